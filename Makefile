@@ -1,0 +1,57 @@
+# Two commands: `make serve` and `make test`. Everything they need is installed here.
+
+PYTHON ?= python3
+PORT ?= 8000
+BALCAO_HOME ?= .balcao
+VENV := .venv
+BIN := $(VENV)/bin
+
+export BALCAO_PORT ?= $(PORT)
+export BALCAO_HOME
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+
+.PHONY: serve test check format bench lock clean install install-dev
+
+serve: $(VENV)/.installed
+	@$(BIN)/balcao serve
+
+test: $(VENV)/.installed-dev
+	$(BIN)/python -m pytest -n auto
+
+check: $(VENV)/.installed-dev
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+
+format: $(VENV)/.installed-dev
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+bench: $(VENV)/.installed-dev
+	$(BIN)/python -m bench
+
+install: $(VENV)/.installed
+install-dev: $(VENV)/.installed-dev
+
+$(VENV)/bin/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Balcão needs Python 3.11 or newer: make PYTHON=python3.12 ...")'
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.installed: $(VENV)/bin/python requirements.lock pyproject.toml
+	$(BIN)/pip install --quiet --require-hashes --requirement requirements.lock
+	$(BIN)/pip install --quiet --no-deps --no-build-isolation --editable .
+	@touch $@
+
+$(VENV)/.installed-dev: $(VENV)/.installed requirements-dev.lock
+	$(BIN)/pip install --quiet --require-hashes --requirement requirements-dev.lock
+	@touch $@
+
+COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
+	--no-emit-index-url --custom-compile-command 'make lock' pyproject.toml --group build
+
+lock: $(VENV)/.installed-dev
+	$(COMPILE) --output-file requirements.lock
+	$(COMPILE) --group dev --constraints requirements.lock --output-file requirements-dev.lock
+
+clean:
+	rm -rf $(VENV) build dist src/*.egg-info

@@ -1,0 +1,1 @@
+"""Decisions. No I/O, no clock, no chance: what they need comes in as arguments."""

@@ -1,0 +1,131 @@
+"""What the company registry says of one establishment, whoever said it.
+
+Field names and meanings: specification, "Company registry data"; texts: decisions 8.
+Every source fills this one type; the answer's `response` is this type as JSON.
+"""
+
+import re
+
+import msgspec
+
+
+class Coded(msgspec.Struct, frozen=True):
+    """A code of an official table. No text in the table: the code and a null description."""
+
+    codigo: str | None
+    descricao: str | None
+
+
+class Partner(msgspec.Struct, frozen=True):
+    """One partner. Natural persons' documents come as `***456789**` unless opted in."""
+
+    nome: str | None = None
+    cpf_cnpj_socio: str | None = None
+    qualificacao_socio: str | None = None
+    pais: str | None = None
+    documento_representante_legal: str | None = None
+    nome_representante_legal: str | None = None
+    faixa_etaria: str | None = None
+    data_entrada_sociedade: str | None = None  # YYYY-MM-DD 00:00:00
+
+
+class Company(msgspec.Struct, frozen=True, kw_only=True):
+    """One establishment with its company's data. Dates are YYYY-MM-DD, codes are text."""
+
+    cnpj: str
+    identificador_matriz_filial: str | None = None  # MATRIZ, FILIAL
+    data_de_abertura: str | None = None
+    nome_empresarial: str | None = None
+    nome_fantasia: str | None = None
+    atividade_economica_principal: Coded | None = None
+    atividades_economicas_secundarias: tuple[Coded, ...] = ()
+    natureza_juridica: Coded | None = None
+    tipo_logradouro: str | None = None
+    logradouro: str | None = None
+    numero: str | None = None
+    complemento: str | None = None
+    bairro: str | None = None
+    municipio: str | None = None
+    cep: str | None = None
+    uf: str | None = None
+    endereco_eletronico: str | None = None
+    telefone: str | None = None  # area code and number, digits; two joined by " / "
+    ente_federativo_responsavel: str | None = None
+    situacao_cadastral: str | None = None  # NULA, ATIVA, SUSPENSA, INAPTA, BAIXADA
+    data_da_situacao_cadastral: str | None = None
+    situacao_especial: str | None = None
+    data_da_situacao_especial: str | None = None
+    porte: str | None = None  # MICRO EMPRESA, EMPRESA DE PEQUENO PORTE, DEMAIS
+    socios: tuple[Partner, ...] = ()
+
+
+IDENTIFIER_TEXTS = {"1": "MATRIZ", "2": "FILIAL"}
+STATUS_TEXTS = {"01": "NULA", "02": "ATIVA", "03": "SUSPENSA", "04": "INAPTA", "08": "BAIXADA"}
+SIZE_TEXTS = {"01": "MICRO EMPRESA", "03": "EMPRESA DE PEQUENO PORTE", "05": "DEMAIS"}
+AGE_BAND_TEXTS = {
+    "0": "Não se aplica",
+    "1": "Entre 0 a 12 anos",
+    "2": "Entre 13 a 20 anos",
+    "3": "Entre 21 a 30 anos",
+    "4": "Entre 31 a 40 anos",
+    "5": "Entre 41 a 50 anos",
+    "6": "Entre 51 a 60 anos",
+    "7": "Entre 61 a 70 anos",
+    "8": "Entre 71 a 80 anos",
+    "9": "Maiores de 80 anos",
+}
+
+# Eleven digits, in the forms people type a CPF inside a name (`rfb-open-data.md`, section 9):
+# 12345678901, 123.456.789-01, 123 456 789 01, 123456789-01; and ten, with a zero lost in front.
+# A formatted company root (41.273.592) has eight and is left alone.
+_CPF_IN_TEXT = re.compile(
+    r"(?<![0-9.\-/])(?:([0-9]{3})[. ]?([0-9]{3})[. ]?([0-9]{3})[-. ]?[0-9]{2}|([0-9]{2})([0-9]{3})([0-9]{3})-?[0-9]{2})(?![0-9])"
+)
+_OPEN_CPF = re.compile(r"[0-9]{11}")
+_MASKED_CPF = re.compile(r"\*{3}[0-9]{6}\*{2}")
+
+
+def mask_cpf_in_text(text: str | None) -> str | None:
+    """Hide every CPF inside a name as `***456789**`."""
+    if text is None or not any(c.isdigit() for c in text):
+        return text
+    return _CPF_IN_TEXT.sub(_masked_match, text)
+
+
+def _masked_match(match: re.Match[str]) -> str:
+    digits = re.sub(r"[^0-9]", "", match[0]).rjust(11, "0")
+    return f"***{digits[3:9]}**"
+
+
+def _mask_document(text: str | None) -> str | None:
+    if text is not None and _OPEN_CPF.fullmatch(text):
+        return f"***{text[3:9]}**"
+    return text
+
+
+def masked(company: Company) -> Company:
+    """The company as callers without the partner opt-in may see it (specification, Partners)."""
+    return msgspec.structs.replace(
+        company,
+        nome_empresarial=mask_cpf_in_text(company.nome_empresarial),
+        nome_fantasia=mask_cpf_in_text(company.nome_fantasia),
+        socios=tuple(
+            msgspec.structs.replace(
+                partner,
+                nome=mask_cpf_in_text(partner.nome),
+                cpf_cnpj_socio=_mask_document(partner.cpf_cnpj_socio),
+                documento_representante_legal=_mask_document(partner.documento_representante_legal),
+                nome_representante_legal=mask_cpf_in_text(partner.nome_representante_legal),
+            )
+            for partner in company.socios
+        ),
+    )
+
+
+def hides_a_partner(company: Company) -> bool:
+    """Whether a partner's CPF is masked, so that this cannot answer an opted-in question."""
+    return any(
+        document is not None and _MASKED_CPF.fullmatch(document) is not None
+        for partner in company.socios
+        for document in (partner.cpf_cnpj_socio, partner.documento_representante_legal)
+    )

@@ -1,0 +1,95 @@
+"""Brazilian documents. To hold one of these is to know that it was checked.
+
+Rules: decisions 2.1 and 2.2; `cnpj-alfanumerico.md` sections 1 to 3.
+"""
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+
+from stdnum.br import cnpj as stdnum_cnpj
+from stdnum.br import cpf as stdnum_cpf
+from stdnum.exceptions import ValidationError
+
+from balcao.errors import InvalidCnpj, InvalidCpf
+
+_CNPJ = re.compile(r"[0-9A-Z]{2}\.?[0-9A-Z]{3}\.?[0-9A-Z]{3}/?[0-9A-Z]{4}-?[0-9]{2}", re.ASCII)
+_CPF = re.compile(r"[0-9]{3}\.?[0-9]{3}\.?[0-9]{3}-?[0-9]{2}", re.ASCII)
+_PUNCTUATION = str.maketrans("", "", "./-")
+
+# A document with its punctuation and generous white space; longer text is not one.
+_RAW_CHARACTERS_MAX = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Cnpj:
+    """A company's number: 12 characters `[0-9A-Z]` and 2 check digits, no punctuation."""
+
+    text: str
+
+    @property
+    def root(self) -> str:
+        """The 8 characters that all establishments of one company share."""
+        return self.text[:8]
+
+    @property
+    def punctuated(self) -> str:
+        """`NN.NNN.NNN/NNNN-NN`."""
+        t = self.text
+        return f"{t[:2]}.{t[2:5]}.{t[5:8]}/{t[8:12]}-{t[12:]}"
+
+    @classmethod
+    def parse(cls, raw: str) -> "Cnpj":
+        """Read outside text. Raises `InvalidCnpj`; letters are kept, never stripped."""
+        return _parse_cnpj(raw)
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Cpf:
+    """A person's number, 11 digits. Printing shows only what public bodies show."""
+
+    text: str
+
+    @property
+    def masked(self) -> str:
+        """`***456789**`: the form of the registry (decisions 8)."""
+        return f"***{self.text[3:9]}**"
+
+    @property
+    def punctuated(self) -> str:
+        """`NNN.NNN.NNN-NN`."""
+        t = self.text
+        return f"{t[:3]}.{t[3:6]}.{t[6:9]}-{t[9:]}"
+
+    @classmethod
+    def parse(cls, raw: str) -> "Cpf":
+        """Read outside text. Raises `InvalidCpf`."""
+        text = raw.strip()
+        if len(raw) > _RAW_CHARACTERS_MAX or not _CPF.fullmatch(text):
+            raise InvalidCpf
+        text = text.translate(_PUNCTUATION)
+        if len(set(text)) == 1 or not stdnum_cpf.is_valid(text):
+            raise InvalidCpf
+        return cls(text)
+
+    def __str__(self) -> str:
+        return self.masked
+
+    def __repr__(self) -> str:
+        return f"Cpf({self.masked})"
+
+
+# Clients ask for the same companies again and again; checking digits anew costs more
+# than all the rest of reading a request.
+@lru_cache(maxsize=8192)
+def _parse_cnpj(raw: str) -> Cnpj:
+    text = raw.strip().upper()
+    if len(raw) > _RAW_CHARACTERS_MAX or not _CNPJ.fullmatch(text):
+        raise InvalidCnpj
+    text = text.translate(_PUNCTUATION)
+    if len(set(text)) == 1:
+        raise InvalidCnpj
+    try:
+        return Cnpj(stdnum_cnpj.validate(text))
+    except ValidationError:
+        raise InvalidCnpj from None

@@ -1,0 +1,166 @@
+"""
+Everything that may go wrong, on purpose:
+
+BalcaoError
+├── CallerError                    this request cannot succeed as it was sent; nothing is charged
+│   ├── KeyRefused                 missing, unknown, revoked or expired
+│   ├── RateLimited                wait, then send it again
+│   ├── CertificatesNotEnabled     the account's plan does not include the certificates
+│   ├── InvalidInput
+│   │   ├── InvalidCnpj
+│   │   ├── InvalidCpf
+│   │   ├── InvalidParameter
+│   │   ├── RepeatedParameter
+│   │   ├── InvalidStrategy
+│   │   ├── InvalidIdempotencyKey
+│   │   └── IdempotencyKeyReused   same key, another request
+│   ├── OptInNotEnabled
+│   ├── StillRunning               same idempotency key, the first execution is not over
+│   ├── ResultUnavailable          same idempotency key, its result died with its process
+│   ├── InsufficientCredits
+│   └── NotFound
+│       ├── CnpjNotFound           a source that can prove absence says so
+│       ├── RouteNotFound
+│       └── MethodNotAllowed, RequestTooLarge
+├── SourceError                    an upstream let us down; nothing is charged
+│   ├── SourceUnavailable          down, in maintenance, circuit open, or none is configured
+│   └── SourceFailed               it was asked, and it failed or answered nonsense
+└── Overloaded                     we shed load
+
+Anything else that is raised is a bug, and its text never leaves the building. How each looks
+from outside is one table: `balcao.core.problems`.
+"""
+
+
+class BalcaoError(Exception):
+    """The root of the tree. `detail`, where given, is written for the caller, in Portuguese."""
+
+    def __init__(self, detail: str = "") -> None:
+        super().__init__(detail)
+        self.detail = detail
+
+
+class CallerError(BalcaoError):
+    """This request cannot succeed as it was sent."""
+
+
+class KeyRefused(CallerError):
+    """The API key is missing, unknown, revoked or expired (401)."""
+
+
+class RateLimited(CallerError):
+    """A limit of the account or key was reached. `retry_in_seconds` is truthful (429)."""
+
+    def __init__(self, retry_in_seconds: int, window: str) -> None:
+        super().__init__(window)
+        self.retry_in_seconds = retry_in_seconds
+        self.window = window
+
+
+class CertificatesNotEnabled(CallerError):
+    """The account's plan does not include the certificates (403)."""
+
+
+class InvalidInput(CallerError):
+    """Something in the request does not fit the contract (400)."""
+
+
+class InvalidCnpj(InvalidInput):
+    """Not a CNPJ: malformed, incomplete, or its check digits do not match."""
+
+
+class InvalidCpf(InvalidInput):
+    """Not a CPF."""
+
+
+class InvalidParameter(InvalidInput):
+    """A parameter's value does not fit (decisions 2.4, 2.6, 2.7)."""
+
+
+class RepeatedParameter(InvalidInput):
+    """A parameter of the contract was given twice (decisions 2.6)."""
+
+
+class InvalidStrategy(InvalidInput):
+    """Not a cache strategy of this operation (decisions 2.5)."""
+
+
+class InvalidIdempotencyKey(InvalidInput):
+    """Not 8 to 128 visible ASCII characters (decisions 2.9)."""
+
+
+class IdempotencyKeyReused(InvalidInput):
+    """The key was used for another operation or other parameters (decisions 3)."""
+
+
+class OptInNotEnabled(CallerError):
+    """The account may not ask for partners' documents (403)."""
+
+
+class StillRunning(CallerError):
+    """The first execution under this key is not over (409)."""
+
+    def __init__(self, retry_in_seconds: int) -> None:
+        super().__init__()
+        self.retry_in_seconds = retry_in_seconds
+
+
+class ResultUnavailable(CallerError):
+    """The first execution under this key died, or its result was purged (409)."""
+
+
+class InsufficientCredits(CallerError):
+    """The available balance does not cover the path needed (402)."""
+
+    def __init__(self, needed_credits: int, available_credits: int) -> None:
+        super().__init__()
+        self.needed_credits = needed_credits
+        self.available_credits = available_credits
+
+
+class NotFound(CallerError):
+    """There is nothing here."""
+
+
+class CnpjNotFound(NotFound):
+    """The CNPJ does not exist, says a source that can prove it (404)."""
+
+
+class RouteNotFound(NotFound):
+    """No such path (404)."""
+
+
+class MethodNotAllowed(CallerError):
+    """This path does not take this method (405)."""
+
+
+class RequestTooLarge(CallerError):
+    """A body (413), or a request line and headers over the limit (431)."""
+
+    def __init__(self, *, headers: bool) -> None:
+        super().__init__()
+        self.headers = headers
+
+
+class SourceError(BalcaoError):
+    """An upstream let us down. `detail` is for the log: it holds no personal data."""
+
+
+class SourceUnavailable(SourceError):
+    """Down, in maintenance, circuit open, or not configured: the next source may do (503)."""
+
+    def __init__(self, detail: str = "", retry_in_seconds: int = 30) -> None:
+        super().__init__(detail)
+        self.retry_in_seconds = retry_in_seconds
+
+
+class SourceFailed(SourceError):
+    """It was asked, and it failed, timed out or answered something we cannot use."""
+
+
+class Overloaded(BalcaoError):
+    """More work is under way than we may take (503)."""
+
+    def __init__(self, retry_in_seconds: int = 1) -> None:
+        super().__init__()
+        self.retry_in_seconds = retry_in_seconds
