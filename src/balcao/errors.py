@@ -25,6 +25,7 @@ BalcaoError
 ├── SourceError                    an upstream let us down; nothing is charged
 │   ├── SourceUnavailable          down, in maintenance, circuit open, or none is configured
 │   └── SourceFailed               it was asked, and it failed or answered nonsense
+├── StorageFailed                  our own storage cannot write; nothing was kept or charged
 └── Overloaded                     we shed load
 
 Anything else that is raised is a bug, and its text never leaves the building. How each looks
@@ -164,3 +165,15 @@ class Overloaded(BalcaoError):
     def __init__(self, retry_in_seconds: int = 1) -> None:
         super().__init__()
         self.retry_in_seconds = retry_in_seconds
+
+
+class StorageFailed(BalcaoError):
+    """Our own storage cannot write (disk full, file damaged); nothing was kept (503)."""
+
+
+class NameTaken(BalcaoError):
+    """An account of this name exists already; told to the operator only."""
+
+
+class HomeInUse(BalcaoError):
+    """Another server runs on this data folder; told to the operator only."""

@@ -79,7 +79,9 @@ AGE_BAND_TEXTS = {
 # 12345678901, 123.456.789-01, 123 456 789 01, 123456789-01; and ten, with a zero lost in front.
 # A formatted company root (41.273.592) has eight and is left alone.
 _CPF_IN_TEXT = re.compile(
-    r"(?<![0-9.\-/])(?:([0-9]{3})[. ]?([0-9]{3})[. ]?([0-9]{3})[-. ]?[0-9]{2}|([0-9]{2})([0-9]{3})([0-9]{3})-?[0-9]{2})(?![0-9])"
+    r"(?<![0-9])(?<![0-9][.\-/])"  # not the rest of a longer number
+    r"(?:[0-9]{3}[. ]?[0-9]{3}[. ]?[0-9]{3}[-. ]?[0-9]{2}|[0-9]{8}-?[0-9]{2})"
+    r"(?![0-9])"
 )
 _OPEN_CPF = re.compile(r"[0-9]{11}")
 _MASKED_CPF = re.compile(r"\*{3}[0-9]{6}\*{2}")

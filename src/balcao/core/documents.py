@@ -83,8 +83,11 @@ class Cpf:
 # than all the rest of reading a request.
 @lru_cache(maxsize=8192)
 def _parse_cnpj(raw: str) -> Cnpj:
-    text = raw.strip().upper()
-    if len(raw) > _RAW_CHARACTERS_MAX or not _CNPJ.fullmatch(text):
+    text = raw.strip()
+    if len(raw) > _RAW_CHARACTERS_MAX or not text.isascii():  # upper() makes an S of a long s
+        raise InvalidCnpj
+    text = text.upper()
+    if not _CNPJ.fullmatch(text):
         raise InvalidCnpj
     text = text.translate(_PUNCTUATION)
     if len(set(text)) == 1:

@@ -1,0 +1,35 @@
+"""`python -m bench [ledger|http|import|crash ...]`: all of them when none is named."""
+
+import sys
+import tempfile
+from pathlib import Path
+
+NAMES = ("ledger", "http", "import")
+
+
+def main(names: list[str]) -> None:
+    for name in names or NAMES:
+        print(f"== {name}", flush=True)
+        if name == "ledger":
+            from bench import ledger  # noqa: PLC0415
+
+            ledger.run()
+        elif name == "http":
+            from bench import http  # noqa: PLC0415
+
+            http.run()
+        elif name == "import":
+            from bench import import_month  # noqa: PLC0415
+
+            with tempfile.TemporaryDirectory() as folder:
+                import_month.run(Path(folder))
+        elif name == "crash":
+            from bench import crash  # noqa: PLC0415
+
+            crash.main(["--cycles", "50"])
+        else:
+            raise SystemExit(f"bench: {name}? Use: {', '.join((*NAMES, 'crash'))}")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

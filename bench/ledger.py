@@ -1,0 +1,163 @@
+"""The ledger alone: debits per second that survive power loss.
+
+    .venv/bin/python -m bench.ledger [--folder /where/the/database/would/live]
+
+No HTTP, no cache, no lookup: clients that each send one debit, wait until it is durable and
+send the next. What is measured is group commit: one fsync at a time, shared by everybody who
+waits. The figures depend on the disk's fsync; the last line says how long one takes alone.
+"""
+
+import argparse
+import asyncio
+import os
+import sys
+import tempfile
+import time
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from itertools import count
+from pathlib import Path
+
+from balcao.core.idempotency import Recorded
+from balcao.core.ledger import Bind, Charge, Finish, Hold, Settle, TopUp
+from balcao.server import SWITCH_INTERVAL_SECONDS
+from balcao.storage.contract import NewAccount, NewKey
+from balcao.storage.sqlite.desk import SqliteDesk
+
+OPERATION = "cnpj-receita-federal"
+AT_MS = 1_785_000_000_000
+DAY_MS = 86_400_000
+BODY = b"x" * 1_500  # an answer of the company registry, about
+
+# One in flight waits for one fsync per debit: fewer of them say as much.
+DEBITS_ALONE = 3_000
+DEBITS_TOGETHER = 60_000
+LOOKUPS_TOGETHER = 20_000
+ACCOUNTS = 16
+ROUNDS = 3
+
+Client = Callable[[str, int], Awaitable[None]]
+
+
+def run(folder: Path | None = None) -> dict[str, float]:
+    """Measure everything once and print it. Keys say what, values are per second."""
+    print(f"$ {Path(sys.executable).name} -m bench.ledger  ({os.cpu_count()} cores)")
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(SWITCH_INTERVAL_SECONDS)  # as the server does
+    try:
+        figures = {
+            "debits/s, 1 in flight": best(folder, 1, DEBITS_ALONE, debit),
+            "debits/s, 64 in flight": best(folder, 64, DEBITS_TOGETHER, debit),
+            "debits/s, 256 in flight": best(folder, 256, DEBITS_TOGETHER, debit),
+            "online lookups with a key/s, 64 in flight": best(
+                folder, 64, LOOKUPS_TOGETHER, online_lookup
+            ),
+            "fsyncs/s of 4 KB": fsyncs(folder),
+        }
+    finally:
+        sys.setswitchinterval(before)
+    for what, value in figures.items():
+        print(f"{what:45} {value:>10,.0f}")
+    return figures
+
+
+def best(
+    folder: Path | None, in_flight: int, total: int, work: Callable[[SqliteDesk, int], Client]
+) -> float:
+    """The best of a few rounds: the others say what else the machine was doing."""
+    return max(measure(folder, in_flight, total, work) for _ in range(ROUNDS))
+
+
+def measure(
+    folder: Path | None, in_flight: int, total: int, work: Callable[[SqliteDesk, int], Client]
+) -> float:
+    """Pieces of work per second on a new database, checked afterwards."""
+    with tempfile.TemporaryDirectory(dir=folder, prefix="bench-ledger-") as name:
+        desk = SqliteDesk(Path(name) / "balcao.db")
+        try:
+            accounts = open_accounts(desk)
+            seconds = asyncio.run(drive(in_flight, total, work(desk, accounts[0])))
+            books = desk.check()
+        finally:
+            desk.close()
+    assert not books.complaints, books.complaints
+    assert books.open_operations == 0
+    return total / seconds
+
+
+def open_accounts(desk: SqliteDesk) -> Sequence[int]:
+    """Numbers of new prepaid accounts, each with one key."""
+    accounts = []
+    for number in range(ACCOUNTS):
+        account_id = desk.create_account(NewAccount(f"conta-{number}", "pre_pago", "live"), AT_MS)
+        desk.create_key(NewKey(account_id.account_id, "k", "p", number.to_bytes(32, "big")), AT_MS)
+        desk.commit_now([TopUp(account_id.account_id, 10_000_000, "carga", AT_MS)])
+        accounts.append(account_id.account_id)
+    return accounts
+
+
+async def drive(in_flight: int, total: int, client: Client) -> float:
+    """Keep `in_flight` pieces of work going until `total` are done; the seconds it took."""
+    # Numbers are handed out beforehand: making them is not the ledger's work.
+    ids = [f"0198a000-0000-7000-8000-{number:012x}" for number in range(total)]
+    left: Iterator[tuple[int, str]] = zip(count(), ids, strict=False)
+
+    async def work() -> None:
+        for number, request_id in left:
+            await client(request_id, number % ACCOUNTS)
+
+    start = time.perf_counter()
+    await asyncio.gather(*(work() for _ in range(in_flight)))
+    return time.perf_counter() - start
+
+
+def debit(desk: SqliteDesk, first_account: int) -> Client:
+    """One charge, as a cached answer makes it."""
+
+    async def client(request_id: str, account: int) -> None:
+        account_id = first_account + account
+        charge = Charge(
+            account_id, account_id, request_id, OPERATION, 1, "consulta", "cache", AT_MS
+        )
+        assert await desk.commit([charge]) is None
+
+    return client
+
+
+def online_lookup(desk: SqliteDesk, first_account: int) -> Client:
+    """Two commits: hold and bind; settle and finish."""
+
+    async def client(request_id: str, account: int) -> None:
+        account_id = first_account + account
+        until = AT_MS + DAY_MS
+        hold = Hold(account_id, account_id, request_id, OPERATION, 2, AT_MS)
+        bind = Bind(account_id, request_id, "f", request_id, AT_MS, until)
+        assert await desk.commit([hold, bind]) is None
+        settle = Settle(account_id, request_id, 1, "consulta", "online", AT_MS)
+        finish = Finish(
+            account_id, request_id, "f", Recorded(request_id, 200, BODY), AT_MS, until
+        )
+        assert await desk.commit([settle, finish]) is None
+
+    return client
+
+
+def fsyncs(folder: Path | None) -> float:
+    """How often this disk makes one page durable: the ceiling for one in flight."""
+    with tempfile.NamedTemporaryFile(dir=folder) as file:
+        descriptor = file.fileno()
+        start = time.perf_counter()
+        rounds = 1_000
+        for number in range(rounds):
+            os.pwrite(descriptor, b"x" * 4096, 4096 * number)
+            os.fdatasync(descriptor)
+        return rounds / (time.perf_counter() - start)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Debits per second of the ledger alone.")
+    parser.add_argument("--folder", type=Path, help="where to put the database (a real disk)")
+    run(parser.parse_args().folder)
+
+
+if __name__ == "__main__":
+    main()

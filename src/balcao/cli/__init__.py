@@ -1,0 +1,14 @@
+"""The command line, `balcao`: one small file per group of commands.
+
+Modules here import little: what a command needs it imports inside, so that `--help` and the
+small commands start at once. Every text is Portuguese. What goes wrong on purpose is one
+sentence on stderr (`failures`), exit code 1; wrong usage is exit code 2.
+"""
+
+
+def main() -> None:
+    """Run the command line of this process."""
+    # The tree of commands is built only when it is used, so that a test may import parts.
+    from balcao.cli.app import app  # noqa: PLC0415
+
+    app(prog_name="balcao")

@@ -1,0 +1,64 @@
+"""The tree of commands."""
+
+from typing import Annotated
+
+import typer
+
+from balcao import __version__
+from balcao.cli import (
+    account,
+    config,
+    credit,
+    doctor,
+    key,
+    ledger,
+    opendata,
+    serve,
+    simulator,
+    usage,
+)
+from balcao.cli.portuguese import in_portuguese
+
+app = typer.Typer(
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,  # its tracebacks may show values, and so secrets
+    rich_markup_mode="rich",
+)
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"balcao {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def balcao(
+    version: Annotated[
+        bool,
+        typer.Option("--version", help="Mostra a versão e sai.", callback=_show_version),
+    ] = False,
+) -> None:
+    """Balcão: consultas a cadastros brasileiros, pagas em créditos.
+
+    O primeiro passo é sempre o mesmo: inicie o serviço, e ele prepara tudo o que falta.
+
+      $ balcao serve
+
+    Os dados ficam na pasta BALCAO_HOME (padrão: .balcao). Todas as configurações:
+
+      $ balcao config show
+    """
+
+
+app.command("serve")(serve.serve)
+app.add_typer(account.app, name="account")
+app.add_typer(key.app, name="key")
+app.add_typer(credit.app, name="credit")
+app.command("usage")(usage.usage)
+app.add_typer(ledger.app, name="ledger")
+app.add_typer(opendata.app, name="opendata")
+app.add_typer(simulator.app, name="simulator")
+app.add_typer(config.app, name="config")
+app.command("doctor")(doctor.doctor)
+in_portuguese(app)

@@ -1,0 +1,52 @@
+"""`balcao config`: what is set, and what may be set."""
+
+# ruff: noqa: PLC0415 - imported where used, so that commands start fast
+
+import json
+
+import typer
+
+from balcao.cli.configuration import (
+    in_force,
+    read_settings,
+    setting_name,
+    write_manual,
+)
+from balcao.cli.output import AsJson, print_json, print_table
+
+app = typer.Typer(no_args_is_help=True, help="Mostra e documenta as configurações.")
+
+
+@app.command()
+def show(as_json: AsJson = False) -> None:
+    """Mostra cada configuração em vigor e de onde veio; segredos aparecem como ***.
+
+    Exemplo:
+
+      $ balcao config show
+    """
+    found = list(in_force(read_settings()))
+    if as_json:
+        print_json({shown.name: {"value": shown.value, "origin": shown.origin} for shown in found})
+        return
+    print_table(
+        ("Variável", "Valor", "Origem"),
+        [(setting_name(shown.path), _text(shown.value), shown.origin) for shown in found],
+    )
+
+
+@app.command()
+def docs() -> None:
+    """Escreve o manual das configurações (docs/settings.md) na saída padrão.
+
+    Exemplo:
+
+      $ balcao config docs > docs/settings.md
+    """
+    print(write_manual(), end="")
+
+
+def _text(value: object) -> str:
+    if value is None or value == "":
+        return "—"
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

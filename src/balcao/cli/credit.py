@@ -1,0 +1,85 @@
+"""`balcao credit`: give credits and take them back."""
+
+# ruff: noqa: PLC0415 - imported where used, so that commands start fast
+
+from typing import Annotated
+
+import typer
+
+from balcao.cli.failures import CommandFailed
+from balcao.cli.office import AccountName, now_ms, opened
+from balcao.cli.output import AsJson, print_json, whole
+
+app = typer.Typer(no_args_is_help=True, help="Acrescenta e retira créditos.")
+
+CREDITS_MAX = 1_000_000_000_000
+REASON_CHARACTERS_MAX = 500
+
+
+@app.callback()
+def credit() -> None:
+    """Acrescenta e retira créditos."""  # keeps `add` a command of its own
+
+
+@app.command(context_settings={"ignore_unknown_options": True})  # -5 is a number
+def add(
+    account: AccountName,
+    credits: Annotated[
+        int,
+        typer.Argument(
+            metavar="N",
+            min=-CREDITS_MAX,
+            max=CREDITS_MAX,
+            help="Quantos créditos; negativo retira.",
+            show_default=False,
+        ),
+    ],
+    reason: Annotated[
+        str,
+        typer.Option(help="Por quê; fica no livro para sempre.", metavar="TEXTO", show_default=False),
+    ],
+    as_json: AsJson = False,
+) -> None:
+    """Acrescenta créditos a uma conta (ou os retira, com N negativo) e mostra o novo saldo.
+
+    Funciona com o servidor no ar. Nunca deixa uma conta abaixo de zero.
+
+    Exemplo:
+
+      $ balcao credit add acme 1000 --reason "pedido 123"
+      $ balcao credit add acme -50 --reason "estorno do pedido 123"
+    """
+    from balcao.core.ledger import Short, TopUp
+
+    if credits == 0:
+        raise typer.BadParameter("deve ser diferente de zero.", param_hint="N")
+    reason = reason.strip()
+    if not reason or not reason.isprintable() or len(reason) > REASON_CHARACTERS_MAX:
+        raise typer.BadParameter(
+            f"diga por quê, em até {REASON_CHARACTERS_MAX} caracteres.", param_hint="--reason"
+        )
+    with opened() as office:
+        found = office.account(account)
+        refusal = office.desk.commit_now([TopUp(found.account_id, credits, reason, now_ms())])
+        if isinstance(refusal, Short):
+            raise CommandFailed(
+                f"A conta {found.name} tem só {whole(refusal.available_credits)} créditos"
+                f" disponíveis; não é possível retirar {whole(refusal.needed_credits)}."
+            )
+        after = office.account(str(found.account_id))
+    if as_json:
+        print_json(
+            {
+                "account_id": after.account_id,
+                "account": after.name,
+                "added_credits": credits,
+                "balance_credits": after.balance_credits,
+                "held_credits": after.held_credits,
+            }
+        )
+        return
+    verb = "acrescentados à" if credits > 0 else "retirados da"
+    typer.echo(
+        f"{whole(abs(credits))} créditos {verb} conta {after.name}."
+        f" Novo saldo: {whole(after.balance_credits)}."
+    )

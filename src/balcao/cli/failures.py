@@ -1,0 +1,106 @@
+"""What goes wrong on purpose, as one sentence that says what to do."""
+
+# ruff: noqa: PLC0415 - imported where used, so that commands start fast
+
+import errno
+from pathlib import Path
+
+
+class CommandFailed(Exception):
+    """A command cannot do what it was asked. The text is written for the operator."""
+
+
+def explain(error: Exception) -> str | None:
+    """The sentence for an expected error; None for a bug."""
+    if isinstance(error, CommandFailed):
+        return str(error)
+    if isinstance(error, OSError):
+        return _system(error)
+    return _ours(error) or _open_data(error) or _sqlite(error)
+
+
+def _ours(error: Exception) -> str | None:
+    from balcao import errors
+
+    match error:
+        case errors.HomeInUse():
+            return (
+                f"A pasta de dados {error.detail} já está em uso por outro servidor."
+                " Encerre-o, ou use outra pasta: BALCAO_HOME=OUTRA_PASTA."
+            )
+        case errors.NameTaken():
+            return (
+                f"Já existe uma conta chamada {error.detail!r}."
+                " Escolha outro nome; as que existem: balcao account list."
+            )
+        case errors.StorageFailed() if "newer" in error.detail:
+            return (
+                "O banco de dados foi gravado por uma versão mais nova do Balcão."
+                " Atualize este programa antes de abri-lo."
+            )
+        case errors.StorageFailed():
+            return (
+                f"O banco de dados não pôde ser gravado ({error.detail}); nada foi alterado."
+                " Verifique o disco: balcao doctor."
+            )
+    return None
+
+
+def _open_data(error: Exception) -> str | None:
+    from balcao.opendata import errors as opendata
+
+    match error:
+        case opendata.BuildRunning():
+            return "Outra importação está em andamento. Espere que termine e repita."
+        case opendata.VerificationFailed():
+            problems = "; ".join(error.problems)
+            return (
+                f"O mês foi lido, mas não passou na verificação: {problems}."
+                " O mês em uso não foi trocado."
+            )
+        case opendata.OpenDataError():
+            return f"Dados abertos: {error}. O mês em uso não foi trocado."
+    return None
+
+
+def _sqlite(error: Exception) -> str | None:
+    import apsw
+
+    match error:
+        case apsw.FullError():
+            return "O disco está cheio; nada foi alterado. Libere espaço e repita."
+        case apsw.BusyError() | apsw.LockedError():
+            return "O banco de dados está ocupado por outro processo. Repita em instantes."
+        case apsw.NotADBError() | apsw.CorruptError():
+            return (
+                "O banco de dados está danificado. Restaure uma cópia de segurança da pasta de"
+                " dados."
+            )
+        case apsw.ReadOnlyError() | apsw.CantOpenError() | apsw.PermissionsError():
+            return (
+                "O banco de dados não pode ser aberto para gravação. Verifique o dono e as"
+                " permissões da pasta de dados: balcao doctor."
+            )
+        case apsw.IOError():
+            return "O disco falhou ao ler ou gravar o banco de dados; nada foi alterado."
+    return None
+
+
+def _system(error: OSError) -> str:
+    where = f" ({Path(str(error.filename))})" if error.filename is not None else ""
+    match error.errno:
+        case errno.ENOSPC | errno.EDQUOT:
+            return f"O disco está cheio{where}. Libere espaço e repita."
+        case errno.EACCES | errno.EPERM:
+            return f"Sem permissão{where}. Verifique o dono e as permissões."
+        case errno.EROFS:
+            return f"O disco está montado somente para leitura{where}."
+        case errno.ENOENT:
+            return f"Arquivo ou pasta não existe{where}."
+        case errno.ENOTDIR | errno.EEXIST:
+            return f"Há um arquivo onde devia haver uma pasta{where}."
+        case errno.EISDIR:
+            return f"Há uma pasta onde devia haver um arquivo{where}."
+        case errno.EMFILE | errno.ENFILE:
+            return "Há arquivos demais abertos; aumente o limite do sistema (ulimit -n)."
+    return f"O sistema operacional recusou: {error.strerror or type(error).__name__}{where}."

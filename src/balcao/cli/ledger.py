@@ -1,0 +1,48 @@
+"""`balcao ledger`: do the books agree?"""
+
+import typer
+
+from balcao.cli.office import opened
+from balcao.cli.output import AsJson, print_json, whole
+
+app = typer.Typer(no_args_is_help=True, help="Confere o livro de créditos.")
+
+
+@app.callback()
+def ledger() -> None:
+    """Confere o livro de créditos."""  # keeps `check` a command of its own
+
+
+@app.command()
+def check(as_json: AsJson = False) -> None:
+    """Soma tudo de novo: saldos contra lançamentos, retenções contra operações abertas.
+
+    Funciona com o servidor no ar. Sai com código 1 quando algo não confere.
+
+    Exemplo:
+
+      $ balcao ledger check
+    """
+    with opened() as office:
+        found = office.desk.check()
+    if as_json:
+        print_json(
+            {
+                "ok": not found.complaints,
+                "accounts": found.accounts,
+                "entries": found.entries,
+                "open_operations": found.open_operations,
+                "complaints": list(found.complaints),
+            }
+        )
+    elif not found.complaints:
+        typer.echo(
+            f"O livro confere: {whole(found.accounts)} contas, {whole(found.entries)}"
+            f" lançamentos, {whole(found.open_operations)} operações abertas."
+        )
+    else:
+        typer.echo("O livro não confere:", err=True)
+        for complaint in found.complaints:
+            typer.echo(f"  {complaint}", err=True)
+    if found.complaints:
+        raise typer.Exit(1)

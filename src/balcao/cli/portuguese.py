@@ -1,0 +1,165 @@
+"""Typer in Portuguese: headings, usage lines, and what it says of wrong usage."""
+
+# ruff: noqa: PLC0415 - imported where used, so that commands start fast
+
+import re
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+import typer
+from typer.core import TyperCommand, TyperGroup
+from typer.exceptions import TyperException
+
+from balcao.cli.failures import explain
+
+_HELP_OF_OPTIONS = {
+    "help": "Mostra esta ajuda e sai.",
+    "install_completion": "Instala o autocompletar no shell atual.",
+    "show_completion": "Mostra o autocompletar do shell atual, para copiar ou adaptar.",
+}
+
+_HEADINGS = {
+    "ARGUMENTS_PANEL_TITLE": "Argumentos",
+    "OPTIONS_PANEL_TITLE": "Opções",
+    "COMMANDS_PANEL_TITLE": "Comandos",
+    "DEFAULT_STRING": "[padrão: {}]",
+    "ENVVAR_STRING": "[variável: {}]",
+    "REQUIRED_LONG_STRING": "[obrigatório]",
+    "DEPRECATED_STRING": "(em desuso) ",
+}
+
+# What the parser says, and what we say instead. `\1` is the first group, as in `re.sub`.
+_SAYINGS = (
+    (r"Missing command\.", "Falta o comando."),
+    (r"No such command '(.*)'\.? ?(?:Did you mean (.*)\?)?", r"Não existe o comando '\1'.|\2"),
+    (r"No such option: ([^ ]*)(?: .*)?", r"Não existe a opção \1."),
+    (r"Got unexpected extra argument\(s\) \((.*)\)", r"Argumento a mais: \1."),
+    (r"Option '(.*)' requires an argument\.", r"A opção \1 precisa de um valor."),
+    (r"Option '(.*)' requires (\d+) arguments\.", r"A opção \1 precisa de \2 valores."),
+    (r"Option '(.*)' does not take a value\.", r"A opção \1 não leva valor."),
+    (r"Argument '(.*)' takes (\d+) values\.", r"O argumento \1 leva \2 valores."),
+    (r"(?:Value error, )?'(.*)' is not one of (.*)\.", r"'\1' não é um destes: \2."),
+    (r"\w+ '(.*)' does not exist\.", r"'\1' não existe."),
+    (r"\w+ '(.*)' is a file\.", r"'\1' é um arquivo, e não uma pasta."),
+    (r"\w+ '(.*)' is a directory\.", r"'\1' é uma pasta, e não um arquivo."),
+    (r"\w+ '(.*)' is not readable\.", r"'\1' não pode ser lido."),
+    (r"\w+ '(.*)' is not writable\.", r"'\1' não pode ser gravado."),
+    (r".*valid integer.*", "não é um número inteiro."),
+    (r".*valid number.*", "não é um número."),
+    (r".*greater than or equal to (\S+)", r"deve ser \1 ou mais."),
+    (r".*less than or equal to (\S+)", r"deve ser \1 ou menos."),
+    (r"Value error, (.*)", r"\1"),
+)
+
+
+def translated(text: str) -> str:
+    """A sentence of the parser in Portuguese; unknown ones stay as they are."""
+    for english, portuguese in _SAYINGS:
+        match = re.fullmatch(english, text, re.DOTALL)
+        if match:
+            said, _, suggestion = match.expand(portuguese).partition("|")
+            return f"{said} Seria {suggestion}?" if suggestion else said
+    return text
+
+
+def complaint(error: Any) -> str:
+    """What was wrong with the command line, as one sentence."""
+    kind = type(error).__name__
+    if kind == "MissingParameter":
+        noun = "a opção" if error.param.param_type_name == "option" else "o argumento"
+        return f"Falta {noun} {_hint(error)}."
+    if kind == "NoSuchOption":
+        nearest = ", ".join(sorted(error.possibilities or ()))
+        return f"Não existe a opção {error.option_name}." + (
+            f" Seria {nearest}?" if nearest else ""
+        )
+    if kind == "BadParameter":
+        hint = _hint(error)
+        return f"Valor inválido para {hint}: {translated(error.message)}".replace(" para :", ":")
+    return translated(error.format_message())
+
+
+def _hint(error: Any) -> str:
+    hint = error.param_hint or (error.param.get_error_hint() if error.param is not None else "")
+    return hint if isinstance(hint, str) else " / ".join(hint)
+
+
+class _Portuguese:
+    """What a command and a group of commands have in common."""
+
+    def get_params(self, ctx: Any) -> Any:
+        params = super().get_params(ctx)  # type: ignore[misc]
+        for param in params:
+            if param.name in _HELP_OF_OPTIONS:
+                param.help = _HELP_OF_OPTIONS[param.name]
+        return params
+
+    def format_usage(self, ctx: Any, formatter: Any) -> None:
+        words = {"[OPTIONS]": "[OPÇÕES]", "COMMAND [ARGS]...": "COMANDO [ARGUMENTOS]..."}
+        pieces = self.collect_usage_pieces(ctx)  # type: ignore[attr-defined]
+        said = " ".join(words.get(piece, piece) for piece in pieces)
+        formatter.write_usage(ctx.command_path, said, prefix="Uso: ")
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        from typer import rich_utils
+
+        for name, text in _HEADINGS.items():
+            setattr(rich_utils, name, text)
+        super().format_help(ctx, formatter)  # type: ignore[misc]
+
+
+class Command(_Portuguese, TyperCommand):
+    """One command."""
+
+
+class Group(_Portuguese, TyperGroup):
+    """A group of commands; the outermost one also says what went wrong."""
+
+    def main(
+        self,
+        args: Sequence[str] | None = None,
+        prog_name: str | None = None,
+        complete_var: str | None = None,
+        standalone_mode: bool = True,
+        windows_expand_args: bool = True,
+        **extra: Any,
+    ) -> Any:
+        """Run the command line and end the process."""
+        try:
+            code = super().main(
+                args, prog_name, complete_var, False, windows_expand_args, **extra
+            )
+        except TyperException as error:
+            _say_usage(error)
+            sys.exit(error.exit_code)
+        except typer.Abort:
+            sys.exit(1)
+        except Exception as error:
+            sentence = explain(error)
+            if sentence is None:  # a bug: it shows itself
+                raise
+            print(f"erro: {sentence}", file=sys.stderr)
+            sys.exit(1)
+        sys.exit(code if isinstance(code, int) else 0)
+
+
+def _say_usage(error: Any) -> None:
+    if type(error).__name__ == "NoArgsIsHelpError":  # the help was shown
+        return
+    ctx = getattr(error, "ctx", None)
+    if ctx is not None:
+        print(ctx.get_usage(), file=sys.stderr)
+    print(f"erro: {complaint(error)}", file=sys.stderr)
+    if ctx is not None:
+        print(f"Ajuda: {ctx.command_path} --help", file=sys.stderr)
+
+
+def in_portuguese(app: typer.Typer) -> None:
+    """Make an application and everything below it speak Portuguese."""
+    app.info.cls = Group
+    for command in app.registered_commands:
+        command.cls = Command
+    for group in app.registered_groups:
+        if group.typer_instance is not None:
+            in_portuguese(group.typer_instance)

@@ -1,0 +1,246 @@
+"""The only place where the real parts are put together. Tests call it with fakes.
+
+Importing this module opens nothing; `open_house` does.
+"""
+
+import asyncio
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import IO
+
+import httpx2
+import structlog
+import uuid_utils
+from pydantic import SecretStr
+
+from balcao.core.breaker import BreakerSettings
+from balcao.core.questions import Mode
+from balcao.home import Home
+from balcao.http.doorkeeper import Doorkeeper
+from balcao.http.front import Front
+from balcao.http.pages import build_pages
+from balcao.lookup import Parts, World
+from balcao.observability import logs
+from balcao.observability.metrics import Metrics
+from balcao.observability.requests import RequestLog
+from balcao.opendata.snapshot import CurrentSnapshot
+from balcao.settings import Cnpja, MinhaReceita, Serpro, Settings
+from balcao.simulator.app import create_app
+from balcao.sources import cnpja, minha_receita, serpro
+from balcao.sources.asking import Source, Sources
+from balcao.sources.call import SourceCall, Upstream, new_client
+from balcao.sources.oauth import ClientCredentials
+from balcao.sources.online import Adapter, Online
+from balcao.sources.opendata import Snapshot
+from balcao.storage.sqlite.cache import SqliteCache
+from balcao.storage.sqlite.desk import SqliteDesk
+
+log = structlog.get_logger()
+
+MODES: tuple[Mode, ...] = ("live", "test")
+
+# The sandbox is configured like an operator's own sources, at an address that is this process.
+SANDBOX_URL = "http://sandbox.invalid"
+
+PURGE_EVERY_SECONDS = 600
+
+
+def system_now_ms() -> int:
+    """The system's clock, in milliseconds since 1970."""
+    return time.time_ns() // 1_000_000
+
+
+def new_request_id() -> str:
+    """A UUID version 7 (decisions 1.3)."""
+    return str(uuid_utils.uuid7())
+
+
+@dataclass(slots=True)
+class House:
+    """Everything that one server process holds open."""
+
+    settings: Settings
+    front: Front
+    desk: SqliteDesk
+    snapshots: Mapping[Mode, CurrentSnapshot]
+    _closing: Sequence[Callable[[], None]]
+    _lock: IO[bytes]
+
+    def close(self) -> None:
+        """Let go of all files."""
+        for close in self._closing:
+            close()
+        self._lock.close()
+
+
+@dataclass(slots=True)
+class _Life:
+    """What runs beside the requests, from the first event-loop turn to the last."""
+
+    desk: SqliteDesk
+    worlds: Mapping[Mode, World]
+    clients: Sequence[httpx2.AsyncClient]
+    request_log: RequestLog
+    running: "set[asyncio.Task[object]]" = field(default_factory=set)
+
+    async def start(self) -> None:
+        """Give back what dead processes held, then purge now and then."""
+        given_back = self.desk.recover(system_now_ms())
+        if given_back:
+            log.warning("holds.given_back", holds=given_back)
+        task: asyncio.Task[object] = asyncio.create_task(self._purge())
+        self.running.add(task)
+
+    async def stop(self) -> None:
+        """Stop asking and close the connections to the sources."""
+        for task in self.running:
+            task.cancel()
+        for world in self.worlds.values():
+            await world.sources.close()
+        for client in self.clients:
+            await client.aclose()
+        self.request_log.flush()
+
+    async def _purge(self) -> None:
+        while True:
+            while self.desk.purge(system_now_ms()):
+                await asyncio.sleep(0)  # lookups slip in between
+            await asyncio.sleep(PURGE_EVERY_SECONDS)
+
+
+def open_house(
+    settings: Settings,
+    *,
+    now_ms: Callable[[], int] = system_now_ms,
+    new_id: Callable[[], str] = new_request_id,
+    live_transport: httpx2.AsyncBaseTransport | None = None,
+) -> House:
+    """Open the data folder and put the service together. Raises `HomeInUse`, `StorageFailed`.
+
+    `live_transport` stands in for the network in tests.
+    """
+    home = Home(settings.home)
+    home.create()
+    lock = home.lock()
+    metrics = Metrics()
+    request_log = RequestLog(as_json=logs.is_json(settings.log_format))
+    desk = SqliteDesk(home.desk, observe_batch=metrics.batch)
+    caches = {mode: SqliteCache(home.cache(mode)) for mode in MODES}
+    snapshots = {mode: CurrentSnapshot(home.opendata(mode), time.monotonic) for mode in MODES}
+    network = new_client(live_transport)
+    sandbox = new_client(httpx2.ASGITransport(app=create_app()))  # type: ignore[arg-type]
+
+    def observe(call: SourceCall) -> None:
+        metrics.source_call(call.source, call.outcome, call.seconds)
+        log.debug("source.call", source=call.source, outcome=call.outcome)
+
+    def upstream(name: str, url: str, client: httpx2.AsyncClient) -> Upstream:
+        # Misbehaving documents of the sandbox fail on purpose and for everybody who tries
+        # them: they must not close the sandbox for all the others.
+        breaker = BreakerSettings(settings.breaker_failures, settings.breaker_seconds)
+        return Upstream(
+            name,
+            url,
+            client,
+            timeout_seconds=settings.source_deadline_seconds,
+            answer_bytes_max=settings.source_answer_bytes_max,
+            breaker_settings=None if client is sandbox else breaker,
+            clock=time.monotonic,
+            observe=observe,
+        )
+
+    def sources(mode: Mode, configured: Settings, client: httpx2.AsyncClient) -> Sources:
+        available: dict[str, Source] = {"snapshot": Snapshot(snapshots[mode])}
+        for name, url, adapter, layer in _online(configured):
+            available[name] = Online(
+                name, adapter, upstream(name, url, client), now=_now, through=layer
+            )
+        order = [available[name] for name in configured.company_sources if name in available]
+        return Sources(
+            {"company": order},
+            deadline_seconds=settings.source_deadline_seconds,
+            source_timeout_seconds=settings.source_timeout_seconds,
+            observe=observe,
+        )
+
+    worlds: Mapping[Mode, World] = {
+        "live": World(caches["live"], sources("live", settings, network)),
+        "test": World(caches["test"], sources("test", _sandboxed(settings), sandbox)),
+    }
+    parts = Parts(desk, worlds, now_ms, settings.idempotency_hours)
+    limits = {
+        "gratuito": settings.limits_gratuito,
+        "pre_pago": settings.limits_pre_pago,
+        "pos_pago": settings.limits_pos_pago,
+    }
+    life = _Life(desk, worlds, (network, sandbox), request_log)
+    front = Front(
+        parts=parts,
+        doorkeeper=Doorkeeper(desk, home.pepper(), limits),  # type: ignore[arg-type]
+        metrics=metrics,
+        request_log=request_log,
+        new_id=new_id,
+        pages=build_pages(metrics, desk, snapshots, settings, now_ms),
+        header_bytes_max=settings.header_bytes_max,
+        requests_max=settings.requests_max,
+        start=life.start,
+        stop=life.stop,
+    )
+    closing = [desk.close, *(c.close for c in caches.values()), *(s.close for s in snapshots.values())]
+    return House(settings, front, desk, snapshots, closing, lock)
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)
+
+
+def _online(
+    settings: Settings,
+) -> Sequence[tuple[str, str, Adapter, ClientCredentials | None]]:
+    """Name, address, adapter and token layer of every configured online source."""
+    found: list[tuple[str, str, Adapter, ClientCredentials | None]] = []
+    if (mr := settings.minha_receita) is not None:
+        found.append(
+            ("minha_receita", mr.url, minha_receita.MinhaReceita(flavour=mr.flavour), None)
+        )
+    if (cj := settings.cnpja) is not None and cj.key is not None:
+        adapter = cnpja.Cnpja(cj.key.get_secret_value(), cj.accepts_alphanumeric)
+        found.append(("cnpja", cj.url, adapter, None))
+    sp = settings.serpro
+    if sp is not None and sp.consumer_key is not None and sp.consumer_secret is not None:
+        layer = ClientCredentials(
+            "serpro",
+            key=sp.consumer_key.get_secret_value(),
+            secret=sp.consumer_secret.get_secret_value(),
+            clock=time.monotonic,
+        )
+        found.append(
+            (
+                "serpro",
+                sp.url,
+                serpro.Serpro(sp.product, sp.full_partners, sp.accepts_alphanumeric),
+                layer,
+            )
+        )
+    return found
+
+
+def _sandboxed(settings: Settings) -> Settings:
+    """The same service with every provider simulated (sandbox.md)."""
+    return settings.model_copy(
+        update={
+            "company_sources": ("snapshot", "minha_receita", "cnpja", "serpro"),
+            "minha_receita": MinhaReceita(url=f"{SANDBOX_URL}/minha-receita"),
+            "cnpja": Cnpja(
+                url=f"{SANDBOX_URL}/cnpja", key=SecretStr("sandbox"), accepts_alphanumeric=True
+            ),
+            "serpro": Serpro(
+                url=f"{SANDBOX_URL}/serpro",
+                consumer_key=SecretStr("sandbox"),
+                consumer_secret=SecretStr("sandbox"),
+                full_partners=True,
+            ),
+        }
+    )

@@ -1,0 +1,107 @@
+"""Who is calling, and what their account includes (decisions 7.1, 7.2)."""
+
+import hashlib
+import secrets
+import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+import msgspec
+
+from balcao.core.questions import Mode
+
+Plan: TypeAlias = Literal["gratuito", "pre_pago", "pos_pago"]
+PLANS: tuple[Plan, ...] = ("gratuito", "pre_pago", "pos_pago")
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """One account. `balance_credits` of a post-paid one is what it owes, below zero."""
+
+    account_id: int
+    name: str
+    plan: Plan
+    mode: Mode
+    certificates: bool
+    partner_optin: bool
+    ceiling_credits: int | None  # post-paid only: the most a civil month may cost
+    balance_credits: int
+    held_credits: int
+    month_credits: int  # posted in the civil month of the last entry
+    created_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """One API key, without its secret, which nobody keeps."""
+
+    key_id: int
+    account_id: int
+    name: str
+    prefix: str  # the first characters, to tell keys apart by sight
+    created_ms: int
+    expires_ms: int | None
+    revoked_ms: int | None
+    last_used_ms: int | None
+    per_minute: int | None
+    per_day: int | None
+
+
+class Caller(msgspec.Struct, frozen=True):
+    """An account through one of its keys: what a request may do."""
+
+    account_id: int
+    key_id: int
+    plan: Plan
+    mode: Mode
+    certificates: bool
+    partner_optin: bool
+    expires_ms: int | None
+    key_per_minute: int | None
+    key_per_day: int | None
+
+
+_BASE62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+_SECRET_CHARACTERS = 43  # 43 * log2(62) = 256 bits
+_CHECKSUM_CHARACTERS = 6  # 62**6 > 2**32: room for a CRC-32
+_KEY_CHARACTERS = len("balcao_live_") + _SECRET_CHARACTERS + _CHECKSUM_CHARACTERS
+PREFIX_CHARACTERS = len("balcao_live_") + 6
+
+
+def new_key(mode: Mode) -> str:
+    """A fresh API key: 256 bits of chance and a checksum against typing errors."""
+    secret = "".join(secrets.choice(_BASE62) for _ in range(_SECRET_CHARACTERS))
+    body = f"balcao_{mode}_{secret}"
+    return body + _checksum(body)
+
+
+def is_well_formed(key: str) -> bool:
+    """Whether this can be one of our keys at all; a typo is refused without a read."""
+    if len(key) != _KEY_CHARACTERS or not key.startswith(("balcao_live_", "balcao_test_")):
+        return False
+    if not key.isascii():
+        return False
+    return _checksum(key[:-_CHECKSUM_CHARACTERS]) == key[-_CHECKSUM_CHARACTERS:]
+
+
+def key_hash(key: str, pepper: bytes) -> bytes:
+    """What is stored of a key: 32 bytes that are useless without the pepper."""
+    return hashlib.blake2b(key.encode(), key=pepper, digest_size=32).digest()
+
+
+def _checksum(body: str) -> str:
+    number = zlib.crc32(body.encode())
+    digits: list[str] = []
+    for _ in range(_CHECKSUM_CHARACTERS):
+        number, digit = divmod(number, 62)
+        digits.append(_BASE62[digit])
+    return "".join(reversed(digits))
+
+
+def find_account(accounts: Sequence[Account], wanted: str) -> Account | None:
+    """The account of this name, or with this number."""
+    for account in accounts:
+        if account.name == wanted or str(account.account_id) == wanted:
+            return account
+    return None

@@ -1,0 +1,40 @@
+"""Civil time in Brasília, by zone data and never by a fixed offset (decisions 4.8)."""
+
+from datetime import UTC, date, datetime
+from functools import lru_cache
+from zoneinfo import ZoneInfo
+
+BRASILIA = ZoneInfo("America/Sao_Paulo")
+
+
+def from_ms(at_ms: int) -> datetime:
+    """The instant as a Brasília date-time, with its offset."""
+    return datetime.fromtimestamp(at_ms / 1000, UTC).astimezone(BRASILIA)
+
+
+def to_ms(at: datetime) -> int:
+    """Milliseconds since 1970 of an aware date-time."""
+    assert at.tzinfo is not None, "an instant without its zone is not an instant"
+    return round(at.timestamp() * 1000)
+
+
+def civil_day(at_ms: int) -> date:
+    """The date on a Brasília wall calendar."""
+    return from_ms(at_ms).date()
+
+
+@lru_cache(maxsize=1024)
+def civil_day_text(at_ms: int) -> str:
+    """`YYYY-MM-DD` on a Brasília wall calendar."""
+    return civil_day(at_ms).isoformat()
+
+
+def civil_month(at_ms: int) -> str:
+    """`YYYY-MM` on a Brasília wall calendar."""
+    day = civil_day(at_ms)
+    return f"{day.year:04d}-{day.month:02d}"
+
+
+def day_starts_ms(day: date) -> int:
+    """The first instant of a civil day."""
+    return to_ms(datetime(day.year, day.month, day.day, tzinfo=BRASILIA))

@@ -1,0 +1,62 @@
+"""The same request twice is one lookup and one charge (decisions 6)."""
+
+import hashlib
+from dataclasses import dataclass
+
+import msgspec
+from typing import Literal
+
+from balcao.errors import IdempotencyKeyReused, ResultUnavailable, StillRunning
+
+KEY_CHARACTERS_MIN = 8
+KEY_CHARACTERS_MAX = 128
+
+# Told to callers who repeat while the first execution runs. It ends within the sources'
+# deadline; most end within a few seconds.
+RETRY_SECONDS = 5
+
+
+class Recorded(msgspec.Struct, frozen=True, gc=False):
+    """A finished execution's answer, to be sent again byte for byte."""
+
+    request_id: str
+    status: int
+    body: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """What we know of an idempotency key of an account."""
+
+    fingerprint: str
+    state: Literal["running", "finished", "died"]
+    recorded: Recorded | None
+
+
+def admit(earlier: Attempt | None, fingerprint: str) -> Recorded | None:
+    """None: go on. A recorded answer: send it again. Raises what forbids both.
+
+    `IdempotencyKeyReused` for another request under the same key, `StillRunning` while the
+    first execution runs, `ResultUnavailable` when it died with its process.
+    """
+    if earlier is None:
+        return None
+    if earlier.fingerprint != fingerprint:
+        raise IdempotencyKeyReused
+    if earlier.state == "running":
+        raise StillRunning(RETRY_SECONDS)
+    if earlier.recorded is None:
+        raise ResultUnavailable
+    return earlier.recorded
+
+
+def is_valid_key(key: str) -> bool:
+    """8 to 128 visible ASCII characters; the raw value is the key (decisions 2.9)."""
+    return KEY_CHARACTERS_MIN <= len(key) <= KEY_CHARACTERS_MAX and all(
+        "!" <= character <= "~" for character in key
+    )
+
+
+def digest(text: str) -> str:
+    """A short digest of what a request is; holds no personal data in readable form."""
+    return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()

@@ -1,0 +1,149 @@
+"""Credits: the changes a request may want, as values, and whether an account can bear them.
+
+Whole credits. A charge is one entry when the answer is at hand; when a source must be asked
+it is a hold, then a post of the real price or a void (decisions 5.1). Entries are never
+changed or removed; a mistake is corrected by another entry. Times are milliseconds since 1970.
+"""
+
+from dataclasses import dataclass
+
+import msgspec
+from typing import Literal, TypeAlias
+
+from balcao.core.access import Plan
+from balcao.core.idempotency import Recorded
+
+Origin: TypeAlias = Literal["cache", "online"]
+
+
+class Charge(msgspec.Struct, frozen=True, gc=False):
+    """Post the price of an answer that is at hand, in one step."""
+
+    account_id: int
+    key_id: int
+    request_id: str
+    operation: str
+    credits: int
+    rule: str  # the tariff rule that made the price (decisions 5.4)
+    origin: Origin
+    at_ms: int
+
+
+class Hold(msgspec.Struct, frozen=True, gc=False):
+    """Set the greatest price of the path aside, before a source is asked."""
+
+    account_id: int
+    key_id: int
+    request_id: str
+    operation: str
+    credits: int
+    at_ms: int
+
+
+class Settle(msgspec.Struct, frozen=True, gc=False):
+    """Post `credits` of a hold and free the rest; 0 credits is a void."""
+
+    account_id: int
+    request_id: str
+    credits: int
+    rule: str
+    origin: Origin | None
+    at_ms: int
+
+
+class TopUp(msgspec.Struct, frozen=True, gc=False):
+    """Credits given (or, below zero, taken back) by an operator, with the reason."""
+
+    account_id: int
+    credits: int
+    reason: str
+    at_ms: int
+
+
+class Bind(msgspec.Struct, frozen=True, gc=False):
+    """Take an idempotency key for a request that goes on to a source."""
+
+    account_id: int
+    key_digest: str
+    fingerprint: str
+    request_id: str
+    at_ms: int
+    expires_ms: int
+
+
+class Finish(msgspec.Struct, frozen=True, gc=False):
+    """Record the answer under its idempotency key; binds the key if nobody did before."""
+
+    account_id: int
+    key_digest: str
+    fingerprint: str
+    recorded: Recorded
+    at_ms: int
+    expires_ms: int
+
+
+class Touch(msgspec.Struct, frozen=True, gc=False):
+    """Remember that a key was used."""
+
+    key_id: int
+    at_ms: int
+
+
+Change: TypeAlias = Charge | Hold | Settle | TopUp | Bind | Finish | Touch
+
+
+class Short(msgspec.Struct, frozen=True, gc=False):
+    """Refused: the available credits do not cover the price."""
+
+    needed_credits: int
+    available_credits: int
+
+
+class KeyBound(msgspec.Struct, frozen=True, gc=False):
+    """Refused: the idempotency key was bound by somebody quicker."""
+
+
+class HoldGone(msgspec.Struct, frozen=True, gc=False):
+    """Refused: the hold was given back already; what it paid for is not charged."""
+
+
+Refusal: TypeAlias = Short | KeyBound | HoldGone
+
+
+@dataclass(slots=True)
+class Purse:
+    """An account's credits while a batch of changes is being admitted, one after another."""
+
+    plan: Plan
+    balance_credits: int
+    held_credits: int
+    ceiling_credits: int | None
+    month: str
+    month_credits: int
+
+    def short_of(self, credits: int, month: str) -> Short | None:
+        """None when `credits` more can be spent now, else what is missing (402)."""
+        if self.plan != "pos_pago":
+            available = self.balance_credits - self.held_credits
+        elif self.ceiling_credits is None:
+            return None
+        else:
+            spent = 0 if month > self.month else self.month_credits
+            available = self.ceiling_credits - spent - self.held_credits
+        return None if credits <= available else Short(credits, max(available, 0))
+
+    def post(self, credits: int, month: str) -> None:
+        """Credits leave the account."""
+        self._turn_to(month)
+        self.balance_credits -= credits
+        self.month_credits += credits
+
+    def hold(self, credits: int, month: str) -> None:
+        """Credits are set aside (or freed, below zero)."""
+        self._turn_to(month)
+        self.held_credits += credits
+
+    def _turn_to(self, month: str) -> None:
+        # Months only go on: what comes late counts in the month that has begun meanwhile.
+        if month > self.month:
+            self.month, self.month_credits = month, 0

@@ -1,0 +1,76 @@
+"""What came of a question: per inquiry an outcome, in the end one conclusion and one reply."""
+
+
+import msgspec
+from typing import TypeAlias
+
+from balcao.core.ledger import Origin
+from balcao.errors import SourceError
+
+
+class Delivered(msgspec.Struct, frozen=True):
+    """An inquiry is answered. `body` is the record as JSON, as it is kept and sent."""
+
+    body: bytes
+    origin: Origin
+    source: str
+    asked_ms: int
+
+
+class Nothing(msgspec.Struct, frozen=True):
+    """A source that can prove it says that there is no such thing."""
+
+    source: str
+
+
+class Failed(msgspec.Struct, frozen=True):
+    """Nobody could answer, and nothing that is kept may stand in."""
+
+    error: SourceError
+
+
+Outcome: TypeAlias = Delivered | Nothing | Failed
+
+
+class Conclusion(msgspec.Struct, frozen=True):
+    """What to say and what it costs. `fields` is JSON without its opening brace and request_id."""
+
+    status: int
+    fields: bytes
+    credits: int
+    rule: str
+    origin: Origin | None = None
+    source: str | None = None
+    asked_ms: int | None = None  # when the source was asked; None on errors
+    code: str | None = None  # internal code of an error
+    retry_after_seconds: int | None = None
+
+
+class Reply(msgspec.Struct, frozen=True):
+    """The answer of a lookup, ready to be sent."""
+
+    request_id: str
+    status: int
+    body: bytes
+    credits: int
+    origin: Origin | None = None
+    source: str | None = None
+    asked_ms: int | None = None
+    code: str | None = None
+    retry_after_seconds: int | None = None
+    replayed: bool = False
+
+
+def reply_of(request_id: str, conclusion: Conclusion) -> Reply:
+    """Splice the request_id into the body that was made without it."""
+    return Reply(
+        request_id,
+        conclusion.status,
+        b'{"request_id":"' + request_id.encode() + b'",' + conclusion.fields,
+        conclusion.credits,
+        conclusion.origin,
+        conclusion.source,
+        conclusion.asked_ms,
+        conclusion.code,
+        conclusion.retry_after_seconds,
+    )

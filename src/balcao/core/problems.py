@@ -1,0 +1,182 @@
+"""How everything that goes wrong looks to a caller: one table (decisions 3).
+
+Messages are in Portuguese and written for the caller. The words *saldo*, *crédito* and *limite*
+occur in the 402 and 429 messages only: a client in the wild takes any message with them for an
+exhausted balance (decisions 1.4).
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from balcao import errors
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Status, stable internal code, message, and what else the answer carries."""
+
+    status: int
+    code: str
+    message: str
+    fields: Mapping[str, int] = field(default_factory=dict)  # further top-level integers
+    retry_after_seconds: int | None = None
+
+
+_TABLE: Mapping[type[errors.BalcaoError], tuple[int, str, str]] = {
+    errors.KeyRefused: (
+        401,
+        "API_KEY_INVALIDA",
+        "A chave de API está ausente, expirou ou é inválida. Envie-a no cabeçalho x-api-key.",
+    ),
+    errors.RateLimited: (
+        429,
+        "LIMITE_EXCEDIDO",
+        "Limite de requisições atingido. Aguarde o tempo indicado em Retry-After e repita.",
+    ),
+    errors.CertificatesNotEnabled: (
+        403,
+        "CND_POS_PAGO_NAO_HABILITADO",
+        "As certidões não estão habilitadas para esta conta: é preciso um plano pago ou um"
+        " contrato que as inclua.",
+    ),
+    errors.InvalidCnpj: (
+        400,
+        "CNPJ_INVALIDO",
+        "CNPJ inválido: informe os 14 caracteres, com ou sem pontuação; os dois últimos são"
+        " dígitos verificadores e devem conferir.",
+    ),
+    errors.InvalidCpf: (
+        400,
+        "CPF_INVALIDO",
+        "CPF inválido: informe os 11 dígitos, com ou sem pontuação; os dois últimos são"
+        " verificadores e devem conferir.",
+    ),
+    errors.InvalidParameter: (400, "PARAMETRO_INVALIDO", "Um parâmetro tem valor inválido."),
+    errors.RepeatedParameter: (
+        400,
+        "PARAMETRO_REPETIDO",
+        "Um parâmetro foi informado mais de uma vez.",
+    ),
+    errors.InvalidStrategy: (
+        400,
+        "ESTRATEGIA_INVALIDA",
+        "O valor de cache_strategy não existe nesta operação.",
+    ),
+    errors.InvalidIdempotencyKey: (
+        400,
+        "IDEMPOTENCY_KEY_INVALIDA",
+        "Idempotency-Key deve ter de 8 a 128 caracteres ASCII visíveis.",
+    ),
+    errors.IdempotencyKeyReused: (
+        400,
+        "IDEMPOTENCY_KEY_REUTILIZADA",
+        "Esta Idempotency-Key já foi usada com outra operação ou outros parâmetros."
+        " Use uma chave nova para cada consulta diferente.",
+    ),
+    errors.OptInNotEnabled: (
+        403,
+        "OPTIN_NAO_HABILITADO",
+        "O CPF dos sócios (optin=1) não está habilitado para esta conta.",
+    ),
+    errors.StillRunning: (
+        409,
+        "OPERACAO_EM_ANDAMENTO",
+        "A primeira requisição com esta Idempotency-Key ainda está em andamento."
+        " Repita depois do tempo indicado em Retry-After.",
+    ),
+    errors.ResultUnavailable: (
+        409,
+        "RESULTADO_INDISPONIVEL",
+        "O resultado da primeira requisição com esta Idempotency-Key não está disponível para"
+        " reenvio. Nada foi cobrado por ela; use uma chave nova.",
+    ),
+    errors.InsufficientCredits: (
+        402,
+        "SALDO_INSUFICIENTE",
+        "Saldo insuficiente: esta consulta precisa de mais créditos do que há disponíveis.",
+    ),
+    errors.CnpjNotFound: (
+        404,
+        "CNPJ_NAO_ENCONTRADO",
+        "O CNPJ não existe ou foi removido da base da Receita Federal.",
+    ),
+    errors.RouteNotFound: (
+        404,
+        "ROTA_NAO_ENCONTRADA",
+        "Este endereço não existe. As operações estão descritas em /docs.",
+    ),
+    errors.MethodNotAllowed: (
+        405,
+        "METODO_NAO_PERMITIDO",
+        "Este endereço não aceita este método; veja o cabeçalho Allow.",
+    ),
+    errors.RequestTooLarge: (
+        413,
+        "REQUISICAO_GRANDE_DEMAIS",
+        "A requisição é grande demais: não envie corpo, e mantenha a linha e os cabeçalhos"
+        " abaixo de 16 KB.",
+    ),
+    errors.SourceUnavailable: (
+        503,
+        "SERVICO_INDISPONIVEL",
+        "A fonte está fora do ar ou em manutenção. Nada foi cobrado; tente mais tarde.",
+    ),
+    errors.SourceFailed: (
+        500,
+        "ERRO_INTERNO",
+        "A fonte foi consultada e falhou. Nada foi cobrado; tente novamente em instantes.",
+    ),
+    errors.StorageFailed: (
+        503,
+        "SERVICO_INDISPONIVEL",
+        "O serviço não consegue gravar no momento. Nada foi cobrado; tente mais tarde.",
+    ),
+    errors.Overloaded: (
+        503,
+        "SERVICO_INDISPONIVEL",
+        "O serviço está sobrecarregado. Nada foi cobrado; repita em instantes.",
+    ),
+}
+
+_BUG = Problem(500, "ERRO_INTERNO", "Falha interna. Nada foi cobrado; tente novamente.")
+
+# A source that is down for a caller is retried by the breaker within this time.
+_STORAGE_RETRY_SECONDS = 30
+
+
+def problem_of(error: Exception) -> Problem:
+    """The face of an error. What is not in the table is a bug and says nothing of itself."""
+    known = _TABLE.get(type(error)) if isinstance(error, errors.BalcaoError) else None
+    if known is None:
+        return _BUG
+    status, code, message = known
+    match error:
+        case errors.InvalidParameter(detail=detail) | errors.RepeatedParameter(
+            detail=detail
+        ) | errors.InvalidStrategy(detail=detail) if detail:
+            return Problem(status, code, detail)
+        case errors.RateLimited(retry_in_seconds=seconds):
+            return Problem(status, code, message, retry_after_seconds=seconds)
+        case errors.InsufficientCredits():
+            needed = {
+                "creditos_necessarios": error.needed_credits,
+                "creditos_disponiveis": error.available_credits,
+            }
+            return Problem(status, code, message, fields=needed)
+        case errors.RequestTooLarge(headers=True):
+            return Problem(431, code, message)
+        case errors.StorageFailed():
+            return Problem(status, code, message, retry_after_seconds=_STORAGE_RETRY_SECONDS)
+        case (
+            errors.StillRunning(retry_in_seconds=seconds)
+            | errors.SourceUnavailable(retry_in_seconds=seconds)
+            | errors.Overloaded(retry_in_seconds=seconds)
+        ):
+            return Problem(status, code, message, retry_after_seconds=seconds)
+        case _:
+            return Problem(status, code, message)
+
+
+def table() -> Mapping[type[errors.BalcaoError], tuple[int, str, str]]:
+    """The whole table, for the OpenAPI document and the test that it is complete."""
+    return _TABLE

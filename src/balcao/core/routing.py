@@ -1,0 +1,100 @@
+"""Asking sources in turn: after each outcome, go on or conclude?
+
+Why so:
+
+- A record ends it, and so does a proof of absence: asking on could only cost money and time.
+- An absence that proves nothing (an old copy, a database that says 404 when it is down) is no
+  answer. One client books a company that is "not found" as one that does not exist.
+- A failure is not final while another source may know.
+- At the end the worst thing seen decides. A source that was asked and failed makes it a failure,
+  because nobody can promise that waiting helps; when all were merely unavailable, waiting does.
+- One exception: our own copy of the full registry, when it is the only source there is. The
+  registry is complete as of its date, so what is not in it did not exist on that date; with
+  other sources configured these know about younger companies, and their word is needed.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TypeAlias
+
+from balcao.errors import SourceError, SourceFailed, SourceUnavailable
+
+# A person has to change the configuration first.
+NOT_CONFIGURED_RETRY_SECONDS = 3600
+# Sources whose "not found" proves nothing say it mostly while a database of theirs is down.
+UNCONFIRMED_RETRY_SECONDS = 300
+
+
+class Kind(StrEnum):
+    """What became of asking one source."""
+
+    FOUND = "found"
+    ABSENT = "absent"  # and its documentation says that this is proof
+    PERHAPS_ABSENT = "perhaps absent"
+    UNAVAILABLE = "unavailable"
+    FAILED = "failed"
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """One source's outcome."""
+
+    source: str
+    kind: Kind
+    local: bool = False  # our own copy, not somebody's service
+    detail: str = ""
+    retry_in_seconds: int = 0  # of an unavailable one
+
+
+@dataclass(frozen=True, slots=True)
+class GoOn:
+    """Ask the next source."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """The last outcome is the answer: it is there, or it certainly is not."""
+
+    found: bool
+
+
+Verdict: TypeAlias = GoOn | Answered | SourceError
+
+
+def decide(outcomes: Sequence[Outcome], *, more: bool, only_local: bool = False) -> Verdict:
+    """What follows from the outcomes so far, in the order of asking.
+
+    `more`: another source may still be asked. `only_local`: the subject has no other sources
+    than our own copies. A verdict that is an error is for the caller to raise.
+    """
+    if outcomes and outcomes[-1].kind is Kind.FOUND:
+        return Answered(found=True)
+    if outcomes and outcomes[-1].kind is Kind.ABSENT:
+        return Answered(found=False)
+    if more:
+        return GoOn()
+    return _conclude(outcomes, only_local=only_local)
+
+
+def _conclude(outcomes: Sequence[Outcome], *, only_local: bool) -> Verdict:
+    if not outcomes:
+        return SourceUnavailable(
+            "nenhuma fonte configurada para esta consulta", NOT_CONFIGURED_RETRY_SECONDS
+        )
+    if any(outcome.kind is Kind.FAILED for outcome in outcomes):
+        return SourceFailed(_details(outcomes))
+    unavailable = [outcome for outcome in outcomes if outcome.kind is Kind.UNAVAILABLE]
+    if unavailable:
+        # The first one to be back may know; whoever comes then is not refused for this reason.
+        soonest = min(outcome.retry_in_seconds for outcome in unavailable)
+        return SourceUnavailable(_details(outcomes), max(1, soonest))
+    if only_local and all(outcome.local for outcome in outcomes):
+        return Answered(found=False)
+    return SourceUnavailable(
+        f"inexistência não confirmada ({_details(outcomes)})", UNCONFIRMED_RETRY_SECONDS
+    )
+
+
+def _details(outcomes: Sequence[Outcome]) -> str:
+    return "; ".join(outcome.detail or f"{outcome.source}: {outcome.kind}" for outcome in outcomes)

@@ -1,0 +1,1 @@
+"""Which documents a generated month of open data holds, and how their rows are written."""

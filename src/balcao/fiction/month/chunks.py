@@ -1,0 +1,114 @@
+"""One chunk of a month: the finished rows of some 50 000 roots, dealt over the parts."""
+
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import pairwise
+
+from balcao.fiction.companies import company_of
+from balcao.fiction.digits import cnpj
+from balcao.fiction.establishments import establishment_of
+from balcao.fiction.month import dirt
+from balcao.fiction.month.mixing import salt, shuffled
+from balcao.fiction.month.plan import Plan
+from balcao.fiction.month.rows import company_row, establishment_row, partner_row, simples_row
+from balcao.fiction.origin import origin_of
+
+PARTS = 10
+# Each of the parts 1 to 9 holds this share of a table; part 0 holds the rest.
+PART_PER_10_000 = 653
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """Finished text, by table and part, and the number of records in it."""
+
+    parts: dict[str, list[bytes]]
+    records: dict[str, int]
+
+
+class _Rows:
+    """Rows by table, as they are made."""
+
+    def __init__(self) -> None:
+        self.companies: list[str] = []
+        self.establishments: list[str] = []
+        self.partners: list[str] = []
+        self.simples: list[str] = []
+
+    def add_root(self, root: str) -> None:
+        company = company_of(root)
+        self.companies.append(company_row(company))
+        for partner in company.partners:
+            self.partners.append(partner_row(root, partner))
+        if company.simples is not None:
+            self.simples.append(simples_row(root, company.simples))
+
+    def add_establishment(self, document: str) -> bool:
+        """Whether it is the head office."""
+        establishment = establishment_of(document)
+        self.establishments.append(establishment_row(establishment))
+        return establishment.head_office
+
+
+def build_chunk(plan: Plan, number: int, dirt_times: float) -> Chunk:
+    """The rows of a chunk, by table and part. `dirt_times` multiplies the dirt; 0 is clean."""
+    plan = _prepared(plan)
+    key = salt(plan.seed, "chunk", number)
+    rows = _drawn_rows(plan, number)
+    if dirt_times:
+        dirt.soil(rows.establishments, dirt.ESTABLISHMENT_DIRT, salt(key, "E"), dirt_times)
+        dirt.soil(rows.companies, dirt.COMPANY_DIRT, salt(key, "C"), dirt_times)
+        dirt.soil(rows.partners, dirt.PARTNER_DIRT, salt(key, "P"), dirt_times)
+        dirt.soil(rows.simples, dirt.SIMPLES_DIRT, salt(key, "S"), dirt_times)
+    if number == 0:
+        # After the dirt: what is asked for by name is there, and clean.
+        for root in dict.fromkeys(document[:8] for document in plan.explicit):
+            rows.add_root(root)
+        for document in plan.explicit:
+            rows.add_establishment(document)
+    tables = {
+        "Empresas": (rows.companies, PARTS),
+        "Estabelecimentos": (rows.establishments, PARTS),
+        "Socios": (rows.partners, PARTS),
+        "Simples": (rows.simples, 1),
+    }
+    return Chunk(
+        parts={
+            table: _deal(lines, parts, salt(key, table)) for table, (lines, parts) in tables.items()
+        },
+        records={table: len(lines) for table, (lines, _) in tables.items()},
+    )
+
+
+@lru_cache(maxsize=1)
+def _prepared(plan: Plan) -> Plan:
+    """The same plan, but one that keeps its tables: each chunk arrives with a copy of its own."""
+    return plan
+
+
+def _drawn_rows(plan: Plan, number: int) -> _Rows:
+    rows = _Rows()
+    branches = plan.branches_of(number)
+    for root in plan.roots(plan.numbers_of(number)):
+        rows.add_root(root)
+        head_office = rows.add_establishment(cnpj(root, "0001"))
+        if not head_office and branches:
+            # The head office moved; its row takes the place of some branch.
+            branches.pop()
+            rows.add_establishment(cnpj(root, origin_of(root).head_office_order))
+    for root, place in branches:
+        rows.add_establishment(plan.branch_cnpj(root, place))
+    return rows
+
+
+def _deal(lines: list[str], parts: int, key: int) -> list[bytes]:
+    """Rows dealt at random: parts 1 to 9 get the same number each, part 0 the rest."""
+    order = shuffled(len(lines), key).tolist()
+    each = len(lines) * PART_PER_10_000 // 10_000 if parts > 1 else 0
+    bounds = [0, len(lines) - each * (parts - 1)]
+    while len(bounds) <= parts:
+        bounds.append(bounds[-1] + each)
+    return [
+        "".join([lines[place] for place in order[first:last]]).encode("latin-1")
+        for first, last in pairwise(bounds)
+    ]

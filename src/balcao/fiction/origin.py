@@ -1,0 +1,43 @@
+"""What is drawn for a root, and shared by its company, its partners and its establishments."""
+
+import msgspec
+
+from balcao.fiction.calendar import LAST
+from balcao.fiction.decks import ACTIVITY_CARDS, FOUNDING_CARDS, NATURE_CARDS, STATUS_CARDS
+from balcao.fiction.dice import draws
+from balcao.fiction.natures import Nature
+from balcao.fiction.places import MUNICIPALITY_DECK, Municipality
+from balcao.fiction.sandbox import HEAD_OFFICE_ORDERS
+
+# Of 65 536 companies, those whose head office moved to another establishment number; their
+# 0001 is a branch. Seen in about 1 of 1 000 real ones (`rfb-open-data.md`, section 4.2).
+_MOVED = 66
+
+
+class Origin(msgspec.Struct, frozen=True, gc=False):
+    """The facts of a root that others build on. `founded` is a day number (`calendar.py`)."""
+
+    draws: tuple[int, ...]
+    nature: Nature
+    activity: str
+    place: Municipality
+    founded: int
+    status: str  # of the head office
+    head_office_order: str
+
+
+def origin_of(root: str) -> Origin:
+    """The facts of a root (8 characters)."""
+    d = draws(root)
+    nature = NATURE_CARDS[d[5]]
+    founded = FOUNDING_CARDS[d[0] & 4095] + d[1] % 365
+    return Origin(
+        d,
+        nature,
+        nature.activity or ACTIVITY_CARDS[d[4] & 4095],
+        MUNICIPALITY_DECK[d[3]],
+        # The newest year is not over: its last days become days of its first half.
+        founded if founded <= LAST else founded - 180,
+        STATUS_CARDS[d[2]],
+        HEAD_OFFICE_ORDERS.get(root) or ("0001" if d[20] >= _MOVED else f"000{2 + d[20] % 8}"),
+    )

@@ -1,0 +1,34 @@
+"""Fictitious people. All of them are called `... DA FICCAO ...`: nobody takes them for real."""
+
+from datetime import date
+
+from balcao.fiction.dice import deck, draws
+from balcao.fiction.places import HOME_DECK
+from balcao.fiction.records import Person
+from balcao.fiction.sandbox import PEOPLE
+from balcao.fiction.words import FIRST_NAMES, MIDDLE_NAMES, SURNAMES, skewed
+
+MARK = "DA FICCAO"
+
+_FIRST_BIRTH_DAY = date(1930, 1, 1).toordinal()
+_LAST_BIRTH_DAY = date(2006, 12, 31).toordinal()
+
+_first = skewed(FIRST_NAMES)
+_surname = skewed(SURNAMES)
+# One person in four shows a second name.
+_middle = deck([("", 3.0), *((f" {name}", 1 / len(MIDDLE_NAMES)) for name in MIDDLE_NAMES)])
+
+
+def name_of(first: int, middle: int, last: int) -> str:
+    """A fictitious person's name, out of three draws."""
+    return f"{_first[first & 4095]}{_middle[middle & 4095]} {MARK} {_surname[last & 4095]}"
+
+
+def person_of(cpf: str) -> Person:
+    """The person behind a CPF (11 digits). Every CPF has one."""
+    if (fixed := PEOPLE.get(cpf)) is not None:
+        return fixed
+    d = draws(cpf)
+    days = _LAST_BIRTH_DAY - _FIRST_BIRTH_DAY
+    born = date.fromordinal(_FIRST_BIRTH_DAY + d[3] * days // 65536)
+    return Person(cpf, name_of(d[0], d[1], d[2]), born, HOME_DECK[d[4]])

@@ -1,0 +1,101 @@
+"""What is known of a fictitious company, as values.
+
+Codes are those of the registry's tables (`codes.py`); texts are upper case, as registered.
+Documents of people are complete here and are masked by whoever publishes them.
+"""
+
+from datetime import date
+
+import msgspec
+
+from balcao.fiction.places import Municipality
+
+
+class Address(msgspec.Struct, frozen=True):
+    """A postal address; `cep` has 8 digits, or none abroad."""
+
+    street_type: str
+    street: str
+    number: str
+    complement: str
+    district: str
+    cep: str
+    municipality: Municipality
+
+
+class Phone(msgspec.Struct, frozen=True):
+    """Area code (2 digits) and number (8 digits)."""
+
+    area_code: str
+    number: str
+
+
+class Partner(msgspec.Struct, frozen=True):
+    """A member of the company. Empty text is: none."""
+
+    kind: str  # 1 legal person, 2 natural person, 3 foreign
+    name: str
+    document: str  # CNPJ; impossible CPF; empty for foreigners
+    qualification: str
+    entered: date
+    country: str = ""  # code of 3 digits
+    representative: str = ""  # impossible CPF
+    representative_name: str = ""
+    representative_qualification: str = "00"
+    age_band: str = "0"  # 1 to 9; 0 not applicable
+
+
+class Simples(msgspec.Struct, frozen=True):
+    """The company's options for Simples and MEI. No date is: never."""
+
+    opted: bool
+    opted_on: date | None
+    left_on: date | None
+    mei: bool
+    mei_on: date | None
+    mei_left_on: date | None
+
+
+class Company(msgspec.Struct, frozen=True):
+    """What all establishments of one root share."""
+
+    root: str
+    name: str
+    nature: str
+    responsible: str  # qualification of the person responsible
+    capital_cents: int
+    size: str  # 01, 03, 05, or empty
+    federative_entity: str
+    partners: tuple[Partner, ...]
+    simples: Simples | None  # None: never opted
+
+
+class Establishment(msgspec.Struct, frozen=True):
+    """One CNPJ. Empty text is: none."""
+
+    cnpj: str
+    head_office: bool
+    trade_name: str
+    status: str  # 01, 02, 03, 04, 08
+    status_date: date
+    reason: str
+    city_abroad: str
+    country: str  # code of 3 digits, empty for most of Brazil
+    opened: date
+    activity: str
+    side_activities: tuple[str, ...]
+    address: Address
+    phones: tuple[Phone, ...]  # up to two
+    fax: Phone | None
+    email: str
+    special_status: str
+    special_status_date: date | None
+
+
+class Person(msgspec.Struct, frozen=True):
+    """A fictitious natural person, by CPF (11 digits)."""
+
+    cpf: str
+    name: str
+    born: date
+    home: Municipality

@@ -1,0 +1,67 @@
+"""The data folder: where each file lives, its secret, and the lock that keeps servers apart."""
+
+import fcntl
+import os
+import secrets
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+from balcao.core.questions import Mode
+from balcao.errors import HomeInUse
+
+_PEPPER_BYTES = 32
+
+
+@dataclass(frozen=True, slots=True)
+class Home:
+    """`$BALCAO_HOME`. Everything in it is private to the user who runs the service."""
+
+    path: Path
+
+    @property
+    def desk(self) -> Path:
+        """Accounts, keys, ledger, idempotency."""
+        return self.path / "balcao.db"
+
+    def cache(self, mode: Mode) -> Path:
+        """Cached answers; those of the sandbox are kept apart."""
+        return self.path / ("cache.db" if mode == "live" else "cache-sandbox.db")
+
+    def opendata(self, mode: Mode) -> Path:
+        """The store of imported months."""
+        return self.path / "opendata" / ("live" if mode == "live" else "sandbox")
+
+    def create(self) -> None:
+        """Make the folder, readable by nobody else. Fine if it exists."""
+        self.path.mkdir(parents=True, exist_ok=True, mode=0o700)
+
+    def pepper(self) -> bytes:
+        """The secret that makes stored key hashes useless elsewhere; made on first use.
+
+        It must survive with the database: without it no key is recognised again.
+        """
+        path = self.path / "secret.key"
+        try:
+            descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        except FileExistsError:
+            return path.read_bytes()
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(secrets.token_bytes(_PEPPER_BYTES))
+            file.flush()
+            os.fsync(file.fileno())
+        return path.read_bytes()
+
+    def lock(self) -> IO[bytes]:
+        """Be the only server on this folder until the returned file is closed.
+
+        Raises `HomeInUse`. The lock goes with the process, however it ends, so that the next
+        start knows: whatever is still open belongs to nobody.
+        """
+        file = (self.path / "server.lock").open("ab")
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            file.close()
+            raise HomeInUse(str(self.path)) from None
+        return file

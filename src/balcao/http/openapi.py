@@ -1,0 +1,341 @@
+"""The OpenAPI 3.1 document, made from the code that answers.
+
+Operations, parameters and the problems each may answer are data of `subjects`; bodies of the
+examples are made by the same functions that make real ones; words are in `openapi_texts`.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from balcao import errors
+from balcao.core.idempotency import KEY_CHARACTERS_MAX, KEY_CHARACTERS_MIN
+from balcao.core.outcomes import Conclusion, reply_of
+from balcao.core.problems import Problem, problem_of
+from balcao.http import openapi_texts as texts
+from balcao.http.front import PREFIX
+from balcao.subjects import OPERATIONS, envelope
+from balcao.subjects.contract import Operation, Parameter
+
+_REQUEST_ID = "0198f2d4-7c1a-7b3e-9f00-5d2c8a41e6b7"
+_JSON = "application/json"
+_SCHEMAS = "#/components/schemas/"
+_ERROR = "Erro"
+
+
+def document(version: str, public_url: str = "") -> dict[str, Any]:
+    """The whole document. `public_url` is offered as a second server, when known."""
+    servers = [{"url": "/", "description": "Este servidor"}]
+    if public_url:
+        servers.append({"url": public_url.rstrip("/"), "description": "Endereço público"})
+    paths: dict[str, Any] = {}
+    for operation in OPERATIONS.values():
+        address = f"{PREFIX}{operation.path}/{{{operation.document}}}"
+        paths[address] = {"get": _lookup(operation)}
+    return {
+        "openapi": "3.1.0",
+        "info": {"title": texts.TITLE, "version": version, "description": texts.INTRODUCTION},
+        "servers": servers,
+        "tags": [{"name": name, "description": text} for name, text in texts.TAGS.items()],
+        "externalDocs": {"url": "/docs/sandbox", "description": "Documentos do sandbox"},
+        "paths": paths | _service_paths(),
+        "components": {
+            "securitySchemes": {
+                "chave": {
+                    "type": "apiKey",
+                    "in": "header",
+                    "name": "x-api-key",
+                    "description": texts.SECURITY,
+                }
+            },
+            "schemas": _schemas(operation.answer for operation in OPERATIONS.values()),
+            "headers": {
+                name: {"description": text.description, "schema": dict(text.schema)}
+                for name, text in texts.HEADERS.items()
+            },
+        },
+    }
+
+
+def samples(kind: type[errors.BalcaoError]) -> Sequence[errors.BalcaoError]:
+    """Instances of an error that stand for all of its faces."""
+    if kind is errors.RateLimited:
+        return (errors.RateLimited(12, "minuto"),)
+    if kind is errors.InsufficientCredits:
+        return (errors.InsufficientCredits(1, 0),)
+    if kind is errors.StillRunning:
+        return (errors.StillRunning(26),)
+    if kind is errors.RequestTooLarge:
+        return (errors.RequestTooLarge(headers=False), errors.RequestTooLarge(headers=True))
+    return (kind(),)
+
+
+# Lookups.
+
+
+def _lookup(operation: Operation) -> dict[str, Any]:
+    return {
+        "operationId": operation.path.replace("-", "_"),
+        "tags": [texts.TAG_LOOKUPS],
+        "summary": operation.title,
+        "description": operation.description,
+        "security": [{"chave": []}],
+        "parameters": [*map(_parameter, operation.parameters), _idempotency_key()],
+        "responses": _responses(operation),
+    }
+
+
+def _parameter(parameter: Parameter) -> dict[str, Any]:
+    described: dict[str, Any] = {
+        "name": parameter.name,
+        "in": parameter.place,
+        "description": parameter.description,
+        "required": parameter.required,
+        "schema": dict(parameter.schema),
+    }
+    if parameter.example is not None:
+        described["example"] = parameter.example
+    if parameter.deprecated:
+        described["deprecated"] = True
+    return described
+
+
+def _idempotency_key() -> dict[str, Any]:
+    return {
+        "name": "Idempotency-Key",
+        "in": "header",
+        "description": texts.IDEMPOTENCY_KEY,
+        "required": False,
+        "schema": {
+            "type": "string",
+            "minLength": KEY_CHARACTERS_MIN,
+            "maxLength": KEY_CHARACTERS_MAX,
+            "pattern": "^[!-~]+$",
+        },
+    }
+
+
+def _responses(operation: Operation) -> dict[str, Any]:
+    results = _results(operation)
+    problems = _problems(operation)
+    responses: dict[str, Any] = {}
+    for status in sorted({*results, *problems}):
+        schemas: list[dict[str, Any]] = []
+        examples: dict[str, Any] = {}
+        if status in results:
+            schemas.append({"$ref": _SCHEMAS + texts.TYPES[operation.answer.__name__].name})
+            examples |= results[status]
+        if status in problems:
+            schemas.append(_error_schema(problems[status]))
+            examples |= _problem_examples(operation, problems[status])
+        responses[str(status)] = {
+            "description": texts.STATUSES[status],
+            "headers": _headers(status),
+            "content": {
+                _JSON: {
+                    "schema": schemas[0] if len(schemas) == 1 else {"oneOf": schemas},
+                    "examples": examples,
+                }
+            },
+        }
+    return responses
+
+
+def _results(operation: Operation) -> dict[int, dict[str, Any]]:
+    """Examples of results, by status."""
+    by_status: dict[int, dict[str, Any]] = {}
+    for example in operation.examples:
+        reply = reply_of(_REQUEST_ID, operation.conclude(example.question, example.outcomes))
+        body = msgspec.json.decode(reply.body)
+        named = {example.name: {"summary": example.summary, "value": body}}
+        by_status.setdefault(reply.status, {}).update(named)
+    return by_status
+
+
+def _problems(operation: Operation) -> dict[int, list[Problem]]:
+    """Everything that can go wrong, by status. A bug of ours always can."""
+    faces = [problem_of(error) for kind in operation.problems for error in samples(kind)]
+    faces.append(problem_of(RuntimeError()))
+    by_status: dict[int, list[Problem]] = {}
+    for problem in faces:
+        by_status.setdefault(problem.status, []).append(problem)
+    return by_status
+
+
+def _problem_examples(operation: Operation, problems: Sequence[Problem]) -> dict[str, Any]:
+    examples: dict[str, Any] = {}
+    for problem in problems:
+        name, number = problem.code, 1
+        while name in examples:
+            number += 1
+            name = f"{problem.code}-{number}"
+        body = _body(problem, operation.error_fields(problem))
+        examples[name] = {"summary": f"{problem.code}: {problem.message}", "value": body}
+    return examples
+
+
+def _body(problem: Problem, fields: bytes) -> Any:
+    conclusion = Conclusion(problem.status, fields, credits=0, rule="erro", code=problem.code)
+    return msgspec.json.decode(reply_of(_REQUEST_ID, conclusion).body)
+
+
+def _error_schema(problems: Sequence[Problem]) -> dict[str, Any]:
+    """The error envelope, with the codes and further fields of these problems."""
+    codes = sorted({problem.code for problem in problems})
+    narrowed: dict[str, Any] = {
+        "properties": {"error_message": {"properties": {"code": {"enum": codes}}}}
+    }
+    further = sorted({name for problem in problems for name in problem.fields})
+    if further:
+        narrowed["properties"] |= {name: {"type": "integer", "minimum": 0} for name in further}
+        narrowed["required"] = further
+    return {"allOf": [{"$ref": _SCHEMAS + _ERROR}, narrowed]}
+
+
+def _headers(status: int) -> dict[str, Any]:
+    headers: dict[str, Any] = {}
+    for name, text in texts.HEADERS.items():
+        if status in text.always:
+            described = {"description": text.description, "schema": dict(text.schema)}
+            headers[name] = {"required": True, **described}
+        elif status in text.sometimes:
+            headers[name] = {"$ref": f"#/components/headers/{name}"}
+    return headers
+
+
+# Schemas.
+
+
+def _schemas(answers: Iterable[type[msgspec.Struct]]) -> dict[str, Any]:
+    _, components = msgspec.json.schema_components(answers, ref_template=_SCHEMAS + "{name}")
+    schemas: dict[str, Any] = {_ERROR: _error()}
+    for name, schema in components.items():
+        text = texts.TYPES[name]
+        properties = {
+            field: _renamed(of_field) | _field(text.fields[field])
+            for field, of_field in schema["properties"].items()
+        }
+        schemas[text.name] = {
+            "type": "object",
+            "description": text.description,
+            "properties": properties,
+            "required": list(schema["required"]),
+        }
+    return schemas
+
+
+def _field(text: texts.FieldText) -> dict[str, Any]:
+    return {"description": text.description, **text.schema}
+
+
+def _renamed(schema: Any) -> Any:
+    """A schema with our names in its references, and without the defaults of Python."""
+    if isinstance(schema, Mapping):
+        return {
+            key: _SCHEMAS + texts.TYPES[value.removeprefix(_SCHEMAS)].name
+            if key == "$ref"
+            else _renamed(value)
+            for key, value in schema.items()
+            if key != "default"
+        }
+    if isinstance(schema, (list, tuple)):
+        return [_renamed(item) for item in schema]
+    return schema
+
+
+def _error() -> dict[str, Any]:
+    fields = texts.ENVELOPE
+    return {
+        "type": "object",
+        "description": "Recusa ou falha técnica. Nada foi cobrado.",
+        "properties": {
+            "request_id": {"type": "string", **_field(fields["request_id"])},
+            "success": {"type": "boolean", "const": False, **_field(fields["success"])},
+            "error": {"type": "boolean", "const": True, **_field(fields["error"])},
+            "error_message": {
+                "type": "object",
+                "properties": {
+                    "message": {"type": "string", "description": "Texto para pessoas."},
+                    "code": {"type": "string", "description": "Código estável, para programas."},
+                },
+                "required": ["message", "code"],
+            },
+            "message": {"type": "string", "description": "Igual a `error_message.message`."},
+        },
+        "required": ["request_id", "success", "error", "error_message", "message"],
+    }
+
+
+# Addresses that are no lookups.
+
+
+def _service_paths() -> dict[str, Any]:
+    status = {"type": "object", "properties": {"status": {"const": "ok"}}, "required": ["status"]}
+    alive = {_JSON: {"schema": status, "example": {"status": "ok"}}}
+    unready = problem_of(errors.StorageFailed())
+    ready: dict[str, Any] = {
+        _JSON: {
+            "schema": {
+                "type": "object",
+                "properties": {
+                    "status": {"const": "ok"},
+                    "gravação": {
+                        "const": True,
+                        "description": "O banco de dados aceita gravações.",
+                    },
+                    "dados_abertos": {
+                        "type": "object",
+                        "description": "Dia de extração da cópia do cadastro, por modo.",
+                        "additionalProperties": {"type": ["string", "null"], "format": "date"},
+                    },
+                },
+                "required": ["status", "gravação", "dados_abertos"],
+            },
+            "example": {
+                "status": "ok",
+                "gravação": True,
+                "dados_abertos": {"live": "2026-07-12", "test": None},
+            },
+        }
+    }
+    return {
+        "/livez": {"get": _service("livez", "O processo responde", alive)},
+        "/readyz": {
+            "get": _service("readyz", "O serviço pode receber requisições", ready, unready)
+        },
+        "/metrics": {
+            "get": _service(
+                "metrics",
+                "Medidas no formato de texto do Prometheus",
+                {"text/plain": {"schema": {"type": "string"}}},
+            )
+        },
+    }
+
+
+def _service(
+    name: str, summary: str, content: Mapping[str, Any], *problems: Problem
+) -> dict[str, Any]:
+    header = {"X-Request-Id": _headers(200)["X-Request-Id"]}
+    responses: dict[str, Any] = {
+        "200": {"description": summary + ".", "headers": header, "content": dict(content)}
+    }
+    for problem in problems:
+        responses[str(problem.status)] = {
+            "description": texts.STATUSES[problem.status],
+            "headers": header,
+            "content": {
+                _JSON: {
+                    "schema": _error_schema([problem]),
+                    "example": _body(problem, envelope.error_fields(problem)),
+                }
+            },
+        }
+    return {
+        "operationId": name,
+        "tags": [texts.TAG_SERVICE],
+        "summary": summary,
+        "security": [],
+        "responses": responses,
+    }

@@ -1,0 +1,252 @@
+"""What the OpenAPI document says in words, in Portuguese: introduction, fields, headers."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+TITLE = "Balcão: consultas a registros de empresas"
+
+INTRODUCTION = """\
+Cada operação é um `GET` em `/consultas/v2/` e responde JSON. O serviço consulta a fonte ou reusa um
+resultado guardado; cada consulta concluída custa créditos, erros não custam nada.
+
+## Como ler a resposta
+
+1. Olhe primeiro `error`. `true`: a requisição foi recusada ou houve falha técnica. Nada foi cobrado;
+   `error_message.code` é um código estável, `error_message.message` (repetida em `message`) é o texto
+   para pessoas.
+2. Com `error: false`, `success` diz o resultado da consulta: `true` é positivo; `false` é uma consulta
+   concluída com resultado negativo, que não é indisponibilidade e é cobrada.
+3. `request_id` identifica a operação, também no cabeçalho `X-Request-Id`. Informe-o ao suporte.
+
+Ignore campos que não conhece: novos podem aparecer. Uma falha da fonte nunca vira uma resposta vazia.
+
+## Chave
+
+Toda requisição leva o cabeçalho `x-api-key`. Chaves `balcao_test_…` são de contas de teste, respondidas
+pelo [sandbox](/docs/sandbox), cujos documentos têm respostas conhecidas e custam só créditos de teste.
+
+## Créditos
+
+O cabeçalho `X-Creditos-Cobrados` diz quanto a resposta custou (0 em erros e em reenvios). Antes de
+consultar uma fonte o serviço reserva o maior preço possível e depois cobra o real ou devolve tudo.
+Quem desliga antes da resposta não interrompe a consulta: ela termina, é guardada e cobrada. Para
+recebê-la, repita com a mesma `Idempotency-Key`.
+
+## Cache e estratégias
+
+| `cache_strategy` | Primeiro | Se não der |
+|---|---|---|
+| `CACHE_SE_EXISTIR` | resultado guardado, de qualquer idade | consulta a fonte |
+| `CACHE_PREFERENCIAL` | resultado guardado há no máximo `cache` dias | consulta a fonte |
+| `SO_ONLINE` | consulta a fonte | devolve a falha |
+| `ONLINE_PREFERENCIAL` (padrão) | consulta a fonte | resultado guardado há no máximo `cache` dias |
+
+`cache` sozinho não muda a prioridade: indique também a estratégia. `Cache-Status` e `Age` dizem se a
+resposta veio do cache e há quantos segundos a fonte foi consultada. O cache é comum a todos os
+clientes e nunca mostra quem consultou.
+
+## Repetir sem pagar duas vezes
+
+Envie `Idempotency-Key` (8 a 128 caracteres visíveis, por exemplo um UUID) e, em dúvida, repita a mesma
+requisição com a mesma chave, durante 96 horas. Uma consulta terminada é reenviada igual, byte a byte,
+com `Idempotent-Replayed: true` e sem custo, falhas técnicas incluídas. Se ainda está em andamento, a
+resposta é 409 com `Retry-After`. Recusas (400, 401, 402, 403, 409, 429) não ocupam a chave.
+
+## Limites de requisições
+
+`RateLimit-Policy` e `RateLimit` dizem as cotas da conta e quanto resta. Depois de um 429 aguarde os
+segundos de `Retry-After`: uma requisição enviada então não é recusada pelo mesmo motivo.
+"""
+
+TAG_LOOKUPS = "Consultas"
+TAG_SERVICE = "Serviço"
+TAGS: Mapping[str, str] = {
+    TAG_LOOKUPS: "As operações que custam créditos.",
+    TAG_SERVICE: "Saúde e medidas do serviço; sem chave, sem custo.",
+}
+
+SECURITY = "Chave da conta. Contas de teste usam chaves `balcao_test_…`, as demais `balcao_live_…`."
+
+IDEMPOTENCY_KEY = (
+    "Repete a mesma consulta sem executá-la nem cobrá-la de novo, durante 96 horas. O valor exato é a"
+    " chave, própria de cada conta; use-a só com a mesma operação e os mesmos parâmetros."
+)
+
+STATUSES: Mapping[int, str] = {
+    200: "Consulta concluída: leia `success` e `error`.",
+    400: "A requisição não pode ser atendida como foi enviada, ou a consulta falhou.",
+    401: "A chave está ausente, expirou, foi revogada ou é inválida.",
+    402: "Não há créditos disponíveis para o caminho necessário.",
+    403: "A conta não inclui o que foi pedido.",
+    404: "Não existe, ou o resultado da consulta é negativo (veja `error`).",
+    409: "A primeira requisição com esta `Idempotency-Key` está em andamento ou não pode ser reenviada.",
+    413: "A requisição traz um corpo.",
+    429: "Cota de requisições por minuto ou por dia atingida.",
+    431: "A linha e os cabeçalhos da requisição são longos demais.",
+    500: "Falha da fonte consultada ou do próprio serviço. Nada foi cobrado.",
+    503: "A fonte ou o serviço está indisponível no momento. Nada foi cobrado.",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class HeaderText:
+    """One response header: statuses that always carry it, and those that may."""
+
+    description: str
+    schema: Mapping[str, object]
+    always: frozenset[int] = frozenset()
+    sometimes: frozenset[int] = frozenset()
+
+
+_ALL = frozenset(STATUSES)
+_COUNTED = frozenset({200, 400, 402, 403, 404, 409, 429})  # after the key was recognised
+_RESULTS = frozenset({200, 404})
+
+HEADERS: Mapping[str, HeaderText] = {
+    "X-Request-Id": HeaderText("Igual a `request_id`.", {"type": "string", "format": "uuid"}, _ALL),
+    "X-Creditos-Cobrados": HeaderText(
+        "Créditos que esta resposta custou.", {"type": "integer", "minimum": 0}, _ALL
+    ),
+    "RateLimit-Policy": HeaderText(
+        "As cotas: quantas requisições (`q`) em quantos segundos (`w`).",
+        {"type": "string", "examples": ['"minuto";q=300;w=60, "dia";q=50000;w=86400']},
+        always=_COUNTED,
+        sometimes=frozenset({500, 503}),
+    ),
+    "RateLimit": HeaderText(
+        "Quantas requisições restam (`r`) e em quantos segundos a cota volta a ser inteira (`t`).",
+        {"type": "string", "examples": ['"minuto";r=299;t=1, "dia";r=49999;t=2']},
+        always=_COUNTED,
+        sometimes=frozenset({500, 503}),
+    ),
+    "Retry-After": HeaderText(
+        "Segundos a aguardar antes de repetir.",
+        {"type": "integer", "minimum": 1},
+        always=frozenset({429}),
+        sometimes=frozenset({409, 503}),
+    ),
+    "Cache-Status": HeaderText(
+        "Se o resultado veio do cache (RFC 9211).",
+        {"type": "string", "examples": ["Balcao; hit", "Balcao; fwd=miss"]},
+        sometimes=_RESULTS,
+    ),
+    "Age": HeaderText(
+        "Há quantos segundos a fonte foi consultada.",
+        {"type": "integer", "minimum": 0},
+        sometimes=_RESULTS,
+    ),
+    "Idempotent-Replayed": HeaderText(
+        "`true`: a resposta foi gravada antes sob a mesma Idempotency-Key.",
+        {"type": "string", "enum": ["true"]},
+        sometimes=frozenset({200, 400, 404, 500, 503}),
+    ),
+    "Deprecation": HeaderText(
+        "A requisição usou uma forma antiga (RFC 9745): envie `cache` na consulta.",
+        {"type": "string", "examples": ["@1767225600"]},
+        sometimes=_ALL - {401, 413, 429, 431},
+    ),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class FieldText:
+    """One field of an answer: its meaning, and what its type does not say."""
+
+    description: str
+    schema: Mapping[str, object] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class TypeText:
+    """One type of the answers: its name in the document and its fields."""
+
+    name: str
+    description: str
+    fields: Mapping[str, FieldText]
+
+
+_DATE = {"format": "date"}
+
+ENVELOPE: Mapping[str, FieldText] = {
+    "request_id": FieldText("Identificador único da operação.", {"format": "uuid"}),
+    "success": FieldText("Resultado da consulta. Leia junto com `error`."),
+    "error": FieldText("`true`: recusa ou falha técnica; nada foi cobrado."),
+}
+
+# By name of the type in the code.
+TYPES: Mapping[str, TypeText] = {
+    "CompanyAnswer": TypeText(
+        "RespostaEmpresa",
+        "Resposta da consulta de dados cadastrais.",
+        {
+            **ENVELOPE,
+            "success": FieldText("Sempre `true` nesta resposta.", {"const": True}),
+            "error": FieldText("Sempre `false` nesta resposta.", {"const": False}),
+            "error_message": FieldText("Nulo quando não há erro."),
+            "data_base": FieldText(
+                "Dia (horário de Brasília) em que a fonte foi consultada; quando a resposta vem da"
+                " cópia do cadastro público, o dia em que ela foi extraída.",
+                _DATE,
+            ),
+            "response": FieldText("Os dados cadastrais."),
+        },
+    ),
+    "Company": TypeText(
+        "Empresa",
+        "Dados cadastrais de um estabelecimento e de sua empresa. Sem informação, o campo é nulo ou"
+        " vazio.",
+        {
+            "cnpj": FieldText("CNPJ, sem pontuação."),
+            "identificador_matriz_filial": FieldText("`MATRIZ` ou `FILIAL`."),
+            "data_de_abertura": FieldText("Data de abertura.", _DATE),
+            "nome_empresarial": FieldText("Nome empresarial (razão social)."),
+            "nome_fantasia": FieldText("Nome fantasia."),
+            "atividade_economica_principal": FieldText("Atividade principal (CNAE)."),
+            "atividades_economicas_secundarias": FieldText("Atividades secundárias (CNAE)."),
+            "natureza_juridica": FieldText("Natureza jurídica."),
+            "tipo_logradouro": FieldText("Tipo do logradouro: RUA, AVENIDA, …"),
+            "logradouro": FieldText("Nome do logradouro."),
+            "numero": FieldText("Número no logradouro."),
+            "complemento": FieldText("Complemento do endereço."),
+            "bairro": FieldText("Bairro."),
+            "municipio": FieldText("Município."),
+            "cep": FieldText("CEP, só dígitos."),
+            "uf": FieldText("Sigla da unidade da federação."),
+            "endereco_eletronico": FieldText("E-mail de contato."),
+            "telefone": FieldText("Telefone com DDD, só dígitos; dois são separados por ` / `."),
+            "ente_federativo_responsavel": FieldText("Ente federativo responsável."),
+            "situacao_cadastral": FieldText("`NULA`, `ATIVA`, `SUSPENSA`, `INAPTA` ou `BAIXADA`."),
+            "data_da_situacao_cadastral": FieldText("Data da situação cadastral.", _DATE),
+            "situacao_especial": FieldText("Situação especial."),
+            "data_da_situacao_especial": FieldText("Data da situação especial.", _DATE),
+            "porte": FieldText("`MICRO EMPRESA`, `EMPRESA DE PEQUENO PORTE` ou `DEMAIS`."),
+            "socios": FieldText("Quadro de sócios e administradores."),
+        },
+    ),
+    "Coded": TypeText(
+        "Codigo",
+        "Um código de uma tabela oficial e sua descrição.",
+        {
+            "codigo": FieldText("O código, como texto."),
+            "descricao": FieldText("A descrição da tabela."),
+        },
+    ),
+    "Partner": TypeText(
+        "Socio",
+        "Um sócio ou administrador.",
+        {
+            "nome": FieldText("Nome ou nome empresarial."),
+            "cpf_cnpj_socio": FieldText(
+                "CNPJ, ou CPF na forma `***456789**`; o CPF inteiro só com `optin=1`."
+            ),
+            "qualificacao_socio": FieldText("Qualificação na empresa."),
+            "pais": FieldText("País, de sócios do exterior."),
+            "documento_representante_legal": FieldText(
+                "CPF do representante, mascarado como acima."
+            ),
+            "nome_representante_legal": FieldText("Nome do representante legal."),
+            "faixa_etaria": FieldText("`Entre 41 a 50 anos`, …, `Não se aplica`."),
+            "data_entrada_sociedade": FieldText("Entrada na sociedade, `YYYY-MM-DD HH:mm:ss`."),
+        },
+    ),
+}

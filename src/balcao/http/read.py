@@ -1,0 +1,47 @@
+"""From an ASGI scope to what the house needs of a request."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from balcao.errors import RequestTooLarge
+
+Scope: TypeAlias = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One request. Header names are lower case; of repeated headers the first counts."""
+
+    method: str
+    path: str
+    query: bytes
+    headers: Mapping[bytes, bytes]
+
+    @property
+    def wants_gzip(self) -> bool:
+        """Compress only when asked (decisions 1.9)."""
+        accepted = self.headers.get(b"accept-encoding")
+        if accepted is None:
+            return False
+        for part in accepted.lower().split(b","):
+            name, _, quality = part.strip().partition(b";")
+            if name.strip() == b"gzip":
+                return quality.replace(b" ", b"") not in (b"q=0", b"q=0.0", b"q=0.00", b"q=0.000")
+        return False
+
+
+def read(scope: Scope, header_bytes_max: int) -> Request:
+    """Take the request apart. Raises `RequestTooLarge` for a body or too long a head (7.4)."""
+    path: str = scope["path"]
+    query: bytes = scope["query_string"]
+    headers: dict[bytes, bytes] = {}
+    size = len(path) + len(query)
+    for name, value in scope["headers"]:
+        size += len(name) + len(value)
+        headers.setdefault(name, value)
+    if size > header_bytes_max:
+        raise RequestTooLarge(headers=True)
+    if b"transfer-encoding" in headers or headers.get(b"content-length", b"0") != b"0":
+        raise RequestTooLarge(headers=False)
+    return Request(scope["method"], path, query, headers)

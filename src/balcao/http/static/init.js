@@ -1,0 +1,70 @@
+// Inicia a página de documentação. Em arquivo próprio: a política da página proíbe scripts inline.
+"use strict";
+
+// Rótulos da interface que o Swagger UI só oferece em inglês.
+const LABELS = new Map(Object.entries({
+  "Authorize": "Informar chave",
+  "Available authorizations": "Chave de acesso",
+  "Cancel": "Cancelar",
+  "Clear": "Limpar",
+  "Close": "Fechar",
+  "Code": "Status",
+  "Copy to clipboard": "Copiar",
+  "Curl": "curl",
+  "Description": "Descrição",
+  "Details": "Detalhes",
+  "Download": "Baixar",
+  "Example Value": "Exemplo",
+  "Examples": "Exemplos",
+  "Examples:": "Exemplos:",
+  "Execute": "Executar",
+  "Headers:": "Cabeçalhos:",
+  "Links": "Links",
+  "Logout": "Esquecer chave",
+  "Media type": "Tipo de mídia",
+  "Name": "Nome",
+  "No links": "Nenhum",
+  "No parameters": "Sem parâmetros",
+  "Parameters": "Parâmetros",
+  "Request URL": "Endereço da requisição",
+  "Response body": "Corpo da resposta",
+  "Response headers": "Cabeçalhos da resposta",
+  "Responses": "Respostas",
+  "Schema": "Esquema",
+  "Schemas": "Esquemas",
+  "Server response": "Resposta do servidor",
+  "Servers": "Servidores",
+  "Try it out": "Experimentar",
+  "Type": "Tipo",
+}));
+
+// Só textos que são exatamente um rótulo são trocados; os do documento da API já são portugueses.
+// Se uma versão futura mudar por dentro, a interface apenas volta a aparecer em inglês.
+const translated = (child) =>
+  typeof child === "string" && LABELS.has(child.trim()) ? LABELS.get(child.trim()) : child;
+
+const portuguese = ({ React }) => {
+  const createElement = React.createElement;
+  React.createElement = (type, props, ...children) =>
+    createElement(type, props, ...children.map(translated));
+  return {};
+};
+
+window.addEventListener("load", () => {
+  window.ui = window.SwaggerUIBundle({
+    url: "/openapi.json",
+    dom_id: "#swagger-ui",
+    presets: [window.SwaggerUIBundle.presets.apis],
+    plugins: [portuguese],
+    layout: "BaseLayout",
+    validatorUrl: null,
+    queryConfigEnabled: false,
+    deepLinking: true,
+    defaultModelsExpandDepth: 0,
+    defaultModelExpandDepth: 3,
+    docExpansion: "list",
+    displayRequestDuration: true,
+    supportedSubmitMethods: ["get"],
+    syntaxHighlight: { activated: true, theme: "agate" },
+  });
+});

@@ -1,0 +1,123 @@
+"""From a reply to bytes: status, headers, body (decisions 1.8 to 1.10)."""
+
+import gzip
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any, TypeAlias
+
+from balcao.core.outcomes import Reply
+from balcao.core.rate_limit import Verdict
+
+Send: TypeAlias = Callable[[dict[str, Any]], Awaitable[None]]
+Headers: TypeAlias = list[tuple[bytes, bytes]]
+
+_JSON = (b"content-type", b"application/json; charset=utf-8")
+_NO_STORE = (b"cache-control", b"no-store")
+_CORS: Headers = [
+    (b"access-control-allow-origin", b"*"),
+    (
+        b"access-control-expose-headers",
+        b"x-request-id, retry-after, ratelimit, ratelimit-policy, x-creditos-cobrados",
+    ),
+]
+PREFLIGHT: Headers = [
+    (b"access-control-allow-origin", b"*"),
+    (b"access-control-allow-methods", b"GET"),
+    (
+        b"access-control-allow-headers",
+        b"x-api-key, cache, idempotency-key, accept, content-type",
+    ),
+    (b"access-control-max-age", b"86400"),
+    (b"allow", b"GET, OPTIONS"),
+]
+_REPLAYED = (b"idempotent-replayed", b"true")
+_VARY = (b"vary", b"accept-encoding")
+_HIT = (b"cache-status", b"Balcao; hit")
+_MISS = (b"cache-status", b"Balcao; fwd=miss")
+_AGE_0 = (b"age", b"0")
+_NO_CHARGE = (b"x-creditos-cobrados", b"0")
+_ONE_CREDIT = (b"x-creditos-cobrados", b"1")
+
+# When `cache` as a header became the old form (RFC 9745: seconds since 1970).
+_DEPRECATION = (b"deprecation", b"@1767225600")
+
+# Below this a compressed body is hardly shorter.
+_GZIP_BYTES_MIN = 512
+_GZIP_LEVEL = 5
+
+
+def lookup_headers(
+    reply: Reply, verdicts: Sequence[Verdict], now_ms: int, *, deprecated: bool
+) -> Headers:
+    """The headers of an answer of a lookup, a refusal's too."""
+    headers = [*_base(reply.request_id), *limit_headers(verdicts)]
+    if reply.credits == 1:
+        headers.append(_ONE_CREDIT)
+    elif reply.credits:
+        headers.append((b"x-creditos-cobrados", str(reply.credits).encode()))
+    else:
+        headers.append(_NO_CHARGE)
+    if reply.origin == "cache" and reply.asked_ms is not None:
+        age = max(0, now_ms - reply.asked_ms) // 1000
+        headers += [_HIT, (b"age", str(age).encode())]
+    elif reply.origin is not None:
+        headers += [_MISS, _AGE_0]
+    if reply.retry_after_seconds is not None:
+        headers.append((b"retry-after", str(reply.retry_after_seconds).encode()))
+    if reply.replayed:
+        headers.append(_REPLAYED)
+    if deprecated:
+        headers.append(_DEPRECATION)
+    return headers
+
+
+def limit_headers(verdicts: Sequence[Verdict]) -> Headers:
+    """RateLimit-Policy and RateLimit (draft-ietf-httpapi-ratelimit-headers)."""
+    if not verdicts:
+        return []
+    state = ", ".join(
+        [
+            f'"{verdict.limit.name}";r={verdict.remaining};t={-(-verdict.reset_ms // 1000):.0f}'
+            for verdict in verdicts
+        ]
+    )
+    policy = ", ".join([_policy(verdict) for verdict in verdicts])
+    return [(b"ratelimit-policy", policy.encode()), (b"ratelimit", state.encode())]
+
+
+_policies: dict[object, str] = {}
+
+
+def _policy(verdict: Verdict) -> str:
+    limit = verdict.limit
+    text = _policies.get(limit)
+    if text is None:
+        text = _policies[limit] = f'"{limit.name}";q={limit.quota};w={limit.window_ms // 1000}'
+    return text
+
+
+def _base(request_id: str) -> Headers:
+    return [_JSON, _NO_STORE, (b"x-request-id", request_id.encode()), _VARY, *_CORS]
+
+
+def plain_headers(request_id: str) -> Headers:
+    """The headers of JSON answers that are no lookups."""
+    return _base(request_id)
+
+
+async def send_whole(
+    send: Send,
+    status: int,
+    headers: Headers,
+    body: bytes,
+    *,
+    gzipped: bool = False,
+    head: bool = False,
+) -> None:
+    """Send one complete answer, compressed when the caller asked for it; to HEAD without body."""
+    if gzipped and len(body) >= _GZIP_BYTES_MIN:
+        body = gzip.compress(body, _GZIP_LEVEL, mtime=0)
+        headers = [*headers, (b"content-encoding", b"gzip")]
+    if status not in (204, 304):  # they have no content, and no length of it (RFC 9110, 8.6)
+        headers.append((b"content-length", str(len(body)).encode()))
+    await send({"type": "http.response.start", "status": status, "headers": headers})
+    await send({"type": "http.response.body", "body": b"" if head else body})

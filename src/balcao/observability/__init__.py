@@ -1,0 +1,1 @@
+"""What can be seen from outside: one event per request, measurements. Never personal data."""

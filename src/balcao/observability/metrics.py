@@ -1,0 +1,140 @@
+"""Measurements for Prometheus. Labels are few and fixed: operations, statuses, sources.
+
+Requests are tallied in plain dictionaries and turned into Prometheus' families when they are
+scraped: the client library's own counters take a lock and walk the buckets on each use, which
+costs more than reading a cached answer.
+"""
+
+from bisect import bisect_left
+from collections.abc import Iterable, Sequence
+
+from prometheus_client import CollectorRegistry
+from prometheus_client.core import CounterMetricFamily, HistogramMetricFamily, Metric
+from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
+
+_SECONDS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0, 5.0, 25.0)
+_SIZES = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024)
+
+
+class Tally:
+    """A histogram: counts per bucket and the sum."""
+
+    __slots__ = ("bounds", "counts", "total")
+
+    def __init__(self, bounds: Sequence[float]) -> None:
+        self.bounds = bounds
+        self.counts = [0] * (len(bounds) + 1)
+        self.total = 0.0
+
+    def add(self, value: float) -> None:
+        """Count one value."""
+        self.counts[bisect_left(self.bounds, value)] += 1
+        self.total += value
+
+    def buckets(self) -> list[tuple[str, float]]:
+        """Cumulative counts by upper bound, as Prometheus wants them."""
+        running, rows = 0, []
+        for bound, count in zip([*map(str, self.bounds), "+Inf"], self.counts, strict=True):
+            running += count
+            rows.append((bound, float(running)))
+        return rows
+
+
+class Metrics:
+    """All measurements of one process. Used on the event loop's thread only."""
+
+    content_type = CONTENT_TYPE_LATEST
+
+    def __init__(self) -> None:
+        self._requests: dict[tuple[str, int, str], int] = {}
+        self._credits: dict[tuple[str, str], int] = {}
+        self._seconds: dict[str, Tally] = {}
+        self._calls: dict[tuple[str, str], int] = {}
+        self._call_seconds: dict[str, Tally] = {}
+        self._batches = Tally(_SIZES)
+        self._registry = CollectorRegistry()
+        self._registry.register(self)
+
+    def request(
+        self, operation: str, status: int, origin: str, seconds: float, credits: int
+    ) -> None:
+        """Count one answered request."""
+        key = (operation, status, origin)
+        self._requests[key] = self._requests.get(key, 0) + 1
+        tally = self._seconds.get(operation)
+        if tally is None:
+            tally = self._seconds[operation] = Tally(_SECONDS)
+        tally.add(seconds)
+        if credits:
+            paid = (operation, origin)
+            self._credits[paid] = self._credits.get(paid, 0) + credits
+
+    def source_call(self, source: str, outcome: str, seconds: float) -> None:
+        """Count one conversation with an upstream."""
+        key = (source, outcome)
+        self._calls[key] = self._calls.get(key, 0) + 1
+        tally = self._call_seconds.get(source)
+        if tally is None:
+            tally = self._call_seconds[source] = Tally(_SECONDS)
+        tally.add(seconds)
+
+    def batch(self, size: int) -> None:
+        """Count one commit and how many lists shared it."""
+        self._batches.add(size)
+
+    def exposition(self) -> bytes:
+        """All measurements in Prometheus' text format."""
+        return generate_latest(self._registry)
+
+    def collect(self) -> Iterable[Metric]:
+        """Prometheus' own hook."""
+        requests = CounterMetricFamily(
+            "balcao_requests",
+            "Requests answered, by operation, status and origin (cache, online, nenhuma).",
+            labels=("operation", "status", "origin"),
+        )
+        for (operation, status, origin), count in self._requests.items():
+            requests.add_metric((operation, str(status), origin), count)
+        yield requests
+        credits = CounterMetricFamily(
+            "balcao_credits_charged",
+            "Credits charged, by operation and origin.",
+            labels=("operation", "origin"),
+        )
+        for labels, count in self._credits.items():
+            credits.add_metric(labels, count)
+        yield credits
+        calls = CounterMetricFamily(
+            "balcao_source_calls",
+            "Calls to upstream sources, by source and outcome.",
+            labels=("source", "outcome"),
+        )
+        for labels, count in self._calls.items():
+            calls.add_metric(labels, count)
+        yield calls
+        yield _histogram(
+            "balcao_request_seconds",
+            "Time from a request's arrival to its answer.",
+            "operation",
+            self._seconds,
+        )
+        yield _histogram(
+            "balcao_source_seconds",
+            "Time of one conversation with an upstream source.",
+            "source",
+            self._call_seconds,
+        )
+        batches = HistogramMetricFamily(
+            "balcao_commit_batch_size", "Change lists that shared one durable commit."
+        )
+        batches.add_metric((), self._batches.buckets(), self._batches.total)
+        yield batches
+
+
+def _histogram(
+    name: str, text: str, label: str, tallies: dict[str, Tally]
+) -> HistogramMetricFamily:
+    family = HistogramMetricFamily(name, text, labels=(label,))
+    for value, tally in tallies.items():
+        family.add_metric((value,), tally.buckets(), tally.total)
+    return family

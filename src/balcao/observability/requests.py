@@ -1,0 +1,80 @@
+"""The one event per request. Its fields are all there is: nothing of the caller's data fits in."""
+
+import asyncio
+import sys
+from collections.abc import Callable
+from datetime import UTC, datetime
+
+import msgspec
+import structlog
+
+# Lines are written together, so that a line costs no system call of its own.
+FLUSH_SECONDS = 0.05
+FLUSH_LINES_MAX = 512
+
+_encode = msgspec.json.Encoder().encode
+
+
+class RequestEvent(msgspec.Struct, frozen=True):
+    """What is logged of one request. Accounts and keys are numbers of ours."""
+
+    request_id: str
+    operation: str
+    status: int
+    code: str | None
+    account: int | None
+    key: int | None
+    origin: str | None
+    source: str | None
+    credits: int
+    replayed: bool
+    took_ms: float
+    event: str = "request"
+    level: str = "info"
+    timestamp: str = ""
+
+
+class RequestLog:
+    """Writes request events: JSON lines in bundles, or one by one for a person's eyes."""
+
+    def __init__(
+        self,
+        *,
+        as_json: bool,
+        write: Callable[[bytes], object] | None = None,
+        now: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
+        self._as_json = as_json
+        self._write = write or _to_stderr
+        self._now = now
+        self._lines: list[RequestEvent] = []
+        self._console = structlog.get_logger()
+
+    def note(self, event: RequestEvent) -> None:
+        """Log one request; to be called on the event loop."""
+        if not self._as_json:
+            fields = msgspec.structs.asdict(event)
+            for name in ("event", "level", "timestamp"):
+                fields.pop(name)
+            self._console.info("request", **fields)
+            return
+        if not self._lines:
+            asyncio.get_running_loop().call_later(FLUSH_SECONDS, self.flush)
+        self._lines.append(event)
+        if len(self._lines) >= FLUSH_LINES_MAX:
+            self.flush()
+
+    def flush(self) -> None:
+        """Write what waits. The bundle carries the time of its writing, at most 50 ms late."""
+        lines, self._lines = self._lines, []
+        if not lines:
+            return
+        stamp = self._now().isoformat(timespec="milliseconds").encode()
+        self._write(
+            b"".join([_encode(line)[:-2] + stamp + b'"}\n' for line in lines])
+        )
+
+
+def _to_stderr(text: bytes) -> None:
+    sys.stderr.buffer.write(text)
+    sys.stderr.buffer.flush()

@@ -1,0 +1,77 @@
+"""The tables of codes: a few thousand rows, read at once with care."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import date
+
+from balcao.opendata.archive import Part, read_chunks
+from balcao.opendata.errors import BadInput
+from balcao.opendata.layout import DOMAINS
+from balcao.opendata.repair import RAW_BYTES_KEPT_MAX, Reject, read_record
+
+_BYTES_MAX = 16 * 1024 * 1024  # the largest has 100 kB; this is a wrong file
+_COLUMNS = 2
+
+
+@dataclass(frozen=True, slots=True)
+class DomainTable:
+    """Codes and texts of one table, and the day they are as of."""
+
+    name: str
+    as_of: date
+    texts: dict[str, str]
+    rejects: tuple[Reject, ...] = ()
+    duplicates: int = 0
+
+
+def read_domain(part: Part, as_of: date) -> DomainTable:
+    """Read one zip of codes. Raises `BadInput` when it is damaged or something else."""
+    if part.bytes > _BYTES_MAX:
+        raise BadInput(f"{part.file} has {part.bytes} bytes: it is no table of codes")
+    lines = b"".join(chunk for chunk, _ in read_chunks(part)).split(b"\n")
+    width = DOMAINS[part.table].code_width
+    texts: dict[str, str] = {}
+    rejects: list[Reject] = []
+    read = 0
+    at = 0
+    while at < len(lines):
+        if not lines[at].strip():
+            at += 1
+            continue
+        read += 1
+        record = read_record(lines[at : at + 2], (width,), _COLUMNS)
+        if record is None:
+            raw = lines[at][:RAW_BYTES_KEPT_MAX].decode("latin-1")
+            rejects.append(Reject(part.file, read, raw))
+            at += 1
+            continue
+        (code, text), used = record
+        at += used
+        described = " ".join(text.decode("latin-1").split())
+        key = code.decode("latin-1")
+        texts[key] = texts.get(key) or described  # of two rows, the first that says something
+    duplicates = read - len(rejects) - len(texts)
+    return DomainTable(part.table, as_of, texts, tuple(rejects), duplicates)
+
+
+def with_earlier(
+    fresh: Iterable[DomainTable], earlier: Iterable[DomainTable]
+) -> tuple[list[DomainTable], list[str]]:
+    """The month's tables, those it lacks taken from the month before; and what to say of it.
+
+    Raises `BadInput` when a table is missing and there is none of an earlier month either:
+    a month without descriptions looks whole and is not.
+    """
+    tables = {table.name: table for table in fresh if table.texts}
+    kept = {table.name: table for table in earlier if table.name not in tables and table.texts}
+    missing = [name for name in DOMAINS if name not in tables and name not in kept]
+    if missing:
+        raise BadInput(
+            f"{', '.join(missing)} missing, and no earlier import has them: "
+            "codes would have no descriptions"
+        )
+    said = [
+        f"{table.name} is missing in this month: kept the table as of {table.as_of}"
+        for table in kept.values()
+    ]
+    return [*tables.values(), *kept.values()], said

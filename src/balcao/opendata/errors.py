@@ -1,0 +1,35 @@
+"""
+What may go wrong with the open data, on purpose. Messages are for the operator, in English.
+
+OpenDataError
+├── BadInput              the files given cannot be a month: missing, damaged, mixed
+├── TooManyRejects        so many unreadable records that the layout must have changed
+├── VerificationFailed    built, but not believed; the published month stays
+└── BuildRunning          another build is at work in the same store
+"""
+
+from collections.abc import Sequence
+
+
+class OpenDataError(Exception):
+    """The import, or the snapshot, cannot go on. Nothing published was changed."""
+
+
+class BadInput(OpenDataError):
+    """The files given cannot be a month: missing, damaged or mixed."""
+
+
+class TooManyRejects(OpenDataError):
+    """So many unreadable records that the layout must have changed."""
+
+
+class VerificationFailed(OpenDataError):
+    """The month was built but is not believed. `problems` says why, one sentence each."""
+
+    def __init__(self, problems: Sequence[str]) -> None:
+        super().__init__("; ".join(problems))
+        self.problems = tuple(problems)
+
+
+class BuildRunning(OpenDataError):
+    """Another build is at work in the same store."""

@@ -1,0 +1,153 @@
+"""Second half of an import: one partition's rows in, its finished blocks out.
+
+Runs in a worker. A partition has some tens of megabytes, so all is done in memory: sort by
+key, keep one row per key, pack the rows of some sixteen keys into each block.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from balcao.opendata.compression import Packer
+from balcao.opendata.keys import Numbers, Positions, blocks_of, characters, spread_all
+from balcao.opendata.layout import LINE_FEED, SEPARATOR, SOCIOS, Group
+from balcao.opendata.spill import read_partition
+from balcao.opendata.team import Report
+
+
+@dataclass(frozen=True, slots=True)
+class GatherTask:
+    """One partition to finish."""
+
+    group: Group
+    partition: int
+    partitions: int
+    blocks_per_partition: int
+    spills: tuple[Path, ...]  # in the order of the group's tables, then of their parts
+    dictionary: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Gathered:
+    """The partition's blocks in order, and what became of each spill file's rows."""
+
+    partition: int
+    blocks: list[bytes]
+    stored: list[int]  # per spill file
+    duplicates: list[int]  # per spill file
+    most_partners: tuple[int, str]  # how many, and the root that has them
+
+
+def gather(task: GatherTask, report: Report) -> Gathered:
+    """Sort one partition into blocks."""
+    contents = [read_partition(path, task.partition, task.partitions) for path in task.spills]
+    file_rows = [content.count(b"\n") for content in contents]
+    text = b"".join(contents)
+    del contents
+    lines = text.split(b"\n")
+    lines.pop()
+    rows = _Rows(text, task.group)
+
+    order = np.argsort(rows.numbers, kind="stable")
+    dropped = [*_repeated_keys(rows, order, lines), *_repeated_partners(rows, lines)]
+    if dropped:
+        order = order[~np.isin(order, dropped)]
+
+    first_block = task.partition * task.blocks_per_partition
+    blocks = task.partitions * task.blocks_per_partition
+    block = blocks_of(rows.numbers[order], blocks) - first_block
+    packed = _pack(lines, rows.lengths[order], order, block, task)
+
+    file_of_row = np.repeat(np.arange(len(file_rows)), file_rows)
+    duplicates = np.bincount(file_of_row[dropped], minlength=len(file_rows)).tolist()
+    stored = np.bincount(file_of_row[order], minlength=len(file_rows)).tolist()
+    report(task.group.name, len(text), len(order))
+    most_partners = _most_partners(rows, order, lines)
+    return Gathered(task.partition, packed, stored, duplicates, most_partners)
+
+
+class _Rows:
+    """The rows of a partition, column-wise: where they are, their keys, their tables."""
+
+    def __init__(self, text: bytes, group: Group) -> None:
+        view = np.frombuffer(text, np.uint8)
+        ends = np.flatnonzero(view == LINE_FEED)
+        starts = np.concatenate((np.zeros(1, np.int64), ends + 1))[:-1]
+        self.lengths: Positions = ends - starts + 1
+        self.tags = view[starts]
+        self.numbers: Numbers = np.zeros(0, np.uint64)
+        if len(starts):
+            root = characters(view, starts + 1, 8)
+            if group.key_characters == 8:
+                self.numbers = spread_all(root)
+            else:
+                self.numbers = spread_all(root, characters(view, starts + 10, 4))
+
+
+def _repeated_keys(rows: _Rows, order: Positions, lines: Sequence[bytes]) -> list[int]:
+    """Rows to drop because another of the same table and key has more fields filled."""
+    numbers, tags = rows.numbers[order], rows.tags[order]
+    again = (numbers[1:] == numbers[:-1]) & (tags[1:] == tags[:-1]) & (tags[1:] != ord(SOCIOS.tag))
+    dropped: list[int] = []
+    best = -1
+    for at in np.flatnonzero(again).tolist():
+        one, other = int(order[at]), int(order[at + 1])
+        if best < 0 or rows.numbers[best] != rows.numbers[one] or rows.tags[best] != rows.tags[one]:
+            best = one
+        if _filled(lines[other]) > _filled(lines[best]):
+            best, other = other, best
+        dropped.append(other)
+    return dropped
+
+
+def _filled(row: bytes) -> int:
+    return sum(1 for field in row.split(bytes([SEPARATOR])) if field.strip())
+
+
+def _repeated_partners(rows: _Rows, lines: Sequence[bytes]) -> list[int]:
+    """Partner rows that repeat an earlier one to the letter. They have no key of their own."""
+    partners = np.flatnonzero(rows.tags == ord(SOCIOS.tag))
+    if not len(partners):
+        return []
+    # They stand together: a group's tables come one after the other.
+    first, last = int(partners[0]), int(partners[-1]) + 1
+    if len(set(lines[first:last])) == last - first:
+        return []
+    seen: set[bytes] = set()
+    dropped: list[int] = []
+    for at in range(first, last):
+        if lines[at] in seen:
+            dropped.append(at)
+        seen.add(lines[at])
+    return dropped
+
+
+def _most_partners(rows: _Rows, order: Positions, lines: Sequence[bytes]) -> tuple[int, str]:
+    partners = order[rows.tags[order] == ord(SOCIOS.tag)]
+    if not len(partners):
+        return 0, ""
+    numbers = rows.numbers[partners]
+    firsts = np.concatenate((np.zeros(1, np.int64), np.flatnonzero(np.diff(numbers)) + 1))
+    counts = np.diff(firsts, append=len(partners))
+    most = int(counts.argmax())
+    line = lines[int(partners[firsts[most]])]
+    return int(counts[most]), line[1:9].decode("latin-1")
+
+
+def _pack(
+    lines: Sequence[bytes],
+    lengths: Positions,
+    order: Positions,
+    block: npt.NDArray[np.int64],
+    task: GatherTask,
+) -> list[bytes]:
+    """The blocks' compressed bytes, empty blocks included. Each row follows a line feed."""
+    pack = Packer(task.dictionary).pack
+    text = memoryview(b"\n" + b"\n".join(map(lines.__getitem__, order.tolist())))
+    upto = np.concatenate((np.zeros(1, np.int64), np.cumsum(lengths)))
+    bounds = upto[np.searchsorted(block, np.arange(task.blocks_per_partition + 1))].tolist()
+    return [pack(text[a:b]) for a, b in pairwise(bounds)]

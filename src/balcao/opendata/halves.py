@@ -1,0 +1,103 @@
+"""The two halves of an import for one group of tables: read its zips, sort its rows.
+
+Each goes on from where an earlier attempt stopped: a zip whose spill file is there is not
+read again, a partition whose blocks are in the building snapshot is not sorted again.
+"""
+
+from dataclasses import dataclass
+from math import ceil
+
+from balcao.opendata.building import Building, Reading, Sorting
+from balcao.opendata.dictionary import TrainTask
+from balcao.opendata.errors import OpenDataError
+from balcao.opendata.gather import GatherTask, gather
+from balcao.opendata.layout import TABLES, Group
+from balcao.opendata.plan import ROWS_PER_BLOCK, Plan
+from balcao.opendata.progress import Progress
+from balcao.opendata.scatter import ScatterTask, read_or_train
+from balcao.opendata.spill import read_report
+from balcao.opendata.store import Work
+from balcao.opendata.team import Team
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """All that an import works with."""
+
+    plan: Plan
+    work: Work
+    team: Team
+    building: Building
+    progress: Progress
+
+
+def read_group(group: Group, site: Site) -> Reading:
+    """Read the group's zips, largest first, so that no worker is left alone with a large one."""
+    plan, work = site.plan, site.work
+    parts = plan.parts(group)
+    to_read = [part for part in parts if not work.spill(part).exists()]
+    tasks: list[ScatterTask | TrainTask] = [
+        ScatterTask(
+            part,
+            group,
+            plan.partitions[group.name],
+            plan.extraction,
+            plan.sample_one_in,
+            work.spill(part),
+        )
+        for part in sorted(to_read, key=lambda part: part.bytes, reverse=True)
+    ]
+    site.progress.begin(f"reading {group.name} files", sum(part.packed_bytes for part in to_read))
+    results = list(
+        site.team.run(read_or_train, [*tasks, TrainTask(group, parts)], site.progress.advance)
+    )
+    dictionary = results[-1]
+    assert isinstance(dictionary, bytes)
+    reports = [read_report(work.spill(part)) for part in parts]
+    keys = sum(report.read for report in reports if report.table == group.tables[0].name)
+    per_partition = ceil(keys / plan.partitions[group.name] / ROWS_PER_BLOCK)
+    return Reading(reports, dictionary, max(per_partition, 1))
+
+
+def sort_group(group: Group, reading: Reading, site: Site) -> Sorting:
+    """Sort the group's rows into the snapshot, then remove its spill files."""
+    plan, work = site.plan, site.work
+    sorting = site.building.sorting(group)
+    partitions = plan.partitions[group.name]
+    parts = plan.parts(group)
+    spills = tuple(work.spill(part) for part in parts)
+    files = [part.file for part in parts]
+    tasks = [
+        GatherTask(
+            group,
+            partition,
+            partitions,
+            reading.blocks_per_partition,
+            spills,
+            reading.dictionary,
+        )
+        for partition in range(sorting.partitions_done, partitions)
+    ]
+    stored_bytes = sum(part.bytes for part in parts) - sum(
+        report.read * (2 * TABLES[report.table].width - 1) for report in reading.reports
+    )
+    site.progress.begin(f"sorting {group.name} rows", stored_bytes * len(tasks) // partitions)
+    for gathered in site.team.run(gather, tasks, site.progress.advance):
+        sorting.add(gathered, files)
+        site.building.add(group, gathered, sorting)
+    _check_accounts(reading, sorting)
+    for spill in spills:
+        spill.unlink(missing_ok=True)
+    return sorting
+
+
+def _check_accounts(reading: Reading, sorting: Sorting) -> None:
+    """Every record read is stored, rejected or a duplicate, file by file (section 10.3)."""
+    for report in reading.reports:
+        stored = sorting.stored.get(report.file, 0)
+        again = sorting.duplicates.get(report.file, 0)
+        if report.read != stored + again + len(report.rejects):
+            raise OpenDataError(
+                f"{report.file}: {report.read} records read, but {stored} stored, "
+                f"{again} duplicates and {len(report.rejects)} rejected"
+            )

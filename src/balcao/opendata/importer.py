@@ -1,0 +1,242 @@
+"""Import a month of the CNPJ open data: zips in, one published snapshot out.
+
+`build` tells the story. Two groups of tables, one after the other, each in two halves: the
+zips are read and their rows dealt over partitions by a hash of the key (`scatter`); each
+partition, small enough for memory, is sorted into blocks (`gather`). What is on the disk at
+any time is thus the finished blocks and the compressed rows of one group.
+
+Killed at any moment, the same call goes on where it was. Nothing published changes before
+the last step, which is a rename.
+"""
+
+import shutil
+import time
+from collections.abc import Sequence
+from contextlib import closing
+from dataclasses import dataclass, field
+from datetime import date
+from pathlib import Path
+
+from balcao.opendata import store as stores
+from balcao.opendata import verify
+from balcao.opendata.archive import Inputs, discover, extraction_date
+from balcao.opendata.building import Building, Reading, Sorting
+from balcao.opendata.domains import DomainTable, read_domain, with_earlier
+from balcao.opendata.errors import BadInput, OpenDataError, TooManyRejects, VerificationFailed
+from balcao.opendata.halves import Site, read_group, sort_group
+from balcao.opendata.layout import GROUPS, TABLES, Group
+from balcao.opendata.plan import SAMPLE_ROWS, Plan, make_plan
+from balcao.opendata.probe import ProbeTask, check_witnesses, probe
+from balcao.opendata.progress import NoProgress, Progress
+from balcao.opendata.repair import Reject
+from balcao.opendata.snapshot import FORMAT, Snapshot, SnapshotInfo
+from balcao.opendata.store import Work, rollback
+from balcao.opendata.team import Team
+from balcao.opendata.totals import Totals, add_up
+
+__all__ = ["BuildReport", "build", "rollback"]
+
+# Below this, starting processes takes longer than what they would do.
+_BYTES_WORTH_WORKERS = 16 * 1024 * 1024
+
+# Spill files of the larger group plus the snapshot, over the bytes of the CSV: 0.52 measured.
+_DISK_PER_CSV_BYTE = 0.6
+
+_PROBES = 2  # tasks that look the sample up
+
+
+@dataclass(frozen=True, slots=True)
+class BuildReport:
+    """What was imported. Counts are records by table, where not said otherwise."""
+
+    extraction_date: date
+    path: Path
+    rows: dict[str, int]  # stored
+    rejected: dict[str, int]
+    duplicates: dict[str, int]
+    mended: dict[str, int]  # read in spite of dirt
+    parts: dict[str, int]  # zips by table
+    bad_dates: dict[str, int]  # `Table.column` -> rows; answered as null
+    unknown_values: dict[str, int]  # `Table.column=value` -> rows
+    sampled: int  # CNPJs looked up for verification
+    seconds: float
+    bytes_on_disk: int
+    rejects_file: Path
+    warnings: list[str] = field(default_factory=list)
+
+
+def build(
+    paths: Sequence[Path],
+    store: Path,
+    *,
+    today: date,
+    progress: Progress | None = None,
+    workers: int = 2,
+    force: bool = False,
+) -> BuildReport:
+    """Import the month in the given folders and zips, and publish it in `store`.
+
+    `force` publishes a month that shrank or grew more than months do. Raises `OpenDataError`;
+    then the published month is the one it was.
+    """
+    began = time.monotonic()
+    progress = progress or NoProgress()
+    inputs = discover(paths)
+    plan = make_plan(inputs, extraction_date((*inputs.parts, *inputs.domains), today))
+    warnings = _check_inputs(inputs)
+
+    with Work(store, plan) as work, Team(_workers_for(plan, workers)) as team:
+        _check_disk(store, plan)
+        domains, kept = _read_domains(store, plan)
+        with closing(Building(work.building)) as building:
+            site = Site(plan, work, team, building, progress)
+            halves = [_import(group, site) for group in GROUPS]
+            totals = add_up(halves, domains)
+            info = _describe(plan, halves, totals, domains, today)
+            dictionaries = {
+                group.name: reading.dictionary
+                for group, (reading, _) in zip(GROUPS, halves, strict=True)
+            }
+            building.finish(info, dictionaries, domains)
+
+        stores.write_rejects(work.rejects, totals.rejects)
+        sample = verify.spread_out(totals.sample, SAMPLE_ROWS)
+        verdict = _verify(work, team, totals, sample, progress)
+        growth = _compare(store, totals)
+        if verdict.problems or (growth and not force):
+            raise VerificationFailed([*verdict.problems, *growth])
+        path = stores.publish(store, work, plan.extraction)
+        work.remove()
+
+    return BuildReport(
+        extraction_date=plan.extraction,
+        path=path,
+        rows=totals.rows,
+        rejected=totals.rejected,
+        duplicates=totals.duplicates,
+        mended=totals.mended,
+        parts=_parts_by_table(inputs),
+        bad_dates=totals.bad_dates,
+        unknown_values=totals.unknown_values,
+        sampled=len(sample),
+        seconds=time.monotonic() - began,
+        bytes_on_disk=path.stat().st_size,
+        rejects_file=stores.rejects_of(path),
+        warnings=[
+            *warnings,
+            *kept,
+            *verify.sentences(totals.unknown_values, "unknown value"),
+            *verify.sentences(totals.bad_dates, "no valid date"),
+            *verdict.warnings,
+            *growth,
+        ],
+    )
+
+
+def _check_inputs(inputs: Inputs) -> list[str]:
+    parts = _parts_by_table(inputs)
+    if missing := verify.missing_tables(parts):
+        raise BadInput(f"no zip of {', '.join(missing)}")
+    ignored = [f"{file} is none of the tables: ignored" for file in inputs.ignored]
+    return [*verify.incomplete_tables(parts), *ignored]
+
+
+def _parts_by_table(inputs: Inputs) -> dict[str, int]:
+    return {name: sum(part.table == name for part in inputs.parts) for name in TABLES}
+
+
+def _csv_bytes(plan: Plan) -> int:
+    return sum(part.bytes for part in plan.inputs.parts)
+
+
+def _workers_for(plan: Plan, workers: int) -> int:
+    return workers if workers > 1 and _csv_bytes(plan) > _BYTES_WORTH_WORKERS else 0
+
+
+def _check_disk(store: Path, plan: Plan) -> None:
+    needed = int(_csv_bytes(plan) * _DISK_PER_CSV_BYTE)
+    work_bytes = sum(file.stat().st_size for file in (store / "work").iterdir())
+    free = shutil.disk_usage(store).free + work_bytes
+    if free < needed:
+        raise OpenDataError(f"{store} needs about {needed:,} free bytes and has {free:,}")
+
+
+def _read_domains(store: Path, plan: Plan) -> tuple[list[DomainTable], list[str]]:
+    fresh = [read_domain(part, plan.extraction) for part in plan.inputs.domains]
+    previous = stores.published(store)
+    if previous is None:
+        return with_earlier(fresh, ())
+    with closing(previous):
+        as_of = previous.info().domains
+        earlier = [
+            DomainTable(name, as_of[name], texts)
+            for name, texts in previous.domains().items()
+            if name in as_of
+        ]
+    return with_earlier(fresh, earlier)
+
+
+def _import(group: Group, site: Site) -> tuple[Reading, Sorting]:
+    reading = site.building.reading(group)
+    if reading is None:
+        reading = read_group(group, site)
+        _check_rejects(reading, site.work)
+        site.building.save_reading(group, reading)
+    return reading, sort_group(group, reading, site)
+
+
+def _check_rejects(reading: Reading, work: Work) -> None:
+    for table in {report.table for report in reading.reports}:
+        mine = [report for report in reading.reports if report.table == table]
+        rejects: list[Reject] = [reject for report in mine for reject in report.rejects]
+        if len(rejects) > verify.rejects_allowed(sum(report.read for report in mine)):
+            stores.write_rejects(work.rejects, rejects)
+            raise TooManyRejects(
+                f"{table}: {len(rejects)} records cannot be read; they are in {work.rejects}"
+            )
+
+
+def _describe(
+    plan: Plan,
+    halves: Sequence[tuple[Reading, Sorting]],
+    totals: Totals,
+    domains: Sequence[DomainTable],
+    today: date,
+) -> SnapshotInfo:
+    return SnapshotInfo(
+        format=FORMAT,
+        extraction_date=plan.extraction,
+        built_on=today,
+        rows=totals.rows,
+        rejected=totals.rejected,
+        duplicates=totals.duplicates,
+        domains={table.name: table.as_of for table in domains},
+        blocks={
+            group.name: plan.partitions[group.name] * reading.blocks_per_partition
+            for group, (reading, _) in zip(GROUPS, halves, strict=True)
+        },
+        files=[part.file for part in (*plan.inputs.parts, *plan.inputs.domains)],
+    )
+
+
+def _verify(
+    work: Work, team: Team, totals: Totals, sample: Sequence[str], progress: Progress
+) -> verify.Verdict:
+    progress.begin("verifying", len(sample))
+    tasks = [ProbeTask(work.building, tuple(sample[at::_PROBES])) for at in range(_PROBES)]
+    probed = sum(team.run(probe, tasks, progress.advance), verify.Probed())
+    verdict = verify.judge_sample(probed, totals.rows["Estabelecimentos"])
+    with closing(Snapshot.open(work.building)) as snapshot:
+        witnessed = check_witnesses(snapshot, totals.witnesses, totals.most_partners)
+    return verify.Verdict(
+        verdict.problems + witnessed.problems, verdict.warnings + witnessed.warnings
+    )
+
+
+def _compare(store: Path, totals: Totals) -> list[str]:
+    previous = stores.published(store)
+    if previous is None:
+        return []
+    with closing(previous):
+        before = previous.info().rows
+    return verify.compare(totals.rows, {name: before[name] for name in TABLES})

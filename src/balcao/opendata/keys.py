@@ -1,0 +1,62 @@
+"""From a key to the block that holds its rows; the same sum for one key and for millions.
+
+A key is read as a base-36 number, so letters need no special case: 12 characters fit 63
+bits. Multiplying by an odd constant spreads keys evenly and loses nothing (it can be undone
+modulo 2**64), so equal products mean equal keys.
+"""
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+Bytes = npt.NDArray[np.uint8]
+Numbers = npt.NDArray[np.uint64]
+Positions = npt.NDArray[np.int64]
+
+_SPREAD = 0x9E3779B97F4A7C15  # 2**64 divided by the golden ratio, made odd
+_MASK = (1 << 64) - 1
+_HALF = np.uint64(32)
+
+_ALPHABET = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+_NOT_A_CHARACTER = 255
+_VALUES = np.full(256, _NOT_A_CHARACTER, np.uint8)
+_VALUES[np.frombuffer(_ALPHABET, np.uint8)] = np.arange(36, dtype=np.uint8)
+
+
+def spread(key: str) -> int:
+    """The spread number of one key (8 or 12 characters)."""
+    return int(key, 36) * _SPREAD & _MASK
+
+
+def block_of(number: int, blocks: int) -> int:
+    """The block of a spread number. Grows with the number, so sorted numbers fill in order."""
+    return (number >> 32) * blocks >> 32
+
+
+def characters(buffer: Bytes, starts: Positions, count: int) -> Bytes:
+    """The `count` bytes from each start, as a matrix. Every start has that many after it."""
+    # Seen as overlapping items of `count` bytes; four times as fast as a matrix of positions.
+    items = np.ndarray(len(buffer) - count + 1, f"V{count}", buffer, strides=(1,))
+    return items[starts].view(np.uint8).reshape(-1, count)
+
+
+def are_key_characters(matrix: Bytes) -> npt.NDArray[np.bool_]:
+    """For each character, whether it is one of `0-9A-Z`."""
+    return np.asarray(_VALUES[matrix] != _NOT_A_CHARACTER)
+
+
+def spread_all(*matrices: Bytes) -> Numbers:
+    """`spread` of many keys at once, whose characters stand side by side in the matrices."""
+    total: Any = np.zeros(len(matrices[0]), np.uint64)
+    base = np.uint64(36)
+    for matrix in matrices:
+        values = _VALUES[matrix].astype(np.uint64)
+        for column in range(matrix.shape[1]):
+            total = total * base + values[:, column]
+    return np.asarray(total * np.uint64(_SPREAD), np.uint64)
+
+
+def blocks_of(numbers: Numbers, blocks: int) -> Positions:
+    """`block_of` of many spread numbers at once."""
+    return ((numbers >> _HALF) * np.uint64(blocks) >> _HALF).astype(np.int64)

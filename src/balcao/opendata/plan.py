@@ -1,0 +1,69 @@
+"""What an import will do, decided from the zips' directories alone."""
+
+import hashlib
+from dataclasses import dataclass
+from datetime import date
+
+from balcao.opendata.archive import Inputs, Part
+from balcao.opendata.layout import ESTABLISHMENT_GROUP, GROUPS, Group
+from balcao.opendata.snapshot import FORMAT
+
+# What one worker sorts at a time. Smaller partitions sort faster (less of them lies outside
+# the processor's caches); in the full month there would be too many of them to deal to.
+_PARTITION_BYTES = 16 * 1024 * 1024
+_PARTITIONS_MAX = 1024
+
+# Rows of so many keys share a block. More of them compress better and take longer to unpack.
+ROWS_PER_BLOCK = 16
+
+SAMPLE_ROWS = 10_000
+_ESTABLISHMENT_BYTES = 234  # of one record, on average (`rfb-open-data.md`, section 7)
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The month to build, and the sizes chosen for it."""
+
+    extraction: date
+    inputs: Inputs
+    partitions: dict[str, int]  # by group
+    sample_one_in: int  # establishments; a power of two
+
+    def parts(self, group: Group) -> tuple[Part, ...]:
+        """The group's zips, in the order in which a key's rows are kept."""
+        return tuple(
+            part for table in group.tables for part in self.inputs.parts if part.table == table.name
+        )
+
+    @property
+    def reading_key(self) -> str:
+        """Changes when a zip that was read would be read differently."""
+        sizes = sorted(self.partitions.items())
+        return _digest(FORMAT, self.extraction, sizes, self.sample_one_in)
+
+    @property
+    def key(self) -> str:
+        """Changes when the snapshot would be another."""
+        return _digest(self.reading_key, [part.identity for part in self.inputs.parts])
+
+
+def make_plan(inputs: Inputs, extraction: date) -> Plan:
+    """Sizes for these inputs: the same for the same files, so that a resumed build fits."""
+    partitions: dict[str, int] = {}
+    for group in GROUPS:
+        names = {table.name for table in group.tables}
+        size = sum(part.bytes for part in inputs.parts if part.table in names)
+        partitions[group.name] = min(_power_of_two(size // _PARTITION_BYTES), _PARTITIONS_MAX)
+    of_establishments = {table.name for table in ESTABLISHMENT_GROUP.tables}
+    size = sum(part.bytes for part in inputs.parts if part.table in of_establishments)
+    # Rounded up, then halved: at least as many rows as wanted, at most four times.
+    one_in = _power_of_two(size // _ESTABLISHMENT_BYTES // SAMPLE_ROWS) // 2
+    return Plan(extraction, inputs, partitions, max(one_in, 1))
+
+
+def _power_of_two(at_least: int) -> int:
+    return 1 << max(at_least - 1, 0).bit_length()
+
+
+def _digest(*values: object) -> str:
+    return hashlib.sha256(repr(values).encode()).hexdigest()[:16]

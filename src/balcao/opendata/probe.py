@@ -1,0 +1,92 @@
+"""Look things up in the finished snapshot, before anyone else does."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from balcao.core.documents import Cnpj
+from balcao.opendata.snapshot import Snapshot
+from balcao.opendata.team import Report
+from balcao.opendata.verify import FULL_ROWS, Probed, Verdict
+
+_NOT_INFORMED = "8888888"  # an activity code that has no text in some months
+_FIRST_ALPHANUMERIC = "00000000E08G12"  # Banco do Brasil, July 2026
+
+
+@dataclass(frozen=True, slots=True)
+class ProbeTask:
+    """CNPJs to look up in a snapshot."""
+
+    snapshot: Path
+    cnpjs: tuple[str, ...]
+
+
+def probe(task: ProbeTask, report: Report) -> Probed:
+    """Look them up and count what is missing. Runs in a worker."""
+    snapshot = Snapshot.open(task.snapshot)
+    missing = []
+    without_company = without_city = without_activity = 0
+    for text in task.cnpjs:
+        company = snapshot.find(Cnpj(text))
+        if company is None:
+            missing.append(text)
+            continue
+        without_company += company.nome_empresarial is None
+        without_city += company.municipio is None
+        activity = company.atividade_economica_principal
+        without_activity += activity is None or (
+            activity.descricao is None and activity.codigo != _NOT_INFORMED
+        )
+    snapshot.close()
+    report("sample", len(task.cnpjs), len(task.cnpjs))
+    return Probed(len(task.cnpjs), tuple(missing), without_company, without_city, without_activity)
+
+
+def check_witnesses(
+    snapshot: Snapshot,
+    witnesses: Mapping[str, str],
+    most_partners: tuple[int, str],
+) -> Verdict:
+    """Whether the special cases met while reading come back as what they are (section 10.4)."""
+    verdict = Verdict()
+    for kind, key in witnesses.items():
+        if kind == "mei":
+            fields = snapshot.simples(key)
+            right = fields is not None and fields[4] == "S"
+        else:
+            company = snapshot.find(Cnpj(key))
+            right = company is not None and (
+                kind == "alphanumeric"
+                or (kind == "abroad" and company.uf == "EX")
+                or (
+                    kind == "many activities"
+                    and len(company.atividades_economicas_secundarias) >= 50
+                )
+            )
+        if not right:
+            verdict.problems.append(f"{key}, read as a case of '{kind}', does not come back so")
+    partners, root = most_partners
+    if partners and snapshot.partner_rows(root) != partners:
+        verdict.problems.append(f"{root} does not come back with its {partners} partners")
+    if snapshot.info().rows["Estabelecimentos"] >= FULL_ROWS:
+        _check_known_companies(snapshot, verdict)
+        unseen = {"mei", "abroad", "many activities", "alphanumeric"} - set(witnesses)
+        verdict.warnings.extend(f"no case of '{kind}' in a full month" for kind in sorted(unseen))
+    return verdict
+
+
+def _check_known_companies(snapshot: Snapshot, verdict: Verdict) -> None:
+    bank = snapshot.find(Cnpj("00000000000191"))
+    if (
+        bank is None
+        or bank.nome_empresarial != "BANCO DO BRASIL SA"
+        or bank.natureza_juridica is None
+        or bank.natureza_juridica.codigo != "2038"
+    ):
+        verdict.problems.append("00000000000191 is not BANCO DO BRASIL SA, nature 2038")
+    for cnpj in ("33683111000280", "19131243000197"):
+        company = snapshot.find(Cnpj(cnpj))
+        if company is None or company.nome_empresarial is None:
+            verdict.problems.append(f"{cnpj} is not found with its name")
+    if snapshot.find(Cnpj(_FIRST_ALPHANUMERIC)) is None:
+        verdict.warnings.append(f"{_FIRST_ALPHANUMERIC}, the first alphanumeric CNPJ, is missing")

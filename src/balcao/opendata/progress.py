@@ -1,0 +1,74 @@
+"""How far an import is: told to whoever wants to know, and drawn on a terminal."""
+
+from typing import Protocol, Self
+
+from rich.progress import (
+    BarColumn,
+    DownloadColumn,
+    TaskID,
+    TextColumn,
+    TimeRemainingColumn,
+)
+from rich.progress import Progress as Bars
+
+
+class Progress(Protocol):
+    """Is told of an import's phases, in order, and of what each one gets through."""
+
+    def begin(self, phase: str, bytes_total: int) -> None:
+        """A phase starts (the one before is over)."""
+
+    def advance(self, file: str, bytes_done: int, rows: int) -> None:
+        """So many more bytes of the phase, and rows, are done; `file` is worked on."""
+
+
+class NoProgress:
+    """Nobody is looking."""
+
+    def begin(self, phase: str, bytes_total: int) -> None:
+        """Do nothing."""
+
+    def advance(self, file: str, bytes_done: int, rows: int) -> None:
+        """Do nothing."""
+
+
+class RichProgress:
+    """One bar per phase, with rows per second and the time left. Use it with `with`."""
+
+    def __init__(self) -> None:
+        self._bars = Bars(
+            TextColumn("{task.description}"),
+            BarColumn(),
+            DownloadColumn(),
+            TextColumn("{task.fields[rows]:,} rows, {task.fields[pace]:,}/s"),
+            TimeRemainingColumn(),
+            TextColumn("{task.fields[file]}"),
+        )
+        self._task: TaskID | None = None
+
+    def __enter__(self) -> Self:
+        self._bars.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._end_phase()
+        self._bars.stop()
+
+    def begin(self, phase: str, bytes_total: int) -> None:
+        """Start a new bar; the one before is full."""
+        self._end_phase()
+        self._task = self._bars.add_task(phase, total=bytes_total, rows=0, pace=0, file="")
+
+    def advance(self, file: str, bytes_done: int, rows: int) -> None:
+        """Move the bar."""
+        if self._task is None:
+            return
+        task = self._bars.tasks[self._task]
+        total = task.fields["rows"] + rows
+        pace = int(total / task.elapsed) if task.elapsed else 0
+        self._bars.update(self._task, advance=bytes_done, rows=total, pace=pace, file=file)
+
+    def _end_phase(self) -> None:
+        if self._task is not None:
+            task = self._bars.tasks[self._task]
+            self._bars.update(self._task, completed=task.total or 0, file="")

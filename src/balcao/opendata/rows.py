@@ -1,0 +1,173 @@
+"""From stored rows to a `Company`: codes to texts, dates, phones, normalised blanks.
+
+Done at each lookup on the few rows it needs, not at the import on all. Rules:
+`rfb-open-data.md`, sections 3 (normalisation), 4 (columns), 8 (dates), 12 (mapping).
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import date
+from functools import lru_cache
+
+from balcao.core.company import (
+    AGE_BAND_TEXTS,
+    IDENTIFIER_TEXTS,
+    SIZE_TEXTS,
+    STATUS_TEXTS,
+    Coded,
+    Company,
+    Partner,
+)
+from balcao.opendata.tally import EARLIEST, latest_date
+
+_NOBODY = "***000000**"  # the representative of a partner without one
+
+# Days since the sixties and a few junk values: nearly every date is met again.
+_DATES_REMEMBERED = 65_536
+
+
+@dataclass(frozen=True, slots=True)
+class Texts:
+    """The month's tables of codes, and its way of reading dates."""
+
+    extraction: date
+    activities: Mapping[str, Coded]
+    natures: Mapping[str, Coded]
+    cities: Mapping[str, str]
+    countries: Mapping[str, str]
+    qualifications: Mapping[str, str]
+    day: Callable[[str], str | None] = field(init=False)
+
+    def __post_init__(self) -> None:
+        latest = latest_date(self.extraction)
+        remembered = lru_cache(_DATES_REMEMBERED)(lambda text: read_day(text, latest))
+        object.__setattr__(self, "day", remembered)
+
+
+def read_day(text: str, latest: date) -> str | None:
+    """`YYYYMMDD` as `YYYY-MM-DD`; None for anything that is not a day in the range."""
+    if len(text) != 8 or not text.isdecimal():
+        return None
+    try:
+        day = date(int(text[:4]), int(text[4:6]), int(text[6:]))
+    except ValueError:
+        return None
+    return day.isoformat() if EARLIEST <= day <= latest else None
+
+
+def company(
+    cnpj: str, establishment: bytes, of_company: bytes | None, partners: bytes, texts: Texts
+) -> Company:
+    """One establishment with its company's data; `partners` are rows parted by line feeds."""
+    (
+        _, _, _, identifier, trade_name, status, status_day, _, _, _, opened, activity, others,
+        street_type, street, number, complement, district, postal_code, uf, city, area_1,
+        phone_1, area_2, phone_2, _, _, email, special, special_day,
+    ) = _fields(establishment)  # fmt: skip
+    name, nature, size, entity = "", "", "", ""
+    if of_company is not None:
+        _, name, nature, _, _, size, entity = _fields(of_company)
+    return Company(
+        cnpj=cnpj,
+        identificador_matriz_filial=IDENTIFIER_TEXTS.get(identifier),
+        data_de_abertura=texts.day(opened),
+        nome_empresarial=name or None,
+        nome_fantasia=trade_name or None,
+        atividade_economica_principal=_coded(activity, texts.activities),
+        atividades_economicas_secundarias=_activities(others, texts) if others else (),
+        natureza_juridica=_coded(nature, texts.natures),
+        tipo_logradouro=street_type or None,
+        logradouro=street or None,
+        numero=number or None,
+        complemento=complement or None,
+        bairro=district or None,
+        municipio=_text(city, texts.cities, 4),
+        cep=_postal_code(postal_code),
+        uf=uf or None,
+        endereco_eletronico=email or None,
+        telefone=_phones(area_1, phone_1, area_2, phone_2),
+        ente_federativo_responsavel=entity or None,
+        situacao_cadastral=_text(status, STATUS_TEXTS, 2),
+        data_da_situacao_cadastral=texts.day(status_day),
+        situacao_especial=special or None,
+        data_da_situacao_especial=texts.day(special_day),
+        porte=SIZE_TEXTS.get(size),
+        socios=_partners(partners, texts) if partners else (),
+    )
+
+
+def _fields(row: bytes) -> list[str]:
+    text = row.decode("latin-1")
+    fields = text.split("\x1f")
+    # Most rows need nothing; the RFB pads parts of addresses to columns in some.
+    if (
+        "  " in text
+        or " \x1f" in text
+        or "\x1f " in text
+        or text.endswith(" ")
+        or "\xa0" in text
+        or "\x85" in text
+    ):
+        return [" ".join(field.split()) for field in fields]
+    return fields
+
+
+def _coded(code: str, table: Mapping[str, Coded]) -> Coded | None:
+    return table.get(code) or (Coded(code, None) if code else None)
+
+
+def _activities(codes: str, texts: Texts) -> tuple[Coded, ...]:
+    found = (_coded(code.strip(), texts.activities) for code in codes.split(","))
+    return tuple(coded for coded in found if coded is not None)
+
+
+def _text(code: str, table: Mapping[str, str], width: int) -> str | None:
+    """The code's text. Some codes have lost their leading zeros (`69` for `069`)."""
+    return table.get(code) or (table.get(code.zfill(width)) if code else None)
+
+
+def _postal_code(text: str) -> str | None:
+    if len(text) not in {7, 8} or not text.isdecimal() or not text.strip("0"):
+        return None
+    return text.zfill(8)
+
+
+def _phones(area_1: str, phone_1: str, area_2: str, phone_2: str) -> str | None:
+    first = _phone(area_1, phone_1) if phone_1 else None
+    second = _phone(area_2, phone_2) if phone_2 else None
+    return f"{first} / {second}" if first and second else first or second
+
+
+def _phone(area: str, number: str) -> str | None:
+    digits = _digits(number)
+    if not digits.strip("0"):
+        return None
+    return _digits(area).lstrip("0") + digits
+
+
+def _digits(text: str) -> str:
+    return text if text.isdecimal() else "".join(c for c in text if c.isdecimal())
+
+
+def _partners(rows: bytes, texts: Texts) -> tuple[Partner, ...]:
+    return tuple([_partner(row, texts) for row in rows.split(b"\n")])
+
+
+def _partner(row: bytes, texts: Texts) -> Partner:
+    (
+        _, _, name, document, qualification, entered, country, representative,
+        representative_name, _, age_band,
+    ) = _fields(row)  # fmt: skip
+    day = texts.day(entered)
+    return Partner(
+        nome=name or None,
+        cpf_cnpj_socio=document or None,
+        qualificacao_socio=_text(qualification, texts.qualifications, 2),
+        pais=_text(country, texts.countries, 3) if country else None,
+        documento_representante_legal=(
+            representative if representative and representative != _NOBODY else None
+        ),
+        nome_representante_legal=representative_name or None,
+        faixa_etaria=AGE_BAND_TEXTS.get(age_band),
+        data_entrada_sociedade=None if day is None else f"{day} 00:00:00",
+    )

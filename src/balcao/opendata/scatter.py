@@ -1,0 +1,155 @@
+"""First half of an import: one zip in, its rows dealt over partitions out.
+
+Runs in a worker. Memory: one batch, about 70 MB with its copies.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import date
+from pathlib import Path
+
+import numpy as np
+
+from balcao.opendata.archive import Part, read_chunks
+from balcao.opendata.dictionary import TrainTask, train_dictionary
+from balcao.opendata.errors import BadInput, TooManyRejects
+from balcao.opendata.keys import Positions, blocks_of
+from balcao.opendata.layout import TABLES, Group, Table
+from balcao.opendata.repair import Reject, repair
+from balcao.opendata.scan import (
+    Fields,
+    find_fields,
+    find_repaired_fields,
+    key_numbers,
+    stored_lengths,
+    stored_rows,
+)
+from balcao.opendata.spill import PartReport, SpillWriter
+from balcao.opendata.tally import Counter
+from balcao.opendata.team import Report
+
+# Longer batches make longer segments, which compress better and are read back in fewer reads.
+BATCH_BYTES = 32 * 1024 * 1024
+
+# A record of the widest table, every field at the longest ever seen, has 2 kB.
+LINE_BYTES_MAX = 1024 * 1024
+
+# More than any table may have in all: stop here instead of reading on, slowly.
+REJECTS_PER_PART_MAX = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class ScatterTask:
+    """One zip to read."""
+
+    part: Part
+    group: Group
+    partitions: int
+    extraction: date
+    sample_one_in: int
+    spill: Path
+
+
+def read_or_train(task: ScatterTask | TrainTask, report: Report) -> PartReport | bytes:
+    """What a worker does in the first half."""
+    if isinstance(task, TrainTask):
+        return train_dictionary(task)
+    return scatter(task, report)
+
+
+def scatter(task: ScatterTask, report: Report) -> PartReport:
+    """Read one zip, write its spill file, say what was found.
+
+    Raises `BadInput` for a damaged zip, `TooManyRejects` for a file that is something else.
+    """
+    part = task.part
+    table = TABLES[part.table]
+    counter = Counter(table, task.extraction, task.sample_one_in)
+    writer = SpillWriter(task.spill, task.partitions)
+    found = PartReport(part.file, part.table, 0, 0, [], counter.tally)
+    batch: list[list[memoryview]] = [[] for _ in range(task.partitions)]
+    held_bytes = 0
+    try:
+        for fields in _checked(part, table, found, report):
+            numbers = key_numbers(fields, task.group)
+            counter.count(fields, numbers)
+            _deal(fields, table, blocks_of(numbers, task.partitions), batch)
+            held_bytes += len(fields.buffer)
+            if held_bytes >= BATCH_BYTES:
+                writer.write(batch)
+                batch = [[] for _ in range(task.partitions)]
+                held_bytes = 0
+        writer.write(batch)
+        writer.finish(found)
+    except BaseException:
+        writer.abandon()
+        raise
+    return found
+
+
+def _checked(part: Part, table: Table, found: PartReport, report: Report) -> Iterator[Fields]:
+    """The content as buffers of clean lines; counts them, and what could not be read."""
+    rest = b""
+    for chunk, packed_bytes in read_chunks(part):
+        cut = chunk.rfind(b"\n") + 1
+        if cut == 0:
+            rest += chunk
+            if len(rest) > LINE_BYTES_MAX:
+                raise BadInput(f"{part.file} has a line of more than {LINE_BYTES_MAX} bytes")
+            continue
+        before = found.read
+        fields, unread = _take(rest + chunk[:cut], table, found, final=False)
+        rest = unread + chunk[cut:]
+        if fields is not None:
+            yield fields
+        report(part.file, packed_bytes, found.read - before)
+    if rest:
+        fields, _ = _take(rest + b"\n", table, found, final=True)
+        if fields is not None:
+            yield fields
+
+
+def _take(
+    buffer: bytes, table: Table, found: PartReport, *, final: bool
+) -> tuple[Fields | None, bytes]:
+    """The records of a buffer, and the lines that must wait for the next one."""
+    fields = find_fields(buffer, table)
+    if fields is not None:
+        found.read += len(fields.starts)
+        return fields, b""
+    repaired = repair(buffer, table, final=final)
+    found.mended += repaired.mended
+    found.rejects += [
+        Reject(found.file, found.read + number, raw.decode("latin-1"))
+        for number, raw in repaired.rejects
+    ]
+    if len(found.rejects) > REJECTS_PER_PART_MAX:
+        raise TooManyRejects(
+            f"{found.file}: more than {REJECTS_PER_PART_MAX} records cannot be read, "
+            f"the first is number {found.rejects[0].record}; has the layout changed?"
+        )
+    found.read += len(repaired.rejects)
+    if not repaired.lines:
+        return None, repaired.rest
+    fields = find_repaired_fields(repaired.lines, table)
+    found.read += len(fields.starts)
+    return fields, repaired.rest
+
+
+def _deal(
+    fields: Fields, table: Table, partition: Positions, batch: list[list[memoryview]]
+) -> None:
+    """Put each row into its partition, rows of one partition in the order of the file."""
+    rows = stored_rows(fields, table)
+    if len(batch) == 1:
+        batch[0].append(memoryview(rows))
+        return
+    lines = rows.split(b"\n")  # the last one is empty, so that the text ends in a line feed
+    order = np.argsort(partition.astype(np.uint16), kind="stable").tolist()
+    text = memoryview(b"\n".join(map(lines.__getitem__, [*order, len(order)])))
+    sizes = np.bincount(partition, weights=stored_lengths(fields, table), minlength=len(batch))
+    begin = 0
+    for pieces, end in zip(batch, np.cumsum(sizes).astype(np.int64).tolist(), strict=True):
+        if end > begin:
+            pieces.append(text[begin:end])
+            begin = end

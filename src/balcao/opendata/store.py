@@ -1,0 +1,152 @@
+"""The folder of published months, and of the one being built.
+
+2026-08-08.snapshot       a month; its date is the extraction date
+2026-08-08.rejects.jsonl  its records that nobody could read
+current                   the name of the published one; replaced by rename
+work/                     what an unfinished build will go on from
+lock                      held while building
+"""
+
+import fcntl
+import os
+import shutil
+from collections.abc import Iterable
+from datetime import date
+from pathlib import Path
+from typing import Self
+
+import msgspec
+
+from balcao.opendata.archive import Part
+from balcao.opendata.errors import BuildRunning, OpenDataError
+from balcao.opendata.plan import Plan
+from balcao.opendata.repair import Reject
+from balcao.opendata.snapshot import CURRENT, Snapshot, current_path
+
+_BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
+
+
+class Work:
+    """The folder of one build: holds the lock, and knows which files belong to this plan."""
+
+    def __init__(self, store: Path, plan: Plan) -> None:
+        self._store = store
+        self._plan = plan
+        self._folder = store / "work"
+        self._lock = -1
+
+    def __enter__(self) -> Self:
+        """Take the lock and remove what other plans left. Raises `BuildRunning`."""
+        self._store.mkdir(parents=True, exist_ok=True)
+        self._lock = os.open(self._store / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        try:
+            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            os.close(self._lock)
+            raise BuildRunning(f"another build is at work in {self._store}") from None
+        self._folder.mkdir(exist_ok=True)
+        self._forget_others()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        os.close(self._lock)  # which releases it
+
+    @property
+    def building(self) -> Path:
+        """The snapshot being built."""
+        return self._folder / f"{self._plan.key}.building"
+
+    @property
+    def rejects(self) -> Path:
+        """The records that nobody could read."""
+        return self._folder / "rejects.jsonl"
+
+    def spill(self, part: Part) -> Path:
+        """Where the rows of a zip wait."""
+        return self._folder / f"{part.identity}-{self._plan.reading_key}.spill"
+
+    def remove(self) -> None:
+        """Nothing is left to go on from."""
+        shutil.rmtree(self._folder)
+
+    def _forget_others(self) -> None:
+        boot = self._folder / "boot"
+        this_boot = _BOOT_ID.read_text("ascii") if _BOOT_ID.exists() else ""
+        mine = {self.spill(part).name for part in self._plan.inputs.parts}
+        mine |= {self.building.name, f"{self.building.name}-journal", boot.name}
+        # What was written before a power cut may have holes: it was never forced to the disk.
+        if not boot.exists() or boot.read_text("ascii") != this_boot:
+            mine = set()
+        for file in self._folder.iterdir():
+            if file.name not in mine:
+                file.unlink()
+        boot.write_text(this_boot, "ascii")
+
+
+def write_rejects(path: Path, rejects: Iterable[Reject]) -> None:
+    """One JSON object per line. They may name people: the file is for its owner only."""
+    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
+        file.writelines(msgspec.json.encode(reject) + b"\n" for reject in rejects)
+
+
+def published(store: Path) -> Snapshot | None:
+    """The published month, opened; None when nothing was imported."""
+    return Snapshot.open(current_path(store)) if (store / CURRENT).exists() else None
+
+
+def publish(store: Path, work: Work, extraction: date) -> Path:
+    """Put the finished month in place, durably, and keep one month before it."""
+    name = f"{extraction.isoformat()}.snapshot"
+    before = current_path(store).name if (store / CURRENT).exists() else None
+    _force_to_disk(work.building)
+    work.rejects.replace(rejects_of(store / name))
+    work.building.replace(store / name)
+    _point_to(store, name)
+    _forget_older(store, name, before)
+    return store / name
+
+
+def rollback(store: Path) -> date:
+    """Publish the month before the current one again. Raises `OpenDataError` if it is gone."""
+    now = current_path(store)
+    earlier = [path for path in _snapshots(store) if path.name < now.name]
+    if not earlier:
+        raise OpenDataError(f"no month before {now.stem} is kept in {store}")
+    Snapshot.open(earlier[-1]).close()  # better to find out now
+    _point_to(store, earlier[-1].name)
+    return date.fromisoformat(earlier[-1].stem)
+
+
+def _snapshots(store: Path) -> list[Path]:
+    return sorted(store.glob("????-??-??.snapshot"))
+
+
+def rejects_of(snapshot: Path) -> Path:
+    """The file of records that could not be read, beside their month."""
+    return snapshot.with_suffix(".rejects.jsonl")
+
+
+def _point_to(store: Path, name: str) -> None:
+    beside = store / f"{CURRENT}.new"
+    beside.write_text(f"{name}\n", "utf-8")
+    _force_to_disk(beside)
+    _force_to_disk(store)  # the snapshot's name, before anything points to it
+    beside.replace(store / CURRENT)
+    _force_to_disk(store)
+
+
+def _forget_older(store: Path, name: str, before: str | None) -> None:
+    others = [path for path in _snapshots(store) if path.name != name]
+    keep = next((path for path in others if path.name == before), others[-1] if others else None)
+    for path in others:
+        if path != keep:
+            path.unlink()
+            rejects_of(path).unlink(missing_ok=True)
+
+
+def _force_to_disk(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,127 @@
+"""A few processes that work off a list of tasks. A worker ends with its parent.
+
+Not `concurrent.futures`: its workers outlive a parent that is killed, and would go on writing
+into the folder of the next attempt. Here each worker waits on a pipe of which only the parent
+holds the other end, so it ends when the parent does; and a worker that dies is noticed.
+"""
+
+import multiprocessing
+import traceback
+from collections.abc import Callable, Iterator, Sequence
+from multiprocessing.connection import Connection, wait
+from types import TracebackType
+from typing import Any, Self, TypeVar
+
+from balcao.opendata.errors import OpenDataError
+
+# Told by a task while it runs: file, bytes done, rows done, since the last time.
+Report = Callable[[str, int, int], None]
+
+Task = TypeVar("Task")
+Result = TypeVar("Result")
+
+_JOIN_SECONDS = 5.0
+
+
+class Team:
+    """`workers` processes, started at once; with none, tasks run in this process."""
+
+    def __init__(self, workers: int) -> None:
+        # Fresh interpreters: forking a process that may hold threads and connections is not safe.
+        context = multiprocessing.get_context("spawn")
+        self._processes: list[multiprocessing.process.BaseProcess] = []
+        self._pipes: list[Connection] = []
+        for number in range(workers):
+            ours, theirs = context.Pipe()
+            process = context.Process(
+                target=_work, args=(theirs,), name=f"balcao-import-{number}", daemon=True
+            )
+            process.start()
+            theirs.close()
+            self._processes.append(process)
+            self._pipes.append(ours)
+
+    def run(
+        self, function: Callable[[Task, Report], Result], tasks: Sequence[Task], report: Report
+    ) -> Iterator[Result]:
+        """The results in the order of the tasks; tasks are begun in that order too.
+
+        The function must be importable. An `OpenDataError` raised in a worker is raised here.
+        """
+        if not self._pipes:
+            yield from (function(task, report) for task in tasks)
+            return
+        early: dict[int, Result] = {}
+        waiting = list(enumerate(tasks))[::-1]
+        busy: dict[Connection, int] = {}
+        for pipe in self._pipes:
+            _hand_out(pipe, function, waiting, busy)
+        for number in range(len(tasks)):
+            while number not in early:
+                for ready in wait(list(busy)):
+                    assert isinstance(ready, Connection)
+                    kind, value = self._receive(ready)
+                    if kind == "report":
+                        report(*value)
+                    elif kind == "error":
+                        raise value
+                    else:
+                        early[busy.pop(ready)] = value
+                        _hand_out(ready, function, waiting, busy)
+            yield early.pop(number)
+
+    def _receive(self, pipe: Connection) -> tuple[str, Any]:
+        try:
+            message: tuple[str, Any] = pipe.recv()
+        except (EOFError, OSError):
+            raise OpenDataError("a worker process died; was there enough memory?") from None
+        return message
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        for pipe in self._pipes:
+            pipe.close()
+        for process in self._processes:
+            if kind is not None:  # it may be in the middle of minutes of work
+                process.terminate()
+            process.join(_JOIN_SECONDS)
+            process.kill()
+
+
+def _hand_out(
+    pipe: Connection,
+    function: Callable[[Task, Report], Result],
+    waiting: list[tuple[int, Task]],
+    busy: dict[Connection, int],
+) -> None:
+    if waiting:
+        number, task = waiting.pop()
+        pipe.send((function, task))
+        busy[pipe] = number
+
+
+def _work(pipe: Connection) -> None:
+    """A worker's life: until the parent closes its end, or is no more."""
+
+    def report(file: str, packed_bytes: int, rows: int) -> None:
+        pipe.send(("report", (file, packed_bytes, rows)))
+
+    try:
+        while True:
+            function, task = pipe.recv()
+            try:
+                result = ("result", function(task, report))
+            except OpenDataError as error:
+                result = ("error", error)
+            except Exception:
+                result = ("error", RuntimeError(f"in a worker:\n{traceback.format_exc()}"))
+            pipe.send(result)
+    except (EOFError, BrokenPipeError, ConnectionResetError, KeyboardInterrupt):
+        pass

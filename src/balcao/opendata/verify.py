@@ -1,0 +1,137 @@
+"""Is this month to be believed? Decisions over what was counted (`rfb-open-data.md`, section 10).
+
+Nothing here reads a file: counts in, sentences out.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from balcao.opendata.layout import PARTS_PER_TABLE, TABLES
+from balcao.opendata.tally import Tally
+
+SHRINK_MAX = 0.005
+GROWTH_MAX = 0.05
+
+REJECTS_SHARE_MAX = 0.00001
+REJECTS_ALWAYS_ALLOWED = 10  # so that one bad line does not stop a month of a test's size
+
+# From so many establishments on a month must look like Brazil; below it is an extract.
+SIZEABLE_ROWS = 10_000
+FULL_ROWS = 50_000_000
+
+# Roots without a company row exist, about one in a million (parts are extracted at different
+# minutes). A part that was not imported or a join that fails shows in one of twenty rows.
+_WITHOUT_COMPANY_SHARE_MAX = 0.0001
+_WITHOUT_COMPANY_ALWAYS_ALLOWED = 5
+_WITHOUT_TEXT_SHARE_MAX = 0.01
+
+
+@dataclass(frozen=True, slots=True)
+class Probed:
+    """What came back when a sample of CNPJs was looked up in the finished snapshot."""
+
+    looked_up: int = 0
+    missing: tuple[str, ...] = ()
+    without_company: int = 0
+    without_city: int = 0
+    without_activity: int = 0
+
+    def __add__(self, other: "Probed") -> "Probed":
+        return Probed(
+            self.looked_up + other.looked_up,
+            self.missing + other.missing,
+            self.without_company + other.without_company,
+            self.without_city + other.without_city,
+            self.without_activity + other.without_activity,
+        )
+
+
+@dataclass(slots=True)
+class Verdict:
+    """Problems forbid publication; warnings are told."""
+
+    problems: list[str] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+
+
+def missing_tables(parts: Mapping[str, int]) -> list[str]:
+    """Tables of which no part is there; `parts` counts them."""
+    return [name for name in TABLES if not parts.get(name)]
+
+
+def incomplete_tables(parts: Mapping[str, int]) -> list[str]:
+    """A sentence for each table with fewer parts than the publisher makes."""
+    return [
+        f"{name}: {parts[name]} of {expected} parts"
+        for name, expected in PARTS_PER_TABLE.items()
+        if 0 < parts.get(name, 0) < expected
+    ]
+
+
+def rejects_allowed(records: int) -> int:
+    """How many unreadable records a table may have before its layout must have changed."""
+    return max(REJECTS_ALWAYS_ALLOWED, int(records * REJECTS_SHARE_MAX))
+
+
+def compare(rows: Mapping[str, int], before: Mapping[str, int]) -> list[str]:
+    """A sentence for each table that shrank or grew more than months do."""
+    problems = []
+    for table, had in before.items():
+        has = rows.get(table, 0)
+        if has < had * (1 - SHRINK_MAX) or has > had * (1 + GROWTH_MAX):
+            problems.append(f"{table} has {has:,} rows, the month before had {had:,}")
+    return problems
+
+
+def judge_sample(probed: Probed, establishments: int) -> Verdict:
+    """Whether what was stored is found, with its company and its texts."""
+    verdict = Verdict()
+    sizeable = establishments >= SIZEABLE_ROWS
+    if probed.missing:
+        verdict.problems.append(
+            f"{len(probed.missing)} of {probed.looked_up} stored CNPJs are not found, "
+            f"for example {probed.missing[0]}"
+        )
+    allowed = int(probed.looked_up * _WITHOUT_COMPANY_SHARE_MAX)
+    if probed.without_company > (
+        max(allowed, 1) if sizeable else max(allowed, _WITHOUT_COMPANY_ALWAYS_ALLOWED)
+    ):
+        verdict.problems.append(
+            f"{probed.without_company} of {probed.looked_up} CNPJs come without their company"
+        )
+    for count, what in (
+        (probed.without_city, "a municipality"),
+        (probed.without_activity, "a described main activity"),
+    ):
+        if count > probed.looked_up * _WITHOUT_TEXT_SHARE_MAX:
+            sentence = f"{count} of {probed.looked_up} CNPJs come without {what}"
+            (verdict.problems if sizeable else verdict.warnings).append(sentence)
+    return verdict
+
+
+def unknown_values(table: str, tally: Tally) -> dict[str, int]:
+    """Values of closed lists that nobody told us of: `column=value` -> rows."""
+    layout = TABLES[table]
+    return {
+        f"{table}.{layout.columns[column]}={value}": rows
+        for column, counts in tally.values.items()
+        for value, rows in sorted(counts.items())
+        if value not in layout.closed[column]
+    }
+
+
+def bad_dates(table: str, tally: Tally) -> dict[str, int]:
+    """Dates that are none: column -> rows. They are answered as null."""
+    columns = TABLES[table].columns
+    return {f"{table}.{columns[column]}": rows for column, rows in tally.bad_dates.items()}
+
+
+def sentences(counts: Mapping[str, int], what: str) -> Iterable[str]:
+    """One warning per count."""
+    return (f"{name}: {what} in {rows:,} rows" for name, rows in counts.items())
+
+
+def spread_out(keys: Sequence[str], count: int) -> list[str]:
+    """At most `count` keys, dealt evenly over all."""
+    step = max(len(keys) / count, 1.0)
+    return [keys[int(at * step)] for at in range(min(count, len(keys)))]

@@ -1,0 +1,222 @@
+"""Asking the sources of a subject in turn. What follows from each outcome: `core.routing`."""
+
+import asyncio
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from balcao.core import routing
+from balcao.core.questions import Inquiry, Subject
+from balcao.core.routing import Answered, GoOn, Kind, Outcome
+from balcao.errors import SourceError, SourceFailed, SourceUnavailable
+from balcao.sources.call import SourceCall, must_end_at
+from balcao.sources.contract import Absent, Answer, Found, LocalSource, OnlineSource
+from balcao.sources.flight import SingleFlight
+
+Source: TypeAlias = LocalSource | OnlineSource
+
+# A source is told a little less than it has, so that its own clock rings first and the failure
+# is counted where it happened; ours is for sources that do not keep their time.
+TOLD_SHARE = 0.95
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """The sources of one subject, in the order of asking."""
+
+    sources: tuple[Source, ...]
+    leading: tuple[LocalSource, ...]  # local ones before the first online one
+    only_local: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """What one source said, as routing sees it and as it is."""
+
+    outcome: Outcome
+    answer: Answer | None
+    seconds: float = 0.0
+
+
+_NO_ROUTE = Route((), (), only_local=False)
+
+_MEASURED: Mapping[Kind, Literal["found", "absent", "unavailable", "failed"]] = {
+    Kind.FOUND: "found",
+    Kind.ABSENT: "absent",
+    Kind.PERHAPS_ABSENT: "absent",
+    Kind.UNAVAILABLE: "unavailable",
+    Kind.FAILED: "failed",
+}
+
+
+class Sources:
+    """All sources of one mode, by subject. Everybody who asks anything asks here."""
+
+    def __init__(
+        self,
+        order: Mapping[Subject, Sequence[Source]],
+        *,
+        deadline_seconds: float,
+        source_timeout_seconds: float | None = None,
+        observe: Callable[[SourceCall], None] = lambda call: None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """`deadline_seconds` is for all sources together, `source_timeout_seconds` for one of them
+        while others may follow. `observe` hears of local sources; online ones are measured where
+        they are called.
+        """
+        self._routes = {subject: _route(sources) for subject, sources in order.items()}
+        self._deadline_seconds = deadline_seconds
+        self._source_timeout_seconds = source_timeout_seconds or deadline_seconds
+        self._observe = observe
+        self._clock = clock
+        self._flights: SingleFlight[Answer] = SingleFlight()
+
+    def configured(self, inquiry: Inquiry) -> bool:
+        """Whether there is any source that can answer such an inquiry."""
+        return any(
+            self._asked_in_place(source, inquiry) is not None
+            if isinstance(source, LocalSource)
+            else source.serves(inquiry)
+            for source in self._route(inquiry).sources
+        )
+
+    def at_hand(self, inquiry: Inquiry) -> Answer | None:
+        """What our own copies say in place, where the order puts them first; None: `ask`.
+
+        An absence is returned only where no other source could deny it.
+        """
+        route = self._route(inquiry)
+        outcomes: list[Outcome] = []
+        for position, source in enumerate(route.leading, start=1):
+            asked = self._asked_in_place(source, inquiry)
+            if asked is None:
+                continue
+            outcomes.append(asked.outcome)
+            more = position < len(route.sources)
+            verdict = routing.decide(outcomes, more=more, only_local=route.only_local)
+            if isinstance(verdict, Answered):
+                self._measure(asked)
+                return _answer(verdict, asked)
+        return None
+
+    async def ask(self, inquiry: Inquiry) -> Answer:
+        """Ask in turn. Raises `SourceUnavailable` or `SourceFailed`.
+
+        The same inquiry by many callers at once asks once; a caller that is cancelled stops
+        waiting and leaves the asking to the others.
+        """
+        return await self._flights.do(inquiry.key, lambda: self._ask_in_turn(inquiry))
+
+    async def close(self) -> None:
+        """Give up what is under way, when the process stops."""
+        await self._flights.close()
+
+    async def _ask_in_turn(self, inquiry: Inquiry) -> Answer:
+        route = self._route(inquiry)
+        able = [
+            source
+            for source in route.sources
+            if isinstance(source, LocalSource) or source.serves(inquiry)
+        ]
+        now = asyncio.get_running_loop().time
+        ends_at = now() + self._deadline_seconds
+        outcomes: list[Outcome] = []
+        last: _Asked | None = None
+        for position, source in enumerate(able, start=1):
+            more = position < len(able)
+            if isinstance(source, LocalSource):
+                in_place = self._asked_in_place(source, inquiry)
+                if in_place is None:
+                    continue
+                last = in_place
+                self._measure(last)
+            else:
+                limit = min(ends_at, now() + self._source_timeout_seconds) if more else ends_at
+                last = await _asked(source, inquiry, limit)
+            outcomes.append(last.outcome)
+            more = more and now() < ends_at
+            verdict = routing.decide(outcomes, more=more, only_local=route.only_local)
+            if not isinstance(verdict, GoOn):
+                return _answer(verdict, last)
+        # Nobody was asked, or the last in the order had nothing to say to such an inquiry.
+        verdict = routing.decide(outcomes, more=False, only_local=route.only_local)
+        return _answer(verdict, last)
+
+    def _asked_in_place(self, source: LocalSource, inquiry: Inquiry) -> _Asked | None:
+        started = self._clock()
+        try:
+            answer = source.find(inquiry)
+        except Exception as error:  # a broken file of ours is no reason not to ask the others
+            outcome = Outcome(
+                source.name,
+                Kind.FAILED,
+                local=True,
+                detail=f"{source.name}: {type(error).__name__}",
+            )
+            return _Asked(outcome, None, self._clock() - started)
+        if answer is None:
+            return None
+        return _Asked(
+            Outcome(source.name, _kind_of(answer), local=True), answer, self._clock() - started
+        )
+
+    def _measure(self, asked: _Asked) -> None:
+        self._observe(
+            SourceCall(asked.outcome.source, _MEASURED[asked.outcome.kind], asked.seconds)
+        )
+
+    def _route(self, inquiry: Inquiry) -> Route:
+        return self._routes.get(inquiry.subject, _NO_ROUTE)
+
+
+async def _asked(source: OnlineSource, inquiry: Inquiry, limit: float) -> _Asked:
+    """Ask one source until `limit`, by the event loop's clock."""
+    now = asyncio.get_running_loop().time()
+    told = must_end_at.set(now + (limit - now) * TOLD_SHARE)
+    try:
+        async with asyncio.timeout_at(limit):
+            answer = await source.ask(inquiry)
+    except SourceUnavailable as error:
+        outcome = Outcome(
+            source.name,
+            Kind.UNAVAILABLE,
+            detail=error.detail,
+            retry_in_seconds=error.retry_in_seconds,
+        )
+        return _Asked(outcome, None)
+    except SourceFailed as error:
+        return _Asked(Outcome(source.name, Kind.FAILED, detail=error.detail), None)
+    except TimeoutError:
+        detail = f"{source.name}: tempo esgotado"
+        return _Asked(Outcome(source.name, Kind.FAILED, detail=detail), None)
+    finally:
+        must_end_at.reset(told)
+    return _Asked(Outcome(source.name, _kind_of(answer)), answer)
+
+
+def _answer(verdict: Answered | GoOn | SourceError, asked: _Asked | None) -> Answer:
+    """Say what was concluded after the last source that was asked."""
+    if isinstance(verdict, SourceError):
+        raise verdict
+    assert asked is not None, "a conclusion that is no error follows from an answer"
+    if asked.outcome.kind is Kind.FOUND:
+        assert asked.answer is not None
+        return asked.answer
+    return Absent(asked.outcome.source, conclusive=True)
+
+
+def _route(sources: Sequence[Source]) -> Route:
+    leading: list[LocalSource] = []
+    for source in sources:
+        if not isinstance(source, LocalSource):
+            break
+        leading.append(source)
+    return Route(tuple(sources), tuple(leading), only_local=len(leading) == len(sources))
+
+
+def _kind_of(answer: Answer) -> Kind:
+    if isinstance(answer, Found):
+        return Kind.FOUND
+    return Kind.ABSENT if answer.conclusive else Kind.PERHAPS_ABSENT

@@ -1,0 +1,261 @@
+"""The only place that talks to an upstream.
+
+Adapters say what to send and what the replies mean; everything else about calling somebody
+else's service is here, once: time limits, size limits, the circuit breaker, the one retry,
+measurements, and turning whatever goes wrong into `SourceUnavailable` (nothing reached it) or
+`SourceFailed` (something did). No detail of an error names a document: addresses and replies
+hold personal data, so they are never repeated.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from contextvars import ContextVar
+from dataclasses import dataclass
+from http.cookiejar import CookieJar, DefaultCookiePolicy
+from pathlib import PurePath
+from types import TracebackType
+from typing import Literal, TypeAlias
+
+import httpx2
+
+from balcao import __version__
+from balcao.core import breaker
+from balcao.core.breaker import BreakerSettings, Circuit, Refused
+from balcao.errors import SourceError, SourceFailed, SourceUnavailable
+from balcao.sources.contract import Conversation, HttpReply, HttpRequest, Record
+
+ROUNDS_MAX = 8  # the longest known conversation takes five
+
+# A host that does not take our connection within this time is down for our purposes; a third of
+# the whole limit, where that is less, leaves room for the second attempt.
+CONNECT_SECONDS_MAX = 3.0
+
+# An idle connection that the other side closes while we write on it is a failed call which may
+# not be repeated; servers keep theirs for a minute and more, so ours go first.
+KEEPALIVE_SECONDS = 15.0
+
+HEADERS = {
+    # Compressed bodies are not asked for and not taken: an answer is a few kilobytes, and a
+    # limit on the size of what was never inflated needs no further thought.
+    "accept-encoding": "identity",
+    "accept": "application/json",
+    # BrasilAPI turns clients away that do not look like one people use.
+    "user-agent": f"Mozilla/5.0 (compatible; Balcao/{__version__})",
+}
+
+NOTHING_WAS_SENT = (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.ProxyError)
+
+# When the call about to be made must be over, by the event loop's clock. Whoever asks several
+# sources in turn sets it (`asking.py`), the caller of an upstream reads it. It travels in the
+# context because everybody in between would only hand it on.
+must_end_at: ContextVar[float | None] = ContextVar("must_end_at", default=None)
+
+Send: TypeAlias = Callable[[HttpRequest], Awaitable[HttpReply]]
+
+# What stands between a conversation and the network: it may add a token, and send again.
+Layer: TypeAlias = Callable[[HttpRequest, Send], Awaitable[HttpReply]]
+
+
+@dataclass(frozen=True, slots=True)
+class SourceCall:
+    """One conversation, for the measurements."""
+
+    source: str
+    outcome: Literal["found", "absent", "unavailable", "failed"]
+    seconds: float
+
+
+def new_client(
+    transport: httpx2.AsyncBaseTransport | None = None, *, connections_max: int = 100
+) -> httpx2.AsyncClient:
+    """A client as `Upstream` wants it: pooled, patient only within its limits, no redirects."""
+    return httpx2.AsyncClient(
+        transport=transport,
+        limits=httpx2.Limits(
+            max_connections=connections_max,
+            max_keepalive_connections=connections_max,
+            keepalive_expiry=KEEPALIVE_SECONDS,
+        ),
+        follow_redirects=False,
+        # No cookies: what one caller's conversation was given must not travel with another's.
+        cookies=CookieJar(DefaultCookiePolicy(allowed_domains=())),
+    )
+
+
+class Upstream:
+    """One provider at one address, with its circuit."""
+
+    def __init__(
+        self,
+        name: str,
+        base_url: str,
+        client: httpx2.AsyncClient,
+        *,
+        timeout_seconds: float,
+        answer_bytes_max: int,
+        breaker_settings: BreakerSettings | None,
+        clock: Callable[[], float],
+        observe: Callable[[SourceCall], None],
+    ) -> None:
+        self.name = name
+        self._base_url = base_url.rstrip("/")
+        self._client = client
+        self._timeout_seconds = timeout_seconds
+        self._answer_bytes_max = answer_bytes_max
+        self._breaker_settings = breaker_settings
+        self._clock = clock
+        self._observe = observe
+        self._circuit = Circuit()
+
+    @property
+    def circuit_state(self) -> breaker.State:
+        """For the health page and measurements."""
+        return breaker.state(self._circuit, self._clock())
+
+    async def hold(
+        self,
+        conversation: Conversation,
+        *,
+        through: Layer | None = None,
+        check: Callable[[Record], None] | None = None,
+    ) -> Record | None:
+        """Hold a conversation to its end. Raises `SourceUnavailable` or `SourceFailed`.
+
+        It lasts at most `timeout_seconds`, and less where `must_end_at` says so. `check` raises
+        `SourceFailed` about a record that cannot be used: a failed call, but no reason to leave
+        the source alone, since it is up and the next record may be as good as ever.
+        """
+        started = self._clock()
+        admission = breaker.admit(self._circuit, self._breaker_settings, started)
+        if isinstance(admission, Refused):
+            conversation.close()
+            self._note("unavailable", started)
+            raise SourceUnavailable(f"{self.name}: circuito aberto", admission.retry_in_seconds)
+        self._circuit = admission.circuit
+        try:
+            record = await self._converse(conversation, through)
+        except httpx2.PoolTimeout:
+            # All our connections are busy: we ask too much, which says nothing about the source.
+            self._note("unavailable", started)
+            raise SourceUnavailable(f"{self.name}: conexões esgotadas", 1) from None
+        except SourceError as error:
+            self._circuit = breaker.failed(self._circuit, self._breaker_settings, self._clock())
+            unavailable = isinstance(error, SourceUnavailable)
+            self._note("unavailable" if unavailable else "failed", started)
+            raise
+        except asyncio.CancelledError:
+            # Whoever asked stopped waiting. That says nothing about the source.
+            self._note("failed", started)
+            raise
+        self._circuit = breaker.succeeded(self._circuit)
+        if record is not None and check is not None:
+            try:
+                check(record)
+            except SourceFailed:
+                self._note("failed", started)
+                raise
+        self._note("absent" if record is None else "found", started)
+        return record
+
+    def _note(
+        self, outcome: Literal["found", "absent", "unavailable", "failed"], started: float
+    ) -> None:
+        self._observe(SourceCall(self.name, outcome, self._clock() - started))
+
+    async def _converse(self, conversation: Conversation, through: Layer | None) -> Record | None:
+        """The rounds, within the time limit; every way of going wrong is a `SourceError`."""
+        now = asyncio.get_running_loop().time()
+        ends_at = now + self._timeout_seconds
+        if (limit := must_end_at.get()) is not None:
+            ends_at = min(ends_at, limit)
+        connect_seconds = max(0.001, min(CONNECT_SECONDS_MAX, (ends_at - now) / 3))
+
+        async def send(request: HttpRequest) -> HttpReply:
+            return await self._send(request, connect_seconds)
+
+        try:
+            async with asyncio.timeout_at(ends_at):
+                request = next(conversation)
+                for _ in range(ROUNDS_MAX):
+                    reply = await (through(request, send) if through else send(request))
+                    request = conversation.send(reply)
+            raise SourceFailed(f"{self.name}: sem resposta após {ROUNDS_MAX} rodadas")
+        except StopIteration as end:
+            record: Record | None = end.value
+            return record
+        except (SourceError, httpx2.PoolTimeout):
+            raise
+        except TimeoutError:
+            raise SourceFailed(f"{self.name}: tempo esgotado") from None
+        except Exception as error:
+            # The adapter stumbled over what it was sent. Where is worth knowing; the text of
+            # the error is not repeated, since it may quote the reply.
+            raise SourceFailed(
+                f"{self.name}: resposta não compreendida ({_whereabouts(error)})"
+            ) from None
+        finally:
+            conversation.close()
+
+    async def _send(self, request: HttpRequest, connect_seconds: float) -> HttpReply:
+        """Send once; a read once more when it is certain that nothing was sent."""
+        attempts_left = 2 if request.method == "GET" else 1
+        while True:
+            attempts_left -= 1
+            try:
+                return await self._send_once(request, connect_seconds)
+            except (SourceError, httpx2.PoolTimeout):
+                raise
+            except NOTHING_WAS_SENT as error:
+                if not attempts_left:
+                    raise SourceUnavailable(f"{self.name}: sem conexão ({_kind(error)})") from None
+            except (httpx2.InvalidURL, httpx2.UnsupportedProtocol) as error:
+                detail = f"{self.name}: endereço inválido ({_kind(error)})"
+                raise SourceUnavailable(detail) from None
+            except Exception as error:
+                detail = f"{self.name}: conversa interrompida ({_kind(error)})"
+                raise SourceFailed(detail) from None
+
+    async def _send_once(self, request: HttpRequest, connect_seconds: float) -> HttpReply:
+        sending = self._client.build_request(
+            request.method,
+            self._base_url + request.path,
+            params=dict(request.query) or None,
+            headers=HEADERS | dict(request.headers),
+            content=request.body,
+            # Only for connecting: the limit of the whole conversation cares for the rest, also
+            # where a transport within the process knows no limits at all.
+            timeout=httpx2.Timeout(None, connect=connect_seconds, pool=connect_seconds),
+        )
+        reply = await self._client.send(sending, stream=True, auth=None, follow_redirects=False)
+        try:
+            return HttpReply(reply.status_code, dict(reply.headers), await self._body(reply))
+        finally:
+            await reply.aclose()
+
+    async def _body(self, reply: httpx2.Response) -> bytes:
+        """The whole body, if it is as we asked for it and not longer than we allow."""
+        if reply.headers.get("content-encoding", "identity").lower() != "identity":
+            raise SourceFailed(f"{self.name}: resposta comprimida sem ter sido pedida")
+        announced = reply.headers.get("content-length", "")
+        if announced.isdecimal() and int(announced) > self._answer_bytes_max:
+            raise SourceFailed(f"{self.name}: resposta grande demais")
+        body = bytearray()
+        async for chunk in reply.aiter_bytes():
+            body += chunk
+            if len(body) > self._answer_bytes_max:
+                raise SourceFailed(f"{self.name}: resposta grande demais")
+        return bytes(body)
+
+
+def _kind(error: BaseException) -> str:
+    return type(error).__name__
+
+
+def _whereabouts(error: Exception) -> str:
+    """Kind of the error and the line of ours it came from."""
+    place: TracebackType | None = error.__traceback__
+    while place is not None and place.tb_next is not None:
+        place = place.tb_next
+    if place is None:
+        return _kind(error)
+    return f"{_kind(error)}, {PurePath(place.tb_frame.f_code.co_filename).name}:{place.tb_lineno}"

@@ -1,0 +1,92 @@
+"""What a source is, and what it may say.
+
+A source finds the thing (`Found`), says that it is not there (`Absent`), or lets us down
+(`SourceUnavailable`, `SourceFailed`). Nothing else: an empty answer is not an absence.
+"""
+
+from collections.abc import Generator, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Protocol, TypeAlias, runtime_checkable
+
+from balcao.core.company import Company
+from balcao.core.questions import Inquiry
+
+Record: TypeAlias = Company  # what a source can find; grows with the subjects
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The thing, and where and as of when it was read."""
+
+    record: Record
+    source: str  # the source's name, as in the settings
+    as_of: datetime  # when the source was asked; for the snapshot: its extraction date
+    local: bool = False  # read from a source of our own: there is nothing to keep in the cache
+
+
+@dataclass(frozen=True, slots=True)
+class Absent:
+    """The source says there is no such thing.
+
+    `conclusive` only where its documentation says that this proves absence (decisions 3).
+    """
+
+    source: str
+    conclusive: bool
+
+
+Answer: TypeAlias = Found | Absent
+
+
+@runtime_checkable
+class LocalSource(Protocol):
+    """A source of our own, read in place within microseconds: asking it needs no hold."""
+
+    name: str
+
+    def find(self, inquiry: Inquiry) -> Answer | None:
+        """Look it up. None when this source cannot answer such an inquiry at all."""
+        ...
+
+
+class OnlineSource(Protocol):
+    """A source that is asked over the network."""
+
+    name: str
+
+    def serves(self, inquiry: Inquiry) -> bool:
+        """Whether this source can answer such an inquiry (subject, UF, letters, opt-in)."""
+        ...
+
+    async def ask(self, inquiry: Inquiry) -> Answer:
+        """Ask it. Raises `SourceUnavailable` or `SourceFailed`, nothing else."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class HttpRequest:
+    """What a conversation wants sent. `path` is relative to the source's base address.
+
+    Printing it shows no document and no secret: both travel in the fields left out.
+    """
+
+    method: str
+    path: str = field(repr=False)
+    query: Mapping[str, str] = field(default_factory=dict, repr=False)
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+    body: bytes | None = field(default=None, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class HttpReply:
+    """What came back, whole. Header names are lower case."""
+
+    status: int
+    headers: Mapping[str, str] = field(repr=False)
+    body: bytes = field(repr=False)
+
+
+# An adapter is a conversation without a socket: it yields requests, is sent replies, and
+# returns the record, or None for "there is no such thing".
+Conversation: TypeAlias = Generator[HttpRequest, HttpReply, Record | None]

@@ -1,0 +1,57 @@
+"""Single flight: the same work wanted by many at once is done once."""
+
+import asyncio
+import copy
+from collections.abc import Awaitable, Callable
+from typing import Generic, TypeVar
+
+from balcao.errors import SourceError, SourceUnavailable
+
+T = TypeVar("T")
+
+
+class SingleFlight(Generic[T]):
+    """Work under way, by key. What it brings, or its `SourceError`, goes to all who wait.
+
+    The work belongs to nobody: it runs in a task of its own, and a caller that goes away stops
+    waiting but does not stop it.
+    """
+
+    def __init__(self) -> None:
+        self._under_way: dict[str, asyncio.Task[T | SourceError]] = {}
+
+    async def do(self, key: str, work: Callable[[], Awaitable[T]]) -> T:
+        """The result of `work`, or of the same work if it is under way already."""
+        task = self._under_way.get(key)
+        if task is None:
+            task = asyncio.create_task(_as_value(work))
+            self._under_way[key] = task
+            task.add_done_callback(lambda done: self._landed(key, done))
+        await asyncio.wait((task,))  # unlike awaiting the task, this does not hand on cancellation
+        if task.cancelled():
+            raise SourceUnavailable("consulta interrompida: o serviço está encerrando", 1)
+        result = task.result()
+        if isinstance(result, SourceError):
+            # A copy each: an exception collects the traceback of everyone who raises it.
+            raise copy.copy(result)
+        return result
+
+    async def close(self) -> None:
+        """Give up what is under way; those who wait are told so."""
+        tasks = tuple(self._under_way.values())
+        for task in tasks:
+            task.cancel()
+        if tasks:
+            await asyncio.wait(tasks)
+
+    def _landed(self, key: str, task: asyncio.Task[T | SourceError]) -> None:
+        del self._under_way[key]
+        if not task.cancelled():
+            task.exception()  # seen: a bug is raised where it is waited for, if anybody waits
+
+
+async def _as_value(work: Callable[[], Awaitable[T]]) -> T | SourceError:
+    try:
+        return await work()
+    except SourceError as error:
+        return error.with_traceback(None)

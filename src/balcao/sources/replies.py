@@ -1,0 +1,103 @@
+"""What adapters share in reading replies: decoding at the door, texts, dates, refusals."""
+
+import datetime
+import re
+import unicodedata
+from typing import TypeVar
+
+import msgspec
+
+from balcao.core.company import Coded
+from balcao.errors import SourceError, SourceFailed, SourceUnavailable
+from balcao.sources.contract import HttpReply
+
+RETRY_SECONDS = 30  # when a source that is down does not say for how long
+RETRY_SECONDS_MAX = 3600  # whatever it says: nobody shall be sent away for a day
+MISCONFIGURED_RETRY_SECONDS = 600  # a key, a contract, an account: a person has to act
+
+T = TypeVar("T")
+
+
+def decode(source: str, kind: type[T], body: bytes) -> T:
+    """Read JSON into its type. Raises `SourceFailed`; unknown fields are let through."""
+    try:
+        return msgspec.json.decode(body, type=kind)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        # The message names the place and the types ("Expected `str`, got `int` - at `$.uf`"),
+        # never a value.
+        raise SourceFailed(f"{source}: resposta em outra forma ({error})") from None
+
+
+def refusal(source: str, reply: HttpReply) -> SourceError:
+    """What a status means that the adapter does not know better: an error to raise."""
+    detail = f"{source}: HTTP {reply.status}"
+    match reply.status:
+        case 429 | 502 | 503:  # slow down; a proxy that finds nobody behind it; maintenance
+            return SourceUnavailable(detail, retry_seconds(reply))
+        case 401 | 402 | 403 | 407:
+            return misconfigured(source, f"acesso recusado, HTTP {reply.status}")
+        case _:
+            return SourceFailed(detail)
+
+
+def misconfigured(source: str, what: str) -> SourceUnavailable:
+    """The source is well and refuses us: loud, since only the operator can mend it."""
+    return SourceUnavailable(
+        f"{source}: VERIFIQUE A CONFIGURAÇÃO DESTA FONTE: {what}", MISCONFIGURED_RETRY_SECONDS
+    )
+
+
+def retry_seconds(reply: HttpReply, default: int = RETRY_SECONDS) -> int:
+    """`Retry-After` in seconds, where the source sends one."""
+    stated = reply.headers.get("retry-after", "").strip()
+    if not re.fullmatch(r"[0-9]{1,9}", stated):
+        return default
+    return min(max(int(stated), 1), RETRY_SECONDS_MAX)
+
+
+def text(raw: str | None) -> str | None:
+    """Composed (NFC), without padding; nothing where there is nothing."""
+    if raw is None:
+        return None
+    return unicodedata.normalize("NFC", " ".join(raw.split())) or None
+
+
+def day(source: str, raw: str | None) -> str | None:
+    """`YYYY-MM-DD` of a date or date-time. Raises `SourceFailed` for anything else."""
+    stated = text(raw)
+    if stated is None:
+        return None
+    try:
+        return datetime.date.fromisoformat(stated[:10]).isoformat()
+    except ValueError:
+        raise SourceFailed(f"{source}: data em outra forma") from None
+
+
+def entry_day(source: str, raw: str | None) -> str | None:
+    """A partner's entry as `YYYY-MM-DD 00:00:00`: no source knows the time of day."""
+    on = day(source, raw)
+    return None if on is None else f"{on} 00:00:00"
+
+
+def plain(raw: str | None) -> str | None:
+    """A document or CEP without punctuation. `***000000**` is the registry's way to say "none"."""
+    stated = re.sub(r"[./\-\s]", "", raw or "").upper()
+    return None if stated in ("", "***000000**") or not stated.strip("0") else stated
+
+
+def code(raw: int | str | None, width: int) -> str | None:
+    """A code of an official table at its full width; zero stands for none."""
+    stated = re.sub(r"[./\-\s]", "", str(raw if raw is not None else ""))
+    return stated.rjust(width, "0") if stated.strip("0") else None
+
+
+def coded(raw: int | str | None, width: int, description: str | None) -> Coded | None:
+    """A code with its text; None when there is no code."""
+    stated = code(raw, width)
+    return None if stated is None else Coded(stated, text(description))
+
+
+def telephone(*numbers: str | None) -> str | None:
+    """Area code and number, digits only; the first two there are, joined by ` / `."""
+    digits = (re.sub(r"[^0-9]", "", number or "") for number in numbers)
+    return " / ".join([number for number in digits if number.strip("0")][:2]) or None

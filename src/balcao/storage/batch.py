@@ -1,0 +1,212 @@
+"""What a batch of change lists does to the books, decided before anything is written.
+
+One writer takes the lists one after another: a list is admitted whole or refused whole, and a
+refused one leaves its batch mates alone. What is admitted comes out as rows, ready for
+set-based statements; the schema checks everything a second time. Used by every engine.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from balcao.core.calendar import civil_month
+from balcao.core.ledger import (
+    Bind,
+    Change,
+    Charge,
+    Finish,
+    Hold,
+    HoldGone,
+    KeyBound,
+    Purse,
+    Refusal,
+    Settle,
+    TopUp,
+    Touch,
+)
+
+Row: TypeAlias = tuple[object, ...]
+
+_HOUR_MS = 3_600_000
+
+
+@dataclass(frozen=True, slots=True)
+class OpenHold:
+    """A hold that nobody settled yet."""
+
+    account_id: int
+    key_id: int
+    operation: str
+    credits: int
+
+
+@dataclass(slots=True)
+class Needs:
+    """What must be read before the lists can be decided."""
+
+    accounts: set[int] = field(default_factory=set)
+    holds: set[str] = field(default_factory=set)
+    keys: dict[tuple[int, str], int] = field(default_factory=dict)  # and the instant of asking
+
+
+def needs(lists: Iterable[Sequence[Change]]) -> Needs:
+    """The accounts, holds and idempotency keys that these lists touch."""
+    wanted = Needs()
+    for changes in lists:
+        for change in changes:
+            match change:
+                case Charge() | Hold() | TopUp():
+                    wanted.accounts.add(change.account_id)
+                case Settle():
+                    wanted.accounts.add(change.account_id)
+                    wanted.holds.add(change.request_id)
+                case Bind() | Finish():
+                    wanted.keys[change.account_id, change.key_digest] = change.at_ms
+                case Touch():
+                    pass
+    return wanted
+
+
+@dataclass(slots=True)
+class Batch:
+    """The state that decides, and the rows decided so far."""
+
+    purses: dict[int, Purse]
+    holds: dict[str, OpenHold]
+    bound: dict[tuple[int, str], str]  # idempotency key -> request_id
+    entries: list[Row] = field(default_factory=list)
+    opened: list[Row] = field(default_factory=list)
+    closed: list[Row] = field(default_factory=list)
+    bindings: list[Row] = field(default_factory=list)
+    finished: list[Row] = field(default_factory=list)
+    touched: dict[int, int] = field(default_factory=dict)
+
+    def admit(self, changes: Sequence[Change]) -> Refusal | None:
+        """Take a list in, or say why not. All refusals come before the first row."""
+        for change in changes:
+            refusal = self._refusal(change)
+            if refusal is not None:
+                return refusal
+        for change in changes:
+            self._take(change)
+        return None
+
+    def _refusal(self, change: Change) -> Refusal | None:
+        match change:
+            case Charge() | Hold():
+                return self.purses[change.account_id].short_of(
+                    change.credits, _month(change.at_ms)
+                )
+            case TopUp(credits=credits) if credits < 0:
+                return self.purses[change.account_id].short_of(-credits, _month(change.at_ms))
+            case Settle():
+                return None if change.request_id in self.holds else HoldGone()
+            case Bind():
+                bound = (change.account_id, change.key_digest) in self.bound
+                return KeyBound() if bound else None
+            case Finish():
+                holder = self.bound.get((change.account_id, change.key_digest))
+                if holder is None or holder == change.recorded.request_id:
+                    return None
+                return KeyBound()
+            case _:
+                return None
+
+    def _take(self, change: Change) -> None:
+        match change:
+            case Charge():
+                self._charge(change)
+            case Hold():
+                self._hold(change)
+            case Settle():
+                self._settle(change)
+            case TopUp():
+                self.purses[change.account_id].balance_credits += change.credits
+                self.entries.append(
+                    (change.account_id, change.at_ms, _month(change.at_ms), "top_up",
+                     change.credits, 0, None, None, None, None, None, change.reason)
+                )  # fmt: skip
+            case Bind():
+                self.bound[change.account_id, change.key_digest] = change.request_id
+                self.bindings.append(
+                    (change.account_id, change.key_digest, change.fingerprint,
+                     change.request_id, "running", change.at_ms, change.expires_ms, None, None)
+                )  # fmt: skip
+            case Finish():
+                self._finish(change)
+            case Touch():
+                self.touched[change.key_id] = change.at_ms
+
+    def _charge(self, change: Charge) -> None:
+        month = _month(change.at_ms)
+        self.purses[change.account_id].post(change.credits, month)
+        self.entries.append(
+            (change.account_id, change.at_ms, month, "charge", -change.credits, 0,
+             change.request_id, change.key_id, change.operation, change.rule, change.origin, None)
+        )  # fmt: skip
+
+    def _hold(self, change: Hold) -> None:
+        month = _month(change.at_ms)
+        self.purses[change.account_id].hold(change.credits, month)
+        self.holds[change.request_id] = OpenHold(
+            change.account_id, change.key_id, change.operation, change.credits
+        )
+        self.entries.append(
+            (change.account_id, change.at_ms, month, "hold", 0, change.credits,
+             change.request_id, change.key_id, change.operation, None, None, None)
+        )  # fmt: skip
+        self.opened.append(
+            (change.request_id, change.account_id, change.operation, change.credits, change.at_ms)
+        )
+
+    def _settle(self, change: Settle) -> None:
+        hold = self.holds.pop(change.request_id)
+        assert hold.account_id == change.account_id, "a hold is settled by its own account"
+        assert 0 <= change.credits <= hold.credits, "the hold is the greatest price of the path"
+        month = _month(change.at_ms)
+        purse = self.purses[change.account_id]
+        purse.hold(-hold.credits, month)
+        if change.credits:
+            purse.post(change.credits, month)
+        kind = "post" if change.credits else "void"
+        self.entries.append(
+            (change.account_id, change.at_ms, month, kind, -change.credits, -hold.credits,
+             change.request_id, hold.key_id, hold.operation, change.rule, change.origin, None)
+        )  # fmt: skip
+        self.closed.append((change.request_id,))
+
+    def _finish(self, change: Finish) -> None:
+        recorded = change.recorded
+        key = (change.account_id, change.key_digest)
+        if key in self.bound:
+            self.finished.append((recorded.status, recorded.body, *key))
+            return
+        self.bound[key] = recorded.request_id
+        self.bindings.append(
+            (*key, change.fingerprint, recorded.request_id, "finished", change.at_ms,
+             change.expires_ms, recorded.status, recorded.body)
+        )  # fmt: skip
+
+
+ENTRY_COLUMNS = (
+    "account_id", "at_ms", "month", "kind", "balance_change", "held_change",
+    "request_id", "key_id", "operation", "rule", "origin", "reason",
+)  # fmt: skip
+BINDING_COLUMNS = (
+    "account_id", "key_digest", "fingerprint", "request_id", "state", "bound_ms",
+    "expires_ms", "status", "body",
+)  # fmt: skip
+OPENED_COLUMNS = ("request_id", "account_id", "operation", "credits", "opened_ms")
+
+
+_months: dict[int, str] = {}
+
+
+def _month(at_ms: int) -> str:
+    # A civil month never changes within an hour of the clock: zone offsets are whole hours here.
+    hour = at_ms // _HOUR_MS
+    month = _months.get(hour)
+    if month is None:
+        _months.clear()
+        month = _months[hour] = civil_month(hour * _HOUR_MS)
+    return month

@@ -1,0 +1,310 @@
+"""The desk on SQLite: accounts, keys, ledger, idempotency. Promises: `storage.contract.Desk`."""
+
+import asyncio
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import closing, contextmanager, suppress
+from pathlib import Path
+
+import apsw
+
+from balcao.core.access import Account, Caller, Key
+from balcao.core.idempotency import Attempt, Recorded
+from balcao.core.ledger import Change, Refusal
+from balcao.core.rate_limit import Limit, Verdict, spend
+from balcao.errors import NameTaken, StorageFailed
+from balcao.storage.contract import Entry, LedgerCheck, NewAccount, NewKey
+from balcao.storage.sqlite.check import check_books
+from balcao.storage.sqlite.files import connect, migrate
+from balcao.storage.sqlite.writer import Job, Outcome, Writer, write
+
+# Revocation and plan changes are in force everywhere within 1 s (decisions 7.2): what is
+# remembered of a key is half that old at the most.
+CALLER_AGE_MAX_MS = 500
+CALLERS_MAX = 10_000
+
+# Rate limits are counted in memory and written behind, with whatever commit comes next.
+LIMITS_WRITTEN_EVERY_MS = 1_000
+BUCKETS_MAX = 100_000
+
+_CALLER = (
+    "SELECT a.account_id, k.key_id, a.plan, a.mode, a.certificates, a.partner_optin,"
+    " k.expires_ms, k.per_minute, k.per_day"
+    " FROM api_key AS k JOIN account AS a USING (account_id)"
+    " WHERE k.hash = ? AND k.revoked_ms IS NULL"
+)
+_ACCOUNTS = (
+    "SELECT account_id, name, plan, mode, certificates, partner_optin, ceiling_credits,"
+    " balance_credits, held_credits, month_credits, created_ms FROM account"
+)
+_KEYS = (
+    "SELECT key_id, account_id, name, prefix, created_ms, expires_ms, revoked_ms, last_used_ms,"
+    " per_minute, per_day FROM api_key"
+)
+
+
+class SqliteDesk:
+    """One file, one writing thread, one reading connection on the event loop's thread."""
+
+    def __init__(self, path: Path, observe_batch: Callable[[int], None] = lambda size: None) -> None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        writing = connect(path, synchronous="FULL")
+        migrate(writing, "desk")
+        self._path = path
+        self._reading = connect(path, synchronous="FULL")
+        self._writer = Writer(writing)
+        self._observe_batch = observe_batch
+        self._waiting: list[tuple[Sequence[Change], asyncio.Future[Refusal | None]]] = []
+        self._writing = False
+        self._callers: dict[bytes, tuple[int, Caller | None]] = {}
+        self._buckets: dict[str, float] = dict(
+            self._reading.execute("SELECT bucket, empty_at_ms FROM rate_limit").fetchall()
+        )
+        self._dirty_buckets: set[str] = set()
+        self._limits_written_ms = 0
+        self._now_ms = 0  # the last request's
+
+    # Changes: everything that arrives during a commit goes into the next one.
+
+    async def commit(self, changes: Sequence[Change]) -> Refusal | None:
+        """See the contract."""
+        loop = asyncio.get_running_loop()
+        future: asyncio.Future[Refusal | None] = loop.create_future()
+        self._waiting.append((changes, future))
+        if not self._writing:
+            self._writing = True
+            # After the requests that are being read in this very turn of the loop.
+            loop.call_soon(self._hand_over, loop)
+        return await future
+
+    def _hand_over(self, loop: asyncio.AbstractEventLoop) -> None:
+        batch, self._waiting = self._waiting, []
+        self._observe_batch(len(batch))
+
+        def done(outcomes: Sequence[Outcome]) -> None:
+            with suppress(RuntimeError):  # the loop is closed: nobody waits any more
+                loop.call_soon_threadsafe(self._resolve, loop, batch, outcomes)
+
+        self._writer.submit(Job([changes for changes, _ in batch], done, self._limits_to_write()))
+
+    def _resolve(
+        self,
+        loop: asyncio.AbstractEventLoop,
+        batch: Sequence[tuple[Sequence[Change], asyncio.Future[Refusal | None]]],
+        outcomes: Sequence[Outcome],
+    ) -> None:
+        if self._waiting:
+            self._hand_over(loop)
+        else:
+            self._writing = False
+        for (_, future), outcome in zip(batch, outcomes, strict=True):
+            if future.done():  # the caller went away; what was committed stays
+                continue
+            if isinstance(outcome, Exception):
+                future.set_exception(outcome)
+            else:
+                future.set_result(outcome)
+
+    # Callers and limits.
+
+    def caller(self, key_hash: bytes, now_ms: int) -> Caller | None:
+        """See the contract."""
+        known = self._callers.get(key_hash)
+        if known is not None and 0 <= now_ms - known[0] < CALLER_AGE_MAX_MS:
+            return known[1]
+        row = self._reading.execute(_CALLER, (key_hash,)).fetchone()
+        caller = None if row is None else Caller(*row[:4], bool(row[4]), bool(row[5]), *row[6:])
+        if len(self._callers) >= CALLERS_MAX:
+            self._callers.clear()
+        self._callers[key_hash] = (now_ms, caller)
+        return caller
+
+    def spend(self, caller: Caller, limits: Sequence[Limit], now_ms: int) -> Sequence[Verdict]:
+        """See the contract."""
+        buckets = self._buckets
+        verdicts: list[Verdict] = []
+        names: list[str] = []
+        allowed = True
+        for limit in limits:
+            owner = caller.key_id if limit.of_key else caller.account_id
+            name = f"{limit.name}:{owner}"
+            verdict = spend(limit, buckets.get(name, 0.0), now_ms)
+            allowed = allowed and verdict.allowed
+            names.append(name)
+            verdicts.append(verdict)
+        if allowed:
+            if len(buckets) >= BUCKETS_MAX:
+                self._forget_empty_buckets(now_ms)
+                buckets = self._buckets
+            for name, verdict in zip(names, verdicts, strict=True):
+                buckets[name] = verdict.empty_at_ms
+            self._dirty_buckets.update(names)
+        else:
+            for name, verdict in zip(names, verdicts, strict=True):
+                if not verdict.allowed:  # what it was, unless the clock was set back
+                    buckets[name] = verdict.empty_at_ms
+        self._now_ms = now_ms
+        return verdicts
+
+    def _limits_to_write(self) -> Sequence[tuple[str, float]]:
+        if abs(self._now_ms - self._limits_written_ms) < LIMITS_WRITTEN_EVERY_MS:
+            return ()
+        self._limits_written_ms = self._now_ms
+        return self._take_dirty_buckets()
+
+    def _take_dirty_buckets(self) -> Sequence[tuple[str, float]]:
+        dirty, self._dirty_buckets = self._dirty_buckets, set()
+        return [(name, self._buckets[name]) for name in dirty if name in self._buckets]
+
+    def _forget_empty_buckets(self, now_ms: int) -> None:
+        self._buckets = {name: at for name, at in self._buckets.items() if at > now_ms}
+
+    # Idempotency.
+
+    def earlier(self, account_id: int, key_digest: str, now_ms: int) -> Attempt | None:
+        """See the contract."""
+        row = self._reading.execute(
+            "SELECT fingerprint, state, request_id, status, body FROM idempotency"
+            " WHERE account_id = ? AND key_digest = ? AND expires_ms > ?",
+            (account_id, key_digest, now_ms),
+        ).fetchone()
+        if row is None:
+            return None
+        fingerprint, state, request_id, status, body = row
+        recorded = Recorded(request_id, status, body) if state == "finished" else None
+        return Attempt(fingerprint, state, recorded)
+
+    # The operator's side: rare, done in place on a connection of its own.
+
+    def accounts(self) -> Sequence[Account]:
+        """See the contract."""
+        rows = self._reading.execute(f"{_ACCOUNTS} ORDER BY account_id").fetchall()
+        return [Account(*row[:4], bool(row[4]), bool(row[5]), *row[6:]) for row in rows]
+
+    def keys(self, account_id: int) -> Sequence[Key]:
+        """See the contract."""
+        rows = self._reading.execute(
+            f"{_KEYS} WHERE account_id = ? ORDER BY key_id", (account_id,)
+        ).fetchall()
+        return [Key(*row) for row in rows]
+
+    def create_account(self, new: NewAccount, now_ms: int) -> Account:
+        """See the contract."""
+        try:
+            with _writing_in_place():
+                self._reading.execute(
+                    "INSERT INTO account (name, plan, mode, certificates, partner_optin,"
+                    " ceiling_credits, created_ms) VALUES (?, ?, ?, ?, ?, ?, ?)",
+                    (
+                        new.name,
+                        new.plan,
+                        new.mode,
+                        int(new.certificates),
+                        int(new.partner_optin),
+                        new.ceiling_credits,
+                        now_ms,
+                    ),
+                )
+        except apsw.ConstraintError as error:
+            if "account.name" in str(error):
+                raise NameTaken(new.name) from None
+            raise
+        return next(account for account in self.accounts() if account.name == new.name)
+
+    def create_key(self, new: NewKey, now_ms: int) -> Key:
+        """See the contract."""
+        with _writing_in_place():
+            self._reading.execute(
+                "INSERT INTO api_key (account_id, name, prefix, hash, created_ms, expires_ms,"
+                " per_minute, per_day) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+                (
+                    new.account_id,
+                    new.name,
+                    new.prefix,
+                    new.hash,
+                    now_ms,
+                    new.expires_ms,
+                    new.per_minute,
+                    new.per_day,
+                ),
+            )
+        return self.keys(new.account_id)[-1]
+
+    def revoke_key(self, key_id: int, now_ms: int) -> bool:
+        """See the contract."""
+        with _writing_in_place():
+            row = self._reading.execute(
+                "UPDATE api_key SET revoked_ms = coalesce(revoked_ms, ?) WHERE key_id = ?"
+                " RETURNING key_id",
+                (now_ms, key_id),
+            ).fetchall()
+        self._callers.clear()
+        return bool(row)
+
+    def entries(self, account_id: int, from_ms: int, to_ms: int) -> Iterable[Entry]:
+        """See the contract."""
+        # A statement that is not at its end keeps its connection in the past: a reader that
+        # takes its time must not make everybody else read old rows.
+        with closing(connect(self._path, synchronous="FULL")) as reading:
+            for row in reading.execute(
+                "SELECT at_ms, kind, balance_change, request_id, key_id, operation, rule, origin,"
+                " reason FROM ledger_entry WHERE account_id = ? AND at_ms >= ? AND at_ms < ?"
+                " AND balance_change <> 0 ORDER BY at_ms, entry_id",
+                (account_id, from_ms, to_ms),
+            ):
+                yield Entry(*row)
+
+    def check(self) -> LedgerCheck:
+        """See the contract."""
+        return check_books(self._reading)
+
+    def commit_now(self, changes: Sequence[Change]) -> Refusal | None:
+        """Commit one list outside an event loop, for the command line. Raises `StorageFailed`."""
+        try:
+            outcome = write(self._reading, [changes])[0]
+        except apsw.Error as error:
+            raise StorageFailed(type(error).__name__) from error
+        assert not isinstance(outcome, Exception)
+        return outcome
+
+    def recover(self, now_ms: int) -> int:
+        """See the contract."""
+        with _writing_in_place(), self._reading:
+            rows = self._reading.execute(
+                "INSERT INTO ledger_entry (account_id, at_ms, month, kind, balance_change,"
+                " held_change, request_id, key_id, operation, rule)"
+                " SELECT o.account_id, ?, e.month, 'void', 0, -o.credits, o.request_id, e.key_id,"
+                " o.operation, 'processo interrompido' FROM open_operation AS o"
+                " JOIN ledger_entry AS e ON e.request_id = o.request_id"
+                " AND (e.kind IN ('post', 'void')) = 0 RETURNING entry_id",
+                (now_ms,),
+            ).fetchall()
+            self._reading.execute("DELETE FROM open_operation")
+            self._reading.execute("UPDATE idempotency SET state = 'died' WHERE state = 'running'")
+        return len(rows)
+
+    def purge(self, now_ms: int) -> int:
+        """See the contract."""
+        with _writing_in_place():
+            rows = self._reading.execute(
+                "DELETE FROM idempotency WHERE rowid IN"
+                " (SELECT rowid FROM idempotency WHERE expires_ms <= ? LIMIT 1000) RETURNING 1",
+                (now_ms,),
+            ).fetchall()
+        return len(rows)
+
+    def close(self) -> None:
+        """See the contract."""
+        self._writer.submit(Job((), lambda outcomes: None, self._take_dirty_buckets()))
+        self._writer.close()
+        self._reading.close()
+
+
+@contextmanager
+def _writing_in_place() -> Iterator[None]:
+    """Turn what keeps SQLite from writing into `StorageFailed`. Broken rules stay as they are."""
+    try:
+        yield
+    except apsw.ConstraintError:
+        raise
+    except apsw.Error as error:
+        raise StorageFailed(type(error).__name__) from error

@@ -1,0 +1,51 @@
+"""Opening a SQLite file: settings, migrations, and what its errors mean."""
+
+import re
+from importlib import resources
+from pathlib import Path
+
+import apsw
+
+from balcao.errors import StorageFailed
+
+_MIGRATION = re.compile(r"(\d{4})_\w+\.sql")
+
+# Another process (the command line beside a running server) holds the file for milliseconds.
+BUSY_TIMEOUT_MS = 10_000
+
+
+def connect(path: Path, *, synchronous: str) -> apsw.Connection:
+    """Open or create a file in WAL mode. `synchronous`: FULL survives power loss, NORMAL a crash."""
+    connection = apsw.Connection(str(path))
+    connection.set_busy_timeout(BUSY_TIMEOUT_MS)
+    connection.execute("PRAGMA journal_mode = WAL").fetchall()
+    connection.execute(f"PRAGMA synchronous = {synchronous}")
+    connection.execute("PRAGMA foreign_keys = ON")
+    # Else INSERT OR REPLACE would remove a row without its DELETE trigger being asked.
+    connection.execute("PRAGMA recursive_triggers = ON")
+    return connection
+
+
+def migrate(connection: apsw.Connection, folder: str) -> None:
+    """Bring the schema up to the newest numbered file of `sql/{folder}`. Forward only.
+
+    Raises `StorageFailed` when the file was written by a newer version of this program.
+    """
+    files = {
+        int(match[1]): entry
+        for entry in resources.files("balcao.storage").joinpath("sql", folder).iterdir()
+        if (match := _MIGRATION.fullmatch(entry.name))
+    }
+    newest = max(files)
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        version = int(connection.execute("PRAGMA user_version").fetchall()[0][0])
+        if version > newest:
+            raise StorageFailed(f"schema {version} is newer than this program's {newest}")
+        for number in range(version + 1, newest + 1):
+            connection.execute(files[number].read_text("utf-8"))
+            connection.execute(f"PRAGMA user_version = {number}")
+    except BaseException:
+        connection.execute("ROLLBACK")
+        raise
+    connection.execute("COMMIT")

@@ -1,0 +1,220 @@
+"""The one writing connection and its thread: everything that waits shares the next commit.
+
+No timers: while one batch is being made durable the next one gathers (group commit). Each batch
+is a handful of statements, whatever its size; while SQLite works the event loop goes on.
+"""
+
+import logging
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from queue import SimpleQueue
+
+import apsw
+
+from balcao.core.ledger import Change, Purse, Refusal
+from balcao.errors import StorageFailed
+from balcao.storage.batch import (
+    BINDING_COLUMNS,
+    ENTRY_COLUMNS,
+    OPENED_COLUMNS,
+    Batch,
+    Needs,
+    OpenHold,
+    Row,
+    needs,
+)
+
+log = logging.getLogger(__name__)
+
+ROWS_PER_STATEMENT_MAX = 128  # powers of two up to here: few statements to keep prepared
+WAL_PAGES_MAX = 4_000  # 16 MB: then what was committed is carried over into the file itself
+
+Outcome = Refusal | Exception | None
+
+
+@dataclass(slots=True)
+class Job:
+    """Change lists to be made durable together; `done` is called in the writer's thread."""
+
+    lists: Sequence[Sequence[Change]]
+    done: Callable[[Sequence[Outcome]], None]
+    limits: Sequence[tuple[str, float]] = field(default_factory=tuple)  # rate limits, best effort
+
+
+class Writer:
+    """Owns the writing connection. `submit` hands a job over; jobs are done in order."""
+
+    def __init__(self, connection: apsw.Connection) -> None:
+        self._connection = connection
+        self._jobs: SimpleQueue[Job | None] = SimpleQueue()
+        connection.execute("PRAGMA wal_autocheckpoint = 0")
+        self._wal_pages = 0
+        connection.set_wal_hook(self._note_wal)
+        self._thread = threading.Thread(target=self._run, name="desk-writer", daemon=True)
+        self._thread.start()
+
+    def submit(self, job: Job) -> None:
+        """Queue a job. Never blocks."""
+        self._jobs.put(job)
+
+    def close(self) -> None:
+        """Finish what is queued, then stop."""
+        self._jobs.put(None)
+        self._thread.join()
+
+    def _run(self) -> None:
+        while (job := self._jobs.get()) is not None:
+            outcomes: Sequence[Outcome]
+            try:
+                outcomes = write(self._connection, job.lists, job.limits)
+            except (apsw.ConstraintError, AssertionError, LookupError):
+                # A wall of the schema, or a list that makes no sense: only that list may suffer.
+                outcomes = [self._alone(changes) for changes in job.lists]
+            except Exception as error:
+                outcomes = [_failure(error)] * len(job.lists)
+            job.done(outcomes)
+            if self._wal_pages > WAL_PAGES_MAX:
+                self._checkpoint()
+
+    def _alone(self, changes: Sequence[Change]) -> Outcome:
+        try:
+            return write(self._connection, [changes])[0]
+        except Exception as error:
+            return _failure(error)
+
+    def _note_wal(self, _: apsw.Connection, __: str, pages: int) -> int:
+        self._wal_pages = pages
+        return apsw.SQLITE_OK
+
+    def _checkpoint(self) -> None:
+        try:
+            self._connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
+        except apsw.Error as error:  # the log goes on growing; nothing is lost
+            log.warning("checkpoint failed: %s", type(error).__name__)
+        self._wal_pages = 0
+
+
+def _failure(error: Exception) -> Exception:
+    log.error("commit failed: %s", type(error).__name__)
+    return StorageFailed(type(error).__name__)
+
+
+def write(
+    connection: apsw.Connection,
+    lists: Sequence[Sequence[Change]],
+    limits: Sequence[tuple[str, float]] = (),
+) -> list[Outcome]:
+    """Decide the lists in order and commit what was admitted, durably, all at once."""
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        batch = _read(connection, needs(lists))
+        outcomes: list[Outcome] = [batch.admit(changes) for changes in lists]
+        _store(connection, batch, limits)
+        connection.execute("COMMIT")
+    except BaseException:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        raise
+    return outcomes
+
+
+def _read(connection: apsw.Connection, wanted: Needs) -> Batch:
+    purses = {
+        row[0]: Purse(*row[1:])
+        for row in _by_key(
+            connection,
+            "SELECT account_id, plan, balance_credits, held_credits, ceiling_credits, month,"
+            " month_credits FROM account WHERE account_id IN ",
+            sorted(wanted.accounts),
+        )
+    }
+    holds = {
+        row[0]: OpenHold(*row[1:])
+        for row in _by_key(
+            connection,
+            "SELECT o.request_id, o.account_id, e.key_id, o.operation, o.credits"
+            " FROM open_operation AS o JOIN ledger_entry AS e ON e.request_id = o.request_id"
+            " AND (e.kind IN ('post', 'void')) = 0 WHERE o.request_id IN ",
+            sorted(wanted.holds),
+        )
+    }
+    bound: dict[tuple[int, str], str] = {}
+    for (account_id, digest), at_ms in wanted.keys.items():
+        for (request_id,) in connection.execute(
+            "SELECT request_id FROM idempotency"
+            " WHERE account_id = ? AND key_digest = ? AND expires_ms > ?",
+            (account_id, digest, at_ms),
+        ):
+            bound[account_id, digest] = request_id
+    return Batch(purses, holds, bound)
+
+
+def _by_key(connection: apsw.Connection, select: str, keys: Sequence[object]) -> list[Row]:
+    rows: list[Row] = []
+    for chunk in _chunks(keys):
+        marks = ",".join("?" * len(chunk))
+        rows.extend(connection.execute(f"{select}({marks})", tuple(chunk)).fetchall())
+    return rows
+
+
+def _store(
+    connection: apsw.Connection, batch: Batch, limits: Sequence[tuple[str, float]]
+) -> None:
+    _insert(connection, "ledger_entry", ENTRY_COLUMNS, batch.entries)
+    _insert(connection, "open_operation", OPENED_COLUMNS, batch.opened)
+    # A key that ran out may be taken again; one that did not was refused before this point.
+    _insert(connection, "idempotency", BINDING_COLUMNS, batch.bindings, verb="INSERT OR REPLACE")
+    if batch.closed:
+        connection.executemany("DELETE FROM open_operation WHERE request_id = ?", batch.closed)
+    if batch.finished:
+        connection.executemany(
+            "UPDATE idempotency SET state = 'finished', status = ?, body = ?"
+            " WHERE account_id = ? AND key_digest = ?",
+            batch.finished,
+        )
+    if batch.touched:
+        connection.executemany(
+            "UPDATE api_key SET last_used_ms = ? WHERE key_id = ?",
+            [(at_ms, key_id) for key_id, at_ms in batch.touched.items()],
+        )
+    if limits:
+        connection.executemany("INSERT OR REPLACE INTO rate_limit VALUES (?, ?)", limits)
+
+
+def _insert(
+    connection: apsw.Connection,
+    table: str,
+    columns: Sequence[str],
+    rows: Sequence[Row],
+    verb: str = "INSERT",
+) -> None:
+    for chunk in _chunks(rows):
+        values: list[object] = []
+        for row in chunk:
+            values.extend(row)
+        connection.execute(_insert_sql(verb, table, columns, len(chunk)), values)
+
+
+_statements: dict[tuple[str, int], str] = {}
+
+
+def _insert_sql(verb: str, table: str, columns: Sequence[str], rows: int) -> str:
+    sql = _statements.get((table, rows))
+    if sql is None:
+        marks = "(" + ",".join("?" * len(columns)) + ")"
+        sql = f"{verb} INTO {table} ({','.join(columns)}) VALUES " + ",".join([marks] * rows)  # noqa: S608 - names of ours
+        _statements[table, rows] = sql
+    return sql
+
+
+def _chunks(rows: Sequence[Row] | Sequence[object]) -> list[Sequence[object]]:
+    """Cut into powers of two, so that few statements have to be kept prepared."""
+    chunks: list[Sequence[object]] = []
+    start, left = 0, len(rows)
+    while left:
+        size = min(ROWS_PER_STATEMENT_MAX, 1 << (left.bit_length() - 1))
+        chunks.append(rows[start : start + size])
+        start += size
+        left -= size
+    return chunks

@@ -1,0 +1,261 @@
+"""Company registry data: `GET /consultas/v2/cnpj-receita-federal/{cnpj}`.
+
+Specification, endpoint 6 and "Company registry data"; decisions 2.4, 2.7, 3, 8.
+"""
+
+from collections.abc import Sequence
+
+import msgspec
+
+from balcao.core.access import Caller
+from balcao.core.calendar import civil_day_text
+from balcao.core.company import Coded, Company, Partner, hides_a_partner, masked
+from balcao.core.documents import Cnpj
+from balcao.core.idempotency import digest
+from balcao.core.outcomes import Conclusion, Delivered, Failed, Nothing, Outcome
+from balcao.core.problems import Problem
+from balcao.core.questions import Inquiry, Question, Strategy
+from balcao.errors import (
+    CnpjNotFound,
+    InvalidCnpj,
+    InvalidParameter,
+    InvalidStrategy,
+    OptInNotEnabled,
+)
+from balcao.sources.contract import Record
+from balcao.subjects import envelope
+from balcao.subjects.contract import PROBLEMS_OF_ALL, Example, Operation, Parameter
+from balcao.subjects.parameters import Parameters
+
+PATH = "cnpj-receita-federal"
+STRATEGIES = (
+    Strategy.CACHE_SE_EXISTIR,
+    Strategy.CACHE_PREFERENCIAL,
+    Strategy.SO_ONLINE,
+    Strategy.ONLINE_PREFERENCIAL,
+)
+CACHE_DAYS_DEFAULT = 7
+CACHE_DAYS_MAX = 365
+
+# One credit per request completed without error: cache, online or with the opt-in; the
+# strategy does not change the cost (specification, "Credits").
+PRICE_CREDITS = 1
+RULE = "cnpj-receita-federal: 1 por consulta concluída"
+
+_encode = msgspec.json.Encoder().encode
+
+
+def parse(document: str, parameters: Parameters) -> Question:
+    """Check and normalise a request. Raises `InvalidInput` of some kind."""
+    cnpj = Cnpj.parse(document)
+    days, from_header = parameters.days("cache", default=CACHE_DAYS_DEFAULT, largest=CACHE_DAYS_MAX)
+    strategy = parameters.strategy(STRATEGIES, Strategy.ONLINE_PREFERENCIAL)
+    optin = parameters.text("optin")
+    if optin not in (None, "0", "1"):
+        raise InvalidParameter("O parâmetro optin deve ser 0 ou 1.")
+    full = optin == "1"
+    return Question(
+        subject="company",
+        inquiries=(Inquiry("company", cnpj, full_partners=full),),
+        strategy=strategy,
+        max_age_days=days,
+        deprecated_header=from_header,
+    )
+
+
+def fingerprint(question: Question) -> str:
+    """What makes two requests the same one, defaults filled in (decisions 6)."""
+    inquiry = question.inquiries[0]
+    return digest(f"{PATH} {inquiry.key} {question.strategy} {question.max_age_days}")
+
+
+def permit(question: Question, caller: Caller) -> None:
+    """The opt-in needs to be enabled on the account. Raises `OptInNotEnabled`."""
+    if question.inquiries[0].full_partners and not caller.partner_optin:
+        raise OptInNotEnabled
+
+
+def encode(inquiry: Inquiry, record: Record) -> bytes:
+    """The record as JSON. Sources hand it over as the inquiry allows: masked, or with opt-in."""
+    assert isinstance(record, Company)
+    return _encode(record)
+
+
+def also_keep(inquiry: Inquiry, record: Record) -> Sequence[tuple[Inquiry, bytes]]:
+    """An answer with full documents, masked, is also the plain answer, and the plain one is also
+    the full one when nobody's document is hidden in it."""
+    assert isinstance(record, Company)
+    other = Inquiry("company", inquiry.document, full_partners=not inquiry.full_partners)
+    if other.full_partners and hides_a_partner(record):
+        return ()
+    return ((other, _encode(record if other.full_partners else masked(record))),)
+
+
+def conclude(question: Question, outcomes: Sequence[Outcome]) -> Conclusion:
+    """The answer's status, body and price."""
+    (outcome,) = outcomes
+    match outcome:
+        case Delivered():
+            return Conclusion(
+                status=200,
+                fields=b'"success":true,"error":false,"error_message":null,"data_base":"'
+                + civil_day_text(outcome.asked_ms).encode()
+                + b'","response":'
+                + outcome.body
+                + b"}",
+                credits=PRICE_CREDITS,
+                rule=RULE,
+                origin=outcome.origin,
+                source=outcome.source,
+                asked_ms=outcome.asked_ms,
+            )
+        case Nothing():
+            return envelope.refusal(CnpjNotFound(), extra=_NO_RESPONSE)
+        case Failed(error):
+            return envelope.refusal(error, extra=_NO_RESPONSE)
+
+
+_NO_RESPONSE = b'"response":null,'
+
+
+def error_fields(problem: Problem) -> bytes:
+    """The body of a refusal of this operation."""
+    return envelope.error_fields(problem, extra=_NO_RESPONSE)
+
+
+class CompanyAnswer(msgspec.Struct, frozen=True):
+    """The body that `conclude` writes, as a type: for the OpenAPI document and for tests."""
+
+    request_id: str
+    success: bool
+    error: bool
+    error_message: None
+    data_base: str
+    response: Company
+
+
+# As the sandbox answers 90010001000100.
+_EXAMPLE = Company(
+    cnpj="90010001000100",
+    identificador_matriz_filial="MATRIZ",
+    data_de_abertura="2015-03-02",
+    nome_empresarial="EMPRESA ATIVA FICTICIA LTDA",
+    nome_fantasia="SANDBOX FICTICIO",
+    atividade_economica_principal=Coded(
+        "6201501", "Desenvolvimento de programas de computador sob encomenda"
+    ),
+    atividades_economicas_secundarias=(
+        Coded("6204000", "Consultoria em tecnologia da informação"),
+        Coded(
+            "6209100", "Suporte técnico, manutenção e outros serviços em tecnologia da informação"
+        ),
+    ),
+    natureza_juridica=Coded("2062", "Sociedade Empresária Limitada"),
+    tipo_logradouro="RUA",
+    logradouro="DAS ACACIAS FICTICIAS",
+    numero="100",
+    complemento="SALA 2",
+    bairro="CENTRO",
+    municipio="SAO PAULO",
+    cep="04000100",
+    uf="SP",
+    endereco_eletronico="contato@example.com",
+    telefone="1110000001",
+    situacao_cadastral="ATIVA",
+    data_da_situacao_cadastral="2015-03-02",
+    porte="DEMAIS",
+    socios=(
+        Partner(
+            nome="FULANA DA FICCAO SILVA",
+            cpf_cnpj_socio="***456789**",
+            qualificacao_socio="Sócio-Administrador",
+            faixa_etaria="Entre 41 a 50 anos",
+            data_entrada_sociedade="2015-03-02 00:00:00",
+        ),
+    ),
+)
+
+
+def _examples() -> Sequence[Example]:
+    asked_ms = 1_785_931_200_000  # 2026-08-05, 09:00 in Brasília
+    question = parse(_EXAMPLE.cnpj, Parameters(b"", {}, ()))
+    body = encode(question.inquiries[0], _EXAMPLE)
+    delivered = Delivered(body, "online", "cnpja", asked_ms)
+    return (Example("encontrada", "A empresa existe", question, (delivered,)),)
+
+
+OPERATION = Operation(
+    subject="company",
+    path=PATH,
+    document="cnpj",
+    title="Dados cadastrais da empresa (Receita Federal)",
+    description=(
+        "Dados cadastrais de um CNPJ: nome, situação, endereço, atividades, natureza jurídica,"
+        " porte e sócios. Custa 1 crédito por consulta concluída sem erro, venha ela do cache ou"
+        " da fonte; erros não custam nada."
+    ),
+    parameters=(
+        Parameter(
+            "cnpj",
+            "path",
+            "CNPJ completo, com ou sem pontuação (a barra pode ir codificada como %2F ou não)."
+            " Letras são aceitas nas doze primeiras posições.",
+            {"type": "string", "format": "cnpj", "minLength": 14, "maxLength": 64},
+            required=True,
+            example="90010001000100",
+        ),
+        Parameter(
+            "cache",
+            "query",
+            "Idade máxima, em dias, de um resultado guardado. 0 nunca usa um guardado por idade.",
+            {
+                "type": "integer",
+                "minimum": 0,
+                "maximum": CACHE_DAYS_MAX,
+                "default": CACHE_DAYS_DEFAULT,
+            },
+        ),
+        Parameter(
+            "cache_strategy",
+            "query",
+            "Cache ou fonte primeiro, e o que fazer quando a fonte falha.",
+            {
+                "type": "string",
+                "enum": [str(strategy) for strategy in STRATEGIES],
+                "default": str(Strategy.ONLINE_PREFERENCIAL),
+            },
+        ),
+        Parameter(
+            "optin",
+            "query",
+            "1 pede o CPF dos sócios; precisa estar habilitado na conta.",
+            {"type": "string", "enum": ["0", "1"], "default": "0"},
+        ),
+        Parameter(
+            "cache",
+            "header",
+            "Forma antiga do parâmetro de consulta `cache`, que prevalece quando os dois são"
+            " enviados. A resposta traz então o cabeçalho Deprecation.",
+            {"type": "integer", "minimum": 0, "maximum": CACHE_DAYS_MAX},
+            deprecated=True,
+        ),
+    ),
+    names=("cache", "cache_strategy", "optin"),
+    parse=parse,
+    fingerprint=fingerprint,
+    permit=permit,
+    greatest_price=lambda question: PRICE_CREDITS,
+    encode=encode,
+    also_keep=also_keep,
+    conclude=conclude,
+    error_fields=error_fields,
+    problems=(
+        InvalidCnpj,
+        InvalidStrategy,
+        *PROBLEMS_OF_ALL,
+        OptInNotEnabled,
+        CnpjNotFound,
+    ),
+    answer=CompanyAnswer,
+    examples=_examples(),
+)

@@ -1,0 +1,96 @@
+"""What every operation is to the story in `lookup.py`: data and pure functions."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import msgspec
+
+from balcao.core.access import Caller
+from balcao.core.outcomes import Conclusion, Outcome
+from balcao.core.problems import Problem
+from balcao.core.questions import Inquiry, Question, Subject
+from balcao.errors import (
+    BalcaoError,
+    IdempotencyKeyReused,
+    InsufficientCredits,
+    InvalidIdempotencyKey,
+    InvalidParameter,
+    KeyRefused,
+    Overloaded,
+    RateLimited,
+    RepeatedParameter,
+    RequestTooLarge,
+    ResultUnavailable,
+    SourceFailed,
+    SourceUnavailable,
+    StillRunning,
+    StorageFailed,
+)
+from balcao.sources.contract import Record
+from balcao.subjects.parameters import Parameters
+
+# What every operation may answer besides its results.
+PROBLEMS_OF_ALL: tuple[type[BalcaoError], ...] = (
+    InvalidParameter,
+    RepeatedParameter,
+    InvalidIdempotencyKey,
+    IdempotencyKeyReused,
+    KeyRefused,
+    InsufficientCredits,
+    StillRunning,
+    ResultUnavailable,
+    RequestTooLarge,
+    RateLimited,
+    SourceFailed,
+    SourceUnavailable,
+    StorageFailed,
+    Overloaded,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """One parameter of the contract, for the OpenAPI document and for reading."""
+
+    name: str
+    place: str  # path, query, header
+    description: str
+    schema: Mapping[str, object]
+    required: bool = False
+    example: object = None
+    deprecated: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """A result for the OpenAPI document; `conclude` makes its status and body."""
+
+    name: str
+    summary: str
+    question: Question
+    outcomes: Sequence[Outcome]
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """One operation of the API."""
+
+    subject: Subject
+    path: str  # the segment under /consultas/v2/
+    document: str  # name of the path parameter: cnpj or cpf
+    title: str
+    description: str
+    parameters: Sequence[Parameter]
+    names: Sequence[str]  # query parameters of the contract
+    parse: Callable[[str, Parameters], Question]
+    fingerprint: Callable[[Question], str]
+    permit: Callable[[Question, Caller], None]  # raises what the account may not do (403)
+    greatest_price: Callable[[Question], int]
+    encode: Callable[[Inquiry, Record], bytes]  # the record as it is kept and sent
+    also_keep: Callable[[Inquiry, Record], Sequence[tuple[Inquiry, bytes]]]
+    conclude: Callable[[Question, Sequence[Outcome]], Conclusion]
+    error_fields: Callable[[Problem], bytes]
+    # For the OpenAPI document:
+    problems: Sequence[type[BalcaoError]]  # all that it may answer besides results
+    answer: type[msgspec.Struct]  # the body of a result
+    examples: Sequence[Example]

@@ -1,0 +1,513 @@
+"""Everything that may happen between us and an upstream, and what we make of it."""
+
+import asyncio
+import socket
+from collections.abc import AsyncIterator, Awaitable, Callable, MutableMapping
+from typing import Any, TypeAlias
+
+import httpx2
+import pytest
+
+from balcao.core.breaker import BreakerSettings
+from balcao.core.company import Company
+from balcao.errors import SourceError, SourceFailed, SourceUnavailable
+from balcao.sources.call import ROUNDS_MAX, Upstream, must_end_at
+from balcao.sources.contract import Conversation, HttpReply, HttpRequest
+from tests.sources.world import CNPJ, Clock, Measured, a_company, an_upstream
+
+Message: TypeAlias = MutableMapping[str, Any]
+AsgiApp: TypeAlias = Callable[
+    [
+        MutableMapping[str, Any],
+        Callable[[], Awaitable[Message]],
+        Callable[[Message], Awaitable[None]],
+    ],
+    Awaitable[None],
+]
+
+FOREVER = 60.0  # of these tests: nothing waits for it
+
+
+def asking(method: str = "GET", *, rounds: int = 1) -> Conversation:
+    """Ask about the company; it is there when the last reply says 200, absent otherwise."""
+    reply = HttpReply(0, {}, b"")
+    for _ in range(rounds):
+        reply = yield HttpRequest(method, f"/office/{CNPJ}", {"document": CNPJ})
+    return a_company() if reply.status == 200 else None
+
+
+def hold(upstream: Upstream, conversation: Conversation | None = None) -> Company | None:
+    return asyncio.run(upstream.hold(conversation or asking()))
+
+
+def failing(upstream: Upstream, conversation: Conversation | None = None) -> SourceError:
+    """Hold it, and return the error, which never names the document."""
+    with pytest.raises(SourceError) as caught:
+        hold(upstream, conversation)
+    error = caught.value
+    assert type(error) in (SourceUnavailable, SourceFailed)
+    assert error.detail.startswith("acme: ")
+    assert CNPJ not in str(error)
+    assert error.__cause__ is None
+    assert error.__suppress_context__ or error.__context__ is None
+    return error
+
+
+def test_found_and_absent_are_measured() -> None:
+    measured = Measured()
+    replies = iter([200, 404])
+    clock = Clock()
+
+    def upstream(request: httpx2.Request) -> httpx2.Response:
+        clock.now += 0.25
+        return httpx2.Response(next(replies), content=b"{}")
+
+    acme = an_upstream(upstream, observe=measured.append, clock=clock)
+    assert hold(acme) == a_company()
+    assert hold(acme) is None
+    assert measured.outcomes == ["found", "absent"]
+    assert [call.seconds for call in measured] == [0.25, 0.25]
+    assert {call.source for call in measured} == {"acme"}
+
+
+def test_what_is_sent() -> None:
+    def upstream(request: httpx2.Request) -> httpx2.Response:
+        assert str(request.url) == f"http://upstream.test/prefix/office/{CNPJ}?document={CNPJ}"
+        assert request.headers["user-agent"].startswith("Mozilla/5.0 (compatible; Balcao/")
+        assert request.headers["accept-encoding"] == "identity"
+        assert request.headers["accept"] == "application/json"
+        assert "authorization" not in request.headers
+        return httpx2.Response(200)
+
+    assert hold(an_upstream(upstream)) == a_company()
+
+
+def test_a_conversation_of_several_rounds_sees_status_headers_and_body() -> None:
+    def conversation() -> Conversation:
+        reply = yield HttpRequest("POST", "/login", {}, {"x-a": "b"}, b"me")
+        assert (reply.status, reply.headers["x-session"], reply.body) == (201, "s1", b"me")
+        reply = yield HttpRequest("GET", "/record", {"session": reply.headers["x-session"]})
+        return a_company() if reply.body == b"session=s1" else None
+
+    def upstream(request: httpx2.Request) -> httpx2.Response:
+        if request.method == "POST":
+            return httpx2.Response(
+                201,
+                content=request.content,
+                headers={"X-Session": "s1", "Set-Cookie": "a=b"},
+            )
+        assert "cookie" not in request.headers, "nothing is remembered between requests"
+        return httpx2.Response(200, content=request.url.query)
+
+    assert hold(an_upstream(upstream), conversation()) == a_company()
+
+
+def test_a_conversation_has_an_end() -> None:
+    calls = 0
+
+    def upstream(request: httpx2.Request) -> httpx2.Response:
+        nonlocal calls
+        calls += 1
+        return httpx2.Response(200)
+
+    assert hold(an_upstream(upstream), asking(rounds=ROUNDS_MAX)) == a_company()
+    calls = 0
+    error = failing(an_upstream(upstream), asking(rounds=ROUNDS_MAX + 1))
+    assert isinstance(error, SourceFailed)
+    assert calls == ROUNDS_MAX
+
+
+@pytest.mark.parametrize("status", [301, 302, 307, 308])
+def test_redirects_are_not_followed(status: int) -> None:
+    calls = 0
+
+    def upstream(request: httpx2.Request) -> httpx2.Response:
+        nonlocal calls
+        calls += 1
+        return httpx2.Response(status, headers={"location": "http://elsewhere.test/"})
+
+    assert hold(an_upstream(upstream)) is None, "the adapter is shown the redirect itself"
+    assert calls == 1
+
+
+# What the client raises, and what we make of it: (error, ours, calls of a read, of another).
+CLIENT_ERRORS = [
+    (httpx2.ConnectError, SourceUnavailable, 2, 1),
+    (httpx2.ConnectTimeout, SourceUnavailable, 2, 1),
+    (httpx2.ProxyError, SourceUnavailable, 2, 1),
+    (httpx2.PoolTimeout, SourceUnavailable, 1, 1),
+    (httpx2.UnsupportedProtocol, SourceUnavailable, 1, 1),
+    (httpx2.ReadTimeout, SourceFailed, 1, 1),
+    (httpx2.WriteTimeout, SourceFailed, 1, 1),
+    (httpx2.ReadError, SourceFailed, 1, 1),
+    (httpx2.WriteError, SourceFailed, 1, 1),
+    (httpx2.CloseError, SourceFailed, 1, 1),
+    (httpx2.RemoteProtocolError, SourceFailed, 1, 1),
+    (httpx2.LocalProtocolError, SourceFailed, 1, 1),
+    (httpx2.DecodingError, SourceFailed, 1, 1),
+    (OSError, SourceFailed, 1, 1),
+    (TimeoutError, SourceFailed, 1, 1),
+    (RuntimeError, SourceFailed, 1, 1),
+]
+
+
+@pytest.mark.parametrize(("error", "ours", "reads", "others"), CLIENT_ERRORS)
+@pytest.mark.parametrize("method", ["GET", "POST"])
+def test_what_goes_wrong_in_the_client(
+    error: type[Exception], ours: type[SourceError], reads: int, others: int, method: str
+) -> None:
+    calls = 0
+    measured = Measured()
+
+    def upstream(request: httpx2.Request) -> httpx2.Response:
+        nonlocal calls
+        calls += 1
+        raise error(f"something about {request.url}")
+
+    acme = an_upstream(upstream, observe=measured.append)
+    assert type(failing(acme, asking(method))) is ours
+    assert calls == (reads if method == "GET" else others)
+    assert measured.outcomes == ["unavailable" if ours is SourceUnavailable else "failed"]
+
+
+def test_the_second_attempt_may_succeed() -> None:
+    calls = 0
+
+    def upstream(request: httpx2.Request) -> httpx2.Response:
+        nonlocal calls
+        calls += 1
+        if calls == 1:
+            raise httpx2.ConnectError("connection refused")
+        return httpx2.Response(200)
+
+    assert hold(an_upstream(upstream)) == a_company()
+
+
+def test_a_port_where_nobody_listens_and_a_host_that_is_none() -> None:
+    with socket.socket() as reserved:
+        reserved.bind(("127.0.0.1", 0))  # bound and not listening: refused
+        port = reserved.getsockname()[1]
+        for base_url in (f"http://127.0.0.1:{port}", "http://nowhere.invalid", "ftp://x", "junk"):
+            acme = an_upstream(httpx2.AsyncHTTPTransport(), base_url=base_url)
+            assert isinstance(failing(acme), SourceUnavailable), base_url
+
+
+class Chunks(httpx2.AsyncByteStream):
+    def __init__(self, chunks: list[bytes], then: Exception | None = None) -> None:
+        self.chunks = chunks
+        self.then = then
+        self.read = 0
+        self.closed = False
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        for chunk in self.chunks:
+            self.read += 1
+            yield chunk
+        if self.then is not None:
+            raise self.then
+
+    async def aclose(self) -> None:
+        self.closed = True
+
+
+def answering(body: Chunks) -> Callable[[httpx2.Request], httpx2.Response]:
+    return lambda request: httpx2.Response(200, stream=body)
+
+
+def test_a_body_of_the_greatest_size_and_one_byte_more() -> None:
+    for chunks, well in (([b"x" * 60, b"x" * 40], True), ([b"x" * 60, b"x" * 41, b"x"], False)):
+        body = Chunks(chunks)
+        acme = an_upstream(answering(body), answer_bytes_max=100)
+        if well:
+            assert hold(acme) == a_company()
+        else:
+            assert isinstance(failing(acme), SourceFailed)
+            assert body.read == 2, "no more is read than it takes to know"
+        assert body.closed
+
+
+def test_a_body_announced_as_too_large_is_not_read() -> None:
+    body = Chunks([b"x"])
+    headers = {"content-length": "101"}
+    acme = an_upstream(
+        lambda request: httpx2.Response(200, headers=headers, stream=body), answer_bytes_max=100
+    )
+    assert isinstance(failing(acme), SourceFailed)
+    assert body.read == 0
+    assert body.closed
+
+
+def test_a_compressed_body_was_not_asked_for() -> None:
+    body = Chunks([b"x"])
+    headers = {"content-encoding": "gzip"}
+    acme = an_upstream(lambda request: httpx2.Response(200, headers=headers, stream=body))
+    assert isinstance(failing(acme), SourceFailed)
+    assert body.read == 0
+
+
+def test_a_connection_closed_in_the_middle_of_the_body() -> None:
+    body = Chunks([b"{"], then=httpx2.ReadError(f"about {CNPJ}"))
+    acme = an_upstream(lambda request: httpx2.Response(200, stream=body))
+    assert isinstance(failing(acme), SourceFailed)
+    assert body.closed
+
+
+def test_an_adapter_that_stumbles_says_where_and_not_over_what() -> None:
+    def conversation() -> Conversation:
+        yield HttpRequest("GET", "/")
+        raise ValueError(f"no idea what {CNPJ} is")
+
+    error = failing(an_upstream(lambda request: httpx2.Response(200)), conversation())
+    assert isinstance(error, SourceFailed)
+    assert "ValueError, test_call.py:" in error.detail
+
+
+def test_what_the_adapter_says_reaches_the_caller() -> None:
+    def conversation() -> Conversation:
+        yield HttpRequest("GET", "/")
+        raise SourceUnavailable("acme: em manutenção", 77)
+
+    error = failing(an_upstream(lambda request: httpx2.Response(200)), conversation())
+    assert isinstance(error, SourceUnavailable)
+    assert (error.detail, error.retry_in_seconds) == ("acme: em manutenção", 77)
+
+
+# --- within the process ------------------------------------------------------------------------
+
+
+def asgi(app: AsgiApp, **settings: Any) -> Upstream:
+    return an_upstream(httpx2.ASGITransport(app), **settings)
+
+
+async def start(send: Callable[[Message], Awaitable[None]], status: int = 200) -> None:
+    headers = [(b"content-type", b"application/json")]
+    await send({"type": "http.response.start", "status": status, "headers": headers})
+
+
+def test_an_application_within_the_process() -> None:
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        assert scope["path"] == f"/prefix/office/{CNPJ}"
+        await start(send)
+        await send({"type": "http.response.body", "body": b"{}"})
+
+    assert hold(asgi(app)) == a_company()
+
+
+def test_an_application_that_breaks_before_during_and_after_its_answer() -> None:
+    async def at_once(scope: Any, receive: Any, send: Any) -> None:
+        raise RuntimeError(f"about {CNPJ}")
+
+    async def in_the_middle(scope: Any, receive: Any, send: Any) -> None:
+        await start(send)
+        await send({"type": "http.response.body", "body": b"{", "more_body": True})
+        raise ConnectionResetError(f"about {CNPJ}")
+
+    async def silently(scope: Any, receive: Any, send: Any) -> None:
+        await start(send)
+        await send({"type": "http.response.body", "body": b"{", "more_body": True})
+
+    async def without_an_answer(scope: Any, receive: Any, send: Any) -> None:
+        return
+
+    for app in (at_once, in_the_middle, silently, without_an_answer):
+        assert isinstance(failing(asgi(app)), SourceFailed), app.__name__
+
+
+def test_a_huge_answer_of_an_application() -> None:
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        await start(send)
+        for _ in range(20):
+            await send({"type": "http.response.body", "body": b"x" * 10_000, "more_body": True})
+        await send({"type": "http.response.body"})
+
+    assert isinstance(failing(asgi(app)), SourceFailed)
+
+
+async def never(scope: Any, receive: Any, send: Any) -> None:
+    await start(send)
+    await asyncio.sleep(FOREVER)
+
+
+def test_time_runs_out_also_where_the_transport_knows_no_time() -> None:
+    error = failing(asgi(never, timeout_seconds=0.05))
+    assert isinstance(error, SourceFailed)
+    assert "tempo esgotado" in error.detail
+
+
+def test_the_time_is_for_the_whole_conversation() -> None:
+    """No round takes as long as the limit; together they do."""
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        await asyncio.sleep(0.03)
+        await start(send)
+        await send({"type": "http.response.body", "body": b"{}"})
+
+    error = failing(asgi(app, timeout_seconds=0.1), asking(rounds=ROUNDS_MAX))
+    assert "tempo esgotado" in error.detail
+
+
+def test_whoever_asks_in_turn_may_leave_less_time() -> None:
+    async def story() -> None:
+        must_end_at.set(asyncio.get_running_loop().time() + 0.05)
+        with pytest.raises(SourceFailed, match="tempo esgotado"):
+            await asgi(never, timeout_seconds=FOREVER).hold(asking())
+
+    asyncio.run(asyncio.wait_for(story(), FOREVER / 2))
+
+
+def test_a_slow_server_on_a_real_connection() -> None:
+    """Connecting is quick, the answer never comes: it was asked, so it failed."""
+
+    async def story() -> None:
+        left = asyncio.Event()
+
+        async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            await reader.read()  # until the client gives up
+            writer.close()
+            await writer.wait_closed()
+            left.set()
+
+        async with await asyncio.start_server(serve, "127.0.0.1", 0) as server:
+            port = server.sockets[0].getsockname()[1]
+            acme = an_upstream(
+                httpx2.AsyncHTTPTransport(),
+                base_url=f"http://127.0.0.1:{port}",
+                # A third of it is for connecting, which shall not fail on a busy machine.
+                timeout_seconds=1.5,
+            )
+            with pytest.raises(SourceFailed, match="tempo esgotado"):
+                await acme.hold(asking())
+            await left.wait()
+
+    asyncio.run(story())
+
+
+def test_the_caller_s_cancellation_is_not_swallowed() -> None:
+    async def story() -> None:
+        measured = Measured()
+        settings = BreakerSettings(failures=1)
+        acme = asgi(never, observe=measured.append, breaker_settings=settings)
+        task = asyncio.create_task(acme.hold(asking()))
+        await asyncio.sleep(0.01)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        assert measured.outcomes == ["failed"]
+        assert acme.circuit_state == "closed", "leaving says nothing about the source"
+
+    asyncio.run(story())
+
+
+def test_a_conversation_is_closed_however_it_ends() -> None:
+    closed = 0
+
+    def conversation() -> Conversation:
+        nonlocal closed
+        try:
+            yield HttpRequest("GET", "/")
+        finally:
+            closed += 1
+        return None
+
+    def broken(request: httpx2.Request) -> httpx2.Response:
+        raise httpx2.ReadError("")
+
+    failing(an_upstream(broken), conversation())
+    assert hold(an_upstream(lambda request: httpx2.Response(200)), conversation()) is None
+    assert closed == 2
+
+
+# --- the circuit -------------------------------------------------------------------------------
+
+
+class Moody:
+    """An upstream that does as it is told."""
+
+    def __init__(self) -> None:
+        self.calls = 0
+        self.well = False
+
+    def __call__(self, request: httpx2.Request) -> httpx2.Response:
+        self.calls += 1
+        if not self.well:
+            raise httpx2.ReadError("")
+        return httpx2.Response(200)
+
+
+def test_the_circuit_opens_after_five_failures_and_closes_after_recovery() -> None:
+    upstream, clock, measured = Moody(), Clock(), Measured()
+    acme = an_upstream(
+        upstream, clock=clock, observe=measured.append, breaker_settings=BreakerSettings()
+    )
+    for _ in range(5):
+        assert isinstance(failing(acme), SourceFailed)
+    assert acme.circuit_state == "open"
+
+    refused = failing(acme)
+    assert isinstance(refused, SourceUnavailable)
+    assert refused.retry_in_seconds == 15
+    assert upstream.calls == 5, "it is left alone"
+    assert measured.outcomes == ["failed"] * 5 + ["unavailable"]
+
+    clock.now += 15
+    assert isinstance(failing(acme), SourceFailed)
+    assert isinstance(failing(acme), SourceUnavailable)
+    assert upstream.calls == 6, "one probe"
+
+    upstream.well = True
+    clock.now += 15
+    assert hold(acme) == a_company()
+    assert hold(acme) == a_company(), "closed again"
+
+
+def test_without_settings_there_is_no_circuit() -> None:
+    upstream = Moody()
+    acme = an_upstream(upstream, breaker_settings=None)
+    for _ in range(20):
+        assert isinstance(failing(acme), SourceFailed)
+    assert upstream.calls == 20
+
+
+def test_our_own_busy_pool_does_not_open_the_circuit() -> None:
+    def upstream(request: httpx2.Request) -> httpx2.Response:
+        raise httpx2.PoolTimeout("")
+
+    acme = an_upstream(upstream, breaker_settings=BreakerSettings(failures=1))
+    assert isinstance(failing(acme), SourceUnavailable)
+    assert acme.circuit_state == "closed"
+
+
+def test_a_record_that_cannot_be_used_is_a_failure_but_leaves_the_circuit_alone() -> None:
+    def check(record: Company) -> None:
+        raise SourceFailed("acme: respondeu sobre outro documento")
+
+    async def story() -> None:
+        measured = Measured()
+        acme = an_upstream(
+            lambda request: httpx2.Response(200),
+            observe=measured.append,
+            breaker_settings=BreakerSettings(failures=1),
+        )
+        with pytest.raises(SourceFailed, match="outro documento"):
+            await acme.hold(asking(), check=check)
+        assert measured.outcomes == ["failed"]
+        assert acme.circuit_state == "closed"
+
+    asyncio.run(story())
+
+
+def test_a_layer_stands_between_the_conversation_and_the_network() -> None:
+    async def layer(
+        request: HttpRequest, send: Callable[[HttpRequest], Awaitable[HttpReply]]
+    ) -> HttpReply:
+        assert (await send(HttpRequest("GET", "/before"))).status == 200
+        return await send(request)
+
+    paths: list[str] = []
+
+    def upstream(request: httpx2.Request) -> httpx2.Response:
+        paths.append(request.url.path)
+        return httpx2.Response(200)
+
+    assert asyncio.run(an_upstream(upstream).hold(asking(), through=layer)) == a_company()
+    assert paths == ["/prefix/before", f"/prefix/office/{CNPJ}"]

@@ -1,0 +1,204 @@
+"""Minha Receita and BrasilAPI, with saved bytes (`public-cnpj-apis.md` sections 1 and 2)."""
+
+import json
+from typing import Any, Literal
+
+import pytest
+
+from balcao.core.company import Coded, Company, Partner
+from balcao.errors import SourceError, SourceFailed, SourceUnavailable
+from balcao.sources.contract import HttpReply
+from balcao.sources.minha_receita import MinhaReceita
+from tests.sources.world import CNPJ, LETTERS, a_reply, an_inquiry, talk
+
+# The example of the page, word for word.
+SAVED = """{"cnpj":"11222333000181","identificador_matriz_filial":1,"descricao_identificador_matriz_filial":"MATRIZ","nome_fantasia":"FICTICIA","situacao_cadastral":2,"descricao_situacao_cadastral":"ATIVA","data_situacao_cadastral":"2010-03-01","motivo_situacao_cadastral":0,"descricao_motivo_situacao_cadastral":"SEM MOTIVO","nome_cidade_no_exterior":"","codigo_pais":null,"pais":null,"data_inicio_atividade":"2010-03-01","cnae_fiscal":4651601,"cnae_fiscal_descricao":"Comércio atacadista de equipamentos de informática","descricao_tipo_de_logradouro":"RUA","logradouro":"DAS ACACIAS","numero":"100","complemento":"SALA 2","bairro":"CENTRO","cep":"88010000","uf":"SC","codigo_municipio":8105,"codigo_municipio_ibge":4205407,"municipio":"FLORIANOPOLIS","ddd_telefone_1":"4830000000","ddd_telefone_2":"","ddd_fax":"","email":null,"situacao_especial":"","data_situacao_especial":null,"opcao_pelo_simples":false,"data_opcao_pelo_simples":null,"data_exclusao_do_simples":null,"opcao_pelo_mei":null,"data_opcao_pelo_mei":null,"data_exclusao_do_mei":null,"razao_social":"EMPRESA FICTICIA DE TESTES LTDA","codigo_natureza_juridica":2062,"natureza_juridica":"Sociedade Empresária Limitada","qualificacao_do_responsavel":49,"capital_social":29500,"codigo_porte":3,"porte":"EMPRESA DE PEQUENO PORTE","ente_federativo_responsavel":"","qsa":[{"identificador_de_socio":2,"nome_socio":"FULANA DE TAL","cnpj_cpf_do_socio":"***222333**","codigo_qualificacao_socio":49,"qualificacao_socio":"Sócio-Administrador","data_entrada_sociedade":"2010-03-01","codigo_pais":null,"pais":null,"cpf_representante_legal":"***000000**","nome_representante_legal":"","codigo_qualificacao_representante_legal":0,"qualificacao_representante_legal":null,"codigo_faixa_etaria":5,"faixa_etaria":"Entre 41 a 50 anos"}],"cnaes_secundarios":[{"codigo":6204000,"descricao":"Consultoria em tecnologia da informação"}],"regime_tributario":null}"""  # noqa: E501
+
+
+def read(**changes: Any) -> Company:
+    body = json.loads(SAVED) | changes
+    _, company = talk(MinhaReceita().converse(an_inquiry()), a_reply(200, body))
+    assert company is not None
+    return company
+
+
+def test_the_page_s_example_fills_every_field() -> None:
+    _, company = talk(MinhaReceita().converse(an_inquiry()), a_reply(200, SAVED.encode()))
+    assert company == Company(
+        cnpj=CNPJ,
+        identificador_matriz_filial="MATRIZ",
+        data_de_abertura="2010-03-01",
+        nome_empresarial="EMPRESA FICTICIA DE TESTES LTDA",
+        nome_fantasia="FICTICIA",
+        atividade_economica_principal=Coded(
+            "4651601", "Comércio atacadista de equipamentos de informática"
+        ),
+        atividades_economicas_secundarias=(
+            Coded("6204000", "Consultoria em tecnologia da informação"),
+        ),
+        natureza_juridica=Coded("2062", "Sociedade Empresária Limitada"),
+        tipo_logradouro="RUA",
+        logradouro="DAS ACACIAS",
+        numero="100",
+        complemento="SALA 2",
+        bairro="CENTRO",
+        municipio="FLORIANOPOLIS",
+        cep="88010000",
+        uf="SC",
+        telefone="4830000000",
+        situacao_cadastral="ATIVA",
+        data_da_situacao_cadastral="2010-03-01",
+        porte="EMPRESA DE PEQUENO PORTE",
+        socios=(
+            Partner(
+                nome="FULANA DE TAL",
+                cpf_cnpj_socio="***222333**",
+                qualificacao_socio="Sócio-Administrador",
+                faixa_etaria="Entre 41 a 50 anos",
+                data_entrada_sociedade="2010-03-01 00:00:00",
+            ),
+        ),
+    )
+
+
+@pytest.mark.parametrize(
+    ("flavour", "path"),
+    [("minha_receita", f"/{LETTERS}"), ("brasilapi", f"/api/cnpj/v1/{LETTERS}")],
+)
+def test_both_services_are_asked_at_their_own_path(
+    flavour: Literal["minha_receita", "brasilapi"], path: str
+) -> None:
+    request = next(MinhaReceita(flavour=flavour).converse(an_inquiry(LETTERS)))
+    assert (request.method, request.path) == ("GET", path)
+
+
+def test_codes_are_padded_and_the_placeholder_activity_is_dropped() -> None:
+    company = read(
+        cnae_fiscal=111301,
+        cnae_fiscal_descricao="Cultivo de arroz",
+        cnaes_secundarios=[
+            {"codigo": 0, "descricao": ""},
+            {"codigo": 112101, "descricao": "Algodão"},
+        ],
+        codigo_natureza_juridica=101,
+    )
+    assert company.atividade_economica_principal == Coded("0111301", "Cultivo de arroz")
+    assert company.atividades_economicas_secundarias == (Coded("0112101", "Algodão"),)
+    assert company.natureza_juridica is not None
+    assert company.natureza_juridica.codigo == "0101"
+
+
+def test_a_code_without_description_keeps_the_code() -> None:
+    company = read(cnae_fiscal=9999999, cnae_fiscal_descricao=None)
+    assert company.atividade_economica_principal == Coded("9999999", None)
+
+
+@pytest.mark.parametrize(
+    ("code", "theirs", "ours"),
+    [
+        (0, "NÃO INFORMADO", None),
+        (1, "MICRO EMPRESA", "MICRO EMPRESA"),
+        (5, "DEMAIS", "DEMAIS"),
+        (None, "DEMAIS", "DEMAIS"),
+        (None, "NÃO INFORMADO", None),
+        (None, None, None),
+    ],
+)
+def test_sizes(code: int | None, theirs: str | None, ours: str | None) -> None:
+    assert read(codigo_porte=code, porte=theirs).porte == ours
+
+
+@pytest.mark.parametrize(
+    ("code", "text"), [(1, "NULA"), (2, "ATIVA"), (3, "SUSPENSA"), (4, "INAPTA"), (8, "BAIXADA")]
+)
+def test_statuses_by_code_or_by_text(code: int, text: str) -> None:
+    assert read(situacao_cadastral=code).situacao_cadastral == text
+    named = read(situacao_cadastral=None, descricao_situacao_cadastral=text)
+    assert named.situacao_cadastral == text
+    assert read(situacao_cadastral=77).situacao_cadastral is None
+
+
+def test_nothing_is_nothing_in_all_its_forms() -> None:
+    company = read(
+        nome_fantasia="",
+        qsa=None,
+        cnaes_secundarios=None,
+        identificador_matriz_filial=None,
+        descricao_identificador_matriz_filial=None,
+        data_situacao_cadastral=None,
+        ddd_telefone_1="",
+    )
+    assert company.nome_fantasia is None
+    assert company.socios == ()
+    assert company.atividades_economicas_secundarias == ()
+    assert company.identificador_matriz_filial is None
+    assert company.data_da_situacao_cadastral is None
+    assert company.telefone is None
+
+
+def test_two_telephones_padding_and_decomposed_accents() -> None:
+    company = read(
+        ddd_telefone_1="48 30000000",
+        ddd_telefone_2="48930000001",
+        logradouro="QUADRA02                  LOTE  15",
+        natureza_juridica="Sociedade Empresa\u0301ria Limitada",
+    )
+    assert company.telefone == "4830000000 / 48930000001"
+    assert company.logradouro == "QUADRA02 LOTE 15"
+    assert company.natureza_juridica == Coded("2062", "Sociedade Empresária Limitada")
+
+
+# `public-cnpj-apis.md`, both tables of errors.
+REFUSALS = [
+    (a_reply(400, {"message": f"CNPJ {CNPJ} inválido."}), SourceFailed),
+    (a_reply(405, {"message": "Essa URL aceita apenas o método GET."}), SourceFailed),
+    (a_reply(302, b"", location="https://docs.minhareceita.org/"), SourceFailed),
+    (a_reply(408, {"message": "tempo esgotado"}), SourceFailed),
+    (a_reply(500, b"<html>Internal Server Error</html>"), SourceFailed),
+    (a_reply(502, b"<html>Bad Gateway</html>"), SourceUnavailable),
+    (a_reply(503, b"<html>Service Unavailable</html>"), SourceUnavailable),
+    (a_reply(504, b"<html>Gateway Timeout</html>"), SourceFailed),
+    (a_reply(429, b""), SourceUnavailable),
+    (a_reply(401, {"message": "x", "name": "UnauthorizedError"}), SourceUnavailable),
+    (a_reply(403, b"<html>firewall</html>"), SourceUnavailable),
+    (
+        a_reply(500, {"message": "x", "type": "internal_error", "name": "InternalError"}),
+        SourceFailed,
+    ),
+    (a_reply(200, b"<html>maintenance page</html>"), SourceFailed),
+    (a_reply(200, b""), SourceFailed),
+    (a_reply(200, b"\xff\xfe"), SourceFailed),
+    (a_reply(200, []), SourceFailed),
+    (a_reply(200, {"razao_social": "SEM CNPJ"}), SourceFailed),
+    (a_reply(200, {"cnpj": 11222333000181}), SourceFailed),
+    (a_reply(200, {"cnpj": CNPJ, "data_inicio_atividade": "01/03/2010"}), SourceFailed),
+]
+
+
+@pytest.mark.parametrize(("reply", "error"), REFUSALS)
+def test_refusals(reply: HttpReply, error: type[SourceError]) -> None:
+    with pytest.raises(SourceError) as caught:
+        talk(MinhaReceita().converse(an_inquiry()), reply)
+    assert type(caught.value) is error
+    assert caught.value.detail.startswith("minha_receita")
+    assert CNPJ not in str(caught.value)
+
+
+@pytest.mark.parametrize("flavour", ["minha_receita", "brasilapi"])
+def test_not_found_proves_nothing(flavour: Literal["minha_receita", "brasilapi"]) -> None:
+    """Both say so when a database is down, too."""
+    adapter = MinhaReceita(flavour=flavour)
+    reply = a_reply(404, {"message": "CNPJ 11.222.333/0001-81 não encontrado."})
+    _, company = talk(adapter.converse(an_inquiry()), reply)
+    assert company is None
+    assert adapter.conclusive_absence is False
+
+
+@pytest.mark.parametrize(
+    ("stated", "seconds"),
+    [("7", 7), ("0", 1), ("999999", 3600), ("Wed, 21 Oct 2026 07:28:00 GMT", 30), ("", 30)],
+)
+def test_how_long_a_source_wants_to_be_left_alone(stated: str, seconds: int) -> None:
+    with pytest.raises(SourceUnavailable) as caught:
+        talk(MinhaReceita().converse(an_inquiry()), a_reply(503, b"", retry_after=stated))
+    assert caught.value.retry_in_seconds == seconds

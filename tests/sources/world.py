@@ -1,0 +1,163 @@
+"""What the tests of the sources share: a small world, with fictitious companies."""
+
+import asyncio
+import json
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import Any
+
+import httpx2
+
+from balcao.core.breaker import BreakerSettings
+from balcao.core.company import Company
+from balcao.core.documents import Cnpj
+from balcao.core.questions import Inquiry
+from balcao.errors import SourceError
+from balcao.sources.call import SourceCall, Upstream, new_client
+from balcao.sources.contract import Absent, Answer, Conversation, Found, HttpReply, HttpRequest
+
+CNPJ = "11222333000181"
+OTHER_CNPJ = "90010001000100"
+LETTERS = "12ABC34501DE35"
+NOW = datetime(2026, 8, 5, 13, 15, 30, tzinfo=UTC)
+
+
+def an_inquiry(cnpj: str = CNPJ, *, full_partners: bool = False) -> Inquiry:
+    return Inquiry("company", Cnpj.parse(cnpj), full_partners=full_partners)
+
+
+def a_company(cnpj: str = CNPJ, **fields: Any) -> Company:
+    known = {"nome_empresarial": "EMPRESA FICTICIA LTDA", "situacao_cadastral": "ATIVA"}
+    return Company(cnpj=cnpj, **(known | fields))
+
+
+def a_reply(status: int, body: Any = b"", **headers: str) -> HttpReply:
+    raw = body if isinstance(body, bytes) else json.dumps(body, ensure_ascii=False).encode()
+    named = {name.replace("_", "-"): value for name, value in headers.items()}
+    return HttpReply(status, named, raw)
+
+
+def talk(
+    conversation: Conversation, *replies: HttpReply
+) -> tuple[list[HttpRequest], Company | None]:
+    """Hold a conversation with saved replies: what it asked, and what it concluded."""
+    requests = [next(conversation)]
+    for reply in replies:
+        try:
+            requests.append(conversation.send(reply))
+        except StopIteration as end:
+            return requests, end.value
+    raise AssertionError("the conversation wants more replies than were saved")
+
+
+class Measured(list[SourceCall]):
+    """Where measurements go; it says the outcomes."""
+
+    @property
+    def outcomes(self) -> list[str]:
+        return [call.outcome for call in self]
+
+
+class Clock:
+    """A clock that goes on when told to."""
+
+    def __init__(self) -> None:
+        self.now = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def an_upstream(
+    transport: httpx2.AsyncBaseTransport | Callable[[httpx2.Request], Any],
+    *,
+    timeout_seconds: float = 5.0,
+    answer_bytes_max: int = 100_000,
+    breaker_settings: BreakerSettings | None = None,
+    clock: Callable[[], float] | None = None,
+    observe: Callable[[SourceCall], None] = lambda call: None,
+    base_url: str = "http://upstream.test/prefix/",
+    name: str = "acme",
+) -> Upstream:
+    if not isinstance(transport, httpx2.AsyncBaseTransport):
+        transport = httpx2.MockTransport(transport)
+    return Upstream(
+        name,
+        base_url,
+        new_client(transport),
+        timeout_seconds=timeout_seconds,
+        answer_bytes_max=answer_bytes_max,
+        breaker_settings=breaker_settings,
+        clock=clock or Clock(),
+        observe=observe,
+    )
+
+
+class FakeOnline:
+    """An online source in memory, with all it may do."""
+
+    def __init__(
+        self,
+        name: str = "acme",
+        *,
+        says: Company | None = None,
+        absent: bool | None = None,
+        fails: SourceError | None = None,
+        bug: Exception | None = None,
+        takes_seconds: float = 0.0,
+        waits_for: asyncio.Event | None = None,
+        serves: bool = True,
+    ) -> None:
+        self.name = name
+        self.asked = 0
+        self.finished = 0
+        self._says = says
+        self._absent = absent
+        self._fails = fails
+        self._bug = bug
+        self._takes_seconds = takes_seconds
+        self._waits_for = waits_for
+        self._serves = serves
+
+    def serves(self, inquiry: Inquiry) -> bool:
+        return self._serves
+
+    async def ask(self, inquiry: Inquiry) -> Answer:
+        self.asked += 1
+        await asyncio.sleep(self._takes_seconds)
+        if self._waits_for is not None:
+            await self._waits_for.wait()
+        self.finished += 1
+        if self._bug is not None:
+            raise self._bug
+        if self._fails is not None:
+            raise self._fails
+        if self._absent is not None:
+            return Absent(self.name, conclusive=self._absent)
+        return Found(self._says or a_company(inquiry.document.text), self.name, NOW)
+
+
+class FakeLocal:
+    """A local source in memory."""
+
+    def __init__(
+        self,
+        name: str = "snapshot",
+        *,
+        has: tuple[str, ...] = (),
+        can: bool = True,
+        broken: bool = False,
+    ) -> None:
+        self.name = name
+        self._has = has
+        self._can = can
+        self._broken = broken
+
+    def find(self, inquiry: Inquiry) -> Answer | None:
+        if self._broken:
+            raise OSError("disk I/O error")
+        if not self._can:
+            return None
+        if inquiry.document.text in self._has:
+            return Found(a_company(inquiry.document.text), self.name, NOW)
+        return Absent(self.name, conclusive=False)
