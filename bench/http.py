@@ -22,12 +22,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from bench import naive
 from balcao.core.access import key_hash, new_key
 from balcao.core.ledger import TopUp
 from balcao.home import Home
 from balcao.storage.contract import NewAccount, NewKey
 from balcao.storage.sqlite.desk import SqliteDesk
+from bench import naive
 
 ROUNDS = 5
 SECONDS = 5

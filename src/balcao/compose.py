@@ -44,7 +44,8 @@ MODES: tuple[Mode, ...] = ("live", "test")
 # The sandbox is configured like an operator's own sources, at an address that is this process.
 SANDBOX_URL = "http://sandbox.invalid"
 
-PURGE_EVERY_SECONDS = 600
+PURGE_EVERY_SECONDS = 600.0
+PURGE_PAUSE_SECONDS = 0.05
 
 
 def system_now_ms() -> int:
@@ -105,9 +106,9 @@ class _Life:
 
     async def _purge(self) -> None:
         while True:
-            while self.desk.purge(system_now_ms()):
-                await asyncio.sleep(0)  # lookups slip in between
-            await asyncio.sleep(PURGE_EVERY_SECONDS)
+            purged = self.desk.purge(system_now_ms())
+            # A long backlog goes in short strokes, so that lookups slip in between.
+            await asyncio.sleep(PURGE_PAUSE_SECONDS if purged else PURGE_EVERY_SECONDS)
 
 
 def open_house(
@@ -129,33 +130,39 @@ def open_house(
     desk = SqliteDesk(home.desk, observe_batch=metrics.batch)
     caches = {mode: SqliteCache(home.cache(mode)) for mode in MODES}
     snapshots = {mode: CurrentSnapshot(home.opendata(mode), time.monotonic) for mode in MODES}
-    network = new_client(live_transport)
-    sandbox = new_client(httpx2.ASGITransport(app=create_app()))  # type: ignore[arg-type]
+    clients: list[httpx2.AsyncClient] = []
+    simulator = create_app()
+
+    def client(mode: Mode) -> httpx2.AsyncClient:
+        # One for each upstream: a provider that hangs must not use up the others' connections.
+        transport = live_transport if mode == "live" else httpx2.ASGITransport(app=simulator)
+        clients.append(new_client(transport))
+        return clients[-1]
 
     def observe(call: SourceCall) -> None:
         metrics.source_call(call.source, call.outcome, call.seconds)
         log.debug("source.call", source=call.source, outcome=call.outcome)
 
-    def upstream(name: str, url: str, client: httpx2.AsyncClient) -> Upstream:
+    def upstream(name: str, url: str, mode: Mode) -> Upstream:
         # Misbehaving documents of the sandbox fail on purpose and for everybody who tries
         # them: they must not close the sandbox for all the others.
         breaker = BreakerSettings(settings.breaker_failures, settings.breaker_seconds)
         return Upstream(
             name,
             url,
-            client,
+            client(mode),
             timeout_seconds=settings.source_deadline_seconds,
             answer_bytes_max=settings.source_answer_bytes_max,
-            breaker_settings=None if client is sandbox else breaker,
+            breaker_settings=None if mode == "test" else breaker,
             clock=time.monotonic,
             observe=observe,
         )
 
-    def sources(mode: Mode, configured: Settings, client: httpx2.AsyncClient) -> Sources:
+    def sources(mode: Mode, configured: Settings) -> Sources:
         available: dict[str, Source] = {"snapshot": Snapshot(snapshots[mode])}
         for name, url, adapter, layer in _online(configured):
             available[name] = Online(
-                name, adapter, upstream(name, url, client), now=_now, through=layer
+                name, adapter, upstream(name, url, mode), now=_now, through=layer
             )
         order = [available[name] for name in configured.company_sources if name in available]
         return Sources(
@@ -166,8 +173,8 @@ def open_house(
         )
 
     worlds: Mapping[Mode, World] = {
-        "live": World(caches["live"], sources("live", settings, network)),
-        "test": World(caches["test"], sources("test", _sandboxed(settings), sandbox)),
+        "live": World(caches["live"], sources("live", settings)),
+        "test": World(caches["test"], sources("test", _sandboxed(settings))),
     }
     parts = Parts(desk, worlds, now_ms, settings.idempotency_hours)
     limits = {
@@ -175,7 +182,7 @@ def open_house(
         "pre_pago": settings.limits_pre_pago,
         "pos_pago": settings.limits_pos_pago,
     }
-    life = _Life(desk, worlds, (network, sandbox), request_log)
+    life = _Life(desk, worlds, clients, request_log)
     front = Front(
         parts=parts,
         doorkeeper=Doorkeeper(desk, home.pepper(), limits),  # type: ignore[arg-type]
@@ -188,7 +195,11 @@ def open_house(
         start=life.start,
         stop=life.stop,
     )
-    closing = [desk.close, *(c.close for c in caches.values()), *(s.close for s in snapshots.values())]
+    closing = [
+        desk.close,
+        *(c.close for c in caches.values()),
+        *(s.close for s in snapshots.values()),
+    ]
     return House(settings, front, desk, snapshots, closing, lock)
 
 

@@ -6,6 +6,7 @@ BalcaoError
 │   ├── KeyRefused                 missing, unknown, revoked or expired
 │   ├── RateLimited                wait, then send it again
 │   ├── CertificatesNotEnabled     the account's plan does not include the certificates
+│   ├── OptInNotEnabled            the account may not see partners' documents
 │   ├── InvalidInput
 │   │   ├── InvalidCnpj
 │   │   ├── InvalidCpf
@@ -14,19 +15,21 @@ BalcaoError
 │   │   ├── InvalidStrategy
 │   │   ├── InvalidIdempotencyKey
 │   │   └── IdempotencyKeyReused   same key, another request
-│   ├── OptInNotEnabled
 │   ├── StillRunning               same idempotency key, the first execution is not over
 │   ├── ResultUnavailable          same idempotency key, its result died with its process
 │   ├── InsufficientCredits
-│   └── NotFound
-│       ├── CnpjNotFound           a source that can prove absence says so
-│       ├── RouteNotFound
-│       └── MethodNotAllowed, RequestTooLarge
+│   ├── NotFound
+│   │   ├── CnpjNotFound           a source that can prove absence says so
+│   │   └── RouteNotFound
+│   ├── MethodNotAllowed
+│   └── RequestTooLarge
 ├── SourceError                    an upstream let us down; nothing is charged
 │   ├── SourceUnavailable          down, in maintenance, circuit open, or none is configured
 │   └── SourceFailed               it was asked, and it failed or answered nonsense
 ├── StorageFailed                  our own storage cannot write; nothing was kept or charged
-└── Overloaded                     we shed load
+├── Overloaded                     we shed load
+├── NameTaken                      told to the operator only
+└── HomeInUse                      told to the operator only
 
 Anything else that is raised is a bug, and its text never leaves the building. How each looks
 from outside is one table: `balcao.core.problems`.

@@ -5,9 +5,15 @@ small commands start at once. Every text is Portuguese. What goes wrong on purpo
 sentence on stderr (`failures`), exit code 1; wrong usage is exit code 2.
 """
 
+import io
+import sys
+
 
 def main() -> None:
     """Run the command line of this process."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # a terminal that cannot show a sign shows "?"
+            stream.reconfigure(errors="replace")
     # The tree of commands is built only when it is used, so that a test may import parts.
     from balcao.cli.app import app  # noqa: PLC0415
 

@@ -12,6 +12,7 @@ from balcao.cli.output import (
     AsJson,
     iso,
     print_json,
+    print_pairs,
     print_table,
     when,
     whole,
@@ -29,6 +30,7 @@ def create(
     name: Annotated[
         str, typer.Argument(metavar="NOME", help="Nome da conta, único.", show_default=False)
     ],
+    *,
     plan: Annotated[Plan, typer.Option(help="Plano da conta.", show_default=False)],
     test: Annotated[
         bool, typer.Option("--test", help="Conta de teste: quem responde é a sandbox.")
@@ -155,7 +157,7 @@ def show(account: AccountName, as_json: AsJson = False) -> None:
         lines.append(("Teto mensal", "sem teto" if ceiling is None else whole(ceiling)))
     lines.append(("Chaves não revogadas", f"{len(in_force)} de {len(keys)}"))
     lines.append(("Criada em", when(found.created_ms)))
-    print_table(("", ""), lines)
+    print_pairs(lines)
 
 
 def _kind(account: Account) -> str:

@@ -1,7 +1,5 @@
 """`balcao config`: what is set, and what may be set."""
 
-# ruff: noqa: PLC0415 - imported where used, so that commands start fast
-
 import json
 
 import typer

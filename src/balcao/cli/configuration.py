@@ -3,7 +3,6 @@
 # ruff: noqa: PLC0415 - imported where used, so that commands start fast
 
 import difflib
-import os
 import re
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
@@ -24,7 +23,7 @@ BESIDE_THE_CLASS = frozenset({"BALCAO_CONFIG"})  # says where the settings are
 
 Origin: TypeAlias = Literal["ambiente", "arquivo", "padrão"]
 
-_SECRET = "***"
+_HIDDEN = "***"
 _USER_OF_ADDRESS = re.compile(r"(?<=://)[^/@\s]+(?=@)")
 
 
@@ -180,15 +179,20 @@ def _printable(value: object) -> object:
 
     match value:
         case SecretStr():
-            return _SECRET if value.get_secret_value() else ""
+            return _HIDDEN if value.get_secret_value() else ""
         case Path():
             return str(value)
         case str():
-            return _USER_OF_ADDRESS.sub(_SECRET, value)
+            return shown_address(value)
         case tuple():
             return [_printable(item) for item in value]
         case _:
             return value
+
+
+def shown_address(text: str) -> str:
+    """An address without the user and password it may carry."""
+    return _USER_OF_ADDRESS.sub(_HIDDEN, text)
 
 
 # Written down: docs/settings.md.

@@ -36,7 +36,9 @@ def add(
     ],
     reason: Annotated[
         str,
-        typer.Option(help="Por quê; fica no livro para sempre.", metavar="TEXTO", show_default=False),
+        typer.Option(
+            help="Por quê; fica no livro para sempre.", metavar="TEXTO", show_default=False
+        ),
     ],
     as_json: AsJson = False,
 ) -> None:

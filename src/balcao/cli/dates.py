@@ -27,7 +27,8 @@ def end_of(text: str) -> int:
         at = datetime.fromisoformat(text)
     except ValueError:
         raise ValueError(
-            f"{text!r} não é uma data; use AAAA-MM-DD, ou data e hora como 2026-12-31T18:00:00-03:00."
+            f"{text!r} não é uma data; use AAAA-MM-DD, ou data e hora como"
+            " 2026-12-31T18:00:00-03:00."
         ) from None
     return to_ms(at if at.tzinfo is not None else at.replace(tzinfo=BRASILIA))
 

@@ -56,7 +56,8 @@ def _open_data(error: Exception) -> str | None:
             problems = "; ".join(error.problems)
             return (
                 f"O mês foi lido, mas não passou na verificação: {problems}."
-                " O mês em uso não foi trocado."
+                " O mês em uso não foi trocado; se ele só mudou de tamanho mais que o normal, e isso"
+                " está certo, repita com --force."
             )
         case opendata.OpenDataError():
             return f"Dados abertos: {error}. O mês em uso não foi trocado."

@@ -21,6 +21,7 @@ NAME_CHARACTERS_MAX = 100
 @app.command()
 def create(
     account: AccountName,
+    *,
     name: Annotated[
         str, typer.Option(help="Para reconhecer a chave depois.", metavar="TEXTO")
     ] = "chave",

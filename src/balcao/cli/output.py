@@ -61,6 +61,13 @@ def print_table(
     console().print(table)
 
 
+def print_pairs(pairs: Sequence[tuple[str, str]]) -> None:
+    """Names and values, one pair a line."""
+    width = max(len(name) for name, _ in pairs)
+    for name, value in pairs:
+        print(f"{name + ':':<{width + 1}}  {value}")
+
+
 def whole(number: int) -> str:
     """A number with Brazilian thousands separators."""
     return f"{number:,}".replace(",", ".")

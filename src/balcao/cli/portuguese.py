@@ -127,9 +127,7 @@ class Group(_Portuguese, TyperGroup):
     ) -> Any:
         """Run the command line and end the process."""
         try:
-            code = super().main(
-                args, prog_name, complete_var, False, windows_expand_args, **extra
-            )
+            code = super().main(args, prog_name, complete_var, False, windows_expand_args, **extra)
         except TyperException as error:
             _say_usage(error)
             sys.exit(error.exit_code)

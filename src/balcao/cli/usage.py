@@ -1,7 +1,5 @@
 """`balcao usage`: what an account consumed."""
 
-# ruff: noqa: PLC0415 - imported where used, so that commands start fast
-
 import csv
 import sys
 from collections.abc import Iterable

@@ -3,7 +3,6 @@
 Specification, "Cache strategies"; decisions 4.1, 4.2.
 """
 
-
 import msgspec
 
 from balcao.core.questions import Strategy
@@ -32,9 +31,7 @@ class Ask(msgspec.Struct, frozen=True, gc=False):
 
 
 # The strategies that look at what we keep before anybody is asked.
-CACHE_FIRST = frozenset(
-    {Strategy.CACHE_SE_EXISTIR, Strategy.CACHE_PREFERENCIAL, Strategy.SO_CACHE}
-)
+CACHE_FIRST = frozenset({Strategy.CACHE_SE_EXISTIR, Strategy.CACHE_PREFERENCIAL, Strategy.SO_CACHE})
 
 
 def decide(

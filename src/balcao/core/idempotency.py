@@ -2,9 +2,9 @@
 
 import hashlib
 from dataclasses import dataclass
+from typing import Literal
 
 import msgspec
-from typing import Literal
 
 from balcao.errors import IdempotencyKeyReused, ResultUnavailable, StillRunning
 

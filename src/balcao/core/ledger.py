@@ -6,9 +6,9 @@ changed or removed; a mistake is corrected by another entry. Times are milliseco
 """
 
 from dataclasses import dataclass
+from typing import Literal, TypeAlias
 
 import msgspec
-from typing import Literal, TypeAlias
 
 from balcao.core.access import Plan
 from balcao.core.idempotency import Recorded

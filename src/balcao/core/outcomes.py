@@ -1,8 +1,8 @@
 """What came of a question: per inquiry an outcome, in the end one conclusion and one reply."""
 
+from typing import TypeAlias
 
 import msgspec
-from typing import TypeAlias
 
 from balcao.core.ledger import Origin
 from balcao.errors import SourceError

@@ -151,9 +151,11 @@ def problem_of(error: Exception) -> Problem:
         return _BUG
     status, code, message = known
     match error:
-        case errors.InvalidParameter(detail=detail) | errors.RepeatedParameter(
-            detail=detail
-        ) | errors.InvalidStrategy(detail=detail) if detail:
+        case (
+            errors.InvalidParameter(detail=detail)
+            | errors.RepeatedParameter(detail=detail)
+            | errors.InvalidStrategy(detail=detail)
+        ) if detail:
             return Problem(status, code, detail)
         case errors.RateLimited(retry_in_seconds=seconds):
             return Problem(status, code, message, retry_after_seconds=seconds)

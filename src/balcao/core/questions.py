@@ -1,9 +1,9 @@
 """What is asked, as values: of us by a caller (`Question`), of a source by us (`Inquiry`)."""
 
-
-import msgspec
 from enum import StrEnum
 from typing import Literal, TypeAlias
+
+import msgspec
 
 from balcao.core.documents import Cnpj, Cpf
 

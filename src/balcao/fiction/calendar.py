@@ -25,8 +25,3 @@ def number_of(day: date) -> int:
 def year_end(day_number: int) -> date:
     """31 December of the year of a day."""
     return date(DAYS[day_number].year, 12, 31)
-
-
-def next_new_year(day_number: int) -> date:
-    """1 January of the year after a day."""
-    return date(DAYS[day_number].year + 1, 1, 1)

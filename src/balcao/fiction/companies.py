@@ -8,7 +8,7 @@ rows are made with these functions, so each fact costs one index.
 
 from datetime import date
 
-from balcao.fiction.calendar import DAYS, LAST, LAST_DAY, next_new_year, number_of, year_end
+from balcao.fiction.calendar import DAYS, LAST_DAY, number_of, year_end
 from balcao.fiction.decks import CAPITAL_CARDS
 from balcao.fiction.names import federative_entity, legal_name
 from balcao.fiction.origin import Origin, origin_of
@@ -20,10 +20,8 @@ from balcao.fiction.sandbox import COMPANIES, ROOT_OF_1000_PARTNERS
 _SIMPLES_BEGAN = number_of(date(2007, 7, 1))
 _MEI_BEGAN = number_of(date(2009, 7, 1))
 
-# Shares of 65 536, of those with a row who are not MEI today.
-_OPT_LATE = 19661
-_STILL_OPTED = 18350
-_WAS_MEI = 52429
+# Of 65 536 companies alive that ever opted, those that left, at the end of their first year.
+_LEFT_ALIVE = 1311
 
 
 def company_of(root: str) -> Company:
@@ -49,24 +47,17 @@ def company_of(root: str) -> Company:
     )
 
 
-def _simples(origin: Origin) -> Simples:
+def _simples(origin: Origin) -> Simples | None:
+    """The options, which end with the company: a closed one is neither in Simples nor MEI."""
     d = origin.draws
-    founded = origin.founded
-    first = max(founded, _SIMPLES_BEGAN)
-    mei_first = max(founded, _MEI_BEGAN)
-    if d[18] < origin.nature.mei_share:
-        return Simples(True, DAYS[first], None, True, DAYS[mei_first], None)
-    # Who does not opt at the foundation has to wait for a new year, and leaves at a year's end.
-    late = d[23] < _OPT_LATE and DAYS[first].year < LAST_DAY.year
-    opted_on = next_new_year(first) if late else DAYS[first]
-    last = year_end(number_of(opted_on) + (d[17] * (LAST - number_of(opted_on)) >> 16))
-    opted = d[24] < _STILL_OPTED
-    was_mei = d[18] >= _WAS_MEI and origin.nature.mei_share > 0
-    return Simples(
-        opted,
-        opted_on,
-        None if opted else last,
-        False,
-        DAYS[mei_first] if was_mei else None,
-        max(last, DAYS[mei_first]) if was_mei else None,
-    )
+    closed = origin.status == "08"
+    first = max(origin.founded, _SIMPLES_BEGAN)
+    if closed and origin.ended <= first:
+        return None
+    opted = not closed and d[23] >= _LEFT_ALIVE
+    left_on = None if opted else DAYS[origin.ended] if closed else year_end(first)
+    mei_first = max(origin.founded, _MEI_BEGAN)
+    if d[18] >= origin.nature.mei_share or (closed and origin.ended <= mei_first):
+        return Simples(opted, DAYS[first], left_on, False, None, None)
+    left_mei_on = None if opted else max(DAYS[mei_first], left_on or LAST_DAY)
+    return Simples(opted, DAYS[first], left_on, opted, DAYS[mei_first], left_mei_on)

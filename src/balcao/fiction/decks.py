@@ -88,10 +88,12 @@ def _capitals() -> list[tuple[int, float]]:
         100_000_000: 0.1,
     }
     steps = (10, 12, 15, 18, 20, 25, 30, 36, 40, 50, 60, 70, 80, 90)
+    common = {amount for amount, _ in fixed}
     free = [
-        (decade * step * 10, share / len(steps))
+        (amount, share / len(steps))
         for decade, share in shares.items()
         for step in steps
+        if (amount := decade * step * 10) not in common
     ]
     return fixed + free
 
@@ -110,8 +112,8 @@ SPECIAL_CARDS = deck(words.SPECIAL_STATUSES)
 
 def _numbers() -> tuple[str, ...]:
     rare = [("S/N", 5.0), ("SN", 4.0), ("S N", 1.0), ("0", 0.5), ("CASA 2", 0.05), ("00026E", 0.05)]
-    low = [(str(n), 60.0 / (n + 30)) for n in range(1, 400)]
-    high = [(str(n), 0.12) for n in range(407, 4000, 17)]
+    low = [(str(n), 22 / (n + 30)) for n in range(1, 400)]
+    high = [(str(n), 0.15) for n in range(407, 4000, 17)]
     return deck(rare + low + high)
 
 

@@ -34,6 +34,8 @@ def impossible_cpf(nine_digits: int) -> str:
 
     `nine_digits` is 0 to 999 999 999.
     """
+    # Masked, six zeros would read as "nobody".
+    nine_digits += not nine_digits % 1_000_000
     text = f"{nine_digits:09d}"
     remainder = sum((10 - i) * int(digit) for i, digit in enumerate(text)) % 11
     right = 11 - remainder if remainder > 1 else 0

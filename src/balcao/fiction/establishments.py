@@ -65,7 +65,7 @@ def establishment_of(cnpj: str) -> Establishment:
         since = opened if d[25] < 49152 else opened + (d[26] * (LAST - opened) >> 16)
         reason = "00"
     else:
-        since = opened + (d[26] * (LAST - opened) >> 16)
+        since = origin.ended if head_office else opened + (d[26] * (LAST - opened) >> 16)
         reason = CLOSING_CARDS[d[27] & 4095] if status == "08" else REASONS_BY_STATUS[status]
     abroad = place.uf == "EX"
     special = d[17] < _SPECIAL and status == "02"

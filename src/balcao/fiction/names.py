@@ -69,5 +69,5 @@ def federative_entity(origin: Origin) -> str:
     if origin.nature.naming == natures.MUNICIPALITY:
         return f"{place.name} - {place.uf}"
     if origin.nature.naming == natures.PUBLIC_BODY:
-        return "UNIAO" if origin.draws[21] & 1 else UF_NAMES.get(place.uf, "UNIAO")
+        return "UNIAO" if origin.draws[22] & 1 else UF_NAMES.get(place.uf, "UNIAO")
     return ""

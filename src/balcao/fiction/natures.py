@@ -79,8 +79,8 @@ _ROLES = {
 # responsible; its only activity; sizes; number of partners; their roles; share with a row in
 # Simples; share of those who are MEI.
 _ROWS = """
-69    2135 sole trader  |                                   50 -       small   none  members    0.85 0.45
-24    2062 company      | LTDA                              49 -       limited few   members    0.52 0
+69    2135 sole trader  |                                   50 -       small   none  members    0.87 0.86
+24    2062 company      | LTDA                              49 -       limited few   members    0.56 0
 2     4090 candidate    |                                   51 9492800 other   none  members    0    0
 1     2240 company      | S/S LTDA                          49 -       limited few   members    0.4  0
 0.8   3999 association  |                                   16 9430800 other   one   presidents 0.05 0

@@ -23,6 +23,7 @@ class Origin(msgspec.Struct, frozen=True, gc=False):
     place: Municipality
     founded: int
     status: str  # of the head office
+    ended: int  # day number: when the head office got its status, unless that is active
     head_office_order: str
 
 
@@ -31,13 +32,16 @@ def origin_of(root: str) -> Origin:
     d = draws(root)
     nature = NATURE_CARDS[d[5]]
     founded = FOUNDING_CARDS[d[0] & 4095] + d[1] % 365
+    if founded > LAST:
+        # The newest year is not over: its last days become days of its first half.
+        founded -= 180
     return Origin(
         d,
         nature,
         nature.activity or ACTIVITY_CARDS[d[4] & 4095],
         MUNICIPALITY_DECK[d[3]],
-        # The newest year is not over: its last days become days of its first half.
-        founded if founded <= LAST else founded - 180,
+        founded,
         STATUS_CARDS[d[2]],
+        founded + (d[21] * (LAST - founded) >> 16),
         HEAD_OFFICE_ORDERS.get(root) or ("0001" if d[20] >= _MOVED else f"000{2 + d[20] % 8}"),
     )

@@ -65,10 +65,10 @@ MISBEHAVING_PEOPLE: Mapping[str, Misbehaviour] = MappingProxyType(
 # Valid check digits, and yet no such company: every source says so in its own way.
 ABSENT_COMPANIES = frozenset({"99999999000191"})
 
-# A month of open data shows what large files do to an importer: one root with 5 000
-# establishments, one with 1 000 partners.
-ROOT_OF_5000_ESTABLISHMENTS = "90030001"
-ROOT_OF_1000_PARTNERS = "90030002"
+# A month of open data shows what large files do to an importer: one company with 5 000
+# establishments, one with 1 000 partners. Both roots draw a joint-stock company.
+ROOT_OF_5000_ESTABLISHMENTS = "90037326"
+ROOT_OF_1000_PARTNERS = "90034405"
 
 # Establishment number of the head office, where it is not drawn.
 HEAD_OFFICE_ORDERS: Mapping[str, str] = MappingProxyType(
@@ -151,7 +151,7 @@ def _natural_partner(root: str) -> Partner:
     return Partner(
         kind="2",
         name="FULANA DA FICCAO SILVA",
-        document=impossible_cpf(int(root[:8], 36) % 1_000_000_000),
+        document=impossible_cpf((int(root, 36) + 900_100_000) % 1_000_000_000),
         qualification="49",
         entered=date(2015, 3, 2),
         age_band="5",

@@ -6,31 +6,33 @@ from dataclasses import dataclass, field
 TITLE = "Balcão: consultas a registros de empresas"
 
 INTRODUCTION = """\
-Cada operação é um `GET` em `/consultas/v2/` e responde JSON. O serviço consulta a fonte ou reusa um
-resultado guardado; cada consulta concluída custa créditos, erros não custam nada.
+Cada operação é um `GET` em `/consultas/v2/` e responde JSON. O serviço consulta a fonte ou reusa
+um resultado guardado; cada consulta concluída custa créditos, erros não custam nada.
 
 ## Como ler a resposta
 
-1. Olhe primeiro `error`. `true`: a requisição foi recusada ou houve falha técnica. Nada foi cobrado;
-   `error_message.code` é um código estável, `error_message.message` (repetida em `message`) é o texto
-   para pessoas.
-2. Com `error: false`, `success` diz o resultado da consulta: `true` é positivo; `false` é uma consulta
-   concluída com resultado negativo, que não é indisponibilidade e é cobrada.
+1. Olhe primeiro `error`. `true`: a requisição foi recusada ou houve falha técnica. Nada foi
+   cobrado; `error_message.code` é um código estável, `error_message.message` (repetida em
+   `message`) é o texto para pessoas.
+2. Com `error: false`, `success` diz o resultado da consulta: `true` é positivo; `false` é uma
+   consulta concluída com resultado negativo, que não é indisponibilidade e é cobrada.
 3. `request_id` identifica a operação, também no cabeçalho `X-Request-Id`. Informe-o ao suporte.
 
-Ignore campos que não conhece: novos podem aparecer. Uma falha da fonte nunca vira uma resposta vazia.
+Ignore campos que não conhece: novos podem aparecer. Uma falha da fonte nunca vira uma resposta
+vazia.
 
 ## Chave
 
-Toda requisição leva o cabeçalho `x-api-key`. Chaves `balcao_test_…` são de contas de teste, respondidas
-pelo [sandbox](/docs/sandbox), cujos documentos têm respostas conhecidas e custam só créditos de teste.
+Toda requisição leva o cabeçalho `x-api-key`. Chaves `balcao_test_…` são de contas de teste,
+respondidas pelo [sandbox](/docs/sandbox), cujos documentos têm respostas conhecidas e custam só
+créditos de teste.
 
 ## Créditos
 
-O cabeçalho `X-Creditos-Cobrados` diz quanto a resposta custou (0 em erros e em reenvios). Antes de
-consultar uma fonte o serviço reserva o maior preço possível e depois cobra o real ou devolve tudo.
-Quem desliga antes da resposta não interrompe a consulta: ela termina, é guardada e cobrada. Para
-recebê-la, repita com a mesma `Idempotency-Key`.
+O cabeçalho `X-Creditos-Cobrados` diz quanto a resposta custou (0 em erros e em reenvios). Antes
+de consultar uma fonte o serviço reserva o maior preço possível e depois cobra o real ou devolve
+tudo. Quem desliga antes da resposta não interrompe a consulta: ela termina, é guardada e cobrada.
+Para recebê-la, repita com a mesma `Idempotency-Key`.
 
 ## Cache e estratégias
 
@@ -41,21 +43,22 @@ recebê-la, repita com a mesma `Idempotency-Key`.
 | `SO_ONLINE` | consulta a fonte | devolve a falha |
 | `ONLINE_PREFERENCIAL` (padrão) | consulta a fonte | resultado guardado há no máximo `cache` dias |
 
-`cache` sozinho não muda a prioridade: indique também a estratégia. `Cache-Status` e `Age` dizem se a
-resposta veio do cache e há quantos segundos a fonte foi consultada. O cache é comum a todos os
-clientes e nunca mostra quem consultou.
+`cache` sozinho não muda a prioridade: indique também a estratégia. `Cache-Status` e `Age` dizem
+se a resposta veio do cache e há quantos segundos a fonte foi consultada. O cache é comum a todos
+os clientes e nunca mostra quem consultou.
 
 ## Repetir sem pagar duas vezes
 
-Envie `Idempotency-Key` (8 a 128 caracteres visíveis, por exemplo um UUID) e, em dúvida, repita a mesma
-requisição com a mesma chave, durante 96 horas. Uma consulta terminada é reenviada igual, byte a byte,
-com `Idempotent-Replayed: true` e sem custo, falhas técnicas incluídas. Se ainda está em andamento, a
-resposta é 409 com `Retry-After`. Recusas (400, 401, 402, 403, 409, 429) não ocupam a chave.
+Envie `Idempotency-Key` (8 a 128 caracteres visíveis, por exemplo um UUID) e, em dúvida, repita a
+mesma requisição com a mesma chave, durante 96 horas. Uma consulta terminada é reenviada igual,
+byte a byte, com `Idempotent-Replayed: true` e sem custo, falhas técnicas incluídas. Se ainda está
+em andamento, a resposta é 409 com `Retry-After`. Recusas (400, 401, 402, 403, 409, 429) não
+ocupam a chave.
 
 ## Limites de requisições
 
-`RateLimit-Policy` e `RateLimit` dizem as cotas da conta e quanto resta. Depois de um 429 aguarde os
-segundos de `Retry-After`: uma requisição enviada então não é recusada pelo mesmo motivo.
+`RateLimit-Policy` e `RateLimit` dizem as cotas da conta e quanto resta. Depois de um 429 aguarde
+os segundos de `Retry-After`: uma requisição enviada então não é recusada pelo mesmo motivo.
 """
 
 TAG_LOOKUPS = "Consultas"
@@ -68,8 +71,8 @@ TAGS: Mapping[str, str] = {
 SECURITY = "Chave da conta. Contas de teste usam chaves `balcao_test_…`, as demais `balcao_live_…`."
 
 IDEMPOTENCY_KEY = (
-    "Repete a mesma consulta sem executá-la nem cobrá-la de novo, durante 96 horas. O valor exato é a"
-    " chave, própria de cada conta; use-a só com a mesma operação e os mesmos parâmetros."
+    "Repete a mesma consulta sem executá-la nem cobrá-la de novo, durante 96 horas. O valor exato"
+    " é a chave, própria de cada conta; use-a só com a mesma operação e os mesmos parâmetros."
 )
 
 STATUSES: Mapping[int, str] = {
@@ -79,7 +82,7 @@ STATUSES: Mapping[int, str] = {
     402: "Não há créditos disponíveis para o caminho necessário.",
     403: "A conta não inclui o que foi pedido.",
     404: "Não existe, ou o resultado da consulta é negativo (veja `error`).",
-    409: "A primeira requisição com esta `Idempotency-Key` está em andamento ou não pode ser reenviada.",
+    409: "A requisição anterior com esta `Idempotency-Key` não terminou ou não pode ser reenviada.",
     413: "A requisição traz um corpo.",
     429: "Cota de requisições por minuto ou por dia atingida.",
     431: "A linha e os cabeçalhos da requisição são longos demais.",

@@ -70,9 +70,7 @@ class RequestLog:
         if not lines:
             return
         stamp = self._now().isoformat(timespec="milliseconds").encode()
-        self._write(
-            b"".join([_encode(line)[:-2] + stamp + b'"}\n' for line in lines])
-        )
+        self._write(b"".join([_encode(line)[:-2] + stamp + b'"}\n' for line in lines]))
 
 
 def _to_stderr(text: bytes) -> None:

@@ -209,7 +209,7 @@ def read_chunks(part: Part) -> Iterator[tuple[bytes, int]]:
                 crc = isal_zlib.crc32(chunk, crc)
                 length += len(chunk)
                 yield chunk, packed
-    except (OSError, EOFError, igzip_lib.IsalError) as error:
+    except (OSError, EOFError, igzip_lib.IsalError) as error:  # type: ignore[misc]  # wrong stub
         raise BadInput(f"{part.file} is damaged: {error}") from error
     if (length, crc) != (part.bytes, part.crc):
         raise BadInput(f"{part.file} is damaged: its length or checksum (CRC) is wrong")

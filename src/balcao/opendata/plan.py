@@ -10,8 +10,8 @@ from balcao.opendata.snapshot import FORMAT
 
 # What one worker sorts at a time. Smaller partitions sort faster (less of them lies outside
 # the processor's caches); in the full month there would be too many of them to deal to.
-_PARTITION_BYTES = 16 * 1024 * 1024
-_PARTITIONS_MAX = 1024
+_PARTITION_BYTES = 4 * 1024 * 1024
+_PARTITIONS_MAX = 2048
 
 # Rows of so many keys share a block. More of them compress better and take longer to unpack.
 ROWS_PER_BLOCK = 16

@@ -39,9 +39,22 @@ class Fields:
     """Where the fields of clean lines are. `quotes[i, 2c]` opens column c of line i."""
 
     buffer: Bytes
-    starts: Positions  # of lines
-    ends: Positions  # of their line feeds
     quotes: Positions  # lines x 2N
+
+    @property
+    def lines(self) -> int:
+        """How many lines there are."""
+        return len(self.quotes)
+
+    @property
+    def starts(self) -> Positions:
+        """Of each line, where it begins: with its first quote."""
+        return np.asarray(self.quotes[:, 0])
+
+    @property
+    def ends(self) -> Positions:
+        """Of each line, where its line feed is: after its last quote."""
+        return np.asarray(self.quotes[:, -1] + 1)
 
     def begin(self, column: int) -> Positions:
         """Of each line, where the column's text begins."""
@@ -55,21 +68,44 @@ class Fields:
 def find_fields(buffer: bytes, table: Table) -> Fields | None:
     """The fields when every line of the buffer is clean, else None. Ends with a line feed."""
     view = np.frombuffer(buffer, np.uint8)
-    controls = np.flatnonzero(view < _FIRST_PRINTABLE)
-    quotes = np.flatnonzero(view == QUOTE)
-    if len(quotes) != 2 * table.width * len(controls) or (view[controls] != LINE_FEED).any():
-        return None
-    fields = _fields(view, controls, quotes, table)
-    return fields if _are_in_place(fields, table).all() else None
+    # As many controls as lines, and each line is found to end in a line feed: no others.
+    lines = int(np.count_nonzero(view < _FIRST_PRINTABLE))
+    return _fields_of(view, lines, table)
 
 
 def find_repaired_fields(buffer: bytes, table: Table) -> Fields:
     """The fields of lines that `repair` made; they may hold `QUOTE_INSIDE`."""
-    view = np.frombuffer(buffer, np.uint8)
-    line_feeds = np.flatnonzero(view == LINE_FEED)
-    fields = _fields(view, line_feeds, np.flatnonzero(view == QUOTE), table)
-    assert _are_in_place(fields, table).all(), "repaired lines are clean"
+    fields = _fields_of(np.frombuffer(buffer, np.uint8), buffer.count(b"\n"), table)
+    assert fields is not None, "repaired lines are clean"
     return fields
+
+
+def _fields_of(view: Bytes, lines: int, table: Table) -> Fields | None:
+    quotes = np.flatnonzero(view == QUOTE)
+    if len(quotes) != 2 * table.width * lines or not lines:
+        return None
+    # From a closing quote to the next opening one it is two bytes, also over a line's end.
+    after_closing = quotes[1::2] + 1
+    if quotes[0] != 0 or (quotes[2::2] - after_closing[:-1] != 1).any():
+        return None
+    after = view[after_closing].reshape(lines, table.width)
+    if (after[:, :-1] != SEMICOLON).any() or (after[:, -1] != LINE_FEED).any():
+        return None
+    fields = Fields(view, quotes.reshape(lines, 2 * table.width))
+    return fields if _have_good_keys(fields, table).all() else None
+
+
+def _have_good_keys(fields: Fields, table: Table) -> Flags:
+    """For each line, whether the columns of its key have their width and characters."""
+    right = np.ones(fields.lines, np.bool_)
+    for column, width in enumerate(table.key_widths):
+        right &= fields.length(column) == width
+        if len(fields.buffer) >= width:
+            begin = np.where(right, fields.begin(column), 0)
+            known = are_key_characters(characters(fields.buffer, begin, width))
+            if not known.all():  # one look at all is ten times faster than one per line
+                right &= known.all(axis=1)
+    return right
 
 
 def clean_lines(buffer: bytes, table: Table) -> Flags:
@@ -79,44 +115,21 @@ def clean_lines(buffer: bytes, table: Table) -> Flags:
     quotes = np.flatnonzero(view == QUOTE)
     controls = np.flatnonzero((view < _FIRST_PRINTABLE) & (view != LINE_FEED))
 
-    upto = np.searchsorted(quotes, ends)
-    counts = np.diff(upto, prepend=0)
+    counts = np.diff(np.searchsorted(quotes, ends), prepend=0)
     clean = np.asarray(counts == 2 * table.width)
     clean[np.searchsorted(ends, controls)] = False
 
-    starts = _starts(ends)
-    mine = quotes[np.repeat(clean, counts)].reshape(-1, 2 * table.width)
-    candidates = Fields(view, starts[clean], ends[clean], mine)
-    clean[clean] = _are_in_place(candidates, table)
+    fields = Fields(view, quotes[np.repeat(clean, counts)].reshape(-1, 2 * table.width))
+    starts = np.concatenate((np.zeros(1, np.int64), ends[:-1] + 1))[clean]
+    closing = fields.quotes[:, 1:-1:2]
+    clean[clean] = (
+        (fields.starts == starts)
+        & (fields.ends == ends[clean])
+        & (fields.quotes[:, 2::2] - closing == 2).all(axis=1)
+        & (view[closing + 1] == SEMICOLON).all(axis=1)
+        & _have_good_keys(fields, table)
+    )
     return clean
-
-
-def _fields(view: Bytes, ends: Positions, quotes: Positions, table: Table) -> Fields:
-    return Fields(view, _starts(ends), ends, quotes.reshape(len(ends), 2 * table.width))
-
-
-def _starts(ends: Positions) -> Positions:
-    starts = np.empty_like(ends)
-    starts[:1] = 0
-    np.add(ends[:-1], 1, out=starts[1:])
-    return starts
-
-
-def _are_in_place(fields: Fields, table: Table) -> Flags:
-    """For each line, whether its 2N quotes stand where those of a record do, key included."""
-    view, quotes = fields.buffer, fields.quotes
-    closing = quotes[:, 1:-1:2]
-    right = (quotes[:, 0] == fields.starts) & (quotes[:, -1] == fields.ends - 1)
-    between = (quotes[:, 2::2] - closing == 2) & (view[closing + 1] == SEMICOLON)
-    if not between.all():  # one look at all bytes is ten times faster than one per line
-        right &= between.all(axis=1)
-    for column, width in enumerate(table.key_widths):
-        right &= quotes[:, 2 * column + 1] - quotes[:, 2 * column] == width + 1
-        begin = np.where(right, quotes[:, 2 * column] + 1, 0)
-        if len(view) >= width:
-            known = are_key_characters(characters(view, begin, width))
-            right &= known.all() or known.all(axis=1)
-    return np.asarray(right)
 
 
 def key_numbers(fields: Fields, group: Group) -> Numbers:
@@ -130,7 +143,8 @@ def key_numbers(fields: Fields, group: Group) -> Numbers:
 def stored_rows(fields: Fields, table: Table) -> bytes:
     """The lines as they are kept: tag, fields joined by `SEPARATOR`, line feed."""
     body = fields.buffer.copy()
-    body[fields.quotes[:, 1:-1:2] + 1] = SEPARATOR
+    body[fields.quotes.ravel()[1::2] + 1] = SEPARATOR
+    body[fields.ends] = LINE_FEED
     body[fields.starts] = ord(table.tag)  # takes the place of the first quote
     return body.tobytes().translate(_QUOTES_BACK, b'"')
 

@@ -25,11 +25,11 @@ from balcao.opendata.scan import (
     stored_rows,
 )
 from balcao.opendata.spill import PartReport, SpillWriter
-from balcao.opendata.tally import Counter
+from balcao.opendata.tally import Counter, Tally
 from balcao.opendata.team import Report
 
 # Longer batches make longer segments, which compress better and are read back in fewer reads.
-BATCH_BYTES = 32 * 1024 * 1024
+BATCH_BYTES = 64 * 1024 * 1024
 
 # A record of the widest table, every field at the longest ever seen, has 2 kB.
 LINE_BYTES_MAX = 1024 * 1024
@@ -66,7 +66,7 @@ def scatter(task: ScatterTask, report: Report) -> PartReport:
     table = TABLES[part.table]
     counter = Counter(table, task.extraction, task.sample_one_in)
     writer = SpillWriter(task.spill, task.partitions)
-    found = PartReport(part.file, part.table, 0, 0, [], counter.tally)
+    found = PartReport(part.file, part.table, 0, 0, [], Tally())
     batch: list[list[memoryview]] = [[] for _ in range(task.partitions)]
     held_bytes = 0
     try:
@@ -80,6 +80,7 @@ def scatter(task: ScatterTask, report: Report) -> PartReport:
                 batch = [[] for _ in range(task.partitions)]
                 held_bytes = 0
         writer.write(batch)
+        found.tally = counter.result()
         writer.finish(found)
     except BaseException:
         writer.abandon()
@@ -115,7 +116,7 @@ def _take(
     """The records of a buffer, and the lines that must wait for the next one."""
     fields = find_fields(buffer, table)
     if fields is not None:
-        found.read += len(fields.starts)
+        found.read += fields.lines
         return fields, b""
     repaired = repair(buffer, table, final=final)
     found.mended += repaired.mended
@@ -132,7 +133,7 @@ def _take(
     if not repaired.lines:
         return None, repaired.rest
     fields = find_repaired_fields(repaired.lines, table)
-    found.read += len(fields.starts)
+    found.read += fields.lines
     return fields, repaired.rest
 
 

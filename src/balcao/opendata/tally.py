@@ -3,11 +3,13 @@
 Also the witnesses: a few keys met on the way, looked up again after the import.
 """
 
+from collections.abc import Callable
 from datetime import date, timedelta
 from functools import lru_cache
 
 import msgspec
 import numpy as np
+import numpy.typing as npt
 
 from balcao.opendata.keys import Numbers, Positions, characters
 from balcao.opendata.layout import ESTABELECIMENTOS, SIMPLES, Table
@@ -18,7 +20,8 @@ NO_DATE = frozenset(("", "0", "00000000"))
 
 _MANY_ACTIVITIES = 50
 _ACTIVITY_BYTES = 8  # seven digits and a comma
-_FIRST_LETTER = ord("A")
+
+Shorts = npt.NDArray[np.uint16]
 
 
 def latest_date(extraction: date) -> date:
@@ -48,72 +51,120 @@ class Tally(msgspec.Struct):
 
 
 class Counter:
-    """Counts one file, buffer by buffer."""
+    """Counts one file, buffer by buffer.
+
+    What is needed of a buffer's columns is only collected at first; many rows at once are
+    counted at a fraction of the cost.
+    """
 
     def __init__(self, table: Table, extraction: date, sample_one_in: int) -> None:
         assert sample_one_in & (sample_one_in - 1) == 0, "a power of two"
-        self.tally = Tally()
+        self._tally = Tally()
         self._table = table
         self._sample_mask = np.uint64(sample_one_in - 1)
         self._good_dates = _good_dates(latest_date(extraction))
+        self._rows = 0
+        self._values: dict[int, list[Shorts]] = {column: [] for column in table.closed}
+        self._dates: dict[int, list[Numbers]] = {column: [] for column in table.dates}
 
     def count(self, fields: Fields, numbers: Numbers) -> None:
         """Count the lines of a buffer; `numbers` are their keys' spread numbers."""
-        for column in self._table.closed:
-            self._count_values(fields, column)
-        for column in self._table.dates:
-            self._count_bad_dates(fields, column)
+        for column, codes in self._values.items():
+            codes.append(_short_values(fields, column))
+        for column, dates in self._dates.items():
+            dates.append(self._long_dates(fields, column))
+        self._rows += fields.lines
+        if self._rows >= _ROWS_AT_ONCE:
+            self._settle()
         if self._table is ESTABELECIMENTOS:
             # Bits 20 and up: the lowest ones depend on the last characters of the key only.
-            chosen = numbers >> np.uint64(20) & self._sample_mask == 0
-            self.tally.sample.extend(_key(fields, line) for line in np.flatnonzero(chosen).tolist())
-            self._see_establishments(fields)
-        elif self._table is SIMPLES:
-            self._see("mei", fields, _one_byte(fields, 4) == ord("S"))
+            chosen = np.flatnonzero(numbers >> np.uint64(20) & self._sample_mask == 0)
+            self._tally.sample.extend(_key(fields, line) for line in chosen.tolist())
+        for kind, are_cases in _WITNESSES.get(self._table.name, {}).items():
+            if kind not in self._tally.witnesses:
+                cases = are_cases(fields)
+                if cases.any():
+                    self._tally.witnesses[kind] = _key(fields, int(cases.argmax()))
 
-    def _count_values(self, fields: Fields, column: int) -> None:
-        length = fields.length(column)
-        # Up to two bytes as one number; a closed list knows nothing longer.
-        codes = characters(fields.buffer, fields.begin(column), 2).view("<u2").ravel()
-        codes &= _KEEP[np.minimum(length, 2)]
-        codes[length > 2] = _TOO_LONG
-        found, rows = np.unique(codes, return_counts=True)
-        counts = self.tally.values.setdefault(column, {})
-        for code, count in zip(found.tolist(), rows.tolist(), strict=True):
-            value = "(longer)" if code == _TOO_LONG else _text(code)
-            counts[value] = counts.get(value, 0) + count
+    def result(self) -> Tally:
+        """The counts of all buffers."""
+        self._settle()
+        return self._tally
 
-    def _count_bad_dates(self, fields: Fields, column: int) -> None:
-        length = fields.length(column)
-        begin = fields.begin(column)
-        long_enough = length == 8
-        text = characters(fields.buffer, begin[long_enough], 8).view("<u8").ravel()
-        days = _decimal(text)
-        known = np.clip(days, _FIRST_DAY, _FIRST_DAY + len(self._good_dates) - 1) - _FIRST_DAY
-        good = self._good_dates[known] & (days < _NOT_DECIMAL)
-        bad = int(np.count_nonzero(~good & (days != 0)))
+    def _settle(self) -> None:
+        self._rows = 0
+        for column, codes in self._values.items():
+            counts = self._tally.values.setdefault(column, {})
+            found, rows = np.unique(np.concatenate([*codes, _NO_SHORTS]), return_counts=True)
+            for code, count in zip(found.tolist(), rows.tolist(), strict=True):
+                value = _LONGER if code == _TOO_LONG else _text(code)
+                counts[value] = counts.get(value, 0) + count
+            codes.clear()
+        for column, dates in self._dates.items():
+            days = _decimal(np.concatenate([*dates, _NO_NUMBERS]))
+            known = np.clip(days, _FIRST_DAY, _FIRST_DAY + len(self._good_dates) - 1) - _FIRST_DAY
+            self._add_bad(column, int(np.count_nonzero(~self._good_dates[known] & (days != 0))))
+            dates.clear()
+
+    def _long_dates(self, fields: Fields, column: int) -> Numbers:
+        """The dates of eight characters; counts the others at once, for they are few."""
+        length, begin = fields.length(column), fields.begin(column)
+        long_enough = length == _DATE_BYTES
+        if long_enough.all():
+            return characters(fields.buffer, begin, _DATE_BYTES).view("<u8").ravel()
         others = np.flatnonzero(~long_enough & (length > 0))
         for line in others.tolist():
             raw = fields.buffer[begin[line] : begin[line] + length[line]].tobytes()
-            bad += raw.decode("latin-1").strip() not in NO_DATE
-        if bad:
-            self.tally.bad_dates[column] = self.tally.bad_dates.get(column, 0) + bad
+            self._add_bad(column, raw.decode("latin-1").strip() not in NO_DATE)
+        return characters(fields.buffer, begin[long_enough], _DATE_BYTES).view("<u8").ravel()
 
-    def _see_establishments(self, fields: Fields) -> None:
-        uf = fields.begin(19)
-        abroad = (fields.buffer[uf] == ord("E")) & (fields.buffer[uf + 1] == ord("X"))
-        self._see("abroad", fields, abroad)
-        many = fields.length(12) >= _MANY_ACTIVITIES * _ACTIVITY_BYTES - 1
-        self._see("many activities", fields, many)
-        if "alphanumeric" not in self.tally.witnesses:
-            key = characters(fields.buffer, fields.begin(0), 15)
-            self._see("alphanumeric", fields, np.asarray((key >= _FIRST_LETTER).any(axis=1)))
-
-    def _see(self, kind: str, fields: Fields, are: Flags) -> None:
-        if kind not in self.tally.witnesses and are.any():
-            self.tally.witnesses[kind] = _key(fields, int(are.argmax()))
+    def _add_bad(self, column: int, rows: int) -> None:
+        if rows:
+            self._tally.bad_dates[column] = self._tally.bad_dates.get(column, 0) + rows
 
 
+def _short_values(fields: Fields, column: int) -> Shorts:
+    """Up to two bytes of each value as one number; closed lists know nothing longer."""
+    length = fields.length(column)
+    codes = characters(fields.buffer, fields.begin(column), 2).view("<u2").ravel()
+    codes &= _KEEP[np.minimum(length, 2)]
+    codes[length > 2] = _TOO_LONG
+    return codes
+
+
+def _abroad(fields: Fields) -> Flags:
+    uf = characters(fields.buffer, fields.begin(19), 2).view("<u2").ravel()
+    return np.asarray(uf == int.from_bytes(b"EX", "little"))
+
+
+def _many_activities(fields: Fields) -> Flags:
+    return np.asarray(fields.length(12) >= _MANY_ACTIVITIES * _ACTIVITY_BYTES - 1)
+
+
+def _alphanumeric(fields: Fields) -> Flags:
+    key = characters(fields.buffer, fields.begin(0), 15)  # root, quote, `;`, quote, ordem
+    return np.asarray((key >= ord("A")).any(axis=1))
+
+
+def _mei(fields: Fields) -> Flags:
+    return np.asarray(fields.buffer[fields.begin(4)] == ord("S"))
+
+
+# The special cases of section 10.4 that a single row shows.
+_WITNESSES: dict[str, dict[str, Callable[[Fields], Flags]]] = {
+    ESTABELECIMENTOS.name: {
+        "abroad": _abroad,
+        "many activities": _many_activities,
+        "alphanumeric": _alphanumeric,
+    },
+    SIMPLES.name: {"mei": _mei},
+}
+
+_DATE_BYTES = 8
+_ROWS_AT_ONCE = 100_000
+_NO_SHORTS = np.zeros(0, np.uint16)
+_NO_NUMBERS = np.zeros(0, np.uint64)
+_LONGER = "(longer)"
 _TOO_LONG = 0xFFFF
 _KEEP = np.array((0x0000, 0x00FF, 0xFFFF), np.uint16)  # by length
 _FIRST_YEAR = EARLIEST.year - 1
@@ -144,15 +195,12 @@ def _good_dates(latest: date) -> Flags:
     """For each number YYYYMMDD from `_FIRST_YEAR` on, whether it is a day we accept."""
     # A margin at both ends: whatever lies outside is clipped to it.
     good = np.zeros((latest.year + 2 - _FIRST_YEAR) * 10_000, np.bool_)
-    day = EARLIEST
-    while day <= latest:
-        good[(day.year - _FIRST_YEAR) * 10_000 + day.month * 100 + day.day] = True
-        day += timedelta(days=1)
+    days = np.arange(np.datetime64(EARLIEST), np.datetime64(latest) + 1)
+    months = days.astype("datetime64[M]")
+    day = (days - months).astype(np.int64) + 1
+    month = months.astype(np.int64)  # since January 1970
+    good[(1970 + month // 12 - _FIRST_YEAR) * 10_000 + (month % 12 + 1) * 100 + day] = True
     return good
-
-
-def _one_byte(fields: Fields, column: int) -> np.ndarray[tuple[int], np.dtype[np.uint8]]:
-    return fields.buffer[fields.begin(column)]
 
 
 def _text(code: int) -> str:

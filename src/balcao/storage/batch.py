@@ -94,9 +94,7 @@ class Batch:
     def _refusal(self, change: Change) -> Refusal | None:
         match change:
             case Charge() | Hold():
-                return self.purses[change.account_id].short_of(
-                    change.credits, _month(change.at_ms)
-                )
+                return self.purses[change.account_id].short_of(change.credits, _month(change.at_ms))
             case TopUp(credits=credits) if credits < 0:
                 return self.purses[change.account_id].short_of(-credits, _month(change.at_ms))
             case Settle():

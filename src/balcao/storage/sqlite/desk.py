@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import closing, contextmanager, suppress
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import apsw
@@ -45,7 +45,9 @@ _KEYS = (
 class SqliteDesk:
     """One file, one writing thread, one reading connection on the event loop's thread."""
 
-    def __init__(self, path: Path, observe_batch: Callable[[int], None] = lambda size: None) -> None:
+    def __init__(
+        self, path: Path, observe_batch: Callable[[int], None] = lambda size: None
+    ) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         writing = connect(path, synchronous="FULL")
         migrate(writing, "desk")
@@ -81,8 +83,10 @@ class SqliteDesk:
         self._observe_batch(len(batch))
 
         def done(outcomes: Sequence[Outcome]) -> None:
-            with suppress(RuntimeError):  # the loop is closed: nobody waits any more
+            try:
                 loop.call_soon_threadsafe(self._resolve, loop, batch, outcomes)
+            except RuntimeError:  # the loop is closed: nobody waits any more
+                self._writing = False
 
         self._writer.submit(Job([changes for changes, _ in batch], done, self._limits_to_write()))
 

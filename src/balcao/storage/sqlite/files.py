@@ -15,14 +15,18 @@ BUSY_TIMEOUT_MS = 10_000
 
 
 def connect(path: Path, *, synchronous: str) -> apsw.Connection:
-    """Open or create a file in WAL mode. `synchronous`: FULL survives power loss, NORMAL a crash."""
+    """Open or create a file in WAL mode. FULL `synchronous` survives power loss, NORMAL a crash."""
     connection = apsw.Connection(str(path))
-    connection.set_busy_timeout(BUSY_TIMEOUT_MS)
-    connection.execute("PRAGMA journal_mode = WAL").fetchall()
-    connection.execute(f"PRAGMA synchronous = {synchronous}")
-    connection.execute("PRAGMA foreign_keys = ON")
-    # Else INSERT OR REPLACE would remove a row without its DELETE trigger being asked.
-    connection.execute("PRAGMA recursive_triggers = ON")
+    try:
+        connection.set_busy_timeout(BUSY_TIMEOUT_MS)
+        connection.execute("PRAGMA journal_mode = WAL").fetchall()
+        connection.execute(f"PRAGMA synchronous = {synchronous}")
+        connection.execute("PRAGMA foreign_keys = ON")
+        # Else INSERT OR REPLACE would remove a row without its DELETE trigger being asked.
+        connection.execute("PRAGMA recursive_triggers = ON")
+    except BaseException:
+        connection.close()
+        raise
     return connection
 
 

@@ -59,9 +59,10 @@ class Writer:
         self._jobs.put(job)
 
     def close(self) -> None:
-        """Finish what is queued, then stop."""
+        """Finish what is queued, then stop and let go of the file."""
         self._jobs.put(None)
         self._thread.join()
+        self._connection.close()
 
     def _run(self) -> None:
         while (job := self._jobs.get()) is not None:
@@ -158,9 +159,7 @@ def _by_key(connection: apsw.Connection, select: str, keys: Sequence[object]) ->
     return rows
 
 
-def _store(
-    connection: apsw.Connection, batch: Batch, limits: Sequence[tuple[str, float]]
-) -> None:
+def _store(connection: apsw.Connection, batch: Batch, limits: Sequence[tuple[str, float]]) -> None:
     _insert(connection, "ledger_entry", ENTRY_COLUMNS, batch.entries)
     _insert(connection, "open_operation", OPENED_COLUMNS, batch.opened)
     # A key that ran out may be taken again; one that did not was refused before this point.
@@ -203,7 +202,7 @@ def _insert_sql(verb: str, table: str, columns: Sequence[str], rows: int) -> str
     sql = _statements.get((table, rows))
     if sql is None:
         marks = "(" + ",".join("?" * len(columns)) + ")"
-        sql = f"{verb} INTO {table} ({','.join(columns)}) VALUES " + ",".join([marks] * rows)  # noqa: S608 - names of ours
+        sql = f"{verb} INTO {table} ({','.join(columns)}) VALUES " + ",".join([marks] * rows)
         _statements[table, rows] = sql
     return sql
 

@@ -1,0 +1,350 @@
+"""What `balcao doctor` looks at: one small function per subject, each tells what it found."""
+
+import os
+import platform
+import shutil
+import stat
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from datetime import date
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+import apsw
+import httpx2
+from pydantic import SecretStr
+
+from balcao import __version__
+from balcao.cli.configuration import read_settings, shown_address, unknown_variables
+from balcao.cli.failures import CommandFailed, explain
+from balcao.cli.office import now_ms
+from balcao.cli.opendata import month_in_use
+from balcao.cli.output import decimal, whole
+from balcao.cli.serve import check_port, check_tls
+from balcao.cli.welcome import address
+from balcao.core.calendar import civil_day, from_ms
+from balcao.core.questions import Mode
+from balcao.home import Home
+from balcao.settings import Settings, config_file
+from balcao.storage.sqlite.check import check_books
+from balcao.storage.sqlite.files import connect, migrate
+
+Status: TypeAlias = Literal["ok", "warn", "fail"]
+
+LIBRARIES = ("apsw", "granian", "httpx2", "msgspec", "numpy", "pydantic", "zstandard")
+
+DISK_BYTES_MIN = 200_000_000
+DISK_BYTES_COMFORTABLE = 5_000_000_000
+
+# A month appears 40 days after the one before, at the latest.
+MONTH_DAYS_MAX = 45
+
+# No clock of a machine that runs this program can be right and say less.
+NO_EARLIER_THAN = date(2026, 8, 1)
+
+NETWORK_SECONDS = 5.0
+
+_GIGABYTE = 1_000_000_000
+_OTHERS = stat.S_IRWXG | stat.S_IRWXO
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What one check says. `text` names the remedy where something is wrong."""
+
+    name: str
+    status: Status
+    text: str
+
+
+Check: TypeAlias = Callable[[Settings, Home], Iterator[Finding]]
+
+
+def run_all(*, online: bool) -> Iterator[Finding]:
+    """Every check, in an order in which the first failure explains the next ones."""
+    yield from _versions()
+    yield from _clock()
+    try:
+        settings = read_settings()
+    except CommandFailed as error:
+        yield Finding("configuração", "fail", str(error))
+        return
+    yield from _configuration()
+    home = Home(settings.home)
+    checks: Sequence[Check] = (_folder, _disk, _secret, _desk, _months, _sources, _port, _tls)
+    for check in checks:
+        yield from _safely(check, settings, home)
+    if online:
+        yield from _reachable(settings)
+
+
+def _safely(check: Check, settings: Settings, home: Home) -> Iterator[Finding]:
+    """A check that cannot be made is a finding too."""
+    try:
+        yield from check(settings, home)
+    except Exception as error:
+        sentence = explain(error)
+        if sentence is None:
+            raise
+        yield Finding(check.__name__.strip("_"), "fail", sentence)
+
+
+def _versions() -> Iterator[Finding]:
+    python = platform.python_version()
+    yield Finding("versões", "ok", f"balcao {__version__}, Python {python}, SQLite {_sqlite()}")
+    found, missing = [], []
+    for library in LIBRARIES:
+        try:
+            found.append(f"{library} {version(library)}")
+        except PackageNotFoundError:
+            missing.append(library)
+    if missing:
+        yield Finding(
+            "bibliotecas", "fail", f"faltam {', '.join(missing)}; instale de novo: make install"
+        )
+    else:
+        yield Finding("bibliotecas", "ok", ", ".join(found))
+
+
+def _sqlite() -> str:
+    return apsw.sqlite_lib_version()
+
+
+def _clock() -> Iterator[Finding]:
+    now = now_ms()
+    today = civil_day(now)
+    at = from_ms(now).strftime("%d/%m/%Y %H:%M:%S %z")
+    if today < NO_EARLIER_THAN:
+        yield Finding("relógio", "fail", f"em Brasília seriam {at}: acerte o relógio da máquina")
+    else:
+        yield Finding("relógio", "ok", f"em Brasília são {at}")
+
+
+def _configuration() -> Iterator[Finding]:
+    file = config_file()
+    yield Finding("configuração", "ok", f"arquivo: {file if file is not None else 'nenhum'}")
+    for complaint in unknown_variables(os.environ):
+        yield Finding("configuração", "warn", complaint)
+
+
+def _folder(_: Settings, home: Home) -> Iterator[Finding]:
+    path = home.path
+    if not path.is_dir():
+        yield Finding("pasta de dados", "warn", f"{path} ainda não existe; balcao serve a cria")
+        return
+    if not os.access(path, os.R_OK | os.W_OK | os.X_OK):
+        yield Finding(
+            "pasta de dados", "fail", f"{path} não pode ser gravada; verifique o dono e chmod 700"
+        )
+    elif path.stat().st_mode & _OTHERS:
+        yield Finding(
+            "pasta de dados", "warn", f"{path} é visível para outros usuários: chmod 700 {path}"
+        )
+    else:
+        yield Finding("pasta de dados", "ok", f"{path}, privada e gravável")
+
+
+def _disk(_: Settings, home: Home) -> Iterator[Finding]:
+    here = home.path.absolute()
+    while not here.exists():
+        here = here.parent
+    free = shutil.disk_usage(here).free
+    text = f"{decimal(free / _GIGABYTE)} GB livres"
+    if free < DISK_BYTES_MIN:
+        yield Finding("disco", "fail", f"{text}: libere espaço, ou nada poderá ser gravado")
+    elif free < DISK_BYTES_COMFORTABLE:
+        yield Finding("disco", "warn", f"{text}: pouco para importar um mês do CNPJ")
+    else:
+        yield Finding("disco", "ok", text)
+
+
+def _secret(_: Settings, home: Home) -> Iterator[Finding]:
+    path = secret_file(home)
+    if path.is_file():
+        if path.stat().st_mode & _OTHERS:
+            yield Finding("segredo das chaves", "fail", f"outros podem lê-lo: chmod 600 {path}")
+        else:
+            yield Finding("segredo das chaves", "ok", "presente e privado")
+    elif home.desk.is_file():
+        yield Finding(
+            "segredo das chaves",
+            "fail",
+            f"{path} falta: sem ele nenhuma chave emitida é reconhecida; restaure-o da cópia",
+        )
+    else:
+        yield Finding("segredo das chaves", "ok", "será criado com a primeira chave")
+
+
+def secret_file(home: Home) -> Path:
+    """Where `Home.pepper` keeps what it makes; looking must not make it."""
+    return home.path / "secret.key"
+
+
+def _desk(_: Settings, home: Home) -> Iterator[Finding]:
+    if not home.desk.is_file():
+        yield Finding("banco de dados", "warn", "ainda não existe; balcao serve o cria")
+        return
+    with closing(connect(home.desk, synchronous="FULL")) as connection:
+        has, newest = _schema(connection), _newest_schema()
+        if has > newest:
+            yield Finding(
+                "banco de dados",
+                "fail",
+                f"versão {has} do esquema, e este programa conhece até a {newest}: atualize-o",
+            )
+            return
+        if has < newest:
+            yield Finding(
+                "banco de dados",
+                "warn",
+                f"versão {has} do esquema; a próxima partida o leva à {newest}",
+            )
+            return
+        yield Finding("banco de dados", "ok", f"abre; versão {has} do esquema")
+        books = check_books(connection)
+    if books.complaints:
+        for complaint in books.complaints:
+            yield Finding("livro de créditos", "fail", complaint)
+    else:
+        yield Finding(
+            "livro de créditos",
+            "ok",
+            f"confere: {whole(books.accounts)} contas, {whole(books.entries)} lançamentos",
+        )
+
+
+def _schema(connection: apsw.Connection) -> int:
+    return int(str(connection.execute("PRAGMA user_version").get))
+
+
+def _newest_schema() -> int:
+    with closing(apsw.Connection(":memory:")) as fresh:
+        migrate(fresh, "desk")
+        return _schema(fresh)
+
+
+def _months(settings: Settings, home: Home) -> Iterator[Finding]:
+    today = civil_day(now_ms())
+    modes: Sequence[tuple[Mode, str]] = (("live", "mês de produção"), ("test", "mês da sandbox"))
+    for mode, name in modes:
+        info = month_in_use(home.opendata(mode))
+        if info is None:
+            wanted = mode == "live" or settings.sandbox_establishments > 0
+            remedy = (
+                "importe um: balcao opendata build PASTA"
+                if mode == "live"
+                else "balcao serve o cria no primeiro início"
+            )
+            yield Finding(name, "warn" if wanted else "ok", f"nada importado; {remedy}")
+            continue
+        days = (today - info.extraction_date).days
+        text = (
+            f"extraído em {info.extraction_date:%d/%m/%Y} (há {days} dias),"
+            f" {whole(info.rows.get('Estabelecimentos', 0))} estabelecimentos"
+        )
+        if mode == "live" and days > MONTH_DAYS_MAX:
+            yield Finding(name, "warn", f"{text}; já há um mais novo: balcao opendata build --help")
+        else:
+            yield Finding(name, "ok", text)
+
+
+def configured_sources(settings: Settings) -> Sequence[tuple[str, str | None, str]]:
+    """Name, address (None: off) and remark of every online source of the company registry."""
+    found: list[tuple[str, str | None, str]] = []
+    for name in settings.company_sources:
+        match name:
+            case "snapshot":
+                continue
+            case "minha_receita":
+                minha = settings.minha_receita
+                found.append(
+                    (name, None if minha is None else minha.url, "BALCAO_MINHA_RECEITA__URL")
+                )
+            case "cnpja":
+                cnpja = settings.cnpja
+                on = cnpja is not None and _given(cnpja.key)
+                found.append((name, cnpja.url if cnpja and on else None, "BALCAO_CNPJA__KEY"))
+            case "serpro":
+                serpro = settings.serpro
+                on = (
+                    serpro is not None
+                    and _given(serpro.consumer_key)
+                    and _given(serpro.consumer_secret)
+                )
+                found.append(
+                    (
+                        name,
+                        serpro.url if serpro and on else None,
+                        "BALCAO_SERPRO__CONSUMER_KEY e __CONSUMER_SECRET",
+                    )
+                )
+            case _:
+                found.append((name, None, "não existe fonte com esse nome"))
+    return found
+
+
+def _given(secret: SecretStr | None) -> bool:
+    return secret is not None and secret.get_secret_value() != ""
+
+
+def _sources(settings: Settings, home: Home) -> Iterator[Finding]:
+    sources = configured_sources(settings)
+    for name, url, remark in sources:
+        if url is None:
+            yield Finding(f"fonte {name}", "ok", f"desligada ({remark})")
+        else:
+            yield Finding(f"fonte {name}", "ok", shown_address(url))
+    if not any(url for _, url, _ in sources) and month_in_use(home.opendata("live")) is None:
+        yield Finding(
+            "fontes",
+            "warn",
+            "contas de produção não têm quem responda: importe um mês (balcao opendata build) ou"
+            " configure uma fonte (balcao config docs)",
+        )
+
+
+def _reachable(settings: Settings) -> Iterator[Finding]:
+    for name, url, _ in configured_sources(settings):
+        if url is None:
+            continue
+        try:
+            reply = httpx2.get(url, timeout=NETWORK_SECONDS)
+        except (httpx2.HTTPError, httpx2.InvalidURL) as error:
+            yield Finding(
+                f"rede até {name}", "warn", f"{shown_address(url)}: {type(error).__name__}"
+            )
+        else:  # whatever it says of its root: somebody is there
+            yield Finding(f"rede até {name}", "ok", f"respondeu (HTTP {reply.status_code})")
+
+
+def _port(settings: Settings, _: Home) -> Iterator[Finding]:
+    try:
+        check_port(settings.host, settings.port)
+    except CommandFailed as error:
+        if _is_balcao(settings):
+            yield Finding("porta", "ok", f"{settings.port}: o Balcão está no ar")
+        else:
+            yield Finding("porta", "fail", str(error))
+    else:
+        yield Finding("porta", "ok", f"{settings.port} livre em {settings.host}")
+
+
+def _is_balcao(settings: Settings) -> bool:
+    """Whether the listener is one of ours. Its certificate proves nothing here."""
+    here = address(settings.model_copy(update={"public_url": ""}))
+    try:
+        with httpx2.Client(verify=False, timeout=NETWORK_SECONDS, trust_env=False) as client:
+            reply = client.get(f"{here}/livez")
+            return reply.status_code == 200 and reply.json() == {"status": "ok"}
+    except (httpx2.HTTPError, ValueError):
+        return False
+
+
+def _tls(settings: Settings, _: Home) -> Iterator[Finding]:
+    check_tls(settings)
+    if settings.tls_certificate is None:
+        yield Finding("TLS", "ok", "desligado; para HTTPS, BALCAO_TLS_CERTIFICATE e BALCAO_TLS_KEY")
+    else:
+        yield Finding("TLS", "ok", f"{settings.tls_certificate} e a sua chave")

@@ -1,0 +1,47 @@
+"""`balcao doctor`: is everything as it should be?"""
+
+from typing import Annotated
+
+import typer
+
+from balcao.cli.output import AsJson, console, print_json
+
+
+def doctor(
+    online: Annotated[
+        bool, typer.Option("--online", help="Também chama as fontes configuradas, pela rede.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Examina a instalação, e diz o que fazer com o que encontra. Não muda nada.
+
+    Sai com código 1 quando algo impede o serviço.
+
+    Exemplo:
+
+      $ balcao doctor
+    """
+    from balcao.cli.checks import run_all  # noqa: PLC0415 - imported where used
+
+    findings = []
+    out = console()
+    for finding in run_all(online=online):
+        findings.append(finding)
+        if not as_json:
+            style = {"ok": "green", "warn": "yellow", "fail": "bold red"}[finding.status]
+            word = {"ok": "ok", "warn": "aviso", "fail": "FALHA"}[finding.status]
+            out.print(f"{word:<6}", end=" ", style=style)
+            out.print(f"{finding.name}: {finding.text}", soft_wrap=True)
+    failed = any(finding.status == "fail" for finding in findings)
+    if as_json:
+        print_json(
+            {
+                "ok": not failed,
+                "checks": [
+                    {"name": found.name, "status": found.status, "text": found.text}
+                    for found in findings
+                ],
+            }
+        )
+    if failed:
+        raise typer.Exit(1)

@@ -1,0 +1,279 @@
+"""`balcao opendata`: import months of the CNPJ registry, and make fictitious ones."""
+
+# ruff: noqa: PLC0415 - imported where used, so that commands start fast
+
+import sys
+from contextlib import ExitStack
+from datetime import date
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, TypeAlias
+
+import typer
+
+from balcao.cli.configuration import read_settings
+from balcao.cli.failures import CommandFailed
+from balcao.cli.office import now_ms
+from balcao.cli.output import AsJson, decimal, print_json, print_table, whole
+from balcao.core.calendar import civil_day
+from balcao.core.questions import Mode
+
+if TYPE_CHECKING:
+    from balcao.opendata.importer import BuildReport
+    from balcao.opendata.snapshot import SnapshotInfo
+
+app = typer.Typer(no_args_is_help=True, help="Importa o cadastro do CNPJ (dados abertos).")
+
+Sandbox: TypeAlias = Annotated[
+    bool, typer.Option("--sandbox", help="O mês das contas de teste, e não o das de produção.")
+]
+
+_MEGABYTE = 1_000_000
+_WARNINGS_SHOWN = 20
+
+
+@app.command()
+def build(
+    paths: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="CAMINHO", exists=True, help="Pastas ou zips do mês.", show_default=False
+        ),
+    ],
+    sandbox: Sandbox = False,
+    force: Annotated[
+        bool,
+        typer.Option("--force", help="Aceita um mês que encolheu ou cresceu mais que o normal."),
+    ] = False,
+    workers: Annotated[
+        int, typer.Option(min=1, max=64, metavar="N", help="Processos em paralelo.")
+    ] = 2,
+    as_json: AsJson = False,
+) -> None:
+    """Importa um mês do cadastro do CNPJ e passa a usá-lo; o servidor o segue sozinho.
+
+    A Receita Federal publica um mês inteiro entre os dias 9 e 17, em
+    https://arquivos.receitafederal.gov.br/index.php/s/YggdBLfdninEJX9 (o endereço pode mudar;
+    procure "dados abertos CNPJ" em gov.br). Baixe os 37 zips de uma pasta AAAA-MM:
+    Empresas0-9, Estabelecimentos0-9, Socios0-9, Simples, Cnaes, Motivos, Municipios,
+    Naturezas, Paises e Qualificacoes. São uns 8 GB; não descompacte. Uma importação
+    interrompida continua de onde parou, com o mesmo comando.
+
+    Exemplo:
+
+      $ balcao opendata build ~/cnpj/2026-10
+    """
+    from balcao.home import Home
+    from balcao.opendata.importer import build as build_month
+    from balcao.opendata.progress import RichProgress
+
+    home = Home(read_settings().home)
+    home.create()
+    store = home.opendata("test" if sandbox else "live")
+    today = civil_day(now_ms())
+    with ExitStack() as stack:
+        drawn = not as_json and sys.stdout.isatty()
+        progress = stack.enter_context(RichProgress()) if drawn else None
+        report = build_month(
+            paths, store, today=today, progress=progress, workers=workers, force=force
+        )
+    if as_json:
+        print_json(_report_as_json(report))
+    else:
+        _print_report(report)
+
+
+@app.command()
+def status(as_json: AsJson = False) -> None:
+    """Mostra os meses em uso: de quando são, e quantas linhas têm.
+
+    Exemplo:
+
+      $ balcao opendata status
+    """
+    found = {mode: month_in_use(_store(mode)) for mode in _MODES}
+    today = civil_day(now_ms())
+    if as_json:
+        print_json(
+            {
+                mode: None if info is None else _info_as_json(info, today)
+                for mode, info in found.items()
+            }
+        )
+        return
+    print_table(
+        ("Contas", "Extraído em", "Idade", "Importado em", "Estabelecimentos", "Empresas", "MB"),
+        [
+            (_NAMES[mode], "nada importado", "", "", "", "", "")
+            if info is None
+            else (
+                _NAMES[mode],
+                f"{info.extraction_date:%d/%m/%Y}",
+                f"{(today - info.extraction_date).days} dias",
+                f"{info.built_on:%d/%m/%Y}",
+                whole(info.rows.get("Estabelecimentos", 0)),
+                whole(info.rows.get("Empresas", 0)),
+                decimal(info.bytes_on_disk / _MEGABYTE),
+            )
+            for mode, info in found.items()
+        ],
+        numbers=("Idade", "Estabelecimentos", "Empresas", "MB"),
+    )
+    if found["live"] is None:
+        typer.echo("Para importar um mês real: balcao opendata build PASTA (veja --help).")
+
+
+@app.command()
+def rollback(sandbox: Sandbox = False, as_json: AsJson = False) -> None:
+    """Volta ao mês anterior, que fica guardado até a importação seguinte.
+
+    Exemplo:
+
+      $ balcao opendata rollback
+    """
+    from balcao.opendata.importer import rollback as roll_back
+
+    extraction = roll_back(_store("test" if sandbox else "live"))
+    if as_json:
+        print_json({"extraction_date": extraction.isoformat()})
+    else:
+        typer.echo(f"Em uso de novo: o mês extraído em {extraction:%d/%m/%Y}.")
+
+
+@app.command()
+def sample(
+    out: Annotated[
+        Path, typer.Argument(metavar="PASTA", help="Onde gravar os zips.", show_default=False)
+    ],
+    *,
+    establishments: Annotated[
+        int,
+        typer.Option(min=1, metavar="N", help="Quantos estabelecimentos.", show_default=False),
+    ],
+    seed: Annotated[
+        int,
+        typer.Option(metavar="S", help="Semente: a mesma dá os mesmos bytes.", show_default=False),
+    ],
+    alphanumeric: Annotated[
+        float, typer.Option(min=0, max=1, metavar="PARTE", help="Parte de CNPJs com letras.")
+    ] = 0.001,
+    clean: Annotated[
+        bool, typer.Option("--clean", help="Sem as sujeiras que os meses reais têm.")
+    ] = False,
+    workers: Annotated[
+        int, typer.Option(min=1, max=64, metavar="N", help="Processos em paralelo.")
+    ] = 1,
+    as_json: AsJson = False,
+) -> None:
+    """Gera um mês fictício, nos 37 zips que a Receita Federal publica.
+
+    Exemplo:
+
+      $ balcao opendata sample /tmp/mes --establishments 100000 --seed 7
+      $ balcao opendata build /tmp/mes --sandbox --force
+    """
+    from balcao.opendata.generator import generate
+
+    if out.exists() and (not out.is_dir() or any(out.iterdir())):
+        raise CommandFailed(f"{out} já existe e não está vazia; indique uma pasta nova.")
+    try:
+        month = generate(
+            out,
+            establishments,
+            seed,
+            alphanumeric_share=alphanumeric,
+            clean=clean,
+            workers=workers,
+        )
+    except ValueError as error:  # e.g. more roots than there are
+        raise CommandFailed(f"Um mês assim não pode ser gerado: {error}.") from None
+    size = sum(file.stat().st_size for file in month.files)
+    if as_json:
+        print_json(
+            {
+                "folder": str(month.folder),
+                "extraction_date": month.extraction_date.isoformat(),
+                "files": [file.name for file in month.files],
+                "records": month.records,
+                "bytes": size,
+            }
+        )
+        return
+    typer.echo(
+        f"{len(month.files)} zips em {month.folder} ({decimal(size / _MEGABYTE)} MB):"
+        f" {whole(month.records.get('Estabelecimentos', 0))} estabelecimentos fictícios,"
+        f" extraídos em {month.extraction_date:%d/%m/%Y}."
+    )
+
+
+_MODES: tuple[Mode, ...] = ("live", "test")
+_NAMES: dict[Mode, str] = {"live": "de produção", "test": "de teste"}
+
+
+def _store(mode: Mode) -> Path:
+    from balcao.home import Home
+
+    return Home(read_settings().home).opendata(mode)
+
+
+def month_in_use(store: Path) -> "SnapshotInfo | None":
+    """What the published month says of itself; None when nothing was imported."""
+    from contextlib import closing
+
+    from balcao.opendata.store import published
+
+    snapshot = published(store)
+    if snapshot is None:
+        return None
+    with closing(snapshot):
+        return snapshot.info()
+
+
+def _info_as_json(info: "SnapshotInfo", today: date) -> dict[str, object]:
+    return {
+        "extraction_date": info.extraction_date.isoformat(),
+        "age_days": (today - info.extraction_date).days,
+        "built_on": info.built_on.isoformat(),
+        "rows": info.rows,
+        "rejected": info.rejected,
+        "duplicates": info.duplicates,
+        "domains": {name: day.isoformat() for name, day in info.domains.items()},
+        "bytes_on_disk": info.bytes_on_disk,
+    }
+
+
+def _report_as_json(report: "BuildReport") -> dict[str, object]:
+    return {
+        "extraction_date": report.extraction_date.isoformat(),
+        "path": str(report.path),
+        "rows": dict(report.rows),
+        "rejected": dict(report.rejected),
+        "duplicates": dict(report.duplicates),
+        "warnings": list(report.warnings),
+        "seconds": round(report.seconds, 3),
+        "bytes_on_disk": report.bytes_on_disk,
+    }
+
+
+def _print_report(report: "BuildReport") -> None:
+    typer.echo(
+        f"Em uso: o mês extraído em {report.extraction_date:%d/%m/%Y}"
+        f" ({decimal(report.bytes_on_disk / _MEGABYTE)} MB, {decimal(report.seconds)} s)."
+    )
+    print_table(
+        ("Tabela", "Linhas", "Recusadas", "Repetidas"),
+        [
+            (
+                name,
+                whole(rows),
+                whole(report.rejected.get(name, 0)),
+                whole(report.duplicates.get(name, 0)),
+            )
+            for name, rows in report.rows.items()
+        ],
+        numbers=("Linhas", "Recusadas", "Repetidas"),
+    )
+    for warning in report.warnings[:_WARNINGS_SHOWN]:
+        typer.echo(f"aviso: {warning}", err=True)
+    if len(report.warnings) > _WARNINGS_SHOWN:
+        more = len(report.warnings) - _WARNINGS_SHOWN
+        typer.echo(f"aviso: e mais {whole(more)} (todos com --json)", err=True)

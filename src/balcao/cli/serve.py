@@ -1,0 +1,144 @@
+"""`balcao serve`: prepare what is missing, then serve."""
+
+# ruff: noqa: PLC0415 - imported where used, so that commands start fast
+
+import errno
+import os
+import socket
+import sys
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from balcao.cli.configuration import read_settings, unknown_variables
+from balcao.cli.failures import CommandFailed
+from balcao.cli.office import now_ms
+from balcao.cli.output import console
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from balcao.first_start import Issued
+    from balcao.home import Home
+    from balcao.settings import Settings
+
+
+def serve(
+    host: Annotated[
+        str | None,
+        typer.Option(help="Endereço onde ouvir; padrão: BALCAO_HOST.", metavar="ENDEREÇO"),
+    ] = None,
+    port: Annotated[
+        int | None,
+        typer.Option(min=1, max=65535, help="Porta; padrão: BALCAO_PORT.", metavar="PORTA"),
+    ] = None,
+) -> None:
+    """Inicia o serviço. Na primeira vez, cria a pasta de dados, a sandbox e as contas de teste.
+
+    Exemplo:
+
+      $ balcao serve --port 8001
+    """
+    settings = read_settings(host=host, port=port)
+    for complaint in unknown_variables(os.environ):
+        typer.echo(f"aviso: {complaint}", err=True)
+    check_port(settings.host, settings.port)
+    check_tls(settings)
+
+    from balcao import compose, first_start, server
+    from balcao.cli import welcome
+    from balcao.home import Home
+    from balcao.observability.logs import configure
+
+    configure(settings.log_format, settings.log_level)
+    home = Home(settings.home)
+    issued = None if first_start.is_done(home) else _first_start(home, settings)
+    house = compose.open_house(settings)
+    try:
+        if issued is None:
+            typer.echo(welcome.later_words(settings))
+        else:
+            typer.echo(welcome.first_words(settings, issued))
+        sys.stdout.flush()
+        if issued is not None:
+            first_start.finish(home, now_ms())
+        server.serve(house)
+    finally:
+        house.close()
+
+
+def _first_start(home: "Home", settings: "Settings") -> "Sequence[Issued]":
+    from balcao import first_start
+
+    out = console(stderr=True)
+    if not out.is_terminal:
+        return first_start.prepare(
+            home,
+            settings,
+            now_ms=now_ms,
+            say=lambda step: typer.echo(f"{step}...", err=True),
+        )
+    with out.status("Primeiro início") as status:
+        return first_start.prepare(
+            home, settings, now_ms=now_ms, say=lambda step: status.update(f"{step}…")
+        )
+
+
+def check_port(host: str, port: int) -> None:
+    """Find out now whether we may listen there. Raises `CommandFailed`."""
+    try:
+        family, kind, protocol, _, place = socket.getaddrinfo(
+            host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )[0]
+    except (socket.gaierror, UnicodeError):
+        raise CommandFailed(
+            f"O endereço {host} não existe nesta máquina. Use 127.0.0.1 (só daqui) ou 0.0.0.0"
+            " (de toda a rede) em BALCAO_HOST."
+        ) from None
+    with socket.socket(family, kind, protocol) as probe:
+        # Connections that were closed a moment ago are no obstacle; a listener is.
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind(place)
+        except OSError as error:
+            raise CommandFailed(_no_port(error, host, port)) from None
+
+
+def _no_port(error: OSError, host: str, port: int) -> str:
+    if error.errno == errno.EADDRINUSE:
+        other = port + 1 if port < 65535 else port - 1
+        return (
+            f"A porta {port} já está em uso em {host}. Encerre quem a usa, ou escolha outra:"
+            f" make serve PORT={other} (ou balcao serve --port {other})."
+        )
+    if error.errno in (errno.EACCES, errno.EPERM):
+        return (
+            f"Sem permissão para a porta {port}. Escolha uma acima de 1023: make serve PORT=8000."
+        )
+    if error.errno == errno.EADDRNOTAVAIL:
+        return f"O endereço {host} não é desta máquina. Corrija BALCAO_HOST."
+    return f"Não é possível ouvir em {host}, porta {port}: {error.strerror}."
+
+
+def check_tls(settings: "Settings") -> None:
+    """Both files, readable and of one pair, or none. Raises `CommandFailed`."""
+    certificate, key = settings.tls_certificate, settings.tls_key
+    if certificate is None and key is None:
+        return
+    if certificate is None or key is None:
+        raise CommandFailed(
+            "HTTPS precisa dos dois arquivos: BALCAO_TLS_CERTIFICATE e BALCAO_TLS_KEY."
+        )
+    import ssl
+
+    for path in (certificate, key):
+        if not os.access(path, os.R_OK) or not path.is_file():
+            raise CommandFailed(f"O arquivo de TLS {path} não existe ou não pode ser lido.")
+    try:
+        # An empty password: an encrypted key is an error here, and not a question.
+        ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(certificate, key, password="")
+    except (ssl.SSLError, ValueError):
+        raise CommandFailed(
+            f"Os arquivos de TLS {certificate} e {key} não formam um par em PEM, com a chave sem"
+            " senha."
+        ) from None

@@ -1,0 +1,10 @@
+"""The providers of the sandbox: one ASGI application that speaks their real protocols.
+
+`create_app()` is for a client within the process (`httpx2.ASGITransport`), `create_server_app()`
+for a server such as Granian. What each document gets: `docs/sandbox.md`.
+"""
+
+from balcao.simulator.app import create_app, create_server_app
+from balcao.simulator.exchange import ASGIApp, ConnectionCut
+
+__all__ = ["ASGIApp", "ConnectionCut", "create_app", "create_server_app"]

@@ -1,0 +1,182 @@
+"""What every cache promises (`storage.contract.Cache`): it may forget, it never lies."""
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from pathlib import Path
+
+import apsw
+import pytest
+
+from balcao.core.freshness import Kept
+from balcao.storage.contract import Cache
+from balcao.storage.sqlite import cache as cache_module
+from balcao.storage.sqlite.cache import SqliteCache
+
+KEY = "company:11222333000181:"
+OTHER = "company:12ABC34501DE35:"
+
+
+def kept(asked_ms: int, body: bytes = b"{}") -> Kept:
+    return Kept(body, asked_ms, "serpro")
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "cache.db"
+
+
+@pytest.fixture(params=["sqlite"])
+def reopen(path: Path) -> Iterator[Callable[[], Cache]]:
+    """Close what is open, so that everything is written, and open it again."""
+    opened: list[SqliteCache] = []
+
+    def again() -> Cache:
+        for cache in opened:
+            cache.close()
+        opened[:] = [SqliteCache(path)]
+        return opened[0]
+
+    yield again
+    for cache in opened:
+        cache.close()
+
+
+def test_what_was_kept_is_read_at_once_and_after_a_restart(reopen: Callable[[], Cache]) -> None:
+    cache = reopen()
+    assert cache.read(KEY) is None
+
+    entry = kept(1, '{"nome":"AÇÚCAR"}'.encode())
+    cache.keep([(KEY, entry), (OTHER, kept(2))])
+    assert cache.read(KEY) == entry
+    cache = reopen()
+    assert cache.read(KEY) == entry
+    assert cache.read(OTHER) == kept(2)
+    assert cache.read("company:11222333000182:") is None
+
+
+@pytest.mark.parametrize("written", [False, True])
+def test_the_newest_answer_wins_in_whatever_order_they_come(
+    reopen: Callable[[], Cache], written: bool
+) -> None:
+    cache = reopen()
+    cache.keep([(KEY, kept(5, b"newer"))])
+    if written:
+        cache = reopen()
+    cache.keep([(KEY, kept(4, b"older"))])
+    assert cache.read(KEY) == kept(5, b"newer")
+    cache = reopen()
+    assert cache.read(KEY) == kept(5, b"newer")
+
+    cache.keep([(KEY, kept(6, b"newest"))])
+    assert cache.read(KEY) == kept(6, b"newest")
+    assert reopen().read(KEY) == kept(6, b"newest")
+
+
+def test_of_two_answers_of_one_instant_the_last_is_kept(reopen: Callable[[], Cache]) -> None:
+    cache = reopen()
+    cache.keep([(KEY, kept(5, b"first")), (KEY, kept(5, b"second"))])
+    assert cache.read(KEY) == kept(5, b"second")
+    assert reopen().read(KEY) == kept(5, b"second")
+
+
+def test_a_reader_never_sees_a_gap_while_entries_are_being_written(
+    reopen: Callable[[], Cache],
+) -> None:
+    cache = reopen()
+    for asked_ms in range(1, 1_500):
+        cache.keep([(KEY, kept(asked_ms))])
+        assert cache.read(KEY) == kept(asked_ms)
+    assert reopen().read(KEY) == kept(1_499)
+
+
+# SQLite's own.
+
+
+def test_more_answers_than_can_wait_cost_the_oldest_their_place(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cache_module, "WAITING_MAX", 3)
+    cache = SqliteCache(path)
+    blocker = apsw.Connection(str(path))
+    blocker.execute("BEGIN IMMEDIATE")  # nothing can be written
+    cache.keep([(f"key-{n}", kept(n)) for n in range(5)])
+
+    assert [cache.read(f"key-{n}") for n in range(5)] == [None, None, kept(2), kept(3), kept(4)]
+    blocker.execute("ROLLBACK")
+    blocker.close()
+    cache.close()
+    with closing(SqliteCache(path)) as cache:
+        assert cache.read("key-4") == kept(4)
+
+
+def spoil_everything(path: Path) -> None:
+    path.write_bytes(b"this is no database" * 1_000)
+
+
+def spoil_all_but_the_header(path: Path) -> None:
+    body = path.read_bytes()
+    path.write_bytes(body[:100] + b"\xff" * (len(body) - 100))
+
+
+def cut_off(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[:4096])
+
+
+@pytest.mark.parametrize("spoil", [spoil_everything, spoil_all_but_the_header, cut_off])
+def test_a_damaged_file_is_set_aside_and_the_service_goes_on(
+    path: Path, spoil: Callable[[Path], None]
+) -> None:
+    with closing(SqliteCache(path)) as cache:
+        cache.keep([(f"key-{n}", kept(n, b"x" * 500)) for n in range(100)])
+    spoil(path)
+    damaged = path.read_bytes()
+
+    with closing(SqliteCache(path)) as cache:
+        assert cache.read("key-1") is None
+        cache.keep([(KEY, kept(1))])
+        assert cache.read(KEY) == kept(1)
+    assert path.with_suffix(".damaged").read_bytes()[:100] == damaged[:100]
+    with closing(SqliteCache(path)) as cache:
+        assert cache.read(KEY) == kept(1), "the new file is whole"
+
+
+def test_an_entry_that_cannot_be_read_counts_as_absent(path: Path) -> None:
+    with closing(SqliteCache(path)) as cache:
+        cache.keep([(f"key-{n:03}", kept(n, b"x" * 500)) for n in range(300)])
+    with path.open("r+b") as file:  # every page but the first ones, which hold the schema
+        size = file.seek(0, 2)
+        for page in range(8 * 4096, size, 4096):
+            file.seek(page)
+            file.write(b"\xff" * 4096)
+
+    with closing(SqliteCache(path)) as cache:
+        found = [cache.read(f"key-{n:03}") for n in range(300)]
+        assert found.count(None) > 0
+        assert [one for n, one in enumerate(found) if one not in (None, kept(n, b"x" * 500))] == []
+
+
+def test_a_cache_that_cannot_write_raises_nothing(path: Path) -> None:
+    with closing(SqliteCache(path)) as cache:
+        cache._writing.execute("PRAGMA query_only = ON")
+        cache.keep([(KEY, kept(1))])
+    with closing(SqliteCache(path)) as cache:
+        assert cache.read(KEY) is None
+
+
+def test_readers_and_keepers_do_not_lose_the_newest(path: Path) -> None:
+    """One thread keeps, the writer writes and forgets: the last that was kept is there."""
+    with closing(SqliteCache(path)) as cache:
+
+        def keep(first: int) -> None:
+            for asked_ms in range(first, 3_000, 2):
+                cache.keep([(f"key-{asked_ms % 7}", kept(asked_ms))])
+
+        keepers = [threading.Thread(target=keep, args=(first,)) for first in (0, 1)]
+        keepers[0].start()
+        keepers[0].join()
+        keepers[1].start()
+        keepers[1].join()
+    with closing(SqliteCache(path)) as cache:
+        newest = [cache.read(f"key-{n}") for n in range(7)]
+    assert sorted(entry.asked_ms for entry in newest if entry) == list(range(2_993, 3_000))

@@ -1,0 +1,144 @@
+"""Rules that no bug of ours can break: raw SQL meets a wall in the schema itself."""
+
+import pytest
+
+from balcao.core.access import Account
+from balcao.storage.contract import Desk
+from tests.storage.engines import Engine
+from tests.storage.world import (
+    Balance,
+    a_charge,
+    a_hold,
+    a_settle,
+    balance,
+    charged,
+    entries,
+    open_account,
+)
+
+ENTRY = (
+    "INSERT INTO ledger_entry (account_id, at_ms, month, kind, balance_change, held_change,"
+    " request_id, key_id, operation, rule, origin, reason)"
+    " VALUES (1, 0, '2026-08', {}, 1, 'x', 'x', 'online', {})"
+)
+CHARGE = ENTRY.format("'charge', {}, 0, {}", "NULL")
+POST = ENTRY.format("'post', {}, {}, {}", "NULL")
+
+
+@pytest.fixture(autouse=True)
+def a_day(engine: Engine, desk: Desk, ana: Account) -> None:
+    """Ana (account 1) had 10 credits, was charged 1 (r1) and 1 of 2 held (r2); 3 are held (r3)."""
+    engine.commit(desk, a_charge(ana, "r1", 1))
+    engine.commit(desk, a_hold(ana, "r2", 2))
+    engine.commit(desk, a_settle(ana, "r2", 1))
+    engine.commit(desk, a_hold(ana, "r3", 3))
+    assert ana.account_id == 1
+
+
+WALLS = {
+    "charging more than is there": CHARGE.format(-9, "'new'"),
+    "charging what is held": CHARGE.format(-6, "'new'"),
+    "holding more than is there": ENTRY.format("'hold', 0, 6, 'new'", "NULL"),
+    "taking back more than is there": ENTRY.format("'top_up', -6, 0, NULL", "'engano'"),
+    "overdrawing by hand": "UPDATE account SET balance_credits = 2 WHERE account_id = 1",
+    "holding less than nothing": "UPDATE account SET held_credits = -1 WHERE account_id = 1",
+    "changing an entry": "UPDATE ledger_entry SET balance_change = 0 WHERE request_id = 'r1'",
+    "changing a reason": "UPDATE ledger_entry SET reason = 'x' WHERE kind = 'top_up'",
+    "removing an entry": "DELETE FROM ledger_entry WHERE request_id = 'r1'",
+    "removing all entries": "DELETE FROM ledger_entry",
+    "charging again": CHARGE.format(-1, "'r1'"),
+    "charging what is held for": CHARGE.format(-1, "'r3'"),
+    "holding again": ENTRY.format("'hold', 0, 1, 'r3'", "NULL"),
+    "holding for what was charged": ENTRY.format("'hold', 0, 1, 'r1'", "NULL"),
+    "settling twice": POST.format(-1, -2, "'r2'"),
+    "voiding what was posted": ENTRY.format("'void', 0, -2, 'r2'", "NULL"),
+    "settling without a hold": POST.format(-1, -1, "'new'"),
+    "settling a charge": POST.format(-1, -1, "'r1'"),
+    "freeing less than was held": POST.format(-1, -2, "'r3'"),
+    "freeing more than was held": POST.format(-1, -4, "'r3'"),
+    "posting more than was held": POST.format(-4, -3, "'r3'"),
+    "posting credits to the account": POST.format(1, -3, "'r3'"),
+    "settling another account's hold": POST.format(-1, -3, "'r3'").replace("(1,", "(2,"),
+    "a charge that gives credits": CHARGE.format(5, "'new'"),
+    "a charge of nothing": CHARGE.format(0, "'new'"),
+    "a charge without a request": CHARGE.format(-1, "NULL"),
+    "a charge without a rule": CHARGE.format(-1, "'new'").replace("'x', 'x'", "'x', NULL"),
+    "a hold that gives credits": ENTRY.format("'hold', 5, 1, 'new'", "NULL"),
+    "a top-up without a reason": ENTRY.format("'top_up', 5, 0, NULL", "NULL"),
+    "an unknown kind of entry": ENTRY.format("'gift', 5, 0, NULL", "'x'"),
+    "an entry of nobody's account": CHARGE.format(-1, "'new'").replace("(1,", "(4711,"),
+    "live to test": "UPDATE account SET mode = 'test' WHERE account_id = 1",
+    "removing an account with entries": "DELETE FROM account WHERE account_id = 1",
+    "a prepaid account with a ceiling": "UPDATE account SET ceiling_credits = 5",
+    "two accounts of one name": (
+        "INSERT INTO account (name, plan, mode, certificates, partner_optin, created_ms)"
+        " VALUES ('ana', 'gratuito', 'live', 0, 0, 0)"
+    ),
+    "two keys of one hash": (
+        "INSERT INTO api_key (account_id, name, prefix, hash, created_ms)"
+        " SELECT account_id, name, prefix, hash, 0 FROM api_key"
+    ),
+    "finished without an answer": (
+        "INSERT INTO idempotency VALUES (1, 'k', 'f', 'r', 'finished', 0, 1, NULL, NULL)"
+    ),
+    "two requests under one key": (
+        "INSERT INTO idempotency VALUES (1, 'k', 'f', 'r', 'running', 0, 1, NULL, NULL),"
+        " (1, 'k', 'f', 's', 'running', 0, 1, NULL, NULL)"
+    ),
+}
+
+
+@pytest.mark.parametrize("attempt", WALLS)
+def test_the_schema_refuses(
+    engine: Engine, desk: Desk, ana: Account, bruno: Account, attempt: str
+) -> None:
+    with pytest.raises(engine.wall):
+        engine.sql(WALLS[attempt])
+
+    assert balance(desk, ana) == Balance(8, 3)
+    assert charged(desk, ana) == {"r1": 1, "r2": 1}
+    assert desk.check().complaints == []
+
+
+@pytest.mark.parametrize(
+    "allowed",
+    [
+        CHARGE.format(-5, "'new'"),
+        POST.format(-3, -3, "'r3'"),
+        POST.format(-1, -3, "'r3'"),
+        ENTRY.format("'void', 0, -3, 'r3'", "NULL"),
+        ENTRY.format("'top_up', -5, 0, NULL", "'engano'"),
+    ],
+)
+def test_the_same_statements_pass_when_the_rules_are_kept(
+    engine: Engine, desk: Desk, allowed: str
+) -> None:
+    """Else the walls above could be standing for a reason of their own."""
+    engine.sql(allowed)
+
+
+def test_a_post_paid_account_meets_its_ceiling_in_the_schema_too(
+    engine: Engine, desk: Desk
+) -> None:
+    caio = open_account(engine, desk, "caio", plan="pos_pago", ceiling_credits=10)
+    number = caio.account_id
+    with pytest.raises(engine.wall):
+        engine.sql(CHARGE.format(-11, "'new'").replace("(1,", f"({number},"))
+    engine.sql(CHARGE.format(-10, "'new'").replace("(1,", f"({number},"))
+    with pytest.raises(engine.wall):
+        engine.sql(f"UPDATE account SET plan = 'pre_pago' WHERE account_id = {number}")
+    assert balance(desk, caio) == Balance(-10, 0)
+
+
+def test_entries_are_numbered_in_the_order_they_were_made(
+    engine: Engine, desk: Desk, ana: Account
+) -> None:
+    kinds = engine.sql("SELECT kind, request_id FROM ledger_entry ORDER BY entry_id")
+    assert kinds == [
+        ("top_up", None),
+        ("charge", "r1"),
+        ("hold", "r2"),
+        ("post", "r2"),
+        ("hold", "r3"),
+    ]
+    assert [entry.kind for entry in entries(desk, ana)] == ["top_up", "charge", "post"]

@@ -1,0 +1,338 @@
+"""What is SQLite's own: the file, its log, the one writer, the desk without an event loop."""
+
+import asyncio
+import threading
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+import apsw
+import pytest
+
+from balcao.core.access import Account
+from balcao.core.ledger import Short, TopUp
+from balcao.core.rate_limit import Limit
+from balcao.errors import StorageFailed
+from balcao.storage.contract import Desk, NewAccount, NewKey
+from balcao.storage.sqlite import desk as desk_module
+from balcao.storage.sqlite import files, writer
+from balcao.storage.sqlite.desk import SqliteDesk
+from balcao.storage.sqlite.files import connect, migrate
+from tests.storage.engines import SqliteEngine
+from tests.storage.world import (
+    NOW,
+    Balance,
+    a_bind,
+    a_charge,
+    a_finish,
+    a_hash,
+    a_hold,
+    a_settle,
+    a_top_up,
+    balance,
+    charged,
+    open_account,
+)
+
+LIMIT = Limit("minuto", 2, 60_000)
+
+
+@pytest.fixture
+def engine(tmp_path: Path) -> Iterator[SqliteEngine]:
+    engine = SqliteEngine(tmp_path)
+    yield engine
+    engine.close()
+
+
+@pytest.fixture
+def desk(engine: SqliteEngine) -> SqliteDesk:
+    return engine.open()
+
+
+# The disk.
+
+
+@contextmanager
+def no_more_pages(desk: SqliteDesk) -> Iterator[None]:
+    """The database file may not grow: statements fail half way, before any commit."""
+    connection = desk._writer._connection
+    connection.execute("PRAGMA max_page_count = 1")  # that is: as many as there are
+    try:
+        yield
+    finally:
+        connection.execute("PRAGMA max_page_count = 1073741823")
+
+
+def test_a_database_that_may_not_grow_refuses_and_is_got_over(
+    engine: SqliteEngine, desk: SqliteDesk, ana: Account
+) -> None:
+    large = b"x" * 100_000
+    with no_more_pages(desk), pytest.raises(StorageFailed):
+        engine.commit(desk, a_charge(ana, "r1"), a_finish(ana, "key", "r1", body=large))
+
+    assert balance(desk, ana) == Balance(10, 0)
+    assert desk.earlier(ana.account_id, "key", NOW) is None
+    engine.commit(desk, a_charge(ana, "r1"), a_finish(ana, "key", "r1", body=large))
+    assert charged(engine.open(), ana) == {"r1": 1}
+
+
+def test_an_operator_is_told_when_nothing_can_be_written(
+    engine: SqliteEngine, desk: SqliteDesk, ana: Account
+) -> None:
+    engine.commit(desk, a_hold(ana, "r1"), a_bind(ana, "key", "r1"))
+    with engine.cannot_write(desk):
+        with pytest.raises(StorageFailed):
+            desk.commit_now([a_top_up(ana, 5)])
+        with pytest.raises(StorageFailed):
+            desk.create_account(NewAccount("bruno", "pre_pago", "live"), NOW)
+        with pytest.raises(StorageFailed):
+            desk.create_key(NewKey(ana.account_id, "k", "p", a_hash("k")), NOW)
+        with pytest.raises(StorageFailed):
+            desk.revoke_key(ana.account_id, NOW)
+        with pytest.raises(StorageFailed):
+            desk.recover(NOW)
+        with pytest.raises(StorageFailed):
+            desk.purge(NOW * 2)
+
+    assert [account.name for account in desk.accounts()] == ["ana"]
+    assert [key.revoked_ms for key in desk.keys(ana.account_id)] == [None]
+    assert balance(desk, ana) == Balance(10, 1)
+    assert desk.recover(NOW) == 1
+
+
+def test_the_log_is_carried_over_and_does_not_grow_for_ever(
+    engine: SqliteEngine, desk: SqliteDesk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(writer, "WAL_PAGES_MAX", 40)
+    ana = open_account(engine, desk, "ana", credits=1_000)
+    for number in range(200):
+        request = f"r{number}"
+        engine.commit(desk, a_charge(ana, request), a_finish(ana, request, request))
+
+    log = engine.path.with_name("balcao.db-wal")
+    assert log.stat().st_size < 100 * 4_200, "pages of the log are used again"
+    assert len(charged(desk, ana)) == 200
+    assert desk.check().complaints == []
+
+
+def test_a_log_that_cannot_be_carried_over_yet_stops_nobody(
+    engine: SqliteEngine, desk: SqliteDesk, ana: Account, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(writer, "WAL_PAGES_MAX", 0)
+    with closing(apsw.Connection(str(engine.path))) as reader:
+        reader.execute("BEGIN; SELECT * FROM account").fetchall()  # it stays in the past
+        for number in range(5):
+            engine.commit(desk, a_charge(ana, f"r{number}"))
+        reader.execute("ROLLBACK")
+    assert balance(desk, ana) == Balance(5, 0)
+
+
+def test_closing_lets_go_of_the_files(engine: SqliteEngine, desk: SqliteDesk, ana: Account) -> None:
+    desk.close()
+    assert sorted(file.name for file in engine.path.parent.iterdir()) == ["balcao.db"]
+
+
+def test_an_interrupted_migration_leaves_nothing_behind(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "sql" / "desk"
+    folder.mkdir(parents=True)
+    monkeypatch.setattr(files.resources, "files", lambda package: tmp_path)
+    (folder / "0001_first.sql").write_text("CREATE TABLE one (a INTEGER);")
+    (folder / "0002_second.sql").write_text("CREATE TABLE two (a INTEGER); SELECT nonsense;")
+    with closing(connect(tmp_path / "some.db", synchronous="FULL")) as connection:
+        with pytest.raises(apsw.SQLError):
+            migrate(connection, "desk")
+        assert connection.execute("SELECT name FROM sqlite_schema").fetchall() == []
+
+        (folder / "0002_second.sql").write_text("CREATE TABLE two (a INTEGER);")
+        migrate(connection, "desk")
+        migrate(connection, "desk")  # nothing to do
+        assert connection.execute("PRAGMA user_version").fetchall() == [(2,)]
+
+
+def test_many_may_open_a_new_file_at_the_same_time(tmp_path: Path) -> None:
+    begin = threading.Barrier(6)
+    failures: list[Exception] = []
+
+    def open_it() -> None:
+        begin.wait()
+        try:
+            SqliteDesk(tmp_path / "balcao.db").close()
+        except Exception as error:
+            failures.append(error)
+
+    threads = [threading.Thread(target=open_it) for _ in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert failures == []
+
+
+def test_an_entry_cannot_be_replaced_either(
+    engine: SqliteEngine, desk: SqliteDesk, ana: Account
+) -> None:
+    """REPLACE removes the row in its way, and SQLite asks no trigger about it by itself."""
+    engine.commit(desk, a_charge(ana, "r1"))
+    with (
+        closing(connect(engine.path, synchronous="FULL")) as connection,
+        pytest.raises(apsw.ConstraintError),
+    ):
+        connection.execute(
+            "INSERT OR REPLACE INTO ledger_entry SELECT entry_id, account_id, at_ms, month, kind,"
+            " -2, held_change, request_id, key_id, operation, rule, origin, reason"
+            " FROM ledger_entry WHERE request_id = 'r1'"
+        )
+    assert charged(desk, ana) == {"r1": 1}
+
+
+def test_the_check_counts_by_itself_and_trusts_no_index(
+    engine: SqliteEngine, desk: SqliteDesk, ana: Account
+) -> None:
+    engine.commit(desk, a_charge(ana, "r1"))
+    engine.sql("DROP INDEX ledger_entry_of_request")
+    engine.commit(desk, a_charge(ana, "r1"))
+    assert desk.check().complaints == ["lançada duas vezes: r1"]
+
+
+# The writer.
+
+
+def test_a_statement_is_made_for_any_size_of_batch(
+    engine: SqliteEngine, desk: SqliteDesk
+) -> None:
+    ana = open_account(engine, desk, "ana", credits=1_000)
+    for size in (1, 2, 3, 127, 128, 129, 300):
+        lists = [
+            [a_hold(ana, f"r{size}-{n}"), a_bind(ana, f"k{size}-{n}", f"r{size}-{n}")]
+            for n in range(size)
+        ]
+        assert set(engine.together(desk, *lists)) == {None}
+        settled = [
+            [a_settle(ana, f"r{size}-{n}", 1), a_finish(ana, f"k{size}-{n}", f"r{size}-{n}")]
+            for n in range(size)
+        ]
+        assert set(engine.together(desk, *settled)) == {None}
+    assert len(charged(desk, ana)) == 690
+    assert balance(desk, ana) == Balance(310, 0)
+    assert desk.check().complaints == []
+
+
+def test_the_writer_outlives_the_loop_it_wrote_for(tmp_path: Path) -> None:
+    """A server that stops leaves a commit under way; the desk is closed after the loop."""
+    desk = SqliteDesk(tmp_path / "balcao.db")
+    account = desk.create_account(NewAccount("ana", "pre_pago", "live"), NOW)
+    begun, go_on = threading.Event(), threading.Event()
+
+    def hold_up(*_: object) -> int:
+        begun.set()
+        go_on.wait()
+        return 0  # go on
+
+    async def leave_it_under_way() -> None:
+        desk._writer._connection.set_commit_hook(hold_up)
+        task = asyncio.create_task(desk.commit([TopUp(account.account_id, 3, "carga", NOW)]))
+        await asyncio.to_thread(begun.wait)
+        task.cancel()
+
+    asyncio.run(leave_it_under_way())
+    go_on.set()
+    while desk._writing:  # until the writer has seen that nobody waits
+        assert desk._writer._thread.is_alive()
+    assert asyncio.run(desk.commit([TopUp(account.account_id, 4, "carga", NOW)])) is None
+    assert balance(desk, account) == Balance(7, 0)
+    desk.close()
+
+
+def test_the_command_line_commits_without_a_loop(
+    engine: SqliteEngine, desk: SqliteDesk, ana: Account
+) -> None:
+    assert desk.commit_now([a_top_up(ana, 5)]) is None
+    assert desk.commit_now([a_top_up(ana, -16)]) == Short(16, 15)
+    assert balance(desk, ana) == Balance(15, 0)
+
+
+def test_a_server_and_a_command_line_write_at_the_same_time(
+    engine: SqliteEngine, desk: SqliteDesk, ana: Account
+) -> None:
+    def top_up_a_hundred_times() -> None:
+        command_line = SqliteDesk(engine.path)
+        for _ in range(100):
+            assert command_line.commit_now([a_top_up(ana, 1)]) is None
+        command_line.close()
+
+    async def serve_meanwhile() -> list[object]:
+        topping_up = asyncio.create_task(asyncio.to_thread(top_up_a_hundred_times))
+        outcomes: list[object] = []
+        while not topping_up.done():
+            number = len(outcomes)
+            outcomes.append(await desk.commit([a_charge(ana, f"r{number}")]))
+        await topping_up
+        return outcomes
+
+    outcomes = engine.run(serve_meanwhile())
+    paid = outcomes.count(None)
+    assert paid + outcomes.count(Short(1, 0)) == len(outcomes)
+    assert len(charged(desk, ana)) == paid
+    assert balance(desk, ana) == Balance(110 - paid, 0)
+    assert desk.check().complaints == []
+
+
+# Rate limits are counted in memory.
+
+
+def spend(desk: Desk, name: str, now_ms: int) -> bool:
+    caller = desk.caller(a_hash(name), now_ms)
+    assert caller is not None
+    return all(verdict.allowed for verdict in desk.spend(caller, [LIMIT], now_ms))
+
+
+def stored(engine: SqliteEngine) -> list[object]:
+    return [row[0] for row in engine.sql("SELECT empty_at_ms FROM rate_limit")]
+
+
+def test_limits_are_written_with_a_commit_once_a_second(
+    engine: SqliteEngine, desk: SqliteDesk, ana: Account
+) -> None:
+    spend(desk, "ana", NOW)
+    assert stored(engine) == []
+    engine.commit(desk, a_charge(ana, "r1"))
+    assert stored(engine) == [NOW + 30_000]
+
+    spend(desk, "ana", NOW + 999)
+    engine.commit(desk, a_charge(ana, "r2"))
+    assert stored(engine) == [NOW + 30_000], "not yet"
+    spend(desk, "ana", NOW + 30_000)
+    engine.commit(desk, a_charge(ana, "r3"))
+    assert stored(engine) == [NOW + 90_000]
+
+
+def test_limits_go_on_being_written_when_the_clock_was_set_back(
+    engine: SqliteEngine, desk: SqliteDesk, ana: Account
+) -> None:
+    spend(desk, "ana", NOW)
+    engine.commit(desk, a_charge(ana, "r1"))
+    spend(desk, "ana", NOW - 3_600_000)
+    engine.commit(desk, a_charge(ana, "r2"))
+    spend(desk, "ana", NOW - 3_600_000 + 30_000)
+    engine.commit(desk, a_charge(ana, "r3"))
+    assert stored(engine) != [NOW + 30_000]
+
+
+def test_forgetting_empty_buckets_forgets_no_full_one(
+    engine: SqliteEngine, desk: SqliteDesk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(desk_module, "BUCKETS_MAX", 2)
+    for name in ("ana", "bruno", "caio"):
+        open_account(engine, desk, name, credits=5)
+    ana = desk.accounts()[0]
+    assert spend(desk, "ana", NOW)
+    assert spend(desk, "bruno", NOW)
+
+    # Both are empty again; to make room they are forgotten before they were ever written.
+    later = NOW + 60_000
+    assert spend(desk, "caio", later)
+    assert spend(desk, "caio", later)
+    assert not spend(desk, "caio", later), "what was counted while making room counts"
+    assert engine.commit(desk, a_charge(ana, "r1")) is None

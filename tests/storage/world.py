@@ -1,0 +1,109 @@
+"""What the tests of the storage share: an account, a request's changes, what is left."""
+
+from datetime import datetime
+from typing import NamedTuple
+
+from balcao.core.access import Account, Plan
+from balcao.core.calendar import BRASILIA, to_ms
+from balcao.core.idempotency import Recorded
+from balcao.core.ledger import Bind, Charge, Finish, Hold, Settle, TopUp
+from balcao.storage.contract import Desk, Entry, NewAccount, NewKey
+from tests.storage.engines import Engine
+
+OPERATION = "cnpj-receita-federal"
+DAY_MS = 86_400_000
+KEPT_MS = 96 * 3_600_000
+
+
+def brasilia(text: str) -> int:
+    """Milliseconds of a wall clock in Brasília: `2026-08-05 13:15:30`."""
+    return to_ms(datetime.fromisoformat(text).replace(tzinfo=BRASILIA))
+
+
+NOW = brasilia("2026-08-05 13:15:30")
+
+
+class Balance(NamedTuple):
+    credits: int
+    held: int
+
+
+def open_account(
+    engine: Engine,
+    desk: Desk,
+    name: str,
+    *,
+    credits: int = 0,
+    plan: Plan = "pre_pago",
+    ceiling_credits: int | None = None,
+    at_ms: int = NOW,
+) -> Account:
+    """An account with one key whose hash is its name."""
+    new = NewAccount(name, plan, "live", ceiling_credits=ceiling_credits)
+    account = desk.create_account(new, at_ms)
+    desk.create_key(NewKey(account.account_id, "principal", "balcao_live_A", a_hash(name)), at_ms)
+    if credits:
+        assert engine.commit(desk, a_top_up(account, credits, at_ms=at_ms)) is None
+    return account
+
+
+def a_hash(name: str) -> bytes:
+    return name.encode().rjust(32, b"\0")
+
+
+def a_top_up(
+    account: Account, credits: int, *, reason: str = "carga", at_ms: int = NOW
+) -> TopUp:
+    return TopUp(account.account_id, credits, reason, at_ms)
+
+
+def a_charge(account: Account, request: str, credits: int = 1, *, at_ms: int = NOW) -> Charge:
+    number = account.account_id
+    return Charge(number, number, request, OPERATION, credits, "consulta", "cache", at_ms)
+
+
+def a_hold(account: Account, request: str, credits: int = 1, *, at_ms: int = NOW) -> Hold:
+    return Hold(account.account_id, account.account_id, request, OPERATION, credits, at_ms)
+
+
+def a_settle(account: Account, request: str, credits: int, *, at_ms: int = NOW) -> Settle:
+    rule, origin = ("consulta", "online") if credits else ("erro", None)
+    return Settle(account.account_id, request, credits, rule, origin, at_ms)  # type: ignore[arg-type]
+
+
+def a_bind(
+    account: Account, key: str, request: str, *, at_ms: int = NOW, fingerprint: str = "f"
+) -> Bind:
+    return Bind(account.account_id, key, fingerprint, request, at_ms, at_ms + KEPT_MS)
+
+
+def a_finish(
+    account: Account, key: str, request: str, *, body: bytes = b"{}", at_ms: int = NOW
+) -> Finish:
+    recorded = Recorded(request, 200, body)
+    return Finish(account.account_id, key, "f", recorded, at_ms, at_ms + KEPT_MS)
+
+
+def account_of(desk: Desk, account: Account) -> Account:
+    """The account as it is now."""
+    return next(one for one in desk.accounts() if one.account_id == account.account_id)
+
+
+def balance(desk: Desk, account: Account) -> Balance:
+    now = account_of(desk, account)
+    return Balance(now.balance_credits, now.held_credits)
+
+
+def entries(desk: Desk, account: Account) -> list[Entry]:
+    """All of them."""
+    return list(desk.entries(account.account_id, 0, NOW * 2))
+
+
+def charged(desk: Desk, account: Account) -> dict[str, int]:
+    """Credits charged by request; a request charged twice fails at once."""
+    found: dict[str, int] = {}
+    for entry in entries(desk, account):
+        if entry.request_id is not None:
+            assert entry.request_id not in found, f"{entry.request_id} was charged twice"
+            found[entry.request_id] = -entry.credits
+    return found

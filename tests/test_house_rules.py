@@ -1,0 +1,101 @@
+"""The rules of the house. When one of these fails, its message says what to do."""
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from balcao import errors
+from balcao.core.problems import table
+
+ROOT = Path(__file__).parent.parent
+SOURCE = ROOT / "src" / "balcao"
+
+# What a package may import of its siblings. Arrows point inward.
+MAY_IMPORT = {
+    "core": {"core", "errors"},
+    "sources": {"core", "errors", "sources"},
+    "subjects": {"core", "errors", "sources", "subjects"},
+    "storage": {"core", "errors", "storage"},
+    "opendata": {"core", "errors", "opendata", "fiction"},
+    "fiction": {"core", "errors", "fiction"},
+    "simulator": {"core", "errors", "simulator", "fiction"},
+    "observability": {"observability"},
+    "lookup.py": {"core", "errors", "sources", "storage", "subjects"},
+}
+IMPURE = {"asyncio", "os", "random", "socket", "sqlite3", "time", "uuid", "uuid_utils", "apsw"}
+# New identifiers and keys are drawn in one function of each; it says so.
+IMPURE_ALLOWED = {("access.py", "secrets")}
+
+
+def _imports(file: Path) -> Iterator[str]:
+    for node in ast.walk(ast.parse(file.read_text("utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{file}: write imports out in full"
+            yield node.module or ""
+
+
+@pytest.mark.parametrize("package", sorted(MAY_IMPORT))
+def test_arrows_point_inward(package: str) -> None:
+    path = SOURCE / package
+    files = [path] if path.is_file() else sorted(path.rglob("*.py"))
+    assert files
+    for file in files:
+        for name in _imports(file):
+            if name.startswith("balcao."):
+                sibling = name.split(".")[1]
+                assert sibling in MAY_IMPORT[package], (
+                    f"{file.relative_to(ROOT)} imports {name}: {package} may only know"
+                    f" {sorted(MAY_IMPORT[package])}; hand the part in through compose.py"
+                )
+
+
+def test_the_core_decides_and_does_nothing_else() -> None:
+    for file in sorted((SOURCE / "core").glob("*.py")):
+        impure = {name.split(".")[0] for name in _imports(file)} & IMPURE
+        assert not impure, f"core/{file.name} imports {impure}: take it as an argument instead"
+
+
+def _leaves(kind: type[Exception]) -> set[type[Exception]]:
+    below = kind.__subclasses__()
+    return set().union(*map(_leaves, below)) if below else {kind}
+
+
+def test_every_error_has_a_face_for_the_caller() -> None:
+    told_to_the_operator_only = {errors.NameTaken, errors.HomeInUse}
+    own = {kind for kind in _leaves(errors.BalcaoError) if kind.__module__ == "balcao.errors"}
+    assert own - told_to_the_operator_only == set(table()), (
+        "an error of errors.py is missing in (or left over in) core/problems.py"
+    )
+
+
+def test_every_error_is_in_the_drawing() -> None:
+    drawing = errors.__doc__ or ""
+    for name, kind in vars(errors).items():
+        if isinstance(kind, type) and issubclass(kind, errors.BalcaoError):
+            assert re.search(rf"\b{name}\b", drawing), f"draw {name} into the tree of errors.py"
+
+
+def test_words_that_mean_an_exhausted_balance_stay_where_they_belong() -> None:
+    """One client takes any message with them for 'balance exhausted' (decisions 1.4)."""
+    for status, code, message in table().values():
+        if status not in (402, 429):
+            found = re.search(r"saldo|cr[ée]dito|limite", message, re.IGNORECASE)
+            assert not found, f"{code} says {found}"
+
+
+def test_files_stay_short() -> None:
+    for file in sorted(SOURCE.rglob("*.py")):
+        lines = len(file.read_text("utf-8").splitlines())
+        assert lines <= 400, f"{file.relative_to(ROOT)} has {lines} lines: find the second idea"
+
+
+def test_lock_files_name_no_host() -> None:
+    for name in ("requirements.lock", "requirements-dev.lock"):
+        text = (ROOT / name).read_text("utf-8")
+        assert "://" not in text, f"{name} names a host; lock with --no-emit-index-url"
+        assert "--hash=sha256:" in text

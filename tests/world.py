@@ -1,0 +1,457 @@
+"""A small world for tests: the real desk, cache and front, a clock and a source to play with.
+
+    def test_a_failure_costs_nothing(world: World) -> None:
+        world.source.fails()
+        answer = world.get(company("90010001000100"))
+        assert (answer.status, answer.code) == (500, "ERRO_INTERNO")
+        assert world.purse().balance_credits == 1000
+
+`world.get` and its like run the event loop until the answer is there. What happens at once goes
+into one coroutine, with `world.aget`: `world.run(story())`.
+"""
+
+import asyncio
+import gzip
+import json
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from types import TracebackType
+from typing import Any, TypeVar
+from urllib.parse import unquote
+
+import uuid_utils
+
+from balcao import lookup
+from balcao.core.access import Account, Plan, key_hash, new_key
+from balcao.core.company import Company
+from balcao.core.documents import Cnpj
+from balcao.core.freshness import Kept
+from balcao.core.ledger import TopUp
+from balcao.core.questions import Inquiry, Mode
+from balcao.errors import SourceFailed, SourceUnavailable
+from balcao.http.doorkeeper import Doorkeeper
+from balcao.http.front import Front
+from balcao.http.pages import build_pages
+from balcao.observability.metrics import Metrics
+from balcao.observability.requests import RequestLog
+from balcao.settings import Limits, Settings
+from balcao.sources.asking import Source, Sources
+from balcao.sources.contract import Absent, Answer, Found
+from balcao.storage.contract import Entry, LedgerCheck, NewAccount, NewKey
+from balcao.storage.sqlite.cache import SqliteCache
+from balcao.storage.sqlite.desk import SqliteDesk
+from balcao.subjects import OPERATIONS
+
+T = TypeVar("T")
+
+CNPJ = "90010001000100"
+OTHER_CNPJ = "90010002000154"
+NAME = "EMPRESA FICTICIA LTDA"
+
+# A Wednesday noon in Brasília.
+NOW_MS = 1_785_942_000_000
+PEPPER = b"p" * 32
+DAY_SECONDS = 86_400
+
+MODES: tuple[Mode, ...] = ("live", "test")
+ALL_PLANS: tuple[Plan, ...] = ("gratuito", "pre_pago", "pos_pago")
+
+
+def company(cnpj: str = CNPJ, query: str = "") -> str:
+    """The address of a company registry lookup."""
+    return f"/consultas/v2/cnpj-receita-federal/{cnpj}" + (f"?{query}" if query else "")
+
+
+def a_company(cnpj: str = CNPJ, **fields: Any) -> Company:
+    """A record with what every record has."""
+    known = {"nome_empresarial": NAME, "situacao_cadastral": "ATIVA", "uf": "SP"}
+    return Company(cnpj=cnpj, **(known | fields))
+
+
+class Clock:
+    """Stands still until it is told to go on."""
+
+    def __init__(self, now_ms: int = NOW_MS) -> None:
+        self.now_ms = now_ms
+
+    def __call__(self) -> int:
+        return self.now_ms
+
+    def advance(self, *, seconds: float = 0, days: float = 0) -> None:
+        self.now_ms += round((seconds + days * DAY_SECONDS) * 1000)
+
+
+class FakeSource:
+    """An online source in memory. It finds every company until told otherwise.
+
+    `waits()` makes it keep callers waiting until `answers_now()`. `asked` counts the calls,
+    `answered` those that got as far as an answer or a failure.
+    """
+
+    def __init__(self, clock: Clock, name: str = "fonte") -> None:
+        self.name = name
+        self.inquiries: list[Inquiry] = []
+        self.answered = 0
+        self.serves_it = True
+        self._clock = clock
+        self._gate = asyncio.Event()
+        self._gate.set()
+        self._say: Callable[[Inquiry], Answer] = self._find
+
+    @property
+    def asked(self) -> int:
+        return len(self.inquiries)
+
+    def finds(self, record: Company | None = None) -> None:
+        """Say that it is there: this record, or one made for the document asked."""
+        self._say = lambda inquiry: self._find(inquiry, record)
+
+    def says_absent(self, *, conclusive: bool = True) -> None:
+        self._say = lambda inquiry: Absent(self.name, conclusive=conclusive)
+
+    def fails(self, detail: str = "") -> None:
+        self._raise(SourceFailed(detail))
+
+    def is_down(self, retry_in_seconds: int = 30) -> None:
+        self._raise(SourceUnavailable("", retry_in_seconds))
+
+    def has_a_bug(self, error: Exception) -> None:
+        self._raise(error)
+
+    def waits(self) -> None:
+        self._gate.clear()
+
+    def answers_now(self) -> None:
+        self._gate.set()
+
+    def serves(self, inquiry: Inquiry) -> bool:
+        return self.serves_it
+
+    async def ask(self, inquiry: Inquiry) -> Answer:
+        self.inquiries.append(inquiry)
+        at = datetime.fromtimestamp(self._clock() / 1000, UTC)
+        await self._gate.wait()
+        self.answered += 1
+        answer = self._say(inquiry)
+        if isinstance(answer, Found):
+            return Found(answer.record, answer.source, at)
+        return answer
+
+    def _find(self, inquiry: Inquiry, record: Company | None = None) -> Found:
+        if record is None:
+            record = a_company(inquiry.document.text)
+        return Found(record, self.name, datetime.fromtimestamp(0, UTC))
+
+    def _raise(self, error: Exception) -> None:
+        def say(_: Inquiry) -> Answer:
+            raise error
+
+        self._say = say
+
+
+@dataclass(frozen=True, slots=True)
+class Client:
+    """An account and one of its keys."""
+
+    account_id: int
+    key_id: int
+    key: str
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What came back. Header names are lower case."""
+
+    status: int
+    headers: Mapping[str, str]
+    header_list: Sequence[tuple[str, str]]
+    raw: bytes
+
+    @property
+    def body(self) -> bytes:
+        """The content, unpacked where it came compressed."""
+        if self.headers.get("content-encoding") == "gzip":
+            return gzip.decompress(self.raw)
+        return self.raw
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.body)
+
+    @property
+    def code(self) -> str | None:
+        """The internal code of an error."""
+        error = self.json.get("error_message")
+        return error["code"] if error else None
+
+    @property
+    def credits(self) -> int:
+        return int(self.headers["x-creditos-cobrados"])
+
+
+class _Default:
+    """ "The usual client", which is not the same as none."""
+
+
+DEFAULT = _Default()
+
+
+@dataclass(slots=True)
+class World:
+    """The composition of `compose`, on a folder of the test's own."""
+
+    folder: Path
+    clock: Clock = field(default_factory=Clock)
+    deadline_seconds: float = 25.0
+    requests_max: int = 1024
+    header_bytes_max: int = 16_384
+    limits: Mapping[Plan, Limits] | None = None
+    more_sources: Callable[[Clock], Sequence[Source]] = lambda clock: ()
+    source: FakeSource = field(init=False)
+    sandbox: FakeSource = field(init=False)  # the source of test accounts
+    desk: SqliteDesk = field(init=False)
+    caches: Mapping[Mode, SqliteCache] = field(init=False)
+    parts: lookup.Parts = field(init=False)
+    front: Front = field(init=False)
+    client: Client = field(init=False)
+    logged: bytearray = field(default_factory=bytearray, init=False)
+    _request_log: RequestLog = field(init=False)
+    _runner: "asyncio.Runner" = field(init=False)
+
+    def __enter__(self) -> "World":
+        self._open()
+        self.client = self.account("ana", credits=1000)
+        return self
+
+    def __exit__(
+        self, _: type[BaseException] | None, __: BaseException | None, ___: TracebackType | None
+    ) -> None:
+        self._close()
+
+    # Who calls.
+
+    def account(
+        self,
+        name: str,
+        *,
+        plan: Plan = "pre_pago",
+        mode: Mode = "live",
+        credits: int = 0,
+        partner_optin: bool = False,
+        certificates: bool = False,
+        ceiling_credits: int | None = None,
+    ) -> Client:
+        """Open an account with credits and one key."""
+        account = self.desk.create_account(
+            NewAccount(name, plan, mode, certificates, partner_optin, ceiling_credits),
+            self.clock(),
+        )
+        if credits:
+            top_up = TopUp(account.account_id, credits, "início", self.clock())
+            assert self.desk.commit_now([top_up]) is None
+        return self.key(account.account_id, mode=mode)
+
+    def key(
+        self,
+        account_id: int,
+        *,
+        mode: Mode = "live",
+        expires_in_seconds: int | None = None,
+        per_minute: int | None = None,
+        per_day: int | None = None,
+    ) -> Client:
+        """Issue one more key."""
+        key = new_key(mode)
+        expires_ms = (
+            None if expires_in_seconds is None else self.clock() + expires_in_seconds * 1000
+        )
+        new = NewKey(
+            account_id,
+            "teste",
+            key[:18],
+            key_hash(key, PEPPER),
+            expires_ms=expires_ms,
+            per_minute=per_minute,
+            per_day=per_day,
+        )
+        issued = self.desk.create_key(new, self.clock())
+        return Client(account_id, issued.key_id, key)
+
+    # What they ask.
+
+    def get(self, path: str, by: Client | _Default | None = DEFAULT, **headers: str) -> Reply:
+        """GET as a client; `by=None` sends no key. Header names take `_` for `-`."""
+        return self.run(self.aget(path, by, **headers))
+
+    async def aget(
+        self, path: str, by: Client | _Default | None = DEFAULT, **headers: str
+    ) -> Reply:
+        """The same, inside a coroutine."""
+        return await self.send("GET", path, by, **headers)
+
+    def request(
+        self, method: str, path: str, by: Client | _Default | None = DEFAULT, **headers: str
+    ) -> Reply:
+        """Any other method."""
+        return self.run(self.send(method, path, by, **headers))
+
+    async def send(
+        self, method: str, path: str, by: Client | _Default | None = DEFAULT, **headers: str
+    ) -> Reply:
+        client = self.client if isinstance(by, _Default) else by
+        named = {name.replace("_", "-"): value for name, value in headers.items()}
+        if client is not None:
+            named["x-api-key"] = client.key
+        return await call(self.front, method, path, named)
+
+    def run(self, story: Coroutine[Any, Any, T]) -> T:
+        """Run a coroutine on the world's event loop."""
+        return self._runner.run(story)
+
+    # What there is.
+
+    def keep(
+        self,
+        record: Company | None = None,
+        *,
+        days: float = 0,
+        mode: Mode = "live",
+        full_partners: bool = False,
+    ) -> None:
+        """Put a cache entry of this age in place."""
+        record = record or a_company(nome_empresarial="GUARDADA LTDA")
+        inquiry = Inquiry("company", Cnpj.parse(record.cnpj), full_partners=full_partners)
+        body = OPERATIONS["company"].encode(inquiry, record)
+        asked_ms = self.clock() - round(days * DAY_SECONDS * 1000)
+        self.caches[mode].keep([(inquiry.key, Kept(body, asked_ms, "fonte"))])
+
+    def kept(self, cnpj: str = CNPJ, *, full_partners: bool = False) -> Kept | None:
+        """The live cache's entry."""
+        inquiry = Inquiry("company", Cnpj.parse(cnpj), full_partners=full_partners)
+        return self.caches["live"].read(inquiry.key)
+
+    def purse(self, of: Client | None = None) -> Account:
+        """An account's balance and holds."""
+        wanted = (of or self.client).account_id
+        return next(a for a in self.desk.accounts() if a.account_id == wanted)
+
+    def charges(self, of: Client | None = None) -> Sequence[Entry]:
+        """The entries that took credits."""
+        entries = self.desk.entries((of or self.client).account_id, 0, 1 << 60)
+        return [entry for entry in entries if entry.kind in ("charge", "post")]
+
+    def events(self) -> Sequence[Any]:
+        """The request events so far."""
+        self._request_log.flush()
+        return [json.loads(line) for line in self.logged.splitlines()]
+
+    def check(self) -> LedgerCheck:
+        """The books, added up again."""
+        return self.desk.check()
+
+    async def until(self, true: Callable[[], bool]) -> None:
+        """Let the others go on until something is so."""
+        async with asyncio.timeout(10):
+            while not true():  # noqa: ASYNC110 - what is waited for knows nothing of tests
+                await asyncio.sleep(0.001)
+
+    def crash(self) -> None:
+        """The process dies where it stands, and another one starts on the same folder."""
+        running = list(self.parts.running)
+        for task in running:
+            task.cancel()
+
+        async def buried() -> None:
+            await asyncio.gather(*running, return_exceptions=True)
+
+        self.run(buried())
+        self._close()
+        self._open()
+
+    def _open(self) -> None:
+        self._runner = asyncio.Runner()
+        self.desk = SqliteDesk(self.folder / "balcao.db")
+        self.caches = {mode: SqliteCache(self.folder / f"cache-{mode}.db") for mode in MODES}
+        self.source = FakeSource(self.clock)
+        self.sandbox = FakeSource(self.clock, "sandbox")
+        live = Sources(
+            {"company": [self.source, *self.more_sources(self.clock)]},
+            deadline_seconds=self.deadline_seconds,
+        )
+        test = Sources({"company": [self.sandbox]}, deadline_seconds=self.deadline_seconds)
+        worlds: Mapping[Mode, lookup.World] = {
+            "live": lookup.World(self.caches["live"], live),
+            "test": lookup.World(self.caches["test"], test),
+        }
+        self.parts = lookup.Parts(self.desk, worlds, self.clock, idempotency_hours=96)
+        metrics = Metrics()
+        self._request_log = RequestLog(as_json=True, write=self.logged.extend)
+        settings = Settings.model_construct(home=self.folder)
+        default = Limits(per_minute=10_000, per_day=100_000)
+        limits = dict.fromkeys(ALL_PLANS, default) | dict(self.limits or {})
+        self.front = Front(
+            parts=self.parts,
+            doorkeeper=Doorkeeper(self.desk, PEPPER, limits),
+            metrics=metrics,
+            request_log=self._request_log,
+            new_id=lambda: str(uuid_utils.uuid7()),
+            pages=build_pages(metrics, self.desk, {}, settings, self.clock),
+            header_bytes_max=self.header_bytes_max,
+            requests_max=self.requests_max,
+            start=self._start,
+            stop=self._stop,
+        )
+        self.run(self._start())
+
+    async def _start(self) -> None:
+        self.desk.recover(self.clock())
+
+    async def _stop(self) -> None:
+        for world in self.parts.worlds.values():
+            await world.sources.close()
+
+    def _close(self) -> None:
+        self.run(self._stop())
+        self._runner.close()
+        self.desk.close()
+        for cache in self.caches.values():
+            cache.close()
+
+
+async def call(
+    app: Any, method: str, path: str, headers: Mapping[str, str], body: bytes = b""
+) -> Reply:
+    """Call an ASGI application as a server would: the path decoded, header names lower case."""
+    path, _, query = path.partition("?")
+    scope = {
+        "type": "http",
+        "asgi": {"version": "3.0"},
+        "http_version": "1.1",
+        "method": method,
+        "scheme": "http",
+        "path": unquote(path),
+        "raw_path": path.encode(),
+        "query_string": query.encode(),
+        "headers": [
+            (name.lower().encode("latin-1"), value.encode("latin-1"))
+            for name, value in headers.items()
+        ],
+        "client": ("127.0.0.1", 50_000),
+        "server": ("127.0.0.1", 8000),
+    }
+    sent: list[dict[str, Any]] = []
+
+    async def receive() -> dict[str, Any]:
+        return {"type": "http.request", "body": body, "more_body": False}
+
+    async def send(message: dict[str, Any]) -> None:
+        sent.append(message)
+
+    await app(scope, receive, send)
+    start, *rest = sent
+    assert start["type"] == "http.response.start", "an answer begins with its status"
+    pairs = [(name.decode("latin-1"), value.decode("latin-1")) for name, value in start["headers"]]
+    content = b"".join(message.get("body", b"") for message in rest)
+    return Reply(start["status"], dict(pairs), pairs, content)
