@@ -18,18 +18,25 @@ import sys
 import tempfile
 import time
 import urllib.request
+import zipfile
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import date
 from pathlib import Path
+
+from stdnum.br.cnpj import calc_check_digits
 
 from balcao.core.access import key_hash, new_key
 from balcao.core.ledger import TopUp
 from balcao.home import Home
+from balcao.opendata.generator import generate
+from balcao.opendata.importer import build
 from balcao.storage.contract import NewAccount, NewKey
 from balcao.storage.sqlite.desk import SqliteDesk
 from bench import naive
 
 ROUNDS = 5
+MONTH_ESTABLISHMENTS = 10_000
 SECONDS = 5
 CONNECTIONS = 64
 PREFIX = "/consultas/v2/cnpj-receita-federal/"
@@ -145,8 +152,6 @@ def fetch(port: int, key: str, document: str, query: str = "") -> bytes:
 
 def run(rounds: int = ROUNDS, seconds: int = SECONDS) -> dict[str, float]:
     """Measure and print; returns the medians."""
-    from balcao.fiction import establishment_numbers  # noqa: PLC0415
-
     need_wrk()
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
@@ -159,11 +164,14 @@ def run(rounds: int = ROUNDS, seconds: int = SECONDS) -> dict[str, float]:
             "BALCAO_LOG_FORMAT": "json",
         }
         ours = [sys.executable, "-m", "balcao", "serve"]
-        with running(ours, port, env):
-            pass  # the first start makes the sandbox's month
+        month = folder / "month"
+        generate(month, MONTH_ESTABLISHMENTS, seed=7, clean=True)
+        with running(ours, port, env | {"BALCAO_SANDBOX_ESTABLISHMENTS": "100"}):
+            pass  # the first start, which makes the accounts
+        build([month], Home(home).opendata("test"), today=date.today(), force=True)
         key = open_account(home)
-        snapshot = documents_of(home)
-        cached = establishment_numbers(2_000)
+        snapshot = documents_of(month)
+        cached = companies_elsewhere(2_000)
         with running(ours, port, env):
             size = len(fetch(port, key, snapshot[0]))
             for document in cached:
@@ -190,16 +198,23 @@ def run(rounds: int = ROUNDS, seconds: int = SECONDS) -> dict[str, float]:
         return report(shots)
 
 
-def documents_of(home: Path) -> list[str]:
-    """Companies of the generated month, in an order that helps nobody."""
-    from balcao.opendata.snapshot import Snapshot  # noqa: PLC0415
-
-    store = Home(home).opendata("test")
-    snapshot = Snapshot.open(store / (store / "current").read_text().strip())
-    documents = [cnpj.text for cnpj in snapshot.sample(10_000)]
-    snapshot.close()
+def documents_of(month: Path) -> list[str]:
+    """Companies of a generated month, in an order that helps nobody."""
+    documents: list[str] = []
+    for path in sorted(month.glob("Estabelecimentos*.zip")):
+        with zipfile.ZipFile(path) as archive:
+            lines = archive.read(archive.namelist()[0]).decode("latin-1").splitlines()
+        documents += [
+            "".join(line.split(";")[:3]).replace('"', "") for line in lines if line.count(";") >= 29
+        ]
     random.Random(1).shuffle(documents)
     return documents
+
+
+def companies_elsewhere(count: int) -> list[str]:
+    """Numbers that are in no month: the simulated providers know them, and then our cache."""
+    bases = (f"7{number:07d}0001" for number in range(count))
+    return [base + calc_check_digits(base) for base in bases]
 
 
 def report(shots: dict[str, list[Shot]]) -> dict[str, float]:

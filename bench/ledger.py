@@ -133,9 +133,7 @@ def online_lookup(desk: SqliteDesk, first_account: int) -> Client:
         bind = Bind(account_id, request_id, "f", request_id, AT_MS, until)
         assert await desk.commit([hold, bind]) is None
         settle = Settle(account_id, request_id, 1, "consulta", "online", AT_MS)
-        finish = Finish(
-            account_id, request_id, "f", Recorded(request_id, 200, BODY), AT_MS, until
-        )
+        finish = Finish(account_id, request_id, "f", Recorded(request_id, 200, BODY), AT_MS, until)
         assert await desk.commit([settle, finish]) is None
 
     return client

@@ -248,10 +248,15 @@ class World:
             NewAccount(name, plan, mode, certificates, partner_optin, ceiling_credits),
             self.clock(),
         )
+        client = self.key(account.account_id, mode=mode)
         if credits:
-            top_up = TopUp(account.account_id, credits, "início", self.clock())
-            assert self.desk.commit_now([top_up]) is None
-        return self.key(account.account_id, mode=mode)
+            self.top_up(client, credits)
+        return client
+
+    def top_up(self, client: Client, credits: int) -> None:
+        """Give an account credits."""
+        top_up = TopUp(client.account_id, credits, "teste", self.clock())
+        assert self.desk.commit_now([top_up]) is None
 
     def key(
         self,
@@ -290,6 +295,12 @@ class World:
     ) -> Reply:
         """The same, inside a coroutine."""
         return await self.send("GET", path, by, **headers)
+
+    def begin(
+        self, path: str, by: Client | _Default | None = DEFAULT, **headers: str
+    ) -> "asyncio.Task[Reply]":
+        """Start a request inside a coroutine, to be awaited (or cancelled) later."""
+        return asyncio.create_task(self.aget(path, by, **headers))
 
     def request(
         self, method: str, path: str, by: Client | _Default | None = DEFAULT, **headers: str

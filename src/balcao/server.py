@@ -48,7 +48,7 @@ async def run(house: "House") -> None:
             header_read_timeout=HEADER_READ_TIMEOUT_MS,
             max_buffer_size=max(8192, settings.header_bytes_max) * HEAD_BUFFER_TIMES,
         ),
-        log_level=LogLevels.warning,
+        log_level=LogLevels.error,
         ssl_cert=settings.tls_certificate,
         ssl_key=settings.tls_key,
     )

@@ -164,7 +164,8 @@ def test_dates_follow_each_other() -> None:
     for company, establishment in sample():
         assert FIRST_DAY <= establishment.opened <= establishment.status_date <= LAST_DAY
         for partner in company.partners:
-            assert establishment.opened <= partner.entered <= LAST_DAY
+            assert partner.entered <= LAST_DAY
+            assert partner.entered >= establishment.opened or not establishment.head_office
         if (simples := company.simples) is not None:
             assert simples.opted_on is not None
             assert simples.opted == (simples.left_on is None)

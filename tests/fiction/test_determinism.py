@@ -33,10 +33,10 @@ def test_a_head_office_that_closed() -> None:
 
     assert e.head_office
     assert e.trade_name == "INFORMATICA PONTO CERTO"
-    assert (e.status, e.status_date, e.reason) == ("08", date(2022, 2, 24), "01")
-    assert e.opened == date(2011, 9, 28)
+    assert (e.status, e.status_date, e.reason) == ("08", date(2023, 5, 6), "01")
+    assert e.opened == date(2015, 9, 28)
     assert (e.activity, e.side_activities) == ("4751201", ())
-    assert (e.address.street_type, e.address.street, e.address.number) == ("RUA", "BAHIA", "151")
+    assert (e.address.street_type, e.address.street, e.address.number) == ("RUA", "BAHIA", "260")
     assert (e.address.cep, e.address.municipality.name) == ("04012415", "SAO PAULO")
     assert [(p.area_code, p.number) for p in e.phones] == [("11", "18249868")]
     assert e.email == "SANTARITA764@EXAMPLE.COM"
@@ -48,17 +48,17 @@ def test_its_company() -> None:
         name="LUIS DA FICCAO RIBEIRO 98009288646",
         nature="2135",
         responsible="50",
-        capital_cents=30_000,
+        capital_cents=200_000,
         size="01",
         federative_entity="",
         partners=(),
         simples=Simples(
             opted=False,
-            opted_on=date(2011, 9, 28),
-            left_on=date(2022, 2, 24),  # the day it closed
+            opted_on=date(2015, 9, 28),
+            left_on=date(2023, 5, 6),  # the day it closed
             mei=False,
-            mei_on=date(2011, 9, 28),
-            mei_left_on=date(2022, 2, 24),
+            mei_on=date(2015, 9, 28),
+            mei_left_on=date(2023, 5, 6),
         ),
     )
 
@@ -67,7 +67,7 @@ def test_a_branch_with_letters() -> None:
     e = establishment_of("93ZB0VRYV6KA67")
 
     assert not e.head_office
-    assert (e.status, e.status_date) == ("08", date(2003, 8, 10))
+    assert (e.status, e.status_date) == ("08", date(2009, 2, 11))
     assert e.address.municipality.tom == "0889"
     assert company_of("93ZB0VRY").name == "93.ZB0.VRY ADRIANA FATIMA DA FICCAO MOURA"
 

@@ -2,7 +2,6 @@
 
 import pytest
 
-from balcao.settings import Limits
 from tests.world import CNPJ, OTHER_CNPJ, Client, World, company
 
 STRANGER = Client(0, 0, "balcao_live_" + "x" * 49)
@@ -158,8 +157,3 @@ def test_limits_of_an_account_do_not_count_who_was_not_recognised(world: World) 
         world.get(company(), None)
 
     assert world.get(company()).status == 200
-
-
-def test_the_limit_is_the_plans(world: World) -> None:
-    assert Limits(per_minute=1, per_day=1).per_minute == 1  # the fixture's are generous
-    assert '"minuto";q=10000;w=60' in world.get(company()).headers["ratelimit-policy"]

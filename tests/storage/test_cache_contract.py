@@ -1,6 +1,5 @@
 """What every cache promises (`storage.contract.Cache`): it may forget, it never lies."""
 
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
@@ -162,21 +161,3 @@ def test_a_cache_that_cannot_write_raises_nothing(path: Path) -> None:
         cache.keep([(KEY, kept(1))])
     with closing(SqliteCache(path)) as cache:
         assert cache.read(KEY) is None
-
-
-def test_readers_and_keepers_do_not_lose_the_newest(path: Path) -> None:
-    """One thread keeps, the writer writes and forgets: the last that was kept is there."""
-    with closing(SqliteCache(path)) as cache:
-
-        def keep(first: int) -> None:
-            for asked_ms in range(first, 3_000, 2):
-                cache.keep([(f"key-{asked_ms % 7}", kept(asked_ms))])
-
-        keepers = [threading.Thread(target=keep, args=(first,)) for first in (0, 1)]
-        keepers[0].start()
-        keepers[0].join()
-        keepers[1].start()
-        keepers[1].join()
-    with closing(SqliteCache(path)) as cache:
-        newest = [cache.read(f"key-{n}") for n in range(7)]
-    assert sorted(entry.asked_ms for entry in newest if entry) == list(range(2_993, 3_000))

@@ -48,9 +48,7 @@ def test_a_charge_takes_its_credits_and_says_what_for(
     ]
 
 
-def test_the_last_credit_can_be_spent_and_no_more(
-    engine: Engine, desk: Desk, ana: Account
-) -> None:
+def test_the_last_credit_can_be_spent_and_no_more(engine: Engine, desk: Desk, ana: Account) -> None:
     assert engine.commit(desk, a_charge(ana, "r1", 11)) == Short(11, 10)
     assert engine.commit(desk, a_charge(ana, "r2", 10)) is None
     assert engine.commit(desk, a_charge(ana, "r3", 1)) == Short(1, 0)
@@ -590,9 +588,7 @@ def test_accounts_are_what_was_said_of_them(desk: Desk) -> None:
     account = desk.create_account(new, NOW)
 
     number = account.account_id
-    assert account == Account(
-        number, "Açaí & Cia", "pos_pago", "test", True, True, 9, 0, 0, 0, NOW
-    )
+    assert account == Account(number, "Açaí & Cia", "pos_pago", "test", True, True, 9, 0, 0, 0, NOW)
     with pytest.raises(NameTaken):
         desk.create_account(NewAccount("Açaí & Cia", "gratuito", "live"), NOW)
     assert desk.accounts() == [account]
@@ -854,9 +850,7 @@ def test_a_request_is_charged_once_by_two_desks_too(
     assert charged(desk, ana) == {"r1": 1}
 
 
-def test_a_hold_is_settled_once_by_two_desks_too(
-    engine: Engine, desk: Desk, ana: Account
-) -> None:
+def test_a_hold_is_settled_once_by_two_desks_too(engine: Engine, desk: Desk, ana: Account) -> None:
     other = engine.open()
     engine.commit(desk, a_hold(ana, "r1", 3))
     settle = Settle(ana.account_id, "r1", 2, "consulta", "online", NOW)

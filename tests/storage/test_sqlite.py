@@ -18,6 +18,7 @@ from balcao.storage.sqlite import desk as desk_module
 from balcao.storage.sqlite import files, writer
 from balcao.storage.sqlite.desk import SqliteDesk
 from balcao.storage.sqlite.files import connect, migrate
+from balcao.storage.sqlite.writer import Job
 from tests.storage.engines import SqliteEngine
 from tests.storage.world import (
     NOW,
@@ -199,9 +200,7 @@ def test_the_check_counts_by_itself_and_trusts_no_index(
 # The writer.
 
 
-def test_a_statement_is_made_for_any_size_of_batch(
-    engine: SqliteEngine, desk: SqliteDesk
-) -> None:
+def test_a_statement_is_made_for_any_size_of_batch(engine: SqliteEngine, desk: SqliteDesk) -> None:
     ana = open_account(engine, desk, "ana", credits=1_000)
     for size in (1, 2, 3, 127, 128, 129, 300):
         lists = [
@@ -223,7 +222,7 @@ def test_the_writer_outlives_the_loop_it_wrote_for(tmp_path: Path) -> None:
     """A server that stops leaves a commit under way; the desk is closed after the loop."""
     desk = SqliteDesk(tmp_path / "balcao.db")
     account = desk.create_account(NewAccount("ana", "pre_pago", "live"), NOW)
-    begun, go_on = threading.Event(), threading.Event()
+    begun, go_on, finished = threading.Event(), threading.Event(), threading.Event()
 
     def hold_up(*_: object) -> int:
         begun.set()
@@ -238,8 +237,8 @@ def test_the_writer_outlives_the_loop_it_wrote_for(tmp_path: Path) -> None:
 
     asyncio.run(leave_it_under_way())
     go_on.set()
-    while desk._writing:  # until the writer has seen that nobody waits
-        assert desk._writer._thread.is_alive()
+    desk._writer._jobs.put(Job((), lambda outcomes: finished.set()))
+    assert finished.wait(10), "the writer died with the loop"
     assert asyncio.run(desk.commit([TopUp(account.account_id, 4, "carga", NOW)])) is None
     assert balance(desk, account) == Balance(7, 0)
     desk.close()

@@ -51,9 +51,7 @@ def a_hash(name: str) -> bytes:
     return name.encode().rjust(32, b"\0")
 
 
-def a_top_up(
-    account: Account, credits: int, *, reason: str = "carga", at_ms: int = NOW
-) -> TopUp:
+def a_top_up(account: Account, credits: int, *, reason: str = "carga", at_ms: int = NOW) -> TopUp:
     return TopUp(account.account_id, credits, reason, at_ms)
 
 

@@ -4,7 +4,7 @@ import os
 import platform
 import shutil
 import stat
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from datetime import date
@@ -37,6 +37,8 @@ LIBRARIES = ("apsw", "granian", "httpx2", "msgspec", "numpy", "pydantic", "zstan
 
 DISK_BYTES_MIN = 200_000_000
 DISK_BYTES_COMFORTABLE = 5_000_000_000
+
+SECRET_BYTES_MIN = 32
 
 # A month appears 40 days after the one before, at the latest.
 MONTH_DAYS_MAX = 45
@@ -73,14 +75,23 @@ def run_all(*, online: bool) -> Iterator[Finding]:
         return
     yield from _configuration()
     home = Home(settings.home)
-    checks: Sequence[Check] = (_folder, _disk, _secret, _desk, _months, _sources, _port, _tls)
-    for check in checks:
-        yield from _safely(check, settings, home)
+    checks: Mapping[str, Check] = {
+        "pasta de dados": _folder,
+        "disco": _disk,
+        "segredo das chaves": _secret,
+        "banco de dados": _desk,
+        "dados abertos": _months,
+        "fontes": _sources,
+        "porta": _port,
+        "TLS": _tls,
+    }
+    for name, check in checks.items():
+        yield from _safely(name, check, settings, home)
     if online:
         yield from _reachable(settings)
 
 
-def _safely(check: Check, settings: Settings, home: Home) -> Iterator[Finding]:
+def _safely(name: str, check: Check, settings: Settings, home: Home) -> Iterator[Finding]:
     """A check that cannot be made is a finding too."""
     try:
         yield from check(settings, home)
@@ -88,7 +99,7 @@ def _safely(check: Check, settings: Settings, home: Home) -> Iterator[Finding]:
         sentence = explain(error)
         if sentence is None:
             raise
-        yield Finding(check.__name__.strip("_"), "fail", sentence)
+        yield Finding(name, "fail", sentence)
 
 
 def _versions() -> Iterator[Finding]:
@@ -163,7 +174,11 @@ def _disk(_: Settings, home: Home) -> Iterator[Finding]:
 def _secret(_: Settings, home: Home) -> Iterator[Finding]:
     path = secret_file(home)
     if path.is_file():
-        if path.stat().st_mode & _OTHERS:
+        if path.stat().st_size < SECRET_BYTES_MIN:
+            yield Finding(
+                "segredo das chaves", "fail", f"{path} está incompleto; restaure-o da cópia"
+            )
+        elif path.stat().st_mode & _OTHERS:
             yield Finding("segredo das chaves", "fail", f"outros podem lê-lo: chmod 600 {path}")
         else:
             yield Finding("segredo das chaves", "ok", "presente e privado")

@@ -47,8 +47,10 @@ def read_settings(**overrides: object) -> "Settings":
             f"  {setting_name(found['loc'])}: {_portuguese(found['type'], found.get('ctx') or {})}"
             for found in error.errors(include_url=False, include_input=False)
         ]
-    except SettingsError:  # its text names the field in English and quotes nothing else
-        complaints = ["  uma variável que leva JSON não pôde ser lida como JSON"]
+    except SettingsError as error:  # its text names the field, and quotes nothing else
+        field = re.search(r'field "(\w+)"', str(error))
+        name = setting_name((field[1],)) if field else "uma variável"
+        complaints = [f'  {name}: deve ser JSON válido, como ["a", "b"]']
     except (tomllib.TOMLDecodeError, UnicodeDecodeError):
         complaints = [f"  {file}: o arquivo não é TOML válido"]
     raise CommandFailed(

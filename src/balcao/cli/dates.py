@@ -1,6 +1,6 @@
 """Dates and instants on the command line, by the Brasília calendar."""
 
-from datetime import date, datetime, timedelta
+from datetime import MAXYEAR, date, datetime, timedelta
 
 from balcao.core.calendar import BRASILIA, day_starts_ms, to_ms
 
@@ -8,9 +8,10 @@ from balcao.core.calendar import BRASILIA, day_starts_ms, to_ms
 def civil_date(text: str) -> date:
     """`AAAA-MM-DD`. Raises `ValueError` with a sentence for the operator."""
     try:
-        return date.fromisoformat(text)
+        day = date.fromisoformat(text)
     except ValueError:
         raise ValueError(f"{text!r} não é uma data; use AAAA-MM-DD, como 2026-12-31.") from None
+    return _with_a_day_after(day)
 
 
 def end_of(text: str) -> int:
@@ -20,21 +21,33 @@ def end_of(text: str) -> int:
     Brasília time. Raises `ValueError` with a sentence for the operator.
     """
     try:
-        return day_after_starts_ms(date.fromisoformat(text))
-    except ValueError:
-        pass
-    try:
         at = datetime.fromisoformat(text)
     except ValueError:
         raise ValueError(
             f"{text!r} não é uma data; use AAAA-MM-DD, ou data e hora como"
             " 2026-12-31T18:00:00-03:00."
         ) from None
+    _with_a_day_after(at.date())
+    if _is_date(text):
+        return day_after_starts_ms(at.date())
     return to_ms(at if at.tzinfo is not None else at.replace(tzinfo=BRASILIA))
 
 
 def day_after_starts_ms(day: date) -> int:
-    """The end of a civil day. Raises `ValueError` for the last day there is."""
-    if day == date.max:
-        raise ValueError("a data é tarde demais.")
+    """The end of a civil day."""
     return day_starts_ms(day + timedelta(days=1))
+
+
+def _is_date(text: str) -> bool:
+    try:
+        date.fromisoformat(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _with_a_day_after(day: date) -> date:
+    """Calendars end with the year 9999, and time zones reach beyond a day."""
+    if day.year == MAXYEAR:
+        raise ValueError("a data é tarde demais.")
+    return day

@@ -39,7 +39,9 @@ def _ours(error: Exception) -> str | None:
                 " Atualize este programa antes de abri-lo."
             )
         case errors.StorageFailed():
-            return (
+            cause = error.__cause__
+            known = _sqlite(cause) if isinstance(cause, Exception) else None
+            return known or (
                 f"O banco de dados não pôde ser gravado ({error.detail}); nada foi alterado."
                 " Verifique o disco: balcao doctor."
             )
@@ -56,8 +58,8 @@ def _open_data(error: Exception) -> str | None:
             problems = "; ".join(error.problems)
             return (
                 f"O mês foi lido, mas não passou na verificação: {problems}."
-                " O mês em uso não foi trocado; se ele só mudou de tamanho mais que o normal, e isso"
-                " está certo, repita com --force."
+                " O mês em uso não foi trocado; se ele só mudou de tamanho mais que o normal, e"
+                " isso está certo, repita com --force."
             )
         case opendata.OpenDataError():
             return f"Dados abertos: {error}. O mês em uso não foi trocado."

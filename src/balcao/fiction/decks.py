@@ -61,7 +61,7 @@ def _founding_years() -> list[tuple[int, float]]:
         2018: 4.2,
     }
     for year in range(2017, FIRST_DAY.year - 1, -1):
-        shares[year] = shares[year + 1] * 0.94
+        shares[year] = shares[year + 1] * 0.915
     return [(number_of(date(year, 1, 1)), share) for year, share in shares.items()]
 
 

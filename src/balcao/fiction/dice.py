@@ -9,6 +9,7 @@ random state can change it.
 import struct
 from collections.abc import Iterable
 from hashlib import blake2b
+from math import fsum
 from typing import TypeVar
 
 Card = TypeVar("Card")
@@ -31,7 +32,8 @@ def draws(document: str) -> tuple[int, ...]:
 def deck(weights: Iterable[tuple[Card, float]], size: int = DECK) -> tuple[Card, ...]:
     """A table of `size` cards in which each card has its share, by largest remainder."""
     pairs = list(weights)
-    total = sum(weight for _, weight in pairs)
+    # Exact: the plain sum of floats is not the same in all Python versions.
+    total = fsum(weight for _, weight in pairs)
     shares = [weight * size / total for _, weight in pairs]
     counts = [int(share) for share in shares]
     # Ties are broken by position, so the deck does not depend on how sorting is implemented.

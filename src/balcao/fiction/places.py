@@ -5,6 +5,8 @@ All capitals and a few further cities; the shares of the UFs are those of the re
 (`rfb-open-data.md`, section 11).
 """
 
+from math import fsum
+
 import msgspec
 
 from balcao.fiction.dice import FINE, deck
@@ -66,7 +68,7 @@ def _read() -> list[tuple[Municipality, float]]:
             tom, *name, ibge, area_code, cep_prefix, weight = city.split()
             place = Municipality(uf, tom, " ".join(name), ibge, area_code, cep_prefix)
             shares.append((place, float(weight)))
-        total = sum(weight for _, weight in shares)
+        total = fsum(weight for _, weight in shares)
         found.extend((city, float(uf_weight) * weight / total) for city, weight in shares)
     found.append((EXTERIOR, 0.24))
     return found

@@ -45,7 +45,7 @@ class Gathered:
 def gather(task: GatherTask, report: Report) -> Gathered:
     """Sort one partition into blocks."""
     contents = [read_partition(path, task.partition, task.partitions) for path in task.spills]
-    file_rows = [content.count(b"\n") for content in contents]
+    file_ends = np.cumsum([len(content) for content in contents])
     text = b"".join(contents)
     del contents
     lines = text.split(b"\n")
@@ -62,9 +62,10 @@ def gather(task: GatherTask, report: Report) -> Gathered:
     block = blocks_of(rows.numbers[order], blocks) - first_block
     packed = _pack(lines, rows.lengths[order], order, block, task)
 
-    file_of_row = np.repeat(np.arange(len(file_rows)), file_rows)
-    duplicates = np.bincount(file_of_row[dropped], minlength=len(file_rows)).tolist()
-    stored = np.bincount(file_of_row[order], minlength=len(file_rows)).tolist()
+    files = len(task.spills)
+    file_of_row = np.searchsorted(file_ends, rows.starts, side="right")
+    duplicates = np.bincount(file_of_row[dropped], minlength=files).tolist()
+    stored = np.bincount(file_of_row[order], minlength=files).tolist()
     report(task.group.name, len(text), len(order))
     most_partners = _most_partners(rows, order, lines)
     return Gathered(task.partition, packed, stored, duplicates, most_partners)
@@ -77,6 +78,7 @@ class _Rows:
         view = np.frombuffer(text, np.uint8)
         ends = np.flatnonzero(view == LINE_FEED)
         starts = np.concatenate((np.zeros(1, np.int64), ends + 1))[:-1]
+        self.starts: Positions = starts
         self.lengths: Positions = ends - starts + 1
         self.tags = view[starts]
         self.numbers: Numbers = np.zeros(0, np.uint64)

@@ -1,0 +1,25 @@
+"""The command line on a data folder of its own."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from tests.cli.shell import Shell
+
+
+@pytest.fixture(autouse=True)
+def _nothing_of_the_machine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """No setting of whoever runs the tests, and no balcao.toml of the working folder."""
+    for name in os.environ:
+        if name.upper().startswith("BALCAO_"):
+            monkeypatch.delenv(name)
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.fixture
+def shell(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Shell:
+    """Runs commands in this process; the data folder is new."""
+    home = tmp_path / "dados"
+    monkeypatch.setenv("BALCAO_HOME", str(home))
+    return Shell(home)

@@ -1,0 +1,165 @@
+"""Running commands in tests: in this process, and a served one in another."""
+
+import json
+import os
+import shlex
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import httpx2
+from typer.testing import CliRunner
+
+from balcao.cli.app import app
+from balcao.core.access import is_well_formed
+from balcao.home import Home
+from balcao.storage.sqlite.desk import SqliteDesk
+
+# However slow the machine is. Nothing waits this long when all is well.
+PATIENCE_SECONDS = 60
+
+
+@dataclass(frozen=True)
+class Said:
+    """What a command said."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.out)
+
+
+@dataclass(frozen=True)
+class Shell:
+    """`balcao ...` in this process."""
+
+    path: Path
+
+    def __call__(self, line: str, *, code: int = 0) -> Said:
+        """Run a command line and insist on its exit code."""
+        result = CliRunner().invoke(app, shlex.split(line), prog_name="balcao")
+        if result.exception is not None and not isinstance(result.exception, SystemExit):
+            raise result.exception
+        said = Said(result.exit_code, result.stdout, result.stderr)
+        assert said.code == code, said
+        return said
+
+    @property
+    def home(self) -> Home:
+        return Home(self.path)
+
+    @contextmanager
+    def desk(self) -> Iterator[SqliteDesk]:
+        """The desk behind the commands' back."""
+        with closing(SqliteDesk(self.home.desk)) as desk:
+            yield desk
+
+
+def free_port() -> int:
+    """A port that nobody listens on just now."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+class Server:
+    """`balcao serve` in a process of its own."""
+
+    def __init__(self, home: Path, port: int, *, establishments: int = 300) -> None:
+        self.base = f"http://127.0.0.1:{port}"
+        self._out = home.parent / f"{time.monotonic_ns()}.out"
+        self._err = self._out.with_suffix(".err")
+        with self._out.open("wb") as out, self._err.open("wb") as err:
+            self.process = subprocess.Popen(
+                [sys.executable, "-m", "balcao", "serve"],
+                stdout=out,
+                stderr=err,
+                cwd=home.parent,
+                env={
+                    **os.environ,
+                    "BALCAO_HOME": str(home),
+                    "BALCAO_PORT": str(port),
+                    "BALCAO_SANDBOX_ESTABLISHMENTS": str(establishments),
+                },
+            )
+
+    @property
+    def out(self) -> str:
+        return self._out.read_text("utf-8")
+
+    @property
+    def err(self) -> str:
+        return self._err.read_text("utf-8")
+
+    def wait_until_it_answers(self) -> None:
+        """Ready to be asked."""
+        with httpx2.Client() as client:
+            for _ in self._patiently():
+                try:
+                    if client.get(f"{self.base}/livez").status_code == 200:
+                        return
+                except httpx2.TransportError:
+                    pass
+
+    def wait_for(self, path: Path) -> None:
+        """Until it has made this file or folder."""
+        for _ in self._patiently():
+            if path.exists():
+                return
+
+    def wait_until_it_ends(self) -> int:
+        return self.process.wait(PATIENCE_SECONDS)
+
+    def terminate(self) -> int:
+        """Ask it to end, as a supervisor does."""
+        self.process.send_signal(signal.SIGTERM)
+        return self.wait_until_it_ends()
+
+    def kill(self) -> None:
+        """End it without a chance to tidy up."""
+        self.process.kill()
+        self.process.wait()
+
+    def _patiently(self) -> Iterator[None]:
+        deadline = time.monotonic() + PATIENCE_SECONDS
+        while time.monotonic() < deadline:
+            assert self.process.poll() is None, f"it ended by itself: {self.out}{self.err}"
+            yield
+            time.sleep(0.01)
+        raise AssertionError(f"it took too long: {self.out}{self.err}")
+
+
+@contextmanager
+def serving(home: Path, port: int, *, establishments: int = 300) -> Iterator[Server]:
+    """A server that is gone afterwards, whatever happens."""
+    server = Server(home, port, establishments=establishments)
+    try:
+        yield server
+    finally:
+        if server.process.poll() is None:
+            server.kill()
+
+
+def keys_in(text: str) -> Mapping[str, str]:
+    """The keys of the table of accounts, by account."""
+    found = {}
+    for line in text.splitlines():
+        words = line.split()
+        if len(words) > 1 and is_well_formed(words[1]):
+            found[words[0]] = words[1]
+    return found
+
+
+def curl_lines(text: str) -> Sequence[Sequence[str]]:
+    """The requests that were shown, as a shell would read them."""
+    return [shlex.split(line) for line in text.splitlines() if line.lstrip().startswith("curl ")]

@@ -1,0 +1,97 @@
+"""`balcao config`, and what is said of settings that are none."""
+
+from pathlib import Path
+
+import pytest
+
+from balcao.cli.configuration import unknown_variables
+from balcao.settings import Settings
+from tests.cli.shell import Shell
+
+ROOT = Path(__file__).parent.parent.parent
+
+
+def test_the_manual_is_the_class(shell: Shell) -> None:
+    manual = shell("config docs").out
+    assert (ROOT / "docs" / "settings.md").read_text("utf-8") == manual, (
+        "write it again: balcao config docs > docs/settings.md"
+    )
+
+
+def test_every_setting_is_in_the_manual(shell: Shell) -> None:
+    manual = shell("config docs").out
+    for name, field in Settings.model_fields.items():
+        assert f"BALCAO_{name.upper()}" in manual
+        assert str(field.description) in manual
+
+
+def test_every_value_comes_from_somewhere(
+    shell: Shell, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "balcao.toml").write_text(
+        'host = "0.0.0.0"\nport = 8001\n[cnpja]\nkey = "segredo-do-arquivo"\n', "utf-8"
+    )
+    monkeypatch.setenv("BALCAO_PORT", "8002")
+    monkeypatch.setenv("BALCAO_SERPRO__CONSUMER_SECRET", "segredo-do-ambiente")
+    monkeypatch.setenv("BALCAO_MINHA_RECEITA__URL", "https://quem:senha@exemplo.com.br")
+    found = shell("config show --json").json
+    assert found["host"] == {"value": "0.0.0.0", "origin": "arquivo"}
+    assert found["port"] == {"value": 8002, "origin": "ambiente"}
+    assert found["log_level"] == {"value": "info", "origin": "padrão"}
+    assert found["cnpja.key"] == {"value": "***", "origin": "arquivo"}
+    assert found["cnpja.url"]["origin"] == "padrão"
+    assert found["serpro.consumer_secret"] == {"value": "***", "origin": "ambiente"}
+    assert found["minha_receita.url"]["value"] == "https://***@exemplo.com.br"
+    for said in (shell("config show --json").out, shell("config show").out):
+        for secret in ("segredo", "senha", "quem:"):
+            assert secret not in said
+
+
+def test_all_complaints_come_together_and_repeat_no_value(
+    shell: Shell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("BALCAO_PORT", "segredo-1")
+    monkeypatch.setenv("BALCAO_LOG_FORMAT", "segredo-2")
+    monkeypatch.setenv("BALCAO_SERPRO", "segredo-3")
+    monkeypatch.setenv("BALCAO_CNPJA__CHAVE", "segredo-4")
+    monkeypatch.setenv("BALCAO_LIMITS_GRATUITO__PER_MINUTE", "0")
+    monkeypatch.setenv("BALCAO_COMPANY_SOURCES", "segredo-5")
+    for line in ("config show", "account list", "serve", "doctor"):
+        said = shell(line, code=1)
+        text = said.out + said.err
+        assert "BALCAO_COMPANY_SOURCES: deve ser JSON válido" in text
+        assert "segredo" not in text
+    monkeypatch.delenv("BALCAO_COMPANY_SOURCES")
+    said = shell("config show", code=1)
+    assert "segredo" not in said.err
+    for complaint in (
+        "BALCAO_PORT: deve ser um número inteiro",
+        "BALCAO_LOG_FORMAT: deve ser 'auto', 'json' ou 'console'",
+        "BALCAO_SERPRO: tem partes",
+        "BALCAO_CNPJA__CHAVE: não existe",
+        "BALCAO_LIMITS_GRATUITO__PER_MINUTE: deve ser 1 ou mais",
+    ):
+        assert complaint in said.err
+
+
+def test_a_file_that_is_no_toml(shell: Shell, tmp_path: Path) -> None:
+    (tmp_path / "balcao.toml").write_text("porta = = 1", "utf-8")
+    assert "não é TOML válido" in shell("config show", code=1).err
+
+
+def test_a_file_that_is_not_there(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("BALCAO_CONFIG", "/nada/balcao.toml")
+    assert "não existe" in shell("config show", code=1).err
+
+
+def test_a_typing_error_in_a_variable_is_noticed() -> None:
+    (complaint,) = unknown_variables(
+        {
+            "BALCAO_PROT": "8000",
+            "BALCAO_PORT": "8000",
+            "BALCAO_CNPJA__KEY": "x",
+            "BALCAO_CONFIG": "x",
+            "PATH": "x",
+        }
+    )
+    assert complaint == "BALCAO_PROT não é uma configuração e foi ignorada. Seria BALCAO_PORT?"

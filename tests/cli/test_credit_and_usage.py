@@ -1,0 +1,172 @@
+"""`balcao credit`, `balcao usage` and `balcao ledger`."""
+
+import csv
+import io
+from datetime import datetime
+from typing import Any
+
+import pytest
+
+from balcao.core.calendar import BRASILIA, to_ms
+from balcao.core.ledger import Charge, Hold, Origin, Settle
+from tests.cli.shell import Shell
+
+END_OF_TIME_MS = 2**62
+
+
+@pytest.fixture(autouse=True)
+def _account(shell: Shell) -> None:
+    shell("account create acme --plan pre_pago")
+    shell("key create acme --name produção")
+
+
+def charge(
+    shell: Shell,
+    at: str,
+    request: str,
+    credits: int = 1,
+    *,
+    origin: Origin = "cache",
+    operation: str = "suframa",
+) -> None:
+    """A lookup, paid at an instant on a Brasília wall clock."""
+    at_ms = to_ms(datetime.fromisoformat(at).replace(tzinfo=BRASILIA))
+    with shell.desk() as desk:
+        refusal = desk.commit_now(
+            [Charge(1, 1, request, operation, credits, "a regra", origin, at_ms)]
+        )
+    assert refusal is None
+
+
+def test_credits_are_added_and_taken_back(shell: Shell) -> None:
+    assert shell('credit add acme 1000 --reason "pedido 123"').out == (
+        "1.000 créditos acrescentados à conta acme. Novo saldo: 1.000.\n"
+    )
+    found = shell("credit add acme -50 --reason estorno --json").json
+    assert (found["added_credits"], found["balance_credits"]) == (-50, 950)
+    assert shell("ledger check --json").json["ok"]
+
+
+def test_an_account_never_goes_below_zero(shell: Shell) -> None:
+    shell("credit add acme 10 --reason compra")
+    said = shell("credit add acme -11 --reason estorno", code=1)
+    assert said.err == (
+        "erro: A conta acme tem só 10 créditos disponíveis; não é possível retirar 11.\n"
+    )
+    assert shell("account show acme --json").json["balance_credits"] == 10
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "credit add acme 0 --reason nada",
+        "credit add acme 5",
+        "credit add acme 5 --reason ''",
+        "credit add acme cinco --reason compra",
+        "credit add acme 1000000000001 --reason compra",
+        "credit add acme 5 --razão compra",
+    ],
+)
+def test_what_is_no_credit_is_wrong_usage(shell: Shell, line: str) -> None:
+    shell(line, code=2)
+    assert shell("account show acme --json").json["balance_credits"] == 0
+
+
+def test_days_are_those_of_brasilia_and_both_ends_are_included(shell: Shell) -> None:
+    shell("credit add acme 100 --reason compra")
+    for number, at in enumerate(
+        (
+            "2026-09-30 23:59:59.999",  # the day before
+            "2026-10-01 00:00:00",
+            "2026-10-01 23:59:59.999",
+            "2026-10-02 12:00:00",
+            "2026-10-02 23:59:59.999",
+            "2026-10-03 00:00:00",  # the day after
+        )
+    ):
+        charge(shell, at, f"r{number}")
+    found = shell("usage acme --from 2026-10-01 --to 2026-10-02 --json").json
+    assert [(row["day"], row["queries"]) for row in found["rows"]] == [
+        ("2026-10-01", 2),
+        ("2026-10-02", 2),
+    ]
+    rows = csv_rows(shell, "--from 2026-10-01 --to 2026-10-02")
+    assert [row["request_id"] for row in rows] == ["r1", "r2", "r3", "r4"]
+
+
+def test_every_total_is_that_of_the_ledger(shell: Shell) -> None:
+    shell("credit add acme 500 --reason compra")
+    shell("credit add acme -30 --reason estorno")
+    charge(shell, "2026-10-01 10:00:00", "a", 1, origin="cache", operation="suframa")
+    charge(shell, "2026-10-01 11:00:00", "b", 27, origin="online", operation="sintegra")
+    charge(shell, "2026-10-01 12:00:00", "c", 2, origin="online", operation="sintegra")
+    charge(shell, "2026-10-05 10:00:00", "d", 1, origin="cache", operation="suframa")
+    held_then_posted_and_voided(shell)
+    period = "--from 0001-01-01 --to 2100-12-31"
+
+    with shell.desk() as desk:
+        entries = list(desk.entries(1, 0, END_OF_TIME_MS))
+    consumed = -sum(entry.credits for entry in entries if entry.kind != "top_up")
+    assert consumed == 1 + 27 + 2 + 1 + 3
+
+    found = shell(f"usage acme {period} --json").json
+    assert found["total"] == {"queries": 5, "credits": consumed}
+    assert sum(row["credits"] for row in found["rows"]) == consumed
+    assert found["added_credits"] - consumed == found["balance_credits"]
+    assert {
+        "day": "2026-10-01",
+        "operation": "sintegra",
+        "origin": "online",
+        "queries": 2,
+        "credits": 29,
+    } in found["rows"]
+
+    rows = csv_rows(shell, period)
+    assert sum(int(row["credits"]) for row in rows) == consumed
+    assert rows[0] == {
+        "time": "2026-10-01T10:00:00.000-03:00",
+        "request_id": "a",
+        "operation": "suframa",
+        "rule": "a regra",
+        "origin": "cache",
+        "key_id": "1",
+        "key": "produção",
+        "credits": "1",
+    }
+    people = shell(f"usage acme {period}").out
+    assert "01/10/2026" in people
+    (total,) = [line for line in people.splitlines() if "Total" in line]
+    assert total.split() == ["Total", "5", str(consumed)]
+
+
+def held_then_posted_and_voided(shell: Shell) -> None:
+    at_ms = to_ms(datetime(2026, 10, 6, tzinfo=BRASILIA))
+    with shell.desk() as desk:
+        for request, price in (("e", 3), ("f", 0)):
+            assert desk.commit_now([Hold(1, 1, request, "sintegra", 27, at_ms)]) is None
+            settle = Settle(1, request, price, "a regra", "online", at_ms)
+            assert desk.commit_now([settle]) is None
+
+
+def csv_rows(shell: Shell, period: str) -> list[dict[str, Any]]:
+    return list(csv.DictReader(io.StringIO(shell(f"usage acme {period} --csv").out)))
+
+
+@pytest.mark.parametrize(
+    "options",
+    ["--from 2026-10-02 --to 2026-10-01", "--from ontem", "--csv --json", "--to 9999-12-31"],
+)
+def test_what_is_no_period_is_wrong_usage(shell: Shell, options: str) -> None:
+    shell(f"usage acme {options}", code=2)
+
+
+def test_books_that_disagree_are_complained_about(shell: Shell) -> None:
+    shell("credit add acme 10 --reason compra")
+    assert "confere" in shell("ledger check").out
+    with shell.desk() as desk:
+        desk._reading.execute("UPDATE account SET balance_credits = balance_credits + 1")
+    assert "conta acme" in shell("ledger check", code=1).err
+    found = shell("ledger check --json", code=1).json
+    assert found["ok"] is False
+    assert len(found["complaints"]) == 1
+    assert "livro de créditos" in shell("doctor", code=1).out

@@ -1,0 +1,158 @@
+"""The first start may be killed anywhere; the next one completes it."""
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from balcao import first_start
+from balcao.core.access import Account, key_hash
+from balcao.core.documents import Cnpj
+from balcao.core.ledger import Change, Refusal
+from balcao.errors import HomeInUse
+from balcao.fiction.sandbox import EXISTING_COMPANIES
+from balcao.home import Home
+from balcao.opendata.snapshot import CurrentSnapshot
+from balcao.settings import Settings
+from balcao.storage.contract import NewAccount
+from balcao.storage.sqlite.desk import SqliteDesk
+
+NOW_MS = 1_790_000_000_000
+
+
+class Killed(Exception):
+    """Stands for the end of the process."""
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Home:
+    return Home(tmp_path / "dados")
+
+
+def prepare(
+    home: Home, say: Callable[[str], None] = lambda step: None, establishments: int = 100
+) -> Mapping[str, str]:
+    settings = Settings(home=home.path, sandbox_establishments=establishments)
+    issued = first_start.prepare(home, settings, now_ms=lambda: NOW_MS, say=say)
+    return {one.account.name: one.key for one in issued}
+
+
+def accounts(home: Home) -> Mapping[str, Account]:
+    with closing(SqliteDesk(home.desk)) as desk:
+        assert desk.check().complaints == []
+        return {account.name: account for account in desk.accounts()}
+
+
+def assert_complete(home: Home, keys: Mapping[str, str]) -> None:
+    """The accounts of sandbox.md, each with its credits and exactly one key in force."""
+    found = accounts(home)
+    assert {
+        name: (account.plan, account.certificates, account.partner_optin, account.balance_credits)
+        for name, account in found.items()
+    } == {
+        "gratuito": ("gratuito", False, False, 1_000),
+        "pre-pago": ("pre_pago", True, True, 10_000),
+        "pos-pago": ("pos_pago", False, False, 0),
+        "pos-pago-certidoes": ("pos_pago", True, False, 0),
+        "um-credito": ("pre_pago", True, False, 1),
+    }
+    assert {account.mode for account in found.values()} == {"test"}
+    assert list(keys) == list(found)
+    with closing(SqliteDesk(home.desk)) as desk:
+        for name, key in keys.items():
+            caller = desk.caller(key_hash(key, home.pepper()), NOW_MS)
+            assert caller is not None
+            assert caller.account_id == found[name].account_id
+            in_force = [k for k in desk.keys(caller.account_id) if k.revoked_ms is None]
+            assert [k.key_id for k in in_force] == [caller.key_id]
+    with closing(CurrentSnapshot(home.opendata("test"), lambda: 0.0)) as month:
+        for cnpj in EXISTING_COMPANIES:
+            assert month.find(Cnpj.parse(cnpj)) is not None
+    assert not [path for path in home.path.iterdir() if "tmp" in path.name]
+
+
+def test_a_first_start_makes_everything(home: Home) -> None:
+    steps: list[str] = []
+    keys = prepare(home, steps.append)
+    assert_complete(home, keys)
+    assert steps
+    assert not first_start.is_done(home)
+    first_start.finish(home, NOW_MS)
+    assert first_start.is_done(home)
+
+
+@pytest.mark.parametrize("step", [1, 2, 3])
+def test_killed_at_a_step_and_run_again(home: Home, step: int) -> None:
+    said: list[str] = []
+
+    def say(text: str) -> None:
+        said.append(text)
+        if len(said) == step:
+            raise Killed
+
+    with pytest.raises(Killed):
+        prepare(home, say)
+    assert not first_start.is_done(home)
+    assert_complete(home, prepare(home))
+
+
+def test_killed_between_an_account_and_its_credits(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def killed(desk: SqliteDesk, changes: Sequence[Change]) -> Refusal | None:
+        raise Killed
+
+    with monkeypatch.context() as patched:
+        patched.setattr(SqliteDesk, "commit_now", killed)
+        with pytest.raises(Killed):
+            prepare(home)
+    assert accounts(home)["gratuito"].balance_credits == 0
+    assert_complete(home, prepare(home))
+
+
+def test_keys_that_were_never_shown_are_replaced(home: Home) -> None:
+    unseen = prepare(home)
+    keys = prepare(home)
+    assert_complete(home, keys)
+    assert not set(unseen.values()) & set(keys.values())
+
+
+def test_a_key_of_the_operator_stays(home: Home) -> None:
+    prepare(home)
+    account = accounts(home)["pos-pago"]
+    with closing(SqliteDesk(home.desk)) as desk:
+        own, _ = first_start.issue_key(desk, home, account, "minha", NOW_MS)
+    prepare(home)
+    with closing(SqliteDesk(home.desk)) as desk:
+        assert desk.caller(key_hash(own, home.pepper()), NOW_MS) is not None
+
+
+def test_an_account_of_the_operator_is_left_alone(home: Home) -> None:
+    home.create()
+    with closing(SqliteDesk(home.desk)) as desk:
+        desk.create_account(NewAccount("pos-pago", "pos_pago", "live"), NOW_MS)
+    keys = prepare(home)
+    assert set(keys) == {"gratuito", "pre-pago", "pos-pago-certidoes", "um-credito"}
+    assert accounts(home)["pos-pago"].mode == "live"
+
+
+def test_a_month_too_small_for_the_promised_documents_is_made_larger(home: Home) -> None:
+    assert_complete(home, prepare(home, establishments=1))
+
+
+def test_without_a_month(home: Home) -> None:
+    prepare(home, establishments=0)
+    assert not home.opendata("test").exists()
+
+
+def test_one_at_a_time(home: Home) -> None:
+    home.create()
+    with home.lock(), pytest.raises(HomeInUse):
+        prepare(home)
+
+
+def test_an_issued_key_does_not_print_itself(home: Home) -> None:
+    settings = Settings(home=home.path, sandbox_establishments=0)
+    issued = first_start.prepare(home, settings, now_ms=lambda: NOW_MS, say=lambda step: None)
+    assert issued[0].key not in repr(issued)

@@ -1,0 +1,109 @@
+"""`balcao key`."""
+
+from collections.abc import Iterator
+from datetime import datetime
+
+import pytest
+
+from balcao.core.access import is_well_formed, key_hash
+from balcao.core.calendar import BRASILIA
+from tests.cli.shell import Shell
+
+
+@pytest.fixture(autouse=True)
+def _account(shell: Shell) -> Iterator[None]:
+    shell("account create acme --plan pre_pago")
+    yield
+    assert shell("ledger check --json").json["ok"]
+
+
+def test_a_key_stands_alone_on_stdout(shell: Shell) -> None:
+    said = shell("key create acme")
+    key = said.out.removesuffix("\n")
+    assert is_well_formed(key)
+    assert key not in said.err
+    assert "não será mostrada de novo" in said.err
+    with shell.desk() as desk:
+        caller = desk.caller(key_hash(key, shell.home.pepper()), 0)
+    assert caller is not None
+    assert caller.mode == "live"
+
+
+def test_a_key_as_json(shell: Shell) -> None:
+    found = shell("key create 1 --name produção --per-minute 10 --per-day 100 --json").json
+    assert is_well_formed(found.pop("key"))
+    assert found["name"] == "produção"
+    assert (found["per_minute"], found["per_day"]) == (10, 100)
+    assert found["expires_at"] is None
+
+
+@pytest.mark.parametrize(
+    ("given", "ends"),
+    [
+        ("2099-12-31", datetime(2100, 1, 1, tzinfo=BRASILIA)),
+        ("2099-12-31T18:30:00-03:00", datetime(2099, 12, 31, 18, 30, tzinfo=BRASILIA)),
+        ("2099-12-31T21:30:00Z", datetime(2099, 12, 31, 18, 30, tzinfo=BRASILIA)),
+        ("2099-12-31T18:30", datetime(2099, 12, 31, 18, 30, tzinfo=BRASILIA)),
+    ],
+)
+def test_a_key_is_valid_to_the_end_of_its_last_day_in_brasilia(
+    shell: Shell, given: str, ends: datetime
+) -> None:
+    found = shell(f"key create acme --expires {given} --json").json
+    assert datetime.fromisoformat(found["expires_at"]) == ends
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [("2020-01-01", "já passou"), ("31/12/2099", "AAAA-MM-DD"), ("9999-12-31", "tarde demais")],
+)
+def test_an_expiry_that_is_none_is_refused(shell: Shell, given: str, said: str) -> None:
+    assert said in shell(f"key create acme --expires {given}", code=2).err
+    assert shell("key list acme --json").json == []
+
+
+def test_keys_are_listed_without_their_secret(shell: Shell) -> None:
+    key = shell("key create acme --name primeira").out.strip()
+    listed = shell("key list acme")
+    assert key not in listed.out
+    assert key[:18] in listed.out
+    (found,) = shell("key list acme --json").json
+    assert found["prefix"] == key[:18]
+    assert key not in shell("key list acme --json").out
+
+
+def test_a_revoked_key_stays_revoked(shell: Shell) -> None:
+    key_id = shell("key create acme --json").json["key_id"]
+    assert "revogada" in shell(f"key revoke {key_id}").out
+    first = shell("key list acme --json").json[0]["revoked_at"]
+    assert first is not None
+    assert "já estava revogada" in shell(f"key revoke {key_id}").out
+    assert shell(f"key revoke {key_id} --json").json["revoked_at"] == first
+
+
+def test_revoking_an_unknown_key_says_how_to_find_one(shell: Shell) -> None:
+    assert "balcao key list" in shell("key revoke 99", code=1).err
+
+
+def test_no_command_repeats_a_key_or_the_pepper(shell: Shell) -> None:
+    key = shell("key create acme").out.strip()
+    pepper = shell.home.pepper()
+    shell('credit add acme 5 --reason "compra"')
+    for line in (
+        "account list",
+        "account list --json",
+        "account show acme --json",
+        "key list acme",
+        "key list acme --json",
+        "key revoke 1",
+        "usage acme",
+        "usage acme --csv",
+        "ledger check --json",
+        "config show",
+        "config show --json",
+        "doctor --json",
+        "opendata status",
+    ):
+        said = shell(line)
+        for secret in (key, key[18:], pepper.hex(), repr(pepper)):
+            assert secret not in said.out + said.err, line

@@ -1,0 +1,162 @@
+"""Help that teaches, wrong usage in Portuguese, and failures without a traceback."""
+
+import errno
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import apsw
+import pytest
+import typer
+
+from balcao import errors
+from balcao.cli.app import app
+from balcao.cli.failures import CommandFailed, explain
+from balcao.cli.portuguese import translated
+from balcao.opendata import errors as opendata
+from tests.cli.shell import Shell
+
+ENGLISH = re.compile(r"\b(Usage|Error|Missing|Invalid|No such|Options|Show|default|required)\b")
+
+
+def commands(group: Any = None, above: str = "") -> Iterator[tuple[str, Any]]:
+    top: Any = group or typer.main.get_command(app)
+    for name, command in top.commands.items():
+        if hasattr(command, "commands"):
+            yield from commands(command, f"{above}{name} ")
+        else:
+            yield f"{above}{name}", command
+
+
+NAMES = [name for name, _ in commands()]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_help_has_an_example_and_is_portuguese(shell: Shell, name: str) -> None:
+    said = shell(f"{name} --help").out
+    assert "Uso: balcao" in said
+    assert "Exemplo:" in said
+    assert f"balcao {name}" in said.split("Exemplo:")[1]
+    assert not ENGLISH.search(said)
+    assert not shell.path.exists()
+
+
+def test_the_first_help_names_every_group(shell: Shell) -> None:
+    said = shell("--help").out
+    for name in NAMES:
+        assert name.split()[0] in said
+    assert not ENGLISH.search(said)
+    assert shell("--version").out.startswith("balcao ")
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("conta", "Não existe o comando 'conta'."),
+        ("acount", "Seria 'account'?"),
+        ("account create", "Falta o argumento 'NOME'."),
+        ("account create a", "Falta a opção '--plan'."),
+        ("account create a --plan caro", "'caro' não é um destes: 'gratuito', 'pre_pago'"),
+        ("account create a --plan pos_pago --ceiling -1", "deve ser 0 ou mais."),
+        ("account create a --plano x", "Não existe a opção --plano. Seria --plan?"),
+        ("account create a --plan", "A opção --plan precisa de um valor."),
+        ("account list a", "Argumento a mais: a."),
+        ("serve --port 99999", "deve ser 65535 ou menos."),
+        ("serve --port oito", "não é um número inteiro."),
+        ("opendata build /nada", "'/nada' não existe."),
+        ("opendata sample x --establishments 5 --seed 1 --alphanumeric x", "não é um número."),
+    ],
+)
+def test_wrong_usage_says_what_is_wrong(shell: Shell, line: str, said: str) -> None:
+    err = shell(line, code=2).err
+    assert said in err
+    assert not ENGLISH.search(err)
+
+
+def test_wrong_usage_shows_the_right_one(shell: Shell) -> None:
+    err = shell("key create", code=2).err
+    assert err.startswith("Uso: balcao key create [OPÇÕES] ")
+    assert err.endswith("Ajuda: balcao key create --help\n")
+
+
+def test_what_nobody_translated_stays_as_it_is() -> None:
+    assert translated("Something new.") == "Something new."
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (CommandFailed("Assim não."), "Assim não."),
+        (errors.HomeInUse("/dados"), "/dados já está em uso"),
+        (errors.StorageFailed("schema 9 is newer than this program's 1"), "versão mais nova"),
+        (errors.StorageFailed("IOError"), "não pôde ser gravado"),
+        (opendata.BuildRunning("x"), "Outra importação"),
+        (opendata.BadInput("no zip"), "no zip"),
+        (opendata.VerificationFailed(["a", "b"]), "a; b"),
+        (apsw.FullError("x"), "disco está cheio"),
+        (apsw.BusyError("x"), "ocupado"),
+        (apsw.NotADBError("x"), "danificado"),
+        (apsw.CantOpenError("x"), "permissões"),
+        (apsw.IOError("x"), "disco falhou"),
+        (OSError(errno.ENOSPC, "x", "/dados/a"), "disco está cheio (/dados/a)"),
+        (OSError(errno.EACCES, "x"), "Sem permissão"),
+        (OSError(errno.EXDEV, "Invalid link"), "Invalid link"),
+    ],
+)
+def test_expected_failures_are_one_sentence(error: Exception, said: str) -> None:
+    assert said in (explain(error) or "")
+
+
+def test_a_failed_commit_tells_its_cause() -> None:
+    failed = errors.StorageFailed("FullError")
+    failed.__cause__ = apsw.FullError("x")
+    assert "disco está cheio" in (explain(failed) or "")
+
+
+def test_a_bug_is_not_explained_away() -> None:
+    assert explain(KeyError("x")) is None
+
+
+def test_a_data_folder_that_is_a_file(shell: Shell) -> None:
+    shell.path.write_text("")
+    said = shell("account create acme --plan pre_pago", code=1)
+    assert said.err.startswith("erro: Há um arquivo onde devia haver uma pasta")
+
+
+def test_a_database_that_is_none(shell: Shell) -> None:
+    shell("account create acme --plan pre_pago")
+    shell.home.desk.write_bytes(b"not a database" * 1000)
+    assert "danificado" in shell("account list", code=1).err
+    assert "danificado" in shell("doctor", code=1).out
+
+
+def test_the_shell_completes_names(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("_BALCAO_COMPLETE", "complete_bash")
+    monkeypatch.setenv("COMP_WORDS", "balcao opendata ")
+    monkeypatch.setenv("COMP_CWORD", "2")
+    assert shell("").out.split() == ["build", "status", "rollback", "sample"]
+
+
+def test_help_and_small_commands_load_little() -> None:
+    heavy = {
+        "numpy",
+        "granian",
+        "httpx2",
+        "starlette",
+        "balcao.compose",
+        "balcao.opendata.importer",
+    }
+    script = (
+        "import sys\n"
+        "sys.argv = ['balcao', 'key', 'create', 'acme']\n"
+        "from balcao.cli import main\n"
+        "try:\n    main()\nexcept SystemExit:\n    print(*sys.modules)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True, cwd=Path.cwd()
+    )
+    assert "Não há dados do Balcão" in done.stderr
+    assert not heavy & set(done.stdout.split())

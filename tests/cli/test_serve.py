@@ -1,0 +1,207 @@
+"""`balcao serve` and `balcao simulator serve`, as processes."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from types import SimpleNamespace
+
+import httpx2
+import pytest
+
+from balcao.cli import simulator
+from balcao.cli.failures import CommandFailed
+from balcao.cli.serve import check_port
+from balcao.cli.welcome import address, curl_line, later_words
+from balcao.first_start import OPENINGS
+from balcao.settings import Settings
+from balcao.subjects import OPERATIONS
+from balcao.subjects.contract import Parameter
+from tests.cli.shell import PATIENCE_SECONDS, Shell, curl_lines, free_port, keys_in, serving
+
+COMPANY = "/consultas/v2/cnpj-receita-federal/90010001000100"
+
+
+def run_curl(words: list[str] | tuple[str, ...]) -> httpx2.Response:
+    """What curl would do with one of the lines shown."""
+    assert words[:2] == ["curl", "-sS"]
+    header, _, value = words[words.index("-H") + 1].partition(": ")
+    return httpx2.get(words[-1], headers={header: value})
+
+
+def test_the_first_start_and_the_next_one(shell: Shell) -> None:
+    home, port = shell.path, free_port()
+    with serving(home, port) as server:
+        server.wait_until_it_answers()
+        shown = server.out
+        keys = keys_in(shown)
+        assert list(keys) == [opening.account.name for opening in OPENINGS]
+        for place in ("/docs", "/openapi.json", "/readyz"):
+            assert f"{server.base}{place}" in shown
+        assert "SANDBOX" in shown
+
+        lines = curl_lines(shown)
+        assert len(lines) == len(OPERATIONS)
+        for line in lines:
+            answer = run_curl(list(line))
+            assert (answer.status_code, answer.json()["success"]) == (200, True)
+
+        with httpx2.Client(base_url=server.base) as client:
+            for key in keys.values():
+                answer = client.get(COMPANY, headers={"x-api-key": key})
+                assert answer.status_code == 200, answer.text
+            spent = client.get(COMPANY, headers={"x-api-key": keys["um-credito"]})
+            assert spent.status_code == 402
+
+        the_command_line_beside_it(shell, server.base)
+        assert server.err.count("balcao_test_") == 0
+
+        with serving(home, port) as second:
+            assert second.wait_until_it_ends() == 1
+            assert f"A porta {port} já está em uso" in second.err
+            assert f"make serve PORT={port + 1}" in second.err
+        with serving(home, free_port()) as third:
+            assert third.wait_until_it_ends() == 1
+            assert "já está em uso por outro servidor" in third.err
+
+        assert server.terminate() == 0
+
+    with serving(home, port) as server:
+        server.wait_until_it_answers()
+        answer = httpx2.get(server.base + COMPANY, headers={"x-api-key": keys["gratuito"]})
+        assert answer.status_code == 200
+        assert server.terminate() == 0
+        said = server.out + server.err
+        assert "balcao_test_" not in said
+        assert not any(key in said for key in keys.values())
+        assert "90010001000100" not in said
+        assert "Traceback" not in said
+
+
+def the_command_line_beside_it(shell: Shell, base: str) -> None:
+    """Accounts, keys and credits while the server runs."""
+    shell("account create acme --plan pre_pago --test")
+    key = shell("key create acme").out.strip()
+    with httpx2.Client(base_url=base, headers={"x-api-key": key}) as client:
+        assert client.get(COMPANY).status_code == 402
+        shell("credit add acme 5 --reason compra")
+        assert client.get(COMPANY).status_code == 200
+        assert shell("account show acme --json").json["balance_credits"] == 4
+        (row,) = shell("usage acme --json").json["rows"]
+        assert (row["operation"], row["queries"], row["credits"]) == ("cnpj-receita-federal", 1, 1)
+        key_id = shell("key list acme --json").json[0]["key_id"]
+        shell(f"key revoke {key_id}")
+        deadline = time.monotonic() + PATIENCE_SECONDS
+        while client.get(COMPANY).status_code != 401:
+            assert time.monotonic() < deadline
+    assert shell("ledger check --json").json["ok"]
+
+
+def test_killed_in_the_middle_of_the_first_start(shell: Shell) -> None:
+    home, port = shell.path, free_port()
+    # So large a month that it cannot be finished before we look.
+    with serving(home, port, establishments=3_000_000) as server:
+        server.wait_for(home / "first-start.tmp")
+        server.kill()
+        assert not keys_in(server.out)
+    with serving(home, port) as server:
+        server.wait_until_it_answers()
+        keys = keys_in(server.out)
+        assert len(keys) == len(OPENINGS)
+        answer = httpx2.get(server.base + COMPANY, headers={"x-api-key": keys["pos-pago"]})
+        assert answer.status_code == 200
+        assert server.terminate() == 0
+    assert not (home / "first-start.tmp").exists()
+    found = shell("account list --json").json
+    assert [account["name"] for account in found] == list(keys)
+    assert shell("opendata status --json").json["test"]["rows"]["Estabelecimentos"] == 300
+
+
+def test_the_simulator_alone(tmp_path: Path) -> None:
+    port = free_port()
+    out = tmp_path / "out"
+    with out.open("wb") as file:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "balcao", "simulator", "serve", "--port", str(port)],
+            stdout=file,
+            stderr=file,
+            env=os.environ,
+        )
+    try:
+        deadline = time.monotonic() + PATIENCE_SECONDS
+        while True:
+            assert time.monotonic() < deadline
+            assert process.poll() is None
+            try:
+                httpx2.get(f"http://127.0.0.1:{port}/")
+            except httpx2.TransportError:
+                time.sleep(0.01)
+            else:
+                break
+        settings = dict(re.findall(r"export (BALCAO_\w+)=(\S+)", out.read_text("utf-8")))
+        answer = httpx2.get(f"{settings['BALCAO_MINHA_RECEITA__URL']}/90010001000100")
+        assert answer.status_code == 200
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(PATIENCE_SECONDS) == 0
+    finally:
+        process.kill()
+        process.wait()
+
+
+def test_the_simulator_is_configured_by_settings_that_exist(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for name, value in re.findall(r"export (BALCAO_\w+)=(\S+)", simulator.settings_lines(8100)):
+        monkeypatch.setenv(name, value)
+    settings = Settings()
+    assert settings.cnpja is not None
+    assert settings.cnpja.url == "http://127.0.0.1:8100/cnpja"
+    assert settings.serpro is not None
+    assert settings.serpro.full_partners is True
+
+
+@pytest.mark.parametrize(
+    ("given", "base"),
+    [
+        ({}, "http://127.0.0.1:8000"),
+        ({"host": "0.0.0.0", "port": 80}, "http://127.0.0.1:80"),
+        ({"host": "::"}, "http://[::1]:8000"),
+        ({"host": "::1"}, "http://[::1]:8000"),
+        ({"tls_certificate": "c.pem", "tls_key": "k.pem"}, "https://127.0.0.1:8000"),
+        ({"public_url": "https://api.exemplo.com.br/"}, "https://api.exemplo.com.br"),
+    ],
+)
+def test_links_lead_here(given: dict[str, object], base: str) -> None:
+    settings = Settings(**given)  # type: ignore[arg-type]
+    assert address(settings) == base
+    assert f"{base}/docs" in later_words(settings)
+
+
+def test_a_line_for_an_operation_with_its_document_in_the_query() -> None:
+    operation = SimpleNamespace(
+        path="certidao",
+        document="cnpj",
+        parameters=(
+            Parameter("cnpj", "query", "", {}),
+            Parameter("uf", "query", "", {}, required=True, example="SP"),
+            Parameter("cache", "query", "", {}, example=7),
+            Parameter("Idempotency-Key", "header", "", {}, example="abc"),
+        ),
+    )
+    line = curl_line(operation, "k", "http://h")  # type: ignore[arg-type]
+    assert (
+        line
+        == "curl -sS -H 'x-api-key: k' 'http://h/consultas/v2/certidao?cnpj=90010001000100&uf=SP'"
+    )
+
+
+@pytest.mark.parametrize(
+    ("host", "said"),
+    [("x" * 64, "não existe nesta máquina"), ("192.0.2.1", "não é desta máquina")],
+)
+def test_an_address_that_is_not_ours(host: str, said: str) -> None:
+    with pytest.raises(CommandFailed, match=said):
+        check_port(host, free_port())

@@ -1,0 +1,165 @@
+"""What is decided before anything is written: whole lists, in order, and the rows of them."""
+
+from datetime import datetime
+
+import pytest
+
+from balcao.core.calendar import BRASILIA, to_ms
+from balcao.core.idempotency import Recorded
+from balcao.core.ledger import (
+    Bind,
+    Change,
+    Charge,
+    Finish,
+    Hold,
+    HoldGone,
+    KeyBound,
+    Purse,
+    Settle,
+    Short,
+    TopUp,
+    Touch,
+)
+from balcao.storage.batch import ENTRY_COLUMNS, Batch, OpenHold, needs
+
+AT_MS = to_ms(datetime(2026, 8, 5, 13, 15, tzinfo=BRASILIA))
+MONTH = "2026-08"
+ANA, BRUNO = 1, 2
+
+
+def a_batch(*, held: int = 0) -> Batch:
+    """Ana has ten credits, `held` of them for request `open`; her key `taken` is bound."""
+    holds = {"open": OpenHold(ANA, 7, "op", held)} if held else {}
+    purses = {
+        ANA: Purse("pre_pago", 10, held, None, MONTH, 0),
+        BRUNO: Purse("pre_pago", 1, 0, None, MONTH, 0),
+    }
+    return Batch(purses, holds, {(ANA, "taken"): "open"})
+
+
+def charge(request: str, credits: int = 1, account: int = ANA) -> Charge:
+    return Charge(account, 7, request, "op", credits, "consulta", "cache", AT_MS)
+
+
+def hold(request: str, credits: int = 1) -> Hold:
+    return Hold(ANA, 7, request, "op", credits, AT_MS)
+
+
+def settle(request: str, credits: int, account: int = ANA) -> Settle:
+    return Settle(account, request, credits, "consulta", "online" if credits else None, AT_MS)
+
+
+def bind(key: str, request: str) -> Bind:
+    return Bind(ANA, key, "f", request, AT_MS, AT_MS + 1)
+
+
+def finish(key: str, request: str, account: int = ANA) -> Finish:
+    return Finish(account, key, "f", Recorded(request, 200, b"{}"), AT_MS, AT_MS + 1)
+
+
+def kinds(batch: Batch) -> list[object]:
+    return [row[ENTRY_COLUMNS.index("kind")] for row in batch.entries]
+
+
+def test_what_must_be_read_is_what_the_lists_touch() -> None:
+    wanted = needs(
+        [
+            [charge("r1"), finish("a", "r1")],
+            [settle("open", 1, account=BRUNO), bind("b", "open")],
+            [Touch(7, AT_MS)],
+            [TopUp(3, 5, "carga", AT_MS)],
+        ]
+    )
+    assert wanted.accounts == {ANA, BRUNO, 3}
+    assert wanted.holds == {"open"}
+    assert set(wanted.keys) == {(ANA, "a"), (ANA, "b")}
+
+
+def test_lists_are_decided_one_after_another() -> None:
+    batch = a_batch()
+    assert batch.admit([charge("r1", 6)]) is None
+    assert batch.admit([charge("r2", 6)]) == Short(6, 4)
+    assert batch.admit([charge("r3", 4)]) is None
+    assert batch.admit([charge("r4", 1, account=BRUNO)]) is None
+    assert batch.admit([charge("r5", 1, account=BRUNO)]) == Short(1, 0)
+    assert [row[ENTRY_COLUMNS.index("request_id")] for row in batch.entries] == ["r1", "r3", "r4"]
+
+
+@pytest.mark.parametrize(
+    ("refused", "why"),
+    [
+        ([charge("r1"), bind("taken", "r1")], KeyBound()),
+        ([charge("r1"), finish("taken", "r1")], KeyBound()),
+        ([bind("new", "r1"), charge("r1", 11)], Short(11, 10)),
+        ([finish("new", "r1"), hold("r1", 11)], Short(11, 10)),
+        ([Touch(7, AT_MS), settle("gone", 1), finish("new", "gone")], HoldGone()),
+        ([Touch(7, AT_MS), TopUp(ANA, -11, "engano", AT_MS)], Short(11, 10)),
+    ],
+)
+def test_a_refused_list_leaves_no_trace(refused: list[Change], why: object) -> None:
+    batch, untouched = a_batch(), a_batch()
+    assert batch.admit(refused) == why
+    assert batch == untouched
+
+
+def test_a_hold_and_its_settlement_may_share_a_batch() -> None:
+    batch = a_batch()
+    assert batch.admit([hold("r1", 10), bind("new", "r1")]) is None
+    assert batch.admit([charge("r2")]) == Short(1, 0)
+    assert batch.admit([settle("r1", 4), finish("new", "r1")]) is None
+    assert batch.admit([settle("r1", 4)]) == HoldGone()
+    assert batch.admit([charge("r3", 6)]) is None
+    assert kinds(batch) == ["hold", "post", "charge"]
+
+
+def test_a_settlement_of_nothing_is_a_void() -> None:
+    batch = a_batch(held=3)
+    assert batch.admit([settle("open", 0), finish("taken", "open")]) is None
+    assert kinds(batch) == ["void"]
+    assert batch.purses[ANA] == Purse("pre_pago", 10, 0, None, MONTH, 0)
+
+
+@pytest.mark.parametrize(
+    "nonsense", [settle("open", 4), settle("open", -1), settle("open", 1, BRUNO)]
+)
+def test_a_settlement_that_makes_no_sense_is_a_bug(nonsense: Settle) -> None:
+    with pytest.raises(AssertionError):
+        a_batch(held=3).admit([nonsense])
+
+
+def test_rows_fit_their_columns() -> None:
+    batch = a_batch(held=3)
+    assert batch.admit([charge("r1", 2)]) is None
+    assert batch.admit([settle("open", 1)]) is None
+    assert batch.admit([TopUp(ANA, 5, "carga", AT_MS)]) is None
+    assert [dict(zip(ENTRY_COLUMNS, row, strict=True)) for row in batch.entries] == [
+        {
+            "account_id": ANA, "at_ms": AT_MS, "month": MONTH, "kind": "charge",
+            "balance_change": -2, "held_change": 0, "request_id": "r1", "key_id": 7,
+            "operation": "op", "rule": "consulta", "origin": "cache", "reason": None,
+        },
+        {
+            "account_id": ANA, "at_ms": AT_MS, "month": MONTH, "kind": "post",
+            "balance_change": -1, "held_change": -3, "request_id": "open", "key_id": 7,
+            "operation": "op", "rule": "consulta", "origin": "online", "reason": None,
+        },
+        {
+            "account_id": ANA, "at_ms": AT_MS, "month": MONTH, "kind": "top_up",
+            "balance_change": 5, "held_change": 0, "request_id": None, "key_id": None,
+            "operation": None, "rule": None, "origin": None, "reason": "carga",
+        },
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("wall", "month"),
+    [
+        (datetime(2026, 7, 31, 23, 59, 59, tzinfo=BRASILIA), "2026-07"),
+        (datetime(2026, 8, 1, 0, 0, 0, tzinfo=BRASILIA), "2026-08"),
+        (datetime(2026, 7, 31, 23, 0, 0, tzinfo=BRASILIA), "2026-07"),
+    ],
+)
+def test_an_entry_belongs_to_the_civil_month_of_its_instant(wall: datetime, month: str) -> None:
+    batch = a_batch()
+    batch.admit([TopUp(ANA, 1, "carga", to_ms(wall))])
+    assert batch.entries[0][ENTRY_COLUMNS.index("month")] == month

@@ -1,0 +1,132 @@
+"""No CPF leaves the house unless it was opted in (rfb-open-data.md section 9)."""
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from balcao.core.company import Company, Partner, hides_a_partner, mask_cpf_in_text, masked
+
+# Every form in which people type a CPF into a name, and what is left of it.
+FORMS = {
+    "12345678901": "***456789**",
+    "123.456.789-01": "***456789**",
+    "123 456 789 01": "***456789**",
+    "177495146-00": "***495146**",
+    "1234567890": "***345678**",  # the zero in front was lost: 01234567890
+    "12345678-90": "***345678**",
+}
+
+# What may stand around it.
+AROUND = [
+    "{}",
+    "MARIA DA SILVA {}",
+    "{} MARIA DA SILVA",
+    "MARIA {} DA SILVA",
+    "MARIA DA SILVA-{}",
+    "MARIA DA SILVA - {}",
+    "MARIA DA SILVA CPF:{}",
+    "MARIA DA SILVA CPF.{}",
+    "MARIA DA SILVA/{}",
+    "MARIA DA SILVA ({})",
+    "MARIA DA SILVA{}",
+    "{}-MARIA DA SILVA",
+    "{}, MARIA DA SILVA",
+    "41.273.592 MARIA DA SILVA {}",  # the company root of a sole trader stays
+    "41273592 {}",
+]
+
+
+@pytest.mark.parametrize("around", AROUND)
+@pytest.mark.parametrize("form", FORMS)
+def test_a_cpf_in_a_name_is_hidden_in_every_form(form: str, around: str) -> None:
+    hidden = mask_cpf_in_text(around.format(form))
+    assert hidden == around.format(FORMS[form])
+
+
+def test_two_in_one_name_are_both_hidden() -> None:
+    assert mask_cpf_in_text("12345678901 E 987.654.321-00") == "***456789** E ***654321**"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        None,
+        "",
+        "EMPRESA FICTICIA LTDA",
+        "41.273.592 MARIA DA SILVA",
+        "41273592 MARIA DA SILVA",
+        "POSTO BR 101 KM 20",
+        "LOJA 24 HORAS 7 DIAS",
+        "11222333000181",
+        "11.222.333/0001-81",
+        "CNPJ 11.222.333/0001-81 LTDA",
+        "3M 2000 & CIA",
+        "CONSORCIO 123456789012345",
+        "***456789** MARIA",
+    ],
+)
+def test_other_numbers_are_left_alone(text: str | None) -> None:
+    assert mask_cpf_in_text(text) == text
+
+
+@given(
+    st.text(alphabet="ABC \u00c7-./:(),&'", max_size=12),
+    st.from_regex(r"[0-9]{11}|[0-9]{3}\.[0-9]{3}\.[0-9]{3}-[0-9]{2}", fullmatch=True),
+    st.text(alphabet="ABC \u00c7-./:(),&'", max_size=12),
+)
+def test_no_eleven_digits_are_left_whatever_stands_around_them(
+    before: str, cpf: str, after: str
+) -> None:
+    hidden = mask_cpf_in_text(before + cpf + after)
+    assert hidden is not None
+    assert cpf not in hidden
+    digits = cpf.replace(".", "").replace("-", "")
+    assert hidden == f"{before}***{digits[3:9]}**{after}"
+
+
+COMPANY = Company(
+    cnpj="11222333000181",
+    nome_empresarial="MARIA DA SILVA 12345678901",
+    nome_fantasia="MARIA 123.456.789-01",
+    logradouro="RUA 12345678901",
+    socios=(
+        Partner(
+            nome="JOSE 98765432100",
+            cpf_cnpj_socio="98765432100",
+            documento_representante_legal="12345678901",
+            nome_representante_legal="ANA 123 456 789 01",
+        ),
+        Partner(nome="HOLDING LTDA", cpf_cnpj_socio="11222333000181"),
+        Partner(),
+    ),
+)
+
+
+def test_a_company_without_opt_in_shows_no_persons_document() -> None:
+    shown = masked(COMPANY)
+    assert shown.nome_empresarial == "MARIA DA SILVA ***456789**"
+    assert shown.nome_fantasia == "MARIA ***456789**"
+    assert shown.socios == (
+        Partner(
+            nome="JOSE ***654321**",
+            cpf_cnpj_socio="***654321**",
+            documento_representante_legal="***456789**",
+            nome_representante_legal="ANA ***456789**",
+        ),
+        Partner(nome="HOLDING LTDA", cpf_cnpj_socio="11222333000181"),
+        Partner(),
+    )
+    names_and_partners = {"nome_empresarial", "nome_fantasia", "socios"}
+    for name in set(Company.__struct_fields__) - names_and_partners:
+        assert getattr(shown, name) == getattr(COMPANY, name)
+    assert masked(shown) == shown
+
+
+def test_a_masked_partner_is_seen() -> None:
+    assert not hides_a_partner(COMPANY)
+    assert hides_a_partner(masked(COMPANY))
+    only_agent = Partner(documento_representante_legal="***456789**")
+    assert hides_a_partner(msgspec.structs.replace(COMPANY, socios=(only_agent,)))
+    of_a_company = Partner(cpf_cnpj_socio="11222333000181")
+    assert not hides_a_partner(msgspec.structs.replace(COMPANY, socios=(of_a_company,)))

@@ -1,0 +1,145 @@
+"""The limiter lets through what it promises, and tells the truth about the wait."""
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from balcao.core.rate_limit import Limit, Verdict, refused, spend
+
+NOW = 1_785_000_000_000
+MINUTE = 60_000
+DAY = 86_400_000
+
+# The plans' own numbers among them; 172.8 ms per request is no whole number.
+limits = st.one_of(
+    st.sampled_from(
+        [Limit("minuto", 20, MINUTE), Limit("minuto", 1_200, MINUTE), Limit("dia", 500_000, DAY)]
+    ),
+    st.builds(Limit, st.just("minuto"), st.integers(1, 50), st.sampled_from([1_000, MINUTE, DAY])),
+)
+small_limits = st.builds(
+    Limit, st.just("minuto"), st.integers(1, 12), st.sampled_from([1_000, MINUTE, DAY])
+)
+
+
+def send(limit: Limit, instants: list[int]) -> list[Verdict]:
+    """One request at each instant; the verdicts."""
+    stored, verdicts = 0.0, []
+    for now in instants:
+        verdict = spend(limit, stored, now)
+        stored = verdict.empty_at_ms
+        verdicts.append(verdict)
+    return verdicts
+
+
+def test_the_whole_quota_may_come_at_once_and_then_one_per_interval() -> None:
+    limit = Limit("minuto", 20, MINUTE)
+    verdicts = send(limit, [NOW] * 21)
+    assert [verdict.allowed for verdict in verdicts] == [True] * 20 + [False]
+    assert [verdict.remaining for verdict in verdicts] == [*range(19, -1, -1), 0]
+    assert verdicts[20].retry_ms == 3_000
+
+    stored = verdicts[20].empty_at_ms
+    assert not spend(limit, stored, NOW + 2_999).allowed
+    assert spend(limit, stored, NOW + 3_000).allowed
+
+
+def test_a_refused_request_costs_nothing() -> None:
+    limit = Limit("minuto", 2, MINUTE)
+    patient = send(limit, [NOW, NOW, NOW + 30_000])
+    stubborn = send(limit, [NOW, NOW, *range(NOW, NOW + 30_000, 1_000), NOW + 30_000])
+    assert patient[-1] == stubborn[-1]
+    assert stubborn[-1].allowed
+
+
+def test_idle_time_is_not_saved_up() -> None:
+    limit = Limit("minuto", 3, MINUTE)
+    verdicts = send(limit, [NOW] + [NOW + 10 * DAY] * 4)
+    assert [verdict.allowed for verdict in verdicts] == [True] * 4 + [False]
+
+
+def test_reset_says_when_the_whole_quota_is_there_again() -> None:
+    limit = Limit("minuto", 3, MINUTE)
+    (*_, verdict) = send(limit, [NOW, NOW])
+    assert verdict.reset_ms == 40_000
+    assert spend(limit, verdict.empty_at_ms, NOW + 40_000).remaining == 2
+    assert spend(limit, verdict.empty_at_ms, NOW + 39_999).remaining == 1
+
+
+@given(small_limits, st.lists(st.integers(0, 30), max_size=60))
+def test_no_window_ever_sees_more_than_quota_and_refill(limit: Limit, steps: list[int]) -> None:
+    """Steps are thirds of an interval: callers who come when there is just room, or not yet."""
+    interval = limit.window_ms / limit.quota
+    now, passed = NOW, []
+    stored = 0.0
+    for step in steps:
+        now += round(step * interval / 3)
+        verdict = spend(limit, stored, now)
+        stored = verdict.empty_at_ms
+        if verdict.allowed:
+            passed.append(now)
+    for first, start in enumerate(passed):
+        for last in range(first, len(passed)):
+            elapsed = passed[last] - start
+            assert last - first + 1 <= limit.quota + elapsed / interval + 1e-6
+
+
+@given(limits, st.lists(st.integers(0, 100_000), max_size=30))
+def test_retry_after_is_truthful_and_not_longer_than_needed(limit: Limit, steps: list[int]) -> None:
+    stored, now = float(NOW + limit.window_ms), NOW  # a full bucket
+    for step in steps:
+        verdict = spend(limit, stored, now)
+        stored = verdict.empty_at_ms
+        if not verdict.allowed:
+            assert verdict.retry_ms > 0
+            after = math.ceil(verdict.retry_ms)
+            assert spend(limit, stored, now + after).allowed
+            assert not spend(limit, stored, now + after - 2).allowed
+        else:
+            assert verdict.retry_ms == 0
+        now += step
+
+
+@given(limits, st.integers(0, 100_000_000))
+def test_remaining_requests_may_follow_at_once_and_then_no_more(limit: Limit, behind: int) -> None:
+    stored = float(NOW + limit.window_ms - behind % limit.window_ms)
+    verdict = spend(limit, stored, NOW)
+    if verdict.allowed and verdict.remaining <= 100:
+        followers = []
+        for _ in range(verdict.remaining + 1):
+            follower = spend(limit, verdict.empty_at_ms, NOW)
+            verdict = follower
+            followers.append(follower.allowed)
+        assert followers == [True] * (len(followers) - 1) + [False]
+
+
+@given(limits, st.integers(1, 400 * DAY), st.integers(1, 60))
+def test_a_clock_set_back_locks_nobody_out_for_longer_than_a_window(
+    limit: Limit, back_ms: int, before: int
+) -> None:
+    (*_, last) = send(limit, [NOW] * before)
+    now = NOW - back_ms
+    first = spend(limit, last.empty_at_ms, now)
+    assert first.reset_ms <= limit.window_ms
+    assert first.retry_ms <= limit.window_ms
+    if not first.allowed:
+        again = spend(limit, first.empty_at_ms, now + math.ceil(first.retry_ms))
+        assert again.allowed
+
+
+@pytest.mark.parametrize("back_ms", [1, MINUTE, 365 * DAY])
+def test_a_clock_set_back_gives_no_second_quota(back_ms: int) -> None:
+    limit = Limit("minuto", 5, MINUTE)
+    (*_, last) = send(limit, [NOW] * 5)
+    assert not spend(limit, last.empty_at_ms, NOW - back_ms).allowed
+
+
+def test_the_longest_wait_is_the_one_that_is_told() -> None:
+    minute = send(Limit("minuto", 1, MINUTE), [NOW, NOW])[-1]
+    day = send(Limit("dia", 1, DAY), [NOW, NOW])[-1]
+    free = send(Limit("chave-minuto", 5, MINUTE), [NOW])[-1]
+    assert refused([minute, day, free]) == day
+    assert refused([free]) is None
+    assert refused([]) is None

@@ -1,0 +1,266 @@
+"""What is charged, when, and what happens to those who hang up (decisions 5, 4.9)."""
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from balcao.core.calendar import to_ms
+from tests.world import CNPJ, NOW_MS, OTHER_CNPJ, Reply, World, company
+
+KEY = "pedido-0001"
+
+
+def test_the_entry_names_what_was_paid_for(world: World) -> None:
+    answer = world.get(company())
+
+    (charge,) = world.charges()
+    assert charge.credits == -1
+    assert charge.request_id == answer.json["request_id"]
+    assert charge.key_id == world.client.key_id
+    assert charge.operation == "cnpj-receita-federal"
+    assert charge.rule
+    assert charge.origin == "online"
+    assert charge.at_ms == NOW_MS
+
+
+def test_the_credit_is_held_while_the_source_is_asked(world: World) -> None:
+    async def story() -> None:
+        world.source.waits()
+        task = world.begin(company())
+        await world.until(lambda: world.source.asked == 1)
+        assert (world.purse().balance_credits, world.purse().held_credits) == (1000, 1)
+        world.source.answers_now()
+        await task
+
+    world.run(story())
+    assert (world.purse().balance_credits, world.purse().held_credits) == (999, 0)
+
+
+@pytest.mark.parametrize("says", ["fails", "is_down", "says_absent"])
+def test_a_failure_gives_the_hold_back(world: World, says: str) -> None:
+    getattr(world.source, says)()
+    assert world.get(company()).credits == 0
+    assert (world.purse().balance_credits, world.purse().held_credits) == (1000, 0)
+    assert not world.charges()
+    assert not world.check().complaints
+
+
+def test_the_last_credit_can_be_spent(world: World) -> None:
+    client = world.account("edu", credits=1)
+
+    assert world.get(company(), client).status == 200
+    refused = world.get(company(), client)
+
+    assert (refused.status, refused.code) == (402, "SALDO_INSUFICIENTE")
+    assert refused.json["creditos_necessarios"] == 1
+    assert refused.json["creditos_disponiveis"] == 0
+    assert type(refused.json["creditos_necessarios"]) is int
+
+
+def test_what_is_held_is_not_available(world: World) -> None:
+    client = world.account("edu", credits=1)
+
+    async def story() -> Reply:
+        world.source.waits()
+        first = world.begin(company(), client)
+        await world.until(lambda: world.source.asked == 1)
+        second = await world.aget(company(OTHER_CNPJ), client)
+        world.source.answers_now()
+        assert (await first).status == 200
+        return second
+
+    refused = world.run(story())
+    assert refused.status == 402
+    assert refused.json["creditos_disponiveis"] == 0
+
+
+def test_a_cached_answer_needs_a_credit_too(world: World) -> None:
+    world.keep()
+    client = world.account("edu")
+    answer = world.get(company(query="cache_strategy=CACHE_SE_EXISTIR"), client)
+    assert answer.status == 402
+    assert "response" in answer.json
+    assert answer.json["response"] is None
+
+
+def test_a_fallback_is_not_given_away(world: World) -> None:
+    world.keep()
+    world.source.fails()
+    client = world.account("edu", credits=1)
+    assert world.get(company(), client).credits == 1
+    assert world.get(company(), client).status == 402
+
+
+def test_twenty_at_once_with_five_credits(world: World) -> None:
+    """Never below zero, and nobody is refused who could have paid."""
+    client = world.account("edu", credits=5)
+
+    async def story() -> list[Reply]:
+        tasks = [
+            world.begin(company(cnpj), client) for cnpj in (CNPJ, OTHER_CNPJ) for _ in range(10)
+        ]
+        return [await task for task in tasks]
+
+    answers = world.run(story())
+    assert sorted(answer.status for answer in answers) == [200] * 5 + [402] * 15
+    assert (world.purse(client).balance_credits, world.purse(client).held_credits) == (0, 0)
+    assert not world.check().complaints
+
+
+# Post-paid (decisions 5.3)
+
+
+def test_a_post_paid_account_has_no_balance_to_exceed(world: World) -> None:
+    client = world.account("rui", plan="pos_pago")
+    assert [world.get(company(), client).status for _ in range(3)] == [200, 200, 200]
+    assert world.purse(client).balance_credits == -3
+
+
+def test_a_monthly_ceiling_is_a_402(world: World) -> None:
+    client = world.account("rui", plan="pos_pago", ceiling_credits=2)
+
+    answers = [world.get(company(), client) for _ in range(3)]
+
+    assert [answer.status for answer in answers] == [200, 200, 402]
+    assert answers[2].code == "SALDO_INSUFICIENTE"
+    assert answers[2].json["creditos_disponiveis"] == 0
+
+
+def test_a_new_civil_month_begins_in_brasilia(world: World) -> None:
+    """1 September is three hours older in UTC than in Brasília."""
+    client = world.account("rui", plan="pos_pago", ceiling_credits=1)
+    world.get(company(), client)
+
+    world.clock.now_ms = to_ms(datetime(2026, 9, 1, 2, 59, 59, tzinfo=UTC))
+    assert world.get(company(), client).status == 402
+    world.clock.now_ms = to_ms(datetime(2026, 9, 1, 3, 0, 0, tzinfo=UTC))
+    assert world.get(company(), client).status == 200
+
+
+def test_holds_count_against_the_ceiling(world: World) -> None:
+    client = world.account("rui", plan="pos_pago", ceiling_credits=1)
+
+    async def story() -> int:
+        world.source.waits()
+        first = world.begin(company(), client)
+        await world.until(lambda: world.source.asked == 1)
+        second = await world.aget(company(OTHER_CNPJ), client)
+        world.source.answers_now()
+        assert (await first).status == 200
+        return second.status
+
+    assert world.run(story()) == 402
+
+
+# Single flight (decisions 4.9)
+
+
+def test_a_hundred_identical_requests_ask_once_and_pay_each(world: World) -> None:
+    other = world.account("bia", credits=50)
+
+    async def story() -> list[Reply]:
+        world.source.waits()
+        tasks = [world.begin(company(), (world.client, other)[n % 2]) for n in range(100)]
+        # Everybody is past the desk and waits for the source.
+        both = (world.client, other)
+        await world.until(lambda: sum(world.purse(each).held_credits for each in both) == 100)
+        await world.until(lambda: world.source.asked > 0)
+        world.source.answers_now()
+        return [await task for task in tasks]
+
+    answers = world.run(story())
+    assert world.source.asked == 1
+    assert {(answer.status, answer.credits) for answer in answers} == {(200, 1)}
+    assert len({answer.json["request_id"] for answer in answers}) == 100
+    assert len({str(answer.json["response"]) for answer in answers}) == 1
+    assert (len(world.charges()), len(world.charges(other))) == (50, 50)
+    assert (world.purse().balance_credits, world.purse(other).balance_credits) == (950, 0)
+    assert not world.check().complaints
+
+
+def test_a_shared_failure_costs_nobody(world: World) -> None:
+    async def story() -> list[Reply]:
+        world.source.waits()
+        world.source.fails()
+        tasks = [world.begin(company()) for _ in range(20)]
+        await world.until(lambda: world.purse().held_credits == 20)
+        await world.until(lambda: world.source.asked > 0)
+        world.source.answers_now()
+        return [await task for task in tasks]
+
+    answers = world.run(story())
+    assert {(answer.status, answer.credits) for answer in answers} == {(500, 0)}
+    assert world.source.asked == 1
+    assert (world.purse().balance_credits, world.purse().held_credits) == (1000, 0)
+
+
+# Hanging up (decisions 5.5)
+
+
+def test_hanging_up_does_not_stop_the_operation(world: World) -> None:
+    async def story() -> None:
+        world.source.waits()
+        task = world.begin(company(), idempotency_key=KEY)
+        await world.until(lambda: world.source.asked == 1)
+        task.cancel()
+        await world.until(task.cancelled)
+        world.source.answers_now()
+        await world.until(lambda: world.purse().held_credits == 0)
+
+    world.run(story())
+
+    assert world.source.answered == 1
+    assert len(world.charges()) == 1  # charged
+    assert world.kept() is not None  # cached
+    replay = world.get(company(), idempotency_key=KEY)  # recorded
+    assert (replay.status, replay.credits) == (200, 0)
+    assert replay.json["request_id"] == world.charges()[0].request_id
+    assert world.source.asked == 1
+
+
+def test_hanging_up_before_a_failure_costs_nothing(world: World) -> None:
+    async def story() -> None:
+        world.source.waits()
+        world.source.fails()
+        task = world.begin(company(), idempotency_key=KEY)
+        await world.until(lambda: world.source.asked == 1)
+        task.cancel()
+        await world.until(task.cancelled)
+        world.source.answers_now()
+        await world.until(lambda: world.purse().held_credits == 0)
+
+    world.run(story())
+    assert not world.charges()
+    assert world.get(company(), idempotency_key=KEY).status == 500
+
+
+def test_one_of_many_hangs_up_and_the_others_are_served(world: World) -> None:
+    async def story() -> list[Reply]:
+        world.source.waits()
+        tasks = [world.begin(company()) for _ in range(3)]
+        await world.until(lambda: world.purse().held_credits == 3)
+        await world.until(lambda: world.source.asked == 1)
+        tasks[0].cancel()
+        await world.until(tasks[0].cancelled)
+        world.source.answers_now()
+        answers = [await task for task in tasks[1:]]
+        await world.until(lambda: world.purse().held_credits == 0)
+        return answers
+
+    assert [answer.status for answer in world.run(story())] == [200, 200]
+    assert world.source.asked == 1
+    assert len(world.charges()) == 3
+
+
+# A source that takes too long (decisions 7.5)
+
+
+def test_the_deadline_makes_it_a_failure(tmp_path: Path) -> None:
+    with World(tmp_path, deadline_seconds=0.05) as quick:
+        quick.source.waits()
+        answer = quick.get(company())
+        assert (answer.status, answer.code, answer.credits) == (500, "ERRO_INTERNO", 0)
+        assert quick.purse().held_credits == 0
+        quick.keep()
+        assert quick.get(company()).status == 200  # the entry stands in

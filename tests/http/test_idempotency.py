@@ -1,0 +1,278 @@
+"""The same request twice is one lookup and one charge (decisions 6; specification, States)."""
+
+import pytest
+
+from tests.world import CNPJ, OTHER_CNPJ, World, company
+
+KEY = "pedido-0001"
+HOUR = 3600
+
+
+def test_a_finished_execution_is_replayed_byte_for_byte(world: World) -> None:
+    first = world.get(company(), idempotency_key=KEY)
+    world.source.fails()
+    world.clock.advance(seconds=HOUR)
+    replay = world.get(company(), idempotency_key=KEY)
+
+    assert (replay.status, replay.body) == (200, first.body)
+    assert replay.headers["x-request-id"] == first.headers["x-request-id"]
+    assert replay.headers["idempotent-replayed"] == "true"
+    assert "idempotent-replayed" not in first.headers
+    assert (first.credits, replay.credits) == (1, 0)
+    assert world.source.asked == 1
+    assert len(world.charges()) == 1
+
+
+def test_an_answer_from_the_cache_is_replayed_too(world: World) -> None:
+    world.keep(days=1)
+    path = company(query="cache_strategy=CACHE_PREFERENCIAL")
+    first = world.get(path, idempotency_key=KEY)
+    world.clock.advance(days=3)
+    world.get(company())  # a younger entry; the replay does not care
+    replay = world.get(path, idempotency_key=KEY)
+
+    assert replay.body == first.body
+    assert replay.credits == 0
+    assert world.purse().balance_credits == 998
+
+
+@pytest.mark.parametrize(
+    ("says", "status"), [("fails", 500), ("is_down", 503), ("says_absent", 404)]
+)
+def test_what_went_wrong_is_replayed(world: World, says: str, status: int) -> None:
+    """Technical failures included: the source is not asked a second time (decisions 6.2)."""
+    getattr(world.source, says)()
+    first = world.get(company(), idempotency_key=KEY)
+    world.source.finds()
+    replay = world.get(company(), idempotency_key=KEY)
+
+    assert first.status == replay.status == status
+    assert first.body == replay.body
+    assert replay.headers["idempotent-replayed"] == "true"
+    assert replay.credits == 0
+    assert world.source.asked == 1
+    assert world.purse().balance_credits == 1000
+
+
+def test_a_bug_is_replayed(world: World) -> None:
+    world.source.has_a_bug(RuntimeError("x"))
+    first = world.get(company(), idempotency_key=KEY)
+    world.source.finds()
+    assert world.get(company(), idempotency_key=KEY).body == first.body
+
+
+@pytest.mark.parametrize(
+    ("document", "query"),
+    [
+        (OTHER_CNPJ, ""),
+        (CNPJ, "cache=8"),
+        (CNPJ, "cache=0"),
+        (CNPJ, "cache_strategy=SO_ONLINE"),
+        (CNPJ, "optin=1"),
+    ],
+)
+def test_other_parameters_under_the_same_key_are_refused(
+    world: World, document: str, query: str
+) -> None:
+    client = world.account("bia", credits=10, partner_optin=True)
+    first = world.get(company(), client, idempotency_key=KEY)
+
+    answer = world.get(company(document, query), client, idempotency_key=KEY)
+
+    assert (answer.status, answer.code) == (400, "IDEMPOTENCY_KEY_REUTILIZADA")
+    assert answer.credits == 0
+    assert answer.json["request_id"] != first.json["request_id"]
+    assert "idempotent-replayed" not in answer.headers
+    assert world.source.asked == 1
+
+
+@pytest.mark.parametrize(
+    ("document", "query", "headers"),
+    [
+        ("90.010.001/0001-00", "", {}),
+        ("%2090.010.001%2F0001-00", "", {}),
+        (CNPJ, "cache=7", {}),
+        (CNPJ, "cache=07", {}),
+        (CNPJ, "", {"cache": "7"}),
+        (CNPJ, "cache_strategy=online_preferencial", {}),
+        (CNPJ, "optin=0", {}),
+        (CNPJ, "optin=0&cache_strategy=ONLINE_PREFERENCIAL&cache=7", {}),
+        (CNPJ, "x=1&utm=2", {}),
+    ],
+)
+def test_the_same_request_in_other_words_is_the_same(
+    world: World, document: str, query: str, headers: dict[str, str]
+) -> None:
+    """Parameters are compared normalised, defaults filled in."""
+    first = world.get(company(), idempotency_key=KEY)
+    replay = world.get(company(document, query), idempotency_key=KEY, **headers)
+    assert (replay.status, replay.body) == (200, first.body)
+
+
+def test_letters_of_a_cnpj_are_compared_in_upper_case(world: World) -> None:
+    first = world.get(company("12ABC34501DE35"), idempotency_key=KEY)
+    assert world.get(company("12.abc.345/01de-35"), idempotency_key=KEY).body == first.body
+
+
+def test_another_account_may_use_the_same_key(world: World) -> None:
+    other = world.account("bia", credits=10)
+    first = world.get(company(), idempotency_key=KEY)
+    answer = world.get(company(OTHER_CNPJ), other, idempotency_key=KEY)
+
+    assert answer.status == 200
+    assert answer.json["request_id"] != first.json["request_id"]
+
+
+def test_another_api_key_of_the_account_sees_the_same_record(world: World) -> None:
+    second = world.key(world.client.account_id)
+    first = world.get(company(), idempotency_key=KEY)
+    assert world.get(company(), second, idempotency_key=KEY).body == first.body
+
+
+def test_while_the_first_runs_the_second_is_told_to_wait(world: World) -> None:
+    async def story() -> None:
+        world.source.waits()
+        first = world.begin(company(), idempotency_key=KEY)
+        await world.until(lambda: world.source.asked == 1)
+
+        second = await world.aget(company(), idempotency_key=KEY)
+        assert (second.status, second.code) == (409, "OPERACAO_EM_ANDAMENTO")
+        assert int(second.headers["retry-after"]) >= 1
+        assert second.credits == 0
+        assert world.purse().held_credits == 1
+        other = await world.aget(company(OTHER_CNPJ), idempotency_key=KEY)
+        assert other.code == "IDEMPOTENCY_KEY_REUTILIZADA"
+
+        world.source.answers_now()
+        done = await first
+        assert done.status == 200
+        replay = await world.aget(company(), idempotency_key=KEY)
+        assert replay.body == done.body
+
+    world.run(story())
+    assert world.source.asked == 1
+    assert len(world.charges()) == 1
+
+
+@pytest.mark.xfail(strict=True, reason="core/idempotency.py: RETRY_SECONDS is 5, not the deadline")
+def test_the_wait_after_409_is_truthful(world: World) -> None:
+    """A request sent after it is not refused for the same reason (decisions 1.8).
+
+    An execution that has just begun may go on until the sources' deadline (25 s, 7.5).
+    """
+
+    async def story() -> int:
+        world.source.waits()
+        first = world.begin(company(), idempotency_key=KEY)
+        await world.until(lambda: world.source.asked == 1)
+        second = await world.aget(company(), idempotency_key=KEY)
+        world.source.answers_now()
+        await first
+        return int(second.headers["retry-after"])
+
+    assert world.run(story()) >= world.deadline_seconds
+
+
+@pytest.mark.parametrize("kept", [True, False])
+def test_of_two_at_the_same_instant_one_is_executed(world: World, kept: bool) -> None:
+    if kept:
+        world.keep()
+    path = company(query="cache_strategy=CACHE_SE_EXISTIR")
+
+    async def story() -> None:
+        tasks = [world.begin(path, idempotency_key=KEY) for _ in range(10)]
+        answers = [await task for task in tasks]
+        assert {answer.status for answer in answers} <= {200, 409}
+        assert sum(answer.credits for answer in answers) == 1
+        finished = {answer.body for answer in answers if answer.status == 200}
+        assert len(finished) == 1
+
+    world.run(story())
+    assert len(world.charges()) == 1
+    assert world.purse().held_credits == 0
+    assert not world.check().complaints
+
+
+def test_an_execution_that_died_with_its_process(world: World) -> None:
+    async def begin() -> None:
+        world.source.waits()
+        task = world.begin(company(), idempotency_key=KEY)
+        await world.until(lambda: world.source.asked == 1)
+        task.cancel()
+
+    world.run(begin())
+    assert world.purse().held_credits == 1
+
+    world.crash()
+
+    assert (world.purse().held_credits, world.purse().balance_credits) == (0, 1000)
+    for _ in range(2):
+        answer = world.get(company(), idempotency_key=KEY)
+        assert (answer.status, answer.code) == (409, "RESULTADO_INDISPONIVEL")
+        assert answer.credits == 0
+    assert world.source.asked == 0
+    assert not world.check().complaints
+    assert world.get(company(), idempotency_key="outra-chave").status == 200
+
+
+def test_a_record_survives_its_process(world: World) -> None:
+    first = world.get(company(), idempotency_key=KEY)
+    world.crash()
+    assert world.get(company(), idempotency_key=KEY).body == first.body
+
+
+def test_records_are_kept_for_96_hours(world: World) -> None:
+    first = world.get(company(), idempotency_key=KEY)
+
+    world.clock.advance(seconds=96 * HOUR - 1)
+    assert world.get(company(), idempotency_key=KEY).body == first.body
+
+    world.clock.advance(seconds=1)
+    again = world.get(company(OTHER_CNPJ), idempotency_key=KEY)
+    assert again.status == 200
+    assert "idempotent-replayed" not in again.headers
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        "",
+        "1234567",
+        "a" * 129,
+        "com espaço",
+        "duas palavras",
+        "abcdefg\x7f",
+        "abcdefgh\xa0",
+        "çãéíóúàâ",
+    ],
+)
+def test_keys_that_are_none(world: World, key: str) -> None:
+    answer = world.get(company(), idempotency_key=key)
+
+    assert (answer.status, answer.code, answer.credits) == (400, "IDEMPOTENCY_KEY_INVALIDA", 0)
+    assert world.source.asked == 0
+
+
+@pytest.mark.parametrize("key", ["12345678", "a" * 128, '"~!{}|\\#', "0198f2d4-7c1a-7b3e-9f00"])
+def test_keys_of_8_to_128_visible_characters(world: World, key: str) -> None:
+    first = world.get(company(), idempotency_key=key)
+    assert first.status == 200
+    assert world.get(company(), idempotency_key=key).body == first.body
+
+
+def test_quotes_and_case_are_part_of_the_key(world: World) -> None:
+    keys = ["abcdefgh", '"abcdefgh"', "ABCDEFGH", "'abcdefgh'"]
+    ids = {world.get(company(), idempotency_key=key).json["request_id"] for key in keys}
+    assert len(ids) == len(keys)
+
+
+def test_the_key_is_a_header_only(world: World) -> None:
+    path = company(query=f"Idempotency-Key={KEY}&idempotency-key={KEY}")
+    ids = {world.get(path).json["request_id"] for _ in range(2)}
+    assert len(ids) == 2
+
+
+def test_without_a_key_every_request_is_its_own(world: World) -> None:
+    world.get(company())
+    world.get(company())
+    assert (world.source.asked, len(world.charges())) == (2, 2)

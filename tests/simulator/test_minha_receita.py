@@ -1,0 +1,240 @@
+"""Minha Receita and BrasilAPI as `public-cnpj-apis.md`, sections 1 and 2, describe them."""
+
+import asyncio
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.simulator.world import an_app, fetch, get, post
+
+# Name and JSON types of every field of section 1's table.
+FIELDS: dict[str, tuple[type, ...]] = {
+    "cnpj": (str,),
+    "identificador_matriz_filial": (int,),
+    "descricao_identificador_matriz_filial": (str,),
+    "razao_social": (str,),
+    "nome_fantasia": (str,),
+    "situacao_cadastral": (int,),
+    "descricao_situacao_cadastral": (str,),
+    "data_situacao_cadastral": (str,),
+    "motivo_situacao_cadastral": (int,),
+    "descricao_motivo_situacao_cadastral": (str, type(None)),
+    "nome_cidade_no_exterior": (str,),
+    "codigo_pais": (int, type(None)),
+    "pais": (str, type(None)),
+    "data_inicio_atividade": (str,),
+    "cnae_fiscal": (int,),
+    "cnae_fiscal_descricao": (str,),
+    "cnaes_secundarios": (list,),
+    "descricao_tipo_de_logradouro": (str,),
+    "logradouro": (str,),
+    "numero": (str,),
+    "complemento": (str,),
+    "bairro": (str,),
+    "cep": (str,),
+    "uf": (str,),
+    "codigo_municipio": (int,),
+    "codigo_municipio_ibge": (int, type(None)),
+    "municipio": (str,),
+    "ddd_telefone_1": (str,),
+    "ddd_telefone_2": (str,),
+    "ddd_fax": (str,),
+    "email": (str, type(None)),
+    "situacao_especial": (str,),
+    "data_situacao_especial": (str, type(None)),
+    "opcao_pelo_simples": (bool, type(None)),
+    "data_opcao_pelo_simples": (str, type(None)),
+    "data_exclusao_do_simples": (str, type(None)),
+    "opcao_pelo_mei": (bool, type(None)),
+    "data_opcao_pelo_mei": (str, type(None)),
+    "data_exclusao_do_mei": (str, type(None)),
+    "codigo_natureza_juridica": (int,),
+    "natureza_juridica": (str,),
+    "qualificacao_do_responsavel": (int,),
+    "capital_social": (int, float),
+    "codigo_porte": (int,),
+    "porte": (str,),
+    "ente_federativo_responsavel": (str,),
+    "qsa": (list,),
+    "regime_tributario": (type(None),),
+}
+
+
+def test_a_company_with_everything() -> None:
+    reply = get("/minha-receita/90010001000100")
+    said = reply.json()
+
+    assert reply.status_code == 200
+    assert reply.headers["content-type"] == "application/json"
+    assert reply.headers["cache-control"] == "max-age=86400"
+    assert said["cnpj"] == "90010001000100"
+    assert said["identificador_matriz_filial"] == 1
+    assert said["descricao_identificador_matriz_filial"] == "MATRIZ"
+    assert said["situacao_cadastral"] == 2
+    assert said["descricao_situacao_cadastral"] == "ATIVA"
+    assert said["data_inicio_atividade"] == "2015-03-02"
+    assert said["codigo_porte"] == 5
+    assert said["porte"] == "DEMAIS"
+    assert said["capital_social"] == 100_000
+    assert said["codigo_natureza_juridica"] == 2062
+    assert said["natureza_juridica"] == "Sociedade Empresária Limitada"
+    assert said["uf"] == "SP"
+    assert said["codigo_municipio"] == 7107
+    assert said["codigo_municipio_ibge"] == 3550308
+    assert said["ddd_telefone_1"] == "1110000001"
+    assert said["cnae_fiscal"] == 6201501
+    assert said["cnaes_secundarios"] == [
+        {"codigo": 6204000, "descricao": "Consultoria em tecnologia da informação"},
+        {
+            "codigo": 6209100,
+            "descricao": "Suporte técnico, manutenção e outros serviços"
+            " em tecnologia da informação",
+        },
+    ]
+
+
+def test_its_partners_are_masked() -> None:
+    natural, legal, foreign = get("/minha-receita/90010001000100").json()["qsa"]
+
+    assert natural["identificador_de_socio"] == 2
+    assert natural["nome_socio"] == "FULANA DA FICCAO SILVA"
+    assert natural["cnpj_cpf_do_socio"].startswith("***")
+    assert natural["cnpj_cpf_do_socio"].endswith("**")
+    assert len(natural["cnpj_cpf_do_socio"]) == 11
+    assert natural["qualificacao_socio"] == "Sócio-Administrador"
+    assert natural["data_entrada_sociedade"] == "2015-03-02"
+    assert natural["cpf_representante_legal"] == "***000000**"
+    assert natural["faixa_etaria"] == "Entre 41 a 50 anos"
+    assert legal["identificador_de_socio"] == 1
+    assert legal["cnpj_cpf_do_socio"] == "90010007000187"
+    assert foreign["identificador_de_socio"] == 3
+    assert foreign["cnpj_cpf_do_socio"] == ""
+    assert foreign["codigo_pais"] == 249
+    assert foreign["pais"] == "ESTADOS UNIDOS"
+    assert foreign["faixa_etaria"] == "Não se aplica"
+
+
+@pytest.mark.parametrize(
+    "cnpj", ["90010001000100", "11222333000181", "12ABC34501DE35", "33683111000280"]
+)
+def test_every_field_is_there_with_its_type(cnpj: str) -> None:
+    said = get(f"/minha-receita/{cnpj}").json()
+
+    assert set(said) == set(FIELDS)
+    for name, types in FIELDS.items():
+        assert type(said[name]) in types, name
+
+
+@pytest.mark.parametrize(
+    ("cnpj", "status", "kind", "uf"),
+    [
+        ("90010002000154", "ATIVA", "MATRIZ", "AM"),
+        ("90010003000107", "BAIXADA", "MATRIZ", "SP"),
+        ("90010004000143", "SUSPENSA", "MATRIZ", "SP"),
+        ("90010005000198", "INAPTA", "MATRIZ", "SP"),
+        ("90010006000132", "NULA", "MATRIZ", "SP"),
+        ("90010007000268", "ATIVA", "FILIAL", "SP"),
+        ("90010012000190", "ATIVA", "MATRIZ", "SP"),
+        ("00000000E08G12", "ATIVA", "FILIAL", "SP"),
+    ],
+)
+def test_promised_rows(cnpj: str, status: str, kind: str, uf: str) -> None:
+    said = get(f"/minha-receita/{cnpj}").json()
+
+    assert said["descricao_situacao_cadastral"] == status
+    assert said["descricao_identificador_matriz_filial"] == kind
+    assert said["uf"] == uf
+
+
+def test_nothing_is_null_or_empty_text_or_a_placeholder() -> None:
+    said = get("/minha-receita/90010006000132").json()
+
+    assert said["qsa"] == []
+    assert said["nome_fantasia"] == ""
+    assert said["numero"] == ""
+    assert said["cnaes_secundarios"] == [{"codigo": 0, "descricao": ""}]
+    assert said["pais"] is None
+
+
+def test_the_cpf_in_a_mei_s_name_is_masked() -> None:
+    said = get("/minha-receita/90010012000190").json()
+
+    assert said["razao_social"].endswith("**")
+    assert not any(len(word) == 11 and word.isdigit() for word in said["razao_social"].split())
+    assert said["opcao_pelo_mei"] is True
+
+
+def test_punctuation_is_taken_and_the_path_may_hold_a_slash() -> None:
+    assert get("/minha-receita/90.010.001/0001-00").json()["cnpj"] == "90010001000100"
+    assert get("/minha-receita/12abc34501de35").json()["cnpj"] == "12ABC34501DE35"
+
+
+@pytest.mark.parametrize(
+    ("path", "status", "message"),
+    [
+        ("99999999000191", 404, "CNPJ 99.999.999/0001-91 não encontrado."),
+        ("00000000000000", 404, "CNPJ 00.000.000/0000-00 não encontrado."),
+        ("11222333000182", 400, "CNPJ 11222333000182 inválido."),
+        ("123", 400, "CNPJ 123 inválido."),
+    ],
+)
+def test_refusals(path: str, status: int, message: str) -> None:
+    reply = get(f"/minha-receita/{path}")
+
+    assert reply.status_code == status
+    assert reply.json() == {"message": message}
+    assert not reply.headers["content-type"].startswith("application/json")
+
+
+def test_only_get_is_taken() -> None:
+    reply = post("/minha-receita/90010001000100")
+
+    assert reply.status_code == 405
+    assert reply.json() == {"message": "Essa URL aceita apenas o método GET."}
+    options = asyncio.run(fetch(an_app(), "OPTIONS", "/minha-receita/90010001000100"))
+    assert options.status_code == 200
+    assert options.headers["access-control-allow-origin"] == "*"
+
+
+def test_other_addresses() -> None:
+    assert get("/minha-receita/updated").json() == {"message": "2026-08-08"}
+    assert get("/minha-receita/healthz").status_code == 200
+    home = get("/minha-receita/")
+    assert home.status_code == 302
+    assert "location" in home.headers
+
+
+def test_brasilapi_hands_the_same_answer_on() -> None:
+    reply = get("/brasilapi/api/cnpj/v1/90010001000100")
+
+    assert reply.status_code == 200
+    assert reply.json() == get("/minha-receita/90010001000100").json()
+    assert "s-maxage=86400" in reply.headers["cache-control"]
+
+
+@pytest.mark.parametrize(
+    ("cnpj", "status", "kind", "name"),
+    [
+        ("11222333000182", 400, "bad_request", "BadRequestError"),
+        ("99999999000191", 404, "not_found", "NotFoundError"),
+        ("90020003000180", 500, "internal_error", "InternalError"),
+    ],
+)
+def test_brasilapi_has_an_envelope_for_errors(cnpj: str, status: int, kind: str, name: str) -> None:
+    reply = get(f"/brasilapi/api/cnpj/v1/{cnpj}")
+
+    assert reply.status_code == status
+    assert set(reply.json()) == {"message", "type", "name"}
+    assert (reply.json()["type"], reply.json()["name"]) == (kind, name)
+
+
+def test_brasilapi_knows_no_other_addresses() -> None:
+    assert get("/brasilapi/90010001000100").status_code == 404
+
+
+def test_the_fields_of_this_test_are_those_of_the_documented_example() -> None:
+    """Guards the list above: it was written from the table, this is the example's own list."""
+    example = json.loads(Path(__file__).with_name("minha_receita_example.json").read_text("utf-8"))
+
+    assert set(example) == set(FIELDS)

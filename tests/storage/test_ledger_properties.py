@@ -1,0 +1,313 @@
+"""Whatever is done to the accounts, in whatever order, the books say what a list of facts says.
+
+The machine plays working days: top-ups, charges, holds that are settled later or never, keys,
+many requests in one shared commit, months that turn, processes that die. The model beside it is
+a plain list of what was acknowledged, added up anew each time.
+"""
+
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import count
+from pathlib import Path
+
+import pytest
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import (
+    Bundle,
+    RuleBasedStateMachine,
+    consumes,
+    initialize,
+    invariant,
+    multiple,
+    rule,
+    run_state_machine_as_test,
+)
+
+from balcao.core.access import Account
+from balcao.core.calendar import civil_month
+from balcao.core.idempotency import Attempt, Recorded
+from balcao.core.ledger import Change, HoldGone, KeyBound, Refusal, Short
+from balcao.errors import StorageFailed
+from balcao.storage.contract import Desk
+from tests.storage.engines import ENGINES, Engine
+from tests.storage.world import (
+    DAY_MS,
+    NOW,
+    a_bind,
+    a_charge,
+    a_finish,
+    a_hold,
+    a_settle,
+    a_top_up,
+    account_of,
+    charged,
+    open_account,
+)
+
+CEILING = 40
+
+
+@dataclass
+class Facts:
+    """What was acknowledged about one account; everything else is added up from it."""
+
+    account: Account
+    top_ups: list[int] = field(default_factory=list)
+    posts: dict[str, tuple[str, int]] = field(default_factory=dict)  # request -> month, credits
+    holds: dict[str, int] = field(default_factory=dict)
+    keys: dict[str, Attempt] = field(default_factory=dict)
+    holders: dict[str, str] = field(default_factory=dict)  # key -> the request that took it
+
+    @property
+    def balance(self) -> int:
+        return sum(self.top_ups) - sum(credits for _, credits in self.posts.values())
+
+    @property
+    def held(self) -> int:
+        return sum(self.holds.values())
+
+    def available(self, now_ms: int) -> int:
+        if self.account.plan != "pos_pago":
+            return self.balance - self.held
+        month = civil_month(now_ms)
+        return CEILING - self.held - sum(c for m, c in self.posts.values() if m == month)
+
+    def finish(self, key: str, request: str) -> None:
+        self.keys[key] = Attempt("f", "finished", Recorded(request, 200, b"{}"))
+        self.holders[key] = request
+
+    def short_of(self, credits: int, now_ms: int) -> Short | None:
+        available = self.available(now_ms)
+        return None if credits <= available else Short(credits, max(available, 0))
+
+
+@dataclass
+class Wish:
+    """One list of changes, what should come of it, and the request it is for."""
+
+    changes: Sequence[Change]
+    expected: Refusal | type[StorageFailed] | None
+
+
+class LedgerMachine(RuleBasedStateMachine):
+    """The desk and the facts, side by side."""
+
+    engine_name = "sqlite"
+
+    holds: Bundle[tuple[int, str, int, str | None]] = Bundle("holds")
+    who = st.integers(0, 1)
+    credits = st.integers(1, 25)
+    some_key = st.sampled_from([None, "key-a", "key-b", "key-c"])
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.folder = tempfile.TemporaryDirectory()
+        self.engine: Engine = ENGINES[self.engine_name](Path(self.folder.name))
+        self.desk: Desk = self.engine.open()
+        self.now_ms = NOW
+        self.ids = (f"r{number}" for number in count())
+
+    @initialize()
+    def two_accounts(self) -> None:
+        prepaid = open_account(self.engine, self.desk, "ana", credits=30)
+        postpaid = open_account(
+            self.engine, self.desk, "caio", plan="pos_pago", ceiling_credits=CEILING
+        )
+        self.books = [Facts(prepaid, top_ups=[30]), Facts(postpaid)]
+
+    def teardown(self) -> None:
+        self.engine.close()
+        self.folder.cleanup()
+
+    # Wishes: what a request may want. Each says what should come of it and notes the facts.
+
+    def charge(self, who: int, credits: int, key: str | None) -> Wish:
+        facts, request = self.books[who], next(self.ids)
+        changes: list[Change] = [a_charge(facts.account, request, credits, at_ms=self.now_ms)]
+        if key is not None:
+            changes.append(a_finish(facts.account, key, request, at_ms=self.now_ms))
+        refusal = facts.short_of(credits, self.now_ms) or self._key_taken(facts, key)
+        if refusal is None:
+            facts.posts[request] = (civil_month(self.now_ms), credits)
+            if key is not None:
+                facts.finish(key, request)
+        return Wish(changes, refusal)
+
+    def charge_again(self, who: int, credits: int) -> Wish | None:
+        facts = self.books[who]
+        if not facts.posts or facts.short_of(credits, self.now_ms) is not None:
+            return None
+        request = next(iter(facts.posts))
+        return Wish([a_charge(facts.account, request, credits, at_ms=self.now_ms)], StorageFailed)
+
+    def hold(self, who: int, credits: int, key: str | None) -> tuple[Wish, str]:
+        facts, request = self.books[who], next(self.ids)
+        changes: list[Change] = [a_hold(facts.account, request, credits, at_ms=self.now_ms)]
+        if key is not None:
+            changes.append(a_bind(facts.account, key, request, at_ms=self.now_ms))
+        refusal = facts.short_of(credits, self.now_ms) or self._key_taken(facts, key)
+        if refusal is None:
+            facts.holds[request] = credits
+            if key is not None:
+                facts.keys[key] = Attempt("f", "running", None)
+                facts.holders[key] = request
+        return Wish(changes, refusal), request
+
+    def settle(self, who: int, request: str, credits: int, key: str | None) -> Wish:
+        facts = self.books[who]
+        changes: list[Change] = [a_settle(facts.account, request, credits, at_ms=self.now_ms)]
+        if key is not None:
+            changes.append(a_finish(facts.account, key, request, at_ms=self.now_ms))
+        if request not in facts.holds:
+            return Wish(changes, HoldGone())
+        if key is not None and facts.holders.get(key, request) != request:
+            return Wish(changes, KeyBound())  # its key ran out meanwhile and was taken again
+        del facts.holds[request]
+        if credits:
+            facts.posts[request] = (civil_month(self.now_ms), credits)
+        if key is not None:
+            facts.finish(key, request)
+        return Wish(changes, None)
+
+    def _key_taken(self, facts: Facts, key: str | None) -> KeyBound | None:
+        return KeyBound() if key in facts.keys else None
+
+    def send(self, *wishes: Wish) -> None:
+        """Send lists together, and compare what came of each with what should."""
+        outcomes = self.engine.together(self.desk, *(wish.changes for wish in wishes))
+        for wish, outcome in zip(wishes, outcomes, strict=True):
+            if wish.expected is StorageFailed:
+                assert isinstance(outcome, StorageFailed)
+            else:
+                assert outcome == wish.expected
+
+    # Moves.
+
+    @rule(who=who, credits=st.integers(1, 60))
+    def top_up(self, who: int, credits: int) -> None:
+        facts = self.books[who]
+        self.send(Wish([a_top_up(facts.account, credits, at_ms=self.now_ms)], None))
+        facts.top_ups.append(credits)
+
+    @rule(credits=st.integers(1, 60))
+    def take_back(self, credits: int) -> None:
+        facts = self.books[0]
+        short = facts.short_of(credits, self.now_ms)
+        self.send(Wish([a_top_up(facts.account, -credits, at_ms=self.now_ms)], short))
+        if short is None:
+            facts.top_ups.append(-credits)
+
+    @rule(who=who, credits=credits, key=some_key)
+    def charge_at_once(self, who: int, credits: int, key: str | None) -> None:
+        self.send(self.charge(who, credits, key))
+
+    @rule(who=who, credits=credits)
+    def try_to_charge_twice(self, who: int, credits: int) -> None:
+        if (wish := self.charge_again(who, credits)) is not None:
+            self.send(wish)
+
+    @rule(target=holds, who=who, credits=credits, key=some_key)
+    def hold_for_a_source(self, who: int, credits: int, key: str | None) -> object:
+        wish, request = self.hold(who, credits, key)
+        self.send(wish)
+        return (who, request, credits, key) if wish.expected is None else multiple()
+
+    @rule(hold=consumes(holds), part=st.floats(0, 1))
+    def settle_one(self, hold: tuple[int, str, int, str | None], part: float) -> None:
+        who, request, credits, key = hold
+        self.send(self.settle(who, request, round(credits * part), key))
+
+    @rule(hold=holds)
+    def settle_one_twice(self, hold: tuple[int, str, int, str | None]) -> None:
+        who, request, credits, _ = hold
+        self.send(
+            self.settle(who, request, credits, None), self.settle(who, request, credits, None)
+        )
+
+    @rule(
+        target=holds,
+        orders=st.lists(
+            st.tuples(st.sampled_from(["charge", "again", "hold"]), who, credits, some_key),
+            min_size=2,
+            max_size=12,
+        ),
+        settled=st.lists(consumes(holds), max_size=3),
+    )
+    def many_in_one_commit(
+        self,
+        orders: list[tuple[str, int, int, str | None]],
+        settled: list[tuple[int, str, int, str | None]],
+    ) -> object:
+        wishes = [
+            self.settle(who, request, credits // 2, key) for who, request, credits, key in settled
+        ]
+        opened = []
+        for kind, who, credits, key in orders:
+            if kind == "charge":
+                wishes.append(self.charge(who, credits, key))
+            elif kind == "again" and (again := self.charge_again(who, credits)) is not None:
+                wishes.append(again)
+            elif kind == "hold":
+                wish, request = self.hold(who, credits, key)
+                wishes.append(wish)
+                if wish.expected is None:
+                    opened.append((who, request, credits, key))
+        if wishes:
+            self.send(*wishes)
+        return multiple(*opened)
+
+    @rule(days=st.integers(1, 40))
+    def time_passes(self, days: int) -> None:
+        self.now_ms += days * DAY_MS
+        for facts in self.books:
+            facts.keys.clear()
+            facts.holders.clear()
+        self.desk.purge(self.now_ms + 400 * DAY_MS)  # every key runs out
+
+    @rule()
+    def the_process_dies(self) -> None:
+        """The old desk is left as it is: nobody closes anything when a process is killed."""
+        self.desk = self.engine.open()
+        given_back = self.desk.recover(self.now_ms)
+        assert given_back == sum(len(facts.holds) for facts in self.books)
+        for facts in self.books:
+            facts.holds.clear()
+            for key, attempt in facts.keys.items():
+                if attempt.state == "running":
+                    facts.keys[key] = Attempt("f", "died", None)
+
+    # What is always true.
+
+    @invariant()
+    def the_books_say_what_the_facts_say(self) -> None:
+        for facts in self.books:
+            now = account_of(self.desk, facts.account)
+            assert (now.balance_credits, now.held_credits) == (facts.balance, facts.held)
+            posts = {request: credits for request, (_, credits) in facts.posts.items()}
+            assert charged(self.desk, facts.account) == posts
+            for key in ("key-a", "key-b", "key-c"):
+                earlier = self.desk.earlier(facts.account.account_id, key, self.now_ms)
+                assert earlier == facts.keys.get(key)
+
+    @invariant()
+    def nobody_is_overdrawn(self) -> None:
+        prepaid, postpaid = (account_of(self.desk, facts.account) for facts in self.books)
+        assert 0 <= prepaid.held_credits <= prepaid.balance_credits
+        assert postpaid.held_credits >= 0
+        assert postpaid.month_credits + postpaid.held_credits <= CEILING
+
+    @invariant()
+    def the_check_agrees(self) -> None:
+        check = self.desk.check()
+        assert check.complaints == []
+        assert check.open_operations == sum(len(facts.holds) for facts in self.books)
+
+
+@pytest.mark.parametrize("engine_name", sorted(ENGINES))
+def test_the_ledger_keeps_its_books(engine_name: str) -> None:
+    machine = type("Machine", (LedgerMachine,), {"engine_name": engine_name})
+    run_state_machine_as_test(  # type: ignore[no-untyped-call]
+        machine, settings=settings(max_examples=60, stateful_step_count=30, deadline=None)
+    )
