@@ -108,6 +108,10 @@ class FakeSource:
         """Say that it is there: this record, or one made for the document asked."""
         self._say = lambda inquiry: self._find(inquiry, record)
 
+    def says(self, say: Callable[[Inquiry], Answer]) -> None:
+        """Whatever a function says of the inquiry, or raises."""
+        self._say = say
+
     def says_absent(self, *, conclusive: bool = True) -> None:
         self._say = lambda inquiry: Absent(self.name, conclusive=conclusive)
 

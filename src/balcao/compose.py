@@ -6,7 +6,7 @@ Importing this module opens nothing; `open_house` does.
 import asyncio
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import IO
 
@@ -80,25 +80,27 @@ class House:
 class _Life:
     """What runs beside the requests, from the first event-loop turn to the last."""
 
+    parts: Parts
     desk: SqliteDesk
-    worlds: Mapping[Mode, World]
     clients: Sequence[httpx2.AsyncClient]
     request_log: RequestLog
-    running: "set[asyncio.Task[object]]" = field(default_factory=set)
+    patience_seconds: float
+    purging: "asyncio.Task[None] | None" = None
 
     async def start(self) -> None:
         """Give back what dead processes held, then purge now and then."""
         given_back = self.desk.recover(system_now_ms())
         if given_back:
             log.warning("holds.given_back", holds=given_back)
-        task: asyncio.Task[object] = asyncio.create_task(self._purge())
-        self.running.add(task)
+        self.purging = asyncio.create_task(self._purge())
 
     async def stop(self) -> None:
-        """Stop asking and close the connections to the sources."""
-        for task in self.running:
-            task.cancel()
-        for world in self.worlds.values():
+        """Let lookups under way settle, then close the connections to the sources."""
+        if self.purging is not None:
+            self.purging.cancel()
+        if self.parts.running:
+            await asyncio.wait(self.parts.running, timeout=self.patience_seconds)
+        for world in self.parts.worlds.values():
             await world.sources.close()
         for client in self.clients:
             await client.aclose()
@@ -125,6 +127,7 @@ def open_house(
     home = Home(settings.home)
     home.create()
     lock = home.lock()
+    pepper = home.pepper()
     metrics = Metrics()
     request_log = RequestLog(as_json=logs.is_json(settings.log_format))
     desk = SqliteDesk(home.desk, observe_batch=metrics.batch)
@@ -182,10 +185,10 @@ def open_house(
         "pre_pago": settings.limits_pre_pago,
         "pos_pago": settings.limits_pos_pago,
     }
-    life = _Life(desk, worlds, clients, request_log)
+    life = _Life(parts, desk, clients, request_log, settings.source_deadline_seconds)
     front = Front(
         parts=parts,
-        doorkeeper=Doorkeeper(desk, home.pepper(), limits),  # type: ignore[arg-type]
+        doorkeeper=Doorkeeper(desk, pepper, limits),  # type: ignore[arg-type]
         metrics=metrics,
         request_log=request_log,
         new_id=new_id,

@@ -29,7 +29,8 @@ BalcaoError
 ├── StorageFailed                  our own storage cannot write; nothing was kept or charged
 ├── Overloaded                     we shed load
 ├── NameTaken                      told to the operator only
-└── HomeInUse                      told to the operator only
+├── HomeInUse                      told to the operator only
+└── HomeDamaged                    told to the operator only
 
 Anything else that is raised is a bug, and its text never leaves the building. How each looks
 from outside is one table: `balcao.core.problems`.
@@ -180,3 +181,7 @@ class NameTaken(BalcaoError):
 
 class HomeInUse(BalcaoError):
     """Another server runs on this data folder; told to the operator only."""
+
+
+class HomeDamaged(BalcaoError):
+    """A file of the data folder is not whole; told to the operator only."""

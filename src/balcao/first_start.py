@@ -78,6 +78,7 @@ def prepare(
     with home.lock():
         _make_month(home, settings, now_ms, say)
         say("Criando as contas de teste")
+        home.pepper()  # before there is a database that needs it
         desk = SqliteDesk(home.desk)
         try:
             accounts = [_account(desk, opening, now_ms()) for opening in OPENINGS]

@@ -1,16 +1,18 @@
 """The data folder: where each file lives, its secret, and the lock that keeps servers apart."""
 
+import contextlib
 import fcntl
 import os
 import secrets
+import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
 from balcao.core.questions import Mode
-from balcao.errors import HomeInUse
+from balcao.errors import HomeDamaged, HomeInUse
 
-_PEPPER_BYTES = 32
+PEPPER_BYTES = 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,21 +38,35 @@ class Home:
         """Make the folder, readable by nobody else. Fine if it exists."""
         self.path.mkdir(parents=True, exist_ok=True, mode=0o700)
 
+    @property
+    def secret(self) -> Path:
+        """The file of the pepper."""
+        return self.path / "secret.key"
+
     def pepper(self) -> bytes:
         """The secret that makes stored key hashes useless elsewhere; made on first use.
 
-        It must survive with the database: without it no key is recognised again.
+        It must survive with the database: without it no key is recognised again. Raises
+        `HomeDamaged` when the file is not whole, or gone while the database is there.
         """
-        path = self.path / "secret.key"
-        try:
-            descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        except FileExistsError:
-            return path.read_bytes()
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(secrets.token_bytes(_PEPPER_BYTES))
+        if not self.secret.exists():
+            if self.desk.exists():
+                raise HomeDamaged(str(self.secret))
+            self._make_pepper()
+        pepper = self.secret.read_bytes()
+        if len(pepper) != PEPPER_BYTES:
+            raise HomeDamaged(str(self.secret))
+        return pepper
+
+    def _make_pepper(self) -> None:
+        # Written whole under another name first: neither a crash nor a second process that
+        # starts at the same moment may ever see half a secret, or make a second one.
+        with tempfile.NamedTemporaryFile(dir=self.path, prefix="secret.") as file:
+            file.write(secrets.token_bytes(PEPPER_BYTES))
             file.flush()
             os.fsync(file.fileno())
-        return path.read_bytes()
+            with contextlib.suppress(FileExistsError):
+                os.link(file.name, self.secret)
 
     def lock(self) -> IO[bytes]:
         """Be the only server on this folder until the returned file is closed.

@@ -65,7 +65,11 @@ class Settings(BaseSettings):
     """All settings of one process."""
 
     model_config = SettingsConfigDict(
-        env_prefix="BALCAO_", env_nested_delimiter="__", extra="forbid", frozen=True
+        env_prefix="BALCAO_",
+        env_nested_delimiter="__",
+        nested_model_default_partial_update=True,
+        extra="forbid",
+        frozen=True,
     )
 
     home: Path = Field(Path(".balcao"), description="Data folder: databases, snapshots, receipts.")

@@ -52,6 +52,7 @@ def test_two_characters_in_the_wrong_order_are_noticed(place: int) -> None:
 @pytest.mark.parametrize(
     "text",
     ["", "x", KEY[:-1], KEY + "0", KEY.upper(), KEY.replace("live", "test"), "\N{BANK}" * 61],
+    ids=["empty", "x", "shorter", "longer", "upper case", "other mode", "not ASCII"],
 )
 def test_nothing_else_is_a_key(text: str) -> None:
     assert not is_well_formed(text)

@@ -63,7 +63,8 @@ def test_a_ceiling_that_was_passed_says_zero_and_not_less() -> None:
     ),
 )
 def test_who_asks_first_never_overdraws(start: Purse, moves: list[tuple[str, int, str]]) -> None:
-    purse, held = replace(start), []
+    purse = replace(start)
+    held: list[int] = []
     for kind, credits, month in moves:
         if kind == "free" and held:
             purse.hold(-held.pop(), month)

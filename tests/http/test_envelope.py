@@ -264,7 +264,8 @@ def test_an_empty_body_is_none(world: World) -> None:
 def test_line_and_headers_over_16_kb(world: World, path: str, registry: bool) -> None:
     long = world.get(path, x_longo="a" * 17_000)
     assert_envelope(long, 431, "REQUISICAO_GRANDE_DEMAIS", registry=registry)
-    many = world.get(path, **{f"x_{number}": "a" * 100 for number in range(200)})
+    headers: dict[str, Any] = {f"x_{number}": "a" * 100 for number in range(200)}
+    many = world.get(path, **headers)
     assert_envelope(many, 431, "REQUISICAO_GRANDE_DEMAIS", registry=registry)
     query = world.get(f"{path}?x={'a' * 17_000}")
     assert_envelope(query, 431, "REQUISICAO_GRANDE_DEMAIS", registry=registry)

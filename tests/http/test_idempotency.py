@@ -1,5 +1,7 @@
 """The same request twice is one lookup and one charge (decisions 6; specification, States)."""
 
+from typing import Any
+
 import pytest
 
 from tests.world import CNPJ, OTHER_CNPJ, World, company
@@ -101,7 +103,7 @@ def test_other_parameters_under_the_same_key_are_refused(
     ],
 )
 def test_the_same_request_in_other_words_is_the_same(
-    world: World, document: str, query: str, headers: dict[str, str]
+    world: World, document: str, query: str, headers: dict[str, Any]
 ) -> None:
     """Parameters are compared normalised, defaults filled in."""
     first = world.get(company(), idempotency_key=KEY)

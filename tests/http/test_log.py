@@ -148,7 +148,6 @@ def test_nothing_about_anybody_is_logged(world: World, terminal: Terminal) -> No
 
 
 @pytest.mark.parametrize("where", ["source", "front"])
-@pytest.mark.xfail(strict=True, reason="observability/logs.py: tracebacks are logged with locals")
 def test_a_bug_is_logged_without_what_it_was_about(
     world: World, terminal: Terminal, monkeypatch: pytest.MonkeyPatch, where: str
 ) -> None:

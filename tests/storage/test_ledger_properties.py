@@ -10,12 +10,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
+from typing import TypeAlias
 
 import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
     Bundle,
+    MultipleResults,
     RuleBasedStateMachine,
     consumes,
     initialize,
@@ -47,6 +49,8 @@ from tests.storage.world import (
 )
 
 CEILING = 40
+
+OpenHold: TypeAlias = tuple[int, str, int, str | None]  # who, request, credits, key
 
 
 @dataclass
@@ -96,7 +100,7 @@ class LedgerMachine(RuleBasedStateMachine):
 
     engine_name = "sqlite"
 
-    holds: Bundle[tuple[int, str, int, str | None]] = Bundle("holds")
+    holds: Bundle[OpenHold] = Bundle("holds")
     who = st.integers(0, 1)
     credits = st.integers(1, 25)
     some_key = st.sampled_from([None, "key-a", "key-b", "key-c"])
@@ -209,18 +213,20 @@ class LedgerMachine(RuleBasedStateMachine):
             self.send(wish)
 
     @rule(target=holds, who=who, credits=credits, key=some_key)
-    def hold_for_a_source(self, who: int, credits: int, key: str | None) -> object:
+    def hold_for_a_source(
+        self, who: int, credits: int, key: str | None
+    ) -> OpenHold | MultipleResults[OpenHold]:
         wish, request = self.hold(who, credits, key)
         self.send(wish)
         return (who, request, credits, key) if wish.expected is None else multiple()
 
     @rule(hold=consumes(holds), part=st.floats(0, 1))
-    def settle_one(self, hold: tuple[int, str, int, str | None], part: float) -> None:
+    def settle_one(self, hold: OpenHold, part: float) -> None:
         who, request, credits, key = hold
         self.send(self.settle(who, request, round(credits * part), key))
 
     @rule(hold=holds)
-    def settle_one_twice(self, hold: tuple[int, str, int, str | None]) -> None:
+    def settle_one_twice(self, hold: OpenHold) -> None:
         who, request, credits, _ = hold
         self.send(
             self.settle(who, request, credits, None), self.settle(who, request, credits, None)
@@ -238,8 +244,8 @@ class LedgerMachine(RuleBasedStateMachine):
     def many_in_one_commit(
         self,
         orders: list[tuple[str, int, int, str | None]],
-        settled: list[tuple[int, str, int, str | None]],
-    ) -> object:
+        settled: list[OpenHold],
+    ) -> MultipleResults[OpenHold]:
         wishes = [
             self.settle(who, request, credits // 2, key) for who, request, credits, key in settled
         ]
@@ -308,6 +314,6 @@ class LedgerMachine(RuleBasedStateMachine):
 @pytest.mark.parametrize("engine_name", sorted(ENGINES))
 def test_the_ledger_keeps_its_books(engine_name: str) -> None:
     machine = type("Machine", (LedgerMachine,), {"engine_name": engine_name})
-    run_state_machine_as_test(  # type: ignore[no-untyped-call]
+    run_state_machine_as_test(
         machine, settings=settings(max_examples=60, stateful_step_count=30, deadline=None)
     )

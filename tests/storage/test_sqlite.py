@@ -10,12 +10,12 @@ import apsw
 import pytest
 
 from balcao.core.access import Account
-from balcao.core.ledger import Short, TopUp
+from balcao.core.ledger import Change, Short, TopUp
 from balcao.core.rate_limit import Limit
 from balcao.errors import StorageFailed
 from balcao.storage.contract import Desk, NewAccount, NewKey
 from balcao.storage.sqlite import desk as desk_module
-from balcao.storage.sqlite import files, writer
+from balcao.storage.sqlite import writer
 from balcao.storage.sqlite.desk import SqliteDesk
 from balcao.storage.sqlite.files import connect, migrate
 from balcao.storage.sqlite.writer import Job
@@ -138,7 +138,7 @@ def test_an_interrupted_migration_leaves_nothing_behind(
 ) -> None:
     folder = tmp_path / "sql" / "desk"
     folder.mkdir(parents=True)
-    monkeypatch.setattr(files.resources, "files", lambda package: tmp_path)
+    monkeypatch.setattr("importlib.resources.files", lambda package: tmp_path)
     (folder / "0001_first.sql").write_text("CREATE TABLE one (a INTEGER);")
     (folder / "0002_second.sql").write_text("CREATE TABLE two (a INTEGER); SELECT nonsense;")
     with closing(connect(tmp_path / "some.db", synchronous="FULL")) as connection:
@@ -203,12 +203,12 @@ def test_the_check_counts_by_itself_and_trusts_no_index(
 def test_a_statement_is_made_for_any_size_of_batch(engine: SqliteEngine, desk: SqliteDesk) -> None:
     ana = open_account(engine, desk, "ana", credits=1_000)
     for size in (1, 2, 3, 127, 128, 129, 300):
-        lists = [
+        lists: list[list[Change]] = [
             [a_hold(ana, f"r{size}-{n}"), a_bind(ana, f"k{size}-{n}", f"r{size}-{n}")]
             for n in range(size)
         ]
         assert set(engine.together(desk, *lists)) == {None}
-        settled = [
+        settled: list[list[Change]] = [
             [a_settle(ana, f"r{size}-{n}", 1), a_finish(ana, f"k{size}-{n}", f"r{size}-{n}")]
             for n in range(size)
         ]
@@ -224,10 +224,10 @@ def test_the_writer_outlives_the_loop_it_wrote_for(tmp_path: Path) -> None:
     account = desk.create_account(NewAccount("ana", "pre_pago", "live"), NOW)
     begun, go_on, finished = threading.Event(), threading.Event(), threading.Event()
 
-    def hold_up(*_: object) -> int:
+    def hold_up() -> bool:
         begun.set()
         go_on.wait()
-        return 0  # go on
+        return False  # go on with the commit
 
     async def leave_it_under_way() -> None:
         desk._writer._connection.set_commit_hook(hold_up)

@@ -15,6 +15,6 @@ def main() -> None:
         if isinstance(stream, io.TextIOWrapper):  # a terminal that cannot show a sign shows "?"
             stream.reconfigure(errors="replace")
     # The tree of commands is built only when it is used, so that a test may import parts.
-    from balcao.cli.app import app  # noqa: PLC0415
+    from balcao.cli.app import app
 
     app(prog_name="balcao")

@@ -9,7 +9,6 @@ from contextlib import closing
 from dataclasses import dataclass
 from datetime import date
 from importlib.metadata import PackageNotFoundError, version
-from pathlib import Path
 from typing import Literal, TypeAlias
 
 import apsw
@@ -26,7 +25,7 @@ from balcao.cli.serve import check_port, check_tls
 from balcao.cli.welcome import address
 from balcao.core.calendar import civil_day, from_ms
 from balcao.core.questions import Mode
-from balcao.home import Home
+from balcao.home import PEPPER_BYTES, Home
 from balcao.settings import Settings, config_file
 from balcao.storage.sqlite.check import check_books
 from balcao.storage.sqlite.files import connect, migrate
@@ -38,7 +37,6 @@ LIBRARIES = ("apsw", "granian", "httpx2", "msgspec", "numpy", "pydantic", "zstan
 DISK_BYTES_MIN = 200_000_000
 DISK_BYTES_COMFORTABLE = 5_000_000_000
 
-SECRET_BYTES_MIN = 32
 
 # A month appears 40 days after the one before, at the latest.
 MONTH_DAYS_MAX = 45
@@ -172,9 +170,9 @@ def _disk(_: Settings, home: Home) -> Iterator[Finding]:
 
 
 def _secret(_: Settings, home: Home) -> Iterator[Finding]:
-    path = secret_file(home)
+    path = home.secret
     if path.is_file():
-        if path.stat().st_size < SECRET_BYTES_MIN:
+        if path.stat().st_size != PEPPER_BYTES:
             yield Finding(
                 "segredo das chaves", "fail", f"{path} está incompleto; restaure-o da cópia"
             )
@@ -190,11 +188,6 @@ def _secret(_: Settings, home: Home) -> Iterator[Finding]:
         )
     else:
         yield Finding("segredo das chaves", "ok", "será criado com a primeira chave")
-
-
-def secret_file(home: Home) -> Path:
-    """Where `Home.pepper` keeps what it makes; looking must not make it."""
-    return home.path / "secret.key"
 
 
 def _desk(_: Settings, home: Home) -> Iterator[Finding]:

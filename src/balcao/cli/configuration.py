@@ -1,7 +1,5 @@
 """Settings as the command line sees them: read, complained about, shown and written down."""
 
-# ruff: noqa: PLC0415 - imported where used, so that commands start fast
-
 import difflib
 import re
 import tomllib

@@ -1,7 +1,5 @@
 """`balcao credit`: give credits and take them back."""
 
-# ruff: noqa: PLC0415 - imported where used, so that commands start fast
-
 from typing import Annotated
 
 import typer

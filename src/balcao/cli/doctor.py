@@ -21,7 +21,7 @@ def doctor(
 
       $ balcao doctor
     """
-    from balcao.cli.checks import run_all  # noqa: PLC0415 - imported where used
+    from balcao.cli.checks import run_all
 
     findings = []
     out = console()

@@ -1,7 +1,5 @@
 """What goes wrong on purpose, as one sentence that says what to do."""
 
-# ruff: noqa: PLC0415 - imported where used, so that commands start fast
-
 import errno
 from pathlib import Path
 
@@ -27,6 +25,11 @@ def _ours(error: Exception) -> str | None:
             return (
                 f"A pasta de dados {error.detail} já está em uso por outro servidor."
                 " Encerre-o, ou use outra pasta: BALCAO_HOME=OUTRA_PASTA."
+            )
+        case errors.HomeDamaged():
+            return (
+                f"O arquivo {error.detail} falta ou está incompleto. Sem ele nenhuma chave emitida"
+                " é reconhecida: restaure-o da cópia de segurança."
             )
         case errors.NameTaken():
             return (

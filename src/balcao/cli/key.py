@@ -1,7 +1,5 @@
 """`balcao key`: issue, list and revoke API keys."""
 
-# ruff: noqa: PLC0415 - imported where used, so that commands start fast
-
 from collections.abc import Mapping
 from typing import Annotated
 

@@ -1,7 +1,5 @@
 """Opening the data folder for a command."""
 
-# ruff: noqa: PLC0415 - imported where used, so that commands start fast
-
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -64,6 +62,7 @@ def opened(*, create: bool = False) -> Iterator[Office]:
             f"Não há dados do Balcão em {home.path}. Indique a pasta com BALCAO_HOME=PASTA, ou"
             " comece uma nova com balcao serve."
         )
+    home.pepper()  # before there is a database that needs it
     desk = SqliteDesk(home.desk)
     try:
         yield Office(settings, home, desk)

@@ -1,7 +1,5 @@
 """`balcao opendata`: import months of the CNPJ registry, and make fictitious ones."""
 
-# ruff: noqa: PLC0415 - imported where used, so that commands start fast
-
 import sys
 from contextlib import ExitStack
 from datetime import date

@@ -1,7 +1,5 @@
 """What commands print: JSON for machines, tables for people."""
 
-# ruff: noqa: PLC0415 - imported where used, so that commands start fast
-
 import json
 import os
 import shlex

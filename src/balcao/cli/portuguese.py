@@ -1,7 +1,5 @@
 """Typer in Portuguese: headings, usage lines, and what it says of wrong usage."""
 
-# ruff: noqa: PLC0415 - imported where used, so that commands start fast
-
 import re
 import sys
 from collections.abc import Sequence

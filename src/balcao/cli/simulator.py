@@ -1,7 +1,5 @@
 """`balcao simulator`: the simulated providers alone, for load tests and live accounts' trials."""
 
-# ruff: noqa: PLC0415 - imported where used, so that commands start fast
-
 import asyncio
 import contextlib
 import signal
@@ -10,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from balcao.cli.serve import check_port
+from balcao.cli.serve import check_port, leave
 
 app = typer.Typer(no_args_is_help=True, help="Simula as fontes, sozinhas em um servidor.")
 
@@ -36,11 +34,12 @@ def serve(
       $ balcao simulator serve --port 8100
     """
     check_port(HOST, port)
-    from balcao.simulator.app import create_app
+    from balcao.simulator.app import create_server_app
 
     typer.echo(settings_lines(port))
     sys.stdout.flush()
-    asyncio.run(_serve(create_app(), port))
+    asyncio.run(_serve(create_server_app(), port))
+    leave()
 
 
 def settings_lines(port: int) -> str:
@@ -76,7 +75,7 @@ async def _serve(application: Any, port: int) -> None:
         port=port,
         interface=Interfaces.ASGI,
         websockets=False,
-        log_level=LogLevels.warning,
+        log_level=LogLevels.error,  # it warns that it is embedded, which we know
     )
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):

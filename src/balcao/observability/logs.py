@@ -6,6 +6,8 @@ keys are not among them. `tests/test_house_rules.py` watches a running server's 
 
 import logging
 import sys
+import traceback
+from pathlib import Path
 from typing import Any, Literal
 
 import msgspec
@@ -33,12 +35,13 @@ def configure(style: Literal["auto", "json", "console"], level: str) -> None:
         structlog.contextvars.merge_contextvars,
         structlog.processors.add_log_level,
         structlog.processors.TimeStamper(fmt="iso", utc=True),
+        _where,
     ]
     if console:
         processors.append(structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty()))
         factory: Any = structlog.PrintLoggerFactory(sys.stderr)
     else:
-        processors.extend([structlog.processors.dict_tracebacks, _to_json])
+        processors.append(_to_json)
         factory = structlog.BytesLoggerFactory(sys.stderr.buffer)
     structlog.configure(
         processors=processors,
@@ -54,6 +57,23 @@ def configure(style: Literal["auto", "json", "console"], level: str) -> None:
         if not console
         else "%(levelname)s %(name)s %(message)s",
     )
+
+
+def _where(_: Any, __: str, event: dict[str, Any]) -> dict[str, Any]:
+    """An exception as its type and the lines it came through, and no more.
+
+    Its text and the variables of its frames may hold what a caller sent us.
+    """
+    error = event.pop("exc_info", None)
+    if error is True:
+        error = sys.exc_info()[1]
+    if isinstance(error, BaseException):
+        event["error"] = type(error).__name__
+        event["trace"] = [
+            f"{Path(frame.filename).name}:{frame.lineno} {frame.name}"
+            for frame in traceback.extract_tb(error.__traceback__)
+        ]
+    return event
 
 
 def _to_json(_: Any, __: str, event: dict[str, Any]) -> bytes:

@@ -66,6 +66,13 @@ class GeneratedMonth:
     extraction_date: date
     files: tuple[Path, ...]
     records: dict[str, int]
+    plan: Plan
+
+    def documents(self) -> Iterator[str]:
+        """Every CNPJ of the month, before dirt, without reading the files."""
+        yield from self.plan.explicit
+        for chunk in range(self.plan.chunks):
+            yield from self.plan.documents_of(chunk)
 
 
 def generate(
@@ -98,7 +105,7 @@ def generate(
             # A blank last line is seen in some files of some months.
             writer.entries[f"Socios{seed % PARTS}"].write(b"\n")
     files = [*writer.files, *(_write_domain(out, name, extraction_date) for name in _DOMAINS)]
-    return GeneratedMonth(out, extraction_date, tuple(sorted(files)), writer.records)
+    return GeneratedMonth(out, extraction_date, tuple(sorted(files)), writer.records, month)
 
 
 class _Writer:

@@ -44,6 +44,7 @@ def read_group(group: Group, site: Site) -> Reading:
             plan.extraction,
             plan.sample_one_in,
             work.spill(part),
+            plan.compress_spill,
         )
         for part in sorted(to_read, key=lambda part: part.bytes, reverse=True)
     ]

@@ -10,8 +10,12 @@ from balcao.opendata.snapshot import FORMAT
 
 # What one worker sorts at a time. Smaller partitions sort faster (less of them lies outside
 # the processor's caches); in the full month there would be too many of them to deal to.
-_PARTITION_BYTES = 4 * 1024 * 1024
+_PARTITION_BYTES = 3 * 1024 * 1024
 _PARTITIONS_MAX = 2048
+
+# Spill files of a month of this size stay in the memory that the system has for files, and
+# compressing them would cost a sixth of the whole import. Larger ones must not fill the disk.
+PLAIN_SPILL_CSV_BYTES_MAX = 2 * 1024 * 1024 * 1024
 
 # Rows of so many keys share a block. More of them compress better and take longer to unpack.
 ROWS_PER_BLOCK = 16
@@ -28,6 +32,7 @@ class Plan:
     inputs: Inputs
     partitions: dict[str, int]  # by group
     sample_one_in: int  # establishments; a power of two
+    compress_spill: bool
 
     def parts(self, group: Group) -> tuple[Part, ...]:
         """The group's zips, in the order in which a key's rows are kept."""
@@ -39,7 +44,7 @@ class Plan:
     def reading_key(self) -> str:
         """Changes when a zip that was read would be read differently."""
         sizes = sorted(self.partitions.items())
-        return _digest(FORMAT, self.extraction, sizes, self.sample_one_in)
+        return _digest(FORMAT, self.extraction, sizes, self.sample_one_in, self.compress_spill)
 
     @property
     def key(self) -> str:
@@ -58,7 +63,8 @@ def make_plan(inputs: Inputs, extraction: date) -> Plan:
     size = sum(part.bytes for part in inputs.parts if part.table in of_establishments)
     # Rounded up, then halved: at least as many rows as wanted, at most four times.
     one_in = _power_of_two(size // _ESTABLISHMENT_BYTES // SAMPLE_ROWS) // 2
-    return Plan(extraction, inputs, partitions, max(one_in, 1))
+    compress = sum(part.bytes for part in inputs.parts) > PLAIN_SPILL_CSV_BYTES_MAX
+    return Plan(extraction, inputs, partitions, max(one_in, 1), compress)
 
 
 def _power_of_two(at_least: int) -> int:

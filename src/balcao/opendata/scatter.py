@@ -48,6 +48,7 @@ class ScatterTask:
     extraction: date
     sample_one_in: int
     spill: Path
+    compress_spill: bool
 
 
 def read_or_train(task: ScatterTask | TrainTask, report: Report) -> PartReport | bytes:
@@ -65,7 +66,7 @@ def scatter(task: ScatterTask, report: Report) -> PartReport:
     part = task.part
     table = TABLES[part.table]
     counter = Counter(table, task.extraction, task.sample_one_in)
-    writer = SpillWriter(task.spill, task.partitions)
+    writer = SpillWriter(task.spill, compressed=task.compress_spill)
     found = PartReport(part.file, part.table, 0, 0, [], Tally())
     batch: list[list[memoryview]] = [[] for _ in range(task.partitions)]
     held_bytes = 0

@@ -1,18 +1,19 @@
 """Rows on their way: read from one zip, dealt over partitions, waiting to be sorted.
 
 One file per zip. It is written beside its name and renamed when complete, so a file that
-is there is whole: the unit at which an import that was killed goes on. Layout: compressed
-batches (each: the rows of partition 0, of partition 1, ...), then where each begins, then
-the report of the reading, then the lengths of these two.
+is there is whole: the unit at which an import that was killed goes on. Layout: batches
+(each: the rows of partition 0, of partition 1, ...), then where each begins, then the report
+of the reading, then the lengths of these two and whether the rows are compressed.
 """
 
 import os
 import struct
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 import msgspec
 import numpy as np
+import numpy.typing as npt
 import zstandard
 
 from balcao.opendata.repair import Reject
@@ -20,7 +21,7 @@ from balcao.opendata.tally import Tally
 
 # Level 1 shrinks rows 2.6 times for 2 ns a byte; the faster levels save no time here.
 _LEVEL = 1
-_TAIL = struct.Struct("<QQ")
+_TAIL = struct.Struct("<QQ?")
 
 
 class PartReport(msgspec.Struct):
@@ -37,13 +38,14 @@ class PartReport(msgspec.Struct):
 class SpillWriter:
     """Writes one spill file. Nothing is at `path` until `finish`."""
 
-    def __init__(self, path: Path, partitions: int) -> None:
+    def __init__(self, path: Path, *, compressed: bool) -> None:
         self._path = path
         # Two processes may write the same spill: one that lost its parent, and its successor.
         self._beside = path.with_suffix(f".{os.getpid()}.tmp")
         self._file = self._beside.open("wb")
-        self._partitions = partitions
-        self._compressor = zstandard.ZstdCompressor(level=_LEVEL)
+        self._compressed = compressed
+        compressor = zstandard.ZstdCompressor(level=_LEVEL)
+        self._pack: Callable[[bytes], bytes] = compressor.compress if compressed else bytes
         self._index: list[list[int]] = []
 
     def write(self, batch: Sequence[Sequence[memoryview | bytes]]) -> None:
@@ -51,7 +53,7 @@ class SpillWriter:
         begins = [self._file.tell()]
         for pieces in batch:
             if pieces:
-                self._file.write(self._compressor.compress(b"".join(pieces)))
+                self._file.write(self._pack(b"".join(pieces)))
             begins.append(self._file.tell())
         self._index.append(begins)
 
@@ -59,7 +61,8 @@ class SpillWriter:
         """Put the file, complete, at its name."""
         index = np.array(self._index, np.uint64).tobytes()
         packed = msgspec.msgpack.encode(report)
-        self._file.write(index + packed + _TAIL.pack(len(index), len(packed)))
+        tail = _TAIL.pack(len(index), len(packed), self._compressed)
+        self._file.write(index + packed + tail)
         self._file.close()
         self._beside.replace(self._path)
 
@@ -73,31 +76,31 @@ def read_report(path: Path) -> PartReport:
     """The report of a complete spill file."""
     with path.open("rb") as file:
         file.seek(-_TAIL.size, os.SEEK_END)
-        _, packed_bytes = _TAIL.unpack(file.read())
+        _, packed_bytes, _ = _TAIL.unpack(file.read())
         file.seek(-_TAIL.size - packed_bytes, os.SEEK_END)
         return msgspec.msgpack.decode(file.read(packed_bytes), type=PartReport)
 
 
 def read_partition(path: Path, partition: int, partitions: int) -> bytes:
     """All rows of one partition, in the order in which they were read."""
-    inflater = zstandard.ZstdDecompressor()
     with path.open("rb") as file:
-        index = _read_index(file.fileno(), partitions)
-        segments = (
+        index, compressed = _read_index(file.fileno(), partitions)
+        segments: Iterable[bytes] = (
             os.pread(file.fileno(), end - begin, begin)
             for begin, end in zip(
                 index[:, partition].tolist(), index[:, partition + 1].tolist(), strict=True
             )
             if end > begin
         )
-        return b"".join(map(inflater.decompress, segments))
+        if compressed:
+            segments = map(zstandard.ZstdDecompressor().decompress, segments)
+        return b"".join(segments)
 
 
-def _read_index(
-    descriptor: int, partitions: int
-) -> np.ndarray[tuple[int, int], np.dtype[np.uint64]]:
+def _read_index(descriptor: int, partitions: int) -> tuple[npt.NDArray[np.uint64], bool]:
     size = os.fstat(descriptor).st_size
-    index_bytes, packed_bytes = _TAIL.unpack(os.pread(descriptor, _TAIL.size, size - _TAIL.size))
+    tail = os.pread(descriptor, _TAIL.size, size - _TAIL.size)
+    index_bytes, packed_bytes, compressed = _TAIL.unpack(tail)
     begin = size - _TAIL.size - packed_bytes - index_bytes
     flat = np.frombuffer(os.pread(descriptor, index_bytes, begin), np.uint64)
-    return flat.reshape(-1, partitions + 1)
+    return flat.reshape(-1, partitions + 1), compressed

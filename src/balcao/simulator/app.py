@@ -1,6 +1,7 @@
 """The simulator as one application: providers by path prefix."""
 
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Protocol
 
@@ -79,23 +80,17 @@ def create_app(
     return app
 
 
-def create_server_app() -> ASGIApp:
-    """The simulator for a server, with its defaults.
+def create_server_app(*, delay_seconds: float = 0.0, never_seconds: float = 3600) -> ASGIApp:
+    """The simulator for a server such as Granian; see `create_app`.
 
     An application that returns without having sent the announced body makes the server close
-    the connection, which is what the client shall see; an error would be logged as a bug too.
+    the connection, which is what the client shall see. An error would be logged as a bug too.
     """
-    return cutting(create_app())
-
-
-def cutting(app: ASGIApp) -> ASGIApp:
-    """The same application, whose cut connections are the server's to cut."""
+    app = create_app(delay_seconds=delay_seconds, never_seconds=never_seconds)
 
     async def cut(scope: Message, receive: Receive, send: Send) -> None:
-        try:
+        with suppress(ConnectionCut):
             await app(scope, receive, send)
-        except ConnectionCut:
-            return
 
     return cut
 

@@ -7,7 +7,7 @@ set-based statements; the schema checks everything a second time. Used by every 
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from balcao.core.calendar import civil_month
 from balcao.core.ledger import (
@@ -25,7 +25,7 @@ from balcao.core.ledger import (
     Touch,
 )
 
-Row: TypeAlias = tuple[object, ...]
+Row: TypeAlias = tuple[Any, ...]  # as the engine takes and gives it
 
 _HOUR_MS = 3_600_000
 

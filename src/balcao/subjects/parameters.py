@@ -54,7 +54,8 @@ class Parameters:
     def header(self, name: bytes) -> str | None:
         """The value of a header (lower-case name), or None."""
         value = self._headers.get(name)
-        return None if value is None else value.decode("latin-1").strip()
+        # HTTP's white space only: a no-break space is a character, and no visible one.
+        return None if value is None else value.decode("latin-1").strip(" \t")
 
     def days(self, name: str, *, default: int, largest: int) -> tuple[int, bool]:
         """A number of days, and whether it came as a header. The query wins (decisions 2.4)."""

@@ -5,13 +5,11 @@ from functools import lru_cache
 from itertools import pairwise
 
 from balcao.fiction.companies import company_of
-from balcao.fiction.digits import cnpj
 from balcao.fiction.establishments import establishment_of
 from balcao.fiction.month import dirt
 from balcao.fiction.month.mixing import salt, shuffled
 from balcao.fiction.month.plan import Plan
 from balcao.fiction.month.rows import company_row, establishment_row, partner_row, simples_row
-from balcao.fiction.origin import origin_of
 
 PARTS = 10
 # Each of the parts 1 to 9 holds this share of a table; part 0 holds the rest.
@@ -43,11 +41,8 @@ class _Rows:
         if company.simples is not None:
             self.simples.append(simples_row(root, company.simples))
 
-    def add_establishment(self, document: str) -> bool:
-        """Whether it is the head office."""
-        establishment = establishment_of(document)
-        self.establishments.append(establishment_row(establishment))
-        return establishment.head_office
+    def add_establishment(self, document: str) -> None:
+        self.establishments.append(establishment_row(establishment_of(document)))
 
 
 def build_chunk(plan: Plan, number: int, dirt_times: float) -> Chunk:
@@ -88,16 +83,10 @@ def _prepared(plan: Plan) -> Plan:
 
 def _drawn_rows(plan: Plan, number: int) -> _Rows:
     rows = _Rows()
-    branches = plan.branches_of(number)
     for root in plan.roots(plan.numbers_of(number)):
         rows.add_root(root)
-        head_office = rows.add_establishment(cnpj(root, "0001"))
-        if not head_office and branches:
-            # The head office moved; its row takes the place of some branch.
-            branches.pop()
-            rows.add_establishment(cnpj(root, origin_of(root).head_office_order))
-    for root, place in branches:
-        rows.add_establishment(plan.branch_cnpj(root, place))
+    for document in plan.documents_of(number):
+        rows.add_establishment(document)
     return rows
 
 

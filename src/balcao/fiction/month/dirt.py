@@ -23,9 +23,10 @@ class Dirt:
 
 
 def soil(rows: list[str], kinds: Sequence[Dirt], key: int, times: float) -> None:
-    """Change some of the rows of a chunk in place; `times` multiplies every rate."""
+    """Change, repeat or lose some of the rows of a chunk; `times` multiplies every rate."""
     if not rows:
         return
+    more: list[str] = []
     for kind in kinds:
         kind_key = salt(key, kind.name)
         expected = kind.per_million * times * len(rows) / 1e6
@@ -36,7 +37,11 @@ def soil(rows: list[str], kinds: Sequence[Dirt], key: int, times: float) -> None
             row = rows[place]
             # Only clean rows can be cut safely; a second kind of dirt on one row is left out.
             if row.startswith('"') and row.endswith('"\n') and row.count("\n") == 1:
-                rows[place] = "".join(kind.change(row[1:-2].split('";"'), draw >> 20))
+                changed = kind.change(row[1:-2].split('";"'), draw >> 20)
+                rows[place] = changed[0] if changed else ""
+                more.extend(changed[1:])
+    rows[:] = [row for row in rows if row]
+    rows.extend(more)
 
 
 def written(fields: Sequence[str]) -> str:

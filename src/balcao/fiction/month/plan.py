@@ -1,6 +1,6 @@
 """Which documents are in a month: a function from the number of a root to the root."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -121,6 +121,19 @@ class Plan:
             numbers -= 1
         spread = _coprime_near(int(self.drawn_roots * 0.618), self.drawn_roots)
         return np.where(numbers < 0, -1, numbers * spread % self.drawn_roots), ends
+
+    def documents_of(self, chunk: int) -> Iterator[str]:
+        """The drawn CNPJs of a chunk: head offices, and branches of whatever chunk's roots."""
+        branches = self.branches_of(chunk)
+        for root in self.roots(self.numbers_of(chunk)):
+            yield cnpj(root, "0001")
+            order = origin_of(root).head_office_order
+            if order != "0001" and branches:
+                # The head office moved; it takes the place of some branch.
+                branches.pop()
+                yield cnpj(root, order)
+        for root, number in branches:
+            yield self.branch_cnpj(root, number)
 
     def branches_of(self, chunk: int) -> list[tuple[str, int]]:
         """The branches of a chunk: root, and which branch of its root it is, from 0."""

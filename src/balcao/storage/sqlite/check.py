@@ -63,10 +63,11 @@ def check_books(connection: apsw.Connection) -> LedgerCheck:
             complaints.append(f"lançada duas vezes: {request_id}")
         for (name,) in connection.execute(_OVERDRAWN):
             complaints.append(f"conta {name}: retido acima do saldo")
-        accounts, entries, operations = connection.execute(
+        (counts,) = connection.execute(
             "SELECT (SELECT count(*) FROM account), (SELECT count(*) FROM ledger_entry),"
             " (SELECT count(*) FROM open_operation)"
-        ).fetchall()[0]
+        ).fetchall()
     finally:
         connection.execute("ROLLBACK")
+    accounts, entries, operations = (int(str(count)) for count in counts)
     return LedgerCheck(accounts, entries, operations, complaints)

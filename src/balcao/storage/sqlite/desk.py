@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
+from typing import Any
 
 import apsw
 
@@ -58,9 +59,8 @@ class SqliteDesk:
         self._waiting: list[tuple[Sequence[Change], asyncio.Future[Refusal | None]]] = []
         self._writing = False
         self._callers: dict[bytes, tuple[int, Caller | None]] = {}
-        self._buckets: dict[str, float] = dict(
-            self._reading.execute("SELECT bucket, empty_at_ms FROM rate_limit").fetchall()
-        )
+        full: Any = self._reading.execute("SELECT bucket, empty_at_ms FROM rate_limit").fetchall()
+        self._buckets: dict[str, float] = dict(full)
         self._dirty_buckets: set[str] = set()
         self._limits_written_ms = 0
         self._now_ms = 0  # the last request's
@@ -115,8 +115,8 @@ class SqliteDesk:
         known = self._callers.get(key_hash)
         if known is not None and 0 <= now_ms - known[0] < CALLER_AGE_MAX_MS:
             return known[1]
-        row = self._reading.execute(_CALLER, (key_hash,)).fetchone()
-        caller = None if row is None else Caller(*row[:4], bool(row[4]), bool(row[5]), *row[6:])
+        row: Any = self._reading.execute(_CALLER, (key_hash,)).fetchone()
+        caller = None if row is None else _caller(row)
         if len(self._callers) >= CALLERS_MAX:
             self._callers.clear()
         self._callers[key_hash] = (now_ms, caller)
@@ -166,7 +166,7 @@ class SqliteDesk:
 
     def earlier(self, account_id: int, key_digest: str, now_ms: int) -> Attempt | None:
         """See the contract."""
-        row = self._reading.execute(
+        row: Any = self._reading.execute(
             "SELECT fingerprint, state, request_id, status, body FROM idempotency"
             " WHERE account_id = ? AND key_digest = ? AND expires_ms > ?",
             (account_id, key_digest, now_ms),
@@ -181,12 +181,12 @@ class SqliteDesk:
 
     def accounts(self) -> Sequence[Account]:
         """See the contract."""
-        rows = self._reading.execute(f"{_ACCOUNTS} ORDER BY account_id").fetchall()
-        return [Account(*row[:4], bool(row[4]), bool(row[5]), *row[6:]) for row in rows]
+        rows: Any = self._reading.execute(f"{_ACCOUNTS} ORDER BY account_id").fetchall()
+        return [_account(row) for row in rows]
 
     def keys(self, account_id: int) -> Sequence[Key]:
         """See the contract."""
-        rows = self._reading.execute(
+        rows: Any = self._reading.execute(
             f"{_KEYS} WHERE account_id = ? ORDER BY key_id", (account_id,)
         ).fetchall()
         return [Key(*row) for row in rows]
@@ -249,6 +249,7 @@ class SqliteDesk:
         # A statement that is not at its end keeps its connection in the past: a reader that
         # takes its time must not make everybody else read old rows.
         with closing(connect(self._path, synchronous="FULL")) as reading:
+            row: Any
             for row in reading.execute(
                 "SELECT at_ms, kind, balance_change, request_id, key_id, operation, rule, origin,"
                 " reason FROM ledger_entry WHERE account_id = ? AND at_ms >= ? AND at_ms < ?"
@@ -301,6 +302,16 @@ class SqliteDesk:
         self._writer.submit(Job((), lambda outcomes: None, self._take_dirty_buckets()))
         self._writer.close()
         self._reading.close()
+
+
+def _account(row: Any) -> Account:
+    number, name, plan, mode, certificates, optin, *rest = row
+    return Account(number, name, plan, mode, bool(certificates), bool(optin), *rest)
+
+
+def _caller(row: Any) -> Caller:
+    account, key, plan, mode, certificates, optin, *rest = row
+    return Caller(account, key, plan, mode, bool(certificates), bool(optin), *rest)
 
 
 @contextmanager

@@ -3,6 +3,7 @@
 import re
 from importlib import resources
 from pathlib import Path
+from typing import Any
 
 import apsw
 
@@ -43,7 +44,7 @@ def migrate(connection: apsw.Connection, folder: str) -> None:
     newest = max(files)
     connection.execute("BEGIN IMMEDIATE")
     try:
-        version = int(connection.execute("PRAGMA user_version").fetchall()[0][0])
+        version: Any = connection.execute("PRAGMA user_version").fetchall()[0][0]
         if version > newest:
             raise StorageFailed(f"schema {version} is newer than this program's {newest}")
         for number in range(version + 1, newest + 1):

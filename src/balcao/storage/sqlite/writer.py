@@ -9,6 +9,7 @@ import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from queue import SimpleQueue
+from typing import Any
 
 import apsw
 
@@ -189,7 +190,7 @@ def _insert(
     verb: str = "INSERT",
 ) -> None:
     for chunk in _chunks(rows):
-        values: list[object] = []
+        values: list[Any] = []
         for row in chunk:
             values.extend(row)
         connection.execute(_insert_sql(verb, table, columns, len(chunk)), values)
@@ -207,9 +208,9 @@ def _insert_sql(verb: str, table: str, columns: Sequence[str], rows: int) -> str
     return sql
 
 
-def _chunks(rows: Sequence[Row] | Sequence[object]) -> list[Sequence[object]]:
+def _chunks(rows: Sequence[Any]) -> list[Sequence[Any]]:
     """Cut into powers of two, so that few statements have to be kept prepared."""
-    chunks: list[Sequence[object]] = []
+    chunks: list[Sequence[Any]] = []
     start, left = 0, len(rows)
     while left:
         size = min(ROWS_PER_STATEMENT_MAX, 1 << (left.bit_length() - 1))

@@ -1,0 +1,347 @@
+"""Kill the service at random moments and hold it to every answer it gave.
+
+    .venv/bin/python -m bench.crash --cycles 50          the desk alone, 32 clients
+    .venv/bin/python -m bench.crash --http --cycles 10   the real server, over HTTP
+
+Ends with an AssertionError at the first broken promise: an acknowledged charge that is missing,
+a request that was charged twice, balances that are not the sum of their entries, a hold of the
+dead process that was not given back; over HTTP also a repeated Idempotency-Key that is not
+answered as before or is charged again.
+"""
+
+import argparse
+import asyncio
+import csv
+import io
+import json
+import os
+import random
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from itertools import count
+from pathlib import Path
+
+import httpx2
+from stdnum.br.cnpj import calc_check_digits
+from tests.crash.driver import kill_once, prepare
+
+CLIENTS = 32
+START_SECONDS_MAX = 60.0
+WORK_SECONDS = (0.3, 3.0)
+ACCOUNT = "queda"
+PLENTY = json.dumps({"per_minute": 1_000_000_000, "per_day": 1_000_000_000})
+PATH = "/consultas/v2/cnpj-receita-federal/"
+
+# Answered from our own copy of the registry: the charge and the answer are one commit.
+AT_HAND = ("90010001000100", "90010002000154", "90010007000268", "12ABC34501DE35")
+
+
+def run_desk(cycles: int, folder: Path, seed: int) -> None:
+    """The desk alone."""
+    database, dice = folder / "balcao.db", random.Random(seed)
+    promises = prepare(database)
+    totals: Counter[str] = Counter()
+    for number in range(1, cycles + 1):
+        cycle = kill_once(database, f"c{number}", promises, dice)
+        totals["acknowledged"] += cycle.acknowledged
+        totals["holds given back"] += cycle.given_back
+        print(
+            f"{number:4}: {cycle.acknowledged:6} acknowledged, {cycle.given_back:3} holds given"
+            f" back, {cycle.unasked:5} charges that nobody was told of (in all)",
+            flush=True,
+        )
+    print(
+        f"{cycles} kills, {totals['acknowledged']} acknowledged changes all there, none twice;"
+        f" {totals['holds given back']} holds given back; the books agree"
+    )
+
+
+# Over HTTP.
+
+
+@dataclass(frozen=True)
+class Request:
+    """What a client sent; with a key it may send it again."""
+
+    document: str
+    key: str | None
+    strategy: str
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What came back."""
+
+    status: int
+    body: bytes
+    request_id: str
+    charged: int
+    replayed: bool
+
+
+@dataclass
+class Diary:
+    """Everything the clients sent and got."""
+
+    answered: list[tuple[Request, Answer]] = field(default_factory=list)
+    by_key: dict[str, tuple[Request, Answer]] = field(default_factory=dict)
+    unanswered: list[Request] = field(default_factory=list)
+
+    def note(self, request: Request, answer: Answer) -> None:
+        assert answer.status == 200, f"{answer.status}: {answer.body[:300]!r}"
+        assert not answer.replayed, "a key that was never sent before was known"
+        self.answered.append((request, answer))
+        if request.key is not None:
+            self.by_key[request.key] = (request, answer)
+
+
+def run_http(cycles: int, folder: Path, seed: int) -> None:
+    """The whole program, as callers see it."""
+    dice = random.Random(seed)
+    port = free_port()
+    env = dict(os.environ) | {
+        "BALCAO_HOME": str(folder / "home"),
+        "BALCAO_PORT": str(port),
+        "BALCAO_LIMITS_PRE_PAGO": PLENTY,
+        "BALCAO_SANDBOX_ESTABLISHMENTS": "100",
+        "BALCAO_LOG_LEVEL": "error",
+    }
+    with server(env, port, folder):
+        api_key = open_account(env)
+    diary = Diary()
+    callers = Callers(port, api_key, diary, dice)
+    totals: Counter[str] = Counter()
+    for number in range(1, cycles + 1):
+        before = len(diary.answered), len(diary.unanswered)
+        with server(env, port, folder) as process:
+            seconds = dice.uniform(*WORK_SECONDS)
+            asyncio.run(callers.work_until_killed(process, seconds))
+        held = check_books(env)["open_operations"]
+        with server(env, port, folder):
+            fates = asyncio.run(callers.replay(before[1]))
+            assert check_books(env)["open_operations"] == 0, "a hold was not given back"
+            compare(env, diary)
+        totals += fates
+        print(
+            f"{number:4}: {len(diary.answered) - before[0]:6} answered, {held:3} holds left behind,"
+            f" {len(diary.unanswered) - before[1]:3} cut off: "
+            + ", ".join(f"{many} {fate}" for fate, many in sorted(fates.items())),
+            flush=True,
+        )
+    print(
+        f"{cycles} kills, {len(diary.answered)} answers each charged once,"
+        f" {len(diary.by_key)} keys repeated after every restart without a charge; cut off: "
+        + ", ".join(f"{many} {fate}" for fate, many in sorted(totals.items()))
+    )
+
+
+@contextmanager
+def server(env: Mapping[str, str], port: int, folder: Path) -> Iterator[subprocess.Popen[bytes]]:
+    """`balcao serve` in a process group of its own; killed at the end, whatever happens."""
+    with (folder / "server.log").open("ab") as log:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "balcao", "serve"],
+            env=dict(env),
+            stdout=log,
+            stderr=log,
+            start_new_session=True,
+        )
+    try:
+        wait_for(port, process)
+        yield process
+    finally:
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+
+
+def wait_for(port: int, process: subprocess.Popen[bytes]) -> None:
+    end = time.monotonic() + START_SECONDS_MAX
+    while time.monotonic() < end:
+        assert process.poll() is None, "the server ended by itself; see server.log"
+        with suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=1):
+            return
+        time.sleep(0.02)
+    raise AssertionError("the server did not start")
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def balcao(env: Mapping[str, str], *words: str) -> str:
+    """One command of the command line, beside the server; its standard output."""
+    done = subprocess.run(
+        [sys.executable, "-m", "balcao", *words],
+        env=dict(env),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr + done.stdout
+    return done.stdout
+
+
+def open_account(env: Mapping[str, str]) -> str:
+    """A prepaid account of the sandbox; its API key."""
+    balcao(env, "account", "create", ACCOUNT, "--plan", "pre_pago", "--test")
+    balcao(env, "credit", "add", ACCOUNT, "100000000", "--reason", "bench crash")
+    return str(json.loads(balcao(env, "key", "create", ACCOUNT, "--json"))["key"])
+
+
+@dataclass
+class Callers:
+    """Many clients of one account; each sends one request after another."""
+
+    port: int
+    api_key: str
+    diary: Diary
+    dice: random.Random
+    numbers: Iterator[int] = field(default_factory=count)
+
+    async def work_until_killed(self, process: subprocess.Popen[bytes], seconds: float) -> None:
+        """Work, kill the server in the middle of it, and end with it."""
+        async with self.client() as client:
+            work = asyncio.gather(*(self.one_after_another(client) for _ in range(CLIENTS)))
+            await asyncio.wait([work], timeout=seconds)
+            assert not work.done(), "the server was gone before it was killed"
+            os.killpg(process.pid, signal.SIGKILL)
+            await work
+
+    async def one_after_another(self, client: httpx2.AsyncClient) -> None:
+        """One client, until the server is gone."""
+        while True:
+            request = some_request(self.dice, next(self.numbers))
+            try:
+                answer = await send(client, request)
+            except httpx2.TransportError:
+                self.diary.unanswered.append(request)
+                return
+            self.diary.note(request, answer)
+
+    async def replay(self, first_cut_off: int) -> Counter[str]:
+        """Send every key again, of all cycles; what became of the requests that were cut off."""
+        diary, fates = self.diary, Counter[str]()
+        async with self.client() as client:
+            gate = asyncio.Semaphore(CLIENTS)
+
+            async def again(request: Request) -> Answer:
+                async with gate:
+                    return await send(client, request)
+
+            known = list(diary.by_key.values())
+            answers = await asyncio.gather(*(again(request) for request, _ in known))
+            for (request, first), second in zip(known, answers, strict=True):
+                assert second.replayed, f"{request} was not recognised"
+                assert (second.status, second.body) == (first.status, first.body), request
+                assert (second.request_id, second.charged) == (first.request_id, 0), request
+
+            cut_off = diary.unanswered[first_cut_off:]
+            keyed = [request for request in cut_off if request.key is not None]
+            fates["without a key"] = len(cut_off) - len(keyed)
+            answers = await asyncio.gather(*map(again, keyed))
+            for request, answer in zip(keyed, answers, strict=True):
+                fates[fate_of(request, answer, diary)] += 1
+        return +fates
+
+    def client(self) -> httpx2.AsyncClient:
+        return httpx2.AsyncClient(
+            base_url=f"http://127.0.0.1:{self.port}",
+            headers={"x-api-key": self.api_key},
+            limits=httpx2.Limits(max_connections=CLIENTS),
+            timeout=30,
+            trust_env=False,
+        )
+
+
+def some_request(dice: random.Random, number: int) -> Request:
+    """At hand, from a provider, or from the cache; three of four with a key."""
+    key = None if dice.random() < 0.25 else f"chave-{number:08d}"
+    kind = dice.random()
+    if kind < 0.3:
+        return Request(dice.choice(AT_HAND), key, "ONLINE_PREFERENCIAL")
+    base = f"7{dice.randrange(2_000):07d}0001"  # in no month: the simulated providers know it
+    strategy = "SO_ONLINE" if kind < 0.8 else "CACHE_PREFERENCIAL"
+    return Request(base + calc_check_digits(base), key, strategy)
+
+
+async def send(client: httpx2.AsyncClient, request: Request) -> Answer:
+    headers = {} if request.key is None else {"idempotency-key": request.key}
+    reply = await client.get(
+        PATH + request.document, params={"cache_strategy": request.strategy}, headers=headers
+    )
+    return Answer(
+        reply.status_code,
+        reply.content,
+        reply.headers["x-request-id"],
+        int(reply.headers.get("x-creditos-cobrados", "0")),
+        reply.headers.get("idempotent-replayed") == "true",
+    )
+
+
+def fate_of(request: Request, answer: Answer, diary: Diary) -> str:
+    """The answer to a request whose first sending the kill cut off."""
+    assert request.key is not None
+    if answer.status == 409:
+        assert b"RESULTADO_INDISPONIVEL" in answer.body, answer.body
+        assert answer.charged == 0
+        return "died with the process"
+    assert answer.status == 200, answer.body
+    if answer.replayed:
+        assert answer.charged == 0
+        # It was charged before the kill, and nobody was told: it must be in the books once.
+        diary.answered.append((request, answer))
+        diary.by_key[request.key] = (request, answer)
+        return "finished before the kill"
+    diary.note(request, answer)
+    return "not begun before the kill"
+
+
+def check_books(env: Mapping[str, str]) -> dict[str, int]:
+    """`balcao ledger check` (it fails when something does not agree)."""
+    found: dict[str, int] = json.loads(balcao(env, "ledger", "check", "--json"))
+    assert found["ok"], found
+    return found
+
+
+def compare(env: Mapping[str, str], diary: Diary) -> None:
+    """Every answer has exactly one entry, and no entry has two."""
+    text = balcao(env, "usage", ACCOUNT, "--csv", "--from", "2020-01-01")
+    rows = list(csv.DictReader(io.StringIO(text)))
+    charges = Counter(row["request_id"] for row in rows)
+    twice = [request_id for request_id, many in charges.items() if many > 1]
+    assert not twice, f"charged twice: {twice[:5]}"
+    credits = {row["request_id"]: int(row["credits"]) for row in rows}
+    for request, answer in diary.answered:
+        assert answer.charged in (0, 1)
+        assert credits.get(answer.request_id) == 1, f"{request} was answered and never charged"
+    shown = json.loads(balcao(env, "account", "show", ACCOUNT, "--json"))
+    assert shown["balance_credits"] == 100_000_000 - sum(credits.values())
+    assert shown["held_credits"] == 0
+
+
+def main(words: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(description="Kill it, start it, count again.")
+    parser.add_argument("--cycles", type=int, default=50)
+    parser.add_argument("--http", action="store_true", help="the real server, over HTTP")
+    parser.add_argument("--seed", type=int, default=time.time_ns() % 1_000_000)
+    parser.add_argument("--folder", type=Path, help="where to put the database (a real disk)")
+    chosen = parser.parse_args(words)
+    http = " --http" if chosen.http else ""
+    print(f"$ python -m bench.crash{http} --cycles {chosen.cycles} --seed {chosen.seed}")
+    with tempfile.TemporaryDirectory(dir=chosen.folder, prefix="bench-crash-") as name:
+        (run_http if chosen.http else run_desk)(chosen.cycles, Path(name), chosen.seed)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,40 @@
+"""Killed at any instant: nothing that was acknowledged is lost, nothing is charged twice."""
+
+import random
+from pathlib import Path
+
+import pytest
+
+from balcao.storage.sqlite.desk import SqliteDesk
+from tests.crash.driver import compare, kill_once, prepare
+
+CYCLES = 5  # `python -m bench.crash --cycles 50` is the long one
+
+
+def test_a_killed_process_keeps_its_word(tmp_path: Path) -> None:
+    database, dice = tmp_path / "balcao.db", random.Random()
+    promises = prepare(database)
+    cycles = [kill_once(database, f"c{number}", promises, dice) for number in range(CYCLES)]
+    assert sum(cycle.acknowledged for cycle in cycles) > 0, "nobody got to do anything"
+
+
+def test_a_broken_promise_would_be_noticed(tmp_path: Path) -> None:
+    """The test above is worth what this comparison is worth."""
+    promises = prepare(tmp_path / "balcao.db")
+    desk = SqliteDesk(tmp_path / "balcao.db")
+    assert compare(desk, promises) == 0
+
+    promises.note("charged 1 never-made 3")
+    with pytest.raises(AssertionError, match="never-made"):
+        compare(desk, promises)
+    promises.charged.clear()
+
+    promises.note("topped-up 1 never-given 3")
+    with pytest.raises(AssertionError, match="never-given"):
+        compare(desk, promises)
+    del promises.topped_up["never-given"]
+
+    promises.note("bound 1 never-bound key")
+    with pytest.raises(AssertionError, match="never-bound"):
+        compare(desk, promises)
+    desk.close()

@@ -1,0 +1,248 @@
+"""The OpenAPI document says what the operations do (decisions 3), and its examples are true."""
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import jsonschema
+import msgspec
+import pytest
+
+from balcao import __version__
+from balcao.core.problems import table
+from balcao.http import openapi
+from balcao.subjects import OPERATIONS
+from balcao.subjects.contract import Operation
+from tests.world import CNPJ, World, a_company, company
+
+DOCUMENT = openapi.document(__version__)
+ALL = pytest.mark.parametrize("operation", OPERATIONS.values(), ids=lambda each: each.path)
+
+# Decisions 2, 3 and 7.4, for the company registry.
+OF_THE_REGISTRY = {
+    (400, "CNPJ_INVALIDO"),
+    (400, "PARAMETRO_INVALIDO"),
+    (400, "PARAMETRO_REPETIDO"),
+    (400, "ESTRATEGIA_INVALIDA"),
+    (400, "IDEMPOTENCY_KEY_INVALIDA"),
+    (400, "IDEMPOTENCY_KEY_REUTILIZADA"),
+    (401, "API_KEY_INVALIDA"),
+    (402, "SALDO_INSUFICIENTE"),
+    (403, "OPTIN_NAO_HABILITADO"),
+    (404, "CNPJ_NAO_ENCONTRADO"),
+    (409, "OPERACAO_EM_ANDAMENTO"),
+    (409, "RESULTADO_INDISPONIVEL"),
+    (413, "REQUISICAO_GRANDE_DEMAIS"),
+    (429, "LIMITE_EXCEDIDO"),
+    (431, "REQUISICAO_GRANDE_DEMAIS"),
+    (500, "ERRO_INTERNO"),
+    (503, "SERVICO_INDISPONIVEL"),
+}
+
+
+def described(operation: Operation) -> Any:
+    return DOCUMENT["paths"][f"/consultas/v2/{operation.path}/{{{operation.document}}}"]["get"]
+
+
+def contents() -> Iterator[tuple[str, str, Any]]:
+    """Every response content of the document: where, status, content."""
+    for path, methods in DOCUMENT["paths"].items():
+        for status, response in methods["get"]["responses"].items():
+            for content in response["content"].values():
+                yield path, status, content
+
+
+def examples_of(content: Any) -> Iterator[Any]:
+    if "example" in content:
+        yield content["example"]
+    for example in content.get("examples", {}).values():
+        yield example["value"]
+
+
+def checker(schema: Any) -> jsonschema.Draft202012Validator:
+    """A validator that finds the document's components, and checks formats."""
+    whole = {"components": DOCUMENT["components"], **schema}
+    return jsonschema.Draft202012Validator(
+        whole, format_checker=jsonschema.Draft202012Validator.FORMAT_CHECKER
+    )
+
+
+def test_it_is_served(world: World) -> None:
+    answer = world.get("/openapi.json", None)
+
+    assert answer.status == 200
+    assert answer.headers["content-type"].startswith("application/json")
+    assert answer.json["openapi"].startswith("3.1")
+    assert answer.json["paths"].keys() == DOCUMENT["paths"].keys()
+    assert world.get("/openapi.json", None).body == answer.body
+
+
+def test_every_operation_and_page_is_described() -> None:
+    lookups = {f"/consultas/v2/{each.path}/{{{each.document}}}" for each in OPERATIONS.values()}
+    assert DOCUMENT["paths"].keys() == lookups | {"/livez", "/readyz", "/metrics"}
+
+
+@ALL
+def test_what_is_read_is_what_is_described(operation: Operation) -> None:
+    in_query = [each.name for each in operation.parameters if each.place == "query"]
+    assert sorted(in_query) == sorted(operation.names)
+    parameters = {(each["name"], each["in"]) for each in described(operation)["parameters"]}
+    assert parameters == {(each.name, each.place) for each in operation.parameters} | {
+        ("Idempotency-Key", "header")
+    }
+
+
+def test_the_registrys_parameters() -> None:
+    """Specification, endpoint 6; decisions 2.4, 2.5, 2.7."""
+    parameters = {
+        (each["name"], each["in"]): each for each in described(OPERATIONS["company"])["parameters"]
+    }
+    days = {"type": "integer", "minimum": 0, "maximum": 365}
+    assert parameters["cache", "query"]["schema"] == days | {"default": 7}
+    assert parameters["cache", "header"]["schema"] == days
+    assert parameters["cache", "header"]["deprecated"] is True
+    assert parameters["cache_strategy", "query"]["schema"]["default"] == "ONLINE_PREFERENCIAL"
+    assert set(parameters["cache_strategy", "query"]["schema"]["enum"]) == {
+        "CACHE_SE_EXISTIR",
+        "CACHE_PREFERENCIAL",
+        "SO_ONLINE",
+        "ONLINE_PREFERENCIAL",
+    }
+    assert parameters["optin", "query"]["schema"]["enum"] == ["0", "1"]
+    assert parameters["cnpj", "path"]["required"] is True
+    key = parameters["Idempotency-Key", "header"]["schema"]
+    assert (key["minLength"], key["maxLength"]) == (8, 128)
+
+
+def test_the_key_goes_into_a_header() -> None:
+    (scheme,) = DOCUMENT["components"]["securitySchemes"].items()
+    assert (scheme[1]["in"], scheme[1]["name"]) == ("header", "x-api-key")
+    assert described(OPERATIONS["company"])["security"] == [{scheme[0]: []}]
+
+
+def test_every_status_and_code_of_the_registry_has_an_example() -> None:
+    shown = {
+        (int(status), example["error_message"]["code"])
+        for path, status, content in contents()
+        if "cnpj-receita-federal" in path
+        for example in examples_of(content)
+        if example["error"]
+    }
+    assert shown == OF_THE_REGISTRY
+
+
+@ALL
+def test_every_problem_of_an_operation_is_in_the_table(operation: Operation) -> None:
+    assert set(operation.problems) <= set(table())
+    assert len(set(operation.problems)) == len(operation.problems)
+
+
+@pytest.mark.parametrize("kind", table(), ids=lambda kind: kind.__name__)
+def test_every_problem_can_be_shown(kind: Any) -> None:
+    for error in openapi.samples(kind):
+        assert type(error) is kind
+
+
+def test_all_schemas_are_schemas() -> None:
+    for _, _, content in contents():
+        jsonschema.Draft202012Validator.check_schema(content["schema"])
+    for schema in DOCUMENT["components"]["schemas"].values():
+        jsonschema.Draft202012Validator.check_schema(schema)
+
+
+def test_all_examples_fit_their_schemas() -> None:
+    checked = 0
+    for path, status, content in contents():
+        for example in examples_of(content):
+            errors = list(checker(content["schema"]).iter_errors(example))
+            assert not errors, f"{path} {status}: {errors[0].message}"
+            checked += 1
+    assert checked > len(OF_THE_REGISTRY)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"success": True},
+        {"error": False},
+        {"error_message": None},
+        {"error_message": {"message": "x", "code": "OUTRO"}},
+        {"request_id": "1"},
+        {"message": None},
+    ],
+)
+def test_the_schemas_can_refuse(change: dict[str, Any]) -> None:
+    content = described(OPERATIONS["company"])["responses"]["402"]["content"]["application/json"]
+    (example,) = examples_of(content)
+    assert checker(content["schema"]).is_valid(example)
+    assert not checker(content["schema"]).is_valid(example | change)
+
+
+def test_real_answers_have_the_described_type(world: World) -> None:
+    """The type exists for the document only; here it is held against real bodies."""
+    answer = world.get(company())
+
+    operation = OPERATIONS["company"]
+    typed = msgspec.json.decode(answer.body, type=operation.answer)
+    assert msgspec.json.encode(typed) == answer.body
+    content = described(operation)["responses"]["200"]["content"]["application/json"]
+    assert not list(checker(content["schema"]).iter_errors(answer.json))
+
+
+def test_an_examples_body_is_what_a_lookup_answers(world: World) -> None:
+    """Every part of the example that is not of one request alone."""
+    content = described(OPERATIONS["company"])["responses"]["200"]["content"]["application/json"]
+    example = content["examples"]["encontrada"]["value"]
+    record = msgspec.convert(example["response"], type(a_company()))
+    world.source.finds(record)
+
+    answer = world.get(company(CNPJ)).json
+
+    assert answer["response"] == example["response"]
+    assert list(answer) == list(example)
+
+
+def test_every_field_is_explained() -> None:
+    for name, schema in DOCUMENT["components"]["schemas"].items():
+        assert schema["description"], name
+        for field, of_field in schema["properties"].items():
+            if name != "Erro":
+                assert of_field["description"], f"{name}.{field}"
+
+
+def test_no_text_is_left_in_english() -> None:
+    """Docstrings of the code must not get into the document."""
+    text = msgspec.json.encode(DOCUMENT).decode()
+    for word in (" the ", " and ", " of ", " is ", " with "):
+        assert word not in text
+
+
+def test_required_headers_are_there(world: World) -> None:
+    responses = described(OPERATIONS["company"])["responses"]
+    world.source.says_absent()
+    for answer in (
+        world.get(company("1")),
+        world.get(company(), None),
+        world.get(company(), world.account("edu")),
+        world.get(company(query="optin=1")),
+        world.get(company()),
+        world.get(company(), content_length="1"),
+    ):
+        headers = responses[str(answer.status)]["headers"]
+        for name, header in headers.items():
+            if header.get("required"):
+                assert name.lower() in answer.headers, f"{answer.status} without {name}"
+
+
+def test_every_reference_leads_somewhere() -> None:
+    text = msgspec.json.encode(DOCUMENT).decode()
+    for reference in set(re.findall(r'"\$ref":"#/([^"]+)"', text)):
+        place: Any = DOCUMENT
+        for step in reference.split("/"):
+            place = place[step]
+
+
+def test_the_public_address_is_a_second_server() -> None:
+    servers = openapi.document("1", "https://api.example/")["servers"]
+    assert [server["url"] for server in servers] == ["/", "https://api.example"]
+    assert [server["url"] for server in DOCUMENT["servers"]] == ["/"]

@@ -1,0 +1,123 @@
+"""Schemathesis plays the OpenAPI document against the running application.
+
+All its checks: documented statuses, media types, headers and schemas; wrong input refused and
+right input accepted; keys really needed; methods refused. The seed is fixed.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+import schemathesis
+from hypothesis import strategies as st
+from schemathesis import engine
+from schemathesis.config import SchemathesisConfig
+from schemathesis.engine import events
+from schemathesis.python import asgi
+from stdnum.br import cnpj as stdnum_cnpj
+
+from balcao.core.questions import Inquiry
+from balcao.errors import SourceFailed, SourceUnavailable
+from balcao.sources.contract import Absent, Answer, Found
+from tests.world import World, a_company
+
+SEED = 20_260_805
+EXAMPLES = 500
+CHARACTERS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+
+
+def _with_check_digits(base: str) -> str:
+    return base + stdnum_cnpj.calc_check_digits(base.upper())
+
+
+def _punctuated(text: str) -> str:
+    return f"{text[:2]}.{text[2:5]}.{text[5:8]}/{text[8:12]}-{text[12:]}"
+
+
+plain = (
+    st.text(CHARACTERS, min_size=12, max_size=12)
+    .map(_with_check_digits)
+    .filter(lambda text: len(set(text)) > 1)
+)
+schemathesis.openapi.format("cnpj", plain | plain.map(_punctuated))
+
+
+def play(world: World, *, excluded: Sequence[str] = ()) -> tuple[Counter[int], list[str]]:
+    """Run all phases of Schemathesis' engine: answers by status, and what it complains of."""
+    world.top_up(world.client, 1_000_000)
+    config = SchemathesisConfig.from_dict(
+        {
+            "seed": SEED,
+            "generation": {"max-examples": EXAMPLES, "deterministic": True, "database": "none"},
+            # Unknown headers and parameters are ignored (decisions 2.6); fuzzing sends them too.
+            "phases": {"coverage": {"generation": {"allow-extra-parameters": False}}},
+            "checks": {name: {"enabled": False} for name in excluded},
+            "output": {"sanitization": {"enabled": False}},
+            "auth": {"openapi": {"chave": {"api_key": world.client.key}}},
+        }
+    )
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        world.clock.advance(days=5)  # no Idempotency-Key of an earlier request is in force
+        await world.front(scope, receive, send)
+
+    schema = schemathesis.openapi.from_asgi("/openapi.json", app, config=config)
+    complaints: list[str] = []
+    statuses: Counter[int] = Counter()
+    for event in engine.from_schema(schema).execute():
+        if isinstance(event, events.NonFatalError | events.FatalError):
+            complaints.append(str(getattr(event, "value", None) or event))
+        if isinstance(event, events.ScenarioFinished):
+            answers = (each.response for each in event.recorder.interactions.values())
+            statuses.update(answer.status_code for answer in answers if answer is not None)
+            complaints.extend(_failures(event.recorder))
+    asgi.shutdown_lifespans()
+    return statuses, complaints
+
+
+@schemathesis.hook
+def before_call(context: Any, case: Any, kwargs: Any) -> None:
+    """The query wins over the header (decisions 2.4): a wrong header is refused when it counts."""
+    if "cache" in (case.headers or {}):
+        case.query.pop("cache", None)
+
+
+def _failures(recorder: Any) -> Iterator[str]:
+    for checks in recorder.checks.values():
+        for check in checks:
+            if check.failure_info is not None:
+                failure = check.failure_info.failure
+                yield f"{failure.title}: {failure.message}\n{check.failure_info.code_sample}"
+
+
+def test_the_document_is_true(world: World) -> None:
+    statuses, complaints = play(world)
+
+    assert not complaints, "\n\n".join(complaints[:10])
+    assert statuses.total() > 300
+    assert {200, 400, 401, 405} <= set(statuses)
+    assert not world.check().complaints
+
+
+def test_the_document_is_true_when_the_source_is_in_a_mood(world: World) -> None:
+    moods = {"0": Absent("fonte", conclusive=True), "1": Absent("fonte", conclusive=False)}
+
+    def say(inquiry: Inquiry) -> Answer:
+        mood = inquiry.document.text[-1]
+        if mood in "23":
+            raise SourceFailed("")
+        if mood in "45":
+            raise SourceUnavailable("", 9)
+        return moods.get(mood) or Found(
+            a_company(inquiry.document.text), "fonte", datetime.now(UTC)
+        )
+
+    world.source.says(say)
+
+    statuses, complaints = play(world, excluded=["not_a_server_error"])
+
+    assert not complaints, "\n\n".join(complaints[:10])
+    assert {200, 400, 401, 404, 405, 500, 503} <= set(statuses)
+    assert world.purse().held_credits == 0
+    assert not world.check().complaints
