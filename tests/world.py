@@ -400,7 +400,13 @@ class World:
             "live": lookup.World(self.caches["live"], live),
             "test": lookup.World(self.caches["test"], test),
         }
-        self.parts = lookup.Parts(self.desk, worlds, self.clock, idempotency_hours=96)
+        self.parts = lookup.Parts(
+            self.desk,
+            worlds,
+            self.clock,
+            idempotency_hours=96,
+            deadline_ms=round(1000 * self.deadline_seconds),
+        )
         metrics = Metrics()
         self._request_log = RequestLog(as_json=True, write=self.logged.extend)
         settings = Settings.model_construct(home=self.folder)

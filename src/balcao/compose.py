@@ -179,7 +179,13 @@ def open_house(
         "live": World(caches["live"], sources("live", settings)),
         "test": World(caches["test"], sources("test", _sandboxed(settings))),
     }
-    parts = Parts(desk, worlds, now_ms, settings.idempotency_hours)
+    parts = Parts(
+        desk,
+        worlds,
+        now_ms,
+        settings.idempotency_hours,
+        round(settings.source_deadline_seconds * 1000),
+    )
     limits = {
         "gratuito": settings.limits_gratuito,
         "pre_pago": settings.limits_pre_pago,

@@ -49,6 +49,7 @@ class Parts:
     worlds: Mapping[Mode, World]
     now_ms: Callable[[], int]
     idempotency_hours: int
+    deadline_ms: int  # all sources together; then an execution settles
     running: set["asyncio.Task[Reply]"] = field(default_factory=set)
 
 
@@ -247,7 +248,8 @@ def _earlier(errand: Errand, parts: Parts) -> Recorded | None:
     if errand.key_digest is None:
         return None
     attempt = parts.desk.earlier(errand.caller.account_id, errand.key_digest, errand.at_ms)
-    return idempotency.admit(attempt, errand.operation.fingerprint(errand.question))
+    fingerprint = errand.operation.fingerprint(errand.question)
+    return idempotency.admit(attempt, fingerprint, errand.at_ms, parts.deadline_ms)
 
 
 def _replay(recorded: Recorded) -> Reply:
@@ -294,6 +296,6 @@ def _refused(errand: Errand, refusal: Refusal, parts: Parts) -> Reply:
         case KeyBound():
             if (recorded := _earlier(errand, parts)) is not None:
                 return _replay(recorded)
-            raise StillRunning(idempotency.RETRY_SECONDS)
+            raise StillRunning(idempotency.COMMIT_SECONDS)
         case _:
             raise StorageFailed("hold gone")

@@ -130,6 +130,7 @@ def test_a_key_of_the_operator_stays(home: Home) -> None:
 
 def test_an_account_of_the_operator_is_left_alone(home: Home) -> None:
     home.create()
+    home.pepper()
     with closing(SqliteDesk(home.desk)) as desk:
         desk.create_account(NewAccount("pos-pago", "pos_pago", "live"), NOW_MS)
     keys = prepare(home)

@@ -7,6 +7,7 @@ import threading
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -71,7 +72,8 @@ async def serve_until(desk: SqliteDesk, enough: threading.Event, seed: str) -> N
     clients = [worker.Client(f"{seed}-{number}", desk, accounts) for number in range(CLIENTS)]
     work = asyncio.gather(*(client.work() for client in clients))
     end = asyncio.ensure_future(asyncio.to_thread(enough.wait))
-    await asyncio.wait([work, end], return_when=asyncio.FIRST_COMPLETED)
+    either: list[asyncio.Future[Any]] = [work, end]
+    await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
     enough.set()
     work.cancel()
     with suppress(asyncio.CancelledError):

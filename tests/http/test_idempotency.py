@@ -156,7 +156,6 @@ def test_while_the_first_runs_the_second_is_told_to_wait(world: World) -> None:
     assert len(world.charges()) == 1
 
 
-@pytest.mark.xfail(strict=True, reason="core/idempotency.py: RETRY_SECONDS is 5, not the deadline")
 def test_the_wait_after_409_is_truthful(world: World) -> None:
     """A request sent after it is not refused for the same reason (decisions 1.8).
 

@@ -47,7 +47,7 @@ def test_it_is_imported_without_any_option(report: BuildReport) -> None:
 
 
 def test_without_dates_in_the_inner_names_the_newest_entry_dates_it(report: BuildReport) -> None:
-    assert report.extraction_date == date(2025, 12, 7) or report.extraction_date == date(2025, 12, 6)
+    assert report.extraction_date == date(2025, 12, 6)
 
 
 def test_its_one_establishment(serpro: Company) -> None:

@@ -1,7 +1,7 @@
 """The same request twice is one lookup and one charge (decisions 6)."""
 
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 import msgspec
@@ -11,9 +11,8 @@ from balcao.errors import IdempotencyKeyReused, ResultUnavailable, StillRunning
 KEY_CHARACTERS_MIN = 8
 KEY_CHARACTERS_MAX = 128
 
-# Told to callers who repeat while the first execution runs. It ends within the sources'
-# deadline; most end within a few seconds.
-RETRY_SECONDS = 5
+# After the sources' deadline an execution has only its commit left to do.
+COMMIT_SECONDS = 1
 
 
 class Recorded(msgspec.Struct, frozen=True, gc=False):
@@ -31,9 +30,12 @@ class Attempt:
     fingerprint: str
     state: Literal["running", "finished", "died"]
     recorded: Recorded | None
+    bound_ms: int = field(default=0, compare=False)  # when the first execution took the key
 
 
-def admit(earlier: Attempt | None, fingerprint: str) -> Recorded | None:
+def admit(
+    earlier: Attempt | None, fingerprint: str, now_ms: int, deadline_ms: int
+) -> Recorded | None:
     """None: go on. A recorded answer: send it again. Raises what forbids both.
 
     `IdempotencyKeyReused` for another request under the same key, `StillRunning` while the
@@ -44,7 +46,9 @@ def admit(earlier: Attempt | None, fingerprint: str) -> Recorded | None:
     if earlier.fingerprint != fingerprint:
         raise IdempotencyKeyReused
     if earlier.state == "running":
-        raise StillRunning(RETRY_SECONDS)
+        # Most are over much sooner, but this wait is never refused again (decisions 1.8).
+        left_ms = earlier.bound_ms + deadline_ms - now_ms
+        raise StillRunning(max(0, -(-left_ms // 1000)) + COMMIT_SECONDS)
     if earlier.recorded is None:
         raise ResultUnavailable
     return earlier.recorded

@@ -167,20 +167,38 @@ _EXAMPLE = Company(
     socios=(
         Partner(
             nome="FULANA DA FICCAO SILVA",
-            cpf_cnpj_socio="***456789**",
+            cpf_cnpj_socio="***256481**",
             qualificacao_socio="Sócio-Administrador",
             faixa_etaria="Entre 41 a 50 anos",
             data_entrada_sociedade="2015-03-02 00:00:00",
+        ),
+        Partner(
+            nome="REDE DE FILIAIS FICTICIA LTDA",
+            cpf_cnpj_socio="90010007000187",
+            qualificacao_socio="Sócio",
+            documento_representante_legal="***100070**",
+            nome_representante_legal="BELTRANO DA FICCAO SANTOS",
+            faixa_etaria="Não se aplica",
+            data_entrada_sociedade="2016-07-01 00:00:00",
+        ),
+        Partner(
+            nome="FOREIGN FICTION HOLDINGS INC",
+            qualificacao_socio="Sócio Pessoa Jurídica Domiciliado no Exterior",
+            pais="ESTADOS UNIDOS",
+            documento_representante_legal="***100071**",
+            nome_representante_legal="SICRANA DA FICCAO SOUZA",
+            faixa_etaria="Não se aplica",
+            data_entrada_sociedade="2018-01-15 00:00:00",
         ),
     ),
 )
 
 
 def _examples() -> Sequence[Example]:
-    asked_ms = 1_785_931_200_000  # 2026-08-05, 09:00 in Brasília
+    asked_ms = 1_786_158_000_000  # 2026-08-08 in Brasília
     question = parse(_EXAMPLE.cnpj, Parameters(b"", {}, ()))
     body = encode(question.inquiries[0], _EXAMPLE)
-    delivered = Delivered(body, "online", "cnpja", asked_ms)
+    delivered = Delivered(body, "online", "snapshot", asked_ms)
     return (Example("encontrada", "A empresa existe", question, (delivered,)),)
 
 
