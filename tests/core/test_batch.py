@@ -108,6 +108,7 @@ def test_a_hold_and_its_settlement_may_share_a_batch() -> None:
     assert batch.admit([charge("r2")]) == Short(1, 0)
     assert batch.admit([settle("r1", 4), finish("new", "r1")]) is None
     assert batch.admit([settle("r1", 4)]) == HoldGone()
+    assert batch.admit([charge("r3", 7)]) == Short(7, 6)
     assert batch.admit([charge("r3", 6)]) is None
     assert kinds(batch) == ["hold", "post", "charge"]
 

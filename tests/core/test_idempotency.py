@@ -7,36 +7,47 @@ from balcao.errors import IdempotencyKeyReused, ResultUnavailable, StillRunning
 
 NOW = 1_000_000
 DEADLINE_MS = 25_000
+NOW = 1_785_000_000_000
+DEADLINE_MS = 25_000
+
 ANSWER = Recorded("r1", 200, b"{}")
 FINISHED = Attempt("same", "finished", ANSWER)
-RUNNING = Attempt("same", "running", None, bound_ms=NOW - 4_500)
+RUNNING = Attempt("same", "running", None, bound_ms=NOW)
 DIED = Attempt("same", "died", None)
 
 
+def admitted(earlier: Attempt | None, fingerprint: str = "same", now_ms: int = NOW) -> object:
+    return admit(earlier, fingerprint, now_ms, DEADLINE_MS)
+
+
 def test_a_new_key_goes_on() -> None:
-    assert admit(None, "same", NOW, DEADLINE_MS) is None
+    assert admitted(None) is None
 
 
 def test_a_finished_request_is_answered_as_it_was() -> None:
-    assert admit(FINISHED, "same", NOW, DEADLINE_MS) is ANSWER
+    assert admitted(FINISHED) is ANSWER
 
 
-def test_a_running_one_is_told_to_wait() -> None:
+@pytest.mark.parametrize("after_ms", [0, 1, 999, 1_000, 24_999, 25_000, 60_000])
+def test_who_waits_as_long_as_told_finds_the_first_execution_over(after_ms: int) -> None:
+    """It ends within the deadline of the sources, and a commit after it (decisions 1.8)."""
     with pytest.raises(StillRunning) as waiting:
-        admit(RUNNING, "same", NOW, DEADLINE_MS)
-    # Begun 4.5 s ago, it may go on for 20.5 s and then has to commit.
-    assert waiting.value.retry_in_seconds == 22
+        admitted(RUNNING, now_ms=NOW + after_ms)
+    seconds = waiting.value.retry_in_seconds
+    assert seconds >= 1
+    assert after_ms + seconds * 1_000 > DEADLINE_MS
+    assert seconds <= DEADLINE_MS / 1_000 + 5, "and not much longer"
 
 
 def test_the_answer_of_one_that_died_cannot_be_had() -> None:
     with pytest.raises(ResultUnavailable):
-        admit(DIED, "same", NOW, DEADLINE_MS)
+        admitted(DIED)
 
 
 @pytest.mark.parametrize("earlier", [FINISHED, RUNNING, DIED])
 def test_another_request_under_the_same_key_is_refused_first(earlier: Attempt) -> None:
     with pytest.raises(IdempotencyKeyReused):
-        admit(earlier, "other", NOW, DEADLINE_MS)
+        admitted(earlier, "other")
 
 
 @pytest.mark.parametrize("key", ["12345678", "x" * 128, '"quoted-key"', "!~!~!~!~"])

@@ -74,6 +74,16 @@ def test_a_refused_request_does_not_count(tmp_path: Path) -> None:
         assert world.get(company()).status == 200
 
 
+def test_a_refusal_by_one_limit_is_not_counted_by_the_other(tmp_path: Path) -> None:
+    with limited(tmp_path, 2, 10) as world:
+        _, last, refused = (world.get(company()) for _ in range(3))
+
+        assert by_window(last, 86_400).remaining == 8
+        assert by_window(refused, 86_400) == by_window(last, 86_400)
+        world.clock.advance(seconds=60)
+        assert by_window(world.get(company()), 86_400).remaining == 7
+
+
 def test_after_t_seconds_the_quota_is_whole_again(tmp_path: Path) -> None:
     with limited(tmp_path, 5, 1000) as world:
         answers = [world.get(company()) for _ in range(4)]

@@ -169,13 +169,17 @@ def company(report: BuildReport, one: Cnpj | None = None) -> Company:
 
 def content(path: Path) -> dict[str, Sequence[tuple[Any, ...]]]:
     """All rows of a snapshot that its reader can see, but the day it was built."""
-    connection = apsw.Connection(f"file:{path}?immutable=1", flags=apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI)
+    connection = apsw.Connection(
+        f"file:{path}?immutable=1", flags=apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
+    )
     tables = {
         name: list(connection.execute(f"SELECT * FROM {name} ORDER BY 1, 2"))
         for name in ("establishment", "company", "domain")
     }
     tables["meta"] = list(
-        connection.execute("SELECT name, value FROM meta WHERE name LIKE 'dictionary%' OR name = 'info' ORDER BY 1")
+        connection.execute(
+            "SELECT name, value FROM meta WHERE name LIKE 'dictionary%' OR name = 'info' ORDER BY 1"
+        )
     )
     connection.close()
     return tables

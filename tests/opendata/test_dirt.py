@@ -223,7 +223,8 @@ def test_what_the_columns_hold_is_counted(tmp_path: Path) -> None:
             + row("Estabelecimentos", cnpj_basico=root(3), identificador_matriz_filial="")
             + row("Estabelecimentos", cnpj_basico=root(4), situacao_cadastral="ATIVA"),
             "Socios0": row("Socios", identificador_socio="4"),
-            "Simples": row("Simples", opcao_mei="") + row("Simples", cnpj_basico=root(1), opcao_mei="s"),
+            "Simples": row("Simples", opcao_mei="")
+            + row("Simples", cnpj_basico=root(1), opcao_mei="s"),
         },
     ).build(tmp_path)
     assert report.unknown_values == {

@@ -22,6 +22,7 @@ class FakeRegistry:
     def __init__(self, *companies: Company, extracted: datetime.date | None) -> None:
         self.companies = {company.cnpj: company for company in companies}
         self.extraction_date = extracted
+        self.edition = 1
 
     def find(self, cnpj: Cnpj) -> Company | None:
         assert self.extraction_date is not None

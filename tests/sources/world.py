@@ -149,6 +149,7 @@ class FakeLocal:
         broken: bool = False,
     ) -> None:
         self.name = name
+        self.edition = 1
         self._has = has
         self._can = can
         self._broken = broken

@@ -2,6 +2,8 @@
 
 from collections.abc import Mapping, Sequence
 
+import msgspec
+
 from balcao.core.access import Caller, Plan, is_well_formed, key_hash
 from balcao.core.rate_limit import Limit, Verdict, refused
 from balcao.errors import KeyRefused, RateLimited
@@ -56,7 +58,10 @@ class Doorkeeper:
 
     def count(self, caller: Caller, now_ms: int) -> Sequence[Verdict]:
         """Count one request against every limit. The verdicts tell whether it may go on."""
-        return self._desk.spend(caller, self._limits(caller), now_ms)
+        verdicts = self._desk.spend(caller, self._limits(caller), now_ms)
+        if refused(verdicts) is None:
+            return verdicts
+        return [_not_spent(verdict) for verdict in verdicts]
 
     def _limits(self, caller: Caller) -> Sequence[Limit]:
         limits = self._plan_limits[caller.plan]
@@ -68,6 +73,16 @@ class Doorkeeper:
         if caller.key_per_day is not None:
             own.append(Limit("chave-dia", caller.key_per_day, _DAY_MS, of_key=True))
         return own
+
+
+def _not_spent(verdict: Verdict) -> Verdict:
+    """A request that one limit refuses is not counted by the others, and they say so."""
+    if not verdict.allowed:
+        return verdict
+    interval_ms = verdict.limit.window_ms / verdict.limit.quota
+    return msgspec.structs.replace(
+        verdict, remaining=verdict.remaining + 1, reset_ms=verdict.reset_ms - interval_ms
+    )
 
 
 def must_wait(verdicts: Sequence[Verdict]) -> RateLimited | None:

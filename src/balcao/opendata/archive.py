@@ -126,7 +126,7 @@ def _inspect(path: Path) -> Part | None:
         raise BadInput(f"{path.name} is encrypted")
     if entry.compress_type not in {zipfile.ZIP_DEFLATED, zipfile.ZIP_STORED}:
         raise BadInput(f"{path.name} uses compression method {entry.compress_type}")
-    number = _OUTER_NUMBER.match(path.stem) or _INNER_NUMBER.search(entry.filename)
+    number = _INNER_NUMBER.search(entry.filename) or _OUTER_NUMBER.match(path.stem)
     return Part(
         path=path,
         table=table,

@@ -12,6 +12,7 @@ import zstandard
 _LEVEL = 1
 DICTIONARY_BYTES = 64 * 1024
 SAMPLES_BYTES = 100 * DICTIONARY_BYTES  # what the makers of zstd recommend
+_SAMPLES_BYTES_MIN = 4 * DICTIONARY_BYTES
 
 
 class Packer:
@@ -45,6 +46,10 @@ def _load(dictionary: bytes, *, precompute: bool) -> zstandard.ZstdCompressionDi
 
 def train(samples: Sequence[bytes]) -> bytes:
     """A dictionary for blocks like these; empty when they are too few to learn from."""
-    if sum(map(len, samples)) < SAMPLES_BYTES // 10:
+    if sum(map(len, samples)) < _SAMPLES_BYTES_MIN:
         return b""
-    return zstandard.train_dictionary(DICTIONARY_BYTES, list(samples), level=_LEVEL).as_bytes()
+    try:
+        trained = zstandard.train_dictionary(DICTIONARY_BYTES, list(samples), level=_LEVEL)
+    except zstandard.ZstdError:  # nothing to learn: all samples are the same
+        return b""
+    return trained.as_bytes()

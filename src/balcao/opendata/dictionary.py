@@ -44,8 +44,8 @@ def train_dictionary(task: TrainTask) -> bytes:
 
 def _rows(table: Table, task: TrainTask) -> Iterator[bytes]:
     parts = [part for part in task.parts if part.table == table.name]
-    # The part in the middle: part 0 is the one that differs from the others.
-    for part in parts[len(parts) // 2 :][:1]:
+    # From the middle on: part 0 is the one that differs from the others.
+    for part in parts[len(parts) // 2 :]:
         for chunk, _ in read_chunks(part):
             buffer = chunk[chunk.find(b"\n") + 1 : chunk.rfind(b"\n") + 1]
             fields = find_fields(buffer, TABLES[part.table]) if buffer else None

@@ -192,6 +192,13 @@ class CurrentSnapshot:
         self._seen: tuple[int, int] | None = None
         self._snapshot: Snapshot | None = None
         self._check_again_at = float("-inf")
+        self._edition = 0
+
+    @property
+    def edition(self) -> int:
+        """How many times a month was switched in."""
+        self._follow()
+        return self._edition
 
     @property
     def extraction_date(self) -> date | None:
@@ -233,6 +240,7 @@ class CurrentSnapshot:
         self.close()
         self._snapshot = fresh
         self._seen = seen
+        self._edition += 1
 
 
 def current_path(store: Path) -> Path:

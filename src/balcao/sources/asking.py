@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
@@ -81,6 +81,10 @@ class Sources:
             else source.serves(inquiry)
             for source in self._route(inquiry).sources
         )
+
+    def edition(self, subject: Subject) -> Hashable:
+        """Which editions of our own copies `at_hand` reads; another value, another reading."""
+        return tuple(source.edition for source in self._routes.get(subject, _NO_ROUTE).leading)
 
     def at_hand(self, inquiry: Inquiry) -> Answer | None:
         """What our own copies say in place, where the order puts them first; None: `ask`.

@@ -4,7 +4,7 @@ A source finds the thing (`Found`), says that it is not there (`Absent`), or let
 (`SourceUnavailable`, `SourceFailed`). Nothing else: an empty answer is not an absence.
 """
 
-from collections.abc import Generator, Mapping
+from collections.abc import Generator, Hashable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Protocol, TypeAlias, runtime_checkable
@@ -44,6 +44,11 @@ class LocalSource(Protocol):
     """A source of our own, read in place within microseconds: asking it needs no hold."""
 
     name: str
+
+    @property
+    def edition(self) -> Hashable:
+        """Changes whenever the same inquiry may be answered otherwise than before."""
+        ...
 
     def find(self, inquiry: Inquiry) -> Answer | None:
         """Look it up. None when this source cannot answer such an inquiry at all."""

@@ -1,6 +1,7 @@
 """Our own imported copy of the registry as a source."""
 
 import datetime
+from collections.abc import Hashable
 from functools import lru_cache
 from typing import Protocol
 
@@ -19,6 +20,11 @@ class Registry(Protocol):
         """The day the registry was extracted; None when nothing is imported."""
         ...
 
+    @property
+    def edition(self) -> int:
+        """Counts the months that were switched in."""
+        ...
+
     def find(self, cnpj: Cnpj) -> Company | None:
         """One establishment, or None."""
         ...
@@ -30,6 +36,11 @@ class Snapshot:
     def __init__(self, registry: Registry, name: str = "snapshot") -> None:
         self.name = name
         self._registry = registry
+
+    @property
+    def edition(self) -> Hashable:
+        """The month, and how often one was switched in: the same month may be built again."""
+        return self._registry.edition
 
     def find(self, inquiry: Inquiry) -> Answer | None:
         """Look it up in place; None when nothing is imported or a partner's CPF would be masked.
@@ -46,10 +57,10 @@ class Snapshot:
         if record is None:
             return Absent(self.name, conclusive=False)
         if not inquiry.full_partners:
-            return Found(masked(record), self.name, _midnight(extracted))
+            return Found(masked(record), self.name, _midnight(extracted), local=True)
         if hides_a_partner(record):
             return None
-        return Found(record, self.name, _midnight(extracted))
+        return Found(record, self.name, _midnight(extracted), local=True)
 
 
 @lru_cache(maxsize=8)

@@ -16,6 +16,9 @@ log = logging.getLogger(__name__)
 # Answers waiting to be written. Past this the oldest loses its place: it is only a cache.
 WAITING_MAX = 10_000
 
+# Entries kept in memory, about 2 kB each. The oldest goes first.
+RECENT_MAX = 16_384
+
 
 class SqliteCache:
     """One file; reads in place on the event loop's thread."""
@@ -30,6 +33,7 @@ class SqliteCache:
             path.replace(path.with_suffix(".damaged"))
             self._open(path)
         self._waiting: dict[str, Kept] = {}
+        self._recent: dict[str, Kept] = {}  # what was read a moment ago; nobody else writes
         self._changing = threading.Lock()  # both threads take entries in and out of it
         self._queue: SimpleQueue[bool] = SimpleQueue()
         self._thread = threading.Thread(target=self._run, name="cache-writer", daemon=True)
@@ -47,9 +51,9 @@ class SqliteCache:
 
     def read(self, key: str) -> Kept | None:
         """See the contract."""
-        waiting = self._waiting.get(key)
-        if waiting is not None:
-            return waiting
+        known = self._waiting.get(key) or self._recent.get(key)
+        if known is not None:
+            return known
         try:
             row = self._reading.execute(
                 "SELECT body, asked_ms, source FROM entry WHERE key = ?", (key,)
@@ -57,7 +61,12 @@ class SqliteCache:
         except apsw.Error as error:
             log.error("cache unreadable: %s", type(error).__name__)
             return None
-        return None if row is None else Kept(*row)
+        if row is None:
+            return None
+        if len(self._recent) >= RECENT_MAX:
+            del self._recent[next(iter(self._recent))]
+        kept = self._recent[key] = Kept(*row)
+        return kept
 
     def keep(self, entries: Sequence[tuple[str, Kept]]) -> None:
         """See the contract."""
@@ -67,6 +76,7 @@ class SqliteCache:
                 continue
             with self._changing:
                 self._waiting[key] = kept
+                self._recent.pop(key, None)
                 if len(self._waiting) > WAITING_MAX:
                     self._waiting.pop(next(iter(self._waiting)))
         self._queue.put(True)

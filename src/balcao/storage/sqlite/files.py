@@ -1,6 +1,8 @@
 """Opening a SQLite file: settings, migrations, and what its errors mean."""
 
 import re
+import time
+from contextlib import suppress
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -13,6 +15,8 @@ _MIGRATION = re.compile(r"(\d{4})_\w+\.sql")
 
 # Another process (the command line beside a running server) holds the file for milliseconds.
 BUSY_TIMEOUT_MS = 10_000
+LOG_TRIES_MAX = 200
+LOG_TRY_SECONDS = 0.01
 
 
 def connect(path: Path, *, synchronous: str) -> apsw.Connection:
@@ -20,7 +24,7 @@ def connect(path: Path, *, synchronous: str) -> apsw.Connection:
     connection = apsw.Connection(str(path))
     try:
         connection.set_busy_timeout(BUSY_TIMEOUT_MS)
-        connection.execute("PRAGMA journal_mode = WAL").fetchall()
+        _use_log(connection)
         connection.execute(f"PRAGMA synchronous = {synchronous}")
         connection.execute("PRAGMA foreign_keys = ON")
         # Else INSERT OR REPLACE would remove a row without its DELETE trigger being asked.
@@ -29,6 +33,20 @@ def connect(path: Path, *, synchronous: str) -> apsw.Connection:
         connection.close()
         raise
     return connection
+
+
+def _use_log(connection: apsw.Connection) -> None:
+    """Go over to WAL mode, which then stays with the file.
+
+    Of two processes that make a new file at once, one is told at once that the file is busy,
+    whatever the time-out: so that both do not wait for each other. It has to try again.
+    """
+    for _ in range(LOG_TRIES_MAX):
+        with suppress(apsw.BusyError):
+            connection.execute("PRAGMA journal_mode = WAL").fetchall()
+            return
+        time.sleep(LOG_TRY_SECONDS)
+    raise StorageFailed("busy")
 
 
 def migrate(connection: apsw.Connection, folder: str) -> None:

@@ -1,0 +1,154 @@
+"""Which zips make a month, and as of which day."""
+
+import zipfile
+from datetime import date
+from pathlib import Path
+
+import pytest
+
+from balcao.opendata.archive import discover, extraction_date, read_chunks
+from balcao.opendata.errors import BadInput
+from balcao.opendata.importer import build
+from tests.opendata.months import DAY, TODAY, Month, company, inner_name, row, write_zip
+
+
+def part_of(path: Path, inner: str, content: bytes = b"x") -> tuple[str, int]:
+    write_zip(path, inner, content)
+    inputs = discover([path])
+    (part,) = (*inputs.parts, *inputs.domains)
+    return part.table, part.number
+
+
+@pytest.mark.parametrize(
+    ("outer", "inner", "table"),
+    [
+        ("Empresas3.zip", "K3241.K03200Y3.D40608.EMPRECSV", ("Empresas", 3)),
+        ("estabelecimentos10.zip", "whatever", ("Estabelecimentos", 10)),
+        ("Simples.zip", "F.K03200$W.SIMPLES.CSV.D60808", ("Simples", 0)),
+        ("part7.zip", "K3241.K03200Y7.D60808.SOCIOCSV", ("Socios", 7)),
+        (
+            "K3241.K03200Y4.D60808.ESTABELE.zip",
+            "K3241.K03200Y4.D60808.ESTABELE",
+            ("Estabelecimentos", 4),
+        ),
+        ("Municipios.ZIP", "F.K03200$Z.D60808.MUNICCSV", ("Municipios", 0)),
+        ("Cnaes.zip", "Cnaes", ("Cnaes", 0)),
+    ],
+)
+def test_the_table_is_known_by_the_outer_name_or_the_inner(
+    tmp_path: Path, outer: str, inner: str, table: tuple[str, int]
+) -> None:
+    assert part_of(tmp_path / outer, inner) == table
+
+
+def test_folders_and_zips_are_put_together_once(tmp_path: Path) -> None:
+    (tmp_path / "a").mkdir()
+    write_zip(tmp_path / "a" / "Empresas0.zip", "x", b"")
+    write_zip(tmp_path / "b1.zip", "K3241.K03200Y1.D60808.EMPRECSV", b"")
+    write_zip(tmp_path / "a" / "Lucro Real.zip", "Lucro Real.csv", b"ano,cnpj\n")
+    (tmp_path / "a" / "notes.txt").write_text("not a zip")
+    (tmp_path / "a" / "half.zip").write_bytes(b"PK\x03\x04 but no more")
+    inputs = discover([tmp_path / "a", tmp_path / "b1.zip", tmp_path / "a" / "Empresas0.zip"])
+    assert [(part.file, part.number) for part in inputs.parts] == [
+        ("Empresas0.zip", 0),
+        ("b1.zip", 1),
+    ]
+    assert sorted(inputs.ignored) == ["Lucro Real.zip", "half.zip"]
+
+
+def test_what_cannot_be_a_month_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match="does not exist"):
+        discover([tmp_path / "nowhere"])
+    with pytest.raises(BadInput, match="no zip of the CNPJ open data"):
+        discover([tmp_path])
+    write_zip(tmp_path / "Empresas0.zip", "x", b"1")
+    write_zip(tmp_path / "other.zip", "K3241.K03200Y0.D60808.EMPRECSV", b"2")
+    with pytest.raises(BadInput, match="both hold Empresas 0"):
+        discover([tmp_path])
+    with pytest.raises(BadInput, match=r"Socios0\.zip holds Empresas"):
+        part_of(tmp_path / "Socios0.zip", "K3241.K03200Y0.D60808.EMPRECSV")
+
+
+def test_a_zip_has_one_entry(tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "Empresas0.zip", "w") as archive:
+        archive.writestr("a.EMPRECSV", "")
+        archive.writestr("b.EMPRECSV", "")
+    with pytest.raises(BadInput, match="2 entries"):
+        discover([tmp_path])
+
+
+def test_a_download_that_broke_off_is_said_to_be_one(tmp_path: Path) -> None:
+    path = tmp_path / "Empresas0.zip"
+    write_zip(path, "x", b"some content" * 1000)
+    path.write_bytes(path.read_bytes()[:-20])
+    with pytest.raises(BadInput, match=r"Empresas0\.zip is damaged or not complete"):
+        discover([path])
+
+
+@pytest.mark.parametrize("method", [zipfile.ZIP_DEFLATED, zipfile.ZIP_STORED])
+@pytest.mark.parametrize("cut", [True, False])
+def test_damage_inside_is_found(tmp_path: Path, method: int, cut: bool) -> None:
+    """A bit turned, or a byte lost."""
+    path = tmp_path / "Empresas0.zip"
+    text = bytes(range(256)) * 4
+    write_zip(path, "x", text, method=method)
+    (part,) = discover([path]).parts
+    assert b"".join(chunk for chunk, _ in read_chunks(part)) == text
+    raw = bytearray(path.read_bytes())
+    middle = 31 + part.packed_bytes // 2
+    raw[middle : middle + 1] = b"" if cut else bytes([raw[middle] ^ 0x40])
+    path.write_bytes(raw)
+    with pytest.raises(BadInput, match=r"Empresas0\.zip is damaged"):
+        list(read_chunks(part))
+
+
+def test_a_damaged_zip_leaves_nothing_published(tmp_path: Path) -> None:
+    month = Month(tmp_path / "month", files={"Socios0": row("Socios") * 50})
+    path = month.write() / "Socios0.zip"
+    raw = bytearray(path.read_bytes())
+    raw[75] ^= 1
+    path.write_bytes(raw)
+    with pytest.raises(BadInput, match=r"Socios0\.zip is damaged"):
+        build([month.folder], tmp_path / "store", today=TODAY)
+    assert not (tmp_path / "store" / "current").exists()
+
+
+def test_zip64_and_stored_entries_are_read(tmp_path: Path) -> None:
+    month = Month(tmp_path / "month")
+    for number, options in enumerate(
+        ({"force_zip64": True}, {"force_zip64": True, "method": zipfile.ZIP_STORED})
+    ):
+        month.write(**options)
+        report = build([month.folder], tmp_path / str(number), today=TODAY)
+        assert company(report).nome_fantasia == "REGIONAL"
+
+
+def dated(folder: Path, *days: date | None, modified: date = date(2025, 3, 9)) -> date:
+    folder.mkdir(exist_ok=True)
+    for number, day in enumerate(days):
+        name = f"Empresas{number}"
+        inner = name if day is None else inner_name(name, day)
+        entry = zipfile.ZipInfo(inner, (modified.year, modified.month, modified.day, 0, 0, 0))
+        with zipfile.ZipFile(folder / f"{name}.zip", "w") as archive:
+            archive.writestr(entry, "")
+    return extraction_date(discover([folder]).parts, TODAY)
+
+
+def test_the_date_is_written_in_the_inner_names(tmp_path: Path) -> None:
+    assert dated(tmp_path / "1", DAY) == date(2026, 8, 8)
+    assert dated(tmp_path / "2", date(2024, 6, 8), None) == date(2024, 6, 8)
+
+
+def test_the_decade_is_the_latest_that_is_not_in_the_future(tmp_path: Path) -> None:
+    assert dated(tmp_path / "1", TODAY) == TODAY
+    assert dated(tmp_path / "2", date(2026, 8, 21)) == date(2016, 8, 21)
+    assert dated(tmp_path / "3", date(2029, 1, 2)) == date(2019, 1, 2)
+
+
+def test_without_a_date_in_the_names_the_entries_clock_serves(tmp_path: Path) -> None:
+    assert dated(tmp_path / "1", None, None) == date(2025, 3, 9)
+
+
+def test_files_of_two_months_are_no_month(tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match="different extractions.*2026-07-11.*2026-08-08"):
+        dated(tmp_path / "1", DAY, date(2026, 7, 11))

@@ -1,0 +1,365 @@
+"""An import from outside: what is kept, refused, resumed, switched and rolled back."""
+
+import fcntl
+import os
+import signal
+import subprocess
+import sys
+from datetime import date
+from pathlib import Path
+
+import pytest
+
+from balcao.opendata import importer, plan
+from balcao.opendata.errors import BadInput, BuildRunning, OpenDataError, VerificationFailed
+from balcao.opendata.importer import BuildReport, build, rollback
+from balcao.opendata.snapshot import Snapshot
+from balcao.opendata.store import published
+from tests.opendata.months import CODES, DAY, TODAY, Month, cnpj, company, content, find, root, row
+
+JULY = date(2026, 7, 11)
+
+
+def companies(count: int) -> dict[str, bytes]:
+    """Zips of so many companies with one establishment each, over three parts."""
+    parts = [range(n, count + 1, 3) for n in (1, 2, 3)]
+    files = {
+        f"{table}{number}": b"".join(row(table, cnpj_basico=root(n)) for n in part)
+        for table in ("Estabelecimentos", "Empresas", "Socios")
+        for number, part in enumerate(parts)
+    }
+    files["Simples"] = b"".join(row("Simples", cnpj_basico=root(n)) for n in range(1, count + 1, 2))
+    return files
+
+
+class Events:
+    """Progress, written down."""
+
+    def __init__(self) -> None:
+        self.phases: list[tuple[str, int]] = []
+        self.bytes: dict[str, int] = {}
+        self.rows: dict[str, int] = {}
+
+    def begin(self, phase: str, bytes_total: int) -> None:
+        self.phases.append((phase, bytes_total))
+
+    def advance(self, file: str, bytes_done: int, rows: int) -> None:
+        phase = self.phases[-1][0]
+        self.bytes[phase] = self.bytes.get(phase, 0) + bytes_done
+        self.rows[phase] = self.rows.get(phase, 0) + rows
+
+
+def test_progress_is_told_to_its_end(tmp_path: Path) -> None:
+    events = Events()
+    Month(tmp_path / "month", files=companies(300)).build(tmp_path, progress=events)
+    assert [phase for phase, _ in events.phases] == [
+        "reading establishment files",
+        "sorting establishment rows",
+        "reading company files",
+        "sorting company rows",
+        "verifying",
+    ]
+    assert dict(events.phases) == events.bytes
+    assert events.rows["reading establishment files"] == 300
+    assert events.rows["sorting company rows"] == 300 + 300 + 150
+
+
+def test_nothing_is_left_of_the_work(tmp_path: Path) -> None:
+    Month(tmp_path / "month").build(tmp_path / "store")
+    assert sorted(path.name for path in (tmp_path / "store").iterdir()) == [
+        "2026-08-08.rejects.jsonl",
+        "2026-08-08.snapshot",
+        "current",
+        "lock",
+    ]
+
+
+@pytest.mark.parametrize("missing", ["Empresas0", "Estabelecimentos0", "Socios0", "Simples"])
+def test_a_month_without_a_table_is_refused(tmp_path: Path, missing: str) -> None:
+    folder = Month(tmp_path / "month").write()
+    (folder / f"{missing}.zip").unlink()
+    with pytest.raises(BadInput, match=f"no zip of {missing.rstrip('0')}"):
+        build([folder], tmp_path / "store", today=TODAY)
+
+
+def test_missing_parts_are_told(tmp_path: Path) -> None:
+    report = Month(tmp_path / "month").build(tmp_path)
+    assert report.parts == {"Empresas": 1, "Estabelecimentos": 1, "Socios": 1, "Simples": 1}
+    assert "Estabelecimentos: 1 of 10 parts" in report.warnings
+    assert not any(warning.startswith("Simples") for warning in report.warnings)
+
+
+def test_a_lost_part_of_the_companies_is_noticed_by_the_sample(tmp_path: Path) -> None:
+    """Without a month to compare with, too: establishments come back without their company."""
+    month = Month(tmp_path / "month", files=companies(300))
+    (month.write() / "Empresas1.zip").unlink()
+    with pytest.raises(VerificationFailed, match="100 of 300 CNPJs come without their company"):
+        build([month.folder], tmp_path / "store", today=TODAY)
+    assert not (tmp_path / "store" / "current").exists()
+
+
+def test_a_missing_table_of_codes_is_kept_from_the_month_before(tmp_path: Path) -> None:
+    old = CODES | {"Cnaes": {"6204000": "As it was in July"}}
+    Month(tmp_path / "july", day=JULY, codes=old).build(tmp_path)
+    no_cnaes = {name: texts for name, texts in CODES.items() if name != "Cnaes"}
+    report = Month(tmp_path / "august", codes=no_cnaes).build(tmp_path)
+    activity = company(report).atividade_economica_principal
+    assert activity is not None
+    assert activity.descricao == "As it was in July"
+    assert "Cnaes is missing in this month: kept the table as of 2026-07-11" in report.warnings
+    # It stays as of July when it is kept a second time.
+    report = Month(tmp_path / "september", day=date(2026, 8, 19), codes=no_cnaes).build(tmp_path)
+    assert "Cnaes is missing in this month: kept the table as of 2026-07-11" in report.warnings
+
+
+def test_without_an_earlier_month_a_missing_table_of_codes_is_an_error(tmp_path: Path) -> None:
+    codes = {name: texts for name, texts in CODES.items() if name not in {"Cnaes", "Paises"}}
+    with pytest.raises(BadInput, match="Cnaes, Paises missing"):
+        Month(tmp_path / "month", codes=codes).build(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("table", "before", "after", "fine"),
+    [
+        ("Empresas", 1000, 995, True),
+        ("Empresas", 1000, 994, False),
+        ("Empresas", 1000, 1050, True),
+        ("Empresas", 1000, 1051, False),
+        ("Simples", 200, 198, False),
+    ],
+)
+def test_a_month_that_shrank_or_grew_too_much_is_not_published(
+    tmp_path: Path, table: str, before: int, after: int, fine: bool
+) -> None:
+    def month(day: date, count: int) -> Month:
+        rows = b"".join(row(table, cnpj_basico=root(n)) for n in range(count))
+        name = table if table == "Simples" else f"{table}0"
+        files = {name: rows, "Empresas1": row("Empresas")} if table == "Empresas" else {name: rows}
+        return Month(tmp_path / str(day), day=day, files=files)
+
+    store = tmp_path / "store"
+    extra = 1 if table == "Empresas" else 0  # the company of the one establishment
+    month(JULY, before - extra).build(store)
+    if fine:
+        assert month(DAY, after - extra).build(store).rows[table] == after
+        return
+    with pytest.raises(VerificationFailed, match=f"{table} has {after:,} rows") as refused:
+        month(DAY, after - extra).build(store)
+    assert len(refused.value.problems) == 1
+    assert (store / "current").read_text() == "2026-07-11.snapshot\n"
+    report = month(DAY, after - extra).build(store, force=True)
+    assert any(warning.startswith(f"{table} has {after:,} rows") for warning in report.warnings)
+    assert (store / "current").read_text() == "2026-08-08.snapshot\n"
+
+
+def test_the_switch_is_one_rename_and_can_be_taken_back(tmp_path: Path) -> None:
+    days = (date(2026, 6, 13), JULY, DAY)
+    for day in days:
+        named = row("Estabelecimentos", nome_fantasia=f"AS OF {day}")
+        Month(tmp_path / str(day), day=day, files={"Estabelecimentos0": named}).build(tmp_path)
+    kept = sorted(path.name for path in tmp_path.glob("*.snapshot"))
+    assert kept == ["2026-07-11.snapshot", "2026-08-08.snapshot"]
+    assert sorted(path.name for path in tmp_path.glob("*.rejects.jsonl")) == [
+        "2026-07-11.rejects.jsonl",
+        "2026-08-08.rejects.jsonl",
+    ]
+    assert rollback(tmp_path) == JULY
+    snapshot = published(tmp_path)
+    assert snapshot is not None
+    found = snapshot.find(cnpj("33683111", "0002"))
+    assert found is not None
+    assert found.nome_fantasia == "AS OF 2026-07-11"
+    snapshot.close()
+    with pytest.raises(OpenDataError, match="no month before 2026-07-11"):
+        rollback(tmp_path)
+
+
+def test_a_month_built_after_a_rollback_keeps_the_one_that_was_published(tmp_path: Path) -> None:
+    for day in (JULY, DAY):
+        Month(tmp_path / str(day), day=day).build(tmp_path)
+    rollback(tmp_path)
+    Month(tmp_path / "again", day=date(2026, 8, 15)).build(tmp_path)
+    assert rollback(tmp_path) == JULY
+
+
+def test_nothing_to_roll_back(tmp_path: Path) -> None:
+    with pytest.raises(OpenDataError, match="nothing was imported"):
+        rollback(tmp_path)
+    assert published(tmp_path) is None
+
+
+def test_one_build_at_a_time(tmp_path: Path) -> None:
+    month = Month(tmp_path / "month")
+    month.build(tmp_path)
+    with (tmp_path / "lock").open("r+") as other:
+        fcntl.flock(other, fcntl.LOCK_EX)
+        with pytest.raises(BuildRunning):
+            month.build(tmp_path)
+    month.build(tmp_path)
+
+
+def test_a_full_disk_is_foreseen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(importer, "_DISK_PER_CSV_BYTE_PLAIN", 1e12)
+    with pytest.raises(OpenDataError, match="free bytes"):
+        Month(tmp_path / "month").build(tmp_path)
+
+
+@pytest.fixture(scope="module")
+def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """2 MB: several partitions and chunks, enough rows to train dictionaries."""
+    folder = tmp_path_factory.mktemp("large")
+    return Month(folder, files=companies(6000)).write()
+
+
+@pytest.fixture(scope="module")
+def straight(large: Path, tmp_path_factory: pytest.TempPathFactory) -> BuildReport:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(plan, "_PARTITION_BYTES", 200_000)
+        return build([large], tmp_path_factory.mktemp("straight"), today=TODAY)
+
+
+def test_several_partitions_and_dictionaries_find_everything(straight: BuildReport) -> None:
+    assert straight.rows["Estabelecimentos"] == straight.rows["Empresas"] == 6000
+    assert straight.sampled == 6000
+    wanted = [cnpj(root(n), "0002") for n in range(1, 6001, 7)]
+    for found, one in zip(find(straight, *wanted), wanted, strict=True):
+        assert found is not None
+        assert found.cnpj == one.text
+        assert found.nome_empresarial == "SERVICO FEDERAL"
+        assert len(found.socios) == 1
+    snapshot = Snapshot.open(straight.path)
+    assert snapshot.info().blocks["establishment"] >= 6000 // 16
+    snapshot.close()
+    assert len(content(straight.path)["meta"][0][1]) > 10_000  # a dictionary was trained
+    assert straight.bytes_on_disk / 6000 < 200
+
+
+def test_compressed_spill_files_give_the_same(
+    large: Path, straight: BuildReport, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As in months too large to wait uncompressed."""
+    monkeypatch.setattr(plan, "_PARTITION_BYTES", 200_000)
+    monkeypatch.setattr(plan, "PLAIN_SPILL_CSV_BYTES_MAX", 0)
+    report = build([large], tmp_path, today=TODAY)
+    assert content(report.path) == content(straight.path)
+
+
+def test_two_workers_give_the_same(
+    large: Path, straight: BuildReport, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(plan, "_PARTITION_BYTES", 200_000)
+    monkeypatch.setattr(importer, "_BYTES_WORTH_WORKERS", 0)
+    report = build([large], tmp_path, today=TODAY, workers=2)
+    assert content(report.path) == content(straight.path)
+    assert report.rows == straight.rows
+
+
+# Builds with two workers and kills itself, all at once, after so many events of a phase.
+KILLED_BUILD = """
+import os, signal, sys
+from datetime import date
+from pathlib import Path
+from balcao.opendata import importer, plan
+
+class Kill:
+    def __init__(self, phase, events):
+        self.phase, self.left, self.on = phase, events, False
+    def begin(self, phase, bytes_total):
+        self.on = phase.startswith(self.phase)
+        self.advance("", 0, 0)
+    def advance(self, file, bytes_done, rows):
+        self.left -= self.on
+        if self.left < 0:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+if __name__ == "__main__":
+    folder, store, phase, events = sys.argv[1:]
+    plan._PARTITION_BYTES = 200_000
+    importer._BYTES_WORTH_WORKERS = 0
+    importer.build(
+        [Path(folder)], Path(store), today=date(2026, 8, 20), progress=Kill(phase, int(events))
+    )
+"""
+
+
+def kill_a_build(script: Path, folder: Path, store: Path, phase: str, events: int) -> None:
+    script.write_text(KILLED_BUILD)
+    done = subprocess.run(
+        [sys.executable, script, folder, store, phase, str(events)],
+        capture_output=True,
+        check=False,
+        timeout=60,
+    )
+    assert done.returncode == -signal.SIGKILL, done.stderr.decode()
+
+
+def test_a_build_that_is_killed_goes_on_where_it_was(
+    large: Path, straight: BuildReport, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Killed in every phase, one after the other; the result is that of one straight run."""
+    store = tmp_path / "store"
+    for phase, events in (
+        ("reading establishment", 2),
+        ("sorting establishment", 3),
+        ("reading company", 3),
+        ("sorting company", 2),
+        ("verifying", 0),
+    ):
+        kill_a_build(tmp_path / "build.py", large, store, phase, events)
+        assert not (store / "current").exists()
+    events_of_the_last = Events()
+    monkeypatch.setattr(plan, "_PARTITION_BYTES", 200_000)
+    report = build([large], store, today=TODAY, progress=events_of_the_last)
+    # All that was left to do: sort nothing, verify.
+    assert dict(events_of_the_last.phases)["sorting company rows"] == 0
+    assert "reading establishment files" not in dict(events_of_the_last.phases)
+    assert content(report.path) == content(straight.path)
+    assert (report.rows, report.mended) == (straight.rows, straight.mended)
+    assert not (store / "work").exists()
+
+
+def test_zips_that_were_read_are_not_read_again_unless_they_changed(
+    large: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = tmp_path / "store"
+    kill_a_build(tmp_path / "build.py", large, store, "sorting establishment", 0)
+    monkeypatch.setattr(plan, "_PARTITION_BYTES", 200_000)
+    folder = tmp_path / "changed"
+    files = companies(6000)
+    files["Estabelecimentos1"] += row("Estabelecimentos", cnpj_basico=root(1), cnpj_ordem="0009")
+    Month(folder, files=files).write()
+    events = Events()
+    report = build([folder], store, today=TODAY, progress=events)
+    assert events.rows["reading establishment files"] == 2001  # of one zip of three
+    assert report.rows["Estabelecimentos"] == 6001
+    (found,) = find(report, cnpj(root(1), "0009"))
+    assert found is not None
+
+
+def test_what_was_written_before_the_machine_went_down_is_not_trusted(
+    large: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = tmp_path / "store"
+    kill_a_build(tmp_path / "build.py", large, store, "sorting establishment", 2)
+    (store / "work" / "boot").write_text("another start of this machine")
+    monkeypatch.setattr(plan, "_PARTITION_BYTES", 200_000)
+    events = Events()
+    build([large], store, today=TODAY, progress=events)
+    assert events.rows["reading establishment files"] == 6000
+
+
+def test_workers_end_with_their_parent(large: Path, tmp_path: Path) -> None:
+    kill_a_build(tmp_path / "build.py", large, tmp_path / "store", "reading establishment", 1)
+    mine = [
+        path.name
+        for path in Path("/proc").iterdir()
+        if path.name.isdigit() and _command(path).find(os.fsencode(tmp_path)) >= 0
+    ]
+    assert mine == []
+
+
+def _command(process: Path) -> bytes:
+    try:
+        return (process / "cmdline").read_bytes()
+    except OSError:
+        return b""

@@ -1,0 +1,77 @@
+"""The processes of an import: order, errors, death."""
+
+import os
+import signal
+
+import pytest
+
+from balcao.opendata.errors import BadInput, OpenDataError
+from balcao.opendata.progress import NoProgress, RichProgress
+from balcao.opendata.team import Report, Team
+
+
+def square(number: int, report: Report) -> int:
+    report("file", number, 1)
+    return number * number
+
+
+def refuse(number: int, report: Report) -> int:
+    raise BadInput(f"zip {number} is damaged")
+
+
+def stumble(number: int, report: Report) -> int:
+    raise ZeroDivisionError
+
+
+def die(number: int, report: Report) -> int:
+    os.kill(os.getpid(), signal.SIGKILL)
+    return number
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+def test_results_come_in_the_order_of_the_tasks(workers: int) -> None:
+    told: list[int] = []
+    with Team(workers) as team:
+        results = team.run(square, range(20), lambda _, done, rows: told.append(done * rows))
+        assert list(results) == [n * n for n in range(20)]
+        assert list(team.run(square, [7], told_nothing)) == [49]
+        assert list(team.run(square, [], told_nothing)) == []
+    assert sorted(told) == list(range(20))
+
+
+def told_nothing(file: str, done: int, rows: int) -> None:
+    """A report nobody listens to."""
+
+
+@pytest.mark.parametrize("workers", [0, 1])
+def test_an_error_of_a_worker_is_raised_here(workers: int) -> None:
+    with Team(workers) as team, pytest.raises(BadInput, match="zip 3 is damaged"):
+        list(team.run(refuse, [3], told_nothing))
+
+
+def test_a_bug_of_a_worker_comes_with_its_trace() -> None:
+    with Team(1) as team, pytest.raises(RuntimeError, match="in stumble"):
+        list(team.run(stumble, [3], told_nothing))
+
+
+def test_a_worker_that_dies_is_noticed() -> None:
+    with Team(2) as team, pytest.raises(OpenDataError, match="a worker process died"):
+        list(team.run(die, [1, 2, 3], told_nothing))
+
+
+def test_progress_is_drawn(capsys: pytest.CaptureFixture[str]) -> None:
+    with RichProgress() as progress:
+        progress.advance("too early", 1, 1)
+        progress.begin("reading files", 1000)
+        progress.advance("Empresas0.zip", 400, 12_345)
+        progress.begin("sorting rows", 10)
+        progress.advance("Empresas0.zip", 10, 1)
+    drawn = capsys.readouterr().out
+    assert "reading files" in drawn
+    assert "12,345 rows" in drawn
+    assert "sorting rows" in drawn
+
+
+def test_nobody_has_to_look() -> None:
+    NoProgress().begin("reading", 1)
+    NoProgress().advance("file", 1, 1)

@@ -1,0 +1,97 @@
+"""When a month is believed: decisions over counts (`rfb-open-data.md`, section 10)."""
+
+import pytest
+
+from balcao.opendata.tally import Tally
+from balcao.opendata.verify import (
+    Probed,
+    bad_dates,
+    compare,
+    incomplete_tables,
+    judge_sample,
+    missing_tables,
+    rejects_allowed,
+    spread_out,
+    unknown_values,
+)
+
+
+@pytest.mark.parametrize(
+    ("records", "allowed"), [(0, 10), (1_000_000, 10), (2_000_000, 20), (72_790_000, 727)]
+)
+def test_one_reject_in_a_hundred_thousand_and_ten_in_any_case(records: int, allowed: int) -> None:
+    assert rejects_allowed(records) == allowed
+
+
+@pytest.mark.parametrize(
+    ("now", "fine"),
+    [(1_000_000, True), (995_000, True), (994_999, False), (1_050_000, True), (1_050_001, False)],
+)
+def test_months_change_little(now: int, fine: bool) -> None:
+    assert (compare({"Socios": now}, {"Socios": 1_000_000}) == []) is fine
+
+
+def test_a_table_that_is_gone_shrank() -> None:
+    assert compare({}, {"Socios": 7}) == ["Socios has 0 rows, the month before had 7"]
+
+
+def test_tables_and_parts() -> None:
+    assert missing_tables({"Empresas": 1, "Socios": 1, "Simples": 0}) == [
+        "Estabelecimentos",
+        "Simples",
+    ]
+    parts = {"Empresas": 10, "Estabelecimentos": 9, "Socios": 10, "Simples": 1}
+    assert incomplete_tables(parts) == ["Estabelecimentos: 9 of 10 parts"]
+
+
+MILLIONS = 72_000_000
+
+
+@pytest.mark.parametrize(
+    ("probed", "establishments", "believed"),
+    [
+        (Probed(10_000), MILLIONS, True),
+        (Probed(10_000, missing=("33683111000280",)), MILLIONS, False),
+        (Probed(10_000, without_company=1), MILLIONS, True),
+        (Probed(10_000, without_company=2), MILLIONS, False),
+        (Probed(10_000, without_city=100), MILLIONS, True),
+        (Probed(10_000, without_city=101), MILLIONS, False),
+        (Probed(10_000, without_activity=101), MILLIONS, False),
+        (Probed(20, without_company=5), 20, True),
+        (Probed(20, without_company=6), 20, False),
+        (Probed(20, without_city=20, without_activity=20), 20, True),
+        (Probed(0), 0, True),
+    ],
+)
+def test_the_sample(probed: Probed, establishments: int, believed: bool) -> None:
+    assert (judge_sample(probed, establishments).problems == []) is believed
+
+
+def test_an_extract_s_missing_texts_are_told() -> None:
+    verdict = judge_sample(Probed(20, without_city=3), 20)
+    assert verdict.warnings == ["3 of 20 CNPJs come without a municipality"]
+
+
+def test_samples_add_up() -> None:
+    total = sum((Probed(2, ("a",), 1), Probed(3, ("b",), 0, 1, 2)), Probed())
+    assert total == Probed(5, ("a", "b"), 1, 1, 2)
+
+
+def test_values_outside_the_closed_lists() -> None:
+    tally = Tally(values={5: {"02": 7, "09": 2, "": 1}, 3: {"1": 9}}, bad_dates={10: 4})
+    assert unknown_values("Estabelecimentos", tally) == {
+        "Estabelecimentos.situacao_cadastral=09": 2,
+        "Estabelecimentos.situacao_cadastral=": 1,
+    }
+    assert bad_dates("Estabelecimentos", tally) == {"Estabelecimentos.data_inicio_atividade": 4}
+
+
+def test_an_empty_size_is_known() -> None:
+    assert unknown_values("Empresas", Tally(values={5: {"": 4063, "01": 1}})) == {}
+
+
+def test_keys_are_taken_from_everywhere() -> None:
+    keys = [str(n) for n in range(1000)]
+    assert spread_out(keys, 4) == ["0", "250", "500", "750"]
+    assert spread_out(keys[:3], 4) == ["0", "1", "2"]
+    assert spread_out([], 4) == []
