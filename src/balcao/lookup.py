@@ -22,7 +22,7 @@ from balcao.core.problems import problem_of
 from balcao.core.questions import Inquiry, Mode, Question
 from balcao.errors import InsufficientCredits, SourceError, StillRunning, StorageFailed
 from balcao.recent import Recent
-from balcao.sources.asking import Sources
+from balcao.sources.asking import Sources, UnderWay
 from balcao.sources.contract import Absent, Found
 from balcao.storage.contract import Cache, Desk
 from balcao.subjects import OPERATIONS
@@ -131,7 +131,9 @@ async def _ask_and_settle(
     parts: Parts,
 ) -> Reply:
     """Hold the greatest price, ask, then post the real one or give everything back."""
-    # 5  Nobody is asked before the credits are set aside and the key is taken.
+    # 5  Nobody is asked before the credits are set aside and the key is taken. What is being
+    #    asked for somebody else at this moment is asked for us too.
+    joining = [world.sources.under_way(inquiry) for inquiry in errand.question.inquiries]
     price = errand.operation.greatest_price(errand.question)
     refusal = await parts.desk.commit([_hold(errand, price), *_bind(errand, parts)])
     if refusal is not None:
@@ -140,8 +142,10 @@ async def _ask_and_settle(
     try:
         outcomes = await asyncio.gather(
             *(
-                _ask(errand, inquiry, world) if outcome is None else _ready(outcome)
-                for inquiry, outcome in zip(errand.question.inquiries, at_hand, strict=True)
+                _ask(errand, inquiry, flight, world) if outcome is None else _ready(outcome)
+                for inquiry, flight, outcome in zip(
+                    errand.question.inquiries, joining, at_hand, strict=True
+                )
             )
         )
         # 6  What is said, and what it costs.
@@ -166,10 +170,10 @@ async def _ask_and_settle(
     return reply
 
 
-async def _ask(errand: Errand, inquiry: Inquiry, world: World) -> Outcome:
+async def _ask(errand: Errand, inquiry: Inquiry, joining: UnderWay | None, world: World) -> Outcome:
     """Ask the sources about one inquiry; keep what they say; fall back where that is allowed."""
     try:
-        answer = await world.sources.ask(inquiry)
+        answer = await world.sources.ask(inquiry, joining)
     except SourceError as error:
         match _plan(errand, inquiry, world):
             case Serve(kept) | Ask(kept) if kept is not None:

@@ -172,7 +172,7 @@ def content(path: Path) -> dict[str, Sequence[tuple[Any, ...]]]:
     connection = apsw.Connection(
         f"file:{path}?immutable=1", flags=apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
     )
-    tables = {
+    tables: dict[str, Sequence[tuple[Any, ...]]] = {
         name: list(connection.execute(f"SELECT * FROM {name} ORDER BY 1, 2"))
         for name in ("establishment", "company", "domain")
     }

@@ -3,6 +3,7 @@
 import zipfile
 from datetime import date
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -57,15 +58,15 @@ def test_folders_and_zips_are_put_together_once(tmp_path: Path) -> None:
 
 
 def test_what_cannot_be_a_month_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(BadInput, match="does not exist"):
+    with pytest.raises(BadInput, match="não existe"):
         discover([tmp_path / "nowhere"])
-    with pytest.raises(BadInput, match="no zip of the CNPJ open data"):
+    with pytest.raises(BadInput, match="nenhum zip dos dados abertos"):
         discover([tmp_path])
     write_zip(tmp_path / "Empresas0.zip", "x", b"1")
     write_zip(tmp_path / "other.zip", "K3241.K03200Y0.D60808.EMPRECSV", b"2")
-    with pytest.raises(BadInput, match="both hold Empresas 0"):
+    with pytest.raises(BadInput, match="têm ambos Empresas 0"):
         discover([tmp_path])
-    with pytest.raises(BadInput, match=r"Socios0\.zip holds Empresas"):
+    with pytest.raises(BadInput, match=r"Socios0\.zip contém Empresas"):
         part_of(tmp_path / "Socios0.zip", "K3241.K03200Y0.D60808.EMPRECSV")
 
 
@@ -73,7 +74,7 @@ def test_a_zip_has_one_entry(tmp_path: Path) -> None:
     with zipfile.ZipFile(tmp_path / "Empresas0.zip", "w") as archive:
         archive.writestr("a.EMPRECSV", "")
         archive.writestr("b.EMPRECSV", "")
-    with pytest.raises(BadInput, match="2 entries"):
+    with pytest.raises(BadInput, match="tem 2 arquivos"):
         discover([tmp_path])
 
 
@@ -81,7 +82,7 @@ def test_a_download_that_broke_off_is_said_to_be_one(tmp_path: Path) -> None:
     path = tmp_path / "Empresas0.zip"
     write_zip(path, "x", b"some content" * 1000)
     path.write_bytes(path.read_bytes()[:-20])
-    with pytest.raises(BadInput, match=r"Empresas0\.zip is damaged or not complete"):
+    with pytest.raises(BadInput, match=r"Empresas0\.zip está danificado ou incompleto"):
         discover([path])
 
 
@@ -98,7 +99,7 @@ def test_damage_inside_is_found(tmp_path: Path, method: int, cut: bool) -> None:
     middle = 31 + part.packed_bytes // 2
     raw[middle : middle + 1] = b"" if cut else bytes([raw[middle] ^ 0x40])
     path.write_bytes(raw)
-    with pytest.raises(BadInput, match=r"Empresas0\.zip is damaged"):
+    with pytest.raises(BadInput, match=r"Empresas0\.zip está danificado"):
         list(read_chunks(part))
 
 
@@ -108,16 +109,18 @@ def test_a_damaged_zip_leaves_nothing_published(tmp_path: Path) -> None:
     raw = bytearray(path.read_bytes())
     raw[75] ^= 1
     path.write_bytes(raw)
-    with pytest.raises(BadInput, match=r"Socios0\.zip is damaged"):
+    with pytest.raises(BadInput, match=r"Socios0\.zip está danificado"):
         build([month.folder], tmp_path / "store", today=TODAY)
     assert not (tmp_path / "store" / "current").exists()
 
 
 def test_zip64_and_stored_entries_are_read(tmp_path: Path) -> None:
     month = Month(tmp_path / "month")
-    for number, options in enumerate(
-        ({"force_zip64": True}, {"force_zip64": True, "method": zipfile.ZIP_STORED})
-    ):
+    ways: tuple[dict[str, Any], ...] = (
+        {"force_zip64": True},
+        {"force_zip64": True, "method": zipfile.ZIP_STORED},
+    )
+    for number, options in enumerate(ways):
         month.write(**options)
         report = build([month.folder], tmp_path / str(number), today=TODAY)
         assert company(report).nome_fantasia == "REGIONAL"
@@ -150,5 +153,5 @@ def test_without_a_date_in_the_names_the_entries_clock_serves(tmp_path: Path) ->
 
 
 def test_files_of_two_months_are_no_month(tmp_path: Path) -> None:
-    with pytest.raises(BadInput, match="different extractions.*2026-07-11.*2026-08-08"):
+    with pytest.raises(BadInput, match=r"extrações diferentes.*2026-07-11.*2026-08-08"):
         dated(tmp_path / "1", DAY, date(2026, 7, 11))

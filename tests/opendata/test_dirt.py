@@ -122,19 +122,19 @@ def test_too_many_rejects_stop_the_import(tmp_path: Path) -> None:
     ten = month(tmp_path, CLEAN + bad * 10)
     assert ten.build(tmp_path / "ten").rejected["Estabelecimentos"] == 10
     eleven = month(tmp_path, CLEAN + bad * 11)
-    with pytest.raises(TooManyRejects, match="11 records"):
+    with pytest.raises(TooManyRejects, match="11 registros"):
         eleven.build(tmp_path / "eleven")
     assert not (tmp_path / "eleven" / "current").exists()
     assert len((tmp_path / "eleven/work/rejects.jsonl").read_bytes().splitlines()) == 11
 
 
 def test_a_file_of_something_else_is_given_up_early(tmp_path: Path) -> None:
-    with pytest.raises(TooManyRejects, match=r"Estabelecimentos0\.zip.*layout"):
+    with pytest.raises(TooManyRejects, match=r"Estabelecimentos0\.zip.*leiaute"):
         month(tmp_path, b"a,b,c\n" * 5000).build(tmp_path)
 
 
 def test_a_file_without_line_feeds_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(BadInput, match="a line of more than"):
+    with pytest.raises(BadInput, match="uma linha de mais de"):
         month(tmp_path, b'"' * 3_000_000).build(tmp_path)
 
 
@@ -235,7 +235,7 @@ def test_what_the_columns_hold_is_counted(tmp_path: Path) -> None:
         "Socios.identificador_socio=4": 1,
         "Simples.opcao_mei=s": 1,
     }
-    assert "Socios.identificador_socio=4: unknown value in 1 rows" in report.warnings
+    assert "Socios.identificador_socio=4: valor desconhecido em 1 linhas" in report.warnings
 
 
 @pytest.mark.parametrize(

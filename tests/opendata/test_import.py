@@ -53,15 +53,15 @@ def test_progress_is_told_to_its_end(tmp_path: Path) -> None:
     events = Events()
     Month(tmp_path / "month", files=companies(300)).build(tmp_path, progress=events)
     assert [phase for phase, _ in events.phases] == [
-        "reading establishment files",
-        "sorting establishment rows",
-        "reading company files",
-        "sorting company rows",
-        "verifying",
+        "Lendo estabelecimentos",
+        "Ordenando estabelecimentos",
+        "Lendo empresas",
+        "Ordenando empresas",
+        "Verificando",
     ]
     assert dict(events.phases) == events.bytes
-    assert events.rows["reading establishment files"] == 300
-    assert events.rows["sorting company rows"] == 300 + 300 + 150
+    assert events.rows["Lendo estabelecimentos"] == 300
+    assert events.rows["Ordenando empresas"] == 300 + 300 + 150
 
 
 def test_nothing_is_left_of_the_work(tmp_path: Path) -> None:
@@ -78,14 +78,14 @@ def test_nothing_is_left_of_the_work(tmp_path: Path) -> None:
 def test_a_month_without_a_table_is_refused(tmp_path: Path, missing: str) -> None:
     folder = Month(tmp_path / "month").write()
     (folder / f"{missing}.zip").unlink()
-    with pytest.raises(BadInput, match=f"no zip of {missing.rstrip('0')}"):
+    with pytest.raises(BadInput, match=f"falta o zip de {missing.rstrip('0')}"):
         build([folder], tmp_path / "store", today=TODAY)
 
 
 def test_missing_parts_are_told(tmp_path: Path) -> None:
     report = Month(tmp_path / "month").build(tmp_path)
     assert report.parts == {"Empresas": 1, "Estabelecimentos": 1, "Socios": 1, "Simples": 1}
-    assert "Estabelecimentos: 1 of 10 parts" in report.warnings
+    assert "Estabelecimentos: 1 de 10 partes" in report.warnings
     assert not any(warning.startswith("Simples") for warning in report.warnings)
 
 
@@ -93,7 +93,7 @@ def test_a_lost_part_of_the_companies_is_noticed_by_the_sample(tmp_path: Path) -
     """Without a month to compare with, too: establishments come back without their company."""
     month = Month(tmp_path / "month", files=companies(300))
     (month.write() / "Empresas1.zip").unlink()
-    with pytest.raises(VerificationFailed, match="100 of 300 CNPJs come without their company"):
+    with pytest.raises(VerificationFailed, match="100 de 300 CNPJs vêm sem a sua empresa"):
         build([month.folder], tmp_path / "store", today=TODAY)
     assert not (tmp_path / "store" / "current").exists()
 
@@ -106,15 +106,15 @@ def test_a_missing_table_of_codes_is_kept_from_the_month_before(tmp_path: Path) 
     activity = company(report).atividade_economica_principal
     assert activity is not None
     assert activity.descricao == "As it was in July"
-    assert "Cnaes is missing in this month: kept the table as of 2026-07-11" in report.warnings
+    assert "Cnaes falta neste mês: mantida a tabela de 11/07/2026" in report.warnings
     # It stays as of July when it is kept a second time.
     report = Month(tmp_path / "september", day=date(2026, 8, 19), codes=no_cnaes).build(tmp_path)
-    assert "Cnaes is missing in this month: kept the table as of 2026-07-11" in report.warnings
+    assert "Cnaes falta neste mês: mantida a tabela de 11/07/2026" in report.warnings
 
 
 def test_without_an_earlier_month_a_missing_table_of_codes_is_an_error(tmp_path: Path) -> None:
     codes = {name: texts for name, texts in CODES.items() if name not in {"Cnaes", "Paises"}}
-    with pytest.raises(BadInput, match="Cnaes, Paises missing"):
+    with pytest.raises(BadInput, match="falta Cnaes, Paises"):
         Month(tmp_path / "month", codes=codes).build(tmp_path)
 
 
@@ -143,12 +143,13 @@ def test_a_month_that_shrank_or_grew_too_much_is_not_published(
     if fine:
         assert month(DAY, after - extra).build(store).rows[table] == after
         return
-    with pytest.raises(VerificationFailed, match=f"{table} has {after:,} rows") as refused:
+    dotted = f"{after:,}".replace(",", ".")
+    with pytest.raises(VerificationFailed, match=f"{table} tem {dotted} linhas") as refused:
         month(DAY, after - extra).build(store)
     assert len(refused.value.problems) == 1
     assert (store / "current").read_text() == "2026-07-11.snapshot\n"
     report = month(DAY, after - extra).build(store, force=True)
-    assert any(warning.startswith(f"{table} has {after:,} rows") for warning in report.warnings)
+    assert any(warning.startswith(f"{table} tem {dotted} linhas") for warning in report.warnings)
     assert (store / "current").read_text() == "2026-08-08.snapshot\n"
 
 
@@ -170,7 +171,7 @@ def test_the_switch_is_one_rename_and_can_be_taken_back(tmp_path: Path) -> None:
     assert found is not None
     assert found.nome_fantasia == "AS OF 2026-07-11"
     snapshot.close()
-    with pytest.raises(OpenDataError, match="no month before 2026-07-11"):
+    with pytest.raises(OpenDataError, match="nenhum mês anterior a 2026-07-11"):
         rollback(tmp_path)
 
 
@@ -183,7 +184,7 @@ def test_a_month_built_after_a_rollback_keeps_the_one_that_was_published(tmp_pat
 
 
 def test_nothing_to_roll_back(tmp_path: Path) -> None:
-    with pytest.raises(OpenDataError, match="nothing was imported"):
+    with pytest.raises(OpenDataError, match="nada foi importado"):
         rollback(tmp_path)
     assert published(tmp_path) is None
 
@@ -200,7 +201,7 @@ def test_one_build_at_a_time(tmp_path: Path) -> None:
 
 def test_a_full_disk_is_foreseen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(importer, "_DISK_PER_CSV_BYTE_PLAIN", 1e12)
-    with pytest.raises(OpenDataError, match="free bytes"):
+    with pytest.raises(OpenDataError, match="MiB livres"):
         Month(tmp_path / "month").build(tmp_path)
 
 
@@ -299,11 +300,11 @@ def test_a_build_that_is_killed_goes_on_where_it_was(
     """Killed in every phase, one after the other; the result is that of one straight run."""
     store = tmp_path / "store"
     for phase, events in (
-        ("reading establishment", 2),
-        ("sorting establishment", 3),
-        ("reading company", 3),
-        ("sorting company", 2),
-        ("verifying", 0),
+        ("Lendo estabelecimentos", 2),
+        ("Ordenando estabelecimentos", 3),
+        ("Lendo empresas", 3),
+        ("Ordenando empresas", 2),
+        ("Verificando", 0),
     ):
         kill_a_build(tmp_path / "build.py", large, store, phase, events)
         assert not (store / "current").exists()
@@ -311,8 +312,8 @@ def test_a_build_that_is_killed_goes_on_where_it_was(
     monkeypatch.setattr(plan, "_PARTITION_BYTES", 200_000)
     report = build([large], store, today=TODAY, progress=events_of_the_last)
     # All that was left to do: sort nothing, verify.
-    assert dict(events_of_the_last.phases)["sorting company rows"] == 0
-    assert "reading establishment files" not in dict(events_of_the_last.phases)
+    assert dict(events_of_the_last.phases)["Ordenando empresas"] == 0
+    assert "Lendo estabelecimentos" not in dict(events_of_the_last.phases)
     assert content(report.path) == content(straight.path)
     assert (report.rows, report.mended) == (straight.rows, straight.mended)
     assert not (store / "work").exists()
@@ -322,7 +323,7 @@ def test_zips_that_were_read_are_not_read_again_unless_they_changed(
     large: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store = tmp_path / "store"
-    kill_a_build(tmp_path / "build.py", large, store, "sorting establishment", 0)
+    kill_a_build(tmp_path / "build.py", large, store, "Ordenando estabelecimentos", 0)
     monkeypatch.setattr(plan, "_PARTITION_BYTES", 200_000)
     folder = tmp_path / "changed"
     files = companies(6000)
@@ -330,7 +331,7 @@ def test_zips_that_were_read_are_not_read_again_unless_they_changed(
     Month(folder, files=files).write()
     events = Events()
     report = build([folder], store, today=TODAY, progress=events)
-    assert events.rows["reading establishment files"] == 2001  # of one zip of three
+    assert events.rows["Lendo estabelecimentos"] == 2001  # of one zip of three
     assert report.rows["Estabelecimentos"] == 6001
     (found,) = find(report, cnpj(root(1), "0009"))
     assert found is not None
@@ -340,16 +341,16 @@ def test_what_was_written_before_the_machine_went_down_is_not_trusted(
     large: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store = tmp_path / "store"
-    kill_a_build(tmp_path / "build.py", large, store, "sorting establishment", 2)
+    kill_a_build(tmp_path / "build.py", large, store, "Ordenando estabelecimentos", 2)
     (store / "work" / "boot").write_text("another start of this machine")
     monkeypatch.setattr(plan, "_PARTITION_BYTES", 200_000)
     events = Events()
     build([large], store, today=TODAY, progress=events)
-    assert events.rows["reading establishment files"] == 6000
+    assert events.rows["Lendo estabelecimentos"] == 6000
 
 
 def test_workers_end_with_their_parent(large: Path, tmp_path: Path) -> None:
-    kill_a_build(tmp_path / "build.py", large, tmp_path / "store", "reading establishment", 1)
+    kill_a_build(tmp_path / "build.py", large, tmp_path / "store", "Lendo estabelecimentos", 1)
     mine = [
         path.name
         for path in Path("/proc").iterdir()

@@ -43,7 +43,7 @@ def test_it_is_imported_without_any_option(report: BuildReport) -> None:
     }
     assert not any(report.rejected.values())
     assert not any(report.duplicates.values())
-    assert "Empresas: 2 of 10 parts" in report.warnings
+    assert "Empresas: 2 de 10 partes" in report.warnings
 
 
 def test_without_dates_in_the_inner_names_the_newest_entry_dates_it(report: BuildReport) -> None:

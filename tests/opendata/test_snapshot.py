@@ -50,8 +50,16 @@ def test_activities_keep_their_order_and_their_code_without_a_text(tmp_path: Pat
 
 @pytest.mark.parametrize(
     ("code", "text"),
-    [("01", "NULA"), ("02", "ATIVA"), ("03", "SUSPENSA"), ("04", "INAPTA"), ("08", "BAIXADA")]
-    + [("2", "ATIVA"), ("07", None), ("", None)],
+    [
+        ("01", "NULA"),
+        ("02", "ATIVA"),
+        ("03", "SUSPENSA"),
+        ("04", "INAPTA"),
+        ("08", "BAIXADA"),
+        ("2", "ATIVA"),
+        ("07", None),
+        ("", None),
+    ],
 )
 def test_the_status(tmp_path: Path, code: str, text: str | None) -> None:
     assert answer(tmp_path, situacao_cadastral=code).situacao_cadastral == text
@@ -260,7 +268,7 @@ def test_what_a_snapshot_says_of_itself(tmp_path: Path) -> None:
 
 def test_a_file_that_is_no_snapshot_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "2026-08-08.snapshot"
-    with pytest.raises(OpenDataError, match="is not a snapshot"):
+    with pytest.raises(OpenDataError, match="não é um mês importado"):
         Snapshot.open(path)
     path.write_bytes(b"")
     with pytest.raises(OpenDataError):
@@ -276,7 +284,7 @@ def test_a_damaged_block_is_an_error_and_no_answer(tmp_path: Path) -> None:
     at = raw.index(bytes.fromhex("28b52ffd")) + 30  # inside the first compressed block
     report.path.write_bytes(raw[:at] + bytes([raw[at] ^ 0xFF]) + raw[at + 1 :])
     snapshot = Snapshot.open(report.path)
-    with pytest.raises(OpenDataError, match="rows are damaged"):
+    with pytest.raises(OpenDataError, match="linhas de establishment estão danificadas"):
         snapshot.find(SERPRO)
     snapshot.close()
 

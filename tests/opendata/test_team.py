@@ -55,21 +55,21 @@ def test_a_bug_of_a_worker_comes_with_its_trace() -> None:
 
 
 def test_a_worker_that_dies_is_noticed() -> None:
-    with Team(2) as team, pytest.raises(OpenDataError, match="a worker process died"):
+    with Team(2) as team, pytest.raises(OpenDataError, match="um processo da importação morreu"):
         list(team.run(die, [1, 2, 3], told_nothing))
 
 
 def test_progress_is_drawn(capsys: pytest.CaptureFixture[str]) -> None:
     with RichProgress() as progress:
         progress.advance("too early", 1, 1)
-        progress.begin("reading files", 1000)
+        progress.begin("Lendo", 1000)
         progress.advance("Empresas0.zip", 400, 12_345)
-        progress.begin("sorting rows", 10)
+        progress.begin("Ordenando", 10)
         progress.advance("Empresas0.zip", 10, 1)
     drawn = capsys.readouterr().out
-    assert "reading files" in drawn
-    assert "12,345 rows" in drawn
-    assert "sorting rows" in drawn
+    assert "Lendo" in drawn
+    assert "12.345 linhas" in drawn
+    assert "Ordenando" in drawn
 
 
 def test_nobody_has_to_look() -> None:

@@ -32,7 +32,7 @@ def test_months_change_little(now: int, fine: bool) -> None:
 
 
 def test_a_table_that_is_gone_shrank() -> None:
-    assert compare({}, {"Socios": 7}) == ["Socios has 0 rows, the month before had 7"]
+    assert compare({}, {"Socios": 7}) == ["Socios tem 0 linhas, o mês anterior tinha 7"]
 
 
 def test_tables_and_parts() -> None:
@@ -41,7 +41,7 @@ def test_tables_and_parts() -> None:
         "Simples",
     ]
     parts = {"Empresas": 10, "Estabelecimentos": 9, "Socios": 10, "Simples": 1}
-    assert incomplete_tables(parts) == ["Estabelecimentos: 9 of 10 parts"]
+    assert incomplete_tables(parts) == ["Estabelecimentos: 9 de 10 partes"]
 
 
 MILLIONS = 72_000_000
@@ -69,7 +69,7 @@ def test_the_sample(probed: Probed, establishments: int, believed: bool) -> None
 
 def test_an_extract_s_missing_texts_are_told() -> None:
     verdict = judge_sample(Probed(20, without_city=3), 20)
-    assert verdict.warnings == ["3 of 20 CNPJs come without a municipality"]
+    assert verdict.warnings == ["3 de 20 CNPJs vêm sem o município"]
 
 
 def test_samples_add_up() -> None:

@@ -1,6 +1,8 @@
 """What every cache promises (`storage.contract.Cache`): it may forget, it never lies."""
 
-from collections.abc import Callable, Iterator
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
 
@@ -92,6 +94,56 @@ def test_a_reader_never_sees_a_gap_while_entries_are_being_written(
 # SQLite's own.
 
 
+def test_a_newer_answer_is_read_after_it_was_written_too(path: Path) -> None:
+    with closing(SqliteCache(path)) as cache:
+        cache.keep([(KEY, kept(1))])
+        wait_until_written(cache)
+        assert cache.read(KEY) == kept(1)
+        cache.keep([(KEY, kept(2))])
+        wait_until_written(cache)
+        assert cache.read(KEY) == kept(2)
+
+
+def wait_until_written(cache: SqliteCache) -> None:
+    for _ in range(10_000):
+        if not cache._waiting:
+            return
+        time.sleep(0.001)
+    raise AssertionError("nothing is being written")
+
+
+def test_what_is_kept_while_an_older_answer_is_being_written_is_not_forgotten(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun, go_on = threading.Event(), threading.Event()
+    with closing(SqliteCache(path)) as cache:
+        write = cache._write
+
+        def write_slowly(batch: Sequence[tuple[str, Kept]]) -> None:
+            begun.set()
+            go_on.wait(10)
+            write(batch)
+
+        monkeypatch.setattr(cache, "_write", write_slowly)
+        cache.keep([(KEY, kept(1))])
+        assert begun.wait(10)
+        cache.keep([(KEY, kept(2))])
+        go_on.set()
+    with closing(SqliteCache(path)) as cache:
+        assert cache.read(KEY) == kept(2)
+
+
+def test_an_older_answer_that_comes_from_afar_does_not_replace_a_newer_one(path: Path) -> None:
+    """It was kept by somebody who could not see the newer one."""
+    with closing(SqliteCache(path)) as far:
+        far._reading.execute("BEGIN; SELECT * FROM entry").fetchall()  # it sees what is there now
+        with closing(SqliteCache(path)) as near:
+            near.keep([(KEY, kept(2))])
+        far.keep([(KEY, kept(1))])
+    with closing(SqliteCache(path)) as cache:
+        assert cache.read(KEY) == kept(2)
+
+
 def test_more_answers_than_can_wait_cost_the_oldest_their_place(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -118,11 +170,34 @@ def spoil_all_but_the_header(path: Path) -> None:
     path.write_bytes(body[:100] + b"\xff" * (len(body) - 100))
 
 
+def spoil_the_page(path: Path, number: int) -> None:
+    body = bytearray(path.read_bytes())
+    body[(number - 1) * 4096 : number * 4096] = b"\xff" * 4096
+    path.write_bytes(body)
+
+
+def spoil_the_root_of_the_table(path: Path) -> None:
+    spoil_the_page(path, 2)
+
+
+def spoil_the_root_of_the_index(path: Path) -> None:
+    spoil_the_page(path, 3)
+
+
 def cut_off(path: Path) -> None:
     path.write_bytes(path.read_bytes()[:4096])
 
 
-@pytest.mark.parametrize("spoil", [spoil_everything, spoil_all_but_the_header, cut_off])
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        spoil_everything,
+        spoil_all_but_the_header,
+        spoil_the_root_of_the_table,
+        spoil_the_root_of_the_index,
+        cut_off,
+    ],
+)
 def test_a_damaged_file_is_set_aside_and_the_service_goes_on(
     path: Path, spoil: Callable[[Path], None]
 ) -> None:

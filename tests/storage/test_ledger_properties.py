@@ -315,5 +315,5 @@ class LedgerMachine(RuleBasedStateMachine):
 def test_the_ledger_keeps_its_books(engine_name: str) -> None:
     machine = type("Machine", (LedgerMachine,), {"engine_name": engine_name})
     run_state_machine_as_test(
-        machine, settings=settings(max_examples=60, stateful_step_count=30, deadline=None)
+        machine, settings=settings(max_examples=40, stateful_step_count=30, deadline=None)
     )

@@ -1,14 +1,19 @@
 """Who may come in, and how often: keys and limits (decisions 2.10, 7.1, 7.2)."""
 
+import asyncio
 from collections.abc import Mapping, Sequence
 
 import msgspec
 
 from balcao.core.access import Caller, Plan, is_well_formed, key_hash
+from balcao.core.ledger import Touch
 from balcao.core.rate_limit import Limit, Verdict, refused
-from balcao.errors import KeyRefused, RateLimited
+from balcao.errors import KeyRefused, RateLimited, StorageFailed
 from balcao.settings import Limits
 from balcao.storage.contract import Desk
+
+# The last use of a key is shown to people; to the minute is close enough.
+LAST_USE_EVERY_MS = 60_000
 
 _MINUTE_MS = 60_000
 _DAY_MS = 86_400_000
@@ -25,6 +30,8 @@ class Doorkeeper:
         self._desk = desk
         self._pepper = pepper
         self._hashes: dict[bytes, bytes] = {}
+        self._used: dict[int, int] = {}  # when each key's use was last noted
+        self._noting: set[asyncio.Task[None]] = set()
         self._plan_limits: Mapping[Plan, Sequence[Limit]] = {
             plan: (
                 Limit("minuto", of_plan.per_minute, _MINUTE_MS),
@@ -58,10 +65,22 @@ class Doorkeeper:
 
     def count(self, caller: Caller, now_ms: int) -> Sequence[Verdict]:
         """Count one request against every limit. The verdicts tell whether it may go on."""
+        if now_ms - self._used.get(caller.key_id, 0) > LAST_USE_EVERY_MS:
+            self._used[caller.key_id] = now_ms
+            # Nobody waits for it.
+            noting = asyncio.create_task(self._note_use(caller, now_ms))
+            self._noting.add(noting)
+            noting.add_done_callback(self._noting.discard)
         verdicts = self._desk.spend(caller, self._limits(caller), now_ms)
         if refused(verdicts) is None:
             return verdicts
         return [_not_spent(verdict) for verdict in verdicts]
+
+    async def _note_use(self, caller: Caller, now_ms: int) -> None:
+        try:
+            await self._desk.commit([Touch(caller.key_id, now_ms)])
+        except StorageFailed:
+            self._used.pop(caller.key_id, None)  # the next request tries again
 
     def _limits(self, caller: Caller) -> Sequence[Limit]:
         limits = self._plan_limits[caller.plan]

@@ -4,7 +4,7 @@ Operations, parameters and the problems each may answer are data of `subjects`; 
 examples are made by the same functions that make real ones; words are in `openapi_texts`.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -53,6 +53,7 @@ def document(version: str, public_url: str = "") -> dict[str, Any]:
             "headers": {
                 name: {"description": text.description, "schema": dict(text.schema)}
                 for name, text in texts.HEADERS.items()
+                if text.sometimes
             },
         },
     }
@@ -127,7 +128,7 @@ def _responses(operation: Operation) -> dict[str, Any]:
             schemas.append({"$ref": _SCHEMAS + texts.TYPES[operation.answer.__name__].name})
             examples |= results[status]
         if status in problems:
-            schemas.append(_error_schema(problems[status]))
+            schemas.append(_error_schema(problems[status], operation.error_fields))
             examples |= _problem_examples(operation, problems[status])
         responses[str(status)] = {
             "description": texts.STATUSES[status],
@@ -180,16 +181,24 @@ def _body(problem: Problem, fields: bytes) -> Any:
     return msgspec.json.decode(reply_of(_REQUEST_ID, conclusion).body)
 
 
-def _error_schema(problems: Sequence[Problem]) -> dict[str, Any]:
-    """The error envelope, with the codes and further fields of these problems."""
+def _error_schema(
+    problems: Sequence[Problem], fields_of: Callable[[Problem], bytes]
+) -> dict[str, Any]:
+    """The error envelope, with the codes of these problems and the operation's further fields."""
     codes = sorted({problem.code for problem in problems})
-    narrowed: dict[str, Any] = {
-        "properties": {"error_message": {"properties": {"code": {"enum": codes}}}}
+    message = {"type": "string"}
+    properties: dict[str, Any] = {
+        "error_message": {
+            "type": "object",
+            "properties": {"message": message, "code": {"type": "string", "enum": codes}},
+        }
     }
-    further = sorted({name for problem in problems for name in problem.fields})
-    if further:
-        narrowed["properties"] |= {name: {"type": "integer", "minimum": 0} for name in further}
-        narrowed["required"] = further
+    for name, value in _body(problems[0], fields_of(problems[0])).items():
+        if isinstance(value, int) and not isinstance(value, bool):
+            properties[name] = {"type": "integer", "minimum": 0}
+        elif name not in _error()["properties"]:
+            properties[name] = {"const": value}  # null, or an empty list
+    narrowed = {"type": "object", "properties": properties, "required": sorted(properties)}
     return {"allOf": [{"$ref": _SCHEMAS + _ERROR}, narrowed]}
 
 
@@ -327,7 +336,7 @@ def _service(
             "headers": header,
             "content": {
                 _JSON: {
-                    "schema": _error_schema([problem]),
+                    "schema": _error_schema([problem], envelope.error_fields),
                     "example": _body(problem, envelope.error_fields(problem)),
                 }
             },

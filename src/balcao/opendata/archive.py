@@ -80,9 +80,9 @@ def discover(paths: Sequence[Path]) -> Inputs:
             continue
         other = found.setdefault((part.table, part.number), part)
         if other is not part:
-            raise BadInput(f"{other.path} and {part.path} both hold {part.table} {part.number}")
+            raise BadInput(f"{other.path} e {part.path} têm ambos {part.table} {part.number}")
     if not found:
-        raise BadInput("no zip of the CNPJ open data in " + ", ".join(map(str, paths)))
+        raise BadInput("nenhum zip dos dados abertos do CNPJ em " + ", ".join(map(str, paths)))
     parts = sorted(found.values(), key=lambda part: (part.table, part.number))
     return Inputs(
         parts=tuple(part for part in parts if part.table in TABLES),
@@ -100,7 +100,7 @@ def _zips(paths: Sequence[Path]) -> list[Path]:
         elif path.is_file():
             zips[path.resolve()] = None
         else:
-            raise BadInput(f"{path} does not exist")
+            raise BadInput(f"{path} não existe")
     return list(zips)
 
 
@@ -112,20 +112,20 @@ def _inspect(path: Path) -> Part | None:
     except (zipfile.BadZipFile, OSError) as error:
         if outer is None:
             return None
-        raise BadInput(f"{path.name} is damaged or not complete: {error}") from error
+        raise BadInput(f"{path.name} está danificado ou incompleto: {error}") from error
     inner = _table_of_inner_names([entry.filename for entry in entries])
     table = inner or outer
     if table is None:
         return None
     if outer is not None and inner is not None and outer != inner:
-        raise BadInput(f"{path.name} holds {inner}: {entries[0].filename}")
+        raise BadInput(f"{path.name} contém {inner}: {entries[0].filename}")
     if len(entries) != 1:
-        raise BadInput(f"{path.name} has {len(entries)} entries where one is expected")
+        raise BadInput(f"{path.name} tem {len(entries)} arquivos dentro, e não um")
     (entry,) = entries
     if entry.flag_bits & _ENCRYPTED:
-        raise BadInput(f"{path.name} is encrypted")
+        raise BadInput(f"{path.name} está cifrado")
     if entry.compress_type not in {zipfile.ZIP_DEFLATED, zipfile.ZIP_STORED}:
-        raise BadInput(f"{path.name} uses compression method {entry.compress_type}")
+        raise BadInput(f"{path.name} usa o método de compressão {entry.compress_type}")
     number = _INNER_NUMBER.search(entry.filename) or _OUTER_NUMBER.match(path.stem)
     return Part(
         path=path,
@@ -171,12 +171,12 @@ def extraction_date(parts: Sequence[Part], today: date) -> date:
             named.setdefault(day, part.file)
     if len(named) > 1:
         days = ", ".join(f"{file} {day}" for day, file in sorted(named.items()))
-        raise BadInput(f"the files are of different extractions: {days}")
+        raise BadInput(f"os arquivos são de extrações diferentes: {days}")
     if named:
         return next(iter(named))
     modified = [part.modified for part in parts if part.modified is not None]
     if not modified:
-        raise BadInput("neither the inner names nor the zip entries carry a date")
+        raise BadInput("nem os nomes internos nem os zips trazem uma data")
     return max(modified)
 
 
@@ -210,19 +210,19 @@ def read_chunks(part: Part) -> Iterator[tuple[bytes, int]]:
                 length += len(chunk)
                 yield chunk, packed
     except (OSError, EOFError, igzip_lib.IsalError) as error:  # type: ignore[misc]  # wrong stub
-        raise BadInput(f"{part.file} is damaged: {error}") from error
+        raise BadInput(f"{part.file} está danificado: {error}") from error
     if (length, crc) != (part.bytes, part.crc):
-        raise BadInput(f"{part.file} is damaged: its length or checksum (CRC) is wrong")
+        raise BadInput(f"{part.file} está danificado: o tamanho ou o CRC não confere")
 
 
 def _skip_local_header(file: BinaryIO, part: Part) -> None:
     file.seek(part.header_offset)
     header = file.read(30)
     if len(header) != 30:
-        raise EOFError("the entry has no header")
+        raise EOFError("falta o cabeçalho")
     signature, name_bytes, extra_bytes = _LOCAL_HEADER.unpack(header)
     if signature != b"PK\x03\x04":
-        raise EOFError("the entry has no header")
+        raise EOFError("falta o cabeçalho")
     file.seek(name_bytes + extra_bytes, 1)
 
 
@@ -232,7 +232,7 @@ def _inflate(file: BinaryIO, part: Part) -> Iterator[tuple[bytes, int]]:
         while left:
             chunk = file.read(min(left, CHUNK_BYTES))
             if not chunk:
-                raise EOFError("the entry is cut off")
+                raise EOFError("termina antes do fim")
             left -= len(chunk)
             yield chunk, len(chunk)
         return
@@ -242,6 +242,6 @@ def _inflate(file: BinaryIO, part: Part) -> Iterator[tuple[bytes, int]]:
         if inflater.needs_input:
             packed = file.read(min(left, _READ_BYTES))
             if not packed:
-                raise EOFError("the entry is cut off")
+                raise EOFError("termina antes do fim")
             left -= len(packed)
         yield inflater.decompress(packed, CHUNK_BYTES), len(packed)

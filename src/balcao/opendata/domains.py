@@ -27,7 +27,7 @@ class DomainTable:
 def read_domain(part: Part, as_of: date) -> DomainTable:
     """Read one zip of codes. Raises `BadInput` when it is damaged or something else."""
     if part.bytes > _BYTES_MAX:
-        raise BadInput(f"{part.file} has {part.bytes} bytes: it is no table of codes")
+        raise BadInput(f"{part.file} tem {part.bytes} bytes: não é uma tabela de códigos")
     lines = b"".join(chunk for chunk, _ in read_chunks(part)).split(b"\n")
     width = DOMAINS[part.table].code_width
     texts: dict[str, str] = {}
@@ -67,11 +67,11 @@ def with_earlier(
     missing = [name for name in DOMAINS if name not in tables and name not in kept]
     if missing:
         raise BadInput(
-            f"{', '.join(missing)} missing, and no earlier import has them: "
-            "codes would have no descriptions"
+            f"falta {', '.join(missing)}, também em importações anteriores: "
+            "os códigos ficariam sem descrição"
         )
     said = [
-        f"{table.name} is missing in this month: kept the table as of {table.as_of}"
+        f"{table.name} falta neste mês: mantida a tabela de {table.as_of:%d/%m/%Y}"
         for table in kept.values()
     ]
     return [*tables.values(), *kept.values()], said

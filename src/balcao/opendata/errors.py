@@ -1,5 +1,6 @@
 """
-What may go wrong with the open data, on purpose. Messages are for the operator, in English.
+What may go wrong with the open data, on purpose. Messages are for the operator, in Portuguese:
+parts of a sentence that the command line completes.
 
 OpenDataError
 ├── BadInput              the files given cannot be a month: missing, damaged, mixed

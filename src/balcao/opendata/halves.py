@@ -48,12 +48,10 @@ def read_group(group: Group, site: Site) -> Reading:
         )
         for part in sorted(to_read, key=lambda part: part.bytes, reverse=True)
     ]
-    site.progress.begin(f"reading {group.name} files", sum(part.packed_bytes for part in to_read))
-    results = list(
-        site.team.run(read_or_train, [*tasks, TrainTask(group, parts)], site.progress.advance)
-    )
-    dictionary = results[-1]
-    assert isinstance(dictionary, bytes)
+    tasks.insert(1, TrainTask(group, parts))  # not last: it takes as long as a small zip
+    site.progress.begin(f"Lendo {group.title}", sum(part.packed_bytes for part in to_read))
+    results = list(site.team.run(read_or_train, tasks, site.progress.advance))
+    (dictionary,) = (result for result in results if isinstance(result, bytes))
     reports = [read_report(work.spill(part)) for part in parts]
     keys = sum(report.read for report in reports if report.table == group.tables[0].name)
     per_partition = ceil(keys / plan.partitions[group.name] / ROWS_PER_BLOCK)
@@ -82,7 +80,7 @@ def sort_group(group: Group, reading: Reading, site: Site) -> Sorting:
     stored_bytes = sum(part.bytes for part in parts) - sum(
         report.read * (2 * TABLES[report.table].width - 1) for report in reading.reports
     )
-    site.progress.begin(f"sorting {group.name} rows", stored_bytes * len(tasks) // partitions)
+    site.progress.begin(f"Ordenando {group.title}", stored_bytes * len(tasks) // partitions)
     for gathered in site.team.run(gather, tasks, site.progress.advance):
         sorting.add(gathered, files)
         site.building.add(group, gathered, sorting)
@@ -99,6 +97,6 @@ def _check_accounts(reading: Reading, sorting: Sorting) -> None:
         again = sorting.duplicates.get(report.file, 0)
         if report.read != stored + again + len(report.rejects):
             raise OpenDataError(
-                f"{report.file}: {report.read} records read, but {stored} stored, "
-                f"{again} duplicates and {len(report.rejects)} rejected"
+                f"{report.file}: {report.read} registros lidos, mas {stored} guardados, "
+                f"{again} repetidos e {len(report.rejects)} recusados"
             )

@@ -127,8 +127,8 @@ def build(
         warnings=[
             *warnings,
             *kept,
-            *verify.sentences(totals.unknown_values, "unknown value"),
-            *verify.sentences(totals.bad_dates, "no valid date"),
+            *verify.sentences(totals.unknown_values, "valor desconhecido"),
+            *verify.sentences(totals.bad_dates, "data inválida"),
             *verdict.warnings,
             *growth,
         ],
@@ -138,8 +138,8 @@ def build(
 def _check_inputs(inputs: Inputs) -> list[str]:
     parts = _parts_by_table(inputs)
     if missing := verify.missing_tables(parts):
-        raise BadInput(f"no zip of {', '.join(missing)}")
-    ignored = [f"{file} is none of the tables: ignored" for file in inputs.ignored]
+        raise BadInput(f"falta o zip de {', '.join(missing)}")
+    ignored = [f"{file} não é nenhuma das tabelas: ignorado" for file in inputs.ignored]
     return [*verify.incomplete_tables(parts), *ignored]
 
 
@@ -161,7 +161,7 @@ def _check_disk(store: Path, plan: Plan) -> None:
     work_bytes = sum(file.stat().st_size for file in (store / "work").iterdir())
     free = shutil.disk_usage(store).free + work_bytes
     if free < needed:
-        raise OpenDataError(f"{store} needs about {needed:,} free bytes and has {free:,}")
+        raise OpenDataError(f"{store} precisa de uns {needed >> 20} MiB livres e tem {free >> 20}")
 
 
 def _read_domains(store: Path, plan: Plan) -> tuple[list[DomainTable], list[str]]:
@@ -195,7 +195,7 @@ def _check_rejects(reading: Reading, work: Work) -> None:
         if len(rejects) > verify.rejects_allowed(sum(report.read for report in mine)):
             stores.write_rejects(work.rejects, rejects)
             raise TooManyRejects(
-                f"{table}: {len(rejects)} records cannot be read; they are in {work.rejects}"
+                f"{table}: {len(rejects)} registros ilegíveis; estão em {work.rejects}"
             )
 
 
@@ -225,7 +225,7 @@ def _describe(
 def _verify(
     work: Work, team: Team, totals: Totals, sample: Sequence[str], progress: Progress
 ) -> verify.Verdict:
-    progress.begin("verifying", len(sample))
+    progress.begin("Verificando", len(sample))
     tasks = [ProbeTask(work.building, tuple(sample[at::_PROBES])) for at in range(_PROBES)]
     probed = sum(team.run(probe, tasks, progress.advance), verify.Probed())
     verdict = verify.judge_sample(probed, totals.rows["Estabelecimentos"])

@@ -129,11 +129,12 @@ class Group:
     does not make thousands of lookups read a block of megabytes.
     """
 
-    name: str
+    name: str  # of its table in the snapshot
+    title: str  # for people
     tables: tuple[Table, ...]  # rows of one key are kept in this order
     key_characters: int
 
 
-ESTABLISHMENT_GROUP = Group("establishment", (ESTABELECIMENTOS,), 12)
-COMPANY_GROUP = Group("company", (EMPRESAS, SIMPLES, SOCIOS), 8)
+ESTABLISHMENT_GROUP = Group("establishment", "estabelecimentos", (ESTABELECIMENTOS,), 12)
+COMPANY_GROUP = Group("company", "empresas", (EMPRESAS, SIMPLES, SOCIOS), 8)
 GROUPS = (ESTABLISHMENT_GROUP, COMPANY_GROUP)

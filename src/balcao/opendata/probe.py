@@ -6,6 +6,7 @@ from pathlib import Path
 
 from balcao.core.documents import Cnpj
 from balcao.opendata.snapshot import Snapshot
+from balcao.opendata.tally import ABROAD, ALPHANUMERIC, MANY_ACTIVITIES, MEI
 from balcao.opendata.team import Report
 from balcao.opendata.verify import FULL_ROWS, Probed, Verdict
 
@@ -50,28 +51,29 @@ def check_witnesses(
     """Whether the special cases met while reading come back as what they are (section 10.4)."""
     verdict = Verdict()
     for kind, key in witnesses.items():
-        if kind == "mei":
+        if kind == MEI:
             fields = snapshot.simples(key)
             right = fields is not None and fields[4] == "S"
         else:
             company = snapshot.find(Cnpj(key))
             right = company is not None and (
-                kind == "alphanumeric"
-                or (kind == "abroad" and company.uf == "EX")
+                kind == ALPHANUMERIC
+                or (kind == ABROAD and company.uf == "EX")
                 or (
-                    kind == "many activities"
-                    and len(company.atividades_economicas_secundarias) >= 50
+                    kind == MANY_ACTIVITIES and len(company.atividades_economicas_secundarias) >= 50
                 )
             )
         if not right:
-            verdict.problems.append(f"{key}, read as a case of '{kind}', does not come back so")
+            verdict.problems.append(f"{key}, lido como caso de {kind}, não volta assim")
     partners, root = most_partners
     if partners and snapshot.partner_rows(root) != partners:
-        verdict.problems.append(f"{root} does not come back with its {partners} partners")
+        verdict.problems.append(f"{root} não volta com os seus {partners} sócios")
     if snapshot.info().rows["Estabelecimentos"] >= FULL_ROWS:
         _check_known_companies(snapshot, verdict)
-        unseen = {"mei", "abroad", "many activities", "alphanumeric"} - set(witnesses)
-        verdict.warnings.extend(f"no case of '{kind}' in a full month" for kind in sorted(unseen))
+        unseen = {MEI, ABROAD, MANY_ACTIVITIES, ALPHANUMERIC} - set(witnesses)
+        verdict.warnings.extend(
+            f"nenhum caso de {kind} em um mês inteiro" for kind in sorted(unseen)
+        )
     return verdict
 
 
@@ -83,10 +85,10 @@ def _check_known_companies(snapshot: Snapshot, verdict: Verdict) -> None:
         or bank.natureza_juridica is None
         or bank.natureza_juridica.codigo != "2038"
     ):
-        verdict.problems.append("00000000000191 is not BANCO DO BRASIL SA, nature 2038")
+        verdict.problems.append("00000000000191 não é BANCO DO BRASIL SA, natureza 2038")
     for cnpj in ("33683111000280", "19131243000197"):
         company = snapshot.find(Cnpj(cnpj))
         if company is None or company.nome_empresarial is None:
-            verdict.problems.append(f"{cnpj} is not found with its name")
+            verdict.problems.append(f"{cnpj} não é encontrado com o seu nome")
     if snapshot.find(Cnpj(_FIRST_ALPHANUMERIC)) is None:
-        verdict.warnings.append(f"{_FIRST_ALPHANUMERIC}, the first alphanumeric CNPJ, is missing")
+        verdict.warnings.append(f"falta {_FIRST_ALPHANUMERIC}, o primeiro CNPJ alfanumérico")

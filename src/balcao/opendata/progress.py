@@ -40,7 +40,7 @@ class RichProgress:
             TextColumn("{task.description}"),
             BarColumn(),
             DownloadColumn(),
-            TextColumn("{task.fields[rows]:,} rows, {task.fields[pace]:,}/s"),
+            TextColumn("{task.fields[counts]}"),
             TimeRemainingColumn(),
             TextColumn("{task.fields[file]}"),
         )
@@ -57,7 +57,7 @@ class RichProgress:
     def begin(self, phase: str, bytes_total: int) -> None:
         """Start a new bar; the one before is full."""
         self._end_phase()
-        self._task = self._bars.add_task(phase, total=bytes_total, rows=0, pace=0, file="")
+        self._task = self._bars.add_task(phase, total=bytes_total, rows=0, counts="", file="")
 
     def advance(self, file: str, bytes_done: int, rows: int) -> None:
         """Move the bar."""
@@ -66,7 +66,8 @@ class RichProgress:
         task = self._bars.tasks[self._task]
         total = task.fields["rows"] + rows
         pace = int(total / task.elapsed) if task.elapsed else 0
-        self._bars.update(self._task, advance=bytes_done, rows=total, pace=pace, file=file)
+        counts = f"{total:,} linhas, {pace:,}/s".replace(",", ".").replace("linhas.", "linhas,")
+        self._bars.update(self._task, advance=bytes_done, rows=total, counts=counts, file=file)
 
     def _end_phase(self) -> None:
         if self._task is not None:

@@ -97,7 +97,7 @@ def _checked(part: Part, table: Table, found: PartReport, report: Report) -> Ite
         if cut == 0:
             rest += chunk
             if len(rest) > LINE_BYTES_MAX:
-                raise BadInput(f"{part.file} has a line of more than {LINE_BYTES_MAX} bytes")
+                raise BadInput(f"{part.file} tem uma linha de mais de {LINE_BYTES_MAX} bytes")
             continue
         before = found.read
         fields, unread = _take(rest + chunk[:cut], table, found, final=False)
@@ -127,8 +127,8 @@ def _take(
     ]
     if len(found.rejects) > REJECTS_PER_PART_MAX:
         raise TooManyRejects(
-            f"{found.file}: more than {REJECTS_PER_PART_MAX} records cannot be read, "
-            f"the first is number {found.rejects[0].record}; has the layout changed?"
+            f"{found.file}: mais de {REJECTS_PER_PART_MAX} registros ilegíveis, o primeiro "
+            f"é o de número {found.rejects[0].record}; o leiaute mudou?"
         )
     found.read += len(repaired.rejects)
     if not repaired.lines:

@@ -72,11 +72,13 @@ class Snapshot:
             connection.pragma("cache_size", -_PAGE_CACHE_KIB)
             info = msgspec.json.decode(_meta(connection, "info"), type=SnapshotInfo)
             if info.format != FORMAT:
-                raise OpenDataError(f"{path} has format {info.format}, not {FORMAT}: import again")
+                raise OpenDataError(
+                    f"{path} tem o formato {info.format}, e não {FORMAT}: importe de novo"
+                )
             size = path.stat().st_size
             return cls(connection, msgspec.structs.replace(info, bytes_on_disk=size))
         except (apsw.Error, OSError, msgspec.DecodeError, zstandard.ZstdError) as error:
-            raise OpenDataError(f"{path} is not a snapshot: {error}") from error
+            raise OpenDataError(f"{path} não é um mês importado: {error}") from error
 
     def find(self, cnpj: Cnpj) -> Company | None:
         """The company of a CNPJ, names as in the dump (mask them before showing them)."""
@@ -135,9 +137,7 @@ class _Blocks:
             self._blob.reopen(block_of(spread(key), self._count))
             return self._unpack(self._blob.read())
         except (apsw.Error, zstandard.ZstdError) as error:
-            raise OpenDataError(
-                f"the snapshot's {self._group} rows are damaged: {error}"
-            ) from error
+            raise OpenDataError(f"as linhas de {self._group} estão danificadas: {error}") from error
 
     def close(self) -> None:
         self._blob.close(True)
@@ -163,7 +163,7 @@ def _rows(rows: bytes, key: bytes) -> bytes:
 def _meta(connection: apsw.Connection, name: str) -> Any:
     value = connection.execute("SELECT value FROM meta WHERE name = ?", (name,)).get
     if value is None:
-        raise OpenDataError(f"it lacks {name}: an import that was not finished?")
+        raise OpenDataError(f"falta {name}: uma importação inacabada?")
     return value
 
 
@@ -248,7 +248,7 @@ def current_path(store: Path) -> Path:
     try:
         name = (store / CURRENT).read_text("utf-8").strip()
     except OSError as error:
-        raise OpenDataError(f"nothing was imported into {store}") from error
+        raise OpenDataError(f"nada foi importado em {store}") from error
     if not _SNAPSHOT_NAME.fullmatch(name):
-        raise OpenDataError(f"{store / CURRENT} names no snapshot")
+        raise OpenDataError(f"{store / CURRENT} não nomeia um mês")
     return store / name

@@ -43,7 +43,7 @@ class Work:
             fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
             os.close(self._lock)
-            raise BuildRunning(f"another build is at work in {self._store}") from None
+            raise BuildRunning(f"outra importação está em andamento em {self._store}") from None
         self._folder.mkdir(exist_ok=True)
         self._forget_others()
         return self
@@ -111,7 +111,7 @@ def rollback(store: Path) -> date:
     now = current_path(store)
     earlier = [path for path in _snapshots(store) if path.name < now.name]
     if not earlier:
-        raise OpenDataError(f"no month before {now.stem} is kept in {store}")
+        raise OpenDataError(f"nenhum mês anterior a {now.stem} está guardado em {store}")
     Snapshot.open(earlier[-1]).close()  # better to find out now
     _point_to(store, earlier[-1].name)
     return date.fromisoformat(earlier[-1].stem)

@@ -18,7 +18,13 @@ from balcao.opendata.scan import Fields, Flags
 EARLIEST = date(1850, 1, 1)
 NO_DATE = frozenset(("", "0", "00000000"))
 
-_MANY_ACTIVITIES = 50
+# Kinds of witnesses, named for people.
+ABROAD = "estabelecimento no exterior"
+MANY_ACTIVITIES = "50 atividades secundárias"
+ALPHANUMERIC = "CNPJ alfanumérico"
+MEI = "MEI"
+
+_MANY = 50
 _ACTIVITY_BYTES = 8  # seven digits and a comma
 
 Shorts = npt.NDArray[np.uint16]
@@ -138,7 +144,7 @@ def _abroad(fields: Fields) -> Flags:
 
 
 def _many_activities(fields: Fields) -> Flags:
-    return np.asarray(fields.length(12) >= _MANY_ACTIVITIES * _ACTIVITY_BYTES - 1)
+    return np.asarray(fields.length(12) >= _MANY * _ACTIVITY_BYTES - 1)
 
 
 def _alphanumeric(fields: Fields) -> Flags:
@@ -153,11 +159,11 @@ def _mei(fields: Fields) -> Flags:
 # The special cases of section 10.4 that a single row shows.
 _WITNESSES: dict[str, dict[str, Callable[[Fields], Flags]]] = {
     ESTABELECIMENTOS.name: {
-        "abroad": _abroad,
-        "many activities": _many_activities,
-        "alphanumeric": _alphanumeric,
+        ABROAD: _abroad,
+        MANY_ACTIVITIES: _many_activities,
+        ALPHANUMERIC: _alphanumeric,
     },
-    SIMPLES.name: {"mei": _mei},
+    SIMPLES.name: {MEI: _mei},
 }
 
 _DATE_BYTES = 8

@@ -66,6 +66,7 @@ class Team:
                     elif kind == "error":
                         raise value
                     else:
+                        # The worker has sent all it had and waits, so this cannot block.
                         early[busy.pop(ready)] = value
                         _hand_out(ready, function, waiting, busy)
             yield early.pop(number)
@@ -74,7 +75,7 @@ class Team:
         try:
             message: tuple[str, Any] = pipe.recv()
         except (EOFError, OSError):
-            raise OpenDataError("a worker process died; was there enough memory?") from None
+            raise OpenDataError("um processo da importação morreu; faltou memória?") from None
         return message
 
     def __enter__(self) -> Self:

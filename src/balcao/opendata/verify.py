@@ -62,7 +62,7 @@ def missing_tables(parts: Mapping[str, int]) -> list[str]:
 def incomplete_tables(parts: Mapping[str, int]) -> list[str]:
     """A sentence for each table with fewer parts than the publisher makes."""
     return [
-        f"{name}: {parts[name]} of {expected} parts"
+        f"{name}: {parts[name]} de {expected} partes"
         for name, expected in PARTS_PER_TABLE.items()
         if 0 < parts.get(name, 0) < expected
     ]
@@ -79,7 +79,7 @@ def compare(rows: Mapping[str, int], before: Mapping[str, int]) -> list[str]:
     for table, had in before.items():
         has = rows.get(table, 0)
         if has < had * (1 - SHRINK_MAX) or has > had * (1 + GROWTH_MAX):
-            problems.append(f"{table} has {has:,} rows, the month before had {had:,}")
+            problems.append(f"{table} tem {_whole(has)} linhas, o mês anterior tinha {_whole(had)}")
     return problems
 
 
@@ -89,22 +89,22 @@ def judge_sample(probed: Probed, establishments: int) -> Verdict:
     sizeable = establishments >= SIZEABLE_ROWS
     if probed.missing:
         verdict.problems.append(
-            f"{len(probed.missing)} of {probed.looked_up} stored CNPJs are not found, "
-            f"for example {probed.missing[0]}"
+            f"{len(probed.missing)} de {probed.looked_up} CNPJs guardados não são encontrados, "
+            f"por exemplo {probed.missing[0]}"
         )
     allowed = int(probed.looked_up * _WITHOUT_COMPANY_SHARE_MAX)
     if probed.without_company > (
         max(allowed, 1) if sizeable else max(allowed, _WITHOUT_COMPANY_ALWAYS_ALLOWED)
     ):
         verdict.problems.append(
-            f"{probed.without_company} of {probed.looked_up} CNPJs come without their company"
+            f"{probed.without_company} de {probed.looked_up} CNPJs vêm sem a sua empresa"
         )
     for count, what in (
-        (probed.without_city, "a municipality"),
-        (probed.without_activity, "a described main activity"),
+        (probed.without_city, "o município"),
+        (probed.without_activity, "a descrição da atividade principal"),
     ):
         if count > probed.looked_up * _WITHOUT_TEXT_SHARE_MAX:
-            sentence = f"{count} of {probed.looked_up} CNPJs come without {what}"
+            sentence = f"{count} de {probed.looked_up} CNPJs vêm sem {what}"
             (verdict.problems if sizeable else verdict.warnings).append(sentence)
     return verdict
 
@@ -128,7 +128,11 @@ def bad_dates(table: str, tally: Tally) -> dict[str, int]:
 
 def sentences(counts: Mapping[str, int], what: str) -> Iterable[str]:
     """One warning per count."""
-    return (f"{name}: {what} in {rows:,} rows" for name, rows in counts.items())
+    return (f"{name}: {what} em {_whole(rows)} linhas" for name, rows in counts.items())
+
+
+def _whole(count: int) -> str:
+    return f"{count:,}".replace(",", ".")
 
 
 def spread_out(keys: Sequence[str], count: int) -> list[str]:

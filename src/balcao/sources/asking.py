@@ -15,6 +15,7 @@ from balcao.sources.contract import Absent, Answer, Found, LocalSource, OnlineSo
 from balcao.sources.flight import SingleFlight
 
 Source: TypeAlias = LocalSource | OnlineSource
+UnderWay: TypeAlias = asyncio.Task[Answer | SourceError]
 
 # A source is told a little less than it has, so that its own clock rings first and the failure
 # is counted where it happened; ours is for sources that do not keep their time.
@@ -105,12 +106,18 @@ class Sources:
                 return _answer(verdict, asked)
         return None
 
-    async def ask(self, inquiry: Inquiry) -> Answer:
-        """Ask in turn. Raises `SourceUnavailable` or `SourceFailed`.
+    def under_way(self, inquiry: Inquiry) -> UnderWay | None:
+        """The same inquiry, if it is being asked at this moment: `ask` may join it."""
+        return self._flights.under_way(inquiry.key)
+
+    async def ask(self, inquiry: Inquiry, joining: UnderWay | None = None) -> Answer:
+        """Ask in turn, or wait for what is `joining`. Raises `SourceUnavailable`, `SourceFailed`.
 
         The same inquiry by many callers at once asks once; a caller that is cancelled stops
         waiting and leaves the asking to the others.
         """
+        if joining is not None:
+            return await self._flights.result(joining)
         return await self._flights.do(inquiry.key, lambda: self._ask_in_turn(inquiry))
 
     async def close(self) -> None:

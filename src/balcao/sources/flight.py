@@ -27,6 +27,14 @@ class SingleFlight(Generic[T]):
             task = asyncio.create_task(_as_value(work))
             self._under_way[key] = task
             task.add_done_callback(lambda done: self._landed(key, done))
+        return await self.result(task)
+
+    def under_way(self, key: str) -> asyncio.Task[T | SourceError] | None:
+        """The work that is under way now, to be waited for later with `result`."""
+        return self._under_way.get(key)
+
+    async def result(self, task: asyncio.Task[T | SourceError]) -> T:
+        """What a task of `under_way` brings, also when it is over by now."""
         await asyncio.wait((task,))  # unlike awaiting the task, this does not hand on cancellation
         if task.cancelled():
             raise SourceUnavailable("consulta interrompida: o serviço está encerrando", 1)

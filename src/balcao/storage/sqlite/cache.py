@@ -43,7 +43,7 @@ class SqliteCache:
         self._writing = connect(path, synchronous="NORMAL")
         try:
             migrate(self._writing, "cache")
-            self._writing.execute("SELECT key FROM entry LIMIT 1").fetchall()
+            self._writing.execute("SELECT * FROM entry ORDER BY key LIMIT 1").fetchall()
         except BaseException:
             self._writing.close()  # before the file gets another name: it has the -wal by name
             raise
