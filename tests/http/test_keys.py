@@ -6,7 +6,7 @@ import pytest
 
 from balcao.core.access import new_key
 from balcao.storage.sqlite.desk import SqliteDesk
-from tests.world import Client, World, company
+from tests.world import NOW_MS, Client, World, company
 
 
 def assert_refused(world: World, client: Client | None) -> None:
@@ -94,3 +94,17 @@ def test_a_key_pays_from_its_account_and_the_entry_names_it(world: World) -> Non
     (charge,) = world.charges()
     assert charge.key_id == second.key_id
     assert world.purse().balance_credits == 999
+
+
+def test_the_last_use_of_a_key_is_noted(world: World) -> None:
+    """To the minute, whatever the request came to (decisions 7.2)."""
+    world.get(company("not-a-cnpj"))
+
+    async def noted() -> None:
+        await world.until(lambda: last_use() is not None)
+
+    def last_use() -> int | None:
+        return world.desk.keys(world.client.account_id)[0].last_used_ms
+
+    world.run(noted())
+    assert last_use() == NOW_MS
