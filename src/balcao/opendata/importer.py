@@ -89,7 +89,8 @@ def build(
 
     with Work(store, plan) as work, Team(_workers_for(plan, workers)) as team:
         _check_disk(store, plan)
-        domains, kept = _read_domains(store, plan)
+        previous = _previous(store, warnings)
+        domains, kept = _read_domains(plan, previous)
         with closing(Building(work.building)) as building:
             site = Site(plan, work, team, building, progress)
             halves = [_import(group, site) for group in GROUPS]
@@ -104,7 +105,7 @@ def build(
         stores.write_rejects(work.rejects, totals.rejects)
         sample = verify.spread_out(totals.sample, SAMPLE_ROWS)
         verdict = _verify(work, team, totals, sample, progress)
-        growth = _compare(store, totals)
+        growth = verify.compare(totals.rows, previous.rows)
         if verdict.problems or (growth and not force):
             raise VerificationFailed([*verdict.problems, *growth])
         path = stores.publish(store, work, plan.extraction)
@@ -164,19 +165,34 @@ def _check_disk(store: Path, plan: Plan) -> None:
         raise OpenDataError(f"{store} precisa de uns {needed >> 20} MiB livres e tem {free >> 20}")
 
 
-def _read_domains(store: Path, plan: Plan) -> tuple[list[DomainTable], list[str]]:
+@dataclass(frozen=True, slots=True)
+class _Previous:
+    """What a build asks of the month published before; of none, when there is none."""
+
+    rows: dict[str, int] = field(default_factory=dict)
+    domains: tuple[DomainTable, ...] = ()
+
+
+def _previous(store: Path, warnings: list[str]) -> _Previous:
+    try:
+        snapshot = stores.published(store)
+    except OpenDataError as error:  # damaged, or of an older format: importing is the remedy
+        warnings.append(f"o mês em uso não pôde ser lido para comparação: {error}")
+        return _Previous()
+    if snapshot is None:
+        return _Previous()
+    with closing(snapshot):
+        info = snapshot.info()
+        tables = snapshot.domains()
+    return _Previous(
+        {name: info.rows[name] for name in TABLES},
+        tuple(DomainTable(name, day, tables[name]) for name, day in info.domains.items()),
+    )
+
+
+def _read_domains(plan: Plan, previous: _Previous) -> tuple[list[DomainTable], list[str]]:
     fresh = [read_domain(part, plan.extraction) for part in plan.inputs.domains]
-    previous = stores.published(store)
-    if previous is None:
-        return with_earlier(fresh, ())
-    with closing(previous):
-        as_of = previous.info().domains
-        earlier = [
-            DomainTable(name, as_of[name], texts)
-            for name, texts in previous.domains().items()
-            if name in as_of
-        ]
-    return with_earlier(fresh, earlier)
+    return with_earlier(fresh, previous.domains)
 
 
 def _import(group: Group, site: Site) -> tuple[Reading, Sorting]:
@@ -234,12 +250,3 @@ def _verify(
     return verify.Verdict(
         verdict.problems + witnessed.problems, verdict.warnings + witnessed.warnings
     )
-
-
-def _compare(store: Path, totals: Totals) -> list[str]:
-    previous = stores.published(store)
-    if previous is None:
-        return []
-    with closing(previous):
-        before = previous.info().rows
-    return verify.compare(totals.rows, {name: before[name] for name in TABLES})

@@ -97,13 +97,20 @@ def published(store: Path) -> Snapshot | None:
 def publish(store: Path, work: Work, extraction: date) -> Path:
     """Put the finished month in place, durably, and keep one month before it."""
     name = f"{extraction.isoformat()}.snapshot"
-    before = current_path(store).name if (store / CURRENT).exists() else None
+    before = _published_name(store)
     _force_to_disk(work.building)
     work.rejects.replace(rejects_of(store / name))
     work.building.replace(store / name)
     _point_to(store, name)
     _forget_older(store, name, before)
     return store / name
+
+
+def _published_name(store: Path) -> str | None:
+    try:
+        return current_path(store).name
+    except OpenDataError:
+        return None
 
 
 def rollback(store: Path) -> date:
