@@ -19,7 +19,6 @@ from pathlib import Path
 
 from balcao.core.idempotency import Recorded
 from balcao.core.ledger import Bind, Charge, Finish, Hold, Settle, TopUp
-from balcao.server import SWITCH_INTERVAL_SECONDS
 from balcao.storage.contract import NewAccount, NewKey
 from balcao.storage.sqlite.desk import SqliteDesk
 
@@ -42,7 +41,6 @@ def run(folder: Path | None = None) -> dict[str, float]:
     """Measure everything once and print it. Keys say what, values are per second."""
     print(f"$ {Path(sys.executable).name} -m bench.ledger  ({os.cpu_count()} cores)")
     before = sys.getswitchinterval()
-    sys.setswitchinterval(SWITCH_INTERVAL_SECONDS)  # as the server does
     try:
         figures = {
             "debits/s, 1 in flight": best(folder, 1, DEBITS_ALONE, debit),

@@ -17,6 +17,7 @@ from pydantic import SecretStr
 
 from balcao.core.breaker import BreakerSettings
 from balcao.core.questions import Mode
+from balcao.errors import StorageFailed
 from balcao.home import Home
 from balcao.http.doorkeeper import Doorkeeper
 from balcao.http.front import Front
@@ -100,6 +101,8 @@ class _Life:
             self.purging.cancel()
         if self.parts.running:
             await asyncio.wait(self.parts.running, timeout=self.patience_seconds)
+        for task in self.parts.giving_back:  # the next start gives those holds back
+            task.cancel()
         for world in self.parts.worlds.values():
             await world.sources.close()
         for client in self.clients:
@@ -108,7 +111,11 @@ class _Life:
 
     async def _purge(self) -> None:
         while True:
-            purged = self.desk.purge(system_now_ms())
+            try:
+                purged = self.desk.purge(system_now_ms())
+            except StorageFailed as error:  # the disk may have room again later
+                log.warning("purge.failed", detail=error.detail)
+                purged = 0
             # A long backlog goes in short strokes, so that lookups slip in between.
             await asyncio.sleep(PURGE_PAUSE_SECONDS if purged else PURGE_EVERY_SECONDS)
 

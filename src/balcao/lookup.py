@@ -52,7 +52,9 @@ class Parts:
     now_ms: Callable[[], int]
     idempotency_hours: int
     deadline_ms: int  # all sources together; then an execution settles
+    give_back_every_seconds: float = 5.0  # holds that a full disk kept from being settled
     running: set["asyncio.Task[Reply]"] = field(default_factory=set)
+    giving_back: set["asyncio.Task[None]"] = field(default_factory=set)
 
 
 class Errand(msgspec.Struct, frozen=True):
@@ -164,10 +166,29 @@ async def _ask_and_settle(
         conclusion.origin,
         parts.now_ms(),
     )
-    refusal = await parts.desk.commit([settle, *_finish(errand, reply, parts)])
+    try:
+        refusal = await parts.desk.commit([settle, *_finish(errand, reply, parts)])
+    except StorageFailed as error:
+        giving_back = asyncio.create_task(_give_back(errand, error, parts))
+        parts.giving_back.add(giving_back)
+        giving_back.add_done_callback(parts.giving_back.discard)
+        raise
     if refusal is not None:  # the hold was given back behind our back: do not hand out for free
         raise StorageFailed("hold gone")
     return reply
+
+
+async def _give_back(errand: Errand, error: StorageFailed, parts: Parts) -> None:
+    """Void the hold as soon as the storage can write again; the caller was told 503."""
+    reply = reply_of(errand.request_id, _apology(errand, error))
+    while True:
+        await asyncio.sleep(parts.give_back_every_seconds)
+        void = Settle(errand.caller.account_id, errand.request_id, 0, "erro", None, parts.now_ms())
+        try:
+            await parts.desk.commit([void, *_finish(errand, reply, parts)])
+        except StorageFailed:
+            continue
+        return
 
 
 async def _ask(errand: Errand, inquiry: Inquiry, joining: UnderWay | None, world: World) -> Outcome:

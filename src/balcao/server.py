@@ -4,7 +4,6 @@ import asyncio
 import contextlib
 import gc
 import signal
-import sys
 from typing import TYPE_CHECKING
 
 from granian.constants import HTTPModes, Interfaces
@@ -21,17 +20,12 @@ HEADER_READ_TIMEOUT_MS = 10_000
 # Our limit on the head answers with our own body; the server's is a wall behind it.
 HEAD_BUFFER_TIMES = 4
 
-# The writer's thread gets its turn within this time, even while requests keep the
-# interpreter busy: commits are short, and everybody waits for them.
-SWITCH_INTERVAL_SECONDS = 0.0005
-
 # Requests leave few reference cycles behind; collect rarely.
 GC_THRESHOLDS = (50_000, 20, 50)
 
 
 def serve(house: "House") -> None:
     """Serve until SIGINT or SIGTERM; requests under way are finished."""
-    sys.setswitchinterval(SWITCH_INTERVAL_SECONDS)
     # What lives as long as the process need not be looked at again and again: full collections
     # took tens of milliseconds, in the middle of somebody's request.
     gc.collect()

@@ -1,11 +1,15 @@
 """What is charged, when, and what happens to those who hang up (decisions 5, 4.9)."""
 
+import dataclasses
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
 from balcao.core.calendar import to_ms
+from balcao.core.ledger import Change, Refusal, Settle
+from balcao.errors import StorageFailed
 from tests.world import CNPJ, NOW_MS, OTHER_CNPJ, Reply, World, company
 
 KEY = "pedido-0001"
@@ -264,3 +268,33 @@ def test_the_deadline_makes_it_a_failure(tmp_path: Path) -> None:
         assert quick.purse().held_credits == 0
         quick.keep()
         assert quick.get(company()).status == 200  # the entry stands in
+
+
+def test_what_a_full_disk_kept_from_being_settled_is_given_back_later(world: World) -> None:
+    """The caller gets a 503; the hold goes as soon as something can be written again."""
+    world.parts = dataclasses.replace(world.parts, give_back_every_seconds=0.001)
+    world.front.parts = world.parts
+    commit = world.desk.commit
+    full = True
+
+    async def fails_to_settle(changes: Sequence[Change]) -> Refusal | None:
+        if full and any(isinstance(change, Settle) for change in changes):
+            raise StorageFailed("disk full")
+        return await commit(changes)
+
+    world.desk.commit = fails_to_settle  # type: ignore[method-assign]
+
+    async def story() -> Reply:
+        nonlocal full
+        answer = await world.aget(company(), idempotency_key=KEY)
+        assert (world.purse().balance_credits, world.purse().held_credits) == (1000, 1)
+        full = False
+        await world.until(lambda: world.purse().held_credits == 0)
+        return answer
+
+    assert world.run(story()).status == 503
+    assert world.purse().balance_credits == 1000
+    assert not world.charges()
+    repeated = world.get(company(), idempotency_key=KEY)
+    assert (repeated.status, repeated.headers["idempotent-replayed"]) == (503, "true")
+    assert not world.check().complaints

@@ -34,8 +34,10 @@ def spend(limit: Limit, empty_at_ms: float, now_ms: float) -> Verdict:
     interval = limit.window_ms / limit.quota
     # Idle time is not saved up: a bucket can be empty, never emptier. Nor can it be fuller
     # than full: a clock that was set back must not lock callers out.
-    start = min(max(empty_at_ms, now_ms), now_ms + limit.window_ms)
-    room_ms = now_ms + limit.window_ms - (start + interval)
+    full = now_ms + limit.window_ms
+    start = empty_at_ms if empty_at_ms > now_ms else now_ms
+    start = min(start, full)
+    room_ms = full - (start + interval)
     if room_ms < -1e-6:
         return Verdict(limit, False, start, 0, start - now_ms, -room_ms)
     empty_at = start + interval

@@ -72,9 +72,10 @@ class Doorkeeper:
             self._noting.add(noting)
             noting.add_done_callback(self._noting.discard)
         verdicts = self._desk.spend(caller, self._limits(caller), now_ms)
-        if refused(verdicts) is None:
-            return verdicts
-        return [_not_spent(verdict) for verdict in verdicts]
+        for verdict in verdicts:
+            if not verdict.allowed:
+                return [_not_spent(verdict) for verdict in verdicts]
+        return verdicts
 
     async def _note_use(self, caller: Caller, now_ms: int) -> None:
         try:

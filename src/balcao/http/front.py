@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import msgspec
 import structlog
 
 from balcao.core.access import Caller
@@ -182,8 +183,7 @@ class Front:
                 return
 
 
-@dataclass(slots=True)
-class Visit:
+class Visit(msgspec.Struct):
     """What is learned of a request on its way, for its headers and its event."""
 
     operation: Operation | None

@@ -1,16 +1,16 @@
 """From an ASGI scope to what the house needs of a request."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, TypeAlias
+
+import msgspec
 
 from balcao.errors import RequestTooLarge
 
 Scope: TypeAlias = Mapping[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class Request:
+class Request(msgspec.Struct, frozen=True):
     """One request. Header names are lower case; of repeated headers the first counts."""
 
     method: str

@@ -76,7 +76,7 @@ def limit_headers(verdicts: Sequence[Verdict]) -> Headers:
         return []
     state = ", ".join(
         [
-            f'"{verdict.limit.name}";r={verdict.remaining};t={-(-verdict.reset_ms // 1000):.0f}'
+            f'"{verdict.limit.name}";r={verdict.remaining};t={-int(-verdict.reset_ms // 1000)}'
             for verdict in verdicts
         ]
     )
@@ -84,14 +84,18 @@ def limit_headers(verdicts: Sequence[Verdict]) -> Headers:
     return [(b"ratelimit-policy", policy.encode()), (b"ratelimit", state.encode())]
 
 
-_policies: dict[object, str] = {}
+_policies: dict[tuple[str, int, int], str] = {}
+_POLICIES_MAX = 1_000
 
 
 def _policy(verdict: Verdict) -> str:
     limit = verdict.limit
-    text = _policies.get(limit)
+    key = (limit.name, limit.quota, limit.window_ms)
+    text = _policies.get(key)
     if text is None:
-        text = _policies[limit] = f'"{limit.name}";q={limit.quota};w={limit.window_ms // 1000}'
+        if len(_policies) >= _POLICIES_MAX:  # every key may have limits of its own
+            _policies.clear()
+        text = _policies[key] = f'"{limit.name}";q={limit.quota};w={limit.window_ms // 1000}'
     return text
 
 
