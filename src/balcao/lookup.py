@@ -285,7 +285,15 @@ def _earlier(errand: Errand, parts: Parts) -> Recorded | None:
 
 
 def _replay(recorded: Recorded) -> Reply:
-    return Reply(recorded.request_id, recorded.status, recorded.body, credits=0, replayed=True)
+    return Reply(
+        recorded.request_id,
+        recorded.status,
+        recorded.body,
+        credits=0,
+        origin=None if recorded.fresh_ms is None else "cache",
+        asked_ms=recorded.fresh_ms,
+        replayed=True,
+    )
 
 
 def _bind(errand: Errand, parts: Parts) -> Sequence[Bind]:
@@ -308,12 +316,15 @@ def _finish(errand: Errand, reply: Reply, parts: Parts) -> Sequence[Finish]:
     if errand.key_digest is None:
         return ()
     fingerprint = errand.operation.fingerprint(errand.question)
+    fresh_ms = reply.asked_ms if reply.origin == "cache" else errand.at_ms
+    if reply.origin is None:
+        fresh_ms = None
     return (
         Finish(
             errand.caller.account_id,
             errand.key_digest,
             fingerprint,
-            Recorded(reply.request_id, reply.status, reply.body),
+            Recorded(reply.request_id, reply.status, reply.body, fresh_ms),
             errand.at_ms,
             errand.at_ms + parts.idempotency_hours * HOUR_MS,
         ),

@@ -281,3 +281,19 @@ def test_without_a_key_every_request_is_its_own(world: World) -> None:
     world.get(company())
     world.get(company())
     assert (world.source.asked, len(world.charges())) == (2, 2)
+
+
+def test_a_replay_tells_how_old_its_content_is(world: World) -> None:
+    """Age and Cache-Status on every answer with content (decisions 1.8), replays included."""
+    first = world.get(company(), idempotency_key=KEY)
+    world.clock.advance(seconds=90)
+    replay = world.get(company(), idempotency_key=KEY)
+    assert (first.headers["age"], replay.headers["age"]) == ("0", "90")
+    assert "hit" in replay.headers["cache-status"]
+
+    world.source.fails()
+    failed = world.get(company(query="cache=0"), idempotency_key="pedido-0002")
+    assert failed.status == 500
+    again = world.get(company(query="cache=0"), idempotency_key="pedido-0002")
+    assert "age" not in again.headers
+    assert "cache-status" not in again.headers

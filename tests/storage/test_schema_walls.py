@@ -79,11 +79,11 @@ WALLS = {
         " SELECT account_id, name, prefix, hash, 0 FROM api_key"
     ),
     "finished without an answer": (
-        "INSERT INTO idempotency VALUES (1, 'k', 'f', 'r', 'finished', 0, 1, NULL, NULL)"
+        "INSERT INTO idempotency VALUES (1, 'k', 'f', 'r', 'finished', 0, 1, NULL, NULL, NULL)"
     ),
     "two requests under one key": (
-        "INSERT INTO idempotency VALUES (1, 'k', 'f', 'r', 'running', 0, 1, NULL, NULL),"
-        " (1, 'k', 'f', 's', 'running', 0, 1, NULL, NULL)"
+        "INSERT INTO idempotency VALUES (1, 'k', 'f', 'r', 'running', 0, 1, NULL, NULL, NULL),"
+        " (1, 'k', 'f', 's', 'running', 0, 1, NULL, NULL, NULL)"
     ),
 }
 

@@ -21,6 +21,7 @@ class Recorded(msgspec.Struct, frozen=True, gc=False):
     request_id: str
     status: int
     body: bytes
+    fresh_ms: int | None = None  # from when the content's age counts; None: it has no content
 
 
 @dataclass(frozen=True, slots=True)

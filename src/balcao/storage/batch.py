@@ -128,7 +128,8 @@ class Batch:
                 self.bound[change.account_id, change.key_digest] = change.request_id
                 self.bindings.append(
                     (change.account_id, change.key_digest, change.fingerprint,
-                     change.request_id, "running", change.at_ms, change.expires_ms, None, None)
+                     change.request_id, "running", change.at_ms, change.expires_ms,
+                     None, None, None)
                 )  # fmt: skip
             case Finish():
                 self._finish(change)
@@ -177,12 +178,12 @@ class Batch:
         recorded = change.recorded
         key = (change.account_id, change.key_digest)
         if key in self.bound:
-            self.finished.append((recorded.status, recorded.body, *key))
+            self.finished.append((recorded.status, recorded.body, recorded.fresh_ms, *key))
             return
         self.bound[key] = recorded.request_id
         self.bindings.append(
             (*key, change.fingerprint, recorded.request_id, "finished", change.at_ms,
-             change.expires_ms, recorded.status, recorded.body)
+             change.expires_ms, recorded.status, recorded.body, recorded.fresh_ms)
         )  # fmt: skip
 
 
@@ -192,7 +193,7 @@ ENTRY_COLUMNS = (
 )  # fmt: skip
 BINDING_COLUMNS = (
     "account_id", "key_digest", "fingerprint", "request_id", "state", "bound_ms",
-    "expires_ms", "status", "body",
+    "expires_ms", "status", "body", "fresh_ms",
 )  # fmt: skip
 OPENED_COLUMNS = ("request_id", "account_id", "operation", "credits", "opened_ms")
 

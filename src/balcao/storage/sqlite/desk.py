@@ -167,14 +167,14 @@ class SqliteDesk:
     def earlier(self, account_id: int, key_digest: str, now_ms: int) -> Attempt | None:
         """See the contract."""
         row: Any = self._reading.execute(
-            "SELECT fingerprint, state, request_id, status, body, bound_ms FROM idempotency"
-            " WHERE account_id = ? AND key_digest = ? AND expires_ms > ?",
+            "SELECT fingerprint, state, request_id, status, body, fresh_ms, bound_ms"
+            " FROM idempotency WHERE account_id = ? AND key_digest = ? AND expires_ms > ?",
             (account_id, key_digest, now_ms),
         ).fetchone()
         if row is None:
             return None
-        fingerprint, state, request_id, status, body, bound_ms = row
-        recorded = Recorded(request_id, status, body) if state == "finished" else None
+        fingerprint, state, request_id, status, body, fresh_ms, bound_ms = row
+        recorded = Recorded(request_id, status, body, fresh_ms) if state == "finished" else None
         return Attempt(fingerprint, state, recorded, bound_ms)
 
     # The operator's side: rare, done in place on a connection of its own.

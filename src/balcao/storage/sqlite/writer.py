@@ -169,7 +169,7 @@ def _store(connection: apsw.Connection, batch: Batch, limits: Sequence[tuple[str
         connection.executemany("DELETE FROM open_operation WHERE request_id = ?", batch.closed)
     if batch.finished:
         connection.executemany(
-            "UPDATE idempotency SET state = 'finished', status = ?, body = ?"
+            "UPDATE idempotency SET state = 'finished', status = ?, body = ?, fresh_ms = ?"
             " WHERE account_id = ? AND key_digest = ?",
             batch.finished,
         )

@@ -122,6 +122,7 @@ CREATE TABLE idempotency (
     expires_ms  INTEGER NOT NULL,
     status      INTEGER NULL,
     body        BLOB    NULL,
+    fresh_ms    INTEGER NULL,  -- from when the content's age counts
     CHECK ((state = 'finished') = (status IS NOT NULL AND body IS NOT NULL)),
     PRIMARY KEY (account_id, key_digest)
 ) STRICT;
