@@ -23,11 +23,24 @@ MAY_IMPORT = {
     "fiction": {"core", "errors", "fiction"},
     "simulator": {"core", "errors", "simulator", "fiction"},
     "observability": {"observability"},
+    "http": {
+        "core",
+        "errors",
+        "http",
+        "lookup",
+        "observability",
+        "settings",
+        "sources",
+        "storage",
+        "subjects",
+    },
     "lookup.py": {"core", "errors", "recent", "sources", "storage", "subjects"},
     "recent.py": {"core"},
 }
-IMPURE = {"asyncio", "os", "random", "socket", "sqlite3", "time", "uuid", "uuid_utils", "apsw"}
-# New identifiers and keys are drawn in one function of each; it says so.
+IMPURE = {
+    "apsw", "asyncio", "os", "random", "secrets", "socket", "sqlite3", "time", "uuid", "uuid_utils",
+}  # fmt: skip
+# A new API key is drawn by chance, in the one function that knows its form.
 IMPURE_ALLOWED = {("access.py", "secrets")}
 
 
@@ -37,7 +50,7 @@ def _imports(file: Path) -> Iterator[str]:
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{file}: write imports out in full"
-            yield node.module or ""
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
 
 
 @pytest.mark.parametrize("package", sorted(MAY_IMPORT))
@@ -47,7 +60,7 @@ def test_arrows_point_inward(package: str) -> None:
     assert files
     for file in files:
         for name in _imports(file):
-            if name.startswith("balcao."):
+            if name.startswith("balcao.") and name != "balcao.__version__":
                 sibling = name.split(".")[1]
                 assert sibling in MAY_IMPORT[package], (
                     f"{file.relative_to(ROOT)} imports {name}: {package} may only know"
@@ -58,6 +71,7 @@ def test_arrows_point_inward(package: str) -> None:
 def test_the_core_decides_and_does_nothing_else() -> None:
     for file in sorted((SOURCE / "core").glob("*.py")):
         impure = {name.split(".")[0] for name in _imports(file)} & IMPURE
+        impure -= {name for where, name in IMPURE_ALLOWED if where == file.name}
         assert not impure, f"core/{file.name} imports {impure}: take it as an argument instead"
 
 
@@ -67,7 +81,12 @@ def _leaves(kind: type[Exception]) -> set[type[Exception]]:
 
 
 def test_every_error_has_a_face_for_the_caller() -> None:
-    told_to_the_operator_only = {errors.NameTaken, errors.HomeInUse, errors.HomeDamaged}
+    told_to_the_operator_only = {
+        errors.NameTaken,
+        errors.HomeInUse,
+        errors.HomeDamaged,
+        errors.StorageNewer,
+    }
     own = {kind for kind in _leaves(errors.BalcaoError) if kind.__module__ == "balcao.errors"}
     assert own - told_to_the_operator_only == set(table()), (
         "an error of errors.py is missing in (or left over in) core/problems.py"

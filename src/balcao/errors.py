@@ -27,6 +27,7 @@ BalcaoError
 │   ├── SourceUnavailable          down, in maintenance, circuit open, or none is configured
 │   └── SourceFailed               it was asked, and it failed or answered nonsense
 ├── StorageFailed                  our own storage cannot write; nothing was kept or charged
+├── StorageNewer                   told to the operator only: a newer version wrote this file
 ├── Overloaded                     we shed load
 ├── NameTaken                      told to the operator only
 ├── HomeInUse                      told to the operator only
@@ -38,7 +39,11 @@ from outside is one table: `balcao.core.problems`.
 
 
 class BalcaoError(Exception):
-    """The root of the tree. `detail`, where given, is written for the caller, in Portuguese."""
+    """The root of the tree.
+
+    `detail` is for the caller, in Portuguese, where `core.problems` hands it on (parameters);
+    otherwise for the operator and the log. It never holds personal data.
+    """
 
     def __init__(self, detail: str = "") -> None:
         super().__init__(detail)
@@ -173,6 +178,10 @@ class Overloaded(BalcaoError):
 
 class StorageFailed(BalcaoError):
     """Our own storage cannot write (disk full, file damaged); nothing was kept (503)."""
+
+
+class StorageNewer(BalcaoError):
+    """The file was written by a newer version of this program; told to the operator only."""
 
 
 class NameTaken(BalcaoError):

@@ -13,7 +13,7 @@ import structlog
 
 from balcao.core import idempotency
 from balcao.core.access import Caller
-from balcao.core.calendar import to_ms
+from balcao.core.calendar import HOUR_MS, to_ms
 from balcao.core.freshness import CACHE_FIRST, Ask, Kept, Serve, decide
 from balcao.core.idempotency import Recorded
 from balcao.core.ledger import Bind, Change, Charge, Finish, Hold, KeyBound, Refusal, Settle, Short
@@ -29,8 +29,6 @@ from balcao.subjects import OPERATIONS
 from balcao.subjects.contract import Operation
 
 log = structlog.get_logger()
-
-HOUR_MS = 3_600_000
 
 
 @dataclass(frozen=True, slots=True)

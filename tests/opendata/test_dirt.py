@@ -94,14 +94,17 @@ def test_damage_that_can_be_mended(
 
 def test_what_cannot_be_read_is_put_aside_with_its_number(tmp_path: Path) -> None:
     short = b'"12345678";"0001";"00";"ONLY FOUR"\n'
-    report = month(tmp_path, others(1, 2) + short + CLEAN + b"PK\x03garbage\xff\n").build(tmp_path)
+    garbage = b"PK\x03garbage\xff\n"
+    content = others(1, 2) + short + short + CLEAN + garbage + others(3)
+    report = month(tmp_path, content).build(tmp_path)
     assert company(report).complemento == "SALA 1"
-    assert report.rows["Estabelecimentos"] == 3
-    assert report.rejected["Estabelecimentos"] == 2
+    assert report.rows["Estabelecimentos"] == 4
+    assert report.rejected["Estabelecimentos"] == 3
     rejects = [json.loads(line) for line in report.rejects_file.read_text("utf-8").splitlines()]
     assert rejects == [
         {"file": "Estabelecimentos0.zip", "record": 3, "raw": short.decode("latin-1").strip()},
-        {"file": "Estabelecimentos0.zip", "record": 5, "raw": "PK\x03garbage\xff"},
+        {"file": "Estabelecimentos0.zip", "record": 4, "raw": short.decode("latin-1").strip()},
+        {"file": "Estabelecimentos0.zip", "record": 6, "raw": "PK\x03garbage\xff"},
     ]
     assert report.rejects_file.stat().st_mode & 0o077 == 0  # they may name people
 

@@ -10,11 +10,17 @@ from pathlib import Path
 
 import pytest
 
+from balcao.core.company import Coded
 from balcao.opendata import importer, plan
+from balcao.opendata.building import Reading, Sorting
 from balcao.opendata.errors import BadInput, BuildRunning, OpenDataError, VerificationFailed
+from balcao.opendata.halves import check_accounts
 from balcao.opendata.importer import BuildReport, build, rollback
+from balcao.opendata.repair import Reject
 from balcao.opendata.snapshot import Snapshot
+from balcao.opendata.spill import PartReport
 from balcao.opendata.store import published
+from balcao.opendata.tally import Tally
 from tests.opendata.months import CODES, DAY, TODAY, Month, cnpj, company, content, find, root, row
 
 JULY = date(2026, 7, 11)
@@ -28,6 +34,12 @@ def companies(count: int) -> dict[str, bytes]:
         for table in ("Estabelecimentos", "Empresas", "Socios")
         for number, part in enumerate(parts)
     }
+    for name in [name for name in files if name.startswith("Socios")]:
+        files[name] = b"".join(
+            row("Socios", cnpj_basico=root(n), nome_socio=f"SOCIO {letter}")
+            for n in parts[int(name[-1])]
+            for letter in "ABC"
+        )
     files["Simples"] = b"".join(row("Simples", cnpj_basico=root(n)) for n in range(1, count + 1, 2))
     return files
 
@@ -61,7 +73,7 @@ def test_progress_is_told_to_its_end(tmp_path: Path) -> None:
     ]
     assert dict(events.phases) == events.bytes
     assert events.rows["Lendo estabelecimentos"] == 300
-    assert events.rows["Ordenando empresas"] == 300 + 300 + 150
+    assert events.rows["Ordenando empresas"] == 300 + 3 * 300 + 150
 
 
 def test_nothing_is_left_of_the_work(tmp_path: Path) -> None:
@@ -227,12 +239,41 @@ def test_several_partitions_and_dictionaries_find_everything(straight: BuildRepo
         assert found is not None
         assert found.cnpj == one.text
         assert found.nome_empresarial == "SERVICO FEDERAL"
-        assert len(found.socios) == 1
+        assert [partner.nome for partner in found.socios] == ["SOCIO A", "SOCIO B", "SOCIO C"]
     snapshot = Snapshot.open(straight.path)
     assert snapshot.info().blocks["establishment"] >= 6000 // 16
     snapshot.close()
     assert len(content(straight.path)["meta"][0][1]) > 10_000  # a dictionary was trained
     assert straight.bytes_on_disk / 6000 < 200
+
+
+def test_a_lost_row_does_not_go_unnoticed() -> None:
+    """Read = stored + duplicates + rejected, file by file."""
+    report = PartReport("Simples.zip", "Simples", 5, 0, [Reject("Simples.zip", 1, "")], Tally())
+    reading = Reading([report], b"", 1)
+    check_accounts(reading, Sorting(1, {"Simples.zip": 3}, {"Simples.zip": 1}))
+    for stored, again in ((2, 1), (4, 1), (3, 0)):
+        sorting = Sorting(1, {"Simples.zip": stored}, {"Simples.zip": again})
+        with pytest.raises(OpenDataError, match=f"5 registros lidos, mas {stored} guardados"):
+            check_accounts(reading, sorting)
+
+
+def test_codes_are_read_with_the_same_care(tmp_path: Path) -> None:
+    """Broken lines, repeated codes, and codes that nobody described."""
+    rows = (
+        b'"6204000";""\n"6204000";"Consultoria\nem TI"\n"6204000";"again"\n'
+        b'"620";"too short"\n"9999999";""\n\n'
+    )
+    month = Month(tmp_path / "month", codes={n: t for n, t in CODES.items() if n != "Cnaes"})
+    main = row("Estabelecimentos", cnae_fiscal_secundaria="9999999")
+    month.files |= {"Cnaes": rows, "Estabelecimentos0": main}
+    report = month.build(tmp_path)
+    found = company(report)
+    assert found.atividade_economica_principal == Coded("6204000", "Consultoria em TI")
+    assert found.atividades_economicas_secundarias == (Coded("9999999", None),)
+    assert report.rows["Cnaes"] == 2
+    assert report.duplicates["Cnaes"] == 2
+    assert report.rejected["Cnaes"] == 1
 
 
 def test_compressed_spill_files_give_the_same(

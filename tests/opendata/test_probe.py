@@ -1,6 +1,5 @@
 """The special cases that are looked up again after an import (section 10.4)."""
 
-
 import pytest
 
 from balcao.opendata.importer import BuildReport

@@ -130,6 +130,7 @@ def test_lines_for_the_fast_path(line: bytes) -> None:
         b'"12345678";"S"x"";"";"N";"";"";""',
         b'"12345678";"S";"",";"N";"";""',
         b'"12345678"x"S";"";"";"N";"";""',
+        b'"12345678";x"S";"";"";"N";"";""',
         b' "12345678";"S";"";"";"N";"";""',
         b'"12345678";"S";"";"";"N";"";"" ',
         b'"12345678";"S";"";"";"N";"";"\0"',
@@ -158,6 +159,26 @@ def test_two_wrong_lines_do_not_make_a_right_sum() -> None:
         assert find_fields(content, SIMPLES) is None
         assert clean_lines(content, SIMPLES).tolist() == [False, False]
         assert len(repair(content, SIMPLES, final=True).rejects) == 2
+
+
+def test_a_cut_record_that_looks_whole_waits_for_its_rest() -> None:
+    """Up to its line feed it could be read with tolerance, as seven columns; wrongly."""
+    written = ["12345678", "S", "", "", "", '";"\n', "Z"]
+    content = record(written)
+    cut = content.index(b"\n") + 1
+    alone = read_record([content[: cut - 1]], SIMPLES.key_widths, SIMPLES.width)
+    assert alone is not None
+    assert alone[0][6] == b""
+    first = repair(content[:cut], SIMPLES, final=False)
+    assert (first.lines, first.rest) == (b"", content[:cut])
+    second = repair(first.rest + content[cut:], SIMPLES, final=True)
+    fields = find_repaired_fields(second.lines, SIMPLES)
+    assert read_back(stored_rows(fields, SIMPLES)) == [normalised(written)]
+
+
+def test_a_column_too_many_without_quotes_is_one_too_many() -> None:
+    line = record(["12345678", "S", "", "", "N", "", ""])[:-1]
+    assert repair(line + b";\n", SIMPLES, final=True).rejects == ((1, line + b";"),)
 
 
 def test_a_quote_in_a_field_is_stored_as_it_is() -> None:

@@ -6,10 +6,11 @@ from typing import Any
 
 import pytest
 
-from balcao.core.company import Coded, Partner
+from balcao.core.company import Coded, Company, Partner
 from balcao.opendata.errors import OpenDataError
+from balcao.opendata.importer import BuildReport
 from balcao.opendata.snapshot import CurrentSnapshot, Snapshot
-from tests.opendata.months import DAY, Month, cnpj, company, find, root, row
+from tests.opendata.months import DAY, Month, cnpj, company, content, find, root, row
 
 SERPRO = cnpj("33683111", "0002")
 
@@ -279,14 +280,28 @@ def test_a_file_that_is_no_snapshot_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_damaged_block_is_an_error_and_no_answer(tmp_path: Path) -> None:
+    """Whichever bit turns: the right answer or none, never another one."""
     report = Month(tmp_path / "month").build(tmp_path)
+    right = company(report)
     raw = report.path.read_bytes()
-    at = raw.index(bytes.fromhex("28b52ffd")) + 30  # inside the first compressed block
-    report.path.write_bytes(raw[:at] + bytes([raw[at] ^ 0xFF]) + raw[at + 1 :])
-    snapshot = Snapshot.open(report.path)
-    with pytest.raises(OpenDataError, match="linhas de establishment estão danificadas"):
-        snapshot.find(SERPRO)
-    snapshot.close()
+    errors = 0
+    for table in ("establishment", "company"):
+        (block,) = content(report.path)[table]
+        at = raw.index(block[1])
+        for position in range(at, at + len(block[1])):
+            turned = bytes([raw[position] ^ (1 << position % 8)])
+            report.path.write_bytes(raw[:position] + turned + raw[position + 1 :])
+            said = company_or_error(report)
+            assert said == right or f"linhas de {table} estão danificadas" in str(said)
+            errors += said != right
+    assert errors > 100
+
+
+def company_or_error(report: BuildReport) -> Company | str:
+    try:
+        return company(report)
+    except OpenDataError as error:
+        return str(error)
 
 
 class Clock:

@@ -9,7 +9,7 @@ from balcao.core.access import Account, Caller
 from balcao.core.idempotency import Attempt, Recorded
 from balcao.core.ledger import Change, HoldGone, KeyBound, Refusal, Settle, Short, TopUp, Touch
 from balcao.core.rate_limit import Limit
-from balcao.errors import NameTaken, StorageFailed
+from balcao.errors import NameTaken, StorageFailed, StorageNewer
 from balcao.storage.contract import Desk, Entry, NewAccount, NewKey
 from tests.storage.engines import Engine
 from tests.storage.world import (
@@ -581,7 +581,7 @@ def test_what_was_held_before_the_disk_was_full_can_be_settled_after(
 
 def test_a_database_of_a_newer_version_is_not_touched(engine: Engine, desk: Desk) -> None:
     engine.pretend_newer_schema()
-    with pytest.raises(StorageFailed):
+    with pytest.raises(StorageNewer):
         engine.open()
 
 

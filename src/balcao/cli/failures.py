@@ -36,7 +36,7 @@ def _ours(error: Exception) -> str | None:
                 f"Já existe uma conta chamada {error.detail!r}."
                 " Escolha outro nome; as que existem: balcao account list."
             )
-        case errors.StorageFailed() if "newer" in error.detail:
+        case errors.StorageNewer():
             return (
                 "O banco de dados foi gravado por uma versão mais nova do Balcão."
                 " Atualize este programa antes de abri-lo."

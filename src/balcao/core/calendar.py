@@ -5,6 +5,7 @@ from functools import lru_cache
 from zoneinfo import ZoneInfo
 
 BRASILIA = ZoneInfo("America/Sao_Paulo")
+HOUR_MS = 3_600_000
 
 
 def from_ms(at_ms: int) -> datetime:
@@ -23,16 +24,21 @@ def civil_day(at_ms: int) -> date:
     return from_ms(at_ms).date()
 
 
-@lru_cache(maxsize=1024)
 def civil_day_text(at_ms: int) -> str:
     """`YYYY-MM-DD` on a Brasília wall calendar."""
-    return civil_day(at_ms).isoformat()
+    return _day_of_hour(at_ms // HOUR_MS)
 
 
 def civil_month(at_ms: int) -> str:
     """`YYYY-MM` on a Brasília wall calendar."""
-    day = civil_day(at_ms)
-    return f"{day.year:04d}-{day.month:02d}"
+    return _day_of_hour(at_ms // HOUR_MS)[:7]
+
+
+# Since 1914 Brasília is whole hours from UTC, so a civil day never begins within an hour of the
+# clock; and what a service speaks of lies within a few thousand hours.
+@lru_cache(maxsize=8192)
+def _day_of_hour(hour: int) -> str:
+    return civil_day(hour * HOUR_MS).isoformat()
 
 
 def day_starts_ms(day: date) -> int:

@@ -9,7 +9,6 @@ from functools import lru_cache
 
 from stdnum.br import cnpj as stdnum_cnpj
 from stdnum.br import cpf as stdnum_cpf
-from stdnum.exceptions import ValidationError
 
 from balcao.errors import InvalidCnpj, InvalidCpf
 
@@ -80,8 +79,8 @@ class Cpf:
 
 
 # Clients ask for the same companies again and again; checking digits anew costs more
-# than all the rest of reading a request.
-@lru_cache(maxsize=8192)
+# than all the rest of reading a request. About 5 MB when full.
+@lru_cache(maxsize=16_384)
 def _parse_cnpj(raw: str) -> Cnpj:
     text = raw.strip()
     if len(raw) > _RAW_CHARACTERS_MAX or not text.isascii():  # upper() makes an S of a long s
@@ -92,7 +91,7 @@ def _parse_cnpj(raw: str) -> Cnpj:
     text = text.translate(_PUNCTUATION)
     if len(set(text)) == 1:
         raise InvalidCnpj
-    try:
-        return Cnpj(stdnum_cnpj.validate(text))
-    except ValidationError:
-        raise InvalidCnpj from None
+    # The library's `validate` would take the text apart once more, at twice the cost.
+    if stdnum_cnpj.calc_check_digits(text[:12]) != text[12:]:
+        raise InvalidCnpj
+    return Cnpj(text)

@@ -140,7 +140,7 @@ _TABLE: Mapping[type[errors.BalcaoError], tuple[int, str, str]] = {
 
 _BUG = Problem(500, "ERRO_INTERNO", "Falha interna. Nada foi cobrado; tente novamente.")
 
-# A source that is down for a caller is retried by the breaker within this time.
+# A full disk takes a person to empty it; a moment of contention is over by then.
 _STORAGE_RETRY_SECONDS = 30
 
 

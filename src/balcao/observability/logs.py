@@ -1,12 +1,15 @@
 """Structured logs: one line per event, JSON for machines or colours for people.
 
 Events carry named fields chosen one by one where they are logged; documents, names, e-mails and
-keys are not among them. `tests/test_house_rules.py` watches a running server's output for them.
+keys are not among them. `tests/http/test_log.py` makes requests of every fate and looks for them
+in all that was written.
 """
 
 import logging
 import sys
 import traceback
+from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal
 
@@ -15,7 +18,7 @@ import structlog
 
 _encode = msgspec.json.Encoder(enc_hook=str).encode
 
-_LEVELS = {
+LEVELS = {
     "debug": logging.DEBUG,
     "info": logging.INFO,
     "warning": logging.WARNING,
@@ -30,33 +33,55 @@ def is_json(style: Literal["auto", "json", "console"]) -> bool:
 
 def configure(style: Literal["auto", "json", "console"], level: str) -> None:
     """Set up logging for this process. `auto` is for a person when stderr is a terminal."""
-    console = not is_json(style)
     processors: list[Any] = [
         structlog.contextvars.merge_contextvars,
         structlog.processors.add_log_level,
         structlog.processors.TimeStamper(fmt="iso", utc=True),
         _where,
     ]
-    if console:
-        processors.append(structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty()))
-        factory: Any = structlog.PrintLoggerFactory(sys.stderr)
+    render: Callable[[Any, str, dict[str, Any]], str | bytes]
+    if is_json(style):
+        render = _to_json
+        factory: Any = structlog.BytesLoggerFactory(sys.stderr.buffer)
     else:
-        processors.append(_to_json)
-        factory = structlog.BytesLoggerFactory(sys.stderr.buffer)
+        render = structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty())
+        factory = structlog.PrintLoggerFactory(sys.stderr)
     structlog.configure(
-        processors=processors,
-        wrapper_class=structlog.make_filtering_bound_logger(_LEVELS[level]),
+        processors=[*processors, render],
+        wrapper_class=structlog.make_filtering_bound_logger(LEVELS[level]),
         logger_factory=factory,
         cache_logger_on_first_use=True,
     )
-    # The server's own messages, in the same stream.
-    logging.basicConfig(
-        level=max(_LEVELS[level], logging.WARNING),
-        stream=sys.stderr,
-        format='{"level":"%(levelname)s","event":"%(name)s","detail":"%(message)s"}'
-        if not console
-        else "%(levelname)s %(name)s %(message)s",
-    )
+    # Messages by way of the standard library, the server's among them, in the same stream.
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(_Formatter(render))
+    logging.basicConfig(level=max(LEVELS[level], logging.WARNING), handlers=[handler])
+
+
+class _Formatter(logging.Formatter):
+    """Records of the standard library as events of ours, in the same form."""
+
+    def __init__(self, render: Callable[[Any, str, dict[str, Any]], str | bytes]) -> None:
+        super().__init__()
+        self._render = render
+
+    def format(self, record: logging.LogRecord) -> str:
+        """One line. A message that comes with an exception may quote it, and is left out."""
+        event: dict[str, Any] = {
+            "event": "log",
+            "logger": record.name,
+            "level": record.levelname.lower(),
+            "timestamp": datetime.fromtimestamp(record.created, UTC).isoformat(),
+        }
+        if record.exc_info:
+            event["exc_info"] = record.exc_info
+        else:
+            try:
+                event["message"] = record.getMessage()
+            except Exception as bug:  # arguments that do not fit, and are not to be shown
+                event["exc_info"] = bug
+        line = self._render(None, event["level"], _where(None, "", event))
+        return line.decode() if isinstance(line, bytes) else line
 
 
 def _where(_: Any, __: str, event: dict[str, Any]) -> dict[str, Any]:
@@ -66,7 +91,9 @@ def _where(_: Any, __: str, event: dict[str, Any]) -> dict[str, Any]:
     """
     error = event.pop("exc_info", None)
     if error is True:
-        error = sys.exc_info()[1]
+        error = sys.exc_info()
+    if isinstance(error, tuple):
+        error = error[1]
     if isinstance(error, BaseException):
         event["error"] = type(error).__name__
         event["trace"] = [

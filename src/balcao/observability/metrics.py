@@ -6,13 +6,19 @@ costs more than reading a cached answer.
 """
 
 from bisect import bisect_left
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from prometheus_client import CollectorRegistry
-from prometheus_client.core import CounterMetricFamily, HistogramMetricFamily, Metric
+from prometheus_client.core import (
+    CounterMetricFamily,
+    GaugeMetricFamily,
+    HistogramMetricFamily,
+    Metric,
+)
 from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
 
 _SECONDS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0, 5.0, 25.0)
+_CIRCUIT_STATES = ("closed", "open", "half-open")
 _SIZES = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024)
 
 
@@ -52,6 +58,7 @@ class Metrics:
         self._calls: dict[tuple[str, str], int] = {}
         self._call_seconds: dict[str, Tally] = {}
         self._batches = Tally(_SIZES)
+        self._circuits: Callable[[], Mapping[str, str]] = dict
         self._registry = CollectorRegistry()
         self._registry.register(self)
 
@@ -82,36 +89,44 @@ class Metrics:
         """Count one commit and how many lists shared it."""
         self._batches.add(size)
 
+    def watch_circuits(self, read: Callable[[], Mapping[str, str]]) -> None:
+        """Whom to ask, when measurements are read, for the circuits' states by source."""
+        self._circuits = read
+
     def exposition(self) -> bytes:
         """All measurements in Prometheus' text format."""
         return generate_latest(self._registry)
 
     def collect(self) -> Iterable[Metric]:
         """Prometheus' own hook."""
-        requests = CounterMetricFamily(
+        yield _counter(
             "balcao_requests",
-            "Requests answered, by operation, status and origin (cache, online, nenhuma).",
-            labels=("operation", "status", "origin"),
+            "Requests answered, by operation, status and origin: cache (these are the cache's"
+            " hits), online, or nenhuma where nothing was looked up.",
+            ("operation", "status", "origin"),
+            self._requests,
         )
-        for (operation, status, origin), count in self._requests.items():
-            requests.add_metric((operation, str(status), origin), count)
-        yield requests
-        credits = CounterMetricFamily(
+        yield _counter(
             "balcao_credits_charged",
             "Credits charged, by operation and origin.",
-            labels=("operation", "origin"),
+            ("operation", "origin"),
+            self._credits,
         )
-        for labels, count in self._credits.items():
-            credits.add_metric(labels, count)
-        yield credits
-        calls = CounterMetricFamily(
+        yield _counter(
             "balcao_source_calls",
             "Calls to upstream sources, by source and outcome.",
-            labels=("source", "outcome"),
+            ("source", "outcome"),
+            self._calls,
         )
-        for labels, count in self._calls.items():
-            calls.add_metric(labels, count)
-        yield calls
+        circuits = GaugeMetricFamily(
+            "balcao_source_circuit",
+            "State of a live source's circuit: 1 for the state it is in, 0 for the others.",
+            labels=("source", "state"),
+        )
+        for source, current in self._circuits().items():
+            for state in _CIRCUIT_STATES:
+                circuits.add_metric((source, state), float(state == current))
+        yield circuits
         yield _histogram(
             "balcao_request_seconds",
             "Time from a request's arrival to its answer.",
@@ -129,6 +144,18 @@ class Metrics:
         )
         batches.add_metric((), self._batches.buckets(), self._batches.total)
         yield batches
+
+
+def _counter(
+    name: str,
+    text: str,
+    labels: Sequence[str],
+    counts: Mapping[tuple[str | int, ...], int],
+) -> CounterMetricFamily:
+    family = CounterMetricFamily(name, text, labels=labels)
+    for values, count in counts.items():
+        family.add_metric([str(value) for value in values], count)
+    return family
 
 
 def _histogram(

@@ -8,6 +8,8 @@ from datetime import UTC, datetime
 import msgspec
 import structlog
 
+from balcao.observability.logs import LEVELS
+
 # Lines are written together, so that a line costs no system call of its own.
 FLUSH_SECONDS = 0.05
 FLUSH_LINES_MAX = 512
@@ -41,10 +43,13 @@ class RequestLog:
         self,
         *,
         as_json: bool,
+        level: str = "info",
         write: Callable[[bytes], object] | None = None,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
+        """`level`: the least severity that is written."""
         self._as_json = as_json
+        self._silent = frozenset(name for name in LEVELS if LEVELS[name] < LEVELS[level])
         self._write = write or _to_stderr
         self._now = now
         self._lines: list[RequestEvent] = []
@@ -52,11 +57,13 @@ class RequestLog:
 
     def note(self, event: RequestEvent) -> None:
         """Log one request; to be called on the event loop."""
+        if event.level in self._silent:
+            return
         if not self._as_json:
             fields = msgspec.structs.asdict(event)
             for name in ("event", "level", "timestamp"):
                 fields.pop(name)
-            self._console.info("request", **fields)
+            self._console.log(LEVELS[event.level], "request", **fields)
             return
         if not self._lines:
             asyncio.get_running_loop().call_later(FLUSH_SECONDS, self.flush)

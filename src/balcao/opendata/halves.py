@@ -84,13 +84,13 @@ def sort_group(group: Group, reading: Reading, site: Site) -> Sorting:
     for gathered in site.team.run(gather, tasks, site.progress.advance):
         sorting.add(gathered, files)
         site.building.add(group, gathered, sorting)
-    _check_accounts(reading, sorting)
+    check_accounts(reading, sorting)
     for spill in spills:
         spill.unlink(missing_ok=True)
     return sorting
 
 
-def _check_accounts(reading: Reading, sorting: Sorting) -> None:
+def check_accounts(reading: Reading, sorting: Sorting) -> None:
     """Every record read is stored, rejected or a duplicate, file by file (section 10.3)."""
     for report in reading.reports:
         stored = sorting.stored.get(report.file, 0)

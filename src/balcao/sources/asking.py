@@ -74,15 +74,6 @@ class Sources:
         self._clock = clock
         self._flights: SingleFlight[Answer] = SingleFlight()
 
-    def configured(self, inquiry: Inquiry) -> bool:
-        """Whether there is any source that can answer such an inquiry."""
-        return any(
-            self._asked_in_place(source, inquiry) is not None
-            if isinstance(source, LocalSource)
-            else source.serves(inquiry)
-            for source in self._route(inquiry).sources
-        )
-
     def edition(self, subject: Subject) -> Hashable:
         """Which editions of our own copies `at_hand` reads; another value, another reading."""
         return tuple(source.edition for source in self._routes.get(subject, _NO_ROUTE).leading)
@@ -174,8 +165,9 @@ class Sources:
         )
 
     def _measure(self, asked: _Asked) -> None:
+        outcome = asked.outcome
         self._observe(
-            SourceCall(asked.outcome.source, _MEASURED[asked.outcome.kind], asked.seconds)
+            SourceCall(outcome.source, _MEASURED[outcome.kind], asked.seconds, outcome.detail)
         )
 
     def _route(self, inquiry: Inquiry) -> Route:

@@ -58,11 +58,12 @@ Layer: TypeAlias = Callable[[HttpRequest, Send], Awaitable[HttpReply]]
 
 @dataclass(frozen=True, slots=True)
 class SourceCall:
-    """One conversation, for the measurements."""
+    """One conversation, for the measurements and the log."""
 
     source: str
     outcome: Literal["found", "absent", "unavailable", "failed"]
     seconds: float
+    detail: str = ""  # of what went wrong; no personal data, like every detail of a `SourceError`
 
 
 def new_client(
@@ -109,7 +110,7 @@ class Upstream:
 
     @property
     def circuit_state(self) -> breaker.State:
-        """For the health page and measurements."""
+        """For the measurements."""
         return breaker.state(self._circuit, self._clock())
 
     async def hold(
@@ -129,38 +130,43 @@ class Upstream:
         admission = breaker.admit(self._circuit, self._breaker_settings, started)
         if isinstance(admission, Refused):
             conversation.close()
-            self._note("unavailable", started)
-            raise SourceUnavailable(f"{self.name}: circuito aberto", admission.retry_in_seconds)
+            detail = f"{self.name}: circuito aberto"
+            self._note("unavailable", started, detail)
+            raise SourceUnavailable(detail, admission.retry_in_seconds)
         self._circuit = admission.circuit
         try:
             record = await self._converse(conversation, through)
         except httpx2.PoolTimeout:
             # All our connections are busy: we ask too much, which says nothing about the source.
-            self._note("unavailable", started)
-            raise SourceUnavailable(f"{self.name}: conexões esgotadas", 1) from None
+            detail = f"{self.name}: conexões esgotadas"
+            self._note("unavailable", started, detail)
+            raise SourceUnavailable(detail, 1) from None
         except SourceError as error:
             self._circuit = breaker.failed(self._circuit, self._breaker_settings, self._clock())
             unavailable = isinstance(error, SourceUnavailable)
-            self._note("unavailable" if unavailable else "failed", started)
+            self._note("unavailable" if unavailable else "failed", started, error.detail)
             raise
         except asyncio.CancelledError:
             # Whoever asked stopped waiting. That says nothing about the source.
-            self._note("failed", started)
+            self._note("failed", started, f"{self.name}: quem perguntou desistiu")
             raise
         self._circuit = breaker.succeeded(self._circuit)
         if record is not None and check is not None:
             try:
                 check(record)
-            except SourceFailed:
-                self._note("failed", started)
+            except SourceFailed as error:
+                self._note("failed", started, error.detail)
                 raise
         self._note("absent" if record is None else "found", started)
         return record
 
     def _note(
-        self, outcome: Literal["found", "absent", "unavailable", "failed"], started: float
+        self,
+        outcome: Literal["found", "absent", "unavailable", "failed"],
+        started: float,
+        detail: str = "",
     ) -> None:
-        self._observe(SourceCall(self.name, outcome, self._clock() - started))
+        self._observe(SourceCall(self.name, outcome, self._clock() - started, detail))
 
     async def _converse(self, conversation: Conversation, through: Layer | None) -> Record | None:
         """The rounds, within the time limit; every way of going wrong is a `SourceError`."""

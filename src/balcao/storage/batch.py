@@ -27,8 +27,6 @@ from balcao.core.ledger import (
 
 Row: TypeAlias = tuple[Any, ...]  # as the engine takes and gives it
 
-_HOUR_MS = 3_600_000
-
 
 @dataclass(frozen=True, slots=True)
 class OpenHold:
@@ -94,9 +92,11 @@ class Batch:
     def _refusal(self, change: Change) -> Refusal | None:
         match change:
             case Charge() | Hold():
-                return self.purses[change.account_id].short_of(change.credits, _month(change.at_ms))
+                return self.purses[change.account_id].short_of(
+                    change.credits, civil_month(change.at_ms)
+                )
             case TopUp(credits=credits) if credits < 0:
-                return self.purses[change.account_id].short_of(-credits, _month(change.at_ms))
+                return self.purses[change.account_id].short_of(-credits, civil_month(change.at_ms))
             case Settle():
                 return None if change.request_id in self.holds else HoldGone()
             case Bind():
@@ -121,7 +121,7 @@ class Batch:
             case TopUp():
                 self.purses[change.account_id].balance_credits += change.credits
                 self.entries.append(
-                    (change.account_id, change.at_ms, _month(change.at_ms), "top_up",
+                    (change.account_id, change.at_ms, civil_month(change.at_ms), "top_up",
                      change.credits, 0, None, None, None, None, None, change.reason)
                 )  # fmt: skip
             case Bind():
@@ -137,7 +137,7 @@ class Batch:
                 self.touched[change.key_id] = change.at_ms
 
     def _charge(self, change: Charge) -> None:
-        month = _month(change.at_ms)
+        month = civil_month(change.at_ms)
         self.purses[change.account_id].post(change.credits, month)
         self.entries.append(
             (change.account_id, change.at_ms, month, "charge", -change.credits, 0,
@@ -145,7 +145,7 @@ class Batch:
         )  # fmt: skip
 
     def _hold(self, change: Hold) -> None:
-        month = _month(change.at_ms)
+        month = civil_month(change.at_ms)
         self.purses[change.account_id].hold(change.credits, month)
         self.holds[change.request_id] = OpenHold(
             change.account_id, change.key_id, change.operation, change.credits
@@ -162,7 +162,7 @@ class Batch:
         hold = self.holds.pop(change.request_id)
         assert hold.account_id == change.account_id, "a hold is settled by its own account"
         assert 0 <= change.credits <= hold.credits, "the hold is the greatest price of the path"
-        month = _month(change.at_ms)
+        month = civil_month(change.at_ms)
         purse = self.purses[change.account_id]
         purse.hold(-hold.credits, month)
         if change.credits:
@@ -196,16 +196,3 @@ BINDING_COLUMNS = (
     "expires_ms", "status", "body", "fresh_ms",
 )  # fmt: skip
 OPENED_COLUMNS = ("request_id", "account_id", "operation", "credits", "opened_ms")
-
-
-_months: dict[int, str] = {}
-
-
-def _month(at_ms: int) -> str:
-    # A civil month never changes within an hour of the clock: zone offsets are whole hours here.
-    hour = at_ms // _HOUR_MS
-    month = _months.get(hour)
-    if month is None:
-        _months.clear()
-        month = _months[hour] = civil_month(hour * _HOUR_MS)
-    return month

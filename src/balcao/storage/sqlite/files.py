@@ -9,7 +9,7 @@ from typing import Any
 
 import apsw
 
-from balcao.errors import StorageFailed
+from balcao.errors import StorageNewer
 
 _MIGRATION = re.compile(r"(\d{4})_\w+\.sql")
 
@@ -52,7 +52,7 @@ def _use_log(connection: apsw.Connection) -> None:
 def migrate(connection: apsw.Connection, folder: str) -> None:
     """Bring the schema up to the newest numbered file of `sql/{folder}`. Forward only.
 
-    Raises `StorageFailed` when the file was written by a newer version of this program.
+    Raises `StorageNewer` when the file was written by a newer version of this program.
     """
     files = {
         int(match[1]): entry
@@ -64,7 +64,7 @@ def migrate(connection: apsw.Connection, folder: str) -> None:
     try:
         version: Any = connection.execute("PRAGMA user_version").fetchall()[0][0]
         if version > newest:
-            raise StorageFailed(f"schema {version} is newer than this program's {newest}")
+            raise StorageNewer(f"schema {version} is newer than this program's {newest}")
         for number in range(version + 1, newest + 1):
             connection.execute(files[number].read_text("utf-8"))
             connection.execute(f"PRAGMA user_version = {number}")
