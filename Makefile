@@ -1,13 +1,13 @@
 # Two commands: `make serve` and `make test`. Everything they need is installed here.
 
 PYTHON ?= python3
-PORT ?= 8000
-BALCAO_HOME ?= .balcao
 VENV := .venv
 BIN := $(VENV)/bin
 
+# Only when it is given: the environment wins over balcao.toml. BALCAO_HOME=x needs no help.
+ifdef PORT
 export BALCAO_PORT ?= $(PORT)
-export BALCAO_HOME
+endif
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .PHONY: serve test check format bench lock clean install install-dev
@@ -34,7 +34,7 @@ install: $(VENV)/.installed
 install-dev: $(VENV)/.installed-dev
 
 $(VENV)/bin/python:
-	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Balcão needs Python 3.11 or newer: make PYTHON=python3.12 ...")'
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "O Balcão precisa do Python 3.11 ou mais novo: make PYTHON=python3.12 ...")'
 	$(PYTHON) -m venv $(VENV)
 
 $(VENV)/.installed: $(VENV)/bin/python requirements.lock pyproject.toml

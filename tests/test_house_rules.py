@@ -34,8 +34,9 @@ MAY_IMPORT = {
         "storage",
         "subjects",
     },
-    "lookup.py": {"core", "errors", "recent", "sources", "storage", "subjects"},
+    "lookup.py": {"core", "errors", "gate", "recent", "sources", "storage", "subjects"},
     "recent.py": {"core"},
+    "gate.py": {"core", "errors"},
 }
 IMPURE = {
     "apsw", "asyncio", "os", "random", "secrets", "socket", "sqlite3", "time", "uuid", "uuid_utils",

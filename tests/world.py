@@ -31,6 +31,7 @@ from balcao.core.freshness import Kept
 from balcao.core.ledger import TopUp
 from balcao.core.questions import Inquiry, Mode
 from balcao.errors import SourceFailed, SourceUnavailable
+from balcao.gate import Gate
 from balcao.http.doorkeeper import Doorkeeper
 from balcao.http.front import Front
 from balcao.http.pages import build_pages
@@ -210,6 +211,7 @@ class World:
     clock: Clock = field(default_factory=Clock)
     deadline_seconds: float = 25.0
     requests_max: int = 1024
+    account_max: int = 1024
     header_bytes_max: int = 16_384
     limits: Mapping[Plan, Limits] | None = None
     more_sources: Callable[[Clock], Sequence[Source]] = lambda clock: ()
@@ -220,6 +222,7 @@ class World:
     parts: lookup.Parts = field(init=False)
     front: Front = field(init=False)
     client: Client = field(init=False)
+    log_level: str = "info"
     logged: bytearray = field(default_factory=bytearray, init=False)
     _request_log: RequestLog = field(init=False)
     _runner: "asyncio.Runner" = field(init=False)
@@ -406,9 +409,10 @@ class World:
             self.clock,
             idempotency_hours=96,
             deadline_ms=round(1000 * self.deadline_seconds),
+            gate=Gate(self.requests_max, self.account_max, round(self.deadline_seconds) + 1),
         )
         metrics = Metrics()
-        self._request_log = RequestLog(as_json=True, write=self.logged.extend)
+        self._request_log = RequestLog(as_json=True, level=self.log_level, write=self.logged.extend)
         settings = Settings.model_construct(home=self.folder)
         default = Limits(per_minute=10_000, per_day=100_000)
         limits = dict.fromkeys(ALL_PLANS, default) | dict(self.limits or {})
@@ -420,7 +424,6 @@ class World:
             new_id=lambda: str(uuid_utils.uuid7()),
             pages=build_pages(metrics, self.desk, {}, settings, self.clock),
             header_bytes_max=self.header_bytes_max,
-            requests_max=self.requests_max,
             start=self._start,
             stop=self._stop,
         )

@@ -4,10 +4,12 @@ Importing this module opens nothing; `open_house` does.
 """
 
 import asyncio
+import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from typing import IO
 
 import httpx2
@@ -15,9 +17,11 @@ import structlog
 import uuid_utils
 from pydantic import SecretStr
 
+from balcao.clock import system_now_ms
 from balcao.core.breaker import BreakerSettings
 from balcao.core.questions import Mode
 from balcao.errors import StorageFailed
+from balcao.gate import Gate
 from balcao.home import Home
 from balcao.http.doorkeeper import Doorkeeper
 from balcao.http.front import Front
@@ -26,6 +30,7 @@ from balcao.lookup import Parts, World
 from balcao.observability import logs
 from balcao.observability.metrics import Metrics
 from balcao.observability.requests import RequestLog
+from balcao.observability.source_log import SourceLog
 from balcao.opendata.snapshot import CurrentSnapshot
 from balcao.settings import Cnpja, MinhaReceita, Serpro, Settings
 from balcao.simulator.app import create_app
@@ -40,6 +45,9 @@ from balcao.storage.sqlite.desk import SqliteDesk
 
 log = structlog.get_logger()
 
+# One account may fill a quarter of the places for lookups that wait for a source.
+ACCOUNT_SHARE = 4
+
 MODES: tuple[Mode, ...] = ("live", "test")
 
 # The sandbox is configured like an operator's own sources, at an address that is this process.
@@ -47,11 +55,6 @@ SANDBOX_URL = "http://sandbox.invalid"
 
 PURGE_EVERY_SECONDS = 600.0
 PURGE_PAUSE_SECONDS = 0.05
-
-
-def system_now_ms() -> int:
-    """The system's clock, in milliseconds since 1970."""
-    return time.time_ns() // 1_000_000
 
 
 def new_request_id() -> str:
@@ -112,7 +115,7 @@ class _Life:
     async def _purge(self) -> None:
         while True:
             try:
-                purged = self.desk.purge(system_now_ms())
+                purged = await self.desk.purge(system_now_ms())
             except StorageFailed as error:  # the disk may have room again later
                 log.warning("purge.failed", detail=error.detail)
                 purged = 0
@@ -136,7 +139,8 @@ def open_house(
     lock = home.lock()
     pepper = home.pepper()
     metrics = Metrics()
-    request_log = RequestLog(as_json=logs.is_json(settings.log_format))
+    request_log = RequestLog(as_json=logs.is_json(settings.log_format), level=settings.log_level)
+    source_log = SourceLog(time.monotonic)
     desk = SqliteDesk(home.desk, observe_batch=metrics.batch)
     caches = {mode: SqliteCache(home.cache(mode)) for mode in MODES}
     snapshots = {mode: CurrentSnapshot(home.opendata(mode), time.monotonic) for mode in MODES}
@@ -149,15 +153,18 @@ def open_house(
         clients.append(new_client(transport))
         return clients[-1]
 
-    def observe(call: SourceCall) -> None:
+    live_upstreams: list[Upstream] = []
+    metrics.watch_circuits(lambda: {one.name: one.circuit_state for one in live_upstreams})
+
+    def observe(mode: Mode, call: SourceCall) -> None:
         metrics.source_call(call.source, call.outcome, call.seconds)
-        log.debug("source.call", source=call.source, outcome=call.outcome)
+        source_log.note(mode, call.source, call.outcome, call.detail, call.seconds)
 
     def upstream(name: str, url: str, mode: Mode) -> Upstream:
         # Misbehaving documents of the sandbox fail on purpose and for everybody who tries
         # them: they must not close the sandbox for all the others.
         breaker = BreakerSettings(settings.breaker_failures, settings.breaker_seconds)
-        return Upstream(
+        opened = Upstream(
             name,
             url,
             client(mode),
@@ -165,8 +172,11 @@ def open_house(
             answer_bytes_max=settings.source_answer_bytes_max,
             breaker_settings=None if mode == "test" else breaker,
             clock=time.monotonic,
-            observe=observe,
+            observe=partial(observe, mode),
         )
+        if mode == "live":
+            live_upstreams.append(opened)
+        return opened
 
     def sources(mode: Mode, configured: Settings) -> Sources:
         available: dict[str, Source] = {"snapshot": Snapshot(snapshots[mode])}
@@ -179,7 +189,7 @@ def open_house(
             {"company": order},
             deadline_seconds=settings.source_deadline_seconds,
             source_timeout_seconds=settings.source_timeout_seconds,
-            observe=observe,
+            observe=partial(observe, mode),
         )
 
     worlds: Mapping[Mode, World] = {
@@ -192,6 +202,11 @@ def open_house(
         now_ms,
         settings.idempotency_hours,
         round(settings.source_deadline_seconds * 1000),
+        Gate(
+            settings.requests_max,
+            max(1, settings.requests_max // ACCOUNT_SHARE),
+            math.ceil(settings.source_deadline_seconds) + 1,
+        ),
     )
     limits = {
         "gratuito": settings.limits_gratuito,
@@ -207,7 +222,6 @@ def open_house(
         new_id=new_id,
         pages=build_pages(metrics, desk, snapshots, settings, now_ms),
         header_bytes_max=settings.header_bytes_max,
-        requests_max=settings.requests_max,
         start=life.start,
         stop=life.stop,
     )
@@ -228,15 +242,14 @@ def _online(
 ) -> Sequence[tuple[str, str, Adapter, ClientCredentials | None]]:
     """Name, address, adapter and token layer of every configured online source."""
     found: list[tuple[str, str, Adapter, ClientCredentials | None]] = []
-    if (mr := settings.minha_receita) is not None:
+    if (mr := settings.minha_receita) is not None and mr.is_on:
         found.append(
             ("minha_receita", mr.url, minha_receita.MinhaReceita(flavour=mr.flavour), None)
         )
-    if (cj := settings.cnpja) is not None and cj.key is not None:
+    if (cj := settings.cnpja) is not None and cj.is_on:
         adapter = cnpja.Cnpja(cj.key.get_secret_value(), cj.accepts_alphanumeric)
         found.append(("cnpja", cj.url, adapter, None))
-    sp = settings.serpro
-    if sp is not None and sp.consumer_key is not None and sp.consumer_secret is not None:
+    if (sp := settings.serpro) is not None and sp.is_on:
         layer = ClientCredentials(
             "serpro",
             key=sp.consumer_key.get_secret_value(),

@@ -12,12 +12,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from balcao.core.access import PREFIX_CHARACTERS, Account, Key, key_hash, new_key
+from balcao.core.access import Account
 from balcao.core.calendar import civil_day, from_ms
 from balcao.core.ledger import TopUp
 from balcao.home import Home
+from balcao.keys import issue_key
 from balcao.settings import Settings
-from balcao.storage.contract import NewAccount, NewKey
+from balcao.storage.contract import NewAccount
 from balcao.storage.sqlite.desk import SqliteDesk
 
 # The same fictitious month everywhere, and not today's: the answers of the sandbox are known.
@@ -104,34 +105,6 @@ def finish(home: Home, now_ms: int) -> None:
         os.fsync(folder)
     finally:
         os.close(folder)
-
-
-def issue_key(
-    desk: SqliteDesk,
-    home: Home,
-    account: Account,
-    name: str,
-    now_ms: int,
-    *,
-    expires_ms: int | None = None,
-    per_minute: int | None = None,
-    per_day: int | None = None,
-) -> tuple[str, Key]:
-    """Issue a key: its text, which nobody keeps, and what is kept of it."""
-    key = new_key(account.mode)
-    kept = desk.create_key(
-        NewKey(
-            account.account_id,
-            name,
-            key[:PREFIX_CHARACTERS],
-            key_hash(key, home.pepper()),
-            expires_ms,
-            per_minute,
-            per_day,
-        ),
-        now_ms,
-    )
-    return key, kept
 
 
 def _make_month(

@@ -7,6 +7,7 @@ happens when a process dies between two steps is told in `docs/life-of-a-lookup.
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 import msgspec
 import structlog
@@ -21,6 +22,7 @@ from balcao.core.outcomes import Conclusion, Delivered, Failed, Nothing, Outcome
 from balcao.core.problems import problem_of
 from balcao.core.questions import Inquiry, Mode, Question
 from balcao.errors import InsufficientCredits, SourceError, StillRunning, StorageFailed
+from balcao.gate import Gate
 from balcao.recent import Recent
 from balcao.sources.asking import Sources, UnderWay
 from balcao.sources.contract import Absent, Found
@@ -50,6 +52,7 @@ class Parts:
     now_ms: Callable[[], int]
     idempotency_hours: int
     deadline_ms: int  # all sources together; then an execution settles
+    gate: Gate
     give_back_every_seconds: float = 5.0  # holds that a full disk kept from being settled
     running: set["asyncio.Task[Reply]"] = field(default_factory=set)
     giving_back: set["asyncio.Task[None]"] = field(default_factory=set)
@@ -96,8 +99,14 @@ async def look_up(
     # 5 to 7 go on to their end even when the caller hangs up (decisions 5.5).
     task = asyncio.create_task(_ask_and_settle(errand, at_hand, world, parts))
     parts.running.add(task)
-    task.add_done_callback(parts.running.discard)
+    task.add_done_callback(partial(_done, parts))
     return await asyncio.shield(task)
+
+
+def _done(parts: Parts, task: "asyncio.Task[Reply]") -> None:
+    parts.running.discard(task)
+    if not task.cancelled():
+        task.exception()  # seen, also when nobody waits for it any more
 
 
 async def _answer_at_once(errand: Errand, conclusion: Conclusion, parts: Parts) -> Reply:
@@ -125,6 +134,17 @@ async def _answer_at_once(errand: Errand, conclusion: Conclusion, parts: Parts) 
 
 
 async def _ask_and_settle(
+    errand: Errand,
+    at_hand: Sequence[Outcome | None],
+    world: World,
+    parts: Parts,
+) -> Reply:
+    """Steps 5 to 7, if there is a place among those who wait for sources."""
+    with parts.gate.place(errand.caller):
+        return await _hold_ask_settle(errand, at_hand, world, parts)
+
+
+async def _hold_ask_settle(
     errand: Errand,
     at_hand: Sequence[Outcome | None],
     world: World,
@@ -204,14 +224,7 @@ async def _ask(errand: Errand, inquiry: Inquiry, joining: UnderWay | None, world
     body = errand.operation.encode(inquiry, answer.record)
     asked_ms = to_ms(answer.as_of)
     if not answer.local:
-        kept = Kept(body, asked_ms, answer.source)
-        also = errand.operation.also_keep(inquiry, answer.record)
-        world.cache.keep(
-            [
-                (inquiry.key, kept),
-                *((other.key, Kept(text, asked_ms, answer.source)) for other, text in also),
-            ]
-        )
+        world.cache.keep([(inquiry.key, Kept(body, asked_ms, answer.source))])
     return Delivered(body, "online", answer.source, asked_ms)
 
 

@@ -45,8 +45,9 @@ async def run(house: "House") -> None:
         http=HTTPModes.auto,
         websockets=False,
         backlog=max(1024, settings.requests_max),
-        # The front sheds load with a clear answer; the server only guards the front.
-        backpressure=settings.requests_max * 2,
+        # The gate refuses with a clear answer those who would wait for a source; what is at
+        # hand takes no place there, so there must be room for it behind them.
+        backpressure=settings.requests_max * 4,
         http1_settings=HTTP1Settings(
             header_read_timeout=HEADER_READ_TIMEOUT_MS,
             max_buffer_size=max(8192, settings.header_bytes_max) * HEAD_BUFFER_TIMES,

@@ -1,5 +1,7 @@
 """Every setting, typed, with its sentence. `docs/settings.md` is written from this class.
 
+The sentences are Portuguese: operators read them.
+
 Settings come from the environment (`BALCAO_PORT`, nested ones with two underscores:
 `BALCAO_CNPJA__KEY`) and from one TOML file (`$BALCAO_CONFIG`, else `balcao.toml` in the data
 folder or here). The environment wins. They are read once, at start; all complaints together.
@@ -7,7 +9,7 @@ folder or here). The environment wins. They are read once, at start; all complai
 
 import os
 from pathlib import Path
-from typing import Literal
+from typing import Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr
 from pydantic_settings import (
@@ -17,48 +19,84 @@ from pydantic_settings import (
     TomlConfigSettingsSource,
 )
 
+# Who can answer the company registry; put together in `compose.py`.
+CompanySource: TypeAlias = Literal["snapshot", "minha_receita", "cnpja", "serpro"]
+
 
 class Limits(BaseModel):
     """Requests allowed for an account (decisions 7.1)."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
-    per_minute: int = Field(ge=1, description="Requests per minute, and how many may come at once.")
-    per_day: int = Field(ge=1, description="Requests per 24 hours, and how many may come at once.")
+    per_minute: int = Field(
+        ge=1, description="Requisições por minuto, e quantas podem vir de uma vez."
+    )
+    per_day: int = Field(
+        ge=1, description="Requisições em 24 horas, e quantas podem vir de uma vez."
+    )
 
 
 class MinhaReceita(BaseModel):
     """Minha Receita, or BrasilAPI, which answers in the same form."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
-    url: str = Field("https://minhareceita.org", description="Base address.")
+    url: str = Field("https://minhareceita.org", description="Endereço base.")
     flavour: Literal["minha_receita", "brasilapi"] = Field(
-        "minha_receita", description="Whose paths and error bodies to expect at the address."
+        "minha_receita",
+        description="De qual dos dois serviços são os caminhos e os erros do endereço.",
     )
+
+    @property
+    def is_on(self) -> bool:
+        """It asks for no key: being in the settings is enough."""
+        return True
 
 
 class Cnpja(BaseModel):
     """CNPJá, commercial API."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
-    url: str = Field("https://api.cnpja.com", description="Base address.")
-    key: SecretStr | None = Field(None, description="API key; without it the source is off.")
+    url: str = Field("https://api.cnpja.com", description="Endereço base.")
+    key: SecretStr = Field(SecretStr(""), description="Chave da API; sem ela a fonte é desligada.")
     accepts_alphanumeric: bool = Field(
-        False, description="Ask it about CNPJ with letters (not documented by the vendor)."
+        False,
+        description="Consulta também CNPJs com letras (o fornecedor não documenta se os aceita).",
     )
+
+    @property
+    def is_on(self) -> bool:
+        """Whether it can be asked."""
+        return self.key.get_secret_value() != ""
 
 
 class Serpro(BaseModel):
     """SERPRO Consulta CNPJ v2, by contract."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
-    url: str = Field("https://gateway.apiserpro.serpro.gov.br", description="Base address.")
-    consumer_key: SecretStr | None = Field(None, description="OAuth2 client; without it: off.")
-    consumer_secret: SecretStr | None = Field(None, description="OAuth2 secret.")
-    product: str = Field("consulta-cnpj-df", description="Path of the product; trial: -trial.")
-    full_partners: bool = Field(
-        False, description="The contract includes `empresa`, with partners' full CPF (opt-in)."
+    url: str = Field("https://gateway.apiserpro.serpro.gov.br", description="Endereço base.")
+    consumer_key: SecretStr = Field(
+        SecretStr(""), description="Identificador OAuth2; sem ele a fonte é desligada."
     )
-    accepts_alphanumeric: bool = Field(True, description="Ask it about CNPJ with letters.")
+    consumer_secret: SecretStr = Field(
+        SecretStr(""), description="Segredo OAuth2; sem ele a fonte é desligada."
+    )
+    product: str = Field(
+        "consulta-cnpj-df",
+        description="Caminho do produto contratado; o de demonstração termina em `-trial`.",
+    )
+    full_partners: bool = Field(
+        False,
+        description="O contrato inclui a consulta `empresa`, que traz o CPF inteiro dos sócios"
+        " (para `optin=1`).",
+    )
+    accepts_alphanumeric: bool = Field(True, description="Consulta também CNPJs com letras.")
+
+    @property
+    def is_on(self) -> bool:
+        """Whether it can be asked."""
+        return "" not in (
+            self.consumer_key.get_secret_value(),
+            self.consumer_secret.get_secret_value(),
+        )
 
 
 class Settings(BaseSettings):
@@ -72,58 +110,91 @@ class Settings(BaseSettings):
         frozen=True,
     )
 
-    home: Path = Field(Path(".balcao"), description="Data folder: databases, snapshots, receipts.")
-    host: str = Field("127.0.0.1", description="Address to listen on.")
-    port: int = Field(8000, ge=1, le=65535, description="Port to listen on.")
-    public_url: str = Field("", description="Address in links and examples; empty: host and port.")
+    home: Path = Field(
+        Path(".balcao"), description="Pasta de dados: bancos de dados e meses importados."
+    )
+    host: str = Field("127.0.0.1", description="Endereço de rede onde ouvir.")
+    port: int = Field(8000, ge=1, le=65535, description="Porta onde ouvir.")
+    public_url: str = Field(
+        "", description="Endereço em links e exemplos; vazio: o de `host` e `port`."
+    )
     log_format: Literal["auto", "json", "console"] = Field(
-        "auto", description="One event per line as JSON, or for a person; auto: by terminal."
+        "auto",
+        description="Registro em JSON, um evento por linha, ou para pessoas lerem (`console`);"
+        " `auto`: `console` em um terminal, senão JSON.",
     )
     log_level: Literal["debug", "info", "warning", "error"] = Field(
-        "info", description="Least severity that is logged."
+        "info", description="Menor gravidade que vai para o registro."
     )
-    tls_certificate: Path | None = Field(None, description="PEM file; with tls_key: HTTPS.")
-    tls_key: Path | None = Field(None, description="PEM file of the certificate's key (PKCS#8).")
+    tls_certificate: Path | None = Field(
+        None, description="Arquivo PEM do certificado; junto com `tls_key` liga o HTTPS."
+    )
+    tls_key: Path | None = Field(
+        None, description="Arquivo PEM da chave do certificado (PKCS#8, sem senha)."
+    )
     requests_max: int = Field(
-        1024, ge=128, description="Requests under way at once; beyond it we answer 503."
+        1024,
+        ge=128,
+        description="Requisições em andamento ao mesmo tempo; as que passam disso recebem 503.",
     )
     header_bytes_max: int = Field(
-        16_384, ge=1024, description="Longest request line and headers (decisions 7.4)."
+        16_384,
+        ge=1024,
+        description="Tamanho máximo, em bytes, da linha e dos cabeçalhos da requisição.",
     )
     source_deadline_seconds: float = Field(
-        25.0, gt=0, description="All sources together; then it counts as failed (decisions 7.5)."
+        25.0,
+        gt=0,
+        description="Tempo de todas as fontes juntas, em segundos; depois a consulta falha.",
     )
     source_timeout_seconds: float = Field(
-        10.0, gt=0, description="One source, when another may still be asked after it."
+        10.0,
+        gt=0,
+        description="Tempo de uma fonte, em segundos, quando ainda há outra a consultar.",
     )
     source_answer_bytes_max: int = Field(
-        10_000_000, ge=1024, description="Longer upstream answers count as failed."
+        10_000_000,
+        ge=1024,
+        description="Respostas de uma fonte com mais bytes que isso contam como falha.",
     )
     breaker_failures: int = Field(
-        5, ge=1, description="Failures in a row after which a source is left alone for a while."
+        5,
+        ge=1,
+        description="Falhas seguidas depois das quais uma fonte é deixada em paz por um tempo.",
     )
-    breaker_seconds: float = Field(15.0, gt=0, description="How long it is left alone.")
-    company_sources: tuple[str, ...] = Field(
+    breaker_seconds: float = Field(
+        15.0, gt=0, description="Por quantos segundos ela é deixada em paz."
+    )
+    company_sources: tuple[CompanySource, ...] = Field(
         ("snapshot", "minha_receita", "cnpja", "serpro"),
-        description="Who answers the company registry, in order; those not configured are skipped.",
+        description="Quem responde o cadastro de empresas, nesta ordem (`snapshot` é o mês"
+        " importado); as fontes não configuradas são puladas.",
     )
-    minha_receita: MinhaReceita | None = Field(None, description="Minha Receita or BrasilAPI.")
-    cnpja: Cnpja | None = Field(None, description="CNPJá.")
-    serpro: Serpro | None = Field(None, description="SERPRO.")
+    minha_receita: MinhaReceita | None = Field(
+        None, description="Minha Receita, ou BrasilAPI, que responde na mesma forma."
+    )
+    cnpja: Cnpja | None = Field(None, description="CNPJá, API comercial.")
+    serpro: Serpro | None = Field(None, description="SERPRO, Consulta CNPJ v2, por contrato.")
     limits_gratuito: Limits = Field(
-        Limits(per_minute=20, per_day=500), description="Limits of plan `gratuito`."
+        Limits(per_minute=20, per_day=500), description="Limites de cada conta do plano `gratuito`."
     )
     limits_pre_pago: Limits = Field(
-        Limits(per_minute=300, per_day=50_000), description="Limits of plan `pre_pago`."
+        Limits(per_minute=300, per_day=50_000),
+        description="Limites de cada conta do plano `pre_pago`.",
     )
     limits_pos_pago: Limits = Field(
-        Limits(per_minute=1_200, per_day=500_000), description="Limits of plan `pos_pago`."
+        Limits(per_minute=1_200, per_day=500_000),
+        description="Limites de cada conta do plano `pos_pago`.",
     )
     idempotency_hours: int = Field(
-        96, ge=1, description="How long results stay under their Idempotency-Key (decisions 6.1)."
+        96,
+        ge=1,
+        description="Por quantas horas um resultado pode ser repetido com a sua Idempotency-Key.",
     )
     sandbox_establishments: int = Field(
-        10_000, ge=0, description="Size of the fictitious month made at the first start."
+        10_000,
+        ge=0,
+        description="Estabelecimentos do mês fictício criado no primeiro início; 0: nenhum mês.",
     )
 
     @classmethod

@@ -13,6 +13,7 @@ from balcao.core.ledger import Change, Refusal
 from balcao.errors import HomeInUse
 from balcao.fiction.sandbox import EXISTING_COMPANIES
 from balcao.home import Home
+from balcao.keys import issue_key
 from balcao.opendata.snapshot import CurrentSnapshot
 from balcao.settings import Settings
 from balcao.storage.contract import NewAccount
@@ -122,7 +123,7 @@ def test_a_key_of_the_operator_stays(home: Home) -> None:
     prepare(home)
     account = accounts(home)["pos-pago"]
     with closing(SqliteDesk(home.desk)) as desk:
-        own, _ = first_start.issue_key(desk, home, account, "minha", NOW_MS)
+        own, _ = issue_key(desk, home, account, "minha", NOW_MS)
     prepare(home)
     with closing(SqliteDesk(home.desk)) as desk:
         assert desk.caller(key_hash(own, home.pepper()), NOW_MS) is not None

@@ -130,3 +130,20 @@ def test_a_masked_partner_is_seen() -> None:
     assert hides_a_partner(msgspec.structs.replace(COMPANY, socios=(only_agent,)))
     of_a_company = Partner(cpf_cnpj_socio="11222333000181")
     assert not hides_a_partner(msgspec.structs.replace(COMPANY, socios=(of_a_company,)))
+
+
+@pytest.mark.parametrize(
+    ("name", "masked_name"),
+    [
+        ("JOSE 123.456.789/01", "JOSE ***456789**"),  # the CIC's old form
+        ("JOSE 123456789/01", "JOSE ***456789**"),
+        ("JOSE 123-456-789-01", "JOSE ***456789**"),
+        ("JOSE 123.456.789 - 01", "JOSE ***456789**"),
+        ("JOSE 012.345.678-9", "JOSE ***234567**"),
+        ("CASA 2-12345678901", "CASA 2-***456789**"),
+        ("LOJA 1.12345678901", "LOJA 1.***456789**"),
+        ("12345678901-12345678902", "***456789**-***456789**"),
+    ],
+)
+def test_rarer_forms_of_a_cpf_are_hidden_too(name: str, masked_name: str) -> None:
+    assert mask_cpf_in_text(name) == masked_name

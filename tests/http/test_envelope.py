@@ -1,5 +1,6 @@
 """Every answer that is not 2xx has the envelope, on every path (decisions 1.1, 1.3, 1.4, 1.10)."""
 
+import asyncio
 import re
 import uuid
 from pathlib import Path
@@ -9,7 +10,8 @@ import pytest
 
 from balcao.errors import StorageFailed
 from balcao.settings import Limits
-from tests.world import CNPJ, Client, Reply, World, call, company
+from tests.storage.engines import file_size_limit
+from tests.world import CNPJ, Client, Reply, World, a_company, call, company
 
 STRANGER = Client(0, 0, "balcao_live_" + "x" * 49)
 EXHAUSTED = re.compile(r"saldo|cr[eé]dito|limite", re.IGNORECASE)
@@ -140,15 +142,42 @@ def test_a_desk_that_cannot_write(
 
 
 def test_a_desk_that_cannot_write_is_not_ready(
+    world: World,
+) -> None:
+    log = world.folder / "balcao.db-wal"
+    assert world.get("/readyz", None).status == 200
+    with file_size_limit(log.stat().st_size):
+        world.clock.advance(seconds=1)
+        assert_envelope(world.get("/readyz", None), 503, "SERVICO_INDISPONIVEL", registry=False)
+        assert world.get("/livez", None).status == 200
+    world.clock.advance(seconds=1)
+    assert world.get("/readyz", None).status == 200
+
+
+def test_asking_whether_we_are_ready_does_not_keep_the_disk_busy(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def full(_: object) -> None:
-        raise StorageFailed("disk full")
+    beats: list[int] = []
+    beat = world.desk.heartbeat
 
-    assert world.get("/readyz", None).status == 200
-    monkeypatch.setattr(world.desk, "commit", full)
-    assert_envelope(world.get("/readyz", None), 503, "SERVICO_INDISPONIVEL", registry=False)
-    assert world.get("/livez", None).status == 200
+    async def counted(now_ms: int) -> None:
+        beats.append(now_ms)
+        await beat(now_ms)
+
+    monkeypatch.setattr(world.desk, "heartbeat", counted)
+
+    async def story() -> None:
+        asked = [world.begin("/readyz", None) for _ in range(20)]
+        assert {answer.status for answer in await asyncio.gather(*asked)} == {200}
+
+    world.run(story())
+    assert len(beats) == 1
+    world.clock.advance(seconds=0.999)
+    world.get("/readyz", None)
+    assert len(beats) == 1
+    world.clock.advance(seconds=0.001)
+    world.get("/readyz", None)
+    assert len(beats) == 2
 
 
 def test_shedding_load(tmp_path: Path) -> None:
@@ -299,3 +328,36 @@ def test_every_request_has_an_id_of_its_own(world: World) -> None:
 def test_a_header_name_is_read_in_any_case(world: World) -> None:
     answer = world.run(call(world.front, "GET", company(), {"X-API-Key": world.client.key}))
     assert answer.status == 200
+
+
+def test_one_account_cannot_take_all_places(tmp_path: Path) -> None:
+    """Whoever hangs on a slow source keeps nobody from what is at hand, nor others from asking."""
+    with World(tmp_path, account_max=2) as world:
+        other = world.account("outra", credits=10)
+        world.keep(a_company("90010004000143"))
+
+        async def story() -> tuple[Reply, Reply, Reply]:
+            world.source.waits()
+            waiting = [world.begin(company(cnpj)) for cnpj in (CNPJ, "90010002000154")]
+            await world.until(lambda: world.source.asked == 2)
+            shed = await world.aget(company("90010003000107"))
+            kept = await world.aget(
+                company("90010004000143", query="cache_strategy=CACHE_SE_EXISTIR")
+            )
+            theirs = world.begin(company("90010005000198"), other)
+            await world.until(lambda: world.source.asked == 3)
+            world.source.answers_now()
+            for task in waiting:
+                await task
+            return shed, kept, await theirs
+
+        shed, kept, theirs = world.run(story())
+        assert_envelope(shed, 503, "SERVICO_INDISPONIVEL", registry=True)
+        assert int(shed.headers["retry-after"]) >= world.deadline_seconds
+        assert (kept.status, theirs.status) == (200, 200)
+
+
+def test_a_method_with_a_body_is_refused_for_its_method(world: World) -> None:
+    answer = world.request("POST", company(), content_length="7")
+    assert_envelope(answer, 405, "METODO_NAO_PERMITIDO", registry=True)
+    assert answer.headers["allow"] == "GET, OPTIONS"

@@ -1,19 +1,33 @@
 """What is logged: one event per request, and nothing about anybody."""
 
+import asyncio
 import io
 import json
+import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from datetime import date
+from pathlib import Path
 from typing import Any
 
+import httpx2
 import pytest
 import structlog
+from pydantic import SecretStr
 
-from balcao import lookup
+from balcao import compose, lookup
+from balcao.core.access import key_hash, new_key
 from balcao.core.company import Partner
+from balcao.errors import StorageFailed
+from balcao.home import Home
 from balcao.http import front
 from balcao.observability import logs
-from tests.world import CNPJ, Client, World, a_company, call, company
+from balcao.opendata.errors import OpenDataError
+from balcao.opendata.snapshot import CurrentSnapshot
+from balcao.settings import Cnpja, Settings
+from balcao.storage.contract import NewAccount, NewKey
+from tests.world import CNPJ, Client, Reply, World, a_company, call, company
 
 NAME = "PADARIA DA FICCAO LTDA"
 PERSON = "FULANA DA FICCAO"
@@ -183,3 +197,175 @@ def test_measurements_name_nobody(world: World) -> None:
 
     assert "balcao_requests_total" in text
     assert_says_nothing(text, world)
+
+
+# What is no lookup.
+
+
+def test_pages_and_preflights_have_events_and_are_counted(world: World) -> None:
+    answers = [
+        world.get("/docs", None),
+        world.request("HEAD", "/docs", None),
+        world.request("POST", "/docs", None),
+        world.get("/openapi.json", None),
+        world.get(f"/empresas/{CNPJ}", None),
+        world.get(f"/docs/{CNPJ}", None),
+        world.request("OPTIONS", company(), None),
+        world.request("OPTIONS", f"/empresas/{CNPJ}", None),
+    ]
+
+    events = world.events()
+    assert [(event["operation"], event["status"]) for event in events] == [
+        ("/docs", 200),
+        ("/docs", 200),
+        ("/docs", 405),
+        ("/openapi.json", 200),
+        ("outros", 404),
+        ("outros", 404),
+        ("preflight", 204),
+        ("preflight", 204),
+    ]
+    assert [event["request_id"] for event in events] == [
+        answer.headers["x-request-id"] for answer in answers
+    ]
+    assert {event["level"] for event in events} == {"info"}
+    counted = world.get("/metrics", None).body.decode()
+    for operation, status, count in (("/docs", 200, 2), ("outros", 404, 2), ("preflight", 204, 2)):
+        labels = f'operation="{operation}",origin="nenhuma",status="{status}"'
+        assert f"balcao_requests_total{{{labels}}} {count}.0" in counted
+
+
+@pytest.mark.parametrize(
+    ("level", "levels"),
+    [
+        ("debug", ["debug", "debug", "debug", "debug", "info"]),
+        ("info", ["info"]),
+        ("warning", []),
+        ("error", []),
+    ],
+)
+def test_probes_are_quiet_and_the_level_is_obeyed(
+    tmp_path: Path, level: str, levels: list[str]
+) -> None:
+    with World(tmp_path, log_level=level) as world:
+        for path in ("/livez", "/readyz", "/metrics"):
+            assert world.get(path, None).status == 200
+        with pytest.MonkeyPatch.context() as patch:
+
+            async def full(_: object) -> None:
+                raise StorageFailed("disk full")
+
+            patch.setattr(world.desk, "heartbeat", full)
+            world.clock.advance(seconds=1)
+            assert world.get("/readyz", None).status == 503
+        world.get(company())
+        assert [event["level"] for event in world.events()] == levels
+        assert 'operation="/livez"' in world.get("/metrics", None).body.decode()
+
+
+# Why a source failed, through the whole composition.
+
+
+@pytest.fixture
+def house(tmp_path: Path, terminal: Terminal) -> Iterator[Callable[..., "House"]]:
+    """A house with CNPJá behind a network of the test's own."""
+    with ExitStack() as stack:
+        yield lambda answer, **settings: stack.enter_context(
+            _house(tmp_path / "casa", answer, settings)
+        )
+
+
+class House:
+    """A running house and one account's key."""
+
+    def __init__(self, house: compose.House, runner: asyncio.Runner) -> None:
+        account = house.desk.create_account(NewAccount("ana", "pos_pago", "live"), 1)
+        self.key = new_key("live")
+        pepper = Home(house.settings.home).pepper()
+        hashed = key_hash(self.key, pepper)
+        house.desk.create_key(NewKey(account.account_id, "k", self.key[:18], hashed), 1)
+        self._front, self._runner = house.front, runner
+
+    def get(self, path: str) -> Reply:
+        return self._runner.run(call(self._front, "GET", path, {"x-api-key": self.key}))
+
+
+@contextmanager
+def _house(
+    folder: Path, answer: Callable[[httpx2.Request], httpx2.Response], settings: Any
+) -> Iterator[House]:
+    opened = compose.open_house(
+        Settings.model_construct(
+            home=folder,
+            log_format="json",
+            cnpja=Cnpja(url="http://cnpja.test", key=SecretStr("chave-da-fulana")),
+            **settings,
+        ),
+        live_transport=httpx2.MockTransport(answer),
+    )
+
+    async def done(work: Awaitable[None]) -> None:
+        await work
+
+    with asyncio.Runner() as runner:
+        runner.run(done(opened.front.start()))
+        yield House(opened, runner)
+        runner.run(done(opened.front.stop()))
+    opened.close()
+
+
+def said_of_sources(terminal: Terminal) -> list[Any]:
+    lines = [json.loads(line) for line in terminal.bytes.getvalue().splitlines()]
+    return [line for line in lines if line["event"] == "source.call"]
+
+
+def test_a_refused_key_of_ours_is_in_the_log(
+    house: Callable[..., House], terminal: Terminal
+) -> None:
+    running = house(lambda request: httpx2.Response(401, json={"message": f"key of {PERSON}"}))
+    for _ in range(3):
+        assert running.get(company()).status == 503
+
+    (event,) = said_of_sources(terminal)  # and not three times
+    assert isinstance(event.pop("took_ms"), float)
+    del event["timestamp"]
+    assert event == {
+        "event": "source.call",
+        "level": "warning",
+        "mode": "live",
+        "source": "cnpja",
+        "outcome": "unavailable",
+        "detail": "cnpja: VERIFIQUE A CONFIGURAÇÃO DESTA FONTE: chave recusada, HTTP 401",
+    }
+    text = terminal.everything
+    for secret in (CNPJ, "90.010.001/0001-00", PERSON, "chave-da-fulana", running.key):
+        assert secret not in text
+
+
+def test_a_damaged_file_of_ours_is_in_the_log(
+    house: Callable[..., House], terminal: Terminal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def damaged(_: object, cnpj: object) -> None:
+        raise OpenDataError(f"as linhas de {cnpj} estão danificadas")
+
+    monkeypatch.setattr(CurrentSnapshot, "extraction_date", date(2026, 8, 1))
+    monkeypatch.setattr(CurrentSnapshot, "find", damaged)
+    running = house(lambda request: httpx2.Response(503))
+    running.get(company())
+
+    said = {(event["level"], event["detail"]) for event in said_of_sources(terminal)}
+    assert said == {("warning", "snapshot: OpenDataError"), ("warning", "cnpja: HTTP 503")}
+    assert CNPJ not in terminal.everything
+
+
+def test_circuits_are_measured(house: Callable[..., House]) -> None:
+    running = house(lambda request: httpx2.Response(500), breaker_failures=1)
+
+    def state() -> dict[str, str]:
+        text = running.get("/metrics").body.decode()
+        return dict(re.findall(r'balcao_source_circuit\{source="cnpja",state="(.*)"\} (.*)', text))
+
+    assert state() == {"closed": "1.0", "open": "0.0", "half-open": "0.0"}
+    running.get(company())
+    assert state() == {"closed": "0.0", "open": "1.0", "half-open": "0.0"}
+    assert 'source="serpro",state' not in running.get("/metrics").body.decode()

@@ -13,8 +13,10 @@ from typing import Any
 import pytest
 
 from balcao import compose, first_start
+from balcao.clock import system_now_ms
 from balcao.home import Home
 from balcao.http import openapi
+from balcao.keys import issue_key
 from balcao.settings import Settings
 from balcao.storage.contract import NewAccount
 from tests.world import Reply, call, company
@@ -47,7 +49,7 @@ def opened(folder: Path, *, deadline: float, size: int = 1) -> Iterator[Sandbox]
         log_format="json",
     )
     home = Home(folder)
-    issued = first_start.prepare(home, settings, now_ms=compose.system_now_ms, say=lambda _: None)
+    issued = first_start.prepare(home, settings, now_ms=system_now_ms, say=lambda _: None)
     house = compose.open_house(settings)
     with asyncio.Runner() as runner:
         runner.run(_done(house.front.start()))
@@ -267,10 +269,10 @@ def test_every_account_can_ask(sandbox: Sandbox) -> None:
 def test_a_live_account_never_meets_the_sandbox(sandbox: Sandbox) -> None:
     """Nothing is configured for live accounts here, so they are told so."""
     desk = sandbox.house.desk
-    now_ms = compose.system_now_ms()
+    now_ms = system_now_ms()
     live = desk.create_account(NewAccount("produção", "pos_pago", "live"), now_ms)
     home = Home(sandbox.house.settings.home)
-    key, issued = first_start.issue_key(desk, home, live, "chave", now_ms)
+    key, issued = issue_key(desk, home, live, "chave", now_ms)
 
     answer = sandbox.runner.run(
         call(sandbox.house.front, "GET", company("90010001000100"), {"x-api-key": key})

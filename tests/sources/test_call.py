@@ -66,6 +66,7 @@ def test_found_and_absent_are_measured() -> None:
     assert hold(acme) == a_company()
     assert hold(acme) is None
     assert measured.outcomes == ["found", "absent"]
+    assert {call.detail for call in measured} == {""}
     assert [call.seconds for call in measured] == [0.25, 0.25]
     assert {call.source for call in measured} == {"acme"}
 
@@ -165,7 +166,9 @@ def test_what_goes_wrong_in_the_client(
         raise error(f"something about {request.url}")
 
     acme = an_upstream(upstream, observe=measured.append)
-    assert type(failing(acme, asking(method))) is ours
+    said = failing(acme, asking(method))
+    assert type(said) is ours
+    assert [call.detail for call in measured] == [said.detail]
     assert calls == (reads if method == "GET" else others)
     assert measured.outcomes == ["unavailable" if ours is SourceUnavailable else "failed"]
 
@@ -386,9 +389,15 @@ def test_the_caller_s_cancellation_is_not_swallowed() -> None:
     async def story() -> None:
         measured = Measured()
         settings = BreakerSettings(failures=1)
-        acme = asgi(never, observe=measured.append, breaker_settings=settings)
+        was_asked = asyncio.Event()
+
+        async def app(scope: Any, receive: Any, send: Any) -> None:
+            was_asked.set()
+            await never(scope, receive, send)
+
+        acme = asgi(app, observe=measured.append, breaker_settings=settings)
         task = asyncio.create_task(acme.hold(asking()))
-        await asyncio.sleep(0.01)
+        await was_asked.wait()
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task

@@ -110,6 +110,7 @@ class FakeOnline:
     ) -> None:
         self.name = name
         self.asked = 0
+        self.was_asked = asyncio.Event()
         self.finished = 0
         self._says = says
         self._absent = absent
@@ -124,6 +125,7 @@ class FakeOnline:
 
     async def ask(self, inquiry: Inquiry) -> Answer:
         self.asked += 1
+        self.was_asked.set()
         await asyncio.sleep(self._takes_seconds)
         if self._waits_for is not None:
             await self._waits_for.wait()

@@ -270,7 +270,8 @@ class LedgerMachine(RuleBasedStateMachine):
         for facts in self.books:
             facts.keys.clear()
             facts.holders.clear()
-        self.desk.purge(self.now_ms + 400 * DAY_MS)  # every key runs out
+        # Every key runs out.
+        self.engine.run(self.desk.purge(self.now_ms + 400 * DAY_MS))
 
     @rule()
     def the_process_dies(self) -> None:

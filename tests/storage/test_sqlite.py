@@ -93,12 +93,47 @@ def test_an_operator_is_told_when_nothing_can_be_written(
         with pytest.raises(StorageFailed):
             desk.recover(NOW)
         with pytest.raises(StorageFailed):
-            desk.purge(NOW * 2)
+            engine.run(desk.purge(NOW * 2))
 
     assert [account.name for account in desk.accounts()] == ["ana"]
     assert [key.revoked_ms for key in desk.keys(ana.account_id)] == [None]
     assert balance(desk, ana) == Balance(10, 1)
     assert desk.recover(NOW) == 1
+
+
+def test_a_heartbeat_is_there_for_others_to_read(engine: SqliteEngine, desk: SqliteDesk) -> None:
+    for at_ms in (NOW, NOW + 1_000):
+        engine.run(desk.heartbeat(at_ms))
+        assert engine.sql("SELECT at_ms FROM heartbeat") == [(at_ms,)]
+
+
+def test_a_heartbeat_fails_with_the_disk_and_goes_on_with_it(
+    engine: SqliteEngine, desk: SqliteDesk
+) -> None:
+    engine.run(desk.heartbeat(NOW))
+    with engine.cannot_write(desk), pytest.raises(StorageFailed):
+        engine.run(desk.heartbeat(NOW + 1_000))
+    engine.run(desk.heartbeat(NOW + 2_000))
+    assert engine.sql("SELECT at_ms FROM heartbeat") == [(NOW + 2_000,)]
+
+
+def test_purging_leaves_the_loop_to_others_while_the_file_is_busy(
+    engine: SqliteEngine, desk: SqliteDesk, ana: Account
+) -> None:
+    engine.commit(desk, a_charge(ana, "r1"), a_finish(ana, "key", "r1"))
+
+    async def story() -> None:
+        with closing(apsw.Connection(str(engine.path))) as somebody:
+            somebody.execute("BEGIN IMMEDIATE")
+            purging = asyncio.create_task(desk.purge(NOW * 2))
+            for _ in range(10):  # turns of the loop: they are not held up
+                await asyncio.sleep(0)
+            assert not purging.done()
+            assert desk.caller(a_hash("ana"), NOW) is not None
+            somebody.execute("ROLLBACK")
+            assert await purging == 1
+
+    engine.run(story())
 
 
 def test_the_log_is_carried_over_and_does_not_grow_for_ever(

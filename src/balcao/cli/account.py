@@ -1,22 +1,27 @@
 """`balcao account`: open accounts and look at them."""
 
+import shlex
 from collections.abc import Mapping
 from typing import Annotated
 
 import typer
 
-from balcao.cli.office import AccountName, now_ms, opened
+from balcao.cli.office import AccountName, opened
 from balcao.cli.output import (
     AsJson,
     iso,
     print_json,
     print_pairs,
     print_table,
+    program,
     when,
     whole,
     yes_or_no,
 )
-from balcao.core.access import Account, Plan
+from balcao.clock import system_now_ms
+from balcao.core.access import PLANS, Account, Plan
+from balcao.core.calendar import civil_month
+from balcao.core.ledger import available_credits, spent_credits
 
 app = typer.Typer(no_args_is_help=True, help="Cria e mostra contas.")
 
@@ -29,7 +34,10 @@ def create(
         str, typer.Argument(metavar="NOME", help="Nome da conta, único.", show_default=False)
     ],
     *,
-    plan: Annotated[Plan, typer.Option(help="Plano da conta.", show_default=False)],
+    plan: Annotated[
+        Plan,
+        typer.Option(metavar="PLANO", help=f"Um destes: {', '.join(PLANS)}.", show_default=False),
+    ],
     test: Annotated[
         bool, typer.Option("--test", help="Conta de teste: quem responde é a sandbox.")
     ] = False,
@@ -81,14 +89,15 @@ def create(
         ceiling_credits=ceiling,
     )
     with opened(create=True) as office:
-        account = office.desk.create_account(new, now_ms())
+        account = office.desk.create_account(new, system_now_ms())
     if as_json:
-        print_json(_as_json(account))
+        print_json(_as_json(account, civil_month(system_now_ms())))
         return
     kind = "de teste" if test else "de produção"
     typer.echo(f"Conta {account.account_id} criada: {name} ({plan}, {kind}).")
     if plan != "pos_pago":
-        typer.echo(f'Ela ainda não tem créditos: balcao credit add {name} 1000 --reason "..."')
+        line = f'{program()} credit add {shlex.quote(name)} 1000 --reason "..."'
+        typer.echo(f"Ela ainda não tem créditos: {line}")
 
 
 @app.command("list")
@@ -101,11 +110,23 @@ def list_accounts(as_json: AsJson = False) -> None:
     """
     with opened() as office:
         accounts = office.desk.accounts()
+    month = civil_month(system_now_ms())
     if as_json:
-        print_json([_as_json(account) for account in accounts])
+        print_json([_as_json(account, month) for account in accounts])
         return
     print_table(
-        ("Nº", "Nome", "Plano", "Tipo", "Certidões", "Opt-in", "Saldo", "Retidos", "Mês", "Teto"),
+        (
+            "Nº",
+            "Nome",
+            "Plano",
+            "Tipo",
+            "Certidões",
+            "Opt-in",
+            "Saldo",
+            "Retidos",
+            "No mês",
+            "Teto",
+        ),
         [
             (
                 str(account.account_id),
@@ -116,12 +137,12 @@ def list_accounts(as_json: AsJson = False) -> None:
                 yes_or_no(account.partner_optin),
                 whole(account.balance_credits),
                 whole(account.held_credits),
-                whole(account.month_credits),
+                whole(spent_credits(account, month)),
                 "—" if account.ceiling_credits is None else whole(account.ceiling_credits),
             )
             for account in accounts
         ],
-        numbers=("Nº", "Saldo", "Retidos", "Mês", "Teto"),
+        numbers=("Nº", "Saldo", "Retidos", "No mês", "Teto"),
     )
 
 
@@ -136,9 +157,10 @@ def show(account: AccountName, as_json: AsJson = False) -> None:
     with opened() as office:
         found = office.account(account)
         keys = office.desk.keys(found.account_id)
+    month = civil_month(system_now_ms())
     in_force = [key for key in keys if key.revoked_ms is None]
     if as_json:
-        print_json({**_as_json(found), "keys": len(keys), "keys_not_revoked": len(in_force)})
+        print_json({**_as_json(found, month), "keys": len(keys), "keys_not_revoked": len(in_force)})
         return
     lines = [
         ("Conta", f"{found.account_id}, {found.name}"),
@@ -146,13 +168,15 @@ def show(account: AccountName, as_json: AsJson = False) -> None:
         ("Tipo", _kind(found)),
         ("Certidões", yes_or_no(found.certificates)),
         ("CPF dos sócios (optin)", yes_or_no(found.partner_optin)),
-        ("Saldo", whole(found.balance_credits)),
+        ("Saldo", whole(found.balance_credits)),  # of a post-paid one: owed, below zero
         ("Retidos", whole(found.held_credits)),
-        ("Usados no último mês com consumo", whole(found.month_credits)),
+        ("Usados neste mês", whole(spent_credits(found, month))),
     ]
     if found.plan == "pos_pago":
         ceiling = found.ceiling_credits
         lines.append(("Teto mensal", "sem teto" if ceiling is None else whole(ceiling)))
+    available = available_credits(found, month)
+    lines.append(("Disponíveis", "sem limite" if available is None else whole(max(available, 0))))
     lines.append(("Chaves não revogadas", f"{len(in_force)} de {len(keys)}"))
     lines.append(("Criada em", when(found.created_ms)))
     print_pairs(lines)
@@ -162,7 +186,8 @@ def _kind(account: Account) -> str:
     return "produção" if account.mode == "live" else "teste"
 
 
-def _as_json(account: Account) -> Mapping[str, object]:
+def _as_json(account: Account, month: str) -> Mapping[str, object]:
+    available = available_credits(account, month)
     return {
         "account_id": account.account_id,
         "name": account.name,
@@ -173,8 +198,8 @@ def _as_json(account: Account) -> Mapping[str, object]:
         "ceiling_credits": account.ceiling_credits,
         "balance_credits": account.balance_credits,
         "held_credits": account.held_credits,
-        "available_credits": account.balance_credits - account.held_credits,
-        "month_credits": account.month_credits,
+        "available_credits": None if available is None else max(available, 0),
+        "month_credits": spent_credits(account, month),
         "created_at": iso(account.created_ms),
     }
 

@@ -13,20 +13,19 @@ from typing import Literal, TypeAlias
 
 import apsw
 import httpx2
-from pydantic import SecretStr
 
 from balcao import __version__
 from balcao.cli.configuration import read_settings, shown_address, unknown_variables
 from balcao.cli.failures import CommandFailed, explain
-from balcao.cli.office import now_ms
 from balcao.cli.opendata import month_in_use
-from balcao.cli.output import decimal, whole
+from balcao.cli.output import decimal, program, whole
 from balcao.cli.serve import check_port, check_tls
 from balcao.cli.welcome import address
+from balcao.clock import system_now_ms
 from balcao.core.calendar import civil_day, from_ms
 from balcao.core.questions import Mode
 from balcao.home import PEPPER_BYTES, Home
-from balcao.settings import Settings, config_file
+from balcao.settings import Cnpja, MinhaReceita, Serpro, Settings, config_file
 from balcao.storage.sqlite.check import check_books
 from balcao.storage.sqlite.files import connect, migrate
 
@@ -122,7 +121,7 @@ def _sqlite() -> str:
 
 
 def _clock() -> Iterator[Finding]:
-    now = now_ms()
+    now = system_now_ms()
     today = civil_day(now)
     at = from_ms(now).strftime("%d/%m/%Y %H:%M:%S %z")
     if today < NO_EARLIER_THAN:
@@ -141,7 +140,9 @@ def _configuration() -> Iterator[Finding]:
 def _folder(_: Settings, home: Home) -> Iterator[Finding]:
     path = home.path
     if not path.is_dir():
-        yield Finding("pasta de dados", "warn", f"{path} ainda não existe; balcao serve a cria")
+        yield Finding(
+            "pasta de dados", "warn", f"{path} ainda não existe; {program()} serve a cria"
+        )
         return
     if not os.access(path, os.R_OK | os.W_OK | os.X_OK):
         yield Finding(
@@ -192,7 +193,7 @@ def _secret(_: Settings, home: Home) -> Iterator[Finding]:
 
 def _desk(_: Settings, home: Home) -> Iterator[Finding]:
     if not home.desk.is_file():
-        yield Finding("banco de dados", "warn", "ainda não existe; balcao serve o cria")
+        yield Finding("banco de dados", "warn", f"ainda não existe; {program()} serve o cria")
         return
     with closing(connect(home.desk, synchronous="FULL")) as connection:
         has, newest = _schema(connection), _newest_schema()
@@ -234,16 +235,16 @@ def _newest_schema() -> int:
 
 
 def _months(settings: Settings, home: Home) -> Iterator[Finding]:
-    today = civil_day(now_ms())
+    today = civil_day(system_now_ms())
     modes: Sequence[tuple[Mode, str]] = (("live", "mês de produção"), ("test", "mês da sandbox"))
     for mode, name in modes:
         info = month_in_use(home.opendata(mode))
         if info is None:
             wanted = mode == "live" or settings.sandbox_establishments > 0
             remedy = (
-                "importe um: balcao opendata build PASTA"
+                f"importe um: {program()} opendata build PASTA"
                 if mode == "live"
-                else "balcao serve o cria no primeiro início"
+                else f"{program()} serve o cria no primeiro início"
             )
             yield Finding(name, "warn" if wanted else "ok", f"nada importado; {remedy}")
             continue
@@ -253,64 +254,45 @@ def _months(settings: Settings, home: Home) -> Iterator[Finding]:
             f" {whole(info.rows.get('Estabelecimentos', 0))} estabelecimentos"
         )
         if mode == "live" and days > MONTH_DAYS_MAX:
-            yield Finding(name, "warn", f"{text}; já há um mais novo: balcao opendata build --help")
+            remedy = f"{program()} opendata build --help"
+            yield Finding(name, "warn", f"{text}; já há um mais novo: {remedy}")
         else:
             yield Finding(name, "ok", text)
 
 
 def configured_sources(settings: Settings) -> Sequence[tuple[str, str | None, str]]:
     """Name, address (None: off) and remark of every online source of the company registry."""
+    known: Mapping[str, tuple[MinhaReceita | Cnpja | Serpro | None, str]] = {
+        "minha_receita": (settings.minha_receita, "BALCAO_MINHA_RECEITA__URL"),
+        "cnpja": (settings.cnpja, "BALCAO_CNPJA__KEY"),
+        "serpro": (settings.serpro, "BALCAO_SERPRO__CONSUMER_KEY e __CONSUMER_SECRET"),
+    }
     found: list[tuple[str, str | None, str]] = []
     for name in settings.company_sources:
-        match name:
-            case "snapshot":
-                continue
-            case "minha_receita":
-                minha = settings.minha_receita
-                found.append(
-                    (name, None if minha is None else minha.url, "BALCAO_MINHA_RECEITA__URL")
-                )
-            case "cnpja":
-                cnpja = settings.cnpja
-                on = cnpja is not None and _given(cnpja.key)
-                found.append((name, cnpja.url if cnpja and on else None, "BALCAO_CNPJA__KEY"))
-            case "serpro":
-                serpro = settings.serpro
-                on = (
-                    serpro is not None
-                    and _given(serpro.consumer_key)
-                    and _given(serpro.consumer_secret)
-                )
-                found.append(
-                    (
-                        name,
-                        serpro.url if serpro and on else None,
-                        "BALCAO_SERPRO__CONSUMER_KEY e __CONSUMER_SECRET",
-                    )
-                )
-            case _:
-                found.append((name, None, "não existe fonte com esse nome"))
+        if name != "snapshot":
+            source, variables = known[name]
+            found.append((name, source.url if source and source.is_on else None, variables))
     return found
 
 
-def _given(secret: SecretStr | None) -> bool:
-    return secret is not None and secret.get_secret_value() != ""
-
-
 def _sources(settings: Settings, home: Home) -> Iterator[Finding]:
+    here = program()
     sources = configured_sources(settings)
     for name, url, remark in sources:
         if url is None:
             yield Finding(f"fonte {name}", "ok", f"desligada ({remark})")
         else:
             yield Finding(f"fonte {name}", "ok", shown_address(url))
-    if not any(url for _, url, _ in sources) and month_in_use(home.opendata("live")) is None:
-        yield Finding(
-            "fontes",
-            "warn",
-            "contas de produção não têm quem responda: importe um mês (balcao opendata build) ou"
-            " configure uma fonte (balcao config docs)",
-        )
+    if any(url for _, url, _ in sources):
+        return
+    remedy = f"configure uma fonte ({here} config docs)"
+    if "snapshot" not in settings.company_sources:
+        remedy = f'inclua "snapshot" em BALCAO_COMPANY_SOURCES ou {remedy}'
+    elif month_in_use(home.opendata("live")) is None:
+        remedy = f"importe um mês ({here} opendata build PASTA) ou {remedy}"
+    else:
+        return
+    yield Finding("fontes", "warn", f"contas de produção não têm quem responda: {remedy}")
 
 
 def _reachable(settings: Settings) -> Iterator[Finding]:

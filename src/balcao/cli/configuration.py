@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from balcao.cli.failures import CommandFailed
+from balcao.cli.output import program
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -56,7 +57,7 @@ def read_settings(**overrides: object) -> "Settings":
             [
                 "Configuração inválida:",
                 *complaints,
-                "Corrija e repita; todas as configurações: balcao config docs",
+                f"Corrija e repita; todas as configurações: {program()} config docs",
             ]
         )
     )
@@ -82,7 +83,8 @@ def unknown_variables(environment: Mapping[str, str]) -> Sequence[str]:
 
 def setting_name(path: Sequence[object]) -> str:
     """A setting as it is called where it comes from, most likely the environment."""
-    return PREFIX + "__".join(str(part).upper() for part in path)
+    # A place in a list has no variable of its own.
+    return PREFIX + "__".join(part.upper() for part in path if isinstance(part, str))
 
 
 def _portuguese(kind: str, context: Mapping[str, Any]) -> str:
@@ -271,7 +273,9 @@ def _row(path: Sequence[str], field: "FieldInfo", default: object = None) -> str
 def _default(value: object) -> str:
     import json
 
-    if value is None:
+    from pydantic import SecretStr
+
+    if value is None or isinstance(value, SecretStr):
         return "—"
     shown = _printable(value)
     return f"`{shown if isinstance(value, Path) else json.dumps(shown, ensure_ascii=False)}`"
@@ -289,7 +293,8 @@ def _type(field: "FieldInfo") -> str:
     if get_origin(kind) is Literal:
         return " ou ".join(f"`{value}`" for value in get_args(kind))
     if get_origin(kind) is tuple:
-        return "lista"
+        (item, *_) = get_args(kind)
+        return f"lista de {', '.join(f'`{value}`' for value in get_args(item))}"
     names: Mapping[Any, str] = {
         bool: "sim ou não",
         int: "inteiro",

@@ -5,8 +5,9 @@ from typing import Annotated
 import typer
 
 from balcao.cli.failures import CommandFailed
-from balcao.cli.office import AccountName, now_ms, opened
+from balcao.cli.office import AccountName, opened
 from balcao.cli.output import AsJson, print_json, whole
+from balcao.clock import system_now_ms
 
 app = typer.Typer(no_args_is_help=True, help="Acrescenta e retira créditos.")
 
@@ -28,7 +29,7 @@ def add(
             metavar="N",
             min=-CREDITS_MAX,
             max=CREDITS_MAX,
-            help="Quantos créditos; negativo retira.",
+            help="Quantos créditos; negativo retira (pos_pago: aumenta o que ela deve).",
             show_default=False,
         ),
     ],
@@ -42,7 +43,10 @@ def add(
 ) -> None:
     """Acrescenta créditos a uma conta (ou os retira, com N negativo) e mostra o novo saldo.
 
-    Funciona com o servidor no ar. Nunca deixa uma conta abaixo de zero.
+    Funciona com o servidor no ar. Nunca deixa uma conta gratuito ou pre_pago abaixo de zero.
+
+    O saldo de uma conta pos_pago é o que ela deve, abaixo de zero: N positivo o abate (um
+    pagamento), N negativo corrige a dívida para mais. O teto do mês não muda com nenhum deles.
 
     Exemplo:
 
@@ -60,7 +64,9 @@ def add(
         )
     with opened() as office:
         found = office.account(account)
-        refusal = office.desk.commit_now([TopUp(found.account_id, credits, reason, now_ms())])
+        refusal = office.desk.commit_now(
+            [TopUp(found.account_id, credits, reason, system_now_ms())]
+        )
         if isinstance(refusal, Short):
             raise CommandFailed(
                 f"A conta {found.name} tem só {whole(refusal.available_credits)} créditos"

@@ -3,6 +3,8 @@
 import errno
 from pathlib import Path
 
+from balcao.cli.output import program
+
 
 class CommandFailed(Exception):
     """A command cannot do what it was asked. The text is written for the operator."""
@@ -34,7 +36,7 @@ def _ours(error: Exception) -> str | None:
         case errors.NameTaken():
             return (
                 f"Já existe uma conta chamada {error.detail!r}."
-                " Escolha outro nome; as que existem: balcao account list."
+                f" Escolha outro nome; as que existem: {program()} account list."
             )
         case errors.StorageNewer():
             return (
@@ -46,7 +48,7 @@ def _ours(error: Exception) -> str | None:
             known = _sqlite(cause) if isinstance(cause, Exception) else None
             return known or (
                 f"O banco de dados não pôde ser gravado ({error.detail}); nada foi alterado."
-                " Verifique o disco: balcao doctor."
+                f" Verifique o disco: {program()} doctor."
             )
     return None
 
@@ -85,7 +87,7 @@ def _sqlite(error: Exception) -> str | None:
         case apsw.ReadOnlyError() | apsw.CantOpenError() | apsw.PermissionsError():
             return (
                 "O banco de dados não pode ser aberto para gravação. Verifique o dono e as"
-                " permissões da pasta de dados: balcao doctor."
+                f" permissões da pasta de dados: {program()} doctor."
             )
         case apsw.IOError():
             return "O disco falhou ao ler ou gravar o banco de dados; nada foi alterado."

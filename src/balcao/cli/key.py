@@ -7,8 +7,9 @@ import typer
 
 from balcao.cli.dates import end_of
 from balcao.cli.failures import CommandFailed
-from balcao.cli.office import AccountName, now_ms, opened
-from balcao.cli.output import AsJson, iso, print_json, print_table, when, whole
+from balcao.cli.office import AccountName, opened
+from balcao.cli.output import AsJson, iso, print_json, print_table, program, when, whole
+from balcao.clock import system_now_ms
 from balcao.core.access import Key
 
 app = typer.Typer(no_args_is_help=True, help="Emite, lista e revoga chaves de API.")
@@ -45,9 +46,9 @@ def create(
 
       $ CHAVE=$(balcao key create acme --name produção --expires 2027-12-31)
     """
-    from balcao.first_start import issue_key
+    from balcao.keys import issue_key
 
-    now = now_ms()
+    now = system_now_ms()
     if expires is not None and expires <= now:
         raise typer.BadParameter("essa data já passou.", param_hint="--expires")
     if not name.strip() or not name.isprintable() or len(name) > NAME_CHARACTERS_MAX:
@@ -134,9 +135,9 @@ def revoke(
         )
         if owner is None or key is None:
             raise CommandFailed(
-                f"Não há chave número {key_id}. As chaves de uma conta: balcao key list CONTA."
+                f"Não há chave número {key_id}. As chaves de uma conta: {program()} key list CONTA."
             )
-        office.desk.revoke_key(key_id, now_ms())
+        office.desk.revoke_key(key_id, system_now_ms())
         revoked = next(key for key in office.desk.keys(owner.account_id) if key.key_id == key_id)
     if as_json:
         print_json({"account": owner.name, **_as_json(revoked)})
@@ -149,7 +150,7 @@ def revoke(
 def _state(key: Key) -> str:
     if key.revoked_ms is not None:
         return f"revogada em {when(key.revoked_ms)}"
-    if key.expires_ms is not None and key.expires_ms <= now_ms():
+    if key.expires_ms is not None and key.expires_ms <= system_now_ms():
         return "vencida"
     return "ativa"
 

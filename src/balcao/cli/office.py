@@ -1,6 +1,6 @@
 """Opening the data folder for a command."""
 
-import time
+import difflib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -10,6 +10,7 @@ import typer
 
 from balcao.cli.configuration import read_settings
 from balcao.cli.failures import CommandFailed
+from balcao.cli.output import program
 
 if TYPE_CHECKING:
     from balcao.core.access import Account
@@ -37,14 +38,14 @@ class Office:
         accounts = self.desk.accounts()
         account = find_account(accounts, wanted)
         if account is None:
-            names = ", ".join(account.name for account in accounts) or "nenhuma ainda"
-            raise CommandFailed(f"Não há conta {wanted!r}. As contas desta pasta: {names}.")
+            names = [account.name for account in accounts]
+            near = " ou ".join(map(repr, difflib.get_close_matches(wanted, names)))
+            raise CommandFailed(
+                f"Não há conta {wanted!r}."
+                + (f" Seria {near}?" if near else "")
+                + f" As que existem: {program()} account list."
+            )
         return account
-
-
-def now_ms() -> int:
-    """The system's clock, in milliseconds since 1970."""
-    return time.time_ns() // 1_000_000
 
 
 @contextmanager
@@ -60,7 +61,7 @@ def opened(*, create: bool = False) -> Iterator[Office]:
     elif not home.desk.is_file():
         raise CommandFailed(
             f"Não há dados do Balcão em {home.path}. Indique a pasta com BALCAO_HOME=PASTA, ou"
-            " comece uma nova com balcao serve."
+            f" comece uma nova com {program()} serve."
         )
     home.pepper()  # before there is a database that needs it
     desk = SqliteDesk(home.desk)

@@ -10,8 +10,8 @@ import typer
 
 from balcao.cli.configuration import read_settings
 from balcao.cli.failures import CommandFailed
-from balcao.cli.office import now_ms
-from balcao.cli.output import AsJson, decimal, print_json, print_table, whole
+from balcao.cli.output import AsJson, decimal, print_json, print_table, program, whole
+from balcao.clock import system_now_ms
 from balcao.core.calendar import civil_day
 from balcao.core.questions import Mode
 
@@ -67,7 +67,7 @@ def build(
     home = Home(read_settings().home)
     home.create()
     store = home.opendata("test" if sandbox else "live")
-    today = civil_day(now_ms())
+    today = civil_day(system_now_ms())
     with ExitStack() as stack:
         drawn = not as_json and sys.stdout.isatty()
         progress = stack.enter_context(RichProgress()) if drawn else None
@@ -89,7 +89,7 @@ def status(as_json: AsJson = False) -> None:
       $ balcao opendata status
     """
     found = {mode: month_in_use(_store(mode)) for mode in _MODES}
-    today = civil_day(now_ms())
+    today = civil_day(system_now_ms())
     if as_json:
         print_json(
             {
@@ -117,7 +117,7 @@ def status(as_json: AsJson = False) -> None:
         numbers=("Idade", "Estabelecimentos", "Empresas", "MB"),
     )
     if found["live"] is None:
-        typer.echo("Para importar um mês real: balcao opendata build PASTA (veja --help).")
+        typer.echo(f"Para importar um mês real: {program()} opendata build PASTA (veja --help).")
 
 
 @app.command()

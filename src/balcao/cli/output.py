@@ -91,8 +91,13 @@ def yes_or_no(value: bool) -> str:
     return "sim" if value else "não"
 
 
-def program(home: Path) -> str:
-    """How this program is called from here, to be copied into examples."""
+def program(home: Path | None = None) -> str:
+    """How this program is called from here, to be copied into examples.
+
+    Without `home`: on the data folder that this process was told of.
+    """
+    if home is None:
+        home = Path(os.environ.get("BALCAO_HOME", ".balcao"))
     name = "balcao"
     if shutil.which(name) is None:
         called = Path(sys.argv[0])

@@ -17,6 +17,8 @@ _HELP_OF_OPTIONS = {
     "show_completion": "Mostra o autocompletar do shell atual, para copiar ou adaptar.",
 }
 
+_COMPLETION = "install_completion"
+
 _HEADINGS = {
     "ARGUMENTS_PANEL_TITLE": "Argumentos",
     "OPTIONS_PANEL_TITLE": "Opções",
@@ -83,6 +85,17 @@ def _hint(error: Any) -> str:
     return hint if isinstance(hint, str) else " / ".join(hint)
 
 
+def _install_completion(ctx: Any, param: Any, wanted: Any) -> Any:
+    """What Typer does, told in Portuguese."""
+    if not wanted or ctx.resilient_parsing:
+        return wanted
+    from typer import completion
+
+    shell, path = completion.install()
+    typer.echo(f"Autocompletar do {shell} instalado em {path}. Abra um novo terminal para usá-lo.")
+    raise typer.Exit
+
+
 class _Portuguese:
     """What a command and a group of commands have in common."""
 
@@ -91,6 +104,11 @@ class _Portuguese:
         for param in params:
             if param.name in _HELP_OF_OPTIONS:
                 param.help = _HELP_OF_OPTIONS[param.name]
+            if param.name == _COMPLETION:
+                param.callback = _install_completion
+            # Beside a name stands what to give, when we said it; never a type of Python.
+            said = param.metavar if param.param_type_name == "option" else None
+            param.display_type_rich = lambda ctx, said=said: said
         return params
 
     def format_usage(self, ctx: Any, formatter: Any) -> None:

@@ -10,8 +10,8 @@ import typer
 
 from balcao.cli.configuration import read_settings, unknown_variables
 from balcao.cli.failures import CommandFailed
-from balcao.cli.office import now_ms
-from balcao.cli.output import console
+from balcao.cli.output import console, program
+from balcao.clock import system_now_ms
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -59,7 +59,7 @@ def serve(
             typer.echo(welcome.first_words(settings, issued))
         sys.stdout.flush()
         if issued is not None:
-            first_start.finish(home, now_ms())
+            first_start.finish(home, system_now_ms())
         server.serve(house)
     finally:
         house.close()
@@ -74,12 +74,12 @@ def _first_start(home: "Home", settings: "Settings") -> "Sequence[Issued]":
         return first_start.prepare(
             home,
             settings,
-            now_ms=now_ms,
+            now_ms=system_now_ms,
             say=lambda step: typer.echo(f"{step}...", err=True),
         )
     with out.status("Primeiro início") as status:
         return first_start.prepare(
-            home, settings, now_ms=now_ms, say=lambda step: status.update(f"{step}…")
+            home, settings, now_ms=system_now_ms, say=lambda step: status.update(f"{step}…")
         )
 
 
@@ -119,7 +119,7 @@ def _no_port(error: OSError, host: str, port: int) -> str:
         other = port + 1 if port < 65535 else port - 1
         return (
             f"A porta {port} já está em uso em {host}. Encerre quem a usa, ou escolha outra:"
-            f" make serve PORT={other} (ou balcao serve --port {other})."
+            f" make serve PORT={other} (ou {program()} serve --port {other})."
         )
     if error.errno in (errno.EACCES, errno.EPERM):
         return (

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
+from balcao.cli.output import program
 from balcao.cli.serve import check_port, leave
 
 app = typer.Typer(no_args_is_help=True, help="Simula as fontes, sozinhas em um servidor.")
@@ -57,7 +58,7 @@ def settings_lines(port: int) -> str:
             "  export BALCAO_SERPRO__CONSUMER_KEY=sandbox",
             "  export BALCAO_SERPRO__CONSUMER_SECRET=sandbox",
             "  export BALCAO_SERPRO__FULL_PARTNERS=true",
-            "  balcao serve",
+            f"  {program()} serve",
             "",
             "Ctrl+C encerra.",
         ]

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from balcao.cli.dates import civil_date, day_after_starts_ms
-from balcao.cli.office import AccountName, Office, now_ms, opened
+from balcao.cli.office import AccountName, Office, opened
 from balcao.cli.output import AsJson, iso, print_json, print_table, whole
+from balcao.clock import system_now_ms
 from balcao.core.calendar import civil_day, day_starts_ms
 
 if TYPE_CHECKING:
@@ -82,7 +83,7 @@ def usage(
       $ balcao usage acme --from 2026-10-01 --to 2026-10-31
       $ balcao usage acme --csv > consumo.csv
     """
-    today = civil_day(now_ms())
+    today = civil_day(system_now_ms())
     last = until or today
     first = since or last.replace(day=1)
     if first > last:

@@ -28,8 +28,9 @@ class Account:
     ceiling_credits: int | None  # post-paid only: the most a civil month may cost
     balance_credits: int
     held_credits: int
-    month_credits: int  # posted in the civil month of the last entry
+    month_credits: int  # posted in `month`
     created_ms: int
+    month: str = ""  # civil month of the last entry; empty before the first one
 
 
 @dataclass(frozen=True, slots=True)

@@ -75,12 +75,16 @@ AGE_BAND_TEXTS = {
     "9": "Maiores de 80 anos",
 }
 
-# Eleven digits, in the forms people type a CPF inside a name (`rfb-open-data.md`, section 9):
-# 12345678901, 123.456.789-01, 123 456 789 01, 123456789-01; and ten, with a zero lost in front.
-# A formatted company root (41.273.592) has eight and is left alone.
+# Eleven digits alone, and in the forms people type a CPF inside a name (`rfb-open-data.md`,
+# section 9): 123.456.789-01, 123 456 789 01, 123456789-01, 123.456.789/01, and ten digits, with a
+# zero lost in front. A formatted company root (41.273.592) has eight and is left alone; so are
+# groups that are the rest of a longer number.
 _CPF_IN_TEXT = re.compile(
-    r"(?<![0-9])(?<![0-9][.\-/])"  # not the rest of a longer number
-    r"(?:[0-9]{3}[. ]?[0-9]{3}[. ]?[0-9]{3}[-. ]?[0-9]{2}|[0-9]{8}-?[0-9]{2})"
+    r"(?<![0-9])[0-9]{11}(?![0-9])"
+    r"|(?<![0-9])(?<![0-9][.\-/])"
+    r"(?:[0-9]{3}[.\- ]?[0-9]{3}[.\- ]?[0-9]{3} ?[.\-/ ]? ?[0-9]{2}"
+    r"|[0-9]{2,3}\.[0-9]{3}\.[0-9]{3}-[0-9]{1,3}"
+    r"|[0-9]{8}[-/]?[0-9]{2})"
     r"(?![0-9])"
 )
 _OPEN_CPF = re.compile(r"[0-9]{11}")

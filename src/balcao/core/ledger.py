@@ -10,7 +10,7 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-from balcao.core.access import Plan
+from balcao.core.access import Account, Plan
 from balcao.core.idempotency import Recorded
 
 Origin: TypeAlias = Literal["cache", "online"]
@@ -123,14 +123,21 @@ class Purse:
 
     def short_of(self, credits: int, month: str) -> Short | None:
         """None when `credits` more can be spent now, else what is missing (402)."""
-        if self.plan != "pos_pago":
-            available = self.balance_credits - self.held_credits
-        elif self.ceiling_credits is None:
+        available = available_credits(self, month)
+        if available is None or credits <= available:
             return None
-        else:
-            spent = 0 if month > self.month else self.month_credits
-            available = self.ceiling_credits - spent - self.held_credits
-        return None if credits <= available else Short(credits, max(available, 0))
+        return Short(credits, max(available, 0))
+
+    def short_to_take_back(self, credits: int) -> Short | None:
+        """None when an operator may take `credits` back, else what is missing.
+
+        No month and no ceiling: the balance counts. What a post-paid account owes may be
+        corrected to any amount.
+        """
+        available = self.balance_credits - self.held_credits
+        if self.plan == "pos_pago" or credits <= available:
+            return None
+        return Short(credits, max(available, 0))
 
     def post(self, credits: int, month: str) -> None:
         """Credits leave the account."""
@@ -147,3 +154,17 @@ class Purse:
         # Months only go on: what comes late counts in the month that has begun meanwhile.
         if month > self.month:
             self.month, self.month_credits = month, 0
+
+
+def spent_credits(of: Purse | Account, month: str) -> int:
+    """Posted in this civil month: nothing yet when the last entry is of an earlier one."""
+    return 0 if month > of.month else of.month_credits
+
+
+def available_credits(of: Purse | Account, month: str) -> int | None:
+    """What can be spent in this civil month; None: as much as is wanted."""
+    if of.plan != "pos_pago":
+        return of.balance_credits - of.held_credits
+    if of.ceiling_credits is None:
+        return None
+    return of.ceiling_credits - spent_credits(of, month) - of.held_credits

@@ -4,6 +4,8 @@ Codes and descriptions are the official ones (`rfb-open-data.md`, sections 4.5 a
 codes in use have no description, as in the real tables: they must give a null description.
 """
 
+from balcao.core import qualifications
+
 REASON_WITHOUT_DESCRIPTION = "32"
 COUNTRY_WITHOUT_DESCRIPTION = "150"
 QUALIFICATION_WITHOUT_DESCRIPTION = "36"
@@ -35,48 +37,7 @@ NATURES = {
     "8885": "Natureza Jurídica não informada",
 }
 
-QUALIFICATIONS = {
-    "00": "Não informada",
-    "05": "Administrador",
-    "08": "Conselheiro de Administração",
-    "10": "Diretor",
-    "11": "Interventor",
-    "12": "Inventariante",
-    "13": "Liquidante",
-    "14": "Mãe",
-    "15": "Pai",
-    "16": "Presidente",
-    "17": "Procurador",
-    "18": "Secretário",
-    "19": "Síndico (Condomínio)",
-    "20": "Sociedade Consorciada",
-    "21": "Sociedade Filiada",
-    "22": "Sócio",
-    "23": "Sócio Capitalista",
-    "28": "Sócio-Gerente",
-    "30": "Sócio Menor (Assistido/Representado)",
-    "31": "Sócio Ostensivo",
-    "33": "Tesoureiro",
-    "35": "Tutor",
-    "37": "Sócio Pessoa Jurídica Domiciliado no Exterior",
-    "38": "Sócio Pessoa Física Residente no Exterior",
-    "43": "Responsável",
-    "47": "Sócio Pessoa Física Residente no Brasil",
-    "48": "Sócio Pessoa Jurídica Domiciliado no Brasil",
-    "49": "Sócio-Administrador",
-    "50": "Empresário",
-    "51": "Candidato a cargo Político Eletivo",
-    "52": "Sócio com Capital",
-    "53": "Sócio sem Capital",
-    "54": "Fundador",
-    "59": "Produtor Rural",
-    "64": "Administrador Judicial",
-    "65": "Titular Pessoa Física Residente ou Domiciliado no Brasil",
-    "69": "Beneficiário Final",
-    "70": "Administrador Residente ou Domiciliado no Exterior",
-    "78": "Titular Pessoa Jurídica Domiciliada no Brasil",
-    "79": "Titular Pessoa Jurídica Domiciliada no Exterior",
-}
+QUALIFICATIONS = qualifications.QUALIFICATIONS
 
 REASONS = {
     "00": "SEM MOTIVO",

@@ -5,7 +5,7 @@ No framework request or response is built on the way of a lookup; bodies are byt
 
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import msgspec
@@ -19,8 +19,9 @@ from balcao.core.rate_limit import Verdict
 from balcao.errors import (
     BalcaoError,
     InvalidIdempotencyKey,
+    KeyRefused,
     MethodNotAllowed,
-    Overloaded,
+    RepeatedParameter,
     RouteNotFound,
 )
 from balcao.http.doorkeeper import Doorkeeper, must_wait
@@ -43,6 +44,11 @@ from balcao.subjects.parameters import Parameters
 log = structlog.get_logger()
 
 PREFIX = "/consultas/v2/"
+_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
+_PARAMETER_HEADERS = frozenset({b"cache", b"idempotency-key"})
+
+# Asked every few seconds by machines: their events would bury the others.
+PROBES = frozenset({"/livez", "/readyz", "/metrics"})
 
 Page = Callable[[Request], Awaitable[tuple[int, Headers, bytes]]]
 
@@ -58,10 +64,8 @@ class Front:
     new_id: Callable[[], str]
     pages: Mapping[str, Page]
     header_bytes_max: int
-    requests_max: int
     start: Callable[[], Awaitable[None]]
     stop: Callable[[], Awaitable[None]]
-    _under_way: int = field(default=0, init=False)
 
     async def __call__(self, scope: Scope, receive: Any, send: Send) -> None:
         """ASGI entry."""
@@ -70,33 +74,27 @@ class Front:
             return
         if scope["type"] != "http":
             return
-        started = time.perf_counter()
-        self._under_way += 1
-        try:
-            await self._answer(scope, send, started)
-        finally:
-            self._under_way -= 1
+        await self._answer(scope, send, time.perf_counter())
 
     async def _answer(self, scope: Scope, send: Send, started: float) -> None:
         request_id = self.new_id()
         path: str = scope["path"]
         operation, document = _operation_of(path)
-        visit = Visit(operation, request_id)
+        name = operation.path if operation else (path if path in self.pages else "outros")
+        visit = Visit(operation, request_id, name)
         try:
+            if scope["method"] not in _METHODS:  # before the body that comes with them
+                known = operation is not None or path in self.pages
+                raise MethodNotAllowed if known else RouteNotFound
             request = read(scope, self.header_bytes_max)
-            if scope["method"] == "OPTIONS":
-                await send_whole(
-                    send, 204, [*PREFLIGHT, (b"x-request-id", request_id.encode())], b""
-                )
-                return
-            if operation is None:
-                await self._page(request, request_id, send)
+            if operation is None or request.method == "OPTIONS":
+                status = await self._beside(request, visit, send)
+                done = Reply(request_id, status, b"", credits=0)
+                self._observe(visit, done, time.perf_counter() - started)
                 return
             visit.gzip = request.wants_gzip
             if request.method != "GET":
                 raise MethodNotAllowed
-            if self._under_way > self.requests_max:
-                raise Overloaded
             reply = await self._lookup(operation, document, request, visit)
         except Exception as error:
             if not isinstance(error, BalcaoError):
@@ -117,10 +115,15 @@ class Front:
     ) -> Reply:
         """The fixed order of checks (decisions 2.10), then the lookup itself."""
         now = self.parts.now_ms()
+        if b"x-api-key" in request.repeated:
+            raise KeyRefused
         caller = visit.caller = self.doorkeeper.recognise(request.headers.get(b"x-api-key"), now)
         visit.verdicts = self.doorkeeper.count(caller, now)
         if (limited := must_wait(visit.verdicts)) is not None:
             raise limited
+        for name in request.repeated:
+            if name in _PARAMETER_HEADERS:
+                raise RepeatedParameter(f"O cabeçalho {name.decode()} foi enviado mais de uma vez.")
         parameters = Parameters(request.query, request.headers, operation.names)
         question = operation.parse(document, parameters)
         visit.deprecated = question.deprecated_header
@@ -130,14 +133,22 @@ class Front:
         operation.permit(question, caller)
         return await look_up(question, caller, visit.request_id, key, self.parts)
 
-    async def _page(self, request: Request, request_id: str, send: Send) -> None:
+    async def _beside(self, request: Request, visit: "Visit", send: Send) -> int:
+        """Answer what is no lookup: preflights and pages. Returns the status."""
+        mark = (b"x-request-id", visit.request_id.encode())
+        if request.method == "OPTIONS":
+            visit.name = "preflight"
+            await send_whole(send, 204, [*PREFLIGHT, mark], b"")
+            return 204
         page = self.pages.get(request.path)
         if page is None:
             raise RouteNotFound
         if request.method not in ("GET", "HEAD"):
             raise MethodNotAllowed
+        if request.path in PROBES:
+            visit.level = "debug"
         status, headers, body = await page(request)
-        headers = [*headers, (b"x-request-id", request_id.encode())]
+        headers = [*headers, mark]
         # Files that are compressed once, not per request, come compressed.
         ready = any(name == b"content-encoding" for name, _ in headers)
         await send_whole(
@@ -148,17 +159,17 @@ class Front:
             gzipped=request.wants_gzip and not ready,
             head=request.method == "HEAD",
         )
+        return status
 
     def _observe(self, visit: "Visit", reply: Reply, seconds: float) -> None:
         """One event per request, and the measurements."""
-        name = visit.operation.path if visit.operation else "outros"
         origin = reply.origin or "nenhuma"
-        self.metrics.request(name, reply.status, origin, seconds, reply.credits)
+        self.metrics.request(visit.name, reply.status, origin, seconds, reply.credits)
         caller = visit.caller
         self.request_log.note(
             RequestEvent(
                 reply.request_id,
-                name,
+                visit.name,
                 reply.status,
                 reply.code,
                 caller.account_id if caller else None,
@@ -168,6 +179,7 @@ class Front:
                 reply.credits,
                 reply.replayed,
                 round(seconds * 1000, 2),
+                level=visit.level,
             )
         )
 
@@ -188,6 +200,8 @@ class Visit(msgspec.Struct):
 
     operation: Operation | None
     request_id: str
+    name: str  # in the event and the measurements
+    level: str = "info"  # of the event
     caller: Caller | None = None
     verdicts: Sequence[Verdict] = ()
     deprecated: bool = False

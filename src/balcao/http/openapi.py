@@ -24,7 +24,7 @@ _SCHEMAS = "#/components/schemas/"
 _ERROR = "Erro"
 
 
-def document(version: str, public_url: str = "") -> dict[str, Any]:
+def document(version: str, public_url: str = "", idempotency_hours: int = 96) -> dict[str, Any]:
     """The whole document. `public_url` is offered as a second server, when known."""
     servers = [{"url": "/", "description": "Este servidor"}]
     if public_url:
@@ -32,10 +32,14 @@ def document(version: str, public_url: str = "") -> dict[str, Any]:
     paths: dict[str, Any] = {}
     for operation in OPERATIONS.values():
         address = f"{PREFIX}{operation.path}/{{{operation.document}}}"
-        paths[address] = {"get": _lookup(operation)}
+        paths[address] = {"get": _lookup(operation, idempotency_hours)}
     return {
         "openapi": "3.1.0",
-        "info": {"title": texts.TITLE, "version": version, "description": texts.INTRODUCTION},
+        "info": {
+            "title": texts.TITLE,
+            "version": version,
+            "description": texts.introduction(idempotency_hours),
+        },
         "servers": servers,
         "tags": [{"name": name, "description": text} for name, text in texts.TAGS.items()],
         "externalDocs": {"url": "/docs/sandbox", "description": "Documentos do sandbox"},
@@ -75,14 +79,17 @@ def samples(kind: type[errors.BalcaoError]) -> Sequence[errors.BalcaoError]:
 # Lookups.
 
 
-def _lookup(operation: Operation) -> dict[str, Any]:
+def _lookup(operation: Operation, idempotency_hours: int) -> dict[str, Any]:
     return {
         "operationId": operation.path.replace("-", "_"),
         "tags": [texts.TAG_LOOKUPS],
         "summary": operation.title,
         "description": operation.description,
         "security": [{"chave": []}],
-        "parameters": [*map(_parameter, operation.parameters), _idempotency_key()],
+        "parameters": [
+            *map(_parameter, operation.parameters),
+            _idempotency_key(idempotency_hours),
+        ],
         "responses": _responses(operation),
     }
 
@@ -102,11 +109,11 @@ def _parameter(parameter: Parameter) -> dict[str, Any]:
     return described
 
 
-def _idempotency_key() -> dict[str, Any]:
+def _idempotency_key(hours: int) -> dict[str, Any]:
     return {
         "name": "Idempotency-Key",
         "in": "header",
-        "description": texts.IDEMPOTENCY_KEY,
+        "description": texts.idempotency_key(hours),
         "required": False,
         "schema": {
             "type": "string",

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 TITLE = "Balcão: consultas a registros de empresas"
 
-INTRODUCTION = """\
+_INTRODUCTION = """\
 Cada operação é um `GET` em `/consultas/v2/` e responde JSON. O serviço consulta a fonte ou reusa
 um resultado guardado; cada consulta concluída custa créditos, erros não custam nada.
 
@@ -50,7 +50,7 @@ os clientes e nunca mostra quem consultou.
 ## Repetir sem pagar duas vezes
 
 Envie `Idempotency-Key` (8 a 128 caracteres visíveis, por exemplo um UUID) e, em dúvida, repita a
-mesma requisição com a mesma chave, durante 96 horas. Uma consulta terminada é reenviada igual,
+mesma requisição com a mesma chave, durante HORAS. Uma consulta terminada é reenviada igual,
 byte a byte, com `Idempotent-Replayed: true` e sem custo, falhas técnicas incluídas. Se ainda está
 em andamento, a resposta é 409 com `Retry-After`. Recusas (400, 401, 402, 403, 409, 429) não
 ocupam a chave.
@@ -61,6 +61,12 @@ ocupam a chave.
 os segundos de `Retry-After`: uma requisição enviada então não é recusada pelo mesmo motivo.
 """
 
+
+def introduction(idempotency_hours: int) -> str:
+    """What stands before the operations."""
+    return _INTRODUCTION.replace("HORAS", _hours(idempotency_hours))
+
+
 TAG_LOOKUPS = "Consultas"
 TAG_SERVICE = "Serviço"
 TAGS: Mapping[str, str] = {
@@ -70,10 +76,19 @@ TAGS: Mapping[str, str] = {
 
 SECURITY = "Chave da conta. Contas de teste usam chaves `balcao_test_…`, as demais `balcao_live_…`."
 
-IDEMPOTENCY_KEY = (
-    "Repete a mesma consulta sem executá-la nem cobrá-la de novo, durante 96 horas. O valor exato"
-    " é a chave, própria de cada conta; use-a só com a mesma operação e os mesmos parâmetros."
-)
+
+def idempotency_key(hours: int) -> str:
+    """What the request header is for."""
+    return (
+        f"Repete a mesma consulta sem executá-la nem cobrá-la de novo, durante {_hours(hours)}. O"
+        " valor exato é a chave, própria de cada conta; use-a só com a mesma operação e os mesmos"
+        " parâmetros."
+    )
+
+
+def _hours(count: int) -> str:
+    return "1 hora" if count == 1 else f"{count} horas"
+
 
 STATUSES: Mapping[int, str] = {
     200: "Consulta concluída: leia `success` e `error`.",

@@ -26,6 +26,8 @@ _JSON: Headers = [
     (b"cache-control", b"no-store"),
 ]
 
+VERDICT_MS = 1_000  # how long it is believed that the desk can, or cannot, write
+
 _encode = msgspec.json.Encoder().encode
 
 
@@ -42,12 +44,12 @@ def build_pages(
         """The process answers. Says nothing about what it depends on."""
         return 200, _JSON, b'{"status":"ok"}'
 
+    heart = _Heart(desk, now_ms)
+
     async def ready(_: Request) -> tuple[int, Headers, bytes]:
         """Whether requests may be sent here: the desk must be able to write, or it is a 503."""
-        try:
-            await desk.commit([])
-        except Exception as error:
-            raise StorageFailed(type(error).__name__) from None
+        if (complaint := await heart.complaint()) is not None:
+            raise StorageFailed(complaint)
         months = {
             mode: None if snapshot.extraction_date is None else snapshot.extraction_date.isoformat()
             for mode, snapshot in snapshots.items()
@@ -67,8 +69,36 @@ def build_pages(
         "/livez": alive,
         "/readyz": ready,
         "/metrics": measurements,
-        **documentation(settings.public_url),
+        **documentation(settings.public_url, settings.idempotency_hours),
     }
+
+
+@dataclass(slots=True)
+class _Heart:
+    """Whether the desk can write, found out by writing. A verdict holds for a second, so that
+    nobody can make us write all the time by asking."""
+
+    desk: Desk
+    now_ms: Callable[[], int]
+    _beating: asyncio.Lock = field(default_factory=asyncio.Lock)
+    _asked_ms: int | None = None
+    _complaint: str | None = None
+
+    async def complaint(self) -> str | None:
+        """What kept it from writing, or None."""
+        async with self._beating:
+            now = self.now_ms()
+            if self._asked_ms is None or abs(now - self._asked_ms) >= VERDICT_MS:
+                self._complaint = await self._beat(now)
+                self._asked_ms = now
+            return self._complaint
+
+    async def _beat(self, now: int) -> str | None:
+        try:
+            await self.desk.heartbeat(now)
+        except Exception as error:
+            return type(error).__name__
+        return None
 
 
 # Documentation. Nothing it shows is loaded from elsewhere.
@@ -104,7 +134,7 @@ _POLICY = (
 _GZIP_LEVEL = 9  # compressed once per process
 
 
-def documentation(public_url: str) -> Mapping[str, Page]:
+def documentation(public_url: str, idempotency_hours: int) -> Mapping[str, Page]:
     """`/openapi.json`, and the documentation page with its files."""
     folder = resources.files("balcao.http").joinpath("static")
     contents = {name: folder.joinpath(name).read_bytes() for name in _FILES}
@@ -122,7 +152,7 @@ def documentation(public_url: str) -> Mapping[str, Page]:
     pages["/docs"] = pages["/docs/"] = page("docs.html")
     pages["/docs/sandbox"] = page("sandbox.html")
     pages["/openapi.json"] = _Static(
-        _encode(openapi.document(__version__, public_url)),
+        _encode(openapi.document(__version__, public_url, idempotency_hours)),
         b"application/json; charset=utf-8",
         _ASK_AGAIN,
         [(b"access-control-allow-origin", b"*")],

@@ -17,6 +17,7 @@ class Request(msgspec.Struct, frozen=True):
     path: str
     query: bytes
     headers: Mapping[bytes, bytes]
+    repeated: tuple[bytes, ...] = ()  # names of headers that came more than once
 
     @property
     def wants_gzip(self) -> bool:
@@ -36,12 +37,17 @@ def read(scope: Scope, header_bytes_max: int) -> Request:
     path: str = scope["path"]
     query: bytes = scope["query_string"]
     headers: dict[bytes, bytes] = {}
-    size = len(path) + len(query)
+    repeated: tuple[bytes, ...] = ()
+    # As it came over the wire: decoded, a path of escapes is a third as long.
+    size = len(scope.get("raw_path") or path) + len(query)
     for name, value in scope["headers"]:
         size += len(name) + len(value)
-        headers.setdefault(name, value)
+        if name in headers:
+            repeated = (*repeated, name)
+        else:
+            headers[name] = value
     if size > header_bytes_max:
         raise RequestTooLarge(headers=True)
     if b"transfer-encoding" in headers or headers.get(b"content-length", b"0") != b"0":
         raise RequestTooLarge(headers=False)
-    return Request(scope["method"], path, query, headers)
+    return Request(scope["method"], path, query, headers, repeated)

@@ -39,7 +39,7 @@ def configure(style: Literal["auto", "json", "console"], level: str) -> None:
         structlog.processors.TimeStamper(fmt="iso", utc=True),
         _where,
     ]
-    render: Callable[[Any, str, dict[str, Any]], str | bytes]
+    render: Any
     if is_json(style):
         render = _to_json
         factory: Any = structlog.BytesLoggerFactory(sys.stderr.buffer)

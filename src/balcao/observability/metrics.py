@@ -102,21 +102,21 @@ class Metrics:
         yield _counter(
             "balcao_requests",
             "Requests answered, by operation, status and origin: cache (these are the cache's"
-            " hits), online, or nenhuma where nothing was looked up.",
+            " hits), online, or nenhuma where no record is given out.",
             ("operation", "status", "origin"),
-            self._requests,
+            self._requests.items(),
         )
         yield _counter(
             "balcao_credits_charged",
             "Credits charged, by operation and origin.",
             ("operation", "origin"),
-            self._credits,
+            self._credits.items(),
         )
         yield _counter(
             "balcao_source_calls",
             "Calls to upstream sources, by source and outcome.",
             ("source", "outcome"),
-            self._calls,
+            self._calls.items(),
         )
         circuits = GaugeMetricFamily(
             "balcao_source_circuit",
@@ -150,10 +150,10 @@ def _counter(
     name: str,
     text: str,
     labels: Sequence[str],
-    counts: Mapping[tuple[str | int, ...], int],
+    counts: Iterable[tuple[Sequence[str | int], int]],
 ) -> CounterMetricFamily:
     family = CounterMetricFamily(name, text, labels=labels)
-    for values, count in counts.items():
+    for values, count in counts:
         family.add_metric([str(value) for value in values], count)
     return family
 

@@ -162,7 +162,7 @@ def _check_disk(store: Path, plan: Plan) -> None:
     work_bytes = sum(file.stat().st_size for file in (store / "work").iterdir())
     free = shutil.disk_usage(store).free + work_bytes
     if free < needed:
-        raise OpenDataError(f"{store} precisa de uns {needed >> 20} MiB livres e tem {free >> 20}")
+        raise OpenDataError(f"{store} precisa de uns {needed >> 20} MiB livres e tem {free >> 20} MiB")
 
 
 @dataclass(frozen=True, slots=True)

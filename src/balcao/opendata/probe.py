@@ -39,7 +39,7 @@ def probe(task: ProbeTask, report: Report) -> Probed:
             activity.descricao is None and activity.codigo != _NOT_INFORMED
         )
     snapshot.close()
-    report("sample", len(task.cnpjs), len(task.cnpjs))
+    report("amostra", len(task.cnpjs), len(task.cnpjs))
     return Probed(len(task.cnpjs), tuple(missing), without_company, without_city, without_activity)
 
 

@@ -1,46 +1,8 @@
 """Texts of the registry's partner qualifications, for sources that send the bare code.
 
-From `rfb-open-data.md` section 7 (table Qualificacoes); a code that is not here stays a code.
+A code that is not here stays a code; so does 00, whose text only says that nothing was said.
 """
 
-QUALIFICATION_TEXTS = {
-    "05": "Administrador",
-    "08": "Conselheiro de Administração",
-    "10": "Diretor",
-    "11": "Interventor",
-    "12": "Inventariante",
-    "13": "Liquidante",
-    "14": "Mãe",
-    "15": "Pai",
-    "16": "Presidente",
-    "17": "Procurador",
-    "18": "Secretário",
-    "19": "Síndico (Condomínio)",
-    "20": "Sociedade Consorciada",
-    "21": "Sociedade Filiada",
-    "22": "Sócio",
-    "23": "Sócio Capitalista",
-    "28": "Sócio-Gerente",
-    "30": "Sócio Menor (Assistido/Representado)",
-    "31": "Sócio Ostensivo",
-    "33": "Tesoureiro",
-    "35": "Tutor",
-    "37": "Sócio Pessoa Jurídica Domiciliado no Exterior",
-    "38": "Sócio Pessoa Física Residente no Exterior",
-    "43": "Responsável",
-    "47": "Sócio Pessoa Física Residente no Brasil",
-    "48": "Sócio Pessoa Jurídica Domiciliado no Brasil",
-    "49": "Sócio-Administrador",
-    "50": "Empresário",
-    "51": "Candidato a cargo Político Eletivo",
-    "52": "Sócio com Capital",
-    "53": "Sócio sem Capital",
-    "54": "Fundador",
-    "59": "Produtor Rural",
-    "64": "Administrador Judicial",
-    "65": "Titular Pessoa Física Residente ou Domiciliado no Brasil",
-    "69": "Beneficiário Final",
-    "70": "Administrador Residente ou Domiciliado no Exterior",
-    "78": "Titular Pessoa Jurídica Domiciliada no Brasil",
-    "79": "Titular Pessoa Jurídica Domiciliada no Exterior",
-}
+from balcao.core.qualifications import QUALIFICATIONS
+
+QUALIFICATION_TEXTS = {code: text for code, text in QUALIFICATIONS.items() if code != "00"}

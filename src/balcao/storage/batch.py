@@ -96,7 +96,7 @@ class Batch:
                     change.credits, civil_month(change.at_ms)
                 )
             case TopUp(credits=credits) if credits < 0:
-                return self.purses[change.account_id].short_of(-credits, civil_month(change.at_ms))
+                return self.purses[change.account_id].short_to_take_back(-credits)
             case Settle():
                 return None if change.request_id in self.holds else HoldGone()
             case Bind():

@@ -118,8 +118,15 @@ class Desk(Protocol):
         """Give back the holds of processes that died; called once, before serving. Count."""
         ...
 
-    def purge(self, now_ms: int) -> int:
-        """Remove idempotency records that have run out. Count."""
+    async def heartbeat(self, now_ms: int) -> None:
+        """Make something small durable, to know that it can be done. Raises `StorageFailed`."""
+        ...
+
+    async def purge(self, now_ms: int) -> int:
+        """Remove some idempotency records that have run out. Count; 0: there are none left.
+
+        Raises `StorageFailed`.
+        """
         ...
 
     def close(self) -> None:

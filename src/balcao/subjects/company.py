@@ -9,7 +9,7 @@ import msgspec
 
 from balcao.core.access import Caller
 from balcao.core.calendar import civil_day_text
-from balcao.core.company import Coded, Company, Partner, hides_a_partner, masked
+from balcao.core.company import Coded, Company, Partner
 from balcao.core.documents import Cnpj
 from balcao.core.idempotency import digest
 from balcao.core.outcomes import Conclusion, Delivered, Failed, Nothing, Outcome
@@ -79,16 +79,6 @@ def encode(inquiry: Inquiry, record: Record) -> bytes:
     """The record as JSON. Sources hand it over as the inquiry allows: masked, or with opt-in."""
     assert isinstance(record, Company)
     return _encode(record)
-
-
-def also_keep(inquiry: Inquiry, record: Record) -> Sequence[tuple[Inquiry, bytes]]:
-    """An answer with full documents, masked, is also the plain answer, and the plain one is also
-    the full one when nobody's document is hidden in it."""
-    assert isinstance(record, Company)
-    other = Inquiry("company", inquiry.document, full_partners=not inquiry.full_partners)
-    if other.full_partners and hides_a_partner(record):
-        return ()
-    return ((other, _encode(record if other.full_partners else masked(record))),)
 
 
 def conclude(question: Question, outcomes: Sequence[Outcome]) -> Conclusion:
@@ -264,7 +254,6 @@ OPERATION = Operation(
     permit=permit,
     greatest_price=lambda question: PRICE_CREDITS,
     encode=encode,
-    also_keep=also_keep,
     conclude=conclude,
     error_fields=error_fields,
     problems=(

@@ -87,7 +87,6 @@ class Operation:
     permit: Callable[[Question, Caller], None]  # raises what the account may not do (403)
     greatest_price: Callable[[Question], int]
     encode: Callable[[Inquiry, Record], bytes]  # the record as it is kept and sent
-    also_keep: Callable[[Inquiry, Record], Sequence[tuple[Inquiry, bytes]]]
     conclude: Callable[[Question, Sequence[Outcome]], Conclusion]
     error_fields: Callable[[Problem], bytes]
     # For the OpenAPI document:

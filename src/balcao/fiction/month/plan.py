@@ -172,13 +172,13 @@ def plan(establishments: int, seed: int, alphanumeric_share: float, include: Seq
     month (`sandbox.md`: the companies whose sources misbehave, and the absent one).
     """
     if not 0 <= alphanumeric_share <= 1:
-        raise ValueError("alphanumeric_share is a share, from 0 to 1")
+        raise ValueError("a parte de CNPJs com letras vai de 0 a 1")
     explicit = list(dict.fromkeys(include))
     for document in explicit:
         if document in MISBEHAVING_COMPANIES or document in ABSENT_COMPANIES:
-            raise ValueError(f"{document} must be in no month")
+            raise ValueError(f"{document} não pode estar em mês nenhum")
         if document != cnpj(document[:8], document[8:12]):
-            raise ValueError(f"{document} is not a CNPJ without punctuation")
+            raise ValueError(f"{document} não é um CNPJ sem pontuação")
     expected_branches = establishments - round(establishments / ESTABLISHMENTS_PER_ROOT)
     giant = expected_branches >= BRANCHES_FOR_A_GIANT
     if giant:
@@ -187,13 +187,13 @@ def plan(establishments: int, seed: int, alphanumeric_share: float, include: Seq
         )
         explicit = list(dict.fromkeys((*explicit, *heads)))
     if establishments < max(1, len(explicit)):
-        raise ValueError(f"a month has at least {max(1, len(explicit))} establishments here")
+        raise ValueError(f"um mês assim tem ao menos {max(1, len(explicit))} estabelecimentos")
     # The registry's own proportion, but never more branches than there are roots to own them.
     rest = establishments - len(explicit)
     roots = round(establishments / ESTABLISHMENTS_PER_ROOT) - len({c[:8] for c in explicit})
     drawn = min(rest, max(roots, -int(-rest // ESTABLISHMENTS_PER_ROOT)))
     if drawn > ROOTS_MAX:
-        raise ValueError(f"a month has at most {ROOTS_MAX} roots here")
+        raise ValueError(f"um mês tem no máximo {ROOTS_MAX} empresas")
     return Plan(
         establishments=establishments,
         seed=seed,

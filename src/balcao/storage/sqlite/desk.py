@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +13,11 @@ from balcao.core.idempotency import Attempt, Recorded
 from balcao.core.ledger import Change, Refusal
 from balcao.core.rate_limit import Limit, Verdict, spend
 from balcao.errors import NameTaken, StorageFailed
+from balcao.storage.batch import Row
 from balcao.storage.contract import Entry, LedgerCheck, NewAccount, NewKey
 from balcao.storage.sqlite.check import check_books
 from balcao.storage.sqlite.files import connect, migrate
-from balcao.storage.sqlite.writer import Job, Outcome, Writer, write
+from balcao.storage.sqlite.writer import Chore, Job, Outcome, Writer, write
 
 # Revocation and plan changes are in force everywhere within 1 s (decisions 7.2): what is
 # remembered of a key is half that old at the most.
@@ -35,16 +36,24 @@ _CALLER = (
 )
 _ACCOUNTS = (
     "SELECT account_id, name, plan, mode, certificates, partner_optin, ceiling_credits,"
-    " balance_credits, held_credits, month_credits, created_ms FROM account"
+    " balance_credits, held_credits, month_credits, created_ms, month FROM account"
 )
 _KEYS = (
     "SELECT key_id, account_id, name, prefix, created_ms, expires_ms, revoked_ms, last_used_ms,"
     " per_minute, per_day FROM api_key"
 )
+_PURGE = (
+    "DELETE FROM idempotency WHERE rowid IN"
+    " (SELECT rowid FROM idempotency WHERE expires_ms <= ? LIMIT 1000) RETURNING 1"
+)
 
 
 class SqliteDesk:
-    """One file, one writing thread, one reading connection on the event loop's thread."""
+    """One file, and two connections to it.
+
+    The writer's belongs to its thread. The other is used in place, on the event loop's thread:
+    for reading, and for what operators and the start of a process write now and then.
+    """
 
     def __init__(
         self, path: Path, observe_batch: Callable[[int], None] = lambda size: None
@@ -177,7 +186,7 @@ class SqliteDesk:
         recorded = Recorded(request_id, status, body, fresh_ms) if state == "finished" else None
         return Attempt(fingerprint, state, recorded, bound_ms)
 
-    # The operator's side: rare, done in place on a connection of its own.
+    # The operator's side: rare, read and written in place.
 
     def accounts(self) -> Sequence[Account]:
         """See the contract."""
@@ -287,15 +296,34 @@ class SqliteDesk:
             self._reading.execute("UPDATE idempotency SET state = 'died' WHERE state = 'running'")
         return len(rows)
 
-    def purge(self, now_ms: int) -> int:
+    # In the writer's thread, in its turn: these may wait for a busy file.
+
+    async def heartbeat(self, now_ms: int) -> None:
         """See the contract."""
-        with _writing_in_place():
-            rows = self._reading.execute(
-                "DELETE FROM idempotency WHERE rowid IN"
-                " (SELECT rowid FROM idempotency WHERE expires_ms <= ? LIMIT 1000) RETURNING 1",
-                (now_ms,),
-            ).fetchall()
-        return len(rows)
+        await self._have_written("INSERT OR REPLACE INTO heartbeat VALUES (1, ?)", now_ms)
+
+    async def purge(self, now_ms: int) -> int:
+        """See the contract."""
+        return len(await self._have_written(_PURGE, now_ms))
+
+    async def _have_written(self, sql: str, *arguments: Any) -> Sequence[Row]:
+        loop = asyncio.get_running_loop()
+        future: asyncio.Future[Sequence[Row]] = loop.create_future()
+
+        def resolve(outcome: Sequence[Row] | Exception) -> None:
+            if future.done():  # whoever asked went away
+                return
+            if isinstance(outcome, Exception):
+                future.set_exception(outcome)
+            else:
+                future.set_result(outcome)
+
+        def done(outcome: Sequence[Row] | Exception) -> None:
+            with suppress(RuntimeError):  # the loop is closed: nobody waits any more
+                loop.call_soon_threadsafe(resolve, outcome)
+
+        self._writer.submit(Chore(sql, arguments, done))
+        return await future
 
     def close(self) -> None:
         """See the contract."""

@@ -9,7 +9,7 @@ from typing import Any
 
 import apsw
 
-from balcao.errors import StorageNewer
+from balcao.errors import StorageFailed, StorageNewer
 
 _MIGRATION = re.compile(r"(\d{4})_\w+\.sql")
 

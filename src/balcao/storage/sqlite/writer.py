@@ -43,19 +43,28 @@ class Job:
     limits: Sequence[tuple[str, float]] = field(default_factory=tuple)  # rate limits, best effort
 
 
+@dataclass(slots=True)
+class Chore:
+    """One statement beside the change lists, in its turn; `done` as above, with its rows."""
+
+    sql: str
+    arguments: Sequence[Any]
+    done: Callable[[Sequence[Row] | Exception], None]
+
+
 class Writer:
     """Owns the writing connection. `submit` hands a job over; jobs are done in order."""
 
     def __init__(self, connection: apsw.Connection) -> None:
         self._connection = connection
-        self._jobs: SimpleQueue[Job | None] = SimpleQueue()
+        self._jobs: SimpleQueue[Job | Chore | None] = SimpleQueue()
         connection.execute("PRAGMA wal_autocheckpoint = 0")
         self._wal_pages = 0
         connection.set_wal_hook(self._note_wal)
         self._thread = threading.Thread(target=self._run, name="desk-writer", daemon=True)
         self._thread.start()
 
-    def submit(self, job: Job) -> None:
+    def submit(self, job: Job | Chore) -> None:
         """Queue a job. Never blocks."""
         self._jobs.put(job)
 
@@ -67,17 +76,27 @@ class Writer:
 
     def _run(self) -> None:
         while (job := self._jobs.get()) is not None:
-            outcomes: Sequence[Outcome]
-            try:
-                outcomes = write(self._connection, job.lists, job.limits)
-            except (apsw.ConstraintError, AssertionError, LookupError):
-                # A wall of the schema, or a list that makes no sense: only that list may suffer.
-                outcomes = [self._alone(changes) for changes in job.lists]
-            except Exception as error:
-                outcomes = [_failure(error)] * len(job.lists)
-            job.done(outcomes)
+            if isinstance(job, Chore):
+                job.done(self._beside(job))
+            else:
+                job.done(self._together(job))
             if self._wal_pages > WAL_PAGES_MAX:
                 self._checkpoint()
+
+    def _together(self, job: Job) -> Sequence[Outcome]:
+        try:
+            return write(self._connection, job.lists, job.limits)
+        except (apsw.ConstraintError, AssertionError, LookupError):
+            # A wall of the schema, or a list that makes no sense: only that list may suffer.
+            return [self._alone(changes) for changes in job.lists]
+        except Exception as error:
+            return [_failure(error)] * len(job.lists)
+
+    def _beside(self, chore: Chore) -> Sequence[Row] | Exception:
+        try:
+            return self._connection.execute(chore.sql, chore.arguments).fetchall()
+        except Exception as error:
+            return _failure(error)
 
     def _alone(self, changes: Sequence[Change]) -> Outcome:
         try:

@@ -129,6 +129,12 @@ CREATE TABLE idempotency (
 
 CREATE INDEX idempotency_by_expiry ON idempotency (expires_ms);
 
+-- Whether this file can be written is found out by writing: readiness probes put their time here.
+CREATE TABLE heartbeat (
+    only_row INTEGER NOT NULL PRIMARY KEY CHECK (only_row = 1),
+    at_ms    INTEGER NOT NULL
+) STRICT;
+
 -- How full the buckets are, so that a restart forgives nobody. Written behind, once a second.
 CREATE TABLE rate_limit (
     bucket      TEXT NOT NULL PRIMARY KEY,

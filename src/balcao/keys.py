@@ -1,0 +1,34 @@
+"""Issuing API keys: drawn here, shown once by whoever asked, kept as a hash."""
+
+from balcao.core.access import PREFIX_CHARACTERS, Account, Key, key_hash, new_key
+from balcao.home import Home
+from balcao.storage.contract import NewKey
+from balcao.storage.sqlite.desk import SqliteDesk
+
+
+def issue_key(
+    desk: SqliteDesk,
+    home: Home,
+    account: Account,
+    name: str,
+    now_ms: int,
+    *,
+    expires_ms: int | None = None,
+    per_minute: int | None = None,
+    per_day: int | None = None,
+) -> tuple[str, Key]:
+    """Issue a key: its text, which nobody keeps, and what is kept of it."""
+    key = new_key(account.mode)
+    kept = desk.create_key(
+        NewKey(
+            account.account_id,
+            name,
+            key[:PREFIX_CHARACTERS],
+            key_hash(key, home.pepper()),
+            expires_ms,
+            per_minute,
+            per_day,
+        ),
+        now_ms,
+    )
+    return key, kept

@@ -1,0 +1,121 @@
+"""Messages of the standard library's logging come out in our form, and quote nobody."""
+
+import io
+import json
+import logging
+import sys
+from collections.abc import Callable, Iterator
+from datetime import datetime
+from typing import Any, Literal, TypeAlias
+
+import pytest
+import structlog
+
+from balcao.observability import logs
+
+Configure: TypeAlias = Callable[[Literal["json", "console"], str], None]
+
+SECRET = "90010001000100"
+
+
+class Stderr(io.StringIO):
+    """With the bytes beneath that a real one has."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.buffer = io.BytesIO()  # type: ignore[misc]
+
+
+@pytest.fixture
+def stderr(monkeypatch: pytest.MonkeyPatch) -> Iterator[Stderr]:
+    stderr = Stderr()
+    monkeypatch.setattr(sys, "stderr", stderr)
+    level = logging.root.level
+    yield stderr
+    logging.root.setLevel(level)
+    structlog.reset_defaults()
+
+
+@pytest.fixture
+def configure(stderr: Stderr, monkeypatch: pytest.MonkeyPatch) -> Configure:
+    """As in a process of ours, where pytest has no handlers; these come with each test's call."""
+
+    def configured(style: Literal["json", "console"], level: str) -> None:
+        monkeypatch.setattr(logging.root, "handlers", [])
+        logs.configure(style, level)
+
+    return configured
+
+
+def lines(stderr: Stderr) -> list[Any]:
+    return [json.loads(line) for line in stderr.getvalue().splitlines()]
+
+
+def fail() -> None:
+    raise ValueError(f"no idea what {SECRET} is")
+
+
+def test_any_message_is_json(stderr: Stderr, configure: Configure) -> None:
+    configure("json", "info")
+    text = 'a "quoted"\nline \\ of %s'
+    logging.getLogger("some.library").warning(text, "somebody's")
+
+    (line,) = lines(stderr)
+    assert datetime.fromisoformat(line.pop("timestamp")).tzinfo is not None
+    assert line == {
+        "event": "log",
+        "logger": "some.library",
+        "level": "warning",
+        "message": text % "somebody's",
+    }
+
+
+def test_an_exception_is_its_type_and_the_places_it_came_through(
+    stderr: Stderr, configure: Configure
+) -> None:
+    configure("json", "info")
+    try:
+        fail()
+    except ValueError:
+        logging.getLogger("asyncio").exception("Task failed about %s", SECRET)
+
+    (line,) = lines(stderr)
+    assert (line["logger"], line["level"], line["error"]) == ("asyncio", "error", "ValueError")
+    assert line["trace"][-1].startswith("test_logs.py:")
+    assert line["trace"][-1].endswith(" fail")
+    assert "message" not in line
+    assert SECRET not in stderr.getvalue()
+
+
+def test_a_message_whose_arguments_do_not_fit(stderr: Stderr, configure: Configure) -> None:
+    configure("json", "info")
+    logging.getLogger("some.library").warning("%d", SECRET + "x")
+
+    (line,) = lines(stderr)
+    assert line["error"] == "TypeError"
+    assert SECRET not in stderr.getvalue()
+
+
+def test_for_a_person(stderr: Stderr, configure: Configure) -> None:
+    configure("console", "info")
+    logging.getLogger("some.library").warning("hello")
+    try:
+        fail()
+    except ValueError:
+        logging.getLogger("some.library").exception("about %s", SECRET)
+
+    said = stderr.getvalue()
+    assert "hello" in said
+    assert "some.library" in said
+    assert "ValueError" in said
+    assert SECRET not in said
+
+
+@pytest.mark.parametrize(("level", "said"), [("debug", 1), ("warning", 1), ("error", 0)])
+def test_the_level_is_obeyed_but_libraries_never_say_more_than_warnings(
+    stderr: Stderr, configure: Configure, level: str, said: int
+) -> None:
+    configure("json", level)
+    logging.getLogger("some.library").info("chatter")
+    logging.getLogger("some.library").warning("hello")
+    assert len(lines(stderr)) == said

@@ -1,0 +1,60 @@
+"""Why sources fail is said, and not said again and again."""
+
+import pytest
+from structlog.testing import capture_logs
+
+from balcao.observability import source_log
+from balcao.observability.source_log import SourceLog
+
+
+class Clock:
+    now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def test_the_same_reason_once_in_a_while() -> None:
+    clock = Clock()
+    log = SourceLog(clock)
+    with capture_logs() as said:
+        for _ in range(3):
+            log.note("live", "acme", "failed", "acme: HTTP 500", 0.25)
+        log.note("live", "acme", "failed", "acme: HTTP 501", 0.25)
+        log.note("live", "other", "unavailable", "acme: HTTP 500", 0.25)
+    assert len(said) == 3
+    assert said[0] == {
+        "event": "source.call",
+        "log_level": "warning",
+        "mode": "live",
+        "source": "acme",
+        "outcome": "failed",
+        "detail": "acme: HTTP 500",
+        "took_ms": 250.0,
+    }
+
+    clock.now += 10
+    with capture_logs() as said:
+        log.note("live", "acme", "failed", "acme: HTTP 500", 0.25)
+    assert len(said) == 1
+
+
+def test_the_sandbox_and_what_went_well_warn_nobody() -> None:
+    log = SourceLog(Clock())
+    with capture_logs() as said:
+        log.note("test", "acme", "failed", "acme: HTTP 500", 0.25)
+        log.note("live", "acme", "found", "", 0.25)
+        log.note("live", "acme", "absent", "", 0.25)
+    assert [line["log_level"] for line in said] == ["info", "debug", "debug"]
+
+
+def test_reasons_without_end_are_not_remembered_without_end(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(source_log, "REASONS_MAX", 2)
+    log = SourceLog(Clock())
+    with capture_logs() as said:
+        for number in range(10):
+            log.note("live", "acme", "failed", f"acme: HTTP {number}", 0.1)
+    assert len(said) == 10
+    assert len(log._said) <= 2
