@@ -56,7 +56,9 @@ class Cnpja(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
     url: str = Field("https://api.cnpja.com", description="Endereço base.")
-    key: SecretStr = Field(SecretStr(""), description="Chave da API; sem ela a fonte é desligada.")
+    key: SecretStr = Field(
+        SecretStr(""), description="Chave da API; sem ela a fonte fica desligada."
+    )
     accepts_alphanumeric: bool = Field(
         False,
         description="Consulta também CNPJs com letras (o fornecedor não documenta se os aceita).",
@@ -74,10 +76,10 @@ class Serpro(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
     url: str = Field("https://gateway.apiserpro.serpro.gov.br", description="Endereço base.")
     consumer_key: SecretStr = Field(
-        SecretStr(""), description="Identificador OAuth2; sem ele a fonte é desligada."
+        SecretStr(""), description="Identificador OAuth2; sem ele a fonte fica desligada."
     )
     consumer_secret: SecretStr = Field(
-        SecretStr(""), description="Segredo OAuth2; sem ele a fonte é desligada."
+        SecretStr(""), description="Segredo OAuth2; sem ele a fonte fica desligada."
     )
     product: str = Field(
         "consulta-cnpj-df",
@@ -160,10 +162,10 @@ class Settings(BaseSettings):
     breaker_failures: int = Field(
         5,
         ge=1,
-        description="Falhas seguidas depois das quais uma fonte é deixada em paz por um tempo.",
+        description="Falhas seguidas até que uma fonte deixe de ser consultada por um tempo.",
     )
     breaker_seconds: float = Field(
-        15.0, gt=0, description="Por quantos segundos ela é deixada em paz."
+        15.0, gt=0, description="Por quantos segundos ela deixa de ser consultada."
     )
     company_sources: tuple[CompanySource, ...] = Field(
         ("snapshot", "minha_receita", "cnpja", "serpro"),

@@ -1,7 +1,14 @@
 """`balcao account`."""
 
+import re
+import shlex
+from datetime import datetime
+
 import pytest
 
+from balcao.cli import account
+from balcao.core.calendar import BRASILIA, to_ms
+from balcao.core.ledger import Charge
 from tests.cli.shell import Shell
 
 
@@ -38,8 +45,8 @@ def test_only_a_post_paid_account_has_a_ceiling(shell: Shell) -> None:
     assert (
         "só o plano pos_pago" in shell("account create a --plan pre_pago --ceiling 5", code=2).err
     )
-    account = shell("account create a --plan pos_pago --ceiling 5 --json").json
-    assert account["ceiling_credits"] == 5
+    made = shell("account create a --plan pos_pago --ceiling 5 --json").json
+    assert made["ceiling_credits"] == 5
     assert "Teto mensal:" in shell("account show a").out
 
 
@@ -64,10 +71,53 @@ def test_a_name_can_be_told_from_a_number_and_printed(shell: Shell, name: str) -
     assert "NOME" in shell(f"account create {name} --plan pre_pago", code=2).err
 
 
-def test_an_unknown_account_is_answered_with_those_there_are(shell: Shell) -> None:
+def test_an_unknown_account_is_answered_with_those_that_are_called_alike(shell: Shell) -> None:
     shell("account create acme --plan pre_pago")
+    shell("account create outra --plan pre_pago")
     said = shell("account show acne", code=1)
-    assert said.err == "erro: Não há conta 'acne'. As contas desta pasta: acme.\n"
+    assert said.err.startswith("erro: Não há conta 'acne'. Seria 'acme'? As que existem: ")
+    assert said.err.endswith("balcao account list.\n")
+    assert "outra" not in said.err
+    assert "Seria" not in shell("account show zzz", code=1).err
+
+
+def test_the_next_command_can_be_pasted(shell: Shell) -> None:
+    said = shell("account create 'Açaí & Cia' --plan pre_pago").out
+    words = shlex.split(said.split("créditos: ")[1])
+    assert words[0] == f"BALCAO_HOME={shell.path}"
+    assert words[-6:] == ["credit", "add", "Açaí & Cia", "1000", "--reason", "..."]
+
+
+@pytest.mark.parametrize(
+    ("options", "available", "said"),
+    [
+        ("--plan pos_pago", None, "sem limite"),
+        ("--plan pos_pago --ceiling 5", 5, "5"),
+        ("--plan pre_pago", 0, "0"),
+    ],
+)
+def test_what_is_available_depends_on_the_plan(
+    shell: Shell, options: str, available: int | None, said: str
+) -> None:
+    shell(f"account create a {options}")
+    assert shell("account show a --json").json["available_credits"] == available
+    assert re.search(rf"Disponíveis: +{said}\n", shell("account show a").out)
+
+
+def test_a_month_that_is_over_has_used_nothing_of_this_one(
+    shell: Shell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = shell("account create a --plan pos_pago --ceiling 5 --json").json
+    shell("key create a")
+    at = to_ms(datetime(2026, 8, 31, 23, 59, tzinfo=BRASILIA))
+    charge = Charge(made["account_id"], 1, "r", "suframa", 3, "regra", "cache", at)
+    with shell.desk() as desk:
+        assert desk.commit_now([charge]) is None
+    for now, month, available in ((at, 3, 2), (at + 60_000, 0, 5)):
+        monkeypatch.setattr(account, "system_now_ms", lambda now=now: now)
+        for found in (shell("account show a --json").json, *shell("account list --json").json):
+            assert (found["month_credits"], found["available_credits"]) == (month, available)
+        assert re.search(rf"Usados neste mês: +{month}\n", shell("account show a").out)
 
 
 def test_looking_makes_no_data_folder(shell: Shell) -> None:

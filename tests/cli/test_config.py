@@ -74,6 +74,14 @@ def test_all_complaints_come_together_and_repeat_no_value(
         assert complaint in said.err
 
 
+def test_a_source_that_nobody_knows_is_refused(
+    shell: Shell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("BALCAO_COMPANY_SOURCES", '["snapshot", "minha_recieta"]')
+    said = shell("config show", code=1).err
+    assert "BALCAO_COMPANY_SOURCES: deve ser 'snapshot', 'minha_receita', 'cnpja' ou" in said
+
+
 def test_a_file_that_is_no_toml(shell: Shell, tmp_path: Path) -> None:
     (tmp_path / "balcao.toml").write_text("porta = = 1", "utf-8")
     assert "não é TOML válido" in shell("config show", code=1).err

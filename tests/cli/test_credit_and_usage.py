@@ -56,6 +56,14 @@ def test_an_account_never_goes_below_zero(shell: Shell) -> None:
     assert shell("account show acme --json").json["balance_credits"] == 10
 
 
+def test_what_a_post_paid_account_owes_is_corrected_whatever_its_ceiling(shell: Shell) -> None:
+    shell("account create depois --plan pos_pago --ceiling 5")
+    assert "Novo saldo: -100." in shell("credit add depois -100 --reason correção").out
+    assert "Novo saldo: -40." in shell("credit add depois 60 --reason pagamento").out
+    assert shell("account show depois --json").json["available_credits"] == 5
+    assert shell("ledger check --json").json["ok"]
+
+
 @pytest.mark.parametrize(
     "line",
     [
@@ -164,7 +172,7 @@ def test_books_that_disagree_are_complained_about(shell: Shell) -> None:
     shell("credit add acme 10 --reason compra")
     assert "confere" in shell("ledger check").out
     with shell.desk() as desk:
-        desk._reading.execute("UPDATE account SET balance_credits = balance_credits + 1")
+        desk._in_place.execute("UPDATE account SET balance_credits = balance_credits + 1")
     assert "conta acme" in shell("ledger check", code=1).err
     found = shell("ledger check --json", code=1).json
     assert found["ok"] is False

@@ -97,7 +97,7 @@ def test_half_a_pepper(shell: Shell) -> None:
 def test_a_schema_of_a_newer_version(shell: Shell) -> None:
     shell("account create acme --plan pre_pago")
     with shell.desk() as desk:
-        desk._reading.execute("PRAGMA user_version = 999")
+        desk._in_place.execute("PRAGMA user_version = 999")
     assert statuses(shell, code=1)["banco de dados"] == "fail"
     assert "versão mais nova" in shell("account list", code=1).err
 
@@ -118,6 +118,25 @@ def test_sources_are_shown_with_their_address(
     assert "abre-te" not in said
     assert "senha" not in said
     assert "contas de produção não têm quem responda" not in said
+
+
+def test_a_source_without_its_keys_is_off(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("BALCAO_CNPJA__KEY", "")
+    monkeypatch.setenv("BALCAO_SERPRO__CONSUMER_KEY", "abre-te")
+    said = shell("doctor").out
+    assert "fonte cnpja: desligada" in said
+    assert "fonte serpro: desligada" in said
+    assert "contas de produção não têm quem responda: importe um mês" in said
+
+
+def test_a_month_that_nobody_asks_is_no_source(
+    shell: Shell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shell("opendata sample mes --establishments 50 --seed 7 --clean")
+    shell("opendata build mes")
+    assert "não têm quem responda" not in shell("doctor").out
+    monkeypatch.setenv("BALCAO_COMPANY_SOURCES", '["cnpja"]')
+    assert 'não têm quem responda: inclua "snapshot"' in shell("doctor").out
 
 
 def test_online_calls_the_sources(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -37,6 +37,7 @@ NAMES = [name for name, _ in commands()]
 @pytest.mark.parametrize("name", NAMES)
 def test_every_help_has_an_example_and_is_portuguese(shell: Shell, name: str) -> None:
     said = shell(f"{name} --help").out
+    assert not re.search(r"<\w", said)  # <bool>, <list[Path]>
     assert "Uso: balcao" in said
     assert "Exemplo:" in said
     assert f"balcao {name}" in said.split("Exemplo:")[1]
@@ -138,6 +139,16 @@ def test_the_shell_completes_names(shell: Shell, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setenv("COMP_WORDS", "balcao opendata ")
     monkeypatch.setenv("COMP_CWORD", "2")
     assert shell("").out.split() == ["build", "status", "rollback", "sample"]
+
+
+def test_completion_is_installed_in_portuguese(
+    shell: Shell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from typer import completion
+
+    monkeypatch.setattr(completion, "install", lambda: ("bash", "/casa/.bashrc"))
+    said = shell("--install-completion").out
+    assert "Autocompletar do bash instalado em /casa/.bashrc." in said
 
 
 def test_help_and_small_commands_load_little() -> None:

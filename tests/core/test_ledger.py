@@ -5,7 +5,7 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from balcao.core.ledger import Purse, Short
+from balcao.core.ledger import Purse, Short, available_credits, spent_credits
 
 AUGUST, SEPTEMBER = "2026-08", "2026-09"
 PREPAID = Purse("pre_pago", 10, 4, None, AUGUST, 0)
@@ -50,6 +50,26 @@ def test_a_hold_turns_the_month_as_a_charge_does() -> None:
 
 def test_a_ceiling_that_was_passed_says_zero_and_not_less() -> None:
     assert replace(POSTPAID, ceiling_credits=5).short_of(1, AUGUST) == Short(1, 0)
+
+
+def test_an_operator_takes_back_what_is_there_and_corrects_any_debt() -> None:
+    assert PREPAID.short_to_take_back(6) is None
+    assert PREPAID.short_to_take_back(7) == Short(7, 6)
+    assert replace(PREPAID, plan="gratuito").short_to_take_back(7) == Short(7, 6)
+    assert POSTPAID.short_to_take_back(10**9) is None
+
+
+def test_available_credits_of_every_plan() -> None:
+    assert available_credits(PREPAID, AUGUST) == available_credits(PREPAID, SEPTEMBER) == 6
+    assert available_credits(POSTPAID, AUGUST) == 8
+    assert available_credits(POSTPAID, SEPTEMBER) == 18
+    assert available_credits(replace(POSTPAID, ceiling_credits=None), AUGUST) is None
+
+
+def test_a_new_month_has_spent_nothing() -> None:
+    assert spent_credits(POSTPAID, AUGUST) == 10
+    assert spent_credits(POSTPAID, SEPTEMBER) == 0
+    assert spent_credits(replace(POSTPAID, month=""), AUGUST) == 0
 
 
 @given(

@@ -27,20 +27,19 @@ class Stderr(io.StringIO):
 
 
 @pytest.fixture
-def stderr(monkeypatch: pytest.MonkeyPatch) -> Iterator[Stderr]:
-    stderr = Stderr()
-    monkeypatch.setattr(sys, "stderr", stderr)
+def stderr() -> Iterator[Stderr]:
     level = logging.root.level
-    yield stderr
+    yield Stderr()
     logging.root.setLevel(level)
     structlog.reset_defaults()
 
 
 @pytest.fixture
 def configure(stderr: Stderr, monkeypatch: pytest.MonkeyPatch) -> Configure:
-    """As in a process of ours, where pytest has no handlers; these come with each test's call."""
+    """As in a process of ours. What pytest puts in place itself comes after the fixtures."""
 
     def configured(style: Literal["json", "console"], level: str) -> None:
+        monkeypatch.setattr(sys, "stderr", stderr)
         monkeypatch.setattr(logging.root, "handlers", [])
         logs.configure(style, level)
 

@@ -72,6 +72,21 @@ def test_progress_is_drawn(capsys: pytest.CaptureFixture[str]) -> None:
     assert "Ordenando" in drawn
 
 
+def test_a_line_of_progress_fits_a_narrow_terminal(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    with RichProgress() as progress:
+        for phase in ("Ordenando estabelecimentos", "Verificando"):
+            progress.begin(phase, 2_000_000_000)
+            progress.advance("Estabelecimentos0.zip", 1_999_000_000, 69_123_456)
+    sorting, verifying = capsys.readouterr().out.splitlines()
+    assert max(len(sorting), len(verifying)) <= 80
+    assert "69.123.456 linhas, " in sorting
+    assert "69.123.456 CNPJs, " in verifying
+    assert sorting.count("/s") == verifying.count("/s") == 1
+
+
 def test_nobody_has_to_look() -> None:
     NoProgress().begin("reading", 1)
     NoProgress().advance("file", 1, 1)

@@ -91,7 +91,7 @@ def _install_completion(ctx: Any, param: Any, wanted: Any) -> Any:
         return wanted
     from typer import completion
 
-    shell, path = completion.install()
+    shell, path = completion.install()  # type: ignore[attr-defined]
     typer.echo(f"Autocompletar do {shell} instalado em {path}. Abra um novo terminal para usá-lo.")
     raise typer.Exit
 

@@ -66,7 +66,7 @@ def gather(task: GatherTask, report: Report) -> Gathered:
     file_of_row = np.searchsorted(file_ends, rows.starts, side="right")
     duplicates = np.bincount(file_of_row[dropped], minlength=files).tolist()
     stored = np.bincount(file_of_row[order], minlength=files).tolist()
-    report(task.group.name, len(text), len(order))
+    report(task.group.title, len(text), len(order))
     most_partners = _most_partners(rows, order, lines)
     return Gathered(task.partition, packed, stored, duplicates, most_partners)
 

@@ -27,7 +27,7 @@ from balcao.opendata.halves import Site, read_group, sort_group
 from balcao.opendata.layout import GROUPS, TABLES, Group
 from balcao.opendata.plan import SAMPLE_ROWS, Plan, make_plan
 from balcao.opendata.probe import ProbeTask, check_witnesses, probe
-from balcao.opendata.progress import NoProgress, Progress
+from balcao.opendata.progress import VERIFYING, NoProgress, Progress
 from balcao.opendata.repair import Reject
 from balcao.opendata.snapshot import FORMAT, Snapshot, SnapshotInfo
 from balcao.opendata.store import Work, rollback
@@ -162,7 +162,9 @@ def _check_disk(store: Path, plan: Plan) -> None:
     work_bytes = sum(file.stat().st_size for file in (store / "work").iterdir())
     free = shutil.disk_usage(store).free + work_bytes
     if free < needed:
-        raise OpenDataError(f"{store} precisa de uns {needed >> 20} MiB livres e tem {free >> 20} MiB")
+        raise OpenDataError(
+            f"{store} precisa de uns {needed >> 20} MiB livres, e tem {free >> 20} MiB"
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,7 +243,7 @@ def _describe(
 def _verify(
     work: Work, team: Team, totals: Totals, sample: Sequence[str], progress: Progress
 ) -> verify.Verdict:
-    progress.begin("Verificando", len(sample))
+    progress.begin(VERIFYING, len(sample))
     tasks = [ProbeTask(work.building, tuple(sample[at::_PROBES])) for at in range(_PROBES)]
     probed = sum(team.run(probe, tasks, progress.advance), verify.Probed())
     verdict = verify.judge_sample(probed, totals.rows["Estabelecimentos"])

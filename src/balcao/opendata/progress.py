@@ -2,14 +2,12 @@
 
 from typing import Protocol, Self
 
-from rich.progress import (
-    BarColumn,
-    DownloadColumn,
-    TaskID,
-    TextColumn,
-    TimeRemainingColumn,
-)
+from rich.progress import BarColumn, TaskID, TextColumn, TimeRemainingColumn
 from rich.progress import Progress as Bars
+from rich.table import Column
+
+# The phase that gets through CNPJs, and not through bytes and rows.
+VERIFYING = "Verificando"
 
 
 class Progress(Protocol):
@@ -33,16 +31,19 @@ class NoProgress:
 
 
 class RichProgress:
-    """One bar per phase, with rows per second and the time left. Use it with `with`."""
+    """One bar per phase, with rows per second and the time left. Use it with `with`.
+
+    A line fits into 80 columns.
+    """
 
     def __init__(self) -> None:
         self._bars = Bars(
             TextColumn("{task.description}"),
-            BarColumn(),
-            DownloadColumn(),
+            BarColumn(None, table_column=Column(ratio=1)),  # what the texts leave of the width
+            TextColumn("{task.percentage:>3.0f}%"),
             TextColumn("{task.fields[counts]}"),
             TimeRemainingColumn(),
-            TextColumn("{task.fields[file]}"),
+            expand=True,
         )
         self._task: TaskID | None = None
 
@@ -57,7 +58,7 @@ class RichProgress:
     def begin(self, phase: str, bytes_total: int) -> None:
         """Start a new bar; the one before is full."""
         self._end_phase()
-        self._task = self._bars.add_task(phase, total=bytes_total, rows=0, counts="", file="")
+        self._task = self._bars.add_task(phase, total=bytes_total, rows=0, counts="")
 
     def advance(self, file: str, bytes_done: int, rows: int) -> None:
         """Move the bar."""
@@ -66,10 +67,12 @@ class RichProgress:
         task = self._bars.tasks[self._task]
         total = task.fields["rows"] + rows
         pace = int(total / task.elapsed) if task.elapsed else 0
-        counts = f"{total:,} linhas, {pace:,}/s".replace(",", ".").replace("linhas.", "linhas,")
-        self._bars.update(self._task, advance=bytes_done, rows=total, counts=counts, file=file)
+        unit = "CNPJs" if task.description == VERIFYING else "linhas"
+        rate = f"{pace // 1000} mil/s" if pace >= 1000 else f"{pace}/s"
+        counts = f"{total:,}".replace(",", ".") + f" {unit}, {rate}"
+        self._bars.update(self._task, advance=bytes_done, rows=total, counts=counts)
 
     def _end_phase(self) -> None:
         if self._task is not None:
             task = self._bars.tasks[self._task]
-            self._bars.update(self._task, completed=task.total or 0, file="")
+            self._bars.update(self._task, completed=task.total or 0)

@@ -122,7 +122,7 @@ def _work(pipe: Connection) -> None:
             except OpenDataError as error:
                 result = ("error", error)
             except Exception:
-                result = ("error", RuntimeError(f"em um processo da importação:\n{traceback.format_exc()}"))
+                result = ("error", RuntimeError(f"na importação:\n{traceback.format_exc()}"))
             pipe.send(result)
     except (EOFError, BrokenPipeError, ConnectionResetError, KeyboardInterrupt):
         pass

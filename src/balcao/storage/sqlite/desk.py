@@ -62,13 +62,13 @@ class SqliteDesk:
         writing = connect(path, synchronous="FULL")
         migrate(writing, "desk")
         self._path = path
-        self._reading = connect(path, synchronous="FULL")
+        self._in_place = connect(path, synchronous="FULL")
         self._writer = Writer(writing)
         self._observe_batch = observe_batch
         self._waiting: list[tuple[Sequence[Change], asyncio.Future[Refusal | None]]] = []
         self._writing = False
         self._callers: dict[bytes, tuple[int, Caller | None]] = {}
-        full: Any = self._reading.execute("SELECT bucket, empty_at_ms FROM rate_limit").fetchall()
+        full: Any = self._in_place.execute("SELECT bucket, empty_at_ms FROM rate_limit").fetchall()
         self._buckets: dict[str, float] = dict(full)
         self._dirty_buckets: set[str] = set()
         self._limits_written_ms = 0
@@ -124,7 +124,7 @@ class SqliteDesk:
         known = self._callers.get(key_hash)
         if known is not None and 0 <= now_ms - known[0] < CALLER_AGE_MAX_MS:
             return known[1]
-        row: Any = self._reading.execute(_CALLER, (key_hash,)).fetchone()
+        row: Any = self._in_place.execute(_CALLER, (key_hash,)).fetchone()
         caller = None if row is None else _caller(row)
         if len(self._callers) >= CALLERS_MAX:
             self._callers.clear()
@@ -175,7 +175,7 @@ class SqliteDesk:
 
     def earlier(self, account_id: int, key_digest: str, now_ms: int) -> Attempt | None:
         """See the contract."""
-        row: Any = self._reading.execute(
+        row: Any = self._in_place.execute(
             "SELECT fingerprint, state, request_id, status, body, fresh_ms, bound_ms"
             " FROM idempotency WHERE account_id = ? AND key_digest = ? AND expires_ms > ?",
             (account_id, key_digest, now_ms),
@@ -190,12 +190,12 @@ class SqliteDesk:
 
     def accounts(self) -> Sequence[Account]:
         """See the contract."""
-        rows: Any = self._reading.execute(f"{_ACCOUNTS} ORDER BY account_id").fetchall()
+        rows: Any = self._in_place.execute(f"{_ACCOUNTS} ORDER BY account_id").fetchall()
         return [_account(row) for row in rows]
 
     def keys(self, account_id: int) -> Sequence[Key]:
         """See the contract."""
-        rows: Any = self._reading.execute(
+        rows: Any = self._in_place.execute(
             f"{_KEYS} WHERE account_id = ? ORDER BY key_id", (account_id,)
         ).fetchall()
         return [Key(*row) for row in rows]
@@ -204,7 +204,7 @@ class SqliteDesk:
         """See the contract."""
         try:
             with _writing_in_place():
-                self._reading.execute(
+                self._in_place.execute(
                     "INSERT INTO account (name, plan, mode, certificates, partner_optin,"
                     " ceiling_credits, created_ms) VALUES (?, ?, ?, ?, ?, ?, ?)",
                     (
@@ -226,7 +226,7 @@ class SqliteDesk:
     def create_key(self, new: NewKey, now_ms: int) -> Key:
         """See the contract."""
         with _writing_in_place():
-            self._reading.execute(
+            self._in_place.execute(
                 "INSERT INTO api_key (account_id, name, prefix, hash, created_ms, expires_ms,"
                 " per_minute, per_day) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
                 (
@@ -245,7 +245,7 @@ class SqliteDesk:
     def revoke_key(self, key_id: int, now_ms: int) -> bool:
         """See the contract."""
         with _writing_in_place():
-            row = self._reading.execute(
+            row = self._in_place.execute(
                 "UPDATE api_key SET revoked_ms = coalesce(revoked_ms, ?) WHERE key_id = ?"
                 " RETURNING key_id",
                 (now_ms, key_id),
@@ -269,12 +269,12 @@ class SqliteDesk:
 
     def check(self) -> LedgerCheck:
         """See the contract."""
-        return check_books(self._reading)
+        return check_books(self._in_place)
 
     def commit_now(self, changes: Sequence[Change]) -> Refusal | None:
         """Commit one list outside an event loop, for the command line. Raises `StorageFailed`."""
         try:
-            outcome = write(self._reading, [changes])[0]
+            outcome = write(self._in_place, [changes])[0]
         except apsw.Error as error:
             raise StorageFailed(type(error).__name__) from error
         assert not isinstance(outcome, Exception)
@@ -282,8 +282,8 @@ class SqliteDesk:
 
     def recover(self, now_ms: int) -> int:
         """See the contract."""
-        with _writing_in_place(), self._reading:
-            rows = self._reading.execute(
+        with _writing_in_place(), self._in_place:
+            rows = self._in_place.execute(
                 "INSERT INTO ledger_entry (account_id, at_ms, month, kind, balance_change,"
                 " held_change, request_id, key_id, operation, rule)"
                 " SELECT o.account_id, ?, e.month, 'void', 0, -o.credits, o.request_id, e.key_id,"
@@ -292,8 +292,8 @@ class SqliteDesk:
                 " AND (e.kind IN ('post', 'void')) = 0 RETURNING entry_id",
                 (now_ms,),
             ).fetchall()
-            self._reading.execute("DELETE FROM open_operation")
-            self._reading.execute("UPDATE idempotency SET state = 'died' WHERE state = 'running'")
+            self._in_place.execute("DELETE FROM open_operation")
+            self._in_place.execute("UPDATE idempotency SET state = 'died' WHERE state = 'running'")
         return len(rows)
 
     # In the writer's thread, in its turn: these may wait for a busy file.
@@ -329,7 +329,7 @@ class SqliteDesk:
         """See the contract."""
         self._writer.submit(Job((), lambda outcomes: None, self._take_dirty_buckets()))
         self._writer.close()
-        self._reading.close()
+        self._in_place.close()
 
 
 def _account(row: Any) -> Account:
