@@ -137,7 +137,8 @@ class Settings(BaseSettings):
     requests_max: int = Field(
         1024,
         ge=128,
-        description="Requisições em andamento ao mesmo tempo; as que passam disso recebem 503.",
+        description="Consultas que esperam por uma fonte ao mesmo tempo; além delas, 503."
+        " Uma conta ocupa no máximo um quarto. O que está à mão é sempre respondido.",
     )
     header_bytes_max: int = Field(
         16_384,

@@ -112,7 +112,7 @@ def _inspect(path: Path) -> Part | None:
     except (zipfile.BadZipFile, OSError) as error:
         if outer is None:
             return None
-        raise BadInput(f"{path.name} está danificado ou incompleto: {error}") from error
+        raise BadInput(f"{path.name} está danificado ou incompleto; baixe-o de novo") from error
     inner = _table_of_inner_names([entry.filename for entry in entries])
     table = inner or outer
     if table is None:
@@ -210,7 +210,8 @@ def read_chunks(part: Part) -> Iterator[tuple[bytes, int]]:
                 length += len(chunk)
                 yield chunk, packed
     except (OSError, EOFError, igzip_lib.IsalError) as error:  # type: ignore[misc]  # wrong stub
-        raise BadInput(f"{part.file} está danificado: {error}") from error
+        why = error if isinstance(error, EOFError) else "não pode ser lido ou descomprimido"
+        raise BadInput(f"{part.file} está danificado: {why}") from error
     if (length, crc) != (part.bytes, part.crc):
         raise BadInput(f"{part.file} está danificado: o tamanho ou o CRC não confere")
 

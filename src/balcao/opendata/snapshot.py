@@ -78,7 +78,7 @@ class Snapshot:
             size = path.stat().st_size
             return cls(connection, msgspec.structs.replace(info, bytes_on_disk=size))
         except (apsw.Error, OSError, msgspec.DecodeError, zstandard.ZstdError) as error:
-            raise OpenDataError(f"{path} não é um mês importado: {error}") from error
+            raise OpenDataError(f"{path} não é um mês importado, ou está danificado") from error
 
     def find(self, cnpj: Cnpj) -> Company | None:
         """The company of a CNPJ, names as in the dump (mask them before showing them)."""
@@ -137,7 +137,7 @@ class _Blocks:
             self._blob.reopen(block_of(spread(key), self._count))
             return self._unpack(self._blob.read())
         except (apsw.Error, zstandard.ZstdError) as error:
-            raise OpenDataError(f"as linhas de {self._group} estão danificadas: {error}") from error
+            raise OpenDataError(f"as linhas de {self._group} estão danificadas") from error
 
     def close(self) -> None:
         self._blob.close(True)
