@@ -5,6 +5,7 @@ The contract suite knows no engine. A new one joins by another class here and it
 """
 
 import asyncio
+import math
 import resource
 from collections.abc import Callable, Coroutine, Iterator, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager
@@ -135,4 +136,16 @@ def file_size_limit(size: int) -> Iterator[None]:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
 
 
-ENGINES: dict[str, Callable[[Path], Engine]] = {"sqlite": SqliteEngine}
+class SqliteOnSlowDisk(SqliteEngine):
+    """The same, written by the thread instead of in place."""
+
+    def open(self) -> SqliteDesk:
+        desk = super().open()
+        desk._writer._in_place_from = math.inf
+        return desk
+
+
+ENGINES: dict[str, Callable[[Path], Engine]] = {
+    "sqlite": SqliteEngine,
+    "sqlite on a slow disk": SqliteOnSlowDisk,
+}

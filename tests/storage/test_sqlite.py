@@ -1,6 +1,7 @@
 """What is SQLite's own: the file, its log, the one writer, the desk without an event loop."""
 
 import asyncio
+import math
 import threading
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -256,6 +257,7 @@ def test_a_statement_is_made_for_any_size_of_batch(engine: SqliteEngine, desk: S
 def test_the_writer_outlives_the_loop_it_wrote_for(tmp_path: Path) -> None:
     """A server that stops leaves a commit under way; the desk is closed after the loop."""
     desk = SqliteDesk(tmp_path / "balcao.db")
+    desk._writer._in_place_from = math.inf  # as on a slow disk: the thread writes
     account = desk.create_account(NewAccount("ana", "pre_pago", "live"), NOW)
     begun, go_on, finished = threading.Event(), threading.Event(), threading.Event()
 
@@ -276,6 +278,48 @@ def test_the_writer_outlives_the_loop_it_wrote_for(tmp_path: Path) -> None:
     assert finished.wait(10), "the writer died with the loop"
     assert asyncio.run(desk.commit([TopUp(account.account_id, 4, "carga", NOW)])) is None
     assert balance(desk, account) == Balance(7, 0)
+    desk.close()
+
+
+def test_a_slow_commit_sends_the_next_ones_to_the_thread(tmp_path: Path) -> None:
+    """The event loop waits for a quick disk only."""
+    desk = SqliteDesk(tmp_path / "balcao.db")
+    account = desk.create_account(NewAccount("ana", "pre_pago", "live"), NOW)
+    writers: list[str] = []
+
+    def note_the_thread() -> bool:
+        writers.append(threading.current_thread().name)
+        return False
+
+    async def top_up() -> None:
+        assert await desk.commit([TopUp(account.account_id, 1, "carga", NOW)]) is None
+
+    desk._writer._connection.set_commit_hook(note_the_thread)
+    asyncio.run(top_up())
+    desk._writer._in_place_from = math.inf
+    asyncio.run(top_up())
+    assert writers == [threading.main_thread().name, "desk-writer"]
+    assert balance(desk, account) == Balance(2, 0)
+    desk.close()
+
+
+def test_a_file_held_by_another_process_does_not_hold_the_loop(tmp_path: Path) -> None:
+    desk = SqliteDesk(tmp_path / "balcao.db")
+    account = desk.create_account(NewAccount("ana", "pre_pago", "live"), NOW)
+    other = apsw.Connection(str(tmp_path / "balcao.db"))
+    other.execute("BEGIN IMMEDIATE")
+
+    async def story() -> None:
+        task = asyncio.create_task(desk.commit([TopUp(account.account_id, 1, "carga", NOW)]))
+        for _ in range(10):
+            await asyncio.sleep(0)  # the loop goes on
+        assert not task.done()
+        other.execute("ROLLBACK")
+        assert await task is None
+
+    asyncio.run(story())
+    assert balance(desk, account) == Balance(1, 0)
+    other.close()
     desk.close()
 
 

@@ -97,7 +97,12 @@ class SqliteDesk:
             except RuntimeError:  # the loop is closed: nobody waits any more
                 self._writing = False
 
-        self._writer.submit(Job([changes for changes, _ in batch], done, self._limits_to_write()))
+        job = Job([changes for changes, _ in batch], done, self._limits_to_write())
+        outcomes = self._writer.at_once(job)
+        if outcomes is None:
+            self._writer.submit(job)
+        else:
+            self._resolve(loop, batch, outcomes)
 
     def _resolve(
         self,

@@ -1,11 +1,12 @@
-"""The one writing connection and its thread: everything that waits shares the next commit.
+"""The one writing connection: everything that waits shares the next commit.
 
-No timers: while one batch is being made durable the next one gathers (group commit). Each batch
-is a handful of statements, whatever its size; while SQLite works the event loop goes on.
+No timers: what arrives in one turn of the event loop, or while a batch is being made durable, is
+the next batch (group commit). Each batch is a handful of statements, whatever its size.
 """
 
 import logging
 import threading
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from queue import SimpleQueue
@@ -25,10 +26,15 @@ from balcao.storage.batch import (
     Row,
     needs,
 )
+from balcao.storage.sqlite.files import BUSY_TIMEOUT_MS
 
 log = logging.getLogger(__name__)
 
 ROWS_PER_STATEMENT_MAX = 128  # powers of two up to here: few statements to keep prepared
+# A commit in place that takes longer sends the next second's batches to the thread.
+IN_PLACE_SECONDS_MAX = 0.005
+IN_PLACE_AGAIN_SECONDS = 1.0
+
 WAL_PAGES_MAX = 4_000  # 16 MB: then what was committed is carried over into the file itself
 
 Outcome = Refusal | Exception | None
@@ -53,7 +59,13 @@ class Chore:
 
 
 class Writer:
-    """Owns the writing connection. `submit` hands a job over; jobs are done in order."""
+    """Owns the writing connection. Whoever holds its lock uses it: the thread, or `at_once`.
+
+    Handing a batch to another thread and back costs more than writing it to a quick disk,
+    because both threads want the interpreter. So a batch is written where it is, as long as
+    that takes less than a moment; a slow disk, a checkpoint or another process that holds the
+    file never keep the event loop: then the thread waits for them.
+    """
 
     def __init__(self, connection: apsw.Connection) -> None:
         self._connection = connection
@@ -61,12 +73,34 @@ class Writer:
         connection.execute("PRAGMA wal_autocheckpoint = 0")
         self._wal_pages = 0
         connection.set_wal_hook(self._note_wal)
+        self._lock = threading.Lock()
+        self._in_place_from = 0.0  # on the monotonic clock: until then, everything to the thread
         self._thread = threading.Thread(target=self._run, name="desk-writer", daemon=True)
         self._thread.start()
 
     def submit(self, job: Job | Chore) -> None:
         """Queue a job. Never blocks."""
         self._jobs.put(job)
+
+    def at_once(self, job: Job) -> Sequence[Outcome] | None:
+        """Write a job in place, or None: `submit` it. `job.done` is not called."""
+        began = time.monotonic()
+        if began < self._in_place_from or not self._lock.acquire(blocking=False):
+            return None
+        try:
+            self._connection.set_busy_timeout(0)
+            outcomes = self._together(job)
+        except apsw.BusyError:
+            return None
+        finally:
+            self._connection.set_busy_timeout(BUSY_TIMEOUT_MS)
+            self._lock.release()
+        now = time.monotonic()
+        if now - began > IN_PLACE_SECONDS_MAX:
+            self._in_place_from = now + IN_PLACE_AGAIN_SECONDS
+        if self._wal_pages > WAL_PAGES_MAX:
+            self.submit(Job((), lambda outcomes: None))  # the thread carries the log over
+        return outcomes
 
     def close(self) -> None:
         """Finish what is queued, then stop and let go of the file."""
@@ -77,15 +111,28 @@ class Writer:
     def _run(self) -> None:
         while (job := self._jobs.get()) is not None:
             if isinstance(job, Chore):
-                job.done(self._beside(job))
+                with self._lock:
+                    rows = self._beside(job)
+                job.done(rows)
             else:
-                job.done(self._together(job))
+                with self._lock:
+                    outcomes = self._patiently(job)
+                job.done(outcomes)
             if self._wal_pages > WAL_PAGES_MAX:
-                self._checkpoint()
+                with self._lock:
+                    self._checkpoint()
+
+    def _patiently(self, job: Job) -> Sequence[Outcome]:
+        try:
+            return self._together(job)
+        except apsw.BusyError as error:  # held by another process for longer than we wait
+            return [_failure(error)] * len(job.lists)
 
     def _together(self, job: Job) -> Sequence[Outcome]:
         try:
             return write(self._connection, job.lists, job.limits)
+        except apsw.BusyError:
+            raise
         except (apsw.ConstraintError, AssertionError, LookupError):
             # A wall of the schema, or a list that makes no sense: only that list may suffer.
             return [self._alone(changes) for changes in job.lists]
