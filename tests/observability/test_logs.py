@@ -57,13 +57,13 @@ def fail() -> None:
 def test_any_message_is_json(stderr: Stderr, configure: Configure) -> None:
     configure("json", "info")
     text = 'a "quoted"\nline \\ of %s'
-    logging.getLogger("some.library").warning(text, "somebody's")
+    logging.getLogger("some.package").warning(text, "somebody's")
 
     (line,) = lines(stderr)
     assert datetime.fromisoformat(line.pop("timestamp")).tzinfo is not None
     assert line == {
         "event": "log",
-        "logger": "some.library",
+        "logger": "some.package",
         "level": "warning",
         "message": text % "somebody's",
     }
@@ -88,7 +88,7 @@ def test_an_exception_is_its_type_and_the_places_it_came_through(
 
 def test_a_message_whose_arguments_do_not_fit(stderr: Stderr, configure: Configure) -> None:
     configure("json", "info")
-    logging.getLogger("some.library").warning("%d", SECRET + "x")
+    logging.getLogger("some.package").warning("%d", SECRET + "x")
 
     (line,) = lines(stderr)
     assert line["error"] == "TypeError"
@@ -97,15 +97,15 @@ def test_a_message_whose_arguments_do_not_fit(stderr: Stderr, configure: Configu
 
 def test_for_a_person(stderr: Stderr, configure: Configure) -> None:
     configure("console", "info")
-    logging.getLogger("some.library").warning("hello")
+    logging.getLogger("some.package").warning("hello")
     try:
         fail()
     except ValueError:
-        logging.getLogger("some.library").exception("about %s", SECRET)
+        logging.getLogger("some.package").exception("about %s", SECRET)
 
     said = stderr.getvalue()
     assert "hello" in said
-    assert "some.library" in said
+    assert "some.package" in said
     assert "ValueError" in said
     assert SECRET not in said
 
@@ -115,6 +115,6 @@ def test_the_level_is_obeyed_but_libraries_never_say_more_than_warnings(
     stderr: Stderr, configure: Configure, level: str, said: int
 ) -> None:
     configure("json", level)
-    logging.getLogger("some.library").info("chatter")
-    logging.getLogger("some.library").warning("hello")
+    logging.getLogger("some.package").info("chatter")
+    logging.getLogger("some.package").warning("hello")
     assert len(lines(stderr)) == said

@@ -12,7 +12,6 @@ CANDIDATE = "candidate"
 ASSOCIATION = "association"
 CHURCH = "church"
 CONDOMINIUM = "condominium"
-LAW_FIRM = "law firm"
 MUNICIPALITY = "municipality"
 PUBLIC_BODY = "public body"
 

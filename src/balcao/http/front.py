@@ -31,7 +31,6 @@ from balcao.http.write import (
     Headers,
     Send,
     lookup_headers,
-    plain_headers,
     send_whole,
 )
 from balcao.lookup import Parts, look_up
@@ -234,6 +233,3 @@ def _refusal(operation: Operation | None, request_id: str, problem: Problem) -> 
         code=problem.code,
         retry_after_seconds=problem.retry_after_seconds,
     )
-
-
-__all__ = ["Front", "Page", "plain_headers"]

@@ -103,11 +103,6 @@ def _base(request_id: str) -> Headers:
     return [_JSON, _NO_STORE, (b"x-request-id", request_id.encode()), _VARY, *_CORS]
 
 
-def plain_headers(request_id: str) -> Headers:
-    """The headers of JSON answers that are no lookups."""
-    return _base(request_id)
-
-
 async def send_whole(
     send: Send,
     status: int,
