@@ -201,7 +201,7 @@ def _good_dates(latest: date) -> Flags:
     """For each number YYYYMMDD from `_FIRST_YEAR` on, whether it is a day we accept."""
     # A margin at both ends: whatever lies outside is clipped to it.
     good = np.zeros((latest.year + 2 - _FIRST_YEAR) * 10_000, np.bool_)
-    days = np.arange(np.datetime64(EARLIEST), np.datetime64(latest) + 1)
+    days = np.arange(np.datetime64(EARLIEST), np.datetime64(latest + timedelta(days=1)))
     months = days.astype("datetime64[M]")
     day = (days - months).astype(np.int64) + 1
     month = months.astype(np.int64)  # since January 1970
