@@ -19,7 +19,6 @@ from balcao.core.freshness import CACHE_FIRST, Ask, Kept, Serve, decide
 from balcao.core.idempotency import Recorded
 from balcao.core.ledger import Bind, Change, Charge, Finish, Hold, KeyBound, Refusal, Settle, Short
 from balcao.core.outcomes import Conclusion, Delivered, Failed, Nothing, Outcome, Reply, reply_of
-from balcao.core.problems import problem_of
 from balcao.core.questions import Inquiry, Mode, Question
 from balcao.errors import InsufficientCredits, SourceError, StillRunning, StorageFailed
 from balcao.gate import Gate
@@ -27,7 +26,7 @@ from balcao.recent import Recent
 from balcao.sources.asking import Sources, UnderWay
 from balcao.sources.contract import Absent, Found
 from balcao.storage.contract import Cache, Desk
-from balcao.subjects import OPERATIONS
+from balcao.subjects import OPERATIONS, envelope
 from balcao.subjects.contract import Operation
 
 log = structlog.get_logger()
@@ -172,7 +171,7 @@ async def _hold_ask_settle(
         conclusion = errand.operation.conclude(errand.question, outcomes)
     except Exception as bug:
         log.exception("lookup.bug", operation=errand.operation.path)
-        conclusion = _apology(errand, bug)
+        conclusion = envelope.refusal(bug, errand.operation.error_fields)
 
     # 7  Settle and record in one commit.
     reply = reply_of(errand.request_id, conclusion)
@@ -198,7 +197,7 @@ async def _hold_ask_settle(
 
 async def _give_back(errand: Errand, error: StorageFailed, parts: Parts) -> None:
     """Void the hold as soon as the storage can write again; the caller was told 503."""
-    reply = reply_of(errand.request_id, _apology(errand, error))
+    reply = reply_of(errand.request_id, envelope.refusal(error, errand.operation.error_fields))
     while True:
         await asyncio.sleep(parts.give_back_every_seconds)
         void = Settle(errand.caller.account_id, errand.request_id, 0, "erro", None, parts.now_ms())
@@ -257,12 +256,6 @@ def _plan(errand: Errand, inquiry: Inquiry, world: World) -> Serve | Ask:
         errand.at_ms,
         error_fallback=question.error_fallback,
     )
-
-
-def _apology(errand: Errand, bug: Exception) -> Conclusion:
-    problem = problem_of(bug)
-    fields = errand.operation.error_fields(problem)
-    return Conclusion(problem.status, fields, credits=0, rule="erro", code=problem.code)
 
 
 def _from_cache(kept: Kept) -> Delivered:

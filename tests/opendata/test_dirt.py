@@ -128,7 +128,7 @@ def test_too_many_rejects_stop_the_import(tmp_path: Path) -> None:
     with pytest.raises(TooManyRejects, match="11 registros"):
         eleven.build(tmp_path / "eleven")
     assert not (tmp_path / "eleven" / "current").exists()
-    assert len((tmp_path / "eleven/work/rejects.jsonl").read_bytes().splitlines()) == 11
+    assert len((tmp_path / "eleven" / "work" / "rejects.jsonl").read_bytes().splitlines()) == 11
 
 
 def test_a_file_of_something_else_is_given_up_early(tmp_path: Path) -> None:

@@ -13,8 +13,7 @@ import structlog
 
 from balcao.core.access import Caller
 from balcao.core.idempotency import is_valid_key
-from balcao.core.outcomes import Reply
-from balcao.core.problems import Problem, problem_of
+from balcao.core.outcomes import Reply, reply_of
 from balcao.core.rate_limit import Verdict
 from balcao.errors import (
     BalcaoError,
@@ -98,7 +97,7 @@ class Front:
         except Exception as error:
             if not isinstance(error, BalcaoError):
                 log.exception("request.bug", request_id=request_id)
-            reply = _refusal(operation, request_id, problem_of(error))
+            reply = _refusal(operation, request_id, error)
         headers = lookup_headers(
             reply, visit.verdicts, self.parts.now_ms(), deprecated=visit.deprecated
         )
@@ -221,15 +220,6 @@ def _operation_of(path: str) -> tuple[Operation | None, str]:
     return operation, document
 
 
-def _refusal(operation: Operation | None, request_id: str, problem: Problem) -> Reply:
-    fields = (
-        envelope.error_fields(problem) if operation is None else operation.error_fields(problem)
-    )
-    return Reply(
-        request_id,
-        problem.status,
-        b'{"request_id":"' + request_id.encode() + b'",' + fields,
-        credits=0,
-        code=problem.code,
-        retry_after_seconds=problem.retry_after_seconds,
-    )
+def _refusal(operation: Operation | None, request_id: str, error: Exception) -> Reply:
+    fields_of = envelope.error_fields if operation is None else operation.error_fields
+    return reply_of(request_id, envelope.refusal(error, fields_of))

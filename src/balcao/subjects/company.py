@@ -100,9 +100,9 @@ def conclude(question: Question, outcomes: Sequence[Outcome]) -> Conclusion:
                 asked_ms=outcome.asked_ms,
             )
         case Nothing():
-            return envelope.refusal(CnpjNotFound(), extra=_NO_RESPONSE)
+            return envelope.refusal(CnpjNotFound(), error_fields)
         case Failed(error):
-            return envelope.refusal(error, extra=_NO_RESPONSE)
+            return envelope.refusal(error, error_fields)
 
 
 _NO_RESPONSE = b'"response":null,'

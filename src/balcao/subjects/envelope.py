@@ -1,5 +1,7 @@
 """The fields that every answer shares (specification, "Common envelope"; decisions 1.1)."""
 
+from collections.abc import Callable
+
 import msgspec
 
 from balcao.core.outcomes import Conclusion
@@ -27,12 +29,12 @@ def error_fields(problem: Problem, extra: bytes = b"") -> bytes:
     )
 
 
-def refusal(error: Exception, extra: bytes = b"") -> Conclusion:
-    """What a caller is told when there is no answer; costs nothing."""
+def refusal(error: Exception, fields_of: Callable[[Problem], bytes] = error_fields) -> Conclusion:
+    """What a caller is told when there is no answer, in an operation's own form; costs nothing."""
     problem = problem_of(error)
     return Conclusion(
         status=problem.status,
-        fields=error_fields(problem, extra),
+        fields=fields_of(problem),
         credits=0,
         rule="erro",
         code=problem.code,
