@@ -6,8 +6,10 @@ from typing import Literal, TypeAlias
 import msgspec
 
 from balcao.core.documents import Cnpj, Cpf
+from balcao.core.registration import Part
 
-Subject: TypeAlias = Literal["company"]  # what can be asked about; one file each in `subjects/`
+# What can be asked about; one file each in `subjects/`.
+Subject: TypeAlias = Literal["company", "state_registration", "rural_producer", "suframa"]
 Mode: TypeAlias = Literal["live", "test"]  # an account is one of them for ever (sandbox.md)
 
 
@@ -21,23 +23,44 @@ class Strategy(StrEnum):
     ONLINE_PREFERENCIAL = "ONLINE_PREFERENCIAL"
 
 
+REGISTRATION_SUBJECTS: frozenset[Subject] = frozenset({"state_registration", "rural_producer"})
+
+_NO_PARTS: frozenset[Part] = frozenset()
+_TYPES_ONLY: frozenset[Part] = frozenset({"types"})
+_WITH_ADDRESSES: frozenset[Part] = frozenset({"types", "addresses"})
+
+
 class Inquiry(msgspec.Struct, frozen=True):
     """One thing asked of the sources, and the key under which its answer is kept.
 
     `full_partners` asks for partners' documents unmasked (the opt-in): such answers are kept
-    apart, so that no caller without the opt-in can ever be served one.
+    apart, so that no caller without the opt-in can ever be served one. `addresses` asks for the
+    registrations' addresses: the answer is kept in the same place (decisions 4.5).
     """
 
     subject: Subject
     document: Cnpj | Cpf
     uf: str | None = None
     full_partners: bool = False
+    addresses: bool = False
 
     @property
     def key(self) -> str:
         """Cache key. Subject, document, UF and variant; nothing about the caller."""
         variant = "+socios" if self.full_partners else ""
         return f"{self.subject}{variant}:{self.document.text}:{self.uf or ''}"
+
+    @property
+    def errand(self) -> str:
+        """What is asked of sources: who waits for one of these may share its answer."""
+        return f"{self.key}+enderecos" if self.addresses else self.key
+
+    @property
+    def parts(self) -> frozenset[Part]:
+        """What the answer should tell, and what not every source knows."""
+        if self.subject not in REGISTRATION_SUBJECTS:
+            return _NO_PARTS
+        return _WITH_ADDRESSES if self.addresses else _TYPES_ONLY
 
 
 class Question(msgspec.Struct, frozen=True):
@@ -49,8 +72,17 @@ class Question(msgspec.Struct, frozen=True):
     max_age_days: int
     error_fallback: bool = False
     deprecated_header: bool = False  # `cache` came as a header (decisions 2.4)
+    uf: str | None = None  # as asked: a UF, BR, or none
+    home_unknown: bool = False  # the only inquiry is about the company's own UF, still to be found
 
     @property
     def document(self) -> Cnpj | Cpf:
         """The document of the first (or only) inquiry."""
         return self.inquiries[0].document
+
+    def at_home(self, uf: str) -> "Question":
+        """The same question, now that the company's own UF is known (decisions 2.3)."""
+        (inquiry,) = self.inquiries
+        return msgspec.structs.replace(
+            self, inquiries=(msgspec.structs.replace(inquiry, uf=uf),), home_unknown=False
+        )

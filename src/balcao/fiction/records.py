@@ -99,3 +99,35 @@ class Person(msgspec.Struct, frozen=True):
     name: str
     born: date
     home: Municipality
+
+
+class StateRegistration(msgspec.Struct, frozen=True):
+    """One state registration of a company or of a rural producer."""
+
+    number: str  # digits
+    uf: str
+    active: bool
+    type: int  # code of `ccc.md` section 2.1 in its newest form: 4 is "address in another UF"
+    situation: int  # code of `ccc.md` section 2.2
+    status_date: date
+    address: Address | None  # as the state's own registry has it; None: it tells none
+
+
+class ZoneIncentive(msgspec.Struct, frozen=True):
+    """A tax incentive of the Manaus free-trade zone."""
+
+    tax: str  # ICMS or IPI
+    benefit: str
+    purpose: str
+    basis: str
+
+
+class ZoneRegistration(msgspec.Struct, frozen=True):
+    """A company's registration with Suframa."""
+
+    number: str  # 9 digits, the last one a check digit
+    since: date
+    approved: bool
+    approved_on: date | None
+    status: int  # 1 to 5, `cnpja.md` section 3
+    incentives: tuple[ZoneIncentive, ...]

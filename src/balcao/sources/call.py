@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from http.cookiejar import CookieJar, DefaultCookiePolicy
 from pathlib import PurePath
 from types import TracebackType
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, TypeVar
 
 import httpx2
 
@@ -22,7 +22,7 @@ from balcao import __version__
 from balcao.core import breaker
 from balcao.core.breaker import BreakerSettings, Circuit, Refused
 from balcao.errors import SourceError, SourceFailed, SourceUnavailable
-from balcao.sources.contract import Conversation, HttpReply, HttpRequest, Record
+from balcao.sources.contract import Exchange, HttpReply, HttpRequest
 
 ROUNDS_MAX = 8  # the longest known conversation takes five
 
@@ -49,6 +49,8 @@ NOTHING_WAS_SENT = (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.ProxyErro
 # sources in turn sets it (`asking.py`), the caller of an upstream reads it. It travels in the
 # context because everybody in between would only hand it on.
 must_end_at: ContextVar[float | None] = ContextVar("must_end_at", default=None)
+
+T = TypeVar("T")
 
 Send: TypeAlias = Callable[[HttpRequest], Awaitable[HttpReply]]
 
@@ -115,11 +117,11 @@ class Upstream:
 
     async def hold(
         self,
-        conversation: Conversation,
+        conversation: Exchange[T],
         *,
         through: Layer | None = None,
-        check: Callable[[Record], None] | None = None,
-    ) -> Record | None:
+        check: Callable[[T], None] | None = None,
+    ) -> T | None:
         """Hold a conversation to its end. Raises `SourceUnavailable` or `SourceFailed`.
 
         It lasts at most `timeout_seconds`, and less where `must_end_at` says so. `check` raises
@@ -168,7 +170,7 @@ class Upstream:
     ) -> None:
         self._observe(SourceCall(self.name, outcome, self._clock() - started, detail))
 
-    async def _converse(self, conversation: Conversation, through: Layer | None) -> Record | None:
+    async def _converse(self, conversation: Exchange[T], through: Layer | None) -> T | None:
         """The rounds, within the time limit; every way of going wrong is a `SourceError`."""
         now = asyncio.get_running_loop().time()
         ends_at = now + self._timeout_seconds
@@ -187,8 +189,8 @@ class Upstream:
                     request = conversation.send(reply)
             raise SourceFailed(f"{self.name}: sem resposta após {ROUNDS_MAX} rodadas")
         except StopIteration as end:
-            record: Record | None = end.value
-            return record
+            found: T | None = end.value
+            return found
         except (SourceError, httpx2.PoolTimeout):
             raise
         except TimeoutError:

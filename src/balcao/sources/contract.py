@@ -7,12 +7,14 @@ A source finds the thing (`Found`), says that it is not there (`Absent`), or let
 from collections.abc import Generator, Hashable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Protocol, TypeAlias, runtime_checkable
+from typing import Protocol, TypeAlias, TypeVar, runtime_checkable
 
 from balcao.core.company import Company
 from balcao.core.questions import Inquiry
+from balcao.core.registration import Part, Registrations
+from balcao.core.suframa import ZoneRecord
 
-Record: TypeAlias = Company  # what a source can find; grows with the subjects
+Record: TypeAlias = Company | Registrations | ZoneRecord  # what a source can find
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +62,11 @@ class OnlineSource(Protocol):
 
     name: str
 
+    @property
+    def parts(self) -> frozenset[Part]:
+        """What it knows of registrations that other sources may not know."""
+        ...
+
     def serves(self, inquiry: Inquiry) -> bool:
         """Whether this source can answer such an inquiry (subject, UF, letters, opt-in)."""
         ...
@@ -93,5 +100,7 @@ class HttpReply:
 
 
 # An adapter is a conversation without a socket: it yields requests, is sent replies, and
-# returns the record, or None for "there is no such thing".
-Conversation: TypeAlias = Generator[HttpRequest, HttpReply, Record | None]
+# returns what it was after, or None for "there is no such thing".
+T = TypeVar("T")
+Exchange: TypeAlias = Generator[HttpRequest, HttpReply, T | None]
+Conversation: TypeAlias = Exchange[Record]

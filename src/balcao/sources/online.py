@@ -7,14 +7,19 @@ complete enough to be kept, and it shows persons as the inquiry allows.
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
 from balcao.core.company import Company, hides_a_partner, masked
 from balcao.core.documents import Cnpj
 from balcao.core.questions import Inquiry, Subject
+from balcao.core.registration import Part, Registrations
 from balcao.errors import SourceFailed
 from balcao.sources.call import Layer, Upstream
-from balcao.sources.contract import Absent, Answer, Conversation, Found
+from balcao.sources.contract import Absent, Answer, Conversation, Exchange, Found, Record
+
+# A provider's service for one subject in one UF has a circuit of its own: where one state
+# treasury is down, the others go on being asked.
+UpstreamFor: TypeAlias = Callable[[Inquiry], Upstream]
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,15 +29,24 @@ class Capabilities:
     subjects: frozenset[Subject]
     alphanumeric: bool = False  # CNPJ with letters (`cnpj-alfanumerico.md` section 5)
     full_partners: bool = False  # partners' documents unmasked (the opt-in)
+    parts: frozenset[Part] = frozenset()  # what it knows of registrations
+    ufs: frozenset[str] | None = None  # None: all
+    cpf_ufs: frozenset[str] | None = None  # where it takes a CPF; None: wherever it serves
 
     def include(self, inquiry: Inquiry) -> bool:
         """Whether such an inquiry may be asked."""
         return (
             inquiry.subject in self.subjects
-            and isinstance(inquiry.document, Cnpj)
-            and (self.alphanumeric or inquiry.document.text.isdecimal())
             and (self.full_partners or not inquiry.full_partners)
+            and self._takes(inquiry)
+            and (self.ufs is None or inquiry.uf is None or inquiry.uf in self.ufs)
         )
+
+    def _takes(self, inquiry: Inquiry) -> bool:
+        """Whether it takes the document."""
+        if isinstance(inquiry.document, Cnpj):
+            return self.alphanumeric or inquiry.document.text.isdecimal()
+        return self.cpf_ufs is None or inquiry.uf in self.cpf_ufs
 
 
 class Adapter(Protocol):
@@ -52,6 +66,14 @@ class Adapter(Protocol):
         """The conversation about an inquiry that `capabilities` include."""
         ...
 
+    def probe(self, inquiry: Inquiry) -> Exchange[str]:
+        """The cheapest conversation that proves that such inquiries would be answered.
+
+        Free of charge wherever the provider has something free; `inquiry` says subject and UF.
+        Returns a sentence for the operator, without personal data.
+        """
+        ...
+
 
 class Online:
     """An `OnlineSource` (see `contract.py`)."""
@@ -60,16 +82,21 @@ class Online:
         self,
         name: str,
         adapter: Adapter,
-        upstream: Upstream,
+        upstream_for: UpstreamFor,
         *,
         now: Callable[[], datetime],
         through: Layer | None = None,
     ) -> None:
         self.name = name
         self._adapter = adapter
-        self._upstream = upstream
+        self._upstream_for = upstream_for
         self._now = now
         self._through = through
+
+    @property
+    def parts(self) -> frozenset[Part]:
+        """What it knows of registrations."""
+        return self._adapter.capabilities.parts
 
     def serves(self, inquiry: Inquiry) -> bool:
         """Whether this source can answer such an inquiry."""
@@ -78,22 +105,45 @@ class Online:
     async def ask(self, inquiry: Inquiry) -> Answer:
         """Ask it. Raises `SourceUnavailable` or `SourceFailed`, nothing else."""
         asked_at = self._now()
-        record = await self._upstream.hold(
+        record = await self._upstream_for(inquiry).hold(
             self._adapter.converse(inquiry),
             through=self._through,
             check=lambda found: must_be_usable(self.name, found, inquiry),
         )
         if record is None:
             return Absent(self.name, conclusive=self._adapter.conclusive_absence)
-        return Found(record if inquiry.full_partners else masked(record), self.name, asked_at)
+        return Found(as_allowed(record, inquiry), self.name, asked_at)
+
+    async def probe(self, inquiry: Inquiry) -> str:
+        """Whether such inquiries would be answered. Raises like `ask`."""
+        said = await self._upstream_for(inquiry).hold(
+            self._adapter.probe(inquiry), through=self._through
+        )
+        return said or "respondeu"
 
 
-def must_be_usable(source: str, company: Company, inquiry: Inquiry) -> None:
+def as_allowed(record: Record, inquiry: Inquiry) -> Record:
+    """The record, showing persons as the inquiry allows."""
+    if isinstance(record, Company) and not inquiry.full_partners:
+        return masked(record)
+    return record
+
+
+def must_be_usable(source: str, record: Record, inquiry: Inquiry) -> None:
     """Raises `SourceFailed` for a record that must neither be answered nor kept (decisions 4.4)."""
-    if company.cnpj != inquiry.document.text:
+    match record:
+        case Company():
+            about, needed = record.cnpj, ("nome_empresarial", "situacao_cadastral")
+        case Registrations():
+            about, needed = record.documento, ()
+            if record.uf != inquiry.uf or any(each.uf != inquiry.uf for each in record.inscricoes):
+                raise SourceFailed(f"{source}: respondeu sobre outra UF")
+        case _:
+            about, needed = record.cnpj, ("inscricao", "nome")
+    if about != inquiry.document.text:
         raise SourceFailed(f"{source}: respondeu sobre outro documento")
-    for field in ("nome_empresarial", "situacao_cadastral"):
-        if getattr(company, field) is None:
+    for field in needed:
+        if not getattr(record, field):
             raise SourceFailed(f"{source}: resposta incompleta, sem {field}")
-    if inquiry.full_partners and hides_a_partner(company):
+    if isinstance(record, Company) and inquiry.full_partners and hides_a_partner(record):
         raise SourceFailed(f"{source}: ocultou documentos de sócios que deveria informar")

@@ -1,0 +1,20 @@
+"""The 27 federative units, in the contract's order, and `BR`, which stands for all of them.
+
+Codes: IBGE, as in `sefaz-consulta-cadastro.md` section 4.
+"""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+ALL = "BR"
+
+IBGE_CODES: Mapping[str, str] = MappingProxyType(
+    {
+        "AC": "12", "AL": "27", "AM": "13", "AP": "16", "BA": "29", "CE": "23", "DF": "53",
+        "ES": "32", "GO": "52", "MA": "21", "MG": "31", "MS": "50", "MT": "51", "PA": "15",
+        "PB": "25", "PE": "26", "PI": "22", "PR": "41", "RJ": "33", "RN": "24", "RO": "11",
+        "RR": "14", "RS": "43", "SC": "42", "SE": "28", "SP": "35", "TO": "17",
+    }
+)  # fmt: skip
+
+UFS: tuple[str, ...] = tuple(IBGE_CODES)

@@ -1,0 +1,129 @@
+"""State registrations, as every source hands them over and as they are kept.
+
+Fields: specification, "State tax registrations" and "Rural producer registrations"; spellings:
+decisions 8; code tables: `ccc.md` section 2.
+"""
+
+import re
+import unicodedata
+from collections.abc import Mapping
+from typing import Literal, TypeAlias
+
+import msgspec
+
+# What a source may know of a registration besides its number and whether it is active. Types
+# (tipo_ie, situacao_pj) stand in the national base, addresses in the states' own (`ccc.md`).
+Part: TypeAlias = Literal["types", "addresses"]
+
+# By code of the national base. Code 4 is not read: it names two types, by the vendor's version.
+TYPE_TEXTS: Mapping[int, str] = {
+    1: "IE Normal",
+    2: "IE Substituto Tributário",
+    3: "IE Não Contribuinte (Canteiro de Obras, IE Virtual, outros)",
+    5: "IE de Produtor Rural",
+    9: "IE Não Informada",
+}
+OTHER_UF_TYPE = "IE Contribuinte da UF com Endereço em Outra UF"
+ALL_TYPE_TEXTS = (*TYPE_TEXTS.values(), OTHER_UF_TYPE)
+
+SITUATION_TEXTS: Mapping[int, str] = {
+    1: "Sem restrição",
+    2: "Bloqueado como destinatário na UF",
+    3: "Vedada operação como destinatário na UF",
+    10: "Emitente bloqueado no destino",
+}
+
+
+class RegisteredAddress(msgspec.Struct, frozen=True):
+    """The address of a registration. Unknown parts are empty; only `complemento` may be null."""
+
+    logradouro: str = ""
+    numero: str = ""
+    complemento: str | None = None
+    bairro: str = ""
+    municipio: str = ""
+    codigo_municipio_ibge: str = ""  # 7 digits
+    uf: str = ""
+    cep: str = ""  # 8 digits
+
+
+class Registration(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One registration. What no source knows is absent."""
+
+    inscricao_estadual: str
+    uf: str  # the UF that was asked
+    ativa: bool
+    tipo_ie: str | None = None
+    situacao_pj: str | None = None
+    data_status: str | None = None  # YYYY-MM-DD, of the last change of status
+    updated_at: str | None = None  # YYYY-MM-DD HH:mm:ss, in Brasília
+    endereco: RegisteredAddress | None = None
+
+
+class Registrations(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What a document has in one UF; `inscricoes` may be empty, which is an answer too."""
+
+    documento: str  # CNPJ or CPF, without punctuation
+    uf: str
+    nome: str | None = None
+    uf_principal: str | None = None  # the company's own UF, where the source says it
+    com_endereco: bool = False  # a source that knows addresses was asked (decisions 4.5)
+    inscricoes: tuple[Registration, ...] = ()
+
+
+def type_text(text: str | None, code: int | None = None) -> str | None:
+    """`tipo_ie` as the contract spells it, by text first: the codes changed between versions."""
+    return _TYPES_BY_TEXT.get(_plain(text)) or TYPE_TEXTS.get(code or 0)
+
+
+def situation_text(text: str | None, code: int | None = None) -> str | None:
+    """`situacao_pj` as the contract spells it, by text first."""
+    return _SITUATIONS_BY_TEXT.get(_plain(text)) or SITUATION_TEXTS.get(code or 0)
+
+
+def merged(main: Registrations, helper: Registrations) -> Registrations:
+    """`main`, with what it lacks filled in by `helper`: same UF, same registration number.
+
+    `main` alone says which registrations there are and which are active.
+    """
+    known = {_number(each.inscricao_estadual): each for each in helper.inscricoes}
+    return Registrations(
+        documento=main.documento,
+        uf=main.uf,
+        nome=main.nome or helper.nome,
+        uf_principal=main.uf_principal or helper.uf_principal,
+        com_endereco=main.com_endereco or helper.com_endereco,
+        inscricoes=tuple(
+            _filled(each, known.get(_number(each.inscricao_estadual))) for each in main.inscricoes
+        ),
+    )
+
+
+def _filled(main: Registration, helper: Registration | None) -> Registration:
+    if helper is None:
+        return main
+    return Registration(
+        inscricao_estadual=main.inscricao_estadual,
+        uf=main.uf,
+        ativa=main.ativa,
+        tipo_ie=main.tipo_ie or helper.tipo_ie,
+        situacao_pj=main.situacao_pj or helper.situacao_pj,
+        data_status=main.data_status or helper.data_status,
+        updated_at=main.updated_at or helper.updated_at,
+        endereco=main.endereco or helper.endereco,
+    )
+
+
+def _number(text: str) -> str:
+    """Some sources drop leading zeros, or keep the punctuation."""
+    return re.sub(r"[^0-9A-Z]", "", text.upper()).lstrip("0")
+
+
+def _plain(text: str | None) -> str:
+    """Letters and digits only: no accents, no case, no punctuation."""
+    decomposed = unicodedata.normalize("NFD", (text or "").casefold())
+    return re.sub(r"[^a-z0-9]", "", decomposed)
+
+
+_TYPES_BY_TEXT = {_plain(text): text for text in ALL_TYPE_TEXTS}
+_SITUATIONS_BY_TEXT = {_plain(text): text for text in SITUATION_TEXTS.values()}

@@ -1,0 +1,120 @@
+"""A provider that answers all UFs in one call, while everybody else thinks in single UFs.
+
+Inquiries about one document that are made in the same turn of the event loop travel together;
+each gets its own UF's part of the answer, or the failure of the one call.
+"""
+
+import asyncio
+import copy
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Protocol, TypeAlias
+
+import msgspec
+
+from balcao.core.federation import ALL
+from balcao.core.questions import Inquiry
+from balcao.core.registration import Registrations
+from balcao.errors import SourceFailed
+from balcao.sources.contract import Absent, Answer, Exchange, Found
+from balcao.sources.online import Adapter, Online, UpstreamFor, must_be_usable
+
+ByUf: TypeAlias = Mapping[str, Registrations]
+
+
+class TogetherAdapter(Adapter, Protocol):
+    """An adapter whose provider takes several UFs at once."""
+
+    def takes_together(self, inquiry: Inquiry) -> bool:
+        """Whether inquiries like this one, which it serves, may share a call."""
+        ...
+
+    def converse_about(self, inquiries: Sequence[Inquiry]) -> Exchange[ByUf]:
+        """One conversation about several UFs of one document; every UF asked is in the answer."""
+        ...
+
+
+@dataclass(slots=True)
+class _Group:
+    """Inquiries that travel together, and those who wait for them."""
+
+    waiting: dict[str, asyncio.Future[Answer]] = field(default_factory=dict)
+    inquiries: list[Inquiry] = field(default_factory=list)
+
+
+class Together(Online):
+    """An `OnlineSource` (see `contract.py`) whose provider takes several UFs at once."""
+
+    def __init__(
+        self,
+        name: str,
+        adapter: TogetherAdapter,
+        upstream_for: UpstreamFor,
+        *,
+        now: Callable[[], datetime],
+    ) -> None:
+        super().__init__(name, adapter, upstream_for, now=now)
+        self._together = adapter
+        self._groups: dict[str, _Group] = {}
+        self._under_way: set[asyncio.Task[None]] = set()
+
+    async def ask(self, inquiry: Inquiry) -> Answer:
+        """Ask it, together with whoever asks of the same document at this moment."""
+        if inquiry.uf is None or not self._together.takes_together(inquiry):
+            return await super().ask(inquiry)
+        name = f"{inquiry.subject}:{inquiry.document.text}"
+        group = self._groups.get(name)
+        if group is None:
+            group = self._groups[name] = _Group()
+            # In the next turn everybody who starts in this one is aboard.
+            asyncio.get_running_loop().call_soon(self._depart, name)
+        if inquiry.uf not in group.waiting:
+            group.waiting[inquiry.uf] = asyncio.get_running_loop().create_future()
+            group.inquiries.append(inquiry)
+        return await asyncio.shield(group.waiting[inquiry.uf])
+
+    def _depart(self, name: str) -> None:
+        task = asyncio.create_task(self._travel(self._groups.pop(name)))
+        self._under_way.add(task)
+        task.add_done_callback(self._under_way.discard)
+
+    async def _travel(self, group: _Group) -> None:
+        """Bring everybody an answer or an error; nobody is left waiting."""
+        try:
+            answers = await self._answers(group.inquiries)
+        except BaseException as error:
+            for future in group.waiting.values():
+                if not future.done():
+                    # A copy each: an exception collects the traceback of everyone who raises it.
+                    future.set_exception(copy.copy(error))
+                    future.exception()  # seen: whoever waited may have gone away
+            if isinstance(error, asyncio.CancelledError):
+                raise
+            return
+        for uf, answer in answers.items():
+            if not group.waiting[uf].done():
+                group.waiting[uf].set_result(answer)
+
+    async def _answers(self, inquiries: Sequence[Inquiry]) -> Mapping[str, Answer]:
+        first = inquiries[0]
+        if len(inquiries) == 1:
+            assert first.uf is not None
+            return {first.uf: await super().ask(first)}
+        asked_at = self._now()
+        several = msgspec.structs.replace(first, uf=ALL)
+        records = await self._upstream_for(several).hold(
+            self._together.converse_about(inquiries),
+            check=lambda found: self._must_be_usable(found, inquiries),
+        )
+        if records is None:
+            absent = Absent(self.name, conclusive=self._adapter.conclusive_absence)
+            return {inquiry.uf or "": absent for inquiry in inquiries}
+        return {uf: Found(record, self.name, asked_at) for uf, record in records.items()}
+
+    def _must_be_usable(self, found: ByUf, inquiries: Sequence[Inquiry]) -> None:
+        for inquiry in inquiries:
+            record = found.get(inquiry.uf or "")
+            if record is None:
+                raise SourceFailed(f"{self.name}: resposta sem uma UF consultada")
+            must_be_usable(self.name, record, inquiry)
