@@ -29,12 +29,17 @@ MAY_IMPORT = {
         "http",
         "lookup",
         "observability",
+        "parts",
         "settings",
         "sources",
         "storage",
         "subjects",
     },
-    "lookup.py": {"core", "errors", "gate", "recent", "sources", "storage", "subjects"},
+    "lookup.py": {"core", "errors", "parts", "posting", "sources"},
+    "parts.py": {"core", "gate", "recent", "registry", "sources", "storage", "subjects"},
+    "posting.py": {"core", "errors", "parts", "subjects"},
+    "registry.py": {"core", "errors", "sources", "storage", "subjects"},
+    "providers.py": {"core", "settings", "sources"},
     "recent.py": {"core"},
     "gate.py": {"core", "errors"},
 }
@@ -83,6 +88,7 @@ def _leaves(kind: type[Exception]) -> set[type[Exception]]:
 
 def test_every_error_has_a_face_for_the_caller() -> None:
     told_to_the_operator_only = {
+        errors.CertificateUnusable,
         errors.NameTaken,
         errors.HomeInUse,
         errors.HomeDamaged,

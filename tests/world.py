@@ -23,13 +23,14 @@ from urllib.parse import unquote
 
 import uuid_utils
 
-from balcao import lookup
 from balcao.core.access import Account, Plan, key_hash, new_key
 from balcao.core.company import Company
-from balcao.core.documents import Cnpj
+from balcao.core.documents import Cnpj, Cpf
 from balcao.core.freshness import Kept
 from balcao.core.ledger import TopUp
 from balcao.core.questions import Inquiry, Mode
+from balcao.core.registration import Part, RegisteredAddress, Registration, Registrations
+from balcao.core.suframa import NumberedText, ZoneRecord
 from balcao.errors import SourceFailed, SourceUnavailable
 from balcao.gate import Gate
 from balcao.http.doorkeeper import Doorkeeper
@@ -37,9 +38,11 @@ from balcao.http.front import Front
 from balcao.http.pages import build_pages
 from balcao.observability.metrics import Metrics
 from balcao.observability.requests import RequestLog
+from balcao.parts import Parts
+from balcao.parts import World as PartsWorld
 from balcao.settings import Limits, Settings
 from balcao.sources.asking import Source, Sources
-from balcao.sources.contract import Absent, Answer, Found
+from balcao.sources.contract import Absent, Answer, Found, Record
 from balcao.storage.contract import Entry, LedgerCheck, NewAccount, NewKey
 from balcao.storage.sqlite.cache import SqliteCache
 from balcao.storage.sqlite.desk import SqliteDesk
@@ -49,6 +52,7 @@ T = TypeVar("T")
 
 CNPJ = "90010001000100"
 OTHER_CNPJ = "90010002000154"
+CPF = "90010000100"
 NAME = "EMPRESA FICTICIA LTDA"
 
 # A Wednesday noon in Brasília.
@@ -60,6 +64,21 @@ MODES: tuple[Mode, ...] = ("live", "test")
 ALL_PLANS: tuple[Plan, ...] = ("gratuito", "pre_pago", "pos_pago")
 
 
+def sintegra(cnpj: str = CNPJ, query: str = "uf=SP") -> str:
+    """The address of a lookup of state registrations."""
+    return f"/consultas/v2/sintegra/{cnpj}" + (f"?{query}" if query else "")
+
+
+def producer(cpf: str = CPF, query: str = "uf=SP") -> str:
+    """The address of a lookup of a rural producer."""
+    return f"/consultas/v2/produtor-rural/{cpf}" + (f"?{query}" if query else "")
+
+
+def suframa(cnpj: str = CNPJ, query: str = "") -> str:
+    """The address of a Suframa lookup."""
+    return f"/consultas/v2/suframa/{cnpj}" + (f"?{query}" if query else "")
+
+
 def company(cnpj: str = CNPJ, query: str = "") -> str:
     """The address of a company registry lookup."""
     return f"/consultas/v2/cnpj-receita-federal/{cnpj}" + (f"?{query}" if query else "")
@@ -69,6 +88,66 @@ def a_company(cnpj: str = CNPJ, **fields: Any) -> Company:
     """A record with what every record has."""
     known = {"nome_empresarial": NAME, "situacao_cadastral": "ATIVA", "uf": "SP"}
     return Company(cnpj=cnpj, **(known | fields))
+
+
+def a_registration(uf: str = "SP", **fields: Any) -> Registration:
+    """An active registration of the usual type."""
+    known: dict[str, Any] = {
+        "inscricao_estadual": "110042490114",
+        "ativa": True,
+        "tipo_ie": "IE Normal",
+        "situacao_pj": "Sem restrição",
+        "data_status": "2015-03-02",
+        "updated_at": "2026-08-05 12:00:00",
+    }
+    return Registration(uf=uf, **(known | fields))
+
+
+AN_ADDRESS = RegisteredAddress(
+    logradouro="RUA DAS ACACIAS FICTICIAS",
+    numero="100",
+    bairro="CENTRO",
+    municipio="SAO PAULO",
+    codigo_municipio_ibge="3550308",
+    uf="SP",
+    cep="04000100",
+)
+
+
+def registrations(document: str, uf: str, *those: Registration, **fields: Any) -> Registrations:
+    """What a document has in a UF."""
+    known = {"nome": NAME, "uf_principal": "SP"}
+    return Registrations(documento=document, uf=uf, inscricoes=those, **(known | fields))
+
+
+def a_record(inquiry: Inquiry) -> Record:
+    """What a source that knows everybody says: registrations are in SP alone, with an address
+    where one was asked for."""
+    document = inquiry.document.text
+    match inquiry.subject:
+        case "company":
+            return a_company(document)
+        case "suframa":
+            return a_zone_record(document)
+    those = (a_registration(endereco=AN_ADDRESS if inquiry.addresses else None),)
+    return registrations(
+        document,
+        inquiry.uf or "",
+        *(those if inquiry.uf == "SP" else ()),
+        com_endereco=inquiry.addresses,
+    )
+
+
+def a_zone_record(cnpj: str = CNPJ, **fields: Any) -> ZoneRecord:
+    """A Suframa record with what every record has."""
+    known: dict[str, Any] = {
+        "inscricao": "200000012",
+        "nome": NAME,
+        "matriz": True,
+        "aprovado": True,
+        "status": NumberedText(1, "Ativa"),
+    }
+    return ZoneRecord(cnpj=cnpj, **(known | fields))
 
 
 class Clock:
@@ -96,6 +175,7 @@ class FakeSource:
         self.inquiries: list[Inquiry] = []
         self.answered = 0
         self.serves_it = True
+        self.parts: frozenset[Part] = frozenset({"types", "addresses"})
         self._clock = clock
         self._gate = asyncio.Event()
         self._gate.set()
@@ -105,7 +185,7 @@ class FakeSource:
     def asked(self) -> int:
         return len(self.inquiries)
 
-    def finds(self, record: Company | None = None) -> None:
+    def finds(self, record: Record | None = None) -> None:
         """Say that it is there: this record, or one made for the document asked."""
         self._say = lambda inquiry: self._find(inquiry, record)
 
@@ -144,10 +224,8 @@ class FakeSource:
             return Found(answer.record, answer.source, at)
         return answer
 
-    def _find(self, inquiry: Inquiry, record: Company | None = None) -> Found:
-        if record is None:
-            record = a_company(inquiry.document.text)
-        return Found(record, self.name, datetime.fromtimestamp(0, UTC))
+    def _find(self, inquiry: Inquiry, record: Record | None = None) -> Found:
+        return Found(record or a_record(inquiry), self.name, datetime.fromtimestamp(0, UTC))
 
     def _raise(self, error: Exception) -> None:
         def say(_: Inquiry) -> Answer:
@@ -219,7 +297,7 @@ class World:
     sandbox: FakeSource = field(init=False)  # the source of test accounts
     desk: SqliteDesk = field(init=False)
     caches: Mapping[Mode, SqliteCache] = field(init=False)
-    parts: lookup.Parts = field(init=False)
+    parts: Parts = field(init=False)
     front: Front = field(init=False)
     client: Client = field(init=False)
     log_level: str = "info"
@@ -332,22 +410,34 @@ class World:
 
     def keep(
         self,
-        record: Company | None = None,
+        record: Record | None = None,
         *,
         days: float = 0,
         mode: Mode = "live",
         full_partners: bool = False,
     ) -> None:
-        """Put a cache entry of this age in place."""
+        """Put a cache entry of this age in place; a CPF's registrations are a producer's."""
         record = record or a_company(nome_empresarial="GUARDADA LTDA")
-        inquiry = Inquiry("company", Cnpj.parse(record.cnpj), full_partners=full_partners)
-        body = OPERATIONS["company"].encode(inquiry, record)
+        match record:
+            case Company():
+                cnpj = Cnpj.parse(record.cnpj)
+                inquiry = Inquiry("company", cnpj, full_partners=full_partners)
+            case ZoneRecord():
+                inquiry = Inquiry("suframa", Cnpj.parse(record.cnpj))
+            case _ if len(record.documento) == len(CPF):
+                inquiry = Inquiry("rural_producer", Cpf.parse(record.documento), record.uf)
+            case _:
+                inquiry = Inquiry("state_registration", Cnpj.parse(record.documento), record.uf)
+        body = OPERATIONS[inquiry.subject].encode(inquiry, record)
         asked_ms = self.clock() - round(days * DAY_SECONDS * 1000)
         self.caches[mode].keep([(inquiry.key, Kept(body, asked_ms, "fonte"))])
 
     def kept(self, cnpj: str = CNPJ, *, full_partners: bool = False) -> Kept | None:
-        """The live cache's entry."""
-        inquiry = Inquiry("company", Cnpj.parse(cnpj), full_partners=full_partners)
+        """The live cache's entry of a company."""
+        return self.kept_for(Inquiry("company", Cnpj.parse(cnpj), full_partners=full_partners))
+
+    def kept_for(self, inquiry: Inquiry) -> Kept | None:
+        """The live cache's entry of any inquiry."""
         return self.caches["live"].read(inquiry.key)
 
     def purse(self, of: Client | None = None) -> Account:
@@ -394,16 +484,17 @@ class World:
         self.caches = {mode: SqliteCache(self.folder / f"cache-{mode}.db") for mode in MODES}
         self.source = FakeSource(self.clock)
         self.sandbox = FakeSource(self.clock, "sandbox")
-        live = Sources(
-            {"company": [self.source, *self.more_sources(self.clock)]},
+        everybody = [self.source, *self.more_sources(self.clock)]
+        live = Sources(dict.fromkeys(OPERATIONS, everybody), deadline_seconds=self.deadline_seconds)
+        test = Sources(
+            {subject: [self.sandbox] for subject in OPERATIONS},
             deadline_seconds=self.deadline_seconds,
         )
-        test = Sources({"company": [self.sandbox]}, deadline_seconds=self.deadline_seconds)
-        worlds: Mapping[Mode, lookup.World] = {
-            "live": lookup.World(self.caches["live"], live),
-            "test": lookup.World(self.caches["test"], test),
+        worlds: Mapping[Mode, PartsWorld] = {
+            "live": PartsWorld(self.caches["live"], live),
+            "test": PartsWorld(self.caches["test"], test),
         }
-        self.parts = lookup.Parts(
+        self.parts = Parts(
             self.desk,
             worlds,
             self.clock,

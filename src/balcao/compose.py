@@ -5,6 +5,7 @@ Importing this module opens nothing; `open_house` does.
 
 import asyncio
 import math
+import ssl
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,31 +18,33 @@ import structlog
 import uuid_utils
 from pydantic import SecretStr
 
+from balcao import providers
 from balcao.clock import system_now_ms
 from balcao.core.breaker import BreakerSettings
-from balcao.core.questions import Mode
+from balcao.core.questions import Inquiry, Mode, Subject
 from balcao.errors import StorageFailed
 from balcao.gate import Gate
 from balcao.home import Home
 from balcao.http.doorkeeper import Doorkeeper
 from balcao.http.front import Front
 from balcao.http.pages import build_pages
-from balcao.lookup import Parts, World
 from balcao.observability import logs
 from balcao.observability.metrics import Metrics
 from balcao.observability.requests import RequestLog
 from balcao.observability.source_log import SourceLog
 from balcao.opendata.snapshot import CurrentSnapshot
-from balcao.settings import Cnpja, MinhaReceita, Serpro, Settings
+from balcao.parts import Parts, World
+from balcao.providers import Provider
+from balcao.settings import Cnpja, Infosimples, MinhaReceita, Sefaz, Serpro, Settings
 from balcao.simulator.app import create_app
-from balcao.sources import cnpja, minha_receita, serpro
 from balcao.sources.asking import Source, Sources
 from balcao.sources.call import SourceCall, Upstream, new_client
-from balcao.sources.oauth import ClientCredentials
-from balcao.sources.online import Adapter, Online
+from balcao.sources.online import Online, UpstreamFor
 from balcao.sources.opendata import Snapshot
+from balcao.sources.together import Together, TogetherAdapter
 from balcao.storage.sqlite.cache import SqliteCache
 from balcao.storage.sqlite.desk import SqliteDesk
+from balcao.subjects import operations
 
 log = structlog.get_logger()
 
@@ -147,46 +150,68 @@ def open_house(
     clients: list[httpx2.AsyncClient] = []
     simulator = create_app()
 
-    def client(mode: Mode) -> httpx2.AsyncClient:
+    usual_tls = httpx2.create_ssl_context()  # one for all: making it takes milliseconds
+
+    def client(mode: Mode, tls: ssl.SSLContext | None) -> httpx2.AsyncClient:
         # One for each upstream: a provider that hangs must not use up the others' connections.
         transport = live_transport if mode == "live" else httpx2.ASGITransport(app=simulator)
-        clients.append(new_client(transport))
+        clients.append(new_client(transport, tls=tls or usual_tls))
         return clients[-1]
 
     live_upstreams: list[Upstream] = []
-    metrics.watch_circuits(lambda: {one.name: one.circuit_state for one in live_upstreams})
+    metrics.watch_circuits(
+        lambda: {(one.name, one.subject, one.uf): one.circuit_state for one in live_upstreams}
+    )
 
     def observe(mode: Mode, call: SourceCall) -> None:
-        metrics.source_call(call.source, call.outcome, call.seconds)
-        source_log.note(mode, call.source, call.outcome, call.detail, call.seconds)
+        metrics.source_call(call.source, call.subject, call.uf, call.outcome, call.seconds)
+        source_log.note(
+            mode,
+            call.source,
+            call.outcome,
+            call.detail,
+            call.seconds,
+            subject=call.subject,
+            uf=call.uf,
+        )
 
-    def upstream(name: str, url: str, mode: Mode) -> Upstream:
+    def upstream_for(provider: Provider, mode: Mode) -> UpstreamFor:
         # Misbehaving documents of the sandbox fail on purpose and for everybody who tries
         # them: they must not close the sandbox for all the others.
         breaker = BreakerSettings(settings.breaker_failures, settings.breaker_seconds)
-        opened = Upstream(
-            name,
-            url,
-            client(mode),
-            timeout_seconds=settings.source_deadline_seconds,
-            answer_bytes_max=settings.source_answer_bytes_max,
-            breaker_settings=None if mode == "test" else breaker,
-            clock=time.monotonic,
-            observe=partial(observe, mode),
-        )
-        if mode == "live":
-            live_upstreams.append(opened)
-        return opened
+        opened: dict[tuple[Subject, str], Upstream] = {}
+
+        def find(inquiry: Inquiry) -> Upstream:
+            line = (inquiry.subject, inquiry.uf or "")
+            if line not in opened:
+                opened[line] = Upstream(
+                    provider.name,
+                    provider.address_for(inquiry),
+                    client(mode, provider.tls),
+                    timeout_seconds=settings.source_deadline_seconds,
+                    answer_bytes_max=settings.source_answer_bytes_max,
+                    breaker_settings=None if mode == "test" else breaker,
+                    clock=time.monotonic,
+                    observe=partial(observe, mode),
+                    subject=inquiry.subject,
+                    uf=inquiry.uf or "",
+                )
+                if mode == "live":
+                    live_upstreams.append(opened[line])
+            return opened[line]
+
+        return find
 
     def sources(mode: Mode, configured: Settings) -> Sources:
         available: dict[str, Source] = {"snapshot": Snapshot(snapshots[mode])}
-        for name, url, adapter, layer in _online(configured):
-            available[name] = Online(
-                name, adapter, upstream(name, url, mode), now=_now, through=layer
-            )
-        order = [available[name] for name in configured.company_sources if name in available]
+        for provider in providers.configured(configured, _now()):
+            available[provider.name] = _source(provider, upstream_for(provider, mode))
+        order = {
+            subject: [available[name] for name in names if name in available]
+            for subject, names in providers.order(configured).items()
+        }
         return Sources(
-            {"company": order},
+            order,
             deadline_seconds=settings.source_deadline_seconds,
             source_timeout_seconds=settings.source_timeout_seconds,
             observe=partial(observe, mode),
@@ -207,6 +232,7 @@ def open_house(
             max(1, settings.requests_max // ACCOUNT_SHARE),
             math.ceil(settings.source_deadline_seconds) + 1,
         ),
+        operations(settings.state_registration_ufs, settings.rural_producer_ufs),
     )
     limits = {
         "gratuito": settings.limits_gratuito,
@@ -220,7 +246,7 @@ def open_house(
         metrics=metrics,
         request_log=request_log,
         new_id=new_id,
-        pages=build_pages(metrics, desk, snapshots, settings, now_ms),
+        pages=build_pages(metrics, desk, snapshots, settings, now_ms, operations=parts.operations),
         header_bytes_max=settings.header_bytes_max,
         start=life.start,
         stop=life.stop,
@@ -233,38 +259,15 @@ def open_house(
     return House(settings, front, desk, snapshots, closing, lock)
 
 
+def _source(provider: Provider, upstream_for: UpstreamFor) -> Source:
+    adapter = provider.adapter
+    if isinstance(adapter, TogetherAdapter):
+        return Together(provider.name, adapter, upstream_for, now=_now)
+    return Online(provider.name, adapter, upstream_for, now=_now, through=provider.layer)
+
+
 def _now() -> datetime:
     return datetime.now(UTC)
-
-
-def _online(
-    settings: Settings,
-) -> Sequence[tuple[str, str, Adapter, ClientCredentials | None]]:
-    """Name, address, adapter and token layer of every configured online source."""
-    found: list[tuple[str, str, Adapter, ClientCredentials | None]] = []
-    if (mr := settings.minha_receita) is not None and mr.is_on:
-        found.append(
-            ("minha_receita", mr.url, minha_receita.MinhaReceita(flavour=mr.flavour), None)
-        )
-    if (cj := settings.cnpja) is not None and cj.is_on:
-        adapter = cnpja.Cnpja(cj.key.get_secret_value(), cj.accepts_alphanumeric)
-        found.append(("cnpja", cj.url, adapter, None))
-    if (sp := settings.serpro) is not None and sp.is_on:
-        layer = ClientCredentials(
-            "serpro",
-            key=sp.consumer_key.get_secret_value(),
-            secret=sp.consumer_secret.get_secret_value(),
-            clock=time.monotonic,
-        )
-        found.append(
-            (
-                "serpro",
-                sp.url,
-                serpro.Serpro(sp.product, sp.full_partners, sp.accepts_alphanumeric),
-                layer,
-            )
-        )
-    return found
 
 
 def _sandboxed(settings: Settings) -> Settings:
@@ -272,6 +275,9 @@ def _sandboxed(settings: Settings) -> Settings:
     return settings.model_copy(
         update={
             "company_sources": ("snapshot", "minha_receita", "cnpja", "serpro"),
+            "state_registration_sources": ("cnpja", "sefaz", "infosimples"),
+            "rural_producer_sources": ("cnpja", "sefaz", "infosimples"),
+            "suframa_sources": ("cnpja",),
             "minha_receita": MinhaReceita(url=f"{SANDBOX_URL}/minha-receita"),
             "cnpja": Cnpja(
                 url=f"{SANDBOX_URL}/cnpja", key=SecretStr("sandbox"), accepts_alphanumeric=True
@@ -281,6 +287,12 @@ def _sandboxed(settings: Settings) -> Settings:
                 consumer_key=SecretStr("sandbox"),
                 consumer_secret=SecretStr("sandbox"),
                 full_partners=True,
+            ),
+            "sefaz": Sefaz(url=f"{SANDBOX_URL}/sefaz"),
+            "infosimples": Infosimples(
+                url=f"{SANDBOX_URL}/infosimples",
+                token=SecretStr("sandbox"),
+                accepts_alphanumeric=True,
             ),
         }
     )

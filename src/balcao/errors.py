@@ -13,6 +13,8 @@ BalcaoError
 │   │   ├── InvalidParameter
 │   │   ├── RepeatedParameter
 │   │   ├── InvalidStrategy
+│   │   ├── InvalidUf
+│   │   ├── UfRequired             no UF was given, and none can be found out
 │   │   ├── InvalidIdempotencyKey
 │   │   └── IdempotencyKeyReused   same key, another request
 │   ├── StillRunning               same idempotency key, the first execution is not over
@@ -20,6 +22,7 @@ BalcaoError
 │   ├── InsufficientCredits
 │   ├── NotFound
 │   │   ├── CnpjNotFound           a source that can prove absence says so
+│   │   ├── RegistrationNotFound   Suframa does not know the company
 │   │   └── RouteNotFound
 │   ├── MethodNotAllowed
 │   └── RequestTooLarge
@@ -31,7 +34,8 @@ BalcaoError
 ├── Overloaded                     we shed load
 ├── NameTaken                      told to the operator only
 ├── HomeInUse                      told to the operator only
-└── HomeDamaged                    told to the operator only
+├── HomeDamaged                    told to the operator only
+└── CertificateUnusable            told to the operator only: our own, for the state treasuries
 
 Anything else that is raised is a bug, and its text never leaves the building. How each looks
 from outside is one table: `balcao.core.problems`.
@@ -95,6 +99,14 @@ class InvalidStrategy(InvalidInput):
     """Not a cache strategy of this operation (decisions 2.5)."""
 
 
+class InvalidUf(InvalidInput):
+    """Not a UF of this operation (decisions 2.3)."""
+
+
+class UfRequired(InvalidInput):
+    """No UF was given, and the company's own is not known (decisions 2.3)."""
+
+
 class InvalidIdempotencyKey(InvalidInput):
     """Not 8 to 128 visible ASCII characters (decisions 2.9)."""
 
@@ -134,6 +146,10 @@ class NotFound(CallerError):
 
 class CnpjNotFound(NotFound):
     """The CNPJ does not exist, says a source that can prove it (404)."""
+
+
+class RegistrationNotFound(NotFound):
+    """The company has no registration with Suframa (404)."""
 
 
 class RouteNotFound(NotFound):
@@ -194,3 +210,10 @@ class HomeInUse(BalcaoError):
 
 class HomeDamaged(BalcaoError):
     """A file of the data folder is not whole; told to the operator only."""
+
+
+class CertificateUnusable(BalcaoError):
+    """The certificate for the state treasuries cannot be used; told to the operator only.
+
+    `detail` says why and what to do, never a password or what the file holds.
+    """

@@ -9,9 +9,9 @@ folder or here). The environment wins. They are read once, at start; all complai
 
 import os
 from pathlib import Path
-from typing import Literal, TypeAlias
+from typing import Annotated, Literal, TypeAlias
 
-from pydantic import BaseModel, ConfigDict, Field, SecretStr
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, SecretStr
 from pydantic_settings import (
     BaseSettings,
     PydanticBaseSettingsSource,
@@ -19,8 +19,23 @@ from pydantic_settings import (
     TomlConfigSettingsSource,
 )
 
-# Who can answer the company registry; put together in `compose.py`.
+from balcao.core.federation import UFS
+
+# Who can answer which subject; put together in `providers.py`.
 CompanySource: TypeAlias = Literal["snapshot", "minha_receita", "cnpja", "serpro"]
+RegistrationSource: TypeAlias = Literal["cnpja", "sefaz", "infosimples"]
+SuframaSource: TypeAlias = Literal["cnpja"]
+
+
+def _uf(text: str) -> str:
+    if text not in UFS:
+        raise ValueError("não é a sigla de uma UF")
+    return text
+
+
+Uf: TypeAlias = Annotated[str, AfterValidator(_uf)]
+
+_RURAL_UFS = tuple(uf for uf in UFS if uf != "PR")  # the contract's list leaves it out
 
 
 class Limits(BaseModel):
@@ -63,6 +78,9 @@ class Cnpja(BaseModel):
         False,
         description="Consulta também CNPJs com letras (o fornecedor não documenta se os aceita).",
     )
+    all_ufs: Literal["BR", "ALL"] = Field(
+        "BR", description="Palavra do fornecedor para todas as UFs; mudou entre versões da API."
+    )
 
     @property
     def is_on(self) -> bool:
@@ -99,6 +117,67 @@ class Serpro(BaseModel):
             self.consumer_key.get_secret_value(),
             self.consumer_secret.get_secret_value(),
         )
+
+
+class Sefaz(BaseModel):
+    """Consulta Cadastro, the web service of the state treasuries."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+    certificate: Path | None = Field(
+        None,
+        description="Arquivo PKCS#12 (.p12, .pfx) do certificado A1 (e-CNPJ) de uma empresa"
+        " emissora de documentos fiscais; sem ele a fonte fica desligada.",
+    )
+    password: SecretStr = Field(SecretStr(""), description="Senha do certificado.")
+    ca_file: Path | None = Field(
+        None,
+        description="Arquivo PEM com mais raízes para conferir os servidores, além das do sistema:"
+        " as da ICP-Brasil, que alguns estados usam.",
+    )
+    environment: Literal["production", "homologation"] = Field(
+        "production", description="Ambiente dos estados."
+    )
+    endpoints: dict[Uf, str] = Field(
+        {}, description="Endereço completo de uma UF, no lugar do que conhecemos; vazio a desliga."
+    )
+    cpf_ufs: tuple[Uf, ...] | None = Field(
+        None, description="UFs que respondem por CPF; vazio: tenta em todas."
+    )
+    header_ufs: tuple[Uf, ...] = Field(
+        (), description="UFs que ainda exigem o cabeçalho nfeCabecMsg."
+    )
+    url: str = Field(
+        "",
+        description="Endereço base no lugar do de cada UF, para ensaios com o simulador; o caminho"
+        " de cada UF é mantido. Com ele o certificado é opcional.",
+    )
+
+    @property
+    def is_on(self) -> bool:
+        """Whether it can be asked."""
+        return self.certificate is not None or self.url != ""
+
+
+class Infosimples(BaseModel):
+    """Infosimples, by contract."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+    url: str = Field("https://api.infosimples.com", description="Endereço base.")
+    token: SecretStr = Field(
+        SecretStr(""), description="Token da API; sem ele a fonte fica desligada."
+    )
+    ufs: tuple[Uf, ...] | None = Field(
+        None, description="UFs em que é consultada para inscrições estaduais; vazio: todas."
+    )
+    accepts_alphanumeric: bool = Field(
+        False,
+        description="Consulta também CNPJs com letras (o fornecedor não documenta se os aceita).",
+    )
+
+    @property
+    def is_on(self) -> bool:
+        """Whether it can be asked."""
+        return self.token.get_secret_value() != ""
 
 
 class Settings(BaseSettings):
@@ -173,11 +252,36 @@ class Settings(BaseSettings):
         description="Quem responde o cadastro de empresas, nesta ordem (`snapshot` é o mês"
         " importado); as fontes não configuradas são puladas.",
     )
+    state_registration_sources: tuple[RegistrationSource, ...] = Field(
+        ("cnpja", "sefaz", "infosimples"),
+        description="Quem responde as inscrições estaduais, nesta ordem. A primeira que responde"
+        " diz quais inscrições há; o que ela não sabe (tipo e situação: `cnpja`; endereço: as"
+        " outras) as seguintes completam.",
+    )
+    rural_producer_sources: tuple[RegistrationSource, ...] = Field(
+        ("cnpja", "sefaz", "infosimples"),
+        description="Quem responde as inscrições de produtores rurais, da mesma maneira.",
+    )
+    suframa_sources: tuple[SuframaSource, ...] = Field(
+        ("cnpja",), description="Quem responde as inscrições na Suframa."
+    )
+    state_registration_ufs: tuple[Uf, ...] = Field(
+        UFS, min_length=1, description="UFs das inscrições estaduais: as que BR consulta e cobra."
+    )
+    rural_producer_ufs: tuple[Uf, ...] = Field(
+        _RURAL_UFS,
+        min_length=1,
+        description="UFs do produtor rural: as que BR consulta e cobra.",
+    )
     minha_receita: MinhaReceita | None = Field(
         None, description="Minha Receita, ou BrasilAPI, que responde na mesma forma."
     )
     cnpja: Cnpja | None = Field(None, description="CNPJá, API comercial.")
     serpro: Serpro | None = Field(None, description="SERPRO, Consulta CNPJ v2, por contrato.")
+    sefaz: Sefaz | None = Field(
+        None, description="Consulta Cadastro das secretarias da fazenda, com certificado A1."
+    )
+    infosimples: Infosimples | None = Field(None, description="Infosimples, por contrato.")
     limits_gratuito: Limits = Field(
         Limits(per_minute=20, per_day=500), description="Limites de cada conta do plano `gratuito`."
     )

@@ -251,7 +251,7 @@ def test_a_hanging_upstream_is_given_up_by_its_own_clock_and_counted() -> None:
             raise AssertionError
 
         upstream = an_upstream(hang, observe=measured.append, timeout_seconds=FOREVER)
-        source = Online("acme", MinhaReceita(), upstream, now=lambda: NOW)
+        source = Online("acme", MinhaReceita(), lambda _: upstream, now=lambda: NOW)
         sources = the_sources(source, FakeOnline("next"), source_timeout_seconds=0.1)
         answer = await sources.ask(an_inquiry())
         assert isinstance(answer, Found)

@@ -12,7 +12,7 @@ from balcao.core.breaker import BreakerSettings
 from balcao.core.company import Company
 from balcao.errors import SourceError, SourceFailed, SourceUnavailable
 from balcao.sources.call import ROUNDS_MAX, Upstream, must_end_at
-from balcao.sources.contract import Conversation, HttpReply, HttpRequest
+from balcao.sources.contract import Exchange, HttpReply, HttpRequest
 from tests.sources.world import CNPJ, Clock, Measured, a_company, an_upstream
 
 Message: TypeAlias = MutableMapping[str, Any]
@@ -28,7 +28,7 @@ AsgiApp: TypeAlias = Callable[
 FOREVER = 60.0  # of these tests: nothing waits for it
 
 
-def asking(method: str = "GET", *, rounds: int = 1) -> Conversation:
+def asking(method: str = "GET", *, rounds: int = 1) -> Exchange[Company]:
     """Ask about the company; it is there when the last reply says 200, absent otherwise."""
     reply = HttpReply(0, {}, b"")
     for _ in range(rounds):
@@ -36,11 +36,11 @@ def asking(method: str = "GET", *, rounds: int = 1) -> Conversation:
     return a_company() if reply.status == 200 else None
 
 
-def hold(upstream: Upstream, conversation: Conversation | None = None) -> Company | None:
+def hold(upstream: Upstream, conversation: Exchange[Company] | None = None) -> Company | None:
     return asyncio.run(upstream.hold(conversation or asking()))
 
 
-def failing(upstream: Upstream, conversation: Conversation | None = None) -> SourceError:
+def failing(upstream: Upstream, conversation: Exchange[Company] | None = None) -> SourceError:
     """Hold it, and return the error, which never names the document."""
     with pytest.raises(SourceError) as caught:
         hold(upstream, conversation)
@@ -84,7 +84,7 @@ def test_what_is_sent() -> None:
 
 
 def test_a_conversation_of_several_rounds_sees_status_headers_and_body() -> None:
-    def conversation() -> Conversation:
+    def conversation() -> Exchange[Company]:
         reply = yield HttpRequest("POST", "/login", {}, {"x-a": "b"}, b"me")
         assert (reply.status, reply.headers["x-session"], reply.body) == (201, "s1", b"me")
         reply = yield HttpRequest("GET", "/record", {"session": reply.headers["x-session"]})
@@ -256,7 +256,7 @@ def test_a_connection_closed_in_the_middle_of_the_body() -> None:
 
 
 def test_an_adapter_that_stumbles_says_where_and_not_over_what() -> None:
-    def conversation() -> Conversation:
+    def conversation() -> Exchange[Company]:
         yield HttpRequest("GET", "/")
         raise ValueError(f"no idea what {CNPJ} is")
 
@@ -266,7 +266,7 @@ def test_an_adapter_that_stumbles_says_where_and_not_over_what() -> None:
 
 
 def test_what_the_adapter_says_reaches_the_caller() -> None:
-    def conversation() -> Conversation:
+    def conversation() -> Exchange[Company]:
         yield HttpRequest("GET", "/")
         raise SourceUnavailable("acme: em manutenção", 77)
 
@@ -410,7 +410,7 @@ def test_the_caller_s_cancellation_is_not_swallowed() -> None:
 def test_a_conversation_is_closed_however_it_ends() -> None:
     closed = 0
 
-    def conversation() -> Conversation:
+    def conversation() -> Exchange[Company]:
         nonlocal closed
         try:
             yield HttpRequest("GET", "/")

@@ -1,4 +1,4 @@
-"""CNPJá's commercial API, with saved bytes (`cnpja.md` sections 1, 4, 5)."""
+"""CNPJá's commercial API: offices (`cnpja.md` sections 1 and 4)."""
 
 import copy
 from typing import Any
@@ -6,10 +6,14 @@ from typing import Any
 import pytest
 
 from balcao.core.company import Coded, Company, Partner
-from balcao.errors import SourceError, SourceFailed, SourceUnavailable
 from balcao.sources.cnpja import Cnpja
-from balcao.sources.contract import HttpReply
-from tests.sources.world import CNPJ, LETTERS, a_reply, an_inquiry, talk
+from tests.sources.world import (
+    CNPJ,
+    LETTERS,
+    a_reply,
+    an_inquiry,
+    talk,
+)
 
 KEY = "11111111-2222-3333-4444-555555555555-66666666-7777-8888-9999-000000000000"
 
@@ -91,7 +95,7 @@ def read(changes: dict[str, Any]) -> Company:
             part = part[step]
         part[last] = value
     _, company = talk(Cnpja(KEY).converse(an_inquiry()), a_reply(200, body))
-    assert company is not None
+    assert isinstance(company, Company)
     return company
 
 
@@ -217,68 +221,3 @@ def test_a_public_body_a_special_status_and_what_is_missing() -> None:
     assert company.endereco_eletronico is None
     assert company.uf is None
     assert company.atividades_economicas_secundarias == ()
-
-
-def error(status: int, message: str, **extra: Any) -> HttpReply:
-    return a_reply(status, {"code": status, "message": message, **extra})
-
-
-# `cnpja.md` section 5, and what proxies answer instead.
-REFUSALS = [
-    (error(400, "request validation failed", constraints=[f"taxId {CNPJ}"]), SourceFailed),
-    (error(401, "invalid authentication"), SourceUnavailable),
-    (error(429, "not enough credits", required=1, remaining=0), SourceUnavailable),
-    (error(429, "rate limit exceeded"), SourceUnavailable),
-    (a_reply(429, b"<html>slow down</html>"), SourceUnavailable),
-    (error(500, "unexpected error"), SourceFailed),
-    (error(503, "revenue service is offline"), SourceUnavailable),
-    (a_reply(404, b"<html>no such page</html>"), SourceFailed),
-    (a_reply(404, {"statusCode": 404, "message": f"Cannot GET /office/{CNPJ}"}), SourceFailed),
-    (a_reply(301, b"", location="https://elsewhere.test"), SourceFailed),
-    (a_reply(204), SourceFailed),
-    (a_reply(200, b"<html>maintenance</html>"), SourceFailed),
-    (a_reply(200, {"taxId": CNPJ, "company": {}}), SourceFailed),
-    (a_reply(200, SAVED | {"head": "yes"}), SourceFailed),
-]
-
-
-@pytest.mark.parametrize(("reply", "kind"), REFUSALS)
-def test_refusals(reply: HttpReply, kind: type[SourceError]) -> None:
-    with pytest.raises(SourceError) as caught:
-        talk(Cnpja(KEY).converse(an_inquiry()), reply)
-    assert type(caught.value) is kind
-    assert CNPJ not in str(caught.value)
-    assert KEY not in str(caught.value)
-
-
-def test_not_registered_is_proof() -> None:
-    reply = error(404, "tax id not registered at revenue service")
-    _, company = talk(Cnpja(KEY).converse(an_inquiry()), reply)
-    assert company is None
-    assert Cnpja(KEY).conclusive_absence
-
-
-@pytest.mark.parametrize(
-    "reply",
-    [
-        error(401, "invalid authentication"),
-        error(429, "not enough credits", required=1, remaining=0),
-    ],
-)
-def test_what_only_the_operator_can_mend_is_said_loudly(reply: HttpReply) -> None:
-    with pytest.raises(SourceUnavailable, match="VERIFIQUE A CONFIGURAÇÃO"):
-        talk(Cnpja(KEY).converse(an_inquiry()), reply)
-
-
-def test_a_rate_limit_passes_by_itself() -> None:
-    with pytest.raises(SourceUnavailable) as caught:
-        talk(Cnpja(KEY).converse(an_inquiry()), error(429, "rate limit exceeded"))
-    assert "CONFIGURAÇÃO" not in caught.value.detail
-    assert caught.value.retry_in_seconds == 30
-
-
-def test_letters_only_when_configured_and_full_partners_never() -> None:
-    assert Cnpja(KEY).capabilities.include(an_inquiry())
-    assert not Cnpja(KEY).capabilities.include(an_inquiry(LETTERS))
-    assert Cnpja(KEY, accepts_alphanumeric=True).capabilities.include(an_inquiry(LETTERS))
-    assert not Cnpja(KEY).capabilities.include(an_inquiry(full_partners=True))

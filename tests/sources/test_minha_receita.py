@@ -18,7 +18,7 @@ SAVED = """{"cnpj":"11222333000181","identificador_matriz_filial":1,"descricao_i
 def read(**changes: Any) -> Company:
     body = json.loads(SAVED) | changes
     _, company = talk(MinhaReceita().converse(an_inquiry()), a_reply(200, body))
-    assert company is not None
+    assert isinstance(company, Company)
     return company
 
 
@@ -192,6 +192,39 @@ def test_not_found_proves_nothing(flavour: Literal["minha_receita", "brasilapi"]
     _, company = talk(adapter.converse(an_inquiry()), reply)
     assert company is None
     assert adapter.conclusive_absence is False
+
+
+PUBLIC = json.loads(SAVED) | {"cnpj": "33683111000280"}
+
+
+@pytest.mark.parametrize(
+    ("flavour", "path"),
+    [("minha_receita", "/33683111000280"), ("brasilapi", "/api/cnpj/v1/33683111000280")],
+)
+def test_a_probe_asks_about_a_public_company(
+    flavour: Literal["minha_receita", "brasilapi"], path: str
+) -> None:
+    conversation = MinhaReceita(flavour=flavour).probe(an_inquiry())
+    requests, said = talk(conversation, a_reply(200, PUBLIC))
+    assert said == "respondeu"
+    assert [(request.method, request.path) for request in requests] == [("GET", path)]
+
+
+@pytest.mark.parametrize(
+    ("reply", "kind"),
+    [
+        (a_reply(200, json.loads(SAVED)), SourceFailed),
+        (a_reply(200, b"<html></html>"), SourceFailed),
+        (a_reply(404, {"message": "CNPJ não encontrado."}), SourceFailed),
+        (a_reply(403, b"<html>firewall</html>"), SourceUnavailable),
+        (a_reply(500), SourceFailed),
+        (a_reply(503), SourceUnavailable),
+    ],
+)
+def test_a_probe_that_fails(reply: HttpReply, kind: type[SourceError]) -> None:
+    with pytest.raises(SourceError) as caught:
+        talk(MinhaReceita().probe(an_inquiry()), reply)
+    assert type(caught.value) is kind
 
 
 @pytest.mark.parametrize(

@@ -9,28 +9,38 @@ import pytest
 
 from balcao.core.company import Partner
 from balcao.core.questions import Inquiry
-from balcao.errors import SourceError, SourceFailed
-from balcao.sources.call import Layer
+from balcao.core.registration import Registrations
+from balcao.errors import SourceFailed
+from balcao.sources.call import Layer, Upstream
 from balcao.sources.cnpja import Cnpja
 from balcao.sources.contract import Absent, Answer, Found
+from balcao.sources.infosimples import Infosimples
 from balcao.sources.minha_receita import MinhaReceita
-from balcao.sources.oauth import ClientCredentials
 from balcao.sources.online import Adapter, Online, must_be_usable
 from balcao.sources.serpro import Serpro
 from tests.sources.test_cnpja import KEY
 from tests.sources.test_cnpja import SAVED as CNPJA
+from tests.sources.test_cnpja_registrations import SAVED as CNPJA_CCC
+from tests.sources.test_cnpja_suframa import SAVED as CNPJA_SUFRAMA
+from tests.sources.test_infosimples_registrations import SAVED as INFOSIMPLES
 from tests.sources.test_minha_receita import SAVED as MINHA_RECEITA
 from tests.sources.test_serpro import SAVED as SERPRO
 from tests.sources.world import (
     CNPJ,
+    CPF,
     LETTERS,
     NOW,
     OTHER_CNPJ,
-    Clock,
     Measured,
     a_company,
+    a_uf,
+    a_zone_inquiry,
     an_inquiry,
     an_upstream,
+    registrations,
+    the_company,
+    the_registrations,
+    the_zone_record,
 )
 
 ADAPTERS: list[tuple[Adapter, dict[str, Any]]] = [
@@ -38,6 +48,27 @@ ADAPTERS: list[tuple[Adapter, dict[str, Any]]] = [
     (MinhaReceita(flavour="brasilapi"), json.loads(MINHA_RECEITA)),
     (Cnpja(KEY), CNPJA),
     (Serpro(full_partners=True), SERPRO),
+]
+
+INFOSIMPLES_BARE = {name: INFOSIMPLES[name] for name in INFOSIMPLES if "cnpj" not in name}
+
+
+def sintegra(data: dict[str, Any]) -> dict[str, Any]:
+    return {"code": 200, "data_count": 1, "data": [data]}
+
+
+# Adapter, inquiry, a good answer, and the same about somebody else.
+OTHER_SUBJECTS: list[tuple[Adapter, Inquiry, dict[str, Any], dict[str, Any]]] = [
+    (Cnpja(KEY), a_uf(), CNPJA_CCC, CNPJA_CCC | {"taxId": OTHER_CNPJ}),
+    (Cnpja(KEY), a_uf("SC", CPF), CNPJA_CCC | {"taxId": CPF}, CNPJA_CCC),
+    (Cnpja(KEY), a_zone_inquiry(), CNPJA_SUFRAMA, CNPJA_SUFRAMA | {"taxId": OTHER_CNPJ}),
+    (
+        Infosimples("the-token"),
+        a_uf(),
+        sintegra(INFOSIMPLES),
+        sintegra(INFOSIMPLES_BARE | {"cnpj": OTHER_CNPJ}),
+    ),
+    (Infosimples("the-token"), a_uf(), sintegra(INFOSIMPLES), sintegra(INFOSIMPLES_BARE)),
 ]
 
 
@@ -54,7 +85,7 @@ def ask(
         lambda request: httpx2.Response(status, json=body),
         observe=measured.append if measured is not None else lambda call: None,
     )
-    source = Online("acme", adapter, upstream, now=lambda: NOW, through=through)
+    source = Online("acme", adapter, lambda _: upstream, now=lambda: NOW, through=through)
     return asyncio.run(source.ask(inquiry or an_inquiry()))
 
 
@@ -63,8 +94,9 @@ def test_found_says_who_and_when(adapter: Adapter, saved: dict[str, Any]) -> Non
     answer = ask(adapter, saved)
     assert isinstance(answer, Found)
     assert (answer.source, answer.as_of) == ("acme", NOW)
-    assert answer.record.cnpj == CNPJ
-    assert answer.record.nome_empresarial == "EMPRESA FICTICIA DE TESTES LTDA"
+    company = the_company(answer)
+    assert company.cnpj == CNPJ
+    assert company.nome_empresarial == "EMPRESA FICTICIA DE TESTES LTDA"
 
 
 @pytest.mark.parametrize(("adapter", "saved"), ADAPTERS)
@@ -78,6 +110,63 @@ def test_an_answer_about_another_company_is_a_failure(
     assert CNPJ not in caught.value.detail
     assert OTHER_CNPJ not in caught.value.detail
     assert measured.outcomes == ["failed"]
+
+
+@pytest.mark.parametrize(("adapter", "inquiry", "saved", "other"), OTHER_SUBJECTS)
+def test_registrations_and_zone_records_are_about_what_was_asked(
+    adapter: Adapter, inquiry: Inquiry, saved: dict[str, Any], other: dict[str, Any]
+) -> None:
+    assert isinstance(ask(adapter, saved, inquiry), Found)
+    with pytest.raises(SourceFailed, match="outro documento") as caught:
+        ask(adapter, other, inquiry)
+    assert CNPJ not in caught.value.detail
+    assert OTHER_CNPJ not in caught.value.detail
+
+
+def test_registrations_of_another_uf_are_a_failure() -> None:
+    other = Registrations(CNPJ, "RS")
+    for record in (
+        other,
+        Registrations(CNPJ, "SC", inscricoes=registrations("RS", "1").inscricoes),
+    ):
+        with pytest.raises(SourceFailed, match="outra UF"):
+            must_be_usable("acme", record, a_uf("SC"))
+    must_be_usable("acme", other, a_uf("RS"))
+
+
+@pytest.mark.parametrize("field", ["number", "name"])
+def test_an_incomplete_zone_record_is_a_failure(field: str) -> None:
+    with pytest.raises(SourceFailed, match="incompleta"):
+        ask(Cnpja(KEY), CNPJA_SUFRAMA | {field: " "}, a_zone_inquiry())
+
+
+def test_the_cpf_in_a_sole_trader_s_name_is_masked() -> None:
+    name = "FULANA DE TAL 11122233344"
+    shown = "FULANA DE TAL ***222333**"
+    answer = ask(Cnpja(KEY), CNPJA_CCC | {"name": name}, a_uf())
+    assert the_registrations(answer).nome == shown
+    answer = ask(Infosimples("t"), sintegra(INFOSIMPLES | {"razao_social": name}), a_uf())
+    assert the_registrations(answer).nome == shown
+    answer = ask(Cnpja(KEY), CNPJA_SUFRAMA | {"name": name}, a_zone_inquiry())
+    assert the_zone_record(answer).nome == shown
+
+
+def test_each_inquiry_goes_to_its_own_upstream() -> None:
+    asked: list[str] = []
+
+    def upstream_for(inquiry: Inquiry) -> Upstream:
+        def upstream(request: httpx2.Request) -> httpx2.Response:
+            asked.append(f"{inquiry.subject} {inquiry.uf} {request.url.path}")
+            return httpx2.Response(200, json={"perpetual": 1, "transient": 0})
+
+        return an_upstream(upstream, base_url="http://upstream.test")
+
+    source = Online("acme", Cnpja(KEY), upstream_for, now=lambda: NOW)
+    assert source.parts == {"types"}
+    assert asyncio.run(source.probe(a_uf("SC"))) == "respondeu; saldo no fornecedor: 1"
+    with pytest.raises(SourceFailed):
+        asyncio.run(source.ask(an_inquiry()))
+    assert asked == ["state_registration SC /credit", f"company None /office/{CNPJ}"]
 
 
 @pytest.mark.parametrize(
@@ -129,18 +218,16 @@ def test_a_cpf_is_masked_unless_full_partners_are_asked_for() -> None:
     body = SERPRO | {"nomeEmpresarial": "FULANA DE TAL 11122233344", "socios": [partner]}
     adapter = Serpro(full_partners=True)
 
-    answer = ask(adapter, body)
-    assert isinstance(answer, Found)
-    assert answer.record.nome_empresarial == "FULANA DE TAL ***222333**"
-    assert answer.record.socios[0].cpf_cnpj_socio == "***222333**"
-    assert answer.record.socios[0].documento_representante_legal == "***333444**"
-    assert answer.record.socios[0].nome_representante_legal == "BELTRANO ***333444**"
+    company = the_company(ask(adapter, body))
+    assert company.nome_empresarial == "FULANA DE TAL ***222333**"
+    assert company.socios[0].cpf_cnpj_socio == "***222333**"
+    assert company.socios[0].documento_representante_legal == "***333444**"
+    assert company.socios[0].nome_representante_legal == "BELTRANO ***333444**"
 
-    answer = ask(adapter, body, an_inquiry(full_partners=True))
-    assert isinstance(answer, Found)
-    assert answer.record.nome_empresarial == "FULANA DE TAL 11122233344"
-    assert answer.record.socios[0].cpf_cnpj_socio == "11122233344"
-    assert answer.record.socios[0].documento_representante_legal == "22233344455"
+    company = the_company(ask(adapter, body, an_inquiry(full_partners=True)))
+    assert company.nome_empresarial == "FULANA DE TAL 11122233344"
+    assert company.socios[0].cpf_cnpj_socio == "11122233344"
+    assert company.socios[0].documento_representante_legal == "22233344455"
 
 
 def test_masked_partners_do_not_answer_a_question_for_full_ones() -> None:
@@ -162,48 +249,14 @@ def test_letters_are_compared_as_they_are() -> None:
         (MinhaReceita(), True, True, False),
         (Cnpja(KEY), True, False, False),
         (Cnpja(KEY, accepts_alphanumeric=True), True, True, False),
+        (Infosimples("the-token", accepts_alphanumeric=True), False, False, False),
         (Serpro(), True, True, False),
         (Serpro(accepts_alphanumeric=False, full_partners=True), True, False, True),
     ],
 )
 def test_what_a_source_is_asked(adapter: Adapter, plain: bool, letters: bool, full: bool) -> None:
     upstream = an_upstream(lambda request: httpx2.Response(200))
-    source = Online("acme", adapter, upstream, now=lambda: NOW)
+    source = Online("acme", adapter, lambda _: upstream, now=lambda: NOW)
     assert source.serves(an_inquiry()) == plain
     assert source.serves(an_inquiry(LETTERS)) == letters
     assert source.serves(an_inquiry(full_partners=True)) == full
-
-
-def test_serpro_with_its_token_end_to_end() -> None:
-    seen: list[tuple[str, str]] = []
-
-    def gateway(request: httpx2.Request) -> httpx2.Response:
-        authorization = request.headers["authorization"]
-        seen.append((request.url.path, authorization.split()[0]))
-        if request.url.path == "/prefix/token":
-            return httpx2.Response(200, json={"access_token": "t1", "expires_in": 3600})
-        if authorization != "Bearer t1":
-            return httpx2.Response(401)
-        return httpx2.Response(200, json=SERPRO)
-
-    async def story() -> None:
-        token = ClientCredentials("serpro", key="k", secret="s", clock=Clock())
-        source = Online("serpro", Serpro(), an_upstream(gateway), now=lambda: NOW, through=token)
-        for _ in range(2):
-            assert isinstance(await source.ask(an_inquiry()), Found)
-
-    asyncio.run(story())
-    path = f"/prefix/consulta-cnpj-df/v2/qsa/{CNPJ}"
-    assert seen == [("/prefix/token", "Basic"), (path, "Bearer"), (path, "Bearer")]
-
-
-def test_refused_credentials_are_said_loudly_and_secretly() -> None:
-    async def story() -> None:
-        token = ClientCredentials("serpro", key="the-key", secret="the-secret", clock=Clock())
-        upstream = an_upstream(lambda request: httpx2.Response(401, json={"error": "x"}))
-        source = Online("serpro", Serpro(), upstream, now=lambda: NOW, through=token)
-        with pytest.raises(SourceError, match="VERIFIQUE A CONFIGURAÇÃO") as caught:
-            await source.ask(an_inquiry())
-        assert "the-" not in caught.value.detail
-
-    asyncio.run(story())

@@ -108,7 +108,7 @@ COMPANY = Company(
 
 def read(body: dict[str, Any]) -> Company:
     _, company = talk(Serpro().converse(an_inquiry()), a_reply(200, body))
-    assert company is not None
+    assert isinstance(company, Company)
     return company
 
 
@@ -209,3 +209,42 @@ def test_not_found_is_an_answer(body: bytes) -> None:
     _, company = talk(Serpro().converse(an_inquiry()), a_reply(404, body))
     assert company is None
     assert Serpro().conclusive_absence
+
+
+INVALID = a_reply(400, {"mensagem": "CNPJ inválido"})
+
+
+@pytest.mark.parametrize(
+    ("full_partners", "path"),
+    [
+        (False, "/consulta-cnpj-df/v2/qsa/00000000000001"),
+        (True, "/consulta-cnpj-df/v2/empresa/00000000000001"),
+    ],
+)
+def test_a_probe_is_refused_free_of_charge(full_partners: bool, path: str) -> None:
+    inquiry = an_inquiry(full_partners=full_partners)
+    requests, said = talk(Serpro(full_partners=True).probe(inquiry), INVALID)
+    assert said == "respondeu"
+    assert [(request.method, request.path) for request in requests] == [("GET", path)]
+
+
+@pytest.mark.parametrize("reply", [a_reply(200, SAVED), a_reply(206), a_reply(404, b"{}")])
+def test_a_probe_that_is_taken_for_a_company_was_answered_too(reply: HttpReply) -> None:
+    assert talk(Serpro().probe(an_inquiry()), reply)[1] == "respondeu"
+
+
+@pytest.mark.parametrize(
+    ("reply", "kind", "text"),
+    [
+        (a_reply(401), SourceUnavailable, "token novo recusado"),
+        (a_reply(403), SourceUnavailable, "qsa não contratado"),
+        (a_reply(404, WRONG_PRODUCT), SourceUnavailable, "produto desconhecido"),
+        (a_reply(404, b"<html></html>"), SourceFailed, "outra forma"),
+        (a_reply(429), SourceUnavailable, "HTTP 429"),
+        (a_reply(500), SourceFailed, "HTTP 500"),
+    ],
+)
+def test_a_probe_that_fails(reply: HttpReply, kind: type[SourceError], text: str) -> None:
+    with pytest.raises(SourceError, match=text) as caught:
+        talk(Serpro().probe(an_inquiry()), reply)
+    assert type(caught.value) is kind

@@ -68,7 +68,8 @@ class Sandbox:
             clock=time.monotonic,
             observe=lambda call: None,
         )
-        return Online(prefix.replace("-", "_"), adapter, upstream, now=lambda: NOW, through=through)
+        name = prefix.replace("-", "_")
+        return Online(name, adapter, lambda _: upstream, now=lambda: NOW, through=through)
 
     def ask(self, name: str, cnpj: str, *, full_partners: bool = False) -> Answer:
         inquiry = an_inquiry(cnpj, full_partners=full_partners)
@@ -77,6 +78,7 @@ class Sandbox:
     def company(self, name: str, cnpj: str, *, full_partners: bool = False) -> Company:
         answer = self.ask(name, cnpj, full_partners=full_partners)
         assert isinstance(answer, Found)
+        assert isinstance(answer.record, Company)
         assert answer.record.cnpj == cnpj
         return answer.record
 

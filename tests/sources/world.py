@@ -2,33 +2,84 @@
 
 import asyncio
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, TypeVar
 
 import httpx2
 
 from balcao.core.breaker import BreakerSettings
 from balcao.core.company import Company
-from balcao.core.documents import Cnpj
-from balcao.core.questions import Inquiry
+from balcao.core.documents import Cnpj, Cpf
+from balcao.core.questions import Inquiry, Subject
+from balcao.core.registration import Part, Registration, Registrations
+from balcao.core.suframa import ZoneRecord
 from balcao.errors import SourceError
 from balcao.sources.call import SourceCall, Upstream, new_client
-from balcao.sources.contract import Absent, Answer, Conversation, Found, HttpReply, HttpRequest
+from balcao.sources.contract import Absent, Answer, Found, HttpReply, HttpRequest, Record
 
 CNPJ = "11222333000181"
 OTHER_CNPJ = "90010001000100"
 LETTERS = "12ABC34501DE35"
+CPF = "90010000100"
 NOW = datetime(2026, 8, 5, 13, 15, 30, tzinfo=UTC)
+
+T = TypeVar("T")
 
 
 def an_inquiry(cnpj: str = CNPJ, *, full_partners: bool = False) -> Inquiry:
     return Inquiry("company", Cnpj.parse(cnpj), full_partners=full_partners)
 
 
+def a_uf(
+    uf: str = "SC", document: str = CNPJ, *, subject: Subject | None = None, addresses: bool = False
+) -> Inquiry:
+    """What is asked about a document's registrations in one UF."""
+    if len(document) == len(CPF):
+        of: Cnpj | Cpf = Cpf.parse(document)
+        return Inquiry(subject or "rural_producer", of, uf, addresses=addresses)
+    of = Cnpj.parse(document)
+    return Inquiry(subject or "state_registration", of, uf, addresses=addresses)
+
+
+def a_zone_inquiry(cnpj: str = CNPJ) -> Inquiry:
+    return Inquiry("suframa", Cnpj.parse(cnpj))
+
+
 def a_company(cnpj: str = CNPJ, **fields: Any) -> Company:
     known = {"nome_empresarial": "EMPRESA FICTICIA LTDA", "situacao_cadastral": "ATIVA"}
     return Company(cnpj=cnpj, **(known | fields))
+
+
+def registrations(uf: str = "SC", *numbers: str, document: str = CNPJ) -> Registrations:
+    """Active registrations in one UF, of a fictitious company."""
+    return Registrations(
+        document,
+        uf,
+        nome="EMPRESA FICTICIA LTDA",
+        inscricoes=tuple(Registration(number, uf, ativa=True) for number in numbers),
+    )
+
+
+def the_company(answer: Answer) -> Company:
+    """The company that was found."""
+    assert isinstance(answer, Found)
+    assert isinstance(answer.record, Company)
+    return answer.record
+
+
+def the_registrations(answer: Answer) -> Registrations:
+    """The registrations that were found."""
+    assert isinstance(answer, Found)
+    assert isinstance(answer.record, Registrations)
+    return answer.record
+
+
+def the_zone_record(answer: Answer) -> ZoneRecord:
+    """The registration with the free-trade zone that was found."""
+    assert isinstance(answer, Found)
+    assert isinstance(answer.record, ZoneRecord)
+    return answer.record
 
 
 def a_reply(status: int, body: Any = b"", **headers: str) -> HttpReply:
@@ -38,8 +89,8 @@ def a_reply(status: int, body: Any = b"", **headers: str) -> HttpReply:
 
 
 def talk(
-    conversation: Conversation, *replies: HttpReply
-) -> tuple[list[HttpRequest], Company | None]:
+    conversation: Generator[HttpRequest, HttpReply, T], *replies: HttpReply
+) -> tuple[list[HttpRequest], T]:
     """Hold a conversation with saved replies: what it asked, and what it concluded."""
     requests = [next(conversation)]
     for reply in replies:
@@ -100,15 +151,17 @@ class FakeOnline:
         self,
         name: str = "acme",
         *,
-        says: Company | None = None,
+        says: Record | None = None,
         absent: bool | None = None,
         fails: SourceError | None = None,
         bug: Exception | None = None,
         takes_seconds: float = 0.0,
         waits_for: asyncio.Event | None = None,
         serves: bool = True,
+        parts: frozenset[Part] = frozenset(),
     ) -> None:
         self.name = name
+        self.parts = parts
         self.asked = 0
         self.was_asked = asyncio.Event()
         self.finished = 0

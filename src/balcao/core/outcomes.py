@@ -15,6 +15,7 @@ class Delivered(msgspec.Struct, frozen=True):
     origin: Origin
     source: str
     asked_ms: int
+    to_keep: bool = False  # said by somebody else's service a moment ago
 
 
 class Nothing(msgspec.Struct, frozen=True):

@@ -62,6 +62,12 @@ _TABLE: Mapping[type[errors.BalcaoError], tuple[int, str, str]] = {
         "ESTRATEGIA_INVALIDA",
         "O valor de cache_strategy não existe nesta operação.",
     ),
+    errors.InvalidUf: (400, "UF_INVALIDA", "A UF informada não existe nesta operação."),
+    errors.UfRequired: (
+        400,
+        "UF_OBRIGATORIA",
+        "Informe o parâmetro uf: a sigla de um estado, do Distrito Federal ou, onde couber, BR.",
+    ),
     errors.InvalidIdempotencyKey: (
         400,
         "IDEMPOTENCY_KEY_INVALIDA",
@@ -99,6 +105,11 @@ _TABLE: Mapping[type[errors.BalcaoError], tuple[int, str, str]] = {
         404,
         "CNPJ_NAO_ENCONTRADO",
         "O CNPJ não existe ou foi removido da base da Receita Federal.",
+    ),
+    errors.RegistrationNotFound: (
+        404,
+        "INSCRICAO_NAO_ENCONTRADA",
+        "A empresa não tem inscrição na Suframa.",
     ),
     errors.RouteNotFound: (
         404,
@@ -155,6 +166,7 @@ def problem_of(error: Exception) -> Problem:
             errors.InvalidParameter(detail=detail)
             | errors.RepeatedParameter(detail=detail)
             | errors.InvalidStrategy(detail=detail)
+            | errors.InvalidUf(detail=detail)
         ) if detail:
             return Problem(status, code, detail)
         case errors.RateLimited(retry_in_seconds=seconds):

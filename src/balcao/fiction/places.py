@@ -80,6 +80,10 @@ MUNICIPALITY_DECK = deck(_weighted, FINE)
 # People live in Brazil: only companies are abroad.
 HOME_DECK = deck([(city, weight) for city, weight in _weighted if city.uf != "EX"], FINE)
 BY_TOM = {municipality.tom: municipality for municipality in MUNICIPALITIES}
+BY_UF = {
+    uf: tuple([municipality for municipality in MUNICIPALITIES if municipality.uf == uf])
+    for uf in dict.fromkeys(municipality.uf for municipality in MUNICIPALITIES)
+}
 
 # The federal units' names, as `ente_federativo_responsavel` has them.
 UF_NAMES = {

@@ -5,7 +5,7 @@ No framework request or response is built on the way of a lookup; bodies are byt
 
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
@@ -32,10 +32,11 @@ from balcao.http.write import (
     lookup_headers,
     send_whole,
 )
-from balcao.lookup import Parts, look_up
+from balcao.lookup import look_up
 from balcao.observability.metrics import Metrics
 from balcao.observability.requests import RequestEvent, RequestLog
-from balcao.subjects import OPERATIONS, envelope
+from balcao.parts import Parts
+from balcao.subjects import envelope
 from balcao.subjects.contract import Operation
 from balcao.subjects.parameters import Parameters
 
@@ -64,6 +65,10 @@ class Front:
     header_bytes_max: int
     start: Callable[[], Awaitable[None]]
     stop: Callable[[], Awaitable[None]]
+    by_path: Mapping[str, Operation] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.by_path = {each.path: each for each in self.parts.operations.values()}
 
     async def __call__(self, scope: Scope, receive: Any, send: Send) -> None:
         """ASGI entry."""
@@ -77,9 +82,9 @@ class Front:
     async def _answer(self, scope: Scope, send: Send, started: float) -> None:
         request_id = self.new_id()
         path: str = scope["path"]
-        operation, document = _operation_of(path)
+        operation, document = self._operation_of(path)
         name = operation.path if operation else (path if path in self.pages else "outros")
-        visit = Visit(operation, request_id, name)
+        visit = Visit(operation, document, request_id, name)
         try:
             if scope["method"] not in _METHODS:  # before the body that comes with them
                 known = operation is not None or path in self.pages
@@ -97,7 +102,7 @@ class Front:
         except Exception as error:
             if not isinstance(error, BalcaoError):
                 log.exception("request.bug", request_id=request_id)
-            reply = _refusal(operation, request_id, error)
+            reply = _refusal(visit, error)
         headers = lookup_headers(
             reply, visit.verdicts, self.parts.now_ms(), deprecated=visit.deprecated
         )
@@ -107,6 +112,16 @@ class Front:
         head = scope["method"] == "HEAD"
         await send_whole(send, reply.status, headers, reply.body, gzipped=visit.gzip, head=head)
         self._observe(visit, reply, time.perf_counter() - started)
+
+    def _operation_of(self, path: str) -> tuple[Operation | None, str]:
+        """The operation and the document's text. A slash may stand inside a CNPJ (2.1)."""
+        if not path.startswith(PREFIX):
+            return None, ""
+        segment, slash, document = path[len(PREFIX) :].partition("/")
+        operation = self.by_path.get(segment)
+        if operation is None or not slash or not document:
+            return None, ""
+        return operation, document
 
     async def _lookup(
         self, operation: Operation, document: str, request: Request, visit: "Visit"
@@ -197,6 +212,7 @@ class Visit(msgspec.Struct):
     """What is learned of a request on its way, for its headers and its event."""
 
     operation: Operation | None
+    document: str  # as it stands in the path
     request_id: str
     name: str  # in the event and the measurements
     level: str = "info"  # of the event
@@ -206,20 +222,8 @@ class Visit(msgspec.Struct):
     gzip: bool = False
 
 
-_BY_PATH: Mapping[str, Operation] = {operation.path: operation for operation in OPERATIONS.values()}
-
-
-def _operation_of(path: str) -> tuple[Operation | None, str]:
-    """The operation and the document's text. A slash may stand inside a CNPJ (decisions 2.1)."""
-    if not path.startswith(PREFIX):
-        return None, ""
-    segment, slash, document = path[len(PREFIX) :].partition("/")
-    operation = _BY_PATH.get(segment)
-    if operation is None or not slash or not document:
-        return None, ""
-    return operation, document
-
-
-def _refusal(operation: Operation | None, request_id: str, error: Exception) -> Reply:
-    fields_of = envelope.error_fields if operation is None else operation.error_fields
-    return reply_of(request_id, envelope.refusal(error, fields_of))
+def _refusal(visit: Visit, error: Exception) -> Reply:
+    if visit.operation is None:
+        return reply_of(visit.request_id, envelope.refusal(error))
+    fields_of = visit.operation.error_fields
+    return reply_of(visit.request_id, envelope.refusal(error, visit.document, fields_of))

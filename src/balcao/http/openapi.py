@@ -13,7 +13,9 @@ from balcao import errors
 from balcao.core.idempotency import KEY_CHARACTERS_MAX, KEY_CHARACTERS_MIN
 from balcao.core.outcomes import Conclusion, reply_of
 from balcao.core.problems import Problem, problem_of
+from balcao.core.questions import Subject
 from balcao.http import openapi_texts as texts
+from balcao.http import openapi_types as types
 from balcao.http.front import PREFIX
 from balcao.subjects import OPERATIONS, envelope
 from balcao.subjects.contract import Operation, Parameter
@@ -24,13 +26,18 @@ _SCHEMAS = "#/components/schemas/"
 _ERROR = "Erro"
 
 
-def document(version: str, public_url: str = "", idempotency_hours: int = 96) -> dict[str, Any]:
+def document(
+    version: str,
+    public_url: str = "",
+    idempotency_hours: int = 96,
+    operations: Mapping[Subject, Operation] = OPERATIONS,
+) -> dict[str, Any]:
     """The whole document. `public_url` is offered as a second server, when known."""
     servers = [{"url": "/", "description": "Este servidor"}]
     if public_url:
         servers.append({"url": public_url.rstrip("/"), "description": "Endereço público"})
     paths: dict[str, Any] = {}
-    for operation in OPERATIONS.values():
+    for operation in operations.values():
         address = f"{PREFIX}{operation.path}/{{{operation.document}}}"
         paths[address] = {"get": _lookup(operation, idempotency_hours)}
     return {
@@ -53,7 +60,7 @@ def document(version: str, public_url: str = "", idempotency_hours: int = 96) ->
                     "description": texts.SECURITY,
                 }
             },
-            "schemas": _schemas(operation.answer for operation in OPERATIONS.values()),
+            "schemas": _schemas(operation.answer for operation in operations.values()),
             "headers": {
                 name: {"description": text.description, "schema": dict(text.schema)}
                 for name, text in texts.HEADERS.items()
@@ -132,10 +139,10 @@ def _responses(operation: Operation) -> dict[str, Any]:
         schemas: list[dict[str, Any]] = []
         examples: dict[str, Any] = {}
         if status in results:
-            schemas.append({"$ref": _SCHEMAS + texts.TYPES[operation.answer.__name__].name})
+            schemas.append({"$ref": _SCHEMAS + types.TYPES[operation.answer.__name__].name})
             examples |= results[status]
         if status in problems:
-            schemas.append(_error_schema(problems[status], operation.error_fields))
+            schemas.append(_error_schema(problems[status], _fields_of(operation)))
             examples |= _problem_examples(operation, problems[status])
         responses[str(status)] = {
             "description": texts.STATUSES[status],
@@ -171,6 +178,12 @@ def _problems(operation: Operation) -> dict[int, list[Problem]]:
     return by_status
 
 
+def _fields_of(operation: Operation) -> Callable[[Problem], bytes]:
+    """An operation's errors, about the document of its examples."""
+    document = str(operation.parameters[0].example)
+    return lambda problem: operation.error_fields(problem, document)
+
+
 def _problem_examples(operation: Operation, problems: Sequence[Problem]) -> dict[str, Any]:
     examples: dict[str, Any] = {}
     for problem in problems:
@@ -178,7 +191,7 @@ def _problem_examples(operation: Operation, problems: Sequence[Problem]) -> dict
         while name in examples:
             number += 1
             name = f"{problem.code}-{number}"
-        body = _body(problem, operation.error_fields(problem))
+        body = _body(problem, _fields_of(operation)(problem))
         examples[name] = {"summary": f"{problem.code}: {problem.message}", "value": body}
     return examples
 
@@ -194,6 +207,7 @@ def _error_schema(
     """The error envelope, with the codes of these problems and the operation's further fields."""
     codes = sorted({problem.code for problem in problems})
     message = {"type": "string"}
+    known: dict[str, Any] = {}
     properties: dict[str, Any] = {
         "error_message": {
             "type": "object",
@@ -203,9 +217,15 @@ def _error_schema(
     for name, value in _body(problems[0], fields_of(problems[0])).items():
         if isinstance(value, int) and not isinstance(value, bool):
             properties[name] = {"type": "integer", "minimum": 0}
+        elif isinstance(value, str) and name not in _error()["properties"]:
+            known[name] = {"type": "string"}  # the document, where it is known
         elif name not in _error()["properties"]:
             properties[name] = {"const": value}  # null, or an empty list
-    narrowed = {"type": "object", "properties": properties, "required": sorted(properties)}
+    narrowed = {
+        "type": "object",
+        "properties": properties | known,
+        "required": sorted(properties),
+    }
     return {"allOf": [{"$ref": _SCHEMAS + _ERROR}, narrowed]}
 
 
@@ -227,7 +247,7 @@ def _schemas(answers: Iterable[type[msgspec.Struct]]) -> dict[str, Any]:
     _, components = msgspec.json.schema_components(answers, ref_template=_SCHEMAS + "{name}")
     schemas: dict[str, Any] = {_ERROR: _error()}
     for name, schema in components.items():
-        text = texts.TYPES[name]
+        text = types.TYPES[name]
         properties = {
             field: _renamed(of_field) | _field(text.fields[field])
             for field, of_field in schema["properties"].items()
@@ -241,7 +261,7 @@ def _schemas(answers: Iterable[type[msgspec.Struct]]) -> dict[str, Any]:
     return schemas
 
 
-def _field(text: texts.FieldText) -> dict[str, Any]:
+def _field(text: types.FieldText) -> dict[str, Any]:
     return {"description": text.description, **text.schema}
 
 
@@ -249,7 +269,7 @@ def _renamed(schema: Any) -> Any:
     """A schema with our names in its references, and without the defaults of Python."""
     if isinstance(schema, Mapping):
         return {
-            key: _SCHEMAS + texts.TYPES[value.removeprefix(_SCHEMAS)].name
+            key: _SCHEMAS + types.TYPES[value.removeprefix(_SCHEMAS)].name
             if key == "$ref"
             else _renamed(value)
             for key, value in schema.items()
@@ -261,7 +281,7 @@ def _renamed(schema: Any) -> Any:
 
 
 def _error() -> dict[str, Any]:
-    fields = texts.ENVELOPE
+    fields = types.ENVELOPE
     return {
         "type": "object",
         "description": "Recusa ou falha técnica. Nada foi cobrado.",

@@ -1,7 +1,7 @@
 """What the OpenAPI document says in words, in Portuguese: introduction, fields, headers."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 TITLE = "Balcão: consultas a registros de empresas"
 
@@ -162,109 +162,5 @@ HEADERS: Mapping[str, HeaderText] = {
         "A requisição usou uma forma antiga (RFC 9745): envie `cache` na consulta.",
         {"type": "string", "examples": ["@1767225600"]},
         sometimes=_ALL - {401, 413, 429, 431},
-    ),
-}
-
-
-@dataclass(frozen=True, slots=True)
-class FieldText:
-    """One field of an answer: its meaning, and what its type does not say."""
-
-    description: str
-    schema: Mapping[str, object] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
-class TypeText:
-    """One type of the answers: its name in the document and its fields."""
-
-    name: str
-    description: str
-    fields: Mapping[str, FieldText]
-
-
-_DATE = {"format": "date"}
-
-ENVELOPE: Mapping[str, FieldText] = {
-    "request_id": FieldText("Identificador único da operação.", {"format": "uuid"}),
-    "success": FieldText("Resultado da consulta. Leia junto com `error`."),
-    "error": FieldText("`true`: recusa ou falha técnica; nada foi cobrado."),
-}
-
-# By name of the type in the code.
-TYPES: Mapping[str, TypeText] = {
-    "CompanyAnswer": TypeText(
-        "RespostaEmpresa",
-        "Resposta da consulta de dados cadastrais.",
-        {
-            **ENVELOPE,
-            "success": FieldText("Sempre `true` nesta resposta.", {"const": True}),
-            "error": FieldText("Sempre `false` nesta resposta.", {"const": False}),
-            "error_message": FieldText("Nulo quando não há erro."),
-            "data_base": FieldText(
-                "Dia (horário de Brasília) em que a fonte foi consultada; quando a resposta vem da"
-                " cópia do cadastro público, o dia em que ela foi extraída.",
-                _DATE,
-            ),
-            "response": FieldText("Os dados cadastrais."),
-        },
-    ),
-    "Company": TypeText(
-        "Empresa",
-        "Dados cadastrais de um estabelecimento e de sua empresa. Sem informação, o campo é nulo ou"
-        " vazio.",
-        {
-            "cnpj": FieldText("CNPJ, sem pontuação."),
-            "identificador_matriz_filial": FieldText("`MATRIZ` ou `FILIAL`."),
-            "data_de_abertura": FieldText("Data de abertura.", _DATE),
-            "nome_empresarial": FieldText("Nome empresarial (razão social)."),
-            "nome_fantasia": FieldText("Nome fantasia."),
-            "atividade_economica_principal": FieldText("Atividade principal (CNAE)."),
-            "atividades_economicas_secundarias": FieldText("Atividades secundárias (CNAE)."),
-            "natureza_juridica": FieldText("Natureza jurídica."),
-            "tipo_logradouro": FieldText("Tipo do logradouro: RUA, AVENIDA, …"),
-            "logradouro": FieldText("Nome do logradouro."),
-            "numero": FieldText("Número no logradouro."),
-            "complemento": FieldText("Complemento do endereço."),
-            "bairro": FieldText("Bairro."),
-            "municipio": FieldText("Município."),
-            "cep": FieldText("CEP, só dígitos."),
-            "uf": FieldText("Sigla da unidade da federação."),
-            "endereco_eletronico": FieldText("E-mail de contato."),
-            "telefone": FieldText("Telefone com DDD, só dígitos; dois são separados por ` / `."),
-            "ente_federativo_responsavel": FieldText("Ente federativo responsável."),
-            "situacao_cadastral": FieldText("`NULA`, `ATIVA`, `SUSPENSA`, `INAPTA` ou `BAIXADA`."),
-            "data_da_situacao_cadastral": FieldText("Data da situação cadastral.", _DATE),
-            "situacao_especial": FieldText("Situação especial."),
-            "data_da_situacao_especial": FieldText("Data da situação especial.", _DATE),
-            "porte": FieldText("`MICRO EMPRESA`, `EMPRESA DE PEQUENO PORTE` ou `DEMAIS`."),
-            "socios": FieldText("Quadro de sócios e administradores."),
-        },
-    ),
-    "Coded": TypeText(
-        "Codigo",
-        "Um código de uma tabela oficial e sua descrição.",
-        {
-            "codigo": FieldText("O código, como texto."),
-            "descricao": FieldText("A descrição da tabela."),
-        },
-    ),
-    "Partner": TypeText(
-        "Socio",
-        "Um sócio ou administrador.",
-        {
-            "nome": FieldText("Nome ou nome empresarial."),
-            "cpf_cnpj_socio": FieldText(
-                "CNPJ, ou CPF na forma `***456789**`; o CPF inteiro só com `optin=1`."
-            ),
-            "qualificacao_socio": FieldText("Qualificação na empresa."),
-            "pais": FieldText("País, de sócios do exterior."),
-            "documento_representante_legal": FieldText(
-                "CPF do representante, mascarado como acima."
-            ),
-            "nome_representante_legal": FieldText("Nome do representante legal."),
-            "faixa_etaria": FieldText("`Entre 41 a 50 anos`, …, `Não se aplica`."),
-            "data_entrada_sociedade": FieldText("Entrada na sociedade, `YYYY-MM-DD HH:mm:ss`."),
-        },
     ),
 }

@@ -10,7 +10,7 @@ from importlib import resources
 import msgspec
 
 from balcao import __version__
-from balcao.core.questions import Mode
+from balcao.core.questions import Mode, Subject
 from balcao.errors import StorageFailed
 from balcao.http import openapi
 from balcao.http.front import Page
@@ -20,6 +20,8 @@ from balcao.observability.metrics import Metrics
 from balcao.settings import Settings
 from balcao.sources.opendata import Registry
 from balcao.storage.contract import Desk
+from balcao.subjects import OPERATIONS
+from balcao.subjects.contract import Operation
 
 _JSON: Headers = [
     (b"content-type", b"application/json; charset=utf-8"),
@@ -37,6 +39,8 @@ def build_pages(
     snapshots: Mapping[Mode, Registry],
     settings: Settings,
     now_ms: Callable[[], int],
+    *,
+    operations: Mapping[Subject, Operation] = OPERATIONS,
 ) -> Mapping[str, Page]:
     """The pages by path."""
 
@@ -69,7 +73,7 @@ def build_pages(
         "/livez": alive,
         "/readyz": ready,
         "/metrics": measurements,
-        **documentation(settings.public_url, settings.idempotency_hours),
+        **documentation(settings.public_url, settings.idempotency_hours, operations),
     }
 
 
@@ -134,7 +138,9 @@ _POLICY = (
 _GZIP_LEVEL = 9  # compressed once per process
 
 
-def documentation(public_url: str, idempotency_hours: int) -> Mapping[str, Page]:
+def documentation(
+    public_url: str, idempotency_hours: int, operations: Mapping[Subject, Operation]
+) -> Mapping[str, Page]:
     """`/openapi.json`, and the documentation page with its files."""
     folder = resources.files("balcao.http").joinpath("static")
     contents = {name: folder.joinpath(name).read_bytes() for name in _FILES}
@@ -152,7 +158,7 @@ def documentation(public_url: str, idempotency_hours: int) -> Mapping[str, Page]
     pages["/docs"] = pages["/docs/"] = page("docs.html")
     pages["/docs/sandbox"] = page("sandbox.html")
     pages["/openapi.json"] = _Static(
-        _encode(openapi.document(__version__, public_url, idempotency_hours)),
+        _encode(openapi.document(__version__, public_url, idempotency_hours, operations)),
         b"application/json; charset=utf-8",
         _ASK_AGAIN,
         [(b"access-control-allow-origin", b"*")],

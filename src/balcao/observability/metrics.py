@@ -7,6 +7,7 @@ costs more than reading a cached answer.
 
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TypeAlias
 
 from prometheus_client import CollectorRegistry
 from prometheus_client.core import (
@@ -19,6 +20,9 @@ from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
 
 _SECONDS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0, 5.0, 25.0)
 _CIRCUIT_STATES = ("closed", "open", "half-open")
+# State by source, subject and UF.
+Circuits: TypeAlias = Mapping[tuple[str, str, str], str]
+
 _SIZES = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024)
 
 
@@ -55,10 +59,10 @@ class Metrics:
         self._requests: dict[tuple[str, int, str], int] = {}
         self._credits: dict[tuple[str, str], int] = {}
         self._seconds: dict[str, Tally] = {}
-        self._calls: dict[tuple[str, str], int] = {}
+        self._calls: dict[tuple[str, str, str, str], int] = {}
         self._call_seconds: dict[str, Tally] = {}
         self._batches = Tally(_SIZES)
-        self._circuits: Callable[[], Mapping[str, str]] = dict
+        self._circuits: Callable[[], Circuits] = dict
         self._registry = CollectorRegistry()
         self._registry.register(self)
 
@@ -76,9 +80,9 @@ class Metrics:
             paid = (operation, origin)
             self._credits[paid] = self._credits.get(paid, 0) + credits
 
-    def source_call(self, source: str, outcome: str, seconds: float) -> None:
+    def source_call(self, source: str, subject: str, uf: str, outcome: str, seconds: float) -> None:
         """Count one conversation with an upstream."""
-        key = (source, outcome)
+        key = (source, subject, uf, outcome)
         self._calls[key] = self._calls.get(key, 0) + 1
         tally = self._call_seconds.get(source)
         if tally is None:
@@ -89,8 +93,8 @@ class Metrics:
         """Count one commit and how many lists shared it."""
         self._batches.add(size)
 
-    def watch_circuits(self, read: Callable[[], Mapping[str, str]]) -> None:
-        """Whom to ask, when measurements are read, for the circuits' states by source."""
+    def watch_circuits(self, read: Callable[[], Circuits]) -> None:
+        """Whom to ask, when measurements are read, for the circuits' states."""
         self._circuits = read
 
     def exposition(self) -> bytes:
@@ -114,18 +118,18 @@ class Metrics:
         )
         yield _counter(
             "balcao_source_calls",
-            "Calls to upstream sources, by source and outcome.",
-            ("source", "outcome"),
+            "Calls to upstream sources, by source, subject, UF (BR: all in one) and outcome.",
+            ("source", "subject", "uf", "outcome"),
             self._calls.items(),
         )
         circuits = GaugeMetricFamily(
             "balcao_source_circuit",
             "State of a live source's circuit: 1 for the state it is in, 0 for the others.",
-            labels=("source", "state"),
+            labels=("source", "subject", "uf", "state"),
         )
-        for source, current in self._circuits().items():
+        for line, current in self._circuits().items():
             for state in _CIRCUIT_STATES:
-                circuits.add_metric((source, state), float(state == current))
+                circuits.add_metric((*line, state), float(state == current))
         yield circuits
         yield _histogram(
             "balcao_request_seconds",

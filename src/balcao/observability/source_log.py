@@ -19,18 +19,30 @@ class SourceLog:
     def __init__(self, clock: Callable[[], float]) -> None:
         """`clock` counts seconds and never goes back."""
         self._clock = clock
-        self._said: dict[tuple[str, str, str], float] = {}
+        self._said: dict[tuple[str, ...], float] = {}
         self._log = structlog.get_logger()
 
-    def note(self, mode: str, source: str, outcome: str, detail: str, seconds: float) -> None:
+    def note(
+        self,
+        mode: str,
+        source: str,
+        outcome: str,
+        detail: str,
+        seconds: float,
+        *,
+        subject: str = "company",
+        uf: str = "",
+    ) -> None:
         """Log one conversation; what went well only where everything is logged.
 
         The sandbox's sources fail on purpose: no reason to warn anybody.
         """
         if outcome in _WELL:
-            self._log.debug("source.call", mode=mode, source=source, outcome=outcome)
+            self._log.debug(
+                "source.call", mode=mode, source=source, subject=subject, uf=uf, outcome=outcome
+            )
             return
-        reason = (mode, source, detail)
+        reason = (mode, source, subject, uf, detail)
         now = self._clock()
         said_at = self._said.get(reason)
         if said_at is not None and now - said_at < REPEAT_SECONDS:
@@ -43,6 +55,8 @@ class SourceLog:
             "source.call",
             mode=mode,
             source=source,
+            subject=subject,
+            uf=uf,
             outcome=outcome,
             detail=detail,
             took_ms=round(seconds * 1000, 2),

@@ -19,7 +19,9 @@ from balcao.simulator.exchange import (
     read,
     write,
 )
+from balcao.simulator.infosimples import Infosimples
 from balcao.simulator.minha_receita import BrasilApi, MinhaReceita
+from balcao.simulator.sefaz import Sefaz
 from balcao.simulator.serpro import Serpro
 from balcao.simulator.staging import SLOW_SECONDS, Stage
 
@@ -42,12 +44,14 @@ def create_app(
     delay_seconds: float = 0.0,
     never_seconds: float = 3600,
     slow_seconds: float = SLOW_SECONDS,
+    cnpja_types_of_2025: bool = False,
 ) -> ASGIApp:
     """The simulator for a client within the process.
 
     `clock` returns aware times. `delay_seconds` is the time every answer takes, `never_seconds`
-    how long "never answers" lasts, `slow_seconds` what "well after 3 s" is. The application
-    remembers only which documents were asked once, so each one starts afresh.
+    how long "never answers" lasts, `slow_seconds` what "well after 3 s" is.
+    `cnpja_types_of_2025`: see `Cnpja`. The application remembers only which documents were asked
+    once, so each one starts afresh.
     """
     stage = Stage(
         delay_seconds=delay_seconds, never_seconds=never_seconds, slow_seconds=slow_seconds
@@ -55,8 +59,10 @@ def create_app(
     providers: dict[str, Provider] = {
         "/minha-receita": MinhaReceita(stage, clock),
         "/brasilapi": BrasilApi(stage),
-        "/cnpja": Cnpja(stage, clock),
+        "/cnpja": Cnpja(stage, clock, types_of_2025=cnpja_types_of_2025),
+        "/infosimples": Infosimples(stage, clock),
         "/serpro": Serpro(stage, clock),
+        "/sefaz": Sefaz(stage, clock),
     }
 
     async def app(scope: Message, receive: Receive, send: Send) -> None:

@@ -1,74 +1,66 @@
-"""CNPJá's commercial API: the company registry (`cnpja.md`, sections 1, 4 and 5)."""
+"""CNPJá's commercial API: addresses, keys and refusals (`cnpja.md`, sections 1 and 5)."""
 
 from collections.abc import Callable, Mapping
-from datetime import UTC, datetime
+from dataclasses import dataclass
+from datetime import datetime
+from functools import partial
 from uuid import NAMESPACE_OID, uuid5
 
-from balcao.fiction import (
-    Address,
-    Company,
-    Establishment,
-    Partner,
-    Phone,
-    codes,
-    company_of,
-    establishment_of,
-    exists,
-)
-from balcao.simulator import texts
+from balcao.core.federation import UFS
+from balcao.fiction import exists, zone_registration_of
+from balcao.simulator.cnpja_company import office, rfb
+from balcao.simulator.cnpja_registrations import ccc, home_of, suframa
 from balcao.simulator.exchange import (
     PLAIN,
     Receive,
     Reply,
     Request,
     is_cnpj,
+    is_cpf,
     json_reply,
     plain_document,
 )
-from balcao.simulator.staging import Lines, Stage
+from balcao.simulator.staging import SOMEBODY_ELSE, SOMEBODY_ELSE_IN_THE_ZONE, Lines, Stage
 
 _STRATEGIES = frozenset({"ONLINE", "CACHE_IF_FRESH", "CACHE_IF_ERROR", "CACHE"})
+_SOURCES = frozenset({"AUTO", "CCC", "SINTEGRA"})
 
-# Keys with a promised refusal; every other key that is not empty is good.
+# The word of 2025 and the one of 2026 (`cnpja.md`, section 2).
+_ALL_STATES = frozenset({"BR", "ALL"})
+_HOME_STATE = "ORIGIN"
+
+# Keys with a promise; every other key that is not empty is good.
 INVALID_KEY = "invalid"
 KEY_WITHOUT_CREDITS = "without-credits"
 KEY_RATE_LIMITED = "rate-limited"
+KEY_OF_2025 = "types-2025"
 
-_STATUSES = {1: "Nula", 2: "Ativa", 3: "Suspensa", 4: "Inapta", 8: "Baixada"}
-_SIZES = {
-    "01": {"id": 1, "acronym": "ME", "text": "Microempresa"},
-    "03": {"id": 3, "acronym": "EPP", "text": "Empresa de Pequeno Porte"},
-    "05": {"id": 5, "acronym": "DEMAIS", "text": "Demais"},
-}
-_PARTNER_TYPES = {"1": "LEGAL", "2": "NATURAL", "3": "FOREIGN"}
-_AGE_BANDS = {
-    "1": "0-12",
-    "2": "13-20",
-    "3": "21-30",
-    "4": "31-40",
-    "5": "41-50",
-    "6": "51-60",
-    "7": "61-70",
-    "8": "71-80",
-    "9": "81+",
-}
 
-# Countries are numbered by the United Nations (M49) here, by the revenue there.
-_M49 = {
-    "013": 4, "023": 276, "063": 32, "069": 36, "072": 40, "087": 56, "097": 68, "105": 76,
-    "137": 136, "149": 124, "150": 831, "158": 152, "160": 156, "169": 170, "232": 208, "239": 218,
-    "245": 724, "249": 840, "275": 250, "361": 356, "375": 372, "383": 376, "386": 380, "399": 392,
-    "445": 442, "493": 484, "538": 578, "573": 528, "580": 591, "586": 600, "589": 604, "607": 620,
-    "628": 826, "741": 702, "764": 752, "767": 756, "845": 858, "850": 862, "863": 92,
-}  # fmt: skip
+@dataclass(frozen=True, slots=True)
+class _Question:
+    """What is asked of whom, once it was checked."""
+
+    subject: str
+    document: str
+    body: Callable[[str], dict[str, object]]
+    leave_out: Callable[[dict[str, object]], None]
+    ufs: tuple[str, ...] = ()
+    somebody_else: str = SOMEBODY_ELSE
 
 
 class Cnpja:
-    """The commercial API, at `/office/{taxId}`, `/rfb?taxId=` and `/credit`."""
+    """The commercial API: `/office/{taxId}`, `/rfb`, `/ccc`, `/suframa` and `/credit`.
 
-    def __init__(self, stage: Stage, clock: Callable[[], datetime]) -> None:
+    `types_of_2025` numbers the types of registration as the vendor did then; the key
+    `types-2025` does so for one call.
+    """
+
+    def __init__(
+        self, stage: Stage, clock: Callable[[], datetime], *, types_of_2025: bool = False
+    ) -> None:
         self._stage = stage
         self._clock = clock
+        self._types_of_2025 = types_of_2025
 
     async def answer(self, request: Request, receive: Receive) -> Reply:
         """One request."""
@@ -77,43 +69,56 @@ class Cnpja:
         key = request.headers.get("authorization", "").strip()
         if not key or key == INVALID_KEY or key.lower().startswith(("bearer ", "basic ")):
             return _refuse(401, "invalid authentication")
+        tax_id = plain_document(request.query.get("taxId", ""))
+        now = self._clock()
         match request.path.split("/"):
             case ["", "credit"]:
                 return json_reply(200, {"perpetual": 1_000_000, "transient": 0})
             case ["", "office", asked]:
-                read = _office
+                question = _of_company(plain_document(asked), partial(office, now=now))
             case ["", "rfb"]:
-                asked, read = request.query.get("taxId", ""), _rfb
+                question = _of_company(tax_id, partial(rfb, now=now))
+            case ["", "ccc"]:
+                of_2025 = self._types_of_2025 or key == KEY_OF_2025
+                question = _of_states(tax_id, request.query, now, types_of_2025=of_2025)
+            case ["", "suframa"]:
+                question = _of_zone(tax_id, now)
             case _:
                 return Reply(404, b"Not Found", PLAIN)
-        cnpj = plain_document(asked)
-        if constraints := _constraints(cnpj, request.query):
-            return json_reply(
-                400,
-                {"code": 400, "message": "request validation failed", "constraints": constraints},
-            )
+        constraints = [question] if isinstance(question, str) else []
+        if constraints := constraints + _constraints(request.query):
+            message = "request validation failed"
+            return json_reply(400, {"code": 400, "message": message, "constraints": constraints})
+        assert isinstance(question, _Question)
         if key == KEY_WITHOUT_CREDITS:
             return _refuse(429, "not enough credits", required=1, remaining=0)
         if key == KEY_RATE_LIMITED:
             return _refuse(429, "rate limit exceeded")
         # There is no cache in here: what is asked of the cache alone is not in it.
-        if not exists(cnpj) or request.query.get("strategy") == "CACHE":
+        if not _is_known(question) or request.query.get("strategy") == "CACHE":
             return _refuse(404, "tax id not registered at revenue service")
-        headers = {"x-trace-id": str(uuid5(NAMESPACE_OID, cnpj)), "x-credit-required": "1"}
+        return await self._play(question, request, receive)
+
+    async def _play(self, asked: _Question, request: Request, receive: Receive) -> Reply:
+        headers = {
+            "x-trace-id": str(uuid5(NAMESPACE_OID, asked.document)),
+            "x-credit-required": "1",
+        }
         if request.query.get("sync") == "true":
             headers["cnpja-request-cost"] = "1"
 
         def good(document: str) -> Reply:
-            return json_reply(200, read(document, self._clock()), headers)
+            return json_reply(200, asked.body(document), headers)
 
         def incomplete(document: str) -> Reply:
-            said = read(document, self._clock())
-            company = said.get("company", said)
-            assert isinstance(company, dict)
-            del company["name"]
+            said = asked.body(document)
+            asked.leave_out(said)
             return json_reply(200, said, headers)
 
-        return await self._stage.play("company", cnpj, self, Lines(good, incomplete), receive)
+        lines = Lines(good, incomplete, asked.somebody_else)
+        return await self._stage.play(
+            asked.subject, asked.document, self, lines, receive, ufs=asked.ufs
+        )
 
     def maintenance(self) -> Reply:
         """Their source is down."""
@@ -124,14 +129,82 @@ class Cnpja:
         return _refuse(500, "unexpected error")
 
 
+def _of_company(cnpj: str, body: Callable[[str], dict[str, object]]) -> _Question | str:
+    """The question, or the constraint that is not met."""
+    if not is_cnpj(cnpj):
+        return "taxId must be a valid CNPJ"
+
+    def leave_out(said: dict[str, object]) -> None:
+        company = said.get("company", said)
+        assert isinstance(company, dict)
+        del company["name"]
+
+    return _Question("company", cnpj, body, leave_out)
+
+
+def _of_states(
+    document: str, query: Mapping[str, str], now: datetime, *, types_of_2025: bool
+) -> _Question | str:
+    """The question, or the constraint that is not met."""
+    person = is_cpf(document)
+    if not person and not is_cnpj(document):
+        return "taxId must be a valid CNPJ or CPF"
+    asked = query.get("states", "")
+    # For a producer they look where they are told to, and nowhere else.
+    if person and asked not in UFS:
+        return "states must be exactly one state for a CPF"
+    if asked in _ALL_STATES:
+        ufs = UFS
+    elif asked == _HOME_STATE:
+        ufs = tuple(uf for uf in UFS if uf == home_of(document))
+    else:
+        ufs = tuple(asked.split(","))
+    if not set(ufs) <= set(UFS):
+        return "states must be a list of states, BR, ALL or ORIGIN"
+    if query.get("source", "AUTO") not in _SOURCES:
+        return "source must be one of AUTO, CCC, SINTEGRA"
+
+    def leave_out(said: dict[str, object]) -> None:
+        registrations = said["registrations"]
+        assert isinstance(registrations, list)
+        for registration in registrations:
+            del registration["number"]
+        if not registrations:
+            del said["registrations"]
+
+    body = partial(ccc, states=ufs, now=now, types_of_2025=types_of_2025)
+    subject = "rural_producer" if person else "state_registration"
+    return _Question(subject, document, body, leave_out, ufs)
+
+
+def _of_zone(document: str, now: datetime) -> _Question | str:
+    """The question, or the constraint that is not met."""
+    if not is_cnpj(document) and not is_cpf(document):
+        return "taxId must be a valid CNPJ or CPF"
+
+    def body(cnpj: str) -> dict[str, object]:
+        record = zone_registration_of(cnpj)
+        assert record is not None
+        return suframa(cnpj, record, now)
+
+    def leave_out(said: dict[str, object]) -> None:
+        del said["number"]
+
+    return _Question("suframa", document, body, leave_out, somebody_else=SOMEBODY_ELSE_IN_THE_ZONE)
+
+
+def _is_known(asked: _Question) -> bool:
+    if asked.subject == "suframa":
+        return is_cnpj(asked.document) and zone_registration_of(asked.document) is not None
+    return is_cpf(asked.document) or exists(asked.document)
+
+
 def _refuse(status: int, message: str, **more: int) -> Reply:
     return json_reply(status, {"code": status, "message": message, **more})
 
 
-def _constraints(cnpj: str, query: Mapping[str, str]) -> list[str]:
+def _constraints(query: Mapping[str, str]) -> list[str]:
     found = []
-    if not is_cnpj(cnpj):
-        found.append("taxId must be a valid CNPJ")
     if query.get("strategy", "ONLINE") not in _STRATEGIES:
         found.append("strategy must be one of ONLINE, CACHE_IF_FRESH, CACHE_IF_ERROR, CACHE")
     for name in ("maxAge", "maxStale"):
@@ -139,135 +212,3 @@ def _constraints(cnpj: str, query: Mapping[str, str]) -> list[str]:
         if not days.isascii() or not days.isdigit() or not 1 <= int(days) <= 3650:
             found.append(f"{name} must be an integer from 1 to 3650")
     return found
-
-
-def _office(cnpj: str, now: datetime) -> dict[str, object]:
-    company = company_of(cnpj[:8])
-    return {
-        "taxId": cnpj,
-        # An integer, as documented; nobody documents what it is for a root with letters.
-        "company": {
-            "id": int(company.root, 10 if company.root.isdigit() else 36),
-            **_of_company(company),
-        },
-        **_of_establishment(establishment_of(cnpj), now),
-    }
-
-
-def _rfb(cnpj: str, now: datetime) -> dict[str, object]:
-    return {
-        "taxId": cnpj,
-        **_of_company(company_of(cnpj[:8])),
-        **_of_establishment(establishment_of(cnpj), now),
-    }
-
-
-def _of_company(c: Company) -> dict[str, object]:
-    said: dict[str, object] = {
-        "name": c.name,
-        "equity": c.capital_cents / 100,
-        "nature": {"id": int(c.nature), "text": codes.NATURES.get(c.nature)},
-        "size": _SIZES.get(c.size),
-        "members": [_member(partner) for partner in c.partners],
-    }
-    if c.federative_entity:  # natures below 2000 only
-        said["jurisdiction"] = c.federative_entity
-    return said
-
-
-def _of_establishment(e: Establishment, now: datetime) -> dict[str, object]:
-    status = int(e.status)
-    said: dict[str, object] = {
-        "updated": _timestamp(now),
-        "alias": e.trade_name or None,
-        "founded": e.opened,
-        "head": e.head_office,
-        "statusDate": e.status_date,
-        "status": {"id": status, "text": _STATUSES[status]},
-        "address": _address(e.address, e.country, e.city_abroad),
-        "mainActivity": _activity(e.activity),
-        "phones": [_phone(phone) for phone in e.phones],
-        "emails": _emails(e.email),
-        "sideActivities": [_activity(code) for code in e.side_activities],
-    }
-    if e.status != "02":
-        said["reason"] = {"id": int(e.reason), "text": codes.REASONS.get(e.reason)}
-    if e.special_status:
-        said["special"] = {"id": 1, "text": e.special_status}
-        said["specialDate"] = e.special_status_date
-    return said
-
-
-def _address(a: Address, country: str, city_abroad: str) -> dict[str, object]:
-    place = a.municipality
-    return {
-        "municipality": texts.number(place.ibge),
-        "street": f"{a.street_type} {a.street}".strip(),
-        "number": a.number or None,
-        "district": a.district or None,
-        "city": city_abroad or place.name,
-        "state": place.uf,
-        "details": " ".join(a.complement.split()) or None,
-        "zip": a.cep or None,
-        "country": _country(country or "105"),
-    }
-
-
-def _country(code: str) -> dict[str, object]:
-    name = texts.country(code)
-    return {"id": _M49[code], "name": name and name.title()}
-
-
-def _activity(code: str) -> dict[str, object]:
-    return {"id": int(code), "text": texts.activity(code)}
-
-
-def _phone(phone: Phone) -> dict[str, str]:
-    return {"type": "LANDLINE", "area": phone.area_code, "number": phone.number}
-
-
-def _emails(address: str) -> list[dict[str, str]]:
-    if not address:
-        return []
-    lower = address.lower()
-    return [
-        {"ownership": "CORPORATE", "address": lower, "domain": lower.partition("@")[2]},
-    ]
-
-
-def _member(p: Partner) -> dict[str, object]:
-    person: dict[str, object] = {
-        "id": str(uuid5(NAMESPACE_OID, f"{p.kind} {p.name} {p.document}")),
-        "type": _PARTNER_TYPES[p.kind],
-        "name": p.name,
-    }
-    if p.document:
-        person["taxId"] = texts.document(p)
-    if p.age_band in _AGE_BANDS:
-        person["age"] = _AGE_BANDS[p.age_band]
-    if p.country:
-        person["country"] = _country(p.country)
-    said: dict[str, object] = {
-        "since": p.entered,
-        "role": _role(p.qualification),
-        "person": person,
-    }
-    if p.representative:
-        said["agent"] = {
-            "person": {
-                "id": str(uuid5(NAMESPACE_OID, f"2 {p.representative_name} {p.representative}")),
-                "type": "NATURAL",
-                "name": p.representative_name,
-                "taxId": texts.representative(p),
-            },
-            "role": _role(p.representative_qualification),
-        }
-    return said
-
-
-def _role(code: str) -> dict[str, object]:
-    return {"id": int(code), "text": codes.QUALIFICATIONS.get(code)}
-
-
-def _timestamp(now: datetime) -> str:
-    return now.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -8,6 +8,7 @@ from urllib.parse import parse_qsl
 
 import httpx2
 import msgspec
+from stdnum.br import cpf as stdnum_cpf
 
 from balcao.fiction.digits import cnpj
 
@@ -123,8 +124,18 @@ def punctuated(cnpj: str) -> str:
     return f"{cnpj[:2]}.{cnpj[2:5]}.{cnpj[5:8]}/{cnpj[8:12]}-{cnpj[12:]}"
 
 
+def punctuated_cpf(cpf: str) -> str:
+    """`NNN.NNN.NNN-NN`."""
+    return f"{cpf[:3]}.{cpf[3:6]}.{cpf[6:9]}-{cpf[9:]}"
+
+
 def is_cnpj(text: str) -> bool:
     """Whether a text without punctuation has the right check digits."""
     return re.fullmatch(r"[0-9A-Z]{12}[0-9]{2}", text) is not None and text == cnpj(
         text[:8], text[8:12]
     )
+
+
+def is_cpf(text: str) -> bool:
+    """Whether a text without punctuation has the right check digits."""
+    return re.fullmatch(r"[0-9]{11}", text) is not None and stdnum_cpf.is_valid(text) is True

@@ -6,13 +6,18 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+import structlog
+
 from balcao.core import routing
 from balcao.core.questions import Inquiry, Subject
+from balcao.core.registration import Part, Registrations, merged
 from balcao.core.routing import Answered, GoOn, Kind, Outcome
 from balcao.errors import SourceError, SourceFailed, SourceUnavailable
 from balcao.sources.call import SourceCall, must_end_at
 from balcao.sources.contract import Absent, Answer, Found, LocalSource, OnlineSource
 from balcao.sources.flight import SingleFlight
+
+log = structlog.get_logger()
 
 Source: TypeAlias = LocalSource | OnlineSource
 UnderWay: TypeAlias = asyncio.Task[Answer | SourceError]
@@ -99,7 +104,7 @@ class Sources:
 
     def under_way(self, inquiry: Inquiry) -> UnderWay | None:
         """The same inquiry, if it is being asked at this moment: `ask` may join it."""
-        return self._flights.under_way(inquiry.key)
+        return self._flights.under_way(inquiry.errand)
 
     async def ask(self, inquiry: Inquiry, joining: UnderWay | None = None) -> Answer:
         """Ask in turn, or wait for what is `joining`. Raises `SourceUnavailable`, `SourceFailed`.
@@ -109,41 +114,67 @@ class Sources:
         """
         if joining is not None:
             return await self._flights.result(joining)
-        return await self._flights.do(inquiry.key, lambda: self._ask_in_turn(inquiry))
+        return await self._flights.do(inquiry.errand, lambda: self._ask_all_needed(inquiry))
 
     async def close(self) -> None:
         """Give up what is under way, when the process stops."""
         await self._flights.close()
 
-    async def _ask_in_turn(self, inquiry: Inquiry) -> Answer:
-        route = self._route(inquiry)
-        able = [
-            source
-            for source in route.sources
-            if isinstance(source, LocalSource) or source.serves(inquiry)
-        ]
+    async def _ask_all_needed(self, inquiry: Inquiry) -> Answer:
+        """Ask in turn; then ask others for what the one that answered does not know."""
+        asking = _Asking(self._route(inquiry), inquiry, self._deadline_seconds)
+        answer = await self._in_turn(asking, asking.able)
+        if isinstance(answer, Found) and isinstance(answer.record, Registrations):
+            for part in asking.lacking(answer, answer.record):
+                answer = await self._filled_in(asking, answer, part)
+        return answer
+
+    async def _filled_in(self, asking: "_Asking", answer: Found, part: Part) -> Found:
+        """The registrations, with one more part of them told by those who know it.
+
+        One after the other and not at once: a company is registered in one UF or two of 27, and
+        the second source is paid, or throttled, per question. What it cannot tell stays out.
+        """
+        able = asking.who_knows(part)
+        if not able:
+            return answer
+        try:
+            filling = await self._in_turn(asking, able)
+        except SourceError as error:
+            log.warning("source.incomplete", source=answer.source, part=part, detail=error.detail)
+            return answer
+        if not isinstance(filling, Found):
+            return answer
+        assert isinstance(filling.record, Registrations)
+        assert isinstance(answer.record, Registrations)
+        # Which gave what: the event of the request says it, and the entry that is kept.
+        source = f"{answer.source}+{filling.source}({part})"
+        return Found(merged(answer.record, filling.record), source, answer.as_of)
+
+    async def _in_turn(self, asking: "_Asking", able: Sequence[Source]) -> Answer:
         now = asyncio.get_running_loop().time
-        ends_at = now() + self._deadline_seconds
+        only_local = asking.route.only_local
         outcomes: list[Outcome] = []
         last: _Asked | None = None
         for position, source in enumerate(able, start=1):
             more = position < len(able)
+            asking.asked.add(source.name)
             if isinstance(source, LocalSource):
-                in_place = self._asked_in_place(source, inquiry)
+                in_place = self._asked_in_place(source, asking.inquiry)
                 if in_place is None:
                     continue
                 last = in_place
                 self._measure(last)
             else:
-                limit = min(ends_at, now() + self._source_timeout_seconds) if more else ends_at
-                last = await _asked(source, inquiry, limit)
+                patience = now() + self._source_timeout_seconds if more else asking.ends_at
+                last = await _asked(source, asking.inquiry, min(asking.ends_at, patience))
             outcomes.append(last.outcome)
-            more = more and now() < ends_at
-            verdict = routing.decide(outcomes, more=more, only_local=route.only_local)
+            more = more and now() < asking.ends_at
+            verdict = routing.decide(outcomes, more=more, only_local=only_local)
             if not isinstance(verdict, GoOn):
                 return _answer(verdict, last)
         # Nobody was asked, or the last in the order had nothing to say to such an inquiry.
-        verdict = routing.decide(outcomes, more=False, only_local=route.only_local)
+        verdict = routing.decide(outcomes, more=False, only_local=only_local)
         return _answer(verdict, last)
 
     def _asked_in_place(self, source: LocalSource, inquiry: Inquiry) -> _Asked | None:
@@ -167,11 +198,49 @@ class Sources:
     def _measure(self, asked: _Asked) -> None:
         outcome = asked.outcome
         self._observe(
-            SourceCall(outcome.source, _MEASURED[outcome.kind], asked.seconds, outcome.detail)
+            SourceCall(
+                outcome.source, _MEASURED[outcome.kind], asked.seconds, detail=outcome.detail
+            )
         )
 
     def _route(self, inquiry: Inquiry) -> Route:
         return self._routes.get(inquiry.subject, _NO_ROUTE)
+
+
+class _Asking:
+    """One inquiry on its way through the sources of a subject."""
+
+    def __init__(self, route: Route, inquiry: Inquiry, deadline_seconds: float) -> None:
+        self.route = route
+        self.inquiry = inquiry
+        self.able = [
+            source
+            for source in route.sources
+            if isinstance(source, LocalSource) or source.serves(inquiry)
+        ]
+        self.ends_at = asyncio.get_running_loop().time() + deadline_seconds
+        if (limit := must_end_at.get()) is not None:
+            self.ends_at = min(self.ends_at, limit)
+        self.asked: set[str] = set()
+
+    def lacking(self, answer: Found, record: Registrations) -> Sequence[Part]:
+        """What was wanted of registrations and the source that answered does not know."""
+        if not record.inscricoes:
+            return ()
+        known = (source for source in self.able if source.name == answer.source)
+        return sorted(self.inquiry.parts.difference(*(_parts(source) for source in known)))
+
+    def who_knows(self, part: Part) -> Sequence[Source]:
+        """Those who know it and were not asked yet, in the order of asking."""
+        return [
+            source
+            for source in self.able
+            if part in _parts(source) and source.name not in self.asked
+        ]
+
+
+def _parts(source: Source) -> frozenset[Part]:
+    return frozenset() if isinstance(source, LocalSource) else source.parts
 
 
 async def _asked(source: OnlineSource, inquiry: Inquiry, limit: float) -> _Asked:

@@ -8,6 +8,7 @@ hold personal data, so they are never repeated.
 """
 
 import asyncio
+import ssl
 from collections.abc import Awaitable, Callable
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -65,15 +66,21 @@ class SourceCall:
     source: str
     outcome: Literal["found", "absent", "unavailable", "failed"]
     seconds: float
+    subject: str = "company"
+    uf: str = ""  # of registrations; BR: all in one call
     detail: str = ""  # of what went wrong; no personal data, like every detail of a `SourceError`
 
 
 def new_client(
-    transport: httpx2.AsyncBaseTransport | None = None, *, connections_max: int = 100
+    transport: httpx2.AsyncBaseTransport | None = None,
+    *,
+    connections_max: int = 100,
+    tls: ssl.SSLContext | None = None,
 ) -> httpx2.AsyncClient:
     """A client as `Upstream` wants it: pooled, patient only within its limits, no redirects."""
     return httpx2.AsyncClient(
         transport=transport,
+        verify=True if tls is None else tls,
         limits=httpx2.Limits(
             max_connections=connections_max,
             max_keepalive_connections=connections_max,
@@ -86,7 +93,7 @@ def new_client(
 
 
 class Upstream:
-    """One provider at one address, with its circuit."""
+    """One provider's service for one subject (and UF), with its circuit."""
 
     def __init__(
         self,
@@ -99,8 +106,12 @@ class Upstream:
         breaker_settings: BreakerSettings | None,
         clock: Callable[[], float],
         observe: Callable[[SourceCall], None],
+        subject: str = "company",
+        uf: str = "",
     ) -> None:
         self.name = name
+        self.subject = subject
+        self.uf = uf
         self._base_url = base_url.rstrip("/")
         self._client = client
         self._timeout_seconds = timeout_seconds
@@ -168,7 +179,8 @@ class Upstream:
         started: float,
         detail: str = "",
     ) -> None:
-        self._observe(SourceCall(self.name, outcome, self._clock() - started, detail))
+        seconds = self._clock() - started
+        self._observe(SourceCall(self.name, outcome, seconds, self.subject, self.uf, detail))
 
     async def _converse(self, conversation: Exchange[T], through: Layer | None) -> T | None:
         """The rounds, within the time limit; every way of going wrong is a `SourceError`."""

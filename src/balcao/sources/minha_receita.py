@@ -18,12 +18,15 @@ from balcao.core.company import (
     Partner,
 )
 from balcao.core.questions import Inquiry
+from balcao.errors import SourceFailed
 from balcao.sources import replies
-from balcao.sources.contract import Conversation, HttpReply, HttpRequest
+from balcao.sources.contract import Conversation, Exchange, HttpReply, HttpRequest
 from balcao.sources.online import Capabilities
 from balcao.sources.replies import text
 
 PATHS = {"minha_receita": "/{}", "brasilapi": "/api/cnpj/v1/{}"}
+
+PUBLIC_COMPANY = "33683111000280"  # SERPRO, of the Union: in every registry there is
 
 
 class _Activity(msgspec.Struct):
@@ -95,6 +98,22 @@ class MinhaReceita:
                 return self._read(reply)
             case 404:
                 return None
+            case _:
+                raise replies.refusal(self.name, reply)
+
+    def probe(self, inquiry: Inquiry) -> Exchange[str]:
+        """A public company; they are free of charge, and `/healthz` would say nothing of the data.
+
+        BrasilAPI keeps answers for a day, so a good one there may be yesterday's.
+        """
+        reply = yield HttpRequest("GET", PATHS[self.flavour].format(PUBLIC_COMPANY))
+        match reply.status:
+            case 200 if self._read(reply).cnpj == PUBLIC_COMPANY:
+                return "respondeu"
+            case 200:
+                raise SourceFailed(f"{self.name}: respondeu sobre outro documento")
+            case 404:  # so they say, too, when their database is down
+                raise SourceFailed(f"{self.name}: não encontrou uma empresa pública conhecida")
             case _:
                 raise replies.refusal(self.name, reply)
 

@@ -7,9 +7,12 @@ complete enough to be kept, and it shows persons as the inquiry allows.
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from typing import Protocol, TypeAlias
 
-from balcao.core.company import Company, hides_a_partner, masked
+import msgspec
+
+from balcao.core.company import Company, hides_a_partner, mask_cpf_in_text, masked
 from balcao.core.documents import Cnpj
 from balcao.core.questions import Inquiry, Subject
 from balcao.core.registration import Part, Registrations
@@ -105,10 +108,10 @@ class Online:
     async def ask(self, inquiry: Inquiry) -> Answer:
         """Ask it. Raises `SourceUnavailable` or `SourceFailed`, nothing else."""
         asked_at = self._now()
-        record = await self._upstream_for(inquiry).hold(
+        record: Record | None = await self._upstream_for(inquiry).hold(
             self._adapter.converse(inquiry),
             through=self._through,
-            check=lambda found: must_be_usable(self.name, found, inquiry),
+            check=partial(must_be_usable, self.name, inquiry=inquiry),
         )
         if record is None:
             return Absent(self.name, conclusive=self._adapter.conclusive_absence)
@@ -124,13 +127,17 @@ class Online:
 
 def as_allowed(record: Record, inquiry: Inquiry) -> Record:
     """The record, showing persons as the inquiry allows."""
-    if isinstance(record, Company) and not inquiry.full_partners:
-        return masked(record)
-    return record
+    match record:
+        case Company():
+            return record if inquiry.full_partners else masked(record)
+        case _:  # a sole trader's name ends with the CPF
+            return msgspec.structs.replace(record, nome=mask_cpf_in_text(record.nome))
 
 
 def must_be_usable(source: str, record: Record, inquiry: Inquiry) -> None:
     """Raises `SourceFailed` for a record that must neither be answered nor kept (decisions 4.4)."""
+    about: str
+    needed: tuple[str, ...]
     match record:
         case Company():
             about, needed = record.cnpj, ("nome_empresarial", "situacao_cadastral")

@@ -7,6 +7,7 @@ from typing import TypeVar
 
 import msgspec
 
+from balcao.core.calendar import BRASILIA
 from balcao.core.company import Coded
 from balcao.errors import SourceError, SourceFailed, SourceUnavailable
 from balcao.sources.contract import HttpReply
@@ -77,6 +78,32 @@ def entry_day(source: str, raw: str | None) -> str | None:
     """A partner's entry as `YYYY-MM-DD 00:00:00`: no source knows the time of day."""
     on = day(source, raw)
     return None if on is None else f"{on} 00:00:00"
+
+
+def instant(source: str, raw: str | None) -> datetime.datetime | None:
+    """An ISO 8601 date-time with its zone. Raises `SourceFailed` for anything else."""
+    stated = text(raw)
+    if stated is None:
+        return None
+    try:
+        at = datetime.datetime.fromisoformat(stated)
+    except ValueError:
+        at = None
+    if at is None or at.tzinfo is None:
+        raise SourceFailed(f"{source}: data e hora em outra forma")
+    return at
+
+
+def civil(source: str, raw: str | None) -> str | None:
+    """`YYYY-MM-DD HH:mm:ss` in Brasília, of an ISO 8601 date-time with its zone."""
+    at = instant(source, raw)
+    if at is None:
+        return None
+    try:
+        there = at.astimezone(BRASILIA)
+    except OverflowError:  # within hours of the year 1 or 9999
+        raise SourceFailed(f"{source}: data e hora em outra forma") from None
+    return there.replace(tzinfo=None).isoformat(" ", "seconds")
 
 
 def plain(raw: str | None) -> str | None:

@@ -12,12 +12,15 @@ import msgspec
 
 from balcao.core.company import IDENTIFIER_TEXTS, SIZE_TEXTS, STATUS_TEXTS, Coded, Company, Partner
 from balcao.core.questions import Inquiry
-from balcao.errors import SourceFailed
+from balcao.errors import SourceError, SourceFailed
 from balcao.sources import replies
-from balcao.sources.contract import Conversation, HttpReply, HttpRequest
+from balcao.sources.contract import Conversation, Exchange, HttpReply, HttpRequest
 from balcao.sources.online import Capabilities
 from balcao.sources.qualifications import QUALIFICATION_TEXTS
 from balcao.sources.replies import text
+
+# No CNPJ, for its check digits are wrong: they say so with a 400, which they do not charge.
+IMPOSSIBLE_CNPJ = "00000000000001"
 
 
 class _Item(msgspec.Struct):
@@ -108,8 +111,7 @@ class Serpro:
 
     def converse(self, inquiry: Inquiry) -> Conversation:
         """One request, one answer; `ClientCredentials` adds the token."""
-        kind = "empresa" if inquiry.full_partners else "qsa"
-        reply = yield HttpRequest("GET", f"/{self.product}/v2/{kind}/{inquiry.document.text}")
+        reply = yield self._request(inquiry, inquiry.document.text)
         match reply.status:
             case 200:
                 return self._read(reply)
@@ -118,12 +120,37 @@ class Serpro:
             case 404:
                 self._must_be_absence(reply)
                 return None
-            case 401:
-                raise replies.misconfigured(self.name, "token novo recusado, HTTP 401")
-            case 403:
-                raise replies.misconfigured(self.name, f"{kind} não contratado, HTTP 403")
             case _:
-                raise replies.refusal(self.name, reply)
+                raise self._refusal(inquiry, reply)
+
+    def probe(self, inquiry: Inquiry) -> Exchange[str]:
+        """A number that is no CNPJ: the token, the product and the contract are tried with it.
+
+        They charge 200, 206 and 404 and no other answer; should they take it for a CNPJ after
+        all, the probe costs one consultation.
+        """
+        reply = yield self._request(inquiry, IMPOSSIBLE_CNPJ)
+        match reply.status:
+            case 200 | 206 | 400:
+                pass
+            case 404:
+                self._must_be_absence(reply)
+            case _:
+                raise self._refusal(inquiry, reply)
+        return "respondeu"
+
+    def _request(self, inquiry: Inquiry, cnpj: str) -> HttpRequest:
+        return HttpRequest("GET", f"/{self.product}/v2/{_kind(inquiry)}/{cnpj}")
+
+    def _refusal(self, inquiry: Inquiry, reply: HttpReply) -> SourceError:
+        match reply.status:
+            case 401:
+                return replies.misconfigured(self.name, "token novo recusado, HTTP 401")
+            case 403:
+                what = f"{_kind(inquiry)} não contratado, HTTP 403"
+                return replies.misconfigured(self.name, what)
+            case _:
+                return replies.refusal(self.name, reply)
 
     def _must_be_absence(self, reply: HttpReply) -> None:
         """The service's 404, not that of its API manager (wrong product) or of a proxy (HTML)."""
@@ -186,6 +213,10 @@ class Serpro:
             nome_representante_legal=text(representative.nome),
             data_entrada_sociedade=replies.entry_day(self.name, said.data_inclusao),
         )
+
+
+def _kind(inquiry: Inquiry) -> str:
+    return "empresa" if inquiry.full_partners else "qsa"
 
 
 def _camel(value: Any) -> Any:

@@ -9,20 +9,21 @@ import copy
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Protocol, TypeAlias
+from typing import Protocol, TypeAlias, runtime_checkable
 
 import msgspec
 
 from balcao.core.federation import ALL
 from balcao.core.questions import Inquiry
 from balcao.core.registration import Registrations
-from balcao.errors import SourceFailed
+from balcao.errors import SourceError, SourceFailed
 from balcao.sources.contract import Absent, Answer, Exchange, Found
-from balcao.sources.online import Adapter, Online, UpstreamFor, must_be_usable
+from balcao.sources.online import Adapter, Online, UpstreamFor, as_allowed, must_be_usable
 
 ByUf: TypeAlias = Mapping[str, Registrations]
 
 
+@runtime_checkable
 class TogetherAdapter(Adapter, Protocol):
     """An adapter whose provider takes several UFs at once."""
 
@@ -39,8 +40,8 @@ class TogetherAdapter(Adapter, Protocol):
 class _Group:
     """Inquiries that travel together, and those who wait for them."""
 
-    waiting: dict[str, asyncio.Future[Answer]] = field(default_factory=dict)
     inquiries: list[Inquiry] = field(default_factory=list)
+    waiting: dict[str, asyncio.Future[Answer]] = field(default_factory=dict)  # by UF
 
 
 class Together(Online):
@@ -56,26 +57,26 @@ class Together(Online):
     ) -> None:
         super().__init__(name, adapter, upstream_for, now=now)
         self._together = adapter
-        self._groups: dict[str, _Group] = {}
+        self._groups: dict[Inquiry, _Group] = {}
         self._under_way: set[asyncio.Task[None]] = set()
 
     async def ask(self, inquiry: Inquiry) -> Answer:
         """Ask it, together with whoever asks of the same document at this moment."""
         if inquiry.uf is None or not self._together.takes_together(inquiry):
             return await super().ask(inquiry)
-        name = f"{inquiry.subject}:{inquiry.document.text}"
-        group = self._groups.get(name)
+        errand = msgspec.structs.replace(inquiry, uf=ALL)
+        group = self._groups.get(errand)
         if group is None:
-            group = self._groups[name] = _Group()
+            group = self._groups[errand] = _Group()
             # In the next turn everybody who starts in this one is aboard.
-            asyncio.get_running_loop().call_soon(self._depart, name)
+            asyncio.get_running_loop().call_soon(self._depart, errand)
         if inquiry.uf not in group.waiting:
             group.waiting[inquiry.uf] = asyncio.get_running_loop().create_future()
             group.inquiries.append(inquiry)
         return await asyncio.shield(group.waiting[inquiry.uf])
 
-    def _depart(self, name: str) -> None:
-        task = asyncio.create_task(self._travel(self._groups.pop(name)))
+    def _depart(self, errand: Inquiry) -> None:
+        task = asyncio.create_task(self._travel(self._groups.pop(errand)))
         self._under_way.add(task)
         task.add_done_callback(self._under_way.discard)
 
@@ -87,14 +88,15 @@ class Together(Online):
             for future in group.waiting.values():
                 if not future.done():
                     # A copy each: an exception collects the traceback of everyone who raises it.
-                    future.set_exception(copy.copy(error))
+                    own = copy.copy(error) if isinstance(error, SourceError) else error
+                    future.set_exception(own)
                     future.exception()  # seen: whoever waited may have gone away
-            if isinstance(error, asyncio.CancelledError):
+            if not isinstance(error, Exception):  # we are told to stop
                 raise
             return
-        for uf, answer in answers.items():
-            if not group.waiting[uf].done():
-                group.waiting[uf].set_result(answer)
+        for uf, future in group.waiting.items():
+            if not future.done():
+                future.set_result(answers[uf])
 
     async def _answers(self, inquiries: Sequence[Inquiry]) -> Mapping[str, Answer]:
         first = inquiries[0]
@@ -110,7 +112,11 @@ class Together(Online):
         if records is None:
             absent = Absent(self.name, conclusive=self._adapter.conclusive_absence)
             return {inquiry.uf or "": absent for inquiry in inquiries}
-        return {uf: Found(record, self.name, asked_at) for uf, record in records.items()}
+        return {
+            uf: Found(as_allowed(record, inquiry), self.name, asked_at)
+            for inquiry in inquiries
+            if (uf := inquiry.uf) is not None and (record := records.get(uf)) is not None
+        }
 
     def _must_be_usable(self, found: ByUf, inquiries: Sequence[Inquiry]) -> None:
         for inquiry in inquiries:

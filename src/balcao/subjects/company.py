@@ -100,15 +100,15 @@ def conclude(question: Question, outcomes: Sequence[Outcome]) -> Conclusion:
                 asked_ms=outcome.asked_ms,
             )
         case Nothing():
-            return envelope.refusal(CnpjNotFound(), error_fields)
+            return envelope.refusal(CnpjNotFound(), fields_of=error_fields)
         case Failed(error):
-            return envelope.refusal(error, error_fields)
+            return envelope.refusal(error, fields_of=error_fields)
 
 
 _NO_RESPONSE = b'"response":null,'
 
 
-def error_fields(problem: Problem) -> bytes:
+def error_fields(problem: Problem, document: str) -> bytes:
     """The body of a refusal of this operation."""
     return envelope.error_fields(problem, extra=_NO_RESPONSE)
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import msgspec
 
 from balcao.core.access import Caller
+from balcao.core.freshness import Kept
 from balcao.core.outcomes import Conclusion, Outcome
-from balcao.core.problems import Problem
 from balcao.core.questions import Inquiry, Question, Subject
 from balcao.errors import (
     BalcaoError,
@@ -27,6 +27,7 @@ from balcao.errors import (
     StorageFailed,
 )
 from balcao.sources.contract import Record
+from balcao.subjects.envelope import ErrorFields
 from balcao.subjects.parameters import Parameters
 
 # What every operation may answer besides its results.
@@ -71,6 +72,20 @@ class Example:
     outcomes: Sequence[Outcome]
 
 
+def everybody_may(question: Question, caller: Caller) -> None:
+    """Of operations that every account may use."""
+
+
+def always_suits(inquiry: Inquiry, kept: Kept) -> bool:
+    """Whether an entry of the cache can answer the inquiry, whatever its age."""
+    return True
+
+
+def never_doubtful(outcomes: Sequence[Outcome]) -> bool:
+    """Whether the company registry must confirm that there is such a company (decisions 3)."""
+    return False
+
+
 @dataclass(frozen=True, slots=True)
 class Operation:
     """One operation of the API."""
@@ -88,8 +103,11 @@ class Operation:
     greatest_price: Callable[[Question], int]
     encode: Callable[[Inquiry, Record], bytes]  # the record as it is kept and sent
     conclude: Callable[[Question, Sequence[Outcome]], Conclusion]
-    error_fields: Callable[[Problem], bytes]
+    error_fields: ErrorFields
     # For the OpenAPI document:
     problems: Sequence[type[BalcaoError]]  # all that it may answer besides results
     answer: type[msgspec.Struct]  # the body of a result
     examples: Sequence[Example]
+    # Where an operation has more to say than most:
+    suits: Callable[[Inquiry, Kept], bool] = always_suits
+    doubtful: Callable[[Sequence[Outcome]], bool] = never_doubtful

@@ -1,11 +1,17 @@
 """The fields that every answer shares (specification, "Common envelope"; decisions 1.1)."""
 
 from collections.abc import Callable
+from typing import TypeAlias
 
 import msgspec
 
+from balcao.core.documents import Cnpj, Cpf
 from balcao.core.outcomes import Conclusion
 from balcao.core.problems import Problem, problem_of
+from balcao.errors import InvalidCnpj, InvalidCpf
+
+# An operation's form of an error: the problem, and the document as it stood in the request.
+ErrorFields: TypeAlias = Callable[[Problem, str], bytes]
 
 _encode = msgspec.json.Encoder().encode
 
@@ -29,12 +35,38 @@ def error_fields(problem: Problem, extra: bytes = b"") -> bytes:
     )
 
 
-def refusal(error: Exception, fields_of: Callable[[Problem], bytes] = error_fields) -> Conclusion:
-    """What a caller is told when there is no answer, in an operation's own form; costs nothing."""
+def plain_error_fields(problem: Problem, document: str) -> bytes:
+    """Of addresses that are no lookups."""
+    return error_fields(problem)
+
+
+def cnpj_field(document: str) -> bytes:
+    """`"cnpj":"…",` where the text is one, else nothing (decisions 1.1)."""
+    try:
+        return b'"cnpj":' + _encode(Cnpj.parse(document).text) + b","
+    except InvalidCnpj:
+        return b""
+
+
+def cpf_field(document: str) -> bytes:
+    """`"cpf":"…",` where the text is one, else nothing (decisions 1.1)."""
+    try:
+        return b'"cpf":' + _encode(Cpf.parse(document).text) + b","
+    except InvalidCpf:
+        return b""
+
+
+def refusal(
+    error: Exception, document: str = "", fields_of: ErrorFields = plain_error_fields
+) -> Conclusion:
+    """What a caller is told when there is no answer, in an operation's own form; costs nothing.
+
+    `document` is what was asked about, as far as it is known; it may be any text.
+    """
     problem = problem_of(error)
     return Conclusion(
         status=problem.status,
-        fields=fields_of(problem),
+        fields=fields_of(problem, document),
         credits=0,
         rule="erro",
         code=problem.code,

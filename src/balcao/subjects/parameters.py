@@ -6,7 +6,7 @@ from functools import lru_cache
 from urllib.parse import parse_qsl
 
 from balcao.core.questions import Strategy
-from balcao.errors import InvalidParameter, InvalidStrategy, RepeatedParameter
+from balcao.errors import InvalidParameter, InvalidStrategy, InvalidUf, RepeatedParameter
 
 # More fields than this is no request of ours; parse_qsl refuses to go on.
 _FIELDS_MAX = 100
@@ -27,6 +27,8 @@ def _split_now(query: bytes) -> Sequence[tuple[str, str]]:
 
 
 _split_short = lru_cache(maxsize=1024)(_split_now)
+
+_BOOLEANS: Mapping[str, bool] = {"true": True, "1": True, "false": False, "0": False}
 
 _DAYS = re.compile(r"[0-9]{1,4}", re.ASCII)
 
@@ -70,6 +72,26 @@ class Parameters:
                 f"O parâmetro {name} deve ser um número inteiro de dias, de 0 a {largest}."
             )
         return int(text), from_header
+
+    def boolean(self, name: str, *, default: bool = False) -> bool:
+        """`true`, `false`, `1`, `0` in any case (decisions 2.6)."""
+        text = self.text(name)
+        if text is None:
+            return default
+        value = _BOOLEANS.get(text.lower())
+        if value is None:
+            raise InvalidParameter(f"O parâmetro {name} deve ser true ou false.")
+        return value
+
+    def uf(self, allowed: Sequence[str]) -> str | None:
+        """`uf`: trimmed, any case; empty counts as omitted (decisions 2.3). Raises `InvalidUf`."""
+        text = self.text("uf")
+        if not text:
+            return None
+        uf = text.upper()
+        if uf not in allowed:
+            raise InvalidUf(f"O parâmetro uf deve ser um destes: {', '.join(allowed)}.")
+        return uf
 
     def strategy(self, allowed: Sequence[Strategy], default: Strategy) -> Strategy:
         """`cache_strategy`: exact names, any case (decisions 2.5)."""

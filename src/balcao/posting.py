@@ -1,0 +1,189 @@
+"""The desk's side of a lookup: credits held and posted, answers recorded under their keys.
+
+What dies with the process between two of these steps, and how it is put right, is told in
+`docs/life-of-a-lookup.md`.
+"""
+
+import asyncio
+from collections.abc import Sequence
+
+from balcao.core import idempotency
+from balcao.core.calendar import HOUR_MS
+from balcao.core.idempotency import Recorded
+from balcao.core.ledger import Bind, Change, Charge, Finish, Hold, KeyBound, Refusal, Settle, Short
+from balcao.core.outcomes import Conclusion, Reply, reply_of
+from balcao.errors import InsufficientCredits, StillRunning, StorageFailed
+from balcao.parts import Errand, Parts
+from balcao.subjects import envelope
+
+
+def refusal(errand: Errand, error: Exception) -> Conclusion:
+    """What the caller is told of an error, in the operation's own form."""
+    return envelope.refusal(error, errand.question.document.text, errand.operation.error_fields)
+
+
+def earlier(errand: Errand, parts: Parts) -> Reply | None:
+    """The answer that this very request was given before. Raises what forbids both (6.2, 6.3)."""
+    if errand.key_digest is None:
+        return None
+    attempt = parts.desk.earlier(errand.caller.account_id, errand.key_digest, errand.at_ms)
+    fingerprint = errand.operation.fingerprint(errand.question)
+    recorded = idempotency.admit(attempt, fingerprint, errand.at_ms, parts.deadline_ms)
+    if recorded is None:
+        return None
+    return Reply(
+        recorded.request_id,
+        recorded.status,
+        recorded.body,
+        credits=0,
+        origin=None if recorded.fresh_ms is None else "cache",
+        asked_ms=recorded.fresh_ms,
+        replayed=True,
+    )
+
+
+async def charge(errand: Errand, conclusion: Conclusion, parts: Parts) -> Reply:
+    """Post the price in one step and record the answer under its key."""
+    reply = reply_of(errand.request_id, conclusion)
+    changes: list[Change] = []
+    if conclusion.credits:
+        assert conclusion.origin is not None
+        changes.append(
+            Charge(
+                errand.caller.account_id,
+                errand.caller.key_id,
+                errand.request_id,
+                errand.operation.path,
+                conclusion.credits,
+                conclusion.rule,
+                conclusion.origin,
+                errand.at_ms,
+            )
+        )
+    changes.extend(_finish(errand, reply, parts))
+    if changes and (declined := await parts.desk.commit(changes)) is not None:
+        return _declined(errand, declined, parts)
+    return reply
+
+
+async def set_aside(errand: Errand, parts: Parts, *, with_key: bool = True) -> Reply | None:
+    """Hold the greatest price of the path and take the key, in one commit (decisions 5.1).
+
+    Raises `InsufficientCredits`, `StillRunning`. A reply: somebody finished this very request a
+    moment ago.
+    """
+    hold = Hold(
+        errand.caller.account_id,
+        errand.caller.key_id,
+        errand.request_id,
+        errand.operation.path,
+        errand.operation.greatest_price(errand.question),
+        errand.at_ms,
+    )
+    declined = await parts.desk.commit([hold, *(_bind(errand, parts) if with_key else ())])
+    return None if declined is None else _declined(errand, declined, parts)
+
+
+async def take_key(errand: Errand, parts: Parts) -> Reply | None:
+    """Take the key of what is held already; else give the hold back, and as `set_aside`."""
+    binding = _bind(errand, parts)
+    if not binding or (declined := await parts.desk.commit(binding)) is None:
+        return None
+    await give_up(errand, parts)
+    return _declined(errand, declined, parts)
+
+
+async def give_up(errand: Errand, parts: Parts) -> None:
+    """Give back what is held, and record nothing: the request was refused."""
+    await _settle(errand, [_void(errand, parts)], parts)
+
+
+async def settle(errand: Errand, conclusion: Conclusion, parts: Parts) -> Reply:
+    """Post the price of what is held, free the rest, and record the answer under its key."""
+    reply = reply_of(errand.request_id, conclusion)
+    posted = Settle(
+        errand.caller.account_id,
+        errand.request_id,
+        conclusion.credits,
+        conclusion.rule,
+        conclusion.origin,
+        parts.now_ms(),
+    )
+    await _settle(errand, [posted, *_finish(errand, reply, parts)], parts)
+    return reply
+
+
+async def _settle(errand: Errand, changes: Sequence[Change], parts: Parts) -> None:
+    try:
+        declined = await parts.desk.commit(changes)
+    except StorageFailed as error:
+        # The caller is told 503, and that is what the key will replay.
+        reply = reply_of(errand.request_id, refusal(errand, error))
+        finishing = _finish(errand, reply, parts) if len(changes) > 1 else ()
+        giving_back = asyncio.create_task(_give_back(errand, finishing, parts))
+        parts.giving_back.add(giving_back)
+        giving_back.add_done_callback(parts.giving_back.discard)
+        raise
+    if declined is not None:  # the hold was given back behind our back: do not hand out for free
+        raise StorageFailed("hold gone")
+
+
+async def _give_back(errand: Errand, finishing: Sequence[Finish], parts: Parts) -> None:
+    """Void the hold as soon as the storage can write again."""
+    while True:
+        await asyncio.sleep(parts.give_back_every_seconds)
+        try:
+            await parts.desk.commit([_void(errand, parts), *finishing])
+        except StorageFailed:
+            continue
+        return
+
+
+def _void(errand: Errand, parts: Parts) -> Settle:
+    return Settle(errand.caller.account_id, errand.request_id, 0, "erro", None, parts.now_ms())
+
+
+def _bind(errand: Errand, parts: Parts) -> Sequence[Bind]:
+    if errand.key_digest is None:
+        return ()
+    return (
+        Bind(
+            errand.caller.account_id,
+            errand.key_digest,
+            errand.operation.fingerprint(errand.question),
+            errand.request_id,
+            errand.at_ms,
+            errand.at_ms + parts.idempotency_hours * HOUR_MS,
+        ),
+    )
+
+
+def _finish(errand: Errand, reply: Reply, parts: Parts) -> Sequence[Finish]:
+    if errand.key_digest is None:
+        return ()
+    fresh_ms = reply.asked_ms if reply.origin == "cache" else errand.at_ms
+    if reply.origin is None:
+        fresh_ms = None
+    return (
+        Finish(
+            errand.caller.account_id,
+            errand.key_digest,
+            errand.operation.fingerprint(errand.question),
+            Recorded(reply.request_id, reply.status, reply.body, fresh_ms),
+            errand.at_ms,
+            errand.at_ms + parts.idempotency_hours * HOUR_MS,
+        ),
+    )
+
+
+def _declined(errand: Errand, declined: Refusal, parts: Parts) -> Reply:
+    """The commit was refused: too few credits, or somebody took the key a moment ago."""
+    match declined:
+        case Short(needed, available):
+            raise InsufficientCredits(needed, available)
+        case KeyBound():
+            if (replayed := earlier(errand, parts)) is not None:
+                return replayed
+            raise StillRunning(idempotency.COMMIT_SECONDS)
+        case _:
+            raise StorageFailed("hold gone")

@@ -1,0 +1,44 @@
+"""What several of CNPJá's answers have in common (`cnpja.md` sections 3 and 4)."""
+
+import msgspec
+
+
+class Item(msgspec.Struct):
+    """An entry of one of their tables."""
+
+    id: int | None = None
+    text: str | None = None
+
+
+class Country(msgspec.Struct):
+    """A country by its name; their number for it is not read."""
+
+    name: str | None = None
+
+
+class Address(msgspec.Struct):
+    """An address. `street` holds type and name together."""
+
+    municipality: int | None = None  # IBGE
+    street: str | None = None
+    number: str | None = None
+    details: str | None = None
+    district: str | None = None
+    city: str | None = None
+    state: str | None = None
+    zip: str | None = None
+    country: Country | None = None
+
+
+class Phone(msgspec.Struct):
+    """A telephone number."""
+
+    area: str | None = None
+    number: str | None = None
+
+
+class Email(msgspec.Struct):
+    """An e-mail address."""
+
+    address: str | None = None
+    domain: str | None = None

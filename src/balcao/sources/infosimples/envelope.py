@@ -1,0 +1,94 @@
+"""The provider's envelope: the result is in its `code`, whatever the HTTP status says."""
+
+from collections.abc import Sequence
+from typing import TypeVar
+from urllib.parse import urlencode
+
+import msgspec
+
+from balcao.errors import SourceError, SourceFailed, SourceUnavailable
+from balcao.sources import replies
+from balcao.sources.contract import HttpReply, HttpRequest
+from balcao.sources.infosimples.codes import CODES, Meaning
+
+T = TypeVar("T")
+
+
+class _Header(msgspec.Struct):
+    billable: bool | None = None
+
+
+class Envelope(msgspec.Struct):
+    """What they wrap every result in. `errors` is not read: it may name the document."""
+
+    code: int
+    data: list[msgspec.Raw] | None = None
+    header: _Header | None = None
+
+    @property
+    def meaning(self) -> Meaning | None:
+        """What follows from the code; None for a code we do not know."""
+        return CODES[self.code].meaning if self.code in CODES else None
+
+    @property
+    def billable(self) -> bool | None:
+        """Whether the provider charges for it; None where it does not say."""
+        return None if self.header is None else self.header.billable
+
+
+def request(service: str, parameters: dict[str, str]) -> HttpRequest:
+    """A consultation. The token travels in the body: addresses end up in logs."""
+    return HttpRequest(
+        "POST",
+        f"/api/v2/consultas/{service}",
+        headers={"content-type": "application/x-www-form-urlencoded"},
+        body=urlencode(parameters).encode(),
+    )
+
+
+def read(source: str, reply: HttpReply) -> Envelope:
+    """The envelope of a reply. Raises what the HTTP status means where there is none."""
+    if reply.status == 200:
+        return replies.decode(source, Envelope, reply.body)
+    try:
+        envelope = msgspec.json.decode(reply.body, type=Envelope)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        raise replies.refusal(source, reply) from None
+    if envelope.meaning in (None, Meaning.FOUND):  # an HTTP error does not bring a result
+        raise replies.refusal(source, reply)
+    return envelope
+
+
+def answered(source: str, reply: HttpReply) -> Envelope:
+    """The envelope of a reply that found something, or found that there is nothing."""
+    envelope = read(source, reply)
+    if envelope.meaning not in (Meaning.FOUND, Meaning.NOTHING):
+        raise refusal(source, envelope)
+    return envelope
+
+
+def results(source: str, envelope: Envelope, kind: type[T]) -> Sequence[T]:
+    """The data of a result; at least one object."""
+    if not envelope.data:
+        raise SourceFailed(f"{source}: resposta incompleta, sem dados")
+    return [replies.decode(source, kind, bytes(raw)) for raw in envelope.data]
+
+
+def refusal(source: str, envelope: Envelope) -> SourceError:
+    """What a code that brings no result means: an error to raise."""
+    charged = "; cobrada pelo fornecedor" if envelope.billable else ""
+    known = CODES.get(envelope.code)
+    if known is None:
+        # A number as long as a document is none of their codes, and is not repeated.
+        number = f" {envelope.code}" if 0 <= envelope.code <= 999 else ""
+        return SourceFailed(f"{source}: código desconhecido{number}{charged}")
+    detail = f"{known.text}, código {envelope.code}{charged}"
+    match known.meaning:
+        case Meaning.MISCONFIGURED:
+            return replies.misconfigured(source, detail)
+        case Meaning.UNAVAILABLE:
+            return SourceUnavailable(f"{source}: {detail}", known.retry_seconds)
+        case Meaning.MISTAKE:
+            return SourceFailed(f"{source}: ERRO NOSSO NA CONSULTA: {detail}")
+        case _:
+            return SourceFailed(f"{source}: {detail}")

@@ -1,0 +1,143 @@
+"""Asking the simulated treasuries, and reading what they say."""
+
+import csv
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import httpx2
+import pytest
+from lxml import etree
+
+from balcao.simulator import ASGIApp
+from tests.simulator.world import post
+
+SOAP = "http://www.w3.org/2003/05/soap-envelope"
+SERVICE = "http://www.portalfiscal.inf.br/nfe/wsdl/CadConsultaCadastro4"
+NFE = "http://www.portalfiscal.inf.br/nfe"
+SOAP_12 = {"content-type": "application/soap+xml; charset=utf-8"}
+
+SHARED = Path(__file__).parents[3] / "shared" / "sources"
+
+SVRS = "/ws/cadconsultacadastro/cadconsultacadastro4.asmx"
+PATHS = {
+    "AM": "/services2/services/CadConsultaCadastro4",
+    "BA": "/webservices/CadConsultaCadastro4/CadConsultaCadastro4.asmx",
+    "GO": "/nfe/services/CadConsultaCadastro4",
+    "MG": "/nfe2/services/CadConsultaCadastro4",
+    "MS": "/ws/CadConsultaCadastro4",
+    "MT": "/nfews/v2/services/CadConsultaCadastro4",
+    "PE": "/nfe-service/services/CadConsultaCadastro4",
+    "PR": "/nfe/CadConsultaCadastro4",
+    "SP": "/ws/cadconsultacadastro4.asmx",
+} | dict.fromkeys("AC AL AP CE DF ES PA PB PI RJ RN RO RR RS SC SE TO".split(), SVRS)  # noqa: SIM905
+
+
+def question(uf: str, kind: str, argument: str) -> str:
+    """`ConsCad`, as it should be."""
+    return (
+        f'<ConsCad xmlns="{NFE}" versao="2.00"><infCons><xServ>CONS-CAD</xServ>'
+        f"<UF>{uf}</UF><{kind}>{argument}</{kind}></infCons></ConsCad>"
+    )
+
+
+def envelope(message: str, *, wrapper: str = "") -> bytes:
+    data = f"<nfeDadosMsg>{message}</nfeDadosMsg>"
+    if wrapper:
+        data = f"<{wrapper}>{data}</{wrapper}>"
+    data = data.replace(">", f' xmlns="{SERVICE}">', 1)
+    return (
+        f'<?xml version="1.0" encoding="UTF-8"?><soap:Envelope xmlns:soap="{SOAP}">'
+        f"<soap:Body>{data}</soap:Body></soap:Envelope>"
+    ).encode()
+
+
+@dataclass(frozen=True)
+class Said:
+    """An answer, read as a patient client reads it."""
+
+    reply: httpx2.Response
+    message: etree._Element
+
+    def __getitem__(self, name: str) -> str | None:
+        return self.message[0].findtext(f"{{{NFE}}}{name}")
+
+    @property
+    def status(self) -> int:
+        return int(self["cStat"] or 0)
+
+    @property
+    def entries(self) -> list[dict[str, Any]]:
+        """Every `infCad` as names and texts; an address is a dictionary of its own."""
+        return [_fields(each) for each in self.message[0].findall(f"{{{NFE}}}infCad")]
+
+
+def _fields(element: etree._Element) -> dict[str, Any]:
+    return {
+        etree.QName(each).localname: _fields(each) if len(each) else each.text for each in element
+    }
+
+
+def read(reply: httpx2.Response) -> Said:
+    assert reply.status_code == 200, reply.text
+    assert reply.headers["content-type"] == "application/soap+xml; charset=utf-8"
+    root = etree.fromstring(reply.content)
+    wrapper = root[0][0]
+    assert etree.QName(wrapper).namespace == SERVICE
+    text = wrapper.text
+    message = etree.fromstring(text.encode()) if text and text.startswith("<") else wrapper[0]
+    assert message.tag == f"{{{NFE}}}retConsCad"
+    return Said(reply, message)
+
+
+def wrapper_of(reply: httpx2.Response) -> str:
+    return etree.QName(etree.fromstring(reply.content)[0][0]).localname
+
+
+def fault_of(reply: httpx2.Response) -> str:
+    """The code of a SOAP fault."""
+    assert reply.status_code == 500, reply.text
+    root = etree.fromstring(reply.content)
+    return root.findtext(f".//{{{SOAP}}}Value") or ""
+
+
+def send(
+    path: str, body: bytes, app: ASGIApp | None = None, headers: dict[str, str] | None = None
+) -> httpx2.Response:
+    return post(f"/sefaz{path}", app, content=body, headers=SOAP_12 if headers is None else headers)
+
+
+def ask_raw(
+    uf: str, kind: str, argument: str, app: ASGIApp | None = None, **headers: str
+) -> httpx2.Response:
+    """Ask a state as it wants to be asked."""
+    body = envelope(question(uf, kind, argument), wrapper="consultaCadastro" if uf == "MT" else "")
+    if uf == "PE":
+        headers["soapaction"] = ""
+    return send(PATHS[uf], body, app, SOAP_12 | headers)
+
+
+def ask(uf: str, kind: str, argument: str, app: ASGIApp | None = None, **headers: str) -> Said:
+    return read(ask_raw(uf, kind, argument, app, **headers))
+
+
+def official(name: str) -> etree.XMLSchema:
+    """An official schema; they are not ours to copy, so they are not everywhere."""
+    path = SHARED / "xsd" / name
+    if not path.is_file():
+        pytest.skip("the official schemas are not here")
+    return etree.XMLSchema(etree.parse(path))
+
+
+def published_paths() -> dict[str, str]:
+    """Path of each state's production address, as published."""
+    path = SHARED / "endpoints-consulta-cadastro.csv"
+    if not path.is_file():
+        pytest.skip("the list of addresses is not here")
+    with path.open(encoding="utf-8", newline="") as file:
+        return {
+            row["uf"]: urlsplit(row["url"]).path
+            for row in csv.DictReader(file)
+            if row["environment"] == "production" and row["url"]
+        }

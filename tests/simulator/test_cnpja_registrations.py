@@ -1,0 +1,300 @@
+"""CNPJá's registrations with states and with Suframa (`cnpja.md`, sections 2 and 3)."""
+
+from typing import Any
+
+import pytest
+
+from balcao.core.federation import UFS
+from balcao.core.registration import situation_text, type_text
+from balcao.fiction import establishment_of
+from balcao.fiction.digits import cnpj
+from tests.simulator.world import CNPJA_KEY, an_app, get
+
+KEY_OF_2025 = {"authorization": "types-2025"}
+
+
+def ccc(tax_id: str, states: str = "ALL", **more: Any) -> Any:
+    reply = get("/cnpja/ccc", headers=CNPJA_KEY, params={"taxId": tax_id, "states": states, **more})
+    assert reply.status_code == 200
+    return reply.json()
+
+
+def test_a_registration_with_all_fields() -> None:
+    said = ccc("90010001000100", "SP")
+    number = said["registrations"][0].pop("number")
+
+    assert said == {
+        "taxId": "90010001000100",
+        "updated": "2026-08-20T12:30:15.250Z",
+        "name": "EMPRESA ATIVA FICTICIA LTDA",
+        "originState": "SP",
+        "registrations": [
+            {
+                "state": "SP",
+                "enabled": True,
+                "statusDate": "2015-03-02",
+                "status": {"id": 1, "text": "Sem restrição"},
+                "type": {"id": 1, "text": "IE Normal"},
+            }
+        ],
+    }
+    assert len(number) == 12
+    assert number.isdigit()
+
+
+@pytest.mark.parametrize(
+    ("tax_id", "rows"),
+    [
+        ("90010002000154", [("AM", True, "IE Normal", "Sem restrição")]),
+        ("90010003000107", [("SP", False, "IE Normal", "Sem restrição")]),
+        ("90010004000143", []),
+        ("90010005000198", [("SP", True, "IE Normal", "Bloqueado como destinatário na UF")]),
+        (
+            "90010006000132",
+            [
+                ("SP", True, "IE Substituto Tributário", "Sem restrição"),
+                ("MG", True, "IE Contribuinte da UF com Endereço em Outra UF", "Sem restrição"),
+            ],
+        ),
+        ("90010011000145", [("SP", True, "IE Normal", "Vedada operação como destinatário na UF")]),
+        (
+            "90010012000190",
+            [
+                (
+                    "SP",
+                    True,
+                    "IE Não Contribuinte (Canteiro de Obras, IE Virtual, outros)",
+                    "Sem restrição",
+                )
+            ],
+        ),
+        ("12ABC34501DE35", [("SP", True, "IE Normal", "Sem restrição")]),
+        ("00000000E08G12", [("SP", True, "IE Normal", "Sem restrição")]),
+    ],
+)
+def test_promised_companies(tax_id: str, rows: list[tuple[object, ...]]) -> None:
+    found = ccc(tax_id)["registrations"]
+
+    assert [
+        (each["state"], each["enabled"], each["type"]["text"], each["status"]["text"])
+        for each in found
+    ] == rows
+
+
+def test_only_the_states_asked_for_are_answered() -> None:
+    states = [each["state"] for each in ccc("90010007000268", "RS,SP,AM")["registrations"]]
+    assert states == ["SP", "RS"]
+    assert ccc("90010001000100", "MG,RS")["registrations"] == []
+
+
+@pytest.mark.parametrize("word", ["BR", "ALL", ",".join(UFS)])
+def test_all_states(word: str) -> None:
+    found = ccc("90010007000268", word)["registrations"]
+
+    assert [each["state"] for each in found if each["enabled"]] == ["SP", "MG", "RJ", "PR", "BA"]
+    assert [each["state"] for each in found if not each["enabled"]] == ["RS"]
+
+
+def test_the_home_state() -> None:
+    assert len(ccc("90010006000132", "ORIGIN")["registrations"]) == 1
+    assert ccc("90010002000154", "ORIGIN")["originState"] == "AM"
+
+
+def test_who_is_abroad_has_no_home_state() -> None:
+    documents = (cnpj(f"{n:08d}", "0001") for n in range(100_000))
+    abroad = next(
+        each for each in documents if establishment_of(each).address.municipality.uf == "EX"
+    )
+
+    assert ccc(abroad, "ORIGIN")["registrations"] == []
+
+
+def test_promised_producers() -> None:
+    said = ccc("90010000100", "SP")
+    assert said["taxId"] == "90010000100"
+    assert said["name"] == "PRODUTORA DA FICCAO PAULISTA"
+    assert said["registrations"][0]["type"] == {"id": 5, "text": "IE de Produtor Rural"}
+
+    assert ccc("90010000291", "MG")["registrations"][0]["enabled"] is True
+    assert ccc("90010000291", "GO")["registrations"][0]["enabled"] is False
+    assert ccc("90010000372", "SP")["registrations"] == []
+    assert ccc("90010000453", "SP")["registrations"][0]["type"]["text"] == "IE Normal"
+
+
+def test_both_numberings_of_type_4() -> None:
+    producer = {"taxId": "90010000100", "states": "SP"}
+    elsewhere = {"taxId": "90010006000132", "states": "MG"}
+    producer_of_2025 = {"id": 4, "text": "IE de Produtor Rural"}
+
+    def type_of(params: dict[str, str], headers: dict[str, str], **settings: Any) -> Any:
+        said = get("/cnpja/ccc", an_app(**settings), headers, params=params).json()
+        return said["registrations"][0]["type"]
+
+    assert type_of(producer, CNPJA_KEY)["id"] == 5
+    assert type_of(elsewhere, CNPJA_KEY)["id"] == 4
+    assert type_of(producer, KEY_OF_2025) == producer_of_2025
+    assert type_of(producer, CNPJA_KEY, cnpja_types_of_2025=True) == producer_of_2025
+    # What nobody told apart then was an ordinary one.
+    assert type_of(elsewhere, KEY_OF_2025) == {"id": 1, "text": "IE Normal"}
+
+
+def test_the_texts_are_understood() -> None:
+    found = ccc("90010006000132")["registrations"] + ccc("90010005000198")["registrations"]
+
+    for each in found:
+        assert type_text(each["type"]["text"]) == each["type"]["text"]
+        assert situation_text(each["status"]["text"]) == each["status"]["text"]
+
+
+@pytest.mark.parametrize(
+    ("params", "constraint"),
+    [
+        ({}, "taxId must be a valid CNPJ or CPF"),
+        ({"taxId": "90010001000101", "states": "SP"}, "taxId must be a valid CNPJ or CPF"),
+        ({"taxId": "90010000101", "states": "SP"}, "taxId must be a valid CNPJ or CPF"),
+        (
+            {"taxId": "90010001000100"},
+            "states must be a list of states, BR, ALL or ORIGIN",
+        ),
+        (
+            {"taxId": "90010001000100", "states": "SP,XX"},
+            "states must be a list of states, BR, ALL or ORIGIN",
+        ),
+        (
+            {"taxId": "90010001000100", "states": "SP", "source": "TELEX"},
+            "source must be one of AUTO, CCC, SINTEGRA",
+        ),
+        ({"taxId": "90010000100"}, "states must be exactly one state for a CPF"),
+        ({"taxId": "90010000100", "states": "BR"}, "states must be exactly one state for a CPF"),
+        ({"taxId": "90010000100", "states": "ALL"}, "states must be exactly one state for a CPF"),
+        (
+            {"taxId": "90010000100", "states": "ORIGIN"},
+            "states must be exactly one state for a CPF",
+        ),
+        ({"taxId": "90010000100", "states": "SP,MG"}, "states must be exactly one state for a CPF"),
+    ],
+)
+def test_constraints(params: dict[str, str], constraint: str) -> None:
+    reply = get("/cnpja/ccc", headers=CNPJA_KEY, params=params)
+
+    assert reply.status_code == 400
+    assert reply.json() == {
+        "code": 400,
+        "message": "request validation failed",
+        "constraints": [constraint],
+    }
+
+
+def test_documented_parameters_pass() -> None:
+    for source in ("AUTO", "CCC", "SINTEGRA"):
+        assert ccc("90010001000100", source=source, strategy="ONLINE")["registrations"]
+    reply = get(
+        "/cnpja/ccc",
+        headers=CNPJA_KEY,
+        params={"taxId": "90.010.001/0001-00", "states": "SP", "sync": "true"},
+    )
+    assert reply.status_code == 200
+    assert reply.headers["cnpja-request-cost"] == "1"
+
+
+@pytest.mark.parametrize("path", ["/cnpja/ccc?states=SP&taxId={}", "/cnpja/suframa?taxId={}"])
+def test_refusals(path: str) -> None:
+    known = path.format("90010002000154")
+    absent = get(path.format("99999999000191"), headers=CNPJA_KEY)
+
+    assert absent.status_code == 404
+    assert absent.json() == {"code": 404, "message": "tax id not registered at revenue service"}
+    assert get(known).status_code == 401
+    assert get(known, headers={"authorization": "Bearer x"}).json()["code"] == 401
+    poor = get(known, headers={"authorization": "without-credits"})
+    assert (poor.status_code, poor.json()["remaining"]) == (429, 0)
+    fast = get(known, headers={"authorization": "rate-limited"})
+    assert (fast.status_code, fast.json()["message"]) == (429, "rate limit exceeded")
+    assert get(f"{known}&strategy=CACHE", headers=CNPJA_KEY).status_code == 404
+    assert get(f"{known}&strategy=NOW", headers=CNPJA_KEY).status_code == 400
+
+
+def suframa(tax_id: str) -> Any:
+    reply = get("/cnpja/suframa", headers=CNPJA_KEY, params={"taxId": tax_id})
+    assert reply.status_code == 200
+    return reply.json()
+
+
+def test_a_zone_record_with_all_fields() -> None:
+    assert suframa("90010002000154") == {
+        "taxId": "90010002000154",
+        "updated": "2026-08-20T12:30:15.250Z",
+        "number": "200000012",
+        "name": "INDUSTRIA DE MANAUS FICTICIA LTDA",
+        "since": "2016-01-04",
+        "head": True,
+        "approved": True,
+        "approvalDate": "2016-02-10",
+        "status": {"id": 1, "text": "Ativa"},
+        "nature": {"id": 2062, "text": "Sociedade Empresária Limitada"},
+        "address": {
+            "municipality": 1302603,
+            "street": "RUA DAS ACACIAS FICTICIAS",
+            "number": "100",
+            "district": "CENTRO",
+            "city": "MANAUS",
+            "state": "AM",
+            "details": "SALA 2",
+            "zip": "69000100",
+            "country": {"id": 76, "name": "Brasil"},
+        },
+        "phones": [{"type": "LANDLINE", "area": "92", "number": "10000001"}],
+        "emails": [
+            {"ownership": "CORPORATE", "address": "contato@example.com", "domain": "example.com"}
+        ],
+        "mainActivity": {
+            "id": 2610800,
+            "text": "Fabricação de componentes eletrônicos",
+            "performed": True,
+        },
+        "sideActivities": [
+            {
+                "id": 4652400,
+                "text": "Comércio atacadista de componentes eletrônicos e equipamentos de"
+                " telefonia e comunicação",
+                "performed": False,
+            }
+        ],
+        "incentives": [
+            {
+                "tribute": "IPI",
+                "benefit": "Isenção",
+                "purpose": "Consumo Interno, Industrialização e Utilização",
+                "basis": "Decreto 7.212 de 2010 (Art. 81)",
+            },
+            {
+                "tribute": "ICMS",
+                "benefit": "Isenção",
+                "purpose": "Industrialização e Comercialização",
+                "basis": "Convênio ICMS 65 de 1988",
+            },
+        ],
+    }
+
+
+def test_other_states_of_a_zone_record() -> None:
+    cancelled = suframa("90010003000107")
+    assert cancelled["status"] == {"id": 4, "text": "Cancelada"}
+    assert cancelled["approved"] is False
+    assert cancelled["approvalDate"] is None
+    assert suframa("90010005000198")["status"] == {"id": 3, "text": "Bloqueada"}
+
+
+@pytest.mark.parametrize("tax_id", ["90010001000100", "90010004000143", "90010000100"])
+def test_who_is_not_in_the_zone(tax_id: str) -> None:
+    reply = get("/cnpja/suframa", headers=CNPJA_KEY, params={"taxId": tax_id})
+
+    assert reply.status_code == 404
+    assert reply.json() == {"code": 404, "message": "tax id not registered at revenue service"}
+
+
+def test_a_wrong_document_in_the_zone() -> None:
+    reply = get("/cnpja/suframa", headers=CNPJA_KEY, params={"taxId": "1"})
+
+    assert reply.status_code == 400
+    assert reply.json()["constraints"] == ["taxId must be a valid CNPJ or CPF"]

@@ -1,0 +1,271 @@
+"""Infosimples as `infosimples.md`, sections 1, 2, 3 and 6, describes it."""
+
+import base64
+import hashlib
+import json
+from typing import Any
+
+import pytest
+from stdnum.br import cpf as stdnum_cpf
+
+from balcao.core.federation import UFS
+from balcao.fiction import registrations_of, registrations_of_person
+from tests.simulator.world import get, post
+
+PATH = "/infosimples/api/v2/consultas/sintegra/unificada"
+
+
+def ask(**parameters: str) -> Any:
+    reply = post(PATH, data={"token": "some-token", **parameters})
+    assert reply.status_code == 200
+    return reply.json()
+
+
+def test_the_whole_envelope() -> None:
+    said = ask(cnpj="90010001000100", uf="SP", timeout="300", ignore_site_receipt="1")
+    header = said["header"]
+
+    assert list(said) == [
+        "code",
+        "code_message",
+        "errors",
+        "header",
+        "data_count",
+        "data",
+        "site_receipts",
+    ]
+    assert said["code"] == 200
+    assert said["code_message"] == "A requisição foi processada com sucesso."
+    assert said["errors"] == []
+    assert said["data_count"] == len(said["data"]) == 1
+    assert said["site_receipts"] == []
+    assert header["api_version"] == "v2"
+    assert header["api_version_full"].startswith("2.2.")
+    assert header["product"] == "Consultas"
+    assert header["service"] == "sintegra/unificada"
+    assert header["parameters"] == {
+        "cnpj": "90010001000100",
+        "uf": "SP",
+        "timeout": "300",
+        "ignore_site_receipt": "1",
+    }
+    assert header["client_name"]
+    assert header["token_name"]
+    assert header["billable"] is True
+    assert header["price"] == "0.24"
+    assert header["requested_at"] == "2026-08-20T09:30:15.250-03:00"
+    assert isinstance(header["elapsed_time_in_milliseconds"], int)
+    assert header["remote_ip"] == "203.0.113.10"
+    assert base64.b64decode(header["signature"], validate=True)
+
+
+def test_a_company_s_registration() -> None:
+    found = ask(cnpj="90010001000100", uf="SP")["data"][0]
+    number = registrations_of("90010001000100")[0].number
+
+    assert found == {
+        "abertura_data": "02/03/2015",
+        "atividade_economica": "62.01-5-01 - Desenvolvimento de programas de computador sob"
+        " encomenda",
+        "atividade_economica_secundaria": "62.04-0-00 - Consultoria em tecnologia da informação;"
+        " 62.09-1-00 - Suporte técnico, manutenção e outros serviços em tecnologia da informação",
+        "cnpj": "90.010.001/0001-00",
+        "cnpj_cpf": "90.010.001/0001-00",
+        "cpf": "",
+        "email": "contato@example.com",
+        "nome": "",
+        "nome_fantasia": "SANDBOX FICTICIO",
+        "normalizado_cnpj": "90010001000100",
+        "normalizado_cpf": "",
+        "propriedade": "",
+        "razao_social": "EMPRESA ATIVA FICTICIA LTDA",
+        "telefone": "(11) 10000001",
+        "consulta_data": "20/08/2026",
+        "consulta_datahora": "20/08/2026 09:30:15",
+        "endereco_bairro": "CENTRO",
+        "endereco_cep": "04000-100",
+        "endereco_complemento": "SALA 2",
+        "endereco_logradouro": "RUA DAS ACACIAS FICTICIAS",
+        "endereco_municipio": "SAO PAULO",
+        "endereco_numero": "100",
+        "endereco_uf": "SP",
+        "inscricao_estadual": ".".join(number[n : n + 3] for n in (0, 3, 6, 9)),
+        "normalizado_abertura_data": "02/03/2015",
+        "normalizado_consulta_datahora": "20/08/2026 09:30:15",
+        "normalizado_endereco_cep": "04000100",
+        "normalizado_inscricao_estadual": number,
+        "normalizado_situacao_cadastral_data": "02/03/2015",
+        "regime_apuracao": "NORMAL - REGIME PERIÓDICO DE APURAÇÃO",
+        "situacao_cadastral": "Ativo",
+        "situacao_cadastral_data": "02/03/2015",
+        "site_receipt": None,
+    }
+
+
+def test_a_producer_s_registration() -> None:
+    found = ask(cpf="900.100.001-00", uf="sp")["data"][0]
+
+    assert found["cpf"] == found["cnpj_cpf"] == "900.100.001-00"
+    assert found["normalizado_cpf"] == "90010000100"
+    assert found["nome"] == "PRODUTORA DA FICCAO PAULISTA"
+    assert found["cnpj"] == found["razao_social"] == ""
+    assert found["propriedade"]
+    assert found["endereco_uf"] == "SP"
+    assert found["situacao_cadastral_data"] == "02/03/2015"
+
+
+def test_the_situation_is_in_the_words_of_the_uf() -> None:
+    said = {uf: ask(cnpj="90010007000268", uf=uf) for uf in ("SP", "MG", "RJ", "PR", "BA", "RS")}
+    words = {uf: each["data"][0]["situacao_cadastral"] for uf, each in said.items()}
+
+    assert words == {
+        "SP": "Ativo",
+        "MG": "HABILITADO",
+        "RJ": "HABILITADA",
+        "PR": "ATIVO",
+        "BA": "ATIVO",
+        "RS": "NÃO HABILITADO",
+    }
+    assert ask(cnpj="90010003000107", uf="SP")["data"][0]["situacao_cadastral"] == "Inativo"
+    assert ask(cpf="90010000291", uf="GO")["data"][0]["situacao_cadastral"] == "Não habilitado"
+
+
+def test_addresses_are_in_the_uf_of_the_registration() -> None:
+    for uf in ("SP", "MG"):
+        found = ask(cnpj="90010006000132", uf=uf)["data"][0]
+        assert found["endereco_uf"] == uf
+        assert found["endereco_municipio"]
+        assert not any("ibge" in key or "tipo" in key for key in found)
+
+
+def test_several_registrations() -> None:
+    cpf = next(
+        cpf
+        for n in range(100_000)
+        if len(ufs_of(cpf := a_cpf(n))) == 2 and len(set(ufs_of(cpf))) < 2
+    )
+    said = ask(cpf=cpf, uf=ufs_of(cpf)[0])
+
+    assert said["code"] == 201
+    assert said["data_count"] == len(said["data"]) == 2
+    assert said["header"]["billable"] is True
+    assert len({each["inscricao_estadual"] for each in said["data"]}) == 2
+
+
+def a_cpf(n: int) -> str:
+    base = f"{n + 1:09d}"
+    return base + str(stdnum_cpf._calc_check_digits(base))
+
+
+def ufs_of(cpf: str) -> list[str]:
+    return [each.uf for each in registrations_of_person(cpf)]
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        {"cnpj": "90010004000143", "uf": "SP"},
+        {"cnpj": "90010001000100", "uf": "MG"},
+        {"cnpj": "99999999000191", "uf": "SP"},
+        {"cpf": "90010000372", "uf": "SP"},
+        {"ie": "1", "uf": "SP"},
+    ],
+)
+def test_no_registration(parameters: dict[str, str]) -> None:
+    said = ask(**parameters)
+
+    assert said["code"] == 612
+    assert said["data"] == []
+    assert said["data_count"] == 0
+    assert said["errors"]
+    assert said["header"]["billable"] is True
+
+
+def test_a_promised_number_is_found_by_itself() -> None:
+    number = registrations_of("90010002000154")[0].number
+    farm = registrations_of_person("90010000100")[0].number
+
+    assert ask(ie=number, uf="AM")["data"][0]["normalizado_cnpj"] == "90010002000154"
+    assert ask(ie_produtor=farm, uf="SP")["data"][0]["normalizado_cpf"] == "90010000100"
+
+
+def test_form_json_and_query_say_the_same() -> None:
+    parameters = {"token": "some-token", "cnpj": "90010001000100", "uf": "SP"}
+    form = post(PATH, data=parameters).json()
+
+    assert get(PATH, params=parameters).json() == form
+    assert post(PATH, params=parameters).json() == form
+    assert post(PATH, json=parameters).json() == form
+    with_number = post(PATH, json={**parameters, "timeout": 300, "ie": None}).json()
+    assert with_number["data"] == form["data"]
+    assert with_number["header"]["parameters"]["timeout"] == "300"
+
+
+@pytest.mark.parametrize("body", [b"{", b"[]", b'{"uf": []}', b"\xff"])
+def test_a_body_nobody_can_read(body: bytes) -> None:
+    reply = post(PATH, content=body, headers={"content-type": "application/json"})
+
+    assert reply.status_code == 200
+    assert reply.json()["code"] == 604
+
+
+@pytest.mark.parametrize(
+    ("parameters", "code"),
+    [
+        ({"token": ""}, 601),
+        ({"token": "invalid"}, 601),
+        ({"token": "without-balance"}, 603),
+        ({"timeout": "soon"}, 604),
+        ({"timeout": ""}, 604),
+        ({"uf": ""}, 606),
+        ({"uf": "XX"}, 607),
+        ({"cnpj": ""}, 606),
+        ({"cnpj": "90010001000101"}, 607),
+        ({"cnpj": "", "cpf": "90010000101"}, 607),
+    ],
+)
+def test_refusals(parameters: dict[str, str], code: int) -> None:
+    said = ask(**{"cnpj": "90010001000100", "uf": "SP", **parameters})
+
+    assert said["code"] == code
+    assert said["code_message"]
+    assert said["errors"]
+    assert said["data"] == []
+    assert said["data_count"] == 0
+    assert said["header"]["billable"] is False
+    assert said["header"]["price"] == "0.0"
+
+
+def test_the_token_comes_first_and_stays_unsaid() -> None:
+    reply = post("/infosimples/api/v2/consultas/nothing/here", data={"token": "invalid"})
+    assert reply.json()["code"] == 601
+
+    said = ask(cnpj="90010001000100", uf="SP")
+    assert "some-token" not in json.dumps(said)
+
+
+def test_secrets_are_echoed_as_digests() -> None:
+    said = ask(cnpj="90010001000100", uf="SP", login_senha="segredo")
+
+    digest = hashlib.md5(b"segredo", usedforsecurity=False).hexdigest()
+    assert said["header"]["parameters"]["login_senha_md5"] == digest
+    assert "segredo" not in json.dumps(said)
+
+
+def test_an_unknown_service() -> None:
+    reply = post("/infosimples/api/v2/consultas/nothing/here", data={"token": "some-token"})
+
+    assert reply.status_code == 200
+    assert reply.json()["code"] == 602
+    assert reply.json()["header"]["service"] == "nothing/here"
+
+
+def test_other_addresses_and_methods_are_not_theirs() -> None:
+    assert get("/infosimples/").status_code == 404
+    assert post("/infosimples/api/v1/sintegra").status_code == 404
+
+
+def test_every_uf_can_be_asked() -> None:
+    for uf in UFS:
+        assert ask(cnpj="90020006000113", uf=uf, token="invalid")["code"] == 601
+        assert ask(cnpj="90010001000100", uf=uf)["code"] == (200 if uf == "SP" else 612)

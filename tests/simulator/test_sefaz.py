@@ -1,0 +1,301 @@
+"""The state treasuries as `sefaz-consulta-cadastro.md`, sections 4 to 8, describes them."""
+
+import re
+from datetime import date, datetime
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from balcao.core.federation import IBGE_CODES, UFS
+from balcao.fiction import (
+    StateRegistration,
+    establishment_of,
+    registrations_of,
+    registrations_of_person,
+)
+from balcao.fiction.digits import cnpj as cnpj_of
+from balcao.simulator.sefaz import writing
+from balcao.simulator.sefaz.holder import Holder
+from balcao.simulator.sefaz.reading import Question
+from balcao.simulator.sefaz.treasuries import TREASURIES
+from tests.simulator.sefaz import (
+    NFE,
+    PATHS,
+    SVRS,
+    ask,
+    ask_raw,
+    envelope,
+    fault_of,
+    official,
+    published_paths,
+    question,
+    read,
+    send,
+    wrapper_of,
+)
+from tests.simulator.world import NOW, an_app, get
+
+
+def test_one_registration_with_everything() -> None:
+    said = ask("SP", "CNPJ", "90010001000100")
+
+    assert said.status == 111
+    assert said["xMotivo"] == "Consulta cadastro com uma ocorrencia"
+    assert said["UF"] == "SP"
+    assert said["CNPJ"] == "90010001000100"
+    assert said["dhCons"] == "2026-08-20T09:30:15-03:00"
+    assert said["cUF"] == "35"
+    (entry,) = said.entries
+    assert re.fullmatch("[0-9]{12}", entry.pop("IE"))
+    assert entry == {
+        "CNPJ": "90010001000100",
+        "UF": "SP",
+        "cSit": "1",
+        "indCredNFe": "1",
+        "indCredCTe": "4",
+        "xNome": "EMPRESA ATIVA FICTICIA LTDA",
+        "xFant": "SANDBOX FICTICIO",
+        "xRegApur": "NORMAL",
+        "CNAE": "6201501",
+        "dIniAtiv": "2015-03-02",
+        "dUltSit": "2015-03-02",
+        "ender": {
+            "xLgr": "RUA DAS ACACIAS FICTICIAS",
+            "nro": "100",
+            "xCpl": "SALA 2",
+            "xBairro": "CENTRO",
+            "cMun": "3550308",
+            "xMun": "SAO PAULO",
+            "CEP": "4000100",  # this state forgets the zero
+        },
+    }
+
+
+def test_a_registration_that_is_not_active() -> None:
+    (entry,) = ask("SP", "CNPJ", "90010003000107").entries
+
+    assert entry["cSit"] == entry["indCredNFe"] == "0"
+    assert entry["dUltSit"] == entry["dBaixa"] == "2021-06-30"
+
+
+@pytest.mark.parametrize(
+    ("cnpj", "regime"),
+    [("90010001000100", "NORMAL"), ("90010012000190", "MICROEMPREENDEDOR INDIVIDUAL")],
+)
+def test_the_regime(cnpj: str, regime: str) -> None:
+    assert ask("SP", "CNPJ", cnpj).entries[0]["xRegApur"] == regime
+
+
+def test_rural_producers_are_asked_for_by_cpf() -> None:
+    said = ask("MG", "CPF", "90010000291")
+    (entry,) = said.entries
+
+    assert said.status == 111
+    assert said["CPF"] == entry["CPF"] == "90010000291"
+    assert entry["xNome"] == "PRODUTOR DA FICCAO MINEIRO"
+    assert entry["xRegApur"] == "PRODUTOR RURAL"
+    assert entry["cSit"] == "1"
+    assert ask("GO", "CPF", "90010000291").entries[0]["cSit"] == "0"
+    assert ask("SP", "CPF", "90010000291").status == 264
+    assert ask("SP", "CPF", "90010000372").status == 264
+
+
+@pytest.mark.parametrize(
+    ("uf", "kind", "argument", "status"),
+    [
+        ("SP", "CNPJ", "90010004000143", 259),
+        ("MG", "CNPJ", "90010001000100", 259),
+        ("SP", "CNPJ", "99999999000191", 259),
+        ("SP", "CNPJ", "90010001000101", 258),
+        ("SP", "CNPJ", "12ABC34501DE36", 258),
+        ("SP", "CPF", "90010000101", 263),
+        ("SP", "CPF", "11111111111", 263),
+        ("SP", "CPF", "123", 263),
+        ("SP", "IE", "123456789", 261),
+        ("SP", "IE", "ISENTO", 260),
+        ("AM", "CPF", "90010000100", 262),
+        ("PE", "CPF", "90010000101", 262),
+    ],
+)
+def test_what_is_not_there_or_not_answered(uf: str, kind: str, argument: str, status: int) -> None:
+    said = ask(uf, kind, argument)
+
+    assert said.status == status
+    assert (said["xMotivo"] or "").startswith("Rejeicao: ")
+    assert said[kind] == argument
+    assert said.entries == []
+
+
+def test_a_cnpj_with_letters_and_a_cpf_without_its_zeros() -> None:
+    assert ask("SP", "CNPJ", "12ABC34501DE35").status == 111
+    assert ask("SP", "CPF", "191").status == 264  # 000.000.001-91
+
+
+def test_whoever_has_more_registrations_in_one_state() -> None:
+    one = StateRegistration("110042490114", "SP", True, 1, 1, date(2020, 1, 2), None)
+    other = StateRegistration("110042490115", "SP", False, 1, 1, date(2021, 1, 2), None)
+    holder = Holder("CNPJ", "90010001000100", 259, "A" * 80, "", "", "", "", (one, other))
+    voice = writing.Voice(TREASURIES[PATHS["SP"]], Question("SP", "CNPJ", "90010001000100"), NOW)
+    reply = voice.tells(holder)
+
+    assert b"<cStat>112</cStat>" in reply.body
+    assert reply.body.count(b"<infCad>") == 2
+    assert f"<xNome>{'A' * 60}</xNome>".encode() in reply.body
+    assert b"<ender>" not in reply.body
+
+
+def test_whoever_is_registered_here_and_is_somewhere_else() -> None:
+    elsewhere = establishment_of("90010002000154").address  # Manaus
+    registration = StateRegistration("001", "MG", True, 4, 1, date(2020, 1, 2), elsewhere)
+    holder = Holder("CNPJ", "90010002000154", 259, "A", "", "", "", "", (registration,))
+    voice = writing.Voice(TREASURIES[PATHS["MG"]], Question("MG", "CNPJ", "90010002000154"), NOW)
+    body = voice.tells(holder).body
+
+    assert b"<UF>MG</UF><CNPJ>" in body
+    assert b"<UF>AM</UF><cSit>" in body
+
+
+def test_every_state_answers_where_it_should() -> None:
+    for uf, path in PATHS.items():
+        said = ask(uf, "CNPJ", "90010004000143")
+        assert (said.status, said["UF"], said["cUF"]) == (259, uf, IBGE_CODES[uf])
+        assert path in TREASURIES
+    assert set(PATHS) == set(UFS) - {"MA"}
+
+
+def test_paths_are_the_published_ones() -> None:
+    assert published_paths() == PATHS
+
+
+@pytest.mark.parametrize(
+    ("path", "uf", "owner"),
+    [
+        (PATHS["SP"], "MG", "35"),
+        (SVRS, "SP", "43"),
+        (PATHS["GO"], "SU", "52"),
+        (SVRS, "MA", "43"),
+    ],
+)
+def test_a_state_that_is_asked_for_another(path: str, uf: str, owner: str) -> None:
+    said = read(send(path, envelope(question(uf, "CNPJ", "90010001000100"))))
+
+    assert (said.status, said["UF"], said["cUF"]) == (265, uf, owner)
+
+
+def test_wrappers_differ() -> None:
+    found = {uf: wrapper_of(ask_raw(uf, "CNPJ", "90010004000143")) for uf in PATHS}
+
+    assert {uf: name for uf, name in found.items() if name != "nfeResultMsg"} == {
+        "AM": "consultaCadastro4Result",
+        "BA": "consultaCadastroResult",
+        "MG": "consultaCadastro4Result",
+        "MS": "consultaCadastroResult",
+        "MT": "consultaCadastroResult",
+        "PE": "consultaCadastro4Result",
+    }
+
+
+def test_one_state_escapes_its_answer() -> None:
+    assert "&lt;retConsCad" in ask_raw("MS", "CNPJ", "90020008000102").text
+    assert ask("MS", "CNPJ", "90020008000102").status == 111
+
+
+def test_one_state_wants_one_more_wrapper() -> None:
+    message = question("MT", "CNPJ", "90020008000102")
+
+    for wrapper in ("consultaCadastro", "nfeDadosMsg"):
+        assert read(send(PATHS["MT"], envelope(message, wrapper=wrapper))).status == 111
+    assert fault_of(send(PATHS["MT"], envelope(message))) == "soap:Sender"
+    in_sp = envelope(question("SP", "CNPJ", "90020008000102"), wrapper="consultaCadastro")
+    assert fault_of(send(PATHS["SP"], in_sp)) == "soap:Sender"
+
+
+def test_one_state_wants_a_header() -> None:
+    message = envelope(question("PE", "CNPJ", "90020008000102"))
+
+    assert fault_of(send(PATHS["PE"], message)) == "soap:Sender"
+    assert ask("PE", "CNPJ", "90020008000102").status == 111
+
+
+def test_one_state_tells_no_offset_and_one_no_address() -> None:
+    times = {uf: ask(uf, "CNPJ", "90010004000143")["dhCons"] or "" for uf in PATHS}
+    naive = [uf for uf, text in times.items() if datetime.fromisoformat(text).tzinfo is None]
+    assert naive == ["BA"]
+
+    # It is registered everywhere, and three states are promised to fail.
+    found = {
+        uf: ask(uf, "CNPJ", "90020008000102").entries[0]
+        for uf in PATHS
+        if uf not in ("BA", "MG", "RS")
+    }
+    assert [uf for uf, entry in found.items() if "ender" not in entry] == ["PB"]
+    assert [uf for uf, entry in found.items() if "IEUnica" in entry] == ["GO"]
+    assert found["PB"]["dUltSit"] == "2015-03-02"
+
+
+def test_addresses_and_methods_that_are_not_theirs() -> None:
+    body = envelope(question("SP", "CNPJ", "90010001000100"))
+
+    assert send("/ws/other.asmx", body).status_code == 404
+    assert send("", body).status_code == 404
+    reply = get(f"/sefaz{PATHS['SP']}?wsdl")
+    assert reply.status_code == 405
+    assert reply.headers["content-type"].startswith("text/html")
+
+
+EVERY_CNPJ = st.builds(
+    cnpj_of,
+    st.text("0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ", min_size=8, max_size=8),
+    st.sampled_from(["0001", "0002", "A1B2"]),
+)
+
+
+@settings(max_examples=60, deadline=None)
+@given(EVERY_CNPJ)
+def test_answers_about_anybody_are_valid_and_those_of_the_fiction(cnpj: str) -> None:
+    schema = official("retConsCad_v2.00.xsd")
+    app = an_app()
+    registrations = registrations_of(cnpj)
+    for uf in {each.uf for each in registrations} | {"SP"}:
+        if uf not in PATHS:
+            continue
+        said = ask(uf, "CNPJ", cnpj, app)
+        assert schema.validate(said.message), schema.error_log
+        expected = [(each.number, str(int(each.active))) for each in registrations if each.uf == uf]
+        assert [(entry["IE"], entry["cSit"]) for entry in said.entries] == expected
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 999_999_999))
+def test_answers_about_people_are_valid(number: int) -> None:
+    schema = official("retConsCad_v2.00.xsd")
+    app = an_app()
+    cpf = _cpf(number)
+    for uf in {each.uf for each in registrations_of_person(cpf)} | {"SP"}:
+        if uf in PATHS:
+            said = ask(uf, "CPF", cpf, app)
+            assert schema.validate(said.message), schema.error_log
+            assert said.status in ((262,) if uf in ("AM", "PE") else (111, 112, 263, 264))
+
+
+def _cpf(number: int) -> str:
+    text = f"{number:09d}"
+    for _ in range(2):
+        weighted = sum((len(text) + 1 - i) * int(digit) for i, digit in enumerate(text))
+        text += str(-weighted % 11 % 10)
+    return text
+
+
+@pytest.mark.parametrize("uf", PATHS)
+def test_every_state_s_manner_is_valid(uf: str) -> None:
+    schema = official("retConsCad_v2.00.xsd")
+    for cnpj in ("90020008000102", "90010004000143", "90020001000190", "90010001000101"):
+        reply = ask_raw(uf, "CNPJ", cnpj)
+        if reply.status_code == 200:
+            assert schema.validate(read(reply).message), schema.error_log
+
+
+def test_no_prefix_is_used_in_answers() -> None:
+    for element in ask("SP", "CNPJ", "90010001000100").message.iter(f"{{{NFE}}}*"):
+        assert element.prefix is None

@@ -1,0 +1,238 @@
+"""What a treasury refuses to read, and how it fails when it is promised to."""
+
+import time
+from collections.abc import Callable
+
+import httpx2
+import pytest
+
+from balcao.simulator import ConnectionCut
+from tests.simulator.sefaz import (
+    NFE,
+    PATHS,
+    SERVICE,
+    SOAP,
+    SOAP_12,
+    SVRS,
+    ask,
+    ask_raw,
+    envelope,
+    fault_of,
+    question,
+    read,
+    send,
+)
+from tests.simulator.world import an_app
+
+GOOD = question("SP", "CNPJ", "90010001000100")
+
+
+def in_sp(message: str) -> bytes:
+    return envelope(message)
+
+
+@pytest.mark.parametrize(
+    ("message", "status"),
+    [
+        (GOOD.replace("><infCons>", ">\n<infCons>"), 588),
+        (GOOD.replace("<UF>", " <UF>"), 588),
+        (GOOD.replace("</infCons></", "</infCons>\t</"), 588),
+        (f" {GOOD}", 588),
+        (f"{GOOD}\r\n", 588),
+        (GOOD.replace("90010001000100", "  "), 588),
+        (
+            GOOD.replace("xmlns=", "xmlns:n=").replace("<", "<n:").replace("<n:/", "</n:"),
+            404,
+        ),
+        (GOOD.replace("<UF>", f'<n:UF xmlns:n="{NFE}">').replace("</UF>", "</n:UF>"), 404),
+        (GOOD.replace(" versao", ' xmlns:x="urn:x" x:a="1" versao'), 404),
+        ("", 516),
+        ("ConsCad", 516),
+        (f"<![CDATA[{GOOD}]]>", 516),
+        (GOOD.replace("ConsCad", "consCad"), 516),
+        (GOOD.replace(' versao="2.00"', ""), 517),
+        (GOOD.replace(f' xmlns="{NFE}"', ""), 587),
+        (GOOD.replace(f' xmlns="{NFE}"', ' xmlns="urn:other"'), 587),
+        (GOOD.replace("<infCons>", '<infCons xmlns="">'), 587),
+        (GOOD.replace(" versao", ' xmlns:xsi="urn:x" versao'), 587),
+        (GOOD.replace("2.00", "4.00"), 215),
+        (GOOD.replace("CONS-CAD", "CONS-CAD "), 215),
+        (GOOD.replace("SP", "XX"), 215),
+        (GOOD.replace("90010001000100", "9001000100010"), 215),
+        (GOOD.replace("90010001000100", "12abc34501de35"), 215),
+        (GOOD.replace("CNPJ", "cnpj"), 215),
+        (GOOD.replace("<CNPJ>", "<CPF>90010000100</CPF><CNPJ>"), 215),
+        (GOOD.replace("<xServ>CONS-CAD</xServ>", ""), 215),
+        (GOOD + GOOD, 215),
+    ],
+)
+def test_messages_that_break_a_rule(message: str, status: int) -> None:
+    said = read(send(PATHS["SP"], in_sp(message)))
+
+    assert said.status == status
+    assert (said["UF"], said["cUF"]) == ("SP", "35")
+    assert said.entries == []
+
+
+def test_what_can_be_made_out_is_echoed() -> None:
+    said = read(send(SVRS, in_sp(f" {question('SC', 'CNPJ', '90010001000100')}")))
+    assert (said.status, said["UF"], said["CNPJ"], said["cUF"]) == (
+        588,
+        "SC",
+        "90010001000100",
+        "42",
+    )
+
+    said = read(send(SVRS, in_sp(f" {question('XX', 'CNPJ', '1')}")))
+    assert (said.status, said["UF"], said["CNPJ"], said["cUF"]) == (588, "RS", None, "43")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda body: b"\xef\xbb\xbf" + body,
+        lambda body: body.decode().encode("utf-16"),
+        lambda body: body.replace(b"UTF-8", b"ISO-8859-1"),
+        lambda body: body.replace(b'"UTF-8"', b"'windows-1252'"),
+        lambda body: body.replace(b"CONS-CAD", b"CONS-C\xc3D"),
+    ],
+)
+def test_another_encoding(change: Callable[[bytes], bytes]) -> None:
+    assert read(send(PATHS["SP"], change(in_sp(GOOD)))).status == 402
+
+
+def test_another_charset_in_the_header() -> None:
+    headers = {"content-type": "application/soap+xml; charset=iso-8859-1"}
+    assert read(send(PATHS["SP"], in_sp(GOOD), headers=headers)).status == 402
+
+    action = f'application/soap+xml;charset="UTF-8";action="{SERVICE}/consultaCadastro"'
+    assert read(send(PATHS["SP"], in_sp(GOOD), headers={"content-type": action})).status == 111
+
+
+@pytest.mark.parametrize("body", [b"", b"<", b"{}", in_sp(GOOD)[:-1], in_sp(GOOD + "&nada;")])
+def test_what_is_no_xml(body: bytes) -> None:
+    assert read(send(PATHS["SP"], body)).status == 243
+
+
+def test_a_message_that_is_too_long() -> None:
+    assert read(send(PATHS["SP"], in_sp(GOOD) + b" " * 10_240)).status == 214
+    assert read(send(PATHS["SP"], b" " * 200_000)).status == 214
+
+
+@pytest.mark.parametrize("content_type", ["", "text/xml; charset=utf-8", "application/json"])
+def test_another_content_type(content_type: str) -> None:
+    reply = send(PATHS["SP"], in_sp(GOOD), headers={"content-type": content_type})
+    assert reply.status_code == 415
+
+
+@pytest.mark.parametrize(
+    ("body", "code"),
+    [
+        (
+            in_sp(GOOD).replace(SOAP.encode(), b"http://schemas.xmlsoap.org/soap/envelope/"),
+            "soap:VersionMismatch",
+        ),
+        (GOOD.encode(), "soap:Sender"),
+        (in_sp(GOOD).replace(b"soap:Body", b"soap:Head"), "soap:Sender"),
+        (in_sp(GOOD).replace(SERVICE.encode(), b"urn:other"), "soap:Sender"),
+        (in_sp(GOOD).replace(b"nfeDadosMsg", b"nfeCabecMsg"), "soap:Sender"),
+        (in_sp(GOOD).replace(b"</soap:Body>", b"<a/></soap:Body>"), "soap:Sender"),
+        (in_sp(GOOD).replace(b"<soap:Env", b"<!DOCTYPE a><soap:Env", 1), "soap:Sender"),
+    ],
+)
+def test_what_is_no_soap_is_a_fault(body: bytes, code: str) -> None:
+    assert fault_of(send(PATHS["SP"], body)) == code
+
+
+def test_entities_lead_nowhere() -> None:
+    bomb = b'<!DOCTYPE a [<!ENTITY b "bbbbbbbb"><!ENTITY c SYSTEM "file:///etc/hostname">]>'
+    body = in_sp(GOOD.replace("CONS-CAD", "&b;&c;")).replace(b"?><", b"?>" + bomb + b"<", 1)
+
+    assert fault_of(send(PATHS["SP"], body)) == "soap:Sender"
+
+
+def test_a_header_and_whitespace_outside_of_the_message_are_fine() -> None:
+    body = in_sp(GOOD).replace(
+        b"<soap:Body>",
+        b"\n<soap:Header><nfeCabecMsg><cUF>35</cUF></nfeCabecMsg></soap:Header>\n<soap:Body>\n",
+    )
+    assert read(send(PATHS["SP"], body)).status == 111
+
+
+def test_maintenance_is_a_status_and_in_one_state_a_page() -> None:
+    for uf in PATHS:
+        reply = ask_raw(uf, "CNPJ", "90020001000190")
+        if uf == "PR":
+            assert reply.status_code == 503
+            assert reply.headers["content-type"].startswith("text/html")
+        else:
+            assert read(reply).status == 108
+    assert ask("SP", "CPF", "90020000146").status == 108
+
+
+def test_http_500_is_a_fault() -> None:
+    assert fault_of(ask_raw("SP", "CNPJ", "90020003000180")) == "soap:Receiver"
+    assert fault_of(ask_raw("SP", "CPF", "90020000308")) == "soap:Receiver"
+
+
+def test_never() -> None:
+    for kind, document in (("CNPJ", "90020002000135"), ("CPF", "90020000227")):
+        assert fault_of(ask_raw("SP", kind, document)) == "soap:Receiver"  # and not before long
+
+
+def test_html_where_xml_is_due() -> None:
+    reply = ask_raw("SP", "CNPJ", "90020004000124")
+
+    assert reply.status_code == 200
+    assert reply.headers["content-type"].startswith("text/html")
+
+
+def test_the_data_of_another_company() -> None:
+    said = ask("SP", "CNPJ", "90020005000179")
+
+    assert said.status == 111
+    assert said["CNPJ"] == said.entries[0]["CNPJ"] == "90010001000100"
+
+
+def test_well_after_a_while_and_every_answer_after_a_delay() -> None:
+    started = time.monotonic()
+    assert ask("SP", "CNPJ", "90020006000113", an_app(slow_seconds=0.1)).status == 111
+    assert ask("SP", "CNPJ", "90010001000100", an_app(delay_seconds=0.1)).status == 111
+    assert time.monotonic() - started >= 0.2
+
+
+def test_well_the_first_time() -> None:
+    app = an_app()
+
+    assert ask("SP", "CNPJ", "90020007000168", app).status == 111
+    assert fault_of(ask_raw("SP", "CNPJ", "90020007000168", app)) == "soap:Receiver"
+
+
+def test_some_states_fail() -> None:
+    found = {uf: ask(uf, "CNPJ", "90020008000102").status for uf in PATHS}
+
+    assert {uf for uf, status in found.items() if status == 108} == {"BA", "MG", "RS"}
+    assert {status for uf, status in found.items() if uf not in ("BA", "MG", "RS")} == {111}
+
+
+def test_incomplete() -> None:
+    (entry,) = ask("SP", "CNPJ", "90020009000157").entries
+    assert "IE" not in entry
+    assert entry["CNPJ"] == "90020009000157"
+
+    elsewhere = ask("MG", "CNPJ", "90020009000157")
+    assert elsewhere.entries == []
+    assert elsewhere["cStat"] is None
+
+
+def test_a_cut_connection() -> None:
+    with pytest.raises(ConnectionCut):
+        ask_raw("SP", "CNPJ", "90020010000181")
+    assert issubclass(ConnectionCut, httpx2.RemoteProtocolError)
+
+
+def test_a_certificate_that_nobody_can_read() -> None:
+    """On the plain port anybody may send the header; the TLS port writes its own."""
+    for header in ("x", "!!", "YWJj"):
+        said = read(send(PATHS["SP"], in_sp(GOOD), headers=SOAP_12 | {"x-ssl-client-cert": header}))
+        assert said.status == 280

@@ -1,0 +1,153 @@
+"""Our schema of a question takes and refuses what the official one does."""
+
+from importlib.resources import files
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from lxml import etree
+
+from balcao.core.federation import UFS
+from tests.simulator.sefaz import NFE, official, question
+
+
+@pytest.fixture(scope="module")
+def schemas() -> tuple[etree.XMLSchema, etree.XMLSchema]:
+    ours = files("balcao.simulator.sefaz").joinpath("consulta.xsd").read_bytes()
+    return etree.XMLSchema(etree.fromstring(ours)), official("consCad_v2.00.xsd")
+
+
+def agreed(schemas: tuple[etree.XMLSchema, etree.XMLSchema], message: str | bytes) -> bool:
+    """What both say."""
+    document = etree.fromstring(message)
+    ours, theirs = (schema.validate(document) for schema in schemas)
+    assert ours == theirs, message
+    return ours
+
+
+@pytest.mark.parametrize("uf", [*UFS, "SU"])
+@pytest.mark.parametrize(
+    ("kind", "argument"),
+    [
+        ("CNPJ", "90010001000100"),
+        ("CNPJ", "12ABC34501DE35"),
+        ("CPF", "90010000100"),
+        ("CPF", "191"),
+        ("IE", "ISENTO"),
+        ("IE", "01"),
+        ("IE", "12345678901234"),
+    ],
+)
+def test_questions(
+    schemas: tuple[etree.XMLSchema, etree.XMLSchema], uf: str, kind: str, argument: str
+) -> None:
+    assert agreed(schemas, question(uf, kind, argument))
+
+
+GOOD = question("SP", "CNPJ", "90010001000100")
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        *(
+            question("SP", "CNPJ", argument)
+            for argument in (
+                "",
+                "9001000100010",
+                "900100010001000",
+                "90010001000100 ",
+                " 90010001000100",
+                "12abc34501de35",
+                "12ABC34501DEAA",
+                "90.010.001/0001-00",
+                "٩0010001000100",
+                "123",
+            )
+        ),
+        *(
+            question("SP", "CPF", argument)
+            for argument in ("", "12", "123456789012", "1234567890A", "900.100.001-00", " 191")
+        ),
+        *(
+            question("SP", "IE", argument)
+            for argument in ("", "1", "123456789012345", "isento", "ISENTO ", "P1234", "12.3")
+        ),
+        *(question(uf, "CNPJ", "90010001000100") for uf in ("", "sp", "BR", "EX", "AN", "S P")),
+        question("SP", "cnpj", "90010001000100"),
+        question("SP", "IEST", "90010001000100"),
+        GOOD.replace("2.00", "1.00"),
+        GOOD.replace("2.00", "2,00"),
+        GOOD.replace("2.00", "2x00"),
+        GOOD.replace("2.00", "2.0"),
+        GOOD.replace(' versao="2.00"', ""),
+        GOOD.replace(' versao="2.00"', ' versao="2.00" Id="a"'),
+        GOOD.replace("CONS-CAD", "cons-cad"),
+        GOOD.replace("CONS-CAD", "CONS-CAD "),
+        GOOD.replace("CONS-CAD", ""),
+        GOOD.replace("<xServ>CONS-CAD</xServ>", ""),
+        GOOD.replace("<UF>SP</UF>", ""),
+        GOOD.replace("<UF>SP</UF>", "<UF>SP</UF><UF>SP</UF>"),
+        GOOD.replace("<CNPJ>90010001000100</CNPJ>", ""),
+        GOOD.replace("</CNPJ>", "</CNPJ><CPF>90010000100</CPF>"),
+        GOOD.replace("</infCons>", "</infCons><infCons/>"),
+        GOOD.replace("<infCons>", "<infCons>text"),
+        GOOD.replace("<infCons>", '<infCons a="1">'),
+        GOOD.replace("<UF>", '<UF xmlns="">'),
+        GOOD.replace("<UF>", "<UF><b/>"),
+        GOOD.replace(NFE, "urn:other"),
+        GOOD.replace("ConsCad", "consCad"),
+        GOOD.replace("</infCons>", "").replace("<infCons>", ""),
+        f'<ConsCad xmlns="{NFE}" versao="2.00"/>',
+    ],
+)
+def test_what_is_no_question(
+    schemas: tuple[etree.XMLSchema, etree.XMLSchema], message: str
+) -> None:
+    assert not agreed(schemas, message)
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        GOOD.replace("2.00", " 2.00 "),
+        GOOD.replace("<UF>SP", "<UF>\n SP "),
+        GOOD.replace("<UF>", "<!-- a --><UF>"),
+        GOOD.replace("><", ">\n  <"),
+        GOOD.replace("<", "<n:").replace("<n:/", "</n:").replace("xmlns=", "xmlns:n="),
+    ],
+)
+def test_what_a_schema_forgives(
+    schemas: tuple[etree.XMLSchema, etree.XMLSchema], message: str
+) -> None:
+    assert agreed(schemas, message)
+
+
+_NAMES = st.sampled_from(["xServ", "UF", "IE", "CNPJ", "CPF", "infCons", "versao"])
+_TEXTS = st.one_of(
+    st.sampled_from(["CONS-CAD", "SP", "SU", "ISENTO", "90010001000100", "90010000100", "", " "]),
+    st.from_regex(r"[0-9A-Z]{12}[0-9]{2}", fullmatch=True),
+    st.text("0123456789ABZaz .-\u00e7\n", max_size=16),
+    st.integers(0, 10**15).map(str),
+)
+
+
+@settings(max_examples=400, deadline=None)
+@given(
+    st.lists(st.tuples(_NAMES, _TEXTS), max_size=4),
+    st.sampled_from(["2.00", " 2.00", "2.00\n", "2.000", "4.00", ""]),
+    st.booleans(),
+)
+def test_anything(
+    schemas: tuple[etree.XMLSchema, etree.XMLSchema],
+    fields: list[tuple[str, str]],
+    version: str,
+    begins_well: bool,
+) -> None:
+    root = etree.Element(f"{{{NFE}}}ConsCad", versao=version)
+    asked = etree.SubElement(root, f"{{{NFE}}}infCons")
+    if begins_well:
+        fields = [("xServ", "CONS-CAD"), ("UF", "SP"), *fields]
+    for name, text in fields:
+        etree.SubElement(asked, f"{{{NFE}}}{name}").text = text
+    agreed(schemas, etree.tostring(root))

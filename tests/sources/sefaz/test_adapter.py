@@ -1,0 +1,300 @@
+"""State registrations as the treasuries answer them, with saved bytes."""
+
+import asyncio
+from typing import Any
+
+import httpx2
+import pytest
+
+from balcao.core.registration import RegisteredAddress, Registration, Registrations
+from balcao.errors import SourceError, SourceFailed, SourceUnavailable
+from balcao.sources.contract import Answer, Found, HttpReply
+from balcao.sources.online import Adapter, Online
+from balcao.sources.sefaz.adapter import Sefaz
+from tests.sources.sefaz.world import (
+    ADDRESS,
+    CNPJ,
+    CPF,
+    FOUND,
+    LETTERS,
+    NONE,
+    OTHER_CNPJ,
+    SEFAZ,
+    a_reply,
+    an_answer,
+    an_entry,
+    an_inquiry,
+    ask,
+    enveloped,
+    hold,
+)
+from tests.sources.world import NOW, an_upstream
+
+
+def test_a_registration_fills_every_field() -> None:
+    assert ask(FOUND) == Registrations(
+        documento=CNPJ,
+        uf="SC",
+        nome="EMPRESA FICTICIA DE TESTES LTDA",
+        com_endereco=True,
+        inscricoes=(
+            Registration(
+                inscricao_estadual="250000008",
+                uf="SC",
+                ativa=True,
+                data_status="2021-06-15",
+                updated_at="2026-08-05 10:15:30",
+                endereco=RegisteredAddress(
+                    logradouro="RUA DAS ACÁCIAS",
+                    numero="100",
+                    complemento="SALA 2",
+                    bairro="CENTRO",
+                    municipio="FLORIANÓPOLIS",
+                    codigo_municipio_ibge="4205407",
+                    uf="SC",
+                    cep="88010000",
+                ),
+            ),
+        ),
+    )
+
+
+def test_not_registered_is_an_answer_and_no_absence() -> None:
+    assert ask(NONE) == Registrations(documento=CNPJ, uf="SC", com_endereco=True)
+
+
+def test_a_rural_producer_is_asked_by_cpf() -> None:
+    inquiry = an_inquiry(CPF, "SP")
+    request = next(SEFAZ.converse(inquiry))
+    assert request.body is not None
+    assert f"<UF>SP</UF><CPF>{CPF}</CPF>".encode() in request.body
+
+    person = {"CNPJ": None, "CPF": CPF}
+    entry = an_entry({**person, "UF": "SP", "IE": "P-01100424.3/002"}, None)
+    said = ask(an_answer("111", entry, changes={**person, "UF": "SP"}), inquiry)
+    assert (said.documento, said.inscricoes[0].inscricao_estadual) == (CPF, "P011004243002")
+    assert ask(an_answer("264", changes={**person, "UF": "SP"}), inquiry).inscricoes == ()
+
+
+def test_one_request_to_the_whole_address() -> None:
+    request = next(SEFAZ.converse(an_inquiry(LETTERS, "PE")))
+    assert (request.method, request.path, request.query) == ("POST", "", {})
+    assert request.headers["soapaction"] == ""
+    assert request.body is not None
+    assert LETTERS.encode() in request.body
+    assert LETTERS not in repr(request)
+    assert b"nfeCabecMsg" not in request.body
+
+    adapter = Sefaz(frozenset({"PE", "SC"}), header_ufs=frozenset({"PE"}))
+    assert b"<cUF>26</cUF>" in (next(adapter.converse(an_inquiry(uf="PE"))).body or b"")
+    assert b"nfeCabecMsg" not in (next(adapter.converse(an_inquiry())).body or b"")
+
+
+def test_several_registrations_some_of_them_closed() -> None:
+    closed = an_entry(
+        {"IE": "250000016", "cSit": "0", "dUltSit": None, "dBaixa": "2015-02-03"}, None
+    )
+    # Of a taxpayer who is located elsewhere: the registration is of the UF asked all the same.
+    away = an_entry({"IE": "0012", "UF": "PR", "xNome": "OUTRA GRAFIA"})
+    said = ask(an_answer("112", an_entry() + closed + away))
+    assert said.nome == "EMPRESA FICTICIA DE TESTES LTDA"
+    assert [(each.inscricao_estadual, each.uf, each.ativa) for each in said.inscricoes] == [
+        ("250000008", "SC", True),
+        ("250000016", "SC", False),
+        ("0012", "SC", True),
+    ]
+    assert said.inscricoes[1].data_status == "2015-02-03"
+    assert said.inscricoes[1].endereco is None
+    assert said.inscricoes[2].endereco is not None
+    assert said.inscricoes[2].endereco.uf == "PR"
+    assert all(each.tipo_ie is each.situacao_pj is None for each in said.inscricoes)
+
+
+def test_the_least_that_some_states_say() -> None:
+    optional = ("indCredNFe", "indCredCTe", "xFant", "xRegApur", "CNAE", "dIniAtiv", "dUltSit")
+    entry = an_entry(dict.fromkeys(optional), None).replace("</infCad>", "<IEUnica/></infCad>")
+    (registration,) = ask(an_answer("111", entry, changes={"dhCons": None})).inscricoes
+    assert registration == Registration("250000008", "SC", True)
+
+
+@pytest.mark.parametrize(
+    ("address", "expected"),
+    [
+        ({**ADDRESS, "CEP": "1310100"}, {"cep": "01310100"}),
+        ({**ADDRESS, "CEP": "01310-100"}, {"cep": "01310100"}),
+        ({**ADDRESS, "CEP": "00000000", "xCpl": ""}, {"cep": "", "complemento": None}),
+        ({**ADDRESS, "cMun": "", "xMun": "  "}, {"codigo_municipio_ibge": "", "municipio": ""}),
+        ({**ADDRESS, "cMun": "Natal"}, {"codigo_municipio_ibge": ""}),
+        ({"xLgr": " ESTRADA   GERAL &amp; VELHA "}, {"logradouro": "ESTRADA GERAL & VELHA"}),
+        ({"xMun": "FLORIANO\u0301POLIS"}, {"municipio": "FLORIANÓPOLIS"}),
+    ],
+)
+def test_addresses(address: dict[str, str | None], expected: dict[str, Any]) -> None:
+    (registration,) = ask(an_answer("111", an_entry(address=address))).inscricoes
+    assert registration.endereco is not None
+    assert registration.endereco.uf == "SC"
+    assert {name: getattr(registration.endereco, name) for name in expected} == expected
+
+
+@pytest.mark.parametrize(
+    "address", [None, {}, {"xLgr": "", "CEP": "00000000", "cMun": "0000000", "xCpl": " "}]
+)
+def test_no_useful_part_is_no_address(address: dict[str, str | None] | None) -> None:
+    (registration,) = ask(an_answer("111", an_entry(address=address))).inscricoes
+    assert registration.endereco is None
+
+
+@pytest.mark.parametrize(
+    ("theirs", "ours"),
+    [
+        ("2026-08-05T10:15:30-03:00", "2026-08-05 10:15:30"),
+        ("2026-08-05T09:15:30-04:00", "2026-08-05 10:15:30"),  # a state an hour behind
+        ("2026-08-05T13:15:30Z", "2026-08-05 10:15:30"),
+        ("2026-08-05T10:15:30", "2026-08-05 10:15:30"),
+        ("2026-08-05T10:15:30.1234567-03:00", "2026-08-05 10:15:30"),
+        ("2018-12-01T10:15:30-02:00", "2018-12-01 10:15:30"),  # summer time
+        ("", None),
+    ],
+)
+def test_when_they_were_asked(theirs: str, ours: str | None) -> None:
+    (registration,) = ask(an_answer("111", an_entry(), changes={"dhCons": theirs})).inscricoes
+    assert registration.updated_at == ours
+
+
+@pytest.mark.parametrize("date", ["2021-06-15", "2021-06-15-03:00", "2021-06-15T00:00:00"])
+def test_dates(date: str) -> None:
+    (registration,) = ask(an_answer("111", an_entry({"dUltSit": date}))).inscricoes
+    assert registration.data_status == "2021-06-15"
+
+
+OTHERS = an_entry({"CNPJ": OTHER_CNPJ})
+UNUSABLE = {
+    "another document": (an_answer("111", OTHERS), "outro documento"),
+    "another one among ours": (an_answer("112", an_entry() + OTHERS), "outro documento"),
+    "nobody's": (an_answer("111", an_entry({"CNPJ": None})), "outro documento"),
+    "a person's": (an_answer("111", an_entry({"CNPJ": None, "CPF": CPF})), "outro documento"),
+    "none, of nobody": (an_answer("259", changes={"CNPJ": None}), "sem documento"),
+    "another UF": (an_answer("111", an_entry(), changes={"UF": "PR"}), "outra UF"),
+    "no number": (an_answer("111", an_entry({"IE": ""})), "sem IE"),
+    "zeros": (an_answer("111", an_entry({"IE": "00000000"})), "sem IE"),
+    "no situation": (an_answer("111", an_entry({"cSit": None})), "sem cSit"),
+    "an unknown situation": (an_answer("111", an_entry({"cSit": "9"})), "cSit desconhecido"),
+    "found, and nothing": (an_answer("111"), "não condizem"),
+    "none, and one": (an_answer("259", an_entry()), "não condizem"),
+    "no date": (an_answer("111", an_entry({"dUltSit": "15/06/2021"})), "data"),
+    "no time": (an_answer("111", an_entry(), changes={"dhCons": "ontem"}), "data e hora"),
+    "before time": (
+        an_answer("111", an_entry(), changes={"dhCons": "0001-01-01T00:00:00Z"}),
+        "data e hora",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", UNUSABLE)
+def test_unusable_answers(case: str) -> None:
+    answer, why = UNUSABLE[case]
+    with pytest.raises(SourceFailed, match=why) as caught:
+        ask(answer)
+    assert CNPJ not in caught.value.detail
+    assert OTHER_CNPJ not in caught.value.detail
+    assert CPF not in caught.value.detail
+
+
+def test_leading_zeros_that_older_schemas_let_go() -> None:
+    cnpj = "00000000000191"
+    echo = {"CNPJ": "191"}
+    said = ask(an_answer("111", an_entry({"CNPJ": "191"}), changes=echo), an_inquiry(cnpj))
+    assert said.documento == cnpj
+
+
+def test_an_echo_left_out_is_made_up_for_by_the_registrations() -> None:
+    assert ask(an_answer("111", an_entry(), changes={"CNPJ": None})).documento == CNPJ
+
+
+FAULT = "<Fault><Code><Value>Receiver</Value></Code></Fault>"
+REFUSALS: list[tuple[HttpReply, type[SourceError], str]] = [
+    (a_reply(b"<html>certificate required</html>", 403), SourceUnavailable, "certificado recusado"),
+    (a_reply(b"", 401), SourceUnavailable, "CONFIGURAÇÃO"),
+    (a_reply(b"<html>busy</html>", 503), SourceUnavailable, "503"),
+    (a_reply(b"", 502), SourceUnavailable, "502"),
+    (a_reply(b"", 429), SourceUnavailable, "429"),
+    (a_reply(FAULT, 500), SourceFailed, "500"),
+    (a_reply(FAULT, 400), SourceFailed, "400"),
+    (a_reply(FAULT), SourceFailed, "falha SOAP"),
+    (a_reply(b"<html><p>x</p></html>"), SourceFailed, "outra forma"),
+    (a_reply(b"", 404), SourceFailed, "404"),
+    (a_reply(b"", 301), SourceFailed, "301"),
+    (a_reply(b"", 204), SourceFailed, "204"),
+]
+
+
+@pytest.mark.parametrize(("reply", "kind", "why"), REFUSALS)
+def test_refusals(reply: HttpReply, kind: type[SourceError], why: str) -> None:
+    for conversation in (SEFAZ.converse(an_inquiry()), SEFAZ.probe(an_inquiry())):
+        with pytest.raises(SourceError, match=why) as caught:
+            hold(conversation, reply)
+        assert type(caught.value) is kind
+        assert CNPJ not in caught.value.detail
+
+
+def test_what_it_may_be_asked() -> None:
+    may = Sefaz(frozenset({"SC", "SP"}), cpf_ufs=frozenset({"SP"})).capabilities
+    assert may.parts == {"addresses"}
+    assert may.include(an_inquiry())
+    assert may.include(an_inquiry(LETTERS))
+    assert may.include(an_inquiry(CPF, "SP"))
+    assert not may.include(an_inquiry(CPF, "SC"))
+    assert not may.include(an_inquiry(uf="MA"))
+    assert SEFAZ.capabilities.include(an_inquiry(CPF, "SC"))
+    assert SEFAZ.conclusive_absence
+
+
+def test_a_probe_asks_about_ourselves() -> None:
+    adapter = Sefaz(frozenset({"SC"}), requester_cnpj=OTHER_CNPJ)
+    request = next(adapter.probe(an_inquiry()))
+    assert request.body is not None
+    assert OTHER_CNPJ.encode() in request.body
+    assert b"00000000000191" in (next(SEFAZ.probe(an_inquiry())).body or b"")
+
+    # About whom the answer is does not matter here.
+    assert hold(adapter.probe(an_inquiry()), a_reply(FOUND)) == "respondeu (cStat 111)"
+    assert hold(adapter.probe(an_inquiry()), a_reply(NONE)) == "respondeu (cStat 259)"
+    with pytest.raises(SourceUnavailable, match="CONFIGURAÇÃO"):
+        hold(adapter.probe(an_inquiry()), a_reply(an_answer("257")))
+
+
+def online(adapter: Adapter, asked: list[httpx2.Request], body: bytes) -> Online:
+    def answer(request: httpx2.Request) -> httpx2.Response:
+        asked.append(request)
+        return httpx2.Response(200, content=body)
+
+    upstream = an_upstream(answer, base_url="https://nfe.test/ws/CadConsultaCadastro4")
+    return Online("sefaz", adapter, lambda inquiry: upstream, now=lambda: NOW)
+
+
+def test_over_the_network() -> None:
+    asked: list[httpx2.Request] = []
+    answer: Answer = asyncio.run(online(SEFAZ, asked, enveloped(FOUND)).ask(an_inquiry()))
+    assert answer == Found(ask(FOUND), "sefaz", NOW)
+    (request,) = asked
+    assert str(request.url) == "https://nfe.test/ws/CadConsultaCadastro4"
+    assert request.headers["content-type"].startswith("application/soap+xml;")
+    assert request.headers["accept"].startswith("application/soap+xml")
+
+
+def test_an_empty_header_travels() -> None:
+    asked: list[httpx2.Request] = []
+    answer = an_answer("259", changes={"UF": "PE"})
+    asyncio.run(online(SEFAZ, asked, enveloped(answer)).ask(an_inquiry(uf="PE")))
+    assert asked[0].headers["soapaction"] == ""
+
+
+def test_an_empty_answer_about_somebody_else_is_a_failure() -> None:
+    source = online(SEFAZ, [], enveloped(an_answer("259", changes={"CNPJ": OTHER_CNPJ})))
+    with pytest.raises(SourceFailed, match="outro documento"):
+        asyncio.run(source.ask(an_inquiry()))
+
+
+def test_a_probe_over_the_network() -> None:
+    source = online(SEFAZ, [], enveloped(NONE))
+    assert asyncio.run(source.probe(an_inquiry())) == "respondeu (cStat 259)"

@@ -1,0 +1,173 @@
+"""What is sent, byte by byte, and what is read out of every envelope."""
+
+import html
+import re
+
+import pytest
+from lxml import etree
+
+from balcao.core.documents import Cnpj, Cpf
+from balcao.core.federation import UFS
+from balcao.errors import SourceFailed
+from balcao.sources.sefaz import message
+from tests.sources.sefaz.world import (
+    CNPJ,
+    CPF,
+    FOUND,
+    LETTERS,
+    NFE,
+    NONE,
+    SERVICE,
+    SOAP,
+    an_answer,
+    an_entry,
+    ask,
+    enveloped,
+    official_schema,
+)
+
+QUESTION = (
+    f'<ConsCad xmlns="{NFE}" versao="2.00"><infCons><xServ>CONS-CAD</xServ>'
+    f"<UF>SC</UF><CNPJ>{CNPJ}</CNPJ></infCons></ConsCad>"
+)
+
+
+def sent(uf: str = "SC", document: Cnpj | Cpf | None = None, *, with_header: bool = False) -> str:
+    return message.request_body(uf, document or Cnpj(CNPJ), with_header=with_header).decode()
+
+
+def test_the_question_byte_by_byte() -> None:
+    assert sent() == (
+        '<?xml version="1.0" encoding="UTF-8"?>'
+        f'<soap:Envelope xmlns:soap="{SOAP}"><soap:Body>'
+        f'<nfeDadosMsg xmlns="{SERVICE}">{QUESTION}</nfeDadosMsg>'
+        "</soap:Body></soap:Envelope>"
+    )
+
+
+def test_mato_grosso_gets_one_more_wrapper() -> None:
+    question = QUESTION.replace("<UF>SC", "<UF>MT")
+    assert (
+        f'<soap:Body><nfeDadosMsg xmlns="{SERVICE}"><nfeDadosMsg>{question}'
+        "</nfeDadosMsg></nfeDadosMsg></soap:Body>"
+    ) in sent("MT")
+
+
+def test_the_old_header_where_it_is_still_wanted() -> None:
+    assert (
+        f'<soap:Header><nfeCabecMsg xmlns="{SERVICE}"><cUF>42</cUF>'
+        "<versaoDados>2.00</versaoDados></nfeCabecMsg></soap:Header><soap:Body>"
+    ) in sent(with_header=True)
+    assert "Header" not in sent()
+
+
+@pytest.mark.parametrize("document", [Cnpj(CNPJ), Cnpj(LETTERS), Cpf(CPF)])
+@pytest.mark.parametrize("uf", UFS)
+@pytest.mark.parametrize("with_header", [True, False])
+def test_every_question_is_as_they_want_it(
+    uf: str, document: Cnpj | Cpf, with_header: bool
+) -> None:
+    raw = message.request_body(uf, document, with_header=with_header)
+    assert raw.startswith(b"<?xml ")  # no BOM
+    assert not re.search(rb">\s+<|\s\Z", raw)
+    (question,) = etree.fromstring(raw).iter(f"{{{NFE}}}ConsCad")
+    assert all(element.prefix is None for element in question.iter("*"))
+    schema = official_schema("consCad_v2.00.xsd")
+    if schema is None:
+        pytest.skip("the official schemas are not at hand")
+    alone = etree.fromstring(etree.tostring(question))
+    assert schema.validate(alone), schema.error_log
+
+
+@pytest.mark.parametrize("answer", [FOUND, NONE, an_answer("112", an_entry() * 2)])
+def test_our_sample_answers_are_as_the_authority_writes_them(answer: str) -> None:
+    schema = official_schema("retConsCad_v2.00.xsd")
+    if schema is None:
+        pytest.skip("the official schemas are not at hand")
+    assert schema.validate(etree.fromstring(answer)), schema.error_log
+
+
+@pytest.mark.parametrize("uf", UFS)
+def test_operations_are_named_as_each_state_names_them(uf: str) -> None:
+    operation = "consultaCadastro" if uf in "BA GO MS MT SP" else "consultaCadastro4"
+    headers = message.request_headers(uf)
+    assert headers["content-type"] == (
+        f'application/soap+xml; charset=utf-8; action="{SERVICE}/{operation}"'
+    )
+    assert "xml" in headers["accept"]
+    assert headers.get("soapaction") == ("" if uf == "PE" else None)
+
+
+PREFIXED = re.sub(r"<(/?)(?=[a-zA-Z])", r"<\1n:", FOUND).replace("xmlns=", "xmlns:n=")
+DECLARED = '<?xml version="1.0" encoding="utf-16"?>' + FOUND
+
+ENVELOPES = {
+    "version 4": enveloped(FOUND),
+    "named after the operation": enveloped(FOUND, "consultaCadastro4Result"),
+    "two wrappers": enveloped(f"<consultaCadastroResult>{FOUND}</consultaCadastroResult>"),
+    "escaped": enveloped(html.escape(FOUND)),
+    "escaped, with a declaration of its own": enveloped(html.escape(DECLARED)),
+    "escaped, with white space around": enveloped(f"\n  {html.escape(FOUND)}\n"),
+    "CDATA": enveloped(f"<![CDATA[{FOUND}]]>"),
+    "prefixes": enveloped(PREFIXED),
+    "no namespace": enveloped(FOUND.replace(f' xmlns="{NFE}"', ' xmlns=""')),
+    "indented": enveloped(FOUND.replace("><", ">\n  <")),
+    "comments": enveloped(FOUND.replace("<infCad>", "<!-- x --><infCad><!-- x -->")),
+    "SOAP 1.1": enveloped(FOUND).replace(
+        SOAP.encode(), b"http://schemas.xmlsoap.org/soap/envelope/"
+    ),
+    "no envelope": FOUND.encode(),
+    "BOM": b"\xef\xbb\xbf" + enveloped(FOUND),
+    "Latin-1": enveloped(FOUND).decode().replace("UTF-8", "ISO-8859-1").encode("latin-1"),
+}
+
+
+@pytest.mark.parametrize("envelope", ENVELOPES)
+def test_envelopes(envelope: str) -> None:
+    assert ask(ENVELOPES[envelope]) == ask(FOUND)
+
+
+BOMB = (
+    b'<!DOCTYPE b [<!ENTITY a "aaaaaaaaaa">'
+    + b"".join(b'<!ENTITY a%d "%s">' % (n, b"&a;" * 10) for n in range(9))
+    + b"]><b>&a8;</b>"
+)
+FILE = b'<!DOCTYPE b [<!ENTITY x SYSTEM "file:///etc/hostname">]><b>&x;</b>'
+HIDDEN = f'<?xml version="1.0" encoding="UTF-16"?><!DOCTYPE b [<!ENTITY x "y">]>{FOUND}'
+
+NOT_ANSWERS = {
+    "nothing": b"",
+    "words": b"Service unavailable",
+    "HTML": b"<html><body><p>Em manuten\xc3\xa7\xc3\xa3o<br></body></html>",
+    "XHTML": b"<html><body><p>" + CNPJ.encode() + b"</p></body></html>",
+    "HTML with a type": b"<!DOCTYPE html><html><body></body></html>",
+    "cut short": enveloped(FOUND)[:-40],
+    "no answer in it": enveloped("<other/>"),
+    "an answer without its part": enveloped(f'<retConsCad xmlns="{NFE}"/>'),
+    "words in the wrapper": enveloped("erro interno"),
+    "broken text in the wrapper": enveloped(html.escape("<retConsCad><infCons>")),
+    "a fault": enveloped(
+        f"<s:Fault xmlns:s='{SOAP}'><s:Reason><s:Text>{CNPJ}</s:Text></s:Reason></s:Fault>"
+    ),
+    "a bomb": BOMB,
+    "a bomb in the wrapper": enveloped(html.escape(BOMB.decode())),
+    "somebody's file": FILE,
+    "a type in another encoding": HIDDEN.encode("utf-16"),
+    "an unknown entity": enveloped("&nbsp;"),
+    "a wrong byte": enveloped(FOUND).replace(b"CENTRO", b"\xff"),
+    "too deep": b"<a>" * 5000 + b"</a>" * 5000,
+}
+
+
+@pytest.mark.parametrize("body", NOT_ANSWERS)
+def test_what_is_no_answer(body: str) -> None:
+    with pytest.raises(SourceFailed) as caught:
+        message.read("sefaz", NOT_ANSWERS[body])
+    assert CNPJ not in caught.value.detail
+    assert "hostname" not in caught.value.detail
+
+
+@pytest.mark.parametrize("body", ["a bomb", "somebody's file", "a type in another encoding"])
+def test_document_types_are_refused_as_such(body: str) -> None:
+    with pytest.raises(SourceFailed, match="DTD"):
+        message.read("sefaz", NOT_ANSWERS[body])

@@ -1,0 +1,91 @@
+"""Every code they may answer, and what follows from it."""
+
+import csv
+
+import pytest
+
+from balcao.errors import SourceError, SourceFailed, SourceUnavailable
+from balcao.sources.sefaz import status
+from tests.sources.sefaz.world import CNPJ, OFFICIAL, an_answer, ask
+
+OPERATOR_CAN_MEND = ["257", "280", "281", "282", "283", "284", "285"]
+UNAVAILABLE = {"108": 60, "109": 600, "286": 30, "999": 30, "262": 3600, "265": 3600, "656": 3600}
+OUR_MISTAKE = "214 215 238 239 242 243 299 402 404 409 410 411 516 517 545 587 588"
+OUR_DOCUMENT = "258 260 263"  # which we checked
+IN_NO_TABLE = "100 110 200 266 000"
+
+
+def refused(code: str) -> SourceError:
+    """Asked with a text that quotes the document, as some of them do."""
+    with pytest.raises(SourceError) as caught:
+        ask(an_answer(code, reason=f"Rejeicao: {CNPJ}"))
+    assert CNPJ not in caught.value.detail
+    assert "Rejeicao" not in caught.value.detail
+    assert f"cStat {code}" in caught.value.detail or f"({code})" in caught.value.detail
+    return caught.value
+
+
+@pytest.mark.parametrize("code", ["111", "112"])
+def test_found(code: str) -> None:
+    assert status.found("sefaz", code)
+
+
+@pytest.mark.parametrize("code", ["259", "261", "264"])
+def test_not_registered_is_an_answer(code: str) -> None:
+    assert not status.found("sefaz", code)
+    assert ask(an_answer(code)).inscricoes == ()
+
+
+@pytest.mark.parametrize("code", OPERATOR_CAN_MEND)
+def test_only_our_operator_can_mend_it(code: str) -> None:
+    error = refused(code)
+    assert isinstance(error, SourceUnavailable)
+    assert "CONFIGURAÇÃO" in error.detail
+    assert error.retry_in_seconds == 600
+
+
+@pytest.mark.parametrize(("code", "retry_in_seconds"), UNAVAILABLE.items())
+def test_another_source_or_another_time(code: str, retry_in_seconds: int) -> None:
+    error = refused(code)
+    assert isinstance(error, SourceUnavailable)
+    assert "CONFIGURAÇÃO" not in error.detail
+    assert error.retry_in_seconds == retry_in_seconds
+
+
+@pytest.mark.parametrize("code", f"{OUR_MISTAKE} {OUR_DOCUMENT} {IN_NO_TABLE}".split())
+def test_failures(code: str) -> None:
+    assert type(refused(code)) is SourceFailed
+
+
+@pytest.mark.parametrize("code", ["1111", "11", CNPJ, "١١١"])
+def test_what_is_no_code_is_not_repeated(code: str) -> None:
+    with pytest.raises(SourceFailed, match="cStat desconhecido") as caught:
+        ask(an_answer(code))
+    assert code not in caught.value.detail
+
+
+def test_no_code_at_all() -> None:
+    with pytest.raises(SourceFailed, match="sem cStat"):
+        ask(an_answer(""))
+
+
+# The classes of the table we were given; 265 is one of ours, since another source may do.
+CLASSES = {
+    "found": status.Meaning.FOUND,
+    "not_found": status.Meaning.NONE,
+    "requester": status.Meaning.REFUSED,
+    "unavailable": status.Meaning.UNAVAILABLE,
+    "unsupported": status.Meaning.UNSUPPORTED,
+    "throttled": status.Meaning.THROTTLED,
+    "request": status.Meaning.MISTAKE,
+    "argument": status.Meaning.ARGUMENT,
+}
+
+
+def test_the_whole_table_is_known() -> None:
+    path = OFFICIAL / "cstat-consulta-cadastro.csv"
+    if not path.is_file():
+        pytest.skip("the table is not at hand")
+    with path.open(encoding="utf-8", newline="") as file:
+        theirs = {row["cstat"]: CLASSES[row["class"]] for row in csv.DictReader(file)}
+    assert theirs | {"265": status.Meaning.UNSUPPORTED} == status.MEANINGS

@@ -1,0 +1,132 @@
+"""What the tests of the state treasuries share: answers as they write them, nobody real."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from lxml import etree
+
+from balcao.core.documents import Cnpj, Cpf
+from balcao.core.questions import Inquiry
+from balcao.core.registration import Registrations
+from balcao.sources.contract import Exchange, HttpReply, T
+from balcao.sources.sefaz.adapter import Sefaz
+from balcao.sources.sefaz.endpoints import UFS_SERVED
+
+CNPJ = "11222333000181"
+OTHER_CNPJ = "90010001000100"
+LETTERS = "12ABC34501DE35"
+CPF = "11122233396"
+
+NFE = "http://www.portalfiscal.inf.br/nfe"
+SERVICE = f"{NFE}/wsdl/CadConsultaCadastro4"
+SOAP = "http://www.w3.org/2003/05/soap-envelope"
+
+OFFICIAL = Path(__file__).parents[3] / ".." / "shared" / "sources"  # kept beside the project
+SEFAZ = Sefaz(UFS_SERVED)
+
+
+def an_inquiry(document: str = CNPJ, uf: str = "SC") -> Inquiry:
+    if len(document) == 11:
+        return Inquiry("rural_producer", Cpf.parse(document), uf)
+    return Inquiry("state_registration", Cnpj.parse(document), uf)
+
+
+ADDRESS: Mapping[str, str] = {
+    "xLgr": "RUA DAS ACÁCIAS",
+    "nro": "100",
+    "xCpl": "SALA 2",
+    "xBairro": "CENTRO",
+    "cMun": "4205407",
+    "xMun": "FLORIANÓPOLIS",
+    "CEP": "88010000",
+}
+ENTRY: Mapping[str, str] = {
+    "IE": "250000008",
+    "CNPJ": CNPJ,
+    "UF": "SC",
+    "cSit": "1",
+    "indCredNFe": "1",
+    "indCredCTe": "4",
+    "xNome": "EMPRESA FICTICIA DE TESTES LTDA",
+    "xFant": "FICTICIA",
+    "xRegApur": "NORMAL",
+    "CNAE": "4651601",
+    "dIniAtiv": "2010-03-01",
+    "dUltSit": "2021-06-15",
+}
+
+
+def elements(said: Mapping[str, str | None]) -> str:
+    """None leaves an element out, which lets a test remove one."""
+    return "".join(f"<{name}>{text}</{name}>" for name, text in said.items() if text is not None)
+
+
+def an_entry(
+    changes: Mapping[str, str | None] | None = None,
+    address: Mapping[str, str | None] | None = ADDRESS,
+) -> str:
+    inner = "" if address is None else f"<ender>{elements(address)}</ender>"
+    return f"<infCad>{elements({**ENTRY, **(changes or {})})}{inner}</infCad>"
+
+
+def an_answer(
+    code: str = "111",
+    entries: str = "",
+    *,
+    changes: Mapping[str, str | None] | None = None,
+    reason: str = "Consulta cadastro com uma ocorrencia",
+) -> str:
+    """`retConsCad`, without an envelope."""
+    said = {
+        "verAplic": "SVRS202601010000",
+        "cStat": code,
+        "xMotivo": reason,
+        "UF": "SC",
+        "CNPJ": CNPJ,
+        "dhCons": "2026-08-05T10:15:30-03:00",
+        "cUF": "42",
+    } | dict(changes or {})
+    return (
+        f'<retConsCad xmlns="{NFE}" versao="2.00"><infCons>{elements(said)}{entries}</infCons>'
+        "</retConsCad>"
+    )
+
+
+FOUND = an_answer("111", an_entry())
+NONE = an_answer("259")
+
+
+def enveloped(inner: str, wrapper: str = "nfeResultMsg") -> bytes:
+    return (
+        f'<?xml version="1.0" encoding="UTF-8"?><soap:Envelope xmlns:soap="{SOAP}"><soap:Body>'
+        f'<{wrapper} xmlns="{SERVICE}">{inner}</{wrapper}></soap:Body></soap:Envelope>'
+    ).encode()
+
+
+def a_reply(inner: str | bytes, status: int = 200) -> HttpReply:
+    return HttpReply(status, {}, inner if isinstance(inner, bytes) else enveloped(inner))
+
+
+def hold(conversation: Exchange[T], reply: HttpReply) -> T:
+    """A conversation of one round, to its end."""
+    next(conversation)
+    try:
+        conversation.send(reply)
+    except StopIteration as end:
+        said: T = end.value
+        return said
+    raise AssertionError("it wants to say more")
+
+
+def ask(
+    inner: str | bytes, inquiry: Inquiry | None = None, *, adapter: Sefaz = SEFAZ
+) -> Registrations:
+    found = hold(adapter.converse(inquiry or an_inquiry()), a_reply(inner))
+    assert isinstance(found, Registrations)
+    return found
+
+
+def official_schema(name: str) -> etree.XMLSchema | None:
+    """One of the authority's schemas; None where they are not at hand."""
+    path = OFFICIAL / "xsd" / name
+    return etree.XMLSchema(etree.parse(str(path))) if path.is_file() else None

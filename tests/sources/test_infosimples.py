@@ -1,0 +1,232 @@
+"""Infosimples: the envelope, its codes, the probe (`infosimples.md` sections 1 to 3)."""
+
+from typing import Any
+from urllib.parse import parse_qs
+
+import pytest
+
+from balcao.core.questions import Inquiry
+from balcao.core.registration import Registrations
+from balcao.errors import SourceError, SourceFailed, SourceUnavailable
+from balcao.sources.contract import HttpReply
+from balcao.sources.infosimples import Infosimples
+from balcao.sources.infosimples.codes import CODES, Meaning
+from balcao.sources.infosimples.envelope import Envelope, read, refusal
+from tests.sources.world import (
+    CNPJ,
+    CPF,
+    LETTERS,
+    a_reply,
+    a_uf,
+    a_zone_inquiry,
+    an_inquiry,
+    talk,
+)
+
+TOKEN = "the-token-of-infosimples"
+
+
+def enveloped(code: int, *data: Any, status: int = 200, billable: bool | None = None) -> HttpReply:
+    """A result as they send it; every text of theirs names the document."""
+    return a_reply(
+        status,
+        {
+            "code": code,
+            "code_message": f"Mensagem sobre {CNPJ}",
+            "errors": [f"O contribuinte {CNPJ} ..."] if code > 201 else [],
+            "header": {
+                "api_version": "v2",
+                "service": "sintegra/unificada",
+                "parameters": {"cnpj": CNPJ, "uf": "SC"},
+                "billable": code in (200, 201, 612) if billable is None else billable,
+                "price": "0.24",
+            },
+            "data_count": len(data),
+            "data": data,
+            "site_receipts": [],
+        },
+    )
+
+
+def the_form(inquiry: Inquiry, adapter: Infosimples | None = None) -> dict[str, list[str]]:
+    request = next((adapter or Infosimples(TOKEN)).converse(inquiry))
+    return parse_qs((request.body or b"").decode(), strict_parsing=True)
+
+
+@pytest.mark.parametrize(
+    ("inquiry", "document"),
+    [
+        (a_uf("SC"), {"cnpj": [CNPJ], "uf": ["SC"]}),
+        (a_uf("SP", LETTERS), {"cnpj": [LETTERS], "uf": ["SP"]}),
+        (a_uf("MT", CPF), {"cpf": [CPF], "uf": ["MT"]}),
+    ],
+)
+def test_it_is_asked_with_a_form(inquiry: Inquiry, document: dict[str, list[str]]) -> None:
+    request = next(Infosimples(TOKEN).converse(inquiry))
+    assert (request.method, request.path) == ("POST", "/api/v2/consultas/sintegra/unificada")
+    assert request.headers == {"content-type": "application/x-www-form-urlencoded"}
+    assert request.query == {}
+    common = {"token": [TOKEN], "timeout": ["20"], "ignore_site_receipt": ["1"]}
+    assert the_form(inquiry) == common | document
+    assert the_form(inquiry, Infosimples(TOKEN, timeout_seconds=15))["timeout"] == ["15"]
+
+
+def test_the_token_shows_nowhere() -> None:
+    adapter = Infosimples(TOKEN)
+    request = next(adapter.converse(a_uf()))
+    assert TOKEN not in repr(adapter)
+    assert TOKEN not in repr(request)
+    assert CNPJ not in repr(request)
+    assert TOKEN not in request.path
+
+
+def test_what_it_may_be_asked() -> None:
+    assert Infosimples(TOKEN).capabilities.include(a_uf())
+    assert Infosimples(TOKEN).capabilities.include(a_uf("SP", CPF))
+    assert not Infosimples(TOKEN).capabilities.include(a_uf("SP", LETTERS))
+    assert Infosimples(TOKEN, accepts_alphanumeric=True).capabilities.include(a_uf("SP", LETTERS))
+    assert not Infosimples(TOKEN).capabilities.include(an_inquiry())
+    assert not Infosimples(TOKEN).capabilities.include(a_zone_inquiry())
+    some = Infosimples(TOKEN, ufs=frozenset({"SC", "RS"})).capabilities
+    assert some.include(a_uf("SC"))
+    assert not some.include(a_uf("SP"))
+    assert some.parts == {"addresses"}
+
+
+MEANINGS = [
+    *((code, SourceFailed) for code in (600, 604, 605, 606, 607, 608, 611, 619, 620, 621)),
+    *((code, SourceUnavailable) for code in (601, 602, 603)),
+    *((code, SourceUnavailable) for code in (609, 610, 613, 614, 615, 616, 617, 618, 622)),
+    *((code, SourceFailed) for code in (0, 404, 666, 668, 699, 700)),
+]
+
+
+@pytest.mark.parametrize("billable", [False, True])
+@pytest.mark.parametrize(("code", "kind"), MEANINGS)
+def test_refusals_by_code(code: int, kind: type[SourceError], billable: bool) -> None:
+    with pytest.raises(SourceError) as caught:
+        talk(Infosimples(TOKEN).converse(a_uf()), enveloped(code, billable=billable))
+    error = caught.value
+    assert type(error) is kind
+    assert error.detail.startswith("infosimples: ")
+    assert str(code) in error.detail
+    assert ("cobrada" in error.detail) == billable
+    assert CNPJ not in error.detail
+    assert TOKEN not in error.detail
+
+
+def test_every_code_of_theirs_is_known() -> None:
+    assert set(CODES) == {200, 201, *range(600, 623)}
+    assert {code for code in CODES if code not in dict(MEANINGS)} == {200, 201, 612}
+
+
+@pytest.mark.parametrize("code", [601, 602, 603])
+def test_what_only_the_operator_can_mend_is_said_loudly(code: int) -> None:
+    assert CODES[code].meaning is Meaning.MISCONFIGURED
+    with pytest.raises(SourceUnavailable, match="VERIFIQUE A CONFIGURAÇÃO"):
+        talk(Infosimples(TOKEN).converse(a_uf()), enveloped(code))
+
+
+@pytest.mark.parametrize(("code", "seconds"), [(615, 30), (617, 120), (622, 300)])
+def test_how_long_to_leave_it_alone(code: int, seconds: int) -> None:
+    with pytest.raises(SourceUnavailable) as caught:
+        talk(Infosimples(TOKEN).converse(a_uf()), enveloped(code))
+    assert caught.value.retry_in_seconds == seconds
+
+
+def test_our_own_mistakes_are_called_so() -> None:
+    with pytest.raises(SourceFailed, match="ERRO NOSSO"):
+        talk(Infosimples(TOKEN).converse(a_uf()), enveloped(606))
+
+
+def test_a_code_as_long_as_a_document_is_not_repeated() -> None:
+    error = refusal("infosimples", Envelope(int(CNPJ)))
+    assert error.detail == "infosimples: código desconhecido"
+
+
+@pytest.mark.parametrize(
+    ("header", "billable"),
+    [({"header": {"billable": True}}, True), ({"header": {}}, None), ({}, None)],
+)
+def test_whether_it_is_charged_is_what_the_header_says(
+    header: dict[str, Any], billable: bool | None
+) -> None:
+    assert read("infosimples", a_reply(200, {"code": 612} | header)).billable is billable
+
+
+@pytest.mark.parametrize(
+    ("reply", "kind"),
+    [
+        (a_reply(200, b"<html>maintenance</html>"), SourceFailed),
+        (a_reply(200), SourceFailed),
+        (a_reply(200, []), SourceFailed),
+        (a_reply(200, {"data": []}), SourceFailed),
+        (a_reply(200, {"code": "612"}), SourceFailed),
+        (a_reply(200, {"code": 200, "data": {}}), SourceFailed),
+        (a_reply(302, b"", location="https://elsewhere.test"), SourceFailed),
+        (a_reply(401, b"<html></html>"), SourceUnavailable),
+        (a_reply(403, {"message": CNPJ}), SourceUnavailable),
+        (a_reply(404, b"<html></html>"), SourceFailed),
+        (a_reply(404, {"code": 404, "message": CNPJ}), SourceFailed),
+        (a_reply(429, b""), SourceUnavailable),
+        (a_reply(500, b"\xff{"), SourceFailed),
+        (a_reply(502, b"<html></html>"), SourceUnavailable),
+        (a_reply(503, b"<html></html>"), SourceUnavailable),
+        (a_reply(504, b"<html></html>"), SourceFailed),
+        # Their own envelope says more than the HTTP status; a result it does not bring.
+        (enveloped(601, status=401), SourceUnavailable),
+        (enveloped(615, status=500), SourceUnavailable),
+        (enveloped(604, status=400), SourceFailed),
+        (enveloped(200, {"cnpj": CNPJ}, status=500), SourceFailed),
+        (enveloped(201, status=503), SourceUnavailable),
+    ],
+)
+def test_refusals_by_http(reply: HttpReply, kind: type[SourceError]) -> None:
+    with pytest.raises(SourceError) as caught:
+        talk(Infosimples(TOKEN).converse(a_uf()), reply)
+    assert type(caught.value) is kind
+    assert CNPJ not in str(caught.value)
+
+
+@pytest.mark.parametrize("status", [200, 404])
+def test_no_data_is_an_empty_answer(status: int) -> None:
+    _, found = talk(Infosimples(TOKEN).converse(a_uf()), enveloped(612, status=status))
+    assert found == Registrations(CNPJ, "SC", com_endereco=True)
+
+
+def test_a_probe_names_no_document_and_an_impossible_time_limit() -> None:
+    requests, said = talk(Infosimples(TOKEN).probe(a_uf("RS")), enveloped(604))
+    assert said == "respondeu"
+    (request,) = requests
+    assert (request.method, request.path) == ("POST", "/api/v2/consultas/sintegra/unificada")
+    assert parse_qs((request.body or b"").decode()) == {
+        "token": [TOKEN],
+        "uf": ["RS"],
+        "timeout": ["sonda"],
+        "ignore_site_receipt": ["1"],
+    }
+
+
+@pytest.mark.parametrize("code", [604, 606, 607, 612])
+def test_a_probe_that_was_answered(code: int) -> None:
+    assert talk(Infosimples(TOKEN).probe(a_uf()), enveloped(code))[1] == "respondeu"
+
+
+@pytest.mark.parametrize(
+    ("reply", "kind", "text"),
+    [
+        (enveloped(601), SourceUnavailable, "CONFIGURAÇÃO.*601"),
+        (enveloped(602), SourceUnavailable, "CONFIGURAÇÃO.*602"),
+        (enveloped(603), SourceUnavailable, "CONFIGURAÇÃO.*603"),
+        (enveloped(600), SourceFailed, "600"),
+        (enveloped(615), SourceUnavailable, "615"),
+        (enveloped(666), SourceFailed, "666"),
+        (a_reply(502, b"<html></html>"), SourceUnavailable, "HTTP 502"),
+        (a_reply(200, b"<html></html>"), SourceFailed, "outra forma"),
+    ],
+)
+def test_a_probe_that_fails(reply: HttpReply, kind: type[SourceError], text: str) -> None:
+    with pytest.raises(SourceError, match=text) as caught:
+        talk(Infosimples(TOKEN).probe(a_uf()), reply)
+    assert type(caught.value) is kind
+    assert TOKEN not in str(caught.value)

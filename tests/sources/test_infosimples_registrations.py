@@ -1,0 +1,238 @@
+"""Infosimples' unified SINTEGRA consultation, with saved bytes (`infosimples.md` section 6)."""
+
+from typing import Any
+
+import pytest
+
+from balcao.core.questions import Inquiry
+from balcao.core.registration import RegisteredAddress, Registration, Registrations
+from balcao.errors import SourceFailed
+from balcao.sources.infosimples import Infosimples
+from tests.sources.test_infosimples import TOKEN, enveloped
+from tests.sources.world import CNPJ, CPF, LETTERS, OTHER_CNPJ, a_uf, talk
+
+SAVED: dict[str, Any] = {
+    "abertura_data": "01/03/2010",
+    "atividade_economica": "Comércio atacadista",
+    "cnpj": "11.222.333/0001-81",
+    "cnpj_cpf": "",
+    "consulta_data": "05/08/2026",
+    "consulta_datahora": "05/08/2026 10:15:34",
+    "cpf": "",
+    "endereco_bairro": "CENTRO",
+    "endereco_cep": "88.010-000",
+    "endereco_complemento": "SALA  2",
+    "endereco_logradouro": "RUA DAS ACÁCIAS",
+    "endereco_municipio": "FLORIANÓPOLIS",
+    "endereco_numero": "100",
+    "endereco_uf": "SC",
+    "inscricao_estadual": "25.000.000-8",
+    "nome": "",
+    "nome_fantasia": "FICTICIA",
+    "normalizado_cnpj": CNPJ,
+    "normalizado_cpf": "",
+    "razao_social": "EMPRESA FICTICIA DE TESTES LTDA",
+    "regime_apuracao": "NORMAL",
+    "situacao_cadastral": "HABILITADO",
+    "situacao_cadastral_data": "15/06/2021",
+    "telefone": "(48) 3000-0000",
+    "site_receipt": None,
+}
+
+
+def read(*data: dict[str, Any], inquiry: Inquiry | None = None) -> Registrations:
+    reply = enveloped(200 if len(data) == 1 else 201, *data)
+    _, found = talk(Infosimples(TOKEN).converse(inquiry or a_uf()), reply)
+    assert isinstance(found, Registrations)
+    return found
+
+
+def the_first(**changes: Any) -> Registration:
+    """The saved registration with changes."""
+    return read(SAVED | changes).inscricoes[0]
+
+
+def test_one_result_fills_every_field() -> None:
+    assert read(SAVED) == Registrations(
+        documento=CNPJ,
+        uf="SC",
+        nome="EMPRESA FICTICIA DE TESTES LTDA",
+        uf_principal=None,
+        com_endereco=True,
+        inscricoes=(
+            Registration(
+                inscricao_estadual="250000008",
+                uf="SC",
+                ativa=True,
+                data_status="2021-06-15",
+                updated_at="2026-08-05 10:15:34",
+                endereco=RegisteredAddress(
+                    logradouro="RUA DAS ACÁCIAS",
+                    numero="100",
+                    complemento="SALA 2",
+                    bairro="CENTRO",
+                    municipio="FLORIANÓPOLIS",
+                    codigo_municipio_ibge="",
+                    uf="SC",
+                    cep="88010000",
+                ),
+            ),
+        ),
+    )
+
+
+def test_several_results_are_several_registrations() -> None:
+    closed = SAVED | {
+        "inscricao_estadual": "250000016",
+        "situacao_cadastral": "BAIXADA",
+        "endereco_uf": "RS",
+        "razao_social": "OUTRO NOME",
+    }
+    found = read(SAVED | {"razao_social": None}, closed)
+    assert found.nome == "OUTRO NOME"
+    assert [(each.inscricao_estadual, each.uf, each.ativa) for each in found.inscricoes] == [
+        ("250000008", "SC", True),
+        ("250000016", "SC", False),  # registered in SC, at home in RS
+    ]
+    assert found.inscricoes[1].endereco is not None
+    assert found.inscricoes[1].endereco.uf == "RS"
+
+
+def test_what_may_be_missing() -> None:
+    needed = ("inscricao_estadual", "situacao_cadastral", "normalizado_cnpj")
+    bare = {name: SAVED[name] for name in needed}
+    expected = Registrations(
+        CNPJ,
+        "SC",
+        com_endereco=True,
+        inscricoes=(Registration("250000008", "SC", ativa=True),),
+    )
+    assert read(bare) == expected
+    for nothing in ("", None, "  ", "********"):
+        assert read(dict.fromkeys(SAVED, nothing) | bare) == expected
+
+
+@pytest.mark.parametrize(
+    ("changes", "address"),
+    [
+        ({"endereco_complemento": ""}, {"complemento": None}),
+        ({"endereco_numero": None}, {"numero": ""}),
+        ({"endereco_cep": "********"}, {"cep": ""}),
+    ],
+)
+def test_unknown_parts_of_an_address(changes: dict[str, Any], address: dict[str, Any]) -> None:
+    found = the_first(**changes).endereco
+    assert found is not None
+    assert {name: getattr(found, name) for name in address} == address
+    assert found.logradouro == "RUA DAS ACÁCIAS"
+
+
+@pytest.mark.parametrize(
+    "situation",
+    [
+        "HABILITADO", "habilitada", "Ativo", "ATIVA", " HABILITADO  -  ATIVO ",
+        "ATIVO/HABILITADO", "Ativa - Habilitada",
+    ],
+)  # fmt: skip
+def test_situations_that_are_active(situation: str) -> None:
+    assert the_first(situacao_cadastral=situation).ativa is True
+
+
+@pytest.mark.parametrize(
+    "situation",
+    [
+        "NÃO HABILITADO", "NAO HABILITADA", "Na\u0303o Habilitado", "Não Ativo", "INATIVO",
+        "Inativa", "BAIXADO", "Baixada", "BAIXADA DE OFÍCIO", "Suspenso", "SUSPENSA",
+        "CANCELADO", "Cancelada de Oficio", "INAPTO", "Inapta", "NULA", "Cassada", "PARALISADA",
+    ],
+)  # fmt: skip
+def test_situations_that_are_not(situation: str) -> None:
+    assert the_first(situacao_cadastral=situation).ativa is False
+
+
+@pytest.mark.parametrize(
+    "situation",
+    ["", "********", "ATIVO COM RESTRIÇÃO", "BLOQUEADO", "EM BAIXA", "ATIVA?NÃO", "HABILITAD0"],
+)
+def test_whether_somebody_is_active_is_never_guessed(situation: str) -> None:
+    with pytest.raises(SourceFailed, match="situação cadastral em palavras desconhecidas"):
+        the_first(situacao_cadastral=situation)
+
+
+@pytest.mark.parametrize(
+    ("theirs", "ours"),
+    [
+        ("250000008", "250000008"),
+        ("25.000.000-8", "250000008"),
+        ("P-01100424.3/002", "P011004243002"),
+        (" 0960000003 ", "0960000003"),
+    ],
+)
+def test_numbers_without_punctuation(theirs: str, ours: str) -> None:
+    assert the_first(inscricao_estadual=theirs).inscricao_estadual == ours
+
+
+@pytest.mark.parametrize("nothing", ["", "00/00/0000", None, "**********"])
+def test_a_date_that_is_none(nothing: str | None) -> None:
+    found = the_first(situacao_cadastral_data=nothing, consulta_datahora=nothing)
+    assert found.data_status is None
+    assert found.updated_at is None
+
+
+BY_CNPJ = {name: SAVED[name] for name in SAVED if "cnpj" not in name and "cpf" not in name}
+
+
+@pytest.mark.parametrize(
+    ("said", "inquiry", "document"),
+    [
+        ({"normalizado_cnpj": CNPJ}, a_uf(), CNPJ),
+        ({"cnpj": "11.222.333/0001-81"}, a_uf(), CNPJ),
+        ({"cnpj_cpf": "11.222.333/0001-81", "cnpj": ""}, a_uf(), CNPJ),
+        ({"cnpj": LETTERS.lower()}, a_uf("SP", LETTERS), LETTERS),
+        ({"normalizado_cpf": CPF}, a_uf("SC", CPF), CPF),
+        ({"cpf": "900.100.001-00"}, a_uf("SC", CPF), CPF),
+        ({"cnpj_cpf": "900.100.001-00"}, a_uf("SC", CPF), CPF),
+        ({"cpf": CPF, "cnpj": OTHER_CNPJ}, a_uf("SC", CPF), CPF),
+        ({"cpf": CPF, "cnpj": CNPJ}, a_uf(), CNPJ),
+        # What is told of somebody else is for `must_be_usable` to refuse.
+        ({"cnpj": OTHER_CNPJ}, a_uf(), OTHER_CNPJ),
+        ({"cpf": CPF}, a_uf(), CPF),
+        ({}, a_uf(), ""),
+        ({"cnpj": "", "cpf": None}, a_uf(), ""),
+    ],
+)
+def test_whose_registration_it_is(said: dict[str, Any], inquiry: Inquiry, document: str) -> None:
+    assert read(BY_CNPJ | said, inquiry=inquiry).documento == document
+
+
+def test_one_that_is_somebody_else_s_among_several() -> None:
+    other = BY_CNPJ | {"cnpj": OTHER_CNPJ}
+    assert read(SAVED, other).documento == OTHER_CNPJ
+    assert read(other, SAVED).documento == OTHER_CNPJ
+    assert read(SAVED, BY_CNPJ).documento == ""
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        [],
+        [{name: SAVED[name] for name in SAVED if name != "inscricao_estadual"}],
+        [{name: SAVED[name] for name in SAVED if name != "situacao_cadastral"}],
+        [SAVED | {"inscricao_estadual": ""}],
+        [SAVED | {"inscricao_estadual": "ISENTO"}],
+        [SAVED | {"inscricao_estadual": 250000008}],
+        [SAVED | {"situacao_cadastral": None}],
+        [SAVED | {"situacao_cadastral_data": "2021-06-15"}],
+        [SAVED | {"situacao_cadastral_data": "31/02/2021"}],
+        [SAVED | {"consulta_datahora": "05/08/2026"}],
+        [SAVED, SAVED | {"inscricao_estadual": "00000000"}],
+        ["nada"],
+        [None],
+    ],
+)
+def test_what_cannot_be_used(data: list[Any]) -> None:
+    with pytest.raises(SourceFailed) as caught:
+        talk(Infosimples(TOKEN).converse(a_uf()), enveloped(200, *data))
+    assert caught.value.detail.startswith("infosimples: ")
+    assert CNPJ not in str(caught.value)
+    assert "250000008" not in str(caught.value)

@@ -1,0 +1,70 @@
+"""SERPRO with the token that its conversations go through."""
+
+import asyncio
+
+import httpx2
+import pytest
+
+from balcao.errors import SourceError
+from balcao.sources.contract import Found
+from balcao.sources.oauth import ClientCredentials
+from balcao.sources.online import Online
+from balcao.sources.serpro import Serpro
+from tests.sources.test_serpro import SAVED as SERPRO
+from tests.sources.world import CNPJ, NOW, Clock, an_inquiry, an_upstream
+
+
+def test_serpro_with_its_token_end_to_end() -> None:
+    seen: list[tuple[str, str]] = []
+
+    def gateway(request: httpx2.Request) -> httpx2.Response:
+        authorization = request.headers["authorization"]
+        seen.append((request.url.path, authorization.split()[0]))
+        if request.url.path == "/prefix/token":
+            return httpx2.Response(200, json={"access_token": "t1", "expires_in": 3600})
+        if authorization != "Bearer t1":
+            return httpx2.Response(401)
+        return httpx2.Response(200, json=SERPRO)
+
+    async def story() -> None:
+        token = ClientCredentials("serpro", key="k", secret="s", clock=Clock())
+        upstream = an_upstream(gateway)
+        source = Online("serpro", Serpro(), lambda _: upstream, now=lambda: NOW, through=token)
+        for _ in range(2):
+            assert isinstance(await source.ask(an_inquiry()), Found)
+
+    asyncio.run(story())
+    path = f"/prefix/consulta-cnpj-df/v2/qsa/{CNPJ}"
+    assert seen == [("/prefix/token", "Basic"), (path, "Bearer"), (path, "Bearer")]
+
+
+def test_refused_credentials_are_said_loudly_and_secretly() -> None:
+    async def story() -> None:
+        token = ClientCredentials("serpro", key="the-key", secret="the-secret", clock=Clock())
+        upstream = an_upstream(lambda request: httpx2.Response(401, json={"error": "x"}))
+        source = Online("serpro", Serpro(), lambda _: upstream, now=lambda: NOW, through=token)
+        with pytest.raises(SourceError, match="VERIFIQUE A CONFIGURAÇÃO") as caught:
+            await source.ask(an_inquiry())
+        assert "the-" not in caught.value.detail
+
+    asyncio.run(story())
+
+
+def test_a_probe_of_serpro_goes_through_its_token() -> None:
+    paths: list[str] = []
+
+    def gateway(request: httpx2.Request) -> httpx2.Response:
+        paths.append(request.url.path.removeprefix("/prefix"))
+        if request.url.path == "/prefix/token":
+            return httpx2.Response(200, json={"access_token": "t1", "expires_in": 3600})
+        assert request.headers["authorization"] == "Bearer t1"
+        return httpx2.Response(400, json={"mensagem": "CNPJ inválido"})
+
+    async def story() -> str:
+        token = ClientCredentials("serpro", key="k", secret="s", clock=Clock())
+        upstream = an_upstream(gateway)
+        source = Online("serpro", Serpro(), lambda _: upstream, now=lambda: NOW, through=token)
+        return await source.probe(an_inquiry())
+
+    assert asyncio.run(story()) == "respondeu"
+    assert paths == ["/token", "/consulta-cnpj-df/v2/qsa/00000000000001"]
