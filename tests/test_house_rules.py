@@ -39,6 +39,7 @@ MAY_IMPORT = {
     "parts.py": {"core", "gate", "recent", "registry", "sources", "storage", "subjects"},
     "posting.py": {"core", "errors", "parts", "subjects"},
     "registry.py": {"core", "errors", "sources", "storage", "subjects"},
+    "probing.py": {"core", "errors", "providers", "settings", "sources"},
     "providers.py": {"core", "settings", "sources"},
     "recent.py": {"core"},
     "gate.py": {"core", "errors"},

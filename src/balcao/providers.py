@@ -34,6 +34,7 @@ class Provider:
     address_for: Callable[[Inquiry], str]
     layer: ClientCredentials | None = None
     tls: ssl.SSLContext | None = None  # with our certificate; None: the usual one
+    by_uf: bool = False  # whether each UF has a service of its own
 
 
 def order(settings: Settings) -> Mapping[Subject, Sequence[str]]:
@@ -43,6 +44,14 @@ def order(settings: Settings) -> Mapping[Subject, Sequence[str]]:
         "state_registration": settings.state_registration_sources,
         "rural_producer": settings.rural_producer_sources,
         "suframa": settings.suframa_sources,
+    }
+
+
+def ufs(settings: Settings) -> Mapping[Subject, Sequence[str]]:
+    """The UFs of those subjects that are asked by UF."""
+    return {
+        "state_registration": settings.state_registration_ufs,
+        "rural_producer": settings.rural_producer_ufs,
     }
 
 
@@ -100,7 +109,12 @@ def _treasuries(settings: Sefaz, now: datetime) -> Sequence[Provider]:
     if certificate is not None:
         if certificate.expired(now):
             # The service goes on without it: the other sources are as good as they were.
-            log.warning("sefaz.certificate_expired", not_after=certificate.not_after.isoformat())
+            log.warning(
+                "sefaz.certificate_expired",
+                not_after=certificate.not_after.isoformat(),
+                detail="o certificado A1 venceu, e as SEFAZ não são consultadas: indique o novo em"
+                " BALCAO_SEFAZ__CERTIFICATE e reinicie o serviço",
+            )
             return ()
         tls = client_context(certificate, settings.ca_file)
     addresses = treasury_addresses(settings)
@@ -110,7 +124,9 @@ def _treasuries(settings: Sefaz, now: datetime) -> Sequence[Provider]:
         header_ufs=frozenset(settings.header_ufs),
         requester_cnpj=certificate.subject_cnpj if certificate else None,
     )
-    return (Provider("sefaz", states, lambda inquiry: addresses[inquiry.uf or ""], tls=tls),)
+    return (
+        Provider("sefaz", states, lambda inquiry: addresses[inquiry.uf or ""], tls=tls, by_uf=True),
+    )
 
 
 def _moved(url: str, base: str) -> str:

@@ -28,9 +28,10 @@ SuframaSource: TypeAlias = Literal["cnpja"]
 
 
 def _uf(text: str) -> str:
-    if text not in UFS:
+    uf = text.upper()  # names of nested variables arrive in lower case
+    if uf not in UFS:
         raise ValueError("não é a sigla de uma UF")
-    return text
+    return uf
 
 
 Uf: TypeAlias = Annotated[str, AfterValidator(_uf)]

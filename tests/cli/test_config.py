@@ -74,6 +74,34 @@ def test_all_complaints_come_together_and_repeat_no_value(
         assert complaint in said.err
 
 
+def test_parts_by_uf(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("BALCAO_SEFAZ__ENDPOINTS", '{"MA": "https://quem:senha@exemplo.com.br"}')
+    monkeypatch.setenv("BALCAO_SEFAZ__CPF_UFS", '["SP"]')
+    found = shell("config show --json").json
+    assert found["sefaz.endpoints"]["value"] == {"MA": "https://***@exemplo.com.br"}
+    monkeypatch.setenv("BALCAO_SEFAZ__ENDPOINTS", '{"XX": "segredo-1"}')
+    monkeypatch.setenv("BALCAO_SEFAZ__CPF_UFS", '["segredo-2"]')
+    monkeypatch.setenv("BALCAO_STATE_REGISTRATION_UFS", "[]")
+    said = shell("config show", code=1)
+    assert "BALCAO_SEFAZ__ENDPOINTS__XX: não é a sigla de uma UF" in said.err
+    assert "BALCAO_SEFAZ__CPF_UFS: não é a sigla de uma UF" in said.err
+    assert "BALCAO_STATE_REGISTRATION_UFS: não pode ser vazia" in said.err
+    assert "segredo" not in said.err
+    monkeypatch.setenv("BALCAO_SEFAZ__HEADER_UFS", "segredo-3")
+    said = shell("config show", code=1)
+    assert "BALCAO_SEFAZ__...: deve ser JSON válido" in said.err
+    assert "segredo" not in said.err
+
+
+def test_the_manual_shows_no_python(shell: Shell) -> None:
+    manual = shell("config docs").out
+    assert "| lista de UFs | todas as 27 |" in manual
+    assert "| lista de UFs | todas, menos PR |" in manual
+    assert '`sefaz.endpoints` | texto por UF, em JSON: `{"SP": "..."}` | `{}` |' in manual
+    for word in ("<class", "function", "Annotated", "Literal", "dict", "tuple"):
+        assert word not in manual
+
+
 def test_a_source_that_nobody_knows_is_refused(
     shell: Shell, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,14 +1,20 @@
 """`balcao doctor`: what is found, and what it leaves alone."""
 
+import json
 import socket
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from datetime import UTC, datetime, timedelta
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
 import pytest
 
+from balcao.core.calendar import BRASILIA
 from tests.cli.shell import Shell, free_port
+from tests.sources.sefaz.certificates import KEY, PASSWORD, a_certificate, of_cnpj, saved
+from tests.sources.sefaz.world import CNPJ
 
 
 @pytest.fixture(autouse=True)
@@ -66,7 +72,8 @@ def test_a_healthy_folder(shell: Shell) -> None:
         "TLS",
     ):
         assert found[name] == "ok", name
-    assert found["mês de produção"] == found["mês da sandbox"] == found["fontes"] == "warn"
+    assert found["mês de produção"] == found["mês da sandbox"] == "warn"
+    assert found["quem responde cadastro de empresas"] == "warn"
     assert "confere" in shell("doctor").out
 
 
@@ -134,16 +141,166 @@ def test_a_month_that_nobody_asks_is_no_source(
 ) -> None:
     shell("opendata sample mes --establishments 50 --seed 7 --clean")
     shell("opendata build mes")
-    assert "não têm quem responda" not in shell("doctor").out
+    assert "\nok     quem responde cadastro de empresas: snapshot\n" in shell("doctor").out
     monkeypatch.setenv("BALCAO_COMPANY_SOURCES", '["cnpja"]')
     assert 'não têm quem responda: inclua "snapshot"' in shell("doctor").out
 
 
-def test_online_calls_the_sources(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_sources_of_all_subjects(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("BALCAO_SEFAZ__URL", "http://127.0.0.1:9/sefaz")
+    monkeypatch.setenv("BALCAO_INFOSIMPLES__TOKEN", "abre-te")
+    monkeypatch.setenv("BALCAO_RURAL_PRODUCER_SOURCES", '["sefaz"]')
+    said = shell("doctor").out
+    assert "fonte sefaz: http://127.0.0.1:9/sefaz\n" in said
+    assert "fonte infosimples: https://api.infosimples.com\n" in said
+    assert "inscrições estaduais: sefaz, depois infosimples; UFs: todas (27)\n" in said
+    assert "aviso  quem responde produtor rural: sefaz; ninguém por MA\n" in said
+    assert "aviso  quem responde Suframa: contas de produção não têm quem responda" in said
+    assert "abre-te" not in said
+
+
+def test_online_asks_the_sources(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("BALCAO_MINHA_RECEITA__URL", f"http://127.0.0.1:{free_port()}")
-    found = shell("doctor --online --json").json["checks"]
-    (reach,) = [check for check in found if check["name"] == "rede até minha_receita"]
-    assert reach["status"] == "warn"
+    monkeypatch.setenv("BALCAO_SEFAZ__URL", f"http://127.0.0.1:{free_port()}")
+    found = {
+        check["name"]: (check["status"], check["text"])
+        for check in shell("doctor --online --json").json["checks"]
+    }
+    status, text = found["rede até minha_receita"]
+    assert (status, text.split(";")[0]) == ("warn", "sem conexão (ConnectError)")
+    assert text.endswith("source check --source minha_receita")
+    status, text = found["rede até sefaz"]
+    assert (status, text.split(";")[0]) == (
+        "warn",
+        "AC: sem conexão (ConnectError) (26 de 26 perguntas)",
+    )
+
+
+def test_online_and_all_is_well(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+    with a_provider({"perpetual": 7, "transient": 0}) as url:
+        monkeypatch.setenv("BALCAO_CNPJA__URL", url)
+        monkeypatch.setenv("BALCAO_CNPJA__KEY", "abre-te")
+        assert "ok     rede até cnpja: respondeu, em até " in shell("doctor --online").out
+
+
+@contextmanager
+def a_provider(answer: object) -> Iterator[str]:
+    """Answers everything with the same JSON."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            body = json.dumps(answer).encode()
+            self.send_response(200)
+            self.send_header("content-length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, format: str, *args: object) -> None:
+            pass
+
+    with HTTPServer(("127.0.0.1", 0), Handler) as server:
+        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{server.server_port}"
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+@pytest.fixture
+def a1(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., Path]:
+    """Makes a certificate of some days, and names it in the settings."""
+
+    def make(days: float = 365, *, named: bool = True, with_key: bool = True) -> Path:
+        last = datetime.now(UTC) + timedelta(days=days)
+        own = a_certificate(of_cnpj() if named else None, not_after=last)
+        path = saved(tmp_path, own, key=KEY if with_key else None)
+        path.chmod(0o600)
+        monkeypatch.setenv("BALCAO_SEFAZ__CERTIFICATE", str(path))
+        monkeypatch.setenv("BALCAO_SEFAZ__PASSWORD", PASSWORD)
+        return path
+
+    return make
+
+
+def about_certificates(shell: Shell, *, code: int = 0) -> dict[str, tuple[str, str]]:
+    said = shell("doctor --json", code=code)
+    assert PASSWORD not in said.out + said.err
+    assert CNPJ not in said.out + said.err
+    return {
+        check["name"]: (check["status"], check["text"])
+        for check in said.json["checks"]
+        if "certificado" in check["name"]
+    }
+
+
+def test_a_good_certificate(shell: Shell, a1: Callable[..., Path]) -> None:
+    a1()
+    found = about_certificates(shell)
+    assert list(found) == ["certificado A1"]
+    assert found["certificado A1"][0] == "ok"
+    assert "fonte sefaz: o de cada UF, em produção" in shell("doctor").out
+
+
+def test_no_certificate_is_named(shell: Shell) -> None:
+    assert about_certificates(shell) == {}
+
+
+def test_a_certificate_that_expires_soon(shell: Shell, a1: Callable[..., Path]) -> None:
+    a1(29.5)
+    day = (datetime.now(UTC) + timedelta(days=29.5)).astimezone(BRASILIA).strftime("%d/%m/%Y")
+    status, text = about_certificates(shell)["certificado A1"]
+    assert status == "warn"
+    assert text.startswith(f"vence em {day} (em 29 dias)")
+    a1(31.5)
+    assert about_certificates(shell)["certificado A1"][0] == "ok"
+
+
+def test_an_expired_certificate(shell: Shell, a1: Callable[..., Path]) -> None:
+    a1(-1)
+    status, text = about_certificates(shell, code=1)["certificado A1"]
+    assert status == "fail"
+    assert text.startswith("venceu em ")
+    assert "indique o novo em BALCAO_SEFAZ__CERTIFICATE" in text
+    assert "fonte sefaz: fora de uso: o certificado A1 venceu" in shell("doctor", code=1).out
+
+
+def test_a_certificate_without_cnpj(shell: Shell, a1: Callable[..., Path]) -> None:
+    a1(named=False)
+    assert about_certificates(shell)["CNPJ do certificado"][0] == "warn"
+
+
+def test_a_certificate_that_others_may_read(shell: Shell, a1: Callable[..., Path]) -> None:
+    path = a1()
+    path.chmod(0o640)
+    status, text = about_certificates(shell)["arquivo do certificado"]
+    assert (status, text.endswith(f"chmod 600 {path}")) == ("warn", True)
+
+
+def test_certificates_that_cannot_be_used(
+    shell: Shell, a1: Callable[..., Path], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def why() -> str:
+        status, text = about_certificates(shell, code=1)["certificado A1"]
+        assert status == "fail"
+        assert "o serviço não inicia assim" in text
+        return text
+
+    path = a1(with_key=False)
+    assert "não contém a chave privada" in why()
+    a1()
+    monkeypatch.setenv("BALCAO_SEFAZ__PASSWORD", "outra-senha")
+    assert "senha recusada" in why()
+    assert "outra-senha" not in shell("doctor", code=1).out
+    a1()
+    monkeypatch.setenv("BALCAO_SEFAZ__CA_FILE", str(tmp_path / "raizes.pem"))
+    assert "certificados-raiz não encontrados" in why()
+    monkeypatch.delenv("BALCAO_SEFAZ__CA_FILE")
+    path.write_text("-----BEGIN CERTIFICATE-----", "utf-8")
+    assert "não é um certificado A1 em PKCS#12" in why()
+    path.unlink()
+    assert "não encontrado" in why()
 
 
 def test_tls_files_that_are_none(

@@ -92,6 +92,7 @@ def test_what_nobody_translated_stays_as_it_is() -> None:
     [
         (CommandFailed("Assim não."), "Assim não."),
         (errors.HomeInUse("/dados"), "/dados já está em uso"),
+        (errors.CertificateUnusable("a.pfx: senha recusada"), "a.pfx: senha recusada. Corrija"),
         (errors.StorageNewer("schema 9 is newer than this program's 1"), "versão mais nova"),
         (errors.StorageFailed("IOError"), "não pôde ser gravado"),
         (opendata.BuildRunning("x"), "Outra importação"),

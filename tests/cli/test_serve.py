@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -21,6 +22,7 @@ from balcao.settings import Settings
 from balcao.subjects import OPERATIONS
 from balcao.subjects.contract import Parameter
 from tests.cli.shell import PATIENCE_SECONDS, Shell, curl_lines, free_port, keys_in, serving
+from tests.sources.sefaz.certificates import PASSWORD, a_certificate, of_cnpj, saved
 
 COMPANY = "/consultas/v2/cnpj-receita-federal/90010001000100"
 
@@ -118,6 +120,37 @@ def test_killed_in_the_middle_of_the_first_start(shell: Shell) -> None:
     found = shell("account list --json").json
     assert [account["name"] for account in found] == list(keys)
     assert shell("opendata status --json").json["test"]["rows"]["Estabelecimentos"] == 300
+
+
+def test_a_certificate_that_cannot_be_used_stops_the_start(
+    shell: Shell, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("BALCAO_PORT", str(free_port()))
+    monkeypatch.setenv("BALCAO_SEFAZ__CERTIFICATE", str(saved(tmp_path)))
+    monkeypatch.setenv("BALCAO_SEFAZ__PASSWORD", "outra-senha")
+    said = shell("serve", code=1)
+    assert said.err.startswith("erro: O certificado das SEFAZ não pode ser usado: ")
+    assert "senha recusada" in said.err
+    assert "remova-as" in said.err
+    assert "outra-senha" not in said.err
+    assert "Traceback" not in said.err
+    assert not shell.path.exists()
+
+
+def test_an_expired_certificate_is_a_warning_at_the_start(
+    shell: Shell, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    last = datetime.now(UTC) - timedelta(days=1)
+    path = saved(tmp_path, a_certificate(of_cnpj(), not_after=last))
+    monkeypatch.setenv("BALCAO_SEFAZ__CERTIFICATE", str(path))
+    monkeypatch.setenv("BALCAO_SEFAZ__PASSWORD", PASSWORD)
+    with serving(shell.path, free_port(), establishments=0) as server:
+        server.wait_until_it_answers()
+        assert server.terminate() == 0
+    assert server.err.count("sefaz.certificate_expired") == 1
+    assert "indique o novo em BALCAO_SEFAZ__CERTIFICATE e reinicie o serviço" in server.err
+    assert PASSWORD not in server.err + server.out
+    assert "Traceback" not in server.err
 
 
 def test_the_simulator_alone(tmp_path: Path) -> None:

@@ -4,17 +4,12 @@ import re
 from datetime import date, datetime
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from balcao.core.federation import IBGE_CODES, UFS
 from balcao.fiction import (
     StateRegistration,
     establishment_of,
-    registrations_of,
-    registrations_of_person,
 )
-from balcao.fiction.digits import cnpj as cnpj_of
 from balcao.simulator.sefaz import writing
 from balcao.simulator.sefaz.holder import Holder
 from balcao.simulator.sefaz.reading import Question
@@ -27,14 +22,13 @@ from tests.simulator.sefaz import (
     ask_raw,
     envelope,
     fault_of,
-    official,
     published_paths,
     question,
     read,
     send,
     wrapper_of,
 )
-from tests.simulator.world import NOW, an_app, get
+from tests.simulator.world import NOW, get
 
 
 def test_one_registration_with_everything() -> None:
@@ -242,58 +236,6 @@ def test_addresses_and_methods_that_are_not_theirs() -> None:
     reply = get(f"/sefaz{PATHS['SP']}?wsdl")
     assert reply.status_code == 405
     assert reply.headers["content-type"].startswith("text/html")
-
-
-EVERY_CNPJ = st.builds(
-    cnpj_of,
-    st.text("0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ", min_size=8, max_size=8),
-    st.sampled_from(["0001", "0002", "A1B2"]),
-)
-
-
-@settings(max_examples=60, deadline=None)
-@given(EVERY_CNPJ)
-def test_answers_about_anybody_are_valid_and_those_of_the_fiction(cnpj: str) -> None:
-    schema = official("retConsCad_v2.00.xsd")
-    app = an_app()
-    registrations = registrations_of(cnpj)
-    for uf in {each.uf for each in registrations} | {"SP"}:
-        if uf not in PATHS:
-            continue
-        said = ask(uf, "CNPJ", cnpj, app)
-        assert schema.validate(said.message), schema.error_log
-        expected = [(each.number, str(int(each.active))) for each in registrations if each.uf == uf]
-        assert [(entry["IE"], entry["cSit"]) for entry in said.entries] == expected
-
-
-@settings(max_examples=60, deadline=None)
-@given(st.integers(0, 999_999_999))
-def test_answers_about_people_are_valid(number: int) -> None:
-    schema = official("retConsCad_v2.00.xsd")
-    app = an_app()
-    cpf = _cpf(number)
-    for uf in {each.uf for each in registrations_of_person(cpf)} | {"SP"}:
-        if uf in PATHS:
-            said = ask(uf, "CPF", cpf, app)
-            assert schema.validate(said.message), schema.error_log
-            assert said.status in ((262,) if uf in ("AM", "PE") else (111, 112, 263, 264))
-
-
-def _cpf(number: int) -> str:
-    text = f"{number:09d}"
-    for _ in range(2):
-        weighted = sum((len(text) + 1 - i) * int(digit) for i, digit in enumerate(text))
-        text += str(-weighted % 11 % 10)
-    return text
-
-
-@pytest.mark.parametrize("uf", PATHS)
-def test_every_state_s_manner_is_valid(uf: str) -> None:
-    schema = official("retConsCad_v2.00.xsd")
-    for cnpj in ("90020008000102", "90010004000143", "90020001000190", "90010001000101"):
-        reply = ask_raw(uf, "CNPJ", cnpj)
-        if reply.status_code == 200:
-            assert schema.validate(read(reply).message), schema.error_log
 
 
 def test_no_prefix_is_used_in_answers() -> None:

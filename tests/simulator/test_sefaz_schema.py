@@ -1,4 +1,4 @@
-"""Our schema of a question takes and refuses what the official one does."""
+"""Our schema of a question is the official one's equal, and answers fit the official one."""
 
 from importlib.resources import files
 
@@ -8,7 +8,10 @@ from hypothesis import strategies as st
 from lxml import etree
 
 from balcao.core.federation import UFS
-from tests.simulator.sefaz import NFE, official, question
+from balcao.fiction import registrations_of, registrations_of_person
+from balcao.fiction.digits import cnpj as cnpj_of
+from tests.simulator.sefaz import NFE, PATHS, ask, ask_raw, official, question, read
+from tests.simulator.world import an_app
 
 
 @pytest.fixture(scope="module")
@@ -151,3 +154,55 @@ def test_anything(
     for name, text in fields:
         etree.SubElement(asked, f"{{{NFE}}}{name}").text = text
     agreed(schemas, etree.tostring(root))
+
+
+EVERY_CNPJ = st.builds(
+    cnpj_of,
+    st.text("0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ", min_size=8, max_size=8),
+    st.sampled_from(["0001", "0002", "A1B2"]),
+)
+
+
+@settings(max_examples=60, deadline=None)
+@given(EVERY_CNPJ)
+def test_answers_about_anybody_are_valid_and_those_of_the_fiction(cnpj: str) -> None:
+    schema = official("retConsCad_v2.00.xsd")
+    app = an_app()
+    registrations = registrations_of(cnpj)
+    for uf in {each.uf for each in registrations} | {"SP"}:
+        if uf not in PATHS:
+            continue
+        said = ask(uf, "CNPJ", cnpj, app)
+        assert schema.validate(said.message), schema.error_log
+        expected = [(each.number, str(int(each.active))) for each in registrations if each.uf == uf]
+        assert [(entry["IE"], entry["cSit"]) for entry in said.entries] == expected
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 999_999_999))
+def test_answers_about_people_are_valid(number: int) -> None:
+    schema = official("retConsCad_v2.00.xsd")
+    app = an_app()
+    cpf = _cpf(number)
+    for uf in {each.uf for each in registrations_of_person(cpf)} | {"SP"}:
+        if uf in PATHS:
+            said = ask(uf, "CPF", cpf, app)
+            assert schema.validate(said.message), schema.error_log
+            assert said.status in ((262,) if uf in ("AM", "PE") else (111, 112, 263, 264))
+
+
+def _cpf(number: int) -> str:
+    text = f"{number:09d}"
+    for _ in range(2):
+        weighted = sum((len(text) + 1 - i) * int(digit) for i, digit in enumerate(text))
+        text += str(-weighted % 11 % 10)
+    return text
+
+
+@pytest.mark.parametrize("uf", PATHS)
+def test_every_state_s_manner_is_valid(uf: str) -> None:
+    schema = official("retConsCad_v2.00.xsd")
+    for cnpj in ("90020008000102", "90010004000143", "90020001000190", "90010001000101"):
+        reply = ask_raw(uf, "CNPJ", cnpj)
+        if reply.status_code == 200:
+            assert schema.validate(read(reply).message), schema.error_log

@@ -15,6 +15,7 @@ from balcao.cli import (
     opendata,
     serve,
     simulator,
+    source,
     usage,
 )
 from balcao.cli.portuguese import in_portuguese
@@ -58,6 +59,7 @@ app.add_typer(credit.app, name="credit")
 app.command("usage")(usage.usage)
 app.add_typer(ledger.app, name="ledger")
 app.add_typer(opendata.app, name="opendata")
+app.add_typer(source.app, name="source")
 app.add_typer(simulator.app, name="simulator")
 app.add_typer(config.app, name="config")
 app.command("doctor")(doctor.doctor)

@@ -4,19 +4,19 @@ import os
 import platform
 import shutil
 import stat
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass
 from datetime import date
 from importlib.metadata import PackageNotFoundError, version
-from typing import Literal, TypeAlias
 
 import apsw
 import httpx2
 
 from balcao import __version__
-from balcao.cli.configuration import read_settings, shown_address, unknown_variables
+from balcao.cli.checks_sources import certificate, reachable, sources
+from balcao.cli.configuration import read_settings, unknown_variables
 from balcao.cli.failures import CommandFailed, explain
+from balcao.cli.findings import Check, Finding
 from balcao.cli.opendata import month_in_use
 from balcao.cli.output import decimal, program, whole
 from balcao.cli.serve import check_port, check_tls
@@ -25,17 +25,14 @@ from balcao.clock import system_now_ms
 from balcao.core.calendar import civil_day, from_ms
 from balcao.core.questions import Mode
 from balcao.home import PEPPER_BYTES, Home
-from balcao.settings import Cnpja, MinhaReceita, Serpro, Settings, config_file
+from balcao.settings import Settings, config_file
 from balcao.storage.sqlite.check import check_books
 from balcao.storage.sqlite.files import connect, migrate
-
-Status: TypeAlias = Literal["ok", "warn", "fail"]
 
 LIBRARIES = ("apsw", "granian", "httpx2", "msgspec", "numpy", "pydantic", "zstandard")
 
 DISK_BYTES_MIN = 200_000_000
 DISK_BYTES_COMFORTABLE = 5_000_000_000
-
 
 # A month appears 40 days after the one before, at the latest.
 MONTH_DAYS_MAX = 45
@@ -47,18 +44,6 @@ NETWORK_SECONDS = 5.0
 
 _GIGABYTE = 1_000_000_000
 _OTHERS = stat.S_IRWXG | stat.S_IRWXO
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """What one check says. `text` names the remedy where something is wrong."""
-
-    name: str
-    status: Status
-    text: str
-
-
-Check: TypeAlias = Callable[[Settings, Home], Iterator[Finding]]
 
 
 def run_all(*, online: bool) -> Iterator[Finding]:
@@ -78,14 +63,15 @@ def run_all(*, online: bool) -> Iterator[Finding]:
         "segredo das chaves": _secret,
         "banco de dados": _desk,
         "dados abertos": _months,
-        "fontes": _sources,
+        "fontes": sources,
+        "certificado A1": certificate,
         "porta": _port,
         "TLS": _tls,
     }
     for name, check in checks.items():
         yield from _safely(name, check, settings, home)
     if online:
-        yield from _reachable(settings)
+        yield from _safely("rede", reachable, settings, home)
 
 
 def _safely(name: str, check: Check, settings: Settings, home: Home) -> Iterator[Finding]:
@@ -258,55 +244,6 @@ def _months(settings: Settings, home: Home) -> Iterator[Finding]:
             yield Finding(name, "warn", f"{text}; já há um mais novo: {remedy}")
         else:
             yield Finding(name, "ok", text)
-
-
-def configured_sources(settings: Settings) -> Sequence[tuple[str, str | None, str]]:
-    """Name, address (None: off) and remark of every online source of the company registry."""
-    known: Mapping[str, tuple[MinhaReceita | Cnpja | Serpro | None, str]] = {
-        "minha_receita": (settings.minha_receita, "BALCAO_MINHA_RECEITA__URL"),
-        "cnpja": (settings.cnpja, "BALCAO_CNPJA__KEY"),
-        "serpro": (settings.serpro, "BALCAO_SERPRO__CONSUMER_KEY e __CONSUMER_SECRET"),
-    }
-    found: list[tuple[str, str | None, str]] = []
-    for name in settings.company_sources:
-        if name != "snapshot":
-            source, variables = known[name]
-            found.append((name, source.url if source and source.is_on else None, variables))
-    return found
-
-
-def _sources(settings: Settings, home: Home) -> Iterator[Finding]:
-    here = program()
-    sources = configured_sources(settings)
-    for name, url, remark in sources:
-        if url is None:
-            yield Finding(f"fonte {name}", "ok", f"desligada ({remark})")
-        else:
-            yield Finding(f"fonte {name}", "ok", shown_address(url))
-    if any(url for _, url, _ in sources):
-        return
-    remedy = f"configure uma fonte ({here} config docs)"
-    if "snapshot" not in settings.company_sources:
-        remedy = f'inclua "snapshot" em BALCAO_COMPANY_SOURCES ou {remedy}'
-    elif month_in_use(home.opendata("live")) is None:
-        remedy = f"importe um mês ({here} opendata build PASTA) ou {remedy}"
-    else:
-        return
-    yield Finding("fontes", "warn", f"contas de produção não têm quem responda: {remedy}")
-
-
-def _reachable(settings: Settings) -> Iterator[Finding]:
-    for name, url, _ in configured_sources(settings):
-        if url is None:
-            continue
-        try:
-            reply = httpx2.get(url, timeout=NETWORK_SECONDS)
-        except (httpx2.HTTPError, httpx2.InvalidURL) as error:
-            yield Finding(
-                f"rede até {name}", "warn", f"{shown_address(url)}: {type(error).__name__}"
-            )
-        else:  # whatever it says of its root: somebody is there
-            yield Finding(f"rede até {name}", "ok", f"respondeu (HTTP {reply.status_code})")
 
 
 def _port(settings: Settings, _: Home) -> Iterator[Finding]:

@@ -8,7 +8,6 @@ from balcao.cli.configuration import (
     in_force,
     read_settings,
     setting_name,
-    write_manual,
 )
 from balcao.cli.output import AsJson, print_json, print_table
 
@@ -41,6 +40,8 @@ def docs() -> None:
 
       $ balcao config docs > docs/settings.md
     """
+    from balcao.cli.manual import write_manual
+
     print(write_manual(), end="")
 
 

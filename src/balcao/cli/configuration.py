@@ -1,6 +1,7 @@
-"""Settings as the command line sees them: read, complained about, shown and written down."""
+"""Settings as the command line sees them: read, complained about and shown."""
 
 import difflib
+import os
 import re
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
@@ -13,7 +14,6 @@ from balcao.cli.output import program
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
-    from pydantic.fields import FieldInfo
 
     from balcao.settings import Settings
 
@@ -49,6 +49,8 @@ def read_settings(**overrides: object) -> "Settings":
     except SettingsError as error:  # its text names the field, and quotes nothing else
         field = re.search(r'field "(\w+)"', str(error))
         name = setting_name((field[1],)) if field else "uma variável"
+        if any(variable.upper().startswith(f"{name}__") for variable in os.environ):
+            name += "__..."  # one of its parts; it does not say which
         complaints = [f'  {name}: deve ser JSON válido, como ["a", "b"]']
     except (tomllib.TOMLDecodeError, UnicodeDecodeError):
         complaints = [f"  {file}: o arquivo não é TOML válido"]
@@ -83,8 +85,9 @@ def unknown_variables(environment: Mapping[str, str]) -> Sequence[str]:
 
 def setting_name(path: Sequence[object]) -> str:
     """A setting as it is called where it comes from, most likely the environment."""
-    # A place in a list has no variable of its own.
-    return PREFIX + "__".join(part.upper() for part in path if isinstance(part, str))
+    # A place in a list has no variable of its own, nor has the name of a part as such ("[key]").
+    names = [part for part in path if isinstance(part, str) and part != "[key]"]
+    return PREFIX + "__".join(names).upper()
 
 
 def _portuguese(kind: str, context: Mapping[str, Any]) -> str:
@@ -113,6 +116,10 @@ def _portuguese(kind: str, context: Mapping[str, Any]) -> str:
             return 'deve ser uma lista em JSON, como ["a", "b"]'
         case "model_type" | "dict_type" | "model_attributes_type":
             return "tem partes; configure cada uma com dois sublinhados, como BALCAO_CNPJA__KEY"
+        case "too_short":
+            return "não pode ser vazia"
+        case "value_error":  # ours, of settings.py: it repeats no value
+            return str(context["error"])
         case "string_type" | "path_type":
             return "deve ser um texto"
         case _:
@@ -151,7 +158,7 @@ def in_force(settings: "Settings") -> Iterator[Shown]:
         return "arquivo" if _holds(file, path) else "padrão"
 
     for path, value in _leaves(settings):
-        yield Shown(path, _printable(value), origin(path))
+        yield Shown(path, printable(value), origin(path))
 
 
 def _leaves(
@@ -176,7 +183,8 @@ def _holds(tree: Mapping[str, Any], path: Sequence[str]) -> bool:
     return True
 
 
-def _printable(value: object) -> object:
+def printable(value: object) -> object:
+    """A value for people and JSON, without what is secret in it."""
     from pydantic import SecretStr
 
     match value:
@@ -187,7 +195,9 @@ def _printable(value: object) -> object:
         case str():
             return shown_address(value)
         case tuple():
-            return [_printable(item) for item in value]
+            return [printable(item) for item in value]
+        case dict():
+            return {name: printable(item) for name, item in value.items()}
         case _:
             return value
 
@@ -195,118 +205,3 @@ def _printable(value: object) -> object:
 def shown_address(text: str) -> str:
     """An address without the user and password it may carry."""
     return _USER_OF_ADDRESS.sub(_HIDDEN, text)
-
-
-# Written down: docs/settings.md.
-
-_HEAD = """\
-# Configurações
-
-<!-- Gerado por `balcao config docs > docs/settings.md`; não edite à mão. -->
-
-Vêm do ambiente e de um arquivo TOML; o ambiente vence. O arquivo é o de `BALCAO_CONFIG`, senão
-`balcao.toml` na pasta de dados (`BALCAO_HOME`), senão `balcao.toml` na pasta atual. São lidas uma
-vez, na partida, e todos os erros são mostrados juntos. O que está em vigor, e de onde veio:
-`balcao config show`.
-
-Partes levam dois sublinhados no ambiente (`BALCAO_CNPJA__KEY`) e uma tabela no arquivo:
-
-```toml
-port = 8000
-
-[cnpja]
-key = "..."
-```
-"""
-
-_TABLE_HEAD = (
-    "| Variável | No arquivo | Tipo | Padrão | Descrição |",
-    "|---|---|---|---|---|",
-)
-
-
-def write_manual() -> str:
-    """The text of `docs/settings.md`."""
-    from balcao.settings import Settings
-
-    groups: list[tuple[str, FieldInfo, type[BaseModel]]] = []
-    lines = [_HEAD, "## Gerais", "", *_TABLE_HEAD]
-    for name, field in Settings.model_fields.items():
-        group = _group(field)
-        if group is None:
-            lines.append(_row((name,), field))
-        else:
-            groups.append((name, field, group))
-    for name, field, group in groups:
-        lines += ["", f"## `{name}`", "", str(field.description), "", *_TABLE_HEAD]
-        defaults = None if field.is_required() else field.default
-        for part, of_part in group.model_fields.items():
-            lines.append(_row((name, part), of_part, getattr(defaults, part, None)))
-    return "\n".join(lines) + "\n"
-
-
-def _group(field: "FieldInfo") -> "type[BaseModel] | None":
-    """The class of a setting that has parts."""
-    from typing import get_args
-
-    from pydantic import BaseModel
-
-    for kind in (field.annotation, *get_args(field.annotation)):
-        if isinstance(kind, type) and issubclass(kind, BaseModel):
-            return kind
-    return None
-
-
-def _row(path: Sequence[str], field: "FieldInfo", default: object = None) -> str:
-    if default is None and not field.is_required():
-        default = field.default
-    cells = (
-        f"`{setting_name(path)}`",
-        f"`{'.'.join(path)}`",
-        _type(field),
-        _default(default),
-        str(field.description or "").replace("|", "\\|"),
-    )
-    return f"| {' | '.join(cells)} |"
-
-
-def _default(value: object) -> str:
-    import json
-
-    from pydantic import SecretStr
-
-    if value is None or isinstance(value, SecretStr):
-        return "—"
-    shown = _printable(value)
-    return f"`{shown if isinstance(value, Path) else json.dumps(shown, ensure_ascii=False)}`"
-
-
-def _type(field: "FieldInfo") -> str:
-    from types import NoneType
-    from typing import get_args, get_origin
-
-    from pydantic import SecretStr
-
-    kinds = [kind for kind in get_args(field.annotation) if kind is not NoneType]
-    optional = NoneType in get_args(field.annotation)
-    kind = kinds[0] if optional and len(kinds) == 1 else field.annotation
-    if get_origin(kind) is Literal:
-        return " ou ".join(f"`{value}`" for value in get_args(kind))
-    if get_origin(kind) is tuple:
-        (item, *_) = get_args(kind)
-        return f"lista de {', '.join(f'`{value}`' for value in get_args(item))}"
-    names: Mapping[Any, str] = {
-        bool: "sim ou não",
-        int: "inteiro",
-        float: "número",
-        str: "texto",
-        Path: "caminho",
-        SecretStr: "segredo",
-    }
-    bounds = [
-        f"{sign} {getattr(mark, name)}"
-        for mark in field.metadata
-        for name, sign in (("ge", "≥"), ("gt", ">"), ("le", "≤"), ("lt", "<"))
-        if getattr(mark, name, None) is not None
-    ]
-    return " ".join([names.get(kind, "texto"), *bounds])

@@ -4,12 +4,14 @@ from typing import Annotated
 
 import typer
 
+from balcao.cli.findings import WORDS
 from balcao.cli.output import AsJson, console, print_json
 
 
 def doctor(
     online: Annotated[
-        bool, typer.Option("--online", help="Também chama as fontes configuradas, pela rede.")
+        bool,
+        typer.Option("--online", help="Também pergunta às fontes ligadas, como source check."),
     ] = False,
     as_json: AsJson = False,
 ) -> None:
@@ -29,8 +31,7 @@ def doctor(
         findings.append(finding)
         if not as_json:
             style = {"ok": "green", "warn": "yellow", "fail": "bold red"}[finding.status]
-            word = {"ok": "ok", "warn": "aviso", "fail": "FALHA"}[finding.status]
-            out.print(f"{word:<6}", end=" ", style=style)
+            out.print(f"{WORDS[finding.status]:<6}", end=" ", style=style)
             out.print(f"{finding.name}: {finding.text}", soft_wrap=True)
     failed = any(finding.status == "fail" for finding in findings)
     if as_json:

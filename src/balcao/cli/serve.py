@@ -42,6 +42,7 @@ def serve(
         typer.echo(f"aviso: {complaint}", err=True)
     check_port(settings.host, settings.port)
     check_tls(settings)
+    check_certificate(settings)
 
     from balcao import compose, first_start, server
     from balcao.cli import welcome
@@ -152,3 +153,16 @@ def check_tls(settings: "Settings") -> None:
             f"Os arquivos de TLS {certificate} e {key} não formam um par em PEM, com a chave sem"
             " senha."
         ) from None
+
+
+def check_certificate(settings: "Settings") -> None:
+    """Find out before anything is made. Raises `CertificateUnusable`."""
+    sefaz = settings.sefaz
+    if sefaz is None:
+        return
+    from balcao.providers import certificate_of
+    from balcao.sources.sefaz.certificate import client_context
+
+    certificate = certificate_of(sefaz)
+    if certificate is not None:
+        client_context(certificate, sefaz.ca_file)

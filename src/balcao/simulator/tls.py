@@ -120,6 +120,8 @@ class _Listener:
         reader = asyncio.StreamReader(loop=loop)
         protocol = asyncio.StreamReaderProtocol(reader, loop=loop)
         try:
+            # An answer is sent in pieces, and the second must not wait for news of the first.
+            client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             transport, _ = await loop.connect_accepted_socket(
                 lambda: protocol,
                 client,

@@ -20,8 +20,8 @@ CNPJ_OID = x509.ObjectIdentifier("2.16.76.1.3.3")
 # Requesters who may not issue electronic invoices; everybody else may.
 REFUSED_REQUESTERS = frozenset({"90010004000143"})
 
-# OCTET STRING, UTF8String, PrintableString, IA5String: all of them are met.
-_TEXT_TAGS = frozenset({0x04, 0x0C, 0x13, 0x16})
+# OCTET STRING, and the strings UTF8, Numeric, Printable and IA5: all of them are met.
+_TEXT_TAGS = frozenset({0x04, 0x0C, 0x12, 0x13, 0x16})
 _CNPJ_LENGTH = 14
 
 
@@ -54,7 +54,7 @@ def _certificate(header: str) -> x509.Certificate | None:
 def _cnpj(certificate: x509.Certificate) -> str | None:
     try:
         names = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
-    except (x509.ExtensionNotFound, ValueError):
+    except (x509.ExtensionNotFound, x509.DuplicateExtension, ValueError):
         return None
     for name in names.get_values_for_type(x509.OtherName):
         value = name.value

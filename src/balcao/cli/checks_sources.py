@@ -1,0 +1,137 @@
+"""What `balcao doctor` looks at of the sources: who answers, our certificate, the network."""
+
+import asyncio
+import stat
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+
+from balcao import probing, providers
+from balcao.cli.findings import Finding
+from balcao.cli.output import program, whole
+from balcao.cli.sources_seen import SNAPSHOT, SUBJECTS, Sight, day, sight, ufs_text
+from balcao.core.questions import Subject
+from balcao.errors import CertificateUnusable
+from balcao.home import Home
+from balcao.settings import Settings
+from balcao.sources.sefaz.certificate import Certificate, client_context
+
+CERTIFICATE = "certificado A1"
+
+# An e-CNPJ is bought anew every year, and somebody has to be identified for it.
+EXPIRING_DAYS = 30
+
+_OTHERS = stat.S_IRWXG | stat.S_IRWXO
+
+
+def sources(settings: Settings, _: Home) -> Iterator[Finding]:
+    """Every online source, then who answers each subject."""
+    seen = sight(settings)
+    for name in dict.fromkeys(
+        name for names in providers.order(settings).values() for name in names if name != SNAPSHOT
+    ):
+        yield _source(seen, name)
+    for subject, title in SUBJECTS.items():
+        yield _answers(seen, subject, title)
+
+
+def _source(seen: Sight, name: str) -> Finding:
+    if name in seen.out_of_use:
+        return Finding(f"fonte {name}", "warn", f"fora de uso: {seen.out_of_use[name]}")
+    if all(provider.name != name for provider in seen.providers):
+        return Finding(f"fonte {name}", "ok", f"desligada ({seen.why_off(name)})")
+    return Finding(f"fonte {name}", "ok", seen.address(name))
+
+
+def _answers(seen: Sight, subject: Subject, title: str) -> Finding:
+    name = f"quem responde {title}"
+    on = [source for source in seen.sources(subject) if source.is_on]
+    if not on:
+        remedy = _remedy(seen, subject)
+        return Finding(name, "warn", f"contas de produção não têm quem responda: {remedy}")
+    names = ", depois ".join(source.name for source in on)
+    if missing := seen.unserved(subject):
+        return Finding(name, "warn", f"{names}; ninguém por {', '.join(missing)}")
+    asked = providers.ufs(seen.settings).get(subject)
+    return Finding(name, "ok", names if asked is None else f"{names}; UFs: {ufs_text(asked)}")
+
+
+def _remedy(seen: Sight, subject: Subject) -> str:
+    configure = f"configure uma fonte ({program()} source list)"
+    if subject != "company":
+        return configure
+    if SNAPSHOT not in seen.settings.company_sources:
+        return f'inclua "{SNAPSHOT}" em BALCAO_COMPANY_SOURCES ou {configure}'
+    return f"importe um mês ({program()} opendata build PASTA) ou {configure}"
+
+
+def certificate(settings: Settings, _: Home) -> Iterator[Finding]:
+    """The A1 certificate for the state treasuries, if one is named; its content is not shown."""
+    sefaz = settings.sefaz
+    if sefaz is None or sefaz.certificate is None:
+        return
+    try:
+        found = providers.certificate_of(sefaz)
+        assert found is not None, "one is named"
+        client_context(found, sefaz.ca_file)
+    except CertificateUnusable as error:
+        yield Finding(CERTIFICATE, "fail", f"{error.detail}; o serviço não inicia assim")
+    else:
+        yield _validity(found, datetime.now(UTC))
+        if found.subject_cnpj is None:
+            yield Finding(
+                "CNPJ do certificado",
+                "warn",
+                "não há: as SEFAZ só atendem um e-CNPJ de empresa emissora, e não um e-CPF",
+            )
+    yield from _privacy(sefaz.certificate)
+
+
+def _validity(found: Certificate, now: datetime) -> Finding:
+    last = day(found.not_after)
+    if found.expired(now):
+        return Finding(
+            CERTIFICATE,
+            "fail",
+            f"venceu em {last}, e as SEFAZ não são consultadas: indique o novo em"
+            " BALCAO_SEFAZ__CERTIFICATE e reinicie o serviço",
+        )
+    left = (found.not_after - now).days
+    if left <= EXPIRING_DAYS:
+        return Finding(
+            CERTIFICATE, "warn", f"vence em {last} (em {left} dias): providencie a renovação"
+        )
+    return Finding(CERTIFICATE, "ok", f"abre; vale até {last}")
+
+
+def _privacy(path: Path) -> Iterator[Finding]:
+    if path.is_file() and path.stat().st_mode & _OTHERS:
+        yield Finding(
+            "arquivo do certificado",
+            "warn",
+            f"é visível para outros usuários: chmod 600 {path}",
+        )
+
+
+def reachable(settings: Settings, _: Home) -> Iterator[Finding]:
+    """Each source that is on, asked whether it would answer."""
+    probes = probing.plan(settings, sight(settings).providers)
+    by_source: dict[str, list[probing.Result]] = {}
+    for result in asyncio.run(probing.run(probes, settings)):
+        by_source.setdefault(result.source, []).append(result)
+    for name, results in by_source.items():
+        yield _reached(name, results)
+
+
+def _reached(name: str, results: list[probing.Result]) -> Finding:
+    title = f"rede até {name}"
+    bad = [result for result in results if result.status != "ok"]
+    if not bad:
+        slowest = max(result.seconds or 0 for result in results)
+        times = "" if len(results) == 1 else f" às {len(results)} perguntas"
+        return Finding(title, "ok", f"respondeu{times}, em até {whole(round(slowest * 1000))} ms")
+    first = bad[0]
+    where = "" if first.uf is None else f"{first.uf}: "
+    more = "" if len(results) == 1 else f" ({len(bad)} de {len(results)} perguntas)"
+    details = f"{program()} source check --source {name}"
+    return Finding(title, "warn", f"{where}{first.text}{more}; veja {details}")

@@ -1,0 +1,118 @@
+"""The manual of the settings, `docs/settings.md`, written from their classes."""
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from types import NoneType
+from typing import Any, Literal, get_args, get_origin
+
+from pydantic import BaseModel, SecretStr
+from pydantic.fields import FieldInfo
+
+from balcao.cli.configuration import printable, setting_name
+from balcao.core.federation import UFS
+from balcao.settings import Settings, Uf
+
+_HEAD = """\
+# Configurações
+
+<!-- Gerado por `balcao config docs > docs/settings.md`; não edite à mão. -->
+
+Vêm do ambiente e de um arquivo TOML; o ambiente vence. O arquivo é o de `BALCAO_CONFIG`, senão
+`balcao.toml` na pasta de dados (`BALCAO_HOME`), senão `balcao.toml` na pasta atual. São lidas uma
+vez, na partida, e todos os erros são mostrados juntos. O que está em vigor, e de onde veio:
+`balcao config show`.
+
+Partes levam dois sublinhados no ambiente (`BALCAO_CNPJA__KEY`) e uma tabela no arquivo:
+
+```toml
+port = 8000
+
+[cnpja]
+key = "..."
+```
+"""
+
+_TABLE_HEAD = (
+    "| Variável | No arquivo | Tipo | Padrão | Descrição |",
+    "|---|---|---|---|---|",
+)
+
+
+def write_manual() -> str:
+    """The text of `docs/settings.md`."""
+    groups: list[tuple[str, FieldInfo, type[BaseModel]]] = []
+    lines = [_HEAD, "## Gerais", "", *_TABLE_HEAD]
+    for name, field in Settings.model_fields.items():
+        group = _group(field)
+        if group is None:
+            lines.append(_row((name,), field))
+        else:
+            groups.append((name, field, group))
+    for name, field, group in groups:
+        lines += ["", f"## `{name}`", "", str(field.description), "", *_TABLE_HEAD]
+        defaults = None if field.is_required() else field.default
+        for part, of_part in group.model_fields.items():
+            lines.append(_row((name, part), of_part, getattr(defaults, part, None)))
+    return "\n".join(lines) + "\n"
+
+
+def _group(field: FieldInfo) -> type[BaseModel] | None:
+    """The class of a setting that has parts."""
+    for kind in (field.annotation, *get_args(field.annotation)):
+        if isinstance(kind, type) and issubclass(kind, BaseModel):
+            return kind
+    return None
+
+
+def _row(path: Sequence[str], field: FieldInfo, default: object = None) -> str:
+    if default is None and not field.is_required():
+        default = field.default
+    cells = (
+        f"`{setting_name(path)}`",
+        f"`{'.'.join(path)}`",
+        _type(field),
+        _default(default),
+        str(field.description or "").replace("|", "\\|"),
+    )
+    return f"| {' | '.join(cells)} |"
+
+
+def _default(value: object) -> str:
+    if value is None or isinstance(value, SecretStr):
+        return "—"
+    if isinstance(value, tuple) and len(value) > len(UFS) / 2 and set(value) <= set(UFS):
+        missing = [uf for uf in UFS if uf not in value]
+        return f"todas, menos {', '.join(missing)}" if missing else f"todas as {len(UFS)}"
+    shown = printable(value)
+    return f"`{shown if isinstance(value, Path) else json.dumps(shown, ensure_ascii=False)}`"
+
+
+def _type(field: FieldInfo) -> str:
+    kinds = [kind for kind in get_args(field.annotation) if kind is not NoneType]
+    optional = NoneType in get_args(field.annotation)
+    kind = kinds[0] if optional and len(kinds) == 1 else field.annotation
+    if get_origin(kind) is Literal:
+        return " ou ".join(f"`{value}`" for value in get_args(kind))
+    if get_origin(kind) is tuple:
+        (item, *_) = get_args(kind)
+        if item == Uf:
+            return "lista de UFs"
+        return f"lista de {', '.join(f'`{value}`' for value in get_args(item))}"
+    if get_origin(kind) is dict:
+        return 'texto por UF, em JSON: `{"SP": "..."}`'
+    names: Mapping[Any, str] = {
+        bool: "sim ou não",
+        int: "inteiro",
+        float: "número",
+        str: "texto",
+        Path: "caminho",
+        SecretStr: "segredo",
+    }
+    bounds = [
+        f"{sign} {getattr(mark, name)}"
+        for mark in field.metadata
+        for name, sign in (("ge", "≥"), ("gt", ">"), ("le", "≤"), ("lt", "<"))
+        if getattr(mark, name, None) is not None
+    ]
+    return " ".join([names.get(kind, "texto"), *bounds])

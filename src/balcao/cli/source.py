@@ -1,0 +1,297 @@
+"""`balcao source`: who answers what, and whether they would answer now."""
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated, Literal, get_args
+
+import typer
+
+from balcao.cli.choices import one_of
+from balcao.cli.configuration import read_settings
+from balcao.cli.failures import CommandFailed
+from balcao.cli.findings import WORDS
+from balcao.cli.output import AsJson, console, print_json, print_table, program, whole, yes_or_no
+from balcao.core.federation import UFS
+from balcao.core.questions import REGISTRATION_SUBJECTS, Subject
+from balcao.core.registration import Part
+
+if TYPE_CHECKING:
+    from balcao.cli.sources_seen import Seen, Sight
+    from balcao.probing import Probe, Result
+    from balcao.settings import Settings
+
+app = typer.Typer(no_args_is_help=True, help="Mostra e verifica quem responde cada consulta.")
+
+# Those that are asked over the network.
+ONLINE = ("minha_receita", "cnpja", "serpro", "sefaz", "infosimples")
+
+_PARTS: Mapping[Part, str] = {"types": "tipo e situação", "addresses": "endereço"}
+
+
+@app.command("list")
+def list_sources(as_json: AsJson = False) -> None:
+    """Mostra quem responde cada assunto e cada UF, na ordem da consulta.
+
+    Só lê a configuração, e não chama ninguém.
+
+    Exemplo:
+
+      $ balcao source list
+    """
+    from balcao.cli.sources_seen import SUBJECTS, sight
+
+    seen = sight(read_settings())
+    if as_json:
+        print_json({subject: _subject_as_json(seen, subject) for subject in SUBJECTS})
+        return
+    for subject, name in SUBJECTS.items():
+        typer.echo(f"{name} ({subject})")
+        _print_sources(seen, subject)
+        for warning in warnings(seen, subject):
+            typer.echo(f"aviso: {name}: {warning}")
+        typer.echo("")
+
+
+def warnings(seen: "Sight", subject: Subject) -> Sequence[str]:
+    """What a subject cannot be asked for."""
+    if not any(source.is_on for source in seen.sources(subject)):
+        return ["ninguém responde; ligue uma das fontes"]
+    unserved = seen.unserved(subject)
+    return [f"ninguém responde por {', '.join(unserved)}"] if unserved else []
+
+
+def _print_sources(seen: "Sight", subject: Subject) -> None:
+    from balcao import providers
+    from balcao.cli.sources_seen import ufs_text
+
+    asked = providers.ufs(seen.settings).get(subject, ())
+    # Each subject has the columns that tell its sources apart.
+    cells: dict[str, Callable[[Seen], str]] = {}
+    if subject in REGISTRATION_SUBJECTS:
+        by = "por CPF" if subject == "rural_producer" else "por CNPJ"
+        cells[f"UFs ({by})"] = lambda source: ufs_text(source.ufs, asked)
+        cells["Informa"] = lambda source: ", ".join(gives(source))
+    if subject != "rural_producer":
+        cells["CNPJ com letras"] = lambda source: yes_or_no(_can(source, "alphanumeric"))
+    if subject == "company":
+        cells["optin=1"] = lambda source: yes_or_no(_can(source, "full_partners"))
+    print_table(
+        ("Ordem", "Fonte", "Ligada", "Endereço, ou o que falta", *cells),
+        [
+            (
+                str(place),
+                source.name,
+                yes_or_no(source.is_on),
+                source.remark,
+                *(cell(source) if source.is_on else "—" for cell in cells.values()),
+            )
+            for place, source in enumerate(seen.sources(subject), 1)
+        ],
+        numbers=("Ordem",),
+    )
+
+
+def gives(source: "Seen") -> Sequence[str]:
+    """What it tells of registrations besides their numbers."""
+    if source.capabilities is None:
+        return ()
+    return [name for part, name in _PARTS.items() if part in source.capabilities.parts]
+
+
+def _can(source: "Seen", what: Literal["alphanumeric", "full_partners"]) -> bool:
+    return source.capabilities is not None and getattr(source.capabilities, what)
+
+
+def _subject_as_json(seen: "Sight", subject: Subject) -> Mapping[str, object]:
+    from balcao.cli.sources_seen import SWITCHES
+
+    def as_json(source: "Seen") -> Mapping[str, object]:
+        known: dict[str, object] = {
+            "source": source.name,
+            "on": source.is_on,
+            "address" if source.is_on else "missing": source.remark,
+            "switches": list(SWITCHES.get(source.name, ())),
+        }
+        if source.capabilities is None:
+            return known
+        if subject in REGISTRATION_SUBJECTS:
+            known["ufs"] = list(source.ufs)
+            known["parts"] = sorted(source.capabilities.parts)
+            addresses = seen.addresses(source.name)
+            if addresses:
+                known["addresses"] = {uf: addresses[uf] for uf in source.ufs}
+        if subject != "rural_producer":
+            known["alphanumeric"] = _can(source, "alphanumeric")
+        if subject == "company":
+            known["full_partners"] = _can(source, "full_partners")
+        return known
+
+    return {
+        "sources": [as_json(source) for source in seen.sources(subject)],
+        "unserved_ufs": list(seen.unserved(subject)),
+        "warnings": list(warnings(seen, subject)),
+    }
+
+
+@app.command()
+def check(
+    subject: Annotated[
+        list[str] | None,
+        typer.Option(
+            parser=one_of(get_args(Subject)),
+            metavar="ASSUNTO",
+            help=f"Só estes: {', '.join(get_args(Subject))}; pode repetir.",
+        ),
+    ] = None,
+    uf: Annotated[
+        list[str] | None,
+        typer.Option(parser=one_of(UFS), metavar="UF", help="Só estas UFs; pode repetir."),
+    ] = None,
+    source: Annotated[
+        list[str] | None,
+        typer.Option(
+            parser=one_of(ONLINE),
+            metavar="FONTE",
+            help=f"Só estas: {', '.join(ONLINE)}; pode repetir.",
+        ),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Pergunta a cada fonte ligada se ela responderia, como o servidor perguntaria.
+
+    Uma vez por fonte e assunto, e por UF na sefaz; o que seria a mesma pergunta é feito uma vez
+    só. Uma pergunta pode custar uma consulta no fornecedor, embora seja a mais barata que prova
+    que ele responde: cnpja e infosimples não cobram por ela, minha_receita é gratuita, serpro não
+    deveria cobrar; na sefaz é uma consulta comum em cada UF, sobre a empresa do certificado, e
+    conta no limite de uso do estado.
+
+    Pode ser usado com o servidor no ar, e não muda nada. Sai com código 1 quando alguma falha.
+
+    Exemplo:
+
+      $ balcao source check
+      $ balcao source check --subject state_registration --uf SP --uf RJ --source sefaz
+    """
+    from balcao.cli.sources_seen import SUBJECTS, sight
+    from balcao.probing import plan
+
+    settings = read_settings()
+    seen = sight(settings)
+    subjects = [each for each in SUBJECTS if not subject or each in subject]
+    switched_on = [each for each in seen.providers if not source or each.name in source]
+    probes = plan(settings, switched_on, subjects=subjects, ufs=uf or ())
+    results = [
+        *_without_asking(seen, subjects, uf or (), source or ()),
+        *_watched(probes, settings),
+    ]
+    if not results and (subject or uf or source):
+        raise CommandFailed(_nobody(seen, source or ()))
+    failed = any(result.status == "fail" for result in results)
+    if as_json:
+        print_json({"ok": not failed, "probes": [_result_as_json(result) for result in results]})
+    elif results:
+        _print_results(results)
+    else:
+        typer.echo(f"Nenhuma fonte ligada. As que existem: {program()} source list.")
+    if failed:
+        raise typer.Exit(1)
+
+
+def _nobody(seen: "Sight", names: Sequence[str]) -> str:
+    on = {provider.name for provider in seen.providers}
+    return " ".join(
+        [
+            "Nenhuma fonte ligada responde por isso.",
+            *(f"{name}: {seen.why_off(name)}." for name in names if name not in on),
+            f"Quem responde o quê: {program()} source list.",
+        ]
+    )
+
+
+def _without_asking(
+    seen: "Sight", subjects: Sequence[Subject], ufs: Sequence[str], names: Sequence[str]
+) -> "Sequence[Result]":
+    """What is known to be wrong before anybody is asked."""
+    from balcao import providers
+    from balcao.probing import Result, typical
+
+    order = providers.order(seen.settings)
+    found = []
+    for name, why in seen.out_of_use.items():
+        kinds = tuple(typical(each) for each in subjects if name in order[each])
+        if kinds and (not names or name in names):
+            found.append(Result(name, kinds, None, "fail", why))
+    for provider in seen.providers:
+        kinds = tuple(typical(each) for each in subjects if provider.name in order[each])
+        served = provider.adapter.capabilities.ufs
+        if (
+            provider.by_uf
+            and served is not None
+            and kinds
+            and (not names or provider.name in names)
+        ):
+            found += [
+                Result(provider.name, kinds, uf, "warn", "não tem serviço conhecido nesta UF")
+                for uf in ufs
+                if uf not in served
+            ]
+    return found
+
+
+def _watched(probes: "Sequence[Probe]", settings: "Settings") -> "Sequence[Result]":
+    """Make the probes; on a terminal, show how far they are."""
+    from balcao.probing import run
+
+    out = console(stderr=True)
+    if not out.is_terminal:
+        return asyncio.run(run(probes, settings))
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+
+    columns = (TextColumn("Perguntando"), BarColumn(), MofNCompleteColumn())
+    with Progress(*columns, TextColumn("{task.description}"), console=out, transient=True) as bar:
+        task = bar.add_task("", total=len(probes))
+
+        def done(result: "Result") -> None:
+            place = result.source if result.uf is None else f"{result.source} {result.uf}"
+            bar.update(task, advance=1, description=place)
+
+        return asyncio.run(run(probes, settings, done))
+
+
+def _print_results(results: "Sequence[Result]") -> None:
+    print_table(
+        ("Fonte", "Assunto", "UF", "Resultado", "ms", "O que disse"),
+        [
+            (
+                result.source,
+                ", ".join(_kinds(result)),
+                result.uf or "—",
+                WORDS[result.status],
+                "—" if result.seconds is None else whole(round(result.seconds * 1000)),
+                result.text,
+            )
+            for result in results
+        ],
+        numbers=("ms",),
+    )
+
+
+def _kinds(result: "Result") -> Sequence[str]:
+    from balcao.cli.sources_seen import SUBJECTS
+
+    return [
+        SUBJECTS[inquiry.subject] + (" com optin=1" if inquiry.full_partners else "")
+        for inquiry in result.inquiries
+    ]
+
+
+def _result_as_json(result: "Result") -> Mapping[str, object]:
+    return {
+        "source": result.source,
+        "subjects": list(dict.fromkeys(inquiry.subject for inquiry in result.inquiries)),
+        "full_partners": any(inquiry.full_partners for inquiry in result.inquiries),
+        "uf": result.uf,
+        "status": result.status,
+        "took_ms": None if result.seconds is None else round(result.seconds * 1000, 2),
+        "text": result.text,
+    }

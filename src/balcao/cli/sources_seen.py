@@ -1,0 +1,149 @@
+"""Who answers what, as the settings say it: for `balcao source` and `balcao doctor`."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import cached_property
+
+from balcao import providers
+from balcao.cli.configuration import shown_address
+from balcao.cli.failures import explain
+from balcao.cli.opendata import month_in_use
+from balcao.core.calendar import BRASILIA
+from balcao.core.federation import UFS
+from balcao.core.questions import Subject
+from balcao.errors import CertificateUnusable
+from balcao.home import Home
+from balcao.opendata.errors import OpenDataError
+from balcao.probing import ufs_served
+from balcao.providers import Provider
+from balcao.settings import Settings
+from balcao.sources.online import Capabilities
+
+SNAPSHOT = "snapshot"
+
+SUBJECTS: Mapping[Subject, str] = {
+    "company": "cadastro de empresas",
+    "state_registration": "inscrições estaduais",
+    "rural_producer": "produtor rural",
+    "suframa": "Suframa",
+}
+
+# The variables that switch a source on.
+SWITCHES: Mapping[str, Sequence[str]] = {
+    "minha_receita": ("BALCAO_MINHA_RECEITA__URL",),
+    "cnpja": ("BALCAO_CNPJA__KEY",),
+    "serpro": ("BALCAO_SERPRO__CONSUMER_KEY", "BALCAO_SERPRO__CONSUMER_SECRET"),
+    "sefaz": ("BALCAO_SEFAZ__CERTIFICATE", "BALCAO_SEFAZ__PASSWORD"),
+    "infosimples": ("BALCAO_INFOSIMPLES__TOKEN",),
+}
+
+# The registry publishes partners' documents masked: no opt-in.
+_OF_THE_MONTH = Capabilities(frozenset({"company"}), alphanumeric=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """One source, as it stands in the order of a subject."""
+
+    name: str
+    is_on: bool
+    remark: str  # the address where it is asked; what is missing where it is off
+    capabilities: Capabilities | None = None  # None: off
+    ufs: tuple[str, ...] = ()  # of those the subject is asked for
+
+
+@dataclass(frozen=True)
+class Sight:
+    """All sources of one configuration. Looking asks nobody over the network."""
+
+    settings: Settings
+    now: datetime
+
+    @cached_property
+    def _usable(self) -> tuple[Sequence[Provider], Mapping[str, str]]:
+        sefaz = self.settings.sefaz
+        try:
+            certificate = providers.certificate_of(sefaz) if sefaz is not None else None
+            if certificate is None or not certificate.expired(self.now):
+                return providers.configured(self.settings, self.now), {}
+            why = f"o certificado A1 venceu em {day(certificate.not_after)}"
+        except CertificateUnusable as error:
+            why = error.detail
+        without = self.settings.model_copy(update={"sefaz": None})
+        return providers.configured(without, self.now), {"sefaz": why}
+
+    @property
+    def providers(self) -> Sequence[Provider]:
+        """Those that can be asked."""
+        return self._usable[0]
+
+    @property
+    def out_of_use(self) -> Mapping[str, str]:
+        """Those that are switched on and cannot be asked, and why."""
+        return self._usable[1]
+
+    def sources(self, subject: Subject) -> Iterator[Seen]:
+        """A subject's sources, in the order of asking."""
+        for name in providers.order(self.settings)[subject]:
+            yield self._month() if name == SNAPSHOT else self._online(name, subject)
+
+    def _month(self) -> Seen:
+        store = Home(self.settings.home).opendata("live")
+        try:
+            month = month_in_use(store)
+        except (OSError, OpenDataError) as error:
+            return Seen(SNAPSHOT, False, explain(error) or "")
+        if month is None:
+            return Seen(SNAPSHOT, False, "nada importado (opendata build)")
+        return Seen(SNAPSHOT, True, f"mês de {month.extraction_date:%d/%m/%Y}", _OF_THE_MONTH)
+
+    def _online(self, name: str, subject: Subject) -> Seen:
+        provider = next((each for each in self.providers if each.name == name), None)
+        if provider is None:
+            return Seen(name, False, self.why_off(name))
+        served = tuple(ufs_served(provider, subject, providers.ufs(self.settings)))
+        return Seen(name, True, self.address(name), provider.adapter.capabilities, served)
+
+    def why_off(self, name: str) -> str:
+        """What a source that is not asked is missing."""
+        return self.out_of_use.get(name) or f"ligue com {' e '.join(SWITCHES[name])}"
+
+    def address(self, name: str) -> str:
+        """Where a source that is on is asked, without what may be secret in it."""
+        if name == "sefaz" and (sefaz := self.settings.sefaz) is not None and not sefaz.url:
+            kind = "produção" if sefaz.environment == "production" else "homologação"
+            return f"o de cada UF, em {kind}"
+        return shown_address(getattr(self.settings, name).url)
+
+    def addresses(self, name: str) -> Mapping[str, str]:
+        """The address by UF, where each has its own."""
+        if name != "sefaz" or self.settings.sefaz is None:
+            return {}
+        known = providers.treasury_addresses(self.settings.sefaz)
+        return {uf: shown_address(address) for uf, address in known.items()}
+
+    def unserved(self, subject: Subject) -> Sequence[str]:
+        """The UFs that the subject is asked for and nobody serves."""
+        served = {uf for source in self.sources(subject) for uf in source.ufs}
+        return [uf for uf in providers.ufs(self.settings).get(subject, ()) if uf not in served]
+
+
+def sight(settings: Settings) -> Sight:
+    """Look now."""
+    return Sight(settings, datetime.now(UTC))
+
+
+def day(at: datetime) -> str:
+    """A civil day in Brasília, for people."""
+    return at.astimezone(BRASILIA).strftime("%d/%m/%Y")
+
+
+def ufs_text(ufs: Sequence[str], asked: Sequence[str] = UFS) -> str:
+    """So many of those asked, by the shorter of two lists."""
+    missing = [uf for uf in asked if uf not in ufs]
+    if not missing:
+        return f"todas ({len(ufs)})"
+    if len(missing) < len(ufs):
+        return f"{len(ufs)} UFs (menos {', '.join(missing)})"
+    return ", ".join(ufs) or "nenhuma"

@@ -1,0 +1,152 @@
+"""`balcao simulator serve`: its options, and the listener with mutual TLS."""
+
+import re
+import signal
+import ssl
+import subprocess
+import sys
+import time
+from datetime import UTC, datetime
+from pathlib import Path
+
+import httpx2
+import pytest
+from cryptography.hazmat.primitives.serialization import (
+    Encoding,
+    NoEncryption,
+    PrivateFormat,
+    pkcs12,
+)
+
+from balcao.cli import simulator
+from balcao.settings import Settings
+from balcao.simulator.certificates import certificates_in
+from tests.cli.shell import PATIENCE_SECONDS, Shell, free_port
+from tests.simulator.sefaz import PATHS, SOAP_12, envelope, question, read
+
+BODY = envelope(question("SP", "CNPJ", "90010001000100"))
+
+
+def exports(text: str) -> dict[str, str]:
+    return dict(re.findall(r"export (BALCAO_\w+)=(\S+)", text))
+
+
+def client_of(settings: Settings, folder: Path) -> httpx2.Client:
+    """A client with the certificate that the settings name."""
+    assert settings.sefaz is not None
+    assert settings.sefaz.certificate is not None
+    found = pkcs12.load_pkcs12(
+        settings.sefaz.certificate.read_bytes(),
+        settings.sefaz.password.get_secret_value().encode(),
+    )
+    assert found.cert is not None
+    assert found.key is not None
+    pem = folder / "client.pem"
+    pem.write_bytes(
+        found.cert.certificate.public_bytes(Encoding.PEM)
+        + found.key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+    )
+    context = ssl.create_default_context(cafile=settings.sefaz.ca_file)
+    context.load_cert_chain(pem)
+    return httpx2.Client(verify=context, trust_env=False, timeout=PATIENCE_SECONDS)
+
+
+def test_both_ports_of_a_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    port, tls_port = free_port(), free_port()
+    out, err = tmp_path / "out", tmp_path / "err"
+    line = ["simulator", "serve", "--port", str(port), "--tls-port", str(tls_port)]
+    with out.open("wb") as said, err.open("wb") as complained:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "balcao", *line, "--delay-ms", "200"],
+            stdout=said,
+            stderr=complained,
+            cwd=tmp_path,
+        )
+    try:
+        wait_for(f"http://127.0.0.1:{port}/", process)
+        shown = out.read_text("utf-8")
+        for name, value in exports(shown).items():
+            monkeypatch.setenv(name, value)
+        settings = Settings()
+        assert settings.sefaz is not None
+        assert settings.sefaz.url == f"https://127.0.0.1:{tls_port}/sefaz"
+        assert settings.sefaz.certificate == tmp_path / ".balcao/simulator/cliente.p12"
+        assert "cliente-vencido.p12: está vencido (cStat 281)" in shown
+
+        with client_of(settings, tmp_path) as client:
+            started = time.monotonic()
+            reply = client.post(settings.sefaz.url + PATHS["SP"], content=BODY, headers=SOAP_12)
+            assert time.monotonic() - started >= 0.2
+        assert read(reply).status == 111
+        plain = httpx2.post(
+            f"http://127.0.0.1:{port}/sefaz{PATHS['SP']}", content=BODY, headers=SOAP_12
+        )
+        assert read(plain).status == 111
+
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(PATIENCE_SECONDS) == 0
+        assert err.read_text("utf-8") == ""
+    finally:
+        process.kill()
+        process.wait()
+
+
+def wait_for(url: str, process: subprocess.Popen[bytes]) -> None:
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while True:
+        assert time.monotonic() < deadline
+        assert process.poll() is None
+        try:
+            httpx2.get(url)
+        except httpx2.TransportError:
+            time.sleep(0.01)
+        else:
+            return
+
+
+def test_without_tls_treasuries_are_asked_on_the_plain_port(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for name, value in exports(simulator.settings_lines(8100)).items():
+        monkeypatch.setenv(name, value)
+    settings = Settings()
+
+    assert settings.sefaz is not None
+    assert settings.sefaz.url == "http://127.0.0.1:8100/sefaz"
+    assert settings.sefaz.certificate is None
+    assert settings.sefaz.is_on
+    assert settings.infosimples is not None
+    assert settings.infosimples.url == "http://127.0.0.1:8100/infosimples"
+    assert settings.infosimples.is_on
+
+
+def test_a_folder_with_spaces_can_be_copied_to_a_shell(tmp_path: Path) -> None:
+    folder = tmp_path / "meus certificados"
+    text = simulator.settings_lines(8100, 8143, certificates_in(folder, datetime.now(UTC)))
+
+    assert f"export BALCAO_SEFAZ__CERTIFICATE='{folder / 'cliente.p12'}'\n" in text
+    assert f"export BALCAO_SEFAZ__CA_FILE='{folder / 'ca.pem'}'\n" in text
+
+
+@pytest.mark.parametrize(
+    ("options", "code", "said"),
+    [
+        ("--port 8100 --tls-port 8100", 1, "devem ser portas diferentes"),
+        ("--certificates x", 1, "--certificates só serve junto com --tls-port."),
+        ("--tls-port 99999", 2, "deve ser 65535 ou menos."),
+        ("--delay-ms -1", 2, "deve ser 0 ou mais."),
+        ("--never-seconds 0", 2, "deve ser 1 ou mais."),
+    ],
+)
+def test_options_that_do_not_fit(shell: Shell, options: str, code: int, said: str) -> None:
+    assert said in shell(f"simulator serve {options}", code=code).err
+    assert not shell.path.exists()
+
+
+def test_a_folder_that_cannot_be_made(shell: Shell, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    err = shell(
+        f"simulator serve --port {free_port()} --tls-port {free_port()} --certificates file/x",
+        code=1,
+    ).err
+    assert "Há um arquivo onde devia haver uma pasta" in err
