@@ -1,12 +1,15 @@
 """The first start may be killed anywhere; the next one completes it."""
 
+import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 
-from balcao import first_start
+from balcao import compose, first_start
+from balcao.cli import welcome
+from balcao.clock import system_now_ms
 from balcao.core.access import Account, key_hash
 from balcao.core.documents import Cnpj
 from balcao.core.ledger import Change, Refusal
@@ -18,6 +21,9 @@ from balcao.opendata.snapshot import CurrentSnapshot
 from balcao.settings import Settings
 from balcao.storage.contract import NewAccount
 from balcao.storage.sqlite.desk import SqliteDesk
+from balcao.subjects import OPERATIONS
+from tests.cli.shell import curl_lines
+from tests.world import Reply, call
 
 NOW_MS = 1_790_000_000_000
 
@@ -146,6 +152,43 @@ def test_a_month_too_small_for_the_promised_documents_is_made_larger(home: Home)
 def test_without_a_month(home: Home) -> None:
     prepare(home, establishments=0)
     assert not home.opendata("test").exists()
+
+
+def test_every_request_shown_is_answered_by_the_sandbox(home: Home) -> None:
+    """One per operation, with what its contract requires."""
+    settings = Settings(home=home.path, sandbox_establishments=100)
+    issued = first_start.prepare(home, settings, now_ms=system_now_ms, say=lambda step: None)
+    shown = welcome.first_words(settings, issued)
+    key = next(one.key for one in issued if one.account.name == welcome.EXAMPLE_ACCOUNT)
+
+    lines = curl_lines(shown)
+    assert [line[:4] for line in lines] == [["curl", "-sS", "-H", f"x-api-key: {key}"]] * 4
+    addresses = [line[4].removeprefix(welcome.address(settings)) for line in lines]
+    assert addresses == [
+        "/consultas/v2/suframa/90010002000154",
+        "/consultas/v2/sintegra/90010001000100",
+        "/consultas/v2/produtor-rural/90010000100?uf=SP",
+        "/consultas/v2/cnpj-receita-federal/90010001000100",
+    ]
+    assert len(addresses) == len(OPERATIONS)
+
+    async def answers() -> Sequence[Reply]:
+        await house.front.start()
+        found = [await call(house.front, "GET", each, {"x-api-key": key}) for each in addresses]
+        await house.front.stop()
+        return found
+
+    house = compose.open_house(settings)
+    try:
+        found = asyncio.run(answers())
+    finally:
+        house.close()
+    assert [(answer.status, answer.credits) for answer in found] == [(200, 1)] * 4
+    assert all(answer.json["success"] is True for answer in found)
+    zone, company, producer, _ = (answer.json for answer in found)
+    assert zone["inscricao"] == "200000012"
+    for registered in (company, producer):
+        assert [each["uf"] for each in registered["inscricoes_estaduais"]] == ["SP"]
 
 
 def test_one_at_a_time(home: Home) -> None:

@@ -100,7 +100,7 @@ def first_words(settings: Settings, issued: Sequence[Issued]) -> str:
         f"  {here} account create NOME --plan pre_pago",
         f'  {here} credit add NOME 1000 --reason "primeira compra"',
         f"  {here} key create NOME",
-        f"  {here} config docs    # as fontes: BALCAO_CNPJA__KEY e outras",
+        f"  {here} source list    # quem responde o quê, e o que liga cada fonte",
         "",
         _ending(settings),
     ]

@@ -34,6 +34,16 @@ de consultar uma fonte o serviço reserva o maior preço possível e depois cobr
 tudo. Quem desliga antes da resposta não interrompe a consulta: ela termina, é guardada e cobrada.
 Para recebê-la, repita com a mesma `Idempotency-Key`.
 
+## Uma UF, ou todas
+
+As inscrições estaduais custam 1 crédito por UF que respondeu, venha a resposta da fonte ou do
+cache, e mais 1 por requisição, não por UF, com `endereco=true`. Uma lista vazia é um resultado, e é
+cobrada.
+
+`uf=BR` consulta todas as UFs da operação ao mesmo tempo. O campo `ufs` diz de onde veio cada uma:
+`online`, `cache` ou `indisponivel`. As indisponíveis não são cobradas, e das suas inscrições nada
+se sabe. Só quando todas falham a resposta é um erro. `is_cache` é `true` quando nada veio da fonte.
+
 ## Cache e estratégias
 
 | `cache_strategy` | Primeiro | Se não der |
@@ -46,6 +56,12 @@ Para recebê-la, repita com a mesma `Idempotency-Key`.
 `cache` sozinho não muda a prioridade: indique também a estratégia. `Cache-Status` e `Age` dizem
 se a resposta veio do cache e há quantos segundos a fonte foi consultada. O cache é comum a todos
 os clientes e nunca mostra quem consultou.
+
+Nas inscrições estaduais o cache e a estratégia valem para cada UF em separado. Um resultado
+guardado sem endereços não serve a `endereco=true`. Com `error_fallback=true`, quando a fonte falha
+é aceito um resultado guardado de qualquer idade, seja qual for a estratégia.
+
+`suframa` não tem estratégia: um resultado guardado há no máximo `cache` dias, senão a fonte.
 
 ## Repetir sem pagar duas vezes
 

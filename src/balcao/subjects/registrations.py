@@ -119,8 +119,11 @@ class Tally:
         self.origin: Origin = (
             "online" if any(each.origin == "online" for each in delivered) else "cache"
         )
-        # Addresses that could not be asked for are not paid.
-        self.with_addresses = wants_addresses(of) and any(map(_has_addresses, records))
+        # Addresses are paid unless they could not be asked for anywhere (decision 0011).
+        registered = [record for record in records if record.inscricoes]
+        self.with_addresses = wants_addresses(of) and (
+            not registered or any(record.com_endereco for record in registered)
+        )
         self.credits = self.answered + self.with_addresses
         self.name = next((each.nome for each in records if each.nome), None)
         self.home_uf = next((each.uf_principal for each in records if each.uf_principal), None)

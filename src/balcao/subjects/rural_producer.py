@@ -134,7 +134,7 @@ _EXAMPLE = Registrations(
     com_endereco=True,
     inscricoes=(
         Registration(
-            inscricao_estadual="110042490114",
+            inscricao_estadual="120484227823",
             uf="SP",
             ativa=True,
             tipo_ie=TYPE_TEXTS[5],
@@ -142,13 +142,13 @@ _EXAMPLE = Registrations(
             data_status="2015-03-02",
             updated_at="2026-08-08 10:15:30",
             endereco=RegisteredAddress(
-                logradouro="ESTRADA DA FICCAO",
+                logradouro="SITIO BARAO DO RIO BRANCO FICTICIA",
                 numero="S/N",
                 bairro="ZONA RURAL",
-                municipio="SAO PAULO",
-                codigo_municipio_ibge="3550308",
+                municipio="SAO JOSE DO RIO PRETO",
+                codigo_municipio_ibge="3549805",
                 uf="SP",
-                cep="04000100",
+                cep="15014656",
             ),
         ),
     ),

@@ -139,7 +139,7 @@ _EXAMPLE = Registrations(
     com_endereco=True,
     inscricoes=(
         Registration(
-            inscricao_estadual="110042490114",
+            inscricao_estadual="126624035592",
             uf="SP",
             ativa=True,
             tipo_ie=TYPE_TEXTS[1],
