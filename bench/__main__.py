@@ -1,10 +1,10 @@
-"""`python -m bench [ledger|http|import|crash ...]`: all of them when none is named."""
+"""`python -m bench [ledger|http|import|registrations|crash ...]`: all but the last, if none."""
 
 import sys
 import tempfile
 from pathlib import Path
 
-NAMES = ("ledger", "http", "import")
+NAMES = ("ledger", "http", "import", "registrations")
 
 
 def main(names: list[str]) -> None:
@@ -23,6 +23,10 @@ def main(names: list[str]) -> None:
 
             with tempfile.TemporaryDirectory() as folder:
                 import_month.run(Path(folder))
+        elif name == "registrations":
+            from bench import registrations  # noqa: PLC0415
+
+            registrations.run()
         elif name == "crash":
             from bench import crash  # noqa: PLC0415
 

@@ -28,6 +28,7 @@ from stdnum.br.cnpj import calc_check_digits
 
 from balcao.core.access import key_hash, new_key
 from balcao.core.ledger import TopUp
+from balcao.core.questions import Mode
 from balcao.home import Home
 from balcao.opendata.generator import generate
 from balcao.opendata.importer import build
@@ -130,13 +131,13 @@ def script_of(folder: Path, name: str, documents: list[str], query: str) -> Path
     return path
 
 
-def open_account(home: Path) -> str:
-    """A test account with credits for a long day; returns its key."""
+def open_account(home: Path, mode: Mode = "test") -> str:
+    """An account with credits for a long day; returns its key."""
     now = time.time_ns() // 1_000_000
     desk = SqliteDesk(Home(home).desk)
-    account = desk.create_account(NewAccount("bench", "pre_pago", "test"), now)
+    account = desk.create_account(NewAccount("bench", "pre_pago", mode), now)
     desk.commit_now([TopUp(account.account_id, 10**9, "bench", now)])
-    key = new_key("test")
+    key = new_key(mode)
     hashed = key_hash(key, Home(home).pepper())
     desk.create_key(NewKey(account.account_id, "bench", key[:18], hashed), now)
     desk.close()

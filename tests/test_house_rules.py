@@ -35,7 +35,7 @@ MAY_IMPORT = {
         "storage",
         "subjects",
     },
-    "lookup.py": {"core", "errors", "parts", "posting", "sources"},
+    "lookup.py": {"core", "errors", "parts", "posting", "sources", "subjects"},
     "parts.py": {"core", "gate", "recent", "registry", "sources", "storage", "subjects"},
     "posting.py": {"core", "errors", "parts", "subjects"},
     "registry.py": {"core", "errors", "sources", "storage", "subjects"},

@@ -24,6 +24,7 @@ from urllib.parse import unquote
 import uuid_utils
 
 from balcao.core.access import Account, Plan, key_hash, new_key
+from balcao.core.certificates import FederalCertificate, StateCertificate
 from balcao.core.company import Company
 from balcao.core.documents import Cnpj, Cpf
 from balcao.core.freshness import Kept
@@ -202,6 +203,16 @@ class FakeSource:
     def is_down(self, retry_in_seconds: int = 30) -> None:
         self._raise(SourceUnavailable("", retry_in_seconds))
 
+    def fails_in(self, *ufs: str, error: Exception | None = None) -> None:
+        """Fail in these UFs, and find in the others."""
+
+        def say(inquiry: Inquiry) -> Answer:
+            if inquiry.uf in ufs:
+                raise error or SourceFailed("")
+            return self._find(inquiry)
+
+        self._say = say
+
     def has_a_bug(self, error: Exception) -> None:
         self._raise(error)
 
@@ -292,6 +303,7 @@ class World:
     account_max: int = 1024
     header_bytes_max: int = 16_384
     limits: Mapping[Plan, Limits] | None = None
+    first_sources: Callable[[Clock], Sequence[Source]] = lambda clock: ()
     more_sources: Callable[[Clock], Sequence[Source]] = lambda clock: ()
     source: FakeSource = field(init=False)
     sandbox: FakeSource = field(init=False)  # the source of test accounts
@@ -424,6 +436,8 @@ class World:
                 inquiry = Inquiry("company", cnpj, full_partners=full_partners)
             case ZoneRecord():
                 inquiry = Inquiry("suframa", Cnpj.parse(record.cnpj))
+            case FederalCertificate() | StateCertificate():
+                raise NotImplementedError
             case _ if len(record.documento) == len(CPF):
                 inquiry = Inquiry("rural_producer", Cpf.parse(record.documento), record.uf)
             case _:
@@ -484,7 +498,8 @@ class World:
         self.caches = {mode: SqliteCache(self.folder / f"cache-{mode}.db") for mode in MODES}
         self.source = FakeSource(self.clock)
         self.sandbox = FakeSource(self.clock, "sandbox")
-        everybody = [self.source, *self.more_sources(self.clock)]
+        first, more = self.first_sources(self.clock), self.more_sources(self.clock)
+        everybody = [*first, self.source, *more]
         live = Sources(dict.fromkeys(OPERATIONS, everybody), deadline_seconds=self.deadline_seconds)
         test = Sources(
             {subject: [self.sandbox] for subject in OPERATIONS},

@@ -1,0 +1,44 @@
+"""What the documentation shows as an answer is what the sandbox answers."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from balcao.http import openapi
+from tests.http.house import OpenHouse, opened
+from tests.world import producer, sintegra, suframa
+
+# Of the moment of asking, not of the document.
+MOMENTS = {"request_id", "updated_at", "atualizado_em"}
+
+
+@pytest.fixture(scope="module")
+def sandbox(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OpenHouse]:
+    with opened(tmp_path_factory.mktemp("examples")) as house:
+        yield house
+
+
+def timeless(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: timeless(of) for key, of in value.items() if key not in MOMENTS}
+    if isinstance(value, list):
+        return [timeless(item) for item in value]
+    return value
+
+
+@pytest.mark.parametrize(
+    ("path", "example", "address"),
+    [
+        ("sintegra/{cnpj}", "uma_uf", sintegra("90010001000100", "uf=SP&endereco=true")),
+        ("produtor-rural/{cpf}", "uma_uf", producer("90010000100", "uf=SP&endereco=true")),
+        ("suframa/{cnpj}", "encontrada", suframa("90010002000154")),
+    ],
+)
+def test_the_example_is_the_sandbox_s_answer(
+    sandbox: OpenHouse, path: str, example: str, address: str
+) -> None:
+    """Word for word, but for the moment of asking."""
+    operation = openapi.document("1")["paths"][f"/consultas/v2/{path}"]["get"]
+    shown = operation["responses"]["200"]["content"]["application/json"]["examples"][example]
+    assert timeless(sandbox.get(address).json) == timeless(shown["value"])

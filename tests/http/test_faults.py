@@ -1,0 +1,423 @@
+"""Providers that fall silent, fail and come back, over the real adapters of a live account.
+
+The network is a `Wire`: simulated providers, of which a UF can be made to swallow questions. What
+it counts is what would have gone out. Instants are the event loop's own.
+"""
+
+import asyncio
+import dataclasses
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic import SecretStr
+
+from balcao.core.documents import Cnpj
+from balcao.core.ledger import Change, Refusal, Settle
+from balcao.core.questions import Inquiry
+from balcao.errors import StorageFailed
+from balcao.settings import Cnpja, Infosimples, Sefaz
+from tests.http.house import (
+    ALL_UFS,
+    CREDITS,
+    MARANHAO,
+    PROVIDERS,
+    OpenHouse,
+    Sent,
+    Wire,
+    assert_refused,
+    opened,
+)
+from tests.world import Reply, producer, sintegra, suframa
+
+# Active in SP, MG, RJ, PR and BA, inactive in RS (sandbox.md).
+CNPJ = "90010007000268"
+REGISTERED = {"SP", "MG", "RJ", "PR", "BA", "RS"}
+OTHERS = ("90010001000100", "90010008000121", "90010009000176", "90010010000109", "90010011000145")
+
+DEADLINE = 1.0
+GENEROUS = 5.0  # what a deadline of one second may take on a machine with other things to do
+
+SEFAZ = Sefaz(url=f"{PROVIDERS}/sefaz", endpoints=dict(MARANHAO))
+CNPJA = Cnpja(url=f"{PROVIDERS}/cnpja", key=SecretStr("chave"))
+INFOSIMPLES = Infosimples(url=f"{PROVIDERS}/infosimples", token=SecretStr("chave"))
+
+
+def living(folder: Path, wire: Wire, **settings: Any) -> AbstractContextManager[OpenHouse]:
+    """A house whose live accounts are answered by the sources named in the settings alone."""
+    return opened(folder, mode="live", wire=wire, **settings)
+
+
+def origins(answer: Reply) -> Mapping[str, str]:
+    """Where each UF's part of a BR answer came from."""
+    return {each["uf"]: each["origem"] for each in answer.json["ufs"]}
+
+
+def all_but(uf: str) -> Mapping[str, str]:
+    return {each: "indisponivel" if each == uf else "online" for each in ALL_UFS}
+
+
+async def timed(house: OpenHouse, path: str) -> tuple[Reply, float]:
+    now = asyncio.get_running_loop().time
+    started = now()
+    answer = await house.aget(path)
+    return answer, now() - started
+
+
+# One UF in 27 swallows questions
+
+
+def test_one_silent_uf_of_27(tmp_path: Path) -> None:
+    """The other 26 are answered and charged, within the deadline, with one question for each."""
+    wire = Wire(black_holes={"RJ"})
+    with living(tmp_path, wire, sefaz=SEFAZ, deadline=DEADLINE) as house:
+        answer, seconds = house.run(timed(house, sintegra(CNPJ, "uf=BR")))
+
+        assert (answer.status, answer.credits) == (200, 26)
+        assert origins(answer) == all_but("RJ")
+        assert answer.json["is_cache"] is False
+        told = {each["uf"] for each in answer.json["inscricoes_estaduais"]}
+        assert told == REGISTERED - {"RJ"}
+        assert seconds < GENEROUS
+        # It was the silent one that was waited for, and the others were over before it.
+        assert wire.ended[-1] == Sent("sefaz", "RJ")
+        assert len(wire.ended) == 27
+        assert tuple(sorted(sent.uf for sent in wire.sent)) == ALL_UFS
+        assert house.money() == (CREDITS - 26, 0)
+        assert house.kept(Inquiry("state_registration", Cnpj.parse(CNPJ), "RJ"), "live") is None
+        house.assert_books_agree()
+
+
+def test_a_silent_uf_is_left_alone_and_taken_back(tmp_path: Path) -> None:
+    """Five failures open its circuit, and no other; then it is asked again, and closes."""
+    wire = Wire(black_holes={"RJ"})
+    line = ("sefaz", "state_registration", "RJ")
+    with living(tmp_path, wire, sefaz=SEFAZ, deadline=DEADLINE, breaker_seconds=2.0) as house:
+
+        async def five_failures() -> list[Reply]:
+            paths = [sintegra(CNPJ, "uf=BR"), *(sintegra(cnpj, "uf=RJ") for cnpj in OTHERS[:4])]
+            return list(await asyncio.gather(*(house.aget(path) for path in paths)))
+
+        everywhere, *alone = house.run(five_failures())
+        # Read before anything is asserted: the circuit is open for two seconds only.
+        wire.forget()
+        again, seconds = house.run(timed(house, sintegra(CNPJ, "uf=BR")))
+        refused = house.get(sintegra(CNPJ, "uf=RJ"))
+        circuits = house.circuits()
+        sent_meanwhile = list(wire.sent)
+
+        assert everywhere.status == 200
+        for cnpj, answer in zip(OTHERS, alone, strict=False):
+            assert_refused(answer, 500, "ERRO_INTERNO", cnpj)
+
+        # Open: at once unavailable, and nobody is asked.
+        assert (again.status, again.credits) == (200, 26)
+        assert origins(again) == all_but("RJ")
+        assert seconds < DEADLINE
+        assert sorted(sent.uf for sent in sent_meanwhile) == [uf for uf in ALL_UFS if uf != "RJ"]
+        assert_refused(refused, 503, "SERVICO_INDISPONIVEL", CNPJ)
+        assert circuits[line] == "open"
+        assert {state for where, state in circuits.items() if where != line} == {"closed"}
+        assert len(circuits) == 27
+
+        # It recovers; after the Retry-After that was told it is asked again, once per lookup.
+        wire.black_holes = ()
+        house.run(asyncio.sleep(int(refused.headers["retry-after"])))
+        wire.forget()
+        recovered = house.get(sintegra(CNPJ, "uf=BR"))
+        assert (recovered.status, recovered.credits) == (200, 27)
+        assert origins(recovered) == dict.fromkeys(ALL_UFS, "online")
+        assert wire.count("sefaz", "RJ") == 1
+        assert len(wire.sent) == 27
+        assert set(house.circuits().values()) == {"closed"}
+        house.assert_books_agree()
+
+
+def test_four_failures_leave_a_circuit_closed(tmp_path: Path) -> None:
+    """A UF that fails four times and answers once begins to count anew."""
+    wire = Wire(black_holes={"RJ"})
+    with living(tmp_path, wire, sefaz=SEFAZ, deadline=0.3) as house:
+
+        async def together(paths: Sequence[str]) -> list[int]:
+            answers = await asyncio.gather(*(house.aget(path) for path in paths))
+            return [answer.status for answer in answers]
+
+        four = [sintegra(cnpj, "uf=RJ") for cnpj in OTHERS[:4]]
+        for _ in range(2):
+            wire.black_holes = {"RJ"}
+            assert house.run(together(four)) == [500] * 4
+            wire.black_holes = ()
+            assert house.get(sintegra(CNPJ, "uf=RJ")).status == 200
+        assert house.circuits()["sefaz", "state_registration", "RJ"] == "closed"
+        assert wire.count("sefaz", "RJ") == 10
+
+
+def test_a_silent_uf_is_answered_from_the_cache(tmp_path: Path) -> None:
+    """Where the strategy allows it the silent UF is told from the cache, and charged."""
+    wire = Wire()
+    with living(tmp_path, wire, sefaz=SEFAZ, deadline=DEADLINE) as house:
+        assert house.get(sintegra(CNPJ, "uf=RJ")).status == 200
+        wire.black_holes = {"RJ"}
+        queries = ("uf=BR", "uf=BR&cache_strategy=SO_ONLINE", "uf=BR&cache=0&error_fallback=true")
+
+        async def story() -> list[Reply]:
+            return list(await asyncio.gather(*(house.aget(sintegra(CNPJ, q)) for q in queries)))
+
+        usual, online, any_age = house.run(story())
+
+        with_cache = {uf: "cache" if uf == "RJ" else "online" for uf in ALL_UFS}
+        for answer in (usual, any_age):
+            assert (answer.status, answer.credits) == (200, 27)
+            assert origins(answer) == with_cache
+            assert answer.json["is_cache"] is False
+            assert {each["uf"] for each in answer.json["inscricoes_estaduais"]} == REGISTERED
+        assert (online.status, online.credits) == (200, 26)
+        assert origins(online) == all_but("RJ")
+
+
+def test_all_ufs_silent(tmp_path: Path) -> None:
+    """Nobody answers: an error within the deadline, nothing charged, nothing held."""
+    wire = Wire(black_holes=ALL_UFS)
+    with living(tmp_path, wire, sefaz=SEFAZ, deadline=0.3) as house:
+        answer, seconds = house.run(timed(house, sintegra(CNPJ, "uf=BR")))
+        assert_refused(answer, 500, "ERRO_INTERNO", CNPJ)
+        assert "ufs" not in answer.json
+        assert seconds < GENEROUS
+        assert len(wire.sent) == 27
+        assert house.money() == (CREDITS, 0)
+        house.assert_books_agree()
+
+
+def test_a_uf_without_a_source_is_unavailable(tmp_path: Path) -> None:
+    """MA has no treasury service: alone it is a 503, in BR it is told and not charged."""
+    wire = Wire()
+    with living(tmp_path, wire, sefaz=Sefaz(url=f"{PROVIDERS}/sefaz")) as house:
+        alone = house.get(sintegra(CNPJ, "uf=MA"))
+        everywhere = house.get(sintegra(CNPJ, "uf=BR"))
+        assert_refused(alone, 503, "SERVICO_INDISPONIVEL", CNPJ)
+        assert (everywhere.status, everywhere.credits) == (200, 26)
+        assert origins(everywhere) == all_but("MA")
+        assert wire.count("sefaz", "MA") == 0
+
+
+def test_a_silent_uf_and_a_second_source(tmp_path: Path) -> None:
+    """The next source answers for the silent UF within the same deadline: 28 questions for 27."""
+    wire = Wire(black_holes={"RJ"})
+    with living(
+        tmp_path, wire, sefaz=SEFAZ, infosimples=INFOSIMPLES, deadline=10.0, timeout=0.3
+    ) as house:
+        answer = house.get(sintegra(CNPJ, "uf=BR"))
+        assert (answer.status, answer.credits) == (200, 27)
+        assert origins(answer) == dict.fromkeys(ALL_UFS, "online")
+        assert {each["uf"] for each in answer.json["inscricoes_estaduais"]} == REGISTERED
+        assert (wire.count("sefaz"), wire.count("infosimples")) == (27, 1)
+
+
+def test_a_provider_of_all_ufs_falls_silent(tmp_path: Path) -> None:
+    """A BR that CNPJá swallows is one failure of its circuit, and the treasuries answer."""
+    wire = Wire(black_holes={"cnpja"})
+    line = ("cnpja", "state_registration", "BR")
+    with living(
+        tmp_path, wire, cnpja=CNPJA, sefaz=SEFAZ, deadline=10.0, timeout=0.2, breaker_seconds=30.0
+    ) as house:
+        states = []
+        for cnpj in OTHERS:
+            answer = house.get(sintegra(cnpj, "uf=BR"))
+            assert (answer.status, answer.credits) == (200, 27)
+            assert origins(answer) == dict.fromkeys(ALL_UFS, "online")
+            states.append(house.circuits()[line])
+        assert states == ["closed"] * 4 + ["open"]
+        assert (wire.count("cnpja"), wire.count("sefaz")) == (5, 5 * 27)
+        assert house.get(sintegra(CNPJ, "uf=BR")).credits == 27
+        assert (wire.count("cnpja"), wire.count("sefaz")) == (5, 6 * 27)
+
+
+# One provider that answers all UFs in one call
+
+
+def test_all_ufs_in_one_call(tmp_path: Path) -> None:
+    """CNPJá is asked once for BR, and each UF it told about is in the cache afterwards."""
+    wire = Wire()
+    with living(tmp_path, wire, cnpja=CNPJA) as house:
+        answer = house.get(sintegra(CNPJ, "uf=BR"))
+        assert (answer.status, answer.credits) == (200, 27)
+        assert origins(answer) == dict.fromkeys(ALL_UFS, "online")
+        assert wire.sent == [Sent("cnpja", "BR")]
+        one = house.get(sintegra(CNPJ, "uf=TO&cache_strategy=CACHE_SE_EXISTIR"))
+        everywhere = house.get(sintegra(CNPJ, "uf=BR&cache_strategy=CACHE_SE_EXISTIR"))
+        assert (one.json["is_cache"], everywhere.json["is_cache"]) == (True, True)
+        assert (one.credits, everywhere.credits) == (1, 27)
+        assert len(wire.sent) == 1
+
+
+@pytest.mark.parametrize("strategy", ["CACHE_PREFERENCIAL", "CACHE_SE_EXISTIR"])
+def test_only_the_missing_ufs_in_one_call(tmp_path: Path, strategy: str) -> None:
+    """A partly cached BR asks CNPJá once, for a list of the UFs that are missing."""
+    cached = ("BA", "RS", "SP", "TO")
+    wire = Wire()
+    with living(tmp_path, wire, cnpja=CNPJA) as house:
+        for uf in cached:
+            house.get(sintegra(CNPJ, f"uf={uf}"))
+        wire.forget()
+        answer = house.get(sintegra(CNPJ, f"uf=BR&cache_strategy={strategy}"))
+
+        assert (answer.status, answer.credits) == (200, 27)
+        assert origins(answer) == {uf: "cache" if uf in cached else "online" for uf in ALL_UFS}
+        assert answer.json["is_cache"] is False
+        assert {each["uf"] for each in answer.json["inscricoes_estaduais"]} == REGISTERED
+        (sent,) = wire.sent
+        assert sorted(sent.uf.split(",")) == [uf for uf in ALL_UFS if uf not in cached]
+
+
+def test_one_missing_uf_is_one_call_for_it(tmp_path: Path) -> None:
+    """The last missing UF is asked for by its name."""
+    wire = Wire()
+    with living(tmp_path, wire, cnpja=CNPJA) as house:
+        house.get(sintegra(OTHERS[0], "uf=SP"))
+        for uf in ALL_UFS[:-1]:
+            house.get(sintegra(CNPJ, f"uf={uf}"))
+        wire.forget()
+        house.get(sintegra(CNPJ, "uf=BR&cache_strategy=CACHE_SE_EXISTIR"))
+        assert wire.sent == [Sent("cnpja", "TO")]
+
+
+# Two sources, one answer
+
+
+def test_type_from_one_source_and_address_from_another(tmp_path: Path) -> None:
+    """CNPJá tells the type, the treasury the address; the event says which gave what."""
+    wire = Wire()
+    with living(tmp_path, wire, cnpja=CNPJA, sefaz=SEFAZ) as house:
+        cnpj = OTHERS[0]
+        answer = house.get(sintegra(cnpj, "uf=SP&endereco=true"))
+        assert (answer.status, answer.credits) == (200, 2)
+        (found,) = answer.json["inscricoes_estaduais"]
+        assert (found["tipo_ie"], found["situacao_pj"]) == ("IE Normal", "Sem restrição")
+        assert (found["endereco"]["uf"], len(found["endereco"]["cep"])) == ("SP", 8)
+        assert wire.sent == [Sent("cnpja", "SP"), Sent("sefaz", "SP")]
+        event = house.event(answer.json["request_id"])
+        assert event["source"] == "cnpja+sefaz(addresses)"
+
+        again = house.get(sintegra(cnpj, "uf=SP&endereco=true&cache_strategy=CACHE_SE_EXISTIR"))
+        assert again.json["inscricoes_estaduais"] == [found]
+        assert (again.json["is_cache"], again.credits) == (True, 2)
+        assert house.event(again.json["request_id"])["source"] == "cnpja+sefaz(addresses)"
+        assert len(wire.sent) == 2
+
+
+def test_addresses_are_asked_for_where_there_are_registrations(tmp_path: Path) -> None:
+    """BR with addresses: one call for all types, one call for each UF that has something."""
+    wire = Wire()
+    with living(tmp_path, wire, cnpja=CNPJA, sefaz=SEFAZ) as house:
+        answer = house.get(sintegra(CNPJ, "uf=BR&endereco=true"))
+        assert (answer.status, answer.credits) == (200, 28)
+        those = answer.json["inscricoes_estaduais"]
+        assert {each["uf"] for each in those} == REGISTERED
+        assert all("endereco" in each and "tipo_ie" in each for each in those)
+        assert wire.count("cnpja", "BR") == wire.count("cnpja") == 1
+        assert sorted(s.uf for s in wire.sent if s.provider == "sefaz") == sorted(REGISTERED)
+
+
+def test_an_address_that_cannot_be_had_leaves_the_rest(tmp_path: Path) -> None:
+    """The treasury is silent: the registration comes without an address, and is no error."""
+    wire = Wire(black_holes={"SP"})
+    with living(tmp_path, wire, cnpja=CNPJA, sefaz=SEFAZ, deadline=0.5) as house:
+        answer = house.get(sintegra(OTHERS[0], "uf=SP&endereco=true"))
+        assert answer.status == 200
+        (found,) = answer.json["inscricoes_estaduais"]
+        assert found["tipo_ie"] == "IE Normal"
+        assert "endereco" not in found
+        house.assert_books_agree()
+
+
+def test_addresses_that_cannot_be_asked_for_are_not_paid(tmp_path: Path) -> None:
+    """Where the only source knows no addresses, `endereco=true` costs nothing (decision 0011)."""
+    with living(tmp_path, Wire(), cnpja=CNPJA) as house:
+        answer = house.get(sintegra(OTHERS[0], "uf=SP&endereco=true"))
+        assert (answer.status, answer.credits) == (200, 1)
+
+
+# A full disk
+
+
+def test_a_br_that_cannot_be_settled_is_given_back(tmp_path: Path) -> None:
+    """The caller gets a 503 and pays nothing; the 27 held go as soon as the disk has room."""
+    wire = Wire()
+    with living(tmp_path, wire, cnpja=CNPJA) as house:
+        front, desk = house.house.front, house.house.desk
+        front.parts = dataclasses.replace(front.parts, give_back_every_seconds=0.001)
+        commit = desk.commit
+        full = True
+
+        async def fails_to_settle(changes: Sequence[Change]) -> Refusal | None:
+            if full and any(isinstance(change, Settle) for change in changes):
+                raise StorageFailed("disk full")
+            return await commit(changes)
+
+        desk.commit = fails_to_settle  # type: ignore[method-assign]
+
+        async def story() -> Reply:
+            nonlocal full
+            path = sintegra(CNPJ, "uf=BR")
+            answer = await house.aget(path, idempotency_key="pedido-0001")
+            assert house.money() == (CREDITS, 27)
+            full = False
+            await house.until(lambda: house.purse().held_credits == 0)
+            return answer
+
+        answer = house.run(story())
+
+        assert_refused(answer, 503, "SERVICO_INDISPONIVEL", CNPJ)
+        assert answer.json["inscricoes_estaduais"] == []
+        assert house.money() == (CREDITS, 0)
+        assert not house.charges()
+        repeated = house.get(sintegra(CNPJ, "uf=BR"), idempotency_key="pedido-0001")
+        assert (repeated.status, repeated.headers["idempotent-replayed"]) == (503, "true")
+        assert house.get(sintegra(CNPJ, "uf=BR")).credits == 27
+        house.assert_books_agree()
+
+
+# A hundred at once
+
+
+@pytest.mark.parametrize(
+    ("path", "price", "provider", "calls"),
+    [
+        (sintegra(CNPJ, "uf=SP"), 1, "cnpja", 1),
+        (sintegra(CNPJ, "uf=SP"), 1, "sefaz", 1),
+        (sintegra(CNPJ, "uf=BR"), 27, "cnpja", 1),
+        (sintegra(CNPJ, "uf=BR"), 27, "sefaz", 27),
+        (sintegra(CNPJ, "uf=SP&endereco=true"), 2, "sefaz", 1),
+        (producer(query="uf=SP"), 1, "sefaz", 1),
+        (producer(query="uf=BR"), 26, "cnpja", 26),
+        (suframa("90010002000154"), 1, "cnpja", 1),
+    ],
+)
+def test_a_hundred_at_once_ask_once_and_pay_each(
+    tmp_path: Path, path: str, price: int, provider: str, calls: int
+) -> None:
+    """Identical concurrent requests share the upstream calls, and each is charged its price."""
+    wire = Wire()
+    source: dict[str, Any] = {"cnpja": CNPJA} if provider == "cnpja" else {"sefaz": SEFAZ}
+    with living(tmp_path, wire, **source) as house:
+
+        async def story() -> list[Reply]:
+            wire.hold()
+            tasks = [asyncio.create_task(house.aget(path)) for _ in range(100)]
+            await house.until(lambda: house.purse().held_credits == 100 * price)
+            await house.until(lambda: len(wire.sent) == calls)
+            wire.release()
+            return [await task for task in tasks]
+
+        answers = house.run(story())
+
+        assert {(answer.status, answer.credits) for answer in answers} == {(200, price)}
+        bodies = [answer.json for answer in answers]
+        assert len({body.pop("request_id") for body in bodies}) == 100
+        assert all(body == bodies[0] for body in bodies)
+        assert wire.count(provider) == len(wire.sent) == calls
+        assert [charge.credits for charge in house.charges()] == [-price] * 100
+        assert house.money() == (CREDITS - 100 * price, 0)
+        house.assert_books_agree()

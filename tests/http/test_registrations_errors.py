@@ -1,0 +1,273 @@
+"""Every error of state registrations, rural producers and Suframa that can be provoked.
+
+Its status and code (decisions 3), its envelope (1.1), its words (1.4) and its price (none). What
+Suframa alone must not say is in `test_suframa.py`, with the same errors.
+"""
+
+import re
+import uuid
+from collections.abc import Callable, Mapping
+from typing import NamedTuple, TypeAlias
+
+import pytest
+
+from balcao.errors import StorageFailed
+from tests.world import (
+    CNPJ,
+    CPF,
+    OTHER_CNPJ,
+    Client,
+    Reply,
+    World,
+    producer,
+    sintegra,
+    suframa,
+)
+
+KEY = "pedido-0001"
+STRANGER = Client(0, 0, "balcao_live_" + "x" * 49)
+EXHAUSTED = re.compile(r"saldo|cr[eé]dito|limite", re.IGNORECASE)
+
+
+class Operation(NamedTuple):
+    """One of the three; `uf` is an unknown parameter to Suframa, and ignored."""
+
+    path: Callable[..., str]
+    document: str
+    other: str
+    field: str
+
+    def at(self, query: str = "uf=SP") -> str:
+        return self.path(self.document, query)
+
+
+SINTEGRA = Operation(sintegra, CNPJ, OTHER_CNPJ, "cnpj")
+PRODUCER = Operation(producer, CPF, "90010000291", "cpf")
+SUFRAMA = Operation(suframa, CNPJ, OTHER_CNPJ, "cnpj")
+
+Provocation: TypeAlias = Callable[[World, Operation], Reply]
+
+
+def _reused_key(world: World, of: Operation) -> Reply:
+    world.get(of.path(of.other, "uf=SP"), idempotency_key=KEY)
+    return world.get(of.at(), idempotency_key=KEY)
+
+
+def _second_of_a_minute(world: World, of: Operation) -> Reply:
+    narrow = world.key(world.client.account_id, per_minute=1)
+    world.get(of.at(), narrow)
+    return world.get(of.at(), narrow)
+
+
+def _still_running(world: World, of: Operation) -> Reply:
+    async def story() -> Reply:
+        world.source.waits()
+        first = world.begin(of.at(), idempotency_key=KEY)
+        await world.until(lambda: world.source.asked == 1)
+        second = await world.aget(of.at(), idempotency_key=KEY)
+        world.source.answers_now()
+        await first
+        return second
+
+    return world.run(story())
+
+
+def _died(world: World, of: Operation) -> Reply:
+    async def begin() -> None:
+        world.source.waits()
+        task = world.begin(of.at(), idempotency_key=KEY)
+        await world.until(lambda: world.source.asked == 1)
+        task.cancel()
+
+    world.run(begin())
+    world.crash()
+    return world.get(of.at(), idempotency_key=KEY)
+
+
+def _fails(world: World, of: Operation) -> Reply:
+    world.source.fails("segredo")
+    return world.get(of.at())
+
+
+def _has_a_bug(world: World, of: Operation) -> Reply:
+    world.source.has_a_bug(RuntimeError("segredo"))
+    return world.get(of.at())
+
+
+def _is_down(world: World, of: Operation) -> Reply:
+    world.source.is_down(17)
+    return world.get(of.at())
+
+
+def _no_source(world: World, of: Operation) -> Reply:
+    world.source.serves_it = False
+    return world.get(of.at())
+
+
+def _unproven_absence(world: World, of: Operation) -> Reply:
+    world.source.says_absent(conclusive=False)
+    return world.get(of.at())
+
+
+def _full_disk(world: World, of: Operation) -> Reply:
+    async def full(_: object) -> None:
+        raise StorageFailed("disk full")
+
+    world.desk.commit = full  # type: ignore[method-assign, assignment]
+    return world.get(of.at())
+
+
+def _no_places(world: World, of: Operation) -> Reply:
+    with World(world.folder / "cheio", requests_max=0) as busy:
+        return busy.get(of.at())
+
+
+PROVOCATIONS: Mapping[str, tuple[int, str, Provocation]] = {
+    "wrong cache": (400, "PARAMETRO_INVALIDO", lambda w, of: w.get(of.at("uf=SP&cache=abc"))),
+    "wrong header": (400, "PARAMETRO_INVALIDO", lambda w, of: w.get(of.at(), cache="9999")),
+    "repeated": (400, "PARAMETRO_REPETIDO", lambda w, of: w.get(of.at("uf=SP&cache=1&cache=1"))),
+    "wrong key": (
+        400,
+        "IDEMPOTENCY_KEY_INVALIDA",
+        lambda w, of: w.get(of.at(), idempotency_key="curta"),
+    ),
+    "reused key": (400, "IDEMPOTENCY_KEY_REUTILIZADA", _reused_key),
+    "no api key": (401, "API_KEY_INVALIDA", lambda w, of: w.get(of.at(), None)),
+    "stranger": (401, "API_KEY_INVALIDA", lambda w, of: w.get(of.at(), STRANGER)),
+    "no credits": (402, "SALDO_INSUFICIENTE", lambda w, of: w.get(of.at(), w.account("edu"))),
+    "POST": (405, "METODO_NAO_PERMITIDO", lambda w, of: w.request("POST", of.at())),
+    "still running": (409, "OPERACAO_EM_ANDAMENTO", _still_running),
+    "died": (409, "RESULTADO_INDISPONIVEL", _died),
+    "a body": (413, "REQUISICAO_GRANDE_DEMAIS", lambda w, of: w.get(of.at(), content_length="5")),
+    "16 kB": (431, "REQUISICAO_GRANDE_DEMAIS", lambda w, of: w.get(of.at(), x_longo="a" * 17_000)),
+    "a second request": (429, "LIMITE_EXCEDIDO", _second_of_a_minute),
+    "the source fails": (500, "ERRO_INTERNO", _fails),
+    "a bug": (500, "ERRO_INTERNO", _has_a_bug),
+    "the source is down": (503, "SERVICO_INDISPONIVEL", _is_down),
+    "no source": (503, "SERVICO_INDISPONIVEL", _no_source),
+    "absence unproven": (503, "SERVICO_INDISPONIVEL", _unproven_absence),
+    "a full disk": (503, "SERVICO_INDISPONIVEL", _full_disk),
+    "no places": (503, "SERVICO_INDISPONIVEL", _no_places),
+}
+
+
+def assert_error(
+    answer: Reply, status: int, code: str, of: Operation, *, valid: bool = True
+) -> None:
+    """What decisions 1.1, 1.3, 1.4 and 1.8 promise of every error of these operations."""
+    body = answer.json
+    assert (answer.status, answer.code) == (status, code)
+    assert body["success"] is False
+    assert body["error"] is True
+    assert body["error_message"] == {"message": body["message"], "code": code}
+    assert isinstance(body["message"], str)
+    assert body["message"]
+    assert "segredo" not in answer.body.decode()
+    assert bool(EXHAUSTED.search(body["message"])) == (status in (402, 429))
+    assert body["request_id"] == answer.headers["x-request-id"]
+    assert uuid.UUID(body["request_id"]).version == 7
+    assert answer.credits == 0
+    assert answer.headers["cache-control"] == "no-store"
+    assert "age" not in answer.headers
+    assert "cache-status" not in answer.headers
+    expected = {"request_id", "success", "error", "error_message", "message"}
+    if valid:
+        assert body[of.field] == of.document
+        expected.add(of.field)
+    if of is not SUFRAMA:
+        assert body["inscricoes_estaduais"] == []
+        expected.add("inscricoes_estaduais")
+    if status == 402:
+        assert type(body["creditos_necessarios"]) is type(body["creditos_disponiveis"]) is int
+        expected |= {"creditos_necessarios", "creditos_disponiveis"}
+    assert set(body) == expected
+    if status in (429, 503) or code == "OPERACAO_EM_ANDAMENTO":
+        assert int(answer.headers["retry-after"]) >= 1
+
+
+@pytest.mark.parametrize("what", PROVOCATIONS)
+@pytest.mark.parametrize("of", [SINTEGRA, PRODUCER], ids=["sintegra", "producer"])
+def test_every_error_has_the_envelope_of_its_operation(
+    world: World, of: Operation, what: str
+) -> None:
+    """The document is repeated, the list is there and empty, and nothing is charged."""
+    status, code, provoke = PROVOCATIONS[what]
+    assert_error(provoke(world, of), status, code, of)
+
+
+REFUSED = {
+    "uf=XX": "UF_INVALIDA",
+    "uf=SP&cache_strategy=SO_CACHE": "ESTRATEGIA_INVALIDA",
+    "uf=SP&endereco=talvez": "PARAMETRO_INVALIDO",
+    "uf=SP&error_fallback=": "PARAMETRO_INVALIDO",
+    "uf=SP&uf=RJ": "PARAMETRO_REPETIDO",
+}
+
+
+@pytest.mark.parametrize("of", [SINTEGRA, PRODUCER], ids=["sintegra", "producer"])
+def test_refused_parameters_of_their_own(world: World, of: Operation) -> None:
+    """The parameters that Suframa has not are refused in the same form."""
+    for query, code in REFUSED.items():
+        assert_error(world.get(of.at(query)), 400, code, of)
+    assert_error(world.get(of.at("uf=BR&x=1"), world.account("edu")), 402, "SALDO_INSUFICIENTE", of)
+    if of is PRODUCER:
+        assert_error(world.get(of.at("")), 400, "UF_OBRIGATORIA", of)
+        assert_error(world.get(of.at("uf=PR")), 400, "UF_INVALIDA", of)
+
+
+@pytest.mark.parametrize("of", [SINTEGRA, PRODUCER], ids=["sintegra", "producer"])
+def test_a_document_that_is_none_is_not_repeated(world: World, of: Operation) -> None:
+    """Subject fields are there "when they are known" (decisions 1.1): here the list alone."""
+    code = f"{of.field.upper()}_INVALIDO"
+    assert_error(world.get(of.path("123")), 400, code, of, valid=False)
+    assert_error(world.get(of.path("123"), None), 401, "API_KEY_INVALIDA", of, valid=False)
+    assert_error(
+        world.request("POST", of.path("123")), 405, "METODO_NAO_PERMITIDO", of, valid=False
+    )
+
+
+def test_the_document_is_repeated_in_its_plain_form(world: World) -> None:
+    """Without punctuation and in upper case, on errors too (decisions 1.6, 2.2)."""
+    world.source.fails()
+    for path, field, plain in (
+        (sintegra("12.abc.345/01de-35"), "cnpj", "12ABC34501DE35"),
+        (producer("900.100.001-00"), "cpf", CPF),
+        (suframa("90.010.001%2F0001-00"), "cnpj", CNPJ),
+    ):
+        for answer in (world.get(path), world.get(path, None)):
+            assert answer.json[field] == plain
+
+
+def test_a_cnpj_that_does_not_exist(world: World) -> None:
+    """404 `CNPJ_NAO_ENCONTRADO` of the state registrations, in one UF or all."""
+    world.source.says_absent()
+    for query in ("uf=SP", "uf=BR", "uf=BR&endereco=true"):
+        assert_error(world.get(SINTEGRA.at(query)), 404, "CNPJ_NAO_ENCONTRADO", SINTEGRA)
+    assert (world.purse().balance_credits, world.purse().held_credits) == (1000, 0)
+
+
+def test_nobody_can_say_that_a_person_does_not_exist(world: World) -> None:
+    """A valid CPF has registrations or none; no code says more, and nothing is made up."""
+    world.source.says_absent()
+    answer = world.get(producer())
+
+    assert answer.status in (500, 503)
+    assert answer.credits == 0
+    assert answer.json["inscricoes_estaduais"] == []
+
+
+def test_retry_after_is_what_the_source_said(world: World) -> None:
+    """Truthful seconds on a 503 (decisions 1.8)."""
+    world.source.is_down(17)
+    for of in (SINTEGRA, PRODUCER, SUFRAMA):
+        assert world.get(of.at()).headers["retry-after"] == "17"
+
+
+def test_head_is_405_and_has_no_body(world: World) -> None:
+    """It would cost credits unseen (decisions 1.11)."""
+    for of in (SINTEGRA, PRODUCER, SUFRAMA):
+        answer = world.request("HEAD", of.at())
+        assert (answer.status, answer.raw) == (405, b"")
+        assert set(answer.headers["allow"].split(", ")) == {"GET", "OPTIONS"}
+    assert world.source.asked == 0
+    assert world.purse().balance_credits == 1000

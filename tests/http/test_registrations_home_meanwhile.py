@@ -1,0 +1,114 @@
+"""State registrations without `uf`, while the registry is asked for it: credits and keys.
+
+Decisions 2.3, 2.10, 5.5, 6.
+"""
+
+import pytest
+
+from balcao.core.documents import Cnpj
+from balcao.core.questions import Inquiry
+from tests.http.test_registrations_home import KEY, NO_UF, asked
+from tests.world import CNPJ, OTHER_CNPJ, Client, Reply, World, sintegra
+
+
+@pytest.mark.parametrize(("query", "needed"), [("", 1), ("endereco=true", 2)])
+def test_402_comes_before_the_registry(world: World, query: str, needed: int) -> None:
+    """Nobody is asked for those who cannot pay, and the key stays free."""
+    poor = world.account("edu", credits=needed - 1)
+
+    answer = world.get(sintegra(query=query), poor, idempotency_key=KEY)
+
+    assert (answer.status, answer.code) == (402, "SALDO_INSUFICIENTE")
+    assert answer.json["creditos_necessarios"] == needed
+    assert answer.json["creditos_disponiveis"] == needed - 1
+    assert world.source.asked == 0
+    world.top_up(poor, 1)
+    assert world.get(sintegra(OTHER_CNPJ, query), poor, idempotency_key=KEY).status == 200
+
+
+def test_the_credit_is_held_while_the_registry_is_asked(world: World) -> None:
+    """Somebody who hangs up meanwhile has the operation finished, charged, kept and recorded."""
+
+    async def story() -> None:
+        world.source.waits()
+        task = world.begin(NO_UF, idempotency_key=KEY)
+        await world.until(lambda: world.source.asked == 1)
+        assert world.purse().held_credits == 1
+        task.cancel()
+        await world.until(task.cancelled)
+        world.source.answers_now()
+        await world.until(lambda: world.purse().held_credits == 0)
+
+    world.run(story())
+
+    assert [charge.credits for charge in world.charges()] == [-1]
+    assert world.kept() is not None
+    assert world.kept_for(Inquiry("state_registration", Cnpj.parse(CNPJ), "SP")) is not None
+    replay = world.get(NO_UF, idempotency_key=KEY)
+    assert (replay.status, replay.credits, world.source.asked) == (200, 0, 2)
+
+
+def second_under_the_same_key(world: World, by: Client) -> tuple[Reply, bool]:
+    """What it is told, and whether it was while the first still asked the registry."""
+
+    async def story() -> tuple[Reply, bool]:
+        world.source.waits()
+        first = world.begin(NO_UF, by, idempotency_key=KEY)
+        await world.until(lambda: world.purse(by).held_credits == 1 and world.source.asked == 1)
+        second = world.begin(NO_UF, by, idempotency_key=KEY)
+        await world.until(lambda: second.done() or world.purse(by).held_credits == 2)
+        at_once = second.done()
+        world.source.answers_now()
+        assert (await first).status == 200
+        return await second, at_once
+
+    return world.run(story())
+
+
+def test_two_under_the_same_key_are_one_charge(world: World) -> None:
+    """Whatever the second is told, it asks nobody and pays nothing (decisions 5.4)."""
+    answer, _ = second_under_the_same_key(world, world.client)
+
+    assert answer.credits == 0
+    assert len(world.charges()) == 1
+    assert (world.purse().balance_credits, world.purse().held_credits) == (999, 0)
+    assert asked(world) == [("company", None), ("state_registration", "SP")]
+    assert not world.check().complaints
+
+
+def test_still_running_is_told_at_once(world: World) -> None:
+    """The first execution runs from its first source on, the registry included."""
+    answer, at_once = second_under_the_same_key(world, world.client)
+    assert (answer.code, at_once) == ("OPERACAO_EM_ANDAMENTO", True)
+
+
+def test_still_running_comes_before_402(world: World) -> None:
+    """Somebody's last credit is held by the very request that is repeated."""
+    answer, _ = second_under_the_same_key(world, world.account("edu", credits=1))
+    assert answer.code == "OPERACAO_EM_ANDAMENTO"
+
+
+def test_an_execution_that_died_while_the_registry_was_asked(world: World) -> None:
+    """409 `RESULTADO_INDISPONIVEL`; its hold is given back in any case."""
+
+    async def begin() -> None:
+        world.source.waits()
+        task = world.begin(NO_UF, idempotency_key=KEY)
+        await world.until(lambda: world.source.asked == 1)
+        task.cancel()
+
+    world.run(begin())
+    world.crash()
+
+    assert (world.purse().balance_credits, world.purse().held_credits) == (1000, 0)
+    assert world.get(NO_UF, idempotency_key=KEY).code == "RESULTADO_INDISPONIVEL"
+
+
+def test_our_own_failure_while_the_registry_is_asked_is_replayed(world: World) -> None:
+    """500 `ERRO_INTERNO`, as with `uf`, where it is recorded under the key."""
+    world.source.has_a_bug(RuntimeError("x"))
+    first = world.get(NO_UF, idempotency_key=KEY)
+    assert (first.status, first.code, first.credits) == (500, "ERRO_INTERNO", 0)
+    assert world.purse().held_credits == 0
+    world.source.finds()
+    assert world.get(NO_UF, idempotency_key=KEY).body == first.body

@@ -1,0 +1,323 @@
+"""State registrations and rural producers: the same request again, at once, or given up.
+
+Decisions 4.9 (single flight), 5.5 (hanging up), 6 (idempotency); what "the same normalized
+parameters" are follows from decisions 2.
+"""
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from tests.http.test_registrations import PRODUCER, SINTEGRA, UFS, Lookup, both
+from tests.http.test_registrations_br import asked_about, br, inquiry
+from tests.world import (
+    CNPJ,
+    OTHER_CNPJ,
+    Reply,
+    World,
+    a_company,
+    company,
+    producer,
+    sintegra,
+    suframa,
+)
+
+KEY = "pedido-0001"
+
+# Idempotency
+
+
+@both
+@pytest.mark.parametrize("query", ["uf=SP", "uf=SP&endereco=true", "uf=BR", "uf=BR&endereco=1"])
+def test_a_finished_execution_is_replayed_byte_for_byte(
+    world: World, of: Lookup, query: str
+) -> None:
+    """Status, body and request_id are the first ones; nothing is charged or asked."""
+    world.source.fails_in("BA", "MG")
+    path = of.path(of.document, query)
+    first = world.get(path, idempotency_key=KEY)
+    asked = world.source.asked
+    world.source.finds()
+    world.clock.advance(days=3)
+
+    replay = world.get(path, idempotency_key=KEY)
+
+    assert (replay.status, replay.body) == (200, first.body)
+    assert replay.headers["x-request-id"] == first.headers["x-request-id"]
+    assert replay.headers["idempotent-replayed"] == "true"
+    assert "idempotent-replayed" not in first.headers
+    assert replay.credits == 0
+    assert world.source.asked == asked
+    assert len(world.charges()) == 1
+
+
+@both
+def test_a_failure_of_all_ufs_is_replayed(world: World, of: Lookup) -> None:
+    """Technical failures included (decisions 6.2)."""
+    world.source.fails()
+    first = world.get(br(of), idempotency_key=KEY)
+    world.source.finds()
+    replay = world.get(br(of), idempotency_key=KEY)
+    assert (first.status, replay.status, replay.body) == (500, 500, first.body)
+
+
+PUNCTUATED = {CNPJ: "90.010.001%2F0001-00", PRODUCER.document: "900.100.001-00"}
+
+
+@both
+def test_what_is_the_same_request(world: World, of: Lookup) -> None:
+    """Punctuation, case, order, defaults and unknown parameters make no other request."""
+    first = world.get(of.path(of.document, "uf=SP"), idempotency_key=KEY)
+    defaults = "cache_strategy=ONLINE_PREFERENCIAL&cache=7&error_fallback=false"
+    headers: list[dict[str, Any]] = [{}, {"cache": "7"}]
+    for document in (of.document, PUNCTUATED[of.document], f"%20{of.document}"):
+        for query in (
+            "uf=SP",
+            "uf=%20sp",
+            "x=1&uf=Sp&x=2",
+            f"uf=SP&{defaults}",
+            f"{defaults.lower()}&uf=SP&endereco=0",
+            "uf=SP&endereco=FALSE&error_fallback=0&cache=007",
+        ):
+            for header in headers:
+                again = world.get(of.path(document, query), idempotency_key=KEY, **header)
+                assert again.body == first.body, (document, query)
+    assert world.source.asked == 1
+
+
+@both
+def test_what_is_another_request(world: World, of: Lookup) -> None:
+    """Every parameter that differs is 400 `IDEMPOTENCY_KEY_REUTILIZADA`, and asks nobody."""
+    first = world.get(of.path(of.document, "uf=SP"), idempotency_key=KEY)
+    other = OTHER_CNPJ if of is SINTEGRA else "90010000291"
+    paths = [
+        of.path(other, "uf=SP"),
+        *(
+            of.path(of.document, query)
+            for query in (
+                "uf=RJ",
+                "uf=BR",
+                "uf=SP&endereco=true",
+                "uf=SP&cache=8",
+                "uf=SP&cache=0",
+                "uf=SP&cache_strategy=SO_ONLINE",
+                "uf=SP&error_fallback=true",
+            )
+        ),
+        company(),
+        suframa(),
+        producer() if of is SINTEGRA else sintegra(),
+    ]
+    for path in paths:
+        answer = world.get(path, idempotency_key=KEY)
+        assert (answer.status, answer.code) == (400, "IDEMPOTENCY_KEY_REUTILIZADA"), path
+        assert answer.credits == 0
+    assert world.source.asked == 1
+    assert world.get(of.path(of.document, "uf=SP"), idempotency_key=KEY).body == first.body
+
+
+@pytest.mark.parametrize(("one", "two"), [("uf=SP", ""), ("", "uf=SP"), ("uf=SP", "uf=")])
+def test_a_uf_left_out_is_another_request(world: World, one: str, two: str) -> None:
+    """Without `uf` something else is asked, even where it comes to the same UF."""
+    world.keep(a_company(uf="SP"))
+    assert world.get(sintegra(query=one), idempotency_key=KEY).status == 200
+    assert world.get(sintegra(query=two), idempotency_key=KEY).code == "IDEMPOTENCY_KEY_REUTILIZADA"
+
+
+def test_an_empty_uf_is_an_omitted_one(world: World) -> None:
+    """Both are the same request (decisions 2.3), before and after the UF became known."""
+    first = world.get(sintegra(query=""), idempotency_key=KEY)
+    for query in ("uf=", "uf=%20", ""):
+        assert world.get(sintegra(query=query), idempotency_key=KEY).body == first.body
+    assert world.source.asked == 2
+
+
+@both
+def test_refusals_leave_the_key_free(world: World, of: Lookup) -> None:
+    """A corrected request under the same key is executed (decisions 6.2)."""
+    for query in ("uf=XX", "uf=SP&endereco=x", "uf=SP&uf=SP", "uf=SP&cache=-1"):
+        assert world.get(of.path(of.document, query), idempotency_key=KEY).status == 400
+    poor = world.account("edu", credits=1)
+    assert world.get(br(of), poor, idempotency_key=KEY).status == 402
+    assert world.get(of.path(of.document, "uf=SP"), poor, idempotency_key=KEY).status == 200
+    assert world.get(of.path(of.document, "uf=SP"), idempotency_key=KEY).status == 200
+
+
+# At once
+
+
+@both
+def test_a_hundred_identical_requests_ask_once_and_pay_each(world: World, of: Lookup) -> None:
+    """One UF: one call, a hundred charges of 1 credit (decisions 4.9)."""
+
+    async def story() -> list[Reply]:
+        world.source.waits()
+        tasks = [world.begin(of.path(of.document)) for _ in range(100)]
+        await world.until(lambda: world.purse().held_credits == 100)
+        await world.until(lambda: world.source.asked > 0)
+        world.source.answers_now()
+        return list(await asyncio.gather(*tasks))
+
+    answers = world.run(story())
+    assert world.source.asked == 1
+    assert {(answer.status, answer.credits) for answer in answers} == {(200, 1)}
+    assert len({answer.json["request_id"] for answer in answers}) == 100
+    assert len({str(answer.json["inscricoes_estaduais"]) for answer in answers}) == 1
+    assert len(world.charges()) == 100
+    assert (world.purse().balance_credits, world.purse().held_credits) == (900, 0)
+    assert not world.check().complaints
+
+
+@both
+def test_a_hundred_times_br(world: World, of: Lookup) -> None:
+    """27 calls and 2700 credits, or 26 and 2600."""
+    whole = len(of.ufs)
+    rich = world.account("bia", credits=100 * whole)
+
+    async def story() -> list[Reply]:
+        world.source.waits()
+        tasks = [world.begin(br(of), rich) for _ in range(100)]
+        await world.until(lambda: world.purse(rich).held_credits == 100 * whole)
+        await world.until(lambda: world.source.asked >= whole)
+        world.source.answers_now()
+        return list(await asyncio.gather(*tasks))
+
+    answers = world.run(story())
+    assert {(answer.status, answer.credits) for answer in answers} == {(200, whole)}
+    assert sorted(map(str, asked_about(world))) == of.ufs
+    assert (world.purse(rich).balance_credits, world.purse(rich).held_credits) == (0, 0)
+    assert not world.check().complaints
+
+
+@both
+def test_br_and_one_uf_at_once_share_that_uf(world: World, of: Lookup) -> None:
+    """The key of a flight is one document in one UF; each caller pays its own price."""
+
+    async def story() -> list[Reply]:
+        world.source.waits()
+        tasks = [world.begin(path) for path in (br(of), of.path(of.document, "uf=SP"))]
+        await world.until(lambda: world.purse().held_credits == len(of.ufs) + 1)
+        await world.until(lambda: world.source.asked >= len(of.ufs))
+        world.source.answers_now()
+        return list(await asyncio.gather(*tasks))
+
+    everywhere, one = world.run(story())
+    assert (everywhere.credits, one.credits) == (len(of.ufs), 1)
+    assert sorted(map(str, asked_about(world))) == of.ufs
+
+
+@both
+@pytest.mark.parametrize("with_first", [True, False])
+def test_with_and_without_addresses_do_not_mix(world: World, of: Lookup, with_first: bool) -> None:
+    """Who asked for addresses gets them, whoever else is in flight; who did not, does not."""
+    queries = ["uf=SP&endereco=true", "uf=SP"] if with_first else ["uf=SP", "uf=SP&endereco=true"]
+
+    async def story() -> list[Reply]:
+        world.source.waits()
+        tasks = [world.begin(of.path(of.document, query)) for query in queries for _ in range(5)]
+        await world.until(lambda: world.purse().held_credits == 15)
+        await world.until(lambda: world.source.asked >= 2)
+        world.source.answers_now()
+        return list(await asyncio.gather(*tasks))
+
+    answers = world.run(story())
+    shown = [
+        ("endereco" in answer.json["inscricoes_estaduais"][0], answer.credits) for answer in answers
+    ]
+    expected = [(True, 2)] * 5 + [(False, 1)] * 5
+    assert shown == (expected if with_first else expected[::-1])
+    assert world.source.asked == 2
+    assert world.purse().balance_credits == 1000 - 15
+
+
+@both
+def test_a_shared_failure_costs_nobody(world: World, of: Lookup) -> None:
+    """All who waited are told, and nothing is charged."""
+
+    async def story() -> list[Reply]:
+        world.source.waits()
+        world.source.fails()
+        tasks = [world.begin(br(of)) for _ in range(20)]
+        await world.until(lambda: world.purse().held_credits == 20 * len(of.ufs))
+        await world.until(lambda: world.source.asked >= len(of.ufs))
+        world.source.answers_now()
+        return list(await asyncio.gather(*tasks))
+
+    answers = world.run(story())
+    assert {(answer.status, answer.credits) for answer in answers} == {(500, 0)}
+    assert world.source.asked == len(of.ufs)
+    assert (world.purse().balance_credits, world.purse().held_credits) == (1000, 0)
+
+
+def test_many_without_uf_ask_the_registry_once(world: World) -> None:
+    """The lookup of the company's UF is shared like any other, and free for all."""
+
+    async def story() -> list[Reply]:
+        world.source.waits()
+        tasks = [world.begin(sintegra(query="")) for _ in range(50)]
+        await world.until(lambda: world.purse().held_credits == 50)
+        await world.until(lambda: world.source.asked > 0)
+        world.source.answers_now()
+        return list(await asyncio.gather(*tasks))
+
+    answers = world.run(story())
+    assert {(answer.status, answer.credits) for answer in answers} == {(200, 1)}
+    assert [about.subject for about in world.source.inquiries].count("company") == 1
+    assert world.purse().balance_credits == 950
+
+
+# Hanging up
+
+
+@both
+@pytest.mark.parametrize("query", ["uf=SP", "uf=BR&endereco=true"])
+def test_hanging_up_does_not_stop_the_operation(world: World, of: Lookup, query: str) -> None:
+    """It finishes, is charged, kept and recorded (decisions 5.5)."""
+    path = of.path(of.document, query)
+    price, calls = (1, 1) if query == "uf=SP" else (len(of.ufs) + 1, len(of.ufs))
+
+    async def story() -> None:
+        world.source.waits()
+        task = world.begin(path, idempotency_key=KEY)
+        await world.until(lambda: world.source.asked == calls)
+        task.cancel()
+        await world.until(task.cancelled)
+        world.source.answers_now()
+        await world.until(lambda: world.purse().held_credits == 0)
+
+    world.run(story())
+
+    assert [charge.credits for charge in world.charges()] == [-price]
+    assert all(world.kept_for(inquiry(of, uf)) for uf in (of.ufs if "BR" in query else ["SP"]))
+    replay = world.get(path, idempotency_key=KEY)
+    assert (replay.status, replay.credits) == (200, 0)
+    assert replay.json["request_id"] == world.charges()[0].request_id
+    assert world.source.asked == calls
+
+
+@both
+def test_one_of_many_hangs_up_and_the_others_are_served(world: World, of: Lookup) -> None:
+    """What was asked for all goes on for all."""
+
+    async def story() -> list[Reply]:
+        world.source.waits()
+        tasks = [world.begin(br(of)) for _ in range(3)]
+        await world.until(lambda: world.purse().held_credits == 3 * len(of.ufs))
+        await world.until(lambda: world.source.asked == len(of.ufs))
+        tasks[0].cancel()
+        await world.until(tasks[0].cancelled)
+        world.source.answers_now()
+        answers = list(await asyncio.gather(*tasks[1:]))
+        await world.until(lambda: world.purse().held_credits == 0)
+        return answers
+
+    answers = world.run(story())
+    assert [(answer.status, answer.credits) for answer in answers] == [(200, len(of.ufs))] * 2
+    assert len(world.charges()) == 3
+    assert world.source.asked == len(of.ufs)
+
+
+def test_the_list_of_ufs_is_that_of_the_contract() -> None:
+    """27 for companies; 26 for producers, without PR."""
+    assert (len(UFS), len(PRODUCER.ufs), set(UFS) - set(PRODUCER.ufs)) == (27, 26, {"PR"})

@@ -1,0 +1,574 @@
+"""State registrations and rural producers in the sandbox, as sandbox.md promises them.
+
+Through the whole composition: the generated month, the simulated providers, all stores. What is
+expected is written from sandbox.md and decisions.md, row by row.
+"""
+
+import asyncio
+import re
+import unicodedata
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from balcao.core.documents import Cnpj, Cpf
+from balcao.core.questions import Inquiry
+from tests.http.house import ALL_UFS, OpenHouse, assert_refused, opened
+from tests.world import Reply, company, producer, sintegra
+
+RURAL_UFS = [uf for uf in ALL_UFS if uf != "PR"]
+SILENT = ("BA", "MG", "RS")  # of 90020008000102
+
+NORMAL = "IE Normal"
+SUBSTITUTE = "IE Substituto Tributário"
+NOT_A_TAXPAYER = "IE Não Contribuinte (Canteiro de Obras, IE Virtual, outros)"
+ELSEWHERE = "IE Contribuinte da UF com Endereço em Outra UF"
+RURAL = "IE de Produtor Rural"
+TYPES = {NORMAL, SUBSTITUTE, NOT_A_TAXPAYER, ELSEWHERE, RURAL, "IE Não Informada"}
+
+FREE = "Sem restrição"
+BLOCKED = "Bloqueado como destinatário na UF"
+BARRED = "Vedada operação como destinatário na UF"
+SITUATIONS = {FREE, BLOCKED, BARRED, "Emitente bloqueado no destino"}
+
+
+@pytest.fixture(scope="module")
+def sandbox(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OpenHouse]:
+    with opened(tmp_path_factory.mktemp("casa"), establishments=1) as house:
+        yield house
+        house.assert_books_agree()
+
+
+@pytest.fixture(scope="module")
+def hasty(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OpenHouse]:
+    """A house that waits for nobody: for those who never answer."""
+    with opened(tmp_path_factory.mktemp("pressa"), deadline=0.6, timeout=0.2) as house:
+        yield house
+        house.assert_books_agree()
+
+
+@pytest.fixture
+def fresh(tmp_path: Path) -> Iterator[OpenHouse]:
+    """A simulator that was asked for nothing yet."""
+    with opened(tmp_path) as house:
+        yield house
+        house.assert_books_agree()
+
+
+def nothing_is_kept(house: OpenHouse, document: str) -> bool:
+    """Whether no UF of this document has an entry in the cache."""
+    if len(document) == 11:
+        inquiries = [Inquiry("rural_producer", Cpf.parse(document), uf) for uf in ALL_UFS]
+    else:
+        inquiries = [Inquiry("state_registration", Cnpj.parse(document), uf) for uf in ALL_UFS]
+    return all(house.kept(inquiry) is None for inquiry in inquiries)
+
+
+def origins(answer: Reply) -> Mapping[str, str]:
+    """Where each UF's part of a BR answer came from; their order is checked."""
+    ufs = [each["uf"] for each in answer.json["ufs"]]
+    assert ufs == sorted(ufs)
+    return {each["uf"]: each["origem"] for each in answer.json["ufs"]}
+
+
+def assert_well_formed(said: Any, *, rural: bool = False, addresses: bool = False) -> None:
+    """Types, spellings and order of a result's registrations (decisions 1.6, 1.7, 8)."""
+    assert said["success"] is True
+    assert said["error"] is False
+    assert type(said["is_cache"]) is bool
+    assert "error_message" not in said
+    those = said["inscricoes_estaduais"]
+    for each in those:
+        assert isinstance(each["inscricao_estadual"], str)
+        assert each["inscricao_estadual"]
+        assert each["uf"] in ALL_UFS
+        assert type(each["ativa"]) is bool
+        assert each.get("tipo_ie", NORMAL) in TYPES
+        assert each.get("situacao_pj", FREE) in SITUATIONS
+        assert re.fullmatch(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d", each["updated_at"])
+        assert ("data_status" in each) <= rural
+        if "endereco" in each:
+            assert addresses, "an address that was not asked for"
+            assert_an_address(each["endereco"], each["uf"], rural=rural)
+    assert those == sorted(
+        those, key=lambda each: (not each["ativa"], each["uf"], each["inscricao_estadual"])
+    )
+    text = str(said)
+    assert unicodedata.is_normalized("NFC", text)
+
+
+def assert_an_address(address: Any, uf: str, *, rural: bool) -> None:
+    parts = {"logradouro", "numero", "bairro", "municipio", "codigo_municipio_ibge", "uf", "cep"}
+    assert set(address) == (parts if rural else parts | {"complemento"})
+    assert all(isinstance(address[part], str) for part in parts)
+    assert re.fullmatch(r"\d{8}", address["cep"])
+    # In MA only Infosimples answers, whose pages know no code of a municipality.
+    code = r"\d{7}" if uf != "MA" else r"(\d{7})?"
+    assert re.fullmatch(code, address["codigo_municipio_ibge"])
+    assert address["uf"] == uf
+    assert address["municipio"]
+
+
+Row = tuple[str, bool, str | None, str | None]  # UF, ativa, and what is promised of the rest
+
+
+def rows(said: Any) -> list[Row]:
+    return [
+        (each["uf"], each["ativa"], each["tipo_ie"], each["situacao_pj"])
+        for each in said["inscricoes_estaduais"]
+    ]
+
+
+def assert_rows(said: Any, promised: Sequence[Row]) -> None:
+    """Exactly the promised registrations; what a row leaves open may be anything."""
+    found = rows(said)
+    assert [row[:2] for row in found] == [row[:2] for row in promised]
+    for mine, theirs in zip(found, promised, strict=True):
+        assert theirs[2] in (None, mine[2])
+        assert theirs[3] in (None, mine[3])
+
+
+# Companies: what the table's column "State registrations" says, in the order of the answer.
+
+ACTIVE_IN_SP: Sequence[Row] = [("SP", True, None, None)]
+COMPANIES: Mapping[str, Sequence[Row]] = {
+    "90010001000100": [("SP", True, NORMAL, FREE)],
+    "90010002000154": [("AM", True, None, None)],
+    "90010003000107": [("SP", False, None, None)],
+    "90010004000143": [],
+    "90010005000198": [("SP", True, None, BLOCKED)],
+    "90010006000132": [("MG", True, ELSEWHERE, None), ("SP", True, SUBSTITUTE, None)],
+    "90010007000268": [
+        *((uf, True, None, None) for uf in ("BA", "MG", "PR", "RJ", "SP")),
+        ("RS", False, None, None),
+    ],
+    "90010008000121": ACTIVE_IN_SP,
+    "90010009000176": ACTIVE_IN_SP,
+    "90010010000109": ACTIVE_IN_SP,
+    "90010011000145": [("SP", True, None, BARRED)],
+    "90010012000190": [("SP", True, NOT_A_TAXPAYER, None)],
+    "12ABC34501DE35": ACTIVE_IN_SP,
+    "00000000E08G12": ACTIVE_IN_SP,
+}
+HOMES = {cnpj: "AM" if cnpj == "90010002000154" else "SP" for cnpj in COMPANIES}
+
+
+@pytest.mark.parametrize("cnpj", COMPANIES)
+def test_a_company_in_one_uf(sandbox: OpenHouse, cnpj: str) -> None:
+    """Every UF tells its own registrations and no others, for one credit."""
+    for uf in {"SP", "AM", "TO", *(row[0] for row in COMPANIES[cnpj])}:
+        answer = sandbox.get(sintegra(cnpj, f"uf={uf}&cache_strategy=SO_ONLINE"))
+        assert (answer.status, answer.credits) == (200, 1)
+        said = answer.json
+        assert_well_formed(said)
+        assert said["cnpj"] == cnpj
+        assert said["is_cache"] is False
+        assert "ufs" not in said
+        assert_rows(said, [row for row in COMPANIES[cnpj] if row[0] == uf])
+
+
+@pytest.mark.parametrize("cnpj", COMPANIES)
+def test_a_company_in_all_ufs(sandbox: OpenHouse, cnpj: str) -> None:
+    """BR tells all registrations in order and charges 27 UFs, also where there are none."""
+    answer = sandbox.get(sintegra(cnpj, "uf=BR&cache_strategy=SO_ONLINE"))
+    assert (answer.status, answer.credits) == (200, 27)
+    assert_well_formed(answer.json)
+    assert_rows(answer.json, COMPANIES[cnpj])
+    assert answer.json["uf"] == HOMES[cnpj]
+    assert origins(answer) == dict.fromkeys(ALL_UFS, "online")
+    assert answer.json["is_cache"] is False
+
+
+@pytest.mark.parametrize("cnpj", COMPANIES)
+@pytest.mark.parametrize("query", ["", "uf="])
+def test_a_company_without_a_uf(sandbox: OpenHouse, cnpj: str, query: str) -> None:
+    """Without `uf`, or with an empty one, the company's own UF is meant: one credit, never 27."""
+    answer = sandbox.get(sintegra(cnpj, query))
+    assert (answer.status, answer.credits) == (200, 1)
+    assert_well_formed(answer.json)
+    assert answer.json["uf"] == HOMES[cnpj]
+    assert_rows(answer.json, [row for row in COMPANIES[cnpj] if row[0] == HOMES[cnpj]])
+
+
+@pytest.mark.parametrize("cnpj", COMPANIES)
+@pytest.mark.parametrize("uf", ["home", "BR"])
+def test_a_company_with_addresses(sandbox: OpenHouse, cnpj: str, uf: str) -> None:
+    """`endereco=true` costs one credit more per request, and types are told all the same."""
+    wanted = HOMES[cnpj] if uf == "home" else uf
+    answer = sandbox.get(sintegra(cnpj, f"uf={wanted}&endereco=true&cache_strategy=SO_ONLINE"))
+    assert (answer.status, answer.credits) == (200, 28 if uf == "BR" else 2)
+    assert_well_formed(answer.json, addresses=True)
+    promised = [row for row in COMPANIES[cnpj] if wanted in ("BR", row[0])]
+    assert_rows(answer.json, promised)
+
+
+def test_the_promised_address_is_the_company_s_own(sandbox: OpenHouse) -> None:
+    """The address of 90010001000100 is there, and it is the one the company registry has."""
+    (found,) = sandbox.get(sintegra(query="uf=SP&endereco=1")).json["inscricoes_estaduais"]
+    registry = sandbox.get(company()).json["response"]
+    address = found["endereco"]
+    assert address["logradouro"] == f"{registry['tipo_logradouro']} {registry['logradouro']}"
+    for field in ("numero", "complemento", "bairro", "municipio", "uf", "cep"):
+        assert address[field] == registry[field]
+    plain = sandbox.get(sintegra(query="uf=SP&endereco=false")).json["inscricoes_estaduais"]
+    assert "endereco" not in plain[0]
+
+
+@pytest.mark.parametrize("cnpj", COMPANIES)
+def test_the_name_is_the_registry_s(sandbox: OpenHouse, cnpj: str) -> None:
+    """One company has one name and one UF in every subject."""
+    said = sandbox.get(sintegra(cnpj, "")).json
+    registry = sandbox.get(company(cnpj)).json["response"]
+    assert said["uf"] == registry["uf"]
+    assert said["razao_social"] == registry["nome_empresarial"]
+
+
+def test_a_sole_trader_s_cpf_is_masked(sandbox: OpenHouse) -> None:
+    """A legal name that ends in a CPF shows it masked, in every uf."""
+    for query in ("uf=SP", "uf=BR", "uf=SP&endereco=true"):
+        name = sandbox.get(sintegra("90010012000190", query)).json["razao_social"]
+        assert re.fullmatch(r".* \*\*\*\d{6}\*\*", name)
+
+
+def test_a_cnpj_may_be_written_in_any_way(sandbox: OpenHouse) -> None:
+    """Punctuation, encoded or not, and lower-case letters are the same request."""
+    plain = sandbox.get(sintegra("12ABC34501DE35", "uf=SP&cache_strategy=CACHE_SE_EXISTIR")).json
+    for written in ("12.ABC.345/01DE-35", "12.abc.345%2F01de-35", "%2012ABC34501DE35"):
+        answer = sandbox.get(sintegra(written, "uf=sp&cache_strategy=cache_se_existir"))
+        assert answer.status == 200
+        assert answer.json["cnpj"] == "12ABC34501DE35"
+        assert answer.json["inscricoes_estaduais"] == plain["inscricoes_estaduais"]
+        assert answer.json["is_cache"] is True
+
+
+@pytest.mark.parametrize("query", ["uf=SP", "uf=TO", "uf=BR", "", "uf=BR&endereco=true"])
+def test_a_company_that_does_not_exist(sandbox: OpenHouse, query: str) -> None:
+    """It is a 404 in every UF and in all of them, free of charge, and nothing is kept."""
+    cnpj, before = "99999999000191", sandbox.money()
+    for _ in range(2):
+        answer = sandbox.get(sintegra(cnpj, f"{query}&cache_strategy=CACHE_SE_EXISTIR"))
+        assert_refused(answer, 404, "CNPJ_NAO_ENCONTRADO", cnpj)
+        assert answer.json["inscricoes_estaduais"] == []
+    assert sandbox.money() == before
+    assert nothing_is_kept(sandbox, cnpj)
+
+
+@pytest.mark.parametrize("cnpj", ["11222333000181", "33000167000101", "00000000000191"])
+def test_every_other_company_has_an_answer_always_the_same(sandbox: OpenHouse, cnpj: str) -> None:
+    """A valid CNPJ that nobody fixed is answered alike each time, in one UF as in all."""
+    answers = [sandbox.get(sintegra(cnpj, "uf=BR&cache_strategy=SO_ONLINE")) for _ in range(2)]
+    assert [(answer.status, answer.credits) for answer in answers] == [(200, 27)] * 2
+    first, again = (rows(answer.json) for answer in answers)
+    assert first == again
+    home = sandbox.get(sintegra(cnpj, "")).json
+    assert home["uf"] == answers[0].json["uf"]
+    assert rows(home) == [row for row in first if row[0] == home["uf"]]
+
+
+def test_a_cached_answer_says_so(sandbox: OpenHouse) -> None:
+    """`is_cache` and `ufs` tell what came from the cache; the price is the same."""
+    cnpj = "90010007000268"
+    sandbox.get(sintegra(cnpj, "uf=BR&cache_strategy=SO_ONLINE"))
+    one = sandbox.get(sintegra(cnpj, "uf=RS&cache_strategy=CACHE_SE_EXISTIR"))
+    everywhere = sandbox.get(sintegra(cnpj, "uf=BR&cache_strategy=CACHE_PREFERENCIAL"))
+    assert (one.status, one.credits, one.json["is_cache"]) == (200, 1, True)
+    assert one.headers["cache-status"].endswith("; hit")
+    assert int(one.headers["age"]) >= 0
+    assert (everywhere.status, everywhere.credits) == (200, 27)
+    assert everywhere.json["is_cache"] is True
+    assert origins(everywhere) == dict.fromkeys(ALL_UFS, "cache")
+    assert_rows(everywhere.json, COMPANIES[cnpj])
+
+
+def test_a_cached_entry_without_addresses_is_a_miss_for_who_wants_them(fresh: OpenHouse) -> None:
+    """`endereco=true` goes online for an entry stored without addresses, and not again after."""
+    plain, with_them = (
+        sintegra(query=f"uf=SP&cache_strategy=CACHE_SE_EXISTIR&endereco={wanted}")
+        for wanted in ("false", "true")
+    )
+    answers = [fresh.get(path) for path in (plain, plain, with_them, with_them, plain)]
+    assert [answer.json["is_cache"] for answer in answers] == [False, True, False, True, True]
+    assert [answer.credits for answer in answers] == [1, 1, 2, 2, 1]
+    shown = ["endereco" in answer.json["inscricoes_estaduais"][0] for answer in answers]
+    assert shown == [False, False, True, True, False]
+
+
+# Sources that misbehave
+
+FAILING = {
+    "90020001000190": (503, "SERVICO_INDISPONIVEL"),
+    "90020003000180": (500, "ERRO_INTERNO"),
+    "90020004000124": (500, "ERRO_INTERNO"),
+    "90020005000179": (500, "ERRO_INTERNO"),
+    "90020009000157": (500, "ERRO_INTERNO"),
+    "90020010000181": (500, "ERRO_INTERNO"),
+}
+QUERIES = ("uf=SP", "uf=MG", "uf=BR", "uf=SP&endereco=true", "uf=BR&endereco=true")
+
+
+def assert_costs_and_keeps_nothing(
+    house: OpenHouse, document: str, query: str, status: int, code: str
+) -> None:
+    """The failure itself, then the same once more through a strategy that takes any cache."""
+    path = producer if len(document) == 11 else sintegra
+    before = house.money()
+    for strategy in ("ONLINE_PREFERENCIAL", "CACHE_SE_EXISTIR", "SO_ONLINE"):
+        answer = house.get(path(document, f"{query}&cache_strategy={strategy}"))
+        assert_refused(answer, status, code, document)
+        assert answer.json["inscricoes_estaduais"] == []
+    fallback = house.get(path(document, f"{query}&error_fallback=true"))
+    assert_refused(fallback, status, code, document)
+    assert house.money() == before
+    assert before[1] == 0
+    assert nothing_is_kept(house, document)
+
+
+@pytest.mark.parametrize("query", QUERIES)
+@pytest.mark.parametrize(("cnpj", "expected"), FAILING.items())
+def test_sources_that_misbehave(
+    sandbox: OpenHouse, cnpj: str, query: str, expected: tuple[int, str]
+) -> None:
+    """A failing source is never an empty list, costs nothing, and leaves nothing in the cache."""
+    assert_costs_and_keeps_nothing(sandbox, cnpj, query, *expected)
+
+
+@pytest.mark.parametrize("cnpj", FAILING)
+def test_a_failing_registry_leaves_the_uf_unknown(sandbox: OpenHouse, cnpj: str) -> None:
+    """Without `uf`, when the registry fails too, it is a 400 and never a silent BR."""
+    before = sandbox.money()
+    answer = sandbox.get(sintegra(cnpj, ""))
+    assert_refused(answer, 400, "UF_OBRIGATORIA", cnpj)
+    assert sandbox.money() == before
+
+
+def test_sources_that_never_answer(hasty: OpenHouse) -> None:
+    """The deadline ends every form of the question as a failure that costs nothing."""
+    cnpj, cpf, before = "90020002000135", "90020000227", hasty.money()
+    paths = [sintegra(cnpj, query) for query in (*QUERIES, "")]
+    paths += [producer(cpf, query) for query in QUERIES]
+
+    async def story() -> tuple[list[Reply], float]:
+        now = asyncio.get_running_loop().time
+        started = now()
+        replies = await asyncio.gather(*(hasty.aget(path) for path in paths))
+        return list(replies), now() - started
+
+    answers, seconds = hasty.run(story())
+
+    assert seconds < 5
+    for path, answer in zip(paths, answers, strict=True):
+        if path == sintegra(cnpj, ""):
+            assert_refused(answer, 400, "UF_OBRIGATORIA", cnpj)
+        else:
+            assert_refused(answer, 500, "ERRO_INTERNO", cnpj if "sintegra" in path else cpf)
+            assert answer.json["inscricoes_estaduais"] == []
+    assert hasty.money() == before
+    assert nothing_is_kept(hasty, cnpj)
+    assert nothing_is_kept(hasty, cpf)
+    hasty.assert_books_agree()
+
+
+def test_a_slow_source_answers(sandbox: OpenHouse) -> None:
+    """Somebody who answers well after 3 s is waited for, in one UF and in all."""
+    cnpj = "90020006000113"
+
+    async def story() -> tuple[list[Reply], float]:
+        now = asyncio.get_running_loop().time
+        started = now()
+        queries = ("uf=SP", "uf=BR")
+        replies = await asyncio.gather(*(sandbox.aget(sintegra(cnpj, q)) for q in queries))
+        return list(replies), now() - started
+
+    (one, everywhere), seconds = sandbox.run(story())
+    assert seconds > 3
+    assert (one.status, one.credits) == (200, 1)
+    assert (everywhere.status, everywhere.credits) == (200, 27)
+    assert [row[:2] for row in rows(one.json)] == [("SP", True)]
+
+
+@pytest.mark.parametrize(("query", "credits"), [("uf=SP", 1), ("uf=BR", 27)])
+def test_a_source_that_answers_once(fresh: OpenHouse, query: str, credits: int) -> None:
+    """It answers, then it fails; what was kept stands in where the strategy allows that."""
+    cnpj = "90020007000168"
+    first = fresh.get(sintegra(cnpj, f"{query}&cache_strategy=SO_ONLINE"))
+    second = fresh.get(sintegra(cnpj, f"{query}&cache_strategy=SO_ONLINE"))
+    stood_in = fresh.get(sintegra(cnpj, query))
+    too_old = fresh.get(sintegra(cnpj, f"{query}&cache=0"))
+    any_age = fresh.get(sintegra(cnpj, f"{query}&cache=0&error_fallback=true"))
+
+    assert (first.status, first.credits, first.json["is_cache"]) == (200, credits, False)
+    assert_refused(second, 500, "ERRO_INTERNO", cnpj)
+    assert (stood_in.status, stood_in.credits, stood_in.json["is_cache"]) == (200, credits, True)
+    assert rows(stood_in.json) == rows(first.json)
+    assert_refused(too_old, 500, "ERRO_INTERNO", cnpj)
+    assert (any_age.status, any_age.json["is_cache"]) == (200, True)
+    assert len(fresh.charges()) == 3
+
+
+def test_the_first_time_is_one_per_uf(fresh: OpenHouse) -> None:
+    """Each UF answers well once (one lookup of all UFs asks 27 times), and then fails."""
+    cnpj = "90020007000168"
+    for uf in ("SP", "MG"):
+        first = fresh.get(sintegra(cnpj, f"uf={uf}&cache_strategy=SO_ONLINE"))
+        assert first.status == 200
+        second = fresh.get(sintegra(cnpj, f"uf={uf}&cache_strategy=SO_ONLINE"))
+        assert_refused(second, 500, "ERRO_INTERNO", cnpj)
+
+
+SOME = "90020008000102"
+SOME_ORIGINS = {uf: "indisponivel" if uf in SILENT else "online" for uf in ALL_UFS}
+
+
+def test_a_source_that_fails_in_three_ufs(fresh: OpenHouse) -> None:
+    """BR answers 24 UFs, says that BA, MG and RS are unavailable, and charges 24."""
+    answer = fresh.get(sintegra(SOME, "uf=BR"))
+    assert (answer.status, answer.credits) == (200, 24)
+    assert_well_formed(answer.json)
+    assert origins(answer) == SOME_ORIGINS
+    assert answer.json["is_cache"] is False
+    assert not {row["uf"] for row in answer.json["inscricoes_estaduais"]} & set(SILENT)
+    (charge,) = fresh.charges()
+    assert (charge.credits, charge.request_id) == (-24, answer.json["request_id"])
+    assert fresh.money() == (100_000 - 24, 0)
+
+    again = fresh.get(sintegra(SOME, "uf=BR&cache_strategy=CACHE_SE_EXISTIR"))
+    assert (again.status, again.credits, again.json["is_cache"]) == (200, 24, True)
+    cached = {uf: "cache" if was == "online" else was for uf, was in SOME_ORIGINS.items()}
+    assert origins(again) == cached
+    assert again.json["inscricoes_estaduais"] == answer.json["inscricoes_estaduais"]
+
+
+def test_addresses_where_three_ufs_fail(fresh: OpenHouse) -> None:
+    """The UFs that answered and the addresses are charged: 24 and 1."""
+    answer = fresh.get(sintegra(SOME, "uf=BR&endereco=true"))
+    assert (answer.status, answer.credits) == (200, 25)
+    assert_well_formed(answer.json, addresses=True)
+    assert origins(answer) == SOME_ORIGINS
+    assert any("endereco" in each for each in answer.json["inscricoes_estaduais"])
+
+
+@pytest.mark.parametrize("uf", SILENT)
+def test_a_uf_that_fails_alone_is_an_error(sandbox: OpenHouse, uf: str) -> None:
+    """Asked alone, one of the three is a failure that costs and keeps nothing."""
+    before = sandbox.money()
+    answer = sandbox.get(sintegra(SOME, f"uf={uf}"))
+    assert answer.status in (500, 503)
+    assert_refused(answer, answer.status, answer.code, SOME)
+    assert sandbox.money() == before
+    assert sandbox.kept(Inquiry("state_registration", Cnpj.parse(SOME), uf)) is None
+
+
+def test_the_other_ufs_answer_alone(sandbox: OpenHouse) -> None:
+    """Asked alone, every other UF is answered; without `uf` it is the company's own."""
+    for uf in ("SP", "AC", "MA"):
+        answer = sandbox.get(sintegra(SOME, f"uf={uf}"))
+        assert (answer.status, answer.credits) == (200, 1)
+        assert {row[0] for row in rows(answer.json)} <= {uf}
+    assert sandbox.get(sintegra(SOME, "")).json["uf"] == "SP"
+
+
+def test_misbehaving_documents_leave_the_others_alone(sandbox: OpenHouse) -> None:
+    """Failures on purpose close no circuit of the sandbox."""
+    for _ in range(10):
+        sandbox.get(sintegra("90020003000180", "uf=BR&cache_strategy=SO_ONLINE"))
+        sandbox.get(producer("90020000308", "uf=SP&cache_strategy=SO_ONLINE"))
+    for path in (sintegra(query="uf=BR&endereco=true"), producer(query="uf=BR&endereco=true")):
+        answer = sandbox.get(path + "&cache_strategy=SO_ONLINE")
+        assert answer.status == 200
+        assert set(origins(answer).values()) == {"online"}
+
+
+# People: what the table's column "Rural producer" says.
+
+PEOPLE: Mapping[str, Sequence[Row]] = {
+    "90010000100": [("SP", True, RURAL, None)],
+    "90010000291": [("MG", True, None, None), ("GO", False, None, None)],
+    "90010000372": [],
+    "90010000453": [("SP", True, NORMAL, None)],
+}
+
+
+@pytest.mark.parametrize("cpf", PEOPLE)
+def test_a_producer_in_one_uf(sandbox: OpenHouse, cpf: str) -> None:
+    """Every UF tells its own registrations and no others, for one credit."""
+    for uf in ("SP", "MG", "GO", "RS"):
+        answer = sandbox.get(producer(cpf, f"uf={uf}&cache_strategy=SO_ONLINE"))
+        assert (answer.status, answer.credits) == (200, 1)
+        said = answer.json
+        assert_well_formed(said, rural=True)
+        assert (said["cpf"], said["uf"], said["is_cache"]) == (cpf, uf, False)
+        assert "ufs" not in said
+        assert_rows(said, [row for row in PEOPLE[cpf] if row[0] == uf])
+
+
+@pytest.mark.parametrize("cpf", PEOPLE)
+def test_a_producer_in_all_ufs(sandbox: OpenHouse, cpf: str) -> None:
+    """BR is 26 UFs (not PR) and 26 credits, active registrations first."""
+    answer = sandbox.get(producer(cpf, "uf=BR&cache_strategy=SO_ONLINE"))
+    assert (answer.status, answer.credits) == (200, 26)
+    assert_well_formed(answer.json, rural=True)
+    assert_rows(answer.json, PEOPLE[cpf])
+    assert answer.json["uf"] == "BR"
+    assert origins(answer) == dict.fromkeys(RURAL_UFS, "online")
+
+    again = sandbox.get(producer(cpf, "uf=BR&cache_strategy=CACHE_SE_EXISTIR"))
+    assert (again.credits, again.json["is_cache"]) == (26, True)
+    assert origins(again) == dict.fromkeys(RURAL_UFS, "cache")
+
+
+@pytest.mark.parametrize("cpf", PEOPLE)
+@pytest.mark.parametrize(("uf", "credits"), [("SP", 2), ("BR", 27)])
+def test_a_producer_with_addresses(sandbox: OpenHouse, cpf: str, uf: str, credits: int) -> None:
+    """`endereco=true` costs one credit more per request, and types are told all the same."""
+    answer = sandbox.get(producer(cpf, f"uf={uf}&endereco=true&cache_strategy=SO_ONLINE"))
+    assert (answer.status, answer.credits) == (200, credits)
+    assert_well_formed(answer.json, rural=True, addresses=True)
+    assert_rows(answer.json, [row for row in PEOPLE[cpf] if uf in ("BR", row[0])])
+
+
+def test_the_promised_producer_has_an_address_and_a_date_of_status(sandbox: OpenHouse) -> None:
+    """90010000100: an address without `complemento`, and `data_status` as a date."""
+    answer = sandbox.get(producer("90010000100", "uf=SP&endereco=true"))
+    (found,) = answer.json["inscricoes_estaduais"]
+    assert_an_address(found["endereco"], "SP", rural=True)
+    assert re.fullmatch(r"\d{4}-\d\d-\d\d", found["data_status"])
+    assert isinstance(answer.json["nome"], str)
+
+
+@pytest.mark.parametrize("cpf", [*PEOPLE, "90020000308"])
+@pytest.mark.parametrize(
+    ("query", "code"),
+    [("", "UF_OBRIGATORIA"), ("uf=", "UF_OBRIGATORIA"), ("uf=PR", "UF_INVALIDA")],
+)
+def test_a_producer_without_a_uf_of_the_list(
+    sandbox: OpenHouse, cpf: str, query: str, code: str
+) -> None:
+    """`uf` is required of producers, and PR is not in the contract's list."""
+    before = sandbox.money()
+    assert_refused(sandbox.get(producer(cpf, query)), 400, code, cpf)
+    assert sandbox.money() == before
+
+
+FAILING_PEOPLE = {
+    "90020000146": (503, "SERVICO_INDISPONIVEL"),
+    "90020000308": (500, "ERRO_INTERNO"),
+}
+
+
+@pytest.mark.parametrize("query", QUERIES)
+@pytest.mark.parametrize(("cpf", "expected"), FAILING_PEOPLE.items())
+def test_sources_that_misbehave_about_people(
+    sandbox: OpenHouse, cpf: str, query: str, expected: tuple[int, str]
+) -> None:
+    """A failing source is never an empty list, costs nothing, and leaves nothing in the cache."""
+    assert_costs_and_keeps_nothing(sandbox, cpf, query, *expected)
+
+
+def test_the_books_agree(sandbox: OpenHouse) -> None:
+    """After all of this every credit is accounted for, and nothing is held."""
+    sandbox.assert_books_agree()
+    assert sandbox.purse().held_credits == 0
+    spent = -sum(charge.credits for charge in sandbox.charges())
+    assert sandbox.purse().balance_credits == 100_000 - spent

@@ -1,0 +1,254 @@
+"""The free-trade-zone registry in the sandbox, as sandbox.md promises it, row by row."""
+
+import asyncio
+import re
+import unicodedata
+from collections.abc import Iterator
+from datetime import date, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from balcao.core.documents import Cnpj
+from balcao.core.questions import Inquiry
+from tests.http.house import OpenHouse, assert_refused, opened
+from tests.world import Reply, company, suframa
+
+MANAUS = "90010002000154"
+
+
+@pytest.fixture(scope="module")
+def sandbox(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OpenHouse]:
+    with opened(tmp_path_factory.mktemp("casa"), establishments=1) as house:
+        yield house
+        house.assert_books_agree()
+
+
+@pytest.fixture
+def fresh(tmp_path: Path) -> Iterator[OpenHouse]:
+    """A simulator that was asked for nothing yet, and a short patience."""
+    with opened(tmp_path, deadline=0.5) as house:
+        yield house
+        house.assert_books_agree()
+
+
+def kept(house: OpenHouse, cnpj: str) -> bool:
+    """Whether the record is in the cache."""
+    return house.kept(Inquiry("suframa", Cnpj.parse(cnpj))) is not None
+
+
+def assert_well_formed(said: Any, cnpj: str) -> None:
+    """The record's fields, their types and spellings (specification; decisions 8)."""
+    assert said["success"] is True
+    assert said["error"] is False
+    assert "error_message" not in said
+    assert "is_cache" not in said
+    assert said["cnpj"] == cnpj
+    assert re.fullmatch(r"\d{9}", said["inscricao"])
+    assert isinstance(said["nome"], str)
+    assert type(said["matriz"]) is bool
+    assert type(said["aprovado"]) is bool
+    assert set(said["status"]) == {"codigo", "descricao"}
+    assert type(said["status"]["codigo"]) is int
+    assert datetime.fromisoformat(said["atualizado_em"]).tzinfo is not None
+    assert re.fullmatch(r"\d{4}-\d\d-\d\d", said["desde"])
+    nature = said["natureza_juridica"]
+    assert type(nature["codigo"]) is int
+    assert isinstance(nature["descricao"], str)
+    address = said["endereco"]
+    assert type(address["codigo_municipio"]) is int
+    assert address["codigo_municipio"] // 1_000_000 in range(1, 6)  # IBGE: seven digits
+    for part in ("logradouro", "numero", "bairro", "cidade", "estado"):
+        assert isinstance(address[part], str)
+    assert re.fullmatch(r"\d{8}", address["cep"])
+    assert isinstance(address["pais"]["nome"], str)
+    assert all(set(phone) == {"ddd", "numero"} for phone in said["telefones"])
+    for email in said["emails"]:
+        assert email["endereco"].endswith(f"@{email['dominio']}")
+    for activity in (said["atividade_principal"], *said["atividades_secundarias"]):
+        assert set(activity) == {"codigo", "atividade_exercida", "descricao"}
+        assert type(activity["codigo"]) is int
+        assert type(activity["atividade_exercida"]) is bool
+    for incentive in said["incentivos"]:
+        assert set(incentive) == {"fundamento_legal", "beneficio", "finalidade", "tributo"}
+        assert all(isinstance(part, str) and part for part in incentive.values())
+    assert unicodedata.is_normalized("NFC", str(said))
+
+
+# Companies: what the table's column "Suframa" says.
+
+
+def test_an_active_registration(sandbox: OpenHouse) -> None:
+    """90010002000154: active and approved, with two exemptions, IPI and ICMS."""
+    answer = sandbox.get(suframa(MANAUS, "cache=0"))
+    assert (answer.status, answer.credits) == (200, 1)
+    said = answer.json
+    assert_well_formed(said, MANAUS)
+    assert said["inscricao"] == "200000012"
+    assert said["status"] == {"codigo": 1, "descricao": "Ativa"}
+    assert said["aprovado"] is True
+    assert date.fromisoformat(said["data_aprovacao"]) >= date.fromisoformat(said["desde"])
+    assert sorted(incentive["tributo"] for incentive in said["incentivos"]) == ["ICMS", "IPI"]
+    assert {incentive["beneficio"] for incentive in said["incentivos"]} == {"Isenção"}
+
+
+def test_a_cancelled_registration(sandbox: OpenHouse) -> None:
+    """90010003000107: cancelled, not approved, and without a date of approval."""
+    answer = sandbox.get(suframa("90010003000107"))
+    assert (answer.status, answer.credits) == (200, 1)
+    assert_well_formed(answer.json, "90010003000107")
+    assert answer.json["status"] == {"codigo": 4, "descricao": "Cancelada"}
+    assert answer.json["aprovado"] is False
+    assert answer.json.get("data_aprovacao") is None
+
+
+def test_a_blocked_registration(sandbox: OpenHouse) -> None:
+    """90010005000198: blocked."""
+    answer = sandbox.get(suframa("90010005000198"))
+    assert (answer.status, answer.credits) == (200, 1)
+    assert_well_formed(answer.json, "90010005000198")
+    assert answer.json["status"] == {"codigo": 3, "descricao": "Bloqueada"}
+
+
+@pytest.mark.parametrize("cnpj", [MANAUS, "90010003000107", "90010005000198"])
+def test_the_record_is_the_company_s(sandbox: OpenHouse, cnpj: str) -> None:
+    """One company has one name and one address in every subject."""
+    said, registry = sandbox.get(suframa(cnpj)).json, sandbox.get(company(cnpj)).json["response"]
+    assert said["nome"] == registry["nome_empresarial"]
+    assert said["matriz"] == (registry["identificador_matriz_filial"] == "MATRIZ")
+    assert said["endereco"]["estado"] == registry["uf"]
+    assert said["endereco"]["cidade"] == registry["municipio"]
+    assert said["endereco"]["cep"] == registry["cep"]
+    assert said["natureza_juridica"]["codigo"] == int(registry["natureza_juridica"]["codigo"])
+
+
+NONE = (
+    "90010001000100",
+    "90010004000143",
+    "90010006000132",
+    "90010007000268",
+    "90010008000121",
+    "90010009000176",
+    "90010010000109",
+    "90010011000145",
+    "90010012000190",
+    "12ABC34501DE35",
+    "00000000E08G12",
+    "99999999000191",
+)
+
+
+@pytest.mark.parametrize("cnpj", NONE)
+@pytest.mark.parametrize("query", ["", "cache=0"])
+def test_no_registration(sandbox: OpenHouse, cnpj: str, query: str) -> None:
+    """It is a 404 without the key `inscricao`, free of charge, and nothing is kept."""
+    before = sandbox.money()
+    for _ in range(2):
+        answer = sandbox.get(suframa(cnpj, query))
+        assert_refused(answer, 404, "INSCRICAO_NAO_ENCONTRADA", cnpj)
+        assert "inscricao" not in answer.json
+    assert sandbox.money() == before
+    assert not kept(sandbox, cnpj)
+
+
+def test_the_cache(fresh: OpenHouse) -> None:
+    """The first answer is kept; 0 asks again; a cached one costs the same."""
+    queries = ("", "", "cache=0", "cache=45", "cache=1")
+    answers = [fresh.get(suframa(MANAUS, query)) for query in queries]
+    hits = [answer.headers["cache-status"].endswith("; hit") for answer in answers]
+    assert hits == [False, True, False, True, True]
+    assert [(answer.status, answer.credits) for answer in answers] == [(200, 1)] * 5
+    by_header = fresh.get(suframa(MANAUS), cache="25")
+    assert by_header.headers["cache-status"].endswith("; hit")
+    assert "deprecation" not in by_header.headers
+
+
+# Sources that misbehave
+
+FAILING = {
+    "90020001000190": (503, "SERVICO_INDISPONIVEL"),
+    "90020003000180": (500, "ERRO_INTERNO"),
+    "90020004000124": (500, "ERRO_INTERNO"),
+    "90020005000179": (500, "ERRO_INTERNO"),
+    "90020009000157": (500, "ERRO_INTERNO"),
+    "90020010000181": (500, "ERRO_INTERNO"),
+}
+
+
+@pytest.mark.parametrize(("cnpj", "expected"), FAILING.items())
+def test_sources_that_misbehave(sandbox: OpenHouse, cnpj: str, expected: tuple[int, str]) -> None:
+    """A failure is never a 404, has no `inscricao`, costs nothing, and nothing is kept."""
+    before = sandbox.money()
+    for query in ("", "cache=45", "cache=0"):
+        answer = sandbox.get(suframa(cnpj, query))
+        assert_refused(answer, *expected, cnpj)
+        assert "inscricao" not in answer.json
+    assert sandbox.money() == before
+    assert before[1] == 0
+    assert not kept(sandbox, cnpj)
+
+
+def test_a_source_that_never_answers(fresh: OpenHouse) -> None:
+    """The deadline makes it a failure that costs nothing."""
+    cnpj, before = "90020002000135", fresh.money()
+
+    async def story() -> tuple[Reply, float]:
+        now = asyncio.get_running_loop().time
+        started = now()
+        return await fresh.aget(suframa(cnpj)), now() - started
+
+    answer, seconds = fresh.run(story())
+    assert_refused(answer, 500, "ERRO_INTERNO", cnpj)
+    assert "inscricao" not in answer.json
+    assert seconds < 5
+    assert fresh.money() == before
+    assert not kept(fresh, cnpj)
+
+
+def test_a_slow_source_answers(sandbox: OpenHouse) -> None:
+    """Somebody who answers well after 3 s is waited for."""
+    answer = sandbox.get(suframa("90020006000113"))
+    assert (answer.status, answer.credits) == (200, 1)
+    assert_well_formed(answer.json, "90020006000113")
+
+
+def test_a_source_that_answers_once(fresh: OpenHouse) -> None:
+    """It answers, then it fails without a fallback; a cached answer is served to who takes one."""
+    cnpj = "90020007000168"
+    first, second, cached = (fresh.get(suframa(cnpj, query)) for query in ("", "cache=0", ""))
+
+    assert (first.status, first.credits) == (200, 1)
+    assert_refused(second, 500, "ERRO_INTERNO", cnpj)
+    assert (cached.status, cached.credits) == (200, 1)
+    assert cached.headers["cache-status"].endswith("; hit")
+    assert cached.json["inscricao"] == first.json["inscricao"]
+    assert len(fresh.charges()) == 2
+
+
+def test_the_first_time_is_one_of_each_subject(fresh: OpenHouse) -> None:
+    """Having answered about the company once does not use up Suframa's first time."""
+    cnpj = "90020007000168"
+    assert fresh.get(company(cnpj)).status == 200
+    assert fresh.get(suframa(cnpj)).status == 200
+
+
+def test_a_source_that_fails_in_some_ufs_answers(sandbox: OpenHouse) -> None:
+    """There are no UFs here: 90020008000102 is answered like any other."""
+    answer = sandbox.get(suframa("90020008000102"))
+    assert (answer.status, answer.credits) == (200, 1)
+    assert_well_formed(answer.json, "90020008000102")
+
+
+def test_misbehaving_documents_leave_the_others_alone(sandbox: OpenHouse) -> None:
+    """Failures on purpose close no circuit of the sandbox."""
+    for _ in range(10):
+        sandbox.get(suframa("90020003000180", "cache=0"))
+    assert sandbox.get(suframa(MANAUS, "cache=0")).status == 200
+
+
+def test_the_books_agree(sandbox: OpenHouse) -> None:
+    """After all of this every credit is accounted for, and nothing is held."""
+    sandbox.assert_books_agree()
+    spent = -sum(charge.credits for charge in sandbox.charges())
+    assert sandbox.money() == (100_000 - spent, 0)
