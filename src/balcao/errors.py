@@ -15,20 +15,31 @@ BalcaoError
 │   │   ├── InvalidStrategy
 │   │   ├── InvalidUf
 │   │   ├── UfRequired             no UF was given, and none can be found out
+│   │   ├── DocumentRequired
+│   │   ├── DocumentsConflict
+│   │   ├── BirthDateRequired
+│   │   ├── InvalidBirthDate
+│   │   ├── BirthDateInFuture
+│   │   ├── ParametersConflict
 │   │   ├── InvalidIdempotencyKey
 │   │   └── IdempotencyKeyReused   same key, another request
+│   ├── NothingInCache             the caller wants nothing but the cache, and it has nothing
 │   ├── StillRunning               same idempotency key, the first execution is not over
 │   ├── ResultUnavailable          same idempotency key, its result died with its process
 │   ├── InsufficientCredits
 │   ├── NotFound
 │   │   ├── CnpjNotFound           a source that can prove absence says so
 │   │   ├── RegistrationNotFound   Suframa does not know the company
+│   │   ├── ReceiptNotFound        unknown, or another account's
+│   │   ├── OperationNotFound      unknown, or another account's
 │   │   └── RouteNotFound
 │   ├── MethodNotAllowed
 │   └── RequestTooLarge
 ├── SourceError                    an upstream let us down; nothing is charged
 │   ├── SourceUnavailable          down, in maintenance, circuit open, or none is configured
-│   └── SourceFailed               it was asked, and it failed or answered nonsense
+│   ├── SourceFailed               it was asked, and it failed or answered nonsense
+│   └── DataRefused                the source refuses the data as such: nobody else need be asked
+├── CertificateFailed              a source of certificates was asked and failed (400, not 500)
 ├── StorageFailed                  our own storage cannot write; nothing was kept or charged
 ├── StorageNewer                   told to the operator only: a newer version wrote this file
 ├── Overloaded                     we shed load
@@ -107,12 +118,40 @@ class UfRequired(InvalidInput):
     """No UF was given, and the company's own is not known (decisions 2.3)."""
 
 
+class DocumentRequired(InvalidInput):
+    """Neither CNPJ nor CPF (decisions 2.8)."""
+
+
+class DocumentsConflict(InvalidInput):
+    """CNPJ together with CPF or birth date (decisions 2.8)."""
+
+
+class BirthDateRequired(InvalidInput):
+    """CPF without birth date (decisions 2.8)."""
+
+
+class InvalidBirthDate(InvalidInput):
+    """Malformed or impossible (decisions 2.8)."""
+
+
+class BirthDateInFuture(InvalidInput):
+    """Later than today in Brasília (decisions 2.8)."""
+
+
+class ParametersConflict(InvalidInput):
+    """Parameters that exclude each other (decisions 2.8)."""
+
+
 class InvalidIdempotencyKey(InvalidInput):
     """Not 8 to 128 visible ASCII characters (decisions 2.9)."""
 
 
 class IdempotencyKeyReused(InvalidInput):
     """The key was used for another operation or other parameters (decisions 3)."""
+
+
+class NothingInCache(CallerError):
+    """`SO_CACHE` without a usable entry (400)."""
 
 
 class OptInNotEnabled(CallerError):
@@ -152,6 +191,14 @@ class RegistrationNotFound(NotFound):
     """The company has no registration with Suframa (404)."""
 
 
+class ReceiptNotFound(NotFound):
+    """No such receipt, or another account's (404)."""
+
+
+class OperationNotFound(NotFound):
+    """No such operation of this account, as far back as they are kept (404)."""
+
+
 class RouteNotFound(NotFound):
     """No such path (404)."""
 
@@ -182,6 +229,14 @@ class SourceUnavailable(SourceError):
 
 class SourceFailed(SourceError):
     """It was asked, and it failed, timed out or answered something we cannot use."""
+
+
+class DataRefused(SourceError):
+    """The source refuses the data as such: the birth date is not that of the CPF (400)."""
+
+
+class CertificateFailed(BalcaoError):
+    """What `SourceFailed` is to a caller who asked for a certificate (decisions 3)."""
 
 
 class Overloaded(BalcaoError):

@@ -34,6 +34,11 @@ class Home:
         """The store of imported months."""
         return self.path / "opendata" / ("live" if mode == "live" else "sandbox")
 
+    @property
+    def receipts(self) -> Path:
+        """Receipts' bytes, where they are not in a store elsewhere. Whoever opens it makes it."""
+        return self.path / "receipts"
+
     def create(self) -> None:
         """Make the folder, readable by nobody else. Fine if it exists."""
         self.path.mkdir(parents=True, exist_ok=True, mode=0o700)

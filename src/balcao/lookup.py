@@ -5,7 +5,7 @@ happens when a process dies between two steps is told in `docs/life-of-a-lookup.
 """
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Coroutine, Sequence
 from functools import partial
 
 import msgspec
@@ -17,14 +17,15 @@ from balcao.core.access import Caller
 from balcao.core.calendar import to_ms
 from balcao.core.documents import Cnpj
 from balcao.core.federation import UFS
-from balcao.core.freshness import CACHE_FIRST, Ask, Kept, Serve, decide
-from balcao.core.outcomes import Delivered, Failed, Nothing, Outcome, Reply
-from balcao.core.questions import Inquiry, Question
-from balcao.errors import SourceError, UfRequired
+from balcao.core.freshness import CACHE_FIRST, Ask, Kept, Serve
+from balcao.core.outcomes import Conclusion, Delivered, Failed, Nothing, Outcome, Reply
+from balcao.core.questions import Inquiry, Question, Strategy
+from balcao.errors import NothingInCache, SourceError, UfRequired
 from balcao.parts import Errand, Parts, World
 from balcao.sources.asking import UnderWay
 from balcao.sources.call import must_end_at
 from balcao.sources.contract import Absent, Found
+from balcao.subjects.contract import Circumstances
 
 log = structlog.get_logger()
 
@@ -56,7 +57,9 @@ async def look_up(
     # 4  Everything is at hand: the charge and the answer are one commit.
     known = [outcome for outcome in at_hand if outcome is not None]
     if len(known) == len(at_hand):
-        return await posting.charge(errand, operation.conclude(errand.question, known), parts)
+        return await posting.charge(errand, _concluded(errand, known, parts), parts)
+    if question.strategy is Strategy.SO_CACHE:
+        raise NothingInCache
 
     # 5 to 7 go on to their end even when the caller hangs up (decisions 5.5).
     task = asyncio.create_task(_ask_and_settle(errand, at_hand, world, parts))
@@ -81,37 +84,29 @@ async def _ask_and_settle(
     with parts.gate.place(errand.caller):
         # Everything that is asked from here on, the registry included, is over by then.
         must_end_at.set(asyncio.get_running_loop().time() + parts.deadline_ms / 1000)
-        if errand.question.home_unknown:
-            return await _go_home_first(errand, world, parts)
         # What is being asked for somebody else at this moment is asked for us too.
         joining = [world.sources.under_way(inquiry) for inquiry in errand.question.inquiries]
         # 5  Nobody is asked before the credits are set aside and the key is taken.
         if (replayed := await posting.set_aside(errand, parts)) is not None:
             return replayed
+        if errand.question.home_unknown:
+            return await _go_home_first(errand, world, parts)
         return await _ask_then_settle(errand, at_hand, joining, world, parts)
 
 
 async def _go_home_first(errand: Errand, world: World, parts: Parts) -> Reply:
-    """Ask the registry, uncharged, for the UF that the caller left out (decisions 2.3).
-
-    The credits are held meanwhile, so that nobody is asked for those who cannot pay; the key is
-    taken only afterwards, since an unknown UF is a refusal and these bind none.
-    """
-    if (replayed := await posting.set_aside(errand, parts, with_key=False)) is not None:
-        return replayed
+    """Ask the registry, uncharged, for the UF that the caller left out (decisions 2.3)."""
     assert isinstance(errand.question.document, Cnpj)
     try:
         home = await world.registry.find_home(errand.question.document)
-    except Exception:
-        await posting.give_up(errand, parts)
-        raise
-    if home is None:
+    except Exception as bug:
+        log.exception("lookup.bug", operation=errand.operation.path)
+        return await posting.settle(errand, posting.refusal(errand, bug), parts)
+    if home is None:  # a refusal after all, and these take neither key nor credit
         await posting.give_up(errand, parts)
         raise UfRequired
-    if (replayed := await posting.take_key(errand, parts)) is not None:
-        return replayed
     if isinstance(home, Absent):
-        nothing = errand.operation.conclude(errand.question, [Nothing(home.source)])
+        nothing = _concluded(errand, [Nothing(home.source)], parts)
         return await posting.settle(errand, nothing, parts)
     errand = msgspec.structs.replace(errand, question=errand.question.at_home(home))
     return await _ask_then_settle(errand, _all_at_hand(errand, world), [None], world, parts)
@@ -126,18 +121,17 @@ async def _ask_then_settle(
 ) -> Reply:
     """The greatest price is held. Ask, then post the real one or give everything back."""
     try:
-        outcomes: Sequence[Outcome] = await asyncio.gather(
-            *(
+        inquiries = zip(errand.question.inquiries, joining, at_hand, strict=True)
+        outcomes: Sequence[Outcome] = await _all(
+            [
                 _ask(errand, inquiry, flight, world) if outcome is None else _ready(outcome)
-                for inquiry, flight, outcome in zip(
-                    errand.question.inquiries, joining, at_hand, strict=True
-                )
-            )
+                for inquiry, flight, outcome in inquiries
+            ]
         )
         outcomes = await _without_phantoms(errand, outcomes, world)
         _keep(errand, outcomes, world)
         # 6  What is said, and what it costs.
-        conclusion = errand.operation.conclude(errand.question, outcomes)
+        conclusion = _concluded(errand, outcomes, parts)
     except Exception as bug:
         log.exception("lookup.bug", operation=errand.operation.path)
         conclusion = posting.refusal(errand, bug)
@@ -185,6 +179,11 @@ def _keep(errand: Errand, outcomes: Sequence[Outcome], world: World) -> None:
         world.cache.keep(fresh)
 
 
+def _concluded(errand: Errand, outcomes: Sequence[Outcome], parts: Parts) -> Conclusion:
+    circumstances = Circumstances(parts.now_ms(), errand.caller.account_id, parts.numbering)
+    return errand.operation.conclude(errand.question, outcomes, circumstances)
+
+
 def _at_home(errand: Errand, world: World) -> Errand:
     """The errand with the company's own UF, if what is here already tells it."""
     question = errand.question
@@ -222,21 +221,19 @@ def _at_hand(errand: Errand, inquiry: Inquiry, world: World) -> Outcome | None:
 
 
 def _plan(errand: Errand, inquiry: Inquiry, world: World) -> Serve | Ask:
-    question = errand.question
     kept = world.cache.read(inquiry.key)
-    if kept is not None and not errand.operation.suits(inquiry, kept):
-        kept = None
-    return decide(
-        kept,
-        question.strategy,
-        question.max_age_days,
-        errand.at_ms,
-        error_fallback=question.error_fallback,
-    )
+    if kept is None:
+        return Ask(None)
+    return errand.operation.plan(errand.question, inquiry, kept, errand.at_ms)
 
 
 def _from_cache(kept: Kept) -> Delivered:
     return Delivered(kept.body, "cache", kept.source, kept.asked_ms)
+
+
+async def _all(asking: Sequence[Coroutine[None, None, Outcome]]) -> Sequence[Outcome]:
+    """All of them at once; most lookups have one, which needs no task of its own."""
+    return [await asking[0]] if len(asking) == 1 else await asyncio.gather(*asking)
 
 
 async def _ready(outcome: Outcome) -> Outcome:

@@ -9,6 +9,7 @@ import msgspec
 from balcao.core.access import Caller
 from balcao.core.outcomes import Reply
 from balcao.core.questions import Mode, Question, Subject
+from balcao.core.receipts import Numbering
 from balcao.gate import Gate
 from balcao.recent import Recent
 from balcao.registry import Registry
@@ -44,6 +45,7 @@ class Parts:
     deadline_ms: int  # all sources together; then an execution settles
     gate: Gate
     operations: Mapping[Subject, Operation] = field(default_factory=lambda: OPERATIONS)
+    numbering: Numbering = field(default_factory=lambda: Numbering(b""))  # of receipts
     give_back_every_seconds: float = 5.0  # holds that a full disk kept from being settled
     running: set["asyncio.Task[Reply]"] = field(default_factory=set)
     giving_back: set["asyncio.Task[None]"] = field(default_factory=set)

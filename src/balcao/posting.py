@@ -5,12 +5,25 @@ What dies with the process between two of these steps, and how it is put right, 
 """
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import TypeAlias
 
 from balcao.core import idempotency
 from balcao.core.calendar import HOUR_MS
 from balcao.core.idempotency import Recorded
-from balcao.core.ledger import Bind, Change, Charge, Finish, Hold, KeyBound, Refusal, Settle, Short
+from balcao.core.ledger import (
+    Bind,
+    Change,
+    Charge,
+    Finish,
+    Hold,
+    KeepReceipt,
+    KeyBound,
+    Refusal,
+    Settle,
+    Short,
+    Unbind,
+)
 from balcao.core.outcomes import Conclusion, Reply, reply_of
 from balcao.errors import InsufficientCredits, StillRunning, StorageFailed
 from balcao.parts import Errand, Parts
@@ -60,13 +73,14 @@ async def charge(errand: Errand, conclusion: Conclusion, parts: Parts) -> Reply:
                 errand.at_ms,
             )
         )
+    changes.extend(_receipt(errand, conclusion))
     changes.extend(_finish(errand, reply, parts))
     if changes and (declined := await parts.desk.commit(changes)) is not None:
         return _declined(errand, declined, parts)
     return reply
 
 
-async def set_aside(errand: Errand, parts: Parts, *, with_key: bool = True) -> Reply | None:
+async def set_aside(errand: Errand, parts: Parts) -> Reply | None:
     """Hold the greatest price of the path and take the key, in one commit (decisions 5.1).
 
     Raises `InsufficientCredits`, `StillRunning`. A reply: somebody finished this very request a
@@ -80,22 +94,13 @@ async def set_aside(errand: Errand, parts: Parts, *, with_key: bool = True) -> R
         errand.operation.greatest_price(errand.question),
         errand.at_ms,
     )
-    declined = await parts.desk.commit([hold, *(_bind(errand, parts) if with_key else ())])
+    declined = await parts.desk.commit([hold, *_bind(errand, parts)])
     return None if declined is None else _declined(errand, declined, parts)
 
 
-async def take_key(errand: Errand, parts: Parts) -> Reply | None:
-    """Take the key of what is held already; else give the hold back, and as `set_aside`."""
-    binding = _bind(errand, parts)
-    if not binding or (declined := await parts.desk.commit(binding)) is None:
-        return None
-    await give_up(errand, parts)
-    return _declined(errand, declined, parts)
-
-
 async def give_up(errand: Errand, parts: Parts) -> None:
-    """Give back what is held, and record nothing: the request was refused."""
-    await _settle(errand, [_void(errand, parts)], parts)
+    """Give back what is held and let go of the key: the request was refused after all."""
+    await _settle(errand, [_void(errand, parts), *_unbind(errand, parts)], _unbind, parts)
 
 
 async def settle(errand: Errand, conclusion: Conclusion, parts: Parts) -> Reply:
@@ -109,18 +114,29 @@ async def settle(errand: Errand, conclusion: Conclusion, parts: Parts) -> Reply:
         conclusion.origin,
         parts.now_ms(),
     )
-    await _settle(errand, [posted, *_finish(errand, reply, parts)], parts)
+    changes: list[Change] = [posted]
+    changes += [*_receipt(errand, conclusion), *_finish(errand, reply, parts)]
+    await _settle(errand, changes, _record_failure, parts)
     return reply
 
 
-async def _settle(errand: Errand, changes: Sequence[Change], parts: Parts) -> None:
+# What becomes of the key when the storage could not write at the end of an execution.
+_KeyAfterwards: TypeAlias = Callable[[Errand, Parts], Sequence[Change]]
+
+
+def _record_failure(errand: Errand, parts: Parts) -> Sequence[Change]:
+    """The caller is told 503, and that is what the key will replay."""
+    reply = reply_of(errand.request_id, refusal(errand, StorageFailed()))
+    return _finish(errand, reply, parts)
+
+
+async def _settle(
+    errand: Errand, changes: Sequence[Change], afterwards: _KeyAfterwards, parts: Parts
+) -> None:
     try:
         declined = await parts.desk.commit(changes)
-    except StorageFailed as error:
-        # The caller is told 503, and that is what the key will replay.
-        reply = reply_of(errand.request_id, refusal(errand, error))
-        finishing = _finish(errand, reply, parts) if len(changes) > 1 else ()
-        giving_back = asyncio.create_task(_give_back(errand, finishing, parts))
+    except StorageFailed:
+        giving_back = asyncio.create_task(_give_back(errand, afterwards(errand, parts), parts))
         parts.giving_back.add(giving_back)
         giving_back.add_done_callback(parts.giving_back.discard)
         raise
@@ -128,12 +144,12 @@ async def _settle(errand: Errand, changes: Sequence[Change], parts: Parts) -> No
         raise StorageFailed("hold gone")
 
 
-async def _give_back(errand: Errand, finishing: Sequence[Finish], parts: Parts) -> None:
+async def _give_back(errand: Errand, of_the_key: Sequence[Change], parts: Parts) -> None:
     """Void the hold as soon as the storage can write again."""
     while True:
         await asyncio.sleep(parts.give_back_every_seconds)
         try:
-            await parts.desk.commit([_void(errand, parts), *finishing])
+            await parts.desk.commit([_void(errand, parts), *of_the_key])
         except StorageFailed:
             continue
         return
@@ -141,6 +157,31 @@ async def _give_back(errand: Errand, finishing: Sequence[Finish], parts: Parts) 
 
 def _void(errand: Errand, parts: Parts) -> Settle:
     return Settle(errand.caller.account_id, errand.request_id, 0, "erro", None, parts.now_ms())
+
+
+def _receipt(errand: Errand, conclusion: Conclusion) -> Sequence[KeepReceipt]:
+    """The receipt that the answer names: recorded no later than the charge for it."""
+    receipt = conclusion.receipt
+    if receipt is None:
+        return ()
+    return (
+        KeepReceipt(
+            receipt.receipt_id,
+            receipt.account_id,
+            errand.operation.path,
+            receipt.digest,
+            receipt.media_type,
+            receipt.size_bytes,
+            errand.at_ms,
+        ),
+    )
+
+
+def _unbind(errand: Errand, parts: Parts) -> Sequence[Unbind]:
+    if errand.key_digest is None:
+        return ()
+    account_id = errand.caller.account_id
+    return (Unbind(account_id, errand.key_digest, errand.request_id, parts.now_ms()),)
 
 
 def _bind(errand: Errand, parts: Parts) -> Sequence[Bind]:

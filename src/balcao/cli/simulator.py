@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 app = typer.Typer(no_args_is_help=True, help="Simula as fontes, sozinhas em um servidor.")
 
 HOST = "127.0.0.1"
+CONNECTIONS_MAX = 4096  # 64 lookups of all UFs at once open 1728
 
 
 @app.callback()
@@ -178,6 +179,8 @@ async def _serve(
         port=port,
         interface=Interfaces.ASGI,
         websockets=False,
+        backlog=CONNECTIONS_MAX,
+        backpressure=CONNECTIONS_MAX,
         log_level=LogLevels.error,  # it warns that it is embedded, which we know
     )
     loop = asyncio.get_running_loop()

@@ -11,6 +11,7 @@ from typing import Literal, TypeAlias
 import msgspec
 
 from balcao.core.access import Account, Plan
+from balcao.core.certificates import MediaType
 from balcao.core.idempotency import Recorded
 
 Origin: TypeAlias = Literal["cache", "online"]
@@ -82,6 +83,15 @@ class Finish(msgspec.Struct, frozen=True, gc=False):
     expires_ms: int
 
 
+class Unbind(msgspec.Struct, frozen=True, gc=False):
+    """Let go of a key: the execution that took it ended in a refusal, which binds none (6.2)."""
+
+    account_id: int
+    key_digest: str
+    request_id: str
+    at_ms: int
+
+
 class Touch(msgspec.Struct, frozen=True, gc=False):
     """Remember that a key was used."""
 
@@ -89,7 +99,22 @@ class Touch(msgspec.Struct, frozen=True, gc=False):
     at_ms: int
 
 
-Change: TypeAlias = Charge | Hold | Settle | TopUp | Bind | Finish | Touch
+class KeepReceipt(msgspec.Struct, frozen=True, gc=False):
+    """Record a receipt whose bytes are stored already. Never refused; once recorded, no news.
+
+    It goes with every delivery: the same receipt has the same number each time.
+    """
+
+    receipt_id: str
+    account_id: int | None  # None: public
+    operation: str
+    digest: str
+    media_type: MediaType
+    size_bytes: int
+    at_ms: int
+
+
+Change: TypeAlias = Charge | Hold | Settle | TopUp | Bind | Finish | Unbind | Touch | KeepReceipt
 
 
 class Short(msgspec.Struct, frozen=True, gc=False):

@@ -5,6 +5,7 @@ from typing import TypeAlias
 import msgspec
 
 from balcao.core.ledger import Origin
+from balcao.core.receipts import Receipt
 from balcao.errors import SourceError
 
 
@@ -45,6 +46,7 @@ class Conclusion(msgspec.Struct, frozen=True):
     asked_ms: int | None = None  # when the source was asked; None on errors
     code: str | None = None  # internal code of an error
     retry_after_seconds: int | None = None
+    receipt: Receipt | None = None  # named by the answer: recorded with the charge
 
 
 class Reply(msgspec.Struct, frozen=True):

@@ -68,6 +68,42 @@ _TABLE: Mapping[type[errors.BalcaoError], tuple[int, str, str]] = {
         "UF_OBRIGATORIA",
         "Informe o parâmetro uf: a sigla de um estado, do Distrito Federal ou, onde couber, BR.",
     ),
+    errors.DocumentRequired: (
+        400,
+        "DOCUMENTO_OBRIGATORIO",
+        "Informe cnpj, ou cpf com data_nascimento.",
+    ),
+    errors.DocumentsConflict: (
+        400,
+        "DOCUMENTOS_CONFLITANTES",
+        "Informe um documento só: cnpj, ou cpf com data_nascimento.",
+    ),
+    errors.BirthDateRequired: (
+        400,
+        "DATA_NASCIMENTO_OBRIGATORIA",
+        "Com cpf, informe também data_nascimento, na forma yyyyMMdd.",
+    ),
+    errors.InvalidBirthDate: (
+        400,
+        "DATA_NASCIMENTO_INVALIDA",
+        "data_nascimento deve ser uma data que existe, na forma yyyyMMdd.",
+    ),
+    errors.BirthDateInFuture: (
+        400,
+        "DATA_NASCIMENTO_FUTURA",
+        "data_nascimento está no futuro.",
+    ),
+    errors.ParametersConflict: (
+        400,
+        "PARAMETROS_CONFLITANTES",
+        "SO_CACHE não consulta a fonte: não o combine com atualizar_online=true nem com"
+        " preferencia_emissao=nova.",
+    ),
+    errors.NothingInCache: (
+        400,
+        "SEM_RESULTADO_EM_CACHE",
+        "Não há resultado guardado que possa ser usado. Nada foi cobrado.",
+    ),
     errors.InvalidIdempotencyKey: (
         400,
         "IDEMPOTENCY_KEY_INVALIDA",
@@ -111,6 +147,17 @@ _TABLE: Mapping[type[errors.BalcaoError], tuple[int, str, str]] = {
         "INSCRICAO_NAO_ENCONTRADA",
         "A empresa não tem inscrição na Suframa.",
     ),
+    errors.ReceiptNotFound: (
+        404,
+        "COMPROVANTE_NAO_ENCONTRADO",
+        "Este comprovante não existe, ou não é desta conta.",
+    ),
+    errors.OperationNotFound: (
+        404,
+        "OPERACAO_NAO_ENCONTRADA",
+        "Esta conta não tem uma operação com este request_id. Recusas (400, 401, 402, 403, 409,"
+        " 429) não são operações e não custam nada.",
+    ),
     errors.RouteNotFound: (
         404,
         "ROTA_NAO_ENCONTRADA",
@@ -136,6 +183,17 @@ _TABLE: Mapping[type[errors.BalcaoError], tuple[int, str, str]] = {
         500,
         "ERRO_INTERNO",
         "A fonte foi consultada e falhou. Nada foi cobrado; tente novamente em instantes.",
+    ),
+    errors.CertificateFailed: (
+        400,
+        "FALHA_TECNICA",
+        "A fonte foi consultada e falhou. Nada foi cobrado. Não repita logo: a emissão pode ter"
+        " começado; repita com a mesma Idempotency-Key ou peça a 2ª via mais tarde.",
+    ),
+    errors.DataRefused: (
+        400,
+        "DADOS_RECUSADOS_PELA_FONTE",
+        "A fonte recusou os dados: confira se a data de nascimento é a do CPF. Nada foi cobrado.",
     ),
     errors.StorageFailed: (
         503,

@@ -9,7 +9,14 @@ from balcao.core.documents import Cnpj, Cpf
 from balcao.core.registration import Part
 
 # What can be asked about; one file each in `subjects/`.
-Subject: TypeAlias = Literal["company", "state_registration", "rural_producer", "suframa"]
+Subject: TypeAlias = Literal[
+    "company",
+    "state_registration",
+    "rural_producer",
+    "suframa",
+    "federal_certificate",
+    "state_certificate",
+]
 Mode: TypeAlias = Literal["live", "test"]  # an account is one of them for ever (sandbox.md)
 
 
@@ -24,6 +31,7 @@ class Strategy(StrEnum):
 
 
 REGISTRATION_SUBJECTS: frozenset[Subject] = frozenset({"state_registration", "rural_producer"})
+CERTIFICATE_SUBJECTS: frozenset[Subject] = frozenset({"federal_certificate", "state_certificate"})
 
 _NO_PARTS: frozenset[Part] = frozenset()
 _TYPES_ONLY: frozenset[Part] = frozenset({"types"})
@@ -35,7 +43,9 @@ class Inquiry(msgspec.Struct, frozen=True):
 
     `full_partners` asks for partners' documents unmasked (the opt-in): such answers are kept
     apart, so that no caller without the opt-in can ever be served one. `addresses` asks for the
-    registrations' addresses: the answer is kept in the same place (decisions 4.5).
+    registrations' addresses: the answer is kept in the same place (decisions 4.5). `birth` is
+    the date that belongs to a CPF (`YYYY-MM-DD`): it is part of the key (4.6). `reissue` asks for
+    a new certificate even where one is in force.
     """
 
     subject: Subject
@@ -43,16 +53,20 @@ class Inquiry(msgspec.Struct, frozen=True):
     uf: str | None = None
     full_partners: bool = False
     addresses: bool = False
+    birth: str | None = None
+    reissue: bool = False
 
     @property
     def key(self) -> str:
-        """Cache key. Subject, document, UF and variant; nothing about the caller."""
+        """Cache key. Subject, document, UF or birth date, variant; nothing about the caller."""
         variant = "+socios" if self.full_partners else ""
-        return f"{self.subject}{variant}:{self.document.text}:{self.uf or ''}"
+        return f"{self.subject}{variant}:{self.document.text}:{self.uf or self.birth or ''}"
 
     @property
     def errand(self) -> str:
         """What is asked of sources: who waits for one of these may share its answer."""
+        if self.reissue:
+            return f"{self.key}+nova"
         return f"{self.key}+enderecos" if self.addresses else self.key
 
     @property
@@ -73,6 +87,7 @@ class Question(msgspec.Struct, frozen=True):
     error_fallback: bool = False
     deprecated_header: bool = False  # `cache` came as a header (decisions 2.4)
     uf: str | None = None  # as asked: a UF, BR, or none
+    refresh: bool = False  # of certificates: `atualizar_online`
     home_unknown: bool = False  # the only inquiry is about the company's own UF, still to be found
 
     @property

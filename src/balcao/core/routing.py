@@ -8,6 +8,10 @@ Why so:
 - A failure is not final while another source may know.
 - At the end the worst thing seen decides. A source that was asked and failed makes it a failure,
   because nobody can promise that waiting helps; when all were merely unavailable, waiting does.
+- A certificate is issued, not read: where a source was asked for one and failed, it may have
+  begun, and asking another could buy it twice. There a failure is final (specification, "Other
+  limits").
+- Data that one source refuses as such, another would refuse too.
 - One exception: our own copy of the full registry, when it is the only source there is. The
   registry is complete as of its date, so what is not in it did not exist on that date; with
   other sources configured these know about younger companies, and their word is needed.
@@ -18,7 +22,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TypeAlias
 
-from balcao.errors import SourceError, SourceFailed, SourceUnavailable
+from balcao.errors import DataRefused, SourceError, SourceFailed, SourceUnavailable
 
 # A person has to change the configuration first.
 NOT_CONFIGURED_RETRY_SECONDS = 3600
@@ -34,6 +38,7 @@ class Kind(StrEnum):
     PERHAPS_ABSENT = "perhaps absent"
     UNAVAILABLE = "unavailable"
     FAILED = "failed"
+    REFUSED = "refused"  # the data as such
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,17 +67,22 @@ class Answered:
 Verdict: TypeAlias = GoOn | Answered | SourceError
 
 
-def decide(outcomes: Sequence[Outcome], *, more: bool, only_local: bool = False) -> Verdict:
+def decide(
+    outcomes: Sequence[Outcome], *, more: bool, only_local: bool = False, issuing: bool = False
+) -> Verdict:
     """What follows from the outcomes so far, in the order of asking.
 
     `more`: another source may still be asked. `only_local`: the subject has no other sources
-    than our own copies. A verdict that is an error is for the caller to raise.
+    than our own copies. `issuing`: what is asked for is issued, and must not be bought twice. A
+    verdict that is an error is for the caller to raise.
     """
     if outcomes and outcomes[-1].kind is Kind.FOUND:
         return Answered(found=True)
     if outcomes and outcomes[-1].kind is Kind.ABSENT:
         return Answered(found=False)
-    if more:
+    if outcomes and outcomes[-1].kind is Kind.REFUSED:
+        return DataRefused(_details(outcomes))
+    if more and not (issuing and outcomes and outcomes[-1].kind is Kind.FAILED):
         return GoOn()
     return _conclude(outcomes, only_local=only_local)
 

@@ -6,14 +6,17 @@
     zone_registration_of("12345678000195")  and with Suframa
     person_of("12345678909")            one CPF
     registrations_of_person("12345678909")  its registrations as a rural producer
+    federal_certificate_of("12345678000195", today)  its tax clearance, of a CPF as well
+    state_certificate_of("12345678000195", "SP", today)
 
-All of them are pure functions of the document, on every machine and Python version: the
-generated open data, the simulated providers and the tests tell the same story without sharing
-any state. The documents of `sandbox.py` have promised outcomes. Who is fictitious shows it:
-names contain FICTICIA, FICTICIO or FICCAO, invented CPFs have wrong check digits, phone
-numbers and e-mail addresses reach nobody.
+All of them are pure functions of the document (certificates: and of the day), on every machine
+and Python version: the generated open data, the simulated providers and the tests tell the same
+story without sharing any state. The documents of `sandbox.py` have promised outcomes. Who is
+fictitious shows it: names contain FICTICIA, FICTICIO or FICCAO, invented CPFs have wrong check
+digits, phone numbers and e-mail addresses reach nobody.
 """
 
+from balcao.fiction.certificates import federal_certificate_of, state_certificate_of
 from balcao.fiction.companies import company_of
 from balcao.fiction.establishments import establishment_of
 from balcao.fiction.people import person_of
@@ -21,10 +24,14 @@ from balcao.fiction.records import (
     Address,
     Company,
     Establishment,
+    FederalFiction,
+    FederalKind,
     Partner,
     Person,
     Phone,
+    ReceiptKind,
     Simples,
+    StateFiction,
     StateRegistration,
     ZoneIncentive,
     ZoneRegistration,
@@ -38,18 +45,24 @@ __all__ = [
     "Address",
     "Company",
     "Establishment",
+    "FederalFiction",
+    "FederalKind",
     "Partner",
     "Person",
     "Phone",
+    "ReceiptKind",
     "Simples",
+    "StateFiction",
     "StateRegistration",
     "ZoneIncentive",
     "ZoneRegistration",
     "company_of",
     "establishment_of",
     "exists",
+    "federal_certificate_of",
     "person_of",
     "registrations_of",
     "registrations_of_person",
+    "state_certificate_of",
     "zone_registration_of",
 ]

@@ -5,6 +5,7 @@ Documents of people are complete here and are masked by whoever publishes them.
 """
 
 from datetime import date
+from enum import StrEnum
 
 import msgspec
 
@@ -131,3 +132,53 @@ class ZoneRegistration(msgspec.Struct, frozen=True):
     approved_on: date | None
     status: int  # 1 to 5, `cnpja.md` section 3
     incentives: tuple[ZoneIncentive, ...]
+
+
+class FederalKind(StrEnum):
+    """What the federal tax authorities have to say of a taxpayer."""
+
+    CND = "negative"
+    CPEND = "positive with effects of negative"
+    CPD = "positive"
+    IMPOSSIBLE = "cannot be issued through the internet"
+    UNCLASSIFIED = "of a type that nobody has heard of"
+
+
+class ReceiptKind(StrEnum):
+    """As what a certificate can be fetched from its issuer."""
+
+    PDF = "pdf"
+    HTML = "html"
+    NONE = ""
+
+
+class FederalFiction(msgspec.Struct, frozen=True):
+    """A federal joint tax clearance certificate, or the reason for its absence (`kind`)."""
+
+    document: str  # whose it is: that of a branch is its head office's
+    kind: FederalKind
+    title: str  # as printed; empty where nothing can be issued
+    code: str  # four groups; empty: none
+    name: str
+    issued_on: date | None
+    validity: date | None
+    extended_validity: date | None
+    rfb_debts: bool | None
+    pgfn_debts: bool | None
+    receipt: ReceiptKind
+
+
+class StateFiction(msgspec.Struct, frozen=True):
+    """What one state treasury says of a company's debts. Empty text is: none."""
+
+    document: str
+    uf: str
+    negative: bool  # otherwise nothing was issued, and the fields below say why
+    code: str
+    number: str
+    name: str
+    issued_on: date | None
+    validity: date | None
+    fiscal_message: str
+    message: str
+    receipt: ReceiptKind

@@ -26,9 +26,11 @@ from balcao.errors import (
 from balcao.http.doorkeeper import Doorkeeper, must_wait
 from balcao.http.read import Request, Scope, read
 from balcao.http.write import (
+    CORS,
     PREFLIGHT,
     Headers,
     Send,
+    limit_headers,
     lookup_headers,
     send_whole,
 )
@@ -46,10 +48,26 @@ PREFIX = "/consultas/v2/"
 _METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 _PARAMETER_HEADERS = frozenset({b"cache", b"idempotency-key"})
 
+_PDF = b"application/pdf"
+
 # Asked every few seconds by machines: their events would bury the others.
 PROBES = frozenset({"/livez", "/readyz", "/metrics"})
 
 Page = Callable[[Request], Awaitable[tuple[int, Headers, bytes]]]
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """Addresses below one path that are no lookups and yet not for everybody: receipts, accounts.
+
+    `answer` is given what follows the path, and the caller: whose key was sent, or None where
+    the window is public. It costs no credits and counts against the same limits.
+    """
+
+    path: str  # ends with a slash, unless nothing may follow
+    name: str  # in the event and the measurements
+    answer: Callable[[Request, str, Caller | None], Awaitable[tuple[int, Headers, bytes]]]
+    public: bool = False
 
 
 @dataclass(slots=True)
@@ -65,6 +83,7 @@ class Front:
     header_bytes_max: int
     start: Callable[[], Awaitable[None]]
     stop: Callable[[], Awaitable[None]]
+    windows: Sequence[Window] = ()
     by_path: Mapping[str, Operation] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -83,11 +102,16 @@ class Front:
         request_id = self.new_id()
         path: str = scope["path"]
         operation, document = self._operation_of(path)
-        name = operation.path if operation else (path if path in self.pages else "outros")
-        visit = Visit(operation, document, request_id, name)
+        window = self._window_of(path)
+        name = path if path in self.pages else "outros"
+        if window is not None:
+            operation, name = None, window.name
+        elif operation is not None:
+            name = operation.path
+        visit = Visit(operation, document, request_id, name, window)
         try:
             if scope["method"] not in _METHODS:  # before the body that comes with them
-                known = operation is not None or path in self.pages
+                known = operation is not None or window is not None or path in self.pages
                 raise MethodNotAllowed if known else RouteNotFound
             request = read(scope, self.header_bytes_max)
             if operation is None or request.method == "OPTIONS":
@@ -119,21 +143,22 @@ class Front:
             return None, ""
         segment, slash, document = path[len(PREFIX) :].partition("/")
         operation = self.by_path.get(segment)
-        if operation is None or not slash or not document:
+        if operation is None or bool(operation.document) != bool(slash and document):
             return None, ""
         return operation, document
+
+    def _window_of(self, path: str) -> Window | None:
+        for window in self.windows:
+            if path.startswith(window.path) and (path == window.path or window.path[-1] == "/"):
+                return window
+        return None
 
     async def _lookup(
         self, operation: Operation, document: str, request: Request, visit: "Visit"
     ) -> Reply:
         """The fixed order of checks (decisions 2.10), then the lookup itself."""
-        now = self.parts.now_ms()
-        if b"x-api-key" in request.repeated:
-            raise KeyRefused
-        caller = visit.caller = self.doorkeeper.recognise(request.headers.get(b"x-api-key"), now)
-        visit.verdicts = self.doorkeeper.count(caller, now)
-        if (limited := must_wait(visit.verdicts)) is not None:
-            raise limited
+        caller = self._recognised(request, visit)
+        operation.enter(caller)
         for name in request.repeated:
             if name in _PARAMETER_HEADERS:
                 raise RepeatedParameter(f"O cabeçalho {name.decode()} foi enviado mais de uma vez.")
@@ -146,6 +171,17 @@ class Front:
         operation.permit(question, caller)
         return await look_up(question, caller, visit.request_id, key, self.parts)
 
+    def _recognised(self, request: Request, visit: "Visit") -> Caller:
+        """Whose key it is, within the limits. Raises `KeyRefused`, `RateLimited`."""
+        now = self.parts.now_ms()
+        if b"x-api-key" in request.repeated:
+            raise KeyRefused
+        caller = visit.caller = self.doorkeeper.recognise(request.headers.get(b"x-api-key"), now)
+        visit.verdicts = self.doorkeeper.count(caller, now)
+        if (limited := must_wait(visit.verdicts)) is not None:
+            raise limited
+        return caller
+
     async def _beside(self, request: Request, visit: "Visit", send: Send) -> int:
         """Answer what is no lookup: preflights and pages. Returns the status."""
         mark = (b"x-request-id", visit.request_id.encode())
@@ -154,16 +190,25 @@ class Front:
             await send_whole(send, 204, [*PREFLIGHT, mark], b"")
             return 204
         page = self.pages.get(request.path)
-        if page is None:
+        if page is None and visit.window is None:
             raise RouteNotFound
         if request.method not in ("GET", "HEAD"):
             raise MethodNotAllowed
         if request.path in PROBES:
             visit.level = "debug"
-        status, headers, body = await page(request)
+        if visit.window is not None:
+            caller = None if visit.window.public else self._recognised(request, visit)
+            rest = request.path[len(visit.window.path) :]
+            status, headers, body = await visit.window.answer(request, rest, caller)
+            if body.startswith(b'{"'):  # every answer in JSON says which one it is
+                body = b'{"request_id":"' + visit.request_id.encode() + b'",' + body[1:]
+            headers = [*headers, *CORS, *limit_headers(visit.verdicts)]
+        else:
+            assert page is not None
+            status, headers, body = await page(request)
         headers = [*headers, mark]
-        # Files that are compressed once, not per request, come compressed.
-        ready = any(name == b"content-encoding" for name, _ in headers)
+        # Files that are compressed once, not per request, come compressed; a PDF is, inside.
+        ready = any(name == b"content-encoding" or value == _PDF for name, value in headers)
         await send_whole(
             send,
             status,
@@ -215,6 +260,7 @@ class Visit(msgspec.Struct):
     document: str  # as it stands in the path
     request_id: str
     name: str  # in the event and the measurements
+    window: Window | None = None
     level: str = "info"  # of the event
     caller: Caller | None = None
     verdicts: Sequence[Verdict] = ()

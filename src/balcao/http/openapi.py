@@ -14,14 +14,16 @@ from balcao.core.idempotency import KEY_CHARACTERS_MAX, KEY_CHARACTERS_MIN
 from balcao.core.outcomes import Conclusion, reply_of
 from balcao.core.problems import Problem, problem_of
 from balcao.core.questions import Subject
+from balcao.core.receipts import Numbering
 from balcao.http import openapi_texts as texts
 from balcao.http import openapi_types as types
 from balcao.http.front import PREFIX
 from balcao.subjects import OPERATIONS, envelope
-from balcao.subjects.contract import Operation, Parameter
+from balcao.subjects.contract import Circumstances, Operation, Parameter
 
 _REQUEST_ID = "0198f2d4-7c1a-7b3e-9f00-5d2c8a41e6b7"
 _JSON = "application/json"
+_CIRCUMSTANCES = Circumstances(1_786_158_000_000, 1, Numbering(b"exemplo"))  # 2026-08-08
 _SCHEMAS = "#/components/schemas/"
 _ERROR = "Erro"
 
@@ -161,7 +163,9 @@ def _results(operation: Operation) -> dict[int, dict[str, Any]]:
     """Examples of results, by status."""
     by_status: dict[int, dict[str, Any]] = {}
     for example in operation.examples:
-        reply = reply_of(_REQUEST_ID, operation.conclude(example.question, example.outcomes))
+        reply = reply_of(
+            _REQUEST_ID, operation.conclude(example.question, example.outcomes, _CIRCUMSTANCES)
+        )
         body = msgspec.json.decode(reply.body)
         named = {example.name: {"summary": example.summary, "value": body}}
         by_status.setdefault(reply.status, {}).update(named)

@@ -12,7 +12,7 @@ Headers: TypeAlias = list[tuple[bytes, bytes]]
 
 _JSON = (b"content-type", b"application/json; charset=utf-8")
 _NO_STORE = (b"cache-control", b"no-store")
-_CORS: Headers = [
+CORS: Headers = [
     (b"access-control-allow-origin", b"*"),
     (
         b"access-control-expose-headers",
@@ -100,7 +100,7 @@ def _policy(verdict: Verdict) -> str:
 
 
 def _base(request_id: str) -> Headers:
-    return [_JSON, _NO_STORE, (b"x-request-id", request_id.encode()), _VARY, *_CORS]
+    return [_JSON, _NO_STORE, (b"x-request-id", request_id.encode()), _VARY, *CORS]
 
 
 async def send_whole(

@@ -42,6 +42,12 @@ class Request:
     query: Mapping[str, str]
     headers: Mapping[str, str]  # lower case names
     body: bytes
+    scheme: str = "http"
+
+    @property
+    def origin(self) -> str:
+        """Where the client found us, for addresses that it shall be able to follow."""
+        return f"{self.scheme}://{self.headers.get('host', 'localhost')}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +94,7 @@ async def read(scope: Message, receive: Receive, prefix: str) -> Request:
             for name, value in scope["headers"]
         },
         body=body,
+        scheme=scope.get("scheme", "http"),
     )
 
 

@@ -1,7 +1,8 @@
 """Infosimples' consultations, version 2: call, envelope and codes (`infosimples.md`, 1 to 3).
 
-Every answer is HTTP 200 and has its result in `code`, except where a document is promised to
-fail in transport. Nothing is remembered: neither a balance nor equal calls.
+Receipts lie at `/receipts/{name}` for an hour (`infosimples_receipts.py`). Every answer is HTTP
+200 and has its result in `code`, except where a document is promised to fail in transport.
+Nothing is remembered: neither a balance nor equal calls.
 """
 
 import base64
@@ -9,25 +10,38 @@ import hashlib
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from urllib.parse import parse_qsl
 
 import msgspec
 
+from balcao.core.calendar import BRASILIA
 from balcao.fiction.dice import draws
 from balcao.simulator.exchange import PLAIN, Receive, Reply, Request, json_reply
-from balcao.simulator.infosimples_service import BRASILIA, Answer, Question, Service
+from balcao.simulator.infosimples_pgfn import pgfn
+from balcao.simulator.infosimples_receipts import Receipt, name_of, reply_of
+from balcao.simulator.infosimples_sefaz import SERVICES_OF_UFS, certidao_debitos
+from balcao.simulator.infosimples_service import Answer, Question, Service
 from balcao.simulator.infosimples_sintegra import sintegra
 from balcao.simulator.staging import Lines, Stage
 
 # What can be asked for, by path below `/api/v2/consultas/`.
-SERVICES: Mapping[str, Service] = {"sintegra/unificada": sintegra}
+SERVICES: Mapping[str, Service] = {
+    "sintegra/unificada": sintegra,
+    "receita-federal/pgfn": pgfn,
+    "sefaz/certidao-debitos": certidao_debitos,
+    **SERVICES_OF_UFS,
+}
+
+# How long a receipt can be fetched.
+RECEIPT_LIFE = timedelta(hours=1)
 
 # Tokens with a promised refusal; every other token that is not empty is good.
 INVALID_TOKEN = "invalid"  # noqa: S105
 TOKEN_WITHOUT_BALANCE = "without-balance"  # noqa: S105
 
 _PREFIX = "/api/v2/consultas/"
+_RECEIPTS = "/receipts/"
 _PRICE = "0.24"
 _NUMBER = re.compile(r"[0-9]+(\.[0-9]+)?")
 
@@ -83,10 +97,13 @@ class _Call:
     service: str
     parameters: Mapping[str, str]
     asked_at: datetime
+    receipts_at: str  # absolute, for others fetch them
 
     def reply(self, answer: Answer, status: int = 200) -> Reply:
         """An answer in its envelope."""
         billable, message = _CODES[answer.code]
+        url = self._url(answer.receipt)
+        data = [{**each, "site_receipt": url} for each in answer.data] if url else answer.data
         echo = _echo(self.parameters)
         dice = draws(f"{self.service} {sorted(echo.items())}".encode().hex())
         header = {
@@ -110,9 +127,9 @@ class _Call:
             "code_message": message,
             "errors": answer.errors,
             "header": header,
-            "data_count": len(answer.data),
-            "data": answer.data,
-            "site_receipts": answer.receipts,
+            "data_count": len(data),
+            "data": data,
+            "site_receipts": [url] if url else [],
         }
         return json_reply(status, body, content_type="application/json; charset=utf-8")
 
@@ -124,9 +141,14 @@ class _Call:
         """They are down themselves."""
         return self.reply(Answer(600, errors=("Erro inesperado.",)), status=500)
 
+    def _url(self, receipt: Receipt | None) -> str | None:
+        if receipt is None or self.parameters.get("ignore_site_receipt", "0") != "0":
+            return None
+        return self.receipts_at + name_of(receipt, self.asked_at + RECEIPT_LIFE)
+
 
 class Infosimples:
-    """The consultations, at `/api/v2/consultas/{service}`."""
+    """The consultations, at `/api/v2/consultas/{service}`, and their receipts."""
 
     def __init__(self, stage: Stage, clock: Callable[[], datetime]) -> None:
         self._stage = stage
@@ -134,6 +156,9 @@ class Infosimples:
 
     async def answer(self, request: Request, receive: Receive) -> Reply:
         """One request."""
+        now = self._clock().astimezone(BRASILIA)
+        if request.path.startswith(_RECEIPTS) and request.method == "GET":
+            return reply_of(request.path.removeprefix(_RECEIPTS), now)
         name = request.path.removeprefix(_PREFIX)
         if name == request.path:
             return Reply(404, b"Not Found", PLAIN)
@@ -141,8 +166,7 @@ class Infosimples:
             return Reply(405, b"Method Not Allowed", PLAIN, {"allow": "GET, POST"})
         sent = _parameters(request)
         token = "" if sent is None else sent.pop("token", "")
-        now = self._clock().astimezone(BRASILIA)
-        call = _Call(name, sent or {}, now)
+        call = _Call(name, sent or {}, now, f"{request.origin}/infosimples{_RECEIPTS}")
         if sent is None:
             return call.reply(Answer(604, errors=("O corpo da requisição não é válido.",)))
         if token in ("", INVALID_TOKEN):

@@ -6,24 +6,22 @@ else (token, envelope, header, misbehaviour) is common to all services: `infosim
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from datetime import datetime, timedelta, timezone
+from datetime import date, datetime
 from typing import TypeAlias
 
 from balcao.simulator.exchange import is_cnpj, is_cpf, plain_document
+from balcao.simulator.infosimples_receipts import Receipt
 from balcao.simulator.staging import SOMEBODY_ELSE
-
-# Their clock has shown the same offset all the year round since 2019.
-BRASILIA = timezone(timedelta(hours=-3))
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A result: its code, the objects it found, the reasons it failed and its receipts."""
+    """A result: its code, the objects it found, the reasons it failed and its receipt."""
 
     code: int
     data: tuple[dict[str, object], ...] = ()
     errors: tuple[str, ...] = ()
-    receipts: tuple[str, ...] = ()
+    receipt: Receipt | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +55,11 @@ def not_found() -> Answer:
     return Answer(612, errors=("Nenhum registro foi encontrado com os parâmetros informados.",))
 
 
+def refused(code: int, reason: str) -> Answer:
+    """The origin says why not."""
+    return Answer(code, errors=(reason,))
+
+
 def document_of(parameters: Mapping[str, str]) -> str | Answer | None:
     """The CNPJ or CPF that is asked about, if any, in digits (and letters)."""
     if asked := parameters.get("cnpj"):
@@ -68,7 +71,7 @@ def document_of(parameters: Mapping[str, str]) -> str | Answer | None:
     return None
 
 
-def day(value: datetime) -> str:
+def day(value: date) -> str:
     """`dd/mm/yyyy`."""
     return value.strftime("%d/%m/%Y")
 

@@ -1,11 +1,7 @@
-"""SERPRO's gateway: tokens, and Consulta CNPJ v2 (`serpro-cnd.md`, sections 1, 3 and 4)."""
+"""SERPRO: Consulta CNPJ v2 (`serpro-cnd.md`, sections 3 and 4), and the way to Consulta CND."""
 
-import base64
-import binascii
-import hmac
 from collections.abc import Callable
 from datetime import datetime
-from urllib.parse import parse_qs
 
 from balcao.fiction import (
     Company,
@@ -16,7 +12,7 @@ from balcao.fiction import (
     establishment_of,
     exists,
 )
-from balcao.simulator import texts
+from balcao.simulator import serpro_gateway, texts
 from balcao.simulator.exchange import (
     Receive,
     Reply,
@@ -25,83 +21,67 @@ from balcao.simulator.exchange import (
     json_reply,
     plain_document,
 )
+from balcao.simulator.serpro_cnd import ConsultaCnd
+from balcao.simulator.serpro_gateway import consumer_of, fault, forbidden, invalid_credentials
 from balcao.simulator.staging import Lines, Stage
 
-TOKEN_SECONDS = 3600
-
-# Consumer keys with a promise; every other key and secret that are not empty are good.
-INVALID_KEY = "invalid"
+# Consumer keys with a promise, besides the gateway's.
 KEY_WITHOUT_EMPRESA = "without-empresa"
+KEY_WITHOUT_CND = "without-cnd"
 
 _PRODUCTS = ("consulta-cnpj-df", "consulta-cnpj-df-trial")
-
-# Tokens are signed, not remembered: any process of the simulator takes them. Nothing is secret
-# in here, so the key need not be either.
-_SIGNING_KEY = b"simulator"
+_CND_PRODUCTS = ("consulta-cnd", "consulta-cnd-trial")
 
 
 class Serpro:
-    """The gateway, at `/token` and `/consulta-cnpj-df/v2/{basica|qsa|empresa}/{cnpj}`."""
+    """The gateway: `/token`, and the services behind it.
+
+    `/consulta-cnpj-df/v2/{basica|qsa|empresa}/{cnpj}` and `/consulta-cnd/v1/certidao`.
+    """
 
     def __init__(self, stage: Stage, clock: Callable[[], datetime]) -> None:
         self._stage = stage
         self._clock = clock
+        self._cnd = ConsultaCnd(stage, clock)
 
     async def answer(self, request: Request, receive: Receive) -> Reply:
         """One request."""
         match request.path.split("/"):
             case ["", "token"]:
-                return self._token(request)
+                return serpro_gateway.token(request, self._clock())
+            case ["", product, "v1", "certidao"] if (
+                product in _CND_PRODUCTS and request.method == "POST"
+            ):
+                return await self._certificate(request, receive)
             case ["", product, "v2", "basica" | "qsa" | "empresa" as kind, asked] if (
                 product in _PRODUCTS and request.method == "GET"
             ):
                 return await self._company(request, kind, asked, receive)
             case _:
-                return _fault(404, 900906, "No matching resource found in the API")
+                return fault(404, 900906, "No matching resource found in the API")
 
     def maintenance(self) -> Reply:
         """The gateway says so."""
-        return _fault(503, 101503, "Service Unavailable", {"retry-after": "60"})
+        return fault(503, 101503, "Service Unavailable", {"retry-after": "60"})
 
     def error(self) -> Reply:
         """The service behind the gateway fails."""
-        return _fault(500, 101500, "Internal Server Error")
+        return fault(500, 101500, "Internal Server Error")
 
-    def _token(self, request: Request) -> Reply:
-        if request.method != "POST":
-            return _fault(405, 900905, "Method not allowed")
-        content_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-        if content_type != "application/x-www-form-urlencoded":
-            return _fault(415, 900415, "Unsupported Media Type")
-        consumer_key = _consumer_key(request.headers.get("authorization", ""))
-        if consumer_key is None or consumer_key == INVALID_KEY:
-            return json_reply(
-                401,
-                {"error": "invalid_client", "error_description": "Client Authentication failed."},
-            )
-        form = parse_qs(request.body.decode("latin-1"))
-        if form.get("grant_type") != ["client_credentials"]:
-            return json_reply(400, {"error": "unsupported_grant_type"})
-        expires = int(self._clock().timestamp()) + TOKEN_SECONDS
-        return json_reply(
-            200,
-            {
-                "scope": "am_application_scope default",
-                "token_type": "Bearer",
-                "expires_in": TOKEN_SECONDS,
-                "access_token": _sign(f"{expires}:{consumer_key}"),
-            },
-        )
+    async def _certificate(self, request: Request, receive: Receive) -> Reply:
+        consumer_key = consumer_of(request, self._clock())
+        if consumer_key is None:
+            return invalid_credentials()
+        if consumer_key == KEY_WITHOUT_CND:
+            return forbidden()
+        return await self._cnd.answer(request, receive)
 
     async def _company(self, request: Request, kind: str, asked: str, receive: Receive) -> Reply:
-        claims = _verified(request.headers.get("authorization", ""))
-        if claims is None:
-            return _fault(401, 900901, "Invalid Credentials")
-        expires, _, consumer_key = claims.partition(":")
-        if int(expires) <= self._clock().timestamp():
-            return _fault(401, 900901, "Invalid Credentials")
+        consumer_key = consumer_of(request, self._clock())
+        if consumer_key is None:
+            return invalid_credentials()
         if kind == "empresa" and consumer_key == KEY_WITHOUT_EMPRESA:
-            return _fault(403, 900908, "Resource forbidden")
+            return forbidden()
         cnpj = plain_document(asked)
         if not is_cnpj(cnpj):
             return json_reply(400, {"mensagem": "CNPJ inválido"})
@@ -199,39 +179,3 @@ def _partner(p: Partner, *, full: bool) -> dict[str, object]:
             "qualificacao": p.representative_qualification,
         }
     return said
-
-
-def _fault(status: int, code: int, message: str, headers: dict[str, str] | None = None) -> Reply:
-    """An error of the gateway itself, not of the service behind it."""
-    fault = {"code": code, "message": message, "description": message}
-    return json_reply(status, {"fault": fault}, headers)
-
-
-def _consumer_key(authorization: str) -> str | None:
-    """The key of a Basic header, where key and secret are there."""
-    scheme, _, encoded = authorization.partition(" ")
-    if scheme.lower() != "basic":
-        return None
-    try:
-        key, _, secret = base64.b64decode(encoded, validate=True).decode().partition(":")
-    except (binascii.Error, UnicodeDecodeError):
-        return None
-    return key if key and secret else None
-
-
-def _sign(claims: str) -> str:
-    mac = hmac.digest(_SIGNING_KEY, claims.encode(), "sha256")[:12]
-    return base64.urlsafe_b64encode(mac + claims.encode()).decode().rstrip("=")
-
-
-def _verified(authorization: str) -> str | None:
-    """What a Bearer token claims, if we signed it."""
-    scheme, _, token = authorization.partition(" ")
-    if scheme.lower() != "bearer":
-        return None
-    try:
-        raw = base64.urlsafe_b64decode(token + "=" * (-len(token) % 4))
-        claims = raw[12:].decode()
-    except (binascii.Error, UnicodeDecodeError, ValueError):
-        return None
-    return claims if hmac.compare_digest(_sign(claims), token) else None

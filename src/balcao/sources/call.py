@@ -22,10 +22,12 @@ import httpx2
 from balcao import __version__
 from balcao.core import breaker
 from balcao.core.breaker import BreakerSettings, Circuit, Refused
-from balcao.errors import SourceError, SourceFailed, SourceUnavailable
+from balcao.errors import DataRefused, SourceError, SourceFailed, SourceUnavailable
 from balcao.sources.contract import Exchange, HttpReply, HttpRequest
 
-ROUNDS_MAX = 8  # the longest known conversation takes five
+# Against a conversation that never ends; the time limit is what stops the others. The longest one
+# polls SERPRO every 2 s at last, for which clients in the wild allow 120 s.
+ROUNDS_MAX = 64
 
 # A host that does not take our connection within this time is down for our purposes; a third of
 # the whole limit, where that is less, leaves room for the second attempt.
@@ -133,7 +135,7 @@ class Upstream:
         through: Layer | None = None,
         check: Callable[[T], None] | None = None,
     ) -> T | None:
-        """Hold a conversation to its end. Raises `SourceUnavailable` or `SourceFailed`.
+        """Hold a conversation to its end. Raises `SourceError` of some kind, nothing else.
 
         It lasts at most `timeout_seconds`, and less where `must_end_at` says so. `check` raises
         `SourceFailed` about a record that cannot be used: a failed call, but no reason to leave
@@ -154,6 +156,12 @@ class Upstream:
             detail = f"{self.name}: conexões esgotadas"
             self._note("unavailable", started, detail)
             raise SourceUnavailable(detail, 1) from None
+        except DataRefused:
+            # An answer about the data that were sent, in which the source was well: callers who
+            # mistype birth dates must not close it to everybody else.
+            self._circuit = breaker.succeeded(self._circuit)
+            self._note("absent", started)
+            raise
         except SourceError as error:
             self._circuit = breaker.failed(self._circuit, self._breaker_settings, self._clock())
             unavailable = isinstance(error, SourceUnavailable)
@@ -197,6 +205,8 @@ class Upstream:
             async with asyncio.timeout_at(ends_at):
                 request = next(conversation)
                 for _ in range(ROUNDS_MAX):
+                    if request.after_seconds:
+                        await asyncio.sleep(request.after_seconds)
                     reply = await (through(request, send) if through else send(request))
                     request = conversation.send(reply)
             raise SourceFailed(f"{self.name}: sem resposta após {ROUNDS_MAX} rodadas")

@@ -9,12 +9,14 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Protocol, TypeAlias, TypeVar, runtime_checkable
 
+from balcao.core.certificates import FederalCertificate, StateCertificate, StoredReceipt
 from balcao.core.company import Company
 from balcao.core.questions import Inquiry
 from balcao.core.registration import Part, Registrations
 from balcao.core.suframa import ZoneRecord
 
-Record: TypeAlias = Company | Registrations | ZoneRecord  # what a source can find
+# What a source can find.
+Record: TypeAlias = Company | Registrations | ZoneRecord | FederalCertificate | StateCertificate
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +82,8 @@ class OnlineSource(Protocol):
 class HttpRequest:
     """What a conversation wants sent. `path` is relative to the source's base address.
 
-    Printing it shows no document and no secret: both travel in the fields left out.
+    Printing it shows no document and no secret: both travel in the fields left out. A conversation
+    has no clock: `after_seconds` asks for a pause first, within the time limit of the whole.
     """
 
     method: str
@@ -88,6 +91,7 @@ class HttpRequest:
     query: Mapping[str, str] = field(default_factory=dict, repr=False)
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
     body: bytes | None = field(default=None, repr=False)
+    after_seconds: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +101,29 @@ class HttpReply:
     status: int
     headers: Mapping[str, str] = field(repr=False)
     body: bytes = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Certified:
+    """What an adapter makes of a certificate's reply.
+
+    `receipt` is the document itself, or the address where the provider keeps it for a short
+    time, or None; it is not kept with the record, which names what was stored of it.
+    """
+
+    certificate: FederalCertificate | StateCertificate
+    receipt: bytes | str | None = field(default=None, repr=False)
+
+
+class ReceiptKeeper(Protocol):
+    """Where receipts go before the records that name them."""
+
+    async def keep(self, source: str, receipt: bytes | str) -> StoredReceipt | None:
+        """Fetch it where it is an address, check it, store it. None: there is none to be had.
+
+        Never raises `SourceError`: a certificate without its receipt is a certificate.
+        """
+        ...
 
 
 # An adapter is a conversation without a socket: it yields requests, is sent replies, and

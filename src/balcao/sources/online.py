@@ -12,10 +12,12 @@ from typing import Protocol, TypeAlias
 
 import msgspec
 
+from balcao.core.certificates import FederalCertificate, StateCertificate
 from balcao.core.company import Company, hides_a_partner, mask_cpf_in_text, masked
 from balcao.core.documents import Cnpj
 from balcao.core.questions import Inquiry, Subject
 from balcao.core.registration import Part, Registrations
+from balcao.core.suframa import ZoneRecord
 from balcao.errors import SourceFailed
 from balcao.sources.call import Layer, Upstream
 from balcao.sources.contract import Absent, Answer, Conversation, Exchange, Found, Record
@@ -35,14 +37,17 @@ class Capabilities:
     parts: frozenset[Part] = frozenset()  # what it knows of registrations
     ufs: frozenset[str] | None = None  # None: all
     cpf_ufs: frozenset[str] | None = None  # where it takes a CPF; None: wherever it serves
+    certificate_ufs: frozenset[str] | None = None  # the same as `ufs`, of state certificates
+    reissues: bool = False  # whether it issues a new certificate while one is in force
 
     def include(self, inquiry: Inquiry) -> bool:
         """Whether such an inquiry may be asked."""
         return (
             inquiry.subject in self.subjects
             and (self.full_partners or not inquiry.full_partners)
+            and (self.reissues or not inquiry.reissue)
             and self._takes(inquiry)
-            and (self.ufs is None or inquiry.uf is None or inquiry.uf in self.ufs)
+            and self._knows(inquiry)
         )
 
     def _takes(self, inquiry: Inquiry) -> bool:
@@ -50,6 +55,11 @@ class Capabilities:
         if isinstance(inquiry.document, Cnpj):
             return self.alphanumeric or inquiry.document.text.isdecimal()
         return self.cpf_ufs is None or inquiry.uf in self.cpf_ufs
+
+    def _knows(self, inquiry: Inquiry) -> bool:
+        """Whether it serves the UF."""
+        ufs = self.certificate_ufs if inquiry.subject == "state_certificate" else self.ufs
+        return ufs is None or inquiry.uf is None or inquiry.uf in ufs
 
 
 class Adapter(Protocol):
@@ -130,8 +140,10 @@ def as_allowed(record: Record, inquiry: Inquiry) -> Record:
     match record:
         case Company():
             return record if inquiry.full_partners else masked(record)
-        case _:  # a sole trader's name ends with the CPF
+        case Registrations() | ZoneRecord():  # a sole trader's name ends with the CPF
             return msgspec.structs.replace(record, nome=mask_cpf_in_text(record.nome))
+        case _:  # a certificate names whom it certifies
+            return record
 
 
 def must_be_usable(source: str, record: Record, inquiry: Inquiry) -> None:
@@ -145,8 +157,16 @@ def must_be_usable(source: str, record: Record, inquiry: Inquiry) -> None:
             about, needed = record.documento, ()
             if record.uf != inquiry.uf or any(each.uf != inquiry.uf for each in record.inscricoes):
                 raise SourceFailed(f"{source}: respondeu sobre outra UF")
-        case _:
+        case ZoneRecord():
             about, needed = record.cnpj, ("inscricao", "nome")
+        case StateCertificate():
+            about, needed = record.document, ()
+            if record.uf != inquiry.uf:
+                raise SourceFailed(f"{source}: respondeu sobre outra UF")
+        case FederalCertificate():
+            about, needed = record.document, ()
+            if isinstance(inquiry.document, Cnpj) and about[:8] == inquiry.document.root:
+                about = inquiry.document.text  # a branch is certified by its head office
     if about != inquiry.document.text:
         raise SourceFailed(f"{source}: respondeu sobre outro documento")
     for field in needed:

@@ -17,12 +17,14 @@ from balcao.core.ledger import (
     Finish,
     Hold,
     HoldGone,
+    KeepReceipt,
     KeyBound,
     Purse,
     Refusal,
     Settle,
     TopUp,
     Touch,
+    Unbind,
 )
 
 Row: TypeAlias = tuple[Any, ...]  # as the engine takes and gives it
@@ -58,9 +60,9 @@ def needs(lists: Iterable[Sequence[Change]]) -> Needs:
                 case Settle():
                     wanted.accounts.add(change.account_id)
                     wanted.holds.add(change.request_id)
-                case Bind() | Finish():
+                case Bind() | Finish() | Unbind():
                     wanted.keys[change.account_id, change.key_digest] = change.at_ms
-                case Touch():
+                case Touch() | KeepReceipt():
                     pass
     return wanted
 
@@ -77,7 +79,9 @@ class Batch:
     closed: list[Row] = field(default_factory=list)
     bindings: list[Row] = field(default_factory=list)
     finished: list[Row] = field(default_factory=list)
+    unbound: list[Row] = field(default_factory=list)
     touched: dict[int, int] = field(default_factory=dict)
+    receipts: list[Row] = field(default_factory=list)  # some of them recorded before
 
     def admit(self, changes: Sequence[Change]) -> Refusal | None:
         """Take a list in, or say why not. All refusals come before the first row."""
@@ -133,8 +137,16 @@ class Batch:
                 )  # fmt: skip
             case Finish():
                 self._finish(change)
+            case Unbind():
+                self.bound.pop((change.account_id, change.key_digest), None)
+                self.unbound.append((change.account_id, change.key_digest, change.request_id))
             case Touch():
                 self.touched[change.key_id] = change.at_ms
+            case KeepReceipt():
+                self.receipts.append(
+                    (change.receipt_id, change.account_id, change.operation, change.digest,
+                     change.media_type, change.size_bytes, change.at_ms)
+                )  # fmt: skip
 
     def _charge(self, change: Charge) -> None:
         month = civil_month(change.at_ms)
@@ -194,5 +206,8 @@ ENTRY_COLUMNS = (
 BINDING_COLUMNS = (
     "account_id", "key_digest", "fingerprint", "request_id", "state", "bound_ms",
     "expires_ms", "status", "body", "fresh_ms",
+)  # fmt: skip
+RECEIPT_COLUMNS = (
+    "receipt_id", "account_id", "operation", "digest", "media_type", "size_bytes", "created_ms",
 )  # fmt: skip
 OPENED_COLUMNS = ("request_id", "account_id", "operation", "credits", "opened_ms")

@@ -1,15 +1,18 @@
 """What every storage promises. One suite, `tests/storage`, runs on every engine."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import AsyncIterator, Collection, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Literal, Protocol, TypeAlias
 
 from balcao.core.access import Account, Caller, Key, Plan
 from balcao.core.freshness import Kept
 from balcao.core.idempotency import Attempt
-from balcao.core.ledger import Change, Refusal
+from balcao.core.ledger import Change, Origin, Refusal
 from balcao.core.questions import Mode
 from balcao.core.rate_limit import Limit, Verdict
+from balcao.core.receipts import Receipt
+
+ConsultationState: TypeAlias = Literal["running", "charged", "free"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +56,34 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True)
+class Consultation:
+    """What the ledger says of one request: was it charged, and why so much?"""
+
+    request_id: str
+    operation: str  # its path
+    key_id: int
+    state: ConsultationState
+    held_credits: int  # now; 0 once it is settled
+    charged_credits: int
+    rule: str | None  # the tariff rule, or why nothing was charged; None while it runs
+    origin: Origin | None
+    opened_ms: int
+    settled_ms: int | None  # None while it runs
+
+
+@dataclass(frozen=True, slots=True)
+class ConsumptionRow:
+    """What was charged on one civil day in Brasília for one operation, key and origin."""
+
+    day: str  # YYYY-MM-DD
+    operation: str
+    key_id: int
+    origin: Origin
+    requests: int
+    credits: int
+
+
+@dataclass(frozen=True, slots=True)
 class LedgerCheck:
     """Whether the books agree. `complaints` is empty when they do."""
 
@@ -84,6 +115,34 @@ class Desk(Protocol):
 
     def earlier(self, account_id: int, key_digest: str, now_ms: int) -> Attempt | None:
         """What is recorded under an idempotency key that has not run out."""
+        ...
+
+    def operation(self, account_id: int, request_id: str) -> Consultation | None:
+        """What became of a request of this account.
+
+        None: it held and cost nothing, or it was another account's.
+        """
+        ...
+
+    def consumption(self, account_id: int, from_ms: int, to_ms: int) -> Sequence[ConsumptionRow]:
+        """What was charged in [from, to), by day, operation, key and origin, in this order.
+
+        Requests that cost nothing are not counted. The credits add up to those of the ledger's
+        entries. Reads every entry of the period: a second for a million of them. May be called
+        in any thread.
+        """
+        ...
+
+    def receipt(self, receipt_id: str) -> Receipt | None:
+        """The receipt of this number, whoever may fetch it."""
+        ...
+
+    def unnamed(self, digests: Collection[str]) -> Sequence[str]:
+        """Those of the digests that no receipt names."""
+        ...
+
+    def account(self, account_id: int) -> Account:
+        """One account as it is now, at the price of one row. Raises `LookupError`."""
         ...
 
     def accounts(self) -> Sequence[Account]:
@@ -129,6 +188,16 @@ class Desk(Protocol):
         """
         ...
 
+    async def purge_receipts(self, before_ms: int, limit: int) -> Sequence[str]:
+        """Remove up to `limit` receipts recorded before that instant, the oldest first.
+
+        Returns the digests that no receipt names any more: their bytes can be deleted. Belongs
+        to the process that serves, and `before_ms` to a time from which no cache entry is left:
+        else a receipt that is delivered again at this moment may lose its bytes. Raises
+        `StorageFailed`.
+        """
+        ...
+
     def close(self) -> None:
         """Finish what is queued and let go of the files."""
         ...
@@ -147,4 +216,36 @@ class Cache(Protocol):
 
     def close(self) -> None:
         """Write what is queued and let go of the file."""
+        ...
+
+
+class Blobs(Protocol):
+    """Receipts' bytes, by the digest of their content. What was put survives power loss."""
+
+    async def put(self, digest: str, content: bytes) -> None:
+        """Store bytes; what is there already under this digest is written anew.
+
+        Returns only after they are durable: the record that names them comes next. A reader
+        sees all of them or none. Raises `StorageFailed`.
+        """
+        ...
+
+    async def get(self, digest: str) -> bytes | None:
+        """The bytes. None: there are none, or not those of this digest, which is logged.
+
+        Raises `StorageFailed` when they cannot be reached now.
+        """
+        ...
+
+    async def delete(self, name: str) -> None:
+        """Remove bytes by their digest, or a name found by `names`. Fine if there are none.
+
+        Raises `StorageFailed`.
+        """
+        ...
+
+    def names(self, before_ms: int) -> AsyncIterator[Sequence[str]]:
+        """What was put before that instant, some at a time: digests, and what a crash left of
+        bytes half written. Raises `StorageFailed`.
+        """
         ...

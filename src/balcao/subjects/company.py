@@ -24,7 +24,7 @@ from balcao.errors import (
 )
 from balcao.sources.contract import Record
 from balcao.subjects import envelope
-from balcao.subjects.contract import PROBLEMS_OF_ALL, Example, Operation, Parameter
+from balcao.subjects.contract import PROBLEMS_OF_ALL, Circumstances, Example, Operation, Parameter
 from balcao.subjects.parameters import Parameters
 
 PATH = "cnpj-receita-federal"
@@ -81,7 +81,9 @@ def encode(inquiry: Inquiry, record: Record) -> bytes:
     return _encode(record)
 
 
-def conclude(question: Question, outcomes: Sequence[Outcome]) -> Conclusion:
+def conclude(
+    question: Question, outcomes: Sequence[Outcome], circumstances: Circumstances
+) -> Conclusion:
     """The answer's status, body and price."""
     (outcome,) = outcomes
     match outcome:

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 import msgspec
 
 from balcao.core.access import Caller
-from balcao.core.freshness import Kept
+from balcao.core.freshness import Ask, Kept, Serve, decide
 from balcao.core.outcomes import Conclusion, Outcome
 from balcao.core.questions import Inquiry, Question, Subject
+from balcao.core.receipts import Numbering
 from balcao.errors import (
     BalcaoError,
     IdempotencyKeyReused,
@@ -72,13 +73,32 @@ class Example:
     outcomes: Sequence[Outcome]
 
 
+@dataclass(frozen=True, slots=True)
+class Circumstances:
+    """What an answer depends on besides what was asked and what came of it."""
+
+    now_ms: int
+    account_id: int
+    numbering: Numbering  # numbers and addresses of receipts
+
+
 def everybody_may(question: Question, caller: Caller) -> None:
+    """Of operations that every account may use, with all their parameters."""
+
+
+def everybody_enters(caller: Caller) -> None:
     """Of operations that every account may use."""
 
 
-def always_suits(inquiry: Inquiry, kept: Kept) -> bool:
-    """Whether an entry of the cache can answer the inquiry, whatever its age."""
-    return True
+def by_age(question: Question, inquiry: Inquiry, kept: Kept, now_ms: int) -> Serve | Ask:
+    """May this entry be served? By its age, as most operations have it (decisions 4.2)."""
+    return decide(
+        kept,
+        question.strategy,
+        question.max_age_days,
+        now_ms,
+        error_fallback=question.error_fallback,
+    )
 
 
 def never_doubtful(outcomes: Sequence[Outcome]) -> bool:
@@ -92,7 +112,7 @@ class Operation:
 
     subject: Subject
     path: str  # the segment under /consultas/v2/
-    document: str  # name of the path parameter: cnpj or cpf
+    document: str  # name of the path parameter: cnpj or cpf; empty: none is in the path
     title: str
     description: str
     parameters: Sequence[Parameter]
@@ -102,12 +122,13 @@ class Operation:
     permit: Callable[[Question, Caller], None]  # raises what the account may not do (403)
     greatest_price: Callable[[Question], int]
     encode: Callable[[Inquiry, Record], bytes]  # the record as it is kept and sent
-    conclude: Callable[[Question, Sequence[Outcome]], Conclusion]
+    conclude: Callable[[Question, Sequence[Outcome], Circumstances], Conclusion]
     error_fields: ErrorFields
     # For the OpenAPI document:
     problems: Sequence[type[BalcaoError]]  # all that it may answer besides results
     answer: type[msgspec.Struct]  # the body of a result
     examples: Sequence[Example]
     # Where an operation has more to say than most:
-    suits: Callable[[Inquiry, Kept], bool] = always_suits
+    enter: Callable[[Caller], None] = everybody_enters  # raises what refuses before 400 (2.10)
+    plan: Callable[[Question, Inquiry, Kept, int], Serve | Ask] = by_age
     doubtful: Callable[[Sequence[Outcome]], bool] = never_doubtful

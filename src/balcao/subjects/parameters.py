@@ -28,6 +28,12 @@ def _split_now(query: bytes) -> Sequence[tuple[str, str]]:
 
 _split_short = lru_cache(maxsize=1024)(_split_now)
 
+
+def _upper(text: str) -> str:
+    """Upper case; but what is not ASCII stays as it is, since `upper` makes an S of a long s."""
+    return text.upper() if text.isascii() else text
+
+
 _BOOLEANS: Mapping[str, bool] = {"true": True, "1": True, "false": False, "0": False}
 
 _DAYS = re.compile(r"[0-9]{1,4}", re.ASCII)
@@ -88,7 +94,7 @@ class Parameters:
         text = self.text("uf")
         if not text:
             return None
-        uf = text.upper()
+        uf = _upper(text)
         if uf not in allowed:
             raise InvalidUf(f"O parâmetro uf deve ser um destes: {', '.join(allowed)}.")
         return uf
@@ -99,7 +105,7 @@ class Parameters:
         if text is None:
             return default
         for strategy in allowed:
-            if strategy == text.upper():
+            if strategy == _upper(text):
                 return strategy
         names = ", ".join(allowed)
         raise InvalidStrategy(f"cache_strategy deve ser uma destas: {names}.")

@@ -9,7 +9,7 @@ import msgspec
 
 from balcao.core.documents import Cnpj, Cpf
 from balcao.core.federation import ALL
-from balcao.core.freshness import Kept
+from balcao.core.freshness import Ask, Kept, Serve
 from balcao.core.idempotency import digest
 from balcao.core.ledger import Origin
 from balcao.core.outcomes import Conclusion, Delivered, Failed, Nothing, Outcome
@@ -18,7 +18,7 @@ from balcao.core.registration import Registration, Registrations
 from balcao.errors import CnpjNotFound, SourceError, SourceFailed, SourceUnavailable
 from balcao.sources.contract import Record
 from balcao.subjects import envelope
-from balcao.subjects.contract import Parameter
+from balcao.subjects.contract import Parameter, by_age
 from balcao.subjects.envelope import ErrorFields
 from balcao.subjects.parameters import Parameters
 
@@ -95,9 +95,11 @@ def encode(inquiry: Inquiry, record: Record) -> bytes:
     return _encode(record)
 
 
-def suits(inquiry: Inquiry, kept: Kept) -> bool:
-    """Whether an entry may answer: one stored without addresses has none to give (4.5)."""
-    return not inquiry.addresses or _has_addresses(_decode(kept.body))
+def plan(of: Question, inquiry: Inquiry, kept: Kept, now_ms: int) -> Serve | Ask:
+    """By age; but an entry stored without addresses has none to give (decisions 4.5)."""
+    if inquiry.addresses and not _decode(kept.body).com_endereco:
+        return Ask(None)
+    return by_age(of, inquiry, kept, now_ms)
 
 
 def all_empty(outcomes: Sequence[Outcome]) -> bool:
@@ -177,11 +179,6 @@ def _worst(failures: Sequence[SourceError]) -> SourceError:
         key=lambda error: error.retry_in_seconds,
         default=SourceFailed("nobody can know that there is no such person"),
     )
-
-
-def _has_addresses(record: Registrations) -> bool:
-    """Nothing registered, nothing to have an address: that is complete too."""
-    return record.com_endereco or not record.inscricoes
 
 
 def shown_address(registration: Registration, of: Question) -> dict[str, str | None] | None:

@@ -24,6 +24,7 @@ from balcao.errors import InvalidCpf, InvalidStrategy, InvalidUf, UfRequired
 from balcao.subjects import envelope, registrations
 from balcao.subjects.contract import (
     PROBLEMS_OF_ALL,
+    Circumstances,
     Example,
     Operation,
     Parameter,
@@ -88,7 +89,9 @@ def parse(ufs: Sequence[str], document: str, parameters: Parameters) -> Question
     return registrations.question("rural_producer", cpf, uf, ufs, parameters)
 
 
-def conclude(question: Question, outcomes: Sequence[Outcome]) -> Conclusion:
+def conclude(
+    question: Question, outcomes: Sequence[Outcome], circumstances: Circumstances
+) -> Conclusion:
     """The answer's status, body and price."""
     tally = Tally(question, outcomes)
     body = RuralProducerAnswer(
@@ -208,7 +211,7 @@ def operation(ufs: Sequence[str] = UFS_DEFAULT) -> Operation:
         permit=everybody_may,
         greatest_price=registrations.greatest_price,
         encode=registrations.encode,
-        suits=registrations.suits,
+        plan=registrations.plan,
         conclude=conclude,
         error_fields=error_fields,
         problems=(InvalidCpf, InvalidUf, UfRequired, InvalidStrategy, *PROBLEMS_OF_ALL),

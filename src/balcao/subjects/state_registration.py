@@ -31,6 +31,7 @@ from balcao.errors import (
 from balcao.subjects import envelope, registrations
 from balcao.subjects.contract import (
     PROBLEMS_OF_ALL,
+    Circumstances,
     Example,
     Operation,
     Parameter,
@@ -89,7 +90,9 @@ def parse(ufs: Sequence[str], document: str, parameters: Parameters) -> Question
     return registrations.question("state_registration", cnpj, uf, ufs, parameters)
 
 
-def conclude(question: Question, outcomes: Sequence[Outcome]) -> Conclusion:
+def conclude(
+    question: Question, outcomes: Sequence[Outcome], circumstances: Circumstances
+) -> Conclusion:
     """The answer's status, body and price."""
     tally = Tally(question, outcomes)
     body = StateRegistrationAnswer(
@@ -229,7 +232,7 @@ def operation(ufs: Sequence[str] = UFS) -> Operation:
         permit=everybody_may,
         greatest_price=registrations.greatest_price,
         encode=registrations.encode,
-        suits=registrations.suits,
+        plan=registrations.plan,
         doubtful=registrations.all_empty,
         conclude=conclude,
         error_fields=error_fields,

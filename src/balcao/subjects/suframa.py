@@ -28,6 +28,7 @@ from balcao.sources.contract import Record
 from balcao.subjects import envelope
 from balcao.subjects.contract import (
     PROBLEMS_OF_ALL,
+    Circumstances,
     Example,
     Operation,
     Parameter,
@@ -76,7 +77,9 @@ def encode(inquiry: Inquiry, record: Record) -> bytes:
     return _encode(record)
 
 
-def conclude(question: Question, outcomes: Sequence[Outcome]) -> Conclusion:
+def conclude(
+    question: Question, outcomes: Sequence[Outcome], circumstances: Circumstances
+) -> Conclusion:
     """The answer's status, body and price."""
     (outcome,) = outcomes
     document = question.document.text

@@ -1,7 +1,7 @@
 """The provider's envelope: the result is in its `code`, whatever the HTTP status says."""
 
-from collections.abc import Sequence
-from typing import TypeVar
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeVar
 from urllib.parse import urlencode
 
 import msgspec
@@ -16,14 +16,18 @@ T = TypeVar("T")
 
 class _Header(msgspec.Struct):
     billable: bool | None = None
+    elapsed_time_in_milliseconds: Any = None
+    parameters: Any = None
 
 
 class Envelope(msgspec.Struct):
-    """What they wrap every result in. `errors` is not read: it may name the document."""
+    """What they wrap every result in. `Any`: what no result depends on may have any form."""
 
     code: int
     data: list[msgspec.Raw] | None = None
     header: _Header | None = None
+    errors: Any = None
+    site_receipts: Any = None
 
     @property
     def meaning(self) -> Meaning | None:
@@ -34,6 +38,32 @@ class Envelope(msgspec.Struct):
     def billable(self) -> bool | None:
         """Whether the provider charges for it; None where it does not say."""
         return None if self.header is None else self.header.billable
+
+    @property
+    def elapsed_ms(self) -> int:
+        """How long they took; 0 where they do not say."""
+        elapsed = None if self.header is None else self.header.elapsed_time_in_milliseconds
+        return max(0, elapsed) if isinstance(elapsed, int) else 0
+
+    @property
+    def parameters(self) -> Mapping[str, str]:
+        """What they were asked, as they heard it."""
+        said = None if self.header is None else self.header.parameters
+        if not isinstance(said, dict):
+            return {}
+        return {name: value for name, value in said.items() if isinstance(value, str)}
+
+    @property
+    def reasons(self) -> str | None:
+        """`errors[]` as one text. It may name the document: for the caller, never for the log."""
+        said = self.errors if isinstance(self.errors, list) else []
+        return replies.text(" ".join(each for each in said if isinstance(each, str)))
+
+    @property
+    def receipt(self) -> str | None:
+        """The address of the first receipt."""
+        said = self.site_receipts if isinstance(self.site_receipts, list) else []
+        return next((each for each in said if isinstance(each, str) and each), None)
 
 
 def request(service: str, parameters: dict[str, str]) -> HttpRequest:

@@ -5,7 +5,6 @@ knows addresses (without IBGE code), but neither the type nor the situation of t
 """
 
 import re
-import unicodedata
 from collections.abc import Mapping
 
 import msgspec
@@ -111,7 +110,7 @@ def _registration(source: str, said: _Taxpayer, uf: str) -> Registration:
 
 
 def _is_active(source: str, situation: str) -> bool:
-    active = _SITUATIONS.get(_normal(situation))
+    active = _SITUATIONS.get(values.words(situation))
     if active is None:
         raise SourceFailed(f"{source}: situação cadastral em palavras desconhecidas")
     return active
@@ -130,18 +129,11 @@ def _address(said: _Taxpayer) -> RegisteredAddress | None:
     return None if address == RegisteredAddress() else address
 
 
-def _normal(situation: str) -> str:
-    """Upper-case letters and single spaces: no accents, no punctuation."""
-    decomposed = unicodedata.normalize("NFD", situation.upper())
-    plain = "".join(char for char in decomposed if not unicodedata.combining(char))
-    return " ".join(re.sub(r"[^0-9A-Z]+", " ", plain).split())
-
-
 def _uf(inquiry: Inquiry) -> str:
     assert inquiry.uf is not None, "registrations are asked by UF"
     return inquiry.uf
 
 
-_SITUATIONS: Mapping[str, bool] = {_normal(text): True for text in _ACTIVE_TEXTS} | {
-    _normal(text): False for text in _INACTIVE_TEXTS
+_SITUATIONS: Mapping[str, bool] = {values.words(text): True for text in _ACTIVE_TEXTS} | {
+    values.words(text): False for text in _INACTIVE_TEXTS
 }

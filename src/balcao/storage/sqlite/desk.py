@@ -1,22 +1,22 @@
 """The desk on SQLite: accounts, keys, ledger, idempotency. Promises: `storage.contract.Desk`."""
 
 import asyncio
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import closing, contextmanager, suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 import apsw
 
 from balcao.core.access import Account, Caller, Key
-from balcao.core.idempotency import Attempt, Recorded
-from balcao.core.ledger import Change, Refusal
+from balcao.core.ledger import Change, KeepReceipt, Refusal
 from balcao.core.rate_limit import Limit, Verdict, spend
 from balcao.errors import NameTaken, StorageFailed
 from balcao.storage.batch import Row
-from balcao.storage.contract import Entry, LedgerCheck, NewAccount, NewKey
-from balcao.storage.sqlite.check import check_books
+from balcao.storage.contract import NewAccount, NewKey
+from balcao.storage.sqlite import receipts
 from balcao.storage.sqlite.files import connect, migrate
+from balcao.storage.sqlite.reading import Reading
 from balcao.storage.sqlite.writer import Chore, Job, Outcome, Writer, write
 
 # Revocation and plan changes are in force everywhere within 1 s (decisions 7.2): what is
@@ -28,27 +28,24 @@ CALLERS_MAX = 10_000
 LIMITS_WRITTEN_EVERY_MS = 1_000
 BUCKETS_MAX = 100_000
 
+# Receipts known to be recorded, about 200 bytes each. A cached certificate brings its own along
+# with every delivery: looking it up on disk each time would cost half as much as the commit.
+RECEIPTS_KNOWN_MAX = 32_768
+
 _CALLER = (
     "SELECT a.account_id, k.key_id, a.plan, a.mode, a.certificates, a.partner_optin,"
     " k.expires_ms, k.per_minute, k.per_day"
     " FROM api_key AS k JOIN account AS a USING (account_id)"
     " WHERE k.hash = ? AND k.revoked_ms IS NULL"
 )
-_ACCOUNTS = (
-    "SELECT account_id, name, plan, mode, certificates, partner_optin, ceiling_credits,"
-    " balance_credits, held_credits, month_credits, created_ms, month FROM account"
-)
-_KEYS = (
-    "SELECT key_id, account_id, name, prefix, created_ms, expires_ms, revoked_ms, last_used_ms,"
-    " per_minute, per_day FROM api_key"
-)
+_HEARTBEAT = "INSERT OR REPLACE INTO heartbeat VALUES (1, ?)"
 _PURGE = (
     "DELETE FROM idempotency WHERE rowid IN"
     " (SELECT rowid FROM idempotency WHERE expires_ms <= ? LIMIT 1000) RETURNING 1"
 )
 
 
-class SqliteDesk:
+class SqliteDesk(Reading):
     """One file, and two connections to it.
 
     The writer's belongs to its thread. The other is used in place, on the event loop's thread:
@@ -61,8 +58,7 @@ class SqliteDesk:
         path.parent.mkdir(parents=True, exist_ok=True)
         writing = connect(path, synchronous="FULL")
         migrate(writing, "desk")
-        self._path = path
-        self._in_place = connect(path, synchronous="FULL")
+        super().__init__(path, connect(path, synchronous="FULL"))
         self._writer = Writer(writing)
         self._observe_batch = observe_batch
         self._waiting: list[tuple[Sequence[Change], asyncio.Future[Refusal | None]]] = []
@@ -73,11 +69,17 @@ class SqliteDesk:
         self._dirty_buckets: set[str] = set()
         self._limits_written_ms = 0
         self._now_ms = 0  # the last request's
+        self._recorded: set[str] = set()  # numbers of receipts
 
     # Changes: everything that arrives during a commit goes into the next one.
 
     async def commit(self, changes: Sequence[Change]) -> Refusal | None:
         """See the contract."""
+        for change in changes:
+            if type(change) is KeepReceipt and change.receipt_id in self._recorded:
+                changes = [other for other in changes if other is not change]
+        if not changes:
+            return None
         loop = asyncio.get_running_loop()
         future: asyncio.Future[Refusal | None] = loop.create_future()
         self._waiting.append((changes, future))
@@ -114,13 +116,22 @@ class SqliteDesk:
             self._hand_over(loop)
         else:
             self._writing = False
-        for (_, future), outcome in zip(batch, outcomes, strict=True):
+        for (changes, future), outcome in zip(batch, outcomes, strict=True):
+            if outcome is None:
+                self._note_receipts(changes)
             if future.done():  # the caller went away; what was committed stays
                 continue
             if isinstance(outcome, Exception):
                 future.set_exception(outcome)
             else:
                 future.set_result(outcome)
+
+    def _note_receipts(self, changes: Sequence[Change]) -> None:
+        for change in changes:
+            if type(change) is KeepReceipt:
+                if len(self._recorded) >= RECEIPTS_KNOWN_MAX:
+                    self._recorded.clear()
+                self._recorded.add(change.receipt_id)
 
     # Callers and limits.
 
@@ -176,34 +187,7 @@ class SqliteDesk:
     def _forget_empty_buckets(self, now_ms: int) -> None:
         self._buckets = {name: at for name, at in self._buckets.items() if at > now_ms}
 
-    # Idempotency.
-
-    def earlier(self, account_id: int, key_digest: str, now_ms: int) -> Attempt | None:
-        """See the contract."""
-        row: Any = self._in_place.execute(
-            "SELECT fingerprint, state, request_id, status, body, fresh_ms, bound_ms"
-            " FROM idempotency WHERE account_id = ? AND key_digest = ? AND expires_ms > ?",
-            (account_id, key_digest, now_ms),
-        ).fetchone()
-        if row is None:
-            return None
-        fingerprint, state, request_id, status, body, fresh_ms, bound_ms = row
-        recorded = Recorded(request_id, status, body, fresh_ms) if state == "finished" else None
-        return Attempt(fingerprint, state, recorded, bound_ms)
-
-    # The operator's side: rare, read and written in place.
-
-    def accounts(self) -> Sequence[Account]:
-        """See the contract."""
-        rows: Any = self._in_place.execute(f"{_ACCOUNTS} ORDER BY account_id").fetchall()
-        return [_account(row) for row in rows]
-
-    def keys(self, account_id: int) -> Sequence[Key]:
-        """See the contract."""
-        rows: Any = self._in_place.execute(
-            f"{_KEYS} WHERE account_id = ? ORDER BY key_id", (account_id,)
-        ).fetchall()
-        return [Key(*row) for row in rows]
+    # The operator's side: rare, written in place.
 
     def create_account(self, new: NewAccount, now_ms: int) -> Account:
         """See the contract."""
@@ -258,24 +242,6 @@ class SqliteDesk:
         self._callers.clear()
         return bool(row)
 
-    def entries(self, account_id: int, from_ms: int, to_ms: int) -> Iterable[Entry]:
-        """See the contract."""
-        # A statement that is not at its end keeps its connection in the past: a reader that
-        # takes its time must not make everybody else read old rows.
-        with closing(connect(self._path, synchronous="FULL")) as reading:
-            row: Any
-            for row in reading.execute(
-                "SELECT at_ms, kind, balance_change, request_id, key_id, operation, rule, origin,"
-                " reason FROM ledger_entry WHERE account_id = ? AND at_ms >= ? AND at_ms < ?"
-                " AND balance_change <> 0 ORDER BY at_ms, entry_id",
-                (account_id, from_ms, to_ms),
-            ):
-                yield Entry(*row)
-
-    def check(self) -> LedgerCheck:
-        """See the contract."""
-        return check_books(self._in_place)
-
     def commit_now(self, changes: Sequence[Change]) -> Refusal | None:
         """Commit one list outside an event loop, for the command line. Raises `StorageFailed`."""
         try:
@@ -305,13 +271,21 @@ class SqliteDesk:
 
     async def heartbeat(self, now_ms: int) -> None:
         """See the contract."""
-        await self._have_written("INSERT OR REPLACE INTO heartbeat VALUES (1, ?)", now_ms)
+        await self._have_done(_statement(_HEARTBEAT, now_ms))
 
     async def purge(self, now_ms: int) -> int:
         """See the contract."""
-        return len(await self._have_written(_PURGE, now_ms))
+        return len(await self._have_done(_statement(_PURGE, now_ms)))
 
-    async def _have_written(self, sql: str, *arguments: Any) -> Sequence[Row]:
+    async def purge_receipts(self, before_ms: int, limit: int) -> Sequence[str]:
+        """See the contract."""
+        gone = await self._have_done(
+            lambda connection: receipts.purge(connection, before_ms, limit)
+        )
+        self._recorded.difference_update(number for number, _ in gone)
+        return sorted({digest for _, digest in gone if digest is not None})
+
+    async def _have_done(self, work: Callable[[apsw.Connection], Sequence[Row]]) -> Sequence[Row]:
         loop = asyncio.get_running_loop()
         future: asyncio.Future[Sequence[Row]] = loop.create_future()
 
@@ -327,7 +301,7 @@ class SqliteDesk:
             with suppress(RuntimeError):  # the loop is closed: nobody waits any more
                 loop.call_soon_threadsafe(resolve, outcome)
 
-        self._writer.submit(Chore(sql, arguments, done))
+        self._writer.submit(Chore(work, done))
         return await future
 
     def close(self) -> None:
@@ -337,9 +311,8 @@ class SqliteDesk:
         self._in_place.close()
 
 
-def _account(row: Any) -> Account:
-    number, name, plan, mode, certificates, optin, *rest = row
-    return Account(number, name, plan, mode, bool(certificates), bool(optin), *rest)
+def _statement(sql: str, argument: int) -> Callable[[apsw.Connection], Sequence[Row]]:
+    return lambda connection: connection.execute(sql, (argument,)).fetchall()
 
 
 def _caller(row: Any) -> Caller:

@@ -20,6 +20,7 @@ from balcao.storage.batch import (
     BINDING_COLUMNS,
     ENTRY_COLUMNS,
     OPENED_COLUMNS,
+    RECEIPT_COLUMNS,
     Batch,
     Needs,
     OpenHold,
@@ -51,10 +52,9 @@ class Job:
 
 @dataclass(slots=True)
 class Chore:
-    """One statement beside the change lists, in its turn; `done` as above, with its rows."""
+    """Work beside the change lists, in its turn; `done` as above, with what came of it."""
 
-    sql: str
-    arguments: Sequence[Any]
+    work: Callable[[apsw.Connection], Sequence[Row]]
     done: Callable[[Sequence[Row] | Exception], None]
 
 
@@ -141,7 +141,7 @@ class Writer:
 
     def _beside(self, chore: Chore) -> Sequence[Row] | Exception:
         try:
-            return self._connection.execute(chore.sql, chore.arguments).fetchall()
+            return chore.work(self._connection)
         except Exception as error:
             return _failure(error)
 
@@ -233,6 +233,11 @@ def _store(connection: apsw.Connection, batch: Batch, limits: Sequence[tuple[str
     _insert(connection, "idempotency", BINDING_COLUMNS, batch.bindings, verb="INSERT OR REPLACE")
     if batch.closed:
         connection.executemany("DELETE FROM open_operation WHERE request_id = ?", batch.closed)
+    if batch.unbound:
+        connection.executemany(
+            "DELETE FROM idempotency WHERE account_id = ? AND key_digest = ? AND request_id = ?",
+            batch.unbound,
+        )
     if batch.finished:
         connection.executemany(
             "UPDATE idempotency SET state = 'finished', status = ?, body = ?, fresh_ms = ?"
@@ -244,6 +249,11 @@ def _store(connection: apsw.Connection, batch: Batch, limits: Sequence[tuple[str
             "UPDATE api_key SET last_used_ms = ? WHERE key_id = ?",
             [(at_ms, key_id) for key_id, at_ms in batch.touched.items()],
         )
+    if batch.receipts:
+        # Only a number that is there already is passed over: a broken rule is an error (which
+        # INSERT OR IGNORE would hide).
+        known = "ON CONFLICT (receipt_id) DO NOTHING"
+        _insert(connection, "receipt", RECEIPT_COLUMNS, batch.receipts, conflict=known)
     if limits:
         connection.executemany("INSERT OR REPLACE INTO rate_limit VALUES (?, ?)", limits)
 
@@ -253,23 +263,26 @@ def _insert(
     table: str,
     columns: Sequence[str],
     rows: Sequence[Row],
+    *,
     verb: str = "INSERT",
+    conflict: str = "",
 ) -> None:
     for chunk in _chunks(rows):
         values: list[Any] = []
         for row in chunk:
             values.extend(row)
-        connection.execute(_insert_sql(verb, table, columns, len(chunk)), values)
+        connection.execute(_insert_sql(verb, table, columns, len(chunk), conflict), values)
 
 
 _statements: dict[tuple[str, int], str] = {}
 
 
-def _insert_sql(verb: str, table: str, columns: Sequence[str], rows: int) -> str:
+def _insert_sql(verb: str, table: str, columns: Sequence[str], rows: int, conflict: str) -> str:
     sql = _statements.get((table, rows))
     if sql is None:
         marks = "(" + ",".join("?" * len(columns)) + ")"
         sql = f"{verb} INTO {table} ({','.join(columns)}) VALUES " + ",".join([marks] * rows)
+        sql = f"{sql} {conflict}"
         _statements[table, rows] = sql
     return sql
 

@@ -1,0 +1,154 @@
+"""Tax clearance certificates: what sources say, until when it may be served, and how it is read.
+
+Specification, "Federal joint tax clearance certificate", "State tax clearance certificate",
+"Cache"; decisions 3, 4.6 to 4.8, 8. Days are civil days in Brasília, as ISO text `YYYY-MM-DD`,
+which sorts like the days themselves.
+"""
+
+import datetime
+import re
+import unicodedata
+from typing import Literal, TypeAlias
+
+import msgspec
+
+from balcao.core.calendar import civil_day
+
+CertificateType: TypeAlias = Literal["CND", "CPEND", "CPD"]
+
+# A result that may change as soon as somebody pays is not believed for longer (decisions 4.6).
+SHORT_CACHE_MS = 60 * 60 * 1000
+
+MediaType: TypeAlias = Literal["application/pdf", "text/html"]
+
+
+class StoredReceipt(msgspec.Struct, frozen=True):
+    """Where a receipt's bytes are: by the digest of their content."""
+
+    digest: str  # BLAKE2b-256, hexadecimal
+    media_type: MediaType
+    size_bytes: int
+
+
+class FederalCertificate(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What a source said of one taxpayer, functional negatives included."""
+
+    document: str  # CNPJ or CPF, without punctuation
+    kind: CertificateType | None = None  # None: impossible to issue, or unclassified
+    kind_text: str | None = None  # the source's own words, where they could not be classified
+    title: str = ""
+    code: str | None = None
+    name: str = ""
+    status: str = ""
+    issued_on: str | None = None
+    validity: str | None = None
+    extended_validity: str | None = None
+    queried_at: str | None = None  # ISO 8601 with offset, as the source says; None: it does not
+    issued: bool = False
+    rfb_debts: bool | None = None
+    pgfn_debts: bool | None = None
+    message: str | None = None  # why nothing was issued
+    verification_code: str = ""
+    provider_code: int = 0
+    provider_billable: bool = False
+    provider_elapsed_ms: int = 0
+    receipt: StoredReceipt | None = None
+
+    @property
+    def effective_validity(self) -> str | None:
+        """The later of validity and extension (decisions 4.6)."""
+        days = [day for day in (self.validity, self.extended_validity) if day is not None]
+        return max(days, default=None)
+
+    @property
+    def good(self) -> bool:
+        """CND or CPEND: what the caller hoped for."""
+        return self.kind in ("CND", "CPEND")
+
+
+class StateCertificate(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What one state treasury said of a company."""
+
+    document: str
+    uf: str
+    negative: bool | None = None
+    issued: bool | None = None
+    code: str | None = None
+    number: str | None = None
+    fiscal_message: str | None = None
+    message: str | None = None
+    queried_at: str | None = None  # YYYY-MM-DD HH:mm:ss in Brasília; None: the source says none
+    validity: str | None = None
+    receipt: StoredReceipt | None = None
+
+    @property
+    def good(self) -> bool:
+        """A negative certificate was issued."""
+        return bool(self.issued) and self.negative is not False
+
+
+def classify(kind_text: str | None, title: str | None) -> CertificateType | None:
+    """The type by the source's type text, then by the title; never by its success flag.
+
+    "Positiva com efeitos de negativa" contains both other words, so it is looked for first.
+    """
+    for text in (kind_text, title):
+        words = _plain(text)
+        if re.search("positiva com efeitos? de negativa", words):
+            return "CPEND"
+        if "negativa" in words:
+            return "CND"
+        if "positiva" in words:
+            return "CPD"
+    return None
+
+
+def federal_valid_until(certificate: FederalCertificate, asked_ms: int) -> str | None:
+    """The last day on which the entry may be served from cache; None: it may never be.
+
+    CND and CPEND with code and validity: the day before the effective validity. Everything else
+    may change after regularization: the day on which the source was asked (decisions 4.6).
+    """
+    if not certificate.good:
+        return civil_day(asked_ms).isoformat()
+    if certificate.code is None or certificate.validity is None:
+        return None
+    assert certificate.effective_validity is not None
+    last = _day_before(certificate.effective_validity)
+    return last if last >= civil_day(asked_ms).isoformat() else None
+
+
+def federal_may_serve(certificate: FederalCertificate, asked_ms: int, now_ms: int) -> bool:
+    """Whether the entry may be served now, by a strategy that takes the cache first."""
+    last = federal_valid_until(certificate, asked_ms)
+    if last is None or civil_day(now_ms).isoformat() > last:
+        return False
+    return certificate.good or now_ms - asked_ms < SHORT_CACHE_MS
+
+
+def state_valid_until(certificate: StateCertificate, asked_ms: int) -> str | None:
+    """As for the federal one; only a positive result with a validity date is kept (4.7)."""
+    if not certificate.good or certificate.validity is None:
+        return None
+    last = _day_before(certificate.validity)
+    return last if last >= civil_day(asked_ms).isoformat() else None
+
+
+def state_may_serve(certificate: StateCertificate, asked_ms: int, now_ms: int) -> bool:
+    """Whether the entry may be served now."""
+    last = state_valid_until(certificate, asked_ms)
+    return last is not None and civil_day(now_ms).isoformat() <= last
+
+
+def _day_before(day: str) -> str:
+    try:
+        return (datetime.date.fromisoformat(day) - datetime.timedelta(days=1)).isoformat()
+    except OverflowError:  # the first day there is
+        return day
+
+
+def _plain(text: str | None) -> str:
+    """Lower case, no accents, single spaces."""
+    decomposed = unicodedata.normalize("NFD", (text or "").casefold())
+    kept = "".join(char for char in decomposed if not unicodedata.combining(char))
+    return " ".join(kept.replace("-", " ").split())

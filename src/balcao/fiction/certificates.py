@@ -1,0 +1,207 @@
+"""Tax clearance certificates, drawn from the document and from today's date in Brasília.
+
+A certificate is in force for 180 days. Which 180 days these are is drawn from the document: one
+ends on the day before the next is issued, so that every day has exactly one, and asking again
+on the next day finds the same one. Debts and impossibilities last for ever.
+"""
+
+from datetime import date, timedelta
+
+from balcao.fiction.companies import company_of
+from balcao.fiction.dice import deck, draws
+from balcao.fiction.digits import cnpj as full_cnpj
+from balcao.fiction.establishments import establishment_of
+from balcao.fiction.origin import origin_of
+from balcao.fiction.people import person_of
+from balcao.fiction.places import UF_NAMES
+from balcao.fiction.records import FederalFiction, FederalKind, ReceiptKind, StateFiction
+from balcao.fiction.sandbox_certificates import (
+    CLASSES,
+    FEDERAL_ROWS,
+    STATE_ROWS,
+    UNTYPED,
+    FederalRow,
+    StateRow,
+    is_of_class,
+)
+
+VALIDITY_DAYS = 180
+
+_SUBJECT = "DE DÉBITOS RELATIVOS AOS TRIBUTOS FEDERAIS E À DÍVIDA ATIVA DA UNIÃO"
+TITLES = {
+    FederalKind.CND: f"CERTIDÃO NEGATIVA {_SUBJECT}",
+    FederalKind.CPEND: f"CERTIDÃO POSITIVA COM EFEITOS DE NEGATIVA {_SUBJECT}",
+    FederalKind.CPD: f"CERTIDÃO POSITIVA {_SUBJECT}",
+    FederalKind.IMPOSSIBLE: "",
+    FederalKind.UNCLASSIFIED: f"CERTIDÃO CIRCUNSTANCIADA {_SUBJECT}",
+}
+
+_KIND_CARDS = deck(
+    [
+        (FederalKind.CND, 82),
+        (FederalKind.CPEND, 10),
+        (FederalKind.CPD, 4),
+        (FederalKind.IMPOSSIBLE, 3.5),
+        (FederalKind.UNCLASSIFIED, 0.5),
+    ]
+)
+_KIND_CARDS_OF_THE_INACTIVE = deck(
+    [
+        (FederalKind.CND, 40),
+        (FederalKind.CPEND, 8),
+        (FederalKind.CPD, 27),
+        (FederalKind.IMPOSSIBLE, 24),
+        (FederalKind.UNCLASSIFIED, 1),
+    ]
+)
+_DEBT_CARDS = deck([((True, False), 60), ((False, True), 25), ((True, True), 15)])
+_RECEIPT_CARDS = deck([(ReceiptKind.PDF, 96), (ReceiptKind.HTML, 2.5), (ReceiptKind.NONE, 1.5)])
+
+# Of 65 536 companies, those whom a treasury gives a negative certificate.
+_NEGATIVE = 60293
+_NEGATIVE_OF_THE_INACTIVE = 26214
+
+# How long a certificate of a treasury is valid: most say 60 days.
+_VALIDITY_DAYS_OF_UFS = {"SP": 180, "RJ": 180, "MG": 90, "SC": 180, "DF": 90, "CE": 60, "TO": 30}
+_VALIDITY_DAYS_OF_MOST = 60
+
+# Their certificates have a number beside the code.
+UFS_WITH_NUMBERS = frozenset({"AC", "BA", "MG", "PR", "RJ", "RS"})
+
+
+def federal_certificate_of(document: str, today: date, *, new: bool = False) -> FederalFiction:
+    """The federal certificate in force of a CNPJ (14 characters) or CPF (11 digits).
+
+    `new`: one issued today instead, with a code of its own. What cannot be issued today either
+    is said by `kind`; that a new one is refused while a CPEND is in force, is the issuer's rule.
+    """
+    row = FEDERAL_ROWS.get(document)
+    if row is not None:
+        holder = row.of or document
+    else:
+        holder = document if len(document) == 11 else _head_office(document)
+        row = FEDERAL_ROWS.get(holder) or _federal_row(holder)
+    d = draws(f"{holder} federal certificate")
+    issued_on, validity, extended = _federal_days(row, d[0], today, new=new)
+    untyped = is_of_class(holder, UNTYPED) or row.kind in _UNTOLD
+    return FederalFiction(
+        document=holder,
+        kind=row.kind,
+        title=TITLES[row.kind],
+        code=_federal_code(holder, issued_on, new=new) if issued_on and row.coded else "",
+        name=_name(holder),
+        issued_on=issued_on,
+        validity=validity,
+        extended_validity=extended,
+        rfb_debts=None if untyped else row.rfb_debts,
+        pgfn_debts=None if untyped else row.pgfn_debts,
+        receipt=ReceiptKind.HTML if row.kind is FederalKind.IMPOSSIBLE else row.receipt,
+    )
+
+
+def state_certificate_of(cnpj: str, uf: str, today: date) -> StateFiction:
+    """What the treasury of a UF says today of a CNPJ (14 characters)."""
+    assert uf in UF_NAMES
+    d = draws(f"{cnpj} certificate of {uf}")
+    row = STATE_ROWS.get((cnpj, uf)) or _state_row(cnpj, d)
+    said = StateFiction(
+        document=cnpj,
+        uf=uf,
+        negative=row.negative,
+        code="",
+        number="",
+        name=_name(cnpj),
+        issued_on=None,
+        validity=None,
+        fiscal_message="constam débitos",
+        message="Não foi possível emitir a certidão negativa: há pendências na Fazenda Estadual.",
+        receipt=ReceiptKind.NONE,
+    )
+    if not row.negative:
+        return said
+    length = _VALIDITY_DAYS_OF_UFS.get(uf, _VALIDITY_DAYS_OF_MOST)
+    issued_on = _issue_day(d[0], today, length, row.days_left)
+    first, second, third, *_ = draws(f"{cnpj} certificate of {uf} {issued_on}")
+    serial = first << 16 | second
+    return StateFiction(
+        document=cnpj,
+        uf=uf,
+        negative=True,
+        code=f"{issued_on:%y%m}{serial % 10_000_000:07d}-{third % 100:02d}",
+        number=f"{serial % 1_000_000_000:09d}" if uf in UFS_WITH_NUMBERS else "",
+        name=said.name,
+        issued_on=issued_on,
+        validity=issued_on + timedelta(length) if row.dated else None,
+        fiscal_message="não constam débitos",
+        message="",
+        receipt=row.receipt,
+    )
+
+
+# What they do not tell: whether there are debts.
+_UNTOLD = frozenset({FederalKind.IMPOSSIBLE, FederalKind.UNCLASSIFIED})
+
+
+def _head_office(cnpj: str) -> str:
+    """A joint certificate is its company's, and is issued to the head office."""
+    if establishment_of(cnpj).head_office:
+        return cnpj
+    return full_cnpj(cnpj[:8], origin_of(cnpj[:8]).head_office_order)
+
+
+def _federal_row(document: str) -> FederalRow:
+    """As `FEDERAL_ROWS`, for everybody else."""
+    d = draws(f"{document} federal clearance")
+    if any(is_of_class(document, each) for each in CLASSES):
+        return FederalRow()
+    active = len(document) == 11 or establishment_of(document).status == "02"
+    kind = (_KIND_CARDS if active else _KIND_CARDS_OF_THE_INACTIVE)[d[0] & 4095]
+    indebted = kind in (FederalKind.CPEND, FederalKind.CPD)
+    rfb_debts, pgfn_debts = _DEBT_CARDS[d[1] & 4095] if indebted else (False, False)
+    return FederalRow(
+        kind, rfb_debts=rfb_debts, pgfn_debts=pgfn_debts, receipt=_RECEIPT_CARDS[d[2] & 4095]
+    )
+
+
+def _state_row(cnpj: str, d: tuple[int, ...]) -> StateRow:
+    """As `STATE_ROWS`, for everybody else."""
+    active = establishment_of(cnpj).status == "02"
+    negative = d[1] < (_NEGATIVE if active else _NEGATIVE_OF_THE_INACTIVE)
+    return StateRow(negative, receipt=_RECEIPT_CARDS[d[2] & 4095])
+
+
+def _federal_days(
+    row: FederalRow, draw: int, today: date, *, new: bool
+) -> tuple[date | None, date | None, date | None]:
+    """When it was issued, until when it is valid, and until when its validity was extended."""
+    if row.kind is FederalKind.IMPOSSIBLE:
+        return None, None, None
+    if row.kind is FederalKind.CPD:
+        # It proves a debt on the day it is asked for, and nothing for the days after.
+        return today, None, None
+    if new:
+        return today, today + timedelta(VALIDITY_DAYS), None
+    issued_on = _issue_day(draw, today, VALIDITY_DAYS, row.days_left)
+    extension = row.extension_days_left
+    return (
+        issued_on,
+        issued_on + timedelta(VALIDITY_DAYS),
+        None if extension is None else today + timedelta(extension),
+    )
+
+
+def _issue_day(draw: int, today: date, length: int, days_left: int | None) -> date:
+    """When the certificate in force was issued; it is valid for `length` days."""
+    age = (today.toordinal() - draw) % length if days_left is None else length - days_left
+    return today - timedelta(age)
+
+
+def _federal_code(holder: str, issued_on: date, *, new: bool) -> str:
+    d = draws(f"{holder} federal certificate {issued_on}{' new' if new else ''}")
+    return ".".join(f"{group:04X}" for group in d[:4])
+
+
+def _name(document: str) -> str:
+    if len(document) == 11:
+        return person_of(document).name
+    return company_of(document[:8]).name

@@ -1,0 +1,85 @@
+"""Receipts, fetched at the addresses that `print` names (specification, "Receipt download").
+
+Decisions 7.3: the federal ones are private to the account that obtained them, the state ones
+public. Nothing in them can run in a browser: PDFs were checked before they were stored, HTML is
+handed out as a file, in a sandbox without any rights.
+"""
+
+from collections.abc import Mapping, Sequence
+
+from balcao.core.access import Caller
+from balcao.core.receipts import Receipt
+from balcao.errors import ReceiptNotFound
+from balcao.http.front import PREFIX, Window
+from balcao.http.read import Request
+from balcao.http.write import Headers
+from balcao.storage.contract import Blobs, Desk
+from balcao.subjects import federal_certificate, state_certificate
+
+_EXTENSIONS: Mapping[str, str] = {"application/pdf": "pdf", "text/html": "html"}
+
+# Bytes in memory, for receipts that many fetch within a short time.
+_RECENT_MAX = 64
+_RECENT_BYTES_MAX = 1_000_000
+
+
+def windows(desk: Desk, blobs: Blobs) -> Sequence[Window]:
+    """The two addresses."""
+    files = _Files(desk, blobs)
+    federal, state = federal_certificate.PATH, state_certificate.PATH
+    return (
+        Window(f"{PREFIX}{federal}/print/", "comprovante-federal", files.private),
+        Window(f"{PREFIX}{state}/print/", "comprovante-estadual", files.public, public=True),
+    )
+
+
+class _Files:
+    """Receipts by number. Unknown and foreign ones look alike: 404."""
+
+    def __init__(self, desk: Desk, blobs: Blobs) -> None:
+        self._desk = desk
+        self._blobs = blobs
+        self._recent: dict[str, bytes] = {}
+
+    async def private(
+        self, request: Request, number: str, caller: Caller | None
+    ) -> tuple[int, Headers, bytes]:
+        """A federal receipt, to the account that obtained it."""
+        assert caller is not None
+        receipt = self._desk.receipt(number)
+        if receipt is None or receipt.account_id != caller.account_id:
+            raise ReceiptNotFound
+        return await self._file(receipt, b"private, no-store")
+
+    async def public(
+        self, request: Request, number: str, caller: Caller | None
+    ) -> tuple[int, Headers, bytes]:
+        """A state receipt, to everybody who knows its number."""
+        receipt = self._desk.receipt(number)
+        if receipt is None or receipt.account_id is not None:
+            raise ReceiptNotFound
+        return await self._file(receipt, b"public, max-age=86400, immutable")
+
+    async def _file(self, receipt: Receipt, caching: bytes) -> tuple[int, Headers, bytes]:
+        content = self._recent.get(receipt.digest)
+        if content is None:
+            content = await self._blobs.get(receipt.digest)
+            if content is None:
+                raise ReceiptNotFound
+            if len(content) <= _RECENT_BYTES_MAX:
+                if len(self._recent) >= _RECENT_MAX:
+                    del self._recent[next(iter(self._recent))]
+                self._recent[receipt.digest] = content
+        html = receipt.media_type == "text/html"
+        kind = "attachment" if html else "inline"
+        name = f"certidao-{receipt.receipt_id}.{_EXTENSIONS[receipt.media_type]}"
+        headers: Headers = [
+            (b"content-type", receipt.media_type.encode()),
+            (b"content-disposition", f'{kind}; filename="{name}"'.encode()),
+            (b"x-content-type-options", b"nosniff"),
+            (b"referrer-policy", b"no-referrer"),
+            (b"cache-control", caching),
+        ]
+        if html:
+            headers.append((b"content-security-policy", b"sandbox; default-src 'none'"))
+        return 200, headers, content

@@ -1,0 +1,144 @@
+"""What a receipt is, by its content; and whether its bytes may be kept and handed on.
+
+A PDF is only that if it opens, and a certificate has no use for what can run, reach out or carry
+something else. HTML is not rewritten: it is served in a sandbox (decisions 7.3).
+"""
+
+import re
+from collections.abc import Iterator
+from io import BytesIO
+
+import pikepdf
+from pikepdf.settings import set_qpdf_limits
+
+from balcao.core.certificates import MediaType
+from balcao.core.receipts import RECEIPT_BYTES_MAX
+from balcao.errors import SourceFailed
+
+# A receipt has a page or two and a few hundred objects.
+OBJECTS_MAX = 20_000
+_INFLATED_BYTES_MAX = 100_000_000
+
+# Of the whole process, which opens PDFs nowhere else: object streams are inflated to be read.
+set_qpdf_limits(
+    flate_max_memory=_INFLATED_BYTES_MAX,
+    run_length_max_memory=_INFLATED_BYTES_MAX,
+    png_max_memory=_INFLATED_BYTES_MAX,
+    tiff_max_memory=_INFLATED_BYTES_MAX,
+    parser_max_container_size=OBJECTS_MAX,
+    parser_max_nesting=100,
+    max_stream_filters=5,
+)
+
+# Actions by their `/S`. Harmless ones lead about in the document or to a web page.
+_ACTIONS_REFUSED = frozenset(
+    {
+        "/JavaScript", "/Launch", "/SubmitForm", "/ImportData", "/GoToR", "/GoToE", "/Rendition",
+        "/Movie", "/Sound", "/RichMediaExecute", "/GoTo3DView",
+    }
+)  # fmt: skip
+_SUBTYPES_REFUSED = frozenset(
+    {"/FileAttachment", "/RichMedia", "/Movie", "/Sound", "/Screen", "/3D"}
+)
+_TYPES_REFUSED = frozenset({"/EmbeddedFile", "/Rendition"})
+_KEYS_REFUSED = frozenset(
+    {
+        "/JS", "/JavaScript", "/XFA", "/EmbeddedFiles", "/EF", "/Collection", "/RichMediaContent",
+        "/RichMediaSettings",
+    }
+)  # fmt: skip
+_LINK = re.compile(rb"\s*(?:https?:|mailto:|[^:]*$)", re.IGNORECASE)
+
+_HTML_START = re.compile(
+    r"\s*(?:<\?xml[^>]{0,200}>\s*)?(?:<!--(?:(?!-->).){0,1000}-->\s*){0,5}"
+    r"<(?:!doctype\s+html|html|head|body)\b",
+    re.IGNORECASE | re.DOTALL,
+)
+_NOT_TEXT = re.compile(r"[\x00-\x08\x0b\x0e-\x1f]")
+_HTML_START_CHARACTERS_MAX = 8_192
+
+
+def inspected(content: bytes) -> MediaType:
+    """What it is. Raises `SourceFailed` for what may not be kept. It may take a moment."""
+    if not content:
+        raise SourceFailed("comprovante: vazio")
+    if len(content) > RECEIPT_BYTES_MAX:
+        raise SourceFailed("comprovante: grande demais")
+    if content.startswith(b"%PDF-"):
+        _must_be_harmless(content)
+        return "application/pdf"
+    if _is_html(content):
+        return "text/html"
+    raise SourceFailed("comprovante: nem PDF nem HTML")
+
+
+def _must_be_harmless(content: bytes) -> None:
+    try:
+        # Not mended where it is damaged: what we check must be what a reader shows.
+        with pikepdf.open(BytesIO(content), attempt_recovery=False) as pdf:
+            if pdf.is_encrypted:
+                raise SourceFailed("comprovante: PDF cifrado")
+            if not pdf.pages:
+                raise SourceFailed("comprovante: PDF sem páginas")
+            for each in _containers(pdf):
+                if (why := _objection(each)) is not None:
+                    raise SourceFailed(f"comprovante: PDF com {why}")
+    except SourceFailed:
+        raise
+    except pikepdf.PasswordError:
+        raise SourceFailed("comprovante: PDF cifrado") from None
+    except Exception as error:  # whatever a library makes of a damaged file
+        detail = f"comprovante: PDF que não abre ({type(error).__name__})"
+        raise SourceFailed(detail) from None
+
+
+def _containers(pdf: pikepdf.Pdf) -> Iterator[pikepdf.Object]:
+    """Every dictionary and stream, wherever it hangs, or even where nothing leads to it."""
+    seen = 0
+    pending: list[pikepdf.Object] = [pdf.trailer, *filter(_is_container, pdf.objects)]
+    while pending:
+        it = pending.pop()
+        seen += 1
+        if seen > OBJECTS_MAX:
+            raise SourceFailed("comprovante: PDF complexo demais")
+        if isinstance(it, pikepdf.Dictionary | pikepdf.Stream):
+            yield it
+            inside = [value for _, value in it.items()]
+        else:
+            inside = list(it)
+        # Indirect objects are all in the list already.
+        pending += [each for each in inside if _is_container(each) and not each.is_indirect]
+
+
+def _is_container(it: object) -> bool:
+    return isinstance(it, pikepdf.Dictionary | pikepdf.Stream | pikepdf.Array)
+
+
+def _objection(it: pikepdf.Object) -> str | None:
+    """Why a receipt may not have such an object."""
+    action = _name(it, "/S")
+    if action in _ACTIONS_REFUSED:
+        return "ações"
+    if _name(it, "/Subtype") in _SUBTYPES_REFUSED or _name(it, "/Type") in _TYPES_REFUSED:
+        return "anexos ou mídia"
+    if not _KEYS_REFUSED.isdisjoint(it.keys()):
+        return "scripts, anexos, mídia ou XFA"
+    if action == "/URI":
+        address = it.get("/URI")
+        if not isinstance(address, pikepdf.String) or not _LINK.match(bytes(address)):
+            return "ligações a outro lugar que a web"
+    return None
+
+
+def _name(it: pikepdf.Object, key: str) -> str | None:
+    said = it.get(key)
+    return str(said) if isinstance(said, pikepdf.Name) else None
+
+
+def _is_html(content: bytes) -> bool:
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        text = content.decode("latin-1")
+    start = text[:_HTML_START_CHARACTERS_MAX]
+    return _HTML_START.match(start) is not None and _NOT_TEXT.search(text) is None

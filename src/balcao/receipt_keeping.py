@@ -1,0 +1,90 @@
+"""Receipts' bytes on their way in and out: kept before a record names them, deleted after.
+
+A process may die between the two. Then there are bytes that nothing names, never the reverse;
+`orphans` finds them.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+
+import structlog
+
+from balcao.core.certificates import MediaType, StoredReceipt
+from balcao.core.receipts import RECEIPT_BYTES_MAX, digest_of
+from balcao.errors import SourceError, StorageFailed
+from balcao.storage.contract import Blobs, Desk
+
+log = structlog.get_logger()
+
+
+class ReceiptKeeping:
+    """A `sources.contract.ReceiptKeeper`.
+
+    `fetch` gets the bytes from a provider's address and raises `SourceError`. `inspect` says what
+    they are, or raises `SourceError` for what may not be kept; it may take a while.
+    """
+
+    def __init__(
+        self,
+        blobs: Blobs,
+        *,
+        fetch: Callable[[str], Awaitable[bytes]],
+        inspect: Callable[[bytes], MediaType],
+    ) -> None:
+        self._blobs = blobs
+        self._fetch = fetch
+        self._inspect = inspect
+
+    async def keep(self, source: str, receipt: bytes | str) -> StoredReceipt | None:
+        """Fetch it where it is an address, check it, store it. None: there is none to be had.
+
+        A certificate without its receipt is a certificate: whatever happens here, a bug
+        included, is told to the operator and costs the caller nothing but the receipt.
+        """
+        step = "fetch"
+        try:
+            content = await self._fetch(receipt) if isinstance(receipt, str) else receipt
+            step = "size"
+            if not 0 < len(content) <= RECEIPT_BYTES_MAX:
+                raise SourceError(f"{len(content)} bytes")
+            step = "check"
+            media_type, digest = await asyncio.to_thread(self._examine, content)
+            step = "store"
+            await self._blobs.put(digest, content)
+        except Exception as error:
+            # Of other errors the name alone: their text may repeat an address or a document.
+            known = isinstance(error, SourceError | StorageFailed) and error.detail
+            log.warning(
+                "receipt.unusable",
+                source=source,
+                reason=step,
+                detail=known or type(error).__name__,
+            )
+            return None
+        return StoredReceipt(digest, media_type, len(content))
+
+    def _examine(self, content: bytes) -> tuple[MediaType, str]:
+        return self._inspect(content), digest_of(content)
+
+
+async def purge(desk: Desk, blobs: Blobs, before_ms: int, limit: int) -> int:
+    """Remove receipts recorded before that instant, and the bytes that nobody names any more.
+
+    At most `limit` of them, the oldest first; for how old, see `Desk.purge_receipts`. Returns how
+    many bytes' names went. Raises `StorageFailed`; what was left over then is an orphan.
+    """
+    digests = await desk.purge_receipts(before_ms, limit)
+    for digest in digests:
+        await blobs.delete(digest)
+    return len(digests)
+
+
+async def orphans(desk: Desk, blobs: Blobs, before_ms: int) -> AsyncIterator[Sequence[str]]:
+    """Names of stored bytes that no record names, some at a time, for `Blobs.delete`.
+
+    Of bytes put before that instant, which must lie some minutes back: the record of a receipt
+    comes after its bytes. Raises `StorageFailed`.
+    """
+    async for names in blobs.names(before_ms):
+        if unnamed := desk.unnamed(names):
+            yield unnamed

@@ -1,0 +1,111 @@
+"""Sources of certificates: what is issued is stored before anybody is told of it.
+
+The record that is answered and kept names the receipt's bytes, so these come first (decisions
+7.3). Nothing here repeats a call: an issuance may have begun (specification, "Other limits").
+"""
+
+from collections.abc import Callable
+from datetime import datetime
+from functools import partial
+from typing import Protocol, runtime_checkable
+
+import msgspec
+
+from balcao.core.calendar import BRASILIA
+from balcao.core.certificates import FederalCertificate
+from balcao.core.questions import CERTIFICATE_SUBJECTS, Inquiry
+from balcao.errors import SourceFailed, SourceUnavailable
+from balcao.sources.call import Layer
+from balcao.sources.contract import (
+    Absent,
+    Answer,
+    Certified,
+    Exchange,
+    Found,
+    HttpRequest,
+    ReceiptKeeper,
+)
+from balcao.sources.online import Adapter, Online, UpstreamFor, must_be_usable
+
+
+@runtime_checkable
+class CertificateAdapter(Adapter, Protocol):
+    """An adapter whose provider issues certificates."""
+
+    def certify(self, inquiry: Inquiry) -> Exchange[Certified]:
+        """The conversation about a certificate. Functional negatives are results, too.
+
+        Raises `DataRefused` where the source refuses the data as such.
+        """
+        ...
+
+
+class Certifying(Online):
+    """An `OnlineSource` (see `contract.py`) that may be asked for certificates."""
+
+    def __init__(
+        self,
+        name: str,
+        adapter: CertificateAdapter,
+        upstream_for: UpstreamFor,
+        *,
+        now: Callable[[], datetime],
+        receipts: ReceiptKeeper,
+        through: Layer | None = None,
+    ) -> None:
+        super().__init__(name, adapter, upstream_for, now=now, through=through)
+        self._certificates = adapter
+        self._receipts = receipts
+
+    async def ask(self, inquiry: Inquiry) -> Answer:
+        """Ask it. Raises `SourceError` of some kind, nothing else."""
+        if inquiry.subject not in CERTIFICATE_SUBJECTS:
+            return await super().ask(inquiry)
+        asked_at = self._now()
+        asked: list[HttpRequest] = []
+        try:
+            said = await self._upstream_for(inquiry).hold(
+                _noted(self._certificates.certify(inquiry), asked),
+                through=self._through,
+                check=partial(self._must_be_usable, inquiry),
+            )
+        except SourceUnavailable as error:
+            # Whoever is asked once more after a reply is at work on it: nobody else must be asked.
+            if len(asked) > 1:
+                raise SourceFailed(f"{error.detail}, com a emissão em andamento") from None
+            raise
+        if said is None:
+            return Absent(self.name, conclusive=self._adapter.conclusive_absence)
+        record = said.certificate
+        if isinstance(record, FederalCertificate) and not record.provider_elapsed_ms:
+            elapsed_ms = round((self._now() - asked_at).total_seconds() * 1000)
+            record = msgspec.structs.replace(record, provider_elapsed_ms=elapsed_ms)
+        if said.receipt is not None:
+            stored = await self._receipts.keep(self.name, said.receipt)
+            record = msgspec.structs.replace(record, receipt=stored)
+        return Found(record, self.name, asked_at)
+
+    def _must_be_usable(self, inquiry: Inquiry, said: Certified) -> None:
+        """About whom was asked, and not expired: on its last day it is still in force."""
+        record = said.certificate
+        must_be_usable(self.name, record, inquiry)
+        last = (
+            record.effective_validity if isinstance(record, FederalCertificate) else record.validity
+        )
+        today = self._now().astimezone(BRASILIA).date().isoformat()
+        if record.good and last is not None and last < today:
+            raise SourceFailed(f"{self.name}: respondeu com uma certidão vencida")
+
+
+def _noted(conversation: Exchange[Certified], asked: list[HttpRequest]) -> Exchange[Certified]:
+    """The same conversation; `asked` is what it has asked so far."""
+    try:
+        asked.append(next(conversation))
+        while True:
+            reply = yield asked[-1]
+            asked.append(conversation.send(reply))
+    except StopIteration as end:
+        certified: Certified | None = end.value
+        return certified
+    finally:
+        conversation.close()

@@ -1,0 +1,152 @@
+"""State certificates by the unified service of all treasuries (`infosimples.md` section 5).
+
+Its list of fields was never found: every one is optional, and has several names.
+"""
+
+import re
+
+import msgspec
+
+from balcao.core.certificates import StateCertificate
+from balcao.core.documents import Cnpj
+from balcao.core.federation import UFS
+from balcao.core.questions import Inquiry
+from balcao.errors import SourceFailed
+from balcao.sources.contract import Certified, HttpReply
+from balcao.sources.infosimples import envelope, values
+from balcao.sources.infosimples.codes import Meaning
+from balcao.sources.infosimples.envelope import Envelope
+from balcao.sources.infosimples.values import first, stated
+
+SERVICE = "sefaz/certidao-debitos"
+
+# Treasuries refuse a certificate this way, too; the reason is in `errors[]`.
+_REFUSED_WITHOUT_DATA = (611, 612)
+_REFUSED_WITH_REASON = 620  # it may stand for any error of the origin: not without its reason
+
+_ISO_DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
+
+
+class _Said(msgspec.Struct):
+    """One certificate, by all the names its parts have been seen under."""
+
+    certidao: str | None = None
+    certidao_codigo: str | None = None
+    codigo_autenticidade: str | None = None
+    codigo: str | None = None
+    numero: str | None = None
+    numero_controle: str | None = None
+    certidao_mensagem: str | None = None
+    mensagem: str | None = None
+    certidao_negativa: bool | None = None
+    conseguiu_emitir_certidao_negativa: bool | None = None
+    tipo: str | None = None
+    uf: str | None = None
+    emissao_data: str | None = None
+    validade_data: str | None = None
+    validade: str | None = None
+    data_validade: str | None = None
+    consulta_datahora: str | None = None
+    datahora: str | None = None
+    cnpj: str | None = None
+    cpf: str | None = None
+    normalizado_cnpj: str | None = None
+    normalizado_cpf: str | None = None
+    site_receipt: str | None = None
+
+
+def parameters(inquiry: Inquiry) -> dict[str, str]:
+    """The document in one UF; a new issuance only where one was asked for."""
+    kind = "cnpj" if isinstance(inquiry.document, Cnpj) else "cpf"
+    preference = {"preferencia_emissao": "nova"} if inquiry.reissue else {}
+    return {"uf": _uf(inquiry), kind: inquiry.document.text} | preference
+
+
+def read(source: str, reply: HttpReply, inquiry: Inquiry) -> Certified:
+    """What a reply says of the taxpayer; a certificate that is refused is a result, too."""
+    said = envelope.read(source, reply)
+    if said.meaning is Meaning.FOUND:
+        return _found(source, said, inquiry)
+    if said.code in _REFUSED_WITHOUT_DATA or (said.code == _REFUSED_WITH_REASON and said.reasons):
+        refused = StateCertificate(
+            document=values.document(said, inquiry.document, (), ()),
+            uf=_uf_of(said, None, inquiry),
+            issued=False,
+            message=said.reasons,
+        )
+        return Certified(refused, said.receipt)
+    raise envelope.refusal(source, said)
+
+
+def _found(source: str, envelope_: Envelope, inquiry: Inquiry) -> Certified:
+    said = envelope.results(source, envelope_, _Said)[0]
+    code = first(said.certidao_codigo, said.codigo_autenticidade, said.codigo)
+    number = first(said.numero, said.numero_controle, said.certidao_codigo)
+    receipt = stated(said.site_receipt) or envelope_.receipt
+    negative, issued = _verdict(source, said, known=bool(code or number or receipt))
+    certificate = StateCertificate(
+        document=values.document(
+            envelope_,
+            inquiry.document,
+            (said.normalizado_cnpj, said.cnpj),
+            (said.normalizado_cpf, said.cpf),
+        ),
+        uf=_uf_of(envelope_, said.uf, inquiry),
+        negative=negative,
+        issued=issued,
+        code=code,
+        number=number,
+        fiscal_message=stated(said.certidao_mensagem),
+        message=stated(said.mensagem) or envelope_.reasons,
+        queried_at=values.moment_if_valid(first(said.consulta_datahora, said.datahora)),
+        validity=_day(first(said.validade_data, said.validade, said.data_validade)),
+    )
+    begins = _day(said.emissao_data)
+    if certificate.validity is not None and begins is not None and certificate.validity < begins:
+        raise SourceFailed(f"{source}: validade anterior à emissão")
+    return Certified(certificate, receipt)
+
+
+def _verdict(source: str, said: _Said, *, known: bool) -> tuple[bool | None, bool]:
+    """Whether it is negative, and whether it was issued: by the flags, else by the type.
+
+    `known`: there is something by which a certificate can be told from none.
+    """
+    kind = values.kind(said.tipo, said.certidao)
+    negative, issued = said.certidao_negativa, said.conseguiu_emitir_certidao_negativa
+    if negative is None and issued is None and kind is None:
+        raise SourceFailed(f"{source}: resposta incompleta, sem resultado")
+    positive = any(
+        values.kind(text) == "CPD" for text in (said.tipo, said.certidao, said.certidao_mensagem)
+    )
+    if negative is None:
+        negative = False if positive else {"CND": True}.get(kind or "")
+    if issued is None:
+        issued = (negative is True or kind == "CPEND") and not positive
+        if issued and not known:
+            raise SourceFailed(f"{source}: resposta incompleta, sem código e comprovante")
+    if issued and negative is not False and positive:
+        raise SourceFailed(f"{source}: resposta contraditória sobre a certidão")
+    return negative, issued
+
+
+def _uf_of(envelope_: Envelope, said: str | None, inquiry: Inquiry) -> str:
+    """The UF of an answer; wherever another one is named, that one."""
+    named = (values.words(each) for each in (said, envelope_.parameters.get("uf")))
+    return next((each for each in named if each in UFS and each != inquiry.uf), _uf(inquiry))
+
+
+def _day(raw: str | None) -> str | None:
+    """`YYYY-MM-DD` of that or of `dd/mm/yyyy`. Anything else is no date, and never kept."""
+    said = stated(raw)
+    try:
+        if said is not None and _ISO_DAY.fullmatch(said):
+            said = "/".join(reversed(said.split("-")))
+        return values.day("", said)
+    except SourceFailed:
+        return None
+
+
+def _uf(inquiry: Inquiry) -> str:
+    assert inquiry.uf is not None, "treasuries are asked by UF"
+    return inquiry.uf

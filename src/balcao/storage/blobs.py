@@ -1,0 +1,153 @@
+"""Receipts' bytes in a folder, or in any store that `obstore` knows (`s3://bucket/path`).
+
+Promises: `storage.contract.Blobs`. Bytes are found by the digest of their content, in folders by
+its first two characters, and are checked against it whenever they are read.
+"""
+
+import asyncio
+import datetime
+import logging
+import os
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from tempfile import NamedTemporaryFile
+from typing import TYPE_CHECKING
+
+import obstore
+from obstore.exceptions import BaseError
+from obstore.store import LocalStore, from_url
+
+from balcao.core.receipts import RECEIPT_BYTES_MAX, digest_of
+from balcao.errors import StorageFailed
+
+if TYPE_CHECKING:
+    from obstore.store import ClientConfig, ObjectStore, RetryConfig
+
+log = logging.getLogger(__name__)
+
+# A caller waits for this, within the sources' deadline or after it.
+REQUEST_SECONDS = 5
+RETRIES_MAX = 2
+
+
+class StoredBlobs:
+    """See the contract. `folder` is that of a store on this machine's own disk."""
+
+    def __init__(self, store: "ObjectStore", folder: Path | None) -> None:
+        self._store = store
+        self._folder = folder
+
+    async def put(self, digest: str, content: bytes) -> None:
+        """See the contract."""
+        with _failing():
+            if self._folder is not None:
+                await asyncio.to_thread(_put_in_folder, self._folder, digest, content)
+            else:
+                # In one request: it is there as a whole or not at all.
+                await obstore.put_async(self._store, _path(digest), content, use_multipart=False)
+
+    async def get(self, digest: str) -> bytes | None:
+        """See the contract."""
+        with _failing():
+            try:
+                found = await obstore.get_async(self._store, _path(digest))
+                whole = found.meta["size"] <= RECEIPT_BYTES_MAX
+                content = bytes(await found.bytes_async()) if whole else b""
+            except FileNotFoundError:
+                return None
+        if await asyncio.to_thread(digest_of, content) == digest:
+            return content
+        log.error("receipt damaged: the bytes of %s are not those that were stored", digest)
+        return None
+
+    async def delete(self, name: str) -> None:
+        """See the contract."""
+        with _failing(), suppress(FileNotFoundError):
+            await obstore.delete_async(self._store, _path(name))
+
+    async def names(self, before_ms: int) -> AsyncIterator[Sequence[str]]:
+        """See the contract."""
+        before = datetime.datetime.fromtimestamp(before_ms / 1000, datetime.UTC)
+        with _failing():
+            async for page in obstore.list(self._store):
+                old = [meta["path"] for meta in page if meta["last_modified"] < before]
+                names = [path.rpartition("/")[2] for path in old]
+                yield [name for path, name in zip(old, names, strict=True) if path == _path(name)]
+
+
+def open_blobs(where: Path | str) -> StoredBlobs:
+    """The store at a folder's path, which is made if it is missing, or at an address.
+
+    Addresses are those of `obstore`, with the credentials of the environment. Raises
+    `StorageFailed`.
+    """
+    with _failing():
+        if isinstance(where, Path) or "://" not in where:
+            return _in_folder(Path(where))
+        if where.startswith("file://"):
+            prefix = LocalStore.from_url(where, mkdir=True).prefix
+            assert prefix is not None, "a store of a file address has its folder"
+            return _in_folder(prefix)
+        if where.startswith("memory:"):
+            return StoredBlobs(from_url(where), None)
+        client: ClientConfig = {"timeout": datetime.timedelta(seconds=REQUEST_SECONDS)}
+        retry: RetryConfig = {
+            "max_retries": RETRIES_MAX,
+            "retry_timeout": datetime.timedelta(seconds=REQUEST_SECONDS),
+        }
+        return StoredBlobs(from_url(where, client_options=client, retry_config=retry), None)
+
+
+def _in_folder(folder: Path) -> StoredBlobs:
+    folder = folder.absolute()
+    if not folder.is_dir():
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        _make_durable(folder.parent)
+    return StoredBlobs(LocalStore(folder), folder)
+
+
+def _put_in_folder(root: Path, digest: str, content: bytes) -> None:
+    """Write under another name, make that durable, and only then give it its own.
+
+    Not by `obstore`: its folders give the name first and never ask the disk to hold anything,
+    so that after a power cut a record would name bytes that are not there, or half of them; and
+    not even a receipt that was put again would keep what it had.
+    """
+    folder = root / digest[:2]
+    folder.mkdir(mode=0o700, exist_ok=True)
+    with NamedTemporaryFile(dir=folder, prefix=f"{digest}.", delete=False) as file:
+        staged = Path(file.name)
+        try:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+            staged.replace(folder / digest)
+        except BaseException:
+            staged.unlink(missing_ok=True)
+            raise
+    _make_durable(folder)
+    _make_durable(root)  # the folder may be new
+
+
+def _make_durable(folder: Path) -> None:
+    """Names that were given in a folder survive a power cut only once it was synced itself."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _path(name: str) -> str:
+    return f"{name[:2]}/{name}"
+
+
+@contextmanager
+def _failing() -> Iterator[None]:
+    """Turn what keeps a store from working into `StorageFailed`."""
+    try:
+        yield
+    except (BaseError, OSError, ValueError) as error:
+        log.error("receipts unreachable: %s", type(error).__name__)
+        raise StorageFailed(type(error).__name__) from error

@@ -1,0 +1,163 @@
+"""What the desk on SQLite reads, in place. Promises: `storage.contract.Desk`."""
+
+from collections.abc import Collection, Iterable, Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import apsw
+
+from balcao.core.access import Account, Key
+from balcao.core.calendar import HOUR_MS, civil_day_text
+from balcao.core.idempotency import Attempt, Recorded
+from balcao.core.ledger import Origin
+from balcao.core.receipts import Receipt
+from balcao.storage.contract import Consultation, ConsumptionRow, Entry, LedgerCheck
+from balcao.storage.sqlite import receipts
+from balcao.storage.sqlite.check import check_books
+from balcao.storage.sqlite.files import connect
+
+_ACCOUNTS = (
+    "SELECT account_id, name, plan, mode, certificates, partner_optin, ceiling_credits,"
+    " balance_credits, held_credits, month_credits, created_ms, month FROM account"
+)
+_KEYS = (
+    "SELECT key_id, account_id, name, prefix, created_ms, expires_ms, revoked_ms, last_used_ms,"
+    " per_minute, per_day FROM api_key"
+)
+_ENTRIES = (
+    "SELECT at_ms, kind, balance_change, request_id, key_id, operation, rule, origin, reason"
+    " FROM ledger_entry WHERE account_id = ? AND at_ms >= ? AND at_ms < ?"
+    " AND balance_change <> 0 ORDER BY at_ms, entry_id"
+)
+_OPERATION = (
+    "SELECT kind, at_ms, balance_change, held_change, operation, rule, origin, key_id"
+    " FROM ledger_entry WHERE request_id = ? AND account_id = ? ORDER BY entry_id"
+)
+# By the hour: a civil day need not have 24 of them, but it begins and ends with one.
+_CONSUMPTION = (
+    "SELECT at_ms / ?, operation, key_id, origin, count(*), -sum(balance_change)"
+    " FROM ledger_entry WHERE account_id = ? AND at_ms >= ? AND at_ms < ?"
+    " AND kind IN ('charge', 'post') GROUP BY 1, 2, 3, 4 ORDER BY 2, 3, 4"
+)
+
+
+class Reading:
+    """The half of a desk that changes nothing.
+
+    Its connection is used on the event loop's thread; what may take long opens one of its own,
+    so that it can be called in another thread.
+    """
+
+    def __init__(self, path: Path, in_place: apsw.Connection) -> None:
+        self._path = path
+        self._in_place = in_place
+
+    # The caller's side.
+
+    def earlier(self, account_id: int, key_digest: str, now_ms: int) -> Attempt | None:
+        """See the contract."""
+        row: Any = self._in_place.execute(
+            "SELECT fingerprint, state, request_id, status, body, fresh_ms, bound_ms"
+            " FROM idempotency WHERE account_id = ? AND key_digest = ? AND expires_ms > ?",
+            (account_id, key_digest, now_ms),
+        ).fetchone()
+        if row is None:
+            return None
+        fingerprint, state, request_id, status, body, fresh_ms, bound_ms = row
+        recorded = Recorded(request_id, status, body, fresh_ms) if state == "finished" else None
+        return Attempt(fingerprint, state, recorded, bound_ms)
+
+    def operation(self, account_id: int, request_id: str) -> Consultation | None:
+        """See the contract."""
+        rows: Any = self._in_place.execute(_OPERATION, (request_id, account_id)).fetchall()
+        if not rows:
+            return None
+        opening, last = rows[0], rows[-1]
+        kind, at_ms, balance_change, _, _, rule, origin, _ = last
+        running = kind == "hold"
+        return Consultation(
+            request_id=request_id,
+            operation=opening[4],
+            key_id=opening[7],
+            state="running" if running else "charged" if balance_change else "free",
+            held_credits=last[3] if running else 0,
+            charged_credits=-balance_change,
+            rule=rule,
+            origin=origin,
+            opened_ms=opening[1],
+            settled_ms=None if running else at_ms,
+        )
+
+    def consumption(self, account_id: int, from_ms: int, to_ms: int) -> Sequence[ConsumptionRow]:
+        """See the contract."""
+        with closing(connect(self._path, synchronous="FULL")) as reading:
+            hours: Any = reading.execute(
+                _CONSUMPTION, (HOUR_MS, account_id, from_ms, to_ms)
+            ).fetchall()
+        days: dict[tuple[str, str, int, Origin], list[int]] = {}
+        for hour, operation, key_id, origin, requests, credits in hours:
+            sums = days.setdefault(
+                (civil_day_text(hour * HOUR_MS), operation, key_id, origin), [0, 0]
+            )
+            sums[0] += requests
+            sums[1] += credits
+        rows = [
+            ConsumptionRow(day, operation, key_id, origin, requests, credits)
+            for (day, operation, key_id, origin), (requests, credits) in days.items()
+        ]
+        return sorted(rows, key=lambda row: row.day)  # and within the day as they came
+
+    def receipt(self, receipt_id: str) -> Receipt | None:
+        """See the contract."""
+        row: Any = self._in_place.execute(
+            "SELECT receipt_id, account_id, digest, media_type, size_bytes FROM receipt"
+            " WHERE receipt_id = ?",
+            (receipt_id,),
+        ).fetchone()
+        return None if row is None else Receipt(*row)
+
+    def unnamed(self, digests: Collection[str]) -> Sequence[str]:
+        """See the contract."""
+        return receipts.unnamed(self._in_place, digests)
+
+    # The operator's side.
+
+    def account(self, account_id: int) -> Account:
+        """See the contract."""
+        row: Any = self._in_place.execute(
+            f"{_ACCOUNTS} WHERE account_id = ?", (account_id,)
+        ).fetchone()
+        if row is None:
+            raise LookupError(account_id)
+        return _account(row)
+
+    def accounts(self) -> Sequence[Account]:
+        """See the contract."""
+        rows: Any = self._in_place.execute(f"{_ACCOUNTS} ORDER BY account_id").fetchall()
+        return [_account(row) for row in rows]
+
+    def keys(self, account_id: int) -> Sequence[Key]:
+        """See the contract."""
+        rows: Any = self._in_place.execute(
+            f"{_KEYS} WHERE account_id = ? ORDER BY key_id", (account_id,)
+        ).fetchall()
+        return [Key(*row) for row in rows]
+
+    def entries(self, account_id: int, from_ms: int, to_ms: int) -> Iterable[Entry]:
+        """See the contract."""
+        # A statement that is not at its end keeps its connection in the past: a reader that
+        # takes its time must not make everybody else read old rows.
+        with closing(connect(self._path, synchronous="FULL")) as reading:
+            row: Any
+            for row in reading.execute(_ENTRIES, (account_id, from_ms, to_ms)):
+                yield Entry(*row)
+
+    def check(self) -> LedgerCheck:
+        """See the contract."""
+        return check_books(self._in_place)
+
+
+def _account(row: Any) -> Account:
+    number, name, plan, mode, certificates, optin, *rest = row
+    return Account(number, name, plan, mode, bool(certificates), bool(optin), *rest)

@@ -1,0 +1,332 @@
+"""Federal joint tax clearance: `GET /consultas/v2/certidao-negativa-de-debitos-federal`.
+
+Specification, endpoint 4, "Federal joint tax clearance certificate", "HTTP status - federal
+certificate", "Credits"; decisions 2.8, 3, 4.6, 5.
+"""
+
+import datetime
+from collections.abc import Callable, Sequence
+
+import msgspec
+
+from balcao.core.access import Caller
+from balcao.core.calendar import civil_day_text, from_ms
+from balcao.core.certificates import (
+    FederalCertificate,
+    StoredReceipt,
+    federal_may_serve,
+    federal_valid_until,
+)
+from balcao.core.documents import Cnpj, Cpf
+from balcao.core.freshness import CACHE_FIRST, Ask, Kept, Serve
+from balcao.core.idempotency import digest
+from balcao.core.ledger import Origin
+from balcao.core.outcomes import Conclusion, Delivered, Failed, Nothing, Outcome
+from balcao.core.problems import Problem
+from balcao.core.questions import Inquiry, Question, Strategy
+from balcao.errors import (
+    BirthDateInFuture,
+    BirthDateRequired,
+    CertificateFailed,
+    CertificatesNotEnabled,
+    DataRefused,
+    DocumentRequired,
+    DocumentsConflict,
+    InvalidBirthDate,
+    InvalidCnpj,
+    InvalidCpf,
+    InvalidStrategy,
+    NothingInCache,
+    ParametersConflict,
+    SourceError,
+    SourceFailed,
+)
+from balcao.sources.contract import Record
+from balcao.subjects import envelope
+from balcao.subjects.contract import (
+    PROBLEMS_OF_ALL,
+    Circumstances,
+    Example,
+    Operation,
+    everybody_may,
+)
+from balcao.subjects.federal_request import NAMES, PARAMETERS, parse
+from balcao.subjects.parameters import Parameters
+
+PATH = "certidao-negativa-de-debitos-federal"
+PRICES: dict[Origin, int] = {"cache": 1, "online": 2}
+RULES: dict[Origin, str] = {
+    "cache": "certidão federal: 1 por resultado do cache",
+    "online": "certidão federal: 2 por resultado da fonte",
+}
+
+_encode = msgspec.json.Encoder().encode
+_decode = msgspec.json.Decoder(FederalCertificate).decode
+_WITHOUT_ID = b'{"request_id":"",'
+
+
+class Billing(msgspec.Struct, frozen=True):
+    """Credits consumed, and the path that was executed."""
+
+    credits: int
+    source: Origin
+
+
+class NoError(msgspec.Struct, frozen=True):
+    """An empty object: there is no error (decisions 1.2)."""
+
+
+class FederalAnswer(msgspec.Struct, frozen=True):
+    """The body of a result, functional negatives included; these have a `message` too."""
+
+    request_id: str
+    success: bool
+    error: bool
+    error_message: NoError
+    certificate_type: str | None
+    certificate: str
+    certificate_code: str | None
+    cnpj: str | None
+    cpf: str | None
+    corporate_name: str
+    status: str
+    issued_at: str | None
+    validity: str | None
+    extended_validity: str | None
+    effective_validity: str | None
+    valid_until: str | None
+    source_queried_at: str
+    served_at: str
+    source: Origin
+    issued_successfully: bool
+    rfb_debts: bool | None
+    pgfn_debts: bool | None
+    receipt_type: str
+    receipt_verification_code: str
+    print: str | None
+    provider_code: int
+    provider_billable: bool
+    provider_elapsed_time_in_milliseconds: int
+    billing: Billing
+    message: str | msgspec.UnsetType = msgspec.UNSET
+
+
+def fingerprint(question: Question) -> str:
+    """What makes two requests the same one, defaults filled in (decisions 6)."""
+    inquiry = question.inquiries[0]
+    return digest(f"{PATH} {inquiry.errand} {question.strategy} {question.refresh}")
+
+
+def enter(caller: Caller) -> None:
+    """Certificates need a plan or a contract. Raises `CertificatesNotEnabled`."""
+    if not caller.certificates:
+        raise CertificatesNotEnabled
+
+
+def plan(question: Question, inquiry: Inquiry, kept: Kept, now_ms: int) -> Serve | Ask:
+    """By its validity, never by its age (decisions 4.6). An expired one is never delivered."""
+    certificate = _decode(kept.body)
+    if not federal_may_serve(certificate, kept.asked_ms, now_ms):
+        return Ask(None)
+    if question.strategy in CACHE_FIRST:
+        # `nova` and `atualizar_online` go to the source whatever is kept.
+        return Ask(None) if question.refresh or inquiry.reissue else Serve(kept)
+    # A functional negative may have changed since: it never stands in for a failure.
+    falls_back = question.strategy is Strategy.ONLINE_PREFERENCIAL and certificate.good
+    return Ask(kept if falls_back else None)
+
+
+def encode(inquiry: Inquiry, record: Record) -> bytes:
+    """The certificate as it is kept."""
+    assert isinstance(record, FederalCertificate)
+    return _encode(record)
+
+
+def conclude(
+    question: Question, outcomes: Sequence[Outcome], circumstances: Circumstances
+) -> Conclusion:
+    """The answer's status, body and price: 200 only for CND and CPEND."""
+    (outcome,) = outcomes
+    match outcome:
+        case Delivered():
+            return _delivered(question, outcome, circumstances)
+        case Nothing():
+            return envelope.refusal(CertificateFailed(), fields_of=error_fields)
+        case Failed(error):
+            return envelope.refusal(as_told(error), fields_of=error_fields)
+
+
+def as_told(error: SourceError) -> Exception:
+    """A source that was asked and failed is 400 here, not 500 (decisions 3)."""
+    return CertificateFailed(error.detail) if isinstance(error, SourceFailed) else error
+
+
+def _delivered(question: Question, outcome: Delivered, circumstances: Circumstances) -> Conclusion:
+    certificate = _decode(outcome.body)
+    document = question.document
+    receipt = None
+    address = None
+    if certificate.receipt is not None:
+        receipt = circumstances.numbering.private(circumstances.account_id, certificate.receipt)
+        address = circumstances.numbering.address(PATH, receipt)
+    origin = outcome.origin
+    answer = FederalAnswer(
+        request_id="",
+        success=certificate.good,
+        error=False,
+        error_message=NoError(),
+        certificate_type=certificate.kind or certificate.kind_text,
+        certificate=certificate.title,
+        certificate_code=certificate.code,
+        cnpj=document.punctuated if isinstance(document, Cnpj) else None,
+        cpf=document.punctuated if isinstance(document, Cpf) else None,
+        corporate_name=certificate.name,
+        status=certificate.status,
+        issued_at=certificate.issued_on,
+        validity=certificate.validity,
+        extended_validity=certificate.extended_validity,
+        effective_validity=certificate.effective_validity,
+        valid_until=federal_valid_until(certificate, outcome.asked_ms),
+        source_queried_at=certificate.queried_at or _instant(outcome.asked_ms),
+        served_at=_instant(circumstances.now_ms),
+        source=origin,
+        issued_successfully=certificate.issued,
+        rfb_debts=certificate.rfb_debts,
+        pgfn_debts=certificate.pgfn_debts,
+        receipt_type=certificate.receipt.media_type if certificate.receipt else "",
+        receipt_verification_code=certificate.verification_code,
+        print=address,
+        provider_code=certificate.provider_code,
+        provider_billable=certificate.provider_billable,
+        provider_elapsed_time_in_milliseconds=certificate.provider_elapsed_ms,
+        billing=Billing(PRICES[origin], origin),
+        message=msgspec.UNSET if certificate.good else _reason(certificate),
+    )
+    return Conclusion(
+        status=200 if certificate.good else 404,
+        fields=_encode(answer).removeprefix(_WITHOUT_ID),
+        credits=PRICES[origin],
+        rule=RULES[origin],
+        origin=origin,
+        source=outcome.source,
+        asked_ms=outcome.asked_ms,
+        receipt=receipt,
+    )
+
+
+def _reason(certificate: FederalCertificate) -> str:
+    """Why there is no CND or CPEND, in a sentence for the caller (decisions 1.1, 1.4)."""
+    if certificate.kind == "CPD":
+        return "A consulta terminou: há débitos, e a certidão é positiva (CPD)."
+    if certificate.kind_text is not None or certificate.title:
+        return "A consulta terminou: a fonte deu um resultado que não é CND nem CPEND."
+    return "A consulta terminou: a fonte não pôde emitir a certidão pela internet."
+
+
+def _instant(at_ms: int) -> str:
+    """`YYYY-MM-DDTHH:mm:ss-03:00`: Brasília, with its offset on that day."""
+    return from_ms(at_ms).isoformat(timespec="seconds")
+
+
+def error_fields(problem: Problem, document: str) -> bytes:
+    """The body of a refusal of this operation."""
+    return envelope.error_fields(problem)
+
+
+# As the sandbox answers 90010001000100, on 2026-08-08.
+_EXAMPLE = FederalCertificate(
+    document="90010001000100",
+    kind="CND",
+    title="CERTIDÃO NEGATIVA DE DÉBITOS RELATIVOS AOS TRIBUTOS FEDERAIS E À DÍVIDA ATIVA DA UNIÃO",
+    code="A1B2.C3D4.E5F6.0789",
+    name="EMPRESA ATIVA FICTICIA LTDA",
+    status="Válida",
+    issued_on="2026-06-20",
+    validity="2026-12-17",
+    queried_at="2026-08-08T10:15:34-03:00",
+    issued=True,
+    rfb_debts=False,
+    pgfn_debts=False,
+    verification_code="A1B2.C3D4.E5F6.0789",
+    provider_code=200,
+    provider_billable=True,
+    provider_elapsed_ms=4210,
+    receipt=StoredReceipt("0" * 64, "application/pdf", 48_211),
+)
+
+
+def _examples() -> Sequence[Example]:
+    asked_ms = 1_786_158_000_000  # 2026-08-08 in Brasília
+    today = datetime.date.fromisoformat(civil_day_text(asked_ms))
+    question = parse(lambda: today, "", Parameters(b"cnpj=90010001000100", {}, NAMES))
+
+    def delivered(certificate: FederalCertificate, origin: Origin) -> Sequence[Outcome]:
+        body = encode(question.inquiries[0], certificate)
+        return (Delivered(body, origin, "infosimples", asked_ms),)
+
+    positive = msgspec.structs.replace(
+        _EXAMPLE,
+        kind="CPD",
+        title="CERTIDÃO POSITIVA DE DÉBITOS",
+        code=None,
+        status="",
+        validity=None,
+        issued=False,
+        rfb_debts=True,
+        receipt=None,
+    )
+    impossible = FederalCertificate(
+        document="90010001000100", provider_code=611, provider_billable=True
+    )
+    return (
+        Example("cnd_da_fonte", "CND emitida pela fonte", question, delivered(_EXAMPLE, "online")),
+        Example("cnd_do_cache", "A mesma, do cache", question, delivered(_EXAMPLE, "cache")),
+        Example("positiva", "Há débitos: CPD", question, delivered(positive, "online")),
+        Example("impossivel", "Não pôde ser emitida", question, delivered(impossible, "online")),
+    )
+
+
+def operation(today: Callable[[], datetime.date]) -> Operation:
+    """The operation; `today` is the civil date in Brasília."""
+    return Operation(
+        subject="federal_certificate",
+        path=PATH,
+        document="",
+        title="Certidão de débitos federais (CND)",
+        description=(
+            "Certidão conjunta de tributos federais e dívida ativa da União, por CNPJ, ou por CPF"
+            " com data de nascimento. 200: CND ou CPEND. 404 com `error: false`: a consulta"
+            " terminou sem CND nem CPEND, e é cobrada. Custa 1 crédito do cache e 2 da fonte; erros"
+            " não custam nada. Não repita sozinho depois de um tempo esgotado: use a mesma"
+            " Idempotency-Key."
+        ),
+        parameters=PARAMETERS,
+        names=NAMES,
+        parse=lambda document, parameters: parse(today, document, parameters),
+        fingerprint=fingerprint,
+        permit=everybody_may,
+        enter=enter,
+        greatest_price=lambda question: PRICES["online"],
+        encode=encode,
+        plan=plan,
+        conclude=conclude,
+        error_fields=error_fields,
+        problems=(
+            DocumentRequired,
+            DocumentsConflict,
+            InvalidCnpj,
+            InvalidCpf,
+            BirthDateRequired,
+            InvalidBirthDate,
+            BirthDateInFuture,
+            InvalidStrategy,
+            ParametersConflict,
+            NothingInCache,
+            DataRefused,
+            CertificateFailed,
+            CertificatesNotEnabled,
+            *(problem for problem in PROBLEMS_OF_ALL if problem is not SourceFailed),
+        ),
+        answer=FederalAnswer,
+        examples=_examples(),
+    )

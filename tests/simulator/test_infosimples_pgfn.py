@@ -1,0 +1,365 @@
+"""Infosimples' federal certificate as `infosimples.md`, sections 3, 4 and 8, describes it."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from balcao.core.certificates import classify
+from balcao.fiction import federal_certificate_of
+from balcao.simulator import ASGIApp
+from balcao.simulator.exchange import read
+from tests.simulator.certificates import infosimples, receipt_of, text_of
+from tests.simulator.world import NOW, an_app, get, post
+
+TODAY = NOW.date()
+SERVICE = "receita-federal/pgfn"
+
+
+def ask(app: ASGIApp | None = None, /, **parameters: str) -> Any:
+    return infosimples(SERVICE, app, **parameters)
+
+
+def first(**parameters: str) -> Any:
+    said = ask(**parameters)
+    assert said["code"] == 200
+    assert said["data_count"] == 1
+    return said["data"][0]
+
+
+def test_every_field_of_a_company_s() -> None:
+    said = ask(cnpj="90.010.001/0001-00", preferencia_emissao="2via")
+    found = federal_certificate_of("90010001000100", TODAY)
+    title = "CERTIDÃO NEGATIVA DE DÉBITOS RELATIVOS AOS TRIBUTOS FEDERAIS E À DÍVIDA ATIVA DA UNIÃO"
+    url = said["site_receipts"][0]
+
+    assert said["header"]["service"] == SERVICE
+    assert said["header"]["billable"] is True
+    assert said["data"] == [
+        {
+            "certidao": title,
+            "certidao_codigo": found.code,
+            "cnpj": "90.010.001/0001-00",
+            "cnpj_situacao": "Válida",
+            "comprovante_tipo": "pdf",
+            "conseguiu_emitir_certidao_negativa": True,
+            "consulta_comprovante": found.code,
+            "consulta_datahora": "20/08/2026 09:30:15",
+            "cpf": "",
+            "debitos_pgfn": False,
+            "debitos_rfb": False,
+            "descricao": title,
+            "emissao_data": "19/08/2026",
+            "mensagem": "Certidão fictícia, sem valor legal.",
+            "nome": "",
+            "normalizado_cnpj": "90010001000100",
+            "normalizado_consulta_datahora": "20/08/2026 09:30:15",
+            "normalizado_cpf": "",
+            "observacoes": "",
+            "razao_social": "EMPRESA ATIVA FICTICIA LTDA",
+            "situacao": "Válida",
+            "tipo": "Negativa",
+            "validade": "15/02/2027",
+            "validade_data": "15/02/2027",
+            "validade_prorrogada": "",
+            "site_receipt": url,
+        }
+    ]
+
+
+def test_a_person_s() -> None:
+    found = first(cpf="900.100.001-00", birthdate="1980-01-01")
+
+    assert (found["cpf"], found["normalizado_cpf"]) == ("900.100.001-00", "90010000100")
+    assert found["cnpj"] == found["normalizado_cnpj"] == found["razao_social"] == ""
+    assert found["nome"] == "PRODUTORA DA FICCAO PAULISTA"
+    assert found["tipo"] == "Negativa"
+
+
+PERSON = {"birthdate": "1980-01-01"}
+
+
+@pytest.mark.parametrize(
+    ("parameters", "kind", "rfb", "pgfn", "flag"),
+    [
+        ({"cnpj": "90010001000100"}, "Negativa", False, False, True),
+        ({"cnpj": "90010002000154"}, "Positiva com efeitos de negativa", True, False, True),
+        ({"cnpj": "90010003000107"}, "Positiva", True, True, False),
+        ({"cnpj": "90010005000198"}, "Circunstanciada", None, None, False),
+        ({"cnpj": "90010012000190"}, "Negativa", False, False, True),
+        ({"cnpj": "12ABC34501DE35"}, "Negativa", False, False, True),
+        ({"cnpj": "00000000E08G12"}, "Negativa", False, False, True),
+        ({"cpf": "90010000291", **PERSON}, "Positiva com efeitos de negativa", True, True, False),
+        ({"cpf": "90010000372", **PERSON}, "Positiva", True, False, False),
+    ],
+)
+def test_rows(parameters: dict[str, str], kind: str, rfb: object, pgfn: object, flag: bool) -> None:
+    found = first(**parameters)
+
+    assert found["tipo"] == kind
+    assert (found["debitos_rfb"], found["debitos_pgfn"]) == (rfb, pgfn)
+    assert found["conseguiu_emitir_certidao_negativa"] is flag
+    # Type and title say the same.
+    assert classify(None, found["certidao"]) == classify(kind, None)
+    assert found["site_receipt"].endswith(".pdf")
+
+
+def test_types_that_cannot_be_classified() -> None:
+    found = first(cnpj="90010005000198")
+
+    assert classify(found["tipo"], found["certidao"]) is None
+    assert found["certidao"]
+
+
+def test_without_a_code() -> None:
+    found = first(cnpj="90010006000132")
+
+    assert found["certidao_codigo"] == found["consulta_comprovante"] == ""
+    assert found["validade_data"]
+
+
+def test_the_head_office_answers_for_its_branch() -> None:
+    found = first(cnpj="90010007000268")
+
+    assert found["normalizado_cnpj"] == "90010007000187"
+    assert found["cnpj"] == "90.010.007/0001-87"
+    assert found == {**first(cnpj="90010007000187"), "site_receipt": found["site_receipt"]}
+
+
+@pytest.mark.parametrize(
+    "now",
+    [
+        datetime(2026, 8, 20, 12, tzinfo=UTC),
+        datetime(2024, 2, 29, 12, tzinfo=UTC),
+        datetime(2027, 1, 1, 2, 59, tzinfo=UTC),  # still the last day of the year in Brasília
+    ],
+)
+def test_validities_count_from_today_in_brasilia(now: datetime) -> None:
+    app = an_app(clock=lambda: now)
+    today = (now - timedelta(hours=3)).date()
+
+    def validity(cnpj: str, field: str = "validade_data") -> int:
+        text = ask(app, cnpj=cnpj)["data"][0][field]
+        return (datetime.strptime(text, "%d/%m/%Y").replace(tzinfo=UTC).date() - today).days
+
+    assert validity("90010008000121") == 10
+    assert validity("90010008000121", "validade_prorrogada") == 40
+    assert validity("90010009000176") == 1
+    assert validity("90010010000109") == 0
+    assert validity("90010001000100", "emissao_data") <= 0
+
+
+def test_extended() -> None:
+    found = first(cnpj="90010008000121")
+
+    assert found["situacao"] == found["cnpj_situacao"] == "Válida Prorrogada até 29/09/2026"
+    assert found["validade"] == found["validade_data"] == "30/08/2026"
+    assert found["validade_prorrogada"] == "29/09/2026"
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        {"cnpj": "90010004000143"},
+        {"cnpj": "99999999000191"},
+        {"cpf": "90010000453", "birthdate": "1980-01-01"},
+        {"cnpj": "90010004000143", "preferencia_emissao": "nova"},
+    ],
+)
+def test_impossible(parameters: dict[str, str]) -> None:
+    app = an_app()
+    said = ask(app, **parameters)
+
+    assert said["code"] == 611
+    assert said["header"]["billable"] is True
+    assert said["data"] == []
+    assert said["data_count"] == 0
+    assert "são insuficientes para emitir a certidão pela Internet" in said["errors"][0]
+    assert said["site_receipts"][0].endswith(".html")
+    page = receipt_of(said, app).decode()
+    assert "DOCUMENTO FICTÍCIO, SEM VALOR LEGAL" in page
+
+
+@pytest.mark.parametrize("cpf", ["90010000100", "90010000453", "90020000146", "52998224725"])
+def test_another_birth_date_is_refused(cpf: str) -> None:
+    said = ask(cpf=cpf, birthdate="1980-01-02")
+
+    assert said["code"] == 608
+    assert "nascimento" in said["errors"][0]
+    assert said["header"]["billable"] is True
+    assert said["data"] == said["site_receipts"] == []
+
+
+def test_everybody_has_a_birth_date() -> None:
+    assert ask(cpf="52998224725", birthdate="1934-10-08")["code"] in (200, 611)
+
+
+def test_nova_is_issued_today() -> None:
+    old = first(cnpj="90010008000121")
+    app = an_app()
+    said = ask(app, cnpj="90010008000121", preferencia_emissao="nova")
+    new = said["data"][0]
+
+    assert new["emissao_data"] == "20/08/2026"
+    assert new["validade_data"] == "16/02/2027"
+    assert new["validade_prorrogada"] == ""
+    assert new["situacao"] == "Válida"
+    assert new["certidao_codigo"] != old["certidao_codigo"]
+    # The receipt is that of the new one.
+    assert new["certidao_codigo"] in text_of(receipt_of(said, app))
+
+
+def test_2via_finds_the_same_on_the_next_day() -> None:
+    tomorrow = an_app(clock=lambda: NOW + timedelta(1))
+
+    again = ask(tomorrow, cnpj="90010001000100")["data"][0]
+    found = first(cnpj="90010001000100")
+    assert again["certidao_codigo"] == found["certidao_codigo"]
+    assert again["emissao_data"] == found["emissao_data"]
+    assert again["consulta_datahora"] != found["consulta_datahora"]
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [{"cnpj": "90010002000154"}, {"cpf": "90010000291", "birthdate": "1980-01-01"}],
+)
+def test_nova_is_refused_while_a_cpend_is_in_force(parameters: dict[str, str]) -> None:
+    said = ask(**parameters, preferencia_emissao="nova")
+
+    assert said["code"] == 620
+    assert said["header"]["billable"] is True
+    assert "em vigor até" in said["errors"][0]
+    assert said["data"] == said["site_receipts"] == []
+    assert ask(**parameters, preferencia_emissao="2via")["code"] == 200
+
+
+def test_the_title_alone_tells_the_type_of_one_class() -> None:
+    found = first(cnpj="90040001000152")
+
+    assert found["tipo"] is None
+    assert found["debitos_rfb"] is found["debitos_pgfn"] is None
+    assert classify(found["tipo"], found["certidao"]) == "CND"
+
+
+@pytest.mark.parametrize(
+    ("parameters", "code"),
+    [
+        ({}, 606),
+        ({"cnpj": "90010001000101"}, 607),
+        ({"cpf": "90010000100"}, 606),
+        ({"cpf": "90010000101", "birthdate": "1980-01-01"}, 607),
+        ({"cpf": "90010000100", "birthdate": "19800101"}, 607),
+        ({"cpf": "90010000100", "birthdate": "1980-02-30"}, 607),
+        ({"cnpj": "90010001000100", "preferencia_emissao": "1via"}, 607),
+    ],
+)
+def test_refusals(parameters: dict[str, str], code: int) -> None:
+    said = ask(**parameters)
+
+    assert said["code"] == code
+    assert said["errors"]
+    assert said["header"]["billable"] is False
+
+
+# Receipts
+
+
+def test_receipts_are_absolute_and_can_be_fetched() -> None:
+    app = an_app()
+    said = ask(app, cnpj="90010001000100")
+    url = said["data"][0]["site_receipt"]
+
+    assert said["site_receipts"] == [url]
+    assert url.startswith("http://simulator/infosimples/receipts/")
+    assert "90010001000100" not in url
+    reply = get(url, app)
+    assert reply.status_code == 200
+    assert reply.headers["content-type"] == "application/pdf"
+    assert said["data"][0]["certidao_codigo"] in text_of(reply.content)
+    # Any process has them.
+    assert get(url).content == reply.content
+
+
+def test_they_are_where_the_client_found_us() -> None:
+    path = f"/infosimples/api/v2/consultas/{SERVICE}?token=t&cnpj=90010001000100"
+
+    said = post(path, headers={"host": "sandbox.invalid"}).json()
+    assert said["site_receipts"][0].startswith("http://sandbox.invalid/infosimples/receipts/")
+    said = get(f"https://simulator:8443{path}").json()
+    assert said["site_receipts"][0].startswith("https://simulator:8443/infosimples/receipts/")
+
+
+def test_html_where_it_is_promised() -> None:
+    app = an_app()
+    said = ask(app, cnpj="90010011000145")
+
+    assert said["data"][0]["comprovante_tipo"] == "html"
+    url = said["site_receipts"][0]
+    assert url.endswith(".html")
+    reply = get(url, app)
+    assert reply.headers["content-type"] == "text/html; charset=utf-8"
+    assert said["data"][0]["certidao_codigo"] in reply.text
+
+
+def test_they_expire_after_an_hour() -> None:
+    clock = [NOW]
+    app = an_app(clock=lambda: clock[0])
+    url = ask(app, cnpj="90010001000100")["site_receipts"][0]
+
+    clock[0] = NOW + timedelta(minutes=59)
+    assert get(url, app).status_code == 200
+    clock[0] = NOW + timedelta(hours=1)
+    assert get(url, app).status_code == 404
+    assert ask(app, cnpj="90010001000100")["site_receipts"] != [url]
+
+
+def test_the_same_certificate_has_the_same_bytes_at_all_its_addresses() -> None:
+    app = an_app(clock=lambda: NOW + timedelta(1))
+    today, tomorrow = ask(cnpj="90010001000100"), ask(app, cnpj="90010001000100")
+
+    assert today["site_receipts"] != tomorrow["site_receipts"]
+    assert receipt_of(today) == receipt_of(tomorrow, app)
+
+
+def test_they_can_be_left_out() -> None:
+    for cnpj in ("90010001000100", "90010004000143"):
+        said = ask(cnpj=cnpj, ignore_site_receipt="1")
+        assert said["site_receipts"] == []
+        assert [each["site_receipt"] for each in said["data"]] in ([None], [])
+    assert ask(cnpj="90010001000100", ignore_site_receipt="0")["site_receipts"]
+
+
+def test_nobody_makes_an_address_up() -> None:
+    url = ask(cnpj="90010001000100")["site_receipts"][0]
+    stem, _, suffix = url.rpartition(".")
+
+    for other in (
+        f"{stem[:-1]}{'A' if stem[-1] != 'A' else 'B'}.{suffix}",
+        f"{stem}.html",
+        f"{stem}.",
+        stem,
+        "/infosimples/receipts/",
+        "/infosimples/receipts/x.pdf",
+        "/infosimples/receipts/%C3%A9.pdf",
+    ):
+        assert get(other).status_code == 404
+    assert post(url).status_code == 404
+
+
+def test_bad_ones_are_delivered_like_good_ones() -> None:
+    for cnpj in ("90080001000186", "90080002000120", "90080003000175"):
+        app = an_app()
+        said = ask(app, cnpj=cnpj)
+        assert said["data"][0]["comprovante_tipo"] == "pdf"
+        assert receipt_of(said, app).startswith(b"%PDF-")
+
+
+def test_a_request_knows_its_scheme() -> None:
+    import asyncio
+
+    async def receive() -> dict[str, Any]:
+        return {"type": "http.request", "body": b""}
+
+    scope = {"method": "GET", "path": "/x", "headers": [(b"host", b"h:1")]}
+    assert asyncio.run(read(scope, receive, "")).origin == "http://h:1"
+    assert asyncio.run(read({**scope, "scheme": "https"}, receive, "")).origin == "https://h:1"

@@ -1,0 +1,286 @@
+"""SERPRO's Consulta CND as `serpro-cnd.md`, sections 2 and 4, describes it."""
+
+import base64
+import re
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import httpx2
+import pytest
+
+from balcao.fiction import federal_certificate_of
+from balcao.fiction.digits import cnpj as full_cnpj
+from balcao.simulator import ASGIApp
+from balcao.simulator.serpro_cnd import KEYS_MAX
+from tests.simulator.certificates import text_of
+from tests.simulator.world import NOW, an_app, post, serpro_token
+
+PATH = "/serpro/consulta-cnd/v1/certidao"
+TODAY = NOW.date()
+
+
+def ask(document: str, app: ASGIApp | None = None, **more: Any) -> httpx2.Response:
+    company = len(document) == 14
+    body = {
+        "TipoContribuinte": 1 if company else 2,
+        "ContribuinteConsulta": document,
+        "CodigoIdentificacao": "9001" if company else "9002",
+        **more,
+    }
+    return post(PATH, app, json=body, headers=serpro_token())
+
+
+def test_found() -> None:
+    reply = ask("90010001000100")
+    said = reply.json()
+    found = federal_certificate_of("90010001000100", TODAY)
+
+    assert reply.status_code == 200
+    assert said["Status"] == 1
+    assert said["Mensagem"]
+    assert "Chave" not in said
+    assert list(said["Certidao"]) == [
+        "TipoContribuinte",
+        "ContribuinteCertidao",
+        "TipoCertidao",
+        "CodigoControle",
+        "DataEmissao",
+        "DataValidade",
+    ]
+    assert said["Certidao"]["TipoContribuinte"] == 1
+    assert said["Certidao"]["ContribuinteCertidao"] == "90010001000100"
+    assert said["Certidao"]["TipoCertidao"] == 1
+    assert said["Certidao"]["CodigoControle"] == found.code
+    assert said["Certidao"]["DataEmissao"][:10] == "2026-08-19"
+    assert said["Certidao"]["DataValidade"][:10] == "2027-02-15"
+
+
+@pytest.mark.parametrize(
+    ("document", "http_status", "status", "kind"),
+    [
+        ("90010002000154", 200, 1, 2),
+        ("90010003000107", 200, 3, None),
+        ("90010004000143", 200, 4, None),
+        ("90010005000198", 200, 1, 4),
+        ("90010006000132", 200, 1, 1),
+        ("90010011000145", 200, 1, 1),
+        ("12ABC34501DE35", 200, 1, 1),
+        ("00000000E08G12", 200, 1, 1),
+        ("99999999000191", 404, 8, None),
+        ("90010000100", 200, 1, 1),
+        ("90010000291", 200, 1, 2),
+        ("90010000372", 200, 3, None),
+        ("90010000453", 200, 4, None),
+        ("90070001000103", 202, 5, None),
+    ],
+)
+def test_rows(document: str, http_status: int, status: int, kind: int | None) -> None:
+    reply = ask(document)
+    said = reply.json()
+
+    assert (reply.status_code, said["Status"]) == (http_status, status)
+    assert said["Mensagem"]
+    assert (said["Certidao"]["TipoCertidao"] if "Certidao" in said else None) == kind
+
+
+def test_validities() -> None:
+    def validity(document: str) -> str:
+        return str(ask(document).json()["Certidao"]["DataValidade"][:10])
+
+    assert validity("90010008000121") == "2026-08-30"  # they tell of no extension
+    assert validity("90010009000176") == "2026-08-21"
+    assert validity("90010010000109") == "2026-08-20"
+    assert ask("90010006000132").json()["Certidao"]["CodigoControle"] == ""
+
+
+def test_a_branch_is_answered_with_the_head_office() -> None:
+    said = ask("90010007000268").json()
+
+    assert said["Certidao"]["ContribuinteCertidao"] == "90010007000187"
+
+
+def test_one_that_is_issued_on_the_day() -> None:
+    issued_on = federal_certificate_of("90010001000100", TODAY).issued_on
+    assert issued_on is not None
+    that_day = datetime(issued_on.year, issued_on.month, issued_on.day, 15, tzinfo=UTC)
+    app = an_app(clock=lambda: that_day)
+
+    assert post(PATH, app, json=BODY, headers=serpro_token(app)).json()["Status"] == 2
+
+
+BODY: dict[str, object] = {
+    "TipoContribuinte": 1,
+    "ContribuinteConsulta": "90010001000100",
+    "CodigoIdentificacao": "9001",
+    "GerarCertidaoPdf": False,
+}
+
+
+def test_both_forms_of_dates() -> None:
+    forms = set()
+    for n in range(1, 60):
+        said = ask(full_cnpj(f"9006{n:04d}", "0001")).json()["Certidao"]
+        for name in ("DataEmissao", "DataValidade"):
+            datetime.fromisoformat(said[name])
+            forms.add((name, len(said[name])))
+
+    assert forms == {("DataEmissao", 10), ("DataEmissao", 19)} | {
+        ("DataValidade", 10),
+        ("DataValidade", 19),
+    }
+
+
+def test_the_pdf_only_when_it_is_asked_for() -> None:
+    assert "DocumentoPdf" not in ask("90010001000100", GerarCertidaoPdf=False).json()["Certidao"]
+    said = ask("90010001000100", GerarCertidaoPdf=True).json()["Certidao"]
+
+    written = text_of(base64.b64decode(said["DocumentoPdf"], validate=True))
+    assert said["CodigoControle"] in written
+    assert "DOCUMENTO FICTÍCIO, SEM VALOR LEGAL" in written
+    # Where the certificate is no PDF there is none.
+    assert "DocumentoPdf" not in ask("90010011000145", GerarCertidaoPdf=True).json()["Certidao"]
+
+
+def test_two_spellings_of_one_field() -> None:
+    said = ask("90060001000114").json()["Certidao"]
+
+    assert said["TipoCertidão"] == 1
+    assert "TipoCertidao" not in said
+
+
+def test_processing_twice_and_then_issued() -> None:
+    app = an_app()
+    first = ask("90050001000133", app, GerarCertidaoPdf=True)
+    key = first.json()["Chave"]
+
+    assert first.status_code == 201
+    assert first.json()["Status"] == 7
+    assert "Certidao" not in first.json()
+    assert re.fullmatch(r"[0-9a-f-]{36}", key)
+    second = ask("90050001000133", app, GerarCertidaoPdf=True, Chave=key)
+    assert (second.status_code, second.json()["Status"]) == (201, 7)
+    assert second.json()["Chave"] == key
+    third = ask("90050001000133", app, GerarCertidaoPdf=True, Chave=key)
+    assert (third.status_code, third.json()["Status"]) == (200, 2)
+    assert third.json()["Certidao"]["DataEmissao"][:10] == "2026-08-20"
+    assert third.json()["Certidao"]["DocumentoPdf"]
+    # The key has done its work.
+    again = ask("90050001000133", app, Chave=key)
+    assert (again.status_code, again.json()["Status"]) == (400, 14)
+
+
+def test_each_call_without_a_key_begins_anew() -> None:
+    app = an_app()
+    keys = [ask("90050001000133", app).json()["Chave"] for _ in range(4)]
+
+    assert len(set(keys)) == 4
+    assert ask("90050001000133", app, Chave=keys[2]).json()["Status"] == 7
+    assert ask("90050001000133", app, Chave=keys[0]).json()["Status"] == 7
+    assert ask("90050001000133", app, Chave=keys[2]).json()["Status"] == 2
+
+
+def test_a_key_is_of_its_document() -> None:
+    app = an_app()
+    key = ask("90050001000133", app).json()["Chave"]
+
+    for document in ("90010001000100", full_cnpj("90050002", "0001")):
+        assert ask(document, app, Chave=key).json()["Status"] == 14
+    assert ask("90050001000133", app, Chave="nothing").json()["Status"] == 14
+
+
+def test_keys_are_not_remembered_without_end() -> None:
+    from balcao.simulator.serpro_cnd import ConsultaCnd
+    from balcao.simulator.staging import Stage
+
+    service = ConsultaCnd(
+        Stage(delay_seconds=0, never_seconds=0, slow_seconds=0), clock=lambda: NOW
+    )
+    for _ in range(KEYS_MAX + 10):
+        service._good("90050001000133", key=None, with_pdf=False)
+    assert len(service._keys) == KEYS_MAX
+
+
+def test_numbers_and_text_are_the_same() -> None:
+    expected = ask("90010001000100").json()
+
+    assert ask("90010001000100", TipoContribuinte="1").json() == expected
+    assert ask("90010001000100", CodigoIdentificacao=9001).json() == expected
+    assert ask("90010001000100", ContribuinteConsulta=90010001000100).json() == expected
+    assert ask("90010001000100", CodigoControle="").json() == expected
+    assert ask("90.010.001/0001-00", TipoContribuinte=1, CodigoIdentificacao="9001").json() == (
+        expected
+    )
+
+
+@pytest.mark.parametrize(
+    ("change", "status"),
+    [
+        ({"TipoContribuinte": 4}, 9),
+        ({"TipoContribuinte": None}, 15),
+        ({"ContribuinteConsulta": ""}, 10),
+        ({"ContribuinteConsulta": "90010000100"}, 10),
+        ({"ContribuinteConsulta": "90010001000101"}, 13),
+        ({"CodigoIdentificacao": "9002"}, 11),
+        ({"GerarCertidaoPdf": "sim"}, 12),
+        ({"TipoContribuinte": 2, "CodigoIdentificacao": "9002"}, 10),
+        (
+            {
+                "TipoContribuinte": 2,
+                "CodigoIdentificacao": "9002",
+                "ContribuinteConsulta": "90010000101",
+            },
+            13,
+        ),
+    ],
+)
+def test_parameter_errors(change: dict[str, object], status: int) -> None:
+    reply = post(PATH, json={**BODY, **change}, headers=serpro_token())
+
+    assert reply.status_code == 400
+    assert reply.json()["Status"] == status
+    assert reply.json()["Mensagem"]
+
+
+def test_bodies_nobody_can_read() -> None:
+    for content in (b"", b"{", b"[]", b"\xff"):
+        reply = post(PATH, content=content, headers=serpro_token())
+        assert (reply.status_code, reply.json()["Status"]) == (400, 15)
+
+
+def test_rural_properties_are_not_known() -> None:
+    reply = post(
+        PATH,
+        json={**BODY, "TipoContribuinte": 3, "ContribuinteConsulta": "12345678",
+              "CodigoIdentificacao": "9003"},
+        headers=serpro_token(),
+    )  # fmt: skip
+
+    assert (reply.status_code, reply.json()["Status"]) == (404, 8)
+
+
+def test_trial() -> None:
+    reply = post("/serpro/consulta-cnd-trial/v1/certidao", json=BODY, headers=serpro_token())
+
+    assert reply.json()["Status"] == 1
+
+
+def test_tokens() -> None:
+    clock = [NOW]
+    app = an_app(clock=lambda: clock[0])
+    token = serpro_token(app)
+
+    assert post(PATH, app, json=BODY).status_code == 401
+    assert post(PATH, app, json=BODY, headers={"authorization": "Bearer x"}).status_code == 401
+    assert post(PATH, app, json=BODY, headers=token).status_code == 200
+    clock[0] = NOW + timedelta(hours=1)
+    assert post(PATH, app, json=BODY, headers=token).status_code == 401
+    without = serpro_token(app, key="without-cnd")
+    assert post(PATH, app, json=BODY, headers=without).status_code == 403
+
+
+def test_other_methods_and_paths() -> None:
+    from tests.simulator.world import get
+
+    assert get(PATH, headers=serpro_token()).status_code == 404
+    other = "/serpro/consulta-cnd/v2/certidao"
+    assert post(other, json=BODY, headers=serpro_token()).status_code == 404

@@ -1,0 +1,72 @@
+"""What the tests of certificates share: the documents' samples, and a keeper of receipts."""
+
+from typing import Any
+
+from balcao.core.certificates import FederalCertificate, StateCertificate, StoredReceipt
+from balcao.core.documents import Cnpj, Cpf
+from balcao.core.questions import Inquiry
+from balcao.sources.contract import Certified, HttpReply
+from balcao.sources.infosimples import Infosimples
+from tests.sources.world import CNPJ, CPF, a_reply, talk
+
+TOKEN = "the-token-of-infosimples"
+BIRTH = "1980-01-01"
+BRANCH = "11222333000262"
+RECEIPT = "https://storage.example.com/receipts/0001.pdf"
+STORED = StoredReceipt("0" * 64, "application/pdf", 10)
+SECRETS = (CNPJ, "11.222.333/0001-81", CPF, BIRTH, RECEIPT, TOKEN)
+
+
+def federal(document: str = CNPJ, *, reissue: bool = False) -> Inquiry:
+    if len(document) == len(CPF):
+        person = Cpf.parse(document)
+        return Inquiry("federal_certificate", person, birth=BIRTH, reissue=reissue)
+    return Inquiry("federal_certificate", Cnpj.parse(document), reissue=reissue)
+
+
+def state(uf: str = "SP", document: str = CNPJ, *, reissue: bool = False) -> Inquiry:
+    return Inquiry("state_certificate", Cnpj.parse(document), uf, reissue=reissue)
+
+
+def enveloped(code: int, *data: Any, status: int = 200, **envelope: Any) -> HttpReply:
+    """A result as they send it; its errors name everything that must not reach the log."""
+    header = {"billable": code in (200, 201, 611, 612), "elapsed_time_in_milliseconds": 4210}
+    known = {
+        "code": code,
+        "code_message": f"Mensagem sobre {CNPJ}",
+        "errors": [f"O contribuinte {CNPJ}", f"nascido em {BIRTH}."] if code > 201 else [],
+        "header": header | {"parameters": {"cnpj": CNPJ}},
+        "data_count": len(data),
+        "data": data,
+        "site_receipts": [],
+    }
+    return a_reply(status, known | envelope)
+
+
+def certified(inquiry: Inquiry, reply: HttpReply) -> Certified:
+    """What comes of the one reply of the one request."""
+    requests, said = talk(Infosimples(TOKEN).certify(inquiry), reply)
+    assert len(requests) == 1, "an issuance is asked for once"
+    assert said is not None
+    return said
+
+
+def the_federal(said: Certified) -> FederalCertificate:
+    assert isinstance(said.certificate, FederalCertificate)
+    return said.certificate
+
+
+def the_state(said: Certified) -> StateCertificate:
+    assert isinstance(said.certificate, StateCertificate)
+    return said.certificate
+
+
+class Keeper:
+    """Keeps whatever it is given."""
+
+    def __init__(self) -> None:
+        self.given: list[tuple[str, bytes | str]] = []
+
+    async def keep(self, source: str, receipt: bytes | str) -> StoredReceipt | None:
+        self.given.append((source, receipt))
+        return STORED

@@ -1,0 +1,323 @@
+"""Infosimples: state certificates (`infosimples.md` section 5)."""
+
+from typing import Any
+from urllib.parse import parse_qs
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from balcao.core.certificates import StateCertificate
+from balcao.errors import SourceError, SourceFailed, SourceUnavailable
+from balcao.sources.contract import HttpReply
+from balcao.sources.infosimples import Infosimples
+from tests.sources.certificates_world import (
+    RECEIPT,
+    SECRETS,
+    TOKEN,
+    certified,
+    enveloped,
+    federal,
+    state,
+    the_state,
+)
+from tests.sources.world import CNPJ, LETTERS, OTHER_CNPJ, a_reply, a_uf, talk
+
+SAVED: dict[str, Any] = {
+    "certidao_codigo": "26080000001-11",
+    "certidao_mensagem": "não constam débitos",
+    "certidao_negativa": True,
+    "conseguiu_emitir_certidao_negativa": True,
+    "consulta_datahora": "05/08/2026 10:20:08",
+    "emissao_data": "05/08/2026",
+    "mensagem": "",
+    "validade_data": "01/02/2027",
+    "site_receipt": RECEIPT,
+}
+
+RECORD = StateCertificate(
+    document=CNPJ,
+    uf="SP",
+    negative=True,
+    issued=True,
+    code="26080000001-11",
+    number="26080000001-11",
+    fiscal_message="não constam débitos",
+    queried_at="2026-08-05 10:20:08",
+    validity="2027-02-01",
+)
+
+
+def read(**changes: Any) -> StateCertificate:
+    return the_state(certified(state(), enveloped(200, SAVED | changes)))
+
+
+def failing(reply: HttpReply) -> SourceError:
+    with pytest.raises(SourceError) as caught:
+        talk(Infosimples(TOKEN).certify(state()), reply)
+    for secret in SECRETS:
+        assert secret not in str(caught.value)
+    return caught.value
+
+
+@pytest.mark.parametrize("reissue", [False, True])
+def test_how_it_is_asked(reissue: bool) -> None:
+    request = next(Infosimples(TOKEN).certify(state("MG", reissue=reissue)))
+    assert (request.method, request.path) == ("POST", "/api/v2/consultas/sefaz/certidao-debitos")
+    assert parse_qs((request.body or b"").decode(), strict_parsing=True) == {
+        "token": [TOKEN],
+        "timeout": ["20"],
+        "ignore_site_receipt": ["0"],
+        "uf": ["MG"],
+        "cnpj": [CNPJ],
+    } | ({"preferencia_emissao": ["nova"]} if reissue else {})
+
+
+def test_every_field() -> None:
+    said = certified(state(), enveloped(200, SAVED))
+    assert said.certificate == RECORD
+    assert said.receipt == RECEIPT
+
+
+def test_every_field_by_its_other_names() -> None:
+    said = read(
+        certidao_codigo=None,
+        codigo_autenticidade="AUT-1",
+        codigo="COD-1",
+        numero="",
+        numero_controle="NUM-1",
+        consulta_datahora=None,
+        datahora="05/08/2026 10:20:08",
+        validade_data="",
+        validade="2027-02-01",
+        data_validade="01/01/2026",
+        mensagem="Texto",
+        normalizado_cnpj=CNPJ,
+        uf="sp",
+        tipo="Negativa",
+    )
+    assert (said.code, said.number, said.message) == ("AUT-1", "NUM-1", "Texto")
+    assert (said.queried_at, said.validity) == ("2026-08-05 10:20:08", "2027-02-01")
+    assert said.good
+    assert read(certidao_codigo=None, codigo="COD-1").code == "COD-1"
+    assert read(numero="NUM-2", numero_controle="NUM-1").number == "NUM-2"
+
+
+def test_every_field_is_optional() -> None:
+    said = certified(
+        state(), enveloped(200, {"conseguiu_emitir_certidao_negativa": True}, header=None)
+    )
+    assert said.certificate == StateCertificate(document=CNPJ, uf="SP", issued=True)
+    assert said.receipt is None
+
+
+@pytest.mark.parametrize("name", ["validade_data", "validade", "data_validade"])
+@pytest.mark.parametrize(
+    ("said", "validity"),
+    [
+        ("01/02/2027", "2027-02-01"),
+        ("2027-02-01", "2027-02-01"),
+        ("31/02/2027", None),
+        ("2027-02-31", None),
+        ("00/00/0000", None),
+        ("90 dias", None),
+        ("20270201", None),
+    ],
+)
+def test_the_validity_or_none(name: str, said: str, validity: str | None) -> None:
+    """What is no date is never kept; the certificate is one without it."""
+    assert read(**({"validade_data": None} | {name: said})).validity == validity
+
+
+def test_the_first_validity_counts_even_if_it_is_none() -> None:
+    assert read(validade_data="indeterminada", validade="01/02/2027").validity is None
+
+
+@pytest.mark.parametrize("said", [None, "", "05/08/2026", "agora", "05/13/2026 10:00:00"])
+def test_no_valid_time_is_no_time(said: str | None) -> None:
+    assert read(consulta_datahora=said).queried_at is None
+
+
+# --- the verdict -------------------------------------------------------------------------------
+
+# certidao_negativa, conseguiu_emitir_..., tipo -> negative, issued, good
+VERDICTS = [
+    (True, True, None, True, True, True),
+    (True, None, None, True, True, True),
+    (None, True, None, None, True, True),
+    (None, None, "Negativa", True, True, True),
+    (None, True, "Negativa", True, True, True),
+    (None, None, "Positiva com efeitos de negativa", None, True, True),
+    (None, True, "Positiva de débitos com efeitos de negativa", None, True, True),
+    (True, False, None, True, False, False),
+    (None, False, None, None, False, False),
+    (None, False, "Negativa", True, False, False),
+    (False, None, None, False, False, False),
+    (False, False, "Positiva", False, False, False),
+    (False, True, "Positiva", False, True, False),
+    (None, None, "Positiva", False, False, False),
+    (None, True, "Positiva", False, True, False),
+    (None, True, "Positiva (não negativa)", False, True, False),
+]
+
+
+@pytest.mark.parametrize(
+    ("negative", "issued", "kind", "is_negative", "is_issued", "good"), VERDICTS
+)
+def test_the_verdict(
+    negative: bool | None,
+    issued: bool | None,
+    kind: str | None,
+    is_negative: bool | None,
+    is_issued: bool,
+    good: bool,
+) -> None:
+    said = read(certidao_negativa=negative, conseguiu_emitir_certidao_negativa=issued, tipo=kind)
+    assert (said.negative, said.issued, said.good) == (is_negative, is_issued, good)
+
+
+@pytest.mark.parametrize("issued", [True, None])
+@pytest.mark.parametrize("where", ["tipo", "certidao", "certidao_mensagem"])
+def test_a_negative_one_that_says_positive(where: str, issued: bool | None) -> None:
+    said = SAVED | {where: "CERTIDÃO POSITIVA", "conseguiu_emitir_certidao_negativa": issued}
+    if issued is None:
+        assert not read(**said).good
+    else:
+        assert type(failing(enveloped(200, said))) is SourceFailed
+
+
+@given(
+    st.sampled_from(["tipo", "certidao", "certidao_mensagem"]),
+    st.text(alphabet="ABC negativ()-,.", max_size=20),
+    st.sampled_from([True, False, None]),
+    st.sampled_from([True, False, None]),
+)
+def test_whatever_says_positive_is_never_good(
+    where: str, text: str, negative: bool | None, issued: bool | None
+) -> None:
+    flags = {"certidao_negativa": negative, "conseguiu_emitir_certidao_negativa": issued}
+    try:
+        said = read(**{where: f"{text} positiva {text}"}, **flags)
+    except SourceFailed:
+        return
+    assert not said.good
+
+
+def test_a_result_there_must_be() -> None:
+    bare = {name: value for name, value in SAVED.items() if not isinstance(value, bool)}
+    assert "sem resultado" in str(failing(enveloped(200, bare)))
+    assert "sem resultado" in str(failing(enveloped(200, bare | {"tipo": "Regular"})))
+    assert "sem resultado" in str(failing(enveloped(200, {"mensagem": "certidão negativa"})))
+    for said in ({"certidao_negativa": True}, {"tipo": "Negativa"}):
+        assert "sem código e comprovante" in str(failing(enveloped(200, said)))
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        enveloped(200),
+        enveloped(200, None),
+        enveloped(200, SAVED | {"validade_data": "04/08/2026"}),
+        enveloped(200, SAVED | {"certidao_negativa": "sim"}),
+        enveloped(200, SAVED, status=500),
+        a_reply(200, b"<html></html>"),
+    ],
+)
+def test_what_cannot_be_used(reply: HttpReply) -> None:
+    assert type(failing(reply)) is SourceFailed
+
+
+# --- refusals ----------------------------------------------------------------------------------
+
+
+def test_a_refusal_in_the_answer() -> None:
+    said = certified(
+        state(),
+        enveloped(
+            200,
+            {"conseguiu_emitir_certidao_negativa": False, "mensagem": "Há pendências."},
+            header=None,
+        ),
+    )
+    assert said.certificate == StateCertificate(
+        document=CNPJ, uf="SP", issued=False, message="Há pendências."
+    )
+
+
+@pytest.mark.parametrize("code", [611, 612, 620])
+def test_a_refusal_by_code(code: int) -> None:
+    reply = enveloped(code, errors=["Há pendências."], site_receipts=[RECEIPT])
+    said = certified(state(), reply)
+    assert said.certificate == StateCertificate(
+        document=CNPJ, uf="SP", issued=False, message="Há pendências."
+    )
+    assert not the_state(said).good
+    assert said.receipt == RECEIPT
+
+
+def test_a_permanent_error_without_its_reason_is_no_result() -> None:
+    assert type(failing(enveloped(620, errors=[]))) is SourceFailed
+    assert the_state(certified(state(), enveloped(612, errors=[]))).message is None
+
+
+@pytest.mark.parametrize(
+    ("code", "kind"),
+    [
+        *((code, SourceFailed) for code in (600, 604, 605, 606, 607, 608, 619, 621, 666)),
+        *((code, SourceUnavailable) for code in (601, 602, 603, 609, 610, 615, 617, 622)),
+    ],
+)
+def test_everything_else_is_as_for_other_consultations(code: int, kind: type[SourceError]) -> None:
+    assert type(failing(enveloped(code))) is kind
+
+
+# --- about whom --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "changes", [{"cnpj": OTHER_CNPJ}, {"normalizado_cnpj": OTHER_CNPJ, "cnpj": CNPJ}]
+)
+def test_somebody_elses(changes: dict[str, Any]) -> None:
+    assert read(**changes).document == OTHER_CNPJ
+
+
+def test_another_establishment() -> None:
+    assert read(cnpj="11.222.333/0002-62").document == "11222333000262"
+    assert read(cnpj="11.222.333").document == CNPJ  # the company, without any
+
+
+@pytest.mark.parametrize("code", [200, 612])
+def test_the_answer_to_another_question(code: int) -> None:
+    reply = enveloped(code, SAVED, header={"parameters": {"uf": "MG", "cnpj": CNPJ}})
+    assert the_state(certified(state("SP"), reply)).uf == "MG"
+    assert the_state(certified(state("MG", OTHER_CNPJ), reply)).document == CNPJ
+
+
+def test_another_ufs() -> None:
+    assert read(uf="MG").uf == "MG"
+    assert read(uf="São Paulo").uf == "SP"
+    assert read(uf="").uf == "SP"
+
+
+def test_capabilities() -> None:
+    may = Infosimples(TOKEN, certificate_ufs=frozenset({"SP"})).capabilities
+    assert may.include(state("SP"))
+    assert not may.include(state("MG"))
+    assert may.include(a_uf("MG"))
+    assert may.include(federal())
+    some = Infosimples(TOKEN, ufs=frozenset({"SC"})).capabilities
+    assert some.include(state("MG"))
+    assert not some.include(a_uf("MG"))
+    assert not some.include(state("MG", LETTERS))
+
+
+def test_a_probe() -> None:
+    requests, said = talk(Infosimples(TOKEN).probe(state("MG")), enveloped(604))
+    assert said == "respondeu"
+    assert requests[0].path == "/api/v2/consultas/sefaz/certidao-debitos"
+    assert parse_qs((requests[0].body or b"").decode()) == {
+        "token": [TOKEN],
+        "uf": ["MG"],
+        "ignore_site_receipt": ["1"],
+        "timeout": ["sonda"],
+    }

@@ -1,0 +1,387 @@
+"""SERPRO's Consulta CND, with bodies from its documentation (`serpro-cnd.md` section 2)."""
+
+import asyncio
+import base64
+import json
+from itertools import islice
+from typing import Any
+
+import httpx2
+import pytest
+
+from balcao.core.certificates import FederalCertificate
+from balcao.errors import SourceError, SourceFailed, SourceUnavailable
+from balcao.sources.call import ROUNDS_MAX
+from balcao.sources.contract import Certified, HttpReply
+from balcao.sources.oauth import ClientCredentials
+from balcao.sources.serpro_cnd import SerproCnd, _pauses
+from tests.sources.certificates_world import BIRTH, BRANCH, federal, state, the_federal
+from tests.sources.world import CNPJ, CPF, LETTERS, OTHER_CNPJ, Clock, a_reply, an_upstream, talk
+
+PDF = b"%PDF-1.4\n%fictitious"
+KEY = "0f8fad5b-d9cb-469f-a165-70867728950e"
+
+SAVED: dict[str, Any] = {
+    "Status": 1,
+    "Mensagem": "Certidão válida encontrada",
+    "Certidao": {
+        "TipoContribuinte": 1,
+        "ContribuinteCertidao": CNPJ,
+        "TipoCertidao": 1,
+        "CodigoControle": "A1B2.C3D4.E5F6.0789",
+        "DataEmissao": "2026-06-20T10:11:12",
+        "DataValidade": "2026-12-17",
+        "DocumentoPdf": base64.b64encode(PDF).decode(),
+    },
+}
+PROCESSING = {"Status": 7, "Mensagem": "Em processamento", "Chave": KEY}
+
+RECORD = FederalCertificate(
+    document=CNPJ,
+    kind="CND",
+    code="A1B2.C3D4.E5F6.0789",
+    status="Válida",
+    issued_on="2026-06-20",
+    validity="2026-12-17",
+    issued=True,
+    verification_code="A1B2.C3D4.E5F6.0789",
+    provider_code=1,
+    provider_billable=True,
+)
+
+
+def saved(**changes: Any) -> dict[str, Any]:
+    return SAVED | {"Certidao": SAVED["Certidao"] | changes}
+
+
+def certified(*replies: HttpReply) -> Certified:
+    _, said = talk(SerproCnd().certify(federal()), *replies)
+    assert said is not None
+    return said
+
+
+def read(body: dict[str, Any], status: int = 200) -> FederalCertificate:
+    return the_federal(certified(a_reply(status, body)))
+
+
+def failing(*replies: HttpReply) -> SourceError:
+    with pytest.raises(SourceError) as caught:
+        talk(SerproCnd().certify(federal()), *replies)
+    for secret in (CNPJ, KEY, "11.222.333"):
+        assert secret not in str(caught.value)
+    return caught.value
+
+
+def test_how_it_is_asked() -> None:
+    request = next(SerproCnd("consulta-cnd-trial").certify(federal()))
+    assert (request.method, request.path) == ("POST", "/consulta-cnd-trial/v1/certidao")
+    assert request.headers == {"content-type": "application/json"}
+    assert request.after_seconds == 0
+    assert json.loads(request.body or b"") == {
+        "TipoContribuinte": 1,
+        "ContribuinteConsulta": CNPJ,
+        "CodigoIdentificacao": "9001",
+        "GerarCertidaoPdf": True,
+    }
+    assert CNPJ not in repr(request)
+
+
+def test_every_field() -> None:
+    said = certified(a_reply(200, SAVED))
+    assert said.certificate == RECORD
+    assert said.receipt == PDF
+    _, record = talk(SerproCnd().converse(federal()), a_reply(200, SAVED))
+    assert record == RECORD
+
+
+def test_a_new_certificate() -> None:
+    said = read(saved() | {"Status": 2})
+    assert (said.kind, said.issued, said.provider_code) == ("CND", True, 2)
+
+
+# --- types, dates, the document ----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["TipoCertidao", "TipoCertidão"])
+@pytest.mark.parametrize(
+    ("number", "kind", "status"),
+    [(1, "CND", "Válida"), (2, "CPEND", "Válida"), ("2", "CPEND", "Válida"), (3, "CPD", "")],
+)
+def test_types_by_both_spellings(name: str, number: int | str, kind: str, status: str) -> None:
+    said = read(saved(**{"TipoCertidao": None, name: number}))
+    assert (said.kind, said.status) == (kind, status)
+    assert said.good == said.issued == (kind != "CPD")
+    assert said.message == (None if said.good else "Certidão válida encontrada")
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"TipoCertidao": None},
+        {"TipoCertidao": 0},
+        {"TipoCertidao": 4},
+        {"TipoCertidao": "Negativa"},
+        {"TipoCertidao": True},
+        {"TipoCertidao": 1, "TipoCertidão": 3},
+        {"CodigoControle": "", "DataValidade": None},
+        {"DataValidade": "2026-06-19"},
+        {"DataValidade": "17/12/2026"},
+        {"DataValidade": "2026-02-31"},
+        {"DataEmissao": "ontem"},
+        {"DataEmissao": "0001-01-01T00:00:00+14:00"},
+        {"ContribuinteCertidao": 11222333000181},
+    ],
+)
+def test_what_cannot_be_used(changes: dict[str, Any]) -> None:
+    assert type(failing(a_reply(200, saved(**changes)))) is SourceFailed
+
+
+@pytest.mark.parametrize(
+    ("said", "day"),
+    [
+        ("2026-06-20", "2026-06-20"),
+        ("2026-06-20T00:00:00", "2026-06-20"),
+        ("2026-06-20T23:59:59.1234567", "2026-06-20"),
+        ("2026-06-20T23:59:59-03:00", "2026-06-20"),
+        ("2026-06-21T02:59:59Z", "2026-06-20"),
+        ("", None),
+        (None, None),
+    ],
+)
+def test_both_forms_of_dates(said: str | None, day: str | None) -> None:
+    assert read(saved(DataEmissao=said)).issued_on == day
+    assert read(saved(DataValidade=said, DataEmissao=None)).validity == day
+
+
+@pytest.mark.parametrize(
+    ("said", "document"),
+    [(CNPJ, CNPJ), ("11.222.333/0001-81", CNPJ), (OTHER_CNPJ, OTHER_CNPJ), ("", ""), (None, "")],
+)
+def test_about_whom(said: str | None, document: str) -> None:
+    assert read(saved(ContribuinteCertidao=said)).document == document
+
+
+@pytest.mark.parametrize("said", [None, "", "%PDF", "JVBERi0", "çç=="])
+def test_a_receipt_that_cannot_be_read_is_none(said: str | None) -> None:
+    assert certified(a_reply(200, saved(DocumentoPdf=said))).receipt is None
+
+
+def test_a_receipt_in_lines() -> None:
+    lines = base64.encodebytes(PDF * 10).decode()
+    assert certified(a_reply(200, saved(DocumentoPdf=lines))).receipt == PDF * 10
+
+
+# --- statuses ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("http", [200, 400, 404])
+@pytest.mark.parametrize("status", [3, 4, 8])
+def test_not_issued_is_a_result_and_no_proof_of_debts(status: int, http: int) -> None:
+    said = read({"Status": status, "Mensagem": "Não emitida: consulte"}, http)
+    assert said == FederalCertificate(
+        document=CNPJ,
+        message="Não emitida: consulte",
+        provider_code=status,
+        provider_billable=http == 200,
+    )
+    assert (read({"Status": status}).message or "").startswith("A certidão não foi emitida: ")
+
+
+@pytest.mark.parametrize("http", [200, 201, 202, 400, 404, 500])
+@pytest.mark.parametrize(
+    ("status", "kind", "text"),
+    [
+        (5, SourceFailed, "interrompida"),
+        (6, SourceUnavailable, "base de apoio"),
+        *((status, SourceFailed, "ERRO NOSSO") for status in (9, 10, 11, 12, 13, 15)),
+        (14, SourceFailed, "chave"),
+        (99, SourceFailed, "servidor"),
+        (0, SourceFailed, "desconhecido 0"),
+        (42, SourceFailed, "desconhecido 42"),
+        (int(CNPJ), SourceFailed, "desconhecido$"),
+    ],
+)
+def test_failures(status: int, kind: type[SourceError], text: str, http: int) -> None:
+    with pytest.raises(SourceError, match=text) as caught:
+        read({"Status": status, "Mensagem": f"CNPJ {CNPJ}", "Certidao": None}, http)
+    assert type(caught.value) is kind
+    assert CNPJ not in str(caught.value)
+
+
+@pytest.mark.parametrize("http", [300, 400, 404, 422, 500, 503])
+@pytest.mark.parametrize("body", [SAVED, saved() | {"Status": 2}, PROCESSING])
+def test_an_http_error_brings_no_certificate(body: dict[str, Any], http: int) -> None:
+    failing(a_reply(http, body))
+
+
+WRONG_PRODUCT = {"fault": {"code": 900906, "message": f"No matching resource found {CNPJ}"}}
+
+
+@pytest.mark.parametrize(
+    ("reply", "kind"),
+    [
+        (a_reply(401, b"{}"), SourceUnavailable),
+        (a_reply(401, {"Status": 9}), SourceUnavailable),
+        (a_reply(403, b"{}"), SourceUnavailable),
+        (a_reply(404, WRONG_PRODUCT), SourceUnavailable),
+        (a_reply(404, b"<html></html>"), SourceFailed),
+        (a_reply(400, b""), SourceFailed),
+        (a_reply(429, b"{}"), SourceUnavailable),
+        (a_reply(500, b"<html></html>"), SourceFailed),
+        (a_reply(500, {"Status": 3}), SourceFailed),
+        (a_reply(502, b"<html></html>"), SourceUnavailable),
+        (a_reply(503, {"Status": 4}), SourceUnavailable),
+        (a_reply(504, b""), SourceFailed),
+        (a_reply(302, b"", location="https://elsewhere.test"), SourceFailed),
+        (a_reply(200, b"<html></html>"), SourceFailed),
+        (a_reply(200, b"\xff{"), SourceFailed),
+        (a_reply(200, b"[]"), SourceFailed),
+        (a_reply(200, {"Mensagem": "sem status"}), SourceFailed),
+        (a_reply(200, {"Status": 1}), SourceFailed),
+        (a_reply(200, {"Status": 2, "Certidao": {}}), SourceFailed),
+    ],
+)
+def test_refusals(reply: HttpReply, kind: type[SourceError]) -> None:
+    assert type(failing(reply)) is kind
+
+
+# --- polling -----------------------------------------------------------------------------------
+
+
+def test_a_result_that_takes_longer_is_asked_for_by_its_key() -> None:
+    requests, said = talk(
+        SerproCnd().certify(federal()),
+        a_reply(201, PROCESSING),
+        a_reply(201, {"Status": 7}),
+        a_reply(200, saved() | {"Status": 2}),
+    )
+    assert said is not None
+    assert the_federal(said).good
+    first, *polls = [json.loads(request.body or b"") for request in requests]
+    assert "Chave" not in first
+    assert polls == [first | {"Chave": KEY}] * 2, "without it another one might be issued"
+    pauses = [request.after_seconds for request in requests]
+    assert pauses[0] == 0
+    assert all(seconds >= 0.5 for seconds in pauses[1:])
+
+
+def test_a_new_key_replaces_the_old_one() -> None:
+    requests, _ = talk(
+        SerproCnd().certify(federal()),
+        a_reply(201, PROCESSING),
+        a_reply(201, PROCESSING | {"Chave": "another"}),
+        a_reply(200, {"Status": 3}),
+    )
+    assert [json.loads(request.body or b"").get("Chave") for request in requests] == [
+        None,
+        KEY,
+        "another",
+    ]
+
+
+def test_what_is_charged_anywhere_is_charged() -> None:
+    said = certified(a_reply(201, PROCESSING), a_reply(404, {"Status": 8}))
+    assert the_federal(said).provider_billable
+    assert not the_federal(certified(a_reply(404, {"Status": 8}))).provider_billable
+
+
+@pytest.mark.parametrize("key", [None, "", "  "])
+def test_without_a_key_there_is_nothing_to_ask_for(key: str | None) -> None:
+    assert "sem chave" in str(failing(a_reply(201, PROCESSING | {"Chave": key})))
+
+
+@pytest.mark.parametrize("status", [5, 6, 9, 14, 99])
+def test_what_fails_midway_is_not_begun_again(status: int) -> None:
+    failing(a_reply(201, PROCESSING), a_reply(200, {"Status": status}))
+
+
+def test_pauses_grow_and_there_are_rounds_enough_for_two_minutes() -> None:
+    pauses = list(islice(_pauses(), ROUNDS_MAX - 1))
+    assert pauses == sorted(pauses)
+    assert min(pauses) >= 0.5
+    assert max(pauses) == 2.0
+    assert sum(pauses) >= 120
+
+
+def test_a_pause_comes_before_the_request_through_the_token_layer() -> None:
+    """In the same time limit, and once, though a refused token makes it two requests."""
+    sent: list[tuple[str, float]] = []
+    replies = [(401, {}), (201, PROCESSING), (401, {}), (200, SAVED)]
+
+    async def story() -> Certified | None:
+        now = asyncio.get_running_loop().time
+
+        def answer(request: httpx2.Request) -> httpx2.Response:
+            sent.append((request.url.path.rpartition("/")[2], now()))
+            if request.url.path.endswith("/token"):
+                return httpx2.Response(200, json={"access_token": "t", "expires_in": 3600})
+            status, body = replies.pop(0)
+            return httpx2.Response(status, json=body)
+
+        token = ClientCredentials("acme", key="k", secret="s", clock=Clock())
+        return await an_upstream(answer).hold(SerproCnd().certify(federal()), through=token)
+
+    said = asyncio.run(story())
+    assert said is not None
+    assert the_federal(said).good
+    names = [name for name, _ in sent]
+    assert names == ["token", "certidao", "token", "certidao", "certidao", "token", "certidao"]
+    waits = [after - before for (_, before), (_, after) in zip(sent, sent[1:], strict=False)]
+    assert [wait >= 0.5 for wait in waits] == [False, False, False, True, False, False]
+
+
+def test_a_pause_does_not_outlast_the_time_limit() -> None:
+    upstream = an_upstream(lambda _: httpx2.Response(201, json=PROCESSING), timeout_seconds=0.1)
+    with pytest.raises(SourceFailed, match="tempo esgotado"):
+        asyncio.run(upstream.hold(SerproCnd().certify(federal())))
+
+
+# --- what it may be asked ----------------------------------------------------------------------
+
+
+def test_capabilities() -> None:
+    may = SerproCnd().capabilities
+    assert may.include(federal())
+    assert may.include(federal(BRANCH))
+    assert may.include(federal(LETTERS))
+    assert not SerproCnd(accepts_alphanumeric=False).capabilities.include(federal(LETTERS))
+    assert not may.include(federal(CPF)), f"it would not look at {BIRTH}"
+    assert not may.include(federal(reissue=True)), "it cannot be told to issue another"
+    assert not may.include(state())
+    assert not SerproCnd.conclusive_absence
+
+
+def test_a_probe_is_about_nobody_and_without_a_receipt() -> None:
+    requests, said = talk(SerproCnd().probe(federal()), a_reply(400, {"Status": 9}))
+    assert said == "respondeu"
+    assert [json.loads(request.body or b"") for request in requests] == [
+        {
+            "TipoContribuinte": 1,
+            "ContribuinteConsulta": "00000000000001",
+            "CodigoIdentificacao": "9001",
+            "GerarCertidaoPdf": False,
+        }
+    ]
+
+
+@pytest.mark.parametrize("status", [1, 3, 4, 7, 8, 11, 15])
+def test_a_probe_that_was_answered(status: int) -> None:
+    assert talk(SerproCnd().probe(federal()), a_reply(200, {"Status": status}))[1] == "respondeu"
+
+
+@pytest.mark.parametrize(
+    ("reply", "kind", "text"),
+    [
+        (a_reply(401), SourceUnavailable, "token novo recusado"),
+        (a_reply(403), SourceUnavailable, "não contratado"),
+        (a_reply(404, WRONG_PRODUCT), SourceUnavailable, "produto desconhecido"),
+        (a_reply(202, {"Status": 6}), SourceUnavailable, "status 6"),
+        (a_reply(202, {"Status": 5}), SourceFailed, "status 5"),
+        (a_reply(500, {"Status": 99}), SourceFailed, "status 99"),
+        (a_reply(200, b"<html></html>"), SourceFailed, "outra forma"),
+    ],
+)
+def test_a_probe_that_fails(reply: HttpReply, kind: type[SourceError], text: str) -> None:
+    with pytest.raises(SourceError, match=text) as caught:
+        talk(SerproCnd().probe(federal()), reply)
+    assert type(caught.value) is kind
