@@ -21,10 +21,14 @@ from pydantic import SecretStr
 from balcao import providers
 from balcao.clock import system_now_ms
 from balcao.core.breaker import BreakerSettings
+from balcao.core.calendar import civil_day
 from balcao.core.questions import Inquiry, Mode, Subject
+from balcao.core.receipts import RECEIPT_BYTES_MAX, Numbering
 from balcao.errors import StorageFailed
 from balcao.gate import Gate
 from balcao.home import Home
+from balcao.http import receipts
+from balcao.http.account import Books
 from balcao.http.doorkeeper import Doorkeeper
 from balcao.http.front import Front
 from balcao.http.pages import build_pages
@@ -35,13 +39,19 @@ from balcao.observability.source_log import SourceLog
 from balcao.opendata.snapshot import CurrentSnapshot
 from balcao.parts import Parts, World
 from balcao.providers import Provider
+from balcao.receipt_check import inspected
+from balcao.receipt_keeping import ReceiptKeeping
 from balcao.settings import Cnpja, Infosimples, MinhaReceita, Sefaz, Serpro, Settings
 from balcao.simulator.app import create_app
 from balcao.sources.asking import Source, Sources
 from balcao.sources.call import SourceCall, Upstream, new_client
+from balcao.sources.certifying import CertificateAdapter, Certifying
+from balcao.sources.contract import ReceiptKeeper
 from balcao.sources.online import Online, UpstreamFor
 from balcao.sources.opendata import Snapshot
+from balcao.sources.receipt_fetch import ReceiptFetch
 from balcao.sources.together import Together, TogetherAdapter
+from balcao.storage.blobs import open_blobs
 from balcao.storage.sqlite.cache import SqliteCache
 from balcao.storage.sqlite.desk import SqliteDesk
 from balcao.subjects import operations
@@ -55,6 +65,9 @@ MODES: tuple[Mode, ...] = ("live", "test")
 
 # The sandbox is configured like an operator's own sources, at an address that is this process.
 SANDBOX_URL = "http://sandbox.invalid"
+
+# A receipt is a file of some kilobytes, and the certificate waits for it.
+RECEIPT_SECONDS = 10.0
 
 PURGE_EVERY_SECONDS = 600.0
 PURGE_PAUSE_SECONDS = 0.05
@@ -147,6 +160,7 @@ def open_house(
     desk = SqliteDesk(home.desk, observe_batch=metrics.batch)
     caches = {mode: SqliteCache(home.cache(mode)) for mode in MODES}
     snapshots = {mode: CurrentSnapshot(home.opendata(mode), time.monotonic) for mode in MODES}
+    blobs = open_blobs(settings.receipts or home.receipts)
     clients: list[httpx2.AsyncClient] = []
     simulator = create_app()
 
@@ -202,10 +216,18 @@ def open_house(
 
         return find
 
+    def receipt_keeper(mode: Mode, configured: Settings) -> ReceiptKeeping:
+        origins = configured.infosimples.receipt_origins if configured.infosimples else ()
+        fetch = ReceiptFetch(
+            client(mode, None), frozenset(origins), RECEIPT_SECONDS, RECEIPT_BYTES_MAX
+        )
+        return ReceiptKeeping(blobs, fetch=fetch.get, inspect=inspected)
+
     def sources(mode: Mode, configured: Settings) -> Sources:
+        keeper = receipt_keeper(mode, configured)
         available: dict[str, Source] = {"snapshot": Snapshot(snapshots[mode])}
         for provider in providers.configured(configured, _now()):
-            available[provider.name] = _source(provider, upstream_for(provider, mode))
+            available[provider.name] = _source(provider, upstream_for(provider, mode), keeper)
         order = {
             subject: [available[name] for name in names if name in available]
             for subject, names in providers.order(configured).items()
@@ -232,7 +254,12 @@ def open_house(
             max(1, settings.requests_max // ACCOUNT_SHARE),
             math.ceil(settings.source_deadline_seconds) + 1,
         ),
-        operations(settings.state_registration_ufs, settings.rural_producer_ufs),
+        operations(
+            settings.state_registration_ufs,
+            settings.rural_producer_ufs,
+            lambda: civil_day(now_ms()),
+        ),
+        Numbering(pepper, settings.public_url.rstrip("/")),
     )
     limits = {
         "gratuito": settings.limits_gratuito,
@@ -248,6 +275,7 @@ def open_house(
         new_id=new_id,
         pages=build_pages(metrics, desk, snapshots, settings, now_ms, operations=parts.operations),
         header_bytes_max=settings.header_bytes_max,
+        windows=[*receipts.windows(desk, blobs), *Books(desk, now_ms).windows()],
         start=life.start,
         stop=life.stop,
     )
@@ -259,8 +287,17 @@ def open_house(
     return House(settings, front, desk, snapshots, closing, lock)
 
 
-def _source(provider: Provider, upstream_for: UpstreamFor) -> Source:
+def _source(provider: Provider, upstream_for: UpstreamFor, receipts: ReceiptKeeper) -> Source:
     adapter = provider.adapter
+    if isinstance(adapter, CertificateAdapter):
+        return Certifying(
+            provider.name,
+            adapter,
+            upstream_for,
+            now=_now,
+            receipts=receipts,
+            through=provider.layer,
+        )
     if isinstance(adapter, TogetherAdapter):
         return Together(provider.name, adapter, upstream_for, now=_now)
     return Online(provider.name, adapter, upstream_for, now=_now, through=provider.layer)
@@ -278,6 +315,8 @@ def _sandboxed(settings: Settings) -> Settings:
             "state_registration_sources": ("cnpja", "sefaz", "infosimples"),
             "rural_producer_sources": ("cnpja", "sefaz", "infosimples"),
             "suframa_sources": ("cnpja",),
+            "federal_certificate_sources": ("infosimples", "serpro_cnd"),
+            "state_certificate_sources": ("infosimples",),
             "minha_receita": MinhaReceita(url=f"{SANDBOX_URL}/minha-receita"),
             "cnpja": Cnpja(
                 url=f"{SANDBOX_URL}/cnpja", key=SecretStr("sandbox"), accepts_alphanumeric=True
@@ -287,12 +326,14 @@ def _sandboxed(settings: Settings) -> Settings:
                 consumer_key=SecretStr("sandbox"),
                 consumer_secret=SecretStr("sandbox"),
                 full_partners=True,
+                cnd=True,
             ),
             "sefaz": Sefaz(url=f"{SANDBOX_URL}/sefaz"),
             "infosimples": Infosimples(
                 url=f"{SANDBOX_URL}/infosimples",
                 token=SecretStr("sandbox"),
                 accepts_alphanumeric=True,
+                receipt_origins=(SANDBOX_URL,),
             ),
         }
     )

@@ -15,7 +15,7 @@ import structlog
 from balcao.core.federation import UFS
 from balcao.core.questions import Inquiry, Subject
 from balcao.settings import Sefaz, Settings
-from balcao.sources import cnpja, infosimples, minha_receita, serpro
+from balcao.sources import cnpja, infosimples, minha_receita, serpro, serpro_cnd
 from balcao.sources.oauth import ClientCredentials
 from balcao.sources.online import Adapter
 from balcao.sources.sefaz import adapter as sefaz
@@ -44,6 +44,8 @@ def order(settings: Settings) -> Mapping[Subject, Sequence[str]]:
         "state_registration": settings.state_registration_sources,
         "rural_producer": settings.rural_producer_sources,
         "suframa": settings.suframa_sources,
+        "federal_certificate": settings.federal_certificate_sources,
+        "state_certificate": settings.state_certificate_sources,
     }
 
 
@@ -78,12 +80,18 @@ def configured(settings: Settings, now: datetime) -> Sequence[Provider]:
         )
         by_contract = serpro.Serpro(sp.product, sp.full_partners, sp.accepts_alphanumeric)
         found.append(Provider("serpro", by_contract, _always(sp.url), layer))
+        if sp.cnd:
+            issuer = serpro_cnd.SerproCnd(sp.cnd_product, sp.accepts_alphanumeric)
+            found.append(Provider("serpro_cnd", issuer, _always(sp.url), layer))
     if (sf := settings.sefaz) is not None and sf.is_on:
         found.extend(_treasuries(sf, now))
     if (info := settings.infosimples) is not None and info.is_on:
         states = infosimples.Infosimples(
             info.token.get_secret_value(),
             ufs=None if info.ufs is None else frozenset(info.ufs),
+            certificate_ufs=(
+                None if info.certificate_ufs is None else frozenset(info.certificate_ufs)
+            ),
             accepts_alphanumeric=info.accepts_alphanumeric,
         )
         found.append(Provider("infosimples", states, _always(info.url)))

@@ -17,14 +17,14 @@ from balcao.errors import SourceFailed
 
 # A receipt has a page or two and a few hundred objects.
 OBJECTS_MAX = 20_000
-_INFLATED_BYTES_MAX = 100_000_000
+INFLATED_BYTES_MAX = 100_000_000
 
 # Of the whole process, which opens PDFs nowhere else: object streams are inflated to be read.
 set_qpdf_limits(
-    flate_max_memory=_INFLATED_BYTES_MAX,
-    run_length_max_memory=_INFLATED_BYTES_MAX,
-    png_max_memory=_INFLATED_BYTES_MAX,
-    tiff_max_memory=_INFLATED_BYTES_MAX,
+    flate_max_memory=INFLATED_BYTES_MAX,
+    run_length_max_memory=INFLATED_BYTES_MAX,
+    png_max_memory=INFLATED_BYTES_MAX,
+    tiff_max_memory=INFLATED_BYTES_MAX,
     parser_max_container_size=OBJECTS_MAX,
     parser_max_nesting=100,
     max_stream_filters=5,
@@ -83,6 +83,9 @@ def _must_be_harmless(content: bytes) -> None:
             for each in _containers(pdf):
                 if (why := _objection(each)) is not None:
                     raise SourceFailed(f"comprovante: PDF com {why}")
+            if pdf.get_warnings():
+                # What could not be read, or not within the limits, was not seen above.
+                raise SourceFailed("comprovante: PDF danificado")
     except SourceFailed:
         raise
     except pikepdf.PasswordError:

@@ -25,6 +25,8 @@ from balcao.core.federation import UFS
 CompanySource: TypeAlias = Literal["snapshot", "minha_receita", "cnpja", "serpro"]
 RegistrationSource: TypeAlias = Literal["cnpja", "sefaz", "infosimples"]
 SuframaSource: TypeAlias = Literal["cnpja"]
+FederalCertificateSource: TypeAlias = Literal["infosimples", "serpro_cnd"]
+StateCertificateSource: TypeAlias = Literal["infosimples"]
 
 
 def _uf(text: str) -> str:
@@ -110,6 +112,12 @@ class Serpro(BaseModel):
         " (para `optin=1`).",
     )
     accepts_alphanumeric: bool = Field(True, description="Consulta também CNPJs com letras.")
+    cnd: bool = Field(
+        False, description="O contrato inclui a Consulta CND (certidão federal, só por CNPJ)."
+    )
+    cnd_product: str = Field(
+        "consulta-cnd", description="Caminho do produto; o de demonstração termina em `-trial`."
+    )
 
     @property
     def is_on(self) -> bool:
@@ -169,6 +177,14 @@ class Infosimples(BaseModel):
     )
     ufs: tuple[Uf, ...] | None = Field(
         None, description="UFs em que é consultada para inscrições estaduais; vazio: todas."
+    )
+    certificate_ufs: tuple[Uf, ...] | None = Field(
+        None, description="UFs em que é consultada para certidões estaduais; vazio: todas."
+    )
+    receipt_origins: tuple[str, ...] = Field(
+        (),
+        description="Origens, como `https://armazem.example`, de onde os comprovantes podem ser"
+        " buscados; de nenhuma outra. Sem elas as certidões vêm sem comprovante (`print` nulo).",
     )
     accepts_alphanumeric: bool = Field(
         False,
@@ -266,6 +282,14 @@ class Settings(BaseSettings):
     suframa_sources: tuple[SuframaSource, ...] = Field(
         ("cnpja",), description="Quem responde as inscrições na Suframa."
     )
+    federal_certificate_sources: tuple[FederalCertificateSource, ...] = Field(
+        ("infosimples", "serpro_cnd"),
+        description="Quem emite a certidão federal. A seguinte só é consultada quando a anterior"
+        " não chegou a aceitar o pedido: uma emissão nunca é comprada duas vezes.",
+    )
+    state_certificate_sources: tuple[StateCertificateSource, ...] = Field(
+        ("infosimples",), description="Quem emite as certidões estaduais."
+    )
     state_registration_ufs: tuple[Uf, ...] = Field(
         UFS, min_length=1, description="UFs das inscrições estaduais: as que BR consulta e cobra."
     )
@@ -293,6 +317,16 @@ class Settings(BaseSettings):
     limits_pos_pago: Limits = Field(
         Limits(per_minute=1_200, per_day=500_000),
         description="Limites de cada conta do plano `pos_pago`.",
+    )
+    receipts: str = Field(
+        "",
+        description="Onde guardar os comprovantes: uma pasta, ou um endereço como"
+        " `s3://balde/prefixo`; vazio: a pasta `receipts` da pasta de dados.",
+    )
+    receipt_days: int = Field(
+        1825,
+        ge=366,
+        description="Por quantos dias um comprovante é guardado, desde a primeira entrega.",
     )
     idempotency_hours: int = Field(
         96,

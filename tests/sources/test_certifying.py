@@ -133,7 +133,8 @@ def test_somebody_elses_is_a_failure_and_its_receipt_is_not_kept(
 
 def test_a_branch_is_certified_by_its_head_office() -> None:
     asked = enveloped(200, FEDERAL, header={"parameters": {"cnpj": BRANCH}}).body
-    for adapter, body in [(INFOSIMPLES, asked), (SerproCnd(), SERPRO)]:
+    adapters: list[tuple[CertificateAdapter, Any]] = [(INFOSIMPLES, asked), (SerproCnd(), SERPRO)]
+    for adapter, body in adapters:
         assert ask(adapter, federal(BRANCH), Answers(body)).record.good  # type: ignore[union-attr]
 
 

@@ -165,6 +165,7 @@ VERDICTS = [
     ("negative", "issued", "kind", "is_negative", "is_issued", "good"), VERDICTS
 )
 def test_the_verdict(
+    *,
     negative: bool | None,
     issued: bool | None,
     kind: str | None,

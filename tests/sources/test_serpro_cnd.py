@@ -3,7 +3,7 @@
 import asyncio
 import base64
 import json
-from itertools import islice
+from itertools import islice, pairwise
 from typing import Any
 
 import httpx2
@@ -326,7 +326,7 @@ def test_a_pause_comes_before_the_request_through_the_token_layer() -> None:
     assert the_federal(said).good
     names = [name for name, _ in sent]
     assert names == ["token", "certidao", "token", "certidao", "certidao", "token", "certidao"]
-    waits = [after - before for (_, before), (_, after) in zip(sent, sent[1:], strict=False)]
+    waits = [after - before for (_, before), (_, after) in pairwise(sent)]
     assert [wait >= 0.5 for wait in waits] == [False, False, False, True, False, False]
 
 

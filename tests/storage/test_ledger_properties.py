@@ -1,8 +1,9 @@
 """Whatever is done to the accounts, in whatever order, the books say what a list of facts says.
 
 The machine plays working days: top-ups, charges, holds that are settled later or never, keys,
-many requests in one shared commit, months that turn, processes that die. The model beside it is
-a plain list of what was acknowledged, added up anew each time.
+receipts that are delivered again and again, many requests in one shared commit, months that turn,
+processes that die. The model beside it is a plain list of what was acknowledged, added up anew
+each time.
 """
 
 import tempfile
@@ -12,6 +13,7 @@ from itertools import count
 from pathlib import Path
 from typing import TypeAlias
 
+import msgspec
 import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
@@ -30,7 +32,8 @@ from hypothesis.stateful import (
 from balcao.core.access import Account
 from balcao.core.calendar import civil_month
 from balcao.core.idempotency import Attempt, Recorded
-from balcao.core.ledger import Change, HoldGone, KeyBound, Refusal, Short
+from balcao.core.ledger import Change, HoldGone, KeepReceipt, KeyBound, Refusal, Short
+from balcao.core.receipts import Receipt
 from balcao.errors import StorageFailed
 from balcao.storage.contract import Desk
 from tests.storage.engines import ENGINES, Engine
@@ -41,6 +44,7 @@ from tests.storage.world import (
     a_charge,
     a_finish,
     a_hold,
+    a_keep,
     a_settle,
     a_top_up,
     account_of,
@@ -104,6 +108,7 @@ class LedgerMachine(RuleBasedStateMachine):
     who = st.integers(0, 1)
     credits = st.integers(1, 25)
     some_key = st.sampled_from([None, "key-a", "key-b", "key-c"])
+    receipts = st.lists(st.sampled_from(["own-a", "own-b", "public-a", "public-b"]), max_size=2)
 
     def __init__(self) -> None:
         super().__init__()
@@ -120,6 +125,7 @@ class LedgerMachine(RuleBasedStateMachine):
             self.engine, self.desk, "caio", plan="pos_pago", ceiling_credits=CEILING
         )
         self.books = [Facts(prepaid, top_ups=[30]), Facts(postpaid)]
+        self.recorded: dict[str, KeepReceipt] = {}
 
     def teardown(self) -> None:
         self.engine.close()
@@ -127,14 +133,19 @@ class LedgerMachine(RuleBasedStateMachine):
 
     # Wishes: what a request may want. Each says what should come of it and notes the facts.
 
-    def charge(self, who: int, credits: int, key: str | None) -> Wish:
+    def charge(self, who: int, credits: int, key: str | None, kinds: Sequence[str] = ()) -> Wish:
         facts, request = self.books[who], next(self.ids)
-        changes: list[Change] = [a_charge(facts.account, request, credits, at_ms=self.now_ms)]
+        receipts = self._receipts(facts, kinds)
+        changes: list[Change] = [
+            a_charge(facts.account, request, credits, at_ms=self.now_ms),
+            *receipts,
+        ]
         if key is not None:
             changes.append(a_finish(facts.account, key, request, at_ms=self.now_ms))
         refusal = facts.short_of(credits, self.now_ms) or self._key_taken(facts, key)
         if refusal is None:
             facts.posts[request] = (civil_month(self.now_ms), credits)
+            self._record(receipts)
             if key is not None:
                 facts.finish(key, request)
         return Wish(changes, refusal)
@@ -144,7 +155,8 @@ class LedgerMachine(RuleBasedStateMachine):
         if not facts.posts or facts.short_of(credits, self.now_ms) is not None:
             return None
         request = next(iter(facts.posts))
-        return Wish([a_charge(facts.account, request, credits, at_ms=self.now_ms)], StorageFailed)
+        again = a_charge(facts.account, request, credits, at_ms=self.now_ms)
+        return Wish([*self._receipts(facts, ["own-a", "public-b"]), again], StorageFailed)
 
     def hold(self, who: int, credits: int, key: str | None) -> tuple[Wish, str]:
         facts, request = self.books[who], next(self.ids)
@@ -159,9 +171,15 @@ class LedgerMachine(RuleBasedStateMachine):
                 facts.holders[key] = request
         return Wish(changes, refusal), request
 
-    def settle(self, who: int, request: str, credits: int, key: str | None) -> Wish:
+    def settle(
+        self, who: int, request: str, credits: int, key: str | None, kinds: Sequence[str] = ()
+    ) -> Wish:
         facts = self.books[who]
-        changes: list[Change] = [a_settle(facts.account, request, credits, at_ms=self.now_ms)]
+        receipts = self._receipts(facts, kinds)
+        changes: list[Change] = [
+            a_settle(facts.account, request, credits, at_ms=self.now_ms),
+            *receipts,
+        ]
         if key is not None:
             changes.append(a_finish(facts.account, key, request, at_ms=self.now_ms))
         if request not in facts.holds:
@@ -169,6 +187,7 @@ class LedgerMachine(RuleBasedStateMachine):
         if key is not None and facts.holders.get(key, request) != request:
             return Wish(changes, KeyBound())  # its key ran out meanwhile and was taken again
         del facts.holds[request]
+        self._record(receipts)
         if credits:
             facts.posts[request] = (civil_month(self.now_ms), credits)
         if key is not None:
@@ -177,6 +196,19 @@ class LedgerMachine(RuleBasedStateMachine):
 
     def _key_taken(self, facts: Facts, key: str | None) -> KeyBound | None:
         return KeyBound() if key in facts.keys else None
+
+    def _receipts(self, facts: Facts, kinds: Sequence[str]) -> list[KeepReceipt]:
+        """Two receipts with the same bytes for everybody: an own and a public one."""
+        records = []
+        for kind in kinds:
+            owner = facts.account if kind.startswith("own") else None
+            number = f"{facts.account.name}-{kind}" if owner else kind
+            records.append(a_keep(owner, number, content=kind[-1], at_ms=self.now_ms))
+        return records
+
+    def _record(self, receipts: Sequence[KeepReceipt]) -> None:
+        for receipt in receipts:
+            self.recorded.setdefault(receipt.receipt_id, receipt)
 
     def send(self, *wishes: Wish) -> None:
         """Send lists together, and compare what came of each with what should."""
@@ -203,9 +235,15 @@ class LedgerMachine(RuleBasedStateMachine):
         if short is None:
             facts.top_ups.append(-credits)
 
-    @rule(who=who, credits=credits, key=some_key)
-    def charge_at_once(self, who: int, credits: int, key: str | None) -> None:
-        self.send(self.charge(who, credits, key))
+    @rule(who=who, credits=credits, key=some_key, kinds=receipts)
+    def charge_at_once(self, who: int, credits: int, key: str | None, kinds: list[str]) -> None:
+        self.send(self.charge(who, credits, key, kinds))
+
+    @rule(who=who, kinds=receipts)
+    def deliver_again_for_nothing(self, who: int, kinds: list[str]) -> None:
+        receipts = self._receipts(self.books[who], kinds)
+        assert self.engine.commit(self.desk, *receipts) is None
+        self._record(receipts)
 
     @rule(who=who, credits=credits)
     def try_to_charge_twice(self, who: int, credits: int) -> None:
@@ -220,10 +258,10 @@ class LedgerMachine(RuleBasedStateMachine):
         self.send(wish)
         return (who, request, credits, key) if wish.expected is None else multiple()
 
-    @rule(hold=consumes(holds), part=st.floats(0, 1))
-    def settle_one(self, hold: OpenHold, part: float) -> None:
+    @rule(hold=consumes(holds), part=st.floats(0, 1), kinds=receipts)
+    def settle_one(self, hold: OpenHold, part: float, kinds: list[str]) -> None:
         who, request, credits, key = hold
-        self.send(self.settle(who, request, round(credits * part), key))
+        self.send(self.settle(who, request, round(credits * part), key, kinds))
 
     @rule(hold=holds)
     def settle_one_twice(self, hold: OpenHold) -> None:
@@ -235,7 +273,9 @@ class LedgerMachine(RuleBasedStateMachine):
     @rule(
         target=holds,
         orders=st.lists(
-            st.tuples(st.sampled_from(["charge", "again", "hold"]), who, credits, some_key),
+            st.tuples(
+                st.sampled_from(["charge", "again", "hold"]), who, credits, some_key, receipts
+            ),
             min_size=2,
             max_size=12,
         ),
@@ -243,16 +283,16 @@ class LedgerMachine(RuleBasedStateMachine):
     )
     def many_in_one_commit(
         self,
-        orders: list[tuple[str, int, int, str | None]],
+        orders: list[tuple[str, int, int, str | None, list[str]]],
         settled: list[OpenHold],
     ) -> MultipleResults[OpenHold]:
         wishes = [
             self.settle(who, request, credits // 2, key) for who, request, credits, key in settled
         ]
         opened = []
-        for kind, who, credits, key in orders:
+        for kind, who, credits, key, kinds in orders:
             if kind == "charge":
-                wishes.append(self.charge(who, credits, key))
+                wishes.append(self.charge(who, credits, key, kinds))
             elif kind == "again" and (again := self.charge_again(who, credits)) is not None:
                 wishes.append(again)
             elif kind == "hold":
@@ -272,6 +312,23 @@ class LedgerMachine(RuleBasedStateMachine):
             facts.holders.clear()
         # Every key runs out.
         self.engine.run(self.desk.purge(self.now_ms + 400 * DAY_MS))
+
+    @rule(age_days=st.integers(0, 30), limit=st.integers(1, 4))
+    def old_receipts_are_purged(self, age_days: int, limit: int) -> None:
+        before_ms = self.now_ms - age_days * DAY_MS
+        old = sorted(r.at_ms for r in self.recorded.values() if r.at_ms < before_ms)[:limit]
+        free = self.engine.run(self.desk.purge_receipts(before_ms, limit))
+
+        left = {
+            number: receipt
+            for number, receipt in self.recorded.items()
+            if self.desk.receipt(number) is not None
+        }
+        gone = [r for number, r in self.recorded.items() if number not in left]
+        assert sorted(receipt.at_ms for receipt in gone) == old, "the oldest first"
+        named = {receipt.digest for receipt in left.values()}
+        assert list(free) == sorted({receipt.digest for receipt in gone} - named)
+        self.recorded = left
 
     @rule()
     def the_process_dies(self) -> None:
@@ -297,6 +354,31 @@ class LedgerMachine(RuleBasedStateMachine):
             for key in ("key-a", "key-b", "key-c"):
                 earlier = self.desk.earlier(facts.account.account_id, key, self.now_ms)
                 assert earlier == facts.keys.get(key)
+
+    @invariant()
+    def a_receipt_is_there_if_its_charge_is(self) -> None:
+        for facts in self.books:
+            for keep in self._receipts(facts, ["own-a", "own-b", "public-a", "public-b"]):
+                number, owner, _, digest, media_type, size, _ = msgspec.structs.astuple(keep)
+                expected = Receipt(number, owner, digest, media_type, size)
+                known = number in self.recorded
+                assert self.desk.receipt(number) == (expected if known else None)
+
+    @invariant()
+    def whoever_asks_is_told_what_the_books_say(self) -> None:
+        for facts in self.books:
+            account = facts.account.account_id
+            rows = self.desk.consumption(account, 0, self.now_ms + 1)
+            assert sum(row.requests for row in rows) == len(facts.posts)
+            assert sum(row.credits for row in rows) == sum(c for _, c in facts.posts.values())
+            for request, credits in facts.holds.items():
+                said = self.desk.operation(account, request)
+                assert said is not None
+                assert (said.state, said.held_credits) == ("running", credits)
+            for request, (_, credits) in facts.posts.items():
+                said = self.desk.operation(account, request)
+                assert said is not None
+                assert (said.state, said.charged_credits) == ("charged", credits)
 
     @invariant()
     def nobody_is_overdrawn(self) -> None:

@@ -6,9 +6,11 @@ from balcao.core.access import Account
 from balcao.storage.contract import Desk
 from tests.storage.engines import Engine
 from tests.storage.world import (
+    NOW,
     Balance,
     a_charge,
     a_hold,
+    a_keep,
     a_settle,
     balance,
     charged,
@@ -22,16 +24,23 @@ ENTRY = (
     " VALUES (1, 0, '2026-08', {}, 1, 'x', 'x', 'online', {})"
 )
 CHARGE = ENTRY.format("'charge', {}, 0, {}", "NULL")
+RECEIPT = "INSERT INTO receipt VALUES ({}, 1, 'x', {}, {}, {}, 0)"
+DIGEST = "'" + "a1" * 32 + "'"
+PDF = "'application/pdf'"
 POST = ENTRY.format("'post', {}, {}, {}", "NULL")
 
 
 @pytest.fixture(autouse=True)
 def a_day(engine: Engine, desk: Desk, ana: Account) -> None:
-    """Ana (account 1) had 10 credits, was charged 1 (r1) and 1 of 2 held (r2); 3 are held (r3)."""
+    """Ana (account 1) had 10 credits, was charged 1 (r1) and 1 of 2 held (r2); 3 are held (r3).
+
+    She has a receipt.
+    """
     engine.commit(desk, a_charge(ana, "r1", 1))
     engine.commit(desk, a_hold(ana, "r2", 2))
     engine.commit(desk, a_settle(ana, "r2", 1))
     engine.commit(desk, a_hold(ana, "r3", 3))
+    engine.commit(desk, a_keep(ana, "number"))
     assert ana.account_id == 1
 
 
@@ -85,6 +94,20 @@ WALLS = {
         "INSERT INTO idempotency VALUES (1, 'k', 'f', 'r', 'running', 0, 1, NULL, NULL, NULL),"
         " (1, 'k', 'f', 's', 'running', 0, 1, NULL, NULL, NULL)"
     ),
+    "handing a receipt to another account": "UPDATE receipt SET account_id = 2",
+    "making a receipt public": "UPDATE receipt SET account_id = NULL",
+    "giving a receipt other bytes": f"UPDATE receipt SET digest = {DIGEST}",
+    "making a receipt younger": "UPDATE receipt SET created_ms = created_ms + 1",
+    "two receipts of one number": RECEIPT.format("'number'", DIGEST, PDF, 1),
+    "a receipt of nobody's account": RECEIPT.format("'new'", DIGEST, PDF, 1).replace(
+        ", 1, 'x'", ", 4711, 'x'"
+    ),
+    "a receipt without a number": RECEIPT.format("NULL", DIGEST, PDF, 1),
+    "a receipt without bytes": RECEIPT.format("'new'", DIGEST, PDF, 0),
+    "a receipt that is too large": RECEIPT.format("'new'", DIGEST, PDF, 10_000_001),
+    "a receipt of another kind": RECEIPT.format("'new'", DIGEST, "'image/svg+xml'", 1),
+    "half a digest": RECEIPT.format("'new'", "'a1b2'", PDF, 1),
+    "a digest that leads elsewhere": RECEIPT.format("'new'", f"'../{'a' * 61}'", PDF, 1),
 }
 
 
@@ -100,6 +123,9 @@ def test_the_schema_refuses(
     assert balance(desk, ana) == Balance(8, 3)
     assert charged(desk, ana) == {"r1": 1, "r2": 1}
     assert desk.check().complaints == []
+    assert engine.sql("SELECT receipt_id, account_id, created_ms FROM receipt") == [
+        ("number", ana.account_id, NOW)
+    ]
 
 
 @pytest.mark.parametrize(
@@ -110,6 +136,9 @@ def test_the_schema_refuses(
         POST.format(-1, -3, "'r3'"),
         ENTRY.format("'void', 0, -3, 'r3'", "NULL"),
         ENTRY.format("'top_up', -5, 0, NULL", "'engano'"),
+        RECEIPT.format("'new'", DIGEST, PDF, 10_000_000),
+        RECEIPT.format("'new'", DIGEST, "'text/html'", 1).replace(", 1, 'x'", ", NULL, 'x'"),
+        "DELETE FROM receipt",
     ],
 )
 def test_the_same_statements_pass_when_the_rules_are_kept(

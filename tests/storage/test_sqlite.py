@@ -16,7 +16,7 @@ from balcao.core.rate_limit import Limit
 from balcao.errors import StorageFailed
 from balcao.storage.contract import Desk, NewAccount, NewKey
 from balcao.storage.sqlite import desk as desk_module
-from balcao.storage.sqlite import writer
+from balcao.storage.sqlite import reading, receipts, writer
 from balcao.storage.sqlite.desk import SqliteDesk
 from balcao.storage.sqlite.files import connect, migrate
 from balcao.storage.sqlite.writer import Job
@@ -29,6 +29,7 @@ from tests.storage.world import (
     a_finish,
     a_hash,
     a_hold,
+    a_keep,
     a_settle,
     a_top_up,
     balance,
@@ -414,3 +415,64 @@ def test_forgetting_empty_buckets_forgets_no_full_one(
     assert spend(desk, "caio", later)
     assert not spend(desk, "caio", later), "what was counted while making room counts"
     assert engine.commit(desk, a_charge(ana, "r1")) is None
+
+
+# Receipts known to be recorded.
+
+
+def statements(desk: SqliteDesk) -> list[str]:
+    """What the writing connection is told from now on."""
+    told: list[str] = []
+
+    def note(cursor: apsw.Cursor, sql: str, bindings: object) -> bool:
+        told.append(sql)
+        return True  # go on
+
+    desk._writer._connection.set_exec_trace(note)
+    return told
+
+
+def test_a_receipt_that_is_recorded_costs_nothing_any_more(
+    engine: SqliteEngine, desk: SqliteDesk, ana: Account
+) -> None:
+    engine.commit(desk, a_charge(ana, "r1"), a_keep(ana, "number"))
+    told = statements(desk)
+    engine.commit(desk, a_charge(ana, "r2"), a_keep(ana, "number"))
+    assert told
+    assert not [sql for sql in told if "receipt" in sql]
+    told.clear()
+    engine.commit(desk, a_keep(ana, "number"))
+    assert told == []
+
+    engine.run(desk.purge_receipts(NOW + 1, 10))
+    told.clear()
+    engine.commit(desk, a_charge(ana, "r3"), a_keep(ana, "number"))
+    assert [sql for sql in told if "INSERT INTO receipt" in sql]
+
+
+def test_no_more_receipts_are_remembered_than_there_is_room_for(
+    engine: SqliteEngine, desk: SqliteDesk, ana: Account, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(desk_module, "RECEIPTS_KNOWN_MAX", 3)
+    numbers = [f"n{turn}" for turn in range(8)]
+    for number in numbers * 2:
+        engine.commit(desk, a_keep(ana, number))
+        assert len(desk._recorded) <= 3
+    assert all(desk.receipt(number) for number in numbers)
+
+
+@pytest.mark.parametrize(
+    ("sql", "index"),
+    [
+        (reading._OPERATION, "ledger_entry_of_request (request_id=?)"),
+        (reading._CONSUMPTION, "ledger_entry_of_account (account_id=? AND at_ms>? AND at_ms<?)"),
+        (receipts._PURGE, "receipt_by_age (created_ms<?)"),
+        (receipts._NAMED, "receipt_of_digest (digest=?)"),
+    ],
+)
+def test_what_is_asked_while_serving_goes_by_an_index(
+    engine: SqliteEngine, desk: SqliteDesk, sql: str, index: str
+) -> None:
+    nothing = [None] * sql.count("?")
+    plan = engine.sql(f"EXPLAIN QUERY PLAN {sql}", *nothing)
+    assert any(str(step[3]).endswith(f"INDEX {index}") for step in plan), plan

@@ -6,7 +6,8 @@ from typing import NamedTuple
 from balcao.core.access import Account, Plan
 from balcao.core.calendar import BRASILIA, to_ms
 from balcao.core.idempotency import Recorded
-from balcao.core.ledger import Bind, Charge, Finish, Hold, Settle, TopUp
+from balcao.core.ledger import Bind, Charge, Finish, Hold, KeepReceipt, Settle, TopUp
+from balcao.core.receipts import digest_of
 from balcao.storage.contract import Desk, Entry, NewAccount, NewKey
 from tests.storage.engines import Engine
 
@@ -80,6 +81,15 @@ def a_finish(
 ) -> Finish:
     recorded = Recorded(request, 200, body)
     return Finish(account.account_id, key, "f", recorded, at_ms, at_ms + KEPT_MS)
+
+
+def a_keep(
+    account: Account | None, number: str, content: str = "um recibo", *, at_ms: int = NOW
+) -> KeepReceipt:
+    """The record of a receipt with this content, public without an account."""
+    owner = None if account is None else account.account_id
+    digest, size = digest_of(content.encode()), len(content.encode())
+    return KeepReceipt(number, owner, OPERATION, digest, "application/pdf", size, at_ms)
 
 
 def account_of(desk: Desk, account: Account) -> Account:

@@ -43,13 +43,10 @@ def curl_line(operation: Operation, key: str, base: str) -> str:
     query: dict[str, str] = {}
     for parameter in operation.parameters:
         example = parameter.example
-        if example is None and parameter.name == operation.document:
-            example = EXAMPLES[operation.document]
         if parameter.place == "path":
             path += f"/{quote(str(example), safe='')}"
-        elif parameter.place == "query" and (
-            parameter.required or parameter.name == operation.document
-        ):
+        # Where no document is in the path, it is the parameter that has an example.
+        elif parameter.place == "query" and example is not None:
             query[parameter.name] = str(example)
     url = f"{base}/consultas/v2/{path}" + (f"?{urlencode(query)}" if query else "")
     return f"curl -sS -H {shlex.quote(f'x-api-key: {key}')} {shlex.quote(url)}"

@@ -40,7 +40,9 @@ def document(
         servers.append({"url": public_url.rstrip("/"), "description": "Endereço público"})
     paths: dict[str, Any] = {}
     for operation in operations.values():
-        address = f"{PREFIX}{operation.path}/{{{operation.document}}}"
+        address = f"{PREFIX}{operation.path}"
+        if operation.document:
+            address += f"/{{{operation.document}}}"
         paths[address] = {"get": _lookup(operation, idempotency_hours)}
     return {
         "openapi": "3.1.0",
@@ -184,7 +186,7 @@ def _problems(operation: Operation) -> dict[int, list[Problem]]:
 
 def _fields_of(operation: Operation) -> Callable[[Problem], bytes]:
     """An operation's errors, about the document of its examples."""
-    document = str(operation.parameters[0].example)
+    document = str(operation.parameters[0].example)  # also where it is in the query
     return lambda problem: operation.error_fields(problem, document)
 
 

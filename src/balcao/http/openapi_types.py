@@ -24,6 +24,7 @@ class TypeText:
 
 
 _DATE = {"format": "date"}
+_INSTANT = {"format": "date-time"}
 
 ENVELOPE: Mapping[str, FieldText] = {
     "request_id": FieldText("Identificador único da operação.", {"format": "uuid"}),
@@ -268,6 +269,74 @@ TYPES: Mapping[str, TypeText] = {
             "beneficio": FieldText("Benefício: isenção, redução, …"),
             "finalidade": FieldText("Finalidade."),
             "tributo": FieldText("Tributo: IPI, ICMS, …"),
+        },
+    ),
+    "FederalAnswer": TypeText(
+        "RespostaCertidaoFederal",
+        "Certidão federal, ou o resultado negativo da consulta (404 com `error: false`).",
+        {
+            **ENVELOPE,
+            "error": FieldText("Sempre `false` nesta resposta.", {"const": False}),
+            "success": FieldText("`true`: CND ou CPEND; `false`: a consulta terminou sem elas."),
+            "error_message": FieldText("Objeto vazio: não há erro."),
+            "certificate_type": FieldText(
+                "`CND`, `CPEND`, `CPD`, o texto da fonte quando não pôde ser classificado, ou nulo"
+                " quando nada pôde ser emitido."
+            ),
+            "certificate": FieldText("Título da certidão."),
+            "certificate_code": FieldText("Código de controle."),
+            "cnpj": FieldText("CNPJ consultado, com pontuação."),
+            "cpf": FieldText("CPF consultado, com pontuação."),
+            "corporate_name": FieldText("Nome, quando a fonte o diz."),
+            "status": FieldText("Situação da certidão, nas palavras da fonte."),
+            "issued_at": FieldText("Dia da emissão.", _DATE),
+            "validity": FieldText("Validade original.", _DATE),
+            "extended_validity": FieldText("Prorrogação, quando há.", _DATE),
+            "effective_validity": FieldText("A maior das duas.", _DATE),
+            "valid_until": FieldText(
+                "Último dia em que este resultado pode ser servido do cache; nulo: em nenhum.",
+                _DATE,
+            ),
+            "source_queried_at": FieldText("Quando a fonte foi consultada.", _INSTANT),
+            "served_at": FieldText("Quando esta resposta foi dada.", _INSTANT),
+            "source": FieldText("`cache` ou `online`."),
+            "issued_successfully": FieldText("Indicador de emissão da fonte."),
+            "rfb_debts": FieldText("Débitos na Receita Federal, quando a fonte o diz."),
+            "pgfn_debts": FieldText("Débitos na PGFN, quando a fonte o diz."),
+            "receipt_type": FieldText("Tipo do comprovante; vazio quando não há."),
+            "receipt_verification_code": FieldText("Código de verificação do comprovante."),
+            "print": FieldText("Endereço do comprovante, que pede a chave da mesma conta."),
+            "provider_code": FieldText("Código devolvido pelo fornecedor."),
+            "provider_billable": FieldText("Se o fornecedor cobra por esta consulta."),
+            "provider_elapsed_time_in_milliseconds": FieldText("Tempo do fornecedor."),
+            "billing": FieldText("O que esta consulta custou."),
+            "message": FieldText("Só no resultado negativo: o que aconteceu."),
+        },
+    ),
+    "NoError": TypeText("SemErro", "Objeto vazio: não há erro.", {}),
+    "Billing": TypeText(
+        "Cobranca",
+        "Créditos e caminho executado.",
+        {"credits": FieldText("Créditos."), "source": FieldText("`cache` ou `online`.")},
+    ),
+    "StateCertificateAnswer": TypeText(
+        "RespostaCertidaoEstadual",
+        "Certidão estadual, ou o resultado negativo da consulta (404 com `error: false`).",
+        {
+            **ENVELOPE,
+            "error": FieldText("Sempre `false` nesta resposta.", {"const": False}),
+            "success": FieldText("`true`: a certidão negativa foi emitida."),
+            "error_message": FieldText("Nulo quando não há erro."),
+            "codigo": FieldText("Código da certidão."),
+            "certidao_mensagem": FieldText("Mensagem fiscal da certidão."),
+            "certidao_negativa": FieldText("Se o resultado corresponde a uma certidão negativa."),
+            "conseguiu_emitir_certidao_negativa": FieldText("Se a fonte a emitiu."),
+            "datahora": FieldText("Data e hora da consulta, `YYYY-MM-DD HH:mm:ss`, em Brasília."),
+            "mensagem": FieldText("Mensagem complementar da origem."),
+            "numero": FieldText("Número da certidão."),
+            "validade": FieldText("Validade.", _DATE),
+            "print": FieldText("Endereço público do comprovante em PDF; nulo quando não há."),
+            "message": FieldText("Só no resultado negativo: o que aconteceu."),
         },
     ),
 }

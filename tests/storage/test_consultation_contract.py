@@ -1,0 +1,224 @@
+"""What every desk promises to whoever asks: was I charged, and for what?"""
+
+import asyncio
+
+import pytest
+
+from balcao.core.access import Account
+from balcao.core.ledger import Charge, Hold
+from balcao.storage.contract import Consultation, ConsumptionRow, Desk
+from tests.storage.engines import Engine
+from tests.storage.world import (
+    DAY_MS,
+    NOW,
+    OPERATION,
+    a_charge,
+    a_hold,
+    a_settle,
+    a_top_up,
+    account_of,
+    balance,
+    brasilia,
+    entries,
+    open_account,
+)
+
+# One request.
+
+
+def test_an_answer_at_hand_was_charged_at_once(engine: Engine, desk: Desk, ana: Account) -> None:
+    engine.commit(desk, a_charge(ana, "r1", 3))
+    assert desk.operation(ana.account_id, "r1") == Consultation(
+        request_id="r1",
+        operation=OPERATION,
+        key_id=ana.account_id,
+        state="charged",
+        held_credits=0,
+        charged_credits=3,
+        rule="consulta",
+        origin="cache",
+        opened_ms=NOW,
+        settled_ms=NOW,
+    )
+
+
+def test_a_request_that_asks_a_source_is_running_and_then_charged(
+    engine: Engine, desk: Desk, ana: Account
+) -> None:
+    number = ana.account_id
+    engine.commit(desk, a_hold(ana, "r1", 3))
+    assert desk.operation(number, "r1") == Consultation(
+        request_id="r1",
+        operation=OPERATION,
+        key_id=number,
+        state="running",
+        held_credits=3,
+        charged_credits=0,
+        rule=None,
+        origin=None,
+        opened_ms=NOW,
+        settled_ms=None,
+    )
+
+    engine.commit(desk, a_settle(ana, "r1", 2, at_ms=NOW + 900))
+    assert desk.operation(number, "r1") == Consultation(
+        request_id="r1",
+        operation=OPERATION,
+        key_id=number,
+        state="charged",
+        held_credits=0,
+        charged_credits=2,
+        rule="consulta",
+        origin="online",
+        opened_ms=NOW,
+        settled_ms=NOW + 900,
+    )
+
+
+def test_a_request_that_failed_was_free(engine: Engine, desk: Desk, ana: Account) -> None:
+    engine.commit(desk, a_hold(ana, "r1", 3))
+    engine.commit(desk, a_settle(ana, "r1", 0, at_ms=NOW + 900))
+    said = desk.operation(ana.account_id, "r1")
+    assert said is not None
+    assert (said.state, said.held_credits, said.charged_credits) == ("free", 0, 0)
+    assert (said.rule, said.origin, said.settled_ms) == ("erro", None, NOW + 900)
+
+
+def test_a_request_that_died_with_its_process_was_free(
+    engine: Engine, desk: Desk, ana: Account
+) -> None:
+    engine.commit(desk, a_hold(ana, "r1", 3))
+    next_one = engine.open()
+    next_one.recover(NOW + 5)
+    said = next_one.operation(ana.account_id, "r1")
+    assert said is not None
+    assert (said.state, said.charged_credits, said.settled_ms) == ("free", 0, NOW + 5)
+    assert said.rule == "processo interrompido"
+
+
+@pytest.mark.parametrize("paid", ["charge", "hold", "post"])
+def test_nobody_learns_of_anothers_requests(
+    engine: Engine, desk: Desk, ana: Account, bruno: Account, paid: str
+) -> None:
+    if paid == "charge":
+        engine.commit(desk, a_charge(ana, "r1"))
+    else:
+        engine.commit(desk, a_hold(ana, "r1"))
+    if paid == "post":
+        engine.commit(desk, a_settle(ana, "r1", 1))
+
+    assert desk.operation(ana.account_id, "r1") is not None
+    assert desk.operation(bruno.account_id, "r1") is None
+    assert desk.operation(4711, "r1") is None
+
+
+def test_what_was_never_paid_for_is_not_there(engine: Engine, desk: Desk, ana: Account) -> None:
+    engine.commit(desk, a_charge(ana, "refused", 11))
+    assert desk.operation(ana.account_id, "refused") is None
+    assert desk.operation(ana.account_id, "unheard of") is None
+
+
+# A period.
+
+EARLY = brasilia("2026-08-05 00:00:00")
+NOON = brasilia("2026-08-05 12:00:00")
+LATE = brasilia("2026-08-05 23:59:59.999")
+NEXT_DAY = brasilia("2026-08-06 00:00:00")
+
+
+def test_consumption_is_added_up_by_day_operation_key_and_origin(
+    engine: Engine, desk: Desk, ana: Account, bruno: Account
+) -> None:
+    number, key = ana.account_id, ana.account_id
+    engine.commit(desk, a_charge(ana, "r1", 1, at_ms=EARLY))
+    engine.commit(desk, a_charge(ana, "r2", 2, at_ms=LATE))
+    engine.commit(desk, a_charge(ana, "r3", 1, at_ms=NEXT_DAY))
+    engine.commit(desk, a_hold(ana, "r4", 3, at_ms=EARLY))
+    engine.commit(desk, a_settle(ana, "r4", 2, at_ms=NOON))
+    engine.commit(desk, a_hold(ana, "free", 1, at_ms=NOON), a_top_up(ana, 5, at_ms=NOON))
+    engine.commit(desk, a_settle(ana, "free", 0, at_ms=NOON), a_hold(ana, "open", 1, at_ms=NOON))
+    engine.commit(desk, a_charge(bruno, "r5", 5, at_ms=NOON))
+    other = Charge(number, 99, "r6", "a-operation", 1, "consulta", "cache", NOON)
+    engine.commit(desk, other)
+
+    assert desk.consumption(number, EARLY, NEXT_DAY + DAY_MS) == [
+        ConsumptionRow("2026-08-05", "a-operation", 99, "cache", 1, 1),
+        ConsumptionRow("2026-08-05", OPERATION, key, "cache", 2, 3),
+        ConsumptionRow("2026-08-05", OPERATION, key, "online", 1, 2),
+        ConsumptionRow("2026-08-06", OPERATION, key, "cache", 1, 1),
+    ]
+
+
+def test_a_period_begins_and_ends_where_it_says(engine: Engine, desk: Desk, ana: Account) -> None:
+    for request, at_ms in (("r1", NOON - 1), ("r2", NOON), ("r3", NOON + 1), ("r4", NOON + 2)):
+        engine.commit(desk, a_charge(ana, request, at_ms=at_ms))
+    key = ana.account_id
+    assert desk.consumption(key, NOON, NOON + 2) == [
+        ConsumptionRow("2026-08-05", OPERATION, key, "cache", 2, 2)
+    ]
+    assert desk.consumption(key, NOON, NOON) == []
+    assert desk.consumption(4711, EARLY, LATE) == []
+
+
+def test_a_day_need_not_have_24_hours(engine: Engine, desk: Desk, ana: Account) -> None:
+    """The clock was last set forward on 4 November 2018, a day that began at one, and back on
+    18 February 2018, a day after one of 25 hours."""
+    instants = {
+        "r1": ("2018-11-03 23:59:59", "2018-11-03"),
+        "r2": ("2018-11-04 01:00:00", "2018-11-04"),
+        "r3": ("2018-11-04 23:59:59", "2018-11-04"),
+        "r4": ("2018-11-05 00:00:00", "2018-11-05"),
+        "r5": ("2018-02-17 22:30:00", "2018-02-17"),
+        "r6": ("2018-02-18 00:00:00", "2018-02-18"),
+    }
+    expected: dict[str, int] = {}
+    for request, (wall, day) in instants.items():
+        engine.commit(desk, a_charge(ana, request, at_ms=brasilia(wall)))
+        expected[day] = expected.get(day, 0) + 1
+    # The 25th hour of 17 February: 23:30 for the second time.
+    engine.commit(desk, a_charge(ana, "r7", at_ms=brasilia("2018-02-18 00:00:00") - 1_800_000))
+    expected["2018-02-17"] += 1
+
+    found = desk.consumption(ana.account_id, 0, NOW)
+    assert {row.day: row.requests for row in found} == expected
+    assert [row.day for row in found] == sorted(expected)
+
+
+def test_consumption_adds_up_to_the_ledger(engine: Engine, desk: Desk) -> None:
+    ana = open_account(engine, desk, "ana", credits=5_000)
+    for turn in range(60):
+        at_ms = NOW + turn * 3_333_333
+        operation = f"operation-{turn % 3}"
+        if turn % 2:
+            number, key, request = ana.account_id, turn % 5, f"r{turn}"
+            charge = Charge(number, key, request, operation, turn + 1, "x", "cache", at_ms)
+            engine.commit(desk, charge)
+        else:
+            engine.commit(desk, Hold(ana.account_id, 7, f"r{turn}", operation, 90, at_ms))
+            engine.commit(desk, a_settle(ana, f"r{turn}", turn, at_ms=at_ms))
+
+    rows = desk.consumption(ana.account_id, 0, NOW * 2)
+    posted = [entry for entry in entries(desk, ana) if entry.kind in ("charge", "post")]
+    assert sum(row.credits for row in rows) == -sum(entry.credits for entry in posted)
+    assert sum(row.requests for row in rows) == len(posted)
+    assert sum(row.credits for row in rows) == 5_000 - balance(desk, ana).credits
+    assert len({(row.day, row.operation, row.key_id, row.origin) for row in rows}) == len(rows)
+
+
+def test_consumption_can_be_read_beside_the_loop(engine: Engine, desk: Desk, ana: Account) -> None:
+    engine.commit(desk, a_charge(ana, "r1"))
+    reading = asyncio.to_thread(desk.consumption, ana.account_id, 0, NOW * 2)
+    assert [row.requests for row in engine.run(reading)] == [1]
+
+
+# One account.
+
+
+def test_an_account_is_read_as_it_is_now(engine: Engine, desk: Desk, ana: Account) -> None:
+    engine.commit(desk, a_charge(ana, "r1", 2))
+    engine.commit(desk, a_hold(ana, "r2", 3))
+    now = desk.account(ana.account_id)
+    assert now == account_of(desk, ana)
+    assert (now.balance_credits, now.held_credits, now.month_credits) == (8, 3, 2)
+    with pytest.raises(LookupError):
+        desk.account(4711)

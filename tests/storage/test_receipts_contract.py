@@ -1,0 +1,201 @@
+"""What every desk promises of receipts: recorded with the charge, for ever the same, purged."""
+
+import msgspec
+import pytest
+
+from balcao.core.access import Account
+from balcao.core.ledger import Change, HoldGone, Short
+from balcao.core.receipts import Receipt, digest_of
+from balcao.errors import StorageFailed
+from balcao.storage.contract import Desk
+from tests.storage.engines import Engine
+from tests.storage.world import (
+    DAY_MS,
+    NOW,
+    Balance,
+    a_charge,
+    a_finish,
+    a_hold,
+    a_keep,
+    a_settle,
+    balance,
+    charged,
+)
+
+BYTES = "um recibo"
+OTHER_BYTES = "outro recibo"
+
+
+def recorded(desk: Desk, *numbers: str) -> list[str]:
+    """Those of the numbers that are."""
+    return [number for number in numbers if desk.receipt(number) is not None]
+
+
+def purge(engine: Engine, desk: Desk, before_ms: int, limit: int = 100) -> list[str]:
+    return list(engine.run(desk.purge_receipts(before_ms, limit)))
+
+
+def test_a_receipt_is_what_was_said_of_it(engine: Engine, desk: Desk, ana: Account) -> None:
+    assert desk.receipt("ana's") is None
+    assert engine.commit(desk, a_keep(ana, "ana's", BYTES), a_keep(None, "public", "é")) is None
+
+    digest = digest_of(BYTES.encode())
+    mine = Receipt("ana's", ana.account_id, digest, "application/pdf", 9)
+    assert desk.receipt("ana's") == mine
+    digest = digest_of("é".encode())
+    assert desk.receipt("public") == Receipt("public", None, digest, "application/pdf", 2)
+    assert desk.receipt("another") is None
+    assert engine.open().receipt("ana's") == mine
+
+
+def test_a_receipt_may_be_html(engine: Engine, desk: Desk, ana: Account) -> None:
+    page = msgspec.structs.replace(a_keep(ana, "page"), media_type="text/html")
+    engine.commit(desk, page)
+    found = desk.receipt("page")
+    assert found is not None
+    assert found.media_type == "text/html"
+
+
+def test_a_receipt_comes_with_its_charge(engine: Engine, desk: Desk, ana: Account) -> None:
+    changes: list[Change] = [
+        a_charge(ana, "r1", 2),
+        a_keep(ana, "first"),
+        a_finish(ana, "key", "r1"),
+    ]
+    assert engine.commit(desk, *changes) is None
+    engine.commit(desk, a_hold(ana, "r2", 3))
+    assert engine.commit(desk, a_settle(ana, "r2", 3), a_keep(ana, "second")) is None
+
+    assert charged(desk, ana) == {"r1": 2, "r2": 3}
+    assert recorded(desk, "first", "second") == ["first", "second"]
+
+
+def test_what_is_refused_leaves_no_receipt(engine: Engine, desk: Desk, ana: Account) -> None:
+    assert engine.commit(desk, a_keep(ana, "a"), a_charge(ana, "r1", 11)) == Short(11, 10)
+    assert engine.commit(desk, a_settle(ana, "gone", 1), a_keep(ana, "b")) == HoldGone()
+    engine.commit(desk, a_charge(ana, "r2"))
+    with pytest.raises(StorageFailed):
+        engine.commit(desk, a_charge(ana, "r2"), a_keep(ana, "c"))
+    assert recorded(desk, "a", "b", "c") == []
+
+    # And nothing of it is taken for recorded later.
+    for number in "abc":
+        assert engine.commit(desk, a_keep(ana, number)) is None
+    assert recorded(desk, "a", "b", "c") == ["a", "b", "c"]
+
+
+def test_the_same_receipt_is_recorded_once(engine: Engine, desk: Desk, ana: Account) -> None:
+    for turn in range(3):
+        receipt = a_keep(ana, "number", at_ms=NOW + turn)
+        assert engine.commit(desk, a_charge(ana, f"r{turn}"), receipt) is None
+    assert engine.commit(desk, a_keep(ana, "number", at_ms=NOW + 3)) is None
+    elsewhere = engine.open()
+    assert engine.commit(elsewhere, a_charge(ana, "r3"), a_keep(ana, "number")) is None
+
+    assert engine.sql("SELECT receipt_id, created_ms FROM receipt") == [("number", NOW)]
+    assert charged(desk, ana) == {"r0": 1, "r1": 1, "r2": 1, "r3": 1}
+
+
+def test_the_same_receipt_is_recorded_once_within_one_shared_commit(
+    engine: Engine, desk: Desk, ana: Account, bruno: Account
+) -> None:
+    outcomes = engine.together(
+        desk,
+        [a_charge(ana, "r1"), a_keep(None, "public")],
+        [a_charge(bruno, "r2"), a_keep(None, "public")],
+        [a_charge(bruno, "r3", 9), a_keep(None, "unpaid")],
+        [a_charge(bruno, "r4"), a_keep(bruno, "bruno's")],
+    )
+    assert outcomes == [None, None, Short(9, 4), None]
+    assert recorded(desk, "public", "unpaid", "bruno's") == ["public", "bruno's"]
+    assert desk.check().complaints == []
+
+
+def test_a_receipt_that_makes_no_sense_fails_alone(
+    engine: Engine, desk: Desk, ana: Account, bruno: Account
+) -> None:
+    empty = msgspec.structs.replace(a_keep(ana, "empty"), size_bytes=0)
+    nobodys = msgspec.structs.replace(a_keep(ana, "nobody's"), account_id=4711)
+    outcomes = engine.together(
+        desk,
+        [a_charge(ana, "r1"), empty],
+        [a_charge(ana, "r2"), nobodys],
+        [a_charge(bruno, "r3"), a_keep(bruno, "bruno's")],
+    )
+    assert [type(outcome) for outcome in outcomes] == [StorageFailed, StorageFailed, type(None)]
+    assert recorded(desk, "empty", "nobody's", "bruno's") == ["bruno's"]
+    assert balance(desk, ana) == Balance(10, 0)
+
+
+def test_a_full_disk_keeps_neither_charge_nor_receipt(
+    engine: Engine, desk: Desk, ana: Account
+) -> None:
+    engine.commit(desk, a_keep(ana, "before"))
+    changes: list[Change] = [a_charge(ana, "r1"), a_keep(ana, "number")]
+    with engine.cannot_write(desk):
+        with pytest.raises(StorageFailed):
+            engine.commit(desk, *changes)
+        with pytest.raises(StorageFailed):
+            purge(engine, desk, NOW + 1)
+    assert recorded(desk, "before", "number") == ["before"]
+
+    assert engine.commit(desk, *changes) is None
+    assert recorded(engine.open(), "before", "number") == ["before", "number"]
+
+
+# Purging.
+
+
+def test_a_purge_removes_what_is_old_and_says_which_bytes_nobody_names(
+    engine: Engine, desk: Desk, ana: Account, bruno: Account
+) -> None:
+    engine.commit(desk, a_keep(ana, "old", BYTES, at_ms=NOW), a_keep(ana, "alone", OTHER_BYTES))
+    engine.commit(desk, a_keep(bruno, "young", BYTES, at_ms=NOW + 1))
+    assert purge(engine, desk, NOW) == []
+    assert recorded(desk, "old", "alone", "young") == ["old", "alone", "young"]
+
+    assert purge(engine, desk, NOW + 1) == [digest_of(OTHER_BYTES.encode())]
+    assert recorded(desk, "old", "alone", "young") == ["young"]
+    assert purge(engine, desk, NOW + 2) == [digest_of(BYTES.encode())], "the last one to name it"
+    assert purge(engine, desk, NOW + DAY_MS) == []
+
+
+def test_bytes_that_lose_all_their_names_at_once_are_told_once(
+    engine: Engine, desk: Desk, ana: Account, bruno: Account
+) -> None:
+    engine.commit(desk, a_keep(ana, "a"), a_keep(bruno, "b"), a_keep(None, "c"))
+    assert purge(engine, desk, NOW + 1) == [digest_of(BYTES.encode())]
+
+
+def test_a_purge_takes_the_oldest_first_and_not_too_many(
+    engine: Engine, desk: Desk, ana: Account
+) -> None:
+    names = [f"n{turn}" for turn in range(5)]
+    for turn in (3, 0, 4, 1, 2):
+        engine.commit(desk, a_keep(ana, names[turn], str(turn), at_ms=NOW + turn))
+
+    assert sorted(purge(engine, desk, NOW + 4, limit=2)) == sorted(map(digest_of, (b"0", b"1")))
+    assert recorded(desk, *names) == names[2:]
+    assert len(purge(engine, desk, NOW + 4, limit=10)) == 2
+    assert recorded(desk, *names) == names[4:]
+
+
+def test_what_was_purged_can_be_recorded_again(engine: Engine, desk: Desk, ana: Account) -> None:
+    """The number of a receipt is the same whenever it is delivered."""
+    engine.commit(desk, a_charge(ana, "r1"), a_keep(ana, "number"))
+    purge(engine, desk, NOW + 1)
+    assert charged(desk, ana) == {"r1": 1}, "the ledger is not purged"
+
+    engine.commit(desk, a_charge(ana, "r2"), a_keep(ana, "number", at_ms=NOW + 2))
+    assert recorded(desk, "number") == ["number"]
+    assert purge(engine, desk, NOW + 2) == []
+
+
+def test_bytes_that_no_receipt_names_can_be_told_from_the_others(
+    engine: Engine, desk: Desk, ana: Account
+) -> None:
+    engine.commit(desk, a_keep(ana, "a", BYTES), a_keep(None, "b", BYTES))
+    named, other = digest_of(BYTES.encode()), digest_of(OTHER_BYTES.encode())
+    assert desk.unnamed([named, other, "half written"]) == [other, "half written"]
+    assert desk.unnamed([]) == []
+    assert len(desk.unnamed([digest_of(bytes([n])) for n in range(200)] * 10)) == 2_000
