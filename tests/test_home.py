@@ -8,6 +8,7 @@ import pytest
 
 from balcao.errors import HomeDamaged, HomeInUse
 from balcao.home import PEPPER_BYTES, Home
+from balcao.storage.blobs import open_blobs
 
 
 @pytest.fixture
@@ -45,6 +46,13 @@ def test_a_lost_secret_is_not_silently_replaced(home: Home) -> None:
     with pytest.raises(HomeDamaged):
         home.pepper()
     assert not home.secret.exists()
+
+
+def test_receipts_have_a_folder_of_their_own_that_looking_does_not_make(home: Home) -> None:
+    assert home.receipts == home.path / "receipts"
+    assert not home.receipts.exists()
+    open_blobs(home.receipts)
+    assert stat.S_IMODE(home.receipts.stat().st_mode) == 0o700
 
 
 def test_one_server_on_a_folder(home: Home) -> None:

@@ -24,7 +24,8 @@ from urllib.parse import unquote
 import uuid_utils
 
 from balcao.core.access import Account, Plan, key_hash, new_key
-from balcao.core.certificates import FederalCertificate, StateCertificate
+from balcao.core.calendar import civil_day
+from balcao.core.certificates import FederalCertificate, StateCertificate, StoredReceipt
 from balcao.core.company import Company
 from balcao.core.documents import Cnpj, Cpf
 from balcao.core.freshness import Kept
@@ -32,7 +33,7 @@ from balcao.core.ledger import TopUp
 from balcao.core.questions import Inquiry, Mode
 from balcao.core.registration import Part, RegisteredAddress, Registration, Registrations
 from balcao.core.suframa import NumberedText, ZoneRecord
-from balcao.errors import SourceFailed, SourceUnavailable
+from balcao.errors import DataRefused, SourceFailed, SourceUnavailable
 from balcao.gate import Gate
 from balcao.http.doorkeeper import Doorkeeper
 from balcao.http.front import Front
@@ -47,13 +48,14 @@ from balcao.sources.contract import Absent, Answer, Found, Record
 from balcao.storage.contract import Entry, LedgerCheck, NewAccount, NewKey
 from balcao.storage.sqlite.cache import SqliteCache
 from balcao.storage.sqlite.desk import SqliteDesk
-from balcao.subjects import OPERATIONS
+from balcao.subjects import OPERATIONS, operations
 
 T = TypeVar("T")
 
 CNPJ = "90010001000100"
 OTHER_CNPJ = "90010002000154"
 CPF = "90010000100"
+BIRTH = "1980-01-01"
 NAME = "EMPRESA FICTICIA LTDA"
 
 # A Wednesday noon in Brasília.
@@ -85,6 +87,17 @@ def company(cnpj: str = CNPJ, query: str = "") -> str:
     return f"/consultas/v2/cnpj-receita-federal/{cnpj}" + (f"?{query}" if query else "")
 
 
+def federal(query: str = f"cnpj={CNPJ}") -> str:
+    """The address of a lookup of a federal certificate."""
+    return "/consultas/v2/certidao-negativa-de-debitos-federal" + (f"?{query}" if query else "")
+
+
+def state(cnpj: str = CNPJ, query: str = "uf=SP") -> str:
+    """The address of a lookup of a state certificate."""
+    path = f"/consultas/v2/certidao-negativa-de-debitos-estadual/{cnpj}"
+    return path + (f"?{query}" if query else "")
+
+
 def a_company(cnpj: str = CNPJ, **fields: Any) -> Company:
     """A record with what every record has."""
     known = {"nome_empresarial": NAME, "situacao_cadastral": "ATIVA", "uf": "SP"}
@@ -102,6 +115,46 @@ def a_registration(uf: str = "SP", **fields: Any) -> Registration:
         "updated_at": "2026-08-05 12:00:00",
     }
     return Registration(uf=uf, **(known | fields))
+
+
+A_PDF = StoredReceipt("a1" * 32, "application/pdf", 48_211)
+A_PAGE = StoredReceipt("b2" * 32, "text/html", 9_120)
+
+
+def a_federal(document: str = CNPJ, **fields: Any) -> FederalCertificate:
+    """A CND that is in force for months, counted from `NOW_MS`."""
+    known: dict[str, Any] = {
+        "kind": "CND",
+        "title": "CERTIDÃO NEGATIVA DE DÉBITOS RELATIVOS AOS TRIBUTOS FEDERAIS",
+        "code": "A1B2.C3D4.E5F6.0789",
+        "name": NAME,
+        "status": "Válida",
+        "issued_on": "2026-06-20",
+        "validity": "2026-12-17",
+        "issued": True,
+        "rfb_debts": False,
+        "pgfn_debts": False,
+        "verification_code": "A1B2.C3D4.E5F6.0789",
+        "provider_code": 200,
+        "provider_billable": True,
+        "provider_elapsed_ms": 4210,
+        "receipt": A_PDF,
+    }
+    return FederalCertificate(document=document, **(known | fields))
+
+
+def a_state(document: str = CNPJ, uf: str = "SP", **fields: Any) -> StateCertificate:
+    """A negative certificate that is in force for two months, counted from `NOW_MS`."""
+    known: dict[str, Any] = {
+        "negative": True,
+        "issued": True,
+        "code": "C-0001",
+        "number": "26080000001-11",
+        "fiscal_message": "Não constam pendências.",
+        "validity": "2026-10-04",
+        "receipt": A_PDF,
+    }
+    return StateCertificate(document=document, uf=uf, **(known | fields))
 
 
 AN_ADDRESS = RegisteredAddress(
@@ -130,6 +183,10 @@ def a_record(inquiry: Inquiry) -> Record:
             return a_company(document)
         case "suframa":
             return a_zone_record(document)
+        case "federal_certificate":
+            return a_federal(document)
+        case "state_certificate":
+            return a_state(document, inquiry.uf or "")
     those = (a_registration(endereco=AN_ADDRESS if inquiry.addresses else None),)
     return registrations(
         document,
@@ -176,6 +233,7 @@ class FakeSource:
         self.inquiries: list[Inquiry] = []
         self.answered = 0
         self.serves_it = True
+        self.reissues = True
         self.parts: frozenset[Part] = frozenset({"types", "addresses"})
         self._clock = clock
         self._gate = asyncio.Event()
@@ -203,6 +261,10 @@ class FakeSource:
     def is_down(self, retry_in_seconds: int = 30) -> None:
         self._raise(SourceUnavailable("", retry_in_seconds))
 
+    def refuses(self) -> None:
+        """Refuse the data as such."""
+        self._raise(DataRefused(""))
+
     def fails_in(self, *ufs: str, error: Exception | None = None) -> None:
         """Fail in these UFs, and find in the others."""
 
@@ -223,7 +285,7 @@ class FakeSource:
         self._gate.set()
 
     def serves(self, inquiry: Inquiry) -> bool:
-        return self.serves_it
+        return self.serves_it and (self.reissues or not inquiry.reissue)
 
     async def ask(self, inquiry: Inquiry) -> Answer:
         self.inquiries.append(inquiry)
@@ -427,8 +489,10 @@ class World:
         days: float = 0,
         mode: Mode = "live",
         full_partners: bool = False,
+        birth: str = BIRTH,
     ) -> None:
-        """Put a cache entry of this age in place; a CPF's registrations are a producer's."""
+        """Put a cache entry of this age in place; a CPF's registrations are a producer's, and its
+        certificate goes with a birth date."""
         record = record or a_company(nome_empresarial="GUARDADA LTDA")
         match record:
             case Company():
@@ -436,8 +500,13 @@ class World:
                 inquiry = Inquiry("company", cnpj, full_partners=full_partners)
             case ZoneRecord():
                 inquiry = Inquiry("suframa", Cnpj.parse(record.cnpj))
-            case FederalCertificate() | StateCertificate():
-                raise NotImplementedError
+            case FederalCertificate() if len(record.document) == len(CPF):
+                cpf = Cpf.parse(record.document)
+                inquiry = Inquiry("federal_certificate", cpf, birth=birth)
+            case FederalCertificate():
+                inquiry = Inquiry("federal_certificate", Cnpj.parse(record.document))
+            case StateCertificate():
+                inquiry = Inquiry("state_certificate", Cnpj.parse(record.document), record.uf)
             case _ if len(record.documento) == len(CPF):
                 inquiry = Inquiry("rural_producer", Cpf.parse(record.documento), record.uf)
             case _:
@@ -515,6 +584,7 @@ class World:
             self.clock,
             idempotency_hours=96,
             deadline_ms=round(1000 * self.deadline_seconds),
+            operations=operations(today=lambda: civil_day(self.clock())),
             gate=Gate(self.requests_max, self.account_max, round(self.deadline_seconds) + 1),
         )
         metrics = Metrics()

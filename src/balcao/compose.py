@@ -3,7 +3,6 @@
 Importing this module opens nothing; `open_house` does.
 """
 
-import asyncio
 import math
 import ssl
 import time
@@ -24,7 +23,6 @@ from balcao.core.breaker import BreakerSettings
 from balcao.core.calendar import civil_day
 from balcao.core.questions import Inquiry, Mode, Subject
 from balcao.core.receipts import RECEIPT_BYTES_MAX, Numbering
-from balcao.errors import StorageFailed
 from balcao.gate import Gate
 from balcao.home import Home
 from balcao.http import receipts
@@ -32,6 +30,7 @@ from balcao.http.account import Books
 from balcao.http.doorkeeper import Doorkeeper
 from balcao.http.front import Front
 from balcao.http.pages import build_pages
+from balcao.life import Life
 from balcao.observability import logs
 from balcao.observability.metrics import Metrics
 from balcao.observability.requests import RequestLog
@@ -69,9 +68,6 @@ SANDBOX_URL = "http://sandbox.invalid"
 # A receipt is a file of some kilobytes, and the certificate waits for it.
 RECEIPT_SECONDS = 10.0
 
-PURGE_EVERY_SECONDS = 600.0
-PURGE_PAUSE_SECONDS = 0.05
-
 
 def new_request_id() -> str:
     """A UUID version 7 (decisions 1.3)."""
@@ -94,49 +90,6 @@ class House:
         for close in self._closing:
             close()
         self._lock.close()
-
-
-@dataclass(slots=True)
-class _Life:
-    """What runs beside the requests, from the first event-loop turn to the last."""
-
-    parts: Parts
-    desk: SqliteDesk
-    clients: Sequence[httpx2.AsyncClient]
-    request_log: RequestLog
-    patience_seconds: float
-    purging: "asyncio.Task[None] | None" = None
-
-    async def start(self) -> None:
-        """Give back what dead processes held, then purge now and then."""
-        given_back = self.desk.recover(system_now_ms())
-        if given_back:
-            log.warning("holds.given_back", holds=given_back)
-        self.purging = asyncio.create_task(self._purge())
-
-    async def stop(self) -> None:
-        """Let lookups under way settle, then close the connections to the sources."""
-        if self.purging is not None:
-            self.purging.cancel()
-        if self.parts.running:
-            await asyncio.wait(self.parts.running, timeout=self.patience_seconds)
-        for task in self.parts.giving_back:  # the next start gives those holds back
-            task.cancel()
-        for world in self.parts.worlds.values():
-            await world.sources.close()
-        for client in self.clients:
-            await client.aclose()
-        self.request_log.flush()
-
-    async def _purge(self) -> None:
-        while True:
-            try:
-                purged = await self.desk.purge(system_now_ms())
-            except StorageFailed as error:  # the disk may have room again later
-                log.warning("purge.failed", detail=error.detail)
-                purged = 0
-            # A long backlog goes in short strokes, so that lookups slip in between.
-            await asyncio.sleep(PURGE_PAUSE_SECONDS if purged else PURGE_EVERY_SECONDS)
 
 
 def open_house(
@@ -266,7 +219,15 @@ def open_house(
         "pre_pago": settings.limits_pre_pago,
         "pos_pago": settings.limits_pos_pago,
     }
-    life = _Life(parts, desk, clients, request_log, settings.source_deadline_seconds)
+    life = Life(
+        parts,
+        desk,
+        blobs,
+        clients,
+        request_log,
+        patience_seconds=settings.source_deadline_seconds,
+        receipt_days=settings.receipt_days,
+    )
     front = Front(
         parts=parts,
         doorkeeper=Doorkeeper(desk, pepper, limits),  # type: ignore[arg-type]

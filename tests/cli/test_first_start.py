@@ -162,12 +162,14 @@ def test_every_request_shown_is_answered_by_the_sandbox(home: Home) -> None:
     key = next(one.key for one in issued if one.account.name == welcome.EXAMPLE_ACCOUNT)
 
     lines = curl_lines(shown)
-    assert [line[:4] for line in lines] == [["curl", "-sS", "-H", f"x-api-key: {key}"]] * 4
+    assert [line[:4] for line in lines] == [["curl", "-sS", "-H", f"x-api-key: {key}"]] * 6
     addresses = [line[4].removeprefix(welcome.address(settings)) for line in lines]
     assert addresses == [
         "/consultas/v2/suframa/90010002000154",
         "/consultas/v2/sintegra/90010001000100",
         "/consultas/v2/produtor-rural/90010000100?uf=SP",
+        "/consultas/v2/certidao-negativa-de-debitos-federal?cnpj=90010001000100",
+        "/consultas/v2/certidao-negativa-de-debitos-estadual/90010001000100?uf=SP",
         "/consultas/v2/cnpj-receita-federal/90010001000100",
     ]
     assert len(addresses) == len(OPERATIONS)
@@ -183,12 +185,16 @@ def test_every_request_shown_is_answered_by_the_sandbox(home: Home) -> None:
         found = asyncio.run(answers())
     finally:
         house.close()
-    assert [(answer.status, answer.credits) for answer in found] == [(200, 1)] * 4
+    assert [answer.status for answer in found] == [200] * 6
+    # Certificates are not in the cache of a first start, and two each from the source.
+    assert [answer.credits for answer in found] == [1, 1, 1, 2, 2, 1]
     assert all(answer.json["success"] is True for answer in found)
-    zone, company, producer, _ = (answer.json for answer in found)
+    zone, company, producer, federal, state, _ = (answer.json for answer in found)
     assert zone["inscricao"] == "200000012"
     for registered in (company, producer):
         assert [each["uf"] for each in registered["inscricoes_estaduais"]] == ["SP"]
+    assert (federal["certificate_type"], federal["source"]) == ("CND", "online")
+    assert state["certidao_negativa"] is True
 
 
 def test_one_at_a_time(home: Home) -> None:

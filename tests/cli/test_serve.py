@@ -216,9 +216,10 @@ def test_links_lead_here(given: dict[str, object], base: str) -> None:
 def test_a_line_for_an_operation_with_its_document_in_the_query() -> None:
     operation = SimpleNamespace(
         path="certidao",
-        document="cnpj",
+        document="",
         parameters=(
-            Parameter("cnpj", "query", "", {}),
+            Parameter("cnpj", "query", "", {}, example="90010001000100"),
+            Parameter("cpf", "query", "", {}),
             Parameter("uf", "query", "", {}, required=True, example="SP"),
             Parameter("cache", "query", "", {}, example=7),
             Parameter("Idempotency-Key", "header", "", {}, example="abc"),

@@ -30,7 +30,10 @@ PROBES = {
     ("minha_receita", "company"),
     ("cnpja", "company state_registration rural_producer suframa"),
     ("serpro", "company"),
+    ("serpro_cnd", "federal_certificate"),
     ("infosimples", "state_registration rural_producer"),
+    ("infosimples", "federal_certificate"),
+    ("infosimples", "state_certificate"),
 }
 
 
@@ -73,6 +76,7 @@ def simulated(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Mapping[str,
 def everything(simulated: Mapping[str, str], monkeypatch: pytest.MonkeyPatch) -> Mapping[str, str]:
     for name, value in simulated.items():
         monkeypatch.setenv(name, value)
+    monkeypatch.setenv("BALCAO_SERPRO__CND", "true")
     return simulated
 
 
@@ -102,13 +106,14 @@ def test_what_is_off_is_shown_with_its_switch(shell: Shell) -> None:
     for variable in (
         "BALCAO_MINHA_RECEITA__URL",
         "BALCAO_CNPJA__KEY",
-        "BALCAO_SERPRO__CONSUMER_KEY e BALCAO_SERPRO__CONSUMER_SECRET",
+        "com BALCAO_SERPRO__CONSUMER_KEY e BALCAO_SERPRO__CONSUMER_SECRET",
+        "BALCAO_SERPRO__CND, BALCAO_SERPRO__CONSUMER_KEY e BALCAO_SERPRO__CONSUMER_SECRET",
         "BALCAO_SEFAZ__CERTIFICATE e BALCAO_SEFAZ__PASSWORD",
         "BALCAO_INFOSIMPLES__TOKEN",
         "nada importado",
     ):
         assert variable in said.out
-    assert said.out.count("aviso: ") == said.out.count("ninguém responde; ligue") == 4
+    assert said.out.count("aviso: ") == said.out.count("ninguém responde; ligue") == 6
     assert not shell.path.exists()
 
 
@@ -132,7 +137,8 @@ def test_who_answers_in_the_order_of_asking(shell: Shell, monkeypatch: pytest.Mo
     assert re.search(r"https://api.cnpja.com +todas \(27\) +tipo e situação +não", companies)
     producers = section(said.out, "rural_producer")
     assert re.search(r"sefaz +RS, SP +endereço", producers)
-    assert "aviso" not in said.out
+    assert "aviso" not in companies + producers
+    assert said.out.count("aviso: ") == 2  # of certificates
 
 
 def test_a_uf_that_nobody_serves_is_a_warning(
@@ -170,6 +176,34 @@ def test_a_month_that_is_damaged_is_off(shell: Shell) -> None:
     path = Path(shell("opendata build mes --json").json["path"])
     path.write_bytes(b"nothing")
     assert "Dados abertos" in shell("source list").out
+
+
+def test_who_answers_certificates(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("BALCAO_INFOSIMPLES__TOKEN", "abre-te")
+    monkeypatch.setenv("BALCAO_INFOSIMPLES__CERTIFICATE_UFS", '["SP", "RJ"]')
+    monkeypatch.setenv("BALCAO_SERPRO__URL", "http://quem:senha@127.0.0.1:9/serpro")
+    for name in ("CND", "CONSUMER_KEY", "CONSUMER_SECRET"):
+        monkeypatch.setenv(f"BALCAO_SERPRO__{name}", "1")
+    said = shell("source list").out
+    assert "senha" not in said
+    federal, state = section(said, "federal_certificate"), section(said, "state_certificate")
+    # For people, a new issuance, the receipt, a CNPJ with letters.
+    assert re.search(r"infosimples +sim +https://\S+ +sim +sim +não +não", federal)
+    assert re.search(r"serpro_cnd +sim +http://\*{3}@\S+ +não +não +sim +sim", federal)
+    assert "aviso: certidão federal: sem comprovantes da infosimples" in federal
+    assert re.search(r"infosimples +sim +https://\S+ +RJ, SP +não +não", state)
+    assert "aviso: certidões estaduais: ninguém responde por AC, AL" in state
+
+    monkeypatch.setenv("BALCAO_INFOSIMPLES__RECEIPT_ORIGINS", '["https://armazem.example"]')
+    found = shell("source list --json").json
+    issuers = found["federal_certificate"]["sources"]
+    assert [(one["source"], one["people"], one["reissues"]) for one in issuers] == [
+        ("infosimples", True, True),
+        ("serpro_cnd", False, False),
+    ]
+    assert all(one["receipts"] for one in issuers)
+    assert found["federal_certificate"]["warnings"] == []
+    assert found["state_certificate"]["sources"][0]["ufs"] == ["RJ", "SP"]
 
 
 @pytest.mark.parametrize("days", [None, -1])
@@ -244,7 +278,9 @@ def test_only_what_was_asked_for(shell: Shell, everything: Mapping[str, str]) ->
         ("sefaz", "rural_producer", "SP", "ok"),
     ]
     assert probes(shell("source check --json --uf MA --source infosimples")) == [
-        ("infosimples", "state_registration rural_producer", None, "ok")
+        ("infosimples", "state_registration rural_producer", None, "ok"),
+        ("infosimples", "federal_certificate", None, "ok"),
+        ("infosimples", "state_certificate", None, "ok"),
     ]
 
 

@@ -66,7 +66,9 @@ class OpenHouse:
     ) -> Client:
         """Open an account with credits and one key."""
         desk, now_ms = self.house.desk, system_now_ms()
-        account = desk.create_account(NewAccount(name, plan, mode), now_ms)
+        # As the command line does: certificates are always part of a prepaid plan.
+        new = NewAccount(name, plan, mode, certificates=plan == "pre_pago")
+        account = desk.create_account(new, now_ms)
         if credits:
             desk.commit_now([TopUp(account.account_id, credits, "teste", now_ms)])
         home = Home(self.house.settings.home)

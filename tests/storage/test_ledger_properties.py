@@ -330,6 +330,13 @@ class LedgerMachine(RuleBasedStateMachine):
         assert list(free) == sorted({receipt.digest for receipt in gone} - named)
         self.recorded = left
 
+    @rule(who=who)
+    def somebody_asks_for_the_bill(self, who: int) -> None:
+        facts = self.books[who]
+        rows = self.desk.consumption(facts.account.account_id, 0, self.now_ms + 1)
+        assert sum(row.requests for row in rows) == len(facts.posts)
+        assert sum(row.credits for row in rows) == sum(c for _, c in facts.posts.values())
+
     @rule()
     def the_process_dies(self) -> None:
         """The old desk is left as it is: nobody closes anything when a process is killed."""
@@ -368,9 +375,6 @@ class LedgerMachine(RuleBasedStateMachine):
     def whoever_asks_is_told_what_the_books_say(self) -> None:
         for facts in self.books:
             account = facts.account.account_id
-            rows = self.desk.consumption(account, 0, self.now_ms + 1)
-            assert sum(row.requests for row in rows) == len(facts.posts)
-            assert sum(row.credits for row in rows) == sum(c for _, c in facts.posts.values())
             for request, credits in facts.holds.items():
                 said = self.desk.operation(account, request)
                 assert said is not None

@@ -52,8 +52,11 @@ def _answers(seen: Sight, subject: Subject, title: str) -> Finding:
     names = ", depois ".join(source.name for source in on)
     if missing := seen.unserved(subject):
         return Finding(name, "warn", f"{names}; ninguém por {', '.join(missing)}")
-    asked = providers.ufs(seen.settings).get(subject)
-    return Finding(name, "ok", names if asked is None else f"{names}; UFs: {ufs_text(asked)}")
+    asked = seen.ufs.get(subject)
+    told = names if asked is None else f"{names}; UFs: {ufs_text(asked)}"
+    if without := seen.without_receipts(subject):
+        return Finding(name, "warn", f"{told}; {without}")
+    return Finding(name, "ok", told)
 
 
 def _remedy(seen: Sight, subject: Subject) -> str:

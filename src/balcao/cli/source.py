@@ -12,7 +12,7 @@ from balcao.cli.failures import CommandFailed
 from balcao.cli.findings import WORDS
 from balcao.cli.output import AsJson, console, print_json, print_table, program, whole, yes_or_no
 from balcao.core.federation import UFS
-from balcao.core.questions import REGISTRATION_SUBJECTS, Subject
+from balcao.core.questions import CERTIFICATE_SUBJECTS, REGISTRATION_SUBJECTS, Subject
 from balcao.core.registration import Part
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 app = typer.Typer(no_args_is_help=True, help="Mostra e verifica quem responde cada consulta.")
 
 # Those that are asked over the network.
-ONLINE = ("minha_receita", "cnpja", "serpro", "sefaz", "infosimples")
+ONLINE = ("minha_receita", "cnpja", "serpro", "serpro_cnd", "sefaz", "infosimples")
 
 _PARTS: Mapping[Part, str] = {"types": "tipo e situação", "addresses": "endereço"}
 
@@ -56,21 +56,31 @@ def warnings(seen: "Sight", subject: Subject) -> Sequence[str]:
     """What a subject cannot be asked for."""
     if not any(source.is_on for source in seen.sources(subject)):
         return ["ninguém responde; ligue uma das fontes"]
-    unserved = seen.unserved(subject)
-    return [f"ninguém responde por {', '.join(unserved)}"] if unserved else []
+    found = []
+    if unserved := seen.unserved(subject):
+        found.append(f"ninguém responde por {', '.join(unserved)}")
+    if without := seen.without_receipts(subject):
+        found.append(without)
+    return found
 
 
 def _print_sources(seen: "Sight", subject: Subject) -> None:
-    from balcao import providers
     from balcao.cli.sources_seen import ufs_text
 
-    asked = providers.ufs(seen.settings).get(subject, ())
+    asked = seen.ufs.get(subject, ())
     # Each subject has the columns that tell its sources apart.
     cells: dict[str, Callable[[Seen], str]] = {}
     if subject in REGISTRATION_SUBJECTS:
         by = "por CPF" if subject == "rural_producer" else "por CNPJ"
         cells[f"UFs ({by})"] = lambda source: ufs_text(source.ufs, asked)
         cells["Informa"] = lambda source: ", ".join(gives(source))
+    if subject == "state_certificate":
+        cells["UFs"] = lambda source: ufs_text(source.ufs, asked)
+    if subject == "federal_certificate":
+        cells["CPF"] = lambda source: yes_or_no(_takes_people(source))
+        cells["Emissão nova"] = lambda source: yes_or_no(_can(source, "reissues"))
+    if subject in CERTIFICATE_SUBJECTS:
+        cells["Comprovante"] = lambda source: yes_or_no(seen.brings_receipts(source.name))
     if subject != "rural_producer":
         cells["CNPJ com letras"] = lambda source: yes_or_no(_can(source, "alphanumeric"))
     if subject == "company":
@@ -98,8 +108,13 @@ def gives(source: "Seen") -> Sequence[str]:
     return [name for part, name in _PARTS.items() if part in source.capabilities.parts]
 
 
-def _can(source: "Seen", what: Literal["alphanumeric", "full_partners"]) -> bool:
+def _can(source: "Seen", what: Literal["alphanumeric", "full_partners", "reissues"]) -> bool:
     return source.capabilities is not None and getattr(source.capabilities, what)
+
+
+def _takes_people(source: "Seen") -> bool:
+    """Whether it can be asked for a person's federal certificate."""
+    return source.capabilities is not None and source.capabilities.cpf_ufs is None
 
 
 def _subject_as_json(seen: "Sight", subject: Subject) -> Mapping[str, object]:
@@ -120,6 +135,13 @@ def _subject_as_json(seen: "Sight", subject: Subject) -> Mapping[str, object]:
             addresses = seen.addresses(source.name)
             if addresses:
                 known["addresses"] = {uf: addresses[uf] for uf in source.ufs}
+        if subject == "state_certificate":
+            known["ufs"] = list(source.ufs)
+        if subject == "federal_certificate":
+            known["people"] = _takes_people(source)
+            known["reissues"] = _can(source, "reissues")
+        if subject in CERTIFICATE_SUBJECTS:
+            known["receipts"] = seen.brings_receipts(source.name)
         if subject != "rural_producer":
             known["alphanumeric"] = _can(source, "alphanumeric")
         if subject == "company":
@@ -161,9 +183,9 @@ def check(
 
     Uma vez por fonte e assunto, e por UF na sefaz; o que seria a mesma pergunta é feito uma vez
     só. Uma pergunta pode custar uma consulta no fornecedor, embora seja a mais barata que prova
-    que ele responde: cnpja e infosimples não cobram por ela, minha_receita é gratuita, serpro não
-    deveria cobrar; na sefaz é uma consulta comum em cada UF, sobre a empresa do certificado, e
-    conta no limite de uso do estado.
+    que ele responde: cnpja e infosimples não cobram por ela, minha_receita é gratuita, serpro e
+    serpro_cnd não deveriam cobrar; na sefaz é uma consulta comum em cada UF, sobre a empresa do
+    certificado, e conta no limite de uso do estado. Nenhuma pergunta emite uma certidão.
 
     Pode ser usado com o servidor no ar, e não muda nada. Sai com código 1 quando alguma falha.
 

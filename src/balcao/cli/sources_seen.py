@@ -11,7 +11,7 @@ from balcao.cli.failures import explain
 from balcao.cli.opendata import month_in_use
 from balcao.core.calendar import BRASILIA
 from balcao.core.federation import UFS
-from balcao.core.questions import Subject
+from balcao.core.questions import CERTIFICATE_SUBJECTS, Subject
 from balcao.errors import CertificateUnusable
 from balcao.home import Home
 from balcao.opendata.errors import OpenDataError
@@ -27,6 +27,8 @@ SUBJECTS: Mapping[Subject, str] = {
     "state_registration": "inscrições estaduais",
     "rural_producer": "produtor rural",
     "suframa": "Suframa",
+    "federal_certificate": "certidão federal",
+    "state_certificate": "certidões estaduais",
 }
 
 # The variables that switch a source on.
@@ -34,9 +36,17 @@ SWITCHES: Mapping[str, Sequence[str]] = {
     "minha_receita": ("BALCAO_MINHA_RECEITA__URL",),
     "cnpja": ("BALCAO_CNPJA__KEY",),
     "serpro": ("BALCAO_SERPRO__CONSUMER_KEY", "BALCAO_SERPRO__CONSUMER_SECRET"),
+    "serpro_cnd": (
+        "BALCAO_SERPRO__CND",
+        "BALCAO_SERPRO__CONSUMER_KEY",
+        "BALCAO_SERPRO__CONSUMER_SECRET",
+    ),
     "sefaz": ("BALCAO_SEFAZ__CERTIFICATE", "BALCAO_SEFAZ__PASSWORD"),
     "infosimples": ("BALCAO_INFOSIMPLES__TOKEN",),
 }
+
+# Sources that share a provider's settings.
+_SETTINGS_OF: Mapping[str, str] = {"serpro_cnd": "serpro"}
 
 # The registry publishes partners' documents masked: no opt-in.
 _OF_THE_MONTH = Capabilities(frozenset({"company"}), alphanumeric=True)
@@ -102,19 +112,29 @@ class Sight:
         provider = next((each for each in self.providers if each.name == name), None)
         if provider is None:
             return Seen(name, False, self.why_off(name))
-        served = tuple(ufs_served(provider, subject, providers.ufs(self.settings)))
+        served = tuple(ufs_served(provider, subject, self.ufs))
         return Seen(name, True, self.address(name), provider.adapter.capabilities, served)
 
     def why_off(self, name: str) -> str:
         """What a source that is not asked is missing."""
-        return self.out_of_use.get(name) or f"ligue com {' e '.join(SWITCHES[name])}"
+        *others, last = SWITCHES[name]
+        switches = f"{', '.join(others)} e {last}" if others else last
+        return self.out_of_use.get(name) or f"ligue com {switches}"
 
     def address(self, name: str) -> str:
         """Where a source that is on is asked, without what may be secret in it."""
         if name == "sefaz" and (sefaz := self.settings.sefaz) is not None and not sefaz.url:
             kind = "produção" if sefaz.environment == "production" else "homologação"
             return f"o de cada UF, em {kind}"
-        return shown_address(getattr(self.settings, name).url)
+        return shown_address(getattr(self.settings, _SETTINGS_OF.get(name, name)).url)
+
+    def brings_receipts(self, name: str) -> bool:
+        """Whether a source of certificates that is on can have their receipts."""
+        if name != "infosimples":
+            return True  # they come with the answer
+        return self.settings.infosimples is not None and bool(
+            self.settings.infosimples.receipt_origins
+        )
 
     def addresses(self, name: str) -> Mapping[str, str]:
         """The address by UF, where each has its own."""
@@ -123,10 +143,24 @@ class Sight:
         known = providers.treasury_addresses(self.settings.sefaz)
         return {uf: shown_address(address) for uf, address in known.items()}
 
+    def without_receipts(self, subject: Subject) -> str | None:
+        """What to say where certificates would come without their receipts."""
+        if subject not in CERTIFICATE_SUBJECTS:
+            return None
+        on = [source.name for source in self.sources(subject) if source.is_on]
+        if all(self.brings_receipts(name) for name in on):
+            return None
+        return "sem comprovantes da infosimples (BALCAO_INFOSIMPLES__RECEIPT_ORIGINS)"
+
+    @property
+    def ufs(self) -> Mapping[Subject, Sequence[str]]:
+        """The UFs of those subjects that are asked by UF; of state certificates all."""
+        return {**providers.ufs(self.settings), "state_certificate": UFS}
+
     def unserved(self, subject: Subject) -> Sequence[str]:
         """The UFs that the subject is asked for and nobody serves."""
         served = {uf for source in self.sources(subject) for uf in source.ufs}
-        return [uf for uf in providers.ufs(self.settings).get(subject, ()) if uf not in served]
+        return [uf for uf in self.ufs.get(subject, ()) if uf not in served]
 
 
 def sight(settings: Settings) -> Sight:

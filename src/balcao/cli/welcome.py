@@ -8,10 +8,10 @@ from balcao.cli.output import program
 from balcao.first_start import OPENINGS, Issued
 from balcao.settings import Settings
 from balcao.subjects import OPERATIONS
-from balcao.subjects.contract import Operation
+from balcao.subjects.contract import Operation, Parameter
 
-# Documents of the sandbox (sandbox.md), for operations whose parameters name no example.
-EXAMPLES = {"cnpj": "90010001000100", "cpf": "90010000100"}
+# A document that is not in the path is a parameter that is not required: there may be another.
+_DOCUMENTS = ("cnpj", "cpf")
 
 # The account whose key stands in the examples: it has everything.
 EXAMPLE_ACCOUNT = "pre-pago"
@@ -45,11 +45,14 @@ def curl_line(operation: Operation, key: str, base: str) -> str:
         example = parameter.example
         if parameter.place == "path":
             path += f"/{quote(str(example), safe='')}"
-        # Where no document is in the path, it is the parameter that has an example.
-        elif parameter.place == "query" and example is not None:
+        elif parameter.place == "query" and example is not None and _shown(parameter):
             query[parameter.name] = str(example)
     url = f"{base}/consultas/v2/{path}" + (f"?{urlencode(query)}" if query else "")
     return f"curl -sS -H {shlex.quote(f'x-api-key: {key}')} {shlex.quote(url)}"
+
+
+def _shown(parameter: Parameter) -> bool:
+    return parameter.required or parameter.name in _DOCUMENTS
 
 
 def first_words(settings: Settings, issued: Sequence[Issued]) -> str:

@@ -56,11 +56,16 @@ class Caller(msgspec.Struct, frozen=True):
     key_id: int
     plan: Plan
     mode: Mode
-    certificates: bool
+    certificates: bool  # by contract; see `certifies`
     partner_optin: bool
     expires_ms: int | None
     key_per_minute: int | None
     key_per_day: int | None
+
+    @property
+    def certifies(self) -> bool:
+        """Certificates: always prepaid, by contract postpaid, never free (decisions 7.1)."""
+        return self.plan == "pre_pago" or (self.plan == "pos_pago" and self.certificates)
 
 
 _BASE62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"

@@ -8,11 +8,12 @@ which sorts like the days themselves.
 import datetime
 import re
 import unicodedata
+from functools import lru_cache
 from typing import Literal, TypeAlias
 
 import msgspec
 
-from balcao.core.calendar import civil_day
+from balcao.core.calendar import civil_day_text
 
 CertificateType: TypeAlias = Literal["CND", "CPEND", "CPD"]
 
@@ -110,18 +111,18 @@ def federal_valid_until(certificate: FederalCertificate, asked_ms: int) -> str |
     may change after regularization: the day on which the source was asked (decisions 4.6).
     """
     if not certificate.good:
-        return civil_day(asked_ms).isoformat()
+        return civil_day_text(asked_ms)
     if certificate.code is None or certificate.validity is None:
         return None
     assert certificate.effective_validity is not None
     last = _day_before(certificate.effective_validity)
-    return last if last >= civil_day(asked_ms).isoformat() else None
+    return last if last >= civil_day_text(asked_ms) else None
 
 
 def federal_may_serve(certificate: FederalCertificate, asked_ms: int, now_ms: int) -> bool:
     """Whether the entry may be served now, by a strategy that takes the cache first."""
     last = federal_valid_until(certificate, asked_ms)
-    if last is None or civil_day(now_ms).isoformat() > last:
+    if last is None or civil_day_text(now_ms) > last:
         return False
     return certificate.good or now_ms - asked_ms < SHORT_CACHE_MS
 
@@ -131,15 +132,16 @@ def state_valid_until(certificate: StateCertificate, asked_ms: int) -> str | Non
     if not certificate.good or certificate.validity is None:
         return None
     last = _day_before(certificate.validity)
-    return last if last >= civil_day(asked_ms).isoformat() else None
+    return last if last >= civil_day_text(asked_ms) else None
 
 
 def state_may_serve(certificate: StateCertificate, asked_ms: int, now_ms: int) -> bool:
     """Whether the entry may be served now."""
     last = state_valid_until(certificate, asked_ms)
-    return last is not None and civil_day(now_ms).isoformat() <= last
+    return last is not None and civil_day_text(now_ms) <= last
 
 
+@lru_cache(maxsize=4096)
 def _day_before(day: str) -> str:
     try:
         return (datetime.date.fromisoformat(day) - datetime.timedelta(days=1)).isoformat()

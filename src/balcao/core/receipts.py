@@ -6,6 +6,7 @@ nobody can guess one, and the same receipt has the same number whenever it is de
 """
 
 import hashlib
+from functools import lru_cache
 
 import msgspec
 
@@ -50,6 +51,8 @@ def digest_of(content: bytes) -> str:
     return hashlib.blake2b(content, digest_size=32).hexdigest()
 
 
+# The same receipts are delivered again and again.
+@lru_cache(maxsize=4096)
 def _number(secret: bytes, owner: str, digest: str) -> str:
     keyed = hashlib.blake2b(
         f"{owner}:{digest}".encode(), digest_size=16, key=secret, person=b"balcao-receipt"

@@ -206,7 +206,7 @@ class Upstream:
                 request = next(conversation)
                 for _ in range(ROUNDS_MAX):
                     if request.after_seconds:
-                        pass
+                        await asyncio.sleep(request.after_seconds)
                     reply = await (through(request, send) if through else send(request))
                     request = conversation.send(reply)
             raise SourceFailed(f"{self.name}: sem resposta após {ROUNDS_MAX} rodadas")

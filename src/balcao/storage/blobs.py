@@ -91,7 +91,10 @@ def open_blobs(where: Path | str) -> StoredBlobs:
             return _in_folder(prefix)
         if where.startswith("memory:"):
             return StoredBlobs(from_url(where), None)
-        client: ClientConfig = {"timeout": datetime.timedelta(seconds=REQUEST_SECONDS)}
+        client: ClientConfig = {
+            "timeout": datetime.timedelta(seconds=REQUEST_SECONDS),
+            "allow_http": True,  # where the operator's endpoint says so: a store next door
+        }
         retry: RetryConfig = {
             "max_retries": RETRIES_MAX,
             "retry_timeout": datetime.timedelta(seconds=REQUEST_SECONDS),

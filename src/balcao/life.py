@@ -1,0 +1,71 @@
+"""What runs beside the requests: recovery at start, purging now and then, a graceful end."""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import httpx2
+import structlog
+
+from balcao import receipt_keeping
+from balcao.clock import system_now_ms
+from balcao.core.freshness import DAY_MS
+from balcao.errors import StorageFailed
+from balcao.observability.requests import RequestLog
+from balcao.parts import Parts
+from balcao.storage.contract import Blobs, Desk
+
+log = structlog.get_logger()
+
+PURGE_EVERY_SECONDS = 600.0
+PURGE_PAUSE_SECONDS = 0.05
+RECEIPTS_AT_ONCE = 100
+
+
+@dataclass(slots=True)
+class Life:
+    """What runs beside the requests, from the first event-loop turn to the last."""
+
+    parts: Parts
+    desk: Desk
+    blobs: Blobs
+    clients: Sequence[httpx2.AsyncClient]
+    request_log: RequestLog
+    patience_seconds: float
+    receipt_days: int
+    purging: "asyncio.Task[None] | None" = None
+
+    async def start(self) -> None:
+        """Give back what dead processes held, then purge now and then."""
+        given_back = self.desk.recover(system_now_ms())
+        if given_back:
+            log.warning("holds.given_back", holds=given_back)
+        self.purging = asyncio.create_task(self._purge())
+
+    async def stop(self) -> None:
+        """Let lookups under way settle, then close the connections to the sources."""
+        if self.purging is not None:
+            self.purging.cancel()
+        if self.parts.running:
+            await asyncio.wait(self.parts.running, timeout=self.patience_seconds)
+        for task in self.parts.giving_back:  # the next start gives those holds back
+            task.cancel()
+        for world in self.parts.worlds.values():
+            await world.sources.close()
+        for client in self.clients:
+            await client.aclose()
+        self.request_log.flush()
+
+    async def _purge(self) -> None:
+        while True:
+            try:
+                purged = await self.desk.purge(system_now_ms())
+                oldest_ms = system_now_ms() - self.receipt_days * DAY_MS
+                purged += await receipt_keeping.purge(
+                    self.desk, self.blobs, oldest_ms, RECEIPTS_AT_ONCE
+                )
+            except StorageFailed as error:  # the disk may have room again later
+                log.warning("purge.failed", detail=error.detail)
+                purged = 0
+            # A long backlog goes in short strokes, so that lookups slip in between.
+            await asyncio.sleep(PURGE_PAUSE_SECONDS if purged else PURGE_EVERY_SECONDS)
