@@ -36,7 +36,8 @@ BalcaoError
 │   ├── MethodNotAllowed
 │   └── RequestTooLarge
 ├── SourceError                    an upstream let us down; nothing is charged
-│   ├── SourceUnavailable          down, in maintenance, circuit open, or none is configured
+│   ├── SourceUnavailable          down, in maintenance, circuit open
+│   │   └── NotServed              no source is configured that takes such a question
 │   ├── SourceFailed               it was asked, and it failed or answered nonsense
 │   └── DataRefused                the source refuses the data as such: nobody else need be asked
 ├── CertificateFailed              a source of certificates was asked and failed (400, not 500)
@@ -220,11 +221,15 @@ class SourceError(BalcaoError):
 
 
 class SourceUnavailable(SourceError):
-    """Down, in maintenance, circuit open, or not configured: the next source may do (503)."""
+    """Down, in maintenance, circuit open: the next source may do (503)."""
 
     def __init__(self, detail: str = "", retry_in_seconds: int = 30) -> None:
         super().__init__(detail)
         self.retry_in_seconds = retry_in_seconds
+
+
+class NotServed(SourceUnavailable):
+    """No source is configured that takes such a question: a person has to change that (503)."""
 
 
 class SourceFailed(SourceError):

@@ -16,7 +16,6 @@ from balcao.core import idempotency
 from balcao.core.access import Caller
 from balcao.core.calendar import to_ms
 from balcao.core.documents import Cnpj
-from balcao.core.federation import UFS
 from balcao.core.freshness import CACHE_FIRST, Ask, Kept, Serve
 from balcao.core.outcomes import Conclusion, Delivered, Failed, Nothing, Outcome, Reply
 from balcao.core.questions import Inquiry, Question, Strategy
@@ -98,7 +97,7 @@ async def _go_home_first(errand: Errand, world: World, parts: Parts) -> Reply:
     """Ask the registry, uncharged, for the UF that the caller left out (decisions 2.3)."""
     assert isinstance(errand.question.document, Cnpj)
     try:
-        home = await world.registry.find_home(errand.question.document)
+        home = await world.registry.find_home(errand.question.document, errand.operation.ufs)
     except Exception as bug:
         log.exception("lookup.bug", operation=errand.operation.path)
         return await posting.settle(errand, posting.refusal(errand, bug), parts)
@@ -152,7 +151,8 @@ async def _ask(errand: Errand, inquiry: Inquiry, joining: UnderWay | None, world
     if isinstance(answer, Absent):
         return Nothing(answer.source)
     body = errand.operation.encode(inquiry, answer.record)
-    return Delivered(body, "online", answer.source, to_ms(answer.as_of), not answer.local)
+    to_keep = answer.complete and not answer.local  # only complete answers (decisions 4.4)
+    return Delivered(body, "online", answer.source, to_ms(answer.as_of), to_keep)
 
 
 async def _without_phantoms(
@@ -180,7 +180,13 @@ def _keep(errand: Errand, outcomes: Sequence[Outcome], world: World) -> None:
 
 
 def _concluded(errand: Errand, outcomes: Sequence[Outcome], parts: Parts) -> Conclusion:
-    circumstances = Circumstances(parts.now_ms(), errand.caller.account_id, parts.numbering)
+    document = errand.question.document
+    company = None
+    if errand.operation.wants_company and isinstance(document, Cnpj):
+        company = parts.worlds[errand.caller.mode].registry.company_at_hand(document)
+    circumstances = Circumstances(
+        parts.now_ms(), errand.caller.account_id, parts.numbering, company
+    )
     return errand.operation.conclude(errand.question, outcomes, circumstances)
 
 
@@ -188,7 +194,7 @@ def _at_home(errand: Errand, world: World) -> Errand:
     """The errand with the company's own UF, if what is here already tells it."""
     question = errand.question
     assert isinstance(question.document, Cnpj)
-    home = world.registry.home_at_hand(question.document, UFS)
+    home = world.registry.home_at_hand(question.document, errand.operation.ufs)
     if home is None:
         return errand
     return msgspec.structs.replace(errand, question=question.at_home(home))

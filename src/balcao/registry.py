@@ -13,7 +13,6 @@ import msgspec
 from balcao.core.calendar import to_ms
 from balcao.core.company import Company
 from balcao.core.documents import Cnpj
-from balcao.core.federation import UFS
 from balcao.core.freshness import Kept
 from balcao.core.questions import Inquiry
 from balcao.core.registration import Registrations
@@ -34,27 +33,39 @@ class Registry:
     cache: Cache
     sources: Sources
 
-    def home_at_hand(self, cnpj: Cnpj, ufs: Sequence[str]) -> str | None:
-        """The company's own UF, from what is here already: our copy, or an answer of any age."""
+    def company_at_hand(self, cnpj: Cnpj) -> Company | None:
+        """The company, from what is here already: our copy, or an answer of any age."""
         inquiry = Inquiry("company", cnpj)
         said = self.sources.at_hand(inquiry)
         if said is not None and not isinstance(said, Absent):
-            return _home(said.record)
-        if (kept := self.cache.read(inquiry.key)) is not None:
-            return _home(_company(kept.body))
+            assert isinstance(said.record, Company)
+            return said.record
+        kept = self.cache.read(inquiry.key)
+        return None if kept is None else _company(kept.body)
+
+    def home_at_hand(self, cnpj: Cnpj, ufs: Sequence[str]) -> str | None:
+        """The company's own UF, if it is one of these and what is here already tells it."""
+        if (company := self.company_at_hand(cnpj)) is not None:
+            return company.uf if company.uf in ufs else None
         for uf in ufs:
             kept = self.cache.read(Inquiry("state_registration", cnpj, uf).key)
-            if kept is not None and (home := _registrations(kept.body).uf_principal):
+            if kept is not None and (home := _registrations(kept.body).uf_principal) in ufs:
                 return home
         return None
 
-    async def find_home(self, cnpj: Cnpj) -> str | Absent | None:
-        """The company's own UF, asking the sources; absent where there is no such company."""
+    async def find_home(self, cnpj: Cnpj, ufs: Sequence[str]) -> str | Absent | None:
+        """The company's own UF, asking the sources; absent where there is no such company.
+
+        None: it is not known, or none of these (abroad, or not served here).
+        """
         try:
             said = await self._ask(Inquiry("company", cnpj))
         except SourceError:
             return None
-        return said if isinstance(said, Absent) else _home(said.record)
+        if isinstance(said, Absent):
+            return said
+        assert isinstance(said.record, Company)
+        return said.record.uf if said.record.uf in ufs else None
 
     async def denies(self, cnpj: Cnpj) -> Absent | None:
         """The proof that there is no such company, where somebody has one."""
@@ -73,9 +84,3 @@ class Registry:
             body = company.encode(inquiry, said.record)
             self.cache.keep([(inquiry.key, Kept(body, to_ms(said.as_of), said.source))])
         return said
-
-
-def _home(record: object) -> str | None:
-    """The UF of a company in Brazil."""
-    uf = record.uf if isinstance(record, Company) else None
-    return uf if uf in UFS else None

@@ -9,9 +9,9 @@ folder or here). The environment wins. They are read once, at start; all complai
 
 import os
 from pathlib import Path
-from typing import Annotated, Literal, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, SecretStr
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, SecretStr
 from pydantic_settings import (
     BaseSettings,
     PydanticBaseSettingsSource,
@@ -19,7 +19,7 @@ from pydantic_settings import (
     TomlConfigSettingsSource,
 )
 
-from balcao.core.federation import UFS
+from balcao.core.federation import RURAL_UFS, UFS
 
 # Who can answer which subject; put together in `providers.py`.
 CompanySource: TypeAlias = Literal["snapshot", "minha_receita", "cnpja", "serpro"]
@@ -36,9 +36,21 @@ def _uf(text: str) -> str:
     return uf
 
 
-Uf: TypeAlias = Annotated[str, AfterValidator(_uf)]
+def _in_order(ufs: tuple[str, ...]) -> tuple[str, ...]:
+    """Each once, in the contract's order: BR asks, answers and charges by this list."""
+    if len(set(ufs)) < len(ufs):
+        raise ValueError("repete uma UF")
+    return tuple(uf for uf in UFS if uf in ufs)
 
-_RURAL_UFS = tuple(uf for uf in UFS if uf != "PR")  # the contract's list leaves it out
+
+def _unset(text: object) -> object:
+    """An empty variable is no path: files of settings for containers are full of them."""
+    return None if text == "" else text
+
+
+Uf: TypeAlias = Annotated[str, AfterValidator(_uf)]
+Ufs: TypeAlias = Annotated[tuple[Uf, ...], AfterValidator(_in_order)]
+File: TypeAlias = Annotated[Path | None, BeforeValidator(_unset)]
 
 
 class Limits(BaseModel):
@@ -132,13 +144,13 @@ class Sefaz(BaseModel):
     """Consulta Cadastro, the web service of the state treasuries."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
-    certificate: Path | None = Field(
+    certificate: File = Field(
         None,
         description="Arquivo PKCS#12 (.p12, .pfx) do certificado A1 (e-CNPJ) de uma empresa"
         " emissora de documentos fiscais; sem ele a fonte fica desligada.",
     )
     password: SecretStr = Field(SecretStr(""), description="Senha do certificado.")
-    ca_file: Path | None = Field(
+    ca_file: File = Field(
         None,
         description="Arquivo PEM com mais raízes para conferir os servidores, além das do sistema:"
         " as da ICP-Brasil, que alguns estados usam.",
@@ -197,6 +209,25 @@ class Infosimples(BaseModel):
         return self.token.get_secret_value() != ""
 
 
+# Files that a TOML file names are looked for beside it.
+_FILES = ("tls_certificate", "tls_key", ("sefaz", "certificate"), ("sefaz", "ca_file"))
+
+
+class _Toml(TomlConfigSettingsSource):
+    """The TOML file, with the files it names."""
+
+    def __call__(self) -> dict[str, Any]:
+        """pydantic-settings' own hook."""
+        values = super().__call__()
+        beside = config_file()
+        for name in _FILES:
+            *group, last = (name,) if isinstance(name, str) else name
+            holder = values.get(group[0], {}) if group else values
+            if beside is not None and isinstance(holder, dict) and holder.get(last):
+                holder[last] = str(beside.absolute().parent / str(holder[last]))
+        return values
+
+
 class Settings(BaseSettings):
     """All settings of one process."""
 
@@ -224,10 +255,10 @@ class Settings(BaseSettings):
     log_level: Literal["debug", "info", "warning", "error"] = Field(
         "info", description="Menor gravidade que vai para o registro."
     )
-    tls_certificate: Path | None = Field(
+    tls_certificate: File = Field(
         None, description="Arquivo PEM do certificado; junto com `tls_key` liga o HTTPS."
     )
-    tls_key: Path | None = Field(
+    tls_key: File = Field(
         None, description="Arquivo PEM da chave do certificado (PKCS#8, sem senha)."
     )
     requests_max: int = Field(
@@ -290,11 +321,11 @@ class Settings(BaseSettings):
     state_certificate_sources: tuple[StateCertificateSource, ...] = Field(
         ("infosimples",), description="Quem emite as certidões estaduais."
     )
-    state_registration_ufs: tuple[Uf, ...] = Field(
+    state_registration_ufs: Ufs = Field(
         UFS, min_length=1, description="UFs das inscrições estaduais: as que BR consulta e cobra."
     )
-    rural_producer_ufs: tuple[Uf, ...] = Field(
-        _RURAL_UFS,
+    rural_producer_ufs: Ufs = Field(
+        RURAL_UFS,
         min_length=1,
         description="UFs do produtor rural: as que BR consulta e cobra.",
     )
@@ -348,7 +379,7 @@ class Settings(BaseSettings):
         dotenv_settings: PydanticBaseSettingsSource,
         file_secret_settings: PydanticBaseSettingsSource,
     ) -> tuple[PydanticBaseSettingsSource, ...]:
-        toml = TomlConfigSettingsSource(settings_cls, toml_file=config_file())
+        toml = _Toml(settings_cls, toml_file=config_file())
         return init_settings, env_settings, toml
 
 

@@ -124,7 +124,24 @@ def test_sources_are_shown_with_their_address(
     assert "fonte minha_receita: http://***@127.0.0.1:9/" in said
     assert "abre-te" not in said
     assert "senha" not in said
-    assert "contas de produção não têm quem responda" not in said
+    assert said.count("contas de produção não têm quem responda") == 2  # of certificates
+
+
+def test_who_answers_certificates(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("CND", "CONSUMER_KEY", "CONSUMER_SECRET"):
+        monkeypatch.setenv(f"BALCAO_SERPRO__{name}", "1")
+    assert statuses(shell)["quem responde certidão federal"] == "ok"
+    assert statuses(shell)["quem responde certidões estaduais"] == "warn"
+    monkeypatch.setenv("BALCAO_INFOSIMPLES__TOKEN", "abre-te")
+    found = statuses(shell)
+    assert found["fonte serpro_cnd"] == found["fonte infosimples"] == "ok"
+    assert found["quem responde certidão federal"] == "warn"  # no receipts
+    assert "falta BALCAO_INFOSIMPLES__RECEIPT_ORIGINS" in shell("doctor").out
+    monkeypatch.setenv("BALCAO_INFOSIMPLES__RECEIPT_ORIGINS", '["https://armazem.example"]')
+    found = statuses(shell)
+    assert found["quem responde certidão federal"] == "ok"
+    assert found["quem responde certidões estaduais"] == "ok"
+    assert "infosimples; UFs: todas (27)" in shell("doctor").out
 
 
 def test_a_source_without_its_keys_is_off(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:

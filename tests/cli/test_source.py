@@ -190,7 +190,7 @@ def test_who_answers_certificates(shell: Shell, monkeypatch: pytest.MonkeyPatch)
     # For people, a new issuance, the receipt, a CNPJ with letters.
     assert re.search(r"infosimples +sim +https://\S+ +sim +sim +não +não", federal)
     assert re.search(r"serpro_cnd +sim +http://\*{3}@\S+ +não +não +sim +sim", federal)
-    assert "aviso: certidão federal: sem comprovantes da infosimples" in federal
+    assert "aviso: certidão federal: infosimples vem sem comprovantes" in federal
     assert re.search(r"infosimples +sim +https://\S+ +RJ, SP +não +não", state)
     assert "aviso: certidões estaduais: ninguém responde por AC, AL" in state
 

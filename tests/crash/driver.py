@@ -14,8 +14,10 @@ from pathlib import Path
 from typing import IO
 
 from balcao.core.ledger import TopUp
+from balcao.core.receipts import digest_of
 from balcao.storage.contract import NewAccount, NewKey
 from balcao.storage.sqlite.desk import SqliteDesk
+from tests.crash.worker import RECEIPTS
 
 ROOT = Path(__file__).parent.parent.parent
 FOR_EVER_MS = 1 << 52
@@ -33,9 +35,10 @@ class Promises:
     charged: dict[str, tuple[int, int]] = field(default_factory=dict)  # request: account, credits
     topped_up: dict[str, tuple[int, int]] = field(default_factory=dict)  # reason
     keys: dict[str, tuple[int, str, bool]] = field(default_factory=dict)  # account, request, done
+    receipts: dict[str, tuple[int, str]] = field(default_factory=dict)  # number: account, digest
 
     def __len__(self) -> int:
-        return len(self.charged) + len(self.topped_up) + len(self.keys)
+        return len(self.charged) + len(self.topped_up) + len(self.keys) + len(self.receipts)
 
     def note(self, line: str) -> None:
         """Take down one line of the worker."""
@@ -47,6 +50,9 @@ class Promises:
         elif kind == "topped-up":
             account, reason, credits = words
             self.topped_up[reason] = (int(account), int(credits))
+        elif kind == "kept":
+            account, number, digest = words
+            self.receipts[number] = (int(account), digest)
         elif kind in ("bound", "finished"):
             account, request, key = words
             self.keys[key] = (int(account), request, kind == "finished")
@@ -141,9 +147,25 @@ def inspect(database: Path, promises: Promises) -> tuple[int, int]:
     desk = SqliteDesk(database)
     try:
         given_back = desk.recover(time.time_ns() // 1_000_000)
-        return given_back, compare(desk, promises)
+        unasked = compare(desk, promises)
+        compare_receipts(desk, promises, database.parent / RECEIPTS)
+        return given_back, unasked
     finally:
         desk.close()
+
+
+def compare_receipts(desk: SqliteDesk, promises: Promises, folder: Path) -> None:
+    """Acknowledged receipts are recorded, and no record names bytes that are not there."""
+    for number, (account, digest) in promises.receipts.items():
+        receipt = desk.receipt(number)
+        assert receipt is not None, f"the acknowledged receipt {number} is gone"
+        assert (receipt.account_id, receipt.digest) == (account, digest)
+    if not folder.is_dir():  # nobody stored bytes
+        return
+    for (named,) in desk._in_place.execute("SELECT DISTINCT digest FROM receipt").fetchall():
+        file = folder / str(named)[:2] / str(named)
+        assert file.is_file(), f"a record names bytes that are not there: {named}"
+        assert digest_of(file.read_bytes()) == named, f"half a receipt: {named}"
 
 
 def compare(desk: SqliteDesk, promises: Promises) -> int:

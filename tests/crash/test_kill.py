@@ -1,12 +1,16 @@
 """Killed at any instant: nothing that was acknowledged is lost, nothing is charged twice."""
 
+import asyncio
 import random
 from pathlib import Path
 
 import pytest
 
+from balcao.core.ledger import KeepReceipt
+from balcao.core.receipts import digest_of
+from balcao.storage.blobs import open_blobs
 from balcao.storage.sqlite.desk import SqliteDesk
-from tests.crash.driver import compare, kill_once, prepare
+from tests.crash.driver import compare, compare_receipts, kill_once, prepare
 
 CYCLES = 5  # `python -m bench.crash --cycles 50` is the long one
 
@@ -37,4 +41,28 @@ def test_a_broken_promise_would_be_noticed(tmp_path: Path) -> None:
     promises.note("bound 1 never-bound key")
     with pytest.raises(AssertionError, match="never-bound"):
         compare(desk, promises)
+    desk.close()
+
+
+def test_a_receipt_without_its_bytes_would_be_noticed(tmp_path: Path) -> None:
+    promises = prepare(tmp_path / "balcao.db")
+    desk, folder = SqliteDesk(tmp_path / "balcao.db"), tmp_path / "receipts"
+    digest = digest_of(b"bytes")
+    record = KeepReceipt("number", 1, "op", digest, "application/pdf", 5, 0)
+    asyncio.run(open_blobs(folder).put(digest, b"bytes"))
+    compare_receipts(desk, promises, folder)  # nobody names them: a crash may leave that
+
+    promises.note(f"kept 1 number {digest}")
+    with pytest.raises(AssertionError, match="receipt number is gone"):
+        compare_receipts(desk, promises, folder)
+    desk.commit_now([record])
+    compare_receipts(desk, promises, folder)
+
+    file = folder / digest[:2] / digest
+    file.write_bytes(b"byte")
+    with pytest.raises(AssertionError, match="half a receipt"):
+        compare_receipts(desk, promises, folder)
+    file.unlink()
+    with pytest.raises(AssertionError, match="not there"):
+        compare_receipts(desk, promises, folder)
     desk.close()

@@ -4,7 +4,8 @@
 
 It says on stdout what was acknowledged, one line each and only after `commit` has returned;
 whoever reads the lines may hold the database to every one of them. NAME makes its requests,
-keys and reasons different from those of other runs.
+keys and reasons different from those of other runs. Receipts' bytes go into a folder beside the
+database, before the record that names them.
 """
 
 import asyncio
@@ -18,13 +19,29 @@ from pathlib import Path
 
 from balcao.core.access import Account
 from balcao.core.idempotency import Recorded
-from balcao.core.ledger import Bind, Change, Charge, Finish, Hold, Settle, Short, TopUp
+from balcao.core.ledger import (
+    Bind,
+    Change,
+    Charge,
+    Finish,
+    Hold,
+    KeepReceipt,
+    Settle,
+    Short,
+    TopUp,
+)
+from balcao.core.receipts import digest_of
+from balcao.storage.blobs import open_blobs
+from balcao.storage.contract import Blobs
 from balcao.storage.sqlite.desk import SqliteDesk
 
 CLIENTS = 32
 OPERATION = "cnpj-receita-federal"
 KEPT_MS = 96 * 3_600_000
 SOURCE_SECONDS_MAX = 0.004
+RECEIPTS = "receipts"  # the folder's name
+WITH_RECEIPT = 0.3
+SHARED_RECEIPTS = 8  # bytes that several accounts obtain, again and again
 
 
 def say(*words: object) -> None:
@@ -39,10 +56,17 @@ def now_ms() -> int:
 class Client:
     """One caller who sends one request after another."""
 
-    def __init__(self, name: str, desk: SqliteDesk, accounts: Sequence[Account]) -> None:
+    def __init__(
+        self,
+        name: str,
+        desk: SqliteDesk,
+        accounts: Sequence[Account],
+        blobs: Blobs | None = None,
+    ) -> None:
         self.name = name
         self.desk = desk
         self.accounts = accounts
+        self.blobs = blobs
         self.dice = random.Random(name)
 
     async def work(self) -> None:
@@ -69,11 +93,14 @@ class Client:
         changes: list[Change] = [
             Charge(account, 1, request, OPERATION, credits, "consulta", "cache", now_ms())
         ]
+        receipts = await self.obtain_receipts(account, request)
+        changes.extend(receipts)
         if key is not None:
             changes.append(self.finish(account, key, request, credits))
         if isinstance(await self.desk.commit(changes), Short):
             return
         say("charged", account, request, credits)
+        self.tell_of(receipts)
         if key is not None:
             say("finished", account, request, key)
 
@@ -92,11 +119,33 @@ class Client:
         posted = self.dice.randint(0, price)
         rule, origin = ("consulta", "online") if posted else ("erro", None)
         settle = Settle(account, request, posted, rule, origin, now_ms())  # type: ignore[arg-type]
-        refusal = await self.desk.commit([settle, self.finish(account, key, request, posted)])
-        assert refusal is None
+        receipts = await self.obtain_receipts(account, request) if posted else []
+        finish = self.finish(account, key, request, posted)
+        assert await self.desk.commit([settle, *receipts, finish]) is None
         if posted:
             say("charged", account, request, posted)
+        self.tell_of(receipts)
         say("finished", account, request, key)
+
+    async def obtain_receipts(self, account: int, request: str) -> Sequence[KeepReceipt]:
+        """One now and then: bytes of its own, or such as others have, too. Stored already."""
+        if self.dice.random() >= WITH_RECEIPT:
+            return []
+        shared = self.dice.randrange(SHARED_RECEIPTS * 2)
+        content = (request if shared >= SHARED_RECEIPTS else f"shared-{shared}").encode() * 100
+        digest = digest_of(content)
+        if self.blobs is not None:
+            await self.blobs.put(digest, content)
+        number = f"{account}-{digest[:32]}"
+        return [
+            KeepReceipt(
+                number, account, OPERATION, digest, "application/pdf", len(content), now_ms()
+            )
+        ]
+
+    def tell_of(self, receipts: Sequence[KeepReceipt]) -> None:
+        for receipt in receipts:
+            say("kept", receipt.account_id, receipt.receipt_id, receipt.digest)
 
     def finish(self, account: int, key: str, request: str, credits: int) -> Finish:
         """The answer that is recorded says what was charged, so that both can be compared."""
@@ -105,13 +154,13 @@ class Client:
         return Finish(account, key, "f", recorded, now, now + KEPT_MS)
 
 
-async def serve(desk: SqliteDesk, name: str) -> None:
+async def serve(desk: SqliteDesk, blobs: Blobs, name: str) -> None:
     say("ready", desk.recover(now_ms()))
     accounts = desk.accounts()
-    clients = [Client(f"{name}-{number}", desk, accounts) for number in range(CLIENTS)]
+    clients = [Client(f"{name}-{number}", desk, accounts, blobs) for number in range(CLIENTS)]
     await asyncio.gather(*(client.work() for client in clients))
 
 
 if __name__ == "__main__":
-    database, run_name = sys.argv[1:]
-    asyncio.run(serve(SqliteDesk(Path(database)), run_name))
+    database, run_name = Path(sys.argv[1]), sys.argv[2]
+    asyncio.run(serve(SqliteDesk(database), open_blobs(database.parent / RECEIPTS), run_name))

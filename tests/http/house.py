@@ -42,8 +42,22 @@ ALL_UFS = (
     *("PB", "PE", "PI", "PR", "RJ", "RN", "RO", "RR", "RS", "SC", "SE", "SP", "TO"),
 )
 
+FEDERAL = "/consultas/v2/certidao-negativa-de-debitos-federal"
+STATE = "/consultas/v2/certidao-negativa-de-debitos-estadual"
+
 # Where live accounts' providers are said to be; `Wire` is what answers there.
 PROVIDERS = "http://provedores.invalid"
+
+
+def federal(document: str, query: str = "", birth: str = "19800101") -> str:
+    """The address of a lookup of a federal certificate, by CNPJ or by CPF."""
+    who = f"cpf={document}&data_nascimento={birth}" if len(document) == 11 else f"cnpj={document}"
+    return f"{FEDERAL}?{who}" + (f"&{query}" if query else "")
+
+
+def state(cnpj: str, uf: str = "SP", query: str = "") -> str:
+    """The address of a lookup of a state certificate."""
+    return f"{STATE}/{cnpj}?uf={uf}" + (f"&{query}" if query else "")
 
 
 @dataclass
@@ -85,6 +99,13 @@ class OpenHouse:
         return await call(
             self.house.front, "GET", path, {"x-api-key": (by or self.client).key, **named}
         )
+
+    def send(self, method: str, path: str, by: Client | None = None, **headers: str) -> Reply:
+        """Any method, and without a key unless somebody is named."""
+        named = {name.replace("_", "-"): value for name, value in headers.items()}
+        if by is not None:
+            named["x-api-key"] = by.key
+        return self.run(call(self.house.front, method, path, named))
 
     def run(self, story: Coroutine[Any, Any, T]) -> T:
         """Run a coroutine on the house's event loop."""
@@ -147,9 +168,13 @@ def opened(
     establishments: int = 0,
     deadline: float = 25.0,
     timeout: float | None = None,
+    name: str = "ana",
     **settings: Any,
 ) -> Iterator[OpenHouse]:
-    """Open a house after its first start; `timeout` is one source's while others may follow."""
+    """Open a house after its first start; `timeout` is one source's while others may follow.
+
+    On a folder that had a house before, the account that asks needs another `name`.
+    """
     configured = Settings.model_construct(
         home=folder,
         sandbox_establishments=establishments,
@@ -165,7 +190,7 @@ def opened(
     try:
         with asyncio.Runner() as runner:
             here = OpenHouse(house, runner, logged)
-            here.client = here.account("ana", mode=mode)
+            here.client = here.account(name, mode=mode)
             here.run(_started(house))
             try:
                 yield here

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import jsonschema
@@ -9,10 +10,11 @@ import msgspec
 import pytest
 
 from balcao import __version__
-from balcao.core.problems import table
+from balcao.core.problems import problem_of, table
 from balcao.http import openapi
 from balcao.subjects import OPERATIONS
 from balcao.subjects.contract import Operation
+from tests.http.house import opened
 from tests.world import CNPJ, World, a_company, company
 
 DOCUMENT = openapi.document(__version__)
@@ -40,8 +42,13 @@ OF_THE_REGISTRY = {
 }
 
 
+def address(operation: Operation) -> str:
+    path = f"/consultas/v2/{operation.path}"
+    return f"{path}/{{{operation.document}}}" if operation.document else path
+
+
 def described(operation: Operation) -> Any:
-    return DOCUMENT["paths"][f"/consultas/v2/{operation.path}/{{{operation.document}}}"]["get"]
+    return DOCUMENT["paths"][address(operation)]["get"]
 
 
 def contents() -> Iterator[tuple[str, str, Any]]:
@@ -78,8 +85,14 @@ def test_it_is_served(world: World) -> None:
 
 
 def test_every_operation_and_page_is_described() -> None:
-    lookups = {f"/consultas/v2/{each.path}/{{{each.document}}}" for each in OPERATIONS.values()}
-    assert DOCUMENT["paths"].keys() == lookups | {"/livez", "/readyz", "/metrics"}
+    lookups = set(map(address, OPERATIONS.values()))
+    receipts = {
+        f"/consultas/v2/certidao-negativa-de-debitos-{of}/print/{{receipt_id}}"
+        for of in ("federal", "estadual")
+    }
+    account = {f"/conta/v1/{each}" for each in ("saldo", "consumo", "operacoes/{request_id}")}
+    pages = {"/livez", "/readyz", "/metrics"}
+    assert DOCUMENT["paths"].keys() == lookups | receipts | account | pages
 
 
 @ALL
@@ -129,6 +142,91 @@ def test_every_status_and_code_of_the_registry_has_an_example() -> None:
         if example["error"]
     }
     assert shown == OF_THE_REGISTRY
+
+
+@ALL
+def test_every_problem_of_an_operation_has_an_example(operation: Operation) -> None:
+    faces = [problem_of(error) for kind in operation.problems for error in openapi.samples(kind)]
+    shown = {
+        (int(status), example["error_message"]["code"])
+        for path, status, content in contents()
+        if path == address(operation)
+        for example in examples_of(content)
+        if example["error"]
+    }
+    assert shown == {(each.status, each.code) for each in faces} | {(500, "ERRO_INTERNO")}
+
+
+@pytest.mark.parametrize("of", ["federal", "estadual"])
+def test_a_certificates_results_are_shown(of: str) -> None:
+    """200 and the 404 that is no error (decisions 3)."""
+    shown = {
+        (int(status), example["success"])
+        for path, status, content in contents()
+        if f"certidao-negativa-de-debitos-{of}" in path and "print" not in path
+        for example in examples_of(content)
+        if not example["error"]
+    }
+    assert shown == {(200, True), (404, False)}
+
+
+PAGES_WITH_A_KEY = {
+    "/consultas/v2/certidao-negativa-de-debitos-federal/print/{receipt_id}": {404},
+    "/conta/v1/saldo": set[int](),
+    "/conta/v1/consumo": {400},
+    "/conta/v1/operacoes/{request_id}": {404},
+}
+
+
+@pytest.mark.parametrize("path", PAGES_WITH_A_KEY)
+def test_pages_that_want_a_key(path: str) -> None:
+    page = DOCUMENT["paths"][path]["get"]
+    assert page["security"] == [{"chave": []}]
+    assert {200, 401, 429} | PAGES_WITH_A_KEY[path] <= set(map(int, page["responses"]))
+    assert "X-Creditos-Cobrados" not in page["responses"]["200"]["headers"]
+    named = {each["name"] for each in page["parameters"] if each["in"] == "path"}
+    assert named == set(re.findall(r"\{(\w+)\}", path))
+
+
+def test_receipts_and_their_types() -> None:
+    paths = DOCUMENT["paths"]
+    private, public = (
+        paths[f"/consultas/v2/certidao-negativa-de-debitos-{of}/print/{{receipt_id}}"]["get"]
+        for of in ("federal", "estadual")
+    )
+    assert set(private["responses"]["200"]["content"]) == {"application/pdf", "text/html"}
+    assert set(public["responses"]["200"]["content"]) == {"application/pdf"}
+    assert public["security"] == []
+    assert not {"401", "429"} & set(public["responses"])
+
+
+def test_the_accounts_pages_are_as_described(tmp_path: Path) -> None:
+    """Receipts too: the whole house answers, and what it says fits the document."""
+    with opened(tmp_path) as house:
+        federal = house.get("/consultas/v2/certidao-negativa-de-debitos-federal?cnpj=" + CNPJ)
+        state = house.get(f"/consultas/v2/certidao-negativa-de-debitos-estadual/{CNPJ}?uf=SP")
+        operation = f"/conta/v1/operacoes/{federal.json['request_id']}"
+        asked = {
+            "/conta/v1/saldo": "/conta/v1/saldo",
+            "/conta/v1/consumo": "/conta/v1/consumo",
+            "/conta/v1/consumo?formato=csv": "/conta/v1/consumo",
+            operation: "/conta/v1/operacoes/{request_id}",
+            operation[:-1]: "/conta/v1/operacoes/{request_id}",
+            federal.json["print"]: next(iter(PAGES_WITH_A_KEY)),
+            state.json["print"]: next(iter(PAGES_WITH_A_KEY)).replace("federal", "estadual"),
+        }
+        answers = {at: (house.get(at), path) for at, path in asked.items()}
+    for at, (answer, path) in answers.items():
+        response = DOCUMENT["paths"][path]["get"]["responses"][str(answer.status)]
+        assert answer.status == (404 if at == operation[:-1] else 200)
+        content = response["content"][answer.headers["content-type"].partition(";")[0]]
+        if answer.headers["content-type"].startswith("application/json"):
+            assert not list(checker(content["schema"]).iter_errors(answer.json)), at
+        for name, header in response["headers"].items():
+            if header.get("required"):
+                assert name.lower() in answer.headers, f"{at} without {name}"
+                if "const" in header["schema"]:
+                    assert answer.headers[name.lower()] == header["schema"]["const"]
 
 
 @ALL

@@ -9,7 +9,7 @@ import httpx2
 import pytest
 
 from balcao.core.questions import Inquiry
-from balcao.errors import SourceError, SourceFailed, SourceUnavailable
+from balcao.errors import NotServed, SourceError, SourceFailed, SourceUnavailable
 from balcao.sources.asking import Source, Sources
 from balcao.sources.call import SourceCall
 from balcao.sources.contract import Absent, Answer, Found, LocalSource
@@ -96,9 +96,9 @@ def test_a_proof_of_absence_ends_it() -> None:
 @pytest.mark.parametrize(
     ("order", "error", "retry_in_seconds"),
     [
-        ([], SourceUnavailable, 3600),
-        ([FakeOnline(serves=False)], SourceUnavailable, 3600),
-        ([FakeLocal(can=False)], SourceUnavailable, 3600),
+        ([], NotServed, 3600),
+        ([FakeOnline(serves=False)], NotServed, 3600),
+        ([FakeLocal(can=False)], NotServed, 3600),
         ([FakeOnline(fails=DOWN)], SourceUnavailable, 20),
         (
             [FakeOnline(fails=SourceUnavailable("", 9)), FakeOnline(fails=DOWN)],

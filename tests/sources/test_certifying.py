@@ -226,3 +226,18 @@ def test_wrong_birth_dates_do_not_close_the_source_to_others() -> None:
             asyncio.run(source.ask(federal(CPF)))
     assert upstream.circuit_state == "closed"
     assert measured.outcomes == ["absent"] * 3
+
+
+def test_refused_data_show_that_a_source_is_back() -> None:
+    clock = Clock()
+    answers = Answers((500, {}), enveloped(608).body, enveloped(200, FEDERAL).body)
+    upstream = an_upstream(answers, breaker_settings=BreakerSettings(failures=1), clock=clock)
+    source = Certifying("acme", INFOSIMPLES, lambda _: upstream, now=lambda: NOW, receipts=Keeper())
+    with pytest.raises(SourceFailed):
+        asyncio.run(source.ask(federal()))
+    assert upstream.circuit_state == "open"
+    clock.now += 15.0
+    with pytest.raises(DataRefused):
+        asyncio.run(source.ask(federal(CPF)))
+    assert upstream.circuit_state == "closed"
+    assert asyncio.run(source.ask(federal()))

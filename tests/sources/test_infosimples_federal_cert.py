@@ -372,6 +372,7 @@ def test_an_answer_about_the_head_office() -> None:
     [
         {"normalizado_cnpj": OTHER_CNPJ},
         {"cnpj": "90.010.001/0001-00"},
+        {"normalizado_cnpj": BRANCH, "cnpj": "90.010.001/0001-00"},
         {"normalizado_cnpj": "", "cnpj": "90.010.001/0001-00"},
         {"normalizado_cnpj": None, "cnpj": None, "cpf": "900.100.001-00"},
     ],

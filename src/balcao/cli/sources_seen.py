@@ -150,7 +150,7 @@ class Sight:
         on = [source.name for source in self.sources(subject) if source.is_on]
         if all(self.brings_receipts(name) for name in on):
             return None
-        return "sem comprovantes da infosimples (BALCAO_INFOSIMPLES__RECEIPT_ORIGINS)"
+        return "infosimples vem sem comprovantes: falta BALCAO_INFOSIMPLES__RECEIPT_ORIGINS"
 
     @property
     def ufs(self) -> Mapping[Subject, Sequence[str]]:

@@ -18,3 +18,6 @@ IBGE_CODES: Mapping[str, str] = MappingProxyType(
 )  # fmt: skip
 
 UFS: tuple[str, ...] = tuple(IBGE_CODES)
+
+# Of rural producers: the contract's list leaves PR out (decisions 2.3); the setting may add it.
+RURAL_UFS: tuple[str, ...] = tuple(uf for uf in UFS if uf != "PR")

@@ -47,6 +47,7 @@ class Conclusion(msgspec.Struct, frozen=True):
     code: str | None = None  # internal code of an error
     retry_after_seconds: int | None = None
     receipt: Receipt | None = None  # named by the answer: recorded with the charge
+    detail: str | None = None  # of an error, for the log; no personal data
 
 
 class Reply(msgspec.Struct, frozen=True):
@@ -62,6 +63,7 @@ class Reply(msgspec.Struct, frozen=True):
     code: str | None = None
     retry_after_seconds: int | None = None
     replayed: bool = False
+    detail: str | None = None
 
 
 def reply_of(request_id: str, conclusion: Conclusion) -> Reply:
@@ -76,4 +78,5 @@ def reply_of(request_id: str, conclusion: Conclusion) -> Reply:
         conclusion.asked_ms,
         conclusion.code,
         conclusion.retry_after_seconds,
+        detail=conclusion.detail,
     )

@@ -179,6 +179,12 @@ _TABLE: Mapping[type[errors.BalcaoError], tuple[int, str, str]] = {
         "SERVICO_INDISPONIVEL",
         "A fonte está fora do ar ou em manutenção. Nada foi cobrado; tente mais tarde.",
     ),
+    errors.NotServed: (
+        503,
+        "SERVICO_INDISPONIVEL",
+        "Nenhuma fonte deste serviço responde esta consulta (operação, UF ou documento). Nada foi"
+        " cobrado; fale com quem o opera.",
+    ),
     errors.SourceFailed: (
         500,
         "ERRO_INTERNO",

@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TypeAlias
 
-from balcao.errors import DataRefused, SourceError, SourceFailed, SourceUnavailable
+from balcao.errors import DataRefused, NotServed, SourceError, SourceFailed, SourceUnavailable
 
 # A person has to change the configuration first.
 NOT_CONFIGURED_RETRY_SECONDS = 3600
@@ -89,7 +89,7 @@ def decide(
 
 def _conclude(outcomes: Sequence[Outcome], *, only_local: bool) -> Verdict:
     if not outcomes:
-        return SourceUnavailable(
+        return NotServed(
             "nenhuma fonte configurada para esta consulta", NOT_CONFIGURED_RETRY_SECONDS
         )
     if any(outcome.kind is Kind.FAILED for outcome in outcomes):

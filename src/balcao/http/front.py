@@ -237,6 +237,7 @@ class Front:
                 reply.credits,
                 reply.replayed,
                 round(seconds * 1000, 2),
+                reply.detail or msgspec.UNSET,
                 level=visit.level,
             )
         )

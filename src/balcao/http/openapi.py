@@ -15,6 +15,7 @@ from balcao.core.outcomes import Conclusion, reply_of
 from balcao.core.problems import Problem, problem_of
 from balcao.core.questions import Subject
 from balcao.core.receipts import Numbering
+from balcao.http import openapi_pages
 from balcao.http import openapi_texts as texts
 from balcao.http import openapi_types as types
 from balcao.http.front import PREFIX
@@ -54,7 +55,7 @@ def document(
         "servers": servers,
         "tags": [{"name": name, "description": text} for name, text in texts.TAGS.items()],
         "externalDocs": {"url": "/docs/sandbox", "description": "Documentos do sandbox"},
-        "paths": paths | _service_paths(),
+        "paths": paths | openapi_pages.paths(_refusals, _page_headers_of_results),
         "components": {
             "securitySchemes": {
                 "chave": {
@@ -137,7 +138,7 @@ def _idempotency_key(hours: int) -> dict[str, Any]:
 
 def _responses(operation: Operation) -> dict[str, Any]:
     results = _results(operation)
-    problems = _problems(operation)
+    problems = _problems(operation.problems)
     responses: dict[str, Any] = {}
     for status in sorted({*results, *problems}):
         schemas: list[dict[str, Any]] = []
@@ -147,7 +148,7 @@ def _responses(operation: Operation) -> dict[str, Any]:
             examples |= results[status]
         if status in problems:
             schemas.append(_error_schema(problems[status], _fields_of(operation)))
-            examples |= _problem_examples(operation, problems[status])
+            examples |= _problem_examples(_fields_of(operation), problems[status])
         responses[str(status)] = {
             "description": texts.STATUSES[status],
             "headers": _headers(status),
@@ -174,9 +175,9 @@ def _results(operation: Operation) -> dict[int, dict[str, Any]]:
     return by_status
 
 
-def _problems(operation: Operation) -> dict[int, list[Problem]]:
+def _problems(kinds: Sequence[type[errors.BalcaoError]]) -> dict[int, list[Problem]]:
     """Everything that can go wrong, by status. A bug of ours always can."""
-    faces = [problem_of(error) for kind in operation.problems for error in samples(kind)]
+    faces = [problem_of(error) for kind in kinds for error in samples(kind)]
     faces.append(problem_of(RuntimeError()))
     by_status: dict[int, list[Problem]] = {}
     for problem in faces:
@@ -190,14 +191,16 @@ def _fields_of(operation: Operation) -> Callable[[Problem], bytes]:
     return lambda problem: operation.error_fields(problem, document)
 
 
-def _problem_examples(operation: Operation, problems: Sequence[Problem]) -> dict[str, Any]:
+def _problem_examples(
+    fields_of: Callable[[Problem], bytes], problems: Sequence[Problem]
+) -> dict[str, Any]:
     examples: dict[str, Any] = {}
     for problem in problems:
         name, number = problem.code, 1
         while name in examples:
             number += 1
             name = f"{problem.code}-{number}"
-        body = _body(problem, _fields_of(operation)(problem))
+        body = _body(problem, fields_of(problem))
         examples[name] = {"summary": f"{problem.code}: {problem.message}", "value": body}
     return examples
 
@@ -312,72 +315,35 @@ def _error() -> dict[str, Any]:
 # Addresses that are no lookups.
 
 
-def _service_paths() -> dict[str, Any]:
-    status = {"type": "object", "properties": {"status": {"const": "ok"}}, "required": ["status"]}
-    alive = {_JSON: {"schema": status, "example": {"status": "ok"}}}
-    unready = problem_of(errors.StorageFailed())
-    ready: dict[str, Any] = {
-        _JSON: {
-            "schema": {
-                "type": "object",
-                "properties": {
-                    "status": {"const": "ok"},
-                    "gravação": {
-                        "const": True,
-                        "description": "O banco de dados aceita gravações.",
-                    },
-                    "dados_abertos": {
-                        "type": "object",
-                        "description": "Dia de extração da cópia do cadastro, por modo.",
-                        "additionalProperties": {"type": ["string", "null"], "format": "date"},
-                    },
-                },
-                "required": ["status", "gravação", "dados_abertos"],
-            },
-            "example": {
-                "status": "ok",
-                "gravação": True,
-                "dados_abertos": {"live": "2026-07-12", "test": None},
-            },
-        }
-    }
+def _refusals(kinds: Sequence[type[errors.BalcaoError]], keyed: bool) -> dict[str, Any]:
+    """Responses to what goes wrong there, by status."""
     return {
-        "/livez": {"get": _service("livez", "O processo responde", alive)},
-        "/readyz": {
-            "get": _service("readyz", "O serviço pode receber requisições", ready, unready)
-        },
-        "/metrics": {
-            "get": _service(
-                "metrics",
-                "Medidas no formato de texto do Prometheus",
-                {"text/plain": {"schema": {"type": "string"}}},
-            )
-        },
-    }
-
-
-def _service(
-    name: str, summary: str, content: Mapping[str, Any], *problems: Problem
-) -> dict[str, Any]:
-    header = {"X-Request-Id": _headers(200)["X-Request-Id"]}
-    responses: dict[str, Any] = {
-        "200": {"description": summary + ".", "headers": header, "content": dict(content)}
-    }
-    for problem in problems:
-        responses[str(problem.status)] = {
-            "description": texts.STATUSES[problem.status],
-            "headers": header,
+        str(status): {
+            "description": texts.STATUSES[status],
+            "headers": _page_headers(status) if keyed else _unlimited(_page_headers(status)),
             "content": {
                 _JSON: {
-                    "schema": _error_schema([problem], envelope.error_fields),
-                    "example": _body(problem, envelope.error_fields(problem)),
+                    "schema": _error_schema(problems, envelope.error_fields),
+                    "examples": _problem_examples(envelope.error_fields, problems),
                 }
             },
         }
-    return {
-        "operationId": name,
-        "tags": [texts.TAG_SERVICE],
-        "summary": summary,
-        "security": [],
-        "responses": responses,
+        for status, problems in sorted(_problems(kinds).items())
     }
+
+
+def _page_headers(status: int) -> dict[str, Any]:
+    """Those of the headers that are not about a lookup's result."""
+    headers = {name: _headers(status).get(name) for name in texts.HEADERS_OF_PAGES}
+    return {name: header for name, header in headers.items() if header is not None}
+
+
+def _unlimited(headers: dict[str, Any]) -> dict[str, Any]:
+    return {name: header for name, header in headers.items() if "RateLimit" not in name}
+
+
+def _page_headers_of_results(status: int) -> dict[str, Any]:
+    """What is fetched costs nothing, and does not say so."""
+    headers = _page_headers(status)
+    del headers["X-Creditos-Cobrados"]
+    return headers

@@ -34,6 +34,33 @@ de consultar uma fonte o serviço reserva o maior preço possível e depois cobr
 tudo. Quem desliga antes da resposta não interrompe a consulta: ela termina, é guardada e cobrada.
 Para recebê-la, repita com a mesma `Idempotency-Key`.
 
+## Certidões
+
+| Resposta | O que houve |
+|---|---|
+| 200, `success: true` | CND ou CPEND; da fazenda estadual, uma certidão negativa |
+| 404, `error: false` | a consulta terminou sem ela: CPD, impossível, outro resultado |
+| 400 `FALHA_TECNICA` | a fonte foi consultada e falhou; a emissão pode ter começado |
+| 503 `SERVICO_INDISPONIVEL` | ninguém aceitou a consulta: nada começou |
+
+Os dois primeiros são resultados, e custam 1 crédito do cache ou 2 da fonte; o 404 estadual nunca é
+guardado e custa 2. Erros não custam nada. Um 404 com `error: false` não é falha da API: não o
+repita antes que o contribuinte regularize a sua situação. `certificate_type` é `CND`, `CPEND` ou
+`CPD`; as palavras da fonte, quando não cabe em nenhum deles; nulo, quando nada pôde ser emitido.
+
+`effective_validity` é a maior entre validade e prorrogação. O cache serve a certidão até
+`valid_until`, o dia anterior; resultados que não são CND nem CPEND, por no máximo 60 minutos. Uma
+certidão vencida nunca é entregue como válida.
+
+`preferencia_emissao=2via` (padrão) deixa a fonte achar a certidão em vigor; `nova` pede uma
+emissão. `nova` e `atualizar_online=true` vão sempre à fonte. `SO_CACHE` nunca vai: sem resultado
+guardado, 400 `SEM_RESULTADO_EM_CACHE`.
+
+**Depois de um tempo esgotado não repita sem `Idempotency-Key`:** a emissão pode estar em andamento.
+Envie uma em cada pedido de certidão e repita com a mesma. Se a resposta dela foi `FALHA_TECNICA`, é
+essa que se repete: espere, e peça a 2ª via com uma chave nova. Se algo foi cobrado, dizem
+`GET /conta/v1/operacoes/{request_id}` e `GET /conta/v1/consumo`.
+
 ## Uma UF, ou todas
 
 As inscrições estaduais custam 1 crédito por UF que respondeu, venha a resposta da fonte ou do
@@ -69,7 +96,9 @@ Envie `Idempotency-Key` (8 a 128 caracteres visíveis, por exemplo um UUID) e, e
 mesma requisição com a mesma chave, durante HORAS. Uma consulta terminada é reenviada igual,
 byte a byte, com `Idempotent-Replayed: true` e sem custo, falhas técnicas incluídas. Se ainda está
 em andamento, a resposta é 409 com `Retry-After`. Recusas (400, 401, 402, 403, 409, 429) não
-ocupam a chave.
+ocupam a chave; uma fonte que foi consultada e falhou, sim (400 `FALHA_TECNICA` e
+`DADOS_RECUSADOS_PELA_FONTE`, 500, 503): essa resposta é a que se repete, e outra tentativa pede
+outra chave.
 
 ## Limites de requisições
 
@@ -84,11 +113,46 @@ def introduction(idempotency_hours: int) -> str:
 
 
 TAG_LOOKUPS = "Consultas"
+TAG_RECEIPTS = "Comprovantes"
+TAG_ACCOUNT = "Conta"
 TAG_SERVICE = "Serviço"
 TAGS: Mapping[str, str] = {
     TAG_LOOKUPS: "As operações que custam créditos.",
+    TAG_RECEIPTS: "Os documentos das certidões, no endereço que `print` indica; sem custo.",
+    TAG_ACCOUNT: "O que a própria conta gastou; com chave, sem custo.",
     TAG_SERVICE: "Saúde e medidas do serviço; sem chave, sem custo.",
 }
+
+FEDERAL_RECEIPT = (
+    "PDF ou HTML. Pede uma chave da conta que fez a consulta; com a de outra conta a resposta é"
+    " 404, como se não existisse. HTML vem como arquivo anexo, sem nada que rode em um navegador."
+)
+STATE_RECEIPT = (
+    "PDF, público: não pede chave e é o mesmo para todos que consultam o CNPJ na UF. Quem não"
+    " conhece o endereço não o adivinha."
+)
+BALANCE = (
+    "O que a conta ainda pode gastar, agora. Reservas são de consultas em andamento: o que sobra"
+    " delas volta quando terminam."
+)
+
+
+def consumption(days_default: int, days_max: int) -> str:
+    """What the account's consumption is."""
+    return (
+        "O que foi cobrado, por dia, operação, chave e origem. Sem `de` nem `ate`, os últimos"
+        f" {days_default} dias; no máximo {days_max} dias de uma vez."
+    )
+
+
+def operation(days: int) -> str:
+    """What becomes of one request."""
+    return (
+        "Responde “esta consulta foi cobrada?”: o estado, os créditos e a regra que fez o preço."
+        f" Só da própria conta, por {days} dias. Recusas e reenvios por `Idempotency-Key` não são"
+        " operações."
+    )
+
 
 SECURITY = "Chave da conta. Contas de teste usam chaves `balcao_test_…`, as demais `balcao_live_…`."
 
@@ -135,6 +199,14 @@ class HeaderText:
 _ALL = frozenset(STATUSES)
 _COUNTED = frozenset({200, 400, 402, 403, 404, 409, 429})  # after the key was recognised
 _RESULTS = frozenset({200, 404})
+
+HEADERS_OF_PAGES = (
+    "X-Request-Id",
+    "X-Creditos-Cobrados",
+    "RateLimit-Policy",
+    "RateLimit",
+    "Retry-After",
+)
 
 HEADERS: Mapping[str, HeaderText] = {
     "X-Request-Id": HeaderText("Igual a `request_id`.", {"type": "string", "format": "uuid"}, _ALL),

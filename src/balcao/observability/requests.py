@@ -31,6 +31,7 @@ class RequestEvent(msgspec.Struct, frozen=True):
     credits: int
     replayed: bool
     took_ms: float
+    detail: str | msgspec.UnsetType = msgspec.UNSET  # why a source let us down
     event: str = "request"
     level: str = "info"
     timestamp: str = ""
@@ -63,6 +64,8 @@ class RequestLog:
             fields = msgspec.structs.asdict(event)
             for name in ("event", "level", "timestamp"):
                 fields.pop(name)
+            if event.detail is msgspec.UNSET:
+                fields.pop("detail")
             self._console.log(LEVELS[event.level], "request", **fields)
             return
         if not self._lines:

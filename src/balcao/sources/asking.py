@@ -1,6 +1,7 @@
 """Asking the sources of a subject in turn. What follows from each outcome: `core.routing`."""
 
 import asyncio
+import dataclasses
 import time
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
@@ -130,8 +131,8 @@ class Sources:
         if isinstance(answer, Found) and isinstance(answer.record, Registrations):
             if not answer.record.inscricoes and inquiry.addresses:
                 # Nothing registered, nothing to have an address: asked for, and complete.
-                complete = msgspec.structs.replace(answer.record, com_endereco=True)
-                return Found(complete, answer.source, answer.as_of)
+                record = msgspec.structs.replace(answer.record, com_endereco=True)
+                return dataclasses.replace(answer, record=record)
             for part in asking.lacking(answer, answer.record):
                 answer = await self._filled_in(asking, answer, part)
         return answer
@@ -143,20 +144,21 @@ class Sources:
         the second source is paid, or throttled, per question. What it cannot tell stays out.
         """
         able = asking.who_knows(part)
-        if not able:
-            return answer
         try:
-            filling = await self._in_turn(asking, able)
+            filling = await self._in_turn(asking, able) if able else None
         except SourceError as error:
             log.warning("source.incomplete", source=answer.source, part=part, detail=error.detail)
-            return answer
+            filling = None
         if not isinstance(filling, Found):
-            return answer
+            # Where nobody knows more than this, it is complete.
+            complete = answer.complete and not asking.somebody_knows(part)
+            return dataclasses.replace(answer, complete=complete)
         assert isinstance(filling.record, Registrations)
         assert isinstance(answer.record, Registrations)
         # Which gave what: the event of the request says it, and the entry that is kept.
         source = f"{answer.source}+{filling.source}({part})"
-        return Found(merged(answer.record, filling.record), source, answer.as_of)
+        record = merged(answer.record, filling.record)
+        return dataclasses.replace(answer, record=record, source=source)
 
     async def _in_turn(self, asking: "_Asking", able: Sequence[Source]) -> Answer:
         now = asyncio.get_running_loop().time
@@ -238,6 +240,10 @@ class _Asking:
             return ()
         known = (source for source in self.able if source.name == answer.source)
         return sorted(self.inquiry.parts.difference(*(_parts(source) for source in known)))
+
+    def somebody_knows(self, part: Part) -> bool:
+        """Whether any source that may be asked knows it."""
+        return any(part in _parts(source) for source in self.able)
 
     def who_knows(self, part: Part) -> Sequence[Source]:
         """Those who know it and were not asked yet, in the order of asking."""

@@ -236,6 +236,11 @@ class Upstream:
             except (SourceError, httpx2.PoolTimeout):
                 raise
             except NOTHING_WAS_SENT as error:
+                if _untrusted(error):
+                    raise SourceUnavailable(
+                        f"{self.name}: VERIFIQUE A CONFIGURAÇÃO DESTA FONTE: o certificado do"
+                        " servidor não confere com as raízes conhecidas"
+                    ) from None
                 if not attempts_left:
                     raise SourceUnavailable(f"{self.name}: sem conexão ({_kind(error)})") from None
             except (httpx2.InvalidURL, httpx2.UnsupportedProtocol) as error:
@@ -275,6 +280,15 @@ class Upstream:
             if len(body) > self._answer_bytes_max:
                 raise SourceFailed(f"{self.name}: resposta grande demais")
         return bytes(body)
+
+
+def _untrusted(error: BaseException | None) -> bool:
+    """Whether it comes of a server certificate that nobody we know has signed."""
+    while error is not None:
+        if isinstance(error, ssl.SSLCertVerificationError):
+            return True
+        error = error.__cause__ or error.__context__
+    return False
 
 
 def _kind(error: BaseException) -> str:

@@ -27,6 +27,7 @@ class Found:
     source: str  # the source's name, as in the settings
     as_of: datetime  # when the source was asked; for the snapshot: its extraction date
     local: bool = False  # read from a source of our own: there is nothing to keep in the cache
+    complete: bool = True  # False: a source that knows more of it could not be asked (4.4)
 
 
 @dataclass(frozen=True, slots=True)

@@ -74,7 +74,7 @@ class ReceiptFetch:
             "GET", address, headers=HEADERS | _ACCEPT, timeout=httpx2.Timeout(None)
         )
         request.headers.pop("cookie", None)
-        reply = await self._client.send(request, stream=True, auth=None, follow_redirects=True)
+        reply = await self._client.send(request, stream=True, auth=None, follow_redirects=False)
         try:
             if reply.status_code != 200:
                 raise SourceFailed(f"comprovante: HTTP {reply.status_code}")

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 
 from balcao.core.calendar import BRASILIA
-from balcao.core.federation import UFS
+from balcao.core.federation import RURAL_UFS, UFS
 from balcao.core.questions import Subject
 from balcao.subjects import (
     company,
@@ -24,7 +24,7 @@ def _today() -> datetime.date:
 
 def operations(
     state_ufs: Sequence[str] = UFS,
-    rural_ufs: Sequence[str] = rural_producer.UFS_DEFAULT,
+    rural_ufs: Sequence[str] = RURAL_UFS,
     today: Callable[[], datetime.date] = _today,
 ) -> Mapping[Subject, Operation]:
     """All operations, in the order of the specification.

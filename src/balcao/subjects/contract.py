@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import msgspec
 
 from balcao.core.access import Caller
+from balcao.core.company import Company
 from balcao.core.freshness import Ask, Kept, Serve, decide
 from balcao.core.outcomes import Conclusion, Outcome
 from balcao.core.questions import Inquiry, Question, Subject
@@ -80,6 +81,7 @@ class Circumstances:
     now_ms: int
     account_id: int
     numbering: Numbering  # numbers and addresses of receipts
+    company: Company | None = None  # of a CNPJ, as far as it is at hand, for those who wanted it
 
 
 def everybody_may(question: Question, caller: Caller) -> None:
@@ -128,7 +130,9 @@ class Operation:
     problems: Sequence[type[BalcaoError]]  # all that it may answer besides results
     answer: type[msgspec.Struct]  # the body of a result
     examples: Sequence[Example]
+    ufs: Sequence[str] = ()  # those that may be asked, and that BR stands for
     # Where an operation has more to say than most:
     enter: Callable[[Caller], None] = everybody_enters  # raises what refuses before 400 (2.10)
+    wants_company: bool = False
     plan: Callable[[Question, Inquiry, Kept, int], Serve | Ask] = by_age
     doubtful: Callable[[Sequence[Outcome]], bool] = never_doubtful

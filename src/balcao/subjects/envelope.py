@@ -8,10 +8,13 @@ import msgspec
 from balcao.core.documents import Cnpj, Cpf
 from balcao.core.outcomes import Conclusion
 from balcao.core.problems import Problem, problem_of
-from balcao.errors import InvalidCnpj, InvalidCpf
+from balcao.errors import CertificateFailed, InvalidCnpj, InvalidCpf, SourceError, StorageFailed
 
 # An operation's form of an error: the problem, and the document as it stood in the request.
 ErrorFields: TypeAlias = Callable[[Problem, str], bytes]
+
+# Errors whose detail is for the operator and holds no personal data.
+OPERATORS_DETAILS = (SourceError, CertificateFailed, StorageFailed)
 
 _encode = msgspec.json.Encoder().encode
 
@@ -71,4 +74,5 @@ def refusal(
         rule="erro",
         code=problem.code,
         retry_after_seconds=problem.retry_after_seconds,
+        detail=error.detail if isinstance(error, OPERATORS_DETAILS) else None,
     )

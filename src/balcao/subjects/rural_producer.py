@@ -9,7 +9,7 @@ from functools import partial
 import msgspec
 
 from balcao.core.documents import Cpf
-from balcao.core.federation import ALL, UFS
+from balcao.core.federation import ALL, RURAL_UFS
 from balcao.core.outcomes import Conclusion, Delivered, Outcome
 from balcao.core.problems import Problem
 from balcao.core.questions import Question
@@ -36,9 +36,6 @@ from balcao.subjects.registrations import Tally, UfOrigin
 PATH = "produtor-rural"
 RULE = "produtor-rural: 1 por UF respondida"
 NAMES = registrations.NAMES
-
-# The contract's list leaves PR out (decisions 2.3); the setting may add it.
-UFS_DEFAULT = tuple(uf for uf in UFS if uf != "PR")
 
 
 class RuralAddress(msgspec.Struct, frozen=True):
@@ -173,7 +170,7 @@ def _examples(ufs: Sequence[str]) -> Sequence[Example]:
     )
 
 
-def operation(ufs: Sequence[str] = UFS_DEFAULT) -> Operation:
+def operation(ufs: Sequence[str] = RURAL_UFS) -> Operation:
     """The operation; `ufs` are those that may be asked and that BR stands for (setting)."""
     return Operation(
         subject="rural_producer",
@@ -217,4 +214,5 @@ def operation(ufs: Sequence[str] = UFS_DEFAULT) -> Operation:
         problems=(InvalidCpf, InvalidUf, UfRequired, InvalidStrategy, *PROBLEMS_OF_ALL),
         answer=RuralProducerAnswer,
         examples=_examples(ufs),
+        ufs=ufs,
     )

@@ -41,6 +41,7 @@ from balcao.subjects.parameters import Parameters
 from balcao.subjects.registrations import Tally, UfOrigin
 
 PATH = "sintegra"
+NAMES = registrations.NAMES
 RULE = "sintegra: 1 por UF respondida"
 
 
@@ -95,21 +96,22 @@ def conclude(
 ) -> Conclusion:
     """The answer's status, body and price."""
     tally = Tally(question, outcomes)
+    company = circumstances.company  # a state need not say whose registrations these are
     body = StateRegistrationAnswer(
         request_id="",
         success=True,
         error=False,
         is_cache=tally.origin == "cache",
         cnpj=question.document.text,
-        razao_social=tally.name,
-        uf=tally.home_uf or _home_uf(question),
+        razao_social=tally.name or (company.nome_empresarial if company else None),
+        uf=tally.home_uf or (company.uf if company else _home(question)),
         inscricoes_estaduais=[_shown(each, question) for each in tally.registrations],
         ufs=msgspec.UNSET if tally.ufs is None else tally.ufs,
     )
     return registrations.conclusion(question, tally, body, RULE, error_fields)
 
 
-def _home_uf(question: Question) -> str | None:
+def _home(question: Question) -> str | None:
     """Asked about no UF, we asked about the company's own."""
     return question.inquiries[0].uf if question.uf is None else None
 
@@ -190,9 +192,6 @@ def _examples(ufs: Sequence[str]) -> Sequence[Example]:
     )
 
 
-NAMES = registrations.NAMES
-
-
 def operation(ufs: Sequence[str] = UFS) -> Operation:
     """The operation; `ufs` are those that BR stands for (setting)."""
     return Operation(
@@ -234,6 +233,8 @@ def operation(ufs: Sequence[str] = UFS) -> Operation:
         encode=registrations.encode,
         plan=registrations.plan,
         doubtful=registrations.all_empty,
+        wants_company=True,
+        ufs=ufs,
         conclude=conclude,
         error_fields=error_fields,
         problems=(

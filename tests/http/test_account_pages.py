@@ -1,0 +1,515 @@
+""" "Was I charged?": `/conta/v1/saldo`, `/conta/v1/consumo` and `/conta/v1/operacoes/{request_id}`.
+
+Over the real house. What they say is held against the ledger's own entries; instants that matter
+are written into the ledger, never waited for.
+"""
+
+import asyncio
+import csv
+import datetime
+import io
+import re
+import uuid
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import pytest
+from pydantic import SecretStr
+
+from balcao.clock import system_now_ms
+from balcao.core.ledger import Charge, Origin, TopUp
+from balcao.home import Home
+from balcao.keys import issue_key
+from balcao.settings import Infosimples
+from balcao.storage.contract import NewAccount
+from tests.http.house import (
+    CREDITS,
+    PROVIDERS,
+    OpenHouse,
+    Wire,
+    assert_refused,
+    federal,
+    opened,
+    state,
+)
+from tests.world import Client, Reply, company, producer, sintegra
+
+BALANCE, USAGE, OPERATIONS = "/conta/v1/saldo", "/conta/v1/consumo", "/conta/v1/operacoes/"
+CNPJ = "90010001000100"
+BRASILIA = ZoneInfo("America/Sao_Paulo")
+DAY_MS = 86_400_000
+
+
+@pytest.fixture(scope="module")
+def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OpenHouse]:
+    with opened(tmp_path_factory.mktemp("casa")) as house:
+        yield house
+        house.assert_books_agree()
+
+
+@pytest.fixture
+def who(house: OpenHouse, request: pytest.FixtureRequest) -> Client:
+    """An account of the test's own."""
+    return house.account(request.node.name)
+
+
+def ok(answer: Reply) -> Any:
+    """A page's body: a success that names its request, and is nobody else's to keep."""
+    said = answer.json
+    assert answer.status == 200, said
+    assert (said["success"], said["error"]) == (True, False)
+    assert said["request_id"] == answer.headers["x-request-id"]
+    assert answer.headers["content-type"].startswith("application/json")
+    assert answer.headers["cache-control"] == "no-store"
+    assert answer.headers["access-control-allow-origin"] == "*"
+    assert "ratelimit" in answer.headers
+    return said
+
+
+def operation(house: OpenHouse, request_id: str, by: Client) -> Any:
+    said = ok(house.get(f"{OPERATIONS}{request_id}", by))
+    assert said["operacao_id"] == request_id
+    return said
+
+
+def assert_unknown(answer: Reply) -> None:
+    assert_refused(answer, 404, "OPERACAO_NAO_ENCONTRADA")
+
+
+def at(text: str) -> int:
+    """An instant on a Brasília wall clock."""
+    moment = datetime.datetime.fromisoformat(text).replace(tzinfo=BRASILIA)
+    return round(moment.timestamp() * 1000)
+
+
+def charge(
+    house: OpenHouse,
+    of: Client,
+    at_ms: int,
+    credits: int = 1,
+    origin: Origin = "online",
+    path: str = "sintegra",
+) -> str:
+    """Write a charge of a certain instant into the ledger; its request."""
+    request_id = str(uuid.uuid4())
+    entry = Charge(of.account_id, of.key_id, request_id, path, credits, "regra", origin, at_ms)
+    assert house.house.desk.commit_now([entry]) is None
+    return request_id
+
+
+def another_key(house: OpenHouse, of: Client, name: str) -> Client:
+    account = house.purse(of)
+    home = Home(house.house.settings.home)
+    text, key = issue_key(house.house.desk, home, account, name, system_now_ms())
+    return Client(of.account_id, key.key_id, text)
+
+
+# All three
+
+
+@pytest.mark.parametrize("path", [BALANCE, USAGE, f"{USAGE}?formato=csv", OPERATIONS + "x"])
+def test_a_key_is_required(house: OpenHouse, path: str) -> None:
+    """Without a key, or with one that nobody holds, it is 401."""
+    for headers in ({}, {"x_api_key": "balcao_test_nonsense"}):
+        assert_refused(house.send("GET", path, **headers), 401, "API_KEY_INVALIDA")
+
+
+def test_they_cost_nothing(house: OpenHouse, who: Client) -> None:
+    """No page moves a credit, and an account without any may ask."""
+    asked = house.get(federal(CNPJ), who).json["request_id"]
+    before, entries = house.money(who), list(house.charges(who))
+    for _ in range(3):
+        for path in (BALANCE, USAGE, f"{USAGE}?formato=csv", OPERATIONS + asked, OPERATIONS + "x"):
+            answer = house.get(path, who)
+            assert answer.headers.get("x-creditos-cobrados", "0") == "0"
+    assert house.money(who) == before
+    assert list(house.charges(who)) == entries
+    poor = house.account("sem-creditos", credits=0)
+    assert ok(house.get(BALANCE, poor))["creditos_disponiveis"] == 0
+    assert ok(house.get(USAGE, poor))["linhas"] == []
+
+
+def test_they_count_against_the_limits(house: OpenHouse) -> None:
+    """They are counted together with the lookups; beyond the limit it is 429 with a wait."""
+    hurried = house.account("apressada", per_minute=4)
+    paths = (BALANCE, USAGE, OPERATIONS + str(uuid.uuid4()), company(CNPJ))
+    left = []
+    for path in paths:
+        found = re.search(r'"chave-minuto";r=(\d+)', house.get(path, hurried).headers["ratelimit"])
+        assert found
+        left.append(int(found[1]))
+    assert left == [3, 2, 1, 0]
+    for path in paths[:3]:
+        assert_refused(house.get(path, hurried), 429, "LIMITE_EXCEDIDO")
+
+
+@pytest.mark.parametrize("path", [BALANCE, USAGE, OPERATIONS + "x"])
+def test_methods(house: OpenHouse, path: str) -> None:
+    """OPTIONS asks no key, HEAD has no content, and others are not allowed."""
+    preflight = house.send("OPTIONS", path)
+    assert (preflight.status, preflight.raw) == (204, b"")
+    assert preflight.headers["access-control-allow-origin"] == "*"
+    got = house.get(path)
+    head = house.send("HEAD", path, house.client)
+    assert (head.status, head.raw) == (got.status, b"")
+    for method in ("POST", "PUT", "DELETE"):
+        answer = house.send(method, path, house.client)
+        assert_refused(answer, 405, "METODO_NAO_PERMITIDO")
+        assert "GET" in answer.headers["allow"].split(", ")
+
+
+@pytest.mark.parametrize(
+    "path", ["/conta/v1/", "/conta/v1", "/conta/v1/saldos", "/conta/v1/saldo/x", "/conta/v2/saldo"]
+)
+def test_other_addresses(house: OpenHouse, path: str) -> None:
+    """There is nothing else below `/conta/v1/`."""
+    assert_refused(house.get(path), 404, "ROTA_NAO_ENCONTRADA")
+
+
+def test_no_personal_data(house: OpenHouse, who: Client) -> None:
+    """No document, name or birth date of anybody who was looked up is on a page."""
+    paths = [federal(CNPJ), federal("90010000100"), state(CNPJ), producer(), sintegra(), company()]
+    answers = [house.get(path, who) for path in paths]
+    pages = [house.get(path, who).body for path in (BALANCE, USAGE, f"{USAGE}?formato=csv")]
+    for answer in answers:
+        assert answer.status == 200
+        pages.append(house.get(OPERATIONS + answer.json["request_id"], who).body)
+    said = b"\n".join(pages).decode()
+    name = answers[1].json["corporate_name"]
+    assert name
+    for secret in (CNPJ, "90.010.001", "90010000100", "900.100.001", "1980", name, "FICTICIA"):
+        assert secret not in said
+    assert who.key not in said
+
+
+# The balance
+
+
+def test_the_balance_of_a_prepaid_account(house: OpenHouse, who: Client) -> None:
+    """Balance, holds and what is left are the ledger's; the month's sum is its entries'."""
+    for path in (federal(CNPJ), federal(CNPJ), state(CNPJ), federal("90020003000180")):
+        house.get(path, who)
+    said = ok(house.get(BALANCE, who))
+    spent = -sum(entry.credits for entry in house.charges(who))
+    balance, held = house.money(who)
+    assert (said["plano"], said["modo"]) == ("pre_pago", "test")
+    assert said["saldo_creditos"] == said["creditos_disponiveis"] == balance == CREDITS - spent
+    assert said["creditos_reservados"] == held == 0
+    assert said["creditos_gastos_no_mes"] == spent
+    assert said["teto_mensal_creditos"] is None
+    assert re.fullmatch(r"\d{4}-\d\d", said["mes"])
+
+
+def test_the_balance_of_a_postpaid_account(house: OpenHouse) -> None:
+    """There is no balance; with a ceiling, what is left of it, without one, no bound."""
+    desk, now_ms = house.house.desk, system_now_ms()
+    for name, ceiling in (("sem-teto", None), ("com-teto", 5)):
+        new = NewAccount(name, "pos_pago", "test", True, ceiling_credits=ceiling)
+        account = desk.create_account(new, now_ms)
+        text, key = issue_key(desk, Home(house.house.settings.home), account, "k", now_ms)
+        who = Client(account.account_id, key.key_id, text)
+        assert house.get(federal(CNPJ, "cache_strategy=SO_ONLINE"), who).credits == 2
+        said = ok(house.get(BALANCE, who))
+        assert said["plano"] == "pos_pago"
+        assert said["saldo_creditos"] is None
+        assert said["teto_mensal_creditos"] == ceiling
+        assert said["creditos_disponiveis"] == (None if ceiling is None else 3)
+        assert said["creditos_gastos_no_mes"] == 2
+
+
+def test_last_month_s_credits_are_not_this_month_s(house: OpenHouse) -> None:
+    """What was spent in an earlier month is not counted in this one."""
+    desk, long_ago_ms = house.house.desk, system_now_ms() - 40 * DAY_MS
+    account = desk.create_account(NewAccount("antiga", "pre_pago", "test"), long_ago_ms)
+    desk.commit_now([TopUp(account.account_id, 10, "teste", long_ago_ms)])
+    who = another_key(house, Client(account.account_id, 0, ""), "teste")
+    charge(house, who, long_ago_ms, credits=7)
+    said = ok(house.get(BALANCE, who))
+    assert said["creditos_gastos_no_mes"] == 0
+    assert said["saldo_creditos"] == 3
+
+
+# Consumption
+
+
+def rows(said: Any) -> list[tuple[str, str, str, str, int, int]]:
+    columns = ("dia", "operacao", "chave", "origem", "consultas", "creditos")
+    for each in said["linhas"]:
+        assert tuple(each) == columns
+    return [tuple(each.values()) for each in said["linhas"]]
+
+
+def in_csv(answer: Reply) -> list[list[str]]:
+    """The lines of a CSV as spreadsheets in Brazil open it: BOM and semicolons."""
+    assert answer.status == 200
+    assert answer.headers["content-type"].startswith("text/csv")
+    assert answer.headers["content-disposition"].startswith("attachment")
+    assert answer.headers["cache-control"] == "no-store"
+    assert re.fullmatch(r"[0-9a-f-]{36}", answer.headers["x-request-id"])
+    text = answer.body.decode("utf-8")
+    assert text.startswith("\ufeff")
+    header, *lines = csv.reader(io.StringIO(text[1:]), delimiter=";")
+    assert header == ["dia", "operacao", "chave", "origem", "consultas", "creditos"]
+    return lines
+
+
+def test_consumption_adds_up_to_the_ledger(house: OpenHouse, who: Client) -> None:
+    """By day, operation, key and origin, in JSON and CSV: the sums are the ledger's."""
+    second = another_key(house, who, "loja")
+    paths = [federal(CNPJ, "cache_strategy=SO_ONLINE"), federal(CNPJ), federal(CNPJ), state(CNPJ)]
+    paths += [federal("90010003000107", "cache_strategy=SO_ONLINE"), company(), sintegra()]
+    failed = [federal("90020003000180"), federal("1"), federal("90020001000190")]
+    for path in [*paths, *failed]:
+        house.get(path, who)
+        house.get(path, second)
+    said = ok(house.get(USAGE, who))
+    entries = house.charges(who)
+    assert said["total_creditos"] == -sum(entry.credits for entry in entries)
+    assert said["total_consultas"] == len(entries) == 2 * len(paths)
+    found = rows(said)
+    assert found == sorted(found, key=lambda row: (row[0], row[1]))
+    assert {row[2] for row in found} == {"teste", "loja"}
+    for origin in ("cache", "online"):
+        mine = [entry for entry in entries if entry.origin == origin]
+        assert sum(row[5] for row in found if row[3] == origin) == -sum(e.credits for e in mine)
+        assert sum(row[4] for row in found if row[3] == origin) == len(mine)
+    assert len({row[:4] for row in found}) == len(found)
+    lines = in_csv(house.get(f"{USAGE}?formato=csv", who))
+    assert lines == [[str(value) for value in row] for row in found]
+    # Whichever key asks, it is the account's.
+    assert rows(ok(house.get(USAGE, second))) == found
+
+
+def test_consumption_is_the_account_s_own(house: OpenHouse, who: Client) -> None:
+    """What others consumed is not in it."""
+    house.get(federal(CNPJ))
+    assert ok(house.get(USAGE, who))["linhas"] == []
+    assert in_csv(house.get(f"{USAGE}?formato=CSV", who)) == []
+
+
+@pytest.mark.parametrize(
+    ("day", "first", "last"),
+    [
+        ("2026-03-10", "2026-03-10T00:00:00.000", "2026-03-10T23:59:59.999"),
+        ("2025-12-31", "2025-12-31T00:00:00.000", "2025-12-31T23:59:59.999"),
+        ("2024-02-29", "2024-02-29T00:00:00.000", "2024-02-29T23:59:59.999"),
+        # Summer time began at midnight: the day's first hour did not exist.
+        ("2018-11-04", "2018-11-04T01:00:00.000", "2018-11-04T23:59:59.999"),
+    ],
+)
+def test_days_are_civil_days_in_brasilia(
+    house: OpenHouse, who: Client, day: str, first: str, last: str
+) -> None:
+    """A day has its first and its last millisecond in Brasília, and none of its neighbours'."""
+    outside = [charge(house, who, at(first) - 1, 100), charge(house, who, at(last) + 1, 1000)]
+    charge(house, who, at(first), 1)
+    charge(house, who, at(last), 10)
+    said = ok(house.get(f"{USAGE}?de={day}&ate={day}", who))
+    assert (said["de"], said["ate"]) == (day, day)
+    assert (said["total_creditos"], said["total_consultas"]) == (11, 2)
+    assert rows(said) == [(day, "sintegra", "teste", "online", 2, 11)]
+    assert len(in_csv(house.get(f"{USAGE}?de={day}&ate={day}&formato=csv", who))) == 1
+    date = datetime.date.fromisoformat(day)
+    around = [date - datetime.timedelta(1), date, date + datetime.timedelta(1)]
+    wide = ok(house.get(f"{USAGE}?de={around[0]}&ate={around[2]}", who))
+    assert [row[0] for row in rows(wide)] == [each.isoformat() for each in around]
+    assert [row[5] for row in rows(wide)] == [100, 11, 1000]
+    assert len(outside) == 2
+
+
+def test_the_usual_period(house: OpenHouse, who: Client) -> None:
+    """Thirty days to today, both included; one end alone moves the other."""
+    before = datetime.datetime.now(BRASILIA).date()
+    said = ok(house.get(USAGE, who))
+    later = datetime.datetime.now(BRASILIA).date()
+    last = datetime.date.fromisoformat(said["ate"])
+    assert before <= last <= later
+    assert said["de"] == (last - datetime.timedelta(29)).isoformat()
+    only_end = ok(house.get(f"{USAGE}?ate=2026-01-31", who))
+    assert (only_end["de"], only_end["ate"]) == ("2026-01-02", "2026-01-31")
+    assert ok(house.get(f"{USAGE}?de={said['ate']}&ate=", who))["de"] == said["ate"]
+    longest = ok(house.get(f"{USAGE}?de=2024-01-01&ate=2024-12-31", who))
+    assert (longest["de"], longest["ate"]) == ("2024-01-01", "2024-12-31")
+
+
+@pytest.mark.parametrize(
+    ("query", "code"),
+    [
+        ("de=ontem", "PARAMETRO_INVALIDO"),
+        ("de=20260101", "PARAMETRO_INVALIDO"),
+        ("de=2026-1-1", "PARAMETRO_INVALIDO"),
+        ("de=2026-02-30", "PARAMETRO_INVALIDO"),
+        ("ate=2026-13-01", "PARAMETRO_INVALIDO"),
+        ("ate=2026-01-01T00:00", "PARAMETRO_INVALIDO"),
+        ("ate=%D9%A2%D9%A0%D9%A2%D9%A6-01-01", "PARAMETRO_INVALIDO"),
+        ("de=0000-01-01", "PARAMETRO_INVALIDO"),
+        ("de=9999-12-31", "PARAMETRO_INVALIDO"),
+        ("ate=9999-12-31", "PARAMETRO_INVALIDO"),
+        ("ate=0001-01-01", "PARAMETRO_INVALIDO"),
+        ("de=2026-02-01&ate=2026-01-31", "PARAMETRO_INVALIDO"),
+        ("de=2024-01-01&ate=2025-01-01", "PARAMETRO_INVALIDO"),
+        ("formato=xml", "PARAMETRO_INVALIDO"),
+        ("de=2026-01-01&de=2026-01-01", "PARAMETRO_REPETIDO"),
+        ("formato=csv&formato=json", "PARAMETRO_REPETIDO"),
+    ],
+)
+def test_invalid_parameters(house: OpenHouse, query: str, code: str) -> None:
+    """A day that is none, a period without days or of more than 366, another format: 400."""
+    assert_refused(house.get(f"{USAGE}?{query}"), 400, code)
+
+
+def test_unknown_parameters_are_ignored(house: OpenHouse, who: Client) -> None:
+    """As everywhere (decisions 2.6)."""
+    assert ok(house.get(f"{USAGE}?pagina=2&x=1&x=2", who))["linhas"] == []
+
+
+def test_a_key_s_name_is_no_formula(house: OpenHouse, who: Client) -> None:
+    """Names of keys come whole in JSON and cannot run in a spreadsheet."""
+    for name in ("=1+1", 'a;"b', "@x"):
+        charge(house, another_key(house, who, name), at("2026-03-10T12:00:00"))
+    query = "de=2026-03-10&ate=2026-03-10"
+    names = sorted(row[2] for row in rows(ok(house.get(f"{USAGE}?{query}", who))))
+    assert names == ["=1+1", "@x", 'a;"b']
+    lines = in_csv(house.get(f"{USAGE}?{query}&formato=csv", who))
+    assert sorted(line[2] for line in lines) == ["'=1+1", "'@x", 'a;"b']
+
+
+# Operations
+
+
+@pytest.mark.parametrize(
+    ("paths", "path", "credits", "origin"),
+    [
+        ([], federal(CNPJ, "cache_strategy=SO_ONLINE"), 2, "online"),
+        ([federal(CNPJ)], federal(CNPJ), 1, "cache"),
+        ([], federal("90010003000107", "cache_strategy=SO_ONLINE"), 2, "online"),
+        ([], state("90010003000107"), 2, "online"),
+        ([], sintegra(CNPJ, "uf=BR&endereco=true"), 28, "online"),
+        ([], company(CNPJ), 1, "online"),
+    ],
+)
+def test_a_charged_operation(
+    house: OpenHouse, who: Client, paths: Sequence[str], path: str, credits: int, origin: str
+) -> None:
+    """The state, the price, the rule that made it, whose key it was and when: the entry's."""
+    for each in paths:
+        house.get(each, who)
+    answer = house.get(path, who)
+    assert answer.credits == credits
+    said = operation(house, answer.json["request_id"], who)
+    entry = next(e for e in house.charges(who) if e.request_id == answer.json["request_id"])
+    assert (said["estado"], said["creditos"], said["creditos_reservados"]) == ("cobrada", credits, 0)
+    assert (said["regra"], said["origem"]) == (entry.rule, entry.origin) == (entry.rule, origin)
+    assert said["operacao"] == entry.operation == path.split("/")[3].partition("?")[0]
+    assert said["chave"] == "teste"
+    begun, ended = (
+        datetime.datetime.fromisoformat(said[name]) for name in ("iniciada_em", "concluida_em")
+    )
+    assert begun.utcoffset() == datetime.timedelta(hours=-3)
+    assert begun <= ended
+    assert said["request_id"] != said["operacao_id"]
+
+
+@pytest.mark.parametrize("path", [federal("90020003000180"), federal("90020001000190")])
+def test_a_failed_operation_cost_nothing(house: OpenHouse, who: Client, path: str) -> None:
+    """A source that failed after credits were set aside: not charged, and nothing held."""
+    answer = house.get(path, who)
+    assert answer.credits == 0
+    said = operation(house, answer.json["request_id"], who)
+    assert (said["estado"], said["creditos"], said["creditos_reservados"]) == ("nao_cobrada", 0, 0)
+    assert said["concluida_em"] is not None
+
+
+def test_a_replay_is_the_first_operation(house: OpenHouse, who: Client) -> None:
+    """What is sent again has the request_id of the execution, which was charged once."""
+    first, again = (house.get(federal(CNPJ), who, idempotency_key="pedido-0001") for _ in range(2))
+    assert again.json["request_id"] == first.json["request_id"]
+    said = operation(house, first.json["request_id"], who)
+    assert (said["estado"], said["creditos"]) == ("cobrada", first.credits)
+    assert len(house.charges(who)) == 1
+
+
+INFOSIMPLES = Infosimples(
+    url=f"{PROVIDERS}/infosimples", token=SecretStr("chave"), receipt_origins=(PROVIDERS,)
+)
+
+
+def test_a_running_operation(tmp_path: Path) -> None:
+    """While a source is asked: running, its credits set aside; then charged."""
+    wire = Wire()
+    with opened(tmp_path, mode="live", wire=wire, infosimples=INFOSIMPLES) as house:
+        ids: list[str] = []
+        new_id = house.house.front.new_id
+
+        def remembered() -> str:
+            ids.append(new_id())
+            return ids[-1]
+
+        house.house.front.new_id = remembered
+
+        async def story() -> None:
+            wire.hold()
+            lookup = asyncio.create_task(house.aget(federal(CNPJ)))
+            await house.until(lambda: bool(wire.sent))
+            request_id = ids[0]
+            running = ok(await house.aget(OPERATIONS + request_id))
+            assert running["estado"] == "em_andamento"
+            assert (running["creditos"], running["creditos_reservados"]) == (0, 2)
+            assert (running["regra"], running["concluida_em"]) == (None, None)
+            balance = ok(await house.aget(BALANCE))
+            assert balance["saldo_creditos"] == CREDITS
+            assert balance["creditos_reservados"] == 2
+            assert balance["creditos_disponiveis"] == CREDITS - 2
+            assert ok(await house.aget(USAGE))["total_creditos"] == 0
+            wire.release()
+            answer = await lookup
+            assert answer.json["request_id"] == request_id
+            done = ok(await house.aget(OPERATIONS + request_id))
+            assert (done["estado"], done["creditos"]) == ("cobrada", 2)
+            assert done["creditos_reservados"] == 0
+
+        house.run(story())
+        house.assert_books_agree()
+
+
+def test_operations_that_are_not_found(house: OpenHouse, who: Client) -> None:
+    """Unknown ones, another account's, refused ones and what is no number at all: 404 alike."""
+    theirs = house.get(federal(CNPJ)).json["request_id"]
+    refused = house.get(federal("1"), who).json["request_id"]
+    page = house.get(BALANCE, who).json["request_id"]
+    texts = set()
+    for number in (theirs, refused, page, str(uuid.uuid4()), "x", "", "1" * 500, f"{theirs}/x"):
+        answer = house.get(OPERATIONS + number, who)
+        assert_unknown(answer)
+        texts.add(answer.json["message"])
+    assert len(texts) == 1
+
+
+def test_a_refusal_for_want_of_credits_is_no_operation(house: OpenHouse) -> None:
+    """A 402 set nothing aside, so there is nothing to tell of it."""
+    poor = house.account("um-so", credits=1)
+    answer = house.get(federal(CNPJ, "cache_strategy=SO_ONLINE"), poor)
+    assert (answer.status, answer.code) == (402, "SALDO_INSUFICIENTE")
+    assert_unknown(house.get(OPERATIONS + answer.json["request_id"], poor))
+
+
+def test_operations_are_told_for_90_days(house: OpenHouse, who: Client) -> None:
+    """Up to 90 days old it is there, after that it is not; consumption still has it."""
+    now_ms = system_now_ms()
+    house.house.desk.commit_now([TopUp(who.account_id, 1, "teste", now_ms)])
+    young = charge(house, who, now_ms - 89 * DAY_MS)
+    old = charge(house, who, now_ms - 90 * DAY_MS - 1)
+    assert operation(house, young, who)["estado"] == "cobrada"
+    assert_unknown(house.get(OPERATIONS + old, who))
+    day = datetime.datetime.fromtimestamp((now_ms - 90 * DAY_MS - 1) / 1000, BRASILIA).date()
+    assert ok(house.get(f"{USAGE}?de={day}&ate={day}", who))["total_creditos"] == 1
+
+
+def test_all_operations_add_up(house: OpenHouse, who: Client) -> None:
+    """The charges that single operations tell are those of the consumption and of the ledger."""
+    paths = [federal(CNPJ), federal(CNPJ), state(CNPJ), federal("90020003000180"), company()]
+    ids = [house.get(path, who).json["request_id"] for path in paths]
+    told = sum(operation(house, each, who)["creditos"] for each in ids)
+    assert told == ok(house.get(USAGE, who))["total_creditos"] == CREDITS - house.money(who)[0]

@@ -1,0 +1,687 @@
+"""Federal certificates: statuses, prices, fields and headers (specification, endpoint 4).
+
+Specification, "Federal joint tax clearance certificate", "HTTP status - federal certificate",
+"Credits"; decisions 1, 3, 4.6, 4.9, 5. What is asked before a source is: `_input`; strategies,
+entries and sources: `_table`; the same request twice: `_twice`.
+"""
+
+import re
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from balcao.core.documents import Cnpj, Cpf
+from balcao.core.questions import Inquiry
+from balcao.sources.asking import Source
+from tests.http.house import assert_refused
+from tests.world import (
+    A_PAGE,
+    BIRTH,
+    CNPJ,
+    CPF,
+    NAME,
+    NOW_MS,
+    OTHER_CNPJ,
+    Client,
+    Clock,
+    FakeSource,
+    Reply,
+    World,
+    a_federal,
+    federal,
+)
+
+BY_CPF = f"cpf={CPF}&data_nascimento=19800101"
+NEGATIVES = {
+    "CPD": {"kind": "CPD", "title": "CERTIDÃO POSITIVA DE DÉBITOS", "issued": False},
+    "impossible": {
+        **{"kind": None, "title": "", "code": None, "validity": None, "issued_on": None},
+        **{"issued": False, "message": "As informações não permitem emitir.", "receipt": None},
+    },
+    "unclassified": {
+        **{"kind": None, "kind_text": "Certidão de situação diversa", "title": "CERTIDÃO DIVERSA"},
+        **{"issued": False},
+    },
+}
+# What no result is without, and the type of each value; `None` where the table says "or null".
+FIELDS: dict[str, tuple[type, ...]] = {
+    "request_id": (str,),
+    "success": (bool,),
+    "error": (bool,),
+    "error_message": (dict,),
+    "certificate_type": (str, type(None)),
+    "certificate": (str,),
+    "certificate_code": (str, type(None)),
+    "corporate_name": (str,),
+    "status": (str,),
+    "issued_at": (str, type(None)),
+    "validity": (str, type(None)),
+    "extended_validity": (str, type(None)),
+    "effective_validity": (str, type(None)),
+    "valid_until": (str, type(None)),
+    "source_queried_at": (str,),
+    "served_at": (str,),
+    "source": (str,),
+    "issued_successfully": (bool,),
+    "rfb_debts": (bool, type(None)),
+    "pgfn_debts": (bool, type(None)),
+    "receipt_type": (str,),
+    "receipt_verification_code": (str,),
+    "print": (str, type(None)),
+    "provider_code": (int,),
+    "provider_billable": (bool,),
+    "provider_elapsed_time_in_milliseconds": (int,),
+    "billing": (dict,),
+}
+DATE = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
+INSTANT = re.compile(r"\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}-0[23]:00", re.ASCII)
+UUID = "[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
+
+
+def inquiry(cnpj: str = CNPJ) -> Inquiry:
+    return Inquiry("federal_certificate", Cnpj.parse(cnpj))
+
+
+def money(world: World, of: Client | None = None) -> tuple[int, int]:
+    purse = world.purse(of)
+    return purse.balance_credits, purse.held_credits
+
+
+def assert_result(answer: Reply, status: int, origin: str) -> Any:
+    """A result's form, whatever it says (specification, "Body rules"; decisions 1)."""
+    said = answer.json
+    credits = 1 if origin == "cache" else 2
+    assert answer.status == status, said
+    assert (said["success"], said["error"], said["error_message"]) == (status == 200, False, {})
+    assert said["request_id"] == answer.headers["x-request-id"]
+    for name, types in FIELDS.items():
+        assert name in said, name
+        assert type(said[name]) in types, (name, said[name])
+    for name in ("issued_at", "validity", "extended_validity", "effective_validity", "valid_until"):
+        assert said[name] is None or DATE.fullmatch(said[name]), name
+    assert INSTANT.fullmatch(said["source_queried_at"])
+    assert INSTANT.fullmatch(said["served_at"])
+    assert (said["source"], said["billing"]) == (origin, {"credits": credits, "source": origin})
+    assert answer.credits == credits
+    assert answer.headers["cache-control"] == "no-store"
+    assert {"ratelimit", "ratelimit-policy"} <= set(answer.headers)
+    parts = [part.strip() for part in answer.headers["cache-status"].split(";")]
+    assert ("hit" in parts) == (origin == "cache")
+    assert any(part.startswith("fwd=") for part in parts) == (origin == "online")
+    if status == 404:
+        assert isinstance(said["message"], str)
+        assert said["message"]
+        assert not re.search("saldo|cr[ée]dito|limite", said["message"], re.IGNORECASE)
+    return said
+
+
+# Status and charge, row by row.
+
+
+@pytest.mark.parametrize("kind", ["CND", "CPEND"])
+def test_200_costs_2_online_and_1_from_the_cache(world: World, kind: str) -> None:
+    """A CND or CPEND is 200: 2 credits from the source, 1 from the cache."""
+    world.source.finds(a_federal(kind=kind))
+
+    assert assert_result(world.get(federal()), 200, "online")["certificate_type"] == kind
+    assert money(world) == (998, 0)
+    assert assert_result(world.get(federal()), 200, "cache")["certificate_type"] == kind
+    assert money(world) == (997, 0)
+
+    assert world.source.asked == 1
+    assert [(c.credits, c.origin) for c in world.charges()] == [(-2, "online"), (-1, "cache")]
+    assert {c.operation for c in world.charges()} == {"certidao-negativa-de-debitos-federal"}
+    assert all(c.rule for c in world.charges())
+    assert not world.check().complaints
+
+
+@pytest.mark.parametrize("case", NEGATIVES)
+def test_404_is_a_result_and_costs_2_or_1(world: World, case: str) -> None:
+    """A functional negative is 404 with `error: false`, 2 credits from the source, 1 after."""
+    world.source.finds(a_federal(**NEGATIVES[case]))
+
+    online = assert_result(world.get(federal()), 404, "online")
+    again = assert_result(world.get(federal()), 404, "cache")
+
+    for said in (online, again):
+        assert said["certificate_type"] not in ("CND", "CPEND")
+        assert said["valid_until"] == "2026-08-05"
+    assert (online["certificate_type"] == "CPD") == (case == "CPD")
+    assert world.source.asked == 1
+    assert money(world) == (997, 0)
+
+
+@pytest.mark.parametrize(
+    ("says", "status", "code"),
+    [
+        ("fails", 400, "FALHA_TECNICA"),
+        ("refuses", 400, "DADOS_RECUSADOS_PELA_FONTE"),
+        ("is_down", 503, "SERVICO_INDISPONIVEL"),
+    ],
+)
+def test_what_goes_wrong_costs_nothing(world: World, says: str, status: int, code: str) -> None:
+    """A failure is 400, an unavailable source 503; both cost 0 and are not kept."""
+    getattr(world.source, says)()
+
+    assert_refused(world.get(federal()), status, code)
+
+    assert world.source.asked == 1
+    assert money(world) == (1000, 0)
+    assert not world.charges()
+    assert world.kept_for(inquiry()) is None
+    assert not world.check().complaints
+
+
+def test_so_cache_without_result_costs_nothing(world: World) -> None:
+    """SO_CACHE asks no source; without a usable entry it is 400 and free."""
+    answer = world.get(federal(f"cnpj={CNPJ}&cache_strategy=SO_CACHE"))
+
+    assert_refused(answer, 400, "SEM_RESULTADO_EM_CACHE")
+    assert (world.source.asked, money(world)) == (0, (1000, 0))
+
+
+def test_401_without_a_key(world: World) -> None:
+    """No key, no answer."""
+    assert_refused(world.get(federal(), None), 401, "API_KEY_INVALIDA")
+    assert world.source.asked == 0
+
+
+def test_with_one_credit_the_cache_is_served_and_the_source_is_not_asked(world: World) -> None:
+    """One credit covers a cached certificate and not an online one (decisions 5.1)."""
+    poor = world.account("edu", credits=1)
+
+    refused = world.get(federal(), poor)
+    assert_refused(refused, 402, "SALDO_INSUFICIENTE")
+    assert (refused.json["creditos_necessarios"], refused.json["creditos_disponiveis"]) == (2, 1)
+    assert type(refused.json["creditos_necessarios"]) is int
+    assert (world.source.asked, money(world, poor)) == (0, (1, 0))
+
+    world.keep(a_federal())
+    assert world.get(federal("atualizar_online=true&cnpj=" + CNPJ), poor).status == 402
+    assert_result(world.get(federal(), poor), 200, "cache")
+    assert money(world, poor) == (0, 0)
+
+    refused = world.get(federal(), poor)
+    assert_refused(refused, 402, "SALDO_INSUFICIENTE")
+    assert (refused.json["creditos_necessarios"], refused.json["creditos_disponiveis"]) == (1, 0)
+
+
+def test_with_two_credits_the_source_is_asked_once(world: World) -> None:
+    """Two credits cover one online certificate, and nothing is left."""
+    poor = world.account("edu", credits=2)
+
+    assert_result(world.get(federal(), poor), 200, "online")
+
+    assert money(world, poor) == (0, 0)
+    assert world.get(federal(f"cnpj={OTHER_CNPJ}"), poor).status == 402
+    assert world.source.asked == 1
+
+
+def test_the_greatest_price_is_held_while_the_source_is_asked(world: World) -> None:
+    """Two credits are held while the source is asked; what is held is not available."""
+    poor = world.account("edu", credits=3)
+
+    async def story() -> None:
+        world.source.waits()
+        task = world.begin(federal(), poor)
+        await world.until(lambda: world.source.asked == 1)
+        assert money(world, poor) == (3, 2)
+        refused = await world.aget(federal(f"cnpj={OTHER_CNPJ}"), poor)
+        assert refused.json["creditos_disponiveis"] == 1
+        world.source.answers_now()
+        assert (await task).status == 200
+
+    world.run(story())
+    assert money(world, poor) == (1, 0)
+
+
+def test_who_has_certificates(world: World) -> None:
+    """Prepaid always, postpaid by contract, free accounts never (decisions 7.1)."""
+    never = [
+        world.account("a", plan="gratuito", credits=10),
+        world.account("b", plan="gratuito", credits=10, certificates=True),
+        world.account("c", plan="pos_pago"),
+    ]
+    for client in never:
+        assert_refused(world.get(federal(), client), 403, "CND_POS_PAGO_NAO_HABILITADO")
+    assert world.source.asked == 0
+
+    postpaid = world.account("d", plan="pos_pago", certificates=True)
+    assert_result(world.get(federal(), postpaid), 200, "online")
+    assert money(world, postpaid) == (-2, 0)
+
+
+def test_a_postpaid_ceiling_is_402(world: World) -> None:
+    """A monthly ceiling of 1 credit covers a cached certificate and not an online one."""
+    client = world.account("d", plan="pos_pago", certificates=True, ceiling_credits=1)
+
+    assert world.get(federal(), client).status == 402
+    world.keep(a_federal())
+    assert world.get(federal(), client).status == 200
+    assert world.source.asked == 0
+
+
+# Fields.
+
+
+def test_all_fields_of_a_certificate(world: World) -> None:
+    """Every field of the table has the source's value in its exact form."""
+    world.source.finds(a_federal(queried_at="2026-08-05T11:59:58-03:00"))
+
+    said = assert_result(world.get(federal()), 200, "online")
+
+    told = {name: value for name, value in said.items() if name not in ("request_id", "print")}
+    assert told == {
+        "success": True,
+        "error": False,
+        "error_message": {},
+        "certificate_type": "CND",
+        "certificate": "CERTIDÃO NEGATIVA DE DÉBITOS RELATIVOS AOS TRIBUTOS FEDERAIS",
+        "certificate_code": "A1B2.C3D4.E5F6.0789",
+        "cnpj": "90.010.001/0001-00",
+        "cpf": None,
+        "corporate_name": NAME,
+        "status": "Válida",
+        "issued_at": "2026-06-20",
+        "validity": "2026-12-17",
+        "extended_validity": None,
+        "effective_validity": "2026-12-17",
+        "valid_until": "2026-12-16",
+        "source_queried_at": "2026-08-05T11:59:58-03:00",
+        "served_at": "2026-08-05T12:00:00-03:00",
+        "source": "online",
+        "issued_successfully": True,
+        "rfb_debts": False,
+        "pgfn_debts": False,
+        "receipt_type": "application/pdf",
+        "receipt_verification_code": "A1B2.C3D4.E5F6.0789",
+        "provider_code": 200,
+        "provider_billable": True,
+        "provider_elapsed_time_in_milliseconds": 4210,
+        "billing": {"credits": 2, "source": "online"},
+    }
+    assert re.fullmatch(
+        f"/consultas/v2/certidao-negativa-de-debitos-federal/print/{UUID}", said["print"]
+    )
+    assert said["print"].rpartition("/")[2] != said["request_id"]
+
+
+def test_a_person_is_told_by_cpf(world: World) -> None:
+    """By CPF the document is punctuated, and there is no CNPJ."""
+    said = assert_result(world.get(federal(BY_CPF)), 200, "online")
+
+    assert (said["cpf"], said["cnpj"]) == ("900.100.001-00", None)
+    assert BIRTH not in str(said)
+    assert world.source.inquiries[0].birth == BIRTH
+
+
+def test_a_cnpj_with_letters_is_punctuated_like_the_others(world: World) -> None:
+    """An alphanumeric CNPJ keeps its letters."""
+    said = world.get(federal("cnpj=12abc34501de35")).json
+    assert said["cnpj"] == "12.ABC.345/01DE-35"
+
+
+@pytest.mark.parametrize(
+    ("fields", "effective", "until"),
+    [
+        # The later of the two dates; usable until the day before it (decisions 4.6).
+        ({"validity": "2026-08-15", "extended_validity": "2026-09-14"}, "2026-09-14", "2026-09-13"),
+        ({"validity": "2026-09-14", "extended_validity": "2026-08-15"}, "2026-09-14", "2026-09-13"),
+        # Expired, and extended: in force.
+        ({"validity": "2026-07-01", "extended_validity": "2026-09-01"}, "2026-09-01", "2026-08-31"),
+        ({"validity": "2026-08-06"}, "2026-08-06", "2026-08-05"),
+        ({"validity": "2027-01-01"}, "2027-01-01", "2026-12-31"),
+        ({"validity": "2028-03-01"}, "2028-03-01", "2028-02-29"),
+        # In force, and no entry that could be used: null.
+        ({"validity": "2026-08-05"}, "2026-08-05", None),
+        ({"validity": "2026-12-17", "code": None}, "2026-12-17", None),
+        ({"validity": None}, None, None),
+    ],
+)
+def test_valid_until(
+    world: World, fields: dict[str, Any], effective: str | None, until: str | None
+) -> None:
+    """The last day from the cache is the day before the effective validity, or null."""
+    world.source.finds(a_federal(**fields))
+
+    said = assert_result(world.get(federal()), 200, "online")
+
+    assert (said["effective_validity"], said["valid_until"]) == (effective, until)
+    again = world.get(federal(f"cnpj={CNPJ}&cache_strategy=SO_CACHE"))
+    assert again.status == (400 if until is None else 200)
+
+
+def test_what_the_source_does_not_say_is_null(world: World) -> None:
+    """Nullable fields are null and present; the texts are empty."""
+    said = assert_result(
+        _told(
+            world,
+            code=None,
+            issued_on=None,
+            validity=None,
+            rfb_debts=None,
+            pgfn_debts=None,
+            receipt=None,
+            verification_code="",
+        ),
+        200,
+        "online",
+    )
+    for name in (
+        *("certificate_code", "issued_at", "validity", "extended_validity", "print", "cpf"),
+        *("effective_validity", "valid_until", "rfb_debts", "pgfn_debts"),
+    ):
+        assert said[name] is None, name
+
+
+def _told(world: World, **fields: Any) -> Reply:
+    world.source.finds(a_federal(**fields))
+    return world.get(federal())
+
+
+def test_a_cpend_has_its_debts(world: World) -> None:
+    """The indicators of both offices are told apart."""
+    said = _told(world, kind="CPEND", rfb_debts=True, pgfn_debts=False).json
+    assert (said["rfb_debts"], said["pgfn_debts"]) == (True, False)
+
+
+def test_an_html_receipt_is_told(world: World) -> None:
+    """An HTML receipt is a federal receipt like any other."""
+    said = _told(world, receipt=A_PAGE).json
+    assert said["receipt_type"] == "text/html"
+    assert said["print"]
+
+
+def test_a_positive_result_has_no_message(world: World) -> None:
+    """`message` belongs to errors and negatives (decisions 1.1)."""
+    assert "message" not in world.get(federal()).json
+
+
+def test_a_cached_certificate_is_not_presented_as_new(world: World) -> None:
+    """The source's time stays, the delivery's is its own, and the age says the rest."""
+    first = world.get(federal())
+    world.clock.advance(days=3, seconds=5)
+    second = world.get(federal())
+
+    before, now = first.json, second.json
+    assert before["source_queried_at"] == now["source_queried_at"] == "2026-08-05T12:00:00-03:00"
+    assert before["served_at"] == "2026-08-05T12:00:00-03:00"
+    assert now["served_at"] == "2026-08-08T12:00:05-03:00"
+    assert before["issued_at"] == now["issued_at"] == "2026-06-20"
+    assert (first.headers["age"], second.headers["age"]) == ("0", str(3 * 86_400 + 5))
+    own = {"request_id", "served_at", "source", "billing"}
+    assert {k: v for k, v in before.items() if k not in own} == {
+        k: v for k, v in now.items() if k not in own
+    }
+
+
+def test_the_sources_own_time_is_kept(world: World) -> None:
+    """What the source says of its time survives the cache."""
+    told = "2026-08-05T11:48:03-03:00"
+    assert _told(world, queried_at=told).json["source_queried_at"] == told
+    world.clock.advance(days=1)
+    assert world.get(federal()).json["source_queried_at"] == told
+
+
+def test_the_time_of_a_slow_source_is_when_it_was_asked(world: World) -> None:
+    """Asked at noon and delivered ten seconds later are two times."""
+
+    async def story() -> Reply:
+        world.source.waits()
+        task = world.begin(federal())
+        await world.until(lambda: world.source.asked == 1)
+        world.clock.advance(seconds=10)
+        world.source.answers_now()
+        return await task
+
+    said = world.run(story()).json
+    assert said["source_queried_at"] == "2026-08-05T12:00:00-03:00"
+    assert said["served_at"] == "2026-08-05T12:00:10-03:00"
+
+
+def test_receipts_have_a_number_per_account(world: World) -> None:
+    """Two accounts have two addresses for one receipt, and each its own again and again."""
+    other = world.account("bia", credits=10)
+    mine = [world.get(federal()).json["print"] for _ in range(2)]
+    theirs = [world.get(federal(), other).json["print"] for _ in range(2)]
+
+    assert mine[0] == mine[1] != theirs[0] == theirs[1]
+
+
+# The cache.
+
+
+def test_the_cache_is_shared_between_accounts_and_tells_nothing_of_them(world: World) -> None:
+    """Another account's certificate is a hit of 1 credit."""
+    other = world.account("bia", credits=10)
+    first = world.get(federal())
+    second = assert_result(world.get(federal(), other), 200, "cache")
+
+    assert first.json["request_id"] != second["request_id"]
+    assert world.source.asked == 1
+
+
+def test_test_accounts_have_a_cache_of_their_own(world: World) -> None:
+    """A test account is never served a live certificate."""
+    world.get(federal())
+    tester = world.account("teo", mode="test", credits=10)
+
+    assert_result(world.get(federal(), tester), 200, "online")
+    assert (world.source.asked, world.sandbox.asked) == (1, 1)
+
+
+def test_a_birth_date_is_part_of_the_key(world: World) -> None:
+    """The same CPF with another birth date is another entry (decisions 4.6)."""
+    other = f"cpf={CPF}&data_nascimento=19800102"
+    world.get(federal(BY_CPF))
+
+    assert world.get(federal(other + "&cache_strategy=SO_CACHE")).status == 400
+    assert_result(world.get(federal(other)), 200, "online")
+    assert_result(world.get(federal(BY_CPF)), 200, "cache")
+    assert [i.birth for i in world.source.inquiries] == ["1980-01-01", "1980-01-02"]
+    person = Inquiry("federal_certificate", Cpf.parse(CPF), birth="1980-01-03")
+    assert world.kept_for(person) is None
+
+
+def test_a_newer_negative_takes_the_place_of_a_certificate(world: World) -> None:
+    """After an online CPD the older CND is no longer served as valid."""
+    world.get(federal())
+    world.source.finds(a_federal(**NEGATIVES["CPD"]))
+    assert_result(world.get(federal(f"cnpj={CNPJ}&atualizar_online=true")), 404, "online")
+
+    assert_result(world.get(federal()), 404, "cache")
+    world.source.fails()
+    fallback = world.get(federal(f"cnpj={CNPJ}&cache_strategy=ONLINE_PREFERENCIAL"))
+    assert_refused(fallback, 400, "FALHA_TECNICA")
+
+
+def test_a_failure_leaves_the_entry_in_place(world: World) -> None:
+    """Failures are not stored as results (specification, "Cache")."""
+    world.get(federal())
+    before = world.kept_for(inquiry())
+    world.source.fails()
+
+    assert world.get(federal(f"cnpj={CNPJ}&cache_strategy=SO_ONLINE")).status == 400
+
+    assert world.kept_for(inquiry()) == before
+    assert_result(world.get(federal()), 200, "cache")
+
+
+# Who is asked, and how often.
+
+
+def two(tmp_path: Path) -> World:
+    """A world with a source before `world.source`."""
+    first: Callable[[Clock], Sequence[Source]] = lambda clock: [FakeSource(clock, "primeira")]  # noqa: E731
+    return World(tmp_path, first_sources=first)
+
+
+def first_of(world: World) -> FakeSource:
+    route = world.parts.worlds["live"].sources._routes["federal_certificate"]
+    source = route.sources[0]
+    assert isinstance(source, FakeSource)
+    return source
+
+
+@pytest.mark.parametrize("says", ["fails", "refuses"])
+def test_a_failed_issuance_is_not_bought_from_the_next(tmp_path: Path, says: str) -> None:
+    """Where the first source failed or refused the data, the second is not asked."""
+    with two(tmp_path) as world:
+        getattr(first_of(world), says)()
+
+        assert world.get(federal()).status == 400
+
+        assert (first_of(world).asked, world.source.asked) == (1, 0)
+
+
+def test_an_unavailable_source_is_followed_by_the_next(tmp_path: Path) -> None:
+    """Where the first source is out of service, the second is asked, at one price."""
+    with two(tmp_path) as world:
+        first_of(world).is_down()
+
+        assert_result(world.get(federal()), 200, "online")
+
+        assert (first_of(world).asked, world.source.asked) == (1, 1)
+        assert money(world) == (998, 0)
+
+
+@pytest.mark.parametrize(
+    ("says", "status", "code"),
+    [("fails", 400, "FALHA_TECNICA"), ("is_down", 503, "SERVICO_INDISPONIVEL")],
+)
+def test_the_worst_of_two_decides(tmp_path: Path, says: str, status: int, code: str) -> None:
+    """Unavailable and failed is a failure; both unavailable is 503."""
+    with two(tmp_path) as world:
+        first_of(world).is_down()
+        getattr(world.source, says)()
+        assert_refused(world.get(federal()), status, code)
+
+
+def test_nova_goes_to_a_source_that_can_reissue(tmp_path: Path) -> None:
+    """A source that only finds certificates in force is not asked for a new one."""
+    with two(tmp_path) as world:
+        first_of(world).reissues = False
+
+        assert_result(world.get(federal(f"cnpj={CNPJ}&preferencia_emissao=nova")), 200, "online")
+        assert (first_of(world).asked, world.source.asked) == (0, 1)
+        assert world.source.inquiries[0].reissue
+
+        assert world.get(federal(f"cnpj={OTHER_CNPJ}")).status == 200
+        assert (first_of(world).asked, world.source.asked) == (1, 1)
+        assert not first_of(world).inquiries[0].reissue
+
+
+def test_nobody_who_can_reissue_is_503(world: World) -> None:
+    """Nobody is asked for a second copy in place of a new certificate."""
+    world.source.reissues = False
+    assert_refused(
+        world.get(federal(f"cnpj={CNPJ}&preferencia_emissao=nova")), 503, "SERVICO_INDISPONIVEL"
+    )
+    assert (world.source.asked, money(world)) == (0, (1000, 0))
+
+
+def test_what_was_issued_anew_is_served_to_the_next(world: World) -> None:
+    """A new certificate takes the old one's place in the cache."""
+    world.keep(a_federal(code="VELHA"), days=30)
+    world.source.finds(a_federal(code="NOVA"))
+    new = world.get(federal(f"cnpj={CNPJ}&preferencia_emissao=nova"))
+
+    assert assert_result(new, 200, "online")["certificate_code"] == "NOVA"
+    assert assert_result(world.get(federal()), 200, "cache")["certificate_code"] == "NOVA"
+
+
+def test_a_refresh_keeps_asking_for_a_second_copy(world: World) -> None:
+    """`atualizar_online` asks the source and no new issuance of it."""
+    world.keep(a_federal())
+    assert_result(world.get(federal(f"cnpj={CNPJ}&atualizar_online=true")), 200, "online")
+    assert [i.reissue for i in world.source.inquiries] == [False]
+
+
+def test_a_timeout_is_not_repeated_and_a_later_second_copy_finds_the_certificate(
+    tmp_path: Path,
+) -> None:
+    """A source that never answers is asked once, costs nothing, and may be asked again later."""
+    more: Callable[[Clock], Sequence[Source]] = lambda clock: [FakeSource(clock, "outra")]  # noqa: E731
+    with World(tmp_path, deadline_seconds=0.3, more_sources=more) as world:
+        world.source.waits()
+        refused = world.get(federal())
+        assert_refused(refused, 400, "FALHA_TECNICA")
+        assert (world.source.asked, world.source.answered) == (1, 0)
+        other = world.parts.worlds["live"].sources._routes["federal_certificate"].sources[1]
+        assert isinstance(other, FakeSource)
+        assert other.asked == 0
+        assert money(world) == (1000, 0)
+        assert world.kept_for(inquiry()) is None
+
+        world.source.answers_now()
+        assert_result(world.get(federal()), 200, "online")
+        assert [i.reissue for i in world.source.inquiries] == [False, False]
+        assert other.asked == 0
+
+
+def test_twenty_at_once_ask_the_source_once(world: World) -> None:
+    """Single flight: one issuance, and each caller is charged the online price (4.9)."""
+
+    async def story() -> list[Reply]:
+        world.source.waits()
+        tasks = [world.begin(federal()) for _ in range(20)]
+        await world.until(lambda: world.purse().held_credits == 40)
+        world.source.answers_now()
+        return [await task for task in tasks]
+
+    answers = world.run(story())
+    for answer in answers:
+        assert_result(answer, 200, "online")
+    assert world.source.asked == 1
+    assert money(world) == (960, 0)
+    assert len({answer.json["request_id"] for answer in answers}) == 20
+
+
+def test_two_new_issuances_at_once_are_one(world: World) -> None:
+    """`nova` asked by two at the same time is bought once; `2via` does not join it."""
+
+    async def story() -> list[Reply]:
+        world.source.waits()
+        nova = federal(f"cnpj={CNPJ}&preferencia_emissao=nova")
+        tasks = [world.begin(path) for path in (nova, nova, federal())]
+        await world.until(lambda: world.purse().held_credits == 6)
+        await world.until(lambda: world.source.asked == 2)
+        world.source.answers_now()
+        return [await task for task in tasks]
+
+    for answer in world.run(story()):
+        assert_result(answer, 200, "online")
+    assert sorted(i.reissue for i in world.source.inquiries) == [False, True]
+
+
+def test_birth_dates_do_not_share_a_flight(world: World) -> None:
+    """Two birth dates of one CPF are two questions."""
+
+    async def story() -> None:
+        world.source.waits()
+        paths = [f"cpf={CPF}&data_nascimento={day}" for day in ("19800101", "19800102")]
+        tasks = [world.begin(federal(path)) for path in paths]
+        await world.until(lambda: world.source.asked == 2)
+        world.source.answers_now()
+        for task in tasks:
+            assert (await task).status == 200
+
+    world.run(story())
+
+
+def test_who_hangs_up_is_charged_and_the_certificate_is_kept(world: World) -> None:
+    """A caller that disconnects does not stop an issuance (decisions 5.5)."""
+
+    async def story() -> None:
+        world.source.waits()
+        task = world.begin(federal())
+        await world.until(lambda: world.source.asked == 1)
+        task.cancel()
+        world.source.answers_now()
+        await world.until(lambda: world.purse().balance_credits == 998)
+
+    world.run(story())
+    assert_result(world.get(federal()), 200, "cache")
+    assert world.clock() == NOW_MS

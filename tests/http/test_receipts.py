@@ -1,0 +1,632 @@
+"""Receipts of certificates: fetched at the address that `print` names, and who may fetch them.
+
+Specification, "Receipt download"; decisions 7.3. Providers that keep strange things at the address
+of a receipt are a `Storage`, which stands where a live account's network would be.
+"""
+
+import logging
+import re
+import uuid
+from collections.abc import AsyncIterator, Callable, Iterator
+from dataclasses import dataclass
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import pikepdf
+import pytest
+import structlog
+from pydantic import SecretStr
+from structlog.testing import capture_logs
+
+from balcao import receipt_keeping
+from balcao.clock import system_now_ms
+from balcao.home import Home
+from balcao.settings import Infosimples, Serpro
+from balcao.storage.blobs import open_blobs
+from tests.http.house import (
+    CREDITS,
+    FEDERAL,
+    PROVIDERS,
+    STATE,
+    OpenHouse,
+    Wire,
+    assert_refused,
+    federal,
+    opened,
+    state,
+)
+from tests.world import Client, Reply
+
+CNPJ = "90010001000100"  # PDF
+HTML_CNPJ = "90010011000145"  # HTML of the federal certificate; HTML only in SP
+UUID = r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
+
+
+@pytest.fixture(scope="module")
+def sandbox(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OpenHouse]:
+    with opened(tmp_path_factory.mktemp("casa")) as house:
+        yield house
+        house.assert_books_agree()
+
+
+@pytest.fixture
+def fresh(tmp_path: Path) -> Iterator[OpenHouse]:
+    with opened(tmp_path) as house:
+        yield house
+        house.assert_books_agree()
+
+
+@pytest.fixture(scope="module")
+def other(sandbox: OpenHouse) -> Client:
+    """Another account."""
+    return sandbox.account("bia")
+
+
+def number_of(address: str) -> str:
+    """The receipt_id at the end of an address of one of the two shapes."""
+    found = re.fullmatch(rf"(?:{FEDERAL}|{STATE})/print/({UUID})", address)
+    assert found, address
+    return found[1]
+
+
+def printed(house: OpenHouse, path: str, by: Client | None = None) -> str:
+    """The value of `print` of a lookup."""
+    answer = house.get(path, by)
+    assert answer.status in (200, 404), answer.json
+    address = answer.json["print"]
+    assert isinstance(address, str)
+    assert number_of(address) != answer.json["request_id"]
+    return address
+
+
+def assert_a_pdf(answer: Reply) -> None:
+    """A PDF that opens, and the headers that every one has."""
+    assert answer.status == 200
+    assert answer.raw.startswith(b"%PDF")
+    with pikepdf.open(BytesIO(answer.raw)) as document:
+        assert len(document.pages) >= 1
+    assert answer.headers["content-type"] == "application/pdf"
+    assert ".pdf" in answer.headers["content-disposition"]
+    assert answer.headers["x-content-type-options"] == "nosniff"
+    assert answer.headers["content-length"] == str(len(answer.raw))
+    assert "content-encoding" not in answer.headers
+    assert re.fullmatch(UUID, answer.headers["x-request-id"])
+
+
+def assert_no_receipt(answer: Reply) -> None:
+    assert_refused_here(answer, 404, "COMPROVANTE_NAO_ENCONTRADO")
+
+
+def assert_refused_here(answer: Reply, status: int, code: str) -> None:
+    assert_refused(answer, status, code)
+    assert answer.headers["access-control-allow-origin"] == "*"
+
+
+# The files themselves
+
+
+@pytest.mark.parametrize("cnpj", [CNPJ, "90010002000154", "90010003000107", "12ABC34501DE35"])
+def test_a_federal_receipt_as_pdf(sandbox: OpenHouse, cnpj: str) -> None:
+    """Whatever was certified, the account that asked fetches a PDF, for nothing."""
+    address, before = printed(sandbox, federal(cnpj)), sandbox.money()
+    answer = sandbox.get(address)
+    assert_a_pdf(answer)
+    assert "public" not in answer.headers["cache-control"]
+    assert answer.headers["access-control-allow-origin"] == "*"
+    assert sandbox.money() == before
+
+
+@pytest.mark.parametrize("document", [HTML_CNPJ, "90010004000143"])
+def test_a_federal_receipt_as_html(sandbox: OpenHouse, document: str) -> None:
+    """HTML is handed out as a file, in a sandbox without any rights."""
+    answer = sandbox.get(printed(sandbox, federal(document)))
+    assert answer.status == 200
+    assert answer.headers["content-type"].split(";")[0] == "text/html"
+    assert answer.headers["content-disposition"].startswith("attachment")
+    assert ".html" in answer.headers["content-disposition"]
+    assert answer.headers["content-security-policy"] == "sandbox; default-src 'none'"
+    assert answer.headers["x-content-type-options"] == "nosniff"
+    assert answer.body.lower().startswith(b"<!doctype html")
+
+
+def test_a_persons_receipt(sandbox: OpenHouse) -> None:
+    """A certificate by CPF has its receipt, too."""
+    assert_a_pdf(sandbox.get(printed(sandbox, federal("90010000100"))))
+
+
+def test_a_state_receipt_is_public(sandbox: OpenHouse, other: Client) -> None:
+    """No key is needed, and a good or a bad one does not matter."""
+    address = printed(sandbox, state(CNPJ))
+    answers = [
+        sandbox.send("GET", address),
+        sandbox.send("GET", address, other),
+        sandbox.send("GET", address, x_api_key="balcao_test_nonsense"),
+    ]
+    for answer in answers:
+        assert_a_pdf(answer)
+        assert answer.raw == answers[0].raw
+        assert answer.headers["access-control-allow-origin"] == "*"
+
+
+def test_compression_of_receipts(sandbox: OpenHouse) -> None:
+    """HTML is compressed for those who ask, a PDF never is; the bytes are the same."""
+    html, pdf = (printed(sandbox, federal(cnpj)) for cnpj in (HTML_CNPJ, CNPJ))
+    packed = sandbox.get(html, accept_encoding="gzip")
+    assert packed.headers["content-encoding"] == "gzip"
+    assert packed.body == sandbox.get(html).raw
+    assert_a_pdf(sandbox.get(pdf, accept_encoding="gzip"))
+
+
+# Who may fetch a federal one
+
+
+def test_a_federal_receipt_needs_a_key(sandbox: OpenHouse) -> None:
+    """Without a key, or with a bad one, it is 401, whether there is such a receipt or not."""
+    address = printed(sandbox, federal(CNPJ))
+    for path in (address, f"{FEDERAL}/print/{uuid.uuid4()}"):
+        assert_refused_here(sandbox.send("GET", path), 401, "API_KEY_INVALIDA")
+        bad = sandbox.send("GET", path, x_api_key="balcao_test_nonsense")
+        assert_refused_here(bad, 401, "API_KEY_INVALIDA")
+
+
+def test_a_federal_receipt_is_for_its_account_alone(sandbox: OpenHouse, other: Client) -> None:
+    """Another account's key finds nothing, in the same words as for a number that never was."""
+    address = printed(sandbox, federal(CNPJ))
+    live = sandbox.account("live", mode="live")
+    unknown = sandbox.get(f"{FEDERAL}/print/{uuid.uuid4()}").json
+    for stranger in (other, live):
+        answer = sandbox.get(address, stranger)
+        assert_no_receipt(answer)
+        assert answer.json["message"] == unknown["message"]
+        assert set(answer.json) == set(unknown)
+
+
+def test_another_key_of_the_same_account_fetches_it(sandbox: OpenHouse) -> None:
+    """An API key of the same account is asked for, not the same key."""
+    from balcao.keys import issue_key
+
+    address = printed(sandbox, federal(CNPJ))
+    desk = sandbox.house.desk
+    text, key = issue_key(
+        desk, Home(sandbox.house.settings.home), sandbox.purse(), "outra", system_now_ms()
+    )
+    assert_a_pdf(sandbox.get(address, Client(key.account_id, key.key_id, text)))
+
+
+def test_each_account_has_its_own_number(sandbox: OpenHouse, other: Client) -> None:
+    """Same certificate, same bytes, different numbers, each good for its own account alone."""
+    mine, theirs = printed(sandbox, federal(CNPJ)), printed(sandbox, federal(CNPJ), other)
+    assert number_of(mine) != number_of(theirs)
+    assert sandbox.get(mine).raw == sandbox.get(theirs, other).raw
+    assert_no_receipt(sandbox.get(theirs))
+    assert_no_receipt(sandbox.get(mine, other))
+
+
+@pytest.mark.parametrize("base", [FEDERAL, STATE])
+def test_numbers_that_name_no_receipt(sandbox: OpenHouse, base: str) -> None:
+    """Unknown ones, a request_id, and what is no number at all are 404."""
+    path = federal(CNPJ) if base == FEDERAL else state(CNPJ)
+    answer = sandbox.get(path)
+    number = number_of(answer.json["print"])
+    for wrong in (
+        str(uuid.uuid4()),
+        answer.json["request_id"],
+        number[:-1],
+        f"{number}0",
+        f"{number}/",
+        f"{number}.pdf",
+        "",
+        "x",
+        "..%2F..%2Fbalcao.db",
+        "%00",
+        "a" * 1000,
+    ):
+        assert_no_receipt(sandbox.get(f"{base}/print/{wrong}"))
+
+
+def test_a_number_is_good_at_its_own_address_alone(sandbox: OpenHouse) -> None:
+    """A federal receipt is not public under the state's address, nor the other way round."""
+    mine, public = (
+        number_of(printed(sandbox, federal(CNPJ))),
+        number_of(printed(sandbox, state(CNPJ))),
+    )
+    assert_no_receipt(sandbox.send("GET", f"{STATE}/print/{mine}"))
+    assert_no_receipt(sandbox.get(f"{STATE}/print/{mine}"))
+    assert_no_receipt(sandbox.get(f"{FEDERAL}/print/{public}"))
+
+
+# Numbers
+
+
+def test_a_repeated_delivery_has_the_same_number(sandbox: OpenHouse) -> None:
+    """From the cache, from the source, and by replay: the same certificate, the same number."""
+    paths = [
+        federal(CNPJ, f"cache_strategy={strategy}")
+        for strategy in ("SO_ONLINE", "SO_CACHE", "ONLINE_PREFERENCIAL", "SO_ONLINE")
+    ]
+    assert len({printed(sandbox, path) for path in paths}) == 1
+    keyed = [sandbox.get(federal(CNPJ), idempotency_key="recibo-0001") for _ in range(2)]
+    assert keyed[0].body == keyed[1].body
+    same = {printed(sandbox, state(CNPJ, "SP", query)) for query in ("", "atualizar_online=1", "")}
+    assert len(same) == 1
+
+
+def test_another_certificate_has_another_number(sandbox: OpenHouse) -> None:
+    """A new issuance is another certificate; the old receipt is still there."""
+    old = printed(sandbox, federal(CNPJ, "cache_strategy=SO_ONLINE"))
+    new = printed(sandbox, federal(CNPJ, "preferencia_emissao=nova"))
+    assert new != old
+    first, second = sandbox.get(old), sandbox.get(new)
+    assert_a_pdf(first)
+    assert_a_pdf(second)
+    assert first.raw != second.raw
+
+
+def test_one_number_for_all_accounts_by_state(sandbox: OpenHouse, other: Client) -> None:
+    """A state receipt is shared by all: one number per CNPJ, UF and certificate."""
+    mine, theirs = printed(sandbox, state(CNPJ)), printed(sandbox, state(CNPJ), other)
+    assert mine == theirs
+    elsewhere = printed(sandbox, state("90010002000154", "AM"))
+    branch, another = printed(sandbox, state("90010008000121")), printed(sandbox, state(CNPJ))
+    assert len({mine, elsewhere, branch}) == 3
+    assert another == mine
+
+
+def test_numbers_and_receipts_survive_a_restart(tmp_path: Path) -> None:
+    """After a restart the same numbers name the same bytes, and deliveries repeat them."""
+    with opened(tmp_path) as house:
+        asker = house.client
+        paths = (federal(CNPJ), state(CNPJ))
+        addresses = [printed(house, path) for path in paths]
+        files = [house.get(address).raw for address in addresses]
+    with opened(tmp_path, name="bia") as house:
+        for address, path, file in zip(addresses, paths, files, strict=True):
+            answer = house.get(address, asker)
+            assert_a_pdf(answer)
+            assert answer.raw == file
+            assert printed(house, path, asker) == address
+        assert_no_receipt(house.get(addresses[0]))
+        assert printed(house, paths[0]) != addresses[0]
+        house.assert_books_agree()
+
+
+def test_numbers_of_two_installations_differ(tmp_path: Path) -> None:
+    """Nobody who has a certificate can work out the number of another installation's receipt."""
+    found = []
+    for name in ("a", "b"):
+        with opened(tmp_path / name) as house:
+            found.append([printed(house, path) for path in (federal(CNPJ), state(CNPJ))])
+    assert not set(found[0]) & set(found[1])
+
+
+def test_addresses_with_a_public_url(tmp_path: Path) -> None:
+    """With the service's own address configured, `print` is absolute, and its path fetches it."""
+    with opened(tmp_path, public_url="https://balcao.example/") as house:
+        for path in (federal(CNPJ), state(CNPJ)):
+            address = house.get(path).json["print"]
+            assert address.startswith("https://balcao.example/consultas/v2/")
+            assert_a_pdf(house.get(address.removeprefix("https://balcao.example")))
+
+
+# Methods
+
+
+@pytest.mark.parametrize("path", [federal(CNPJ), state(CNPJ)])
+def test_methods_on_a_receipt(sandbox: OpenHouse, path: str) -> None:
+    """HEAD is GET without the content, OPTIONS asks no key, and others are not allowed."""
+    address = printed(sandbox, path)
+    got, head = sandbox.get(address), sandbox.send("HEAD", address, sandbox.client)
+    assert (head.status, head.raw) == (200, b"")
+    for name in ("content-type", "content-length", "content-disposition", "cache-control"):
+        assert head.headers[name] == got.headers[name]
+
+    preflight = sandbox.send("OPTIONS", address)
+    assert (preflight.status, preflight.raw) == (204, b"")
+    assert preflight.headers["access-control-allow-origin"] == "*"
+    assert "GET" in preflight.headers["access-control-allow-methods"]
+    assert "x-api-key" in preflight.headers["access-control-allow-headers"]
+
+    for method in ("POST", "PUT", "DELETE", "PATCH"):
+        answer = sandbox.send(method, address, sandbox.client)
+        assert_refused_here(answer, 405, "METODO_NAO_PERMITIDO")
+        assert {"GET", "HEAD"} <= set(answer.headers["allow"].split(", "))
+
+
+def test_head_of_a_federal_receipt_needs_a_key(sandbox: OpenHouse, other: Client) -> None:
+    """HEAD tells strangers no more than GET does."""
+    address = printed(sandbox, federal(CNPJ))
+    assert sandbox.send("HEAD", address).status == 401
+    assert sandbox.send("HEAD", address, other).status == 404
+
+
+def test_federal_receipts_count_against_the_limits(sandbox: OpenHouse) -> None:
+    """They count like lookups; state receipts are counted against nobody's."""
+    hurried = sandbox.account("apressada", per_minute=3)
+    mine, public = printed(sandbox, federal(CNPJ), hurried), printed(sandbox, state(CNPJ), hurried)
+    assert sandbox.get(mine, hurried).status == 200
+    answer = sandbox.get(mine, hurried)
+    assert_refused_here(answer, 429, "LIMITE_EXCEDIDO")
+    assert_a_pdf(sandbox.get(public, hurried))
+
+
+# Without a receipt
+
+
+@pytest.mark.parametrize("cnpj", [HTML_CNPJ, "90010006000132"])
+def test_a_state_without_a_pdf(sandbox: OpenHouse, cnpj: str) -> None:
+    """No document at all, or HTML alone, is no importable PDF: `print` is null, also from cache."""
+    for credits in (2, 1):
+        answer = sandbox.get(state(cnpj))
+        assert (answer.status, answer.credits, answer.json["print"]) == (200, credits, None)
+
+
+SERPRO = Serpro(
+    url=f"{PROVIDERS}/serpro",
+    consumer_key=SecretStr("chave"),
+    consumer_secret=SecretStr("segredo"),
+    cnd=True,
+)
+
+
+def test_a_federal_source_without_a_receipt(tmp_path: Path) -> None:
+    """A certificate whose source has no receipt to give is delivered and kept without one."""
+    with opened(tmp_path, mode="live", wire=Wire(), serpro=SERPRO) as house:
+        for credits in (2, 1):
+            answer = house.get(federal(HTML_CNPJ))
+            assert (answer.status, answer.credits) == (200, credits)
+            assert answer.json["print"] is None
+        assert_a_pdf(house.get(printed(house, federal(CNPJ))))
+
+
+# Receipts that providers keep at an address
+
+
+GOOD_PDF_START = b"%PDF-1.7\n"
+
+
+@dataclass
+class Storage(Wire):
+    """A network with a place for receipts, where `keeps` says what is found."""
+
+    keeps: Callable[[], httpx2.Response] | None = None
+    never: bool = False
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        at_receipts = "/receipts/" in request.url.path
+        if at_receipts:
+            self.fetched += 1
+        if at_receipts and self.never:
+            self.black_holes = {"infosimples"}
+        if at_receipts and self.keeps is not None:
+            return self.keeps()
+        return await super().handle_async_request(request)
+
+    fetched: int = 0
+
+
+def infosimples(*origins: str) -> Infosimples:
+    return Infosimples(
+        url=f"{PROVIDERS}/infosimples", token=SecretStr("chave"), receipt_origins=origins
+    )
+
+
+def served(content: bytes, status: int = 200, **headers: str) -> Callable[[], httpx2.Response]:
+    return lambda: httpx2.Response(status, content=content, headers=headers)
+
+
+def assert_without_receipt(house: OpenHouse, wire: Storage, fetched: int) -> None:
+    """Both certificates are delivered, charged and kept, without a receipt; why is logged."""
+    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(0))
+    with capture_logs() as logged:
+        for path in (federal(CNPJ), state(CNPJ)):
+            for credits in (2, 1):
+                answer = house.get(path)
+                said = answer.json
+                assert (answer.status, answer.credits) == (200, credits), said
+                assert (said["success"], said["error"], said["print"]) == (True, False, None)
+    warnings = [each for each in logged if each["event"] == "receipt.unusable"]
+    assert [each["log_level"] for each in warnings] == ["warning"] * 2
+    assert PROVIDERS.removeprefix("http://") not in str(warnings)
+    assert CNPJ not in str(warnings)
+    assert wire.fetched == fetched
+    assert house.money() == (CREDITS - 6, 0)
+    assert not [each for each in (house.house.settings.home / "receipts").rglob("*.*")]
+    house.assert_books_agree()
+
+
+@pytest.mark.parametrize(
+    "origins",
+    [
+        (),
+        ("https://provedores.invalid",),
+        ("http://provedores.invalid:8080",),
+        ("http://armazem.provedores.invalid",),
+        ("http://invalid", "http://outros.invalid"),
+    ],
+)
+def test_receipts_only_from_configured_origins(tmp_path: Path, origins: tuple[str, ...]) -> None:
+    """From a host, port or scheme that the operator did not name nothing is fetched."""
+    wire = Storage()
+    with opened(tmp_path, mode="live", wire=wire, infosimples=infosimples(*origins)) as house:
+        assert_without_receipt(house, wire, fetched=0)
+        assert wire.count("infosimples") == 2
+
+
+def test_receipts_from_a_configured_origin(tmp_path: Path) -> None:
+    """Each is fetched once, when the certificate is bought, and never again."""
+    wire = Storage()
+    with opened(tmp_path, mode="live", wire=wire, infosimples=infosimples(PROVIDERS)) as house:
+        for path in (federal(CNPJ), state(CNPJ)):
+            address = printed(house, path)
+            assert_a_pdf(house.get(address))
+            assert printed(house, path) == address
+            assert_a_pdf(house.get(address))
+        assert wire.fetched == 2
+        assert wire.count("infosimples") == 4
+
+
+async def _endless() -> AsyncIterator[bytes]:
+    yield GOOD_PDF_START
+    for _ in range(11):
+        yield b"\0" * 1_000_000
+
+
+def _streamed() -> httpx2.Response:
+    return httpx2.Response(200, content=_endless(), headers={"content-type": "application/pdf"})
+
+
+@pytest.mark.parametrize(
+    "keeps",
+    [
+        pytest.param(served(GOOD_PDF_START + b"\0" * 10_000_000), id="too large"),
+        pytest.param(_streamed, id="too large and unannounced"),
+        pytest.param(served(b"\x89PNG\r\n\x1a\n", content_type="application/pdf"), id="an image"),
+        pytest.param(served(b'{"code":200}', content_type="application/pdf"), id="JSON"),
+        pytest.param(served(GOOD_PDF_START, content_type="application/pdf"), id="half a PDF"),
+        pytest.param(served(b"", content_type="application/pdf"), id="empty"),
+        pytest.param(
+            served(b"", 302, location=f"{PROVIDERS}/infosimples/receipts/outro"), id="redirect"
+        ),
+        pytest.param(served(b"<html></html>", 404, content_type="text/html"), id="gone"),
+        pytest.param(served(b"", 503), id="unavailable"),
+    ],
+)
+def test_receipts_that_are_not_kept(tmp_path: Path, keeps: Callable[[], httpx2.Response]) -> None:
+    """Whatever is wrong with the receipt, the certificate is delivered without it."""
+    wire = Storage(keeps=keeps)
+    with opened(tmp_path, mode="live", wire=wire, infosimples=infosimples(PROVIDERS)) as house:
+        assert_without_receipt(house, wire, fetched=2)
+
+
+def test_a_receipt_that_never_comes(tmp_path: Path) -> None:
+    """A slow receipt is waited for within the deadline; the certificate is not lost over it."""
+    wire = Storage(never=True)
+    with opened(
+        tmp_path, mode="live", wire=wire, infosimples=infosimples(PROVIDERS), deadline=2.0
+    ) as house:
+        answer = house.get(federal(CNPJ))
+        assert (answer.status, answer.credits, answer.json["print"]) == (200, 2, None)
+        assert wire.fetched == 1
+        kept = house.get(federal(CNPJ, "cache_strategy=SO_CACHE"))
+        assert (kept.status, kept.credits, kept.json["print"]) == (200, 1, None)
+        house.assert_books_agree()
+
+
+def test_a_receipt_is_what_its_bytes_are(tmp_path: Path) -> None:
+    """HTML that calls itself a PDF is handed out as HTML, in its sandbox; never as a PDF."""
+    page = served(b"<!DOCTYPE html><html><body>x</body></html>", content_type="application/pdf")
+    wire = Storage(keeps=page)
+    with opened(tmp_path, mode="live", wire=wire, infosimples=infosimples(PROVIDERS)) as house:
+        said = house.get(federal(CNPJ)).json
+        assert said["receipt_type"] == "text/html"
+        answer = house.get(said["print"])
+        assert answer.headers["content-type"].split(";")[0] == "text/html"
+        assert answer.headers["content-disposition"].startswith("attachment")
+        assert house.get(state(CNPJ)).json["print"] is None
+
+
+# Bytes on disk
+
+
+def files(house: OpenHouse) -> list[Path]:
+    """The receipts' bytes."""
+    folder = Home(house.house.settings.home).receipts
+    return sorted(path for path in folder.rglob("*") if path.is_file())
+
+
+def purged(house: OpenHouse, before_ms: int, limit: int = 100) -> int:
+    """What the house does now and then: how many files went."""
+    blobs = open_blobs(Home(house.house.settings.home).receipts)
+    return house.run(receipt_keeping.purge(house.house.desk, blobs, before_ms, limit))
+
+
+def test_the_same_bytes_are_stored_once(fresh: OpenHouse) -> None:
+    """Receipts are stored by content, for however many accounts and deliveries."""
+    second = fresh.account("bia")
+    for by in (fresh.client, second):
+        printed(fresh, federal(CNPJ, "cache_strategy=SO_ONLINE"), by)
+    assert len(files(fresh)) == 1
+
+
+def test_a_purge_removes_record_and_bytes(fresh: OpenHouse) -> None:
+    """After it the number is unknown and the bytes are gone, also if they were fetched before."""
+    addresses = [printed(fresh, path) for path in (federal(CNPJ), state(CNPJ))]
+    for address in addresses:
+        assert_a_pdf(fresh.get(address))
+    assert purged(fresh, 0) == 0
+    assert len(files(fresh)) == 2
+    assert purged(fresh, system_now_ms() + 1) == 2
+    assert not files(fresh)
+    for address in addresses:
+        assert_no_receipt(fresh.get(address))
+    assert not fresh.house.desk.check().complaints
+
+
+def test_a_purge_leaves_bytes_that_somebody_else_has(fresh: OpenHouse) -> None:
+    """The bytes go with the last record that names them."""
+    second = fresh.account("bia")
+    mine = printed(fresh, federal(CNPJ))
+    between = system_now_ms() + 1
+
+    async def wait() -> None:
+        await fresh.until(lambda: system_now_ms() > between)
+
+    fresh.run(wait())
+    theirs = printed(fresh, federal(CNPJ), second)
+    assert purged(fresh, between) == 0
+    assert_no_receipt(fresh.get(mine))
+    assert_a_pdf(fresh.get(theirs, second))
+    assert len(files(fresh)) == 1
+
+
+def _flipped(content: bytes) -> bytes:
+    return content[:-1] + bytes([content[-1] ^ 1])
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        pytest.param(_flipped, id="one bit"),
+        pytest.param(lambda content: content[:100], id="cut"),
+        pytest.param(lambda content: b"", id="empty"),
+    ],
+)
+@pytest.mark.parametrize("path", [federal(CNPJ), state(CNPJ)])
+def test_damaged_bytes(
+    fresh: OpenHouse,
+    caplog: pytest.LogCaptureFixture,
+    path: str,
+    damage: Callable[[bytes], bytes],
+) -> None:
+    """Bytes that are not those that were stored are never handed out, and the operator hears."""
+    address = printed(fresh, path)
+    (file,) = files(fresh)
+    file.write_bytes(damage(file.read_bytes()))
+    with caplog.at_level(logging.WARNING):
+        assert_no_receipt(fresh.get(address))
+    assert any("damaged" in record.getMessage() for record in caplog.records)
+    assert CNPJ not in caplog.text
+
+
+def test_a_damaged_receipt_is_mended_by_the_next_one_bought(fresh: OpenHouse) -> None:
+    """The same certificate bought again brings its receipt again, under the same number."""
+    address = printed(fresh, federal(CNPJ))
+    (file,) = files(fresh)
+    good = file.read_bytes()
+    file.write_bytes(_flipped(good))
+    assert_no_receipt(fresh.get(address))
+    assert printed(fresh, federal(CNPJ, "cache_strategy=SO_ONLINE")) == address
+    answer: Any = fresh.get(address)
+    assert_a_pdf(answer)
+    assert answer.raw == good
+
+
+def test_missing_bytes(fresh: OpenHouse) -> None:
+    """A record whose bytes are gone is 404, and the certificate is still served."""
+    address = printed(fresh, federal(CNPJ))
+    (file,) = files(fresh)
+    file.unlink()
+    assert_no_receipt(fresh.get(address))
+    assert fresh.get(federal(CNPJ)).status == 200

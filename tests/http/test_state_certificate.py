@@ -1,0 +1,475 @@
+"""State certificates (specification, endpoint 5, "HTTP status - state certificate", "Credits").
+
+Decisions 1, 2.3, 2.10, 3, 4.7, 5, 6. One company and one UF per request; no strategies.
+"""
+
+import re
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from balcao.core.calendar import to_ms
+from balcao.core.documents import Cnpj
+from balcao.core.questions import Inquiry
+from tests.http.house import ALL_UFS, assert_refused
+from tests.world import (
+    A_PAGE,
+    CNPJ,
+    OTHER_CNPJ,
+    Client,
+    FakeSource,
+    Reply,
+    World,
+    a_state,
+    federal,
+    state,
+)
+
+KEY = "pedido-0001"
+REFRESH = "uf=SP&atualizar_online=true"
+UUID = "[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
+NOT_ISSUED: dict[str, Any] = {
+    **{"negative": False, "issued": False, "validity": None, "code": None, "number": None},
+    **{"message": "Constam pendências.", "receipt": None},
+}
+FIELDS: dict[str, type] = {
+    "codigo": str,
+    "certidao_mensagem": str,
+    "certidao_negativa": bool,
+    "conseguiu_emitir_certidao_negativa": bool,
+    "datahora": str,
+    "mensagem": str,
+    "numero": str,
+    "validade": str,
+    "print": str,
+}
+
+
+def brasilia(text: str) -> int:
+    """An instant of 2026 on the wall in Brasília, three hours behind."""
+    return to_ms(datetime.fromisoformat(text).replace(tzinfo=UTC)) + 3 * 3_600_000
+
+
+def money(world: World, of: Client | None = None) -> tuple[int, int]:
+    purse = world.purse(of)
+    return purse.balance_credits, purse.held_credits
+
+
+def inquiry(uf: str = "SP") -> Inquiry:
+    return Inquiry("state_certificate", Cnpj.parse(CNPJ), uf)
+
+
+def assert_result(answer: Reply, status: int, credits: int) -> Any:
+    """A result's form, whatever it says."""
+    said = answer.json
+    assert (answer.status, answer.credits) == (status, credits), said
+    assert (said["success"], said["error"], said["error_message"]) == (status == 200, False, None)
+    assert said["request_id"] == answer.headers["x-request-id"]
+    for name, kind in FIELDS.items():
+        assert said[name] is None or type(said[name]) is kind, name
+    assert re.fullmatch(r"\d{4}-\d{2}-\d{2} \d{2}:\d{2}:\d{2}", said["datahora"], re.ASCII)
+    assert answer.headers["cache-control"] == "no-store"
+    parts = [part.strip() for part in answer.headers["cache-status"].split(";")]
+    assert ("hit" in parts) == (credits == 1)
+    assert "age" in answer.headers
+    if status == 404:
+        assert said["message"]
+        assert not re.search("saldo|cr[ée]dito|limite", said["message"], re.IGNORECASE)
+    else:
+        assert "message" not in said
+    return said
+
+
+# Status and charge.
+
+
+def test_200_costs_2_online_and_1_from_the_cache(world: World) -> None:
+    """A negative certificate is 200: 2 credits from the source, 1 from the cache."""
+    assert_result(world.get(state()), 200, 2)
+    world.clock.advance(days=1)
+    answer = world.get(state())
+    assert_result(answer, 200, 1)
+
+    assert answer.headers["age"] == "86400"
+    assert world.source.asked == 1
+    assert [(c.credits, c.origin) for c in world.charges()] == [(-2, "online"), (-1, "cache")]
+    assert {c.operation for c in world.charges()} == {"certidao-negativa-de-debitos-estadual"}
+    assert not world.check().complaints
+
+
+def test_404_costs_2_each_time(world: World) -> None:
+    """A negative result is a concluded query; it is never cached (decisions 4.7)."""
+    world.source.finds(a_state(**NOT_ISSUED))
+
+    for _ in range(2):
+        said = assert_result(world.get(state()), 404, 2)
+        assert said["certidao_negativa"] is False
+        assert said["conseguiu_emitir_certidao_negativa"] is False
+        assert said["mensagem"] == "Constam pendências."
+        assert (said["validade"], said["print"]) == (None, None)
+
+    assert (world.source.asked, money(world)) == (2, (996, 0))
+
+
+def test_a_404_with_a_validity_is_not_cached_either(world: World) -> None:
+    """Only a positive 200 result is reusable."""
+    world.source.finds(a_state(negative=False, issued=False))
+    assert_result(world.get(state()), 404, 2)
+    assert_result(world.get(state()), 404, 2)
+
+
+@pytest.mark.parametrize(
+    ("says", "status", "code"),
+    [("fails", 400, "FALHA_TECNICA"), ("is_down", 503, "SERVICO_INDISPONIVEL")],
+)
+def test_a_technical_error_gives_the_credits_back(
+    world: World, says: str, status: int, code: str
+) -> None:
+    """Nothing is charged, held or kept, and no older certificate stands in."""
+    world.keep(a_state(code="VELHA"))
+    getattr(world.source, says)()
+
+    assert_refused(world.get(state(OTHER_CNPJ)), status, code)
+    assert_refused(world.get(state(query=REFRESH)), status, code)
+
+    assert money(world) == (1000, 0)
+    assert not world.charges()
+    assert not world.check().complaints
+    assert assert_result(world.get(state()), 200, 1)["codigo"] == "VELHA"
+
+
+def test_a_timeout_is_a_failure_and_is_not_repeated(tmp_path: Path) -> None:
+    """The second source is not asked; a later request finds the certificate."""
+    with World(
+        tmp_path, deadline_seconds=0.3, more_sources=lambda clock: [FakeSource(clock, "outra")]
+    ) as world:
+        world.source.waits()
+        assert_refused(world.get(state()), 400, "FALHA_TECNICA")
+        other = world.parts.worlds["live"].sources._routes["state_certificate"].sources[1]
+        assert isinstance(other, FakeSource)
+        assert (world.source.asked, other.asked, money(world)) == (1, 0, (1000, 0))
+        world.source.answers_now()
+        assert_result(world.get(state()), 200, 2)
+
+
+@pytest.mark.parametrize(("says", "asked"), [("fails", 0), ("is_down", 1)])
+def test_only_an_unavailable_source_is_followed(tmp_path: Path, says: str, asked: int) -> None:
+    """A failed issuance is not asked of the next; an unavailable source is followed by it."""
+    with World(tmp_path, more_sources=lambda clock: [FakeSource(clock, "outra")]) as world:
+        getattr(world.source, says)()
+        other = world.parts.worlds["live"].sources._routes["state_certificate"].sources[1]
+        assert isinstance(other, FakeSource)
+        assert world.get(state()).status == (200 if asked else 400)
+        assert (world.source.asked, other.asked) == (1, asked)
+
+
+def test_a_uf_that_nobody_serves_is_503(world: World) -> None:
+    """No source for the UF: 503 with Retry-After, at no cost (decisions 3)."""
+    world.source.serves_it = False
+    assert_refused(world.get(state(query="uf=AC")), 503, "SERVICO_INDISPONIVEL")
+    assert (world.source.asked, money(world)) == (0, (1000, 0))
+
+
+def test_with_one_credit_the_cache_is_served_and_the_source_is_not_asked(world: World) -> None:
+    """402 tells what the online path needs and what there is."""
+    poor = world.account("edu", credits=1)
+    refused = world.get(state(), poor)
+    assert_refused(refused, 402, "SALDO_INSUFICIENTE")
+    assert (refused.json["creditos_necessarios"], refused.json["creditos_disponiveis"]) == (2, 1)
+
+    world.keep(a_state())
+    assert world.get(state(query=REFRESH), poor).status == 402
+    assert_result(world.get(state(), poor), 200, 1)
+    assert (world.source.asked, money(world, poor)) == (0, (0, 0))
+    assert world.get(state(), poor).json["creditos_necessarios"] == 1
+
+
+def test_two_credits_are_held_and_spent(world: World) -> None:
+    """With two credits the source is asked once, and nothing is left."""
+    poor = world.account("edu", credits=2)
+
+    async def story() -> None:
+        world.source.waits()
+        task = world.begin(state(), poor)
+        await world.until(lambda: world.source.asked == 1)
+        assert money(world, poor) == (2, 2)
+        world.source.answers_now()
+        assert_result(await task, 200, 2)
+
+    world.run(story())
+    assert money(world, poor) == (0, 0)
+
+
+def test_who_has_certificates(world: World) -> None:
+    """Free accounts and contracts without the service are told 403 before 400."""
+    for client in (
+        world.account("a", plan="gratuito", credits=9, certificates=True),
+        world.account("b", plan="pos_pago"),
+    ):
+        for path in (state(), state("123"), state(query=""), state(query="uf=BR")):
+            assert_refused(world.get(path, client), 403, "CND_POS_PAGO_NAO_HABILITADO")
+    postpaid = world.account("c", plan="pos_pago", certificates=True)
+    assert_result(world.get(state(), postpaid), 200, 2)
+
+
+# Input.
+
+REFUSALS = [
+    ("123", "uf=SP", "CNPJ_INVALIDO"),
+    ("90010001000101", "uf=SP", "CNPJ_INVALIDO"),
+    ("90010000100", "uf=SP", "CNPJ_INVALIDO"),
+    (CNPJ, "", "UF_OBRIGATORIA"),
+    (CNPJ, "uf=", "UF_OBRIGATORIA"),
+    (CNPJ, "uf=%20", "UF_OBRIGATORIA"),
+    (CNPJ, "atualizar_online=true", "UF_OBRIGATORIA"),
+    *((CNPJ, f"uf={uf}", "UF_INVALIDA") for uf in ("BR", "br", "XX", "S", "SAO", "%C5%BFP", "EX")),
+    *((CNPJ, f"uf=SP&atualizar_online={v}", "PARAMETRO_INVALIDO") for v in ("sim", "2", "nova")),
+    (CNPJ, "uf=SP&uf=SP", "PARAMETRO_REPETIDO"),
+    (CNPJ, "uf=SP&uf=MG", "PARAMETRO_REPETIDO"),
+    (CNPJ, "uf=SP&atualizar_online=true&atualizar_online=true", "PARAMETRO_REPETIDO"),
+]
+
+
+def test_every_refusal_has_its_code_and_leaves_nothing_behind(world: World) -> None:
+    """Each is 400 with its code, before any source, at no cost, and binds no key."""
+    for document, query, code in REFUSALS:
+        answer = world.get(state(document, query), idempotency_key=KEY)
+        assert (answer.status, answer.code) == (400, code), (document, query)
+        assert_refused(answer, 400, code)
+    assert (world.source.asked, money(world)) == (0, (1000, 0))
+    assert world.get(state(), idempotency_key=KEY).status == 200
+
+
+def test_each_of_the_27_is_asked_for_itself(world: World) -> None:
+    """All 26 states and the Federal District; one entry each."""
+    for uf in ALL_UFS:
+        assert world.get(state(query=f"uf={uf}")).status == 200
+    assert [each.uf for each in world.source.inquiries] == list(ALL_UFS)
+
+
+@pytest.mark.parametrize(
+    ("document", "query"),
+    [
+        ("90.010.001/0001-00", "uf=SP"),
+        ("90.010.001%2F0001-00", "uf=sp"),
+        (CNPJ, "uf=%20sp%20"),
+        (CNPJ, "uf=SP&atualizar_online=false"),
+        (CNPJ, "uf=SP&atualizar_online=0"),
+        (CNPJ, "uf=SP&cache_strategy=SO_ONLINE&preferencia_emissao=nova&cache=0"),
+    ],
+)
+def test_one_request_in_many_words(world: World, document: str, query: str) -> None:
+    """It is normalised, and there is no strategy here: unknown parameters are ignored."""
+    world.keep(a_state())
+    first = world.get(state(), idempotency_key=KEY)
+    assert_result(world.get(state(document, query)), 200, 1)
+    replay = world.get(state(document, query), idempotency_key=KEY)
+    assert (replay.body, replay.headers["idempotent-replayed"]) == (first.body, "true")
+
+
+def test_401_and_429_come_first(world: World) -> None:
+    """Neither reads the request."""
+    narrow = world.key(world.client.account_id, per_minute=1)
+    assert world.get(state("1"), narrow).status == 400
+    for path in (state(), state("1"), state(query="")):
+        assert_refused(world.get(path, None), 401, "API_KEY_INVALIDA")
+        assert_refused(world.get(path, narrow), 429, "LIMITE_EXCEDIDO")
+
+
+# Fields.
+
+
+def test_all_fields_of_a_certificate(world: World) -> None:
+    """Every field of the table has the source's value in its exact form."""
+    world.source.finds(a_state(queried_at="2026-08-05 11:59:58", message="Emitida."))
+
+    said = assert_result(world.get(state()), 200, 2)
+
+    address = said.pop("print")
+    request_id = said.pop("request_id")
+    assert said == {
+        "success": True,
+        "error": False,
+        "error_message": None,
+        "codigo": "C-0001",
+        "certidao_mensagem": "Não constam pendências.",
+        "certidao_negativa": True,
+        "conseguiu_emitir_certidao_negativa": True,
+        "datahora": "2026-08-05 11:59:58",
+        "mensagem": "Emitida.",
+        "numero": "26080000001-11",
+        "validade": "2026-10-04",
+    }
+    path = "/consultas/v2/certidao-negativa-de-debitos-estadual/print/"
+    assert re.fullmatch(path + UUID, address)
+    assert request_id not in address
+
+
+def test_what_the_source_does_not_say_is_null(world: World) -> None:
+    """Nullable fields are null and present."""
+    bare = a_state(code=None, number=None, fiscal_message=None, validity=None, receipt=None)
+    world.source.finds(bare)
+    said = assert_result(world.get(state()), 200, 2)
+    for name in ("codigo", "numero", "certidao_mensagem", "mensagem", "validade", "print"):
+        assert said[name] is None, name
+
+
+@pytest.mark.parametrize(
+    ("now", "told"),
+    [
+        ("2026-08-05T12:00:00", "2026-08-05 12:00:00"),
+        ("2026-08-05T21:30:00", "2026-08-05 21:30:00"),  # the next day in UTC
+        ("2026-12-31T23:59:59", "2026-12-31 23:59:59"),
+    ],
+)
+def test_without_a_time_of_the_source_it_is_ours_in_brasilia(
+    world: World, now: str, told: str
+) -> None:
+    """`datahora` is in Brasília time, and stays the same from the cache."""
+    world.clock.now_ms = brasilia(now)
+    world.source.finds(a_state(validity="2027-06-30"))
+    assert assert_result(world.get(state()), 200, 2)["datahora"] == told
+    world.clock.advance(days=2)
+    assert assert_result(world.get(state()), 200, 1)["datahora"] == told
+
+
+def test_an_html_receipt_is_not_published(world: World) -> None:
+    """The public receipt is a PDF; HTML at the source is `print: null`, the result stays."""
+    world.source.finds(a_state(receipt=A_PAGE))
+    assert assert_result(world.get(state()), 200, 2)["print"] is None
+    assert assert_result(world.get(state()), 200, 1)["print"] is None
+
+
+def test_the_receipt_is_the_same_for_all(world: World) -> None:
+    """One address per CNPJ, UF and certificate, whoever asks; another UF has its own."""
+    other = world.account("bia", credits=10)
+    mine = world.get(state()).json["print"]
+    assert world.get(state(), other).json["print"] == mine
+    assert world.get(state(query="uf=MG")).json["print"] != mine
+    assert world.get(state(OTHER_CNPJ)).json["print"] != mine
+
+
+# The cache.
+
+
+@pytest.mark.parametrize(
+    ("fields", "now", "from_cache"),
+    [
+        ({"validity": "2026-08-07"}, "2026-08-05T12:00:00", True),
+        ({"validity": "2026-08-07"}, "2026-08-06T20:59:59", True),
+        ({"validity": "2026-08-07"}, "2026-08-06T21:00:00", True),  # the next day in UTC
+        ({"validity": "2026-08-07"}, "2026-08-06T23:59:59", True),
+        ({"validity": "2026-08-07"}, "2026-08-07T00:00:00", False),  # "expires at the start"
+        ({"validity": "2026-08-06"}, "2026-08-05T23:59:59", True),
+        ({"validity": "2026-08-05"}, "2026-08-05T12:00:00", False),
+        ({"validity": None}, "2026-08-05T12:00:00", False),
+        ({"validity": "2026-12-31", "negative": False, "issued": False}, "2026-08-05T12", False),
+        ({"validity": "2026-12-31", "code": None, "number": None}, "2026-08-05T12", True),
+        ({"validity": "2027-03-01"}, "2027-02-28T23:59:59", True),
+        ({"validity": "2027-03-01"}, "2027-03-01T00:00:00", False),
+    ],
+)
+def test_reusable_until_the_end_of_the_day_before(
+    world: World, fields: dict[str, Any], now: str, from_cache: bool
+) -> None:
+    """The validity date alone decides, and only of a positive result (decisions 4.7)."""
+    world.keep(a_state(**fields))
+    world.clock.now_ms = brasilia(now)
+    world.source.finds(a_state(code="NOVA", validity="2028-01-01"))
+    said = assert_result(world.get(state()), 200, 1 if from_cache else 2)
+    assert (said["codigo"] == "NOVA") == (not from_cache)
+    assert world.source.asked == (0 if from_cache else 1)
+
+
+def test_a_refresh_asks_the_source_and_replaces_the_entry(world: World) -> None:
+    """`atualizar_online` costs 2 even with an entry; the next caller has the new one for 1."""
+    world.keep(a_state(code="VELHA"))
+    world.source.finds(a_state(code="NOVA"))
+    assert assert_result(world.get(state(query=REFRESH)), 200, 2)["codigo"] == "NOVA"
+    assert assert_result(world.get(state()), 200, 1)["codigo"] == "NOVA"
+
+
+def test_a_newer_refusal_takes_the_place_of_a_certificate(world: World) -> None:
+    """After a concluded 404 the older certificate is no longer served as valid."""
+    world.keep(a_state())
+    world.source.finds(a_state(**NOT_ISSUED))
+    assert_result(world.get(state(query=REFRESH)), 404, 2)
+    assert_result(world.get(state()), 404, 2)
+
+
+def test_a_uf_is_part_of_the_key(world: World) -> None:
+    """One UF's certificate is not another's."""
+    world.get(state())
+    assert_result(world.get(state(query="uf=MG")), 200, 2)
+    assert [each.uf for each in world.source.inquiries] == ["SP", "MG"]
+    assert world.kept_for(inquiry("SP")) != world.kept_for(inquiry("MG"))
+
+
+def test_twenty_at_once_ask_the_source_once(world: World) -> None:
+    """Single flight; each caller is charged its own price (decisions 4.9)."""
+
+    async def story() -> None:
+        world.source.waits()
+        tasks = [world.begin(state()) for _ in range(20)]
+        await world.until(lambda: world.purse().held_credits == 40)
+        world.source.answers_now()
+        for task in tasks:
+            assert_result(await task, 200, 2)
+
+    world.run(story())
+    assert (world.source.asked, money(world)) == (1, (960, 0))
+
+
+# The same request twice.
+
+
+@pytest.mark.parametrize("case", ["issued", "not issued", "failed"])
+def test_a_finished_execution_is_replayed_byte_for_byte(world: World, case: str) -> None:
+    """Results and technical failures alike, `print` included, at no cost (decisions 6.2)."""
+    match case:
+        case "not issued":
+            world.source.finds(a_state(**NOT_ISSUED))
+        case "failed":
+            world.source.fails()
+    first = world.get(state(), idempotency_key=KEY)
+    world.source.finds(a_state(code="OUTRA"))
+    world.clock.advance(seconds=60)
+    replay = world.get(state(), idempotency_key=KEY)
+
+    assert (replay.status, replay.body, replay.credits) == (first.status, first.body, 0)
+    assert replay.headers["x-request-id"] == first.json["request_id"]
+    assert replay.headers["idempotent-replayed"] == "true"
+    assert world.source.asked == 1
+    assert money(world) == (1000 if case == "failed" else 998, 0)
+
+
+def test_other_parameters_under_the_same_key_are_refused(world: World) -> None:
+    """Another company, UF, refresh or operation is another request."""
+    world.get(state(), idempotency_key=KEY)
+    for path in (state(OTHER_CNPJ), state(query="uf=MG"), state(query=REFRESH), federal()):
+        answer = world.get(path, idempotency_key=KEY)
+        assert (answer.status, answer.code) == (400, "IDEMPOTENCY_KEY_REUTILIZADA"), path
+    assert (world.source.asked, money(world)) == (1, (998, 0))
+
+
+def test_running_and_died(world: World) -> None:
+    """409 while the first runs; 409 RESULTADO_INDISPONIVEL after it died, its hold given back."""
+
+    async def begin() -> None:
+        world.source.waits()
+        task = world.begin(state(), idempotency_key=KEY)
+        await world.until(lambda: world.source.asked == 1)
+        second = await world.aget(state(), idempotency_key=KEY)
+        assert (second.status, second.code) == (409, "OPERACAO_EM_ANDAMENTO")
+        assert int(second.headers["retry-after"]) >= 1
+        task.cancel()
+
+    world.run(begin())
+    world.crash()
+
+    answer = world.get(state(), idempotency_key=KEY)
+    assert (answer.status, answer.code, answer.credits) == (409, "RESULTADO_INDISPONIVEL", 0)
+    assert (world.source.asked, money(world)) == (0, (1000, 0))
+    assert world.get(state(), idempotency_key="pedido-0002").status == 200
