@@ -21,6 +21,7 @@ from types import TracebackType
 from typing import Any, TypeVar
 from urllib.parse import unquote
 
+import msgspec
 import uuid_utils
 
 from balcao.core.access import Account, Plan, key_hash, new_key
@@ -243,6 +244,10 @@ class FakeSource:
     @property
     def asked(self) -> int:
         return len(self.inquiries)
+
+    def now(self) -> datetime:
+        """The world's time, as sources say it."""
+        return datetime.fromtimestamp(self._clock() / 1000, UTC)
 
     def finds(self, record: Record | None = None) -> None:
         """Say that it is there: this record, or one made for the document asked."""
@@ -522,6 +527,11 @@ class World:
     def kept_for(self, inquiry: Inquiry) -> Kept | None:
         """The live cache's entry of any inquiry."""
         return self.caches["live"].read(inquiry.key)
+
+    @staticmethod
+    def registrations_of(entry: Kept) -> Registrations:
+        """An entry of registrations, read."""
+        return msgspec.json.decode(entry.body, type=Registrations)
 
     def purse(self, of: Client | None = None) -> Account:
         """An account's balance and holds."""

@@ -1,0 +1,64 @@
+"""What a source that was down would have added is missing: answered, charged, and not kept."""
+
+from pathlib import Path
+
+import pytest
+
+from balcao.core.documents import Cnpj
+from balcao.core.questions import Inquiry
+from balcao.core.registration import Registrations
+from balcao.sources.contract import Answer, Found
+from tests.world import CNPJ, Clock, FakeSource, World, a_registration, registrations, sintegra
+
+
+def a_state(clock: Clock) -> FakeSource:
+    """A state's own service: it knows no types."""
+    state = FakeSource(clock, "estado")
+    state.parts = frozenset({"addresses"})
+
+    def say(inquiry: Inquiry) -> Answer:
+        plain = a_registration(tipo_ie=None, situacao_pj=None)
+        record = registrations(inquiry.document.text, inquiry.uf or "", plain, com_endereco=True)
+        return Found(record, "estado", state.now())
+
+    state.says(say)
+    return state
+
+
+def a_world(tmp_path: Path) -> World:
+    return World(tmp_path, more_sources=lambda clock: [a_state(clock)])
+
+
+def kept(world: World) -> Registrations | None:
+    entry = world.kept_for(Inquiry("state_registration", Cnpj.parse(CNPJ), "SP"))
+    return None if entry is None else world.registrations_of(entry)
+
+
+def test_an_answer_without_the_types_that_are_known_elsewhere_is_not_kept(tmp_path: Path) -> None:
+    with a_world(tmp_path) as world:
+        world.source.parts = frozenset({"types"})
+        world.source.is_down()
+        answer = world.get(sintegra())
+        assert (answer.status, answer.credits) == (200, 1)
+        assert "tipo_ie" not in answer.json["inscricoes_estaduais"][0]
+        assert kept(world) is None
+
+
+def test_where_nobody_knows_types_an_answer_without_them_is_complete(tmp_path: Path) -> None:
+    with a_world(tmp_path) as world:
+        world.source.parts = frozenset({"addresses"})
+        world.source.is_down()
+        assert world.get(sintegra()).status == 200
+        assert kept(world) is not None
+
+
+@pytest.mark.parametrize("broken", ["is_down", "fails"])
+def test_a_poorer_answer_leaves_the_richer_entry_alone(tmp_path: Path, broken: str) -> None:
+    with a_world(tmp_path) as world:
+        world.source.parts = frozenset({"types"})
+        assert world.get(sintegra()).status == 200
+        getattr(world.source, broken)()
+        assert world.get(sintegra()).status == 200
+        later = world.get(sintegra(query="uf=SP&cache_strategy=CACHE_SE_EXISTIR"))
+        assert later.json["is_cache"] is True
+        assert later.json["inscricoes_estaduais"][0]["tipo_ie"] == "IE Normal"

@@ -1,0 +1,50 @@
+"""Settings as operators write them."""
+
+from pathlib import Path
+
+import pytest
+from pydantic import ValidationError
+
+from balcao.core.federation import UFS
+from balcao.settings import Settings
+
+
+def test_ufs_are_put_in_the_contract_s_order() -> None:
+    """The answer to `uf=BR` is in UF order, whatever the order of the setting."""
+    assert Settings(state_registration_ufs=("SP", "rj", "AC")).state_registration_ufs == (
+        "AC",
+        "RJ",
+        "SP",
+    )
+    assert Settings().state_registration_ufs == UFS
+
+
+def test_a_uf_given_twice_would_be_charged_twice() -> None:
+    with pytest.raises(ValidationError):
+        Settings(rural_producer_ufs=("SP", "RJ", "SP"))
+
+
+def test_an_empty_variable_is_no_path(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Files of settings for containers pass on what is not set as empty text."""
+    monkeypatch.setenv("BALCAO_SEFAZ__CERTIFICATE", "")
+    monkeypatch.setenv("BALCAO_SEFAZ__CA_FILE", "")
+    monkeypatch.setenv("BALCAO_TLS_KEY", "")
+    settings = Settings()
+    assert settings.sefaz is not None
+    assert (settings.sefaz.certificate, settings.sefaz.ca_file, settings.tls_key) == (None,) * 3
+    assert not settings.sefaz.is_on
+
+
+def test_files_are_looked_for_beside_the_toml_that_names_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "balcao.toml"
+    file.write_text(
+        'tls_key = "chave.pem"\n[sefaz]\ncertificate = "empresa.pfx"\nca_file = "/raizes.pem"\n'
+    )
+    monkeypatch.setenv("BALCAO_CONFIG", str(file))
+    settings = Settings()
+    assert settings.sefaz is not None
+    assert settings.sefaz.certificate == tmp_path / "empresa.pfx"
+    assert settings.sefaz.ca_file == Path("/raizes.pem")
+    assert settings.tls_key == tmp_path / "chave.pem"
