@@ -91,16 +91,15 @@ class StateCertificate(msgspec.Struct, frozen=True, omit_defaults=True):
 def classify(kind_text: str | None, title: str | None) -> CertificateType | None:
     """The type by the source's type text, then by the title; never by its success flag.
 
-    "Positiva com efeitos de negativa" contains both other words, so it is looked for first.
+    "Positiva" is looked for first, since "positiva (de débitos) com efeitos de negativa" has the
+    other word too: nothing that says positive passes for a CND.
     """
     for text in (kind_text, title):
         words = _plain(text)
-        if re.search("positiva com efeitos? de negativa", words):
-            return "CPEND"
+        if "positiva" in words:
+            return "CPEND" if re.search("com efeitos? de negativa", words) else "CPD"
         if "negativa" in words:
             return "CND"
-        if "positiva" in words:
-            return "CPD"
     return None
 
 

@@ -28,6 +28,9 @@ from balcao.sources.contract import (
 from balcao.sources.online import Adapter, Online, UpstreamFor, must_be_usable
 
 
+BAD_GATEWAY = 502
+
+
 @runtime_checkable
 class CertificateAdapter(Adapter, Protocol):
     """An adapter whose provider issues certificates."""
@@ -103,6 +106,9 @@ def _noted(conversation: Exchange[Certified], asked: list[HttpRequest]) -> Excha
         asked.append(next(conversation))
         while True:
             reply = yield asked[-1]
+            if reply.status == BAD_GATEWAY:
+                # Whoever stands before them passed it on and lost the answer: it may have begun.
+                raise SourceFailed("HTTP 502: não se sabe se a emissão começou")
             asked.append(conversation.send(reply))
     except StopIteration as end:
         certified: Certified | None = end.value

@@ -206,7 +206,8 @@ def _text(
         cnpj=document.punctuated if isinstance(document, Cnpj) else None,
         cpf=document.punctuated if isinstance(document, Cpf) else None,
         corporate_name=certificate.name,
-        status=certificate.status,
+        # Where nothing was issued, the source's own words are its status (decisions 8).
+        status=certificate.status or certificate.message or "",
         issued_at=certificate.issued_on,
         validity=certificate.validity,
         extended_validity=certificate.extended_validity,
