@@ -1,4 +1,4 @@
-"""`python -m bench [ledger|http|import|registrations|crash ...]`: all but the last, if none."""
+"""`python -m bench [ledger|http|import|registrations|crash|storm ...]`: the first four, if none."""
 
 import sys
 import tempfile
@@ -31,8 +31,12 @@ def main(names: list[str]) -> None:
             from bench import crash  # noqa: PLC0415
 
             crash.main(["--cycles", "50"])
+        elif name == "storm":
+            from bench import storm  # noqa: PLC0415
+
+            storm.main([])
         else:
-            raise SystemExit(f"bench: {name}? Use: {', '.join((*NAMES, 'crash'))}")
+            raise SystemExit(f"bench: {name}? Use: {', '.join((*NAMES, 'crash', 'storm'))}")
 
 
 if __name__ == "__main__":

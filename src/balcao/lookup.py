@@ -19,7 +19,7 @@ from balcao.core.documents import Cnpj
 from balcao.core.freshness import CACHE_FIRST, Ask, Kept, Serve
 from balcao.core.outcomes import Conclusion, Delivered, Failed, Nothing, Outcome, Reply
 from balcao.core.questions import Inquiry, Question, Strategy
-from balcao.errors import NothingInCache, SourceError, UfRequired
+from balcao.errors import DataRefused, NothingInCache, SourceError, UfRequired
 from balcao.parts import Errand, Parts, World
 from balcao.sources.asking import UnderWay
 from balcao.sources.call import must_end_at
@@ -123,7 +123,7 @@ async def _ask_then_settle(
         inquiries = zip(errand.question.inquiries, joining, at_hand, strict=True)
         outcomes: Sequence[Outcome] = await _all(
             [
-                _ask(errand, inquiry, flight, world) if outcome is None else _ready(outcome)
+                _ask(errand, inquiry, flight, parts) if outcome is None else _ready(outcome)
                 for inquiry, flight, outcome in inquiries
             ]
         )
@@ -138,12 +138,16 @@ async def _ask_then_settle(
     return await posting.settle(errand, conclusion, parts)
 
 
-async def _ask(errand: Errand, inquiry: Inquiry, joining: UnderWay | None, world: World) -> Outcome:
+async def _ask(errand: Errand, inquiry: Inquiry, joining: UnderWay | None, parts: Parts) -> Outcome:
     """Ask the sources about one inquiry; fall back on what is kept where that is allowed."""
+    world = parts.worlds[errand.caller.mode]
     try:
         answer = await world.sources.ask(inquiry, joining)
+    except DataRefused as error:  # no failure of a source, and nothing can stand in for it
+        return Failed(error)
     except SourceError as error:
-        match _plan(errand, inquiry, world):
+        # By now it may be tomorrow: a certificate expires while its source is asked.
+        match _plan(errand, inquiry, world, parts.now_ms()):
             case Serve(kept) | Ask(kept) if kept is not None:
                 return _from_cache(kept)
             case _:
@@ -173,7 +177,9 @@ def _keep(errand: Errand, outcomes: Sequence[Outcome], world: World) -> None:
     fresh = [
         (inquiry.key, Kept(outcome.body, outcome.asked_ms, outcome.source))
         for inquiry, outcome in zip(errand.question.inquiries, outcomes, strict=True)
-        if isinstance(outcome, Delivered) and outcome.to_keep
+        if isinstance(outcome, Delivered)
+        and outcome.to_keep
+        and errand.operation.keeps(outcome.body, outcome.asked_ms)
     ]
     if fresh:
         world.cache.keep(fresh)
@@ -209,7 +215,7 @@ def _all_at_hand(errand: Errand, world: World) -> Sequence[Outcome | None]:
 def _at_hand(errand: Errand, inquiry: Inquiry, world: World) -> Outcome | None:
     """What can be said without asking anybody, or None."""
     if errand.question.strategy in CACHE_FIRST:
-        plan = _plan(errand, inquiry, world)
+        plan = _plan(errand, inquiry, world, errand.at_ms)
         if isinstance(plan, Serve):
             return _from_cache(plan.kept)
     edition = world.sources.edition(inquiry.subject)
@@ -226,11 +232,11 @@ def _at_hand(errand: Errand, inquiry: Inquiry, world: World) -> Outcome | None:
     return None
 
 
-def _plan(errand: Errand, inquiry: Inquiry, world: World) -> Serve | Ask:
+def _plan(errand: Errand, inquiry: Inquiry, world: World, now_ms: int) -> Serve | Ask:
     kept = world.cache.read(inquiry.key)
     if kept is None:
         return Ask(None)
-    return errand.operation.plan(errand.question, inquiry, kept, errand.at_ms)
+    return errand.operation.plan(errand.question, inquiry, kept, now_ms)
 
 
 def _from_cache(kept: Kept) -> Delivered:

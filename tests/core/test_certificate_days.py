@@ -10,12 +10,6 @@ import os
 from datetime import date
 
 import pytest
-from hypothesis import example, given, settings
-from hypothesis import strategies as st
-
-from balcao.core.calendar import civil_day, civil_day_text, day_starts_ms
-from balcao.core.certificates import FederalCertificate
-from balcao.core.questions import Strategy
 from bench.certificate_days import (
     EDGES,
     EPOCH,
@@ -31,6 +25,12 @@ from bench.certificate_days import (
     seen_of_state,
     wrong,
 )
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from balcao.core.calendar import civil_day, civil_day_text, day_starts_ms
+from balcao.core.certificates import FederalCertificate
+from balcao.core.questions import Strategy
 
 CASES = int(os.environ.get("BALCAO_CERTIFICATE_CASES", "5000"))
 DAY_MS = 24 * HOUR_MS
@@ -61,7 +61,7 @@ def cases(draw: st.DrawFn) -> Case:
     )
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=250, deadline=None)
 @given(cases())
 def test_no_expired_one_is_served_and_no_valid_one_refused(case: Case) -> None:
     """What is planned with an entry is what the oracle's calendar says."""
@@ -74,7 +74,7 @@ def test_thousands_of_drawn_cases() -> None:
     assert list(wrong(CASES)) == []
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=250, deadline=None)
 @given(days, offsets)
 @example(date(2018, 11, 4).toordinal(), 0)
 @example(date(2018, 2, 18).toordinal(), -1)

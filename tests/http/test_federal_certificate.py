@@ -6,7 +6,7 @@ entries and sources: `_table`; the same request twice: `_twice`.
 """
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +34,7 @@ from tests.world import (
 )
 
 BY_CPF = f"cpf={CPF}&data_nascimento=19800101"
-NEGATIVES = {
+NEGATIVES: dict[str, dict[str, Any]] = {
     "CPD": {"kind": "CPD", "title": "CERTIDÃO POSITIVA DE DÉBITOS", "issued": False},
     "impossible": {
         **{"kind": None, "title": "", "code": None, "validity": None, "issued_on": None},
@@ -512,10 +512,14 @@ def test_a_failure_leaves_the_entry_in_place(world: World) -> None:
 # Who is asked, and how often.
 
 
+def another(clock: Clock) -> Sequence[Source]:
+    """One more source than `world.source`."""
+    return [FakeSource(clock, "outra")]
+
+
 def two(tmp_path: Path) -> World:
     """A world with a source before `world.source`."""
-    first: Callable[[Clock], Sequence[Source]] = lambda clock: [FakeSource(clock, "primeira")]  # noqa: E731
-    return World(tmp_path, first_sources=first)
+    return World(tmp_path, first_sources=another)
 
 
 def first_of(world: World) -> FakeSource:
@@ -603,8 +607,7 @@ def test_a_timeout_is_not_repeated_and_a_later_second_copy_finds_the_certificate
     tmp_path: Path,
 ) -> None:
     """A source that never answers is asked once, costs nothing, and may be asked again later."""
-    more: Callable[[Clock], Sequence[Source]] = lambda clock: [FakeSource(clock, "outra")]  # noqa: E731
-    with World(tmp_path, deadline_seconds=0.3, more_sources=more) as world:
+    with World(tmp_path, deadline_seconds=0.3, more_sources=another) as world:
         world.source.waits()
         refused = world.get(federal())
         assert_refused(refused, 400, "FALHA_TECNICA")

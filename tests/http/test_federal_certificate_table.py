@@ -240,10 +240,6 @@ def test_so_cache_and_the_online_path_exclude_each_other(world: World, query: st
     assert world.source.asked == 0
 
 
-@pytest.mark.xfail(
-    strict=True,
-    reason="ONLINE_PREFERENCIAL delivers the cache when the source refuses the data as such",
-)
 @pytest.mark.parametrize("entry", ["usable", "extended"])
 def test_refused_data_is_no_technical_failure(world: World, entry: str) -> None:
     """The fallback is for technical failures; refused data has its own 400 (decisions 3)."""
@@ -289,10 +285,6 @@ def test_the_last_instant_of_a_fallback(world: World, before_ms: int) -> None:
     assert answer.status == (200 if before_ms else 400)
 
 
-@pytest.mark.xfail(
-    strict=True,
-    reason="the fallback is judged by the time of the request, not by that of the delivery",
-)
 def test_a_fallback_is_judged_when_it_is_delivered(world: World) -> None:
     """Asked before midnight and failed after it: the entry's time is over by then."""
     world.clock.now_ms = LAST_DAY - 5000

@@ -432,7 +432,7 @@ def assert_without_receipt(house: OpenHouse, wire: Storage, fetched: int) -> Non
     assert CNPJ not in str(warnings)
     assert wire.fetched == fetched
     assert house.money() == (CREDITS - 6, 0)
-    assert not [each for each in (house.house.settings.home / "receipts").rglob("*.*")]
+    assert not files(house)
     house.assert_books_agree()
 
 

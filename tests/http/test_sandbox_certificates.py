@@ -137,7 +137,9 @@ STATE_FIELDS: Mapping[str, type | tuple[type, ...]] = {
 }
 
 
-def assert_a_result(answer: Reply, fields: Mapping[str, type | tuple[type, ...]], good: bool) -> Any:
+def assert_a_result(
+    answer: Reply, fields: Mapping[str, type | tuple[type, ...]], good: bool
+) -> Any:
     """What all results of both operations have in common; their body."""
     said = answer.json
     assert answer.status == (200 if good else 404), said
@@ -315,7 +317,7 @@ def test_a_federal_certificate_only_from_an_empty_cache(fresh: OpenHouse) -> Non
 @pytest.mark.parametrize("strategy", STRATEGIES)
 @pytest.mark.parametrize("document", ["90010001000100", "90010003000107", "90010000100"])
 def test_the_price_by_strategy(fresh: OpenHouse, document: str, strategy: str) -> None:
-    """Nothing kept: two credits. Kept: one where the cache comes first, two where the source does."""
+    """First two credits; then one where the cache comes first, two where the source does."""
     path = federal(document, f"cache_strategy={strategy}")
     answers = [fresh.get(path), fresh.get(path)]
     again = 1 if strategy.startswith("CACHE") else 2

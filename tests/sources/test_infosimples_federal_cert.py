@@ -9,12 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from balcao.core.certificates import FederalCertificate
-from balcao.errors import DataRefused, SourceError, SourceFailed, SourceUnavailable
+from balcao.errors import SourceError
 from balcao.sources.contract import HttpReply
 from balcao.sources.infosimples import Infosimples, values
 from tests.sources.certificates_world import (
     BIRTH,
-    BRANCH,
     RECEIPT,
     SECRETS,
     TOKEN,
@@ -23,7 +22,7 @@ from tests.sources.certificates_world import (
     federal,
     the_federal,
 )
-from tests.sources.world import CNPJ, CPF, LETTERS, OTHER_CNPJ, a_reply, talk
+from tests.sources.world import CNPJ, CPF, LETTERS, talk
 
 TITLE = "CERTIDÃO NEGATIVA DE DÉBITOS RELATIVOS AOS TRIBUTOS FEDERAIS E À DÍVIDA ATIVA DA UNIÃO"
 WITH_EFFECTS = (
@@ -236,158 +235,6 @@ def test_no_certificate_is_made_of_any_text_without_its_words(tipo: str, title: 
         assert values.kind(tipo, title) in ("CPD", None)
 
 
-# --- nothing was issued ------------------------------------------------------------------------
-
-
-def test_a_title_without_a_certificate_below_it() -> None:
-    page = BARE | {"certidao": TITLE, "mensagem": "Informações insuficientes."}
-    nothing = page | {"conseguiu_emitir_certidao_negativa": False}
-    said = certified(federal(), enveloped(200, nothing))
-    assert said.certificate == FederalCertificate(
-        document=CNPJ,
-        message="Informações insuficientes.",
-        provider_code=200,
-        provider_billable=True,
-        provider_elapsed_ms=4210,
-    )
-    for flag in (True, None):
-        page = nothing | {"conseguiu_emitir_certidao_negativa": flag}
-        assert "sem código e validade" in str(failing(enveloped(200, page)))
-
-
-@pytest.mark.parametrize("document", [CNPJ, CPF])
-@pytest.mark.parametrize("code", [611, 612])
-@pytest.mark.parametrize("reissue", [False, True])
-def test_what_the_origin_cannot_issue_is_a_result(code: int, document: str, reissue: bool) -> None:
-    kind = "cnpj" if document == CNPJ else "cpf"
-    header = {
-        "billable": True,
-        "elapsed_time_in_milliseconds": 13965,
-        "parameters": {kind: document},
-    }
-    receipts = ["https://storage.example.com/receipts/0002.html"]
-    reply = enveloped(
-        code, header=header, errors=["Informações ", "insuficientes."], site_receipts=receipts
-    )
-    said = certified(federal(document, reissue=reissue), reply)
-    assert said.certificate == FederalCertificate(
-        document=document,
-        message="Informações insuficientes.",
-        provider_code=code,
-        provider_billable=True,
-        provider_elapsed_ms=13965,
-    )
-    assert not the_federal(said).good
-    assert said.receipt == receipts[0]
-
-
-@pytest.mark.parametrize("errors", [None, [], {}, "text", [1, None]])
-@pytest.mark.parametrize("receipts", [None, [], {}, "text", [1, None, ""]])
-def test_nothing_depends_on_the_reasons_and_receipts(errors: Any, receipts: Any) -> None:
-    said = certified(federal(), enveloped(611, errors=errors, site_receipts=receipts, header=None))
-    assert the_federal(said).message == "A fonte não pôde emitir a certidão pela internet."
-    assert said.receipt is None
-
-
-def test_a_wrong_birth_date_is_refused_data() -> None:
-    error = failing(enveloped(608), cpf=True)
-    assert type(error) is DataRefused
-    assert "608" in error.detail
-
-
-def test_of_a_company_there_is_no_birth_date_to_correct() -> None:
-    assert type(failing(enveloped(608))) is SourceFailed
-
-
-@pytest.mark.parametrize("reissue", [False, True])
-def test_a_refused_issuance_is_no_impossibility(reissue: bool) -> None:
-    """A certificate may be in force: "impossible" would be false, charged for, and kept."""
-    with pytest.raises(SourceFailed, match="620"):
-        certified(federal(reissue=reissue), enveloped(620))
-
-
-@pytest.mark.parametrize(
-    ("code", "kind"),
-    [
-        *((code, SourceFailed) for code in (600, 604, 605, 606, 607, 619, 621, 666)),
-        *((code, SourceUnavailable) for code in (601, 602, 603, 609, 610, 613, 614, 615)),
-        *((code, SourceUnavailable) for code in (616, 617, 618, 622)),
-    ],
-)
-def test_everything_else_is_as_for_other_consultations(code: int, kind: type[SourceError]) -> None:
-    assert type(failing(enveloped(code))) is kind
-    assert type(failing(enveloped(code), cpf=True)) is kind
-
-
-# --- what must not pass ------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    "changes",
-    [
-        {"tipo": None, "certidao": "", "certidao_codigo": None},
-        {"cnpj": "", "normalizado_cnpj": None},
-        {"validade_data": "19/06/2026"},
-        {"validade_data": "", "validade": "19/06/2026"},
-        {"validade_prorrogada": "19/06/2026"},
-        {"validade_data": "31/02/2027"},
-        {"validade_data": "2026-12-17"},
-        {"validade_data": "breve"},
-        {"emissao_data": "20/06/26"},
-        {"validade_prorrogada": "99/99/9999"},
-        {"situacao": "Válida Prorrogada até 31/02/2027"},
-        {"validade_data": 20261217},
-        {"conseguiu_emitir_certidao_negativa": "true"},
-        {"debitos_rfb": "Sim"},
-    ],
-)
-def test_incomplete_and_impossible_answers(changes: dict[str, Any]) -> None:
-    assert type(failing(enveloped(200, SAVED | changes))) is SourceFailed
-
-
-@pytest.mark.parametrize(
-    "reply",
-    [
-        enveloped(200),
-        enveloped(200, None),
-        enveloped(200, []),
-        enveloped(200, {}),
-        enveloped(200, SAVED, status=500),
-        a_reply(200, b"<html></html>"),
-        a_reply(504, b""),
-    ],
-)
-def test_no_answer_at_all(reply: HttpReply) -> None:
-    assert type(failing(reply)) is SourceFailed
-
-
-def test_an_answer_about_the_head_office() -> None:
-    said = certified(federal(BRANCH), enveloped(200, SAVED, header=None))
-    assert the_federal(said).document == CNPJ
-    assert the_federal(said).document[:8] == BRANCH[:8]
-
-
-@pytest.mark.parametrize(
-    "changes",
-    [
-        {"normalizado_cnpj": OTHER_CNPJ},
-        {"cnpj": "90.010.001/0001-00"},
-        {"normalizado_cnpj": BRANCH, "cnpj": "90.010.001/0001-00"},
-        {"normalizado_cnpj": "", "cnpj": "90.010.001/0001-00"},
-        {"normalizado_cnpj": None, "cnpj": None, "cpf": "900.100.001-00"},
-    ],
-)
-def test_an_answer_about_somebody_else_names_them(changes: dict[str, Any]) -> None:
-    said = read(**changes)
-    assert said.document in (OTHER_CNPJ, CPF)
-
-
-@pytest.mark.parametrize("reply", [enveloped(611), enveloped(200, SAVED)])
-def test_an_answer_to_another_question_names_its_subject(reply: HttpReply) -> None:
-    said = certified(federal(OTHER_CNPJ), reply)
-    assert the_federal(said).document == CNPJ
-
-
 # --- dates and texts ---------------------------------------------------------------------------
 
 
@@ -439,29 +286,3 @@ def test_the_reason_in_order() -> None:
     assert the_federal(certified(federal(), enveloped(200, said, errors=["Por isso"]))).message == (
         "Por isso"
     )
-
-
-# --- what it may be asked ----------------------------------------------------------------------
-
-
-def test_capabilities() -> None:
-    may = Infosimples(TOKEN, ufs=frozenset({"SC"})).capabilities
-    assert may.include(federal())
-    assert may.include(federal(CPF))
-    assert may.include(federal(reissue=True))
-    assert not may.include(federal(LETTERS))
-
-
-def test_a_probe() -> None:
-    requests, said = talk(Infosimples(TOKEN).probe(federal()), enveloped(604))
-    assert said == "respondeu"
-    (request,) = requests
-    assert request.path == "/api/v2/consultas/receita-federal/pgfn"
-    assert parse_qs((request.body or b"").decode()) == {
-        "token": [TOKEN],
-        "preferencia_emissao": ["2via"],
-        "ignore_site_receipt": ["1"],
-        "timeout": ["sonda"],
-    }
-    with pytest.raises(SourceUnavailable, match="603"):
-        talk(Infosimples(TOKEN).probe(federal()), enveloped(603))

@@ -133,8 +133,10 @@ def test_more_than_a_receipt_is_not_even_read(
 # A folder of our own.
 
 
-def test_the_folder_is_made_and_private(folder: Path) -> None:
-    blobs = open_blobs(folder)
+@pytest.mark.parametrize("as_address", [False, True])
+def test_the_folder_is_made_and_private(tmp_path: Path, as_address: bool) -> None:
+    folder = tmp_path / "dados do balcão" / "receipts"
+    blobs = open_blobs(folder.as_uri() if as_address else folder)
     put(blobs, CONTENT)
     assert [path.relative_to(folder).as_posix() for path in sorted(folder.rglob("*"))] == [
         DIGEST[:2],

@@ -27,7 +27,6 @@ from balcao.sources.contract import (
 )
 from balcao.sources.online import Adapter, Online, UpstreamFor, must_be_usable
 
-
 BAD_GATEWAY = 502
 
 

@@ -13,6 +13,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from tempfile import NamedTemporaryFile
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+from urllib.request import url2pathname
 
 import obstore
 from obstore.exceptions import BaseError
@@ -86,9 +88,7 @@ def open_blobs(where: Path | str) -> StoredBlobs:
         if isinstance(where, Path) or "://" not in where:
             return _in_folder(Path(where))
         if where.startswith("file://"):
-            prefix = LocalStore.from_url(where, mkdir=True).prefix
-            assert prefix is not None, "a store of a file address has its folder"
-            return _in_folder(prefix)
+            return _in_folder(Path(url2pathname(urlsplit(where).path)))
         if where.startswith("memory:"):
             return StoredBlobs(from_url(where), None)
         client: ClientConfig = {

@@ -103,6 +103,11 @@ def by_age(question: Question, inquiry: Inquiry, kept: Kept, now_ms: int) -> Ser
     )
 
 
+def always_keeps(body: bytes, asked_ms: int) -> bool:
+    """Whether a complete answer may ever be served from the cache."""
+    return True
+
+
 def never_doubtful(outcomes: Sequence[Outcome]) -> bool:
     """Whether the company registry must confirm that there is such a company (decisions 3)."""
     return False
@@ -135,4 +140,5 @@ class Operation:
     enter: Callable[[Caller], None] = everybody_enters  # raises what refuses before 400 (2.10)
     wants_company: bool = False
     plan: Callable[[Question, Inquiry, Kept, int], Serve | Ask] = by_age
+    keeps: Callable[[bytes, int], bool] = always_keeps
     doubtful: Callable[[Sequence[Outcome]], bool] = never_doubtful

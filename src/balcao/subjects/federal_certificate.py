@@ -5,6 +5,7 @@ certificate", "Credits"; decisions 2.8, 3, 4.6, 5.
 """
 
 import datetime
+import secrets
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 
@@ -66,8 +67,7 @@ _decoder = msgspec.json.Decoder(FederalCertificate)
 _WITHOUT_ID = b'{"request_id":"",'
 
 # What differs between two deliveries of one certificate; spliced into what does not.
-_SERVED_AT, _PRINT = "\x00served_at", "\x00print"
-_MARKS = tuple(b'"\\u0000%s"' % mark for mark in (b"served_at", b"print"))
+_SERVED_AT, _PRINT = secrets.token_hex(16), secrets.token_hex(16)  # nobody can send these
 
 
 class Billing(msgspec.Struct, frozen=True):
@@ -139,6 +139,11 @@ def plan(question: Question, inquiry: Inquiry, kept: Kept, now_ms: int) -> Serve
     # A functional negative may have changed since: it never stands in for a failure.
     falls_back = question.strategy is Strategy.ONLINE_PREFERENCIAL and certificate.good
     return Ask(kept if falls_back else None)
+
+
+def keeps(body: bytes, asked_ms: int) -> bool:
+    """What can never be served must not take the place of what still can (decisions 4.6)."""
+    return federal_valid_until(_decode(body), asked_ms) is not None
 
 
 def encode(inquiry: Inquiry, record: Record) -> bytes:
@@ -228,8 +233,8 @@ def _text(
         billing=Billing(PRICES[origin], origin),
         message=msgspec.UNSET if certificate.good else _reason(certificate),
     )
-    before, _, rest = _encode(answer).removeprefix(_WITHOUT_ID).partition(_MARKS[0])
-    between, _, after = rest.partition(_MARKS[1])
+    before, _, rest = _encode(answer).removeprefix(_WITHOUT_ID).partition(_encode(_SERVED_AT))
+    between, _, after = rest.partition(_encode(_PRINT))
     return before, between, after
 
 
@@ -334,6 +339,7 @@ def operation(today: Callable[[], datetime.date]) -> Operation:
         greatest_price=lambda question: PRICES["online"],
         encode=encode,
         plan=plan,
+        keeps=keeps,
         conclude=conclude,
         error_fields=error_fields,
         problems=(

@@ -9,7 +9,12 @@ from collections.abc import Sequence
 import msgspec
 
 from balcao.core.calendar import from_ms
-from balcao.core.certificates import StateCertificate, StoredReceipt, state_may_serve
+from balcao.core.certificates import (
+    StateCertificate,
+    StoredReceipt,
+    state_may_serve,
+    state_valid_until,
+)
 from balcao.core.documents import Cnpj
 from balcao.core.federation import UFS
 from balcao.core.freshness import Ask, Kept, Serve
@@ -97,6 +102,16 @@ def plan(question: Question, inquiry: Inquiry, kept: Kept, now_ms: int) -> Serve
     """By its validity, never by its age (decisions 4.7); never as a fallback."""
     usable = state_may_serve(_decode(kept.body), kept.asked_ms, now_ms)
     return Serve(kept) if usable and not question.refresh else Ask(None)
+
+
+def keeps(body: bytes, asked_ms: int) -> bool:
+    """Only a positive result with a validity date is ever served again (decisions 4.7).
+
+    A refusal is kept all the same, in the place of the certificate that came before it: what is
+    newer is believed, and the next request asks the source.
+    """
+    certificate = _decode(body)
+    return not certificate.good or state_valid_until(certificate, asked_ms) is not None
 
 
 def encode(inquiry: Inquiry, record: Record) -> bytes:
@@ -248,6 +263,7 @@ def operation() -> Operation:
         greatest_price=lambda question: PRICES["online"],
         encode=encode,
         plan=plan,
+        keeps=keeps,
         conclude=conclude,
         error_fields=error_fields,
         problems=(
