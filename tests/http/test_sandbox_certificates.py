@@ -359,23 +359,9 @@ def test_an_extended_certificate_says_until_when(sandbox: OpenHouse) -> None:
     assert sandbox.get(federal("90010001000100")).json["status"] == "Válida"
 
 
-_UNMASKED = pytest.param(
-    "90010012000190",
-    marks=pytest.mark.xfail(
-        strict=True,
-        reason="sandbox.md: same name everywhere; the certificate shows the CPF that ends a sole"
-        " trader's legal name, which the registry and the registrations mask",
-    ),
-)
-
-
 @pytest.mark.parametrize(
     "cnpj",
-    [
-        _UNMASKED if cnpj == "90010012000190" else cnpj
-        for cnpj in COMPANIES
-        if FEDERALS[cnpj].kind is not None
-    ],
+    [cnpj for cnpj in COMPANIES if FEDERALS[cnpj].kind is not None],
 )
 def test_the_name_is_the_registry_s(sandbox: OpenHouse, cnpj: str) -> None:
     """One company has one name in every subject."""

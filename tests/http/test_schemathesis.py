@@ -117,7 +117,7 @@ def _of_one_document(query: dict[str, Any]) -> None:
 def _of_some_days(query: dict[str, Any]) -> None:
     """The period has a greatest length, and the calendar an end."""
     query.pop("de", None)
-    if not 1970 < int(str(query.get("ate", "2026"))[:4]) < 9999:
+    if not 1970 < int((query.get("ate") or "2026")[:4]) < 9999:
         del query["ate"]
 
 

@@ -32,6 +32,7 @@ _DONE: Mapping[str, tuple[Mapping[str, Any], str]] = {
 }
 _DAY = {"type": "string", "format": "date"}
 _INSTANT = {"type": "string", "format": "date-time"}
+_DAY_OR_NONE = {"anyOf": [_DAY, {"type": "string", "maxLength": 0}]}  # empty counts as omitted
 
 
 def paths(refusals: Refusals, headers: HeadersOf) -> dict[str, Any]:
@@ -146,8 +147,8 @@ def _account(refusals: Refusals, headers: HeadersOf) -> dict[str, Any]:
             texts.consumption(DAYS_DEFAULT, DAYS_MAX),
             _json(_CONSUMPTION) | {"text/csv": {"schema": {"type": "string"}}},
             parameters=(
-                _query("de", f"Primeiro dia; padrão: {DAYS_DEFAULT} dias até `ate`.", _DAY),
-                _query("ate", "Último dia, incluído; padrão: hoje, em Brasília.", _DAY),
+                _query("de", f"Primeiro dia; padrão: {DAYS_DEFAULT} dias até `ate`.", _DAY_OR_NONE),
+                _query("ate", "Último dia, incluído; padrão: hoje, em Brasília.", _DAY_OR_NONE),
                 _query(
                     "formato",
                     "JSON, ou CSV com ponto e vírgula para planilhas.",

@@ -13,6 +13,8 @@ import msgspec
 
 from balcao.core.calendar import BRASILIA
 from balcao.core.certificates import FederalCertificate
+from balcao.core.company import mask_cpf_in_text
+from balcao.core.documents import Cnpj
 from balcao.core.questions import CERTIFICATE_SUBJECTS, Inquiry
 from balcao.errors import SourceFailed, SourceUnavailable
 from balcao.sources.call import Layer
@@ -82,6 +84,9 @@ class Certifying(Online):
         if isinstance(record, FederalCertificate) and not record.provider_elapsed_ms:
             elapsed_ms = round((self._now() - asked_at).total_seconds() * 1000)
             record = msgspec.structs.replace(record, provider_elapsed_ms=elapsed_ms)
+        if isinstance(record, FederalCertificate) and isinstance(inquiry.document, Cnpj):
+            # A sole trader's name ends with the CPF, which nobody asked for.
+            record = msgspec.structs.replace(record, name=mask_cpf_in_text(record.name) or "")
         if said.receipt is not None:
             stored = await self._receipts.keep(self.name, said.receipt)
             record = msgspec.structs.replace(record, receipt=stored)
