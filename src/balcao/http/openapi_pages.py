@@ -152,7 +152,7 @@ def _account(refusals: Refusals, headers: HeadersOf) -> dict[str, Any]:
                 _query(
                     "formato",
                     "JSON, ou CSV com ponto e vírgula para planilhas.",
-                    {"type": "string", "enum": ["json", "csv"], "default": "json"},
+                    {"type": "string", "enum": ["json", "csv", ""], "default": "json"},
                 ),
             ),
             problems=(errors.InvalidParameter, errors.RepeatedParameter),
