@@ -155,8 +155,10 @@ async def _ask(errand: Errand, inquiry: Inquiry, joining: UnderWay | None, parts
     if isinstance(answer, Absent):
         return Nothing(answer.source)
     body = errand.operation.encode(inquiry, answer.record)
-    to_keep = answer.complete and not answer.local  # only complete answers (decisions 4.4)
-    return Delivered(body, "online", answer.source, to_ms(answer.as_of), to_keep)
+    asked_ms = to_ms(answer.as_of)
+    return Delivered(
+        body, "online", answer.source, asked_ms, to_keep=not answer.local, complete=answer.complete
+    )
 
 
 async def _without_phantoms(
@@ -173,12 +175,17 @@ async def _without_phantoms(
 
 
 def _keep(errand: Errand, outcomes: Sequence[Outcome], world: World) -> None:
-    """Keep for others what sources just said: nothing in it tells who asked."""
+    """Keep for others what sources just said: nothing in it tells who asked.
+
+    What lacks a part that another source knows does not take the place of what has it: one short
+    outage would make the cache poorer for everybody (decision 0011).
+    """
     fresh = [
         (inquiry.key, Kept(outcome.body, outcome.asked_ms, outcome.source))
         for inquiry, outcome in zip(errand.question.inquiries, outcomes, strict=True)
         if isinstance(outcome, Delivered)
         and outcome.to_keep
+        and (outcome.complete or world.cache.read(inquiry.key) is None)
         and errand.operation.keeps(outcome.body, outcome.asked_ms)
     ]
     if fresh:

@@ -28,6 +28,8 @@ def test_the_same_reason_once_in_a_while() -> None:
         "log_level": "warning",
         "mode": "live",
         "source": "acme",
+        "subject": "company",
+        "uf": "",
         "outcome": "failed",
         "detail": "acme: HTTP 500",
         "took_ms": 250.0,

@@ -121,6 +121,7 @@ def settings_lines(
         ("SERPRO__FULL_PARTNERS", "true"),
         ("INFOSIMPLES__URL", f"{base}/infosimples"),
         ("INFOSIMPLES__TOKEN", "sandbox"),
+        ("INFOSIMPLES__RECEIPT_ORIGINS", f'["{base}"]'),
         *_of_treasuries(base, tls_port, certificates),
     ]
     exports = [f"  export BALCAO_{name}={shlex.quote(value)}" for name, value in values]

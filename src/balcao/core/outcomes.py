@@ -17,6 +17,7 @@ class Delivered(msgspec.Struct, frozen=True):
     source: str
     asked_ms: int
     to_keep: bool = False  # said by somebody else's service a moment ago
+    complete: bool = True  # False: a source that knows more of it could not be asked
 
 
 class Nothing(msgspec.Struct, frozen=True):

@@ -155,8 +155,8 @@ _TABLE: Mapping[type[errors.BalcaoError], tuple[int, str, str]] = {
     errors.OperationNotFound: (
         404,
         "OPERACAO_NAO_ENCONTRADA",
-        "Esta conta não tem uma operação com este request_id. Recusas (400, 401, 402, 403, 409,"
-        " 429) não são operações e não custam nada.",
+        "Esta conta não tem uma operação com este request_id, ou ela é antiga demais. Requisições"
+        " recusadas antes de qualquer consulta não são operações e não custam nada.",
     ),
     errors.RouteNotFound: (
         404,
@@ -193,8 +193,8 @@ _TABLE: Mapping[type[errors.BalcaoError], tuple[int, str, str]] = {
     errors.CertificateFailed: (
         400,
         "FALHA_TECNICA",
-        "A fonte foi consultada e falhou. Nada foi cobrado. Não repita logo: a emissão pode ter"
-        " começado; repita com a mesma Idempotency-Key ou peça a 2ª via mais tarde.",
+        "A fonte foi consultada e falhou, ou recusou a emissão. Nada foi cobrado. Não repita logo:"
+        " uma emissão pode ter começado; peça a 2ª via mais tarde.",
     ),
     errors.DataRefused: (
         400,
