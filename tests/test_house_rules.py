@@ -41,6 +41,8 @@ MAY_IMPORT = {
     "registry.py": {"core", "errors", "sources", "storage", "subjects"},
     "probing.py": {"core", "errors", "providers", "settings", "sources"},
     "providers.py": {"core", "settings", "sources"},
+    "receipt_check.py": {"core", "errors"},
+    "receipt_keeping.py": {"core", "errors", "storage"},
     "recent.py": {"core"},
     "gate.py": {"core", "errors"},
 }

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import httpx2
 import structlog
@@ -21,6 +21,10 @@ PURGE_EVERY_SECONDS = 600.0
 PURGE_PAUSE_SECONDS = 0.05
 RECEIPTS_AT_ONCE = 100
 
+# Bytes that a crash left without a record; the record comes within seconds of the bytes.
+ORPHANS_EVERY_SECONDS = 86_400.0
+ORPHAN_MS = 3_600_000
+
 
 @dataclass(slots=True)
 class Life:
@@ -33,19 +37,22 @@ class Life:
     request_log: RequestLog
     patience_seconds: float
     receipt_days: int
-    purging: "asyncio.Task[None] | None" = None
+    tasks: "list[asyncio.Task[None]]" = field(default_factory=list)
 
     async def start(self) -> None:
         """Give back what dead processes held, then purge now and then."""
         given_back = self.desk.recover(system_now_ms())
         if given_back:
             log.warning("holds.given_back", holds=given_back)
-        self.purging = asyncio.create_task(self._purge())
+        self.tasks = [
+            asyncio.create_task(self._purge()),
+            asyncio.create_task(self._remove_orphans()),
+        ]
 
     async def stop(self) -> None:
         """Let lookups under way settle, then close the connections to the sources."""
-        if self.purging is not None:
-            self.purging.cancel()
+        for task in self.tasks:
+            task.cancel()
         if self.parts.running:
             await asyncio.wait(self.parts.running, timeout=self.patience_seconds)
         for task in self.parts.giving_back:  # the next start gives those holds back
@@ -69,3 +76,15 @@ class Life:
                 purged = 0
             # A long backlog goes in short strokes, so that lookups slip in between.
             await asyncio.sleep(PURGE_PAUSE_SECONDS if purged else PURGE_EVERY_SECONDS)
+
+    async def _remove_orphans(self) -> None:
+        """Once a day, and not in the hurry of a start."""
+        while True:
+            await asyncio.sleep(ORPHANS_EVERY_SECONDS)
+            before_ms = system_now_ms() - ORPHAN_MS
+            try:
+                async for names in receipt_keeping.orphans(self.desk, self.blobs, before_ms):
+                    for name in names:
+                        await self.blobs.delete(name)
+            except StorageFailed as error:
+                log.warning("purge.failed", detail=error.detail)
