@@ -163,3 +163,10 @@ def keys_in(text: str) -> Mapping[str, str]:
 def curl_lines(text: str) -> Sequence[Sequence[str]]:
     """The requests that were shown, as a shell would read them."""
     return [shlex.split(line) for line in text.splitlines() if line.lstrip().startswith("curl ")]
+
+
+def exports(text: str) -> dict[str, str]:
+    """What the printed `export` lines set, read as a shell reads them."""
+    words = (shlex.split(line)[1] for line in text.splitlines() if line.startswith("  export "))
+    pairs = (word.partition("=") for word in words)
+    return {name: value for name, _, value in pairs}

@@ -1,7 +1,6 @@
 """`balcao serve` and `balcao simulator serve`, as processes."""
 
 import os
-import re
 import signal
 import subprocess
 import sys
@@ -21,7 +20,15 @@ from balcao.first_start import OPENINGS
 from balcao.settings import Settings
 from balcao.subjects import OPERATIONS
 from balcao.subjects.contract import Parameter
-from tests.cli.shell import PATIENCE_SECONDS, Shell, curl_lines, free_port, keys_in, serving
+from tests.cli.shell import (
+    PATIENCE_SECONDS,
+    Shell,
+    curl_lines,
+    exports,
+    free_port,
+    keys_in,
+    serving,
+)
 from tests.sources.sefaz.certificates import PASSWORD, a_certificate, of_cnpj, saved
 
 COMPANY = "/consultas/v2/cnpj-receita-federal/90010001000100"
@@ -174,7 +181,7 @@ def test_the_simulator_alone(tmp_path: Path) -> None:
                 time.sleep(0.01)
             else:
                 break
-        settings = dict(re.findall(r"export (BALCAO_\w+)=(\S+)", out.read_text("utf-8")))
+        settings = exports(out.read_text("utf-8"))
         answer = httpx2.get(f"{settings['BALCAO_MINHA_RECEITA__URL']}/90010001000100")
         assert answer.status_code == 200
         process.send_signal(signal.SIGTERM)
@@ -187,7 +194,7 @@ def test_the_simulator_alone(tmp_path: Path) -> None:
 def test_the_simulator_is_configured_by_settings_that_exist(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    for name, value in re.findall(r"export (BALCAO_\w+)=(\S+)", simulator.settings_lines(8100)):
+    for name, value in exports(simulator.settings_lines(8100)).items():
         monkeypatch.setenv(name, value)
     settings = Settings()
     assert settings.cnpja is not None

@@ -1,6 +1,5 @@
 """`balcao simulator serve`: its options, and the listener with mutual TLS."""
 
-import re
 import signal
 import ssl
 import subprocess
@@ -21,14 +20,10 @@ from cryptography.hazmat.primitives.serialization import (
 from balcao.cli import simulator
 from balcao.settings import Settings
 from balcao.simulator.certificates import certificates_in
-from tests.cli.shell import PATIENCE_SECONDS, Shell, free_port
+from tests.cli.shell import PATIENCE_SECONDS, Shell, exports, free_port
 from tests.simulator.sefaz import PATHS, SOAP_12, envelope, question, read
 
 BODY = envelope(question("SP", "CNPJ", "90010001000100"))
-
-
-def exports(text: str) -> dict[str, str]:
-    return dict(re.findall(r"export (BALCAO_\w+)=(\S+)", text))
 
 
 def client_of(settings: Settings, folder: Path) -> httpx2.Client:

@@ -22,7 +22,7 @@ from balcao.cli.sources_seen import SNAPSHOT, SWITCHES
 from balcao.core.federation import UFS
 from balcao.errors import HomeInUse
 from balcao.settings import Settings
-from tests.cli.shell import PATIENCE_SECONDS, Said, Shell, free_port
+from tests.cli.shell import PATIENCE_SECONDS, Said, Shell, exports, free_port
 from tests.sources.sefaz.certificates import PASSWORD, a_certificate, of_cnpj, saved
 
 # What each source is asked, with everything on. The treasuries come UF by UF.
@@ -65,7 +65,7 @@ def simulated(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Mapping[str,
             except OSError:
                 break
             time.sleep(0.05)
-        yield dict(re.findall(r"export (BALCAO_\w+)=(\S+)", said.read_text("utf-8")))
+        yield exports(said.read_text("utf-8"))
     finally:
         server.terminate()
         server.wait(PATIENCE_SECONDS)

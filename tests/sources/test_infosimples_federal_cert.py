@@ -268,8 +268,24 @@ def test_when_the_origin_was_asked(said: str, queried_at: str | None) -> None:
 
 
 def test_debts_may_be_unknown() -> None:
-    said = read(debitos_rfb=None, debitos_pgfn=True)
-    assert (said.rfb_debts, said.pgfn_debts) == (None, True)
+    said = read(debitos_rfb=None, debitos_pgfn=False)
+    assert (said.rfb_debts, said.pgfn_debts) == (None, False)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        {"debitos_rfb": True},
+        {"debitos_pgfn": True},
+        {"situacao": "Nula"},
+        {"situacao": "Sem efeito"},
+        {"situacao": "Substituída"},
+        {"mensagem": "As informações são insuficientes para a emissão da certidão."},
+    ],
+)
+def test_what_speaks_against_a_negative_certificate(said: dict[str, object]) -> None:
+    """A CND beside facts that deny it is no result at all."""
+    assert "contraditória" in str(failing(enveloped(200, SAVED | said)))
 
 
 def test_a_receipt_beside_the_data() -> None:

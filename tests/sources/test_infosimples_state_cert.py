@@ -116,20 +116,61 @@ def test_every_field_is_optional() -> None:
     [
         ("01/02/2027", "2027-02-01"),
         ("2027-02-01", "2027-02-01"),
-        ("31/02/2027", None),
-        ("2027-02-31", None),
+        ("01/02/2027 00:00:00", "2027-02-01"),
+        ("2027-02-01T00:00:00", "2027-02-01"),
+        ("01-02-2027", "2027-02-01"),
         ("00/00/0000", None),
-        ("90 dias", None),
-        ("20270201", None),
     ],
 )
 def test_the_validity_or_none(name: str, said: str, validity: str | None) -> None:
-    """What is no date is never kept; the certificate is one without it."""
+    """A day, whatever stands behind it; zeros are none."""
     assert read(**({"validade_data": None} | {name: said})).validity == validity
 
 
-def test_the_first_validity_counts_even_if_it_is_none() -> None:
-    assert read(validade_data="indeterminada", validade="01/02/2027").validity is None
+@pytest.mark.parametrize(
+    "said",
+    ["31/02/2027", "2027-02-31", "90 dias", "20270201", "Válida até 01/01/2020", "01/01/20"],
+)
+def test_a_validity_that_cannot_be_read_may_be_over(said: str) -> None:
+    """An expired certificate must not pass for one without a date."""
+    assert "validade em outra forma" in str(
+        failing(enveloped(200, SAVED | {"validade_data": said}))
+    )
+
+
+TITLE = {"certidao": "Certidão Negativa de Débitos"}
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        TITLE | {"certidao_mensagem": "Não foi possível emitir a certidão. Constam pendências."},
+        TITLE | {"mensagem": "Não foi emitida: existem débitos"},
+        {"certidao_negativa": True, "certidao_mensagem": "certidão vencida"},
+        {"conseguiu_emitir_certidao_negativa": True, "certidao_mensagem": "Constam débitos"},
+        {"conseguiu_emitir_certidao_negativa": True, "certidao": "Certidão não emitida"},
+        {"conseguiu_emitir_certidao_negativa": True, "consta_debito": True},
+        {"tipo": "Certidão Negativa", "consta_debito": True, "certidao_codigo": "1"},
+    ],
+)
+def test_what_words_deny_is_no_certificate(said: dict[str, object]) -> None:
+    """A refusal in words, or a contradiction: never a certificate that is good."""
+    reply = enveloped(200, {"site_receipt": RECEIPT} | said)
+    try:
+        certificate = certified(state(), reply).certificate
+    except SourceFailed:
+        return
+    assert isinstance(certificate, StateCertificate)
+    assert not certificate.good
+
+
+@pytest.mark.parametrize(
+    "reason", ["Sistema indisponível no momento", "Tente mais tarde", "Pedido já em processamento"]
+)
+@pytest.mark.parametrize("code", [611, 612, 620])
+def test_an_outage_is_no_result(code: int, reason: str) -> None:
+    """What speaks of the origin and not of the taxpayer is a failure, and costs nothing."""
+    failing(enveloped(code, errors=[reason]))
 
 
 @pytest.mark.parametrize("said", [None, "", "05/08/2026", "agora", "05/13/2026 10:00:00"])
@@ -209,7 +250,7 @@ def test_a_result_there_must_be() -> None:
     assert "sem resultado" in str(failing(enveloped(200, bare | {"tipo": "Regular"})))
     assert "sem resultado" in str(failing(enveloped(200, {"mensagem": "certidão negativa"})))
     for said in ({"certidao_negativa": True}, {"tipo": "Negativa"}):
-        assert "sem código e comprovante" in str(failing(enveloped(200, said)))
+        assert "sem código" in str(failing(enveloped(200, said)))
 
 
 @pytest.mark.parametrize(
@@ -240,7 +281,7 @@ def test_a_refusal_in_the_answer() -> None:
         ),
     )
     assert said.certificate == StateCertificate(
-        document=CNPJ, uf="SP", issued=False, message="Há pendências."
+        document=CNPJ, uf="SP", negative=False, issued=False, message="Há pendências."
     )
 
 

@@ -82,7 +82,7 @@ def read(source: str, reply: HttpReply, inquiry: Inquiry) -> Certified:
     said = envelope.read(source, reply)
     if said.meaning is Meaning.FOUND:
         return _found(source, said, inquiry)
-    if said.code in _IMPOSSIBLE:
+    if said.code in _IMPOSSIBLE and not values.is_trouble(said.reasons):
         message = said.reasons or _IMPOSSIBLE[said.code]
         return Certified(_impossible(said, inquiry, message), said.receipt)
     refused = envelope.refusal(source, said)
@@ -104,18 +104,21 @@ def _found(source: str, envelope_: Envelope, inquiry: Inquiry) -> Certified:
     message = first(said.mensagem, said.descricao) or envelope_.reasons
     kind = values.kind(said.tipo, said.certidao)
     issued = said.conseguiu_emitir_certidao_negativa
-    status = _status(first(said.situacao, said.cnpj_situacao))
+    # `cnpj_situacao` has been seen with the certificate's words, and may be the company's.
+    status = _status(stated(said.situacao) or _of_certificate(said.cnpj_situacao))
     validity = values.day(source, first(said.validade_data, said.validade))
     if kind in ("CND", "CPEND"):
         in_title = values.kind(said.certidao)
-        if in_title == "CPD" or (kind, in_title) == ("CND", "CPEND") or values.denies(status):
-            raise SourceFailed(f"{source}: resposta contraditória sobre a certidão")
         if code is None and validity is None:
             # The title of the page, and no certificate below it.
             if issued is not False:
                 raise SourceFailed(f"{source}: resposta incompleta, sem código e validade")
             nothing = _impossible(envelope_, inquiry, message)
             return Certified(msgspec.structs.replace(nothing, document=document), receipt)
+        debts = kind == "CND" and (said.debitos_rfb is True or said.debitos_pgfn is True)
+        denied = values.denies(status) or values.denies(message)
+        if in_title == "CPD" or (kind, in_title) == ("CND", "CPEND") or denied or debts:
+            raise SourceFailed(f"{source}: resposta contraditória sobre a certidão")
     good = kind in ("CND", "CPEND")
     certificate = FederalCertificate(
         document=document,
@@ -151,6 +154,10 @@ def _impossible(said: Envelope, inquiry: Inquiry, message: str | None) -> Federa
         provider_billable=bool(said.billable),
         provider_elapsed_ms=said.elapsed_ms,
     )
+
+
+def _of_certificate(said: str | None) -> str | None:
+    return said if values.words(said).startswith("VALIDA") else None
 
 
 def _status(said: str | None) -> str:

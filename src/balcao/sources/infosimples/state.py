@@ -3,6 +3,7 @@
 Its list of fields was never found: every one is optional, and has several names.
 """
 
+import datetime
 import re
 
 import msgspec
@@ -24,7 +25,8 @@ SERVICE = "sefaz/certidao-debitos"
 _REFUSED_WITHOUT_DATA = (611, 612)
 _REFUSED_WITH_REASON = 620  # it may stand for any error of the origin: not without its reason
 
-_ISO_DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
+# A day at the beginning; what follows is the time of day.
+_DAY = re.compile(r"(?:(\d{4})-(\d{2})-(\d{2})|(\d{2})[/-](\d{2})[/-](\d{4}))(?![0-9])")
 
 
 class _Said(msgspec.Struct):
@@ -40,6 +42,7 @@ class _Said(msgspec.Struct):
     mensagem: str | None = None
     certidao_negativa: bool | None = None
     conseguiu_emitir_certidao_negativa: bool | None = None
+    consta_debito: bool | None = None
     tipo: str | None = None
     uf: str | None = None
     emissao_data: str | None = None
@@ -67,7 +70,8 @@ def read(source: str, reply: HttpReply, inquiry: Inquiry) -> Certified:
     said = envelope.read(source, reply)
     if said.meaning is Meaning.FOUND:
         return _found(source, said, inquiry)
-    if said.code in _REFUSED_WITHOUT_DATA or (said.code == _REFUSED_WITH_REASON and said.reasons):
+    refuses = said.code in _REFUSED_WITHOUT_DATA and not values.is_trouble(said.reasons)
+    if refuses or (said.code == _REFUSED_WITH_REASON and values.is_verdict(said.reasons)):
         refused = StateCertificate(
             document=values.document(said, inquiry.document, (), ()),
             uf=_uf_of(said, None, inquiry),
@@ -83,7 +87,7 @@ def _found(source: str, envelope_: Envelope, inquiry: Inquiry) -> Certified:
     code = first(said.certidao_codigo, said.codigo_autenticidade, said.codigo)
     number = first(said.numero, said.numero_controle, said.certidao_codigo)
     receipt = stated(said.site_receipt) or envelope_.receipt
-    negative, issued = _verdict(source, said, known=bool(code or number or receipt))
+    negative, issued = _verdict(source, said, known=bool(code or number))
     certificate = StateCertificate(
         document=values.document(
             envelope_,
@@ -101,6 +105,10 @@ def _found(source: str, envelope_: Envelope, inquiry: Inquiry) -> Certified:
         queried_at=values.moment_if_valid(first(said.consulta_datahora, said.datahora)),
         validity=_day(first(said.validade_data, said.validade, said.data_validade)),
     )
+    stated_validity = first(said.validade_data, said.validade, said.data_validade)
+    if certificate.good and certificate.validity is None and _says_something(stated_validity):
+        # It may well be over: what cannot be read must not pass for "no date given".
+        raise SourceFailed(f"{source}: validade em outra forma")
     begins = _day(said.emissao_data)
     if certificate.validity is not None and begins is not None and certificate.validity < begins:
         raise SourceFailed(f"{source}: validade anterior à emissão")
@@ -114,18 +122,22 @@ def _verdict(source: str, said: _Said, *, known: bool) -> tuple[bool | None, boo
     """
     kind = values.kind(said.tipo, said.certidao)
     negative, issued = said.certidao_negativa, said.conseguiu_emitir_certidao_negativa
-    if negative is None and issued is None and kind is None:
+    texts = (said.tipo, said.certidao, said.certidao_mensagem, said.mensagem)
+    denied = any(map(values.denies, texts))
+    if negative is None and issued is None and kind is None and not denied:
         raise SourceFailed(f"{source}: resposta incompleta, sem resultado")
-    positive = any(
-        values.kind(text) == "CPD" for text in (said.tipo, said.certidao, said.certidao_mensagem)
-    )
+    positive = (
+        any(values.kind(text) == "CPD" for text in texts[:3])
+        or any(map(values.claims_debts, texts))
+        or said.consta_debito is True
+    ) and kind != "CPEND"
     if negative is None:
         negative = False if positive else {"CND": True}.get(kind or "")
     if issued is None:
-        issued = (negative is True or kind == "CPEND") and not positive
+        issued = (negative is True or kind == "CPEND") and not positive and not denied
         if issued and not known:
-            raise SourceFailed(f"{source}: resposta incompleta, sem código e comprovante")
-    if issued and negative is not False and positive:
+            raise SourceFailed(f"{source}: resposta incompleta, sem código")
+    if issued and negative is not False and (denied or positive):
         raise SourceFailed(f"{source}: resposta contraditória sobre a certidão")
     return negative, issued
 
@@ -137,14 +149,20 @@ def _uf_of(envelope_: Envelope, said: str | None, inquiry: Inquiry) -> str:
 
 
 def _day(raw: str | None) -> str | None:
-    """`YYYY-MM-DD` of that or of `dd/mm/yyyy`. Anything else is no date, and never kept."""
-    said = stated(raw)
-    try:
-        if said is not None and _ISO_DAY.fullmatch(said):
-            said = "/".join(reversed(said.split("-")))
-        return values.day("", said)
-    except SourceFailed:
+    """`YYYY-MM-DD` of a day in ISO form or `dd/mm/yyyy`, a time of day aside; else None."""
+    found = _DAY.match(stated(raw) or "")
+    if found is None:
         return None
+    year, month, day = found[1] or found[6], found[2] or found[5], found[3] or found[4]
+    try:
+        return datetime.date(int(year), int(month), int(day)).isoformat()
+    except ValueError:
+        return None
+
+
+def _says_something(raw: str | None) -> bool:
+    """Whether more stands there than zeros and separators."""
+    return bool(raw and raw.strip("0/-:T "))
 
 
 def _uf(inquiry: Inquiry) -> str:

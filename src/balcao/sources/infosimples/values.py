@@ -18,8 +18,17 @@ _EFFECTS = re.compile("COM EFEITOS? DE (CERTIDAO )?NEGATIVA")
 _DENIAL = re.compile(
     "\\bNAO (?:(?:E|FOI|PODE|SER|SERA) )*(?:NEGATIVA|EMITI|POSSIVEL|LIBERADA|VALIDA)"
     "|\\b(?:IMPOSSI|INDEFERI|INSUFICIEN|INVALID|VENCID|EXPIRAD|CANCELAD|CASSAD|ANULAD|REVOGAD"
-    "|SUSPENS)"
+    "|SUSPENS|SUBSTITUID|BLOQUEAD)|\\bNULA\\b|\\bSEM (?:EFEITO|VALIDADE)\\b|\\bINATIV"
 )
+# "Não constam débitos" is what good certificates say.
+_DEBTS = re.compile(
+    "(?<!NAO )\\b(?:CONSTAM?|EXISTEM?|HA|POSSUI) (?:OS SEGUINTES )?(?:DEBITOS?|PENDENCIAS?)"
+)
+# Of reasons that speak of the origin and not of the taxpayer.
+_TROUBLE = re.compile(
+    "INDISPON|TENTE|\\bERRO|MANUTEN|TEMPO|PROCESSAD|PROCESSAMENTO|SISTEMA|FORA DO AR"
+)
+_TAXPAYER = re.compile("DEBITO|PENDEN|IRREGULAR|POSSIVEL EMITIR|INSCRI|CONTRIBUINTE|INSUFICIEN")
 
 Texts: TypeAlias = tuple[str | None, ...]
 
@@ -82,6 +91,22 @@ def kind(*texts: str | None) -> CertificateType | None:
 def denies(said: str | None) -> bool:
     """Whether a text says that a certificate was not issued, or is not in force."""
     return _DENIAL.search(words(said)) is not None
+
+
+def claims_debts(said: str | None) -> bool:
+    """Whether a text says that there are debts."""
+    return _DEBTS.search(words(said)) is not None
+
+
+def is_verdict(reasons: str | None) -> bool:
+    """Whether the reasons speak of the taxpayer: an outage is no result, and not charged."""
+    plain = words(reasons)
+    return _TAXPAYER.search(plain) is not None and _TROUBLE.search(plain) is None
+
+
+def is_trouble(reasons: str | None) -> bool:
+    """Whether the reasons speak of an outage of the origin."""
+    return _TROUBLE.search(words(reasons)) is not None
 
 
 def document(said: Envelope, asked: Cnpj | Cpf, cnpjs: Texts, cpfs: Texts) -> str:
