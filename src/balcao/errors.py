@@ -26,6 +26,7 @@ BalcaoError
 │   ├── NothingInCache             the caller wants nothing but the cache, and it has nothing
 │   ├── StillRunning               same idempotency key, the first execution is not over
 │   ├── ResultUnavailable          same idempotency key, its result died with its process
+│   ├── ResultExpired              same idempotency key, the certificate has expired meanwhile
 │   ├── InsufficientCredits
 │   ├── NotFound
 │   │   ├── CnpjNotFound           a source that can prove absence says so
@@ -169,6 +170,10 @@ class StillRunning(CallerError):
 
 class ResultUnavailable(CallerError):
     """The first execution under this key died, or its result was purged (409)."""
+
+
+class ResultExpired(CallerError):
+    """What was recorded under this key is a certificate that is no longer valid (409)."""
 
 
 class InsufficientCredits(CallerError):

@@ -185,11 +185,16 @@ def _keep(errand: Errand, outcomes: Sequence[Outcome], world: World) -> None:
         for inquiry, outcome in zip(errand.question.inquiries, outcomes, strict=True)
         if isinstance(outcome, Delivered)
         and outcome.to_keep
-        and (outcome.complete or world.cache.read(inquiry.key) is None)
-        and errand.operation.keeps(outcome.body, outcome.asked_ms)
+        and _takes_the_place(errand, outcome, world.cache.read(inquiry.key))
     ]
     if fresh:
         world.cache.keep(fresh)
+
+
+def _takes_the_place(errand: Errand, new: Delivered, kept: Kept | None) -> bool:
+    if kept is not None and not new.complete:
+        return False
+    return errand.operation.keeps(new.body, new.asked_ms, kept)
 
 
 def _concluded(errand: Errand, outcomes: Sequence[Outcome], parts: Parts) -> Conclusion:

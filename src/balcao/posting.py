@@ -25,7 +25,7 @@ from balcao.core.ledger import (
     Unbind,
 )
 from balcao.core.outcomes import Conclusion, Reply, reply_of
-from balcao.errors import InsufficientCredits, StillRunning, StorageFailed
+from balcao.errors import InsufficientCredits, ResultExpired, StillRunning, StorageFailed
 from balcao.parts import Errand, Parts
 from balcao.subjects import envelope
 
@@ -44,6 +44,8 @@ def earlier(errand: Errand, parts: Parts) -> Reply | None:
     recorded = idempotency.admit(attempt, fingerprint, errand.at_ms, parts.deadline_ms)
     if recorded is None:
         return None
+    if not errand.operation.still_valid(recorded.body, errand.at_ms):
+        raise ResultExpired
     return Reply(
         recorded.request_id,
         recorded.status,

@@ -219,3 +219,36 @@ def test_a_replay_tells_how_old_its_content_is(world: World) -> None:
     world.get(federal(), idempotency_key=KEY)
     world.clock.advance(seconds=90)
     assert world.get(federal(), idempotency_key=KEY).headers["age"] == "90"
+
+
+def test_an_expired_certificate_is_not_replayed(world: World) -> None:
+    """Never delivered as valid: 409 from the day after its effective validity, for no credits."""
+    world.source.finds(a_federal(validity="2026-08-06"))  # tomorrow
+    assert world.get(federal(), idempotency_key=KEY).status == 200
+    world.clock.advance(days=1)
+    assert world.get(federal(), idempotency_key=KEY).status == 200
+    world.clock.advance(days=1)
+    late = world.get(federal(), idempotency_key=KEY)
+    assert (late.status, late.code, late.credits) == (409, "RESULTADO_INDISPONIVEL", 0)
+    assert "venceu" in late.json["message"]
+    assert world.source.asked == 1
+
+
+def test_what_is_newer_is_believed(world: World) -> None:
+    """A good certificate that can never be served puts an end to a kept negative one."""
+    world.source.finds(a_federal(kind="CPD", code=None, validity=None))
+    assert world.get(federal()).status == 404
+    world.source.finds(a_federal(code=None))
+    assert world.get(federal(f"cnpj={CNPJ}&atualizar_online=true")).status == 200
+    assert world.get(federal(f"cnpj={CNPJ}&cache_strategy=SO_CACHE")).code == (
+        "SEM_RESULTADO_EM_CACHE"
+    )
+
+
+def test_that_nothing_could_be_issued_displaces_no_certificate(world: World) -> None:
+    """A CND in force is served until the day before its validity (specification)."""
+    assert world.get(federal()).status == 200
+    world.source.finds(a_federal(kind=None, title="", code=None, validity=None, issued=False))
+    assert world.get(federal(f"cnpj={CNPJ}&atualizar_online=true")).status == 404
+    again = world.get(federal())
+    assert (again.status, again.json["source"]) == (200, "cache")

@@ -6,11 +6,14 @@ sentence on stderr (`failures`), exit code 1; wrong usage is exit code 2.
 """
 
 import io
+import os
 import sys
 
 
 def main() -> None:
     """Run the command line of this process."""
+    # What is written holds keys' hashes, documents and balances: for nobody else's eyes.
+    os.umask(0o077)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # a terminal that cannot show a sign shows "?"
             stream.reconfigure(errors="replace")

@@ -132,6 +132,12 @@ _TABLE: Mapping[type[errors.BalcaoError], tuple[int, str, str]] = {
         "O resultado da primeira requisição com esta Idempotency-Key não está disponível para"
         " reenvio. Nada foi cobrado por ela; use uma chave nova.",
     ),
+    errors.ResultExpired: (
+        409,
+        "RESULTADO_INDISPONIVEL",
+        "A certidão obtida com esta Idempotency-Key já venceu e não é reenviada."
+        " Use uma chave nova para pedir outra.",
+    ),
     errors.InsufficientCredits: (
         402,
         "SALDO_INSUFICIENTE",

@@ -46,7 +46,7 @@ class _Files:
     ) -> tuple[int, Headers, bytes]:
         """A federal receipt, to the account that obtained it."""
         assert caller is not None
-        receipt = self._desk.receipt(number)
+        receipt = self._desk.receipt(number.lower())
         if receipt is None or receipt.account_id != caller.account_id:
             raise ReceiptNotFound
         return await self._file(receipt, b"private, no-store")
@@ -55,7 +55,7 @@ class _Files:
         self, request: Request, number: str, caller: Caller | None
     ) -> tuple[int, Headers, bytes]:
         """A state receipt, to everybody who knows its number."""
-        receipt = self._desk.receipt(number)
+        receipt = self._desk.receipt(number.lower())
         if receipt is None or receipt.account_id is not None:
             raise ReceiptNotFound
         return await self._file(receipt, b"public, max-age=86400, immutable")

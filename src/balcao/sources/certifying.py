@@ -12,7 +12,7 @@ from typing import Protocol, runtime_checkable
 import msgspec
 
 from balcao.core.calendar import BRASILIA
-from balcao.core.certificates import FederalCertificate
+from balcao.core.certificates import FederalCertificate, StateCertificate
 from balcao.core.company import mask_cpf_in_text
 from balcao.core.documents import Cnpj
 from balcao.core.questions import CERTIFICATE_SUBJECTS, Inquiry
@@ -84,9 +84,8 @@ class Certifying(Online):
         if isinstance(record, FederalCertificate) and not record.provider_elapsed_ms:
             elapsed_ms = round((self._now() - asked_at).total_seconds() * 1000)
             record = msgspec.structs.replace(record, provider_elapsed_ms=elapsed_ms)
-        if isinstance(record, FederalCertificate) and isinstance(inquiry.document, Cnpj):
-            # A sole trader's name ends with the CPF, which nobody asked for.
-            record = msgspec.structs.replace(record, name=mask_cpf_in_text(record.name) or "")
+        if isinstance(inquiry.document, Cnpj):
+            record = _without_cpf(record)
         if said.receipt is not None:
             stored = await self._receipts.keep(self.name, said.receipt)
             record = msgspec.structs.replace(record, receipt=stored)
@@ -102,6 +101,18 @@ class Certifying(Online):
         today = self._now().astimezone(BRASILIA).date().isoformat()
         if record.good and last is not None and last < today:
             raise SourceFailed(f"{self.name}: respondeu com uma certidão vencida")
+
+
+def _without_cpf(
+    record: FederalCertificate | StateCertificate,
+) -> FederalCertificate | StateCertificate:
+    """A sole trader's name ends with the CPF, and reasons may repeat it; nobody asked for it."""
+    message = mask_cpf_in_text(record.message)
+    if isinstance(record, FederalCertificate):
+        name = mask_cpf_in_text(record.name) or ""
+        return msgspec.structs.replace(record, name=name, message=message)
+    fiscal = mask_cpf_in_text(record.fiscal_message)
+    return msgspec.structs.replace(record, message=message, fiscal_message=fiscal)
 
 
 def _noted(conversation: Exchange[Certified], asked: list[HttpRequest]) -> Exchange[Certified]:

@@ -103,8 +103,13 @@ def by_age(question: Question, inquiry: Inquiry, kept: Kept, now_ms: int) -> Ser
     )
 
 
-def always_keeps(body: bytes, asked_ms: int) -> bool:
-    """Whether a complete answer may ever be served from the cache."""
+def always_keeps(body: bytes, asked_ms: int, kept: Kept | None) -> bool:
+    """Whether a complete answer takes the place of what is kept."""
+    return True
+
+
+def always_valid(body: bytes, now_ms: int) -> bool:
+    """Whether a recorded result may be sent again (its idempotency key was used before)."""
     return True
 
 
@@ -140,5 +145,6 @@ class Operation:
     enter: Callable[[Caller], None] = everybody_enters  # raises what refuses before 400 (2.10)
     wants_company: bool = False
     plan: Callable[[Question, Inquiry, Kept, int], Serve | Ask] = by_age
-    keeps: Callable[[bytes, int], bool] = always_keeps
+    keeps: Callable[[bytes, int, Kept | None], bool] = always_keeps
+    still_valid: Callable[[bytes, int], bool] = always_valid
     doubtful: Callable[[Sequence[Outcome]], bool] = never_doubtful

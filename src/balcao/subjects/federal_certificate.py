@@ -40,6 +40,7 @@ from balcao.errors import (
     InvalidStrategy,
     NothingInCache,
     ParametersConflict,
+    ResultExpired,
     SourceError,
     SourceFailed,
 )
@@ -62,6 +63,15 @@ RULES: dict[Origin, str] = {
     "online": "certidão federal: 2 por resultado da fonte",
 }
 
+
+class _Recorded(msgspec.Struct):
+    """What a recorded answer says of its own validity."""
+
+    success: bool = False
+    effective_validity: str | None = None
+
+
+_recorded = msgspec.json.Decoder(_Recorded).decode
 _encode = msgspec.json.Encoder().encode
 _decoder = msgspec.json.Decoder(FederalCertificate)
 _WITHOUT_ID = b'{"request_id":"",'
@@ -141,9 +151,27 @@ def plan(question: Question, inquiry: Inquiry, kept: Kept, now_ms: int) -> Serve
     return Ask(kept if falls_back else None)
 
 
-def keeps(body: bytes, asked_ms: int) -> bool:
-    """What can never be served must not take the place of what still can (decisions 4.6)."""
-    return federal_valid_until(_decode(body), asked_ms) is not None
+def keeps(body: bytes, asked_ms: int, kept: Kept | None) -> bool:
+    """What is newer is believed; but what proves nothing displaces no certificate in force.
+
+    A good one that can never be served (no code, no validity) only puts an end to a negative one.
+    That nothing could be issued is no proof of debts: a CND or CPEND in force stays (4.6).
+    """
+    new = _decode(body)
+    old = None if kept is None else _decode(kept.body)
+    if new.good:
+        unusable = federal_valid_until(new, asked_ms) is None
+        return not unusable or (old is not None and not old.good)
+    if new.kind is None and old is not None and kept is not None and old.good:
+        return not federal_may_serve(old, kept.asked_ms, asked_ms)
+    return True
+
+
+def still_valid(body: bytes, now_ms: int) -> bool:
+    """An expired certificate is never delivered as valid, by a replay neither."""
+    said = _recorded(body)
+    last = said.effective_validity
+    return not said.success or last is None or civil_day_text(now_ms) <= last
 
 
 def encode(inquiry: Inquiry, record: Record) -> bytes:
@@ -340,6 +368,7 @@ def operation(today: Callable[[], datetime.date]) -> Operation:
         encode=encode,
         plan=plan,
         keeps=keeps,
+        still_valid=still_valid,
         conclude=conclude,
         error_fields=error_fields,
         problems=(
@@ -356,6 +385,7 @@ def operation(today: Callable[[], datetime.date]) -> Operation:
             DataRefused,
             CertificateFailed,
             CertificatesNotEnabled,
+            ResultExpired,
             *(problem for problem in PROBLEMS_OF_ALL if problem is not SourceFailed),
         ),
         answer=FederalAnswer,

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from balcao.core.calendar import from_ms
+from balcao.core.calendar import civil_day_text, from_ms
 from balcao.core.certificates import (
     StateCertificate,
     StoredReceipt,
@@ -28,6 +28,7 @@ from balcao.errors import (
     CertificatesNotEnabled,
     InvalidCnpj,
     InvalidUf,
+    ResultExpired,
     SourceFailed,
     UfRequired,
 )
@@ -52,6 +53,15 @@ RULES: dict[Origin, str] = {
     "online": "certidão estadual: 2 por consulta à fonte",
 }
 
+
+class _Recorded(msgspec.Struct):
+    """What a recorded answer says of its own validity."""
+
+    success: bool = False
+    validade: str | None = None
+
+
+_recorded = msgspec.json.Decoder(_Recorded).decode
 _encode = msgspec.json.Encoder().encode
 _decode = msgspec.json.Decoder(StateCertificate).decode
 _WITHOUT_ID = b'{"request_id":"",'
@@ -104,7 +114,7 @@ def plan(question: Question, inquiry: Inquiry, kept: Kept, now_ms: int) -> Serve
     return Serve(kept) if usable and not question.refresh else Ask(None)
 
 
-def keeps(body: bytes, asked_ms: int) -> bool:
+def keeps(body: bytes, asked_ms: int, kept: Kept | None) -> bool:
     """Only a positive result with a validity date is ever served again (decisions 4.7).
 
     A refusal is kept all the same, in the place of the certificate that came before it: what is
@@ -112,6 +122,12 @@ def keeps(body: bytes, asked_ms: int) -> bool:
     """
     certificate = _decode(body)
     return not certificate.good or state_valid_until(certificate, asked_ms) is not None
+
+
+def still_valid(body: bytes, now_ms: int) -> bool:
+    """An expired certificate is never delivered as valid, by a replay neither."""
+    said = _recorded(body)
+    return not said.success or said.validade is None or civil_day_text(now_ms) <= said.validade
 
 
 def encode(inquiry: Inquiry, record: Record) -> bytes:
@@ -264,6 +280,7 @@ def operation() -> Operation:
         encode=encode,
         plan=plan,
         keeps=keeps,
+        still_valid=still_valid,
         conclude=conclude,
         error_fields=error_fields,
         problems=(
@@ -272,6 +289,7 @@ def operation() -> Operation:
             UfRequired,
             CertificateFailed,
             CertificatesNotEnabled,
+            ResultExpired,
             *(problem for problem in PROBLEMS_OF_ALL if problem is not SourceFailed),
         ),
         answer=StateCertificateAnswer,

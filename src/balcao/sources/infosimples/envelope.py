@@ -13,6 +13,8 @@ from balcao.sources.infosimples.codes import CODES, Meaning
 
 T = TypeVar("T")
 
+_ERRORS_OF_THE_ORIGIN = frozenset({614, 616})
+
 
 class _Header(msgspec.Struct):
     billable: bool | None = None
@@ -122,3 +124,13 @@ def refusal(source: str, envelope: Envelope) -> SourceError:
             return SourceFailed(f"{source}: ERRO NOSSO NA CONSULTA: {detail}")
         case _:
             return SourceFailed(f"{source}: {detail}")
+
+
+def issuing_refusal(source: str, envelope: Envelope) -> SourceError:
+    """The same of an issuance: where the origin was reached or they charge, it may have begun, and
+    nobody else may be asked."""
+    error = refusal(source, envelope)
+    reached = envelope.billable is True or envelope.code in _ERRORS_OF_THE_ORIGIN
+    if reached and isinstance(error, SourceUnavailable):
+        return SourceFailed(error.detail)
+    return error

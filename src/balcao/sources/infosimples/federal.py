@@ -85,7 +85,7 @@ def read(source: str, reply: HttpReply, inquiry: Inquiry) -> Certified:
     if said.code in _IMPOSSIBLE and not values.is_trouble(said.reasons):
         message = said.reasons or _IMPOSSIBLE[said.code]
         return Certified(_impossible(said, inquiry, message), said.receipt)
-    refused = envelope.refusal(source, said)
+    refused = envelope.issuing_refusal(source, said)
     if said.code == _DATA_REFUSED and not isinstance(inquiry.document, Cnpj):
         raise DataRefused(refused.detail)  # of a CNPJ there is no birth date to correct
     raise refused

@@ -79,7 +79,7 @@ def read(source: str, reply: HttpReply, inquiry: Inquiry) -> Certified:
             message=said.reasons,
         )
         return Certified(refused, said.receipt)
-    raise envelope.refusal(source, said)
+    raise envelope.issuing_refusal(source, said)
 
 
 def _found(source: str, envelope_: Envelope, inquiry: Inquiry) -> Certified:
@@ -124,7 +124,7 @@ def _verdict(source: str, said: _Said, *, known: bool) -> tuple[bool | None, boo
     negative, issued = said.certidao_negativa, said.conseguiu_emitir_certidao_negativa
     texts = (said.tipo, said.certidao, said.certidao_mensagem, said.mensagem)
     denied = any(map(values.denies, texts))
-    if negative is None and issued is None and kind is None and not denied:
+    if negative is None and issued is None and kind is None:
         raise SourceFailed(f"{source}: resposta incompleta, sem resultado")
     positive = (
         any(values.kind(text) == "CPD" for text in texts[:3])
