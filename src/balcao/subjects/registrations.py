@@ -4,6 +4,7 @@ Specification, endpoints 2 and 3, "State tax registrations", "Credits"; decision
 """
 
 from collections.abc import Sequence
+from typing import TypeVar
 
 import msgspec
 
@@ -32,6 +33,8 @@ CACHE_DAYS_DEFAULT = 7
 CACHE_DAYS_MAX = 365
 
 NAMES = ("uf", "cache", "cache_strategy", "error_fallback", "endereco")
+
+T = TypeVar("T")
 
 _WITHOUT_ID = b'{"request_id":"",'
 
@@ -181,11 +184,12 @@ def _worst(failures: Sequence[SourceError]) -> SourceError:
     )
 
 
-def shown_address(registration: Registration, of: Question) -> dict[str, str | None] | None:
-    """The address as both operations share it: asked for, and known."""
-    if not wants_addresses(of) or registration.endereco is None:
-        return None
-    return msgspec.structs.asdict(registration.endereco)
+def shown(registration: Registration, of: Question, kind: type[T]) -> T:
+    """A registration in an operation's own shape, which leaves out what it does not know."""
+    fields = msgspec.structs.asdict(registration)
+    address = registration.endereco if wants_addresses(of) else None
+    fields["endereco"] = None if address is None else msgspec.structs.asdict(address)
+    return msgspec.convert(fields, kind)
 
 
 def parameters(uf: Parameter) -> tuple[Parameter, ...]:

@@ -99,24 +99,12 @@ def conclude(
         cpf=question.document.text,
         nome=tally.name,
         uf=question.uf or "",
-        inscricoes_estaduais=[_shown(each, question) for each in tally.registrations],
+        inscricoes_estaduais=[
+            registrations.shown(each, question, RuralRegistration) for each in tally.registrations
+        ],
         ufs=msgspec.UNSET if tally.ufs is None else tally.ufs,
     )
     return registrations.conclusion(question, tally, body, RULE, error_fields)
-
-
-def _shown(of: Registration, question: Question) -> RuralRegistration:
-    address = registrations.shown_address(of, question)
-    return RuralRegistration(
-        inscricao_estadual=of.inscricao_estadual,
-        uf=of.uf,
-        ativa=of.ativa,
-        tipo_ie=of.tipo_ie,
-        situacao_pj=of.situacao_pj,
-        data_status=of.data_status,
-        updated_at=of.updated_at,
-        endereco=None if address is None else msgspec.convert(address, RuralAddress),
-    )
 
 
 def error_fields(problem: Problem, document: str) -> bytes:

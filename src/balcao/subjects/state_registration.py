@@ -105,7 +105,9 @@ def conclude(
         cnpj=question.document.text,
         razao_social=tally.name or (company.nome_empresarial if company else None),
         uf=tally.home_uf or (company.uf if company else _home(question)),
-        inscricoes_estaduais=[_shown(each, question) for each in tally.registrations],
+        inscricoes_estaduais=[
+            registrations.shown(each, question, StateRegistration) for each in tally.registrations
+        ],
         ufs=msgspec.UNSET if tally.ufs is None else tally.ufs,
     )
     return registrations.conclusion(question, tally, body, RULE, error_fields)
@@ -114,19 +116,6 @@ def conclude(
 def _home(question: Question) -> str | None:
     """Asked about no UF, we asked about the company's own."""
     return question.inquiries[0].uf if question.uf is None else None
-
-
-def _shown(of: Registration, question: Question) -> StateRegistration:
-    address = registrations.shown_address(of, question)
-    return StateRegistration(
-        inscricao_estadual=of.inscricao_estadual,
-        uf=of.uf,
-        ativa=of.ativa,
-        tipo_ie=of.tipo_ie,
-        situacao_pj=of.situacao_pj,
-        updated_at=of.updated_at,
-        endereco=None if address is None else msgspec.convert(address, StateAddress),
-    )
 
 
 def error_fields(problem: Problem, document: str) -> bytes:
