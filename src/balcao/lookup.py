@@ -90,6 +90,9 @@ async def _ask_and_settle(
             return replayed
         if errand.question.home_unknown:
             return await _go_home_first(errand, world, parts)
+        if errand.question.strategy in CACHE_FIRST:
+            # What somebody else was told during our commit is not bought again.
+            at_hand = _all_at_hand(errand, world)
         return await _ask_then_settle(errand, at_hand, joining, world, parts)
 
 
