@@ -88,6 +88,7 @@ def _found(source: str, envelope_: Envelope, inquiry: Inquiry) -> Certified:
     number = first(said.numero, said.numero_controle, said.certidao_codigo)
     receipt = stated(said.site_receipt) or envelope_.receipt
     negative, issued = _verdict(source, said, known=bool(code or number))
+    stated_validity = first(said.validade_data, said.validade, said.data_validade)
     certificate = StateCertificate(
         document=values.document(
             envelope_,
@@ -103,9 +104,8 @@ def _found(source: str, envelope_: Envelope, inquiry: Inquiry) -> Certified:
         fiscal_message=stated(said.certidao_mensagem),
         message=stated(said.mensagem) or envelope_.reasons,
         queried_at=values.moment_if_valid(first(said.consulta_datahora, said.datahora)),
-        validity=_day(first(said.validade_data, said.validade, said.data_validade)),
+        validity=_day(stated_validity),
     )
-    stated_validity = first(said.validade_data, said.validade, said.data_validade)
     if certificate.good and certificate.validity is None and _says_something(stated_validity):
         # It may well be over: what cannot be read must not pass for "no date given".
         raise SourceFailed(f"{source}: validade em outra forma")
