@@ -90,9 +90,6 @@ async def _ask_and_settle(
             return replayed
         if errand.question.home_unknown:
             return await _go_home_first(errand, world, parts)
-        if errand.question.strategy in CACHE_FIRST:
-            # What somebody else was told during our commit is not bought again.
-            at_hand = _all_at_hand(errand, world)
         return await _ask_then_settle(errand, at_hand, joining, world, parts)
 
 
@@ -111,7 +108,7 @@ async def _go_home_first(errand: Errand, world: World, parts: Parts) -> Reply:
         nothing = _concluded(errand, [Nothing(home.source)], parts)
         return await posting.settle(errand, nothing, parts)
     errand = msgspec.structs.replace(errand, question=errand.question.at_home(home))
-    return await _ask_then_settle(errand, _all_at_hand(errand, world), [None], world, parts)
+    return await _ask_then_settle(errand, [None], [None], world, parts)
 
 
 async def _ask_then_settle(
@@ -123,6 +120,9 @@ async def _ask_then_settle(
 ) -> Reply:
     """The greatest price is held. Ask, then post the real one or give everything back."""
     try:
+        if errand.question.strategy in CACHE_FIRST:
+            # What somebody else was told while we held is not bought again.
+            at_hand = _all_at_hand(errand, world)
         inquiries = zip(errand.question.inquiries, joining, at_hand, strict=True)
         outcomes: Sequence[Outcome] = await _all(
             [
