@@ -46,6 +46,10 @@ BalcaoError
 ├── StorageNewer                   told to the operator only: a newer version wrote this file
 ├── Overloaded                     we shed load
 ├── NameTaken                      told to the operator only
+├── EmailTaken                     told in the office only: somebody has this e-mail address
+├── FormDone                       told in the office only: this very form was carried out before
+├── TermsRefused                   told to the operator only: what an account owes forbids it
+├── LastOperator                   told to the operator only: nobody would be left
 ├── HomeInUse                      told to the operator only
 ├── HomeDamaged                    told to the operator only
 └── CertificateUnusable            told to the operator only: our own, for the state treasuries
@@ -267,6 +271,25 @@ class StorageNewer(BalcaoError):
 
 class NameTaken(BalcaoError):
     """An account of this name exists already; told to the operator only."""
+
+
+class EmailTaken(BalcaoError):
+    """Somebody with this e-mail address exists already; told in the office only.
+
+    Holds no address.
+    """
+
+
+class FormDone(BalcaoError):
+    """This very form was sent and carried out before; told in the office only."""
+
+
+class TermsRefused(BalcaoError):
+    """What an account has spent or owes forbids these terms; told to the operator only."""
+
+
+class LastOperator(BalcaoError):
+    """Nobody could get in as an operator any more; told to the operator only."""
 
 
 class HomeInUse(BalcaoError):

@@ -14,7 +14,8 @@ from pathlib import Path
 
 from balcao.core.access import Account
 from balcao.core.calendar import civil_day, from_ms
-from balcao.core.ledger import TopUp
+from balcao.core.people import Signature
+from balcao.core.terms import top_up
 from balcao.home import Home
 from balcao.keys import issue_key
 from balcao.settings import Settings
@@ -26,6 +27,7 @@ SEED = 20260808
 
 KEY_NAME = "primeiro início"
 _REASON = "créditos de teste do primeiro início"
+_SIGNED = Signature("start")
 _MARKER = "first-start.json"
 _SCRATCH = "first-start.tmp"
 _END_OF_TIME_MS = 2**62
@@ -147,16 +149,16 @@ def _account(desk: SqliteDesk, opening: Opening, now_ms: int) -> Account | None:
     wanted = opening.account
     account = next((known for known in desk.accounts() if known.name == wanted.name), None)
     if account is None:
-        account = desk.create_account(wanted, now_ms)
+        account = desk.create_account(wanted, now_ms, _SIGNED)
     elif account.mode != "test" or account.plan != wanted.plan:
         return None  # the operator opened an account of this name before the first start
     if opening.credits and not any(desk.entries(account.account_id, 0, _END_OF_TIME_MS)):
-        desk.commit_now([TopUp(account.account_id, opening.credits, _REASON, now_ms)])
+        desk.commit_now(top_up(account, opening.credits, _REASON, _SIGNED, now_ms))
     return next(known for known in desk.accounts() if known.account_id == account.account_id)
 
 
 def _key(desk: SqliteDesk, home: Home, account: Account, now_ms: int) -> str:
     for earlier in desk.keys(account.account_id):
         if earlier.name == KEY_NAME and earlier.revoked_ms is None:
-            desk.revoke_key(earlier.key_id, now_ms)  # issued by a start that was killed
-    return issue_key(desk, home, account, KEY_NAME, now_ms)[0]
+            desk.revoke_key(earlier.key_id, now_ms, _SIGNED)  # issued by a start that was killed
+    return issue_key(desk, home, account, KEY_NAME, now_ms, signed=_SIGNED)[0]

@@ -1,6 +1,7 @@
 """Issuing API keys: drawn here, shown once by whoever asked, kept as a hash."""
 
 from balcao.core.access import PREFIX_CHARACTERS, Account, Key, key_hash, new_key
+from balcao.core.people import AT_THE_TERMINAL, Signature
 from balcao.home import Home
 from balcao.storage.contract import NewKey
 from balcao.storage.sqlite.desk import SqliteDesk
@@ -16,8 +17,12 @@ def issue_key(
     expires_ms: int | None = None,
     per_minute: int | None = None,
     per_day: int | None = None,
+    signed: Signature = AT_THE_TERMINAL,
 ) -> tuple[str, Key]:
-    """Issue a key: its text, which nobody keeps, and what is kept of it."""
+    """Issue a key: its text, which nobody keeps, and what is kept of it.
+
+    Raises `FormDone`, `StorageFailed`.
+    """
     key = new_key(account.mode)
     kept = desk.create_key(
         NewKey(
@@ -30,5 +35,6 @@ def issue_key(
             per_day,
         ),
         now_ms,
+        signed,
     )
     return key, kept

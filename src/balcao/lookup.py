@@ -11,15 +11,15 @@ from functools import partial
 import msgspec
 import structlog
 
-from balcao import posting
+from balcao import posting, traces
 from balcao.core import idempotency
 from balcao.core.access import Caller
 from balcao.core.calendar import to_ms
 from balcao.core.documents import Cnpj
 from balcao.core.freshness import CACHE_FIRST, Ask, Kept, Serve
-from balcao.core.outcomes import Conclusion, Delivered, Failed, Nothing, Outcome, Reply
+from balcao.core.outcomes import Conclusion, Delivered, Failed, Forecast, Nothing, Outcome, Reply
 from balcao.core.questions import Inquiry, Question, Strategy
-from balcao.errors import DataRefused, NothingInCache, SourceError, UfRequired
+from balcao.errors import CallerError, DataRefused, NothingInCache, SourceError, UfRequired
 from balcao.parts import Errand, Parts, World
 from balcao.sources.asking import UnderWay
 from balcao.sources.call import must_end_at
@@ -42,14 +42,21 @@ async def look_up(
     operation = parts.operations[question.subject]
     key_digest = None if key is None else idempotency.digest(key)
     errand = Errand(question, operation, caller, request_id, key_digest, now)
+    try:
+        return await _answer(errand, parts)
+    except CallerError as refused:
+        posting.note(traces.of_refusal(errand, refused, parts), parts)
+        raise
 
+
+async def _answer(errand: Errand, parts: Parts) -> Reply:
     # 1  Was this very request answered before?
     if (replayed := posting.earlier(errand, parts)) is not None:
         return replayed
 
     # 2  What do we keep, in the cache and in our own copies?  3  May it be served?
-    world = parts.worlds[caller.mode]
-    if question.home_unknown:
+    world = parts.worlds[errand.caller.mode]
+    if errand.question.home_unknown:
         errand = _at_home(errand, world)
     at_hand = _all_at_hand(errand, world)
 
@@ -57,7 +64,7 @@ async def look_up(
     known = [outcome for outcome in at_hand if outcome is not None]
     if len(known) == len(at_hand):
         return await posting.charge(errand, _concluded(errand, known, parts), parts)
-    if question.strategy is Strategy.SO_CACHE:
+    if errand.question.strategy is Strategy.SO_CACHE:
         raise NothingInCache
 
     # 5 to 7 go on to their end even when the caller hangs up (decisions 5.5).
@@ -65,6 +72,21 @@ async def look_up(
     parts.running.add(task)
     task.add_done_callback(partial(_done, parts))
     return await asyncio.shield(task)
+
+
+def foresee(question: Question, caller: Caller, parts: Parts) -> Forecast:
+    """What this question would cost now, without asking or charging anything."""
+    operation = parts.operations[question.subject]
+    errand = Errand(question, operation, caller, "", None, parts.now_ms())
+    world = parts.worlds[caller.mode]
+    if question.home_unknown:
+        errand = _at_home(errand, world)
+    at_hand = _all_at_hand(errand, world)
+    known = [outcome for outcome in at_hand if outcome is not None]
+    if len(known) < len(at_hand):
+        return Forecast(operation.greatest_price(errand.question), at_hand=False)
+    conclusion = _concluded(errand, known, parts)
+    return Forecast(conclusion.credits, True, conclusion.origin, conclusion.asked_ms)
 
 
 def _done(parts: Parts, task: "asyncio.Task[Reply]") -> None:

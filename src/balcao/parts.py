@@ -49,6 +49,7 @@ class Parts:
     give_back_every_seconds: float = 5.0  # holds that a full disk kept from being settled
     running: set["asyncio.Task[Reply]"] = field(default_factory=set)
     giving_back: set["asyncio.Task[None]"] = field(default_factory=set)
+    noting: set["asyncio.Task[None]"] = field(default_factory=set)
 
 
 class Errand(msgspec.Struct, frozen=True):

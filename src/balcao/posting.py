@@ -5,9 +5,11 @@ What dies with the process between two of these steps, and how it is put right, 
 """
 
 import asyncio
+import contextlib
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
+from balcao import traces
 from balcao.core import idempotency
 from balcao.core.calendar import HOUR_MS
 from balcao.core.idempotency import Recorded
@@ -22,6 +24,7 @@ from balcao.core.ledger import (
     Refusal,
     Settle,
     Short,
+    Trace,
     Unbind,
 )
 from balcao.core.outcomes import Conclusion, Reply, reply_of
@@ -77,9 +80,26 @@ async def charge(errand: Errand, conclusion: Conclusion, parts: Parts) -> Reply:
         )
     changes.extend(_receipt(errand, conclusion))
     changes.extend(_finish(errand, reply, parts))
-    if changes and (declined := await parts.desk.commit(changes)) is not None:
+    trace = traces.of_reply(errand, reply, conclusion, parts)
+    if not changes:  # nothing that anybody would have to wait for
+        note(trace, parts)
+        return reply
+    changes.append(trace)
+    if (declined := await parts.desk.commit(changes)) is not None:
         return _declined(errand, declined, parts)
     return reply
+
+
+def note(trace: Trace, parts: Parts) -> None:
+    """Remember a request that has nothing else to commit. Nobody waits for it."""
+    noting = asyncio.create_task(_note(trace, parts))
+    parts.noting.add(noting)
+    noting.add_done_callback(parts.noting.discard)
+
+
+async def _note(trace: Trace, parts: Parts) -> None:
+    with contextlib.suppress(StorageFailed):  # it is no money
+        await parts.desk.commit([trace])
 
 
 async def set_aside(errand: Errand, parts: Parts) -> Reply | None:
@@ -118,6 +138,7 @@ async def settle(errand: Errand, conclusion: Conclusion, parts: Parts) -> Reply:
     )
     changes: list[Change] = [posted]
     changes += [*_receipt(errand, conclusion), *_finish(errand, reply, parts)]
+    changes.append(traces.of_reply(errand, reply, conclusion, parts))
     await _settle(errand, changes, _record_failure, parts)
     return reply
 

@@ -129,3 +129,81 @@ def test_looking_makes_no_data_folder(shell: Shell) -> None:
 def test_the_data_folder_is_private(shell: Shell) -> None:
     shell("account create acme --plan pre_pago")
     assert shell.path.stat().st_mode & 0o077 == 0
+
+
+# Other terms, and suspension.
+
+
+@pytest.mark.parametrize(
+    ("begin", "options", "after"),
+    [
+        ("pre_pago", "--plan pos_pago --ceiling 500", ("pos_pago", True, False, 500)),
+        ("pre_pago", "--plan gratuito", ("gratuito", False, False, None)),
+        ("pre_pago", "--partner-optin", ("pre_pago", True, True, None)),
+        ("gratuito", "--plan pre_pago", ("pre_pago", True, False, None)),
+        ("pos_pago --ceiling 5", "--certificates", ("pos_pago", True, False, 5)),
+        ("pos_pago --ceiling 5", "--no-ceiling", ("pos_pago", False, False, None)),
+        ("pos_pago --ceiling 5", "--plan pre_pago", ("pre_pago", True, False, None)),
+        (
+            "pos_pago --certificates --partner-optin",
+            "--no-certificates --no-partner-optin --ceiling 0",
+            ("pos_pago", False, False, 0),
+        ),
+    ],
+)
+def test_an_account_is_changed_and_the_rest_stays(
+    shell: Shell, begin: str, options: str, after: tuple[object, ...]
+) -> None:
+    shell(f"account create acme --plan {begin}")
+    changed = shell(f"account change acme {options} --json").json
+    names = ("plan", "certificates", "partner_optin", "ceiling_credits")
+    assert tuple(changed[name] for name in names) == after
+    assert shell("account show acme --json").json.items() >= changed.items()
+
+
+@pytest.mark.parametrize(
+    ("begin", "options", "said"),
+    [
+        ("pre_pago", "", "diga o que muda"),
+        ("pre_pago", "--ceiling 5", "só o plano pos_pago"),
+        ("pos_pago", "--plan pre_pago --ceiling 5", "só o plano pos_pago"),
+        ("pos_pago", "--ceiling 5 --no-ceiling", "não pode ir junto"),
+        ("gratuito", "--certificates", "nunca inclui as certidões"),
+        ("pre_pago", "--no-certificates", "sempre inclui as certidões"),
+    ],
+)
+def test_a_change_that_makes_no_sense_is_refused(
+    shell: Shell, begin: str, options: str, said: str
+) -> None:
+    before = shell(f"account create acme --plan {begin} --json").json
+    assert said in shell(f"account change acme {options}", code=2).err
+    assert shell("account list --json").json == [before]
+
+
+def test_a_change_is_told_in_words(shell: Shell) -> None:
+    shell("account create acme --plan pre_pago")
+    assert shell("account change acme --plan pos_pago --ceiling 5000").out == (
+        "Conta acme: plano pos_pago, certidões sim, CPF dos sócios não, teto 5.000.\n"
+    )
+    assert shell("account change acme --plan gratuito").out == (
+        "Conta acme: plano gratuito, certidões não, CPF dos sócios não.\n"
+    )
+
+
+def test_what_is_owed_forbids_a_plan_with_a_balance(shell: Shell) -> None:
+    shell("account create acme --plan pos_pago")
+    shell("credit add acme -5 --reason correção")
+    said = shell("account change acme --plan pre_pago", code=1)
+    assert said.err.startswith("erro: O que a conta já gastou ou deve não permite essa mudança")
+    assert shell("account show acme --json").json["plan"] == "pos_pago"
+
+
+def test_a_suspended_account_is_seen_to_be(shell: Shell) -> None:
+    shell("account create acme --plan pre_pago")
+    assert "account resume 1" in shell("account suspend acme").out
+    assert "suspensa" in shell("account list").out
+    assert re.search(r"Suspensa em: +\d", shell("account show acme").out)
+    assert shell("account suspend 1 --json").json["suspended_at"] is not None
+    assert "em atividade" in shell("account resume acme").out
+    assert shell("account resume acme --json").json["suspended_at"] is None
+    assert "uspensa" not in shell("account list").out + shell("account show acme").out

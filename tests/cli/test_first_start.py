@@ -118,6 +118,22 @@ def test_killed_between_an_account_and_its_credits(
     assert_complete(home, prepare(home))
 
 
+def test_everything_is_logged_as_done_at_the_start(home: Home) -> None:
+    prepare(home, establishments=0)
+    prepare(home, establishments=0)  # replaces the keys
+    with closing(SqliteDesk(home.desk)) as desk:
+        log = desk.people.audit(100)
+    assert {(entry.channel, entry.user_id) for entry in log} == {("start", None)}
+    actions = [entry.action for entry in log]
+    assert [actions.count(each) for each in ("account.create", "credit.add")] == [5, 3]
+    assert [actions.count(each) for each in ("key.create", "key.revoke")] == [10, 5]
+    assert [entry.detail for entry in log if entry.action == "credit.add"] == [
+        "+1 créditos: créditos de teste do primeiro início",
+        "+10000 créditos: créditos de teste do primeiro início",
+        "+1000 créditos: créditos de teste do primeiro início",
+    ]
+
+
 def test_keys_that_were_never_shown_are_replaced(home: Home) -> None:
     unseen = prepare(home)
     keys = prepare(home)

@@ -1,8 +1,14 @@
 """`balcao opendata`, from a sample to a rollback."""
 
+import fcntl
+from collections.abc import Callable
+from datetime import date
 from pathlib import Path
 
+import pytest
+
 from balcao.opendata.generator import generate
+from balcao.opendata.progress_file import FileProgress
 from tests.cli.shell import Shell
 
 SAMPLE = "opendata sample mes --establishments 300 --seed 7"
@@ -32,8 +38,6 @@ def test_the_sandbox_has_a_month_of_its_own(shell: Shell) -> None:
 
 
 def test_going_back_to_the_month_before(shell: Shell, tmp_path: Path) -> None:
-    from datetime import date
-
     for day in (date(2026, 7, 11), date(2026, 8, 8)):
         generate(tmp_path / f"{day}", 300, 7, clean=True, extraction_date=day)
         shell(f"opendata build {day}")
@@ -63,7 +67,11 @@ def test_a_sample_that_cannot_be(shell: Shell) -> None:
 
 
 def test_status_makes_no_data_folder(shell: Shell) -> None:
-    assert shell("opendata status --json").json == {"live": None, "test": None}
+    assert shell("opendata status --json").json == {
+        "live": None,
+        "test": None,
+        "imports": {"live": None, "test": None},
+    }
     assert not shell.path.exists()
 
 
@@ -78,3 +86,80 @@ def test_a_published_month_that_is_damaged_is_told(shell: Shell) -> None:
         if check["name"] == "dados abertos"
     ]
     assert found["status"] == "fail"
+
+
+# 30/09/2026 12:00:00 in Brasília; told again two seconds later.
+NOON_MS = 1_790_780_400_000
+
+
+def told(store: Path) -> FileProgress:
+    """An import of August that is told of, two seconds between any two looks at the clocks."""
+
+    def ticking(start: int, step: int) -> Callable[[], int]:
+        times = iter(range(start, start + 100 * step, step))
+        return lambda: next(times)
+
+    store.mkdir(parents=True, exist_ok=True)
+    return FileProgress(store, date(2026, 8, 8), now_ms=ticking(NOON_MS, 2000), clock=ticking(0, 2))
+
+
+def begin_and_vanish(store: Path) -> None:
+    """What an import that is killed in its first phase leaves."""
+    progress = told(store)
+    progress.begin("Lendo estabelecimentos", 1000)
+    progress.advance("Estabelecimentos0.zip", 429, 12_345)
+
+
+def test_an_import_that_runs_is_shown(shell: Shell) -> None:
+    store = shell.home.opendata("live")
+    begin_and_vanish(store)
+    with (store / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # as the importer's process does
+        said = shell("opendata status").out
+        found = shell("opendata status --json").json
+    assert (
+        "Importando o mês de 08/08/2026 (de produção): Lendo estabelecimentos, 42%,"
+        " 12.345 linhas, " in said
+    )
+    assert "por segundo (em 30/09/2026 12:00:04)." in said
+    assert "Para importar um mês real" not in said
+    assert found["live"] is None
+    assert found["imports"]["test"] is None
+    progress = found["imports"]["live"]
+    assert progress["state"] == "running"
+    assert progress["extraction_date"] == "2026-08-08"
+    assert (progress["bytes_done"], progress["bytes_total"]) == (429, 1000)
+    assert progress["rows"] == 12_345
+    assert progress["started_at"] == "2026-09-30T12:00:00.000-03:00"
+    assert progress["updated_at"] == "2026-09-30T12:00:04.000-03:00"
+
+
+def test_an_import_that_was_killed_is_not_said_to_run(shell: Shell) -> None:
+    begin_and_vanish(shell.home.opendata("test"))
+    said = shell("opendata status").out
+    assert (
+        "Importação interrompida: o mês de 08/08/2026 (de teste), até 30/09/2026 12:00:04:"
+        " Lendo estabelecimentos, 42%, 12.345 linhas. Continua de onde parou com o mesmo comando."
+    ) in said
+    found = shell("opendata status --json").json
+    assert found["imports"]["test"]["state"] == "stopped"
+
+
+def test_why_the_last_import_failed_is_shown_until_one_succeeds(
+    shell: Shell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from balcao.opendata import importer
+
+    shell(SAMPLE)
+    with monkeypatch.context() as patch:
+        patch.setattr(importer, "_DISK_PER_CSV_BYTE_PLAIN", 1e12)
+        shell("opendata build mes", code=1)
+    said = shell("opendata status").out
+    assert "A última importação falhou em " in said
+    assert "a pasta dos dados abertos precisa de uns " in said
+    failed = shell("opendata status --json").json["imports"]["live"]
+    assert failed["state"] == "failed"
+    assert "/" not in failed["message"]
+    shell("opendata build mes")
+    assert "falhou" not in shell("opendata status").out
+    assert shell("opendata status --json").json["imports"]["live"]["state"] == "done"

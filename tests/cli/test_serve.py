@@ -1,6 +1,7 @@
 """`balcao serve` and `balcao simulator serve`, as processes."""
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -16,7 +17,9 @@ from balcao.cli import simulator
 from balcao.cli.failures import CommandFailed
 from balcao.cli.serve import check_port
 from balcao.cli.welcome import address, curl_line, later_words
+from balcao.clock import system_now_ms
 from balcao.first_start import OPENINGS
+from balcao.links import token_digest
 from balcao.settings import Settings
 from balcao.subjects import OPERATIONS
 from balcao.subjects.contract import Parameter
@@ -48,9 +51,17 @@ def test_the_first_start_and_the_next_one(shell: Shell) -> None:
         shown = server.out
         keys = keys_in(shown)
         assert list(keys) == [opening.account.name for opening in OPENINGS]
-        for place in ("/docs", "/openapi.json", "/readyz"):
+        for place in ("/app", "/docs", "/openapi.json", "/readyz"):
             assert f"{server.base}{place}" in shown
         assert "SANDBOX" in shown
+        invitation = re.search(r"PRIMEIRO OPERADOR\. .*: (\S+)\n", shown)
+        assert invitation
+        address_of_it, _, token = invitation[1].rpartition("/")
+        assert address_of_it == f"{server.base}/app/convite"
+        with shell.desk() as desk:
+            link = desk.people.link(token_digest(token), system_now_ms())
+        assert link is not None
+        assert link.purpose == "first_operator"
 
         lines = curl_lines(shown)
         assert len(lines) == len(OPERATIONS)
@@ -84,6 +95,9 @@ def test_the_first_start_and_the_next_one(shell: Shell) -> None:
         assert answer.status_code == 200
         assert server.terminate() == 0
         said = server.out + server.err
+        assert "Ainda não há operador: " in server.out
+        assert "user create EMAIL --name NOME --operator" in server.out
+        assert token not in said
         assert "balcao_test_" not in said
         assert not any(key in said for key in keys.values())
         assert "90010001000100" not in said
@@ -218,6 +232,8 @@ def test_links_lead_here(given: dict[str, object], base: str) -> None:
     settings = Settings(**given)  # type: ignore[arg-type]
     assert address(settings) == base
     assert f"{base}/docs" in later_words(settings)
+    assert "operador" not in later_words(settings)
+    assert "Ainda não há operador: " in later_words(settings, without_operator=True)
 
 
 def test_a_line_for_an_operation_with_its_document_in_the_query() -> None:

@@ -7,9 +7,11 @@ import pytest
 from balcao.core.calendar import BRASILIA, to_ms
 from balcao.core.idempotency import Recorded
 from balcao.core.ledger import (
+    Audit,
     Bind,
     Change,
     Charge,
+    DoneBefore,
     Finish,
     Hold,
     HoldGone,
@@ -20,6 +22,7 @@ from balcao.core.ledger import (
     TopUp,
     Touch,
 )
+from balcao.core.people import Signature
 from balcao.storage.batch import ENTRY_COLUMNS, Batch, OpenHold, needs
 
 AT_MS = to_ms(datetime(2026, 8, 5, 13, 15, tzinfo=BRASILIA))
@@ -164,3 +167,27 @@ def test_an_entry_belongs_to_the_civil_month_of_its_instant(wall: datetime, mont
     batch = a_batch()
     batch.admit([TopUp(ANA, 1, "carga", to_ms(wall))])
     assert batch.entries[0][ENTRY_COLUMNS.index("month")] == month
+
+
+def audit(form: str | None) -> Audit:
+    return Audit(Signature("web", 7, form), "credit.add", ANA, "conta ana", "+1", AT_MS)
+
+
+def test_a_form_is_carried_out_once_within_a_batch() -> None:
+    batch = a_batch()
+    batch.forms.add("known")
+    assert batch.admit([audit("known")]) == DoneBefore()
+    assert batch.admit([charge("r1", 11), audit("new")]) == Short(11, 10)
+    assert batch.admit([audit("new"), charge("r1")]) is None
+    assert batch.admit([audit("new"), charge("r2")]) == DoneBefore()
+    assert batch.admit([audit(None)]) is None
+    assert batch.admit([audit(None)]) is None
+    assert batch.deeds == [
+        (AT_MS, "web", 7, form, "credit.add", ANA, "conta ana", "+1")
+        for form in ("new", None, None)
+    ]
+    assert kinds(batch) == ["charge"]
+
+
+def test_forms_are_looked_up_before() -> None:
+    assert needs([[audit("a")], [audit("b"), audit(None)]]).forms == {"a", "b"}

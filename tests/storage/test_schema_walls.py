@@ -5,6 +5,7 @@ import pytest
 from balcao.core.access import Account
 from balcao.storage.contract import Desk
 from tests.storage.engines import Engine
+from tests.storage.people import BY, a_form, a_trace, a_user, deeds
 from tests.storage.world import (
     NOW,
     Balance,
@@ -27,6 +28,22 @@ CHARGE = ENTRY.format("'charge', {}, 0, {}", "NULL")
 RECEIPT = "INSERT INTO receipt VALUES ({}, 1, 'x', {}, {}, {}, 0)"
 DIGEST = "'" + "a1" * 32 + "'"
 PDF = "'application/pdf'"
+PERSON = (
+    "INSERT INTO person (account_id, email, email_key, name, role, created_ms)"
+    " VALUES ({}, 'x', {}, 'X', {}, 0)"
+)
+SESSION = (
+    "INSERT INTO web_session (token_digest, user_id, opened_ms, seen_ms) VALUES ({}, {}, 0, 0)"
+)
+LINK = "INSERT INTO one_time_link VALUES ({}, {}, {}, 0, 1)"
+DEED = (
+    "INSERT INTO audit_entry (at_ms, channel, form_id, action, target, detail)"
+    " VALUES (0, {}, {}, 'key.create', 'x', 'x')"
+)
+TRACE = (
+    "INSERT INTO trace (request_id, account_id, operation, document, strategy, refresh, status,"
+    " credits, rule, opened_ms, settled_ms) VALUES ({}, {}, 'x', 'x', 'x', {}, 200, 1, 'x', 0, 0)"
+)
 POST = ENTRY.format("'post', {}, {}, {}", "NULL")
 
 
@@ -34,13 +51,23 @@ POST = ENTRY.format("'post', {}, {}, {}", "NULL")
 def a_day(engine: Engine, desk: Desk, ana: Account) -> None:
     """Ana (account 1) had 10 credits, was charged 1 (r1) and 1 of 2 held (r2); 3 are held (r3).
 
-    She has a receipt.
+    She has a receipt, a trace of r1 and a manager, number 1, with a session and a link. What was
+    done on form f is in the log.
     """
     engine.commit(desk, a_charge(ana, "r1", 1))
     engine.commit(desk, a_hold(ana, "r2", 2))
     engine.commit(desk, a_settle(ana, "r2", 1))
     engine.commit(desk, a_hold(ana, "r3", 3))
     engine.commit(desk, a_keep(ana, "number"))
+    engine.commit(desk, a_trace(ana, "r1"))
+    lia = a_user(engine, desk, ana, "lia", role="manager")
+    engine.run(desk.people.open_session(lia.user_id, b"t", BY, NOW))
+    engine.run(
+        desk.people.make_link(
+            b"l", "set_password", lia.user_id, signed=a_form("f"), now_ms=NOW, expires_ms=NOW + 1
+        )
+    )
+    assert lia.user_id == 1
     assert ana.account_id == 1
 
 
@@ -107,6 +134,33 @@ WALLS = {
     "a receipt that is too large": RECEIPT.format("'new'", DIGEST, PDF, 10_000_001),
     "a receipt of another kind": RECEIPT.format("'new'", DIGEST, "'image/svg+xml'", 1),
     "half a digest": RECEIPT.format("'new'", "'a1b2'", PDF, 1),
+    "two people of one address": PERSON.format("2", "'lia@exemplo.com.br'", "'manager'"),
+    "an operator of an account": PERSON.format("1", "'new'", "'operator'"),
+    "a manager of no account": PERSON.format("NULL", "'new'", "'manager'"),
+    "a person of nobody's account": PERSON.format("4711", "'new'", "'manager'"),
+    "an unknown role": PERSON.format("1", "'new'", "'guest'"),
+    "making a manager an operator": "UPDATE person SET role = 'operator'",
+    "making a manager an operator of no account": (
+        "UPDATE person SET role = 'operator', account_id = NULL"
+    ),
+    "handing a person to another account": "UPDATE person SET account_id = 2",
+    "removing a person who is signed in": "DELETE FROM person",
+    "two sessions of one token": SESSION.format("x'74'", "1"),
+    "nobody's session": SESSION.format("x'00'", "4711"),
+    "two links of one token": LINK.format("x'6c'", "'set_password'", "1"),
+    "nobody's link": LINK.format("x'00'", "'set_password'", "4711"),
+    "a password for nobody": LINK.format("x'00'", "'set_password'", "NULL"),
+    "a first operator who is somebody else": LINK.format("x'00'", "'first_operator'", "1"),
+    "an unknown kind of link": LINK.format("x'00'", "'gift'", "1"),
+    "changing a deed": "UPDATE audit_entry SET detail = 'x'",
+    "changing who did it": "UPDATE audit_entry SET user_id = 1",
+    "removing a deed": "DELETE FROM audit_entry WHERE form_id = 'f'",
+    "removing all deeds": "DELETE FROM audit_entry",
+    "carrying a form out again": DEED.format("'web'", "'f'"),
+    "a deed through an unknown door": DEED.format("'mail'", "'new'"),
+    "two traces of one request": TRACE.format("'r1'", "1", "0"),
+    "a trace of nobody's account": TRACE.format("'new'", "4711", "0"),
+    "a trace that may have been refreshed": TRACE.format("'new'", "1", "2"),
     "a digest that leads elsewhere": RECEIPT.format("'new'", f"'../{'a' * 61}'", PDF, 1),
 }
 
@@ -126,6 +180,13 @@ def test_the_schema_refuses(
     assert engine.sql("SELECT receipt_id, account_id, created_ms FROM receipt") == [
         ("number", ana.account_id, NOW)
     ]
+    assert engine.sql("SELECT account_id, role FROM person") == [(ana.account_id, "manager")]
+    assert desk.people.session(b"t", NOW, 1, 1) is not None
+    assert desk.people.link(b"l", NOW) is not None
+    log = deeds(desk)
+    assert log.count(("user.link", 1, "usuário 1", "link para definir a senha")) == 1
+    assert not any("x" in (target, detail) for _, _, target, detail in log)
+    assert desk.people.trace(ana.account_id, "r1") == a_trace(ana, "r1")
 
 
 @pytest.mark.parametrize(
@@ -139,10 +200,21 @@ def test_the_schema_refuses(
         RECEIPT.format("'new'", DIGEST, PDF, 10_000_000),
         RECEIPT.format("'new'", DIGEST, "'text/html'", 1).replace(", 1, 'x'", ", NULL, 'x'"),
         "DELETE FROM receipt",
+        PERSON.format("1", "'new'", "'manager'"),
+        PERSON.format("NULL", "'new'", "'operator'"),
+        "UPDATE person SET role = 'consultant', name = 'X'",
+        SESSION.format("x'00'", "1"),
+        LINK.format("x'00'", "'set_password'", "1"),
+        LINK.format("x'00'", "'first_operator'", "NULL"),
+        DEED.format("'web'", "'new'"),
+        DEED.format("'cli'", "NULL"),
+        TRACE.format("'new'", "1", "1"),
+        TRACE.format("'r1'", "2", "0"),
+        "DELETE FROM trace",
     ],
 )
 def test_the_same_statements_pass_when_the_rules_are_kept(
-    engine: Engine, desk: Desk, allowed: str
+    engine: Engine, desk: Desk, bruno: Account, allowed: str
 ) -> None:
     """Else the walls above could be standing for a reason of their own."""
     engine.sql(allowed)

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from balcao.cli.office import AccountName, opened
+from balcao.cli.office import AccountName, opened, wait_for
 from balcao.cli.output import (
     AsJson,
     iso,
@@ -22,10 +22,14 @@ from balcao.clock import system_now_ms
 from balcao.core.access import PLANS, Account, Plan
 from balcao.core.calendar import civil_month
 from balcao.core.ledger import available_credits, spent_credits
+from balcao.core.terms import (
+    ceiling_problem,
+    certificates_problem,
+    includes_certificates,
+    name_problem,
+)
 
-app = typer.Typer(no_args_is_help=True, help="Cria e mostra contas.")
-
-NAME_CHARACTERS_MAX = 100
+app = typer.Typer(no_args_is_help=True, help="Cria, mostra, altera e suspende contas.")
 
 
 @app.command()
@@ -69,22 +73,13 @@ def create(
     """
     from balcao.storage.contract import NewAccount
 
-    _check_name(name)
-    if ceiling is not None and plan != "pos_pago":
-        raise typer.BadParameter(
-            f"só o plano pos_pago tem teto mensal; no {plan} o limite é o saldo.",
-            param_hint="--ceiling",
-        )
-    if certificates and plan == "gratuito":
-        raise typer.BadParameter(
-            "o plano gratuito nunca inclui as certidões; use pre_pago ou pos_pago.",
-            param_hint="--certificates",
-        )
+    _refuse(name_problem(name), "NOME")
+    _check_terms(plan, certificates=certificates, ceiling=ceiling)
     new = NewAccount(
         name=name,
         plan=plan,
         mode="test" if test else "live",
-        certificates=certificates or plan == "pre_pago",
+        certificates=includes_certificates(plan, by_contract=certificates),
         partner_optin=partner_optin,
         ceiling_credits=ceiling,
     )
@@ -179,11 +174,135 @@ def show(account: AccountName, as_json: AsJson = False) -> None:
     lines.append(("Disponíveis", "sem limite" if available is None else whole(max(available, 0))))
     lines.append(("Chaves não revogadas", f"{len(in_force)} de {len(keys)}"))
     lines.append(("Criada em", when(found.created_ms)))
+    if found.suspended_ms is not None:
+        lines.append(("Suspensa em", when(found.suspended_ms)))
     print_pairs(lines)
 
 
+@app.command()
+def change(
+    account: AccountName,
+    *,
+    plan: Annotated[
+        Plan | None, typer.Option(metavar="PLANO", help=f"Um destes: {', '.join(PLANS)}.")
+    ] = None,
+    certificates: Annotated[
+        bool | None,
+        typer.Option(
+            "--certificates/--no-certificates", help="Contrato com certidões (só pos_pago)."
+        ),
+    ] = None,
+    partner_optin: Annotated[
+        bool | None,
+        typer.Option(
+            "--partner-optin/--no-partner-optin", help="Permite pedir o CPF dos sócios (optin=1)."
+        ),
+    ] = None,
+    ceiling: Annotated[
+        int | None,
+        typer.Option(min=0, help="Teto de créditos por mês civil (só pos_pago).", metavar="N"),
+    ] = None,
+    no_ceiling: Annotated[bool, typer.Option("--no-ceiling", help="Retira o teto.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Altera o plano de uma conta e o que ele inclui; vale em toda parte em um segundo.
+
+    O que não é dito fica como está. No plano pre_pago as certidões são sempre incluídas, no
+    gratuito nunca; só o pos_pago tem teto, que se perde ao sair dele.
+
+    Exemplo:
+
+      $ balcao account change acme --plan pos_pago --ceiling 500
+    """
+    from balcao.core.people import AT_THE_TERMINAL
+    from balcao.storage.people import Terms
+
+    if ceiling is not None and no_ceiling:
+        raise typer.BadParameter("não pode ir junto com --ceiling.", param_hint="--no-ceiling")
+    if (plan, certificates, partner_optin, ceiling) == (None, None, None, None) and not no_ceiling:
+        raise typer.BadParameter(
+            "diga o que muda: --plan, --certificates, --partner-optin, --ceiling ou --no-ceiling."
+        )
+    with opened() as office:
+        found = office.account(account)
+        new = plan or found.plan
+        _check_terms(new, certificates=certificates is True, ceiling=ceiling)
+        if certificates is False and new == "pre_pago":
+            raise typer.BadParameter(
+                "o plano pre_pago sempre inclui as certidões.", param_hint="--no-certificates"
+            )
+        kept = ceiling if ceiling is not None or no_ceiling else found.ceiling_credits
+        with_certificates = found.certificates if certificates is None else certificates
+        terms = Terms(
+            new,
+            new == "pre_pago" or (new == "pos_pago" and with_certificates),
+            found.partner_optin if partner_optin is None else partner_optin,
+            kept if new == "pos_pago" else None,
+        )
+        now = system_now_ms()
+        after = wait_for(
+            office.desk.people.change_account(found.account_id, terms, AT_THE_TERMINAL, now)
+        )
+    if as_json:
+        print_json(_as_json(after, civil_month(now)))
+        return
+    ceiling_text = "sem teto" if after.ceiling_credits is None else whole(after.ceiling_credits)
+    typer.echo(
+        f"Conta {after.name}: plano {after.plan}, certidões {yes_or_no(after.certificates)},"
+        f" CPF dos sócios {yes_or_no(after.partner_optin)}"
+        + (f", teto {ceiling_text}." if after.plan == "pos_pago" else ".")
+    )
+
+
+@app.command()
+def suspend(account: AccountName, as_json: AsJson = False) -> None:
+    """Suspende uma conta: suas chaves são recusadas e seus usuários não consultam.
+
+    Vale em toda parte em um segundo. Os créditos e o extrato ficam.
+
+    Exemplo:
+
+      $ balcao account suspend acme
+    """
+    _suspend(account, True, as_json)
+
+
+@app.command()
+def resume(account: AccountName, as_json: AsJson = False) -> None:
+    """Volta a aceitar as chaves e os usuários de uma conta suspensa.
+
+    Exemplo:
+
+      $ balcao account resume acme
+    """
+    _suspend(account, False, as_json)
+
+
+def _suspend(account: str, suspended: bool, as_json: bool) -> None:
+    from balcao.core.people import AT_THE_TERMINAL
+
+    now = system_now_ms()
+    with opened() as office:
+        number = office.account(account).account_id
+        after = wait_for(
+            office.desk.people.suspend_account(number, suspended, AT_THE_TERMINAL, now)
+        )
+    if as_json:
+        print_json(_as_json(after, civil_month(now)))
+    elif suspended:
+        typer.echo(f"Conta {after.name} suspensa. Para voltar: {program()} account resume {number}")
+    else:
+        typer.echo(f"Conta {after.name} em atividade.")
+
+
+def _check_terms(plan: Plan, *, certificates: bool, ceiling: int | None) -> None:
+    _refuse(ceiling_problem(plan, ceiling), "--ceiling")
+    _refuse(certificates_problem(plan, by_contract=certificates), "--certificates")
+
+
 def _kind(account: Account) -> str:
-    return "produção" if account.mode == "live" else "teste"
+    kind = "produção" if account.mode == "live" else "teste"
+    return kind if account.suspended_ms is None else f"{kind}, suspensa"
 
 
 def _as_json(account: Account, month: str) -> Mapping[str, object]:
@@ -201,19 +320,10 @@ def _as_json(account: Account, month: str) -> Mapping[str, object]:
         "available_credits": None if available is None else max(available, 0),
         "month_credits": spent_credits(account, month),
         "created_at": iso(account.created_ms),
+        "suspended_at": iso(account.suspended_ms),
     }
 
 
-def _check_name(name: str) -> None:
-    """A name must be tellable from a number, and print on one line."""
-    if not name.strip() or name != name.strip():
-        problem = "não pode ser vazio, nem começar ou terminar com espaço."
-    elif name.isdecimal():
-        problem = "não pode ser só um número: contas também são chamadas pelo número."
-    elif not name.isprintable() or len(name) > NAME_CHARACTERS_MAX:
-        problem = f"deve ter até {NAME_CHARACTERS_MAX} caracteres visíveis."
-    elif name.startswith("-"):
-        problem = "não pode começar com hífen."
-    else:
-        return
-    raise typer.BadParameter(problem, param_hint="NOME")
+def _refuse(problem: str | None, hint: str) -> None:
+    if problem is not None:
+        raise typer.BadParameter(problem, param_hint=hint)

@@ -17,6 +17,7 @@ from balcao.cli import (
     simulator,
     source,
     usage,
+    user,
 )
 from balcao.cli.portuguese import in_portuguese
 
@@ -55,6 +56,7 @@ def balcao(
 app.command("serve")(serve.serve)
 app.add_typer(account.app, name="account")
 app.add_typer(key.app, name="key")
+app.add_typer(user.app, name="user")
 app.add_typer(credit.app, name="credit")
 app.command("usage")(usage.usage)
 app.add_typer(ledger.app, name="ledger")

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
+from balcao.addresses import HIDDEN, shown_address
 from balcao.cli.failures import CommandFailed
 from balcao.cli.output import program
 
@@ -21,9 +22,6 @@ PREFIX = "BALCAO_"
 BESIDE_THE_CLASS = frozenset({"BALCAO_CONFIG"})  # says where the settings are
 
 Origin: TypeAlias = Literal["ambiente", "arquivo", "padrão"]
-
-_HIDDEN = "***"
-_USER_OF_ADDRESS = re.compile(r"(?<=://)[^/@\s]+(?=@)")
 
 
 def read_settings(**overrides: object) -> "Settings":
@@ -189,7 +187,7 @@ def printable(value: object) -> object:
 
     match value:
         case SecretStr():
-            return _HIDDEN if value.get_secret_value() else ""
+            return HIDDEN if value.get_secret_value() else ""
         case Path():
             return str(value)
         case str():
@@ -200,8 +198,3 @@ def printable(value: object) -> object:
             return {name: printable(item) for name, item in value.items()}
         case _:
             return value
-
-
-def shown_address(text: str) -> str:
-    """An address without the user and password it may carry."""
-    return _USER_OF_ADDRESS.sub(_HIDDEN, text)

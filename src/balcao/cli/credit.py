@@ -8,11 +8,9 @@ from balcao.cli.failures import CommandFailed
 from balcao.cli.office import AccountName, opened
 from balcao.cli.output import AsJson, print_json, whole
 from balcao.clock import system_now_ms
+from balcao.core.terms import CREDITS_MAX, credits_problem, reason_problem, top_up
 
 app = typer.Typer(no_args_is_help=True, help="Acrescenta e retira créditos.")
-
-CREDITS_MAX = 1_000_000_000_000
-REASON_CHARACTERS_MAX = 500
 
 
 @app.callback()
@@ -53,20 +51,18 @@ def add(
       $ balcao credit add acme 1000 --reason "pedido 123"
       $ balcao credit add acme -50 --reason "estorno do pedido 123"
     """
-    from balcao.core.ledger import Short, TopUp
+    from balcao.core.ledger import Short
+    from balcao.core.people import AT_THE_TERMINAL
 
-    if credits == 0:
-        raise typer.BadParameter("deve ser diferente de zero.", param_hint="N")
+    if (problem := credits_problem(credits)) is not None:
+        raise typer.BadParameter(problem, param_hint="N")
     reason = reason.strip()
-    if not reason or not reason.isprintable() or len(reason) > REASON_CHARACTERS_MAX:
-        raise typer.BadParameter(
-            f"diga por quê, em até {REASON_CHARACTERS_MAX} caracteres.", param_hint="--reason"
-        )
+    if (problem := reason_problem(reason)) is not None:
+        raise typer.BadParameter(problem, param_hint="--reason")
     with opened() as office:
         found = office.account(account)
-        refusal = office.desk.commit_now(
-            [TopUp(found.account_id, credits, reason, system_now_ms())]
-        )
+        deed = top_up(found, credits, reason, AT_THE_TERMINAL, system_now_ms())
+        refusal = office.desk.commit_now(deed)
         if isinstance(refusal, Short):
             raise CommandFailed(
                 f"A conta {found.name} tem só {whole(refusal.available_credits)} créditos"

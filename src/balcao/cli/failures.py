@@ -44,6 +44,22 @@ def _ours(error: Exception) -> str | None:
                 f"Já existe uma conta chamada {error.detail!r}."
                 f" Escolha outro nome; as que existem: {program()} account list."
             )
+        case errors.EmailTaken():
+            return f"Já existe um usuário com esse e-mail. Veja: {program()} user list."
+        case errors.FormDone():
+            return "Isso já foi feito; nada foi alterado de novo."
+        case errors.TermsRefused():
+            return (
+                "O que a conta já gastou ou deve não permite essa mudança: um plano com saldo não"
+                " pode começar devendo, nem um teto ficar abaixo do que já foi usado no mês. Nada"
+                f" foi alterado. Veja: {program()} account show CONTA."
+            )
+        case errors.LastOperator():
+            return (
+                "Esse é o último operador que consegue entrar; sem ele ninguém administraria a"
+                f" aplicação. Crie outro antes: {program()} user create EMAIL --name NOME"
+                " --operator."
+            )
         case errors.StorageNewer():
             return (
                 "O banco de dados foi gravado por uma versão mais nova do Balcão."

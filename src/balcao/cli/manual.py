@@ -11,7 +11,8 @@ from pydantic.fields import FieldInfo
 
 from balcao.cli.configuration import printable, setting_name
 from balcao.core.federation import UFS
-from balcao.settings import Settings, Uf
+from balcao.settings import Settings
+from balcao.settings_providers import Uf
 
 _HEAD = """\
 # Configurações

@@ -1,10 +1,10 @@
 """Opening the data folder for a command."""
 
 import difflib
-from collections.abc import Iterator
+from collections.abc import Coroutine, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, TypeVar
 
 import typer
 
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from balcao.home import Home
     from balcao.settings import Settings
     from balcao.storage.sqlite.desk import SqliteDesk
+
+T = TypeVar("T")
 
 AccountName: TypeAlias = Annotated[
     str, typer.Argument(metavar="CONTA", help="Nome ou número da conta.", show_default=False)
@@ -69,3 +71,10 @@ def opened(*, create: bool = False) -> Iterator[Office]:
         yield Office(settings, home, desk)
     finally:
         desk.close()
+
+
+def wait_for(work: Coroutine[Any, Any, T]) -> T:
+    """What the desk does in its writer's turn, waited for."""
+    import asyncio
+
+    return asyncio.run(work)

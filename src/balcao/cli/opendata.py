@@ -10,13 +10,14 @@ import typer
 
 from balcao.cli.configuration import read_settings
 from balcao.cli.failures import CommandFailed
-from balcao.cli.output import AsJson, decimal, print_json, print_table, program, whole
+from balcao.cli.output import AsJson, decimal, iso, print_json, print_table, program, when, whole
 from balcao.clock import system_now_ms
-from balcao.core.calendar import civil_day
+from balcao.core.calendar import civil_day, to_ms
 from balcao.core.questions import Mode
 
 if TYPE_CHECKING:
     from balcao.opendata.importer import BuildReport
+    from balcao.opendata.progress_file import ImportProgress
     from balcao.opendata.snapshot import SnapshotInfo
 
 app = typer.Typer(no_args_is_help=True, help="Importa o cadastro do CNPJ (dados abertos).")
@@ -82,21 +83,27 @@ def build(
 
 @app.command()
 def status(as_json: AsJson = False) -> None:
-    """Mostra os meses em uso: de quando são, e quantas linhas têm.
+    """Mostra os meses em uso, e até onde foi uma importação que não terminou.
 
     Exemplo:
 
       $ balcao opendata status
     """
+    from balcao.opendata.progress_file import read_progress
+
+    imports = {mode: read_progress(_store(mode)) for mode in _MODES}
     found = {mode: month_in_use(_store(mode)) for mode in _MODES}
     today = civil_day(system_now_ms())
     if as_json:
-        print_json(
-            {
-                mode: None if info is None else _info_as_json(info, today)
-                for mode, info in found.items()
-            }
-        )
+        months: dict[str, object] = {
+            mode: None if info is None else _info_as_json(info, today)
+            for mode, info in found.items()
+        }
+        told = {
+            mode: None if progress is None else _progress_as_json(progress)
+            for mode, progress in imports.items()
+        }
+        print_json(months | {"imports": told})
         return
     print_table(
         ("Contas", "Extraído em", "Idade", "Importado em", "Estabelecimentos", "Empresas", "MB"),
@@ -116,7 +123,11 @@ def status(as_json: AsJson = False) -> None:
         ],
         numbers=("Idade", "Estabelecimentos", "Empresas", "MB"),
     )
-    if found["live"] is None:
+    for mode, progress in imports.items():
+        if progress is not None and progress.state != "done":
+            typer.echo(_progress_sentence(progress, mode))
+    unfinished = imports["live"] is not None and imports["live"].state in {"running", "stopped"}
+    if found["live"] is None and not unfinished:
         typer.echo(f"Para importar um mês real: {program()} opendata build PASTA (veja --help).")
 
 
@@ -237,6 +248,41 @@ def _info_as_json(info: "SnapshotInfo", today: date) -> dict[str, object]:
         "domains": {name: day.isoformat() for name, day in info.domains.items()},
         "bytes_on_disk": info.bytes_on_disk,
     }
+
+
+def _progress_as_json(progress: "ImportProgress") -> dict[str, object]:
+    return {
+        "state": progress.state,
+        "extraction_date": progress.extraction_date.isoformat(),
+        "phase": progress.phase,
+        "bytes_done": progress.bytes_done,
+        "bytes_total": progress.bytes_total,
+        "rows": progress.rows,
+        "rows_per_second": progress.rows_per_second,
+        "started_at": iso(to_ms(progress.started_at)),
+        "updated_at": iso(to_ms(progress.updated_at)),
+        "pid": progress.pid,
+        "message": progress.message,
+    }
+
+
+def _progress_sentence(progress: "ImportProgress", mode: Mode) -> str:
+    """What became of an import that is not done."""
+    month = f"o mês de {progress.extraction_date:%d/%m/%Y} ({_NAMES[mode]})"
+    told_at = when(to_ms(progress.updated_at))
+    share = "" if progress.share is None else f", {int(progress.share * 100)}%"
+    reached = f"{progress.phase}{share}, {whole(progress.rows)} {progress.unit}"
+    match progress.state:
+        case "running":
+            pace = f"{whole(progress.rows_per_second)} por segundo"
+            return f"Importando {month}: {reached}, {pace} (em {told_at})."
+        case "stopped":
+            return (
+                f"Importação interrompida: {month}, até {told_at}: {reached}."
+                " Continua de onde parou com o mesmo comando."
+            )
+        case _:
+            return f"A última importação falhou em {told_at}: {month}: {progress.message}."
 
 
 def _report_as_json(report: "BuildReport") -> dict[str, object]:

@@ -47,6 +47,7 @@ def serve(
     from balcao import compose, first_start, server
     from balcao.cli import welcome
     from balcao.home import Home
+    from balcao.links import first_operator_link
     from balcao.observability.logs import configure
 
     configure(settings.log_format, settings.log_level)
@@ -55,9 +56,11 @@ def serve(
     house = compose.open_house(settings)
     try:
         if issued is None:
-            typer.echo(welcome.later_words(settings))
+            nobody = not house.desk.people.has_operator()
+            typer.echo(welcome.later_words(settings, without_operator=nobody))
         else:
-            typer.echo(welcome.first_words(settings, issued))
+            token = first_operator_link(house.desk, system_now_ms())
+            typer.echo(welcome.first_words(settings, issued, token))
         sys.stdout.flush()
         if issued is not None:
             first_start.finish(home, system_now_ms())

@@ -6,6 +6,7 @@ from urllib.parse import quote, urlencode
 
 from balcao.cli.output import program
 from balcao.first_start import OPENINGS, Issued
+from balcao.links import FIRST_OPERATOR_HOURS
 from balcao.settings import Settings
 from balcao.subjects import OPERATIONS
 from balcao.subjects.contract import Operation, Parameter
@@ -55,8 +56,18 @@ def _shown(parameter: Parameter) -> bool:
     return parameter.required or parameter.name in _DOCUMENTS
 
 
-def first_words(settings: Settings, issued: Sequence[Issued]) -> str:
-    """The first start: the keys, which are shown only now, and what to do with them."""
+def invitation(base: str, token: str) -> str:
+    """The address of a one-time link."""
+    return f"{base}/app/convite/{token}"
+
+
+def first_words(
+    settings: Settings, issued: Sequence[Issued], operator_token: str | None = None
+) -> str:
+    """The first start: the keys, which are shown only now, and what to do with them.
+
+    `operator_token` is that of the first operator's link, while nobody has used it.
+    """
     base = address(settings)
     here = program(settings.home)
     width = max((len(one.account.name) for one in issued), default=0)
@@ -81,6 +92,12 @@ def first_words(settings: Settings, issued: Sequence[Issued]) -> str:
         for name in (opening.account.name for opening in OPENINGS)
         if name not in have
     ]
+    if operator_token is not None:
+        lines += [
+            "",
+            f"PRIMEIRO OPERADOR. Abra uma vez, em até {FIRST_OPERATOR_HOURS} horas, e escolha a sua"
+            f" senha: {invitation(base, operator_token)}",
+        ]
     if example is not None:
         lines += ["", "EXPERIMENTE. Uma consulta de cada operação:", ""]
         for operation in OPERATIONS.values():
@@ -107,16 +124,19 @@ def first_words(settings: Settings, issued: Sequence[Issued]) -> str:
     return "\n".join(lines)
 
 
-def later_words(settings: Settings) -> str:
+def later_words(settings: Settings, *, without_operator: bool = False) -> str:
     """Every other start."""
     base = address(settings)
-    return "\n".join(
-        [f"Balcão em {base} (dados em {settings.home}).", *_places(base), _ending(settings)]
-    )
+    lines = [f"Balcão em {base} (dados em {settings.home}).", *_places(base)]
+    if without_operator:
+        here = program(settings.home)
+        lines.append(f"Ainda não há operador: {here} user create EMAIL --name NOME --operator")
+    return "\n".join([*lines, _ending(settings)])
 
 
 def _places(base: str) -> Sequence[str]:
     return (
+        f"  Aplicação     {base}/app",
         f"  Documentação  {base}/docs",
         f"  OpenAPI       {base}/openapi.json",
         f"  Prontidão     {base}/readyz",

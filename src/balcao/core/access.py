@@ -3,7 +3,7 @@
 import hashlib
 import secrets
 import zlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
@@ -31,6 +31,12 @@ class Account:
     month_credits: int  # posted in `month`
     created_ms: int
     month: str = ""  # civil month of the last entry; empty before the first one
+    suspended_ms: int | None = None  # since when its keys are refused and its users ask nothing
+
+    @property
+    def certifies(self) -> bool:
+        """See `certifies`."""
+        return certifies(self.plan, self.certificates)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,11 +55,16 @@ class Key:
     per_day: int | None
 
 
+def certifies(plan: Plan, by_contract: bool) -> bool:
+    """Certificates: always prepaid, by contract postpaid, never free (decisions 7.1)."""
+    return plan == "pre_pago" or (plan == "pos_pago" and by_contract)
+
+
 class Caller(msgspec.Struct, frozen=True):
-    """An account through one of its keys: what a request may do."""
+    """An account through one of its keys, or one of its users: what a request may do."""
 
     account_id: int
-    key_id: int
+    key_id: int | None  # None: in the web application
     plan: Plan
     mode: Mode
     certificates: bool  # by contract; see `certifies`
@@ -61,11 +72,12 @@ class Caller(msgspec.Struct, frozen=True):
     expires_ms: int | None
     key_per_minute: int | None
     key_per_day: int | None
+    user_id: int | None = None  # who asks, in the web application
 
     @property
     def certifies(self) -> bool:
-        """Certificates: always prepaid, by contract postpaid, never free (decisions 7.1)."""
-        return self.plan == "pre_pago" or (self.plan == "pos_pago" and self.certificates)
+        """See `certifies`."""
+        return certifies(self.plan, self.certificates)
 
 
 _BASE62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
@@ -103,6 +115,11 @@ def _checksum(body: str) -> str:
         number, digit = divmod(number, 62)
         digits.append(_BASE62[digit])
     return "".join(reversed(digits))
+
+
+def names_of_keys(keys: Sequence[Key]) -> Mapping[int | None, str]:
+    """Names by number, for statements. None is the web application, which needs no key."""
+    return {None: "aplicação web"} | {key.key_id: key.name for key in keys}
 
 
 def find_account(accounts: Sequence[Account], wanted: str) -> Account | None:

@@ -13,6 +13,7 @@ import msgspec
 from balcao.core.access import Account, Plan
 from balcao.core.certificates import MediaType
 from balcao.core.idempotency import Recorded
+from balcao.core.people import Action, Signature
 
 Origin: TypeAlias = Literal["cache", "online"]
 
@@ -21,7 +22,7 @@ class Charge(msgspec.Struct, frozen=True, gc=False):
     """Post the price of an answer that is at hand, in one step."""
 
     account_id: int
-    key_id: int
+    key_id: int | None  # None: in the web application
     request_id: str
     operation: str
     credits: int
@@ -34,7 +35,7 @@ class Hold(msgspec.Struct, frozen=True, gc=False):
     """Set the greatest price of the path aside, before a source is asked."""
 
     account_id: int
-    key_id: int
+    key_id: int | None  # None: in the web application
     request_id: str
     operation: str
     credits: int
@@ -92,6 +93,46 @@ class Unbind(msgspec.Struct, frozen=True, gc=False):
     at_ms: int
 
 
+class Trace(msgspec.Struct, frozen=True, gc=False):
+    """What is remembered of a request besides money, for the page that explains it.
+
+    Purged after some months, while the ledger stays: so no CPF is in here, only its masked form
+    and a keyed hash by which a person's requests can be found and forgotten.
+    """
+
+    request_id: str
+    account_id: int
+    key_id: int | None  # None: asked in the web application
+    user_id: int | None  # who asked there
+    operation: str
+    document: str  # a CNPJ, or a masked CPF
+    document_hash: bytes | None  # of a CPF
+    uf: str | None  # as asked; BR is all of them
+    strategy: str
+    refresh: bool  # the caller asked to pass over what we keep, or for a new issuance
+    key_digest: str | None  # where the answer is recorded for a while
+    status: int
+    code: str | None  # of an error
+    origin: Origin | None
+    source: str | None
+    asked_ms: int | None  # when the source was asked
+    credits: int
+    rule: str
+    opened_ms: int
+    settled_ms: int
+
+
+class Audit(msgspec.Struct, frozen=True, gc=False):
+    """Something that was done in the office, and by whom. Refused when its form was sent before."""
+
+    signed: Signature
+    action: Action
+    account_id: int | None
+    target: str  # what it was done to, in words: a key's name, a user's number; no e-mail
+    detail: str  # what was changed, in words
+    at_ms: int
+
+
 class Touch(msgspec.Struct, frozen=True, gc=False):
     """Remember that a key was used."""
 
@@ -114,7 +155,9 @@ class KeepReceipt(msgspec.Struct, frozen=True, gc=False):
     at_ms: int
 
 
-Change: TypeAlias = Charge | Hold | Settle | TopUp | Bind | Finish | Unbind | Touch | KeepReceipt
+Change: TypeAlias = (
+    Charge | Hold | Settle | TopUp | Bind | Finish | Unbind | Touch | KeepReceipt | Trace | Audit
+)
 
 
 class Short(msgspec.Struct, frozen=True, gc=False):
@@ -132,7 +175,11 @@ class HoldGone(msgspec.Struct, frozen=True, gc=False):
     """Refused: the hold was given back already; what it paid for is not charged."""
 
 
-Refusal: TypeAlias = Short | KeyBound | HoldGone
+class DoneBefore(msgspec.Struct, frozen=True, gc=False):
+    """Refused: this very form was sent and carried out before (a reload, a double click)."""
+
+
+Refusal: TypeAlias = Short | KeyBound | HoldGone | DoneBefore
 
 
 @dataclass(slots=True)

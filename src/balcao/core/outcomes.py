@@ -81,3 +81,12 @@ def reply_of(request_id: str, conclusion: Conclusion) -> Reply:
         conclusion.retry_after_seconds,
         detail=conclusion.detail,
     )
+
+
+class Forecast(msgspec.Struct, frozen=True):
+    """What a question would cost at this moment."""
+
+    credits: int  # exactly, when the answer is at hand; else at the most
+    at_hand: bool  # no source has to be asked
+    origin: Origin | None = None  # of the answer that is at hand
+    asked_ms: int | None = None  # when its source was asked

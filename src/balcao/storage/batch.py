@@ -9,11 +9,15 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
+import msgspec
+
 from balcao.core.calendar import civil_month
 from balcao.core.ledger import (
+    Audit,
     Bind,
     Change,
     Charge,
+    DoneBefore,
     Finish,
     Hold,
     HoldGone,
@@ -24,6 +28,7 @@ from balcao.core.ledger import (
     Settle,
     TopUp,
     Touch,
+    Trace,
     Unbind,
 )
 
@@ -35,7 +40,7 @@ class OpenHold:
     """A hold that nobody settled yet."""
 
     account_id: int
-    key_id: int
+    key_id: int | None  # None: asked in the web application
     operation: str
     credits: int
 
@@ -47,10 +52,11 @@ class Needs:
     accounts: set[int] = field(default_factory=set)
     holds: set[str] = field(default_factory=set)
     keys: dict[tuple[int, str], int] = field(default_factory=dict)  # and the instant of asking
+    forms: set[str] = field(default_factory=set)
 
 
 def needs(lists: Iterable[Sequence[Change]]) -> Needs:
-    """The accounts, holds and idempotency keys that these lists touch."""
+    """The accounts, holds, idempotency keys and forms that these lists touch."""
     wanted = Needs()
     for changes in lists:
         for change in changes:
@@ -62,7 +68,10 @@ def needs(lists: Iterable[Sequence[Change]]) -> Needs:
                     wanted.holds.add(change.request_id)
                 case Bind() | Finish() | Unbind():
                     wanted.keys[change.account_id, change.key_digest] = change.at_ms
-                case Touch() | KeepReceipt():
+                case Audit():
+                    if change.signed.form_id is not None:
+                        wanted.forms.add(change.signed.form_id)
+                case Trace() | Touch() | KeepReceipt():
                     pass
     return wanted
 
@@ -74,6 +83,7 @@ class Batch:
     purses: dict[int, Purse]
     holds: dict[str, OpenHold]
     bound: dict[tuple[int, str], str]  # idempotency key -> request_id
+    forms: set[str] = field(default_factory=set)  # carried out
     entries: list[Row] = field(default_factory=list)
     opened: list[Row] = field(default_factory=list)
     closed: list[Row] = field(default_factory=list)
@@ -82,6 +92,8 @@ class Batch:
     unbound: list[Row] = field(default_factory=list)
     touched: dict[int, int] = field(default_factory=dict)
     receipts: list[Row] = field(default_factory=list)  # some of them recorded before
+    traces: list[Row] = field(default_factory=list)  # likewise
+    deeds: list[Row] = field(default_factory=list)
 
     def admit(self, changes: Sequence[Change]) -> Refusal | None:
         """Take a list in, or say why not. All refusals come before the first row."""
@@ -111,6 +123,8 @@ class Batch:
                 if holder is None or holder == change.recorded.request_id:
                     return None
                 return KeyBound()
+            case Audit():
+                return DoneBefore() if change.signed.form_id in self.forms else None
             case _:
                 return None
 
@@ -122,6 +136,8 @@ class Batch:
                 self._hold(change)
             case Settle():
                 self._settle(change)
+            case Trace():
+                self.traces.append(msgspec.structs.astuple(change))
             case TopUp():
                 self.purses[change.account_id].balance_credits += change.credits
                 self.entries.append(
@@ -147,6 +163,10 @@ class Batch:
                     (change.receipt_id, change.account_id, change.operation, change.digest,
                      change.media_type, change.size_bytes, change.at_ms)
                 )  # fmt: skip
+            case Audit():
+                if change.signed.form_id is not None:
+                    self.forms.add(change.signed.form_id)
+                self.deeds.append(audit_row(change))
 
     def _charge(self, change: Charge) -> None:
         month = civil_month(change.at_ms)
@@ -199,6 +219,15 @@ class Batch:
         )  # fmt: skip
 
 
+def audit_row(done: Audit) -> Row:
+    """A deed as it is stored."""
+    signed = done.signed
+    return (
+        done.at_ms, signed.channel, signed.user_id, signed.form_id, done.action, done.account_id,
+        done.target, done.detail,
+    )  # fmt: skip
+
+
 ENTRY_COLUMNS = (
     "account_id", "at_ms", "month", "kind", "balance_change", "held_change",
     "request_id", "key_id", "operation", "rule", "origin", "reason",
@@ -211,3 +240,7 @@ RECEIPT_COLUMNS = (
     "receipt_id", "account_id", "operation", "digest", "media_type", "size_bytes", "created_ms",
 )  # fmt: skip
 OPENED_COLUMNS = ("request_id", "account_id", "operation", "credits", "opened_ms")
+TRACE_COLUMNS = Trace.__struct_fields__
+AUDIT_COLUMNS = (
+    "at_ms", "channel", "user_id", "form_id", "action", "account_id", "target", "detail",
+)  # fmt: skip

@@ -8,9 +8,11 @@ from balcao.core.access import Account, Caller, Key, Plan
 from balcao.core.freshness import Kept
 from balcao.core.idempotency import Attempt
 from balcao.core.ledger import Change, Origin, Refusal
+from balcao.core.people import AT_THE_TERMINAL, Signature
 from balcao.core.questions import Mode
 from balcao.core.rate_limit import Limit, Verdict
 from balcao.core.receipts import Receipt
+from balcao.storage.people import People
 
 ConsultationState: TypeAlias = Literal["running", "charged", "free"]
 
@@ -61,7 +63,7 @@ class Consultation:
 
     request_id: str
     operation: str  # its path
-    key_id: int
+    key_id: int | None  # None: asked in the web application
     state: ConsultationState
     held_credits: int  # now; 0 once it is settled
     charged_credits: int
@@ -77,7 +79,7 @@ class ConsumptionRow:
 
     day: str  # YYYY-MM-DD
     operation: str
-    key_id: int
+    key_id: int | None  # None: asked in the web application
     origin: Origin
     requests: int
     credits: int
@@ -94,7 +96,15 @@ class LedgerCheck:
 
 
 class Desk(Protocol):
-    """Accounts, keys, the ledger, idempotency. An acknowledged change survives power loss."""
+    """Accounts, keys, the ledger, idempotency. An acknowledged change survives power loss.
+
+    What is signed is done in one commit with its entry in the audit log.
+    """
+
+    @property
+    def people(self) -> People:
+        """The people of the web application, and the log of what is done there."""
+        ...
 
     async def commit(self, changes: Sequence[Change]) -> Refusal | None:
         """Make all changes durable, or none of them.
@@ -106,7 +116,10 @@ class Desk(Protocol):
         ...
 
     def caller(self, key_hash: bytes, now_ms: int) -> Caller | None:
-        """Who holds this key, or None: unknown or revoked. At most half a second old."""
+        """Who holds this key. At most half a second old.
+
+        None: it is unknown or revoked, or its account is suspended.
+        """
         ...
 
     def spend(self, caller: Caller, limits: Sequence[Limit], now_ms: int) -> Sequence[Verdict]:
@@ -153,16 +166,22 @@ class Desk(Protocol):
         """An account's keys, newest last."""
         ...
 
-    def create_account(self, new: NewAccount, now_ms: int) -> Account:
-        """Open an account. Raises `NameTaken`."""
+    def create_account(
+        self, new: NewAccount, now_ms: int, signed: Signature = AT_THE_TERMINAL
+    ) -> Account:
+        """Open an account. Raises `NameTaken`, `FormDone`, `StorageFailed`."""
         ...
 
-    def create_key(self, new: NewKey, now_ms: int) -> Key:
-        """Issue a key."""
+    def create_key(self, new: NewKey, now_ms: int, signed: Signature = AT_THE_TERMINAL) -> Key:
+        """Issue a key. Raises `FormDone`, `StorageFailed`."""
         ...
 
-    def revoke_key(self, key_id: int, now_ms: int) -> bool:
-        """Revoke a key for ever; in force everywhere within a second. False: no such key."""
+    def revoke_key(self, key_id: int, now_ms: int, signed: Signature = AT_THE_TERMINAL) -> bool:
+        """Revoke a key for ever; in force everywhere within a second. False: no such key.
+
+        One that is revoked already stays so, and nothing is logged. Raises `FormDone`,
+        `StorageFailed`.
+        """
         ...
 
     def entries(self, account_id: int, from_ms: int, to_ms: int) -> Iterable[Entry]:

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -10,14 +10,16 @@ import apsw
 
 from balcao.core.access import Account, Caller, Key
 from balcao.core.ledger import Change, KeepReceipt, Refusal
+from balcao.core.people import AT_THE_TERMINAL, Signature
 from balcao.core.rate_limit import Limit, Verdict, spend
-from balcao.errors import NameTaken, StorageFailed
+from balcao.errors import StorageFailed
 from balcao.storage.batch import Row
 from balcao.storage.contract import NewAccount, NewKey
-from balcao.storage.sqlite import receipts
+from balcao.storage.sqlite import office, receipts
 from balcao.storage.sqlite.files import connect, migrate
+from balcao.storage.sqlite.people import SqlitePeople
 from balcao.storage.sqlite.reading import Reading
-from balcao.storage.sqlite.writer import Chore, Job, Outcome, Writer, write
+from balcao.storage.sqlite.writer import Job, Outcome, Writer, write
 
 # Revocation and plan changes are in force everywhere within 1 s (decisions 7.2): what is
 # remembered of a key is half that old at the most.
@@ -36,7 +38,7 @@ _CALLER = (
     "SELECT a.account_id, k.key_id, a.plan, a.mode, a.certificates, a.partner_optin,"
     " k.expires_ms, k.per_minute, k.per_day"
     " FROM api_key AS k JOIN account AS a USING (account_id)"
-    " WHERE k.hash = ? AND k.revoked_ms IS NULL"
+    " WHERE k.hash = ? AND k.revoked_ms IS NULL AND a.suspended_ms IS NULL"
 )
 _HEARTBEAT = "INSERT OR REPLACE INTO heartbeat VALUES (1, ?)"
 _PURGE = (
@@ -49,7 +51,8 @@ class SqliteDesk(Reading):
     """One file, and two connections to it.
 
     The writer's belongs to its thread. The other is used in place, on the event loop's thread:
-    for reading, and for what operators and the start of a process write now and then.
+    for reading, and for what operators and the start of a process write now and then. Both are
+    shared with `people`.
     """
 
     def __init__(
@@ -70,6 +73,7 @@ class SqliteDesk(Reading):
         self._limits_written_ms = 0
         self._now_ms = 0  # the last request's
         self._recorded: set[str] = set()  # numbers of receipts
+        self.people = SqlitePeople(path, self._in_place, self._writer, self._callers.clear)
 
     # Changes: everything that arrives during a commit goes into the next one.
 
@@ -189,58 +193,26 @@ class SqliteDesk(Reading):
 
     # The operator's side: rare, written in place.
 
-    def create_account(self, new: NewAccount, now_ms: int) -> Account:
-        """See the contract."""
-        try:
-            with _writing_in_place():
-                self._in_place.execute(
-                    "INSERT INTO account (name, plan, mode, certificates, partner_optin,"
-                    " ceiling_credits, created_ms) VALUES (?, ?, ?, ?, ?, ?, ?)",
-                    (
-                        new.name,
-                        new.plan,
-                        new.mode,
-                        int(new.certificates),
-                        int(new.partner_optin),
-                        new.ceiling_credits,
-                        now_ms,
-                    ),
-                )
-        except apsw.ConstraintError as error:
-            if "account.name" in str(error):
-                raise NameTaken(new.name) from None
-            raise
-        return next(account for account in self.accounts() if account.name == new.name)
-
-    def create_key(self, new: NewKey, now_ms: int) -> Key:
+    def create_account(
+        self, new: NewAccount, now_ms: int, signed: Signature = AT_THE_TERMINAL
+    ) -> Account:
         """See the contract."""
         with _writing_in_place():
-            self._in_place.execute(
-                "INSERT INTO api_key (account_id, name, prefix, hash, created_ms, expires_ms,"
-                " per_minute, per_day) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-                (
-                    new.account_id,
-                    new.name,
-                    new.prefix,
-                    new.hash,
-                    now_ms,
-                    new.expires_ms,
-                    new.per_minute,
-                    new.per_day,
-                ),
-            )
+            account_id = office.create_account(self._in_place, new, now_ms, signed)
+        return self.account(account_id)
+
+    def create_key(self, new: NewKey, now_ms: int, signed: Signature = AT_THE_TERMINAL) -> Key:
+        """See the contract."""
+        with _writing_in_place():
+            office.create_key(self._in_place, new, now_ms, signed)
         return self.keys(new.account_id)[-1]
 
-    def revoke_key(self, key_id: int, now_ms: int) -> bool:
+    def revoke_key(self, key_id: int, now_ms: int, signed: Signature = AT_THE_TERMINAL) -> bool:
         """See the contract."""
         with _writing_in_place():
-            row = self._in_place.execute(
-                "UPDATE api_key SET revoked_ms = coalesce(revoked_ms, ?) WHERE key_id = ?"
-                " RETURNING key_id",
-                (now_ms, key_id),
-            ).fetchall()
+            known = office.revoke_key(self._in_place, key_id, now_ms, signed)
         self._callers.clear()
-        return bool(row)
+        return known
 
     def commit_now(self, changes: Sequence[Change]) -> Refusal | None:
         """Commit one list outside an event loop, for the command line. Raises `StorageFailed`."""
@@ -271,38 +243,19 @@ class SqliteDesk(Reading):
 
     async def heartbeat(self, now_ms: int) -> None:
         """See the contract."""
-        await self._have_done(_statement(_HEARTBEAT, now_ms))
+        await self._writer.in_turn(_statement(_HEARTBEAT, now_ms))
 
     async def purge(self, now_ms: int) -> int:
         """See the contract."""
-        return len(await self._have_done(_statement(_PURGE, now_ms)))
+        return len(await self._writer.in_turn(_statement(_PURGE, now_ms)))
 
     async def purge_receipts(self, before_ms: int, limit: int) -> Sequence[str]:
         """See the contract."""
-        gone = await self._have_done(
+        gone = await self._writer.in_turn(
             lambda connection: receipts.purge(connection, before_ms, limit)
         )
         self._recorded.difference_update(number for number, _ in gone)
         return sorted({digest for _, digest in gone if digest is not None})
-
-    async def _have_done(self, work: Callable[[apsw.Connection], Sequence[Row]]) -> Sequence[Row]:
-        loop = asyncio.get_running_loop()
-        future: asyncio.Future[Sequence[Row]] = loop.create_future()
-
-        def resolve(outcome: Sequence[Row] | Exception) -> None:
-            if future.done():  # whoever asked went away
-                return
-            if isinstance(outcome, Exception):
-                future.set_exception(outcome)
-            else:
-                future.set_result(outcome)
-
-        def done(outcome: Sequence[Row] | Exception) -> None:
-            with suppress(RuntimeError):  # the loop is closed: nobody waits any more
-                loop.call_soon_threadsafe(resolve, outcome)
-
-        self._writer.submit(Chore(work, done))
-        return await future
 
     def close(self) -> None:
         """See the contract."""

@@ -2,7 +2,8 @@
 
 import re
 import time
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -47,6 +48,19 @@ def _use_log(connection: apsw.Connection) -> None:
             return
         time.sleep(LOG_TRY_SECONDS)
     raise StorageFailed("busy")
+
+
+@contextmanager
+def transaction(connection: apsw.Connection) -> Iterator[None]:
+    """All that is written within, or none of it. What is read within stays true to the end."""
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+        connection.execute("COMMIT")
+    except BaseException:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        raise
 
 
 def migrate(connection: apsw.Connection, folder: str) -> None:

@@ -19,7 +19,7 @@ from balcao.storage.sqlite.files import connect
 
 _ACCOUNTS = (
     "SELECT account_id, name, plan, mode, certificates, partner_optin, ceiling_credits,"
-    " balance_credits, held_credits, month_credits, created_ms, month FROM account"
+    " balance_credits, held_credits, month_credits, created_ms, month, suspended_ms FROM account"
 )
 _KEYS = (
     "SELECT key_id, account_id, name, prefix, created_ms, expires_ms, revoked_ms, last_used_ms,"
@@ -96,7 +96,7 @@ class Reading:
             hours: Any = reading.execute(
                 _CONSUMPTION, (HOUR_MS, account_id, from_ms, to_ms)
             ).fetchall()
-        days: dict[tuple[str, str, int, Origin], list[int]] = {}
+        days: dict[tuple[str, str, int | None, Origin], list[int]] = {}
         for hour, operation, key_id, origin, requests, credits in hours:
             sums = days.setdefault(
                 (civil_day_text(hour * HOUR_MS), operation, key_id, origin), [0, 0]
@@ -126,12 +126,7 @@ class Reading:
 
     def account(self, account_id: int) -> Account:
         """See the contract."""
-        row: Any = self._in_place.execute(
-            f"{_ACCOUNTS} WHERE account_id = ?", (account_id,)
-        ).fetchone()
-        if row is None:
-            raise LookupError(account_id)
-        return _account(row)
+        return find_account(self._in_place, account_id)
 
     def accounts(self) -> Sequence[Account]:
         """See the contract."""
@@ -157,6 +152,14 @@ class Reading:
     def check(self) -> LedgerCheck:
         """See the contract."""
         return check_books(self._in_place)
+
+
+def find_account(connection: apsw.Connection, account_id: int) -> Account:
+    """One account. Raises `LookupError`."""
+    row: Any = connection.execute(f"{_ACCOUNTS} WHERE account_id = ?", (account_id,)).fetchone()
+    if row is None:
+        raise LookupError(account_id)
+    return _account(row)
 
 
 def _account(row: Any) -> Account:

@@ -4,23 +4,27 @@ No timers: what arrives in one turn of the event loop, or while a batch is being
 the next batch (group commit). Each batch is a handful of statements, whatever its size.
 """
 
+import asyncio
 import logging
 import threading
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from queue import SimpleQueue
-from typing import Any
+from typing import Any, TypeVar
 
 import apsw
 
 from balcao.core.ledger import Change, Purse, Refusal
-from balcao.errors import StorageFailed
+from balcao.errors import BalcaoError, StorageFailed
 from balcao.storage.batch import (
+    AUDIT_COLUMNS,
     BINDING_COLUMNS,
     ENTRY_COLUMNS,
     OPENED_COLUMNS,
     RECEIPT_COLUMNS,
+    TRACE_COLUMNS,
     Batch,
     Needs,
     OpenHold,
@@ -39,6 +43,7 @@ IN_PLACE_AGAIN_SECONDS = 1.0
 WAL_PAGES_MAX = 4_000  # 16 MB: then what was committed is carried over into the file itself
 
 Outcome = Refusal | Exception | None
+T = TypeVar("T")
 
 
 @dataclass(slots=True)
@@ -52,10 +57,13 @@ class Job:
 
 @dataclass(slots=True)
 class Chore:
-    """Work beside the change lists, in its turn; `done` as above, with what came of it."""
+    """Work beside the change lists, in its turn; `done` as above, with what came of it.
 
-    work: Callable[[apsw.Connection], Sequence[Row]]
-    done: Callable[[Sequence[Row] | Exception], None]
+    Of several statements it makes a transaction itself.
+    """
+
+    work: Callable[[apsw.Connection], Any]
+    done: Callable[[Any], None]
 
 
 class Writer:
@@ -81,6 +89,29 @@ class Writer:
     def submit(self, job: Job | Chore) -> None:
         """Queue a job. Never blocks."""
         self._jobs.put(job)
+
+    async def in_turn(self, work: Callable[[apsw.Connection], T]) -> T:
+        """Have some work done in the thread, which may wait for a busy file.
+
+        Raises what the work refuses (our own errors, `LookupError`), and else `StorageFailed`.
+        """
+        loop = asyncio.get_running_loop()
+        future: asyncio.Future[T] = loop.create_future()
+
+        def resolve(outcome: T | Exception) -> None:
+            if future.done():  # whoever asked went away
+                return
+            if isinstance(outcome, Exception):
+                future.set_exception(outcome)
+            else:
+                future.set_result(outcome)
+
+        def done(outcome: T | Exception) -> None:
+            with suppress(RuntimeError):  # the loop is closed: nobody waits any more
+                loop.call_soon_threadsafe(resolve, outcome)
+
+        self.submit(Chore(work, done))
+        return await future
 
     def at_once(self, job: Job) -> Sequence[Outcome] | None:
         """Write a job in place, or None: `submit` it. `job.done` is not called."""
@@ -112,8 +143,8 @@ class Writer:
         while (job := self._jobs.get()) is not None:
             if isinstance(job, Chore):
                 with self._lock:
-                    rows = self._beside(job)
-                job.done(rows)
+                    outcome = self._beside(job)
+                job.done(outcome)
             else:
                 with self._lock:
                     outcomes = self._patiently(job)
@@ -139,11 +170,14 @@ class Writer:
         except Exception as error:
             return [_failure(error)] * len(job.lists)
 
-    def _beside(self, chore: Chore) -> Sequence[Row] | Exception:
+    def _beside(self, chore: Chore) -> Any:
         try:
             return chore.work(self._connection)
+        except BalcaoError as refusal:
+            return refusal
         except Exception as error:
-            return _failure(error)
+            # Not its subclasses: a missing index or key is a bug.
+            return error if type(error) is LookupError else _failure(error)
 
     def _alone(self, changes: Sequence[Change]) -> Outcome:
         try:
@@ -165,7 +199,9 @@ class Writer:
 
 def _failure(error: Exception) -> Exception:
     log.error("commit failed: %s", type(error).__name__)
-    return StorageFailed(type(error).__name__)
+    failed = StorageFailed(type(error).__name__)
+    failed.__cause__ = error  # the command line tells a full disk from a busy file
+    return failed
 
 
 def write(
@@ -215,7 +251,9 @@ def _read(connection: apsw.Connection, wanted: Needs) -> Batch:
             (account_id, digest, at_ms),
         ):
             bound[account_id, digest] = request_id
-    return Batch(purses, holds, bound)
+    known = "SELECT form_id FROM audit_entry WHERE form_id IN "
+    forms = {form_id for (form_id,) in _by_key(connection, known, sorted(wanted.forms))}
+    return Batch(purses, holds, bound, forms)
 
 
 def _by_key(connection: apsw.Connection, select: str, keys: Sequence[object]) -> list[Row]:
@@ -254,6 +292,10 @@ def _store(connection: apsw.Connection, batch: Batch, limits: Sequence[tuple[str
         # INSERT OR IGNORE would hide).
         known = "ON CONFLICT (receipt_id) DO NOTHING"
         _insert(connection, "receipt", RECEIPT_COLUMNS, batch.receipts, conflict=known)
+    if batch.traces:
+        known = "ON CONFLICT (account_id, request_id) DO NOTHING"
+        _insert(connection, "trace", TRACE_COLUMNS, batch.traces, conflict=known)
+    _insert(connection, "audit_entry", AUDIT_COLUMNS, batch.deeds)
     if limits:
         connection.executemany("INSERT OR REPLACE INTO rate_limit VALUES (?, ?)", limits)
 

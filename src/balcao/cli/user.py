@@ -1,0 +1,271 @@
+"""`balcao user`: who may sign in to the web application."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from balcao.cli.failures import CommandFailed
+from balcao.cli.office import Office, opened, wait_for
+from balcao.cli.output import AsJson, iso, print_json, print_table, program, when, yes_or_no
+from balcao.clock import system_now_ms
+from balcao.core.people import AT_THE_TERMINAL, NAME_CHARACTERS_MAX, User, is_email, normal_email
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+app = typer.Typer(no_args_is_help=True, help="Cria usuários da aplicação e cuida deles.")
+
+UserName = Annotated[
+    str,
+    typer.Argument(metavar="USUÁRIO", help="E-mail ou número (user list).", show_default=False),
+]
+
+_ROLES = {"consultant": "consultor", "manager": "gestor", "operator": "operador"}
+
+
+@app.command()
+def create(
+    email: Annotated[
+        str, typer.Argument(metavar="EMAIL", help="Com ele a pessoa entra.", show_default=False)
+    ],
+    *,
+    name: Annotated[
+        str, typer.Option(metavar="NOME", help="Como a pessoa se chama.", show_default=False)
+    ],
+    account: Annotated[
+        str | None, typer.Option(metavar="CONTA", help="Nome ou número da conta a que pertence.")
+    ] = None,
+    role: Annotated[
+        Literal["consultant", "manager"] | None,
+        typer.Option(
+            metavar="PAPEL",
+            help="consultant (consulta) ou manager (também vê créditos e chaves).",
+        ),
+    ] = None,
+    operator: Annotated[
+        bool, typer.Option("--operator", help="Opera o Balcão; não pertence a nenhuma conta.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Cria um usuário e mostra o link com que ele escolhe a sua senha, sozinho na saída padrão.
+
+    O link vale por 72 horas e uma só vez. Entregue-o apenas à própria pessoa.
+
+    Exemplo:
+
+      $ balcao user create ana@acme.com.br --name "Ana Lima" --account acme --role manager
+      $ balcao user create voce@exemplo.com.br --name "Seu Nome" --operator
+    """
+    from balcao.storage.people import NewUser
+
+    if not is_email(email):
+        raise typer.BadParameter("não é um endereço de e-mail.", param_hint="EMAIL")
+    name = name.strip()
+    if not name or not name.isprintable() or len(name) > NAME_CHARACTERS_MAX:
+        raise typer.BadParameter(
+            f"deve ter até {NAME_CHARACTERS_MAX} caracteres visíveis.", param_hint="--name"
+        )
+    if operator and (account is not None or role is not None):
+        raise typer.BadParameter(
+            "um operador não pertence a nenhuma conta; deixe --account e --role de fora.",
+            param_hint="--operator",
+        )
+    if not operator and (account is None or role is None):
+        raise typer.BadParameter("diga --account CONTA e --role PAPEL, ou --operator.")
+    with opened() as office:
+        number = None if account is None else office.account(account).account_id
+        new = NewUser(email, name, role or "operator", number)
+        people = office.desk.people
+        user = wait_for(people.add_user(new, AT_THE_TERMINAL, system_now_ms()))
+        link = _new_link(office, user)
+    _show_link(user, link, "criado", as_json)
+
+
+@app.command("list")
+def list_users(
+    account: Annotated[
+        str | None, typer.Option(metavar="CONTA", help="Só os desta conta (nome ou número).")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Lista os operadores e os usuários de cada conta.
+
+    Exemplo:
+
+      $ balcao user list
+      $ balcao user list --account acme
+    """
+    with opened() as office:
+        if account is None:
+            users = _everybody(office)
+        else:
+            users = office.desk.people.users(office.account(account).account_id)
+        names = {one.account_id: one.name for one in office.desk.accounts()}
+    if as_json:
+        print_json([_as_json(user) for user in users])
+        return
+    print_table(
+        ("Nº", "E-mail", "Nome", "Conta", "Papel", "Estado", "2º fator", "Último uso"),
+        [
+            (
+                str(user.user_id),
+                user.email,
+                user.name,
+                "—" if user.account_id is None else names[user.account_id],
+                _ROLES[user.role],
+                _state(user),
+                yes_or_no(user.has_totp),
+                when(user.seen_ms),
+            )
+            for user in users
+        ],
+        numbers=("Nº",),
+    )
+
+
+@app.command()
+def link(user: UserName, as_json: AsJson = False) -> None:
+    """Mostra um novo link para escolher a senha; os anteriores deixam de valer.
+
+    Serve a quem esqueceu a senha, ou não usou o primeiro link em 72 horas. A senha de agora vale
+    até que o link seja usado.
+
+    Exemplo:
+
+      $ balcao user link ana@acme.com.br
+    """
+    with opened() as office:
+        found = _find(office, user)
+        if found.suspended_ms is not None:
+            raise CommandFailed(
+                f"O usuário {found.user_id} está suspenso. Antes:"
+                f" {program()} user resume {found.user_id}"
+            )
+        made = _new_link(office, found)
+    _show_link(found, made, "tem um novo link", as_json)
+
+
+@app.command()
+def suspend(user: UserName, as_json: AsJson = False) -> None:
+    """Impede um usuário de entrar; as suas sessões e links acabam na hora.
+
+    Exemplo:
+
+      $ balcao user suspend ana@acme.com.br
+    """
+    _suspend(user, True, as_json)
+
+
+@app.command()
+def resume(user: UserName, as_json: AsJson = False) -> None:
+    """Volta a deixar entrar um usuário suspenso, com a senha que ele tinha.
+
+    Exemplo:
+
+      $ balcao user resume ana@acme.com.br
+    """
+    _suspend(user, False, as_json)
+
+
+@app.command("reset-totp")
+def reset_totp(user: UserName, as_json: AsJson = False) -> None:
+    """Desliga o segundo fator de quem perdeu o aplicativo de códigos.
+
+    Antes, certifique-se de que é a própria pessoa que pede.
+
+    Exemplo:
+
+      $ balcao user reset-totp ana@acme.com.br
+    """
+    with opened() as office:
+        found = _find(office, user)
+        if found.has_totp:
+            people = office.desk.people
+            wait_for(people.set_totp(found.user_id, None, AT_THE_TERMINAL, system_now_ms()))
+        after = _find(office, str(found.user_id))
+    if as_json:
+        print_json(_as_json(after))
+    elif found.has_totp:
+        typer.echo(f"Segundo fator do usuário {found.user_id} desligado.")
+    else:
+        typer.echo(f"O usuário {found.user_id} já não tinha segundo fator.")
+
+
+def _suspend(wanted: str, suspended: bool, as_json: bool) -> None:
+    with opened() as office:
+        found = _find(office, wanted)
+        people = office.desk.people
+        wait_for(people.suspend_user(found.user_id, suspended, AT_THE_TERMINAL, system_now_ms()))
+        after = _find(office, str(found.user_id))
+    if as_json:
+        print_json(_as_json(after))
+    elif suspended:
+        again = f"{program()} user resume {after.user_id}"
+        typer.echo(f"Usuário {after.user_id} suspenso. Para voltar: {again}")
+    else:
+        typer.echo(f"Usuário {after.user_id} pode entrar.")
+
+
+def _everybody(office: Office) -> "Sequence[User]":
+    people = office.desk.people
+    users = list(people.users(None))
+    for account in office.desk.accounts():
+        users.extend(people.users(account.account_id))
+    return users
+
+
+def _find(office: Office, wanted: str) -> User:
+    """The user of this e-mail or number. The error repeats neither."""
+    for user in _everybody(office):
+        if str(user.user_id) == wanted or normal_email(user.email) == normal_email(wanted):
+            return user
+    raise CommandFailed(
+        f"Não há usuário com esse e-mail ou número. Os que existem: {program()} user list."
+    )
+
+
+def _new_link(office: Office, user: User) -> str:
+    """The address of a new one-time link."""
+    from balcao.cli.welcome import address, invitation
+    from balcao.links import make_link
+
+    work = make_link(
+        office.desk.people, "set_password", user.user_id, AT_THE_TERMINAL, system_now_ms()
+    )
+    return invitation(address(office.settings), wait_for(work))
+
+
+def _show_link(user: User, link: str, what: str, as_json: bool) -> None:
+    from balcao.links import LINK_HOURS
+
+    if as_json:
+        print_json({"link": link, "link_hours": LINK_HOURS, **_as_json(user)})
+        return
+    typer.echo(
+        f"Usuário {user.user_id} {what}. Entregue o link só à própria pessoa: ele vale por"
+        f" {LINK_HOURS} horas, uma vez, e não será mostrado de novo.",
+        err=True,
+    )
+    typer.echo(link)
+
+
+def _state(user: User) -> str:
+    if user.suspended_ms is not None:
+        return f"suspenso em {when(user.suspended_ms)}"
+    return "ativo" if user.has_password else "sem senha"
+
+
+def _as_json(user: User) -> Mapping[str, object]:
+    return {
+        "user_id": user.user_id,
+        "account_id": user.account_id,
+        "email": user.email,
+        "name": user.name,
+        "role": user.role,
+        "has_password": user.has_password,
+        "has_totp": user.has_totp,
+        "created_at": iso(user.created_ms),
+        "seen_at": iso(user.seen_ms),
+        "suspended_at": iso(user.suspended_ms),
+    }

@@ -1,0 +1,137 @@
+"""People: who may sign in to the web application, as what, and what is said of their deeds.
+
+A user belongs to one account (a consultant asks, a manager also sees the money and the keys) or
+is an operator, who belongs to none. Times are milliseconds since 1970 (UTC).
+"""
+
+import re
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+import msgspec
+
+Role: TypeAlias = Literal["consultant", "manager", "operator"]
+ROLES: tuple[Role, ...] = ("consultant", "manager", "operator")
+
+# Through which door something was done.
+Channel: TypeAlias = Literal["web", "cli", "start"]
+
+# What is done in the office. The audit log keeps these words; pages translate them.
+Action: TypeAlias = Literal[
+    "account.create",
+    "account.change",
+    "account.suspend",
+    "account.resume",
+    "credit.add",
+    "key.create",
+    "key.revoke",
+    "user.create",
+    "user.change",
+    "user.suspend",
+    "user.resume",
+    "user.link",  # a one-time link was made, by which a password can be set
+    "user.password",  # the person set a password
+    "user.totp",  # the person turned the second factor on or off
+    "user.sign_in",  # of operators only
+    "opendata.rollback",
+]
+
+# What a one-time link is for.
+LinkPurpose: TypeAlias = Literal["set_password", "first_operator"]
+
+
+class Signature(msgspec.Struct, frozen=True, gc=False):
+    """Who does something in the office. `form_id` is the form's own number: carried out once."""
+
+    channel: Channel
+    user_id: int | None = None
+    form_id: str | None = None
+
+
+AT_THE_TERMINAL = Signature("cli")
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class User:
+    """One person. Does not print the e-mail address or the name."""
+
+    user_id: int
+    account_id: int | None  # None: an operator
+    email: str  # as it was typed, without spaces around
+    name: str
+    role: Role
+    has_password: bool
+    has_totp: bool
+    created_ms: int
+    seen_ms: int | None  # when a session of theirs was last used, to a minute
+    suspended_ms: int | None
+
+    def __repr__(self) -> str:
+        return f"User({self.user_id}, {self.role})"
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Credentials:
+    """What a sign-in is checked against."""
+
+    user: User
+    password_hash: str | None  # argon2id in its usual notation; None: never set
+    totp_secret: bytes | None  # sealed with the installation's secret; None: no second factor
+    totp_step: int  # the last time step that was used: a code is good once
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """One signed-in browser. The token itself is known to the browser only."""
+
+    session_id: int
+    user: User
+    opened_ms: int
+    seen_ms: int
+
+
+PASSWORD_CHARACTERS_MIN = 12
+PASSWORD_CHARACTERS_MAX = 200
+EMAIL_CHARACTERS_MAX = 254
+NAME_CHARACTERS_MAX = 100
+
+_EMAIL = re.compile(r"[^\s@<>\"]+@[^\s@<>\"]+\.[^\s@<>\"]+")
+
+
+def normal_email(text: str) -> str:
+    """By which a user is found: case does not count."""
+    return text.strip().casefold()
+
+
+def is_email(text: str) -> bool:
+    """Whether this looks like an address. Whether it works, only a letter would tell."""
+    return len(text) <= EMAIL_CHARACTERS_MAX and _EMAIL.fullmatch(text.strip()) is not None
+
+
+def password_problem(password: str, email: str) -> str | None:
+    """What is wrong with a new password, in words for its owner, or None."""
+    if len(password) < PASSWORD_CHARACTERS_MIN:
+        return f"A senha deve ter pelo menos {PASSWORD_CHARACTERS_MIN} caracteres."
+    if len(password) > PASSWORD_CHARACTERS_MAX:
+        return f"A senha pode ter no máximo {PASSWORD_CHARACTERS_MAX} caracteres."
+    lowered = password.casefold()
+    if len(set(lowered)) < 5:
+        return "A senha repete demais os mesmos caracteres."
+    if lowered in (normal_email(email), normal_email(email).partition("@")[0] * 2):
+        return "A senha não pode ser o e-mail."
+    if lowered.strip("0123456789!.@#") in _COMMON or lowered in _COMMON:
+        return "Essa senha é das mais usadas; escolha outra."
+    return None
+
+
+# The long ones among the world's and Brazil's most used passwords, without digits at the end.
+_COMMON = frozenset(
+    {
+        "", "password", "passwordpassword", "senha", "senhasenha", "minhasenha", "qwertyuiop",
+        "qwertyuiopas", "asdfghjklqwe", "administrador", "administrator", "mudarsenha",
+        "trocarsenha", "balcao", "balcaobalcao", "balcao.balcao", "brasil", "flamengo",
+        "corinthians", "palmeiras", "saopaulo", "gratidao", "familia", "deusefiel", "deuséfiel",
+        "jesuscristo", "euteamo", "iloveyou", "letmeinplease", "changemenow", "welcomewelcome",
+        "abcdefghijkl", "q1w2e3r4t5y6", "1q2w3e4r5t6y", "contabilidade", "escritorio",
+    }
+)  # fmt: skip

@@ -1,0 +1,336 @@
+"""People on SQLite: users, sessions, one-time links, terms. Promises: `storage.people.People`.
+
+Everything here is written in the writer's turn, each call in one commit.
+"""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import apsw
+
+from balcao.core.access import Account
+from balcao.core.people import Action, LinkPurpose, Role, Signature, User
+from balcao.errors import LastOperator
+from balcao.storage.people import NewUser, Terms
+from balcao.storage.sqlite import office, users
+from balcao.storage.sqlite.files import transaction
+from balcao.storage.sqlite.office import deed
+from balcao.storage.sqlite.people_reading import PeopleReading, find_link, find_user
+from balcao.storage.sqlite.reading import find_account
+from balcao.storage.sqlite.writer import Writer
+
+PURGED_AT_ONCE = 1000
+
+_OTHERS_WHO_CAN_ENTER = (
+    "SELECT 1 FROM person WHERE role = 'operator' AND password_hash IS NOT NULL"
+    " AND suspended_ms IS NULL AND user_id <> ? LIMIT 1"
+)
+_OPEN_SESSION = (
+    "INSERT INTO web_session (token_digest, user_id, opened_ms, seen_ms) VALUES (?, ?, ?, ?)"
+)
+_SEEN = "UPDATE person SET seen_ms = max(coalesce(seen_ms, 0), ?) WHERE user_id = ?"
+_PURGES = (
+    "DELETE FROM web_session WHERE session_id IN"
+    " (SELECT session_id FROM web_session WHERE seen_ms < ? LIMIT ?) RETURNING 1",
+    "DELETE FROM one_time_link WHERE token_digest IN"
+    " (SELECT token_digest FROM one_time_link WHERE expires_ms <= ? LIMIT ?) RETURNING 1",
+    "DELETE FROM trace WHERE (account_id, request_id) IN"
+    " (SELECT account_id, request_id FROM trace WHERE opened_ms < ? ORDER BY opened_ms LIMIT ?)"
+    " RETURNING 1",
+)
+
+
+class SqlitePeople(PeopleReading):
+    """The people of one desk, in its file and on its connections."""
+
+    def __init__(
+        self,
+        path: Path,
+        in_place: apsw.Connection,
+        writer: Writer,
+        forget_callers: Callable[[], None],
+    ) -> None:
+        super().__init__(path, in_place)
+        self._in_turn = writer.in_turn
+        self._forget_callers = forget_callers
+
+    # Users.
+
+    async def add_user(self, new: NewUser, signed: Signature, now_ms: int) -> User:
+        """See the contract."""
+
+        def work(connection: apsw.Connection) -> User:
+            with deed(connection, signed):
+                return users.add(connection, new, signed, now_ms)
+
+        return await self._in_turn(work)
+
+    async def change_user(
+        self, user_id: int, name: str, role: Role, signed: Signature, now_ms: int
+    ) -> None:
+        """See the contract."""
+
+        def work(connection: apsw.Connection) -> None:
+            with deed(connection, signed):
+                user = users.existing(connection, user_id)
+                if (role == "operator") != (user.role == "operator"):
+                    raise LookupError(user_id)
+                changed = []
+                if role != user.role:
+                    changed.append(
+                        f"papel {users.ROLE_WORDS[user.role]} → {users.ROLE_WORDS[role]}"
+                    )
+                if name != user.name:
+                    changed.append("nome alterado")
+                if not changed:
+                    return
+                connection.execute(
+                    "UPDATE person SET name = ?, role = ? WHERE user_id = ?", (name, role, user_id)
+                )
+                users.log(
+                    connection, signed, "user.change", now_ms, user=user, detail="; ".join(changed)
+                )
+
+        await self._in_turn(work)
+
+    async def suspend_user(
+        self, user_id: int, suspended: bool, signed: Signature, now_ms: int
+    ) -> None:
+        """See the contract."""
+
+        def work(connection: apsw.Connection) -> None:
+            with deed(connection, signed):
+                user = users.existing(connection, user_id)
+                if suspended == (user.suspended_ms is not None):
+                    return
+                if suspended and user.role == "operator" and user.has_password:
+                    others = connection.execute(_OTHERS_WHO_CAN_ENTER, (user_id,)).fetchone()
+                    if others is None:
+                        raise LastOperator
+                connection.execute(
+                    "UPDATE person SET suspended_ms = ? WHERE user_id = ?",
+                    (now_ms if suspended else None, user_id),
+                )
+                if suspended:
+                    users.end_sessions_and_links(connection, user_id)
+                action: Action = "user.suspend" if suspended else "user.resume"
+                users.log(connection, signed, action, now_ms, user=user)
+
+        await self._in_turn(work)
+
+    async def set_password(
+        self, user_id: int, password_hash: str, signed: Signature, now_ms: int
+    ) -> None:
+        """See the contract."""
+
+        def work(connection: apsw.Connection) -> None:
+            with deed(connection, signed):
+                user = users.existing(connection, user_id)
+                users.set_password(connection, user, password_hash)
+                users.log(
+                    connection, signed, "user.password", now_ms, user=user, detail="senha alterada"
+                )
+
+        await self._in_turn(work)
+
+    async def rehash_password(self, user_id: int, password_hash: str, now_ms: int) -> None:
+        """See the contract."""
+        await self._in_turn(
+            lambda connection: connection.execute(
+                "UPDATE person SET password_hash = ? WHERE user_id = ?", (password_hash, user_id)
+            ).fetchall()
+        )
+
+    async def set_totp(
+        self, user_id: int, sealed: bytes | None, signed: Signature, now_ms: int
+    ) -> None:
+        """See the contract."""
+
+        def work(connection: apsw.Connection) -> None:
+            with deed(connection, signed):
+                user = users.existing(connection, user_id)
+                # The last step stays: codes go by the time, whatever the secret.
+                connection.execute(
+                    "UPDATE person SET totp_secret = ? WHERE user_id = ?", (sealed, user_id)
+                )
+                said = "segundo fator desligado" if sealed is None else "segundo fator ligado"
+                users.log(connection, signed, "user.totp", now_ms, user=user, detail=said)
+
+        await self._in_turn(work)
+
+    async def use_totp_step(self, user_id: int, step: int) -> bool:
+        """See the contract."""
+        taken = await self._in_turn(
+            lambda connection: connection.execute(
+                "UPDATE person SET totp_step = ?1 WHERE user_id = ?2 AND totp_step < ?1"
+                " RETURNING 1",
+                (step, user_id),
+            ).fetchall()
+        )
+        return bool(taken)
+
+    # Sessions.
+
+    async def open_session(
+        self, user_id: int, token_digest: bytes, signed: Signature, now_ms: int
+    ) -> None:
+        """See the contract."""
+
+        def work(connection: apsw.Connection) -> None:
+            with deed(connection, signed):
+                user = users.existing(connection, user_id)
+                if user.suspended_ms is not None:
+                    return
+                connection.execute(_OPEN_SESSION, (token_digest, user_id, now_ms, now_ms))
+                connection.execute(_SEEN, (now_ms, user_id))
+                if user.role == "operator":
+                    users.log(connection, signed, "user.sign_in", now_ms, user=user)
+
+        await self._in_turn(work)
+
+    async def touch_session(self, session_id: int, now_ms: int) -> None:
+        """See the contract."""
+
+        def work(connection: apsw.Connection) -> None:
+            with transaction(connection):
+                used: Any = connection.execute(
+                    "UPDATE web_session SET seen_ms = max(seen_ms, ?) WHERE session_id = ?"
+                    " RETURNING user_id",
+                    (now_ms, session_id),
+                ).fetchall()
+                for (user_id,) in used:
+                    connection.execute(_SEEN, (now_ms, user_id))
+
+        await self._in_turn(work)
+
+    async def close_session(self, token_digest: bytes) -> None:
+        """See the contract."""
+        await self._in_turn(
+            lambda connection: connection.execute(
+                "DELETE FROM web_session WHERE token_digest = ?", (token_digest,)
+            ).fetchall()
+        )
+
+    async def close_other_sessions(self, user_id: int, token_digest: bytes) -> int:
+        """See the contract."""
+        closed = await self._in_turn(
+            lambda connection: connection.execute(
+                "DELETE FROM web_session WHERE user_id = ? AND token_digest <> ? RETURNING 1",
+                (user_id, token_digest),
+            ).fetchall()
+        )
+        return len(closed)
+
+    # One-time links.
+
+    async def make_link(
+        self,
+        token_digest: bytes,
+        purpose: LinkPurpose,
+        user_id: int | None,
+        *,
+        signed: Signature,
+        now_ms: int,
+        expires_ms: int,
+    ) -> None:
+        """See the contract."""
+
+        def work(connection: apsw.Connection) -> None:
+            with deed(connection, signed):
+                user = None if user_id is None else users.existing(connection, user_id)
+                connection.execute(
+                    "DELETE FROM one_time_link WHERE purpose = ? AND user_id IS ?",
+                    (purpose, user_id),
+                )
+                connection.execute(
+                    "INSERT INTO one_time_link (token_digest, purpose, user_id, made_ms,"
+                    " expires_ms) VALUES (?, ?, ?, ?, ?)",
+                    (token_digest, purpose, user_id, now_ms, expires_ms),
+                )
+                users.log(
+                    connection,
+                    signed,
+                    "user.link",
+                    now_ms,
+                    user=user,
+                    detail="link para definir a senha",
+                )
+
+        await self._in_turn(work)
+
+    async def claim_link(
+        self, token_digest: bytes, password_hash: str, now_ms: int, operator: NewUser | None = None
+    ) -> User | None:
+        """See the contract."""
+
+        def work(connection: apsw.Connection) -> User | None:
+            with transaction(connection):
+                link = find_link(connection, token_digest, now_ms)
+                if link is None:
+                    return None
+                connection.execute(
+                    "DELETE FROM one_time_link WHERE token_digest = ?", (token_digest,)
+                )
+                user = link.user
+                if user is None:
+                    assert operator is not None, "the first operator has a name"
+                    assert operator.role == "operator", "and is one"
+                    user = users.add(connection, operator, None, now_ms)
+                users.set_password(connection, user, password_hash)
+                by = Signature("web", user.user_id)
+                users.log(
+                    connection,
+                    by,
+                    "user.password",
+                    now_ms,
+                    user=user,
+                    detail="senha definida pelo link",
+                )
+                return find_user(connection, user.user_id)
+
+        return await self._in_turn(work)
+
+    # The office.
+
+    async def change_account(
+        self, account_id: int, terms: Terms, signed: Signature, now_ms: int
+    ) -> Account:
+        """See the contract."""
+
+        def work(connection: apsw.Connection) -> Account:
+            office.change_account(connection, account_id, terms, now_ms, signed)
+            return find_account(connection, account_id)
+
+        account = await self._in_turn(work)
+        self._forget_callers()
+        return account
+
+    async def suspend_account(
+        self, account_id: int, suspended: bool, signed: Signature, now_ms: int
+    ) -> Account:
+        """See the contract."""
+
+        def work(connection: apsw.Connection) -> Account:
+            office.suspend_account(connection, account_id, suspended, now_ms, signed)
+            return find_account(connection, account_id)
+
+        account = await self._in_turn(work)
+        self._forget_callers()
+        return account
+
+    # What has run out.
+
+    async def purge_people(self, now_ms: int, oldest_trace_ms: int, oldest_session_ms: int) -> int:
+        """See the contract."""
+        before = (oldest_session_ms, now_ms, oldest_trace_ms)
+
+        def work(connection: apsw.Connection) -> int:
+            gone = 0
+            with transaction(connection):
+                for sql, before_ms in zip(_PURGES, before, strict=True):
+                    left = PURGED_AT_ONCE - gone
+                    gone += len(connection.execute(sql, (before_ms, left)).fetchall())
+            return gone
+
+        return await self._in_turn(work)

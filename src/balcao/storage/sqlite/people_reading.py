@@ -1,0 +1,205 @@
+"""What is read of people on SQLite, in place. Promises: `storage.people.People`."""
+
+from collections.abc import Mapping, Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import apsw
+
+from balcao.core.ledger import Trace
+from balcao.core.people import Action, Credentials, Session, User, normal_email
+from balcao.storage.batch import TRACE_COLUMNS
+from balcao.storage.people import AuditEntry, Link, TraceFilter
+from balcao.storage.sqlite.files import connect
+
+_USER = (
+    "SELECT p.user_id, p.account_id, p.email, p.name, p.role, p.password_hash IS NOT NULL,"
+    " p.totp_secret IS NOT NULL, p.created_ms, p.seen_ms, p.suspended_ms"
+)
+_USERS = f"{_USER} FROM person AS p"
+_USER_COLUMNS = _USER.count(",") + 1
+_HAS_OPERATOR = "SELECT 1 FROM person WHERE role = 'operator' AND password_hash IS NOT NULL LIMIT 1"
+_SESSION = (
+    f"{_USER}, s.session_id, s.opened_ms, s.seen_ms"
+    " FROM web_session AS s JOIN person AS p USING (user_id)"
+    " WHERE s.token_digest = ? AND s.seen_ms > ? AND s.opened_ms > ? AND p.suspended_ms IS NULL"
+)
+_LINK = (
+    f"{_USER}, l.purpose, l.expires_ms"
+    " FROM one_time_link AS l LEFT JOIN person AS p USING (user_id)"
+    " WHERE l.token_digest = ? AND l.expires_ms > ? AND p.suspended_ms IS NULL"
+)
+_AUDIT = (
+    "SELECT e.entry_id, e.at_ms, e.channel, e.user_id, p.name, e.action, e.account_id, a.name,"
+    " e.target, e.detail FROM audit_entry AS e LEFT JOIN person AS p ON p.user_id = e.user_id"
+    " LEFT JOIN account AS a ON a.account_id = e.account_id"
+)
+_TRACE = " ".join(("SELECT", ", ".join(TRACE_COLUMNS), "FROM trace WHERE account_id = ?"))
+# By the primary key, account after account: a number alone is no beginning of it.
+_OWNER = (
+    "SELECT account_id FROM ledger_entry WHERE request_id = ? UNION ALL"
+    " SELECT a.account_id FROM account AS a CROSS JOIN trace AS t"
+    " ON t.account_id = a.account_id AND t.request_id = ? LIMIT 1"
+)
+_MOVED = (
+    "SELECT kind, sum(balance_change) FROM ledger_entry"
+    " WHERE account_id = ? AND at_ms >= ? AND at_ms < ? AND balance_change <> 0 GROUP BY kind"
+)
+
+
+class PeopleReading:
+    """The half that changes nothing.
+
+    Its connection is used on the event loop's thread; what may take long opens one of its own.
+    """
+
+    def __init__(self, path: Path, in_place: apsw.Connection) -> None:
+        self._path = path
+        self._in_place = in_place
+
+    # Users, their sessions and links.
+
+    def user(self, user_id: int) -> User | None:
+        """See the contract."""
+        return find_user(self._in_place, user_id)
+
+    def users(self, account_id: int | None) -> Sequence[User]:
+        """See the contract."""
+        rows: Any = self._in_place.execute(
+            f"{_USERS} WHERE p.account_id IS ?", (account_id,)
+        ).fetchall()
+        found = [_user(row) for row in rows]
+        return sorted(found, key=lambda user: (user.name.casefold(), user.user_id))
+
+    def has_operator(self) -> bool:
+        """See the contract."""
+        return has_operator(self._in_place)
+
+    def credentials(self, email: str) -> Credentials | None:
+        """See the contract."""
+        row: Any = self._in_place.execute(
+            f"{_USER}, p.password_hash, p.totp_secret, p.totp_step FROM person AS p"
+            " WHERE p.email_key = ? AND p.suspended_ms IS NULL",
+            (normal_email(email),),
+        ).fetchone()
+        return None if row is None else Credentials(_user(row), *row[_USER_COLUMNS:])
+
+    def session(
+        self, token_digest: bytes, now_ms: int, idle_ms: int, lifetime_ms: int
+    ) -> Session | None:
+        """See the contract."""
+        row: Any = self._in_place.execute(
+            _SESSION, (token_digest, now_ms - idle_ms, now_ms - lifetime_ms)
+        ).fetchone()
+        if row is None:
+            return None
+        session_id, opened_ms, seen_ms = row[_USER_COLUMNS:]
+        return Session(session_id, _user(row), opened_ms, seen_ms)
+
+    def link(self, token_digest: bytes, now_ms: int) -> Link | None:
+        """See the contract."""
+        return find_link(self._in_place, token_digest, now_ms)
+
+    # The office.
+
+    def audit(
+        self,
+        limit: int,
+        before_id: int | None = None,
+        account_id: int | None = None,
+        action: Action | None = None,
+    ) -> Sequence[AuditEntry]:
+        """See the contract."""
+        where, values = _matching(
+            ("e.entry_id < ?", before_id),
+            ("e.account_id = ?", account_id),
+            ("e.action = ?", action),
+        )
+        rows: Any = self._in_place.execute(
+            f"{_AUDIT} WHERE {where} ORDER BY e.entry_id DESC LIMIT ?", (*values, limit)
+        ).fetchall()
+        return [AuditEntry(*row) for row in rows]
+
+    # What is remembered of requests.
+
+    def trace(self, account_id: int, request_id: str) -> Trace | None:
+        """See the contract."""
+        row: Any = self._in_place.execute(
+            f"{_TRACE} AND request_id = ?", (account_id, request_id)
+        ).fetchone()
+        return None if row is None else _trace(row)
+
+    def traces(
+        self, account_id: int, wanted: TraceFilter, limit: int, before_id: str | None = None
+    ) -> Sequence[Trace]:
+        """See the contract."""
+        where, values = _matching(
+            ("request_id < ?", before_id),
+            # The plus keeps SQLite from going by age, and then sorting all of it.
+            ("+opened_ms >= ?", wanted.from_ms),
+            ("+opened_ms < ?", wanted.to_ms),
+            ("operation = ?", wanted.operation),
+            ("key_id = ?", wanted.key_id),
+            ("(key_id IS NULL) = ?", wanted.web_only or None),
+            ("user_id = ?", wanted.user_id),
+            ("origin = ?", wanted.origin),
+            ("document = ?", wanted.document),
+            ("document_hash = ?", wanted.document_hash),
+            ("(status >= 400) = ?", wanted.errors_only or None),
+        )
+        with closing(connect(self._path, synchronous="FULL")) as reading:
+            rows: Any = reading.execute(
+                f"{_TRACE} AND {where} ORDER BY request_id DESC LIMIT ?",
+                (account_id, *values, limit),
+            ).fetchall()
+        return [_trace(row) for row in rows]
+
+    def owner_of(self, request_id: str) -> int | None:
+        """See the contract."""
+        row: Any = self._in_place.execute(_OWNER, (request_id, request_id)).fetchone()
+        return None if row is None else row[0]
+
+    def moved_credits(self, account_id: int, from_ms: int, to_ms: int) -> Mapping[str, int]:
+        """See the contract."""
+        with closing(connect(self._path, synchronous="FULL")) as reading:
+            rows: Any = reading.execute(_MOVED, (account_id, from_ms, to_ms)).fetchall()
+        return dict(rows)
+
+
+def find_user(connection: apsw.Connection, user_id: int) -> User | None:
+    """One user."""
+    row: Any = connection.execute(f"{_USERS} WHERE p.user_id = ?", (user_id,)).fetchone()
+    return None if row is None else _user(row)
+
+
+def find_link(connection: apsw.Connection, token_digest: bytes, now_ms: int) -> Link | None:
+    """What a link is good for, if it still is. The first operator's ends with the first one."""
+    row: Any = connection.execute(_LINK, (token_digest, now_ms)).fetchone()
+    if row is None:
+        return None
+    purpose, expires_ms = row[_USER_COLUMNS:]
+    if purpose == "first_operator":
+        return None if has_operator(connection) else Link(purpose, None, expires_ms)
+    return Link(purpose, _user(row), expires_ms)
+
+
+def has_operator(connection: apsw.Connection) -> bool:
+    """Whether anybody who is an operator ever set a password."""
+    return connection.execute(_HAS_OPERATOR).fetchone() is not None
+
+
+def _user(row: Any) -> User:
+    number, account_id, email, name, role, password, totp, *rest = row[:_USER_COLUMNS]
+    return User(number, account_id, email, name, role, bool(password), bool(totp), *rest)
+
+
+def _trace(row: Any) -> Trace:
+    trace = dict(zip(TRACE_COLUMNS, row, strict=True))
+    return Trace(**{**trace, "refresh": bool(trace["refresh"])})
+
+
+def _matching(*conditions: tuple[str, object]) -> tuple[str, list[Any]]:
+    """Those conditions that have a value, all of which must hold."""
+    wanted = [(sql, value) for sql, value in conditions if value is not None]
+    return " AND ".join(["TRUE", *(sql for sql, _ in wanted)]), [value for _, value in wanted]

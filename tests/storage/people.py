@@ -1,0 +1,85 @@
+"""What the tests of people share: users of an account, operators, who did what."""
+
+from collections.abc import Mapping, Sequence
+
+from balcao.core.access import Account
+from balcao.core.ledger import Trace
+from balcao.core.people import Action, Role, Signature, User
+from balcao.storage.contract import Desk
+from balcao.storage.people import NewUser, TraceFilter
+from tests.storage.engines import Engine
+from tests.storage.world import NOW, OPERATION
+
+BY = Signature("web", 99)
+HOUR_MS = 3_600_000
+ALWAYS = TraceFilter(0, NOW * 2)
+
+
+def a_form(number: str) -> Signature:
+    """Signed by user 99 on a form of this number."""
+    return Signature("web", 99, number)
+
+
+def a_user(
+    engine: Engine,
+    desk: Desk,
+    account: Account | None,
+    name: str = "Lia",
+    *,
+    role: Role = "consultant",
+    password: str | None = None,
+) -> User:
+    """Somebody with an address of that name; an operator without an account."""
+    new = NewUser(
+        f"{name}@Exemplo.com.br",
+        name,
+        role if account else "operator",
+        account.account_id if account else None,
+    )
+    user = engine.run(desk.people.add_user(new, BY, NOW))
+    if password is not None:
+        engine.run(desk.people.set_password(user.user_id, password, BY, NOW))
+    found = desk.people.user(user.user_id)
+    assert found is not None
+    return found
+
+
+def a_token(name: str) -> bytes:
+    return name.encode().ljust(32, b"\1")
+
+
+def deeds(desk: Desk, action: Action | None = None) -> Sequence[tuple[str, int | None, str, str]]:
+    """What was done: by whom it is seen, on what, in which words. Oldest first."""
+    found = [
+        (entry.action, entry.account_id, entry.target, entry.detail)
+        for entry in desk.people.audit(1000, action=action)
+    ]
+    return found[::-1]
+
+
+def a_trace(account: Account, request: str, **other: object) -> Trace:
+    """A lookup from the cache that cost one credit."""
+    values: Mapping[str, object] = {
+        "request_id": request,
+        "account_id": account.account_id,
+        "key_id": account.account_id,
+        "user_id": None,
+        "operation": OPERATION,
+        "document": "90010001000100",
+        "document_hash": None,
+        "uf": None,
+        "strategy": "CACHE_FIRST",
+        "refresh": False,
+        "key_digest": None,
+        "status": 200,
+        "code": None,
+        "origin": "cache",
+        "source": "snapshot",
+        "asked_ms": NOW - 5,
+        "credits": 1,
+        "rule": "consulta",
+        "opened_ms": NOW,
+        "settled_ms": NOW + 1,
+        **other,
+    }
+    return Trace(**values)  # type: ignore[arg-type]

@@ -1,0 +1,278 @@
+"""What every desk remembers of requests besides money, for how long, and how it is found again."""
+
+import asyncio
+
+import pytest
+
+from balcao.core.access import Account
+from balcao.core.ledger import Charge, Hold, Settle, Short
+from balcao.storage.contract import Desk
+from balcao.storage.people import People, TraceFilter
+from tests.storage.engines import Engine
+from tests.storage.people import ALWAYS, BY, HOUR_MS, a_token, a_trace, a_user
+from tests.storage.world import (
+    DAY_MS,
+    NOW,
+    OPERATION,
+    Balance,
+    a_charge,
+    a_top_up,
+    balance,
+    charged,
+    entries,
+)
+
+CPF_HASH = b"h" * 16
+
+
+@pytest.fixture
+def people(desk: Desk) -> People:
+    return desk.people
+
+
+def numbers(people: People, account: Account, wanted: TraceFilter = ALWAYS) -> list[str]:
+    return [trace.request_id for trace in people.traces(account.account_id, wanted, 100)]
+
+
+def test_a_trace_is_read_as_it_was_written(
+    engine: Engine, desk: Desk, people: People, ana: Account, bruno: Account
+) -> None:
+    plain = a_trace(ana, "r1")
+    full = a_trace(
+        ana,
+        "r2",
+        key_id=None,
+        user_id=7,
+        document="***.456.789-**",
+        document_hash=CPF_HASH,
+        uf="SP",
+        refresh=True,
+        key_digest="d",
+        status=404,
+        code="NAO_ENCONTRADO",
+        origin="online",
+    )
+    assert engine.commit(desk, a_charge(ana, "r1"), plain) is None
+    assert engine.commit(desk, full) is None
+    for trace in (plain, full):
+        assert people.trace(ana.account_id, trace.request_id) == trace
+        assert people.trace(bruno.account_id, trace.request_id) is None, "another account's"
+    assert people.traces(ana.account_id, ALWAYS, 10) == [full, plain]
+    assert people.trace(ana.account_id, "r3") is None
+
+
+def test_a_trace_that_is_recorded_is_passed_over(
+    engine: Engine, desk: Desk, people: People, ana: Account, bruno: Account
+) -> None:
+    engine.commit(desk, a_charge(ana, "r1"), a_trace(ana, "r1"))
+    again = a_trace(ana, "r1", status=500)
+    assert engine.commit(desk, a_charge(ana, "r2"), again) is None
+    assert engine.together(
+        desk, [again, a_trace(ana, "r3")], [a_trace(ana, "r3", status=500)], [a_trace(bruno, "r1")]
+    ) == [None, None, None]
+    assert charged(desk, ana) == {"r1": 1, "r2": 1}
+    assert [(t.request_id, t.status) for t in people.traces(ana.account_id, ALWAYS, 10)] == [
+        ("r3", 200),
+        ("r1", 200),
+    ]
+    assert numbers(people, bruno) == ["r1"]
+
+
+def test_nothing_is_remembered_of_what_was_refused(
+    engine: Engine, desk: Desk, people: People, ana: Account
+) -> None:
+    assert engine.commit(desk, a_charge(ana, "r1", 11), a_trace(ana, "r1")) == Short(11, 10)
+    assert numbers(people, ana) == []
+
+
+def test_many_traces_share_a_commit(
+    engine: Engine, desk: Desk, people: People, ana: Account, bruno: Account
+) -> None:
+    lists = [[a_trace(account, f"r{n:03}")] for n in range(150) for account in (ana, bruno)]
+    assert engine.together(desk, *lists) == [None] * 300
+    for account in (ana, bruno):
+        assert len(people.traces(account.account_id, ALWAYS, 1000)) == 150
+
+
+def test_traces_are_read_in_pages_newest_first(
+    engine: Engine, desk: Desk, people: People, ana: Account, bruno: Account
+) -> None:
+    for number in range(5):
+        engine.commit(desk, a_trace(ana, f"r{number}"), a_trace(bruno, f"r{number}x"))
+    first = people.traces(ana.account_id, ALWAYS, 2)
+    assert [trace.request_id for trace in first] == ["r4", "r3"]
+    second = people.traces(ana.account_id, ALWAYS, 2, before_id="r3")
+    assert [trace.request_id for trace in second] == ["r2", "r1"]
+    assert [t.request_id for t in people.traces(ana.account_id, ALWAYS, 2, "r1")] == ["r0"]
+    assert people.traces(ana.account_id, ALWAYS, 2, "r0") == []
+
+
+@pytest.mark.parametrize(
+    ("wanted", "found"),
+    [
+        ({}, "abcdef"),
+        ({"from_ms": NOW + 1}, "b"),
+        ({"to_ms": NOW}, ""),
+        ({"from_ms": NOW, "to_ms": NOW + 1}, "acdef"),
+        ({"operation": "suframa"}, "c"),
+        ({"key_id": 77}, "d"),
+        ({"web_only": True}, "e"),
+        ({"user_id": 7}, "e"),
+        ({"origin": "online"}, "c"),
+        ({"document": "11222333000181"}, "d"),
+        ({"document_hash": CPF_HASH}, "e"),
+        ({"errors_only": True}, "f"),
+        ({"errors_only": True, "key_id": 77}, ""),
+        ({"web_only": True, "user_id": 8}, ""),
+    ],
+)
+def test_traces_are_filtered(
+    engine: Engine, desk: Desk, ana: Account, wanted: dict[str, object], found: str
+) -> None:
+    engine.commit(
+        desk,
+        a_trace(ana, "a", status=399),
+        a_trace(ana, "b", opened_ms=NOW + 1),
+        a_trace(ana, "c", operation="suframa", origin="online"),
+        a_trace(ana, "d", key_id=77, document="11222333000181"),
+        a_trace(ana, "e", key_id=None, user_id=7, document="***", document_hash=CPF_HASH),
+        a_trace(ana, "f", status=400),
+    )
+    given: dict[str, object] = {"from_ms": 0, "to_ms": NOW * 2, **wanted}
+    matching = TraceFilter(**given)  # type: ignore[arg-type]
+    assert "".join(numbers(desk.people, ana, matching)) == found[::-1]
+
+
+def test_the_owner_of_a_request(
+    engine: Engine, desk: Desk, people: People, ana: Account, bruno: Account
+) -> None:
+    engine.commit(desk, a_charge(ana, "charged"))  # its trace was purged
+    engine.commit(desk, a_trace(bruno, "free"))
+    assert people.owner_of("charged") == ana.account_id
+    assert people.owner_of("free") == bruno.account_id
+    assert people.owner_of("unknown") is None
+
+
+def test_traces_and_sums_can_be_read_beside_the_loop(
+    engine: Engine, desk: Desk, people: People, ana: Account
+) -> None:
+    engine.commit(desk, a_trace(ana, "r1"))
+
+    async def elsewhere() -> tuple[int, int]:
+        found = await asyncio.to_thread(people.traces, ana.account_id, ALWAYS, 10)
+        moved = await asyncio.to_thread(people.moved_credits, ana.account_id, 0, NOW * 2)
+        return len(found), len(moved)
+
+    assert engine.run(elsewhere()) == (1, 1)
+
+
+# Money without a key: asked in the web application.
+
+
+def test_what_is_asked_in_the_web_application_has_no_key(
+    engine: Engine, desk: Desk, ana: Account
+) -> None:
+    number = ana.account_id
+    engine.commit(desk, Charge(number, None, "r1", OPERATION, 1, "consulta", "cache", NOW))
+    engine.commit(desk, Hold(number, None, "r2", OPERATION, 3, NOW))
+    engine.commit(desk, Settle(number, "r2", 2, "consulta", "online", NOW))
+    engine.commit(desk, a_charge(ana, "r3"))
+    assert balance(desk, ana) == Balance(6, 0)
+    assert [entry.key_id for entry in entries(desk, ana)[1:]] == [None, None, number]
+    for request, key_id in (("r1", None), ("r2", None), ("r3", number)):
+        found = desk.operation(number, request)
+        assert found is not None
+        assert found.key_id == key_id
+    rows = [(r.key_id, r.origin, r.credits) for r in desk.consumption(number, 0, NOW * 2)]
+    assert rows == [(None, "cache", 1), (None, "online", 2), (number, "cache", 1)]
+
+
+def test_a_hold_of_the_web_application_is_given_back_like_any_other(
+    engine: Engine, desk: Desk, ana: Account
+) -> None:
+    engine.commit(desk, Hold(ana.account_id, None, "r1", OPERATION, 3, NOW))
+    assert desk.recover(NOW) == 1
+    assert balance(desk, ana) == Balance(10, 0)
+
+
+def test_moved_credits_are_added_up_by_kind(
+    engine: Engine, desk: Desk, people: People, ana: Account, bruno: Account
+) -> None:
+    engine.commit(desk, a_top_up(ana, -2, at_ms=NOW + 1))
+    engine.commit(desk, a_charge(ana, "r1", 1, at_ms=NOW + 1))
+    engine.commit(desk, a_charge(ana, "r2", 2, at_ms=NOW + 2))
+    engine.commit(desk, Hold(ana.account_id, 1, "r3", OPERATION, 4, NOW + 2))
+    engine.commit(desk, Settle(ana.account_id, "r3", 3, "consulta", "online", NOW + 2))
+    engine.commit(desk, Hold(ana.account_id, 1, "r4", OPERATION, 1, NOW + 2))
+    engine.commit(desk, a_charge(bruno, "r5", 5, at_ms=NOW + 1))
+
+    def moved(from_ms: int, to_ms: int) -> dict[str, int]:
+        return dict(people.moved_credits(ana.account_id, from_ms, to_ms))
+
+    assert moved(NOW, NOW + 3) == {"top_up": 8, "charge": -3, "post": -3}
+    assert moved(NOW + 1, NOW + 2) == {"top_up": -2, "charge": -1}
+    assert moved(NOW + 3, NOW * 2) == {}
+
+
+# Purging.
+
+
+def purge(engine: Engine, people: People, oldest_trace_ms: int, oldest_session_ms: int = 0) -> int:
+    return engine.run(people.purge_people(NOW, oldest_trace_ms, oldest_session_ms))
+
+
+def test_old_traces_go_whatever_their_numbers(
+    engine: Engine, desk: Desk, people: People, ana: Account, bruno: Account
+) -> None:
+    engine.commit(
+        desk,
+        a_trace(ana, "a", opened_ms=NOW),
+        a_trace(ana, "b", opened_ms=NOW - 2),
+        a_trace(ana, "c", opened_ms=NOW - 1),
+        a_trace(bruno, "b", opened_ms=NOW + 1),
+        a_trace(bruno, "z", opened_ms=NOW - 3),
+    )
+    assert purge(engine, people, NOW) == 3
+    assert purge(engine, people, NOW) == 0
+    assert (numbers(people, ana), numbers(people, bruno)) == (["a"], ["b"])
+
+
+def test_a_backlog_goes_in_strokes_the_oldest_first(
+    engine: Engine, desk: Desk, people: People, ana: Account
+) -> None:
+    engine.commit(desk, *(a_trace(ana, f"r{n:04}", opened_ms=NOW + n) for n in range(2_500)))
+    assert purge(engine, people, NOW + 2_400) == 1_000
+    assert numbers_left(engine) == 1_500
+    assert people.trace(ana.account_id, "r0999") is None
+    assert people.trace(ana.account_id, "r1000") is not None
+    assert [purge(engine, people, NOW + 2_400) for _ in range(3)] == [1_000, 400, 0]
+    assert numbers_left(engine) == 100
+
+
+def numbers_left(engine: Engine) -> int:
+    ((left,),) = engine.sql("SELECT count(*) FROM trace")
+    return int(left)
+
+
+def test_sessions_and_links_that_have_run_out_go(
+    engine: Engine, desk: Desk, people: People, ana: Account
+) -> None:
+    lia, rui = a_user(engine, desk, ana, "Lia"), a_user(engine, desk, ana, "Rui")
+    engine.run(people.open_session(lia.user_id, a_token("old"), BY, NOW - DAY_MS))
+    engine.run(people.open_session(lia.user_id, a_token("new"), BY, NOW - HOUR_MS))
+    for user, expires_ms in ((lia, NOW), (rui, NOW + 1)):
+        link = people.make_link(
+            a_token(user.name),
+            "set_password",
+            user.user_id,
+            signed=BY,
+            now_ms=NOW - DAY_MS,
+            expires_ms=expires_ms,
+        )
+        engine.run(link)
+    assert purge(engine, people, 0, NOW - HOUR_MS) == 2
+    assert purge(engine, people, 0, NOW - HOUR_MS) == 0
+    assert people.session(a_token("new"), NOW, DAY_MS, DAY_MS) is not None
+    assert engine.sql("SELECT count(*) FROM web_session") == [(1,)]
+    assert people.link(a_token("Rui"), NOW) is not None
+    assert engine.sql("SELECT count(*) FROM one_time_link") == [(1,)]
