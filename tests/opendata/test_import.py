@@ -83,6 +83,7 @@ def test_nothing_is_left_of_the_work(tmp_path: Path) -> None:
         "2026-08-08.snapshot",
         "current",
         "lock",
+        "progress.json",
     ]
 
 

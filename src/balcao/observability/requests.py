@@ -51,7 +51,7 @@ class RequestLog:
         """`level`: the least severity that is written."""
         self._as_json = as_json
         self._silent = frozenset(name for name in LEVELS if LEVELS[name] < LEVELS[level])
-        self._write = write or _to_stderr
+        self.write = write or _to_stderr
         self._now = now
         self._lines: list[RequestEvent] = []
         self._console = structlog.get_logger()
@@ -80,7 +80,7 @@ class RequestLog:
         if not lines:
             return
         stamp = self._now().isoformat(timespec="milliseconds").encode()
-        self._write(b"".join([_encode(line)[:-2] + stamp + b'"}\n' for line in lines]))
+        self.write(b"".join([_encode(line)[:-2] + stamp + b'"}\n' for line in lines]))
 
 
 def _to_stderr(text: bytes) -> None:

@@ -27,7 +27,8 @@ from balcao.opendata.halves import Site, read_group, sort_group
 from balcao.opendata.layout import GROUPS, TABLES, Group
 from balcao.opendata.plan import SAMPLE_ROWS, Plan, make_plan
 from balcao.opendata.probe import ProbeTask, check_witnesses, probe
-from balcao.opendata.progress import VERIFYING, NoProgress, Progress
+from balcao.opendata.progress import VERIFYING, Both, NoProgress, Progress
+from balcao.opendata.progress_file import FileProgress
 from balcao.opendata.repair import Reject
 from balcao.opendata.snapshot import FORMAT, Snapshot, SnapshotInfo
 from balcao.opendata.store import Work, rollback
@@ -78,16 +79,21 @@ def build(
 ) -> BuildReport:
     """Import the month in the given folders and zips, and publish it in `store`.
 
-    `force` publishes a month that shrank or grew more than months do. Raises `OpenDataError`;
-    then the published month is the one it was.
+    `force` publishes a month that shrank or grew more than months do. How far it is can be read
+    from other processes (`progress_file.read_progress`), besides what `progress` is told. Raises
+    `OpenDataError`; then the published month is the one it was.
     """
     began = time.monotonic()
-    progress = progress or NoProgress()
     inputs = discover(paths)
     plan = make_plan(inputs, extraction_date((*inputs.parts, *inputs.domains), today))
     warnings = _check_inputs(inputs)
 
-    with Work(store, plan) as work, Team(_workers_for(plan, workers)) as team:
+    with (
+        Work(store, plan) as work,
+        FileProgress(store, plan.extraction) as told,
+        Team(_workers_for(plan, workers)) as team,
+    ):
+        progress = Both(told, progress or NoProgress())
         _check_disk(store, plan)
         previous = _previous(store, warnings)
         domains, kept = _read_domains(plan, previous)

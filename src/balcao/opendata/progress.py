@@ -10,6 +10,11 @@ from rich.table import Column
 VERIFYING = "Verificando"
 
 
+def unit_of(phase: str) -> str:
+    """What the rows of a phase are called."""
+    return "CNPJs" if phase == VERIFYING else "linhas"
+
+
 class Progress(Protocol):
     """Is told of an import's phases, in order, and of what each one gets through."""
 
@@ -28,6 +33,24 @@ class NoProgress:
 
     def advance(self, file: str, bytes_done: int, rows: int) -> None:
         """Do nothing."""
+
+
+class Both:
+    """Tells two of them, the first one first."""
+
+    def __init__(self, first: Progress, second: Progress) -> None:
+        self._first = first
+        self._second = second
+
+    def begin(self, phase: str, bytes_total: int) -> None:
+        """Tell both."""
+        self._first.begin(phase, bytes_total)
+        self._second.begin(phase, bytes_total)
+
+    def advance(self, file: str, bytes_done: int, rows: int) -> None:
+        """Tell both."""
+        self._first.advance(file, bytes_done, rows)
+        self._second.advance(file, bytes_done, rows)
 
 
 class RichProgress:
@@ -67,7 +90,7 @@ class RichProgress:
         task = self._bars.tasks[self._task]
         total = task.fields["rows"] + rows
         pace = int(total / task.elapsed) if task.elapsed else 0
-        unit = "CNPJs" if task.description == VERIFYING else "linhas"
+        unit = unit_of(task.description)
         rate = f"{pace // 1000} mil/s" if pace >= 1000 else f"{pace}/s"
         counts = f"{total:,}".replace(",", ".") + f" {unit}, {rate}"
         self._bars.update(self._task, advance=bytes_done, rows=total, counts=counts)

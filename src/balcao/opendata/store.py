@@ -3,6 +3,7 @@
 2026-08-08.snapshot       a month; its date is the extraction date
 2026-08-08.rejects.jsonl  its records that nobody could read
 current                   the name of the published one; replaced by rename
+progress.json             how far the last build is, or how it ended (`progress_file.py`)
 work/                     what an unfinished build will go on from
 lock                      held while building
 """
@@ -10,7 +11,10 @@ lock                      held while building
 import fcntl
 import os
 import shutil
-from collections.abc import Iterable
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 from typing import Self
@@ -25,6 +29,10 @@ from balcao.opendata.snapshot import CURRENT, Snapshot, current_path
 
 _BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 
+_LOCK = "lock"
+# Longer than `is_building` holds the lock, shorter than anybody notices.
+_LOOK_SECONDS = 0.02
+
 
 class Work:
     """The folder of one build: holds the lock, and knows which files belong to this plan."""
@@ -38,9 +46,9 @@ class Work:
     def __enter__(self) -> Self:
         """Take the lock and remove what other plans left. Raises `BuildRunning`."""
         self._store.mkdir(parents=True, exist_ok=True)
-        self._lock = os.open(self._store / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        self._lock = os.open(self._store / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
         try:
-            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            _hold(self._lock)
         except OSError:
             os.close(self._lock)
             raise BuildRunning(f"outra importação está em andamento em {self._store}") from None
@@ -83,6 +91,32 @@ class Work:
         boot.write_text(this_boot, "ascii")
 
 
+def _hold(lock: int) -> None:
+    """Take the lock for a build. Raises `OSError` if another build holds it."""
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:  # or somebody only looks, and is gone the next moment
+        time.sleep(_LOOK_SECONDS)
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+def is_building(store: Path) -> bool:
+    """Whether a build, of any process, is at work in the store at this moment."""
+    try:
+        lock = os.open(store / _LOCK, os.O_RDONLY | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return False
+    except OSError:
+        return True  # nobody can tell from here: it is not for us to declare it dead
+    try:
+        fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except OSError:
+        return True
+    finally:
+        os.close(lock)  # which releases it
+    return False
+
+
 def write_rejects(path: Path, rejects: Iterable[Reject]) -> None:
     """One JSON object per line. They may name people: the file is for its owner only."""
     with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
@@ -116,12 +150,70 @@ def _published_name(store: Path) -> str | None:
 def rollback(store: Path) -> date:
     """Publish the month before the current one again. Raises `OpenDataError` if it is gone."""
     now = current_path(store)
-    earlier = [path for path in _snapshots(store) if path.name < now.name]
-    if not earlier:
+    earlier = _before(store, now)
+    if earlier is None:
         raise OpenDataError(f"nenhum mês anterior a {now.stem} está guardado em {store}")
-    Snapshot.open(earlier[-1]).close()  # better to find out now
-    _point_to(store, earlier[-1].name)
-    return date.fromisoformat(earlier[-1].stem)
+    Snapshot.open(earlier).close()  # better to find out now
+    _point_to(store, earlier.name)
+    return date.fromisoformat(earlier.stem)
+
+
+def _before(store: Path, current: Path) -> Path | None:
+    """Where `rollback` goes to."""
+    return max((path for path in _snapshots(store) if path.name < current.name), default=None)
+
+
+@dataclass(frozen=True, slots=True)
+class Month:
+    """A month in the store, published or not."""
+
+    extraction_date: date
+    bytes_on_disk: int
+    built_on: date | None  # None: it cannot be read, damaged or of an older format
+    rows: Mapping[str, int]  # by table; empty where it cannot be read
+    current: bool  # the published one
+    rollback_target: bool  # `rollback` would publish this one
+
+
+def months(store: Path) -> Sequence[Month]:
+    """The months in the store, newest first; none when nothing was imported.
+
+    Opens each of them, some milliseconds: not for the event loop's thread. A month that cannot
+    be read is there too, so that somebody can see it.
+    """
+    try:
+        current = current_path(store)
+    except OpenDataError:
+        current = None
+    target = None if current is None else _before(store, current)
+    found = []
+    for path in reversed(_snapshots(store)):
+        try:
+            size = path.stat().st_size
+        except OSError:
+            continue  # a build has removed it just now
+        built_on, rows = _told_by(path)
+        readable = built_on is not None
+        found.append(
+            Month(
+                extraction_date=date.fromisoformat(path.stem),
+                bytes_on_disk=size,
+                built_on=built_on,
+                rows=rows,
+                current=path == current,
+                rollback_target=readable and path == target,
+            )
+        )
+    return found
+
+
+def _told_by(path: Path) -> tuple[date | None, Mapping[str, int]]:
+    try:
+        with closing(Snapshot.open(path)) as snapshot:
+            info = snapshot.info()
+    except OpenDataError:
+        return None, {}
+    return info.built_on, info.rows
 
 
 def _snapshots(store: Path) -> list[Path]:

@@ -1,0 +1,200 @@
+"""How far an import is, for those who look from another process: a small file in the store.
+
+The import writes it, the server and `balcao opendata status` read it. It is a convenience:
+writing it may fail without the import noticing, and what it says of a process that is no more
+is not believed.
+"""
+
+import errno
+import os
+import re
+import time
+from collections.abc import Callable
+from datetime import date, datetime
+from pathlib import Path
+from types import TracebackType
+from typing import Annotated, Literal, Self, TypeAlias
+
+import apsw
+import msgspec
+
+from balcao.core.calendar import from_ms
+from balcao.opendata.errors import OpenDataError
+from balcao.opendata.progress import unit_of
+from balcao.opendata.store import is_building
+
+PROGRESS = "progress.json"
+
+# Before the first phase: what another plan left is removed, the processes are started.
+PREPARING = "Preparando"
+
+# Often enough for whoever watches, too seldom to cost anything.
+WRITE_SECONDS = 0.5
+
+_MESSAGE_CHARS_MAX = 500
+_FULL = {errno.ENOSPC, errno.EDQUOT}
+# A folder with a blank in its name would end at the blank: the known one is taken out first.
+_FOLDERS = re.compile(r"(?<![\w.])/(?:[^\s/'\";,]+/)*(?=\S)")
+
+State: TypeAlias = Literal["running", "stopped", "done", "failed"]
+_Instant: TypeAlias = Annotated[datetime, msgspec.Meta(tz=True)]
+
+
+class ImportProgress(msgspec.Struct, frozen=True):
+    """How far the last import of a store is, or how it ended.
+
+    `stopped`: it was killed or interrupted, and the same command goes on where it was. Bytes and
+    rows are of the phase, and of this attempt: what an earlier one has done is not done again.
+    """
+
+    state: State
+    extraction_date: date  # of the month that is imported
+    phase: str
+    bytes_done: int
+    bytes_total: int  # of a resumed phase with nothing left to do: 0
+    rows: int
+    rows_per_second: int  # since the phase began
+    started_at: _Instant
+    updated_at: _Instant
+    pid: int
+    message: str = ""  # why it failed, for the operator: no folders, nothing personal
+
+    @property
+    def share(self) -> float | None:
+        """How much of the phase is done, 0 to 1; None: there is nothing to count."""
+        return min(self.bytes_done / self.bytes_total, 1.0) if self.bytes_total else None
+
+    @property
+    def unit(self) -> str:
+        """What the rows are: `linhas`, or `CNPJs` while it is verified."""
+        return unit_of(self.phase)
+
+
+def read_progress(store: Path) -> ImportProgress | None:
+    """What became of the last import; None: there was none, or its file cannot be read.
+
+    An import is `running` only while somebody holds the store's lock. Reads one small file.
+    """
+    progress = _read(store)
+    if progress is None or progress.state != "running" or is_building(store):
+        return progress
+    # It may have ended properly between the two looks.
+    again = _read(store)
+    return msgspec.structs.replace(progress, state="stopped") if again == progress else again
+
+
+def _read(store: Path) -> ImportProgress | None:
+    try:
+        return msgspec.json.decode((store / PROGRESS).read_bytes(), type=ImportProgress)
+    except (OSError, msgspec.DecodeError):
+        return None
+
+
+def _system_now_ms() -> int:
+    return time.time_ns() // 1_000_000
+
+
+class FileProgress:
+    """A `Progress` that keeps the store's file up to date. Use it with `with`, under the lock.
+
+    The file is replaced, never rewritten, when a phase begins and else twice a second at most. No
+    error of the disk gets out of here: then readers see an earlier state, or `stopped`.
+    """
+
+    def __init__(
+        self,
+        store: Path,
+        extraction: date,
+        *,
+        now_ms: Callable[[], int] = _system_now_ms,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """`clock` counts seconds and never goes back."""
+        self._store = store
+        self._extraction = extraction
+        self._now_ms = now_ms
+        self._clock = clock
+        self._started_ms = now_ms()
+        self._phase = PREPARING
+        self._phase_began = clock()
+        self._bytes_total = 0
+        self._bytes_done = 0
+        self._rows = 0
+        self._write_again_at = float("-inf")
+
+    def __enter__(self) -> Self:
+        self._write("running")
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if error is None:
+            self._write("done")
+        elif isinstance(error, Exception):
+            self._write("failed", _reason(error, self._store))
+        else:  # told to stop: the same command goes on
+            self._write("stopped")
+
+    def begin(self, phase: str, bytes_total: int) -> None:
+        """Write that a phase begins."""
+        self._phase = phase
+        self._phase_began = self._clock()
+        self._bytes_total = bytes_total
+        self._bytes_done = 0
+        self._rows = 0
+        self._write("running")
+
+    def advance(self, file: str, bytes_done: int, rows: int) -> None:
+        """Count, and write if it is time to."""
+        self._bytes_done += bytes_done
+        self._rows += rows
+        if self._clock() >= self._write_again_at:
+            self._write("running")
+
+    def _write(self, state: State, message: str = "") -> None:
+        now = self._clock()
+        self._write_again_at = now + WRITE_SECONDS
+        elapsed = now - self._phase_began
+        progress = ImportProgress(
+            state=state,
+            extraction_date=self._extraction,
+            phase=self._phase,
+            bytes_done=self._bytes_done,
+            bytes_total=self._bytes_total,
+            rows=self._rows,
+            rows_per_second=int(self._rows / elapsed) if elapsed > 0 else 0,
+            started_at=from_ms(self._started_ms),
+            updated_at=from_ms(self._now_ms()),
+            pid=os.getpid(),
+            message=message,
+        )
+        beside = self._store / f"{PROGRESS}.new"
+        try:
+            beside.write_bytes(msgspec.json.encode(progress))
+            beside.replace(self._store / PROGRESS)
+        except OSError:
+            pass  # a full disk ends the import by itself, if it has to
+
+
+def _reason(error: Exception, store: Path) -> str:
+    """Why it failed, in Portuguese. Texts of errors that are not ours are not repeated."""
+    if isinstance(error, OpenDataError):
+        return _without_folders(str(error), store)[:_MESSAGE_CHARS_MAX]
+    if isinstance(error, apsw.FullError) or (isinstance(error, OSError) and error.errno in _FULL):
+        return "o disco está cheio"
+    if isinstance(error, OSError):
+        code = errno.errorcode.get(error.errno or 0, type(error).__name__)
+        return f"o sistema operacional recusou ({code})"
+    return f"erro inesperado ({type(error).__name__})"
+
+
+def _without_folders(text: str, store: Path) -> str:
+    """Folders may be named for people; what lies in them is named for tables and months."""
+    if store.name:
+        text = text.replace(f"{store}/", "").replace(str(store), "a pasta dos dados abertos")
+    # Names of files are whatever bytes they are; JSON is UTF-8.
+    return _FOLDERS.sub("", text).encode("utf-8", "replace").decode("utf-8")
