@@ -4,25 +4,19 @@ Importing this module opens nothing; `open_house` does.
 """
 
 import math
-import ssl
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from functools import partial
 from typing import IO
 
 import httpx2
 import structlog
 import uuid_utils
-from pydantic import SecretStr
 
-from balcao import providers
 from balcao.clock import system_now_ms
-from balcao.core.breaker import BreakerSettings
 from balcao.core.calendar import civil_day
-from balcao.core.questions import Inquiry, Mode, Subject
-from balcao.core.receipts import RECEIPT_BYTES_MAX, Numbering
+from balcao.core.questions import Mode
+from balcao.core.receipts import Numbering
 from balcao.gate import Gate
 from balcao.home import Home
 from balcao.http import receipts
@@ -32,28 +26,19 @@ from balcao.http.front import Front
 from balcao.http.pages import build_pages
 from balcao.life import Life
 from balcao.observability import logs
+from balcao.observability.health import Health
 from balcao.observability.metrics import Metrics
 from balcao.observability.requests import RequestLog
 from balcao.observability.source_log import SourceLog
 from balcao.opendata.snapshot import CurrentSnapshot
 from balcao.parts import Parts, World
-from balcao.providers import Provider
-from balcao.receipt_check import inspected
-from balcao.receipt_keeping import ReceiptKeeping
-from balcao.settings import Cnpja, Infosimples, MinhaReceita, Sefaz, Serpro, Settings
-from balcao.simulator.app import create_app
-from balcao.sources.asking import Source, Sources
-from balcao.sources.call import SourceCall, Upstream, new_client
-from balcao.sources.certifying import CertificateAdapter, Certifying
-from balcao.sources.contract import ReceiptKeeper
-from balcao.sources.online import Online, UpstreamFor
-from balcao.sources.opendata import Snapshot
-from balcao.sources.receipt_fetch import ReceiptFetch
-from balcao.sources.together import Together, TogetherAdapter
+from balcao.settings import Settings
 from balcao.storage.blobs import open_blobs
 from balcao.storage.sqlite.cache import SqliteCache
 from balcao.storage.sqlite.desk import SqliteDesk
 from balcao.subjects import operations
+from balcao.supply import Supply, sandboxed
+from balcao.web.site import build_site
 
 log = structlog.get_logger()
 
@@ -110,91 +95,24 @@ def open_house(
     metrics = Metrics()
     request_log = RequestLog(as_json=logs.is_json(settings.log_format), level=settings.log_level)
     source_log = SourceLog(time.monotonic)
+    health = Health()
     desk = SqliteDesk(home.desk, observe_batch=metrics.batch)
     caches = {mode: SqliteCache(home.cache(mode)) for mode in MODES}
     snapshots = {mode: CurrentSnapshot(home.opendata(mode), time.monotonic) for mode in MODES}
     blobs = open_blobs(settings.receipts or home.receipts)
-    clients: list[httpx2.AsyncClient] = []
-    simulator = create_app()
-
-    usual_tls = httpx2.create_ssl_context()  # one for all: making it takes milliseconds
-
-    def client(mode: Mode, tls: ssl.SSLContext | None) -> httpx2.AsyncClient:
-        # One for each upstream: a provider that hangs must not use up the others' connections.
-        transport = live_transport if mode == "live" else httpx2.ASGITransport(app=simulator)
-        clients.append(new_client(transport, tls=tls or usual_tls))
-        return clients[-1]
-
-    live_upstreams: list[Upstream] = []
-    metrics.watch_circuits(
-        lambda: {(one.name, one.subject, one.uf): one.circuit_state for one in live_upstreams}
+    supply = Supply(
+        settings,
+        snapshots,
+        blobs,
+        metrics=metrics,
+        health=health,
+        source_log=source_log,
+        now_ms=now_ms,
+        live_transport=live_transport,
     )
-
-    def observe(mode: Mode, call: SourceCall) -> None:
-        metrics.source_call(call.source, call.subject, call.uf, call.outcome, call.seconds)
-        source_log.note(
-            mode,
-            call.source,
-            call.outcome,
-            call.detail,
-            call.seconds,
-            subject=call.subject,
-            uf=call.uf,
-        )
-
-    def upstream_for(provider: Provider, mode: Mode) -> UpstreamFor:
-        # Misbehaving documents of the sandbox fail on purpose and for everybody who tries
-        # them: they must not close the sandbox for all the others.
-        breaker = BreakerSettings(settings.breaker_failures, settings.breaker_seconds)
-        opened: dict[tuple[Subject, str], Upstream] = {}
-
-        def find(inquiry: Inquiry) -> Upstream:
-            line = (inquiry.subject, inquiry.uf or "")
-            if line not in opened:
-                opened[line] = Upstream(
-                    provider.name,
-                    provider.address_for(inquiry),
-                    client(mode, provider.tls),
-                    timeout_seconds=settings.source_deadline_seconds,
-                    answer_bytes_max=settings.source_answer_bytes_max,
-                    breaker_settings=None if mode == "test" else breaker,
-                    clock=time.monotonic,
-                    observe=partial(observe, mode),
-                    subject=inquiry.subject,
-                    uf=inquiry.uf or "",
-                )
-                if mode == "live":
-                    live_upstreams.append(opened[line])
-            return opened[line]
-
-        return find
-
-    def receipt_keeper(mode: Mode, configured: Settings) -> ReceiptKeeping:
-        origins = configured.infosimples.receipt_origins if configured.infosimples else ()
-        fetch = ReceiptFetch(
-            client(mode, None), frozenset(origins), RECEIPT_SECONDS, RECEIPT_BYTES_MAX
-        )
-        return ReceiptKeeping(blobs, fetch=fetch.get, inspect=inspected)
-
-    def sources(mode: Mode, configured: Settings) -> Sources:
-        keeper = receipt_keeper(mode, configured)
-        available: dict[str, Source] = {"snapshot": Snapshot(snapshots[mode])}
-        for provider in providers.configured(configured, _now()):
-            available[provider.name] = _source(provider, upstream_for(provider, mode), keeper)
-        order = {
-            subject: [available[name] for name in names if name in available]
-            for subject, names in providers.order(configured).items()
-        }
-        return Sources(
-            order,
-            deadline_seconds=settings.source_deadline_seconds,
-            source_timeout_seconds=settings.source_timeout_seconds,
-            observe=partial(observe, mode),
-        )
-
     worlds: Mapping[Mode, World] = {
-        "live": World(caches["live"], sources("live", settings)),
-        "test": World(caches["test"], sources("test", _sandboxed(settings))),
+        "live": World(caches["live"], supply.sources("live", settings)),
+        "test": World(caches["test"], supply.sources("test", sandboxed(settings))),
     }
     parts = Parts(
         desk,
@@ -223,14 +141,17 @@ def open_house(
         parts,
         desk,
         blobs,
-        clients,
+        supply.clients,
         request_log,
         patience_seconds=settings.source_deadline_seconds,
         receipt_days=settings.receipt_days,
+        trace_days=settings.trace_days,
+        session_hours=settings.session_hours,
     )
+    doorkeeper = Doorkeeper(desk, pepper, limits)  # type: ignore[arg-type]
     front = Front(
         parts=parts,
-        doorkeeper=Doorkeeper(desk, pepper, limits),  # type: ignore[arg-type]
+        doorkeeper=doorkeeper,
         metrics=metrics,
         request_log=request_log,
         new_id=new_id,
@@ -239,6 +160,20 @@ def open_house(
         windows=[*receipts.windows(desk, blobs), *Books(desk, now_ms).windows()],
         start=life.start,
         stop=life.stop,
+        web=build_site(
+            parts=parts,
+            desk=desk,
+            blobs=blobs,
+            doorkeeper=doorkeeper,
+            settings=settings,
+            home=home,
+            health=health,
+            circuits=supply.circuits,
+            secret=pepper,
+            new_id=new_id,
+            metrics=metrics,
+            request_log=request_log,
+        ),
     )
     closing = [
         desk.close,
@@ -246,55 +181,3 @@ def open_house(
         *(s.close for s in snapshots.values()),
     ]
     return House(settings, front, desk, snapshots, closing, lock)
-
-
-def _source(provider: Provider, upstream_for: UpstreamFor, receipts: ReceiptKeeper) -> Source:
-    adapter = provider.adapter
-    if isinstance(adapter, CertificateAdapter):
-        return Certifying(
-            provider.name,
-            adapter,
-            upstream_for,
-            now=_now,
-            receipts=receipts,
-            through=provider.layer,
-        )
-    if isinstance(adapter, TogetherAdapter):
-        return Together(provider.name, adapter, upstream_for, now=_now)
-    return Online(provider.name, adapter, upstream_for, now=_now, through=provider.layer)
-
-
-def _now() -> datetime:
-    return datetime.now(UTC)
-
-
-def _sandboxed(settings: Settings) -> Settings:
-    """The same service with every provider simulated (sandbox.md)."""
-    return settings.model_copy(
-        update={
-            "company_sources": ("snapshot", "minha_receita", "cnpja", "serpro"),
-            "state_registration_sources": ("cnpja", "sefaz", "infosimples"),
-            "rural_producer_sources": ("cnpja", "sefaz", "infosimples"),
-            "suframa_sources": ("cnpja",),
-            "federal_certificate_sources": ("infosimples", "serpro_cnd"),
-            "state_certificate_sources": ("infosimples",),
-            "minha_receita": MinhaReceita(url=f"{SANDBOX_URL}/minha-receita"),
-            "cnpja": Cnpja(
-                url=f"{SANDBOX_URL}/cnpja", key=SecretStr("sandbox"), accepts_alphanumeric=True
-            ),
-            "serpro": Serpro(
-                url=f"{SANDBOX_URL}/serpro",
-                consumer_key=SecretStr("sandbox"),
-                consumer_secret=SecretStr("sandbox"),
-                full_partners=True,
-                cnd=True,
-            ),
-            "sefaz": Sefaz(url=f"{SANDBOX_URL}/sefaz"),
-            "infosimples": Infosimples(
-                url=f"{SANDBOX_URL}/infosimples",
-                token=SecretStr("sandbox"),
-                accepts_alphanumeric=True,
-                receipt_origins=(SANDBOX_URL,),
-            ),
-        }
-    )

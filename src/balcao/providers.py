@@ -14,7 +14,8 @@ import structlog
 
 from balcao.core.federation import UFS
 from balcao.core.questions import Inquiry, Subject
-from balcao.settings import Sefaz, Settings
+from balcao.settings import Settings
+from balcao.settings_providers import Sefaz
 from balcao.sources import cnpja, infosimples, minha_receita, serpro, serpro_cnd
 from balcao.sources.oauth import ClientCredentials
 from balcao.sources.online import Adapter

@@ -26,7 +26,6 @@ from balcao.core.ledger import TopUp
 from balcao.core.questions import Inquiry, Mode
 from balcao.home import Home
 from balcao.keys import issue_key
-from balcao.observability.requests import RequestLog
 from balcao.settings import Limits, Settings
 from balcao.simulator import create_app
 from balcao.storage.contract import Entry, NewAccount
@@ -186,7 +185,7 @@ def opened(
     first_start.prepare(Home(folder), configured, now_ms=system_now_ms, say=lambda _: None)
     house = compose.open_house(configured, live_transport=wire)
     logged = bytearray()
-    house.front.request_log = RequestLog(as_json=True, write=logged.extend)
+    house.front.request_log.write = logged.extend
     try:
         with asyncio.Runner() as runner:
             here = OpenHouse(house, runner, logged)

@@ -22,7 +22,7 @@ from balcao.clock import system_now_ms
 from balcao.core.ledger import Charge, TopUp
 from balcao.home import Home
 from balcao.keys import issue_key
-from balcao.settings import Infosimples
+from balcao.settings_providers import Infosimples
 from balcao.storage.contract import NewAccount
 from tests.http.house import (
     CREDITS,

@@ -25,7 +25,8 @@ from balcao.http import front
 from balcao.observability import logs
 from balcao.opendata.errors import OpenDataError
 from balcao.opendata.snapshot import CurrentSnapshot
-from balcao.settings import Cnpja, Settings
+from balcao.settings import Settings
+from balcao.settings_providers import Cnpja
 from balcao.storage.contract import NewAccount, NewKey
 from tests.world import CNPJ, Client, Reply, World, a_company, call, company
 

@@ -23,7 +23,7 @@ from structlog.testing import capture_logs
 from balcao import receipt_keeping
 from balcao.clock import system_now_ms
 from balcao.home import Home
-from balcao.settings import Infosimples, Serpro
+from balcao.settings_providers import Infosimples, Serpro
 from balcao.storage.blobs import open_blobs
 from tests.http.house import (
     CREDITS,

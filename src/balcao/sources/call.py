@@ -71,6 +71,7 @@ class SourceCall:
     subject: str = "company"
     uf: str = ""  # of registrations; BR: all in one call
     detail: str = ""  # of what went wrong; no personal data, like every detail of a `SourceError`
+    asked: bool = True  # False: it never came to that, which says nothing about the source
 
 
 def new_client(
@@ -146,7 +147,7 @@ class Upstream:
         if isinstance(admission, Refused):
             conversation.close()
             detail = f"{self.name}: circuito aberto"
-            self._note("unavailable", started, detail)
+            self._note("unavailable", started, detail, asked=False)
             raise SourceUnavailable(detail, admission.retry_in_seconds)
         self._circuit = admission.circuit
         try:
@@ -154,7 +155,7 @@ class Upstream:
         except httpx2.PoolTimeout:
             # All our connections are busy: we ask too much, which says nothing about the source.
             detail = f"{self.name}: conexões esgotadas"
-            self._note("unavailable", started, detail)
+            self._note("unavailable", started, detail, asked=False)
             raise SourceUnavailable(detail, 1) from None
         except DataRefused:
             # An answer about the data that were sent, in which the source was well: callers who
@@ -169,7 +170,7 @@ class Upstream:
             raise
         except asyncio.CancelledError:
             # Whoever asked stopped waiting. That says nothing about the source.
-            self._note("failed", started, f"{self.name}: quem perguntou desistiu")
+            self._note("failed", started, f"{self.name}: quem perguntou desistiu", asked=False)
             raise
         self._circuit = breaker.succeeded(self._circuit)
         if record is not None and check is not None:
@@ -186,9 +187,11 @@ class Upstream:
         outcome: Literal["found", "absent", "unavailable", "failed"],
         started: float,
         detail: str = "",
+        *,
+        asked: bool = True,
     ) -> None:
         seconds = self._clock() - started
-        self._observe(SourceCall(self.name, outcome, seconds, self.subject, self.uf, detail))
+        self._observe(SourceCall(self.name, outcome, seconds, self.subject, self.uf, detail, asked))
 
     async def _converse(self, conversation: Exchange[T], through: Layer | None) -> T | None:
         """The rounds, within the time limit; every way of going wrong is a `SourceError`."""
