@@ -10,13 +10,19 @@ export BALCAO_PORT ?= $(PORT)
 endif
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: serve test check format bench lock clean install install-dev
+.PHONY: serve test check format bench screenshots lock clean install install-dev
 
 serve: $(VENV)/.installed
 	@$(BIN)/balcao serve
 
 test: $(VENV)/.installed-dev
+	@tools/system-packages chromium
 	$(BIN)/python -m pytest -n auto
+
+# The pictures in docs/screenshots, taken of a running service in a real browser.
+screenshots: $(VENV)/.installed-dev
+	@tools/system-packages chromium
+	$(BIN)/python -m tests.web.screenshots docs/screenshots
 
 check: $(VENV)/.installed-dev
 	$(BIN)/ruff format --check .

@@ -9,6 +9,7 @@ import structlog
 
 from balcao import receipt_keeping
 from balcao.clock import system_now_ms
+from balcao.core.calendar import HOUR_MS
 from balcao.core.freshness import DAY_MS
 from balcao.errors import StorageFailed
 from balcao.observability.requests import RequestLog
@@ -37,6 +38,8 @@ class Life:
     request_log: RequestLog
     patience_seconds: float
     receipt_days: int
+    trace_days: int
+    session_hours: int
     tasks: "list[asyncio.Task[None]]" = field(default_factory=list)
 
     async def start(self) -> None:
@@ -55,6 +58,8 @@ class Life:
             task.cancel()
         if self.parts.running:
             await asyncio.wait(self.parts.running, timeout=self.patience_seconds)
+        if self.parts.noting:
+            await asyncio.wait(self.parts.noting, timeout=1)
         for task in self.parts.giving_back:  # the next start gives those holds back
             task.cancel()
         for world in self.parts.worlds.values():
@@ -66,8 +71,12 @@ class Life:
     async def _purge(self) -> None:
         while True:
             try:
-                purged = await self.desk.purge(system_now_ms())
-                oldest_ms = system_now_ms() - self.receipt_days * DAY_MS
+                now = system_now_ms()
+                purged = await self.desk.purge(now)
+                purged += await self.desk.people.purge_people(
+                    now, now - self.trace_days * DAY_MS, now - self.session_hours * HOUR_MS
+                )
+                oldest_ms = now - self.receipt_days * DAY_MS
                 purged += await receipt_keeping.purge(
                     self.desk, self.blobs, oldest_ms, RECEIPTS_AT_ONCE
                 )

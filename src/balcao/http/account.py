@@ -5,30 +5,26 @@ key and limits as the lookups. Money is the ledger's: nothing is counted anywher
 """
 
 import asyncio
-import csv
 import datetime
-import io
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
 import msgspec
 
-from balcao.core.access import Caller
-from balcao.core.calendar import civil_day, civil_month, day_starts_ms, from_ms
+from balcao.core.access import Caller, names_of_keys
+from balcao.core.calendar import civil_day, civil_month, from_ms
 from balcao.core.ledger import available_credits, spent_credits
 from balcao.errors import InvalidParameter, OperationNotFound
 from balcao.http.front import Window
 from balcao.http.read import Request
 from balcao.http.write import Headers
-from balcao.storage.contract import ConsumptionRow, Desk
+from balcao.statement import COLUMNS, DAYS_MAX, Period, as_csv, line_of, read_day
+from balcao.storage.contract import Desk
 from balcao.subjects.parameters import Parameters
 
 PREFIX = "/conta/v1/"
 
-DAYS_DEFAULT = 30
-DAYS_MAX = 366
 OPERATION_DAYS = 90  # an operation is answered for this long
 
 _STATES: Mapping[str, str] = {
@@ -39,8 +35,6 @@ _STATES: Mapping[str, str] = {
 _JSON = (b"content-type", b"application/json; charset=utf-8")
 _CSV = (b"content-type", b"text/csv; charset=utf-8")
 _NO_STORE = (b"cache-control", b"no-store")
-_COLUMNS = ("dia", "operacao", "chave", "origem", "consultas", "creditos")
-_DAY = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
 
 _encode = msgspec.json.Encoder().encode
 
@@ -112,80 +106,51 @@ class Books:
         """What was charged, by day, operation, key and origin; JSON or CSV."""
         assert caller is not None
         parameters = Parameters(request.query, request.headers, ("de", "ate", "formato"))
-        first, last = self._period(parameters)
+        period = self._period(parameters)
         form = (parameters.text("formato") or "json").lower()
         if form not in ("json", "csv"):
             raise InvalidParameter("O parâmetro formato deve ser json ou csv.")
-        after = last + datetime.timedelta(days=1)
         rows = await asyncio.to_thread(
-            self.desk.consumption,
-            caller.account_id,
-            day_starts_ms(first),
-            day_starts_ms(after),
+            self.desk.consumption, caller.account_id, period.from_ms, period.to_ms
         )
         names = self._names(caller.account_id)
-        lines = [_line(row, names) for row in rows]
+        lines = [line_of(row, names) for row in rows]
         if form == "csv":
-            return 200, [_CSV, _NO_STORE, _file(first, last)], _as_csv(lines)
+            return 200, [_CSV, _NO_STORE, _file(period)], as_csv(COLUMNS, lines)
         return _json(
             {
-                "de": first.isoformat(),
-                "ate": last.isoformat(),
+                "de": period.first.isoformat(),
+                "ate": period.last.isoformat(),
                 "total_consultas": sum(row.requests for row in rows),
                 "total_creditos": sum(row.credits for row in rows),
-                "linhas": [dict(zip(_COLUMNS, line, strict=True)) for line in lines],
+                "linhas": [dict(zip(COLUMNS, line, strict=True)) for line in lines],
             }
         )
 
-    def _period(self, parameters: Parameters) -> tuple[datetime.date, datetime.date]:
-        """First and last civil day, both included."""
-        today = civil_day(self.now_ms())
-        last = _day("ate", parameters.text("ate")) or today
-        first = _day("de", parameters.text("de")) or last - datetime.timedelta(DAYS_DEFAULT - 1)
-        if first > last:
-            raise InvalidParameter("O parâmetro de é posterior a ate.")
-        if (last - first).days >= DAYS_MAX:
-            raise InvalidParameter(f"O período pode ter no máximo {DAYS_MAX} dias.")
-        return first, last
+    def _period(self, parameters: Parameters) -> Period:
+        first = _day("de", parameters.text("de"))
+        last = _day("ate", parameters.text("ate"))
+        period = Period.of(first, last, civil_day(self.now_ms()))
+        match period.problem:
+            case "order":
+                raise InvalidParameter("O parâmetro de é posterior a ate.")
+            case "length":
+                raise InvalidParameter(f"O período pode ter no máximo {DAYS_MAX} dias.")
+        return period
 
-    def _names(self, account_id: int) -> Mapping[int, str]:
-        return {key.key_id: key.name for key in self.desk.keys(account_id)}
+    def _names(self, account_id: int) -> Mapping[int | None, str]:
+        return names_of_keys(self.desk.keys(account_id))
 
 
 def _day(name: str, text: str | None) -> datetime.date | None:
-    if not text:
-        return None
     try:
-        if _DAY.fullmatch(text):
-            day = datetime.date.fromisoformat(text)
-            if 1970 < day.year < 9999:
-                return day
+        return read_day(text) if text else None
     except ValueError:
-        pass
-    raise InvalidParameter(f"O parâmetro {name} deve ser um dia na forma AAAA-MM-DD.")
+        raise InvalidParameter(f"O parâmetro {name} deve ser um dia na forma AAAA-MM-DD.") from None
 
 
-def _line(row: ConsumptionRow, names: Mapping[int, str]) -> tuple[str | int | None, ...]:
-    key = names.get(row.key_id)
-    return (row.day, row.operation, key, row.origin, row.requests, row.credits)
-
-
-def _as_csv(lines: Sequence[Sequence[str | int | None]]) -> bytes:
-    """With semicolons and a byte order mark, as spreadsheets in Brazil open it."""
-    text = io.StringIO()
-    writer = csv.writer(text, delimiter=";", lineterminator="\r\n")
-    writer.writerow(_COLUMNS)
-    writer.writerows([[_harmless(value) for value in line] for line in lines])
-    return ("\ufeff" + text.getvalue()).encode()
-
-
-def _harmless(value: str | int | None) -> str | int | None:
-    """A key's name that begins like a formula must not become one."""
-    return f"'{value}" if isinstance(value, str) and value[:1] in tuple("=+-@\t\r") else value
-
-
-def _file(first: datetime.date, last: datetime.date) -> tuple[bytes, bytes]:
-    name = f"consumo-{first.isoformat()}-{last.isoformat()}.csv"
+def _file(period: Period) -> tuple[bytes, bytes]:
+    name = f"consumo-{period.first.isoformat()}-{period.last.isoformat()}.csv"
     return b"content-disposition", f'attachment; filename="{name}"'.encode()
 
 

@@ -65,10 +65,11 @@ class Doorkeeper:
 
     def count(self, caller: Caller, now_ms: int) -> Sequence[Verdict]:
         """Count one request against every limit. The verdicts tell whether it may go on."""
-        if now_ms - self._used.get(caller.key_id, 0) > LAST_USE_EVERY_MS:
-            self._used[caller.key_id] = now_ms
+        key_id = caller.key_id
+        if key_id is not None and now_ms - self._used.get(key_id, 0) > LAST_USE_EVERY_MS:
+            self._used[key_id] = now_ms
             # Nobody waits for it.
-            noting = asyncio.create_task(self._note_use(caller, now_ms))
+            noting = asyncio.create_task(self._note_use(key_id, now_ms))
             self._noting.add(noting)
             noting.add_done_callback(self._noting.discard)
         verdicts = self._desk.spend(caller, self._limits(caller), now_ms)
@@ -77,11 +78,11 @@ class Doorkeeper:
                 return [_not_spent(verdict) for verdict in verdicts]
         return verdicts
 
-    async def _note_use(self, caller: Caller, now_ms: int) -> None:
+    async def _note_use(self, key_id: int, now_ms: int) -> None:
         try:
-            await self._desk.commit([Touch(caller.key_id, now_ms)])
+            await self._desk.commit([Touch(key_id, now_ms)])
         except StorageFailed:
-            self._used.pop(caller.key_id, None)  # the next request tries again
+            self._used.pop(key_id, None)  # the next request tries again
 
     def _limits(self, caller: Caller) -> Sequence[Limit]:
         limits = self._plan_limits[caller.plan]

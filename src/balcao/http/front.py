@@ -6,7 +6,7 @@ No framework request or response is built on the way of a lookup; bodies are byt
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeAlias
 
 import msgspec
 import structlog
@@ -53,6 +53,8 @@ _PDF = b"application/pdf"
 # Asked every few seconds by machines: their events would bury the others.
 PROBES = frozenset({"/livez", "/readyz", "/metrics"})
 
+ASGIApp: TypeAlias = Callable[[Any, Any, Any], Awaitable[None]]
+
 Page = Callable[[Request], Awaitable[tuple[int, Headers, bytes]]]
 
 
@@ -84,6 +86,7 @@ class Front:
     start: Callable[[], Awaitable[None]]
     stop: Callable[[], Awaitable[None]]
     windows: Sequence[Window] = ()
+    web: ASGIApp | None = None  # the web application
     by_path: Mapping[str, Operation] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -95,6 +98,9 @@ class Front:
             await self._lifespan(receive, send)
             return
         if scope["type"] != "http":
+            return
+        if self.web is not None and _is_page(scope["path"]):
+            await self.web(scope, receive, send)
             return
         await self._answer(scope, send, time.perf_counter())
 
@@ -252,6 +258,10 @@ class Front:
                 await self.stop()
                 await send({"type": "lifespan.shutdown.complete"})
                 return
+
+
+def _is_page(path: str) -> bool:
+    return path.startswith(("/app/", "/status/")) or path in ("/app", "/status")
 
 
 class Visit(msgspec.Struct):

@@ -9,8 +9,9 @@ from typing import Any
 
 from balcao import errors
 from balcao.http import openapi_texts as texts
-from balcao.http.account import DAYS_DEFAULT, DAYS_MAX, OPERATION_DAYS, PREFIX
+from balcao.http.account import OPERATION_DAYS, PREFIX
 from balcao.http.front import PREFIX as LOOKUPS
+from balcao.statement import DAYS_DEFAULT, DAYS_MAX
 from balcao.subjects import federal_certificate, state_certificate
 
 JSON = "application/json"

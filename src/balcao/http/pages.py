@@ -163,12 +163,12 @@ def documentation(
         _ASK_AGAIN,
         [(b"access-control-allow-origin", b"*")],
     )
-    pages["/"] = _to_documentation
+    pages["/"] = _to_application
     return pages
 
 
-async def _to_documentation(_: Request) -> tuple[int, Headers, bytes]:
-    return 302, [(b"location", b"/docs"), (b"cache-control", b"no-store")], b""
+async def _to_application(_: Request) -> tuple[int, Headers, bytes]:
+    return 302, [(b"location", b"/app"), (b"cache-control", b"no-store")], b""
 
 
 @dataclass(slots=True)

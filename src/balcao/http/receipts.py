@@ -5,7 +5,7 @@ public. Nothing in them can run in a browser: PDFs were checked before they were
 handed out as a file, in a sandbox without any rights.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from balcao.core.access import Caller
 from balcao.core.receipts import Receipt
@@ -25,15 +25,31 @@ _RECENT_BYTES_MAX = 1_000_000
 
 def windows(desk: Desk, blobs: Blobs) -> Sequence[Window]:
     """The two addresses."""
-    files = _Files(desk, blobs)
+    files = Files(desk, blobs)
+
+    async def private(
+        request: Request, number: str, caller: Caller | None
+    ) -> tuple[int, Headers, bytes]:
+        """A federal receipt, to the account that obtained it."""
+        assert caller is not None
+        headers, content = await files.fetch(number, {caller.account_id})
+        return 200, headers, content
+
+    async def public(
+        request: Request, number: str, caller: Caller | None
+    ) -> tuple[int, Headers, bytes]:
+        """A state receipt, to everybody who knows its number."""
+        headers, content = await files.fetch(number, {None})
+        return 200, headers, content
+
     federal, state = federal_certificate.PATH, state_certificate.PATH
     return (
-        Window(f"{PREFIX}{federal}/print/", "comprovante-federal", files.private),
-        Window(f"{PREFIX}{state}/print/", "comprovante-estadual", files.public, public=True),
+        Window(f"{PREFIX}{federal}/print/", "comprovante-federal", private),
+        Window(f"{PREFIX}{state}/print/", "comprovante-estadual", public, public=True),
     )
 
 
-class _Files:
+class Files:
     """Receipts by number. Unknown and foreign ones look alike: 404."""
 
     def __init__(self, desk: Desk, blobs: Blobs) -> None:
@@ -41,26 +57,20 @@ class _Files:
         self._blobs = blobs
         self._recent: dict[str, bytes] = {}
 
-    async def private(
-        self, request: Request, number: str, caller: Caller | None
-    ) -> tuple[int, Headers, bytes]:
-        """A federal receipt, to the account that obtained it."""
-        assert caller is not None
-        receipt = self._desk.receipt(number.lower())
-        if receipt is None or receipt.account_id != caller.account_id:
-            raise ReceiptNotFound
-        return await self._file(receipt, b"private, no-store")
+    async def fetch(
+        self, number: str, owners: Collection[int | None], *, download: bool = False
+    ) -> tuple[Headers, bytes]:
+        """A receipt of one of these accounts (None: the public ones), as it is handed out.
 
-    async def public(
-        self, request: Request, number: str, caller: Caller | None
-    ) -> tuple[int, Headers, bytes]:
-        """A state receipt, to everybody who knows its number."""
+        `download`: as a file to be saved, also where a browser could show it. Raises
+        `ReceiptNotFound`, `StorageFailed`.
+        """
         receipt = self._desk.receipt(number.lower())
-        if receipt is None or receipt.account_id is not None:
+        if receipt is None or receipt.account_id not in owners:
             raise ReceiptNotFound
-        return await self._file(receipt, b"public, max-age=86400, immutable")
+        return _headers(receipt, download=download), await self._content(receipt)
 
-    async def _file(self, receipt: Receipt, caching: bytes) -> tuple[int, Headers, bytes]:
+    async def _content(self, receipt: Receipt) -> bytes:
         content = self._recent.get(receipt.digest)
         if content is None:
             content = await self._blobs.get(receipt.digest)
@@ -70,16 +80,21 @@ class _Files:
                 if len(self._recent) >= _RECENT_MAX:
                     del self._recent[next(iter(self._recent))]
                 self._recent[receipt.digest] = content
-        html = receipt.media_type == "text/html"
-        kind = "attachment" if html else "inline"
-        name = f"certidao-{receipt.receipt_id}.{_EXTENSIONS[receipt.media_type]}"
-        headers: Headers = [
-            (b"content-type", receipt.media_type.encode()),
-            (b"content-disposition", f'{kind}; filename="{name}"'.encode()),
-            (b"x-content-type-options", b"nosniff"),
-            (b"referrer-policy", b"no-referrer"),
-            (b"cache-control", caching),
-        ]
-        if html:
-            headers.append((b"content-security-policy", b"sandbox; default-src 'none'"))
-        return 200, headers, content
+        return content
+
+
+def _headers(receipt: Receipt, *, download: bool) -> Headers:
+    html = receipt.media_type == "text/html"
+    kind = "attachment" if html or download else "inline"
+    name = f"certidao-{receipt.receipt_id}.{_EXTENSIONS[receipt.media_type]}"
+    public = receipt.account_id is None
+    headers: Headers = [
+        (b"content-type", receipt.media_type.encode()),
+        (b"content-disposition", f'{kind}; filename="{name}"'.encode()),
+        (b"x-content-type-options", b"nosniff"),
+        (b"referrer-policy", b"no-referrer"),
+        (b"cache-control", b"public, max-age=86400, immutable" if public else b"private, no-store"),
+    ]
+    if html:
+        headers.append((b"content-security-policy", b"sandbox; default-src 'none'"))
+    return headers

@@ -1,0 +1,1 @@
+"""The web application: pages for people, on the same lookups as the API."""

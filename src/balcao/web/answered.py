@@ -1,0 +1,138 @@
+"""`/app/consultas/resultado/{request_id}`: what came of a consultation, from what is recorded."""
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import msgspec
+from starlette.responses import Response
+
+from balcao.core.calendar import HOUR_MS
+from balcao.core.idempotency import Recorded
+from balcao.core.ledger import Trace
+from balcao.errors import OperationNotFound
+from balcao.storage.people import TraceFilter
+from balcao.subjects import state_registration
+from balcao.web import outcomes, results, results_certificates, results_registrations, vocabulary
+from balcao.web.application import Page, page
+from balcao.web.consult import may_see
+from balcao.web.drawing import tile_map
+from balcao.web.forms import BY_SUBJECT, Form
+from balcao.web.results import Body, Table, View
+from balcao.web.texts import instant
+from balcao.web.visit import Visit
+
+# An account asks about the same company a few times within the hours that answers are kept.
+_LOOK_THROUGH_MAX = 10
+
+_VIEWS: Mapping[str, Callable[[Form, Body, Trace], View]] = {
+    "empresa": results.company,
+    "suframa": results.suframa,
+    "inscricoes-estaduais": results_registrations.registrations,
+    "produtor-rural": results_registrations.registrations,
+}
+_CERTIFICATES: Mapping[str, Callable[..., View]] = {
+    "certidao-federal": results_certificates.federal,
+    "certidao-estadual": results_certificates.state,
+}
+
+
+def pages() -> Sequence[Page]:
+    """The addresses of this file."""
+    return (page("/app/consultas/resultado/{request_id}", "app:resultado", "account", show),)
+
+
+async def show(visit: Visit) -> Response:
+    """One result. Raises `OperationNotFound`, also for what this person may not see."""
+    request_id = visit.request.path_params["request_id"]
+    trace = visit.tools.desk.people.trace(visit.account.account_id, request_id)
+    if trace is None or not may_see(visit, trace.user_id):
+        raise OperationNotFound
+    form = _form_of(visit, trace)
+    values: dict[str, Any] = {
+        "form": form,
+        "trace": trace,
+        "document": results.masked(trace),
+        "meaning": vocabulary.meaning_of(trace.rule),
+        "cost": outcomes.cost(trace.credits),
+        "origin": _origin(trace),
+        "as_of": instant(trace.asked_ms).removesuffix(" às 00:00"),  # of a copy only its day counts
+    }
+    recorded = _recorded(visit, trace)
+    if trace.code is not None:
+        said = {} if recorded is None else msgspec.json.decode(recorded.body)
+        outcome = outcomes.of_code(trace.code, said.get("message"))
+        return visit.page("resultado/falha.html", outcome=outcome, **values)
+    if recorded is None:
+        return visit.page("resultado/passado.html", **values)
+    body: Body = msgspec.json.decode(recorded.body)
+    view = _view(visit, form, recorded, trace)
+    beside = await _registrations_at_hand(visit, body) if form.subject == "company" else None
+    return visit.page(
+        "resultado/resultado.html",
+        view=view,
+        map=tile_map(view.tiles, _MAP_TITLE) if view.tiles else None,
+        beside=beside,
+        body=body,
+        ufs=len(visit.tools.parts.operations["state_registration"].ufs),
+        **values,
+    )
+
+
+_MAP_TITLE = "Inscrições por unidade da federação"
+
+
+def _view(visit: Visit, form: Form, recorded: Recorded, trace: Trace) -> View:
+    body = msgspec.json.decode(recorded.body)
+    if form.certificate:
+        operation = visit.tools.parts.operations[form.subject]
+        in_force = operation.still_valid(recorded.body, visit.tools.now_ms())
+        return _CERTIFICATES[form.slug](form, body, trace, in_force=in_force)
+    return _VIEWS[form.slug](form, body, trace)
+
+
+def _origin(trace: Trace) -> str:
+    if trace.origin is None:
+        return "sem resultado"
+    if trace.source == "snapshot":
+        return "da nossa cópia"
+    return "do cache" if trace.origin == "cache" else "da fonte"
+
+
+def _form_of(visit: Visit, trace: Trace) -> Form:
+    for operation in visit.tools.parts.operations.values():
+        if operation.path == trace.operation:
+            return BY_SUBJECT[operation.subject]
+    raise OperationNotFound
+
+
+def _recorded(visit: Visit, trace: Trace) -> Recorded | None:
+    """The answer, while it is kept. A key that a refusal left free may hold a later one's."""
+    if trace.key_digest is None:
+        return None
+    tools = visit.tools
+    attempt = tools.desk.earlier(trace.account_id, trace.key_digest, tools.now_ms())
+    recorded = None if attempt is None else attempt.recorded
+    return recorded if recorded is not None and recorded.request_id == trace.request_id else None
+
+
+async def _registrations_at_hand(visit: Visit, body: Body) -> tuple[Trace, Table] | None:
+    """The latest registrations of this company that this person has a recorded answer of."""
+    tools = visit.tools
+    now = tools.now_ms()
+    wanted = TraceFilter(
+        now - tools.parts.idempotency_hours * HOUR_MS,
+        now + 1,
+        operation=state_registration.PATH,
+        user_id=None if visit.person.is_manager else visit.person.user.user_id,
+        document=body["response"]["cnpj"],
+    )
+    traces = await asyncio.to_thread(
+        tools.desk.people.traces, visit.account.account_id, wanted, _LOOK_THROUGH_MAX
+    )
+    for trace in traces:
+        recorded = _recorded(visit, trace) if trace.status == 200 else None
+        if recorded is not None:
+            said = msgspec.json.decode(recorded.body)
+            return trace, results_registrations.table(said["inscricoes_estaduais"], short=True)
+    return None

@@ -1,0 +1,295 @@
+"""The web application: routes, who may use them, and what every answer carries.
+
+A page is a coroutine that is given a `Visit` and answers with a response. Pages are put together
+with `page(...)`, which says who they are for: there is no other way to a route.
+"""
+
+import time
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+from urllib.parse import parse_qsl, quote
+
+import structlog
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import RedirectResponse, Response
+from starlette.routing import BaseRoute, Route, Router
+from starlette.types import Message, Receive, Scope, Send
+
+from balcao.core.outcomes import Reply
+from balcao.core.problems import problem_of
+from balcao.errors import BalcaoError
+from balcao.links import new_token
+from balcao.web import guard
+from balcao.web.pages import Assets
+from balcao.web.tools import Tools
+from balcao.web.visit import Visit, Who
+
+log = structlog.get_logger()
+
+BODY_BYTES_MAX = 32_768  # forms are small
+FIELDS_MAX = 100
+
+_MONTH_SECONDS = 30 * 86_400
+
+Answer: TypeAlias = Callable[[Visit], Awaitable[Response]]
+# Told of every request: route, reply (status, code, credits, ...), account, seconds.
+Observe: TypeAlias = Callable[[str, Reply, int | None, float], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """An address, who may use it, and who answers. The name is for events and measurements."""
+
+    path: str
+    name: str
+    who: Who
+    answer: Answer
+    method: str = "GET"
+
+
+def page(path: str, name: str, who: Who, answer: Answer, *, method: str = "GET") -> Page:
+    """See `Page`. Below `/app/operador` only operators may be let in."""
+    assert who == "operator" or not path.startswith("/app/operador"), path
+    return Page(path, name, who, answer, method)
+
+
+_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:;"
+    " connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+)
+_SECURITY: Mapping[str, str] = {
+    "content-security-policy": _POLICY,
+    "x-content-type-options": "nosniff",
+    "referrer-policy": "same-origin",  # an Origin for our own forms, nothing for others
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "permissions-policy": "camera=(), geolocation=(), microphone=(), payment=()",
+    "cache-control": "no-store",
+}
+_STRICT_TRANSPORT = f"max-age={365 * 86_400}"
+_FILE_TYPES = {"css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
+
+
+class Application:
+    """The ASGI application behind `/app` and `/status`."""
+
+    def __init__(
+        self, tools: Tools, assets: Assets, pages: Sequence[Page], observe: Observe
+    ) -> None:
+        self._tools = tools
+        self._observe = observe
+        self._assets = assets
+        routes: list[BaseRoute] = [self._route(path, of) for path, of in _by_path(pages).items()]
+        routes.append(Route("/app/arquivos/{name}", self._file, methods=["GET"]))
+        self._router = Router(routes, redirect_slashes=False, default=self._nothing_here)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """ASGI entry: what every answer carries, and one event for each."""
+        started = time.perf_counter()
+        request_id = self._tools.new_id()
+        request = Request(scope, receive)
+        secure = guard.is_secure(request, self._tools)
+        seen = _Seen(request_id)
+        scope["balcao"] = seen
+
+        async def send_marked(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                seen.status = message["status"]
+                named = {name.lower() for name, _ in message["headers"]}
+                extra = [
+                    (name.encode(), value.encode())
+                    for name, value in _SECURITY.items()
+                    if name.encode() not in named
+                ]
+                extra.append((b"x-request-id", request_id.encode()))
+                if secure:
+                    extra.append((b"strict-transport-security", _STRICT_TRANSPORT.encode()))
+                message = {**message, "headers": [*message["headers"], *extra]}
+            await send(message)
+
+        try:
+            await self._router(scope, receive, send_marked)
+        except ClientDisconnect:
+            return
+        reply = seen.reply or Reply(request_id, seen.status, b"", 0)
+        self._observe(seen.name, reply, seen.account_id, time.perf_counter() - started)
+
+    def _route(self, path: str, of: Mapping[str, Page]) -> Route:
+        async def answer(request: Request) -> Response:
+            page = of.get("GET" if request.method == "HEAD" else request.method)
+            if page is None:
+                raise HTTPException(405)
+            return await self._visited(request, page)
+
+        return Route(path, answer, methods=sorted(of))
+
+    async def _visited(self, request: Request, page: Page) -> Response:
+        seen: _Seen = request.scope["balcao"]
+        seen.name = page.name
+        tools = self._tools
+        secure = guard.is_secure(request, tools)
+        visitor = await guard.visitor_of(request, tools)
+        first_visit = None
+        if visitor is not None:
+            seen.account_id = visitor.user.account_id
+            cookie = request.cookies[guard.cookie_name(guard.SESSION, secure=secure)]
+        else:
+            name = guard.cookie_name(guard.FIRST_VISIT, secure=secure)
+            cookie = request.cookies.get(name) or (first_visit := new_token())
+        visit = Visit(request, seen.request_id, tools, visitor, cookie)
+        try:
+            response = await self._admitted(visit, page)
+        except BalcaoError as error:
+            response = refused(visit, error)
+        except ClientDisconnect:
+            raise
+        except Exception:
+            log.exception("page.bug", request_id=seen.request_id, page=page.name)
+            response = visit.page("problema.html", 500, **_words(500))
+        if first_visit is not None and page.who == "anyone":
+            response.set_cookie(
+                guard.cookie_name(guard.FIRST_VISIT, secure=secure),
+                first_visit,
+                max_age=_MONTH_SECONDS,
+                secure=secure,
+                httponly=True,
+                samesite="lax",
+            )
+        seen.reply = visit.reply
+        return response
+
+    async def _admitted(self, visit: Visit, page: Page) -> Response:
+        request = visit.request
+        if page.method != "GET":
+            form = await _form(request)
+            if form is None:
+                return visit.page("problema.html", 413, **_words(413))
+            token = form.get("csrf", "")
+            if not guard.is_our_own_form(request, visit.tools, visit.cookie, token):
+                return visit.page("problema.html", 403, **_words("form"))
+            visit.form = form
+        if page.who != "anyone":
+            if visit.visitor is None:
+                return _to_sign_in(visit, page)
+            if not visit.visitor.is_one_of(page.who):
+                return visit.page("problema.html", 403, **_words(403))
+        return await page.answer(visit)
+
+    async def _file(self, request: Request) -> Response:
+        seen: _Seen = request.scope["balcao"]
+        seen.name = "app:arquivo"
+        name = request.path_params["name"]
+        content = self._assets.content(name)
+        if content is None:
+            return Response(status_code=404)
+        kind = _FILE_TYPES[name.rpartition(".")[2]]
+        return Response(
+            content,
+            media_type=f"{kind}; charset=utf-8",
+            headers={"cache-control": "public, max-age=31536000, immutable"},
+        )
+
+    async def _nothing_here(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """404, as a page for those who are signed in and for those who are not."""
+
+        async def nothing(visit: Visit) -> Response:
+            return visit.page("problema.html", 404, **_words(404))
+
+        request = Request(scope, receive)
+        response = await self._visited(request, Page("", "app:404", "anyone", nothing))
+        await response(scope, receive, send)
+
+
+@dataclass(slots=True)
+class _Seen:
+    """What is learned of a request on its way, for its event."""
+
+    request_id: str
+    name: str = "app:outros"
+    status: int = 500
+    account_id: int | None = None
+    reply: Reply | None = None
+
+
+def _by_path(pages: Sequence[Page]) -> Mapping[str, Mapping[str, Page]]:
+    found: dict[str, dict[str, Page]] = {}
+    for each in pages:
+        methods = found.setdefault(each.path, {})
+        assert each.method not in methods, f"{each.method} {each.path} twice"
+        methods[each.method] = each
+    return found
+
+
+async def _form(request: Request) -> Mapping[str, str] | None:
+    """The fields of a form, the first of each name. None: no form, or too large a one."""
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind != "application/x-www-form-urlencoded":
+        return None
+    body = b""
+    async for chunk in request.stream():
+        body += chunk
+        if len(body) > BODY_BYTES_MAX:
+            return None
+    try:
+        pairs = parse_qsl(
+            body.decode("utf-8"), keep_blank_values=True, max_num_fields=FIELDS_MAX, errors="strict"
+        )
+    except ValueError:
+        return None
+    fields: dict[str, str] = {}
+    for name, value in pairs:
+        fields.setdefault(name, value)
+    return fields
+
+
+def _to_sign_in(visit: Visit, page: Page) -> Response:
+    """Sign in, and come back here if it is a page that can be asked for."""
+    path = visit.request.url.path
+    address = "/app/entrar" + (f"?para={quote(path)}" if page.method == "GET" else "")
+    if visit.is_fragment:  # a script's request: the whole page must go there
+        return Response(status_code=401, headers={"hx-redirect": address})
+    return RedirectResponse(address, 303)
+
+
+def refused(visit: Visit, error: BalcaoError) -> Response:
+    """A page that says what went wrong, in the words that callers of the API are told."""
+    problem = problem_of(error)
+    words: dict[str, Any] = {
+        "title": _TITLES.get(problem.status, "Não foi possível"),
+        "text": problem.message,
+    }
+    response = visit.page("problema.html", problem.status, **words)
+    if problem.retry_after_seconds is not None:
+        response.headers["retry-after"] = str(problem.retry_after_seconds)
+    return response
+
+
+_TITLES: Mapping[int, str] = {
+    402: "Créditos insuficientes",
+    403: "Sem permissão",
+    404: "Não encontrado",
+    429: "Muitos pedidos em pouco tempo",
+    503: "Indisponível no momento",
+}
+_SAID: Mapping[int | str, tuple[str, str]] = {
+    403: ("Sem permissão", "Esta página não é para o seu tipo de usuário."),
+    404: ("Página não encontrada", "Não há nada neste endereço. Confira-o, ou volte ao início."),
+    413: ("Formulário recusado", "O formulário enviado não pôde ser lido. Volte e tente de novo."),
+    500: (
+        "Erro interno",
+        "Algo deu errado do nosso lado. Nada foi cobrado por esta página. Se acontecer de novo,"
+        " informe ao suporte o número abaixo.",
+    ),
+    "form": (
+        "Formulário recusado",
+        "O pedido não veio de uma página aberta neste navegador, e por segurança não foi"
+        " executado. Volte, recarregue a página e envie de novo.",
+    ),
+}
+
+
+def _words(of: int | str) -> dict[str, Any]:
+    title, text = _SAID[of]
+    return {"title": title, "text": text}

@@ -1,0 +1,109 @@
+"""What filters of pages ask for: a period, some lines; and the addresses that ask it again."""
+
+import datetime
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+from urllib.parse import urlencode
+
+from balcao.core.calendar import civil_day
+from balcao.core.ledger import Origin
+from balcao.statement import DAYS_MAX, Choice, Period, read_day
+from balcao.web import vocabulary
+from balcao.web.visit import Visit
+
+WEB: Literal["web"] = "web"  # in place of a key's number: asked in the web application
+
+_PROBLEMS: Mapping[str, str] = {
+    "day": "Uma das datas não existe.",
+    "order": "A primeira data é depois da última.",
+    "length": f"O período pode ter no máximo {DAYS_MAX} dias.",
+}
+
+# Of selects: the value and the text.
+Options = Sequence[tuple[str, str]]
+
+OPERATIONS: Options = [("", "todas"), *vocabulary.SHORT.items()]
+ORIGINS: Options = [("", "todas"), *vocabulary.ORIGINS.items()]
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """The period of `de` and `ate`; the usual one and a complaint where they make none."""
+
+    period: Period
+    complaint: str | None
+
+
+def period(fields: Mapping[str, str], today: datetime.date) -> Asked:
+    """What `de` and `ate` say; empty ones are left to the usual 30 days."""
+    try:
+        first, last = (
+            read_day(text) if (text := fields.get(name, "").strip()) else None
+            for name in ("de", "ate")
+        )
+        asked = Period.of(first, last, today)
+        problem: str | None = asked.problem
+    except ValueError:
+        asked, problem = Period.of(None, None, today), "day"
+    if problem is None:
+        return Asked(asked, None)
+    return Asked(Period.of(None, None, today), _PROBLEMS[problem])
+
+
+def choice(fields: Mapping[str, str]) -> Choice:
+    """What `operacao`, `chave` and `origem` say; what is none of them counts as left out."""
+    key = fields.get("chave", "")
+    return Choice(
+        operation=fields.get("operacao") or None,
+        key=WEB if key == WEB else int(key) if is_number(key) else None,
+        origin=origin_of(fields.get("origem", "")),
+    )
+
+
+def origin_of(text: str) -> Origin | None:
+    """An origin, if it is one."""
+    return "cache" if text == "cache" else "online" if text == "online" else None
+
+
+def is_number(text: str) -> bool:
+    """Whether this can be a number of ours (of a key, a user): short and of digits only."""
+    return text.isascii() and text.isdecimal() and len(text) <= 15
+
+
+def months(today: datetime.date) -> Sequence[tuple[str, Period]]:
+    """The periods that are asked for most, by name."""
+    first = today.replace(day=1)
+    before = first - datetime.timedelta(days=1)
+    return (
+        ("Este mês", Period(first, today)),
+        ("Mês passado", Period(before.replace(day=1), before)),
+    )
+
+
+def today_of(visit: Visit) -> datetime.date:
+    """The civil day in Brasília."""
+    return civil_day(visit.tools.now_ms())
+
+
+def keys(names: Mapping[int | None, str]) -> Options:
+    """Every key of the account, and the web application, which needs none."""
+    numbered = [(str(number), name) for number, name in names.items() if number is not None]
+    return [("", "todas"), (WEB, names[None]), *numbered]
+
+
+def address(path: str, fields: Mapping[str, str]) -> str:
+    """A page with its filters; empty ones are left out."""
+    query = urlencode({name: value for name, value in fields.items() if value})
+    return f"{path}?{query}" if query else path
+
+
+def fields_of(asked: Period, chosen: Choice) -> dict[str, str]:
+    """Period and choice, as `address` takes them."""
+    return {
+        "de": asked.first.isoformat(),
+        "ate": asked.last.isoformat(),
+        "operacao": chosen.operation or "",
+        "chave": "" if chosen.key is None else str(chosen.key),
+        "origem": chosen.origin or "",
+    }

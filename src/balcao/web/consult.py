@@ -1,0 +1,281 @@
+"""Consulting by hand: the six forms, what they would cost, and the lookup itself.
+
+The lookup is the API's own, with its order of checks, its cache, its prices and its idempotency:
+a form carries a number that becomes the key, so that sending it twice charges once.
+"""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+
+from starlette.responses import Response
+
+from balcao.core import idempotency
+from balcao.core.access import Caller
+from balcao.core.calendar import civil_month
+from balcao.core.idempotency import Attempt
+from balcao.core.ledger import available_credits
+from balcao.core.outcomes import Reply
+from balcao.core.problems import problem_of
+from balcao.core.questions import Question
+from balcao.errors import (
+    BalcaoError,
+    CallerError,
+    CertificatesNotEnabled,
+    InvalidIdempotencyKey,
+    OperationNotFound,
+    Overloaded,
+    ResultExpired,
+    RouteNotFound,
+    StillRunning,
+    StorageFailed,
+)
+from balcao.http.doorkeeper import must_wait
+from balcao.lookup import foresee, look_up
+from balcao.subjects.contract import Operation
+from balcao.web import outcomes
+from balcao.web.application import Page, page
+from balcao.web.forms import FORMS, Form, blank, filled, question
+from balcao.web.outcomes import Outcome, Price
+from balcao.web.visit import Visit
+
+# While the same form is being carried out.
+_LOOK_EVERY_SECONDS = 0.2
+_PATIENCE_SECONDS = 2  # after the sources' deadline
+
+
+def pages() -> Sequence[Page]:
+    """The addresses of this file."""
+    one = "/app/consultas/{operacao}"
+    waiting = "/app/consultas/andamento/{form_id}"
+    return (
+        page("/app/consultas", "app:consultas", "account", index),
+        page(waiting, "app:andamento", "account", wait),
+        page(one, "app:consulta", "account", show),
+        page(one, "app:consultar", "account", ask, method="POST"),
+        page(f"{one}/preco", "app:preco", "account", price, method="POST"),
+    )
+
+
+async def index(visit: Visit) -> Response:
+    """What can be asked, and what it costs."""
+    return visit.page(
+        "consultas.html",
+        forms=FORMS.values(),
+        certifies=visit.account.certifies,
+        suspended=visit.account.suspended_ms is not None,
+        available=_available(visit),
+    )
+
+
+async def show(visit: Visit) -> Response:
+    """A form; `?de=` fills it from an earlier request, as far as an address may."""
+    form = _form(visit)
+    if visit.account.suspended_ms is not None:
+        return _suspended(visit)
+    _operation(visit, form).enter(visit.person.caller())
+    return _page(visit, form, _from_earlier(visit, form))
+
+
+async def price(visit: Visit) -> Response:
+    """What is typed, priced before it is paid: a fragment for the script, else the page."""
+    form = _form(visit)
+    if visit.account.suspended_ms is not None:
+        return _suspended(visit)
+    _operation(visit, form).enter(visit.person.caller())
+    typed = filled(visit.form)
+    if visit.is_fragment:
+        return visit.page(
+            "preco.html", price=_price(visit, form, typed), available=_available(visit)
+        )
+    try:
+        _question(visit, form, typed)
+    except CallerError as error:
+        return _page(visit, form, typed, error=error, status=200)
+    return _page(visit, form, typed)
+
+
+async def ask(visit: Visit) -> Response:
+    """Look it up, once per form, and go on to the result."""
+    form = _form(visit)
+    if visit.account.suspended_ms is not None:
+        return _suspended(visit)
+    form_id = visit.typed("form_id")
+    typed = filled(visit.form)
+    try:
+        reply = await _looked_up(visit, form, typed, f"web-{form_id}")
+    except StillRunning:
+        return visit.redirect(f"/app/consultas/andamento/{form_id}")
+    except CertificatesNotEnabled:
+        raise
+    except (CallerError, Overloaded, StorageFailed) as error:
+        return _again(visit, form, typed, error)
+    visit.reply = reply
+    return visit.redirect(f"/app/consultas/resultado/{reply.request_id}")
+
+
+async def wait(visit: Visit) -> Response:
+    """A form that is being carried out for longer than a browser waits."""
+    attempt = _attempt(visit, f"web-{visit.request.path_params['form_id']}")
+    if attempt is None:
+        raise OperationNotFound
+    if attempt.recorded is not None:
+        return visit.redirect(f"/app/consultas/resultado/{attempt.recorded.request_id}")
+    if attempt.state == "running":
+        return visit.page("aguarde.html")
+    return visit.page("problema.html", 409, title=_DIED.title, text=f"{_DIED.text} {_DIED.advice}")
+
+
+_DIED = outcomes.of_code("RESULTADO_INDISPONIVEL")
+
+
+async def _looked_up(visit: Visit, form: Form, typed: Mapping[str, str], key: str) -> Reply:
+    """The fixed order of checks (decisions 2.10), then the lookup itself."""
+    tools = visit.tools
+    caller = visit.person.caller()
+    verdicts = tools.doorkeeper.count(caller, tools.now_ms())
+    if (limited := must_wait(verdicts)) is not None:
+        raise limited
+    _operation(visit, form).enter(caller)
+    asked = _question(visit, form, typed)
+    if not idempotency.is_valid_key(key):
+        raise InvalidIdempotencyKey
+    try:
+        return await _once(visit, asked, caller, key)
+    except ResultExpired:  # its page shows it all the same, marked as expired
+        attempt = _attempt(visit, key)
+        if attempt is None or attempt.recorded is None:
+            raise
+        recorded = attempt.recorded
+        return Reply(recorded.request_id, recorded.status, recorded.body, 0, replayed=True)
+
+
+async def _once(visit: Visit, asked: Question, caller: Caller, key: str) -> Reply:
+    """Answer it; while this very form is being answered already, wait for that.
+
+    Raises `StillRunning` when that takes longer than any lookup, and what `look_up` raises.
+    """
+    parts = visit.tools.parts
+    fingerprint = parts.operations[asked.subject].fingerprint(asked)
+    clock = asyncio.get_running_loop().time
+    until = clock() + parts.deadline_ms / 1000 + _PATIENCE_SECONDS
+    while True:
+        attempt = _attempt(visit, key)
+        running = attempt is not None and attempt.state == "running"
+        if attempt is None or not running or attempt.fingerprint != fingerprint:
+            try:
+                return await look_up(asked, caller, visit.request_id, key, parts)
+            except StillRunning:
+                running = True  # the same form, quicker by a moment
+        if clock() >= until:
+            raise StillRunning(1)
+        await asyncio.sleep(_LOOK_EVERY_SECONDS)
+
+
+def _attempt(visit: Visit, key: str) -> Attempt | None:
+    digest = idempotency.digest(key)
+    return visit.tools.desk.earlier(visit.account.account_id, digest, visit.tools.now_ms())
+
+
+def _form(visit: Visit) -> Form:
+    form = FORMS.get(visit.request.path_params["operacao"])
+    if form is None:
+        raise RouteNotFound
+    return form
+
+
+def _operation(visit: Visit, form: Form) -> Operation:
+    return visit.tools.parts.operations[form.subject]
+
+
+def _question(visit: Visit, form: Form, typed: Mapping[str, str]) -> Question:
+    """What is asked, if the account may ask it."""
+    operation = _operation(visit, form)
+    asked = question(form, operation, typed)
+    operation.permit(asked, visit.person.caller())
+    return asked
+
+
+def _price(visit: Visit, form: Form, typed: Mapping[str, str]) -> Price:
+    """What it would cost now; in general, as long as something is missing."""
+    try:
+        asked = _question(visit, form, typed)
+    except CallerError:
+        return Price(form.price_sentence, "neutral")
+    forecast = foresee(asked, visit.person.caller(), visit.tools.parts)
+    return outcomes.price(form, asked, forecast, _available(visit))
+
+
+def _available(visit: Visit) -> int | None:
+    """What can be spent now; None: there is no limit."""
+    return available_credits(visit.account, civil_month(visit.tools.now_ms()))
+
+
+def _from_earlier(visit: Visit, form: Form) -> Mapping[str, str]:
+    """The form as it is at first, with a CNPJ and UF that were asked about before."""
+    typed = dict(blank(form))
+    request_id = visit.query("de")
+    trace = request_id and visit.tools.desk.people.trace(visit.account.account_id, request_id)
+    if trace and may_see(visit, trace.user_id) and "*" not in trace.document:
+        offered = {uf for uf, _ in form.ufs(_operation(visit, form))}
+        typed |= {"cnpj": trace.document, "uf": trace.uf if trace.uf in offered else ""}
+    return typed
+
+
+def may_see(visit: Visit, asked_by: int | None) -> bool:
+    """Managers see what their account asked, consultants what they asked themselves."""
+    return visit.person.is_manager or asked_by == visit.person.user.user_id
+
+
+def _again(visit: Visit, form: Form, typed: Mapping[str, str], error: BalcaoError) -> Response:
+    """The form once more, filled as it was, with what is to be done about it."""
+    problem = problem_of(error)
+    status = 422 if problem.status == 400 else problem.status
+    visit.reply = Reply(visit.request_id, status, b"", 0, code=problem.code)
+    response = _page(visit, form, typed, error=error, status=status)
+    if problem.retry_after_seconds is not None:
+        response.headers["retry-after"] = str(problem.retry_after_seconds)
+    return response
+
+
+def _page(
+    visit: Visit,
+    form: Form,
+    typed: Mapping[str, str],
+    *,
+    error: BalcaoError | None = None,
+    status: int = 200,
+) -> Response:
+    complaint, outcome = None, None
+    available = _available(visit)
+    if error is not None:
+        problem = problem_of(error)
+        complaint = outcomes.complaint(problem, form, typed)
+        if complaint is None:
+            manages = visit.person.is_manager
+            outcome = outcomes.of_refusal(problem, available, is_manager=manages)
+    return visit.page(
+        "consulta.html",
+        status,
+        form=form,
+        ufs=form.ufs(_operation(visit, form)),
+        typed=typed,
+        errors={} if complaint is None else {complaint.field: complaint.text},
+        outcome=outcome,
+        price=_price(visit, form, typed),
+        available=available,
+        may_optin=visit.account.partner_optin,
+    )
+
+
+_SUSPENDED = Outcome(
+    "warn",
+    "Conta suspensa",
+    "Quem opera o serviço suspendeu esta conta. Enquanto isso nada pode ser consultado, e nada é"
+    " cobrado.",
+    "O histórico e os comprovantes continuam aqui. Fale com quem opera o serviço.",
+)
+
+
+def _suspended(visit: Visit) -> Response:
+    text = f"{_SUSPENDED.text} {_SUSPENDED.advice}"
+    return visit.page("problema.html", 403, title=_SUSPENDED.title, text=text)

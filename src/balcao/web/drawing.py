@@ -1,0 +1,327 @@
+"""Drawings as SVG: pure functions from figures to markup.
+
+Everything visible is decided by classes of the style sheet: the pages' security policy allows no
+styles inside, and colours follow the theme. Texts are escaped here, whatever they are.
+"""
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+
+from markupsafe import Markup
+
+from balcao.web.texts import credits, day, percent, whole
+
+# Where each UF stands, as (column, row): the north at the top, the coast at the right.
+TILES: Mapping[str, tuple[int, int]] = {
+    uf: (column, row)
+    for row, line in enumerate(
+        (
+            ".. RR AP .. .. ..",
+            ".. AM PA MA CE RN",
+            "AC RO TO PI PE PB",
+            ".. MT GO BA SE AL",
+            ".. MS DF MG ES ..",
+            ".. PR SP RJ .. ..",
+            ".. SC .. .. .. ..",
+            ".. RS .. .. .. ..",
+        )
+    )
+    for column, uf in enumerate(line.split())
+    if uf != ".."
+}
+
+# The same symbols as the macro `icon` draws, in a square of 16.
+_SYMBOLS = {
+    "good": "m2.5 8.5 3.7 4 7.3-9",
+    "warn": "M8 2.5v7M8 12.5v1",
+    "bad": "m3.5 3.5 9 9m0-9-9 9",
+    "info": "M8 6.5v7M8 2.5v1",
+    "neutral": "M3 8h10",
+}
+
+_MONTHS = ("jan", "fev", "mar", "abr", "mai", "jun", "jul", "ago", "set", "out", "nov", "dez")
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """One day's credits, apart by origin."""
+
+    label: str  # YYYY-MM-DD
+    cache: int
+    online: int
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """One line of `shares`."""
+
+    label: str
+    value: int
+    text: str | None = None  # what is written for the value; else the value in credits
+
+
+@dataclass(frozen=True, slots=True)
+class Tile:
+    """What is said of one UF."""
+
+    tone: str  # good, warn, bad, info, neutral
+    text: str  # short: it stands under the UF's letters
+    title: str  # the whole sentence, shown on hover and read out
+    href: str | None = None
+
+
+_SVG = Markup(
+    '<svg class="drawing {classes}" viewBox="0 0 {width} {height}" role="{role}"'
+    ' aria-label="{label}"><title>{label}</title>{inside}</svg>'
+)
+_TEXT = Markup('<text class="{kind}" x="{x}" y="{y}" text-anchor="{anchor}">{text}</text>')
+_RECT = Markup('<rect class="{kind}" x="{x}" y="{y}" width="{width}" height="{height}"/>')
+_LINE = Markup('<line class="{kind}" x1="{x1}" x2="{x2}" y1="{y}" y2="{y}"/>')
+_GROUP = Markup("<g><title>{title}</title>{inside}</g>")
+
+
+def _svg(size: tuple[int, int], classes: str, label: str, inside: Iterable[Markup]) -> Markup:
+    return _SVG.format(
+        classes=classes,
+        width=size[0],
+        height=size[1],
+        label=label,
+        inside=_joined(inside),
+        # Inside an image nothing can be reached; a group lets its links be.
+        role="group" if "linked" in classes else "img",
+    )
+
+
+def _joined(pieces: Iterable[Markup]) -> Markup:
+    return Markup("").join(pieces)
+
+
+def _text(x: float, y: float, text: str, kind: str = "", anchor: str = "start") -> Markup:
+    return _TEXT.format(x=_number(x), y=_number(y), text=text, kind=kind, anchor=anchor)
+
+
+def _rect(kind: str, x: float, y: float, size: tuple[float, float]) -> Markup:
+    width, height = size
+    return _RECT.format(
+        kind=kind, x=_number(x), y=_number(y), width=_number(width), height=_number(height)
+    )
+
+
+def _number(value: float) -> str:
+    """A coordinate: two places are finer than any screen."""
+    return f"{value:.2f}".rstrip("0").rstrip(".")
+
+
+# ---- Credits by day ----
+
+_WIDTH, _HEIGHT = 760, 250
+_TOP, _BOTTOM = 34, 26  # legend above, days below
+_LABEL_EVERY = 46  # no two labels of the x axis are nearer, in units of the drawing
+
+
+def ticks(greatest: int) -> Sequence[int]:
+    """Three to five round figures from 0 to what is not below `greatest`, for an axis."""
+    power = 1
+    while True:
+        for step in (power, 2 * power, 5 * power):
+            steps = max(2, math.ceil(greatest / step))
+            if steps <= 4:
+                return [step * count for count in range(steps + 1)]
+        power *= 10
+
+
+def bars_by_day(days: Sequence[Bar], title: str = "Créditos por dia") -> Markup:
+    """Stacked bars: what came from the cache below, what was asked online above it."""
+    axis = ticks(max((bar.cache + bar.online for bar in days), default=0))
+    left = 14 + 7 * len(whole(axis[-1]))
+    floor = _HEIGHT - _BOTTOM
+    per_credit = (floor - _TOP) / axis[-1]
+    pieces = [
+        _rect("online", left, 6, (11, 11)),
+        _text(left + 17, 16, "consulta à fonte"),
+        _rect("cache", left + 130, 6, (11, 11)),
+        _text(left + 147, 16, "cache (parte de baixo)"),
+    ]
+    for tick in axis:
+        y = floor - tick * per_credit
+        kind = "axis" if tick else "base"
+        pieces.append(_LINE.format(kind=kind, x1=left, x2=_WIDTH, y=_number(y)))
+        pieces.append(_text(left - 8, y + 4, whole(tick), "quiet-text", "end"))
+    if not days:
+        middle = ((left + _WIDTH) / 2, (_TOP + floor) / 2)
+        pieces.append(_text(*middle, "Nenhum crédito no período.", "quiet-text", "middle"))
+    slot = (_WIDTH - left) / max(len(days), 1)
+    # Hundreds of bars stand side by side: gaps thinner than a pixel only shimmer.
+    width = min(slot * 0.72, 44.0) if len(days) <= 92 else slot
+    for position, bar in enumerate(days):
+        x = left + slot * position + (slot - width) / 2
+        pieces.append(_bar(bar, (x, floor), width, per_credit))
+    for position, text in _day_labels([bar.label for bar in days], slot):
+        x = left + slot * (position + 0.5)
+        pieces.append(_text(x, floor + 18, text, "quiet-text", "middle"))
+    return _svg((_WIDTH, _HEIGHT), "days", _told(days, title), pieces)
+
+
+def _told(days: Sequence[Bar], title: str) -> str:
+    if not days:
+        return f"{title}: nenhum crédito no período."
+    cache, online = sum(bar.cache for bar in days), sum(bar.online for bar in days)
+    return (
+        f"{title}, de {day(days[0].label)} a {day(days[-1].label)}: {credits(cache + online)},"
+        f" {whole(cache)} do cache e {whole(online)} de consultas às fontes."
+    )
+
+
+def _bar(bar: Bar, foot: tuple[float, float], width: float, per_credit: float) -> Markup:
+    title = (
+        f"{day(bar.label)}: {credits(bar.cache + bar.online)}"
+        f" ({whole(bar.cache)} do cache, {whole(bar.online)} de consultas às fontes)"
+    )
+    pieces = []
+    x, y = foot
+    for kind, value in (("cache", bar.cache), ("online", bar.online)):
+        if value > 0:
+            height = value * per_credit
+            y -= height
+            pieces.append(_rect(kind, x, y, (width, height)))
+    return _GROUP.format(title=title, inside=_joined(pieces))
+
+
+def _day_labels(labels: Sequence[str], slot: float) -> Iterator[tuple[int, str]]:
+    """Which days are named below the axis: a regular few, or the months of a long period."""
+    by_month = len(labels) > 92
+    step = next((few for few in (1, 2, 3, 5, 7, 14, 28) if few * slot >= _LABEL_EVERY), 28)
+    free_from, month_before = 0.0, None
+    for position, label in enumerate(labels):
+        month = label[:7]
+        due = month != month_before and position > 0 if by_month else position % step == 0
+        month_before = month
+        if due and position * slot >= free_from:
+            free_from = position * slot + _LABEL_EVERY
+            yield position, _short(label, by_month)
+
+
+def _short(label: str, by_month: bool) -> str:
+    try:
+        at = date.fromisoformat(label)
+    except ValueError:
+        return label[:6]
+    if by_month:
+        return (
+            f"{_MONTHS[at.month - 1]}/{at.year % 100:02}"
+            if at.month == 1
+            else _MONTHS[at.month - 1]
+        )
+    return f"{at.day:02}/{at.month:02}"
+
+
+# ---- Shares, meter, sparkline ----
+
+
+def shares(items: Sequence[Share], title: str = "Por operação") -> Markup:
+    """One horizontal bar per item, the label above it and the value at its right."""
+    width, line = 340, 38
+    greatest = max((item.value for item in items), default=0) or 1
+    total = sum(item.value for item in items) or 1
+    pieces, sayings = [], []
+    for position, item in enumerate(items):
+        y = position * line
+        text = credits(item.value) if item.text is None else item.text
+        saying = f"{item.label}: {text} ({percent(item.value / total)})"
+        sayings.append(saying)
+        drawn = (
+            _text(0, y + 13, item.label),
+            _text(width, y + 13, text, anchor="end"),
+            _rect("track", 0, y + 19, (width, 9)),
+            _rect("online", 0, y + 19, (max(item.value, 0) / greatest * width, 9)),
+        )
+        pieces.append(_GROUP.format(title=saying, inside=_joined(drawn)))
+    label = f"{title}. {'; '.join(sayings) or 'Nada ainda'}."
+    return _svg((width, max(len(items), 1) * line - 8), "shares", label, pieces)
+
+
+def meter(share: float, title: str | None = None) -> Markup:
+    """A bar filled to `share` (0 to 1; beyond is drawn full and told as it is)."""
+    label = percent(share) if title is None else f"{title}: {percent(share)}"
+    filled = min(max(share, 0.0), 1.0) * 120
+    bars = (_rect("track", 0, 0, (120, 10)), _rect("online", 0, 0, (filled, 10)))
+    return _svg((120, 10), "meter", label, bars)
+
+
+_LINE_OF_POINTS = Markup('<polyline class="line" points="{points}"/>')
+_DOT = Markup('<circle class="online" cx="{x}" cy="{y}" r="3"/>')
+
+
+def sparkline(values: Sequence[float], title: str = "Evolução") -> Markup:
+    """A small line without axes; the last value has a dot."""
+    size = (120, 28)
+    if not values:
+        return _svg(size, "sparkline", f"{title}: sem valores.", ())
+    low, high = min(values), max(values)
+    step = 112 / max(len(values) - 1, 1)
+    points = [
+        (_number(4 + step * position), _number(_height_of(value, low, high)))
+        for position, value in enumerate(values)
+    ]
+    label = (
+        f"{title}: {len(values)} valores, de {_plain(low)} a {_plain(high)},"
+        f" por fim {_plain(values[-1])}."
+    )
+    line = _LINE_OF_POINTS.format(points=" ".join(f"{x},{y}" for x, y in points))
+    x, y = points[-1]
+    return _svg(size, "sparkline", label, (line, _DOT.format(x=x, y=y)))
+
+
+def _height_of(value: float, low: float, high: float) -> float:
+    return 24 - (value - low) / (high - low) * 20 if high > low else 14.0
+
+
+def _plain(value: float) -> str:
+    return whole(int(value)) if value == int(value) else _number(value).replace(".", ",")
+
+
+# ---- Brazil in tiles ----
+
+_TILE, _GAP = 52, 5
+
+
+_SYMBOL = Markup(
+    '<svg x="{x}" y="{y}" width="11" height="11" viewBox="0 0 16 16">'
+    '<path class="symbol" d="{shape}"/></svg>'
+)
+_SQUARE = Markup('<rect class="tile" x="{x}" y="{y}" width="{side}" height="{side}" rx="3"/>')
+_LINKED = Markup(
+    '<a class="{tone}" href="{href}" aria-label="{told}"><title>{told}</title>{inside}</a>'
+)
+_SILENT = Markup('<g class="{tone}"><title>{told}</title>{inside}</g>')
+
+
+def tile_map(tiles: Mapping[str, Tile], title: str = "As 27 unidades da federação") -> Markup:
+    """Every UF as a tile of the same size. UFs that `tiles` leaves out are neutral and silent."""
+    columns = 1 + max(column for column, _ in TILES.values())
+    rows = 1 + max(row for _, row in TILES.values())
+    untold = Tile("neutral", "", "sem informação")
+    pieces = [
+        _tile(uf, place, tiles.get(uf, untold))
+        for uf, place in sorted(TILES.items(), key=lambda item: item[1][::-1])  # reading order
+    ]
+    linked = any(tile.href for tile in tiles.values())
+    size = (columns * (_TILE + _GAP) - _GAP + 2, rows * (_TILE + _GAP) - _GAP + 2)
+    return _svg(size, "tiles linked" if linked else "tiles", title, pieces)
+
+
+def _tile(uf: str, place: tuple[int, int], tile: Tile) -> Markup:
+    x, y = (1 + at * (_TILE + _GAP) for at in place)
+    tone = tile.tone if tile.tone in _SYMBOLS else "neutral"
+    inside = (
+        _SQUARE.format(x=x, y=y, side=_TILE),
+        _text(x + 8, y + 20, uf, "uf"),
+        _text(x + 8, y + 41, tile.text),
+        _SYMBOL.format(x=x + _TILE - 18, y=y + 9, shape=_SYMBOLS[tone]),
+    )
+    around = _LINKED if tile.href else _SILENT
+    return around.format(
+        tone=tone, href=tile.href, told=f"{uf}: {tile.title}", inside=_joined(inside)
+    )

@@ -1,0 +1,72 @@
+"""Before any page: whose browser is it, may they, and is the form our own?
+
+Cross-site requests are told by Fetch Metadata (OWASP, "Cross-Site Request Forgery Prevention"):
+browsers say where a request comes from, and pages cannot change it. Where that is not sent (plain
+HTTP to another machine, old browsers) the Origin must be ours, and where there is none either,
+the form's token must belong to the browser's cookie.
+"""
+
+from urllib.parse import urlsplit
+
+from starlette.requests import Request
+
+from balcao.links import token_digest
+from balcao.web.tools import Tools
+from balcao.web.visit import Visitor
+
+_SECURE_PREFIX = "__Host-"
+SESSION, FIRST_VISIT = "balcao", "balcao-visita"
+
+_MINUTE_MS = 60_000
+_SEEN_EVERY_MS = _MINUTE_MS
+
+_OURS = frozenset({"same-origin", "none"})
+
+
+def is_secure(request: Request, tools: Tools) -> bool:
+    """Whether the browser came by HTTPS: to us, or to a proxy in front of us."""
+    return request.url.scheme == "https" or tools.settings.public_url.startswith("https:")
+
+
+def cookie_name(name: str, *, secure: bool) -> str:
+    """Under TLS no other host and no plain page can set these (the `__Host-` prefix)."""
+    return _SECURE_PREFIX + name if secure else name
+
+
+async def visitor_of(request: Request, tools: Tools) -> Visitor | None:
+    """Who is signed in in this browser."""
+    name = cookie_name(SESSION, secure=is_secure(request, tools))
+    token = request.cookies.get(name)
+    if not token:
+        return None
+    digest = token_digest(token)
+    now = tools.now_ms()
+    settings, people = tools.settings, tools.desk.people
+    session = people.session(
+        digest,
+        now,
+        settings.session_idle_minutes * _MINUTE_MS,
+        settings.session_hours * 60 * _MINUTE_MS,
+    )
+    if session is None:
+        return None
+    if now - session.seen_ms > _SEEN_EVERY_MS:
+        await people.touch_session(session.session_id, now)
+    number = session.user.account_id
+    account = None if number is None else tools.desk.account(number)
+    return Visitor(session.user, session, digest, account)
+
+
+def is_our_own_form(request: Request, tools: Tools, cookie: str, token: str) -> bool:
+    """Whether a POST comes from a page of ours."""
+    site = request.headers.get("sec-fetch-site")
+    if site is not None:
+        return site in _OURS
+    origin = request.headers.get("origin")
+    if origin is not None:
+        return urlsplit(origin).netloc in _hosts(request, tools)
+    return tools.seal.is_token_of(cookie, token)
+
+
+def _hosts(request: Request, tools: Tools) -> set[str]:
+    return {request.headers.get("host", ""), urlsplit(tools.settings.public_url).netloc} - {""}

@@ -1,0 +1,333 @@
+"""`/app/historico`: the requests of an account, newest first, on screen and as files.
+
+A consultant sees their own. CNPJs may stand in addresses; a CPF comes by POST, is never shown and
+is looked for by its keyed hash.
+"""
+
+import asyncio
+import datetime
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from starlette.responses import Response, StreamingResponse
+
+from balcao.core.access import names_of_keys
+from balcao.core.calendar import day_starts_ms, from_ms
+from balcao.core.documents import Cnpj, Cpf
+from balcao.core.ledger import Trace
+from balcao.errors import InvalidCnpj, InvalidCpf
+from balcao.statement import Cell, Choice, Period, as_csv, csv_lines
+from balcao.storage.people import TraceFilter
+from balcao.traces import document_hash
+from balcao.web import asking, spreadsheet, vocabulary
+from balcao.web.application import Page, page
+from balcao.web.spreadsheet import Sheet, Value
+from balcao.web.statement_pages import file
+from balcao.web.visit import Visit
+from balcao.web.vocabulary import Word
+
+PATH = "/app/historico"
+OF_A_PERSON = f"{PATH}/pessoa"
+
+SHOWN = 50
+EXPORTED_MAX = 50_000
+_READ_AT_ONCE = 1_000
+
+_NO_CNPJ = "O CNPJ não confere. Para procurar por CPF, use o campo próprio."
+_BAD_DOCUMENT = "documento"
+_NO_CPF = "O CPF não confere."
+
+
+def pages() -> Sequence[Page]:
+    """The addresses of this file."""
+    return (
+        page(PATH, "app:historico", "account", show),
+        page(f"{PATH}.csv", "app:historico-csv", "account", as_table),
+        page(f"{PATH}.xlsx", "app:historico-xlsx", "account", as_workbook),
+        page(OF_A_PERSON, "app:historico-pessoa", "account", show_person, method="POST"),
+        page(OF_A_PERSON, "app:historico-pessoa", "account", to_the_list),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One request as the tables show it; `trace` has the rest."""
+
+    trace: Trace
+    operation: str
+    outcome: Word
+    who: str
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """Who may have asked: the account's keys and users, by number."""
+
+    keys: Mapping[int | None, str]
+    users: Mapping[int, str]
+
+    def who(self, key_id: int | None, user_id: int | None) -> str:
+        """A key's or a person's name."""
+        if key_id is not None:
+            return self.keys.get(key_id, f"chave {key_id}")
+        if user_id is not None:
+            return self.users.get(user_id, f"usuário {user_id}")
+        return self.keys[None]
+
+    def row(self, trace: Trace) -> Row:
+        """A request, in words."""
+        return Row(
+            trace,
+            vocabulary.short(trace.operation),
+            vocabulary.outcome_of(trace),
+            self.who(trace.key_id, trace.user_id),
+        )
+
+
+def names_of(visit: Visit, account_id: int) -> Names:
+    """The names of an account."""
+    desk = visit.tools.desk
+    users = {user.user_id: user.name for user in desk.people.users(account_id)}
+    return Names(names_of_keys(desk.keys(account_id)), users)
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """What the filters say."""
+
+    period: Period
+    chosen: Choice
+    errors_only: bool
+    cnpj: Cnpj | None
+    before: str | None
+    complaint: str | None
+
+    def fields(self) -> dict[str, str]:
+        """As the address has them, without the page."""
+        return asking.fields_of(self.period, self.chosen) | {
+            "erros": "1" if self.errors_only else "",
+            "documento": self.cnpj.text if self.cnpj else "",
+        }
+
+
+def _asked(visit: Visit, fields: Mapping[str, str]) -> _Asked:
+    asked = asking.period(fields, asking.today_of(visit))
+    complaint, cnpj = asked.complaint, None
+    if fields.get("aviso") == _BAD_DOCUMENT:
+        complaint = complaint or _NO_CNPJ
+    if (document := fields.get("documento", "").strip()) != "":
+        try:
+            cnpj = Cnpj.parse(document)
+        except InvalidCnpj:
+            complaint = complaint or _NO_CNPJ
+    return _Asked(
+        asked.period,
+        asking.choice(fields),
+        fields.get("erros") == "1",
+        cnpj,
+        fields.get("antes") or None,
+        complaint,
+    )
+
+
+def own_only(visit: Visit) -> int | None:
+    """Whose requests may be seen: a consultant's own; None: everybody's in the account."""
+    return None if visit.person.is_manager else visit.person.user.user_id
+
+
+def _wanted(visit: Visit, asked: _Asked) -> TraceFilter:
+    key = asked.chosen.key
+    return TraceFilter(
+        asked.period.from_ms,
+        asked.period.to_ms,
+        operation=asked.chosen.operation,
+        key_id=None if key == "web" else key,
+        web_only=key == "web",
+        user_id=own_only(visit),
+        origin=asked.chosen.origin,
+        document=asked.cnpj.text if asked.cnpj else None,
+        errors_only=asked.errors_only,
+    )
+
+
+async def read(
+    visit: Visit, wanted: TraceFilter, limit: int, before: str | None = None
+) -> Sequence[Trace]:
+    """Some requests of the visitor's account, newest first."""
+    traces = visit.tools.desk.people.traces
+    return await asyncio.to_thread(traces, visit.account.account_id, wanted, limit, before)
+
+
+async def show(visit: Visit) -> Response:
+    """The list with its filters. `?id=` goes to one request's page."""
+    if (number := visit.query("id")) != "":
+        return visit.redirect(f"{PATH}/{number.lower()}") if is_id(number) else _no_id(visit)
+    asked = _asked(visit, visit.request.query_params)
+    if visit.query("documento") and asked.cnpj is None:
+        # Perhaps it was a CPF: it does not stay in the address.
+        return visit.redirect(PATH, **asked.fields(), aviso=_BAD_DOCUMENT)
+    status = 422 if asked.complaint else 200
+    return await _listed(visit, asked, _wanted(visit, asked), status)
+
+
+def is_id(text: str) -> bool:
+    """Whether this can be the number of a request."""
+    return len(text) == 36 and all(each in "0123456789abcdefABCDEF-" for each in text)
+
+
+def _no_id(visit: Visit) -> Response:
+    return visit.page("requisicao_desconhecida.html", 404, number=None, is_operator=False)
+
+
+async def show_person(visit: Visit) -> Response:
+    """The list of one person's requests. The CPF is in the form that was sent, nowhere else."""
+    asked = _asked(visit, visit.form)
+    try:
+        cpf = Cpf.parse(visit.typed("cpf"))
+    except InvalidCpf:
+        asked = replace(asked, complaint=_NO_CPF, before=None)
+        return await _listed(visit, asked, _wanted(visit, asked), 422)
+    secret = visit.tools.parts.numbering.secret
+    wanted = replace(_wanted(visit, asked), document_hash=document_hash(secret, cpf.text))
+    return await _listed(visit, asked, wanted, 200, cpf)
+
+
+async def to_the_list(visit: Visit) -> Response:
+    """Somebody reloads the page of a person, or comes back to it after signing in."""
+    return visit.redirect(PATH)
+
+
+async def _listed(
+    visit: Visit, asked: _Asked, wanted: TraceFilter, status: int, cpf: Cpf | None = None
+) -> Response:
+    found = await read(visit, wanted, SHOWN + 1, asked.before)
+    names = names_of(visit, visit.account.account_id)
+    fields = asked.fields()
+    more = found[SHOWN - 1].request_id if len(found) > SHOWN else ""
+    return visit.page(
+        "historico.html",
+        status,
+        alert=asked.complaint,
+        rows=[names.row(trace) for trace in found[:SHOWN]],
+        fields=fields,
+        more=more,
+        person=cpf.masked if cpf else None,
+        cpf=cpf.text if cpf else "",
+        older=asking.address(PATH, fields | {"antes": more}) if more else None,
+        newest=asking.address(PATH, fields) if asked.before else None,
+        filtered=not asked.chosen.is_all or asked.errors_only or asked.cnpj is not None,
+        operations=asking.OPERATIONS,
+        origins=asking.ORIGINS,
+        keys=asking.keys(names.keys),
+        csv=asking.address(f"{PATH}.csv", fields),
+        xlsx=asking.address(f"{PATH}.xlsx", fields),
+        trace_days=visit.tools.settings.trace_days,
+        exported_max=EXPORTED_MAX,
+        own_only=own_only(visit) is not None,
+    )
+
+
+COLUMNS = (
+    "quando",
+    "request_id",
+    "operacao",
+    "documento",
+    "uf",
+    "status",
+    "codigo",
+    "resultado",
+    "origem",
+    "fonte",
+    "fonte_consultada_em",
+    "creditos",
+    "regra",
+    "quem",
+)
+
+
+async def as_table(visit: Visit) -> Response:
+    """The list as CSV, page after page: the newest 50,000 at most."""
+    asked = _asked(visit, visit.request.query_params)
+    if asked.complaint:
+        return visit.redirect(asking.address(PATH, asked.fields()))
+    names = names_of(visit, visit.account.account_id)
+
+    async def content() -> AsyncIterator[bytes]:
+        yield as_csv(COLUMNS, [])
+        async for some in _all(visit, _wanted(visit, asked)):
+            yield csv_lines(_as_text(names.row(trace)) for trace in some)
+
+    headers = {"content-disposition": f'attachment; filename="{_stem(asked.period)}.csv"'}
+    return StreamingResponse(content(), media_type="text/csv; charset=utf-8", headers=headers)
+
+
+async def as_workbook(visit: Visit) -> Response:
+    """The list as a spreadsheet: the newest 50,000 at most."""
+    asked = _asked(visit, visit.request.query_params)
+    if asked.complaint:
+        return visit.redirect(asking.address(PATH, asked.fields()))
+    names = names_of(visit, visit.account.account_id)
+    found = [trace async for some in _all(visit, _wanted(visit, asked)) for trace in some]
+    content = await asyncio.to_thread(_workbook, found, names)
+    return file(content, spreadsheet.MEDIA_TYPE, f"{_stem(asked.period)}.xlsx")
+
+
+async def _all(visit: Visit, wanted: TraceFilter) -> AsyncIterator[Sequence[Trace]]:
+    before, left = None, EXPORTED_MAX
+    while left > 0:
+        some = await read(visit, wanted, min(left, _READ_AT_ONCE), before)
+        if not some:
+            return
+        yield some
+        before, left = some[-1].request_id, left - len(some)
+
+
+def _workbook(found: Sequence[Trace], names: Names) -> bytes:
+    rows = [list(_as_cells(names.row(trace))) for trace in found]
+    total: Sequence[Value] = ["Total", *[None] * 10, sum(trace.credits for trace in found)]
+    sheet = Sheet(
+        "Requisições",
+        (19, 38, 18, 20, 5, 8, 24, 26, 8, 24, 19, 10, 40, 24),
+        rows,
+        COLUMNS,
+        total,
+    )
+    return spreadsheet.as_xlsx([sheet])
+
+
+def _as_text(row: Row) -> Sequence[Cell]:
+    """Instants with their offset, as the API writes them."""
+    return [
+        value.isoformat(timespec="milliseconds") if isinstance(value, datetime.datetime) else value
+        for value in _as_cells(row)
+    ]
+
+
+def _as_cells(row: Row) -> Iterator[str | int | datetime.datetime | None]:
+    trace = row.trace
+    yield from_ms(trace.opened_ms)
+    yield trace.request_id
+    yield trace.operation
+    yield trace.document
+    yield trace.uf
+    yield trace.status
+    yield trace.code
+    yield row.outcome.text
+    yield trace.origin
+    yield trace.source
+    yield None if trace.asked_ms is None else from_ms(trace.asked_ms)
+    yield trace.credits
+    yield trace.rule
+    yield row.who
+
+
+def _stem(period: Period) -> str:
+    return f"historico-{period.first.isoformat()}-{period.last.isoformat()}"
+
+
+def lately(visit: Visit) -> TraceFilter:
+    """What the visitor's account asked in the last 30 days, as far as they may see it."""
+    today = asking.today_of(visit)
+    period = Period.of(None, None, today)
+    tomorrow = day_starts_ms(today + datetime.timedelta(days=1))
+    return TraceFilter(period.from_ms, tomorrow, user_id=own_only(visit))

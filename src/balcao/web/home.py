@@ -1,0 +1,78 @@
+"""`/app`: what can be spent, what was asked lately, and the way to the forms."""
+
+import asyncio
+import datetime
+from collections import Counter
+from collections.abc import Sequence
+
+from starlette.responses import Response
+
+from balcao.core.access import Account
+from balcao.core.calendar import civil_month, day_starts_ms
+from balcao.core.ledger import available_credits, spent_credits
+from balcao.settings import Limits, Settings
+from balcao.web import asking, drawing, history
+from balcao.web.application import Page, page
+from balcao.web.drawing import Bar
+from balcao.web.visit import Visit
+
+RECENT_SHOWN = 8
+
+
+def pages() -> Sequence[Page]:
+    """The addresses of this file."""
+    return (page("/app", "app:inicio", "signed_in", show),)
+
+
+async def show(visit: Visit) -> Response:
+    """An account's own page; operators have another one."""
+    if visit.person.is_operator:
+        return visit.redirect("/app/operador")
+    account, now = visit.account, visit.tools.now_ms()
+    month = civil_month(now)
+    available = available_credits(account, month)
+    spent = spent_credits(account, month)
+    ceiling = account.ceiling_credits if account.plan == "pos_pago" else None
+    names = history.names_of(visit, account.account_id)
+    recent = await history.read(visit, history.lately(visit), RECENT_SHOWN)
+    return visit.page(
+        "inicio.html",
+        account=account,
+        is_manager=visit.person.is_manager,
+        available=None if available is None else max(available, 0),
+        spent=spent,
+        ceiling=ceiling,
+        ceiling_meter=drawing.meter(spent / ceiling, "Do teto do mês") if ceiling else None,
+        limits=limits_of(visit.tools.settings, account),
+        chart=await _month(visit) if visit.person.is_manager else None,
+        rows=[names.row(trace) for trace in recent],
+    )
+
+
+def limits_of(settings: Settings, account: Account) -> Limits:
+    """What the account's plan allows."""
+    return {
+        "gratuito": settings.limits_gratuito,
+        "pre_pago": settings.limits_pre_pago,
+        "pos_pago": settings.limits_pos_pago,
+    }[account.plan]
+
+
+async def _month(visit: Visit) -> str | None:
+    """The month's consumption by day, as far as it has gone; None: nothing yet."""
+    today = asking.today_of(visit)
+    first = today.replace(day=1)
+    rows = await asyncio.to_thread(
+        visit.tools.desk.consumption,
+        visit.account.account_id,
+        day_starts_ms(first),
+        day_starts_ms(today + datetime.timedelta(days=1)),
+    )
+    if not rows:
+        return None
+    by_day = Counter[tuple[str, str]]()
+    for row in rows:
+        by_day[row.day, row.origin] += row.credits
+    days = [first.replace(day=number).isoformat() for number in range(1, today.day + 1)]
+    bars = [Bar(day, by_day[day, "cache"], by_day[day, "online"]) for day in days]
+    return drawing.bars_by_day(bars, "Créditos por dia neste mês")

@@ -1,0 +1,73 @@
+"""The open data month in use, and how old it is by the publisher's calendar."""
+
+from dataclasses import dataclass
+from datetime import date
+from pathlib import Path
+
+from balcao.opendata.errors import OpenDataError
+from balcao.opendata.snapshot import current_path
+from balcao.web.vocabulary import Tone
+
+# The Receita Federal publishes each month between these days (see `balcao opendata build --help`).
+PUBLISHED_FROM, PUBLISHED_BY = 9, 17
+
+_NAMES = (
+    "janeiro", "fevereiro", "março", "abril", "maio", "junho", "julho", "agosto", "setembro",
+    "outubro", "novembro", "dezembro",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class MonthAge:
+    """A month in use on some day."""
+
+    extraction: date
+    today: date
+
+    @property
+    def days(self) -> int:
+        """Since it was extracted."""
+        return (self.today - self.extraction).days
+
+    @property
+    def behind(self) -> int:
+        """How many newer months have surely been published."""
+        published = _number(self.today) - (self.today.day <= PUBLISHED_BY)
+        return max(0, published - _number(self.extraction))
+
+    @property
+    def name(self) -> str:
+        """`outubro de 2026`."""
+        return f"{_NAMES[self.extraction.month - 1]} de {self.extraction.year}"
+
+    @property
+    def tone(self) -> Tone:
+        """As of a standing."""
+        return ("good", "warn", "bad")[min(self.behind, 2)]
+
+    @property
+    def verdict(self) -> str:
+        """In one sentence."""
+        if self.behind > 1:
+            return f"Há {self.behind} meses mais novos publicados."
+        if self.behind == 1:
+            return "Já há um mês mais novo publicado."
+        coming = _number(self.today) > _number(self.extraction)
+        if coming and self.today.day >= PUBLISHED_FROM:
+            return (
+                f"O de {_NAMES[self.today.month - 1]} está saindo: a Receita Federal publica"
+                f" entre os dias {PUBLISHED_FROM} e {PUBLISHED_BY}."
+            )
+        return "É o mês mais novo publicado."
+
+
+def in_use(store: Path, today: date) -> MonthAge | None:
+    """The published month of a store; None when there is none. Reads one small file."""
+    try:
+        return MonthAge(date.fromisoformat(current_path(store).stem), today)
+    except OpenDataError:
+        return None
+
+
+def _number(day: date) -> int:
+    return day.year * 12 + day.month

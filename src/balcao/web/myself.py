@@ -1,0 +1,121 @@
+"""`/app/eu`: one's own password, second factor and open sessions."""
+
+from collections.abc import Mapping, Sequence
+
+from starlette.responses import Response
+
+from balcao.links import new_token, token_digest
+from balcao.web import guard, second_factor, throttle
+from balcao.web.application import Page, page
+from balcao.web.signing import TOTP, new_password_problem
+from balcao.web.visit import Visit
+
+_NEW_SECRET = b"totp secret to be confirmed"
+_CONFIRM_SECONDS = 900
+
+_DONE: Mapping[str, str] = {
+    "senha": "Senha trocada. As outras sessões foram encerradas.",
+    "totp": "Segundo fator ligado.",
+    "sem-totp": "Segundo fator desligado.",
+    "sessoes": "As outras sessões foram encerradas.",
+}
+
+
+def pages() -> Sequence[Page]:
+    """The addresses of this file."""
+    return (
+        page("/app/eu", "app:eu", "signed_in", show),
+        page("/app/eu/senha", "app:senha", "signed_in", change_password, method="POST"),
+        page("/app/eu/sessoes", "app:sessoes", "signed_in", close_others, method="POST"),
+        page("/app/eu/segundo-fator", "app:totp", "signed_in", begin_totp, method="POST"),
+        page("/app/eu/segundo-fator/ligar", "app:totp", "signed_in", turn_on, method="POST"),
+        page("/app/eu/segundo-fator/desligar", "app:totp", "signed_in", turn_off, method="POST"),
+    )
+
+
+async def show(visit: Visit) -> Response:
+    """What one can change."""
+    return visit.page("eu.html", message=_DONE.get(visit.query("feito")))
+
+
+async def change_password(visit: Visit) -> Response:
+    """With the present one; every other session ends, this one goes on under a new token."""
+    tools, user = visit.tools, visit.person.user
+    people = tools.desk.people
+    if (complaint := await _not_them(visit)) or (
+        complaint := new_password_problem(visit, user.email)
+    ):
+        return visit.page("eu.html", 422, alert=complaint)
+    hashed = await tools.passwords.hash(visit.form.get("senha", ""))
+    await people.set_password(user.user_id, hashed, visit.signed(), tools.now_ms())
+    token = new_token()
+    await people.open_session(user.user_id, token_digest(token), visit.signed(), tools.now_ms())
+    response = visit.redirect("/app/eu", feito="senha")
+    secure = guard.is_secure(visit.request, tools)
+    name = guard.cookie_name(guard.SESSION, secure=secure)
+    response.set_cookie(name, token, secure=secure, httponly=True, samesite="lax")
+    return response
+
+
+async def close_others(visit: Visit) -> Response:
+    """Sign out everywhere else."""
+    people = visit.tools.desk.people
+    await people.close_other_sessions(visit.person.user.user_id, visit.person.token_digest)
+    return visit.redirect("/app/eu", feito="sessoes")
+
+
+async def begin_totp(visit: Visit) -> Response:
+    """A new secret, shown as a picture; it counts from the first right code on."""
+    secret = second_factor.new_secret()
+    return _enrolment(visit, secret)
+
+
+async def turn_on(visit: Visit) -> Response:
+    """The phone knows the secret: its first code."""
+    tools, user = visit.tools, visit.person.user
+    sealed = visit.typed("segredo").encode()
+    secret = tools.seal.open(_NEW_SECRET, sealed, _CONFIRM_SECONDS)
+    if secret is None:
+        return visit.page("eu.html", 422, alert="A troca demorou demais. Comece de novo.")
+    step = second_factor.step_of(secret, visit.typed("codigo"), tools.now_ms())
+    if step is None:
+        return _enrolment(visit, secret, "O código não confere. Tente com o próximo.")
+    kept = tools.seal.close(TOTP, secret)
+    await tools.desk.people.set_totp(user.user_id, kept, visit.signed(), tools.now_ms())
+    await tools.desk.people.use_totp_step(user.user_id, step)
+    return visit.redirect("/app/eu", feito="totp")
+
+
+async def turn_off(visit: Visit) -> Response:
+    """With the password."""
+    tools, user = visit.tools, visit.person.user
+    if (complaint := await _not_them(visit)) is not None:
+        return visit.page("eu.html", 422, alert=complaint)
+    await tools.desk.people.set_totp(user.user_id, None, visit.signed(), tools.now_ms())
+    return visit.redirect("/app/eu", feito="sem-totp")
+
+
+def _enrolment(visit: Visit, secret: bytes, alert: str | None = None) -> Response:
+    address = second_factor.address(secret, visit.person.user.email)
+    sealed = visit.tools.seal.close(_NEW_SECRET, secret)
+    return visit.page(
+        "segundo_fator.html",
+        422 if alert else 200,
+        picture=second_factor.picture(address),
+        typed=second_factor.as_text(secret),
+        sealed=sealed.decode(),
+        alert=alert,
+    )
+
+
+async def _not_them(visit: Visit) -> str | None:
+    """Somebody at an unlocked screen must not take the account over: the password, once more."""
+    tools, user = visit.tools, visit.person.user
+    wait = tools.throttle.wait_seconds([(throttle.OF_CODES, f"{user.user_id}")], tools.now_ms())
+    if wait:
+        return f"Muitas tentativas. Espere {wait} segundos."
+    known = tools.desk.people.credentials(user.email)
+    right = await tools.passwords.verify(
+        known.password_hash if known else None, visit.form.get("atual", "")
+    )
+    return None if right else "A senha atual não confere."

@@ -1,0 +1,159 @@
+"""`/app/operador/contas`: all accounts, and opening another one."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from urllib.parse import urlencode
+
+from starlette.responses import Response
+
+from balcao.core.access import Account
+from balcao.core.calendar import civil_month
+from balcao.core.ledger import available_credits, spent_credits
+from balcao.core.terms import name_problem
+from balcao.errors import FormDone, NameTaken
+from balcao.storage.contract import NewAccount
+from balcao.web.application import Page, page
+from balcao.web.operator_forms import MODES, PLANS, once, sentence, typed_again, typed_terms
+from balcao.web.tools import Tools
+from balcao.web.visit import Visit
+
+PER_PAGE = 50
+
+_PATH = "/app/operador/contas"
+_FIELDS = ("nome", "plano", "tipo", "certidoes", "optin", "teto")
+
+
+def pages() -> Sequence[Page]:
+    """The addresses of this file."""
+    return (
+        page(_PATH, "operador:contas", "operator", show),
+        page(f"{_PATH}/nova", "operador:conta-nova", "operator", blank),
+        page(f"{_PATH}/nova", "operador:conta-nova", "operator", create, method="POST"),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One line of the list. Credits; `available` is None where there is no limit."""
+
+    account: Account
+    plan: str
+    mode: str
+    available: int | None
+    spent: int  # in this civil month
+    used_ms: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """Which accounts are wanted; empty texts: all."""
+
+    name: str
+    plan: str
+    mode: str
+    state: str  # ativa, suspensa
+
+    def admits(self, account: Account) -> bool:
+        """Whether this one is."""
+        return (
+            (
+                self.name.casefold() in account.name.casefold()
+                or self.name == f"{account.account_id}"
+            )
+            and self.plan in ("", account.plan)
+            and self.mode in ("", account.mode)
+            and self.state in ("", "ativa" if account.suspended_ms is None else "suspensa")
+        )
+
+    def address(self, at: int) -> str:
+        """The page of the same list that begins with account `at` (from 0)."""
+        asked = {
+            "nome": self.name,
+            "plano": self.plan,
+            "tipo": self.mode,
+            "estado": self.state,
+            "de": str(at) if at else "",
+        }
+        query = urlencode({name: value for name, value in asked.items() if value})
+        return f"{_PATH}?{query}" if query else _PATH
+
+
+async def show(visit: Visit) -> Response:
+    """The list, by number, some at a time."""
+    wanted = Filter(
+        visit.query("nome"), visit.query("plano"), visit.query("tipo"), visit.query("estado")
+    )
+    accounts = visit.tools.desk.accounts()
+    found = [account for account in accounts if wanted.admits(account)]
+    asked = visit.query("de")
+    at = int(asked) if asked.isdecimal() and len(asked) < 9 else 0
+    return visit.page(
+        "operador/contas.html",
+        rows=[_row(account, visit.tools) for account in found[at : at + PER_PAGE]],
+        found=len(found),
+        all=len(accounts),
+        wanted=wanted,
+        older=wanted.address(at + PER_PAGE) if at + PER_PAGE < len(found) else None,
+        newer=wanted.address(max(at - PER_PAGE, 0)) if at else None,
+        plans=PLANS,
+        modes=MODES,
+    )
+
+
+def _row(account: Account, tools: Tools) -> Row:
+    month = civil_month(tools.now_ms())
+    return Row(
+        account,
+        PLANS[account.plan],
+        MODES[account.mode],
+        available_credits(account, month),
+        spent_credits(account, month),
+        last_use_ms(tools, account.account_id),
+    )
+
+
+def last_use_ms(tools: Tools, account_id: int) -> int | None:
+    """When a key or a user of the account was last seen, to a minute."""
+    keys, users = tools.desk.keys(account_id), tools.desk.people.users(account_id)
+    seen = [key.last_used_ms for key in keys] + [user.seen_ms for user in users]
+    return max((at_ms for at_ms in seen if at_ms is not None), default=None)
+
+
+async def blank(visit: Visit) -> Response:
+    """The form."""
+    return _form(visit)
+
+
+def _form(visit: Visit, **errors: str) -> Response:
+    typed = typed_again(visit, _FIELDS)
+    return visit.page(
+        "operador/conta_nova.html", 422 if errors else 200, typed=typed, errors=errors
+    )
+
+
+async def create(visit: Visit) -> Response:
+    """Open the account, live or for tests for ever."""
+    signed = once(visit)
+    name = visit.typed("nome")
+    terms, errors = typed_terms(visit)
+    if problem := name_problem(name):
+        errors = {**errors, "nome": sentence(problem)}
+    mode = next((mode for mode in MODES if mode == visit.typed("tipo")), None)
+    if mode is None:
+        errors = {**errors, "tipo": "Escolha para que a conta serve; isso não muda depois."}
+    if terms is None or mode is None or errors:
+        return _form(visit, **errors)
+    new = NewAccount(
+        name, terms.plan, mode, terms.certificates, terms.partner_optin, terms.ceiling_credits
+    )
+    desk = visit.tools.desk
+    try:
+        account = desk.create_account(new, visit.tools.now_ms(), signed)
+    except NameTaken:
+        return _form(visit, nome="Já existe uma conta com este nome.")
+    except FormDone:
+        known = next((one for one in desk.accounts() if one.name == name), None)
+        if known is None:
+            return visit.redirect(_PATH)
+        return visit.redirect(f"{_PATH}/{known.account_id}", feito="ja")
+    return visit.redirect(f"{_PATH}/{account.account_id}", feito="criada")

@@ -1,0 +1,153 @@
+"""`/app/operador/dados-abertos`: the months imported, an import's progress, and the way back."""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import structlog
+from markupsafe import Markup
+from starlette.responses import Response
+
+from balcao.core.calendar import civil_day, to_ms
+from balcao.core.ledger import Audit, DoneBefore
+from balcao.core.questions import Mode
+from balcao.opendata.errors import OpenDataError
+from balcao.opendata.importer import rollback
+from balcao.opendata.progress_file import ImportProgress, read_progress
+from balcao.opendata.store import Month, months
+from balcao.web.application import Page, page
+from balcao.web.drawing import meter
+from balcao.web.month_age import MonthAge
+from balcao.web.operator_forms import MODES, once
+from balcao.web.texts import day
+from balcao.web.tools import Tools
+from balcao.web.visit import Visit
+
+log = structlog.get_logger()
+
+_PATH = "/app/operador/dados-abertos"
+
+_DONE: Mapping[str, str] = {
+    "voltou": "O mês anterior está em uso de novo; o servidor já o segue.",
+    "ja": "Este formulário já tinha sido enviado; foi feito uma vez só.",
+}
+_GONE = (
+    "Nada foi feito: o mês em uso já não é o que a página mostrava, ou não há um anterior"
+    " guardado. Confira os meses abaixo."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Store:
+    """One mode's months and its last import, as the page shows them."""
+
+    mode: Mode
+    name: str
+    months: Sequence[Month]
+    age: MonthAge | None  # None: nothing is in use
+    target: Month | None  # where "one month back" goes
+    progress: ImportProgress | None
+    bar: Markup | None
+    updated_ms: int | None
+
+    @property
+    def is_running(self) -> bool:
+        """Whether an import is at work."""
+        return self.progress is not None and self.progress.state == "running"
+
+
+def pages() -> Sequence[Page]:
+    """The addresses of this file."""
+    return (
+        page(_PATH, "operador:dados-abertos", "operator", show),
+        page(f"{_PATH}/voltar", "operador:voltar", "operator", ask_to_go_back),
+        page(f"{_PATH}/voltar", "operador:voltar", "operator", go_back, method="POST"),
+    )
+
+
+async def show(visit: Visit) -> Response:
+    """Both modes; only what changes during an import, when a script asks for it again."""
+    return await _shown(visit)
+
+
+async def _shown(visit: Visit, alert: str | None = None) -> Response:
+    stores = [await _store(visit.tools, mode) for mode in MODES]
+    return visit.page(
+        "operador/_dados_abertos.html" if visit.is_fragment else "operador/dados_abertos.html",
+        409 if alert else 200,
+        stores=stores,
+        every="3s" if any(store.is_running for store in stores) else "30s",
+        message=_DONE.get(visit.query("feito")),
+        alert=alert,
+    )
+
+
+async def _store(tools: Tools, mode: Mode) -> Store:
+    folder, today = tools.store(mode), civil_day(tools.now_ms())
+    progress, found = await asyncio.to_thread(lambda: (read_progress(folder), months(folder)))
+    current = next((month for month in found if month.current), None)
+    share = None if progress is None else progress.share
+    return Store(
+        mode,
+        MODES[mode],
+        found,
+        None if current is None else MonthAge(current.extraction_date, today),
+        next((month for month in found if month.rollback_target), None),
+        progress,
+        None if share is None else meter(share, "Andamento da fase"),
+        None if progress is None else to_ms(progress.updated_at),
+    )
+
+
+def _mode(text: str) -> Mode:
+    return "test" if text == "test" else "live"
+
+
+async def ask_to_go_back(visit: Visit) -> Response:
+    """Whether it is meant."""
+    store = await _store(visit.tools, _mode(visit.query("ambiente")))
+    if store.age is None or store.target is None:
+        return await _shown(visit, "Não há um mês anterior guardado.")
+    now, then = day(store.age.extraction), day(store.target.extraction_date)
+    return visit.page(
+        "operador/confirmar.html",
+        question=f"Voltar ao mês de {then}?",
+        consequences=(
+            f"O mês de {now}, em uso nas contas de {store.name}, deixa de responder.",
+            f"As consultas passam a ser respondidas com os dados de {then}, mais antigos.",
+            f"Para usar de novo o de {now} será preciso importá-lo outra vez.",
+        ),
+        fields=[("ambiente", store.mode), ("de", store.age.extraction.isoformat())],
+        button="Voltar ao mês anterior",
+        href=f"{_PATH}/voltar",
+        back=_PATH,
+        crumbs=(("Dados abertos", _PATH), ("Voltar ao mês anterior", None)),
+    )
+
+
+async def go_back(visit: Visit) -> Response:
+    """Publish the month before, if the one in use is still the one that was shown.
+
+    The log comes first: files and the log cannot be one commit, and a deed without its entry
+    would be worse than an entry that says it was not done.
+    """
+    signed, tools = once(visit), visit.tools
+    mode = _mode(visit.typed("ambiente"))
+    store = await _store(tools, mode)
+    shown, target = visit.typed("de"), store.target
+    if store.age is None or target is None or store.age.extraction.isoformat() != shown:
+        return await _shown(visit, _GONE)
+    what = f"dados abertos de {MODES[mode]}"
+    said = f"de {day(store.age.extraction)} para {day(target.extraction_date)}"
+    deed = Audit(signed, "opendata.rollback", None, what, said, tools.now_ms())
+    if isinstance(await tools.desk.commit([deed]), DoneBefore):
+        return visit.redirect(_PATH, feito="ja")
+    try:
+        await asyncio.to_thread(rollback, tools.store(mode))
+    except (OpenDataError, OSError) as error:
+        log.warning("opendata.rollback_failed", mode=mode, error=type(error).__name__)
+        undone = f"não foi feito: {type(error).__name__}"
+        entry = Audit(visit.signed(), "opendata.rollback", None, what, undone, tools.now_ms())
+        await tools.desk.commit([entry])
+        return await _shown(visit, "O mês anterior não pôde ser aberto; nada foi trocado.")
+    return visit.redirect(_PATH, feito="voltou")

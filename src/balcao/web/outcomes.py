@@ -1,0 +1,246 @@
+"""What happened, what it cost and what to do, in plain words: of refusals, failures and prices."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from balcao.core.calendar import civil_day_text
+from balcao.core.federation import ALL
+from balcao.core.outcomes import Forecast
+from balcao.core.problems import Problem
+from balcao.core.questions import Question, Strategy
+from balcao.subjects.registrations import wants_addresses
+from balcao.web.forms import Form
+from balcao.web.texts import credits, day, whole
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What came of a consultation that has no result to show."""
+
+    tone: str  # good, warn, bad, info
+    title: str
+    text: str  # what happened
+    advice: str  # what to do
+
+
+@dataclass(frozen=True, slots=True)
+class Complaint:
+    """What is wrong with one field."""
+
+    field: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Price:
+    """What a consultation would cost, and whether that can be paid."""
+
+    text: str
+    tone: str = "info"
+
+
+_CNPJ = (
+    "Informe os 14 caracteres do CNPJ, com ou sem pontuação. Os dois últimos são dígitos"
+    " verificadores e devem conferir."
+)
+_CPF = (
+    "Informe os 11 dígitos do CPF, com ou sem pontuação. Os dois últimos são verificadores e"
+    " devem conferir."
+)
+_COMPLAINTS: Mapping[str, Complaint] = {
+    "CNPJ_INVALIDO": Complaint("cnpj", _CNPJ),
+    "CPF_INVALIDO": Complaint("cpf", _CPF),
+    "DOCUMENTO_OBRIGATORIO": Complaint("cnpj", _CNPJ),
+    "DATA_NASCIMENTO_OBRIGATORIA": Complaint(
+        "nascimento", "Informe a data de nascimento de quem tem este CPF."
+    ),
+    "DATA_NASCIMENTO_INVALIDA": Complaint(
+        "nascimento", "Informe uma data que existe, na forma dia/mês/ano: 25/03/1980."
+    ),
+    "DATA_NASCIMENTO_FUTURA": Complaint("nascimento", "Esta data ainda não chegou."),
+    "UF_INVALIDA": Complaint("uf", "Escolha uma das UFs da lista."),
+    "UF_OBRIGATORIA": Complaint("uf", "Escolha a UF."),
+    "OPTIN_NAO_HABILITADO": Complaint(
+        "optin", "O CPF dos sócios não está habilitado para esta conta."
+    ),
+}
+_HOME_UNKNOWN = "Não se descobriu em que UF está a empresa. Escolha a UF."
+
+
+def complaint(problem: Problem, form: Form, typed: Mapping[str, str]) -> Complaint | None:
+    """At which field to say what is wrong; None: it is not about a field."""
+    if problem.code == "DOCUMENTO_OBRIGATORIO" and typed["quem"] == "cpf":
+        return _COMPLAINTS["CPF_INVALIDO"]
+    if problem.code == "UF_OBRIGATORIA" and form.subject == "state_registration":
+        return Complaint("uf", _HOME_UNKNOWN)
+    if problem.code == "PARAMETRO_INVALIDO":
+        return Complaint("dias", f"Informe um número inteiro de dias, de 0 a {form.days_max}.")
+    return _COMPLAINTS.get(problem.code)
+
+
+_NO_COST = "Nada foi cobrado."
+
+_BY_CODE: Mapping[str, Outcome] = {
+    "CNPJ_NAO_ENCONTRADO": Outcome(
+        "warn",
+        "Este CNPJ não existe",
+        "A fonte diz que o CNPJ não existe ou foi removido da base da Receita Federal.",
+        "Confira o número. Uma empresa aberta nos últimos dias pode ainda não constar.",
+    ),
+    "INSCRICAO_NAO_ENCONTRADA": Outcome(
+        "info",
+        "Sem inscrição na Suframa",
+        "A Suframa não tem inscrição desta empresa.",
+        "Não há o que fazer: a resposta é da própria Suframa.",
+    ),
+    "DADOS_RECUSADOS_PELA_FONTE": Outcome(
+        "warn",
+        "A fonte recusou os dados",
+        "A data de nascimento não é a que a Receita Federal tem deste CPF.",
+        "Confira o CPF e a data, e consulte de novo.",
+    ),
+    "FALHA_TECNICA": Outcome(
+        "bad",
+        "A fonte falhou",
+        "A fonte foi consultada e não deu uma resposta que se possa usar.",
+        "Espere alguns minutos antes de repetir: uma emissão pode ter começado, e então a 2ª via"
+        " a encontra.",
+    ),
+    "ERRO_INTERNO": Outcome(
+        "bad",
+        "A fonte falhou",
+        "A fonte foi consultada e não deu uma resposta que se possa usar.",
+        "Tente de novo em instantes, ou aceite um resultado guardado.",
+    ),
+    "SERVICO_INDISPONIVEL": Outcome(
+        "bad",
+        "Fonte indisponível",
+        "Quem responde esta consulta está fora do ar ou em manutenção.",
+        "Tente mais tarde. A página da situação das fontes mostra quando elas voltam.",
+    ),
+    "SEM_RESULTADO_EM_CACHE": Outcome(
+        "info",
+        "Não há nada guardado",
+        "Não há certidão guardada que ainda valha, e a fonte não foi consultada.",
+        "Para consultar a fonte, escolha “A guardada, se ainda valer; senão, a fonte”.",
+    ),
+    "SALDO_INSUFICIENTE": Outcome(
+        "warn",
+        "Créditos insuficientes",
+        "A consulta precisava de mais créditos do que havia disponíveis.",
+        "Peça créditos a quem administra a conta, e consulte de novo.",
+    ),
+    "OPERACAO_EM_ANDAMENTO": Outcome(
+        "info",
+        "Já estava em andamento",
+        "O mesmo formulário já tinha sido enviado, e a primeira consulta ainda corria.",
+        "O resultado está no histórico, na linha da primeira consulta.",
+    ),
+    "RESULTADO_INDISPONIVEL": Outcome(
+        "warn",
+        "Consulta interrompida",
+        "O serviço parou no meio desta consulta, e o resultado se perdeu.",
+        "Consulte de novo.",
+    ),
+    "IDEMPOTENCY_KEY_REUTILIZADA": Outcome(
+        "info",
+        "Este formulário já tinha sido usado",
+        "Com ele já foi feita outra consulta, que está no histórico.",
+        "Confira os dados abaixo e consulte de novo.",
+    ),
+    "IDEMPOTENCY_KEY_INVALIDA": Outcome(
+        "info",
+        "O formulário chegou incompleto",
+        "Faltou o número que impede uma cobrança em dobro.",
+        "Confira os dados abaixo e consulte de novo.",
+    ),
+    "UF_OBRIGATORIA": Outcome("warn", "Faltou a UF", _HOME_UNKNOWN, "Consulte de novo, com a UF."),
+}
+
+
+def of_code(code: str | None, message: str | None = None) -> Outcome:
+    """Why there is no result, by the internal code; `message` is what callers of the API read."""
+    known = _BY_CODE.get(code or "")
+    if known is None:
+        text = message or "A consulta não pôde ser respondida."
+        return Outcome("bad", "Sem resultado", text, "Confira os dados e consulte de novo.")
+    if code == "SERVICO_INDISPONIVEL" and message:
+        # Three things come under this code: the message tells which.
+        return Outcome(known.tone, known.title, message, known.advice)
+    return known
+
+
+def cost(charged: int) -> str:
+    """What it cost, as a sentence."""
+    return f"Cobrado: {credits(charged)}." if charged else _NO_COST
+
+
+def of_refusal(problem: Problem, available: int | None, *, is_manager: bool) -> Outcome:
+    """Why a form was not carried out, where that is not about one of its fields."""
+    match problem.status:
+        case 402:
+            needed = problem.fields["creditos_necessarios"]
+            left = problem.fields["creditos_disponiveis"]
+            who = (
+                "Peça créditos a quem opera o serviço" if is_manager else "Avise o gestor da conta"
+            )
+            return Outcome(
+                "warn",
+                "Créditos insuficientes",
+                f"Esta consulta precisa de {credits(needed)} disponíveis, e há {whole(left)}."
+                f" {_NO_COST}",
+                f"{who}, ou faça uma consulta menor ou guardada, que custa menos.",
+            )
+        case 429:
+            wait = problem.retry_after_seconds or 1
+            return Outcome(
+                "warn",
+                "Muitas consultas em pouco tempo",
+                f"A conta atingiu o limite de consultas do seu plano. {_NO_COST}"
+                + ("" if available is None else f" Créditos disponíveis: {whole(available)}."),
+                f"Espere {_wait(wait)} e consulte de novo.",
+            )
+        case _:
+            said = of_code(problem.code, problem.message)
+            return Outcome(said.tone, said.title, f"{said.text} {_NO_COST}", said.advice)
+
+
+def _wait(seconds: int) -> str:
+    if seconds < 100:
+        return f"{seconds} segundos" if seconds > 1 else "1 segundo"
+    minutes = -(-seconds // 60)
+    return f"{minutes} minutos" if minutes < 100 else f"{-(-minutes // 60)} horas"
+
+
+def price(form: Form, of: Question, forecast: Forecast, available: int | None) -> Price:
+    """What this very question would cost now."""
+    if available is not None and forecast.credits > available:
+        short = (
+            f"Precisa de {credits(forecast.credits)} disponíveis, e há {whole(max(available, 0))}."
+        )
+        return Price(short, "warn")
+    if not forecast.at_hand:
+        return _at_most(of, forecast.credits)
+    if forecast.origin is None:
+        return Price("A nossa cópia dos dados já diz que não existe: sem custo.", "good")
+    cost = credits(forecast.credits)
+    if forecast.origin == "online":
+        return Price(f"A resposta está na nossa cópia dos dados abertos: {cost}.", "good")
+    asked = "" if forecast.asked_ms is None else day(civil_day_text(forecast.asked_ms))
+    if of.uf == ALL:
+        count = len(of.inquiries)
+        return Price(f"Há resultados guardados das {count} UFs, desde {asked}: {cost}.", "good")
+    kept = "Há uma certidão guardada" if form.certificate else "Há um resultado guardado"
+    return Price(f"{kept} de {asked}: {cost}.", "good")
+
+
+def _at_most(of: Question, most: int) -> Price:
+    if of.strategy is Strategy.SO_CACHE:
+        return Price("Não há certidão guardada que ainda valha: sem resultado e sem custo.", "warn")
+    addresses = ", mais 1 pelos endereços" if wants_addresses(of) else ""
+    if of.uf == ALL:
+        return Price(
+            f"São {len(of.inquiries)} UFs{addresses}: até {credits(most)}; só as que responderem"
+            " são cobradas."
+        )
+    return Price(f"Até {credits(most)}{' (1 pelos endereços)' if addresses else ''}.")

@@ -1,0 +1,122 @@
+"""Templates: Jinja, escaped by default, with the house's own words for numbers and days."""
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from importlib import resources
+from typing import TYPE_CHECKING, Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from balcao import __version__
+from balcao.links import new_token
+from balcao.web import texts
+
+if TYPE_CHECKING:
+    from balcao.web.visit import Visit
+
+_STATIC = resources.files("balcao.web").joinpath("static")
+
+_FILTERS = (
+    "ago",
+    "cep",
+    "cnpj",
+    "cpf",
+    "credits",
+    "day",
+    "instant",
+    "percent",
+    "phone",
+    "seconds",
+    "time_of_day",
+    "whole",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """One entry of the navigation."""
+
+    text: str
+    href: str
+    current: bool
+
+
+# Address, text, and who sees it.
+_PLACES: Sequence[tuple[str, str, frozenset[str]]] = (
+    ("/app", "Início", frozenset({"consultant", "manager"})),
+    ("/app/consultas", "Consultar", frozenset({"consultant", "manager"})),
+    ("/app/historico", "Histórico", frozenset({"consultant", "manager"})),
+    ("/app/extrato", "Extrato", frozenset({"manager"})),
+    ("/app/chaves", "Chaves", frozenset({"manager"})),
+    ("/app/usuarios", "Usuários", frozenset({"manager"})),
+    ("/app/operador", "Painel", frozenset({"operator"})),
+    ("/app/operador/contas", "Contas", frozenset({"operator"})),
+    ("/app/operador/fontes", "Fontes", frozenset({"operator"})),
+    ("/app/operador/dados-abertos", "Dados abertos", frozenset({"operator"})),
+    ("/app/operador/auditoria", "Auditoria", frozenset({"operator"})),
+)
+
+
+class Assets:
+    """The application's own files: addresses carry their content's digest and never change."""
+
+    def __init__(self) -> None:
+        self._files: dict[str, bytes] = {}  # by the name in the address
+        self._names: dict[str, str] = {}
+        for entry in _STATIC.iterdir():
+            if entry.name.endswith((".css", ".js", ".svg")):
+                content = entry.read_bytes()
+                digest = hashlib.blake2b(content, digest_size=6).hexdigest()
+                stem, _, extension = entry.name.rpartition(".")
+                self._names[entry.name] = f"{stem}-{digest}.{extension}"
+                self._files[self._names[entry.name]] = content
+
+    def address(self, name: str) -> str:
+        """Where a file of `static/` is fetched."""
+        return f"/app/arquivos/{self._names[name]}"
+
+    def content(self, name: str) -> bytes | None:
+        """What is there; None: nothing of this name."""
+        return self._files.get(name)
+
+
+class Pages:
+    """Renders templates."""
+
+    def __init__(self, assets: Assets) -> None:
+        self._templates = Environment(
+            loader=PackageLoader("balcao.web"),
+            autoescape=True,
+            undefined=StrictUndefined,
+            trim_blocks=True,
+            lstrip_blocks=True,
+            auto_reload=False,
+        )
+        self._templates.filters.update({name: getattr(texts, name) for name in _FILTERS})
+        self._templates.globals.update(asset=assets.address, version=__version__)
+        self._templates.globals["new_form_id"] = new_token
+
+    def render(self, template: str, visit: "Visit", values: Mapping[str, object]) -> str:
+        """A page for this visit. Every template knows what is put together here."""
+        shown: dict[str, Any] = {
+            "visitor": visit.visitor,
+            "nav": _navigation(visit),
+            "csrf": visit.csrf,
+            "request_id": visit.request_id,
+            "now_ms": visit.tools.now_ms(),
+            "message": None,
+            "alert": None,
+        }
+        return self._templates.get_template(template).render(shown | dict(values))
+
+
+def _navigation(visit: "Visit") -> Sequence[Place]:
+    if visit.visitor is None:
+        return ()
+    path = visit.request.url.path
+    seen = [(href, text) for href, text, roles in _PLACES if visit.visitor.user.role in roles]
+    # The longest address that the page lies under.
+    under = [href for href, _ in seen if path == href or path.startswith(f"{href}/")]
+    current = max(under, key=len, default="")
+    return [Place(text, href, href == current) for href, text in seen]

@@ -1,0 +1,40 @@
+"""What takes a while to work out, or anybody may ask for, is worked out once in a while."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Generic, TypeVar
+from weakref import WeakKeyDictionary
+
+from balcao.observability.health import Health
+from balcao.web.tools import Tools
+
+T = TypeVar("T")
+
+
+class _Kept(Generic[T]):
+    """Of one house."""
+
+    def __init__(self) -> None:
+        self.lock = asyncio.Lock()
+        self.known: tuple[int, T] | None = None
+
+
+class Remembered(Generic[T]):
+    """The result of some work, for so many milliseconds; who asks meanwhile waits for it.
+
+    Kept apart for each house in the process, of which only tests have several.
+    """
+
+    def __init__(self, work: Callable[[Tools], Awaitable[T]], for_ms: int) -> None:
+        self._work = work
+        self._for_ms = for_ms
+        self._houses: WeakKeyDictionary[Health, _Kept[T]] = WeakKeyDictionary()
+
+    async def of(self, tools: Tools) -> T:
+        """The result, this old at most. Raises what the work raises."""
+        kept = self._houses.setdefault(tools.health, _Kept())
+        async with kept.lock:
+            now = tools.now_ms()
+            if kept.known is None or not 0 <= now - kept.known[0] < self._for_ms:
+                kept.known = (now, await self._work(tools))
+            return kept.known[1]

@@ -1,0 +1,45 @@
+"""Values that leave the house and come back, or rest in the database, and that only we can read.
+
+The key is drawn from the installation's secret. What is sealed for one purpose opens for no other.
+"""
+
+import base64
+import hashlib
+import hmac
+
+from cryptography.fernet import Fernet, InvalidToken
+
+_KEY_BYTES = 32
+
+
+class Seal:
+    """Authenticated encryption, and keyed digests, from one secret."""
+
+    def __init__(self, secret: bytes) -> None:
+        self._secret = secret
+
+    def close(self, purpose: bytes, value: bytes) -> bytes:
+        """Sealed bytes; safe in a form's field."""
+        return self._fernet(purpose).encrypt(value)
+
+    def open(self, purpose: bytes, sealed: bytes, ttl_seconds: int | None = None) -> bytes | None:
+        """What was sealed. None: not by us, for something else, changed, or too long ago."""
+        try:
+            return self._fernet(purpose).decrypt(sealed, ttl=ttl_seconds)
+        except InvalidToken:
+            return None
+
+    def token_for(self, cookie: str) -> str:
+        """The form token that belongs to a browser's cookie (see `guard.is_our_own_form`)."""
+        digest = hashlib.blake2b(cookie.encode(), key=self._secret, person=b"balcao-form")
+        return digest.hexdigest()[:32]
+
+    def is_token_of(self, cookie: str, token: str) -> bool:
+        """Whether a form was made for this browser."""
+        return hmac.compare_digest(self.token_for(cookie).encode(), token.encode())
+
+    def _fernet(self, purpose: bytes) -> Fernet:
+        key = hashlib.blake2b(
+            purpose, key=self._secret, digest_size=_KEY_BYTES, person=b"balcao-seal"
+        )
+        return Fernet(base64.urlsafe_b64encode(key.digest()))

@@ -1,0 +1,62 @@
+"""The second factor: codes of six digits by time (RFC 6238), as phones' applications make them."""
+
+import base64
+import secrets
+
+import segno
+from cryptography.hazmat.primitives.hashes import SHA1
+from cryptography.hazmat.primitives.twofactor.totp import TOTP
+from markupsafe import Markup
+
+STEP_SECONDS = 30
+SECRET_BYTES = 20
+DIGITS = 6
+
+# A phone's clock may be half a minute off.
+_STEPS_AROUND = (0, -1, 1)
+
+
+def new_secret() -> bytes:
+    """160 bits of chance."""
+    return secrets.token_bytes(SECRET_BYTES)
+
+
+def step_of(secret: bytes, code: str, now_ms: int) -> int | None:
+    """The time step that a code belongs to; None: it is none of the last, this or the next."""
+    digits = "".join(code.split())
+    if len(digits) != DIGITS or not digits.isascii() or not digits.isdecimal():
+        return None
+    now = now_ms // 1000 // STEP_SECONDS
+    for around in _STEPS_AROUND:
+        step = now + around
+        if secrets.compare_digest(code_of(secret, step).encode(), digits.encode()):
+            return step
+    return None
+
+
+def code_of(secret: bytes, step: int) -> str:
+    """The code of a time step."""
+    return _totp(secret).generate(step * STEP_SECONDS).decode()
+
+
+def address(secret: bytes, email: str) -> str:
+    """What an application reads from the picture."""
+    return _totp(secret).get_provisioning_uri(email, "Balcão")
+
+
+def as_text(secret: bytes) -> str:
+    """For those who cannot take a picture: base 32, in groups of four."""
+    text = base64.b32encode(secret).decode().rstrip("=")
+    return " ".join(text[at : at + 4] for at in range(0, len(text), 4))
+
+
+def picture(text: str) -> Markup:
+    """A QR code as SVG, coloured by the style sheet."""
+    code = segno.make(text, error="m")
+    svg = code.svg_inline(scale=5, border=3, svgclass="qr", lineclass="qr-line", omitsize=False)
+    return Markup(svg)  # noqa: S704 - drawn by the library from squares only
+
+
+def _totp(secret: bytes) -> TOTP:
+    # SHA-1 is what all the applications speak; here it is no weakness (RFC 6238, appendix B).
+    return TOTP(secret, DIGITS, SHA1(), STEP_SECONDS, enforce_key_length=False)  # noqa: S303

@@ -1,0 +1,237 @@
+"""Signing in and out: e-mail and password, a code where the person has a second factor, and the
+one-time links by which passwords are set.
+
+An unknown address, a wrong password and a suspended user look alike and take as long.
+"""
+
+import hashlib
+from collections.abc import Sequence
+
+import msgspec
+from starlette.responses import Response
+
+from balcao.core.people import (
+    Credentials,
+    Signature,
+    User,
+    is_email,
+    normal_email,
+    password_problem,
+)
+from balcao.core.rate_limit import Limit
+from balcao.errors import EmailTaken, RateLimited
+from balcao.links import new_token, token_digest
+from balcao.storage.people import Link, NewUser
+from balcao.web import guard, second_factor, throttle
+from balcao.web.application import Page, page
+from balcao.web.visit import Visit
+
+_WRONG = "E-mail ou senha não conferem."
+_WRONG_CODE = "O código não confere, ou já foi usado. Espere o próximo no aplicativo."
+_HALFWAY = b"sign-in halfway"
+_HALFWAY_SECONDS = 300
+TOTP = b"totp secret"
+
+
+class _Halfway(msgspec.Struct, frozen=True):
+    """The password was right; the code is still to come. Travels sealed, in the form."""
+
+    user_id: int
+    email: str
+    password: str  # a digest of its hash: a password set meanwhile voids this
+    to: str
+
+
+def pages() -> Sequence[Page]:
+    """The addresses of this file."""
+    return (
+        page("/app/entrar", "app:entrar", "anyone", show),
+        page("/app/entrar", "app:entrar", "anyone", enter, method="POST"),
+        page("/app/entrar/codigo", "app:codigo", "anyone", confirm, method="POST"),
+        page("/app/sair", "app:sair", "anyone", leave, method="POST"),
+        page("/app/convite/{token}", "app:convite", "anyone", invitation),
+        page("/app/convite/{token}", "app:convite", "anyone", accept, method="POST"),
+    )
+
+
+async def show(visit: Visit) -> Response:
+    """The form, or the way on for those who are signed in."""
+    if visit.visitor is not None:
+        return visit.redirect("/app")
+    return visit.page("entrar.html", email="", to=_inside(visit.query("para")))
+
+
+async def enter(visit: Visit) -> Response:
+    """E-mail and password."""
+    people, tools = visit.tools.desk.people, visit.tools
+    email, password = normal_email(visit.typed("email")), visit.form.get("senha", "")
+    to = _inside(visit.typed("para"))
+    where = _address(visit)
+    _slow_down(
+        visit,
+        (throttle.OF_EMAIL_AND_ADDRESS, f"{_hidden(email)} {where}"),
+        (throttle.OF_EMAIL, _hidden(email)),
+        (throttle.OF_ADDRESS, where),
+    )
+    known = people.credentials(email) if is_email(email) else None
+    if not await tools.passwords.verify(known.password_hash if known else None, password):
+        return visit.page("entrar.html", 403, email=visit.typed("email"), to=to, alert=_WRONG)
+    assert known is not None
+    assert known.password_hash is not None
+    if tools.passwords.is_outdated(known.password_hash):
+        renewed = await tools.passwords.hash(password)
+        await people.rehash_password(known.user.user_id, renewed, tools.now_ms())
+    if known.totp_secret is not None:
+        halfway = _Halfway(known.user.user_id, email, _hidden(known.password_hash), to)
+        sealed = tools.seal.close(_HALFWAY, msgspec.json.encode(halfway))
+        return visit.page("codigo.html", sealed=sealed.decode())
+    return await _signed_in(visit, known.user, to)
+
+
+async def confirm(visit: Visit) -> Response:
+    """The code of the second factor."""
+    people, tools = visit.tools.desk.people, visit.tools
+    sealed = visit.typed("passo")
+    opened = tools.seal.open(_HALFWAY, sealed.encode(), _HALFWAY_SECONDS)
+    if opened is None:
+        return visit.page("entrar.html", 403, email="", to="/app", alert=_TOO_LATE)
+    halfway = msgspec.json.decode(opened, type=_Halfway)
+    _slow_down(visit, (throttle.OF_CODES, str(halfway.user_id)))
+    known = people.credentials(halfway.email)
+    if known is None or not _is_the_same(known, halfway):
+        return visit.page("entrar.html", 403, email="", to="/app", alert=_TOO_LATE)
+    assert known.totp_secret is not None
+    secret = tools.seal.open(TOTP, known.totp_secret)
+    step = secret and second_factor.step_of(secret, visit.typed("codigo"), tools.now_ms())
+    if not step or not await people.use_totp_step(known.user.user_id, step):
+        return visit.page("codigo.html", 403, sealed=sealed, alert=_WRONG_CODE)
+    return await _signed_in(visit, known.user, halfway.to)
+
+
+_TOO_LATE = "A entrada demorou demais. Comece de novo."
+
+
+async def leave(visit: Visit) -> Response:
+    """Sign out of this browser."""
+    if visit.visitor is not None:
+        await visit.tools.desk.people.close_session(visit.visitor.token_digest)
+    response = visit.redirect("/app/entrar")
+    secure = guard.is_secure(visit.request, visit.tools)
+    response.delete_cookie(
+        guard.cookie_name(guard.SESSION, secure=secure), secure=secure, httponly=True
+    )
+    return response
+
+
+async def invitation(visit: Visit) -> Response:
+    """What a one-time link is for."""
+    link = _link(visit)
+    if link is None:
+        return visit.page("convite.html", 404, link=None)
+    return visit.page("convite.html", link=link, name="", email="")
+
+
+async def accept(visit: Visit) -> Response:
+    """Choose the password; the first operator also says who they are."""
+    tools = visit.tools
+    link = _link(visit)
+    if link is None:
+        return visit.page("convite.html", 404, link=None)
+    name, email = visit.typed("nome"), visit.typed("email")
+    first = None
+    if link.user is None:
+        first = NewUser(email, name, "operator", None)
+    else:
+        email = link.user.email
+    complaint = _complaint(visit, email, first)
+    if complaint is None:
+        hashed = await tools.passwords.hash(visit.form.get("senha", ""))
+        try:
+            user = await tools.desk.people.claim_link(
+                token_digest(_token(visit)), hashed, tools.now_ms(), first
+            )
+        except EmailTaken:
+            complaint = "Já existe um usuário com esse e-mail."
+        else:
+            if user is None:
+                return visit.page("convite.html", 404, link=None)
+            return await _signed_in(visit, user, "/app")
+    return visit.page("convite.html", 422, link=link, name=name, email=email, alert=complaint)
+
+
+def _complaint(visit: Visit, email: str, first: NewUser | None) -> str | None:
+    if first is not None and (not first.name or len(first.name) > 100):
+        return "Diga o seu nome."
+    if not is_email(email):
+        return "O e-mail não parece completo."
+    return new_password_problem(visit, email)
+
+
+def new_password_problem(visit: Visit, email: str) -> str | None:
+    """What is wrong with `senha` and its repetition `de_novo`, or None."""
+    password = visit.form.get("senha", "")
+    if password != visit.form.get("de_novo", ""):
+        return "As duas senhas não são iguais."
+    return password_problem(password, email)
+
+
+def _link(visit: Visit) -> Link | None:
+    _slow_down(visit, (throttle.OF_LINKS, _address(visit)))
+    return visit.tools.desk.people.link(token_digest(_token(visit)), visit.tools.now_ms())
+
+
+def _token(visit: Visit) -> str:
+    token: str = visit.request.path_params["token"]
+    return token
+
+
+async def _signed_in(visit: Visit, user: User, to: str) -> Response:
+    """A new session, never one that was there before, and an entry in the log for operators."""
+    tools = visit.tools
+    if visit.visitor is not None:
+        await tools.desk.people.close_session(visit.visitor.token_digest)
+    token = new_token()
+    signed = Signature("web", user.user_id)
+    await tools.desk.people.open_session(user.user_id, token_digest(token), signed, tools.now_ms())
+    secure = guard.is_secure(visit.request, tools)
+    response = visit.redirect(to)
+    response.set_cookie(
+        guard.cookie_name(guard.SESSION, secure=secure),
+        token,
+        secure=secure,
+        httponly=True,
+        samesite="lax",
+    )
+    return response
+
+
+def _is_the_same(known: Credentials, halfway: _Halfway) -> bool:
+    return (
+        known.user.user_id == halfway.user_id
+        and known.password_hash is not None
+        and _hidden(known.password_hash) == halfway.password
+        and known.totp_secret is not None
+    )
+
+
+def _slow_down(visit: Visit, *tries: tuple[Limit, str]) -> None:
+    """Raises `RateLimited` when somebody guesses."""
+    wait = visit.tools.throttle.wait_seconds(tries, visit.tools.now_ms())
+    if wait:
+        raise RateLimited(wait, "entrada")
+
+
+def _hidden(text: str) -> str:
+    """Tells values apart without keeping them."""
+    return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
+
+
+def _address(visit: Visit) -> str:
+    client = visit.request.client
+    return client.host if client is not None else ""
+
+
+def _inside(to: str) -> str:
+    """Where to go on after signing in: only ever a page of this application."""
+    inside = to == "/app" or to.startswith("/app/")
+    return to if inside and "\\" not in to and "//" not in to else "/app"

@@ -1,0 +1,119 @@
+"""The web application put together: every file's pages, and what is told of each request."""
+
+from collections.abc import Callable, Mapping
+
+from balcao.core.outcomes import Reply
+from balcao.home import Home
+from balcao.http.doorkeeper import Doorkeeper
+from balcao.observability.health import Health
+from balcao.observability.metrics import Metrics
+from balcao.observability.requests import RequestEvent, RequestLog
+from balcao.parts import Parts
+from balcao.settings import Settings
+from balcao.storage.contract import Blobs
+from balcao.storage.sqlite.desk import SqliteDesk
+from balcao.web import (
+    answered,
+    consult,
+    history,
+    home,
+    keys_page,
+    members,
+    myself,
+    operator_account,
+    operator_accounts,
+    operator_audit,
+    operator_home,
+    operator_keys,
+    operator_opendata,
+    operator_people,
+    operator_sources,
+    receipts,
+    request_page,
+    signing,
+    statement_pages,
+    status,
+)
+from balcao.web.application import Application
+from balcao.web.pages import Assets, Pages
+from balcao.web.passwords import Passwords
+from balcao.web.seal import Seal
+from balcao.web.throttle import Throttle
+from balcao.web.tools import Tools
+
+PAGES = (
+    *signing.pages(),
+    *myself.pages(),
+    *consult.pages(),
+    *answered.pages(),
+    *receipts.pages(),
+    *home.pages(),
+    *statement_pages.pages(),
+    *history.pages(),
+    *request_page.pages(),
+    *keys_page.pages(),
+    *members.pages(),
+    *operator_home.pages(),
+    *operator_accounts.pages(),
+    *operator_account.pages(),
+    *operator_keys.pages(),
+    *operator_people.pages(),
+    *operator_sources.pages(),
+    *operator_opendata.pages(),
+    *operator_audit.pages(),
+    *status.pages(),
+)
+
+
+def build_site(
+    *,
+    parts: Parts,
+    desk: SqliteDesk,
+    blobs: Blobs,
+    doorkeeper: Doorkeeper,
+    settings: Settings,
+    home: Home,
+    health: Health,
+    circuits: Callable[[], Mapping[tuple[str, str, str], str]],
+    secret: bytes,
+    new_id: Callable[[], str],
+    metrics: Metrics,
+    request_log: RequestLog,
+) -> Application:
+    """The application over the parts of the house."""
+    assets = Assets()
+    tools = Tools(
+        parts=parts,
+        desk=desk,
+        blobs=blobs,
+        doorkeeper=doorkeeper,
+        settings=settings,
+        home=home,
+        health=health,
+        circuits=circuits,
+        seal=Seal(secret),
+        passwords=Passwords(),
+        throttle=Throttle(),
+        pages=Pages(assets),
+        new_id=new_id,
+    )
+
+    def observe(name: str, reply: Reply, account_id: int | None, seconds: float) -> None:
+        metrics.request(name, reply.status, reply.origin or "nenhuma", seconds, reply.credits)
+        request_log.note(
+            RequestEvent(
+                reply.request_id,
+                name,
+                reply.status,
+                reply.code,
+                account_id,
+                None,
+                reply.origin,
+                reply.source,
+                reply.credits,
+                reply.replayed,
+                round(seconds * 1000, 2),
+            )
+        )
+
+    return Application(tools, assets, PAGES, observe)

@@ -1,0 +1,66 @@
+"""How subjects are served, in words and tiles: for operators, and for everybody."""
+
+from collections.abc import Mapping, Sequence
+from typing import TypeAlias
+
+from balcao import sight
+from balcao.core.federation import UFS
+from balcao.core.questions import Subject
+from balcao.observability.health import ALL_UFS, Standing
+from balcao.web.drawing import Tile
+from balcao.web.vocabulary import Tone, Word
+
+# Everything a subject may be said to be: the standing of its best source, or that it has none.
+WORDS: Mapping[Standing | None, Word] = {
+    "ok": Word("Operacional", "good"),
+    "degraded": Word("Degradado", "warn"),
+    "down": Word("Fora do ar", "bad"),
+    "quiet": Word("Sem consultas recentes", "neutral"),
+    None: Word("Não atendido", "neutral"),
+}
+# Room for seven characters.
+_ON_TILES: Mapping[Standing | None, str] = {
+    "ok": "ok",
+    "degraded": "falhas",
+    "down": "fora",
+    "quiet": "s/ uso",
+    None: "—",
+}
+# As the heads of tables have them.
+SUBJECTS: Mapping[Subject, str] = {
+    subject: name[:1].upper() + name[1:] for subject, name in sight.SUBJECTS.items()
+}
+BY_UF: frozenset[Subject] = frozenset({"state_registration", "rural_producer", "state_certificate"})
+
+Standings: TypeAlias = Mapping[tuple[str, str], Standing]
+
+
+def in_uf(standings: Standings, subject: Subject, uf: str) -> Standing:
+    """How a UF is served, also where one source is asked for all of them at once."""
+    known = standings.get((subject, uf))
+    return known or standings.get((subject, ALL_UFS)) or "quiet"
+
+
+def by_uf(
+    standings: Standings, subject: Subject, served: Sequence[str]
+) -> Mapping[str, Standing | None]:
+    """How each UF is; None where no source takes it."""
+    return {uf: in_uf(standings, subject, uf) if uf in served else None for uf in UFS}
+
+
+def tiles(known: Mapping[str, Standing | None]) -> Mapping[str, Tile]:
+    """The same as tiles of the map."""
+    return {
+        uf: Tile(WORDS[standing].tone, _ON_TILES[standing], WORDS[standing].text)
+        for uf, standing in known.items()
+    }
+
+
+def worst(standings: Sequence[Standing | None]) -> Tone:
+    """The tone for a whole: one that is down is a warning, all of them is bad."""
+    told = [standing for standing in standings if standing in ("ok", "degraded", "down")]
+    if told and all(standing == "down" for standing in told):
+        return "bad"
+    if "down" in told or "degraded" in told:
+        return "warn"
+    return "good" if told else "neutral"

@@ -1,0 +1,230 @@
+"""`/app/extrato`: what an account consumed in a period, with its proof, on screen and as a file."""
+
+import asyncio
+import datetime
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from starlette.responses import Response
+
+from balcao.core.access import names_of_keys
+from balcao.core.calendar import from_ms
+from balcao.statement import COLUMNS, Choice, Period, Statement, as_csv, line_of, read
+from balcao.storage.contract import ConsumptionRow
+from balcao.web import asking, drawing, spreadsheet, vocabulary
+from balcao.web.application import Page, page
+from balcao.web.drawing import Bar, Share
+from balcao.web.spreadsheet import Sheet
+from balcao.web.visit import Visit
+
+PATH = "/app/extrato"
+
+# A page stays small; the files have all lines.
+LINES_SHOWN = 150
+# Beyond that a bar is a week.
+DAYS_DRAWN = 92
+
+
+def pages() -> Sequence[Page]:
+    """The addresses of this file."""
+    return (
+        page(PATH, "app:extrato", "manager", show),
+        page(f"{PATH}.csv", "app:extrato-csv", "manager", as_table),
+        page(f"{PATH}.xlsx", "app:extrato-xlsx", "manager", as_workbook),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Read:
+    """A statement and the lines of it that were asked for."""
+
+    statement: Statement
+    chosen: Choice
+    rows: Sequence[ConsumptionRow]
+    names: Mapping[int | None, str]
+
+    @property
+    def credits(self) -> int:
+        return sum(row.credits for row in self.rows)
+
+    @property
+    def requests(self) -> int:
+        return sum(row.requests for row in self.rows)
+
+
+async def _read(visit: Visit, period: Period) -> _Read:
+    chosen = asking.choice(visit.request.query_params)
+    desk, number = visit.tools.desk, visit.account.account_id
+    statement = await read(desk, number, period)
+    return _Read(statement, chosen, chosen.of(statement.rows), names_of_keys(desk.keys(number)))
+
+
+def _asked(visit: Visit) -> asking.Asked:
+    return asking.period(visit.request.query_params, asking.today_of(visit))
+
+
+async def show(visit: Visit) -> Response:
+    """The page: filters, sums, drawings, lines and the proof."""
+    asked = _asked(visit)
+    found = await _read(visit, asked.period)
+    fields = asking.fields_of(asked.period, found.chosen)
+    by_origin = Counter[str]()
+    for row in found.rows:
+        by_origin[row.origin] += row.credits
+    newest_first = sorted(found.rows, key=lambda row: row.day, reverse=True)
+    return visit.page(
+        "extrato.html",
+        422 if asked.complaint else 200,
+        alert=asked.complaint,
+        account=found.statement.account,
+        period=asked.period,
+        fields=fields,
+        filtered=not found.chosen.is_all,
+        operations=asking.OPERATIONS,
+        keys=asking.keys(found.names),
+        origins=asking.ORIGINS,
+        months=[
+            (text, asking.address(PATH, asking.fields_of(month, found.chosen)))
+            for text, month in asking.months(asking.today_of(visit))
+        ],
+        everything=asking.address(PATH, asking.fields_of(asked.period, Choice())),
+        csv=asking.address(f"{PATH}.csv", fields),
+        xlsx=asking.address(f"{PATH}.xlsx", fields),
+        credits=found.credits,
+        requests=found.requests,
+        from_cache=by_origin["cache"],
+        from_source=by_origin["online"],
+        chart=_by_day(found.rows, asked.period),
+        by_week=_is_long(asked.period),
+        shares=_by_operation(found.rows),
+        lines=[_shown(row, found.names) for row in newest_first[:LINES_SHOWN]],
+        more=max(0, len(found.rows) - LINES_SHOWN),
+        proof=found.statement.proof,
+        settled=found.statement.settled,
+    )
+
+
+def _shown(row: ConsumptionRow, names: Mapping[int | None, str]) -> Sequence[object]:
+    """A line of the page's table; days and numbers are written by the template."""
+    operation, origin = vocabulary.short(row.operation), vocabulary.ORIGINS[row.origin]
+    return (row.day, operation, names.get(row.key_id), origin, row.requests, row.credits)
+
+
+def _is_long(period: Period) -> bool:
+    return len(period.days) > DAYS_DRAWN
+
+
+def _by_day(rows: Sequence[ConsumptionRow], period: Period) -> str:
+    by_day = Counter[tuple[str, str]]()
+    for row in rows:
+        by_day[row.day, row.origin] += row.credits
+    days = period.days
+    step = 7 if _is_long(period) else 1
+    bars = []
+    for start in range(0, len(days), step):
+        some = days[start : start + step]
+        cache, online = (sum(by_day[day, origin] for day in some) for origin in ("cache", "online"))
+        bars.append(Bar(some[0], cache, online))
+    title = "Créditos por semana" if step > 1 else "Créditos por dia"
+    return drawing.bars_by_day(bars, title)
+
+
+def _by_operation(rows: Sequence[ConsumptionRow]) -> str | None:
+    found = Counter[str]()
+    for row in rows:
+        found[vocabulary.short(row.operation)] += row.credits
+    items = [Share(name, credits) for name, credits in found.most_common()]
+    return drawing.shares(items) if items else None
+
+
+async def as_table(visit: Visit) -> Response:
+    """The lines as CSV, as the API gives them."""
+    asked = _asked(visit)
+    if asked.complaint:
+        return visit.redirect(asking.address(PATH, dict(visit.request.query_params)))
+    found = await _read(visit, asked.period)
+    content = as_csv(COLUMNS, [line_of(row, found.names) for row in found.rows])
+    return file(content, "text/csv; charset=utf-8", f"{_stem(asked.period)}.csv")
+
+
+async def as_workbook(visit: Visit) -> Response:
+    """The lines and their sums as a spreadsheet."""
+    asked = _asked(visit)
+    if asked.complaint:
+        return visit.redirect(asking.address(PATH, dict(visit.request.query_params)))
+    found = await _read(visit, asked.period)
+    now = from_ms(visit.tools.now_ms())
+    content = await asyncio.to_thread(spreadsheet.as_xlsx, [_summary(found, now), _lines(found)])
+    return file(content, spreadsheet.MEDIA_TYPE, f"{_stem(asked.period)}.xlsx")
+
+
+def file(content: bytes, media_type: str, name: str) -> Response:
+    """A download. The name says what it is, and nothing of whose it is."""
+    headers = {"content-disposition": f'attachment; filename="{name}"'}
+    return Response(content, media_type=media_type, headers=headers)
+
+
+def _stem(period: Period) -> str:
+    return f"extrato-{period.first.isoformat()}-{period.last.isoformat()}"
+
+
+def _summary(found: _Read, now: datetime.datetime) -> Sheet:
+    statement, chosen = found.statement, found.chosen
+    account, proof = statement.account, statement.proof
+    owed = account.plan == "pos_pago"
+    sign = -1 if owed else 1
+    named = "Valor devido" if owed else "Saldo"
+    key = "todas"
+    if chosen.key is not None:
+        key = found.names.get(None if chosen.key == "web" else chosen.key, "outra")
+    by_operation = Counter[str]()
+    for row in found.rows:
+        by_operation[vocabulary.short(row.operation)] += row.credits
+    return Sheet(
+        "Resumo",
+        (44, 34),
+        [
+            ("Conta", account.name),
+            ("Primeiro dia", statement.period.first),
+            ("Último dia", statement.period.last),
+            ("Gerado em (Brasília)", now),
+            ("Operação", vocabulary.short(chosen.operation) if chosen.operation else "todas"),
+            ("Chave", key),
+            ("Origem", vocabulary.ORIGINS[chosen.origin] if chosen.origin else "todas"),
+            ("Consultas cobradas", found.requests),
+            ("Créditos consumidos", found.credits),
+            *((f"  {name}", credits) for name, credits in by_operation.most_common()),
+            (f"{named} no início do período, em créditos", sign * proof.opening_credits),
+            ("Créditos acrescentados no período", proof.added_credits),
+            ("Consumo do período, sem filtros", proof.charged_credits),
+            (f"{named} no fim do período, em créditos", sign * proof.closing_credits),
+            ("Confere com o livro-razão", _verdict(statement)),
+        ],
+    )
+
+
+def _verdict(statement: Statement) -> str:
+    if statement.proof.agrees:
+        return "sim"
+    return "não" if statement.settled else "conta em uso durante a leitura; gere de novo"
+
+
+def _lines(found: _Read) -> Sheet:
+    return Sheet(
+        "Consumo",
+        (12, 24, 28, 10, 12, 12),
+        [
+            (
+                datetime.date.fromisoformat(row.day),
+                vocabulary.short(row.operation),
+                found.names.get(row.key_id),
+                vocabulary.ORIGINS[row.origin],
+                row.requests,
+                row.credits,
+            )
+            for row in found.rows
+        ],
+        ("Dia", "Operação", "Chave", "Origem", "Consultas", "Créditos"),
+        ("Total", None, None, None, found.requests, found.credits),
+    )

@@ -1,0 +1,145 @@
+// Small helps for pages that work without them: masks, check digits, copying, waiting.
+(() => {
+  "use strict";
+
+  // What may stand in a document, and the sign before the character at a place.
+  const FORMS = {
+    cnpj: { keep: /[0-9A-Z]/g, length: 14, signs: { 2: ".", 5: ".", 8: "/", 12: "-" } },
+    cpf: { keep: /[0-9]/g, length: 11, signs: { 3: ".", 6: ".", 9: "-" } },
+    date: { keep: /[0-9]/g, length: 8, signs: { 2: "/", 4: "/" } },
+  };
+
+  const bare = (kind, text) => (text.toUpperCase().match(FORMS[kind].keep) || []).join("");
+
+  const masked = (kind, text) =>
+    [...bare(kind, text).slice(0, FORMS[kind].length)]
+      .map((character, place) => (FORMS[kind].signs[place] || "") + character)
+      .join("");
+
+  // No sign follows the last character: deleting works as anywhere else.
+  function mask(input) {
+    const kind = input.dataset.mask;
+    const value = masked(kind, input.value);
+    if (value === input.value) return;
+    let left = bare(kind, input.value.slice(0, input.selectionStart)).length;
+    input.value = value;
+    let place = 0;
+    while (left > 0 && place < value.length) if (/[0-9A-Z]/.test(value[place++])) left--;
+    input.setSelectionRange(place, place);
+  }
+
+  // Modulo 11. A character is worth its code less that of "0": A is 17.
+  function digit(text, greatestWeight) {
+    const sum = [...text].reverse().reduce(
+      (sum, one, place) => sum + (one.charCodeAt(0) - 48) * (2 + (place % (greatestWeight - 1))), 0);
+    return sum % 11 < 2 ? "0" : String(11 - (sum % 11));
+  }
+
+  // What is wrong with a document, or "".
+  function wrong({ dataset: { check: kind }, value }) {
+    const text = bare(kind, value);
+    const { length } = FORMS[kind];
+    if (!text) return "";
+    if (text.length !== length) {
+      const what = kind === "cnpj" ? "caracteres" : "dígitos";
+      return `O ${kind.toUpperCase()} tem ${length} ${what}; aqui há ${text.length}.`;
+    }
+    const weight = kind === "cnpj" ? 9 : 11;
+    const first = digit(text.slice(0, -2), weight);
+    const right = first + digit(text.slice(0, -2) + first, weight);
+    return text.endsWith(right) && !/^(.)\1*$/.test(text)
+      ? ""
+      : `Os dígitos verificadores deste ${kind.toUpperCase()} não conferem.`;
+  }
+
+  function say(input, complaint) {
+    const place = document.getElementById(`${input.id}-error`);
+    if (place) place.textContent = complaint;
+    if (complaint) input.setAttribute("aria-invalid", "true");
+    else input.removeAttribute("aria-invalid");
+  }
+
+  document.addEventListener("input", ({ target, isComposing }) => {
+    if (isComposing) return;
+    if (target.dataset.mask in FORMS) mask(target);
+    // A complaint goes when it is no longer true; a new one waits for the blur.
+    if (target.dataset.check in FORMS && target.ariaInvalid && !wrong(target)) say(target, "");
+  });
+
+  let pressed = false;
+  addEventListener("pointerdown", () => { pressed = true; }, true);
+  addEventListener("pointerup", () => { pressed = false; }, true);
+
+  document.addEventListener("focusout", ({ target }) => {
+    if (!(target.dataset.check in FORMS)) return;
+    const check = () => {
+      const complaint = wrong(target);
+      // The server's complaint stays until the value changes.
+      if (complaint || target.value !== target.defaultValue) say(target, complaint);
+    };
+    // A new line would move the button being pressed from under the finger.
+    if (pressed) addEventListener("pointerup", () => setTimeout(check, 50), { once: true });
+    else check();
+  });
+
+  const openMenu = () => document.querySelector("details.person[open]");
+
+  document.addEventListener("click", async ({ target }) => {
+    if (openMenu() && !openMenu().contains(target)) openMenu().open = false;
+    const button = target.closest("[data-copy]");
+    if (!button) return;
+    const said = button.parentElement.querySelector("[aria-live]");
+    try {
+      await navigator.clipboard.writeText(button.dataset.copy);
+      said.textContent = "Copiado";
+    } catch { // no clipboard without HTTPS, but a selection can be copied
+      getSelection().selectAllChildren(button.parentElement.querySelector("code"));
+      said.textContent = document.execCommand("copy") ? "Copiado" : "Selecionado: use Ctrl+C";
+    }
+  });
+
+  document.addEventListener("keydown", ({ key }) => {
+    if (key === "Escape") openMenu()?.firstElementChild.click();
+  });
+
+  const waiting = new Map(); // form → what ends its waiting
+
+  document.addEventListener("submit", (event) => {
+    const form = event.target;
+    if (event.defaultPrevented || !form.matches("[data-busy]")) return;
+    if (waiting.has(form)) return event.preventDefault();
+    const note = form.querySelector(".busy");
+    const clock = document.createElement("span");
+    clock.ariaHidden = "true"; // not every second is worth reading out
+    note.replaceChildren(form.dataset.busy || "Consultando…", " ", clock);
+    const began = Date.now();
+    const seconds = () => { clock.textContent = `${Math.round((Date.now() - began) / 1000)} s`; };
+    const ticking = setInterval(seconds, 1000);
+    const buttons = [...form.elements].filter((one) => one.type === "submit" && !one.disabled);
+    const rest = (now) => buttons.forEach((one) => { one.disabled = now; });
+    waiting.set(form, () => { clearInterval(ticking); note.replaceChildren(); rest(false); });
+    // Once the browser has read the form, the pressed button included.
+    setTimeout(rest, 0, true);
+  });
+
+  // Back from the browser's memory, nothing is under way.
+  addEventListener("pageshow", ({ persisted }) => {
+    if (!persisted) return;
+    waiting.forEach((end) => end());
+    waiting.clear();
+  });
+
+  function prepare() {
+    document.querySelectorAll("[data-copy][hidden]").forEach((one) => { one.hidden = false; });
+    document.querySelectorAll("form[data-busy]").forEach((form) => {
+      if (form.querySelector(".busy")) return;
+      const note = document.createElement("p"); // there early, to be heard
+      note.className = "busy";
+      note.ariaLive = "polite";
+      form.append(note);
+    });
+  }
+
+  prepare();
+  document.addEventListener("htmx:after:swap", prepare);
+})();

@@ -1,0 +1,177 @@
+"""`/status`: how the service is, for everybody. No names of sources, no counts, nothing commercial.
+
+In JSON: `/status/estado.json`, for other machines and other sites' pages.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import msgspec
+from markupsafe import Markup
+from starlette.responses import Response
+
+from balcao.core.calendar import civil_day, from_ms
+from balcao.core.questions import Mode, Subject
+from balcao.observability.health import Standing, of_subject
+from balcao.web import standings
+from balcao.web.application import Page, page
+from balcao.web.configured import CONFIGURED
+from balcao.web.drawing import tile_map
+from balcao.web.month_age import MonthAge, in_use
+from balcao.web.remembered import Remembered
+from balcao.web.standings import BY_UF, SUBJECTS, WORDS
+from balcao.web.tools import Tools
+from balcao.web.visit import Visit
+from balcao.web.vocabulary import Tone, Word
+
+# Nobody can make us work it out all the time by asking.
+LOOKED_AT_MS = 3_000
+
+# What machines read. They do not change.
+CODES: Mapping[Standing | None, str] = {
+    "ok": "operacional",
+    "degraded": "degradado",
+    "down": "fora_do_ar",
+    "quiet": "sem_consultas_recentes",
+    None: "nao_atendido",
+}
+
+_VERDICTS: Mapping[Tone, str] = {
+    "good": "Tudo operacional",
+    "warn": "Com falhas em parte",
+    "bad": "Fora do ar",
+    "neutral": "Sem consultas recentes",
+    "info": "",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """One subject. `ufs` is empty where it is not asked by UF; None: nobody answers."""
+
+    subject: Subject
+    name: str
+    standing: Standing | None
+    ufs: Mapping[str, Standing | None]
+
+    @property
+    def word(self) -> Word:
+        """The standing in words; of several UFs, the sum of them."""
+        tone = standings.worst([*self.ufs.values()] if self.ufs else [self.standing])
+        if not self.ufs or tone == "neutral":
+            return WORDS[self.standing]
+        return Word(_IN_SUM[tone], tone)
+
+    @property
+    def map(self) -> Markup | None:
+        """The UFs as tiles."""
+        if not self.ufs:
+            return None
+        return tile_map(standings.tiles(self.ufs), f"{self.name}: situação por UF")
+
+    @property
+    def troubled(self) -> Sequence[tuple[Word, str]]:
+        """In words what the map shows by colour: the UFs that are not well."""
+        return [
+            (WORDS[bad], ", ".join(uf for uf, standing in self.ufs.items() if standing == bad))
+            for bad in ("down", "degraded")
+            if bad in self.ufs.values()
+        ]
+
+
+_IN_SUM: Mapping[Tone, str] = {
+    "good": "Operacional",
+    "warn": "Com falhas em parte das UFs",
+    "bad": "Fora do ar",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Board:
+    """Everything that is told."""
+
+    at_ms: int
+    mode: Mode
+    subjects: Sequence[Told]
+    month: MonthAge | None
+
+    @property
+    def tone(self) -> Tone:
+        """Of the whole."""
+        every: list[Standing | None] = []
+        for told in self.subjects:
+            every += told.ufs.values() if told.ufs else [told.standing]
+        return standings.worst(every)
+
+    @property
+    def verdict(self) -> str:
+        """Of the whole, in a few words."""
+        return _VERDICTS[self.tone]
+
+
+def pages() -> Sequence[Page]:
+    """The addresses of this file."""
+    return (
+        page("/status", "status", "anyone", show),
+        page("/status/estado.json", "status:json", "anyone", as_json),
+    )
+
+
+async def _board(tools: Tools) -> Board:
+    configured = await CONFIGURED.of(tools)
+    mode: Mode = "test" if configured.asks_nobody else "live"
+    live, now = mode == "live", tools.now_ms()
+    known = of_subject(tools.health.lines(mode, now, tools.circuits() if live else None))
+    told = []
+    for subject, name in SUBJECTS.items():
+        ufs: Mapping[str, Standing | None] = {}
+        is_on = configured.is_on(subject) if live else True
+        standing: Standing | None = known.get((subject, ""), "quiet") if is_on else None
+        if subject in BY_UF:
+            asked = configured.asked.get(subject, ())
+            served = configured.served(subject) if live else asked
+            ufs = standings.by_uf(known, subject, served)
+        told.append(Told(subject, name, standing, ufs))
+    return Board(now, mode, told, in_use(tools.store(mode), civil_day(now)))
+
+
+BOARD: Remembered[Board] = Remembered(_board, LOOKED_AT_MS)
+
+
+async def show(visit: Visit) -> Response:
+    """The page; only what changes, when a script asks for it again."""
+    board = await BOARD.of(visit.tools)
+    template = "_status.html" if visit.is_fragment else "status.html"
+    return visit.page(template, board=board, codes=[*CODES.values()])
+
+
+async def as_json(visit: Visit) -> Response:
+    """The same for machines; any site's page may read it."""
+    board = await BOARD.of(visit.tools)
+    operations, month = visit.tools.parts.operations, board.month
+    body = {
+        "atualizado_em": from_ms(board.at_ms).isoformat(timespec="seconds"),
+        "ambiente": "producao" if board.mode == "live" else "sandbox",
+        "assuntos": [
+            {"operacao": operations[told.subject].path, "nome": told.name}
+            | (
+                {"ufs": {uf: CODES[standing] for uf, standing in told.ufs.items()}}
+                if told.ufs
+                else {"situacao": CODES[told.standing]}
+            )
+            for told in board.subjects
+        ],
+        "dados_abertos": (
+            None
+            if month is None
+            else {"extraido_em": month.extraction.isoformat(), "idade_dias": month.days}
+        ),
+    }
+    return Response(
+        msgspec.json.encode(body),
+        media_type="application/json",
+        headers={
+            "access-control-allow-origin": "*",
+            "cross-origin-resource-policy": "cross-origin",
+        },
+    )

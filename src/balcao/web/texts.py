@@ -1,0 +1,148 @@
+"""How pages write things: Brazilian Portuguese, Brasília's clock, punctuated documents.
+
+All of these are Jinja filters too. None is written as a dash, and what is not of the expected form
+is shown as it is: a page never fails over what it is told to show.
+"""
+
+import re
+from datetime import date, datetime
+
+from balcao.core.calendar import from_ms
+
+NOTHING = "—"
+
+_SECOND_MS = 1000
+_MINUTE_MS = 60 * _SECOND_MS
+_HOUR_MS = 60 * _MINUTE_MS
+_DAY_MS = 24 * _HOUR_MS
+
+# From when on it is said in this unit, one, many. A month is 30 days, a year 365.
+_UNITS = (
+    (365 * _DAY_MS, "ano", "anos"),
+    (30 * _DAY_MS, "mês", "meses"),
+    (_DAY_MS, "dia", "dias"),
+    (_HOUR_MS, "hora", "horas"),
+    (_MINUTE_MS, "minuto", "minutos"),
+    (_SECOND_MS, "segundo", "segundos"),
+)
+
+
+def whole(number: int | None) -> str:
+    """An integer with points between thousands: `1.234`. Negative ones have a true minus."""
+    if number is None:
+        return NOTHING
+    return f"{number:,}".replace(",", ".").replace("-", "−")
+
+
+def decimal(number: float | None, places: int = 1) -> str:
+    """A number with a comma and this many places: `1.234,5`."""
+    if number is None:
+        return NOTHING
+    text = f"{number:,.{places}f}"
+    return text.translate(str.maketrans(",.-", ".,−"))
+
+
+def credits(number: int | None) -> str:
+    """`1 crédito`, `2 créditos`, `1.234 créditos`."""
+    if number is None:
+        return NOTHING
+    return f"{whole(number)} {'crédito' if abs(number) == 1 else 'créditos'}"
+
+
+def day(value: date | str | None) -> str:
+    """`12/11/2026`, of a date or of text that begins with `YYYY-MM-DD`."""
+    if value is None or value == "":
+        return NOTHING
+    if isinstance(value, str):
+        try:
+            value = date.fromisoformat(value[:10])
+        except ValueError:
+            return str(value)
+    return f"{value.day:02}/{value.month:02}/{value.year:04}"
+
+
+def instant(at_ms: int | None) -> str:
+    """`12/11/2026 às 14:03`, in Brasília, of milliseconds since 1970."""
+    if at_ms is None:
+        return NOTHING
+    at = from_ms(at_ms)
+    return f"{day(at)} às {at.hour:02}:{at.minute:02}"
+
+
+def time_of_day(at_ms: int | None) -> str:
+    """`14:03:27`, in Brasília, of milliseconds since 1970."""
+    return NOTHING if at_ms is None else f"{from_ms(at_ms):%H:%M:%S}"
+
+
+def machine_time(at_ms: int | None) -> str:
+    """RFC 3339 with its offset, for `<time datetime>`; empty for None."""
+    return "" if at_ms is None else _whole_second(from_ms(at_ms)).isoformat()
+
+
+def _whole_second(at: datetime) -> datetime:
+    return at.replace(microsecond=0)
+
+
+def seconds(duration_ms: float | None) -> str:
+    """How long: `45 ms`, `1,2 s`, `34 s`, `2 min 5 s`, of milliseconds."""
+    if duration_ms is None:
+        return NOTHING
+    if duration_ms < 99.5:
+        return f"{duration_ms:.0f} ms"
+    if duration_ms < 9_950:
+        return f"{decimal(duration_ms / _SECOND_MS)} s"
+    minutes, rest = divmod(round(duration_ms / _SECOND_MS), 60)
+    if not minutes:
+        return f"{rest} s"
+    return f"{whole(minutes)} min {rest} s" if rest else f"{whole(minutes)} min"
+
+
+def percent(share: float | None) -> str:
+    """`43%`, `99,9%`, of a share between 0 and 1. Only all is 100%, only nothing is 0%."""
+    if share is None:
+        return NOTHING
+    tenths = round(share * 1000)
+    if tenths >= 1000 and share < 1:
+        tenths = 999
+    if tenths <= 0 < share:
+        tenths = 1
+    return f"{whole(tenths // 10)}%" if tenths % 10 == 0 else f"{decimal(tenths / 10)}%"
+
+
+def cnpj(text: str | None) -> str:
+    """`12.345.678/0001-95`; letters are kept."""
+    return _punctuated(text, r"(\w{2})(\w{3})(\w{3})(\w{4})(\d{2})", r"\1.\2.\3/\4-\5")
+
+
+def cpf(text: str | None) -> str:
+    """`123.456.789-09`. Whether a page may show it all is not decided here."""
+    return _punctuated(text, r"(\d{3})(\d{3})(\d{3})(\d{2})", r"\1.\2.\3-\4")
+
+
+def cep(text: str | None) -> str:
+    """`01310-100`."""
+    return _punctuated(text, r"(\d{5})(\d{3})", r"\1-\2")
+
+
+def phone(text: str | None) -> str:
+    """`(11) 98765-4321`, of area code and number, digits only."""
+    return _punctuated(text, r"(\d{2})(\d{4,5})(\d{4})", r"(\1) \2-\3")
+
+
+def _punctuated(text: str | None, form: str, punctuated: str) -> str:
+    if not text:
+        return NOTHING
+    match = re.fullmatch(form, text, re.ASCII)
+    return match.expand(punctuated) if match else text
+
+
+def ago(at_ms: int | None, now_ms: int) -> str:
+    """`há 3 minutos`; what is to come is `em 3 minutos`, and below a second it is `agora`."""
+    if at_ms is None:
+        return NOTHING
+    distance = abs(now_ms - at_ms)
+    for unit_ms, one, many in _UNITS:
+        if distance >= unit_ms:
+            count = distance // unit_ms
+            return f"{'há' if at_ms < now_ms else 'em'} {count} {one if count == 1 else many}"
+    return "agora"

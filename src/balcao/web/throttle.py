@@ -1,0 +1,42 @@
+"""How often somebody may guess. Counted in this process, by the same rule as requests."""
+
+from collections.abc import Sequence
+
+from balcao.core.rate_limit import Limit, refused, spend
+
+_MINUTE_MS = 60_000
+_NAMES_MAX = 50_000
+
+# A person who mistypes is let try again; a list of passwords takes years.
+OF_EMAIL_AND_ADDRESS = Limit("email+address", 8, 15 * _MINUTE_MS)
+OF_EMAIL = Limit("email", 40, 60 * _MINUTE_MS)  # from many addresses at once
+OF_ADDRESS = Limit("address", 60, 15 * _MINUTE_MS)  # an office behind one address
+OF_CODES = Limit("codes", 5, 5 * _MINUTE_MS)  # second factors of one user
+OF_LINKS = Limit("links", 30, 15 * _MINUTE_MS)  # one-time links from one address
+
+
+class Throttle:
+    """One instant per limit and name."""
+
+    def __init__(self) -> None:
+        self._empty_at_ms: dict[tuple[str, str], float] = {}
+
+    def wait_seconds(self, tries: Sequence[tuple[Limit, str]], now_ms: int) -> int:
+        """Count one try against all of them. 0: go on; else how long to wait, and none counts."""
+        verdicts = [
+            spend(limit, self._empty_at_ms.get((limit.name, name), 0.0), now_ms)
+            for limit, name in tries
+        ]
+        if (worst := refused(verdicts)) is not None:
+            return max(1, -int(-worst.retry_ms // 1000))
+        if len(self._empty_at_ms) >= _NAMES_MAX:
+            self._forget(now_ms)
+        for (limit, name), verdict in zip(tries, verdicts, strict=True):
+            self._empty_at_ms[limit.name, name] = verdict.empty_at_ms
+        return 0
+
+    def _forget(self, now_ms: int) -> None:
+        late = {name: at for name, at in self._empty_at_ms.items() if at > now_ms}
+        # A flood of names: the oldest half goes, rather than everything or nothing.
+        keep = sorted(late, key=lambda name: late[name])[-_NAMES_MAX // 2 :]
+        self._empty_at_ms = {name: late[name] for name in keep}

@@ -1,0 +1,46 @@
+"""What pages are made with, handed in by `compose`."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from balcao.core.questions import Mode
+from balcao.home import Home
+from balcao.http.doorkeeper import Doorkeeper
+from balcao.observability.health import Health
+from balcao.parts import Parts
+from balcao.settings import Settings
+from balcao.storage.contract import Blobs
+from balcao.storage.sqlite.desk import SqliteDesk
+from balcao.web.pages import Pages
+from balcao.web.passwords import Passwords
+from balcao.web.seal import Seal
+from balcao.web.throttle import Throttle
+
+
+@dataclass(frozen=True, slots=True)
+class Tools:
+    """Parts of the house that pages use."""
+
+    parts: Parts
+    desk: SqliteDesk
+    blobs: Blobs
+    doorkeeper: Doorkeeper
+    settings: Settings
+    home: Home
+    health: Health
+    circuits: Callable[[], Mapping[tuple[str, str, str], str]]  # of live sources' lines
+    seal: Seal
+    passwords: Passwords
+    throttle: Throttle
+    pages: Pages
+    new_id: Callable[[], str]
+
+    @property
+    def now_ms(self) -> Callable[[], int]:
+        """The clock."""
+        return self.parts.now_ms
+
+    def store(self, mode: Mode) -> Path:
+        """The folder of imported months."""
+        return self.home.opendata(mode)

@@ -1,0 +1,123 @@
+"""One request of the web application: who it is from, what it brings, how it is answered."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
+from urllib.parse import urlencode
+
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+
+from balcao.core.access import Account, Caller
+from balcao.core.outcomes import Reply
+from balcao.core.people import Session, Signature, User
+from balcao.web.tools import Tools
+
+# Who may come in: `account` are the users of an account, `manager` those of them who also see
+# money and keys, `operator` those who run the service.
+Who: TypeAlias = Literal["anyone", "signed_in", "account", "manager", "operator"]
+
+
+@dataclass(frozen=True, slots=True)
+class Visitor:
+    """A signed-in person."""
+
+    user: User
+    session: Session
+    token_digest: bytes  # of this browser's session
+    account: Account | None  # None: an operator
+
+    @property
+    def is_operator(self) -> bool:
+        """Runs the service; belongs to no account."""
+        return self.user.role == "operator"
+
+    @property
+    def is_manager(self) -> bool:
+        """Sees an account's money and keys."""
+        return self.user.role == "manager"
+
+    def is_one_of(self, who: Who) -> bool:
+        """Whether a page for these is for this person."""
+        match who:
+            case "account":
+                return self.account is not None
+            case "manager" | "operator":
+                return self.user.role == who
+            case _:
+                return True
+
+    def caller(self) -> Caller:
+        """Who a lookup is charged to: the account, through no key."""
+        account = self.account
+        assert account is not None, "operators ask nothing"
+        return Caller(
+            account.account_id,
+            None,
+            account.plan,
+            account.mode,
+            account.certificates,
+            account.partner_optin,
+            expires_ms=None,
+            key_per_minute=None,
+            key_per_day=None,
+            user_id=self.user.user_id,
+        )
+
+
+@dataclass(slots=True)
+class Visit:
+    """What a page is given, and what it answers with."""
+
+    request: Request
+    request_id: str
+    tools: Tools
+    visitor: Visitor | None
+    cookie: str  # what ties forms to this browser: its session, or its first visit
+    form: Mapping[str, str] = field(default_factory=dict)  # of a POST
+    reply: Reply | None = None  # of a lookup, for the event
+
+    @property
+    def person(self) -> Visitor:
+        """The signed-in person, on pages that are for nobody else."""
+        assert self.visitor is not None
+        return self.visitor
+
+    @property
+    def account(self) -> Account:
+        """The visitor's account, on pages that are for the users of one."""
+        assert self.visitor is not None
+        assert self.visitor.account is not None
+        return self.visitor.account
+
+    @property
+    def csrf(self) -> str:
+        """The token for this browser's forms."""
+        return self.tools.seal.token_for(self.cookie)
+
+    @property
+    def is_fragment(self) -> bool:
+        """Asked by a script for a part of a page."""
+        return self.request.headers.get("hx-request") == "true"
+
+    def query(self, name: str) -> str:
+        """A parameter of the address, without spaces around; empty if there is none."""
+        return self.request.query_params.get(name, "").strip()
+
+    def typed(self, name: str) -> str:
+        """A field of the form, without spaces around; empty if there is none."""
+        return self.form.get(name, "").strip()
+
+    def signed(self, form_id: str | None = None) -> Signature:
+        """This person's signature under what is done, once per `form_id`."""
+        return Signature("web", self.person.user.user_id, form_id or None)
+
+    def page(self, template: str, status: int = 200, **values: object) -> Response:
+        """A page, or a fragment of one."""
+        html = self.tools.pages.render(template, self, values)
+        return HTMLResponse(html, status)
+
+    def redirect(self, path: str, **query: str) -> Response:
+        """Go on there with a GET: what was posted is not posted again by a reload."""
+        address = f"{path}?{urlencode(query)}" if query else path
+        return RedirectResponse(address, 303)

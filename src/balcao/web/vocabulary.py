@@ -1,0 +1,173 @@
+"""What the house's own words mean, for people: operations, outcomes, sources, strategies, rules.
+
+Tests hold that nothing is missing: every code of `core.problems`, every strategy and every tariff
+rule that is written anywhere has its words here.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from balcao.core.ledger import Origin, Trace
+from balcao.core.questions import Strategy
+from balcao.subjects import (
+    OPERATIONS,
+    company,
+    federal_certificate,
+    rural_producer,
+    state_certificate,
+    state_registration,
+    suframa,
+)
+
+Tone: TypeAlias = Literal["good", "warn", "bad", "info", "neutral"]
+
+# Short enough for a column of a table; `title` is the operation's own.
+SHORT: Mapping[str, str] = {
+    federal_certificate.PATH: "Certidão federal",
+    state_certificate.PATH: "Certidão estadual",
+    OPERATIONS["state_registration"].path: "Sintegra",
+    OPERATIONS["rural_producer"].path: "Produtor rural",
+    OPERATIONS["suframa"].path: "Suframa",
+    OPERATIONS["company"].path: "Dados da empresa",
+}
+TITLES: Mapping[str, str] = {each.path: each.title for each in OPERATIONS.values()}
+
+ORIGINS: Mapping[Origin, str] = {"cache": "cache", "online": "fonte"}
+
+SOURCES: Mapping[str, str] = {
+    "snapshot": "cópia dos dados abertos da Receita Federal",
+    "minha_receita": "Minha Receita",
+    "cnpja": "CNPJá",
+    "serpro": "SERPRO (Consulta CNPJ)",
+    "serpro_cnd": "SERPRO (Consulta CND)",
+    "sefaz": "SEFAZ (Consulta Cadastro)",
+    "infosimples": "Infosimples",
+}
+
+_PARTS: Mapping[str, str] = {"types": "tipos de inscrição", "addresses": "endereços"}
+
+STRATEGIES: Mapping[str, str] = {
+    Strategy.CACHE_SE_EXISTIR: "primeiro o que está guardado, de qualquer idade; sem nada"
+    " guardado, a fonte",
+    Strategy.CACHE_PREFERENCIAL: "primeiro o que está guardado e ainda serve; senão, a fonte",
+    Strategy.SO_CACHE: "só o que está guardado; a fonte não é consultada",
+    Strategy.SO_ONLINE: "só a fonte; o que está guardado não é usado",
+    Strategy.ONLINE_PREFERENCIAL: "primeiro a fonte; se ela falhar, o que está guardado e ainda"
+    " serve",
+}
+
+# The tariff rules of the ledger, and what stands there instead where nothing was charged.
+NOT_CHARGED: Mapping[str, str] = {
+    "erro": "Erros não custam nada: sem resultado não há cobrança.",
+    "recusa": "O pedido foi recusado antes de qualquer consulta; recusas não custam nada.",
+    "processo interrompido": "O serviço parou no meio da consulta. O que estava reservado foi"
+    " devolvido por inteiro quando ele voltou.",
+}
+_BY_UF = "1 crédito por UF que respondeu. UFs que falharam não são cobradas."
+_ADDRESS = " Mais 1 crédito pelos endereços (endereco=true), uma vez por requisição."
+RULES: Mapping[str, str] = {
+    **NOT_CHARGED,
+    company.RULE: "1 crédito por consulta concluída, venha do cache ou da fonte.",
+    suframa.RULE: "1 crédito por consulta concluída, venha do cache ou da fonte.",
+    state_registration.RULE: _BY_UF,
+    f"{state_registration.RULE} + 1 por endereco": _BY_UF + _ADDRESS,
+    rural_producer.RULE: _BY_UF,
+    f"{rural_producer.RULE} + 1 por endereco": _BY_UF + _ADDRESS,
+    federal_certificate.RULES["cache"]: "1 crédito por resultado que já estava guardado.",
+    federal_certificate.RULES["online"]: "2 créditos por resultado obtido da fonte na hora,"
+    " também quando ele não é CND nem CPEND.",
+    state_certificate.RULES["cache"]: "1 crédito por certidão que já estava guardada.",
+    state_certificate.RULES["online"]: "2 créditos por consulta concluída na fonte, também quando"
+    " ela não emite certidão.",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """A few words and how they are shown."""
+
+    text: str
+    tone: Tone
+
+
+# By internal code. A refusal is the caller's to mend (warn), a failure is not (bad).
+CODES: Mapping[str, Word] = {
+    "API_KEY_INVALIDA": Word("Chave de API inválida", "warn"),
+    "LIMITE_EXCEDIDO": Word("Limite de requisições atingido", "warn"),
+    "CND_POS_PAGO_NAO_HABILITADO": Word("Certidões não habilitadas", "warn"),
+    "OPTIN_NAO_HABILITADO": Word("CPF dos sócios não habilitado", "warn"),
+    "CNPJ_INVALIDO": Word("CNPJ inválido", "warn"),
+    "CPF_INVALIDO": Word("CPF inválido", "warn"),
+    "PARAMETRO_INVALIDO": Word("Parâmetro inválido", "warn"),
+    "PARAMETRO_REPETIDO": Word("Parâmetro repetido", "warn"),
+    "ESTRATEGIA_INVALIDA": Word("Estratégia desconhecida", "warn"),
+    "UF_INVALIDA": Word("UF inválida", "warn"),
+    "UF_OBRIGATORIA": Word("Faltou a UF", "warn"),
+    "DOCUMENTO_OBRIGATORIO": Word("Faltou o documento", "warn"),
+    "DOCUMENTOS_CONFLITANTES": Word("Documentos em conflito", "warn"),
+    "DATA_NASCIMENTO_OBRIGATORIA": Word("Faltou a data de nascimento", "warn"),
+    "DATA_NASCIMENTO_INVALIDA": Word("Data de nascimento inválida", "warn"),
+    "DATA_NASCIMENTO_FUTURA": Word("Data de nascimento no futuro", "warn"),
+    "PARAMETROS_CONFLITANTES": Word("Parâmetros em conflito", "warn"),
+    "SEM_RESULTADO_EM_CACHE": Word("Nada guardado", "warn"),
+    "IDEMPOTENCY_KEY_INVALIDA": Word("Idempotency-Key inválida", "warn"),
+    "IDEMPOTENCY_KEY_REUTILIZADA": Word("Idempotency-Key de outro pedido", "warn"),
+    "OPERACAO_EM_ANDAMENTO": Word("Pedido igual em andamento", "warn"),
+    "RESULTADO_INDISPONIVEL": Word("Resultado não pode ser reenviado", "warn"),
+    "SALDO_INSUFICIENTE": Word("Créditos insuficientes", "warn"),
+    "CNPJ_NAO_ENCONTRADO": Word("CNPJ não encontrado", "info"),
+    "INSCRICAO_NAO_ENCONTRADA": Word("Sem inscrição na Suframa", "info"),
+    "COMPROVANTE_NAO_ENCONTRADO": Word("Comprovante não encontrado", "info"),
+    "OPERACAO_NAO_ENCONTRADA": Word("Operação não encontrada", "info"),
+    "ROTA_NAO_ENCONTRADA": Word("Endereço não existe", "warn"),
+    "METODO_NAO_PERMITIDO": Word("Método não permitido", "warn"),
+    "REQUISICAO_GRANDE_DEMAIS": Word("Requisição grande demais", "warn"),
+    "SERVICO_INDISPONIVEL": Word("Indisponível", "bad"),
+    "ERRO_INTERNO": Word("Falhou", "bad"),
+    "FALHA_TECNICA": Word("A fonte falhou", "bad"),
+    "DADOS_RECUSADOS_PELA_FONTE": Word("Dados recusados pela fonte", "warn"),
+}
+
+# Results, whatever they say: an answer about a certificate that is no clearance is 404 (1.1).
+_RESULTS: Mapping[str, Word] = {
+    federal_certificate.PATH: Word("Nem CND nem CPEND", "info"),
+    state_certificate.PATH: Word("Sem certidão negativa", "info"),
+}
+
+
+def outcome(operation: str, status: int, code: str | None) -> Word:
+    """What came of a request, in a few words."""
+    if code is not None:
+        return CODES.get(code, Word(code, "bad"))
+    if status == 200:
+        return Word("Respondida", "good")
+    return _RESULTS.get(operation, Word(f"Status {status}", "neutral"))
+
+
+def outcome_of(trace: Trace) -> Word:
+    """The same, of what is remembered."""
+    return outcome(trace.operation, trace.status, trace.code)
+
+
+def short(operation: str) -> str:
+    """An operation in one or two words; a path that is not known any more, as it is."""
+    return SHORT.get(operation, operation)
+
+
+def source_names(source: str) -> str:
+    """Sources as people know them. With BR there may be several (`a,b`), and one may have filled
+    in a part that another did not know (`a+b(addresses)`)."""
+    said: dict[str, None] = {}  # each once, in order
+    for each in source.split(","):
+        first, *fillings = each.split("+")
+        said[SOURCES.get(first, first)] = None
+        for filling in fillings:
+            name, _, part = filling.removesuffix(")").partition("(")
+            said[f"{_PARTS.get(part, part)}: {SOURCES.get(name, name)}"] = None
+    return "; ".join(said)
+
+
+def meaning_of(rule: str | None) -> str | None:
+    """What a rule means; a rule that is not known any more is shown as it is, without one."""
+    return None if rule is None else RULES.get(rule)

@@ -1,0 +1,106 @@
+"""A browser for tests of pages without a browser: cookies, forms, and what was answered.
+
+with opened(tmp_path) as house:
+    browser = Browser(house)
+    browser.sign_in_as("manager", house.client.account_id)
+    said = browser.get("/app")
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from itertools import count
+from typing import Any
+
+import httpx2
+from lxml import html
+
+from balcao.clock import system_now_ms
+from balcao.core.people import Role, Signature, User
+from balcao.links import new_token, token_digest
+from balcao.storage.people import NewUser
+from balcao.web import guard
+from tests.http.house import OpenHouse
+
+BASE = "http://balcao.test"
+
+_numbers = count(1)
+
+
+@dataclass(frozen=True)
+class Said:
+    """One answer."""
+
+    status: int
+    headers: Mapping[str, str]
+    text: str
+    content: bytes
+
+    @property
+    def tree(self) -> Any:
+        """The page, to be searched."""
+        return html.fromstring(self.text)
+
+    @property
+    def words(self) -> str:
+        """What a person reads of it, in one line."""
+        return " ".join(self.tree.text_content().split())
+
+    @property
+    def location(self) -> str:
+        """Where a redirect leads."""
+        return self.headers["location"]
+
+    def field(self, name: str) -> str:
+        """The value of the first input of this name."""
+        value: str = self.tree.xpath(f"//input[@name='{name}']/@value")[0]
+        return value
+
+
+@dataclass
+class Browser:
+    """Keeps cookies and sends forms as a page of ours would."""
+
+    house: OpenHouse
+    user: User | None = None
+    cookies: dict[str, str] = field(default_factory=dict)
+
+    def sign_in_as(self, role: Role, account_id: int | None = None) -> User:
+        """Somebody new, with a session; without the work of a password."""
+        people = self.house.house.desk.people
+        now = system_now_ms()
+        number = next(_numbers)
+        new = NewUser(f"pessoa{number}@balcao.test", f"Pessoa {number}", role, account_id)
+        self.user = self.house.run(people.add_user(new, Signature("cli"), now))
+        token = new_token()
+        self.house.run(
+            people.open_session(self.user.user_id, token_digest(token), Signature("web"), now)
+        )
+        self.cookies[guard.SESSION] = token
+        return self.user
+
+    def get(self, path: str, **headers: str) -> Said:
+        """Follow a link."""
+        return self.house.run(self.send("GET", path, None, headers))
+
+    def post(self, path: str, fields: Mapping[str, str] | None = None, **headers: str) -> Said:
+        """Send a form. `sec_fetch_site="cross-site"` sends it from elsewhere."""
+        named = {"sec_fetch_site": "same-origin", **headers}
+        return self.house.run(self.send("POST", path, fields or {}, named))
+
+    async def send(
+        self, method: str, path: str, fields: Mapping[str, str] | None, headers: Mapping[str, str]
+    ) -> Said:
+        """The same, inside a coroutine; an empty header is not sent."""
+        sent = {name.replace("_", "-"): value for name, value in headers.items() if value}
+        if self.cookies:
+            sent["cookie"] = "; ".join(f"{name}={value}" for name, value in self.cookies.items())
+        if fields is not None:
+            sent["content-type"] = "application/x-www-form-urlencoded"
+        transport = httpx2.ASGITransport(app=self.house.house.front)
+        async with httpx2.AsyncClient(transport=transport, base_url=BASE) as client:
+            answer = await client.request(
+                method, path, data=dict(fields) if fields else None, headers=sent
+            )
+        for name, value in answer.cookies.items():
+            self.cookies[name] = value
+        return Said(answer.status_code, dict(answer.headers), answer.text, answer.content)

@@ -1,0 +1,79 @@
+"""What tests of consultations share: documents, forms, and how a person goes on to a result."""
+
+import re
+from collections.abc import Mapping
+
+from tests.http.house import OpenHouse
+from tests.web.browser import Browser, Said
+
+GOOD = "90010001000100"  # CND; SP negative; SP active
+ZONE = "90010002000154"  # CPEND; with Suframa
+CLOSED = "90010003000107"  # CPD
+NO_STATE = "90010004000143"  # nothing can be issued
+DOWN = "90020001000190"
+BROKEN = "90020003000180"
+SLOW = "90020006000113"  # answers after 3 s
+SOME_UFS = "90020008000102"  # BA, MG and RS fail
+FARMER = "90010000100"
+
+FEDERAL = "/app/consultas/certidao-federal"
+STATE = "/app/consultas/certidao-estadual"
+COMPANY = "/app/consultas/empresa"
+SINTEGRA = "/app/consultas/inscricoes-estaduais"
+RURAL = "/app/consultas/produtor-rural"
+ZONE_FORM = "/app/consultas/suframa"
+
+FRAGMENT = {"hx_request": "true"}
+
+
+def signed_in(house: OpenHouse, role: str = "manager", account_id: int | None = None) -> Browser:
+    browser = Browser(house)
+    number = house.client.account_id if account_id is None else account_id
+    browser.sign_in_as("manager" if role == "manager" else "consultant", number)
+    return browser
+
+
+def by_cnpj(cnpj: str, **more: str) -> dict[str, str]:
+    return {"quem": "cnpj", "cnpj": cnpj, **more}
+
+
+def by_cpf(cpf: str, birth: str = "01/01/1980", **more: str) -> dict[str, str]:
+    return {"quem": "cpf", "cpf": cpf, "nascimento": birth, **more}
+
+
+def asked(browser: Browser, path: str, fields: Mapping[str, str]) -> Said:
+    """Open the form, send it, and follow to the result."""
+    form_id = browser.get(path).field("form_id")
+    said = browser.post(path, {**fields, "form_id": form_id})
+    assert said.status == 303, said.text
+    assert re.fullmatch(r"/app/consultas/resultado/[0-9a-f-]{36}", said.location)
+    result = browser.get(said.location)
+    assert result.status == 200
+    assert len(result.content) < 100_000
+    return result
+
+
+def price(browser: Browser, path: str, fields: Mapping[str, str]) -> str:
+    said = browser.post(f"{path}/preco", fields, **FRAGMENT)
+    assert said.status == 200
+    assert "<html" not in said.text
+    return said.words
+
+
+def balance(house: OpenHouse) -> int:
+    credits, held = house.money()
+    assert held == 0
+    return credits
+
+
+def error_at(said: Said, field: str) -> str:
+    text: str = said.tree.get_element_by_id(f"{field}-error").text_content().strip()
+    invalid = said.tree.xpath(f"//*[@id='{field}']/@aria-invalid")
+    assert invalid == (["true"] if text else [])
+    return text
+
+
+def verdict(said: Said) -> str:
+    return " ".join(said.tree.xpath("//p[contains(@class, 'verdict')]")[0].text_content().split())
+
+

@@ -1,0 +1,120 @@
+"""Every macro and drawing on one page, to look at: `python -m tests.web.gallery OUT.html [dark]`.
+
+The page refers to the style sheet where it lies, so it only works on the machine it was made on.
+"""
+
+import os
+import sys
+from datetime import date, timedelta
+from pathlib import Path
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from balcao.web import drawing, texts
+
+STATIC = Path(drawing.__file__).parent / "static"
+
+PAGE = Path(__file__).with_suffix(".html")
+
+
+class Thing:
+    """Whatever a template asks an attribute of."""
+
+    def __init__(self, **values: object) -> None:
+        self.__dict__.update(values)
+
+
+def environment() -> Environment:
+    """As the application's own, with the filters."""
+    made = Environment(
+        loader=PackageLoader("balcao.web"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    for name in (
+        "ago",
+        "cnpj",
+        "credits",
+        "day",
+        "instant",
+        "percent",
+        "phone",
+        "seconds",
+        "whole",
+    ):
+        made.filters[name] = getattr(texts, name)
+    return made
+
+
+def bars(count: int) -> list[drawing.Bar]:
+    """Days with figures that go up and down."""
+    first = date(2025, 11, 20)
+    return [
+        drawing.Bar(str(first + timedelta(at)), (at * 37) % 90, (at * 53) % 210 * (at % 7 < 5))
+        for at in range(count)
+    ]
+
+
+def tiles() -> dict[str, drawing.Tile]:
+    """Some of each tone, some with links."""
+    tones = ["good", "good", "good", "warn", "good", "bad", "info", "neutral"]
+    return {
+        uf: drawing.Tile(
+            tones[at % 8], str(at % 4 or "—"), f"{at % 4} fontes", f"#{uf}" if at % 2 else None
+        )
+        for at, uf in enumerate(drawing.TILES)
+    }
+
+
+def render(out: Path, theme: str | None) -> str:
+    """The whole page."""
+    made = environment()
+    made.globals.update(
+        asset=lambda name: os.path.relpath(STATIC / name, out.resolve().parent), Markup=Markup
+    )
+    account = Thing(name="Contábil Horizonte", mode="test")
+    steps = [
+        Thing(at="14:03:12", text="Recebida", note=None, tone="neutral"),
+        Thing(
+            at="14:03:12", text="Cache: nada recente", note="a última é de 02/10/2026", tone="info"
+        ),
+        Thing(at="14:03:19", text="Primeira fonte não respondeu", note="6,0 s", tone="warn"),
+        Thing(at="14:03:21", text="Segunda fonte respondeu", note="1,8 s", tone="good"),
+    ]
+    places = ("Início", "Consultar", "Histórico", "Extrato", "Chaves", "Usuários")
+    page = made.from_string(PAGE.read_text("utf-8")).render(
+        nav=[Thing(text=text, href="#", current=text == "Consultar") for text in places],
+        visitor=Thing(user=Thing(name="Mariana de Souza Albuquerque"), account=account),
+        csrf="x",
+        message="A chave “ERP” foi revogada.",
+        alert=None,
+        version="0.1.0",
+        steps=steps,
+        bars=drawing.bars_by_day(bars(30)),
+        year=drawing.bars_by_day(bars(366)),
+        shares=drawing.shares(
+            [
+                drawing.Share("CND federal", 1840),
+                drawing.Share("Inscrição estadual", 1210),
+                drawing.Share("CNPJ", 400),
+                drawing.Share("Suframa", 12),
+            ]
+        ),
+        meter=drawing.meter(0.62, "Cota do mês"),
+        spark=drawing.sparkline([3, 4, 2, 8, 6, 9, 12, 7, 11, 14]),
+        map=drawing.tile_map(tiles()),
+    )
+    return page.replace("<html ", f'<html data-theme="{theme}" ') if theme else page
+
+
+def main() -> None:
+    """Write the page where the command line says."""
+    out = Path(sys.argv[1])
+    out.write_text(render(out, sys.argv[2] if len(sys.argv) > 2 else None), "utf-8")
+
+
+if __name__ == "__main__":
+    main()

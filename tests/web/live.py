@@ -1,0 +1,196 @@
+"""A running service, a real browser, and people who use both.
+
+The browser is the system's Chromium; `make test` installs it where it can. Nothing here reaches
+beyond this machine.
+"""
+
+import random
+import re
+import shutil
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import httpx2
+from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+
+from balcao.clock import system_now_ms
+from balcao.core.ledger import Change, Charge, Origin, TopUp, Trace
+from balcao.fiction.digits import cnpj as cnpj_of
+from balcao.home import Home
+from balcao.keys import issue_key
+from balcao.storage.sqlite.desk import SqliteDesk
+from tests.cli.shell import Server, free_port, serving
+
+CHROMIUM = next(
+    (
+        path
+        for name in ("chromium", "chromium-browser", "google-chrome")
+        if (path := shutil.which(name)) is not None
+    ),
+    None,
+)
+NO_BROWSER = "não há Chromium: rode tools/system-packages chromium"
+
+PASSWORD = "uma frase bem comprida"
+OPERATOR, MANAGER, CONSULTANT = "olga@balcao.test", "marina@balcao.test", "caio@balcao.test"
+
+WIDE, NARROW = {"width": 1280, "height": 900}, {"width": 390, "height": 844}
+
+_DAY_MS = 86_400_000
+_PATIENCE_MS = 15_000
+
+
+@dataclass
+class Live:
+    """A service after its first start, with its browser."""
+
+    server: Server
+    home: Home
+    browser: Browser
+    keys: dict[str, str]  # of the first start's accounts, by name
+
+    @property
+    def base(self) -> str:
+        return self.server.base
+
+    def visit(
+        self, *, dark: bool = False, narrow: bool = False, scripts: bool = True
+    ) -> BrowserContext:
+        """A browser of somebody's own. It complains of every error of a page."""
+        context = self.browser.new_context(
+            base_url=self.base,
+            viewport=NARROW if narrow else WIDE,  # type: ignore[arg-type]
+            color_scheme="dark" if dark else "light",
+            java_script_enabled=scripts,
+            locale="pt-BR",
+            timezone_id="America/Sao_Paulo",
+            accept_downloads=True,
+        )
+        context.set_default_timeout(_PATIENCE_MS)
+        return context
+
+    def sign_in(self, context: BrowserContext, email: str) -> Page:
+        """Through the form, as a person does."""
+        page = context.new_page()
+        page.goto("/app/entrar")
+        page.get_by_label("E-mail").fill(email)
+        page.get_by_label("Senha").fill(PASSWORD)
+        page.get_by_role("button", name="Entrar").click()
+        page.wait_for_url(re.compile(r"/app(/operador)?$"))
+        return page
+
+    def claim(self, link: str, name: str | None = None, email: str = "") -> None:
+        """Choose a password by a one-time link."""
+        with closing(self.visit()) as context:
+            page = context.new_page()
+            page.goto(link)
+            if name is not None:
+                page.get_by_label("Nome").fill(name)
+                page.get_by_label("E-mail").fill(email)
+            page.get_by_label("Nova senha").fill(PASSWORD)
+            page.get_by_label("A mesma senha, de novo").fill(PASSWORD)
+            page.get_by_role("button", name="Guardar e entrar").click()
+            page.wait_for_url(re.compile(r"/app(/operador)?$"))
+
+    def invite(self, email: str, name: str, role: str, account: str) -> None:
+        """Somebody of an account, invited at the command line."""
+        said = self.cli(
+            "user", "create", email, "--name", name, "--account", account, "--role", role
+        )
+        found = re.search(r"(/app/convite/\S+)", said)
+        assert found, said
+        self.claim(found[1])
+
+    def cli(self, *line: str) -> str:
+        """A command beside the server."""
+        import os
+        import subprocess
+        import sys
+
+        return subprocess.run(
+            [sys.executable, "-m", "balcao", *line],
+            env={**os.environ, "BALCAO_HOME": str(self.home.path)},
+            check=True,
+            capture_output=True,
+            text=True,
+        ).stdout
+
+    def get(self, path: str, account: str = "pre-pago") -> httpx2.Response:
+        """A lookup through the API."""
+        key = self.keys[account]
+        return httpx2.get(f"{self.base}{path}", headers={"x-api-key": key}, timeout=60)
+
+
+@contextmanager
+def living(folder: Path) -> Iterator[Live]:
+    """Start everything: the service, the browser, an operator, a manager and a consultant."""
+    assert CHROMIUM is not None, NO_BROWSER
+    home = Home(folder / "dados")
+    with serving(home.path, free_port()) as server, sync_playwright() as playwright:
+        server.wait_until_it_answers()
+        browser = playwright.chromium.launch(
+            executable_path=CHROMIUM, args=["--no-sandbox", "--disable-dev-shm-usage"]
+        )
+        try:
+            keys = dict(re.findall(r"^  (\S+) +(balcao_test_\S+)", server.out, re.MULTILINE))
+            live = Live(server, home, browser, keys)
+            link = re.search(r"(/app/convite/\S+)", server.out)
+            assert link, server.out
+            live.claim(link[1], "Olga Prado", OPERATOR)
+            live.invite(MANAGER, "Marina Duarte", "manager", "pre-pago")
+            live.invite(CONSULTANT, "Caio Brandão", "consultant", "pre-pago")
+            yield live
+        finally:
+            browser.close()
+
+
+def with_a_past(live: Live, account: str = "pre-pago", days: int = 60) -> None:
+    """Two months of requests, so that statements and charts have something to show."""
+    chance = random.Random(20261121)
+    now = system_now_ms()
+    with closing(SqliteDesk(live.home.desk)) as desk:
+        purse = next(each for each in desk.accounts() if each.name == account)
+        _, erp = issue_key(desk, live.home, purse, "ERP matriz", now - days * _DAY_MS)
+        _, shop = issue_key(desk, live.home, purse, "Loja virtual", now - days * _DAY_MS)
+        first = now - days * _DAY_MS
+        desk.commit_now([TopUp(purse.account_id, 5_000, "pedido 2026-118", first)])
+        changes: list[Change] = []
+        for day in range(days):
+            weekend = day % 7 in (5, 6)
+            for _ in range(chance.randint(1, 4) if weekend else chance.randint(6, 22)):
+                at = first + day * _DAY_MS + chance.randint(9, 19) * 3_600_000
+                changes += _request(chance, purse.account_id, chance.choice((erp, shop)).key_id, at)
+        for start in range(0, len(changes), 500):
+            desk.commit_now(changes[start : start + 500])
+
+
+_PATHS = (
+    ("cnpj-receita-federal", 1, 1, 10),
+    ("sintegra", 1, 1, 6),
+    ("certidao-negativa-de-debitos-federal", 1, 2, 5),
+    ("certidao-negativa-de-debitos-estadual", 1, 2, 3),
+    ("suframa", 1, 1, 1),
+)
+
+
+def _request(chance: random.Random, account_id: int, key_id: int, at: int) -> list[Change]:
+    path, cached, online, _ = chance.choices(_PATHS, [weight for *_, weight in _PATHS])[0]
+    origin: Origin = "cache" if chance.random() < 0.55 else "online"
+    credits = cached if origin == "cache" else online
+    request_id = f"{at:013x}"[:8] + f"-{chance.randrange(16**4):04x}-7{chance.randrange(16**3):03x}"
+    request_id += f"-a{chance.randrange(16**3):03x}-{chance.randrange(16**12):012x}"
+    rule = {
+        "cnpj-receita-federal": "consulta",
+        "sintegra": "uf",
+        "suframa": "consulta",
+    }.get(path, "cache" if origin == "cache" else "online")
+    document = cnpj_of(f"{chance.randrange(10**8):08d}", "0001")
+    trace = Trace(
+        request_id, account_id, key_id, None, path, document, None,
+        "SP" if "estadual" in path or path == "sintegra" else None, "CACHE_PREFERENCIAL", False,
+        None, 200, None, origin, "cnpja", at - 1000, credits, rule, at, at + 180,
+    )  # fmt: skip
+    charge = Charge(account_id, key_id, request_id, path, credits, rule, origin, at)
+    return [charge, trace]

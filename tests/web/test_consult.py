@@ -1,0 +1,397 @@
+"""Consulting by hand: prices, charges, and errors at their fields."""
+
+import asyncio
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import pytest
+
+from balcao.clock import system_now_ms
+from balcao.core.people import Signature
+from balcao.settings import Limits
+from tests.http.house import OpenHouse, opened
+from tests.web.browser import Browser, Said
+from tests.web.consulting import *
+
+
+@pytest.fixture
+def house(tmp_path: Path) -> Iterator[OpenHouse]:
+    with opened(tmp_path) as house:
+        yield house
+        house.assert_books_agree()
+
+
+@pytest.fixture
+def browser(house: OpenHouse) -> Browser:
+    return signed_in(house)
+
+
+# ---- The list ----
+
+
+def test_the_list_has_the_six_operations_with_their_prices(browser: Browser) -> None:
+    said = browser.get("/app/consultas")
+    assert said.status == 200
+    links = said.tree.xpath("//tbody//a/@href")
+    assert links == [FEDERAL, STATE, COMPANY, SINTEGRA, RURAL, ZONE_FORM]
+    assert said.words.count("1 crédito guardada, 2 da fonte") == 2
+    assert "Disponíveis: 100.000 créditos" in said.words
+
+
+def test_certificates_that_the_plan_does_not_include(house: OpenHouse) -> None:
+    poor = house.account("gratis", plan="gratuito")
+    browser = signed_in(house, account_id=poor.account_id)
+    said = browser.get("/app/consultas")
+    assert said.tree.xpath("//tbody//a/@href") == [COMPANY, SINTEGRA, RURAL, ZONE_FORM]
+    assert said.words.count("Não incluída no plano") == 2
+    for path, fields in ((FEDERAL, by_cnpj(GOOD)), (STATE, {"cnpj": GOOD, "uf": "SP"})):
+        assert browser.get(path).status == 403
+        assert browser.post(f"{path}/preco", fields).status == 403
+        refused = browser.post(path, {**fields, "form_id": "f" * 20})
+        assert refused.status == 403
+        assert "não estão habilitadas" in refused.words
+    assert not house.charges(poor)
+
+
+# ---- Certificates: online, then from the cache ----
+
+
+@pytest.mark.parametrize(
+    ("path", "fields"),
+    [
+        (FEDERAL, by_cnpj(GOOD)),
+        (FEDERAL, by_cpf(FARMER)),
+        (STATE, {"cnpj": GOOD, "uf": "SP"}),
+    ],
+)
+def test_a_certificate_is_dearer_the_first_time(
+    house: OpenHouse, browser: Browser, path: str, fields: Mapping[str, str]
+) -> None:
+    before = balance(house)
+    assert "Até 2 créditos." in price(browser, path, fields)
+    online = asked(browser, path, fields)
+    assert "Certidão negativa" in verdict(online)
+    assert "Válida até" in online.words
+    assert "da fonte" in online.words
+    assert balance(house) == before - 2
+
+    said = price(browser, path, fields)
+    assert re.search(r"Há uma certidão guardada de \d\d/\d\d/\d{4}: 1 crédito\.", said)
+    assert f"Disponíveis: {before - 2:,}".replace(",", ".") in said
+    cached = asked(browser, path, fields)
+    assert "do cache" in cached.words
+    assert balance(house) == before - 3
+
+
+def test_a_result_can_be_renewed_and_issued_anew(house: OpenHouse, browser: Browser) -> None:
+    result = asked(browser, FEDERAL, by_cnpj(GOOD))
+    before = balance(house)
+    forms = result.tree.xpath("//form[contains(@class, 'once-more')]")
+    numbers = set()
+    for form, text in zip(forms, ("Atualizar online", "Nova emissão"), strict=True):
+        assert f"{text} (2 créditos)" in form.text_content()
+        fields = {each.get("name"): each.get("value") for each in form.xpath(".//input")}
+        numbers.add(fields["form_id"])
+        said = browser.post(form.get("action"), fields)
+        assert said.status == 303
+        assert "da fonte" in browser.get(said.location).words
+    assert len(numbers) == 2
+    assert balance(house) == before - 4
+
+
+def test_a_person_is_asked_for_the_birth_date_again(house: OpenHouse, browser: Browser) -> None:
+    result = asked(browser, FEDERAL, by_cpf(FARMER))
+    form = result.tree.xpath("//form[contains(@class, 'once-more')]")[0]
+    fields = {each.get("name"): each.get("value") for each in form.xpath(".//input")}
+    assert fields["nascimento"] in (None, "")
+    assert fields["cpf"] == "900.100.001-00"
+    said = browser.post(form.get("action"), {**fields, "nascimento": "01/01/1980"})
+    assert said.status == 303
+    assert balance(house) == 100_000 - 4
+
+
+def test_only_what_is_kept(house: OpenHouse, browser: Browser) -> None:
+    fields = by_cnpj(GOOD, modo="guardado")
+    assert "sem resultado e sem custo" in price(browser, FEDERAL, fields)
+    said = browser.post(FEDERAL, {**fields, "form_id": "f" * 20})
+    assert said.status == 422
+    assert "Não há nada guardado" in said.words
+    assert said.field("cnpj") == GOOD
+    asked(browser, FEDERAL, by_cnpj(GOOD))
+    before = balance(house)
+    asked(browser, FEDERAL, fields)
+    assert balance(house) == before - 1
+
+
+# ---- Once ----
+
+
+def test_one_form_charges_once(house: OpenHouse, browser: Browser) -> None:
+    form_id = browser.get(FEDERAL).field("form_id")
+    fields = by_cnpj(GOOD, form_id=form_id)
+    first, second = browser.post(FEDERAL, fields), browser.post(FEDERAL, fields)
+    assert first.status == second.status == 303
+    assert first.location == second.location
+    assert len(house.charges()) == 1
+
+
+@pytest.mark.parametrize("path", [FEDERAL, COMPANY])
+def test_a_double_click_charges_once(house: OpenHouse, browser: Browser, path: str) -> None:
+    fields = by_cnpj(SLOW, form_id="double-click-0123456789")
+    headers = {"sec-fetch-site": "same-origin"}
+
+    async def clicks() -> list[Said]:
+        sending = [browser.send("POST", path, fields, headers) for _ in range(3)]
+        return await asyncio.gather(*sending)
+
+    said = house.run(clicks())
+    assert [each.status for each in said] == [303, 303, 303]
+    assert len({each.location for each in said}) == 1
+    assert len(house.charges()) == 1
+    assert browser.get(said[0].location).status == 200
+
+
+def test_a_form_that_is_used_for_something_else(house: OpenHouse, browser: Browser) -> None:
+    fields = by_cnpj(GOOD, form_id="going-back-0123456789")
+    assert browser.post(FEDERAL, fields).status == 303
+    said = browser.post(FEDERAL, {**fields, "cnpj": ZONE})
+    assert said.status == 422
+    assert "já tinha sido usado" in said.words
+    assert said.field("cnpj") == ZONE
+    assert said.field("form_id") != fields["form_id"]
+    assert len(house.charges()) == 1
+
+
+def test_without_a_number_nothing_is_asked(house: OpenHouse, browser: Browser) -> None:
+    said = browser.post(FEDERAL, by_cnpj(GOOD))
+    assert said.status == 422
+    assert "chegou incompleto" in said.words
+    assert not house.charges()
+
+
+def test_what_takes_longer_is_waited_for_elsewhere(
+    house: OpenHouse, browser: Browser, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("balcao.web.consult._PATIENCE_SECONDS", -1000)
+    fields = by_cnpj(SLOW, form_id="waiting-0123456789012345")
+    headers = {"sec-fetch-site": "same-origin"}
+    waiting = f"/app/consultas/andamento/{fields['form_id']}"
+
+    async def story() -> tuple[Said, Said, Said]:
+        first = asyncio.create_task(browser.send("POST", FEDERAL, fields, headers))
+        await house.until(lambda: house.money()[1] > 0)
+        second = await browser.send("POST", FEDERAL, fields, headers)
+        meanwhile = await browser.send("GET", waiting, None, {})
+        return second, meanwhile, await first
+
+    second, meanwhile, first = house.run(story())
+    assert (second.status, second.location) == (303, waiting)
+    assert meanwhile.tree.xpath("//meta[@http-equiv='refresh']/@content") == ["3"]
+    afterwards = browser.get(waiting)
+    assert (afterwards.status, afterwards.location) == (303, first.location)
+    assert browser.get("/app/consultas/andamento/nunca-existiu").status == 404
+    assert signed_in(house, account_id=house.account("outra").account_id).get(waiting).status == 404
+
+
+# ---- What comes to nothing ----
+
+
+def test_a_negative_result_is_charged_and_said(house: OpenHouse, browser: Browser) -> None:
+    before = balance(house)
+    assert "Certidão positiva (CPD)" in verdict(asked(browser, FEDERAL, by_cnpj(CLOSED)))
+    assert "Certidão não emitida" in verdict(asked(browser, FEDERAL, by_cnpj(NO_STATE)))
+    fields = {"cnpj": CLOSED, "uf": "SP"}
+    assert "não emitida (SP)" in verdict(asked(browser, STATE, fields))
+    assert balance(house) == before - 6
+
+
+@pytest.mark.parametrize(
+    ("path", "fields", "title"),
+    [
+        (FEDERAL, by_cnpj(BROKEN), "A fonte falhou"),
+        (FEDERAL, by_cnpj(DOWN), "Fonte indisponível"),
+        (FEDERAL, by_cpf(FARMER, "02/01/1980"), "A fonte recusou os dados"),
+        (STATE, {"cnpj": BROKEN, "uf": "SP"}, "A fonte falhou"),
+        (COMPANY, {"cnpj": "99999999000191"}, "Este CNPJ não existe"),
+        (COMPANY, {"cnpj": BROKEN}, "A fonte falhou"),
+        (SINTEGRA, {"cnpj": BROKEN, "uf": "SP"}, "A fonte falhou"),
+        (RURAL, {"cpf": "90020000308", "uf": "SP"}, "A fonte falhou"),
+        (ZONE_FORM, {"cnpj": GOOD}, "Sem inscrição na Suframa"),
+    ],
+)
+def test_failures_cost_nothing(
+    house: OpenHouse, browser: Browser, path: str, fields: Mapping[str, str], title: str
+) -> None:
+    result = asked(browser, path, fields)
+    assert title in verdict(result)
+    assert "Nada foi cobrado." in verdict(result)
+    assert not house.charges()
+
+
+def test_too_few_credits(house: OpenHouse) -> None:
+    poor = house.account("pobre", credits=1)
+    for role, advice in (("manager", "quem opera o serviço"), ("consultant", "o gestor da conta")):
+        browser = signed_in(house, role, poor.account_id)
+        assert "Precisa de 2 créditos disponíveis, e há 1." in price(
+            browser, FEDERAL, by_cnpj(GOOD)
+        )
+        said = browser.post(FEDERAL, by_cnpj(GOOD, form_id=f"too-few-{role}-0123456789"))
+        assert said.status == 402
+        assert "precisa de 2 créditos disponíveis, e há 1" in said.words
+        assert advice in said.words
+        assert said.field("cnpj") == GOOD
+    assert house.money(poor) == (1, 0)
+
+
+def test_too_many_requests(tmp_path: Path) -> None:
+    with opened(tmp_path, limits_pre_pago=Limits(per_minute=1, per_day=1000)) as house:
+        browser = signed_in(house)
+        assert browser.post(COMPANY, {"cnpj": GOOD, "form_id": "limit-one-0123"}).status == 303
+        said = browser.post(COMPANY, {"cnpj": GOOD, "form_id": "limit-two-0123"})
+        assert said.status == 429
+        assert int(said.headers["retry-after"]) >= 1
+        assert re.search(r"Espere \d+ segundos? e consulte de novo", said.words)
+        assert "Créditos disponíveis: 99.999" in said.words
+        # Looking at prices is no consultation.
+        assert "1 crédito" in price(browser, COMPANY, {"cnpj": GOOD})
+
+
+def test_a_suspended_account_asks_nothing(house: OpenHouse, browser: Browser) -> None:
+    result = asked(browser, FEDERAL, by_cnpj(GOOD))
+    people = house.house.desk.people
+    number = house.client.account_id
+    house.run(people.suspend_account(number, True, Signature("cli"), system_now_ms()))
+    before = balance(house)
+    for said in (
+        browser.get(FEDERAL),
+        browser.post(FEDERAL, by_cnpj(GOOD, form_id="suspended-0123456789")),
+        browser.post(f"{FEDERAL}/preco", by_cnpj(GOOD), **FRAGMENT),
+        browser.post(FEDERAL, {"cnpj": "nonsense"}),
+    ):
+        assert said.status == 403
+        assert "Conta suspensa" in said.words
+    assert "Conta suspensa" in browser.get("/app/consultas").words
+    assert balance(house) == before
+    assert result.status == 200
+
+
+# ---- Forms ----
+
+
+@pytest.mark.parametrize(
+    ("path", "fields", "field", "says"),
+    [
+        (FEDERAL, by_cnpj(""), "cnpj", "14 caracteres"),
+        (FEDERAL, by_cnpj("90010001000101"), "cnpj", "devem conferir"),
+        (FEDERAL, by_cpf(""), "cpf", "11 dígitos"),
+        (FEDERAL, by_cpf("90010000101"), "cpf", "devem conferir"),
+        (FEDERAL, by_cpf(FARMER, ""), "nascimento", "Informe a data"),
+        (FEDERAL, by_cpf(FARMER, "31/02/1980"), "nascimento", "uma data que existe"),
+        (FEDERAL, by_cpf(FARMER, "1980-01-01"), "nascimento", "uma data que existe"),
+        (FEDERAL, by_cpf(FARMER, "01/01/2980"), "nascimento", "ainda não chegou"),
+        (STATE, {"cnpj": "123", "uf": "SP"}, "cnpj", "14 caracteres"),
+        (STATE, {"cnpj": GOOD}, "uf", "Escolha a UF"),
+        (STATE, {"cnpj": GOOD, "uf": "XX"}, "uf", "uma das UFs"),
+        (COMPANY, {"cnpj": GOOD, "onde": "guardado", "dias": "366"}, "dias", "de 0 a 365"),
+        (ZONE_FORM, {"cnpj": GOOD, "dias": "46"}, "dias", "de 0 a 45"),
+        (SINTEGRA, {"cnpj": GOOD, "uf": "SP", "dias": "sete"}, "dias", "número inteiro"),
+        (RURAL, {"cpf": FARMER}, "uf", "Escolha a UF"),
+        (RURAL, {"cpf": "123", "uf": "SP"}, "cpf", "11 dígitos"),
+    ],
+)
+def test_errors_stand_at_their_fields(
+    house: OpenHouse,
+    browser: Browser,
+    path: str,
+    fields: Mapping[str, str],
+    field: str,
+    says: str,
+) -> None:
+    said = browser.post(path, {**fields, "form_id": "errors-0123456789"})
+    assert said.status == 422
+    assert says in error_at(said, field)
+    for name, value in fields.items():
+        if name not in ("uf", "quem", "onde"):
+            assert said.field(name) == value
+    chosen = said.tree.xpath("//select[@name='uf']/option[@selected]/@value")
+    assert chosen == ([fields["uf"]] if fields.get("uf") == "SP" else chosen)
+    assert not house.charges()
+
+
+def test_dates_are_typed_as_people_write_them(house: OpenHouse, browser: Browser) -> None:
+    for birth in ("01/01/1980", "1/1/1980", "01011980"):
+        assert "Certidão negativa" in verdict(asked(browser, FEDERAL, by_cpf(FARMER, birth)))
+
+
+def test_partners_documents_are_offered_where_the_account_has_them(house: OpenHouse) -> None:
+    plain = signed_in(house)
+    assert "CPF dos sócios" not in plain.get(COMPANY).words
+    said = plain.post(COMPANY, {"cnpj": GOOD, "optin": "1", "form_id": "optin-0123456789"})
+    assert said.status == 403
+    assert "não está habilitado" in error_at(said, "optin")
+    accounts = {each.name: each for each in house.house.desk.accounts()}
+    rich = next(each for each in accounts.values() if each.partner_optin)
+    browser = signed_in(house, account_id=rich.account_id)
+    assert "Com o CPF dos sócios" in browser.get(COMPANY).words
+    masked = asked(browser, COMPANY, {"cnpj": GOOD})
+    assert "***256481**" in masked.words
+    result = asked(browser, COMPANY, {"cnpj": GOOD, "optin": "1"})
+    assert "***256481**" not in result.words
+    assert re.search(r"\d{3}\.256\.481-\d\d", result.words)
+    assert result.field("optin") == "1"  # and so again, online
+
+
+def test_prices_before_they_are_paid(house: OpenHouse, browser: Browser) -> None:
+    assert "uma consulta à fonte, 2" in price(browser, FEDERAL, by_cnpj("9001"))
+    assert "São 27 UFs: até 27 créditos; só as que responderem são cobradas." in price(
+        browser, SINTEGRA, {"cnpj": GOOD, "uf": "BR"}
+    )
+    assert "São 26 UFs, mais 1 pelos endereços: até 27 créditos" in price(
+        browser, RURAL, {"cpf": FARMER, "uf": "BR", "endereco": "1"}
+    )
+    assert "Até 2 créditos (1 pelos endereços)." in price(
+        browser, SINTEGRA, {"cnpj": GOOD, "uf": "SP", "endereco": "1"}
+    )
+    assert "Disponíveis: 100.000" in price(browser, ZONE_FORM, {"cnpj": GOOD})
+    assert not house.charges()
+
+
+def test_prices_without_a_script_come_with_the_whole_form(browser: Browser) -> None:
+    fields = {"cnpj": GOOD, "uf": "BR", "endereco": "1", "onde": "fonte", "dias": "3"}
+    said = browser.post(f"{SINTEGRA}/preco", fields)
+    assert said.status == 200
+    assert "até 28 créditos" in said.words
+    assert (said.field("cnpj"), said.field("dias")) == (GOOD, "3")
+    assert said.tree.xpath("//option[@selected]/@value") == ["BR"]
+    checked = said.tree.xpath("//input[@checked]/@name")
+    assert checked == ["endereco", "onde"]
+    assert "14 caracteres" in error_at(browser.post(f"{SINTEGRA}/preco", {"uf": "SP"}), "cnpj")
+
+
+def test_a_kept_answer_is_priced_as_what_it_is(tmp_path: Path) -> None:
+    with opened(tmp_path, establishments=200) as house:
+        browser = signed_in(house)
+        said = price(browser, COMPANY, {"cnpj": GOOD})
+        assert "nossa cópia dos dados abertos: 1 crédito" in said
+        asked(browser, SINTEGRA, {"cnpj": GOOD, "uf": "SP"})
+        kept = price(browser, SINTEGRA, {"cnpj": GOOD, "uf": "SP", "dias": "7"})
+        assert re.search(r"Há um resultado guardado de [0-9/]{10}: 1 crédito\.", kept)
+        online = price(browser, SINTEGRA, {"cnpj": GOOD, "uf": "SP", "onde": "fonte"})
+        assert "Até 1 crédito." in online
+
+
+def test_a_form_is_filled_from_an_earlier_request(house: OpenHouse, browser: Browser) -> None:
+    fields = {"cnpj": GOOD, "uf": "SP", "form_id": "earlier-0123456789"}
+    request_id = browser.post(STATE, fields).location.rpartition("/")[2]
+    said = browser.get(f"{STATE}?de={request_id}")
+    assert said.field("cnpj") == GOOD
+    assert said.tree.xpath("//option[@selected]/@value") == ["SP"]
+    assert "Há uma certidão guardada" in said.words
+    stranger = signed_in(house, "consultant")
+    assert stranger.get(f"{STATE}?de={request_id}").field("cnpj") == ""
+    person = browser.post(FEDERAL, by_cpf(FARMER, form_id="earlier-person-0123"))
+    number = person.location.rpartition("/")[2]
+    assert browser.get(f"{FEDERAL}?de={number}").field("cpf") == ""
+
+

@@ -1,0 +1,179 @@
+"""Whose browser it is, and whether a form is our own. Nothing of this needs a page's content."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from balcao.links import new_token, token_digest
+from balcao.web import guard
+from balcao.web.application import BODY_BYTES_MAX
+from balcao.web.site import PAGES
+from tests.http.house import opened
+from tests.web.browser import Browser
+
+
+@pytest.fixture
+def browser(tmp_path: Path) -> Iterator[Browser]:
+    with opened(tmp_path) as house:
+        browser = Browser(house)
+        browser.sign_in_as("manager", house.client.account_id)
+        yield browser
+
+
+PASSWORD = "/app/eu/senha"  # any form that changes something
+REFUSED = "Formulário recusado"
+
+
+@pytest.mark.parametrize(
+    ("headers", "token", "accepted"),
+    [
+        # Fetch Metadata decides alone.
+        ({"sec_fetch_site": "same-origin"}, False, True),
+        ({"sec_fetch_site": "none"}, False, True),
+        ({"sec_fetch_site": "same-site"}, True, False),
+        ({"sec_fetch_site": "cross-site"}, True, False),
+        # Where it is not sent, the Origin does.
+        ({"sec_fetch_site": "", "origin": "http://balcao.test"}, False, True),
+        ({"sec_fetch_site": "", "origin": "http://evil.test"}, True, False),
+        ({"sec_fetch_site": "", "origin": "null"}, True, False),
+        # Where there is neither, the form's token must belong to the browser's cookie.
+        ({"sec_fetch_site": ""}, True, True),
+        ({"sec_fetch_site": ""}, False, False),
+    ],
+)
+def test_a_form_is_taken_from_our_own_pages_only(
+    browser: Browser, headers: dict[str, str], token: bool, accepted: bool
+) -> None:
+    fields = {"atual": "errada"}
+    if token:
+        fields["csrf"] = browser.get("/app/eu").field("csrf")
+    said = browser.post(PASSWORD, fields, **headers)
+    if accepted:
+        assert said.status == 422, said.words
+        assert "A senha atual não confere" in said.words
+    else:
+        assert said.status == 403
+        assert REFUSED in said.words
+
+
+def test_a_token_of_another_browser_is_none(browser: Browser) -> None:
+    other = Browser(browser.house)
+    other.sign_in_as("manager", browser.house.client.account_id)
+    token = other.get("/app/eu").field("csrf")
+    said = browser.post(PASSWORD, {"csrf": token, "atual": "x"}, sec_fetch_site="")
+    assert said.status == 403
+
+
+def test_signing_in_from_elsewhere_is_refused_too(browser: Browser) -> None:
+    """Else somebody could sign a person in as themself, and read what is asked then."""
+    stranger = Browser(browser.house)
+    fields = {"email": "a@b.co", "senha": "x"}
+    assert stranger.post("/app/entrar", fields, sec_fetch_site="cross-site").status == 403
+    assert REFUSED in stranger.post("/app/entrar", fields, sec_fetch_site="").words
+    fields["csrf"] = stranger.get("/app/entrar").field("csrf")
+    assert "não conferem" in stranger.post("/app/entrar", fields, sec_fetch_site="").words
+
+
+def _addresses(who: set[str]) -> list[tuple[str, str]]:
+    return [
+        (page.method, page.path.replace("{", "").replace("}", ""))
+        for page in PAGES
+        if page.who in who
+    ]
+
+
+def test_nothing_is_reachable_unclaimed(browser: Browser) -> None:
+    """Every address that is not for everybody sends strangers to sign in."""
+    stranger = Browser(browser.house)
+    closed = _addresses({"signed_in", "account", "manager", "operator"})
+    assert len(closed) > 30
+    for method, path in closed:
+        said = stranger.get(path) if method == "GET" else stranger.post(path)
+        assert said.status == 303, (method, path)
+        assert said.location.startswith("/app/entrar"), (method, path)
+
+
+def test_roles_keep_to_their_side(browser: Browser) -> None:
+    account = browser.house.client.account_id
+    for role, number, closed in (
+        ("consultant", account, {"manager", "operator"}),
+        ("manager", account, {"operator"}),
+        ("operator", None, {"account", "manager"}),
+    ):
+        person = Browser(browser.house)
+        person.sign_in_as(role, number)  # type: ignore[arg-type]
+        for method, path in _addresses(closed):
+            said = person.get(path) if method == "GET" else person.post(path)
+            assert said.status == 403, (role, method, path)
+
+
+def test_what_everybody_may_see_is_a_short_list() -> None:
+    open_to_all = {(page.method, page.path) for page in PAGES if page.who == "anyone"}
+    assert open_to_all == {
+        ("GET", "/app/entrar"),
+        ("POST", "/app/entrar"),
+        ("POST", "/app/entrar/codigo"),
+        ("POST", "/app/sair"),
+        ("GET", "/app/convite/{token}"),
+        ("POST", "/app/convite/{token}"),
+        ("GET", "/status"),
+        ("GET", "/status/estado.json"),
+    }
+
+
+def test_every_answer_carries_the_walls(browser: Browser) -> None:
+    for said in (
+        browser.get("/app/eu"),
+        browser.get("/app/nada"),
+        Browser(browser.house).get("/app"),
+    ):
+        policy = said.headers["content-security-policy"]
+        assert "default-src 'none'" in policy
+        assert "unsafe" not in policy
+        assert "frame-ancestors 'none'" in policy
+        assert said.headers["x-content-type-options"] == "nosniff"
+        assert said.headers["cache-control"] == "no-store"
+        assert len(said.headers["x-request-id"]) == 36
+
+
+def test_cookies_are_locked_to_this_host_under_tls(tmp_path: Path) -> None:
+    with opened(tmp_path, public_url="https://balcao.example") as house:
+        said = Browser(house).get("/app/entrar")
+        cookie = said.headers["set-cookie"]
+        assert cookie.startswith("__Host-balcao-visita=")
+        assert {"secure", "httponly", "path=/"} <= {
+            part.strip().lower() for part in cookie.split(";")
+        }
+        assert "domain" not in cookie.lower()
+        assert "max-age=" in said.headers["strict-transport-security"]
+
+
+def test_a_session_ends_when_it_rests_and_when_it_is_old(browser: Browser) -> None:
+    people, hour = browser.house.house.desk.people, 3_600_000
+    digest = token_digest(browser.cookies[guard.SESSION])
+    session = people.session(digest, 0, 1 << 60, 1 << 60)
+    assert session is not None
+    start = session.opened_ms
+    assert people.session(digest, start + hour - 1, hour, 12 * hour) is not None
+    assert people.session(digest, start + hour + 1, hour, 12 * hour) is None
+    assert people.session(digest, start + 12 * hour + 1, 1 << 60, 12 * hour) is None
+
+
+def test_forms_that_are_too_large_or_no_forms_are_refused(browser: Browser) -> None:
+    assert browser.post(PASSWORD, {"atual": "x" * BODY_BYTES_MAX}).status == 413
+    assert browser.post(PASSWORD, {"a": "b"}, content_type="application/json").status in (413, 422)
+
+
+def test_a_made_up_cookie_is_nobody(browser: Browser) -> None:
+    stranger = Browser(browser.house)
+    for value in (new_token(), "", "x", "\u00e9", "a" * 5000):
+        stranger.cookies[guard.SESSION] = value.encode("ascii", "ignore").decode()
+        assert stranger.get("/app/eu").status == 303
+
+
+def test_pages_know_only_our_own_way_back(browser: Browser) -> None:
+    stranger = Browser(browser.house)
+    for there in ("//evil.test", "https://evil.test", "/app//evil.test", "/app/\\evil", "/apple"):
+        assert stranger.get(f"/app/entrar?para={there}").field("para") == "/app"
+    assert stranger.get("/app/entrar?para=/app/extrato").field("para") == "/app/extrato"

@@ -1,0 +1,98 @@
+"""`/app`: where people arrive."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from balcao.clock import system_now_ms
+from balcao.core.people import Signature
+from tests.http.house import CREDITS, OpenHouse, federal, opened
+from tests.web.browser import Browser, Said
+
+CNPJ = "90010001000100"
+
+
+@pytest.fixture(scope="module")
+def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OpenHouse]:
+    with opened(tmp_path_factory.mktemp("casa")) as house:
+        yield house
+        house.assert_books_agree()
+
+
+def browser(house: OpenHouse, role: str, account_id: int | None) -> Browser:
+    made = Browser(house)
+    made.sign_in_as(role, account_id)  # type: ignore[arg-type]
+    return made
+
+
+def stats(said: Said) -> dict[str, str]:
+    """The figures at the top, by their names."""
+    return {
+        stat.findtext("dt"): " ".join(" ".join(stat.find("dd").itertext()).split())
+        for stat in said.tree.xpath("//dl[@class='stats']/div")
+    }
+
+
+def test_strangers_are_sent_to_the_door_and_operators_to_their_own_page(house: OpenHouse) -> None:
+    assert Browser(house).get("/app").location.startswith("/app/entrar")
+    said = browser(house, "operator", None).get("/app")
+    assert (said.status, said.location) == (303, "/app/operador")
+
+
+def test_a_manager_sees_balance_month_and_requests(house: OpenHouse) -> None:
+    who = house.account("gestora")
+    asked = [house.get(federal(CNPJ), who).json["request_id"] for _ in range(2)]
+    said = browser(house, "manager", who.account_id).get("/app")
+    assert said.status == 200
+    told = stats(said)
+    assert told["Saldo"] == told["Disponíveis"] == "99.997 créditos"  # 2 of the source, 1 cached
+    assert told["Usados neste mês"] == "3 créditos"
+    assert said.tree.xpath("//svg[contains(@class, 'days')]")
+    links = said.tree.xpath("//table//a/@href")
+    assert links == [f"/app/historico/{number}" for number in reversed(asked)]
+    forms = set(said.tree.xpath("//main//a/@href"))
+    assert {"/app/consultas/certidao-federal", "/app/consultas/certidao-estadual"} <= forms
+    assert "/app/consultas" in forms
+
+
+def test_a_consultant_sees_what_is_left_and_no_more(house: OpenHouse) -> None:
+    who = house.account("consultora")
+    house.get(federal(CNPJ), who)
+    said = browser(house, "consultant", who.account_id).get("/app")
+    assert said.status == 200
+    assert set(stats(said)) == {"Disponíveis", "Plano", "Limite de requisições"}
+    assert "Consumo deste mês" not in said.words
+    assert "Extrato" not in said.words
+    # What others asked is not theirs to see.
+    assert not said.tree.xpath("//table//a")
+
+
+def test_a_postpaid_account_sees_what_it_used_of_its_ceiling(house: OpenHouse) -> None:
+    who = house.account("pos", plan="pos_pago", credits=0)
+    house.get(f"/consultas/v2/cnpj-receita-federal/{CNPJ}", who)
+    said = browser(house, "manager", who.account_id).get("/app")
+    assert stats(said)["Disponíveis"] == "sem limite"
+    assert stats(said)["Usados neste mês"] == "1 sem teto mensal"
+    assert "Fora do plano desta conta" in said.words  # certificates, without a contract
+    assert "/app/consultas/certidao-federal" not in said.tree.xpath("//main//a/@href")
+
+
+def test_limits_are_those_of_the_plan(tmp_path: Path) -> None:
+    with opened(tmp_path) as house:
+        who = house.account("livre", plan="gratuito", credits=0)
+        said = browser(house, "manager", who.account_id).get("/app")
+        assert stats(said)["Limite de requisições"] == "20 por minuto, e 500 por dia"
+        assert stats(said)["Plano"] == "Gratuito conta de teste"
+
+
+def test_a_suspended_account_is_told(house: OpenHouse) -> None:
+    who = house.account("parada")
+    own = browser(house, "manager", who.account_id)
+    assert "suspensa" not in own.get("/app").words
+    people = house.house.desk.people
+    house.run(people.suspend_account(who.account_id, True, Signature("cli"), system_now_ms()))
+    said = own.get("/app")
+    assert said.status == 200
+    assert "Conta suspensa desde" in said.words
+    assert house.purse(who).balance_credits == CREDITS

@@ -1,0 +1,420 @@
+"""What can be known of the look without a browser: contrasts, drawings, words, sizes."""
+
+import re
+import xml.etree.ElementTree as ET
+from datetime import date, timedelta
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from markupsafe import Markup
+
+from balcao.core.federation import UFS
+from balcao.web import drawing, texts
+from balcao.web.drawing import Bar, Share, Tile
+from tests.web.gallery import STATIC, environment, render
+
+CSS = (STATIC / "balcao.css").read_text("utf-8")
+SVG = "{http://www.w3.org/2000/svg}"
+HOSTILE = '"><script>alert(1)</script>&'
+
+
+# ---- Colours ----
+
+
+def theme(selector: str) -> dict[str, str]:
+    """The custom properties that are colours, of the first block of this selector."""
+    block = CSS[CSS.index(selector + " {") :]
+    return dict(re.findall(r"--([a-z-]+): (#[0-9a-f]{6});", block[: block.index("}")]))
+
+
+LIGHT = theme(":root")
+DARK = theme(':root[data-theme="dark"]')
+
+
+def luminance(colour: str) -> float:
+    """Relative luminance as WCAG 2.2 defines it."""
+    channels = (int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5))
+    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def contrast(one: str, other: str) -> float:
+    darker, lighter = sorted((luminance(one), luminance(other)))
+    return (lighter + 0.05) / (darker + 0.05)
+
+
+GROUNDS = ("paper", "sheet", "well", "field")
+TEXT_PAIRS = [
+    *((text, ground) for text in ("ink", "quiet", "accent", "bad") for ground in GROUNDS),
+    *((tone, ground) for tone in ("good", "warn", "info") for ground in ("paper", "sheet")),
+    *((tone, f"{tone}-soft") for tone in ("good", "warn", "bad", "info")),
+    *(("ink", f"{soft}-soft") for soft in ("good", "warn", "bad", "info", "accent")),
+    ("accent-strong", "paper"),
+    ("accent-strong", "sheet"),
+    ("on-accent", "accent"),
+    ("on-accent", "accent-strong"),
+]
+SHAPE_PAIRS = [  # borders of controls, the ring of the focus, bars
+    *(("edge", ground) for ground in ("paper", "sheet", "field")),
+    ("accent", "well"),
+    ("series", "sheet"),
+    ("series", "paper"),
+]
+
+
+def test_the_measure_is_that_of_the_standard() -> None:
+    assert contrast("#000000", "#ffffff") == pytest.approx(21)
+    assert contrast("#777777", "#ffffff") == pytest.approx(4.48, abs=0.01)
+
+
+@pytest.mark.parametrize("colours", [LIGHT, DARK], ids=["light", "dark"])
+def test_text_can_be_read(colours: dict[str, str]) -> None:
+    poor = {
+        pair: round(contrast(colours[pair[0]], colours[pair[1]]), 2)
+        for pair in TEXT_PAIRS
+        if contrast(colours[pair[0]], colours[pair[1]]) < 4.5
+    }
+    assert not poor
+
+
+@pytest.mark.parametrize("colours", [LIGHT, DARK], ids=["light", "dark"])
+def test_shapes_can_be_seen(colours: dict[str, str]) -> None:
+    poor = {
+        pair: round(contrast(colours[pair[0]], colours[pair[1]]), 2)
+        for pair in SHAPE_PAIRS
+        if contrast(colours[pair[0]], colours[pair[1]]) < 3
+    }
+    assert not poor
+
+
+def test_dark_is_the_same_by_wish_and_by_choice() -> None:
+    assert theme(':root:not([data-theme="light"])') == DARK
+    assert LIGHT.keys() == DARK.keys()
+    assert len(LIGHT) > 15
+
+
+def test_colours_are_only_written_in_the_themes() -> None:
+    below = CSS[CSS.index("/* ---- Ground ---- */") : CSS.index("@media print")]
+    # A QR code is dark on white in every theme, or no telephone reads it.
+    assert re.findall(r"#[0-9a-fA-F]{3,8}\b", below) == ["#fff"]
+
+
+def test_every_property_is_declared_and_used() -> None:
+    assert set(re.findall(r"var\(--([a-z-]+)\)", CSS)) == set(re.findall(r"--([a-z-]+):", CSS))
+
+
+def test_files_are_small_and_from_here() -> None:
+    assert len(CSS.encode()) < 30_000
+    assert (STATIC / "balcao.js").stat().st_size < 6 * 1024
+    assert "@import" not in CSS
+    assert "url(" not in CSS
+
+
+# ---- Pages ----
+
+
+def test_pages_obey_the_security_policy() -> None:
+    page = render(Path("mostruario.html"), None)
+    assert not re.search(r"\sstyle=|<style|\son[a-z]+=|javascript:", page)
+    assert page.count("<h1") == 1
+    names = re.findall(r'\sid="([^"]+)"', page)
+    assert len(names) == len(set(names))
+    described = {
+        name for told in re.findall(r'aria-describedby="([^"]+)"', page) for name in told.split()
+    }
+    assert described <= set(names)
+
+
+def said(template: str, **values: object) -> str:
+    whole = '{% import "macros.html" as ui %}' + template
+    return environment().from_string(whole).render(values)
+
+
+@pytest.mark.parametrize(
+    "template",
+    [
+        "{{ ui.field(x, x, x, hint=x, error=x, data_mask=x) }}",
+        "{{ ui.select('a', x, [x, (x, x)], x) }}",
+        "{{ ui.radios('a', x, [(x, x, x)], x) }}",
+        "{{ ui.button(x, name=x, value=x) }}",
+        "{{ ui.link_button(x, x) }}",
+        "{{ ui.badge(x) }}",
+        "{{ ui.table(x, [x], [[x]], foot=[x]) }}",
+        "{{ ui.definition([(x, x)]) }}",
+        "{{ ui.copy(x, x) }}",
+        "{{ ui.crumbs([(x, x), (x, None)]) }}",
+        "{{ ui.timeline([{'at': x, 'text': x, 'note': x}]) }}",
+        "{% call ui.panel(x, note=x) %}{{ x }}{% endcall %}",
+        "{{ ui.empty(x, x, (x, x)) }}",
+        "{{ ui.leaders([(x, x)], (x, x)) }}",
+    ],
+)
+def test_macros_escape_whatever_they_are_given(template: str) -> None:
+    page = said(template, x=HOSTILE)
+    assert "<script" not in page
+    assert '"">' not in page
+    assert "&lt;script" in page
+
+
+def test_further_attributes() -> None:
+    page = said("{{ ui.button('Ir', hx_post='/preco', autofocus=True, form=None, class_='x') }}")
+    assert ' hx-post="/preco"' in page
+    assert " autofocus" in page
+    assert " form=" not in page
+
+
+def test_a_form_carries_its_token_only_when_it_posts() -> None:
+    assert 'name="csrf" value="t"' in said("{{ ui.form_open('/a', 't') }}")
+    assert "csrf" not in said("{{ ui.form_open('/a', 't', method='get') }}")
+
+
+# ---- Drawings ----
+
+
+def drawn(markup: Markup) -> ET.Element:
+    """Parsed as XML, which it must be, and within the security policy."""
+    assert isinstance(markup, Markup)
+    assert "style" not in markup
+    namespaced = str(markup).replace("<svg ", '<svg xmlns="http://www.w3.org/2000/svg" ', 1)
+    return ET.fromstring(namespaced)
+
+
+def days(count: int) -> list[Bar]:
+    first = date(2026, 1, 15)
+    return [Bar(str(first + timedelta(at)), at % 5, (at * 7) % 11) for at in range(count)]
+
+
+def texts_below(svg: ET.Element) -> list[tuple[float, str]]:
+    return [
+        (float(text.attrib["x"]), text.text or "")
+        for text in svg.iter(f"{SVG}text")
+        if text.get("text-anchor") == "middle"
+    ]
+
+
+@pytest.mark.parametrize("count", [1, 2, 7, 30, 31, 62, 92, 93, 180, 365, 366])
+def test_days_are_named_without_overlapping(count: int) -> None:
+    places = texts_below(drawn(drawing.bars_by_day(days(count))))
+    assert places
+    for (before, text), (after, _) in pairwise(places):
+        assert after - before >= 7 * len(text), (before, after, text)
+    assert len(places) <= 16
+
+
+def test_bars_add_up() -> None:
+    svg = drawn(drawing.bars_by_day([Bar("2026-11-12", 3, 5), Bar("2026-11-13", 0, 4)]))
+    groups = list(svg.iter(f"{SVG}g"))
+    assert [group.findtext(f"{SVG}title") for group in groups] == [
+        "12/11/2026: 8 créditos (3 do cache, 5 de consultas às fontes)",
+        "13/11/2026: 4 créditos (0 do cache, 4 de consultas às fontes)",
+    ]
+    heights = [[float(r.attrib["height"]) for r in group.iter(f"{SVG}rect")] for group in groups]
+    assert sum(heights[0]) == pytest.approx(2 * sum(heights[1]), abs=0.1)
+    assert heights[0][0] / heights[0][1] == pytest.approx(3 / 5, abs=0.01)
+    cache, online = groups[0].iter(f"{SVG}rect")
+    assert float(online.attrib["y"]) + float(online.attrib["height"]) == pytest.approx(
+        float(cache.attrib["y"]), abs=0.02
+    )
+    assert svg.get("aria-label") == (
+        "Créditos por dia, de 12/11/2026 a 13/11/2026: 12 créditos,"
+        " 3 do cache e 9 de consultas às fontes."
+    )
+
+
+@pytest.mark.parametrize(
+    ("greatest", "expected"),
+    [
+        (0, [0, 1, 2]),
+        (1, [0, 1, 2]),
+        (4, [0, 1, 2, 3, 4]),
+        (5, [0, 2, 4, 6]),
+        (9, [0, 5, 10]),
+        (17, [0, 5, 10, 15, 20]),
+        (1234, [0, 500, 1000, 1500]),
+    ],
+)
+def test_ticks(greatest: int, expected: list[int]) -> None:
+    assert drawing.ticks(greatest) == expected
+
+
+def test_the_axis_speaks_portuguese() -> None:
+    assert ">1.500<" in drawing.bars_by_day([Bar("2026-11-12", 1000, 234)])
+
+
+def test_no_days_at_all() -> None:
+    assert "Nenhum crédito no período." in drawing.bars_by_day([])
+
+
+def test_every_uf_stands_once_and_alone() -> None:
+    assert sorted(drawing.TILES) == sorted(UFS)
+    assert len(set(drawing.TILES.values())) == 27
+    svg = drawn(drawing.tile_map({}))
+    shown = [text.text for text in svg.iter(f"{SVG}text") if text.get("class") == "uf"]
+    assert sorted(text or "" for text in shown) == sorted(UFS)
+    assert svg.get("role") == "img"
+
+
+def test_neighbours_stay_neighbours() -> None:
+    at = drawing.TILES
+    assert at["RS"][1] > at["SC"][1] > at["PR"][1]
+    assert at["AC"][0] < at["RO"][0] < at["PB"][0]
+    assert at["RR"][1] == min(row for _, row in at.values())
+
+
+def test_tiles_say_their_tone_without_colour_and_are_links() -> None:
+    svg = drawn(
+        drawing.tile_map(
+            {
+                "SP": Tile("good", "2", "duas fontes", "/f?uf=SP&x=1"),
+                "RJ": Tile("bad", "0", "nenhuma fonte"),
+            }
+        )
+    )
+    assert svg.get("role") == "group"  # an image hides the links in it
+    (link,) = svg.iter(f"{SVG}a")
+    assert link.get("href") == "/f?uf=SP&x=1"
+    assert link.get("aria-label") == "SP: duas fontes"
+    symbols = {
+        group.get("class"): path.get("d")
+        for group in [link, *svg.iter(f"{SVG}g")]
+        for path in group.iter(f"{SVG}path")
+    }
+    assert len(set(symbols.values())) == 3  # good, bad, and the silent ones
+
+
+def test_symbols_are_those_of_the_macros() -> None:
+    for tone, shape in drawing._SYMBOLS.items():
+        assert f'd="{shape}"' in said("{{ ui.icon(tone) }}", tone=tone)
+
+
+@pytest.mark.parametrize(
+    "markup",
+    [
+        drawing.bars_by_day([Bar(HOSTILE, 1, 1)], title=HOSTILE),
+        drawing.shares([Share(HOSTILE, 1, HOSTILE)], title=HOSTILE),
+        drawing.tile_map({"SP": Tile(HOSTILE, HOSTILE, HOSTILE, HOSTILE)}, title=HOSTILE),
+        drawing.meter(0.5, HOSTILE),
+        drawing.sparkline([1.0], HOSTILE),
+    ],
+    ids=["bars", "shares", "tiles", "meter", "sparkline"],
+)
+def test_drawings_escape(markup: Markup) -> None:
+    svg = drawn(markup)
+    assert not list(svg.iter(f"{SVG}script"))
+    assert "script" in (svg.get("aria-label") or "")
+
+
+def test_shares_are_drawn_to_one_scale() -> None:
+    svg = drawn(drawing.shares([Share("CNPJ", 300), Share("CND", 100, "100 (25%)")]))
+    widths = [
+        float(r.attrib["width"]) for r in svg.iter(f"{SVG}rect") if r.get("class") == "online"
+    ]
+    assert widths[0] == pytest.approx(3 * widths[1], abs=0.1)
+    assert "300 créditos" in svg.attrib["aria-label"]
+    assert "100 (25%)" in svg.attrib["aria-label"]
+    drawn(drawing.shares([]))
+
+
+@pytest.mark.parametrize(("share", "width"), [(0, "0"), (0.5, "60"), (1, "120"), (1.7, "120")])
+def test_meter(share: float, width: str) -> None:
+    _, filled = drawn(drawing.meter(share)).iter(f"{SVG}rect")
+    assert filled.get("width") == width
+
+
+def test_sparkline() -> None:
+    (line,) = drawn(drawing.sparkline([1, 3, 2])).iter(f"{SVG}polyline")
+    assert line.get("points") == "4,24 60,4 116,14"
+    drawn(drawing.sparkline([]))
+    drawn(drawing.sparkline([5]))
+
+
+# ---- Words ----
+
+NOW = 1_794_502_980_000  # 2026-11-12T17:03:00Z, 14:03 in Brasília
+
+
+@pytest.mark.parametrize(
+    ("said", "expected"),
+    [
+        (texts.credits(0), "0 créditos"),
+        (texts.credits(1), "1 crédito"),
+        (texts.credits(-1), "−1 crédito"),
+        (texts.credits(2), "2 créditos"),
+        (texts.credits(1234), "1.234 créditos"),
+        (texts.whole(1234567), "1.234.567"),
+        (texts.whole(-1234), "−1.234"),
+        (texts.decimal(1234.56), "1.234,6"),
+        (texts.day("2026-11-12"), "12/11/2026"),
+        (texts.day("2026-11-12T10:00:00-03:00"), "12/11/2026"),
+        (texts.day(date(2026, 1, 2)), "02/01/2026"),
+        (texts.day("ontem"), "ontem"),
+        (texts.instant(NOW), "12/11/2026 às 14:03"),
+        (texts.time_of_day(NOW), "14:03:00"),
+        (texts.machine_time(NOW + 250), "2026-11-12T14:03:00-03:00"),
+        (texts.seconds(45), "45 ms"),
+        (texts.seconds(99.6), "0,1 s"),
+        (texts.seconds(1234), "1,2 s"),
+        (texts.seconds(9_949), "9,9 s"),
+        (texts.seconds(9_960), "10 s"),
+        (texts.seconds(59_600), "1 min"),
+        (texts.seconds(125_000), "2 min 5 s"),
+        (texts.percent(0), "0%"),
+        (texts.percent(0.43), "43%"),
+        (texts.percent(0.435), "43,5%"),
+        (texts.percent(0.99999), "99,9%"),
+        (texts.percent(0.00001), "0,1%"),
+        (texts.percent(1), "100%"),
+        (texts.percent(1.25), "125%"),
+        (texts.percent(-0.052), "−5,2%"),
+        (texts.cnpj("12345678000195"), "12.345.678/0001-95"),
+        (texts.cnpj("12ABC34501DE35"), "12.ABC.345/01DE-35"),
+        (texts.cnpj("12.345.678/0001-95"), "12.345.678/0001-95"),
+        (texts.cnpj("123"), "123"),
+        (texts.cpf("12345678909"), "123.456.789-09"),
+        (texts.cpf("***456789**"), "***456789**"),
+        (texts.cep("01310100"), "01310-100"),
+        (texts.phone("11987654321"), "(11) 98765-4321"),
+        (texts.phone("6733241234"), "(67) 3324-1234"),
+        (texts.ago(NOW - 400, NOW), "agora"),
+        (texts.ago(NOW - 59_999, NOW), "há 59 segundos"),
+        (texts.ago(NOW - 60_000, NOW), "há 1 minuto"),
+        (texts.ago(NOW - 3 * 60_000, NOW), "há 3 minutos"),
+        (texts.ago(NOW - 25 * 3_600_000, NOW), "há 1 dia"),
+        (texts.ago(NOW - 90 * 86_400_000, NOW), "há 3 meses"),
+        (texts.ago(NOW - 366 * 86_400_000, NOW), "há 1 ano"),
+        (texts.ago(NOW + 7_200_000, NOW), "em 2 horas"),
+    ],
+)
+def test_words(said: str, expected: str) -> None:
+    assert said == expected
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        texts.credits(None),
+        texts.whole(None),
+        texts.decimal(None),
+        texts.day(None),
+        texts.instant(None),
+        texts.time_of_day(None),
+        texts.seconds(None),
+        texts.percent(None),
+        texts.cnpj(None),
+        texts.cpf(None),
+        texts.cep(None),
+        texts.phone(None),
+        texts.ago(None, NOW),
+    ],
+)
+def test_nothing_is_a_dash(said: str) -> None:
+    assert said == "—"
+
+
+@pytest.mark.parametrize(
+    ("credits", "expected"),
+    [(None, "—"), (0, "sem custo"), (1, "1 crédito"), (1234, "1.234 créditos")],
+)
+def test_price(credits: int | None, expected: str) -> None:
+    assert re.sub(r"<[^>]+>", "", said("{{ ui.price(x) }}", x=credits)) == expected

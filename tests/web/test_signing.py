@@ -1,0 +1,279 @@
+"""Signing in, as a browser does it: passwords, second factor, one-time links, patience."""
+
+import asyncio
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from balcao.clock import system_now_ms
+from balcao.core.people import Signature, User
+from balcao.links import LINK_HOURS, new_token, token_digest
+from balcao.storage.people import NewUser
+from balcao.web import guard, second_factor
+from balcao.web.passwords import AT_ONCE, Passwords
+from balcao.web.seal import Seal
+from balcao.web.throttle import OF_EMAIL_AND_ADDRESS, Throttle
+from tests.http.house import OpenHouse, opened
+from tests.web.browser import Browser, Said
+
+EMAIL, PASSWORD = "Ana.Souza@balcao.test", "uma frase bem comprida"
+WRONG = "E-mail ou senha não conferem."
+
+
+@pytest.fixture
+def house(tmp_path: Path) -> Iterator[OpenHouse]:
+    with opened(tmp_path) as house:
+        yield house
+
+
+def _person(house: OpenHouse, role: str = "manager", email: str = EMAIL) -> User:
+    """Somebody who has chosen a password by a link."""
+    people, now = house.house.desk.people, system_now_ms()
+    account = None if role == "operator" else house.client.account_id
+    new = NewUser(email, "Ana Souza", role, account)  # type: ignore[arg-type]
+    user = house.run(people.add_user(new, Signature("cli"), now))
+    link = _link(house, user)
+    said = Browser(house).post(link, {"senha": PASSWORD, "de_novo": PASSWORD})
+    assert said.status == 303, said.words
+    return user
+
+
+def _link(house: OpenHouse, user: User | None, hours: int = LINK_HOURS) -> str:
+    people, now, token = house.house.desk.people, system_now_ms(), new_token()
+    house.run(
+        people.make_link(
+            token_digest(token),
+            "set_password" if user else "first_operator",
+            user.user_id if user else None,
+            signed=Signature("cli"),
+            now_ms=now,
+            expires_ms=now + hours * 3_600_000,
+        )
+    )
+    return f"/app/convite/{token}"
+
+
+def _enter(browser: Browser, email: str = EMAIL, password: str = PASSWORD) -> Said:
+    return browser.post("/app/entrar", {"email": email, "senha": password, "para": "/app/eu"})
+
+
+def test_in_and_out(house: OpenHouse) -> None:
+    _person(house)
+    browser = Browser(house)
+    said = _enter(browser, email=f"  {EMAIL.upper()} ")  # case does not count
+    assert (said.status, said.location) == (303, "/app/eu")
+    assert "Ana Souza" in browser.get("/app/eu").words
+    old = dict(browser.cookies)
+    assert browser.post("/app/sair").location == "/app/entrar"
+    browser.cookies = old  # what a thief kept
+    assert browser.get("/app/eu").location.startswith("/app/entrar")
+
+
+def test_unknown_wrong_and_suspended_look_alike(house: OpenHouse) -> None:
+    user = _person(house)
+    browser = Browser(house)
+    pages = [_enter(browser, email="ninguem@balcao.test"), _enter(browser, password="outra coisa")]
+    people = house.house.desk.people
+    house.run(people.suspend_user(user.user_id, True, Signature("cli"), system_now_ms()))
+    pages.append(_enter(browser))
+    assert [page.status for page in pages] == [403] * 3
+    assert all(WRONG in page.words for page in pages)
+    assert guard.SESSION not in browser.cookies
+
+
+def test_unknown_users_cost_as_much_work_as_known_ones() -> None:
+    """Not timed, which would be a matter of luck: counted."""
+
+    class Counting(Passwords):
+        verified = 0
+
+        def _matches(self, password_hash: str, password: str) -> bool:
+            self.verified += 1
+            assert password_hash.startswith("$argon2id$v=19$m=19456,t=2,p=1$")
+            return super()._matches(password_hash, password)
+
+    async def story() -> None:
+        passwords = Counting()
+        known = await passwords.hash(PASSWORD)
+        assert await passwords.verify(known, PASSWORD)
+        assert not await passwords.verify(known, "x")
+        assert not await passwords.verify(None, PASSWORD)
+        assert not await passwords.verify(None, "nobody has this password")
+        assert passwords.verified == 4
+
+    asyncio.run(story())
+
+
+def test_never_more_than_two_hashes_at_a_time() -> None:
+    class Watching(Passwords):
+        now = most = 0
+
+        def _matches(self, password_hash: str, password: str) -> bool:
+            self.now += 1
+            self.most = max(self.most, self.now)
+            found = super()._matches(password_hash, password)
+            self.now -= 1
+            return found
+
+    async def story() -> None:
+        passwords = Watching()
+        known = await passwords.hash(PASSWORD)
+        await asyncio.gather(*(passwords.verify(known, "x") for _ in range(8)))
+        assert passwords.most <= AT_ONCE
+
+    asyncio.run(story())
+
+
+def test_guessing_is_slowed_down_and_says_for_how_long(house: OpenHouse) -> None:
+    _person(house)
+    browser = Browser(house)
+    said = [_enter(browser, password=f"errada {n}") for n in range(OF_EMAIL_AND_ADDRESS.quota)]
+    assert {page.status for page in said} == {403}
+    late = _enter(browser)  # the right one, and too late
+    assert late.status == 429
+    assert int(late.headers["retry-after"]) >= 1
+
+
+def test_the_throttle_opens_again() -> None:
+    throttle, limit, now = Throttle(), OF_EMAIL_AND_ADDRESS, 1_000_000_000
+    tries = [(limit, "a")]
+    assert [throttle.wait_seconds(tries, now) for _ in range(limit.quota)] == [0] * limit.quota
+    wait = throttle.wait_seconds(tries, now)
+    assert wait > 0
+    assert throttle.wait_seconds([(limit, "b")], now) == 0  # others are not kept waiting
+    assert throttle.wait_seconds(tries, now + wait * 1000) == 0
+
+
+def test_a_link_is_good_once(house: OpenHouse) -> None:
+    user = _person(house)
+    link = _link(house, user)
+    browser = Browser(house)
+    assert "Escolha a sua senha" in browser.get(link).words
+    new = {"senha": "outra frase comprida", "de_novo": "outra frase comprida"}
+    assert browser.post(link, new).location == "/app"
+    assert browser.post(link, new).status == 404
+    assert "não vale mais" in Browser(house).get(link).words
+    assert _enter(Browser(house)).status == 403  # the old password
+    assert _enter(Browser(house), password="outra frase comprida").status == 303
+
+
+def test_a_new_link_voids_the_one_before_and_old_links_end(house: OpenHouse) -> None:
+    user = _person(house)
+    first, second = _link(house, user), _link(house, user)
+    assert Browser(house).get(first).status == 404
+    assert Browser(house).get(second).status == 200
+    assert Browser(house).get(_link(house, user, hours=0)).status == 404
+    assert Browser(house).get(f"/app/convite/{new_token()}").status == 404
+
+
+@pytest.mark.parametrize(
+    ("password", "again", "complaint"),
+    [
+        ("curta", "curta", "pelo menos 12"),
+        (PASSWORD, "outra", "não são iguais"),
+        ("aaaaaaaaaaaaaaaa", "aaaaaaaaaaaaaaaa", "repete demais"),
+        ("minhasenha123456", "minhasenha123456", "das mais usadas"),
+        (EMAIL, EMAIL, "não pode ser o e-mail"),
+    ],
+)
+def test_weak_passwords_are_refused_and_the_link_stays_good(
+    house: OpenHouse, password: str, again: str, complaint: str
+) -> None:
+    user = _person(house)
+    link = _link(house, user)
+    said = Browser(house).post(link, {"senha": password, "de_novo": again})
+    assert said.status == 422
+    assert complaint in said.words
+    assert Browser(house).get(link).status == 200
+
+
+def test_the_first_operator(house: OpenHouse) -> None:
+    browser, link = Browser(house), _link(house, None)
+    fields = {"nome": "Olga", "email": "olga", "senha": PASSWORD, "de_novo": PASSWORD}
+    assert browser.post(link, fields).status == 422
+    assert browser.post(link, {**fields, "email": "olga@balcao.test"}).status == 303
+    assert "Operador" in browser.get("/app/eu").words
+    assert Browser(house).get(link).status == 404
+
+
+def test_changing_the_password_ends_the_other_sessions(house: OpenHouse) -> None:
+    _person(house)
+    here, elsewhere = Browser(house), Browser(house)
+    _enter(here)
+    _enter(elsewhere)
+    new = {"senha": "outra frase comprida", "de_novo": "outra frase comprida"}
+    assert here.post("/app/eu/senha", {"atual": "errada", **new}).status == 422
+    assert here.post("/app/eu/senha", {"atual": PASSWORD, **new}).status == 303
+    assert "Senha trocada" in here.get("/app/eu?feito=senha").words
+    assert elsewhere.get("/app/eu").status == 303
+
+
+def test_a_second_factor_from_beginning_to_end(house: OpenHouse) -> None:
+    _person(house, "operator")
+    browser = Browser(house)
+    _enter(browser)
+    page = browser.post("/app/eu/segundo-fator")
+    assert "<svg" in page.text
+    sealed = page.field("segredo")
+    seal: Seal = house.house.front.web._tools.seal  # type: ignore[union-attr]
+    secret = seal.open(b"totp secret to be confirmed", sealed.encode())
+    assert secret is not None
+    step = system_now_ms() // 30_000
+    wrong = "000000" if second_factor.code_of(secret, step) != "000000" else "111111"
+    again = browser.post("/app/eu/segundo-fator/ligar", {"segredo": sealed, "codigo": wrong})
+    assert "não confere" in again.words
+    right = {"segredo": sealed, "codigo": second_factor.code_of(secret, step)}
+    assert browser.post("/app/eu/segundo-fator/ligar", right).status == 303
+    assert "Ligado" in browser.get("/app/eu").words
+
+    # At the next sign-in the password alone is not enough, and a code is good once.
+    other = Browser(house)
+    halfway = _enter(other)
+    assert "Segundo fator" in halfway.words
+    assert guard.SESSION not in other.cookies
+    passo = halfway.field("passo")
+    used = other.post("/app/entrar/codigo", {"passo": passo, "codigo": right["codigo"]})
+    assert used.status == 403
+    fresh = {"passo": passo, "codigo": second_factor.code_of(secret, step + 1)}
+    assert other.post("/app/entrar/codigo", fresh).status == 303
+    assert other.get("/app/eu").status == 200
+    assert Browser(house).post("/app/entrar/codigo", fresh).status == 403
+
+    # Off again, with the password.
+    assert other.post("/app/eu/segundo-fator/desligar", {"atual": "errada"}).status == 422
+    assert other.post("/app/eu/segundo-fator/desligar", {"atual": PASSWORD}).status == 303
+    assert _enter(Browser(house)).location == "/app/eu"
+
+
+def test_codes_are_those_of_the_standard() -> None:
+    """RFC 6238, appendix B, for SHA-1; the last six of its eight digits."""
+    secret = b"12345678901234567890"
+    for seconds, code in ((59, "287082"), (1111111109, "081804"), (20000000000, "353130")):
+        assert second_factor.code_of(secret, seconds // 30) == code
+        assert second_factor.step_of(secret, f"{code[:3]} {code[3:]}", seconds * 1000) is not None
+        assert second_factor.step_of(secret, code, seconds * 1000 + 90_000) is None
+
+
+def test_what_is_sealed_opens_for_its_purpose_only() -> None:
+    seal = Seal(b"s" * 32)
+    sealed = seal.close(b"one", b"value")
+    assert seal.open(b"one", sealed) == b"value"
+    assert seal.open(b"two", sealed) is None
+    assert Seal(b"t" * 32).open(b"one", sealed) is None
+    assert seal.open(b"one", sealed[:-2] + b"xx") is None
+    assert seal.open(b"one", b"\xff nonsense") is None
+
+
+def test_nothing_personal_is_logged(house: OpenHouse, capfd: pytest.CaptureFixture[str]) -> None:
+    user = _person(house)
+    link = _link(house, user)
+    browser = Browser(house)
+    browser.get(link)
+    _enter(browser, password="errada e secreta")
+    _enter(browser)
+    house.house.front.request_log.flush()
+    said = house.logged.decode() + "".join(capfd.readouterr())
+    assert '"operation":"app:entrar"' in said
+    for secret in ("ana.souza", "Ana Souza", PASSWORD, "errada e secreta", link.rpartition("/")[2]):
+        assert secret.casefold() not in said.casefold()

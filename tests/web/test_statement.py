@@ -1,0 +1,356 @@
+"""`/app/extrato`: what it says is what the desk says, and what the ledger's entries add up to."""
+
+import csv
+import datetime
+import io
+import uuid
+import zipfile
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from lxml import etree
+
+from balcao import statement
+from balcao.clock import system_now_ms
+from balcao.core.calendar import civil_day
+from balcao.core.ledger import Charge, TopUp
+from balcao.home import Home
+from balcao.keys import issue_key
+from balcao.statement import Choice, Period, Proof
+from tests.http.house import OpenHouse, federal, opened
+from tests.web.browser import Browser
+from tests.world import Client
+
+CNPJ = "90010001000100"
+DAY_MS = 86_400_000
+FORMULA = "=1+1"
+
+
+@pytest.fixture(scope="module")
+def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OpenHouse]:
+    with opened(tmp_path_factory.mktemp("casa")) as house:
+        yield house
+
+
+def manager(house: OpenHouse, of: Client) -> Browser:
+    browser = Browser(house)
+    browser.sign_in_as("manager", of.account_id)
+    return browser
+
+
+def days_ago(days: int) -> str:
+    return (civil_day(system_now_ms()) - datetime.timedelta(days)).isoformat()
+
+
+def charge(
+    house: OpenHouse,
+    of: Client,
+    days: int,
+    credits: int,
+    operation: str = "sintegra",
+    *,
+    origin: Any = "online",
+    key_id: int | None = 0,
+) -> None:
+    """Write a charge of some days ago into the ledger."""
+    entry = Charge(
+        of.account_id,
+        of.key_id if key_id == 0 else key_id,
+        str(uuid.uuid4()),
+        operation,
+        credits,
+        "regra",
+        origin,
+        system_now_ms() - days * DAY_MS,
+    )
+    assert house.house.desk.commit_now([entry]) is None
+
+
+@pytest.fixture(scope="module")
+def used(house: OpenHouse) -> Client:
+    """An account with a history: one key is named like a formula."""
+    who = house.account("usada", credits=0)
+    desk, now = house.house.desk, system_now_ms()
+    # Credits of long ago, and some in the period.
+    desk.commit_now([TopUp(who.account_id, 1_000, "antes", now - 100 * DAY_MS)])
+    desk.commit_now([TopUp(who.account_id, 50, "depois", now - 4 * DAY_MS)])
+    home = Home(house.house.settings.home)
+    _, odd = issue_key(desk, home, house.purse(who), FORMULA, now)
+    charge(house, who, 90, 7)
+    charge(house, who, 5, 3)
+    charge(house, who, 5, 2, "cnpj-receita-federal", origin="cache", key_id=None)
+    charge(house, who, 4, 4, origin="cache", key_id=odd.key_id)
+    charge(house, who, 1, 1, "suframa")
+    return who
+
+
+def table(said: Any) -> Sequence[Sequence[str]]:
+    rows = said.tree.xpath("//table[caption[contains(., 'Consumo por dia')]]/tbody/tr")
+    return [[cell.text_content().strip() for cell in row] for row in rows if len(row) > 1]
+
+
+def total(said: Any) -> Sequence[str]:
+    cells = said.tree.xpath("//table[caption[contains(., 'Consumo por dia')]]/tfoot/tr/td")
+    return [cell.text_content().strip() for cell in cells]
+
+
+def test_the_page_says_what_the_desk_says(house: OpenHouse, used: Client) -> None:
+    said = manager(house, used).get("/app/extrato")
+    assert said.status == 200
+    today = civil_day(system_now_ms())
+    period = Period.of(None, None, today)
+    rows = house.house.desk.consumption(used.account_id, period.from_ms, period.to_ms)
+    assert len(table(said)) == len(rows) == 4
+    assert total(said)[-1] == str(sum(row.credits for row in rows)) == "10"
+    # And both are the ledger's entries.
+    entries = house.house.desk.entries(used.account_id, period.from_ms, period.to_ms)
+    assert -sum(entry.credits for entry in entries if entry.kind != "top_up") == 10
+    # Newest first.
+    assert [row[-1] for row in table(said)] == ["1", "4", "2", "3"]
+
+
+def test_the_proof_goes_from_balance_to_balance(house: OpenHouse, used: Client) -> None:
+    words = manager(house, used).get("/app/extrato").words
+    slip = words.partition("A conta fecha?")[2].partition("Consumo por dia,")[0]
+    assert "no começo do dia993" in slip.replace("dia 993", "dia993")  # 1000 - 7
+    assert "+50" in slip
+    assert "−10" in slip
+    assert "1.033" in slip
+    assert "Confere com o livro-razão" in slip
+    assert house.purse(used).balance_credits == 1033
+
+
+def test_a_period_that_is_over_is_proven_too(house: OpenHouse, used: Client) -> None:
+    browser = manager(house, used)
+    said = browser.get(f"/app/extrato?de={days_ago(6)}&ate={days_ago(5)}")
+    slip = said.words.partition("A conta fecha?")[2]
+    assert "988" in slip  # 993 - 5
+    assert "Confere com o livro-razão" in slip
+    assert "Somado o que se moveu depois do período (45)" in slip  # 50 - 5
+
+
+def test_what_a_postpaid_account_owes(house: OpenHouse) -> None:
+    who = house.account("devedora", plan="pos_pago", credits=0)
+    charge(house, who, 40, 5)
+    charge(house, who, 2, 4)
+    words = manager(house, who).get("/app/extrato").words
+    slip = words.partition("A conta fecha?")[2]
+    assert "Devido em" in slip
+    assert "+4" in slip
+    assert "Devido no fim de" in slip
+    assert "ao devido de agora, 9" in slip
+    assert "Confere" in slip
+
+
+def test_books_that_do_not_agree_are_told(
+    house: OpenHouse, used: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = statement._read
+
+    def missing(*asked: Any) -> Any:
+        said = real(*asked)
+        return replace(said, proof=replace(said.proof, listed_credits=9))
+
+    monkeypatch.setattr(statement, "_read", missing)
+    said = manager(house, used).get("/app/extrato")
+    assert "Não confere com o livro-razão" in said.words
+    assert said.tree.xpath("//*[@role='alert']")
+
+
+def test_an_account_in_use_is_read_again(house: OpenHouse, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A charge between two readings is no disagreement."""
+    who = house.account("viva")
+    real, readings = statement._read, []
+
+    def busy(desk: Any, account: Any, period: Any) -> Any:
+        readings.append(1)
+        if len(readings) == 1:
+            charge(house, who, 0, 1)
+        return real(desk, account, period)
+
+    monkeypatch.setattr(statement, "_read", busy)
+    said = manager(house, who).get("/app/extrato")
+    assert "Confere com o livro-razão" in said.words
+    assert len(readings) == 2
+
+    def never(desk: Any, account: Any, period: Any) -> Any:
+        charge(house, who, 0, 1)
+        return real(desk, account, period)
+
+    monkeypatch.setattr(statement, "_read", never)
+    said = manager(house, who).get("/app/extrato")
+    assert "A conta está em uso" in said.words
+    assert "Não confere" not in said.words
+
+
+@pytest.mark.parametrize(
+    ("query", "credits"),
+    [
+        ("operacao=sintegra", ["4", "3"]),
+        ("origem=cache", ["4", "2"]),
+        ("chave=web", ["2"]),
+        ("operacao=sintegra&origem=online", ["3"]),
+        ("chave=999999", []),
+        ("origem=outra&chave=nenhuma", ["1", "4", "2", "3"]),  # no such filter
+    ],
+)
+def test_filters(house: OpenHouse, used: Client, query: str, credits: Sequence[str]) -> None:
+    browser = manager(house, used)
+    said = browser.get(f"/app/extrato?{query}")
+    assert [row[-1] for row in table(said)] == credits
+    assert "Confere com o livro-razão" in said.words  # of the whole, whatever is shown
+    lines = browser.get(f"/app/extrato.csv?{query}").text.splitlines()
+    assert len(lines) == len(credits) + 1
+
+
+def test_a_key_is_a_filter(house: OpenHouse, used: Client) -> None:
+    said = manager(house, used).get(f"/app/extrato?chave={used.key_id}")
+    assert [row[-1] for row in table(said)] == ["1", "3"]
+
+
+@pytest.mark.parametrize(
+    ("query", "complaint"),
+    [
+        ("de=2026-02-30", "Uma das datas não existe."),
+        ("de=ontem", "Uma das datas não existe."),
+        ("de=2026-03-02&ate=2026-03-01", "A primeira data é depois da última."),
+        ("de=2025-01-01&ate=2026-01-02", "O período pode ter no máximo 366 dias."),
+    ],
+)
+def test_periods_that_are_none(house: OpenHouse, used: Client, query: str, complaint: str) -> None:
+    browser = manager(house, used)
+    said = browser.get(f"/app/extrato?{query}")
+    assert said.status == 422
+    assert complaint in said.words
+    for file in ("csv", "xlsx"):
+        answer = browser.get(f"/app/extrato.{file}?{query}")
+        assert (answer.status, answer.location[:13]) == (303, "/app/extrato?")
+
+
+def test_csv_is_the_apis(house: OpenHouse, used: Client) -> None:
+    """The same rows and the same bytes as `/conta/v1/consumo?formato=csv`."""
+    said = manager(house, used).get("/app/extrato.csv")
+    first, last = days_ago(29), days_ago(0)
+    assert said.content == house.get("/conta/v1/consumo?formato=csv", used).body
+    assert said.headers["content-type"] == "text/csv; charset=utf-8"
+    named = said.headers["content-disposition"]
+    assert named == f'attachment; filename="extrato-{first}-{last}.csv"'
+    rows = list(csv.DictReader(io.StringIO(said.text.removeprefix("\ufeff")), delimiter=";"))
+    assert [int(row["creditos"]) for row in rows] == [2, 3, 4, 1]
+    assert [row["chave"] for row in rows] == ["aplicação web", "teste", f"'{FORMULA}", "teste"]
+
+
+SHEET = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
+
+
+def cells(content: bytes, number: int) -> Sequence[Sequence[str | float | None]]:
+    """A sheet's cells: texts and numbers. A formula fails the test."""
+    with zipfile.ZipFile(io.BytesIO(content)) as book:
+        shared = [
+            "".join(str(piece) for piece in text.itertext())
+            for text in etree.fromstring(book.read("xl/sharedStrings.xml")).iter(f"{SHEET}si")
+        ]
+        page = etree.fromstring(book.read(f"xl/worksheets/sheet{number}.xml"))
+    assert not list(page.iter(f"{SHEET}f"))
+    rows = []
+    for row in page.iter(f"{SHEET}row"):
+        values: list[str | float | None] = []
+        for cell in row.iter(f"{SHEET}c"):
+            value = cell.findtext(f"{SHEET}v")
+            if value is None:
+                values.append(None)
+            else:
+                values.append(shared[int(value)] if cell.get("t") == "s" else float(value))
+        rows.append(values)
+    return rows
+
+
+def serial(day: str) -> float:
+    """A day as sheets count them."""
+    return float((datetime.date.fromisoformat(day) - datetime.date(1899, 12, 30)).days)
+
+
+def test_the_spreadsheet_has_the_same_rows_as_numbers_and_days(
+    house: OpenHouse, used: Client
+) -> None:
+    said = manager(house, used).get("/app/extrato.xlsx")
+    assert said.status == 200
+    assert said.headers["content-disposition"].endswith('.xlsx"')
+    head, *rows, total = cells(said.content, 2)
+    assert head == ["Dia", "Operação", "Chave", "Origem", "Consultas", "Créditos"]
+    assert rows == [
+        [serial(days_ago(5)), "Dados da empresa", "aplicação web", "cache", 1.0, 2.0],
+        [serial(days_ago(5)), "Sintegra", "teste", "fonte", 1.0, 3.0],
+        [serial(days_ago(4)), "Sintegra", FORMULA, "cache", 1.0, 4.0],
+        [serial(days_ago(1)), "Suframa", "teste", "fonte", 1.0, 1.0],
+    ]
+    assert total == ["Total", None, None, None, 4.0, 10.0]
+    summary = {row[0]: row[1] for row in cells(said.content, 1)}
+    assert summary["Conta"] == "usada"
+    assert summary["Créditos consumidos"] == 10
+    assert summary["Saldo no início do período, em créditos"] == 993
+    assert summary["Saldo no fim do período, em créditos"] == 1033
+    assert summary["Confere com o livro-razão"] == "sim"
+
+
+def test_the_sheet_has_its_header_frozen(house: OpenHouse, used: Client) -> None:
+    said = manager(house, used).get("/app/extrato.xlsx")
+    with zipfile.ZipFile(io.BytesIO(said.content)) as book:
+        page = etree.fromstring(book.read("xl/worksheets/sheet2.xml"))
+        names = etree.fromstring(book.read("xl/workbook.xml"))
+    (pane,) = page.iter(f"{SHEET}pane")
+    assert (pane.get("state"), pane.get("ySplit")) == ("frozen", "1")
+    assert list(page.iter(f"{SHEET}col"))
+    assert [each.get("name") for each in names.iter(f"{SHEET}sheet")] == ["Resumo", "Consumo"]
+
+
+def test_a_year_of_an_account_with_many_keys_is_a_small_page(house: OpenHouse) -> None:
+    who = house.account("grande")
+    for days in range(0, 360):
+        charge(house, who, days, 1)
+        charge(house, who, days, 2, "suframa", origin="cache", key_id=None)
+    said = manager(house, who).get(f"/app/extrato?de={days_ago(365)}")
+    assert said.status == 200
+    assert len(said.content) < 100_000
+    assert len(table(said)) == 150
+    assert "E mais 570 linhas" in said.words
+    assert total(said)[-1] == "1.080"
+    assert "Créditos por semana" in said.words
+
+
+def test_it_is_for_managers(house: OpenHouse, used: Client) -> None:
+    other = Browser(house)
+    other.sign_in_as("consultant", used.account_id)
+    operator = Browser(house)
+    operator.sign_in_as("operator")
+    for path in ("/app/extrato", "/app/extrato.csv", "/app/extrato.xlsx"):
+        assert other.get(path).status == 403
+        assert operator.get(path).status == 403
+
+
+def test_everybody_sees_their_own_account(house: OpenHouse, used: Client) -> None:
+    stranger = house.account("estranha")
+    house.get(federal(CNPJ), stranger)
+    said = manager(house, stranger).get(f"/app/extrato?chave={used.key_id}")
+    assert table(said) == []
+    assert "Nenhuma consulta cobrada no período, com estes filtros." in said.words
+
+
+@pytest.mark.parametrize(
+    ("proof", "agrees"),
+    [
+        (Proof(10, 5, 3, 1, 13, 3), True),
+        (Proof(10, 5, 3, 1, 12, 3), False),  # the balance is another one
+        (Proof(10, 5, 3, 1, 13, 2), False),  # a charge is not among the lines
+        (Proof(-10, 0, 3, -1, -14, 3), True),
+    ],
+)
+def test_proofs(proof: Proof, agrees: bool) -> None:
+    assert proof.agrees is agrees
+
+
+def test_a_choice_of_everything_leaves_nothing_out() -> None:
+    assert Choice().is_all
+    assert not Choice(key="web").is_all
