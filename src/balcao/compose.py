@@ -34,6 +34,7 @@ from balcao.opendata.snapshot import CurrentSnapshot
 from balcao.parts import Parts, World
 from balcao.settings import Settings
 from balcao.storage.blobs import open_blobs
+from balcao.storage.contract import Desk
 from balcao.storage.sqlite.cache import SqliteCache
 from balcao.storage.sqlite.desk import SqliteDesk
 from balcao.subjects import operations
@@ -65,7 +66,7 @@ class House:
 
     settings: Settings
     front: Front
-    desk: SqliteDesk
+    desk: Desk
     snapshots: Mapping[Mode, CurrentSnapshot]
     _closing: Sequence[Callable[[], None]]
     _lock: IO[bytes]

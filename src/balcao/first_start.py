@@ -19,7 +19,7 @@ from balcao.core.terms import top_up
 from balcao.home import Home
 from balcao.keys import issue_key
 from balcao.settings import Settings
-from balcao.storage.contract import NewAccount
+from balcao.storage.contract import Desk, NewAccount
 from balcao.storage.sqlite.desk import SqliteDesk
 
 # The same fictitious month everywhere, and not today's: the answers of the sandbox are known.
@@ -144,7 +144,7 @@ def has_month(store: Path) -> bool:
         snapshot.close()
 
 
-def _account(desk: SqliteDesk, opening: Opening, now_ms: int) -> Account | None:
+def _account(desk: Desk, opening: Opening, now_ms: int) -> Account | None:
     """Open an account with its credits; finish one that was opened half; None: name taken."""
     wanted = opening.account
     account = next((known for known in desk.accounts() if known.name == wanted.name), None)
@@ -157,7 +157,7 @@ def _account(desk: SqliteDesk, opening: Opening, now_ms: int) -> Account | None:
     return next(known for known in desk.accounts() if known.account_id == account.account_id)
 
 
-def _key(desk: SqliteDesk, home: Home, account: Account, now_ms: int) -> str:
+def _key(desk: Desk, home: Home, account: Account, now_ms: int) -> str:
     for earlier in desk.keys(account.account_id):
         if earlier.name == KEY_NAME and earlier.revoked_ms is None:
             desk.revoke_key(earlier.key_id, now_ms, _SIGNED)  # issued by a start that was killed

@@ -3,12 +3,11 @@
 from balcao.core.access import PREFIX_CHARACTERS, Account, Key, key_hash, new_key
 from balcao.core.people import AT_THE_TERMINAL, Signature
 from balcao.home import Home
-from balcao.storage.contract import NewKey
-from balcao.storage.sqlite.desk import SqliteDesk
+from balcao.storage.contract import Desk, NewKey
 
 
 def issue_key(
-    desk: SqliteDesk,
+    desk: Desk,
     home: Home,
     account: Account,
     name: str,

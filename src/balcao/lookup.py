@@ -5,7 +5,7 @@ happens when a process dies between two steps is told in `docs/life-of-a-lookup.
 """
 
 import asyncio
-from collections.abc import Coroutine, Sequence
+from collections.abc import Coroutine, Mapping, Sequence
 from functools import partial
 
 import msgspec
@@ -51,19 +51,20 @@ async def look_up(
 
 async def _answer(errand: Errand, parts: Parts) -> Reply:
     # 1  Was this very request answered before?
-    if (replayed := posting.earlier(errand, parts)) is not None:
+    if (replayed := await posting.earlier(errand, parts)) is not None:
         return replayed
 
     # 2  What do we keep, in the cache and in our own copies?  3  May it be served?
     world = parts.worlds[errand.caller.mode]
     if errand.question.home_unknown:
-        errand = _at_home(errand, world)
-    at_hand = _all_at_hand(errand, world)
+        errand = await _at_home(errand, world)
+    at_hand = await _all_at_hand(errand, world)
 
     # 4  Everything is at hand: the charge and the answer are one commit.
     known = [outcome for outcome in at_hand if outcome is not None]
     if len(known) == len(at_hand):
-        return await posting.charge(errand, _concluded(errand, known, parts), parts)
+        conclusion = await _concluded(errand, known, parts)
+        return await posting.charge(errand, conclusion, parts)
     if errand.question.strategy is Strategy.SO_CACHE:
         raise NothingInCache
 
@@ -74,18 +75,18 @@ async def _answer(errand: Errand, parts: Parts) -> Reply:
     return await asyncio.shield(task)
 
 
-def foresee(question: Question, caller: Caller, parts: Parts) -> Forecast:
+async def foresee(question: Question, caller: Caller, parts: Parts) -> Forecast:
     """What this question would cost now, without asking or charging anything."""
     operation = parts.operations[question.subject]
     errand = Errand(question, operation, caller, "", None, parts.now_ms())
     world = parts.worlds[caller.mode]
     if question.home_unknown:
-        errand = _at_home(errand, world)
-    at_hand = _all_at_hand(errand, world)
+        errand = await _at_home(errand, world)
+    at_hand = await _all_at_hand(errand, world)
     known = [outcome for outcome in at_hand if outcome is not None]
     if len(known) < len(at_hand):
         return Forecast(operation.greatest_price(errand.question), at_hand=False)
-    conclusion = _concluded(errand, known, parts)
+    conclusion = await _concluded(errand, known, parts)
     return Forecast(conclusion.credits, True, conclusion.origin, conclusion.asked_ms)
 
 
@@ -127,7 +128,7 @@ async def _go_home_first(errand: Errand, world: World, parts: Parts) -> Reply:
         await posting.give_up(errand, parts)
         raise UfRequired
     if isinstance(home, Absent):
-        nothing = _concluded(errand, [Nothing(home.source)], parts)
+        nothing = await _concluded(errand, [Nothing(home.source)], parts)
         return await posting.settle(errand, nothing, parts)
     errand = msgspec.structs.replace(errand, question=errand.question.at_home(home))
     return await _ask_then_settle(errand, [None], [None], world, parts)
@@ -144,7 +145,7 @@ async def _ask_then_settle(
     try:
         if errand.question.strategy in CACHE_FIRST:
             # What somebody else was told while we held is not bought again.
-            at_hand = _all_at_hand(errand, world)
+            at_hand = await _all_at_hand(errand, world)
         inquiries = zip(errand.question.inquiries, joining, at_hand, strict=True)
         outcomes: Sequence[Outcome] = await _all(
             [
@@ -153,9 +154,9 @@ async def _ask_then_settle(
             ]
         )
         outcomes = await _without_phantoms(errand, outcomes, world)
-        _keep(errand, outcomes, world)
+        await _keep(errand, outcomes, world)
         # 6  What is said, and what it costs.
-        conclusion = _concluded(errand, outcomes, parts)
+        conclusion = await _concluded(errand, outcomes, parts)
     except Exception as bug:
         log.exception("lookup.bug", operation=errand.operation.path)
         conclusion = posting.refusal(errand, bug)
@@ -172,9 +173,10 @@ async def _ask(errand: Errand, inquiry: Inquiry, joining: UnderWay | None, parts
         return Failed(error)
     except SourceError as error:
         # By now it may be tomorrow: a certificate expires while its source is asked.
-        match _plan(errand, inquiry, world, parts.now_ms()):
-            case Serve(kept) | Ask(kept) if kept is not None:
-                return _from_cache(kept)
+        kept = await world.cache.read([inquiry.key])
+        match _plan(errand, inquiry, kept, parts.now_ms()):
+            case Serve(usable) | Ask(usable) if usable is not None:
+                return _from_cache(usable)
             case _:
                 return Failed(error)
     if isinstance(answer, Absent):
@@ -199,18 +201,24 @@ async def _without_phantoms(
     return outcomes
 
 
-def _keep(errand: Errand, outcomes: Sequence[Outcome], world: World) -> None:
+async def _keep(errand: Errand, outcomes: Sequence[Outcome], world: World) -> None:
     """Keep for others what sources just said: nothing in it tells who asked.
 
     What lacks a part that another source knows does not take the place of what has it: one short
     outage would make the cache poorer for everybody (decision 0011).
     """
-    fresh = [
-        (inquiry.key, Kept(outcome.body, outcome.asked_ms, outcome.source))
+    said = {
+        inquiry.key: outcome
         for inquiry, outcome in zip(errand.question.inquiries, outcomes, strict=True)
-        if isinstance(outcome, Delivered)
-        and outcome.to_keep
-        and _takes_the_place(errand, outcome, world.cache.read(inquiry.key))
+        if isinstance(outcome, Delivered) and outcome.to_keep
+    }
+    if not said:
+        return
+    kept = await world.cache.read([*said])
+    fresh = [
+        (key, Kept(outcome.body, outcome.asked_ms, outcome.source))
+        for key, outcome in said.items()
+        if _takes_the_place(errand, outcome, kept.get(key))
     ]
     if fresh:
         world.cache.keep(fresh)
@@ -222,39 +230,45 @@ def _takes_the_place(errand: Errand, new: Delivered, kept: Kept | None) -> bool:
     return errand.operation.keeps(new.body, new.asked_ms, kept)
 
 
-def _concluded(errand: Errand, outcomes: Sequence[Outcome], parts: Parts) -> Conclusion:
+async def _concluded(errand: Errand, outcomes: Sequence[Outcome], parts: Parts) -> Conclusion:
     document = errand.question.document
     company = None
     if errand.operation.wants_company and isinstance(document, Cnpj):
-        company = parts.worlds[errand.caller.mode].registry.company_at_hand(document)
+        registry = parts.worlds[errand.caller.mode].registry
+        company = await registry.company_at_hand(document)
     circumstances = Circumstances(
         parts.now_ms(), errand.caller.account_id, parts.numbering, company
     )
     return errand.operation.conclude(errand.question, outcomes, circumstances)
 
 
-def _at_home(errand: Errand, world: World) -> Errand:
+async def _at_home(errand: Errand, world: World) -> Errand:
     """The errand with the company's own UF, if what is here already tells it."""
     question = errand.question
     assert isinstance(question.document, Cnpj)
-    home = world.registry.home_at_hand(question.document, errand.operation.ufs)
+    home = await world.registry.home_at_hand(question.document, errand.operation.ufs)
     if home is None:
         return errand
     return msgspec.structs.replace(errand, question=question.at_home(home))
 
 
-def _all_at_hand(errand: Errand, world: World) -> Sequence[Outcome | None]:
+async def _all_at_hand(errand: Errand, world: World) -> Sequence[Outcome | None]:
     if errand.question.home_unknown:
         return [None]
-    return [_at_hand(errand, inquiry, world) for inquiry in errand.question.inquiries]
-
-
-def _at_hand(errand: Errand, inquiry: Inquiry, world: World) -> Outcome | None:
-    """What can be said without asking anybody, or None."""
+    inquiries = errand.question.inquiries
+    kept: Mapping[str, Kept] = {}
     if errand.question.strategy in CACHE_FIRST:
-        plan = _plan(errand, inquiry, world, errand.at_ms)
-        if isinstance(plan, Serve):
-            return _from_cache(plan.kept)
+        kept = await world.cache.read([inquiry.key for inquiry in inquiries])
+    return [_at_hand(errand, inquiry, kept, world) for inquiry in inquiries]
+
+
+def _at_hand(
+    errand: Errand, inquiry: Inquiry, kept: Mapping[str, Kept], world: World
+) -> Outcome | None:
+    """What can be said without asking anybody, or None."""
+    plan = _plan(errand, inquiry, kept, errand.at_ms)
+    if isinstance(plan, Serve):
+        return _from_cache(plan.kept)
     edition = world.sources.edition(inquiry.subject)
     if (said := world.recent.get(inquiry.key, edition)) is not None:
         return said
@@ -269,11 +283,11 @@ def _at_hand(errand: Errand, inquiry: Inquiry, world: World) -> Outcome | None:
     return None
 
 
-def _plan(errand: Errand, inquiry: Inquiry, world: World, now_ms: int) -> Serve | Ask:
-    kept = world.cache.read(inquiry.key)
-    if kept is None:
+def _plan(errand: Errand, inquiry: Inquiry, kept: Mapping[str, Kept], now_ms: int) -> Serve | Ask:
+    entry = kept.get(inquiry.key)
+    if entry is None:
         return Ask(None)
-    return errand.operation.plan(errand.question, inquiry, kept, now_ms)
+    return errand.operation.plan(errand.question, inquiry, entry, now_ms)
 
 
 def _from_cache(kept: Kept) -> Delivered:

@@ -38,11 +38,12 @@ def refusal(errand: Errand, error: Exception) -> Conclusion:
     return envelope.refusal(error, errand.question.document.text, errand.operation.error_fields)
 
 
-def earlier(errand: Errand, parts: Parts) -> Reply | None:
+async def earlier(errand: Errand, parts: Parts) -> Reply | None:
     """The answer that this very request was given before. Raises what forbids both (6.2, 6.3)."""
     if errand.key_digest is None:
         return None
-    attempt = parts.desk.earlier(errand.caller.account_id, errand.key_digest, errand.at_ms)
+    account_id = errand.caller.account_id
+    attempt = await parts.desk.earlier(account_id, errand.key_digest, errand.at_ms)
     fingerprint = errand.operation.fingerprint(errand.question)
     recorded = idempotency.admit(attempt, fingerprint, errand.at_ms, parts.deadline_ms)
     if recorded is None:
@@ -86,7 +87,7 @@ async def charge(errand: Errand, conclusion: Conclusion, parts: Parts) -> Reply:
         return reply
     changes.append(trace)
     if (declined := await parts.desk.commit(changes)) is not None:
-        return _declined(errand, declined, parts)
+        return await _declined(errand, declined, parts)
     return reply
 
 
@@ -117,7 +118,7 @@ async def set_aside(errand: Errand, parts: Parts) -> Reply | None:
         errand.at_ms,
     )
     declined = await parts.desk.commit([hold, *_bind(errand, parts)])
-    return None if declined is None else _declined(errand, declined, parts)
+    return None if declined is None else await _declined(errand, declined, parts)
 
 
 async def give_up(errand: Errand, parts: Parts) -> None:
@@ -240,13 +241,13 @@ def _finish(errand: Errand, reply: Reply, parts: Parts) -> Sequence[Finish]:
     )
 
 
-def _declined(errand: Errand, declined: Refusal, parts: Parts) -> Reply:
+async def _declined(errand: Errand, declined: Refusal, parts: Parts) -> Reply:
     """The commit was refused: too few credits, or somebody took the key a moment ago."""
     match declined:
         case Short(needed, available):
             raise InsufficientCredits(needed, available)
         case KeyBound():
-            if (replayed := earlier(errand, parts)) is not None:
+            if (replayed := await earlier(errand, parts)) is not None:
                 return replayed
             raise StillRunning(idempotency.COMMIT_SECONDS)
         case _:

@@ -33,23 +33,24 @@ class Registry:
     cache: Cache
     sources: Sources
 
-    def company_at_hand(self, cnpj: Cnpj) -> Company | None:
+    async def company_at_hand(self, cnpj: Cnpj) -> Company | None:
         """The company, from what is here already: our copy, or an answer of any age."""
         inquiry = Inquiry("company", cnpj)
         said = self.sources.at_hand(inquiry)
         if said is not None and not isinstance(said, Absent):
             assert isinstance(said.record, Company)
             return said.record
-        kept = self.cache.read(inquiry.key)
-        return None if kept is None else _company(kept.body)
+        kept = await self.cache.read([inquiry.key])
+        return _company(kept[inquiry.key].body) if kept else None
 
-    def home_at_hand(self, cnpj: Cnpj, ufs: Sequence[str]) -> str | None:
+    async def home_at_hand(self, cnpj: Cnpj, ufs: Sequence[str]) -> str | None:
         """The company's own UF, if it is one of these and what is here already tells it."""
-        if (company := self.company_at_hand(cnpj)) is not None:
+        if (company := await self.company_at_hand(cnpj)) is not None:
             return company.uf if company.uf in ufs else None
-        for uf in ufs:
-            kept = self.cache.read(Inquiry("state_registration", cnpj, uf).key)
-            if kept is not None and (home := _registrations(kept.body).uf_principal) in ufs:
+        keys = [Inquiry("state_registration", cnpj, uf).key for uf in ufs]
+        kept = await self.cache.read(keys)
+        for key in keys:
+            if key in kept and (home := _registrations(kept[key].body).uf_principal) in ufs:
                 return home
         return None
 
@@ -71,7 +72,7 @@ class Registry:
         """The proof that there is no such company, where somebody has one."""
         inquiry = Inquiry("company", cnpj)
         said = self.sources.at_hand(inquiry)
-        if said is None and self.cache.read(inquiry.key) is None:
+        if said is None and not await self.cache.read([inquiry.key]):
             try:
                 said = await self._ask(inquiry)
             except SourceError:  # whoever answered about registrations is believed

@@ -23,7 +23,7 @@ from balcao.storage.contract import NewAccount
 from balcao.storage.sqlite.desk import SqliteDesk
 from balcao.subjects import OPERATIONS
 from tests.cli.shell import curl_lines
-from tests.world import Reply, call
+from tests.world import Reply, at_once, call
 
 NOW_MS = 1_790_000_000_000
 
@@ -68,7 +68,7 @@ def assert_complete(home: Home, keys: Mapping[str, str]) -> None:
     assert list(keys) == list(found)
     with closing(SqliteDesk(home.desk)) as desk:
         for name, key in keys.items():
-            caller = desk.caller(key_hash(key, home.pepper()), NOW_MS)
+            caller = at_once(desk.caller(key_hash(key, home.pepper()), NOW_MS))
             assert caller is not None
             assert caller.account_id == found[name].account_id
             in_force = [k for k in desk.keys(caller.account_id) if k.revoked_ms is None]
@@ -148,7 +148,7 @@ def test_a_key_of_the_operator_stays(home: Home) -> None:
         own, _ = issue_key(desk, home, account, "minha", NOW_MS)
     prepare(home)
     with closing(SqliteDesk(home.desk)) as desk:
-        assert desk.caller(key_hash(own, home.pepper()), NOW_MS) is not None
+        assert at_once(desk.caller(key_hash(own, home.pepper()), NOW_MS)) is not None
 
 
 def test_an_account_of_the_operator_is_left_alone(home: Home) -> None:

@@ -8,6 +8,7 @@ import pytest
 from balcao.core.access import is_well_formed, key_hash
 from balcao.core.calendar import BRASILIA
 from tests.cli.shell import Shell
+from tests.world import at_once
 
 
 @pytest.fixture(autouse=True)
@@ -24,7 +25,7 @@ def test_a_key_stands_alone_on_stdout(shell: Shell) -> None:
     assert key not in said.err
     assert "não será mostrada de novo" in said.err
     with shell.desk() as desk:
-        caller = desk.caller(key_hash(key, shell.home.pepper()), 0)
+        caller = at_once(desk.caller(key_hash(key, shell.home.pepper()), 0))
     assert caller is not None
     assert caller.mode == "live"
 

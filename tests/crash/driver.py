@@ -18,6 +18,7 @@ from balcao.core.receipts import digest_of
 from balcao.storage.contract import NewAccount, NewKey
 from balcao.storage.sqlite.desk import SqliteDesk
 from tests.crash.worker import RECEIPTS
+from tests.world import at_once
 
 ROOT = Path(__file__).parent.parent.parent
 FOR_EVER_MS = 1 << 52
@@ -196,7 +197,7 @@ def compare(desk: SqliteDesk, promises: Promises) -> int:
         assert topped_up.get(reason) == what, f"an acknowledged top-up is missing: {reason}"
 
     for key, (number, request, finished) in promises.keys.items():
-        attempt = desk.earlier(number, key, 0)
+        attempt = at_once(desk.earlier(number, key, 0))
         assert attempt is not None, f"the key of {request} is gone"
         if attempt.recorded is None:
             assert not finished, f"the acknowledged answer of {request} is gone"

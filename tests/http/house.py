@@ -29,7 +29,7 @@ from balcao.keys import issue_key
 from balcao.settings import Limits, Settings
 from balcao.simulator import create_app
 from balcao.storage.contract import Entry, NewAccount
-from tests.world import Client, Reply, call
+from tests.world import Client, Reply, at_once, call
 
 T = TypeVar("T")
 
@@ -133,7 +133,8 @@ class OpenHouse:
 
     def kept(self, inquiry: Inquiry, mode: Mode = "test") -> Kept | None:
         """The cache's entry."""
-        return self.house.front.parts.worlds[mode].cache.read(inquiry.key)
+        cache = self.house.front.parts.worlds[mode].cache
+        return at_once(cache.read([inquiry.key])).get(inquiry.key)
 
     def event(self, request_id: str) -> Any:
         """The one event of a request."""

@@ -1,10 +1,12 @@
 """What every cache promises (`storage.contract.Cache`): it may forget, it never lies."""
 
+import asyncio
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
+from typing import TypeAlias
 
 import apsw
 import pytest
@@ -13,6 +15,7 @@ from balcao.core.freshness import Kept
 from balcao.storage.contract import Cache
 from balcao.storage.sqlite import cache as cache_module
 from balcao.storage.sqlite.cache import SqliteCache
+from tests.world import at_once
 
 KEY = "company:11222333000181:"
 OTHER = "company:12ABC34501DE35:"
@@ -27,15 +30,44 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "cache.db"
 
 
-@pytest.fixture(params=["sqlite"])
-def reopen(path: Path) -> Iterator[Callable[[], Cache]]:
-    """Close what is open, so that everything is written, and open it again."""
-    opened: list[SqliteCache] = []
+class OpenCache:
+    """A cache and the event loop of the process that has it."""
 
-    def again() -> Cache:
+    def __init__(self, cache: Cache) -> None:
+        self._cache = cache
+        self._runner = asyncio.Runner()
+
+    def read(self, key: str) -> Kept | None:
+        return self.read_all(key)[0]
+
+    def read_all(self, *keys: str) -> list[Kept | None]:
+        found = self._runner.run(self._cache.read(keys))
+        assert set(found) <= set(keys)
+        return [found.get(key) for key in keys]
+
+    def keep(self, entries: Sequence[tuple[str, Kept]]) -> None:
+        async def work() -> None:
+            self._cache.keep(entries)
+
+        self._runner.run(work())
+
+    def close(self) -> None:
+        self._cache.close()
+        self._runner.close()
+
+
+Reopen: TypeAlias = Callable[[], OpenCache]
+
+
+@pytest.fixture(params=["sqlite"])
+def reopen(path: Path) -> Iterator[Reopen]:
+    """Close what is open, so that everything is written, and open it again."""
+    opened: list[OpenCache] = []
+
+    def again() -> OpenCache:
         for cache in opened:
             cache.close()
-        opened[:] = [SqliteCache(path)]
+        opened[:] = [OpenCache(SqliteCache(path))]
         return opened[0]
 
     yield again
@@ -43,7 +75,7 @@ def reopen(path: Path) -> Iterator[Callable[[], Cache]]:
         cache.close()
 
 
-def test_what_was_kept_is_read_at_once_and_after_a_restart(reopen: Callable[[], Cache]) -> None:
+def test_what_was_kept_is_read_at_once_and_after_a_restart(reopen: Reopen) -> None:
     cache = reopen()
     assert cache.read(KEY) is None
 
@@ -54,12 +86,12 @@ def test_what_was_kept_is_read_at_once_and_after_a_restart(reopen: Callable[[], 
     assert cache.read(KEY) == entry
     assert cache.read(OTHER) == kept(2)
     assert cache.read("company:11222333000182:") is None
+    assert cache.read_all(OTHER, "company:11222333000182:", KEY) == [kept(2), None, entry]
+    assert cache.read_all() == []
 
 
 @pytest.mark.parametrize("written", [False, True])
-def test_the_newest_answer_wins_in_whatever_order_they_come(
-    reopen: Callable[[], Cache], written: bool
-) -> None:
+def test_the_newest_answer_wins_in_whatever_order_they_come(reopen: Reopen, written: bool) -> None:
     cache = reopen()
     cache.keep([(KEY, kept(5, b"newer"))])
     if written:
@@ -74,7 +106,7 @@ def test_the_newest_answer_wins_in_whatever_order_they_come(
     assert reopen().read(KEY) == kept(6, b"newest")
 
 
-def test_of_two_answers_of_one_instant_the_last_is_kept(reopen: Callable[[], Cache]) -> None:
+def test_of_two_answers_of_one_instant_the_last_is_kept(reopen: Reopen) -> None:
     cache = reopen()
     cache.keep([(KEY, kept(5, b"first")), (KEY, kept(5, b"second"))])
     assert cache.read(KEY) == kept(5, b"second")
@@ -82,7 +114,7 @@ def test_of_two_answers_of_one_instant_the_last_is_kept(reopen: Callable[[], Cac
 
 
 def test_a_reader_never_sees_a_gap_while_entries_are_being_written(
-    reopen: Callable[[], Cache],
+    reopen: Reopen,
 ) -> None:
     cache = reopen()
     for asked_ms in range(1, 1_500):
@@ -94,14 +126,18 @@ def test_a_reader_never_sees_a_gap_while_entries_are_being_written(
 # SQLite's own.
 
 
+def found(cache: SqliteCache, key: str) -> Kept | None:
+    return at_once(cache.read([key])).get(key)
+
+
 def test_a_newer_answer_is_read_after_it_was_written_too(path: Path) -> None:
     with closing(SqliteCache(path)) as cache:
         cache.keep([(KEY, kept(1))])
         wait_until_written(cache)
-        assert cache.read(KEY) == kept(1)
+        assert found(cache, KEY) == kept(1)
         cache.keep([(KEY, kept(2))])
         wait_until_written(cache)
-        assert cache.read(KEY) == kept(2)
+        assert found(cache, KEY) == kept(2)
 
 
 def wait_until_written(cache: SqliteCache) -> None:
@@ -130,7 +166,7 @@ def test_what_is_kept_while_an_older_answer_is_being_written_is_not_forgotten(
         cache.keep([(KEY, kept(2))])
         go_on.set()
     with closing(SqliteCache(path)) as cache:
-        assert cache.read(KEY) == kept(2)
+        assert found(cache, KEY) == kept(2)
 
 
 def test_an_older_answer_that_comes_from_afar_does_not_replace_a_newer_one(path: Path) -> None:
@@ -141,7 +177,7 @@ def test_an_older_answer_that_comes_from_afar_does_not_replace_a_newer_one(path:
             near.keep([(KEY, kept(2))])
         far.keep([(KEY, kept(1))])
     with closing(SqliteCache(path)) as cache:
-        assert cache.read(KEY) == kept(2)
+        assert found(cache, KEY) == kept(2)
 
 
 def test_more_answers_than_can_wait_cost_the_oldest_their_place(
@@ -153,12 +189,12 @@ def test_more_answers_than_can_wait_cost_the_oldest_their_place(
     blocker.execute("BEGIN IMMEDIATE")  # nothing can be written
     cache.keep([(f"key-{n}", kept(n)) for n in range(5)])
 
-    assert [cache.read(f"key-{n}") for n in range(5)] == [None, None, kept(2), kept(3), kept(4)]
+    assert [found(cache, f"key-{n}") for n in range(5)] == [None, None, kept(2), kept(3), kept(4)]
     blocker.execute("ROLLBACK")
     blocker.close()
     cache.close()
     with closing(SqliteCache(path)) as cache:
-        assert cache.read("key-4") == kept(4)
+        assert found(cache, "key-4") == kept(4)
 
 
 def spoil_everything(path: Path) -> None:
@@ -207,12 +243,12 @@ def test_a_damaged_file_is_set_aside_and_the_service_goes_on(
     damaged = path.read_bytes()
 
     with closing(SqliteCache(path)) as cache:
-        assert cache.read("key-1") is None
+        assert found(cache, "key-1") is None
         cache.keep([(KEY, kept(1))])
-        assert cache.read(KEY) == kept(1)
+        assert found(cache, KEY) == kept(1)
     assert path.with_suffix(".damaged").read_bytes()[:100] == damaged[:100]
     with closing(SqliteCache(path)) as cache:
-        assert cache.read(KEY) == kept(1), "the new file is whole"
+        assert found(cache, KEY) == kept(1), "the new file is whole"
 
 
 def test_an_entry_that_cannot_be_read_counts_as_absent(path: Path) -> None:
@@ -225,9 +261,9 @@ def test_an_entry_that_cannot_be_read_counts_as_absent(path: Path) -> None:
             file.write(b"\xff" * 4096)
 
     with closing(SqliteCache(path)) as cache:
-        found = [cache.read(f"key-{n:03}") for n in range(300)]
-        assert found.count(None) > 0
-        assert [one for n, one in enumerate(found) if one not in (None, kept(n, b"x" * 500))] == []
+        said = [found(cache, f"key-{n:03}") for n in range(300)]
+        assert said.count(None) > 0
+        assert [one for n, one in enumerate(said) if one not in (None, kept(n, b"x" * 500))] == []
 
 
 def test_a_cache_that_cannot_write_raises_nothing(path: Path) -> None:
@@ -235,4 +271,4 @@ def test_a_cache_that_cannot_write_raises_nothing(path: Path) -> None:
         cache._writing.execute("PRAGMA query_only = ON")
         cache.keep([(KEY, kept(1))])
     with closing(SqliteCache(path)) as cache:
-        assert cache.read(KEY) is None
+        assert found(cache, KEY) is None

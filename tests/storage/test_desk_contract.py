@@ -181,7 +181,7 @@ def test_a_list_is_made_whole_or_not_at_all(engine: Engine, desk: Desk, ana: Acc
     assert engine.commit(desk, a_finish(ana, "new", "r2"), a_charge(ana, "r2", 11)) == Short(11, 10)
 
     assert balance(desk, ana) == Balance(10, 0)
-    assert desk.earlier(ana.account_id, "new", NOW) is None
+    assert engine.run(desk.earlier(ana.account_id, "new", NOW)) is None
 
 
 def test_a_list_that_overdraws_step_by_step_is_not_kept(
@@ -309,7 +309,7 @@ def test_what_a_hold_that_is_gone_paid_for_is_not_recorded(
     desk.recover(NOW)
 
     assert engine.commit(desk, a_settle(ana, "r1", 3), a_finish(ana, "key", "r1")) == HoldGone()
-    assert desk.earlier(ana.account_id, "key", NOW) == Attempt("f", "died", None)
+    assert engine.run(desk.earlier(ana.account_id, "key", NOW)) == Attempt("f", "died", None)
     assert balance(desk, ana) == Balance(10, 0)
 
 
@@ -405,21 +405,21 @@ def test_a_bound_key_is_running_until_it_is_finished(
     engine: Engine, desk: Desk, ana: Account
 ) -> None:
     number = ana.account_id
-    assert desk.earlier(number, "key", NOW) is None
+    assert engine.run(desk.earlier(number, "key", NOW)) is None
     assert engine.commit(desk, a_hold(ana, "r1"), a_bind(ana, "key", "r1")) is None
-    assert desk.earlier(number, "key", NOW) == Attempt("f", "running", None)
+    assert engine.run(desk.earlier(number, "key", NOW)) == Attempt("f", "running", None)
 
     body = '{"nome":"AÇÚCAR"}'.encode()
     finish = a_finish(ana, "key", "r1", body=body)
     assert engine.commit(desk, a_settle(ana, "r1", 1), finish) is None
 
     recorded = Recorded("r1", 200, body)
-    assert desk.earlier(number, "key", NOW) == Attempt("f", "finished", recorded)
+    assert engine.run(desk.earlier(number, "key", NOW)) == Attempt("f", "finished", recorded)
 
 
 def test_a_running_key_says_since_when(engine: Engine, desk: Desk, ana: Account) -> None:
     engine.commit(desk, a_hold(ana, "r1"), a_bind(ana, "key", "r1", at_ms=NOW + 7))
-    running = desk.earlier(ana.account_id, "key", NOW + 9)
+    running = engine.run(desk.earlier(ana.account_id, "key", NOW + 9))
     assert running is not None
     assert running.bound_ms == NOW + 7
 
@@ -428,7 +428,7 @@ def test_an_answer_at_hand_binds_and_finishes_in_one_step(
     engine: Engine, desk: Desk, ana: Account
 ) -> None:
     assert engine.commit(desk, a_charge(ana, "r1"), a_finish(ana, "key", "r1")) is None
-    found = desk.earlier(ana.account_id, "key", NOW)
+    found = engine.run(desk.earlier(ana.account_id, "key", NOW))
     assert found == Attempt("f", "finished", Recorded("r1", 200, b"{}"))
 
 
@@ -452,7 +452,7 @@ def test_a_finished_key_is_finished_for_ever(engine: Engine, desk: Desk, ana: Ac
     again = engine.commit(desk, a_charge(ana, "r2"), a_finish(ana, "key", "r2", body=b"2"))
 
     assert again == KeyBound()
-    found = desk.earlier(ana.account_id, "key", NOW)
+    found = engine.run(desk.earlier(ana.account_id, "key", NOW))
     assert found == Attempt("f", "finished", Recorded("r1", 200, b"1"))
     assert charged(desk, ana) == {"r1": 1}
 
@@ -461,20 +461,20 @@ def test_the_same_key_of_two_accounts_is_two_keys(
     engine: Engine, desk: Desk, ana: Account, bruno: Account
 ) -> None:
     engine.commit(desk, a_charge(ana, "r1"), a_finish(ana, "key", "r1"))
-    assert desk.earlier(bruno.account_id, "key", NOW) is None
+    assert engine.run(desk.earlier(bruno.account_id, "key", NOW)) is None
     assert engine.commit(desk, a_charge(bruno, "r2"), a_finish(bruno, "key", "r2")) is None
 
 
 def test_a_key_runs_out(engine: Engine, desk: Desk, ana: Account) -> None:
     engine.commit(desk, a_charge(ana, "r1"), a_finish(ana, "key", "r1"))
     number, end = ana.account_id, NOW + KEPT_MS
-    assert desk.earlier(number, "key", end - 1) is not None
-    assert desk.earlier(number, "key", end) is None
+    assert engine.run(desk.earlier(number, "key", end - 1)) is not None
+    assert engine.run(desk.earlier(number, "key", end)) is None
 
     still_bound = a_bind(ana, "key", "r2", at_ms=end - 1)
     assert engine.commit(desk, a_hold(ana, "r2"), still_bound) == KeyBound()
     assert engine.commit(desk, a_hold(ana, "r2"), a_bind(ana, "key", "r2", at_ms=end)) is None
-    assert desk.earlier(number, "key", end) == Attempt("f", "running", None)
+    assert engine.run(desk.earlier(number, "key", end)) == Attempt("f", "running", None)
 
 
 def test_purging_removes_what_ran_out_and_nothing_else(
@@ -487,8 +487,8 @@ def test_purging_removes_what_ran_out_and_nothing_else(
     assert engine.run(desk.purge(NOW + KEPT_MS)) == 1
     assert engine.run(desk.purge(NOW + KEPT_MS)) == 0
 
-    assert desk.earlier(number, "old", NOW) is None
-    assert desk.earlier(number, "young", NOW) is not None
+    assert engine.run(desk.earlier(number, "old", NOW)) is None
+    assert engine.run(desk.earlier(number, "young", NOW)) is not None
     assert charged(desk, ana) == {"r1": 1, "r2": 1}, "the ledger is not purged"
 
 
@@ -512,9 +512,9 @@ def test_the_holds_of_a_dead_process_are_given_back(
     assert balance(next_one, bruno) == Balance(5, 0)
     assert charged(next_one, ana) == {"r3": 1, "r4": 1}
     number = ana.account_id
-    assert next_one.earlier(number, "unfinished", NOW) == Attempt("f", "died", None)
+    assert engine.run(next_one.earlier(number, "unfinished", NOW)) == Attempt("f", "died", None)
     kept = Attempt("f", "finished", Recorded("r3", 200, b"{}"))
-    assert next_one.earlier(number, "finished", NOW) == kept
+    assert engine.run(next_one.earlier(number, "finished", NOW)) == kept
     check = next_one.check()
     assert (check.complaints, check.open_operations) == ([], 0)
 
@@ -558,7 +558,7 @@ def test_a_full_disk_refuses_keeps_nothing_and_is_got_over(
             assert [type(outcome) for outcome in outcomes] == [StorageFailed] * 3
         assert balance(desk, ana) == Balance(9, 0), "reading goes on"
 
-    assert desk.earlier(ana.account_id, "key-0", NOW) is None
+    assert engine.run(desk.earlier(ana.account_id, "key-0", NOW)) is None
     assert charged(engine.open(), ana) == {"r1": 1}
     assert engine.commit(desk, a_charge(ana, "r2-0")) is None, "the same request may come again"
     assert balance(desk, ana) == Balance(8, 0)
@@ -574,7 +574,7 @@ def test_what_was_held_before_the_disk_was_full_can_be_settled_after(
         engine.commit(desk, *settlement)
 
     assert balance(desk, ana) == Balance(10, 3)
-    assert desk.earlier(ana.account_id, "key", NOW) == Attempt("f", "running", None)
+    assert engine.run(desk.earlier(ana.account_id, "key", NOW)) == Attempt("f", "running", None)
     assert engine.commit(desk, *settlement) is None
     assert balance(desk, ana) == Balance(8, 0)
 
@@ -601,33 +601,35 @@ def test_accounts_are_what_was_said_of_them(desk: Desk) -> None:
     assert desk.accounts() == [account]
 
 
-def test_a_caller_is_an_account_through_one_of_its_keys(desk: Desk, ana: Account) -> None:
+def test_a_caller_is_an_account_through_one_of_its_keys(
+    engine: Engine, desk: Desk, ana: Account
+) -> None:
     key = desk.create_key(
         NewKey(ana.account_id, "loja", "balcao_live_B", a_hash("loja"), NOW + DAY_MS, 7, 70), NOW
     )
     number = ana.account_id
-    found = desk.caller(a_hash("loja"), NOW)
+    found = engine.run(desk.caller(a_hash("loja"), NOW))
     assert found == Caller(
         number, key.key_id, "pre_pago", "live", False, False, NOW + DAY_MS, 7, 70
     )
     assert [one.name for one in desk.keys(number)] == ["principal", "loja"], "newest last"
-    assert desk.caller(a_hash("unknown"), NOW) is None
+    assert engine.run(desk.caller(a_hash("unknown"), NOW)) is None
 
 
-def test_a_key_that_has_run_out_says_when(desk: Desk, ana: Account) -> None:
+def test_a_key_that_has_run_out_says_when(engine: Engine, desk: Desk, ana: Account) -> None:
     """Whether that is over is the doorkeeper's to say, at the very instant."""
     expires = NOW + 100
     desk.create_key(NewKey(ana.account_id, "k", "p", a_hash("short"), expires), NOW)
     for now in (NOW, expires - 1, expires, expires + DAY_MS):
-        caller = desk.caller(a_hash("short"), now)
+        caller = engine.run(desk.caller(a_hash("short"), now))
         assert caller is not None
         assert caller.expires_ms == expires
 
 
-def test_a_revoked_key_is_refused_here_at_once(desk: Desk, ana: Account) -> None:
-    assert desk.caller(a_hash("ana"), NOW) is not None
+def test_a_revoked_key_is_refused_here_at_once(engine: Engine, desk: Desk, ana: Account) -> None:
+    assert engine.run(desk.caller(a_hash("ana"), NOW)) is not None
     assert desk.revoke_key(ana.account_id, NOW) is True
-    assert desk.caller(a_hash("ana"), NOW) is None
+    assert engine.run(desk.caller(a_hash("ana"), NOW)) is None
     assert desk.keys(ana.account_id)[0].revoked_ms == NOW
 
 
@@ -635,28 +637,28 @@ def test_a_revoked_key_is_refused_everywhere_within_a_second(
     engine: Engine, desk: Desk, ana: Account
 ) -> None:
     server = engine.open()
-    assert server.caller(a_hash("ana"), NOW) is not None
+    assert engine.run(server.caller(a_hash("ana"), NOW)) is not None
 
     desk.revoke_key(ana.account_id, NOW)
-    assert server.caller(a_hash("ana"), NOW + 1_000) is None
+    assert engine.run(server.caller(a_hash("ana"), NOW + 1_000)) is None
 
 
 def test_a_key_that_was_asked_for_too_early_is_known_within_a_second(
     engine: Engine, desk: Desk, ana: Account
 ) -> None:
     server = engine.open()
-    assert server.caller(a_hash("new"), NOW) is None
+    assert engine.run(server.caller(a_hash("new"), NOW)) is None
     desk.create_key(NewKey(ana.account_id, "new", "p", a_hash("new")), NOW)
-    assert server.caller(a_hash("new"), NOW + 1_000) is not None
+    assert engine.run(server.caller(a_hash("new"), NOW + 1_000)) is not None
 
 
 def test_a_clock_that_was_set_back_does_not_keep_a_revoked_key_alive(
     engine: Engine, desk: Desk, ana: Account
 ) -> None:
     server = engine.open()
-    assert server.caller(a_hash("ana"), NOW) is not None
+    assert engine.run(server.caller(a_hash("ana"), NOW)) is not None
     desk.revoke_key(ana.account_id, NOW)
-    assert server.caller(a_hash("ana"), NOW - DAY_MS) is None
+    assert engine.run(server.caller(a_hash("ana"), NOW - DAY_MS)) is None
 
 
 def test_revoking_twice_keeps_the_first_instant(desk: Desk, ana: Account) -> None:
@@ -679,62 +681,69 @@ TEN = Limit("dia", 10, DAY_MS)
 ONE_OF_KEY = Limit("chave-minuto", 1, 60_000, of_key=True)
 
 
-def a_caller(desk: Desk, name: str) -> Caller:
-    caller = desk.caller(a_hash(name), NOW)
+def a_caller(engine: Engine, desk: Desk, name: str) -> Caller:
+    caller = engine.run(desk.caller(a_hash(name), NOW))
     assert caller is not None
     return caller
 
 
-def passes(desk: Desk, name: str, limits: Sequence[Limit], now_ms: int = NOW) -> bool:
-    return all(verdict.allowed for verdict in desk.spend(a_caller(desk, name), limits, now_ms))
+def passes(
+    engine: Engine, desk: Desk, name: str, limits: Sequence[Limit], now_ms: int = NOW
+) -> bool:
+    return all(
+        verdict.allowed
+        for verdict in engine.run(desk.spend(a_caller(engine, desk, name), limits, now_ms))
+    )
 
 
-def test_a_request_counts_for_all_limits_or_for_none(desk: Desk, ana: Account) -> None:
-    assert [passes(desk, "ana", [TWO, TEN]) for _ in range(5)] == [True, True] + [False] * 3
-    minute, day = desk.spend(a_caller(desk, "ana"), [TWO, TEN], NOW)
+def test_a_request_counts_for_all_limits_or_for_none(
+    engine: Engine, desk: Desk, ana: Account
+) -> None:
+    assert [passes(engine, desk, "ana", [TWO, TEN]) for _ in range(5)] == [True, True] + [False] * 3
+    minute, day = engine.run(desk.spend(a_caller(engine, desk, "ana"), [TWO, TEN], NOW))
     assert not minute.allowed
     assert day.remaining == 7, "two were counted; this one would be the third"
 
 
 def test_keys_of_an_account_share_its_limit_and_have_their_own(
-    desk: Desk, ana: Account, bruno: Account
+    engine: Engine, desk: Desk, ana: Account, bruno: Account
 ) -> None:
     desk.create_key(NewKey(ana.account_id, "loja", "p", a_hash("loja")), NOW)
-    assert passes(desk, "ana", [TWO, ONE_OF_KEY])
-    assert not passes(desk, "ana", [TWO, ONE_OF_KEY]), "the key's own"
-    assert passes(desk, "loja", [TWO, ONE_OF_KEY])
-    assert not passes(desk, "loja", [TWO]), "the account's"
-    assert passes(desk, "bruno", [TWO, ONE_OF_KEY])
+    assert passes(engine, desk, "ana", [TWO, ONE_OF_KEY])
+    assert not passes(engine, desk, "ana", [TWO, ONE_OF_KEY]), "the key's own"
+    assert passes(engine, desk, "loja", [TWO, ONE_OF_KEY])
+    assert not passes(engine, desk, "loja", [TWO]), "the account's"
+    assert passes(engine, desk, "bruno", [TWO, ONE_OF_KEY])
 
 
 def test_a_restart_forgives_nobody(engine: Engine, desk: Desk, ana: Account) -> None:
-    assert passes(desk, "ana", [TWO])
-    assert passes(desk, "ana", [TWO])
+    assert passes(engine, desk, "ana", [TWO])
+    assert passes(engine, desk, "ana", [TWO])
     desk.close()
 
     next_one = engine.open()
-    assert not passes(next_one, "ana", [TWO])
-    assert passes(next_one, "ana", [TWO], NOW + 30_000)
+    assert not passes(engine, next_one, "ana", [TWO])
+    assert passes(engine, next_one, "ana", [TWO], NOW + 30_000)
 
 
 def test_a_crash_forgives_nobody_what_a_commit_came_after(
     engine: Engine, desk: Desk, ana: Account
 ) -> None:
-    assert passes(desk, "ana", [TWO])
-    assert passes(desk, "ana", [TWO])
+    assert passes(engine, desk, "ana", [TWO])
+    assert passes(engine, desk, "ana", [TWO])
     engine.commit(desk, a_charge(ana, "r1"))
-    assert not passes(engine.open(), "ana", [TWO])
+    assert not passes(engine, engine.open(), "ana", [TWO])
 
 
 def test_a_clock_set_back_locks_nobody_out_for_longer_than_he_is_told(
-    desk: Desk, ana: Account
+    engine: Engine, desk: Desk, ana: Account
 ) -> None:
-    assert passes(desk, "ana", [TWO], NOW + 7 * DAY_MS)
-    assert passes(desk, "ana", [TWO], NOW + 7 * DAY_MS)
-    (verdict,) = desk.spend(a_caller(desk, "ana"), [TWO], NOW)
+    assert passes(engine, desk, "ana", [TWO], NOW + 7 * DAY_MS)
+    assert passes(engine, desk, "ana", [TWO], NOW + 7 * DAY_MS)
+    (verdict,) = engine.run(desk.spend(a_caller(engine, desk, "ana"), [TWO], NOW))
     assert not verdict.allowed
     assert verdict.retry_ms <= TWO.window_ms
-    assert passes(desk, "ana", [TWO], NOW + int(verdict.retry_ms))
+    assert passes(engine, desk, "ana", [TWO], NOW + int(verdict.retry_ms))
 
 
 # What an operator reads.
@@ -765,7 +774,7 @@ def test_a_slow_reader_keeps_nobody_in_the_past(engine: Engine, desk: Desk, ana:
 
     engine.commit(desk, a_charge(ana, "r2"), a_finish(ana, "key", "r2"))
     assert balance(desk, ana) == Balance(8, 0)
-    assert desk.earlier(ana.account_id, "key", NOW) is not None
+    assert engine.run(desk.earlier(ana.account_id, "key", NOW)) is not None
 
 
 def test_the_books_of_a_working_day_agree(

@@ -359,7 +359,8 @@ class LedgerMachine(RuleBasedStateMachine):
             posts = {request: credits for request, (_, credits) in facts.posts.items()}
             assert charged(self.desk, facts.account) == posts
             for key in ("key-a", "key-b", "key-c"):
-                earlier = self.desk.earlier(facts.account.account_id, key, self.now_ms)
+                number = facts.account.account_id
+                earlier = self.engine.run(self.desk.earlier(number, key, self.now_ms))
                 assert earlier == facts.keys.get(key)
 
     @invariant()

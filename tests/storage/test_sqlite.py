@@ -74,7 +74,7 @@ def test_a_database_that_may_not_grow_refuses_and_is_got_over(
         engine.commit(desk, a_charge(ana, "r1"), a_finish(ana, "key", "r1", body=large))
 
     assert balance(desk, ana) == Balance(10, 0)
-    assert desk.earlier(ana.account_id, "key", NOW) is None
+    assert engine.run(desk.earlier(ana.account_id, "key", NOW)) is None
     engine.commit(desk, a_charge(ana, "r1"), a_finish(ana, "key", "r1", body=large))
     assert charged(engine.open(), ana) == {"r1": 1}
 
@@ -131,7 +131,7 @@ def test_purging_leaves_the_loop_to_others_while_the_file_is_busy(
             for _ in range(10):  # turns of the loop: they are not held up
                 await asyncio.sleep(0)
             assert not purging.done()
-            assert desk.caller(a_hash("ana"), NOW) is not None
+            assert await desk.caller(a_hash("ana"), NOW) is not None
             somebody.execute("ROLLBACK")
             assert await purging == 1
 
@@ -361,10 +361,10 @@ def test_a_server_and_a_command_line_write_at_the_same_time(
 # Rate limits are counted in memory.
 
 
-def spend(desk: Desk, name: str, now_ms: int) -> bool:
-    caller = desk.caller(a_hash(name), now_ms)
+def spend(engine: SqliteEngine, desk: Desk, name: str, now_ms: int) -> bool:
+    caller = engine.run(desk.caller(a_hash(name), now_ms))
     assert caller is not None
-    return all(verdict.allowed for verdict in desk.spend(caller, [LIMIT], now_ms))
+    return all(verdict.allowed for verdict in engine.run(desk.spend(caller, [LIMIT], now_ms)))
 
 
 def stored(engine: SqliteEngine) -> list[object]:
@@ -374,15 +374,15 @@ def stored(engine: SqliteEngine) -> list[object]:
 def test_limits_are_written_with_a_commit_once_a_second(
     engine: SqliteEngine, desk: SqliteDesk, ana: Account
 ) -> None:
-    spend(desk, "ana", NOW)
+    spend(engine, desk, "ana", NOW)
     assert stored(engine) == []
     engine.commit(desk, a_charge(ana, "r1"))
     assert stored(engine) == [NOW + 30_000]
 
-    spend(desk, "ana", NOW + 999)
+    spend(engine, desk, "ana", NOW + 999)
     engine.commit(desk, a_charge(ana, "r2"))
     assert stored(engine) == [NOW + 30_000], "not yet"
-    spend(desk, "ana", NOW + 30_000)
+    spend(engine, desk, "ana", NOW + 30_000)
     engine.commit(desk, a_charge(ana, "r3"))
     assert stored(engine) == [NOW + 90_000]
 
@@ -390,11 +390,11 @@ def test_limits_are_written_with_a_commit_once_a_second(
 def test_limits_go_on_being_written_when_the_clock_was_set_back(
     engine: SqliteEngine, desk: SqliteDesk, ana: Account
 ) -> None:
-    spend(desk, "ana", NOW)
+    spend(engine, desk, "ana", NOW)
     engine.commit(desk, a_charge(ana, "r1"))
-    spend(desk, "ana", NOW - 3_600_000)
+    spend(engine, desk, "ana", NOW - 3_600_000)
     engine.commit(desk, a_charge(ana, "r2"))
-    spend(desk, "ana", NOW - 3_600_000 + 30_000)
+    spend(engine, desk, "ana", NOW - 3_600_000 + 30_000)
     engine.commit(desk, a_charge(ana, "r3"))
     assert stored(engine) != [NOW + 30_000]
 
@@ -406,14 +406,14 @@ def test_forgetting_empty_buckets_forgets_no_full_one(
     for name in ("ana", "bruno", "caio"):
         open_account(engine, desk, name, credits=5)
     ana = desk.accounts()[0]
-    assert spend(desk, "ana", NOW)
-    assert spend(desk, "bruno", NOW)
+    assert spend(engine, desk, "ana", NOW)
+    assert spend(engine, desk, "bruno", NOW)
 
     # Both are empty again; to make room they are forgotten before they were ever written.
     later = NOW + 60_000
-    assert spend(desk, "caio", later)
-    assert spend(desk, "caio", later)
-    assert not spend(desk, "caio", later), "what was counted while making room counts"
+    assert spend(engine, desk, "caio", later)
+    assert spend(engine, desk, "caio", later)
+    assert not spend(engine, desk, "caio", later), "what was counted while making room counts"
     assert engine.commit(desk, a_charge(ana, "r1")) is None
 
 

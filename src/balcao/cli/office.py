@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from balcao.core.access import Account
     from balcao.home import Home
     from balcao.settings import Settings
-    from balcao.storage.sqlite.desk import SqliteDesk
+    from balcao.storage.contract import Desk
 
 T = TypeVar("T")
 
@@ -31,7 +31,7 @@ class Office:
 
     settings: "Settings"
     home: "Home"
-    desk: "SqliteDesk"
+    desk: "Desk"
 
     def account(self, wanted: str) -> "Account":
         """The account of this name or number. Raises `CommandFailed`."""

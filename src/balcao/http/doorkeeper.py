@@ -40,30 +40,30 @@ class Doorkeeper:
             for plan, of_plan in limits.items()
         }
 
-    def recognise(self, header: bytes | None, now_ms: int) -> Caller:
+    async def recognise(self, header: bytes | None, now_ms: int) -> Caller:
         """The caller behind an `x-api-key` header. Raises `KeyRefused`."""
         if header is None:
             raise KeyRefused
         hashed = self._hashes.get(header)
         if hashed is None:
-            hashed = self._hash(header)
-        caller = self._desk.caller(hashed, now_ms)
+            hashed = await self._hash(header)
+        caller = await self._desk.caller(hashed, now_ms)
         if caller is None or (caller.expires_ms is not None and caller.expires_ms <= now_ms):
             raise KeyRefused
         return caller
 
-    def _hash(self, header: bytes) -> bytes:
+    async def _hash(self, header: bytes) -> bytes:
         key = header.decode("latin-1")
         if not is_well_formed(key):
             raise KeyRefused
         hashed = key_hash(key, self._pepper)
-        if self._desk.caller(hashed, 0) is not None:  # strangers' keys are not remembered
+        if await self._desk.caller(hashed, 0) is not None:  # strangers' keys are not remembered
             if len(self._hashes) >= _HASHES_MAX:
                 self._hashes.clear()
             self._hashes[header] = hashed
         return hashed
 
-    def count(self, caller: Caller, now_ms: int) -> Sequence[Verdict]:
+    async def count(self, caller: Caller, now_ms: int) -> Sequence[Verdict]:
         """Count one request against every limit. The verdicts tell whether it may go on."""
         key_id = caller.key_id
         if key_id is not None and now_ms - self._used.get(key_id, 0) > LAST_USE_EVERY_MS:
@@ -72,7 +72,7 @@ class Doorkeeper:
             noting = asyncio.create_task(self._note_use(key_id, now_ms))
             self._noting.add(noting)
             noting.add_done_callback(self._noting.discard)
-        verdicts = self._desk.spend(caller, self._limits(caller), now_ms)
+        verdicts = await self._desk.spend(caller, self._limits(caller), now_ms)
         for verdict in verdicts:
             if not verdict.allowed:
                 return [_not_spent(verdict) for verdict in verdicts]

@@ -163,7 +163,7 @@ class Front:
         self, operation: Operation, document: str, request: Request, visit: "Visit"
     ) -> Reply:
         """The fixed order of checks (decisions 2.10), then the lookup itself."""
-        caller = self._recognised(request, visit)
+        caller = await self._recognised(request, visit)
         operation.enter(caller)
         for name in request.repeated:
             if name in _PARAMETER_HEADERS:
@@ -177,13 +177,14 @@ class Front:
         operation.permit(question, caller)
         return await look_up(question, caller, visit.request_id, key, self.parts)
 
-    def _recognised(self, request: Request, visit: "Visit") -> Caller:
+    async def _recognised(self, request: Request, visit: "Visit") -> Caller:
         """Whose key it is, within the limits. Raises `KeyRefused`, `RateLimited`."""
         now = self.parts.now_ms()
         if b"x-api-key" in request.repeated:
             raise KeyRefused
-        caller = visit.caller = self.doorkeeper.recognise(request.headers.get(b"x-api-key"), now)
-        visit.verdicts = self.doorkeeper.count(caller, now)
+        header = request.headers.get(b"x-api-key")
+        caller = visit.caller = await self.doorkeeper.recognise(header, now)
+        visit.verdicts = await self.doorkeeper.count(caller, now)
         if (limited := must_wait(visit.verdicts)) is not None:
             raise limited
         return caller
@@ -203,7 +204,7 @@ class Front:
         if request.path in PROBES:
             visit.level = "debug"
         if visit.window is not None:
-            caller = None if visit.window.public else self._recognised(request, visit)
+            caller = None if visit.window.public else await self._recognised(request, visit)
             rest = request.path[len(visit.window.path) :]
             status, headers, body = await visit.window.answer(request, rest, caller)
             if body.startswith(b'{"'):  # every answer in JSON says which one it is

@@ -1,6 +1,6 @@
 """What every storage promises. One suite, `tests/storage`, runs on every engine."""
 
-from collections.abc import AsyncIterator, Collection, Iterable, Sequence
+from collections.abc import AsyncIterator, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol, TypeAlias
 
@@ -98,7 +98,9 @@ class LedgerCheck:
 class Desk(Protocol):
     """Accounts, keys, the ledger, idempotency. An acknowledged change survives power loss.
 
-    What is signed is done in one commit with its entry in the audit log.
+    What is signed is done in one commit with its entry in the audit log. What every request
+    needs is a coroutine: a database behind a network answers when it does. The other reads are
+    rare, and done in place. Whatever reads raises `StorageFailed` when the storage is out of reach.
     """
 
     @property
@@ -115,18 +117,24 @@ class Desk(Protocol):
         """
         ...
 
-    def caller(self, key_hash: bytes, now_ms: int) -> Caller | None:
+    def commit_now(self, changes: Sequence[Change]) -> Refusal | None:
+        """Commit one list outside an event loop, for the command line. Raises `StorageFailed`."""
+        ...
+
+    async def caller(self, key_hash: bytes, now_ms: int) -> Caller | None:
         """Who holds this key. At most half a second old.
 
         None: it is unknown or revoked, or its account is suspended.
         """
         ...
 
-    def spend(self, caller: Caller, limits: Sequence[Limit], now_ms: int) -> Sequence[Verdict]:
+    async def spend(
+        self, caller: Caller, limits: Sequence[Limit], now_ms: int
+    ) -> Sequence[Verdict]:
         """Count one request against all limits of account and key, or none if one refuses."""
         ...
 
-    def earlier(self, account_id: int, key_digest: str, now_ms: int) -> Attempt | None:
+    async def earlier(self, account_id: int, key_digest: str, now_ms: int) -> Attempt | None:
         """What is recorded under an idempotency key that has not run out."""
         ...
 
@@ -196,6 +204,13 @@ class Desk(Protocol):
         """Give back the holds of processes that died; called once, before serving. Count."""
         ...
 
+    async def recover_others(self, now_ms: int) -> int:
+        """The same while serving, for other processes on the same database that died. Count.
+
+        Where one process has the database to itself there are none. Raises `StorageFailed`.
+        """
+        ...
+
     async def heartbeat(self, now_ms: int) -> None:
         """Make something small durable, to know that it can be done. Raises `StorageFailed`."""
         ...
@@ -225,8 +240,11 @@ class Desk(Protocol):
 class Cache(Protocol):
     """Entries by key. May lose its last seconds in a crash, never lies."""
 
-    def read(self, key: str) -> Kept | None:
-        """The entry, or None. An entry that cannot be read counts as absent."""
+    async def read(self, keys: Sequence[str]) -> Mapping[str, Kept]:
+        """Those of the entries that there are, in one round trip.
+
+        An entry that cannot be read counts as absent. Never raises.
+        """
         ...
 
     def keep(self, entries: Sequence[tuple[str, Kept]]) -> None:

@@ -58,7 +58,7 @@ async def show(visit: Visit) -> Response:
         "origin": _origin(trace),
         "as_of": instant(trace.asked_ms).removesuffix(" às 00:00"),  # of a copy only its day counts
     }
-    recorded = _recorded(visit, trace)
+    recorded = await _recorded(visit, trace)
     if trace.code is not None:
         said = {} if recorded is None else msgspec.json.decode(recorded.body)
         outcome = outcomes.of_code(trace.code, said.get("message"))
@@ -106,12 +106,12 @@ def _form_of(visit: Visit, trace: Trace) -> Form:
     raise OperationNotFound
 
 
-def _recorded(visit: Visit, trace: Trace) -> Recorded | None:
+async def _recorded(visit: Visit, trace: Trace) -> Recorded | None:
     """The answer, while it is kept. A key that a refusal left free may hold a later one's."""
     if trace.key_digest is None:
         return None
     tools = visit.tools
-    attempt = tools.desk.earlier(trace.account_id, trace.key_digest, tools.now_ms())
+    attempt = await tools.desk.earlier(trace.account_id, trace.key_digest, tools.now_ms())
     recorded = None if attempt is None else attempt.recorded
     return recorded if recorded is not None and recorded.request_id == trace.request_id else None
 
@@ -131,7 +131,7 @@ async def _registrations_at_hand(visit: Visit, body: Body) -> tuple[Trace, Table
         tools.desk.people.traces, visit.account.account_id, wanted, _LOOK_THROUGH_MAX
     )
     for trace in traces:
-        recorded = _recorded(visit, trace) if trace.status == 200 else None
+        recorded = await _recorded(visit, trace) if trace.status == 200 else None
         if recorded is not None:
             said = msgspec.json.decode(recorded.body)
             return trace, results_registrations.table(said["inscricoes_estaduais"], short=True)

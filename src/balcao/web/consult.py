@@ -73,7 +73,7 @@ async def show(visit: Visit) -> Response:
     if visit.account.suspended_ms is not None:
         return _suspended(visit)
     _operation(visit, form).enter(visit.person.caller())
-    return _page(visit, form, _from_earlier(visit, form))
+    return await _page(visit, form, _from_earlier(visit, form))
 
 
 async def price(visit: Visit) -> Response:
@@ -85,13 +85,13 @@ async def price(visit: Visit) -> Response:
     typed = filled(visit.form)
     if visit.is_fragment:
         return visit.page(
-            "preco.html", price=_price(visit, form, typed), available=_available(visit)
+            "preco.html", price=await _price(visit, form, typed), available=_available(visit)
         )
     try:
         _question(visit, form, typed)
     except CallerError as error:
-        return _page(visit, form, typed, error=error, status=200)
-    return _page(visit, form, typed)
+        return await _page(visit, form, typed, error=error, status=200)
+    return await _page(visit, form, typed)
 
 
 async def ask(visit: Visit) -> Response:
@@ -108,14 +108,14 @@ async def ask(visit: Visit) -> Response:
     except CertificatesNotEnabled:
         raise
     except (CallerError, Overloaded, StorageFailed) as error:
-        return _again(visit, form, typed, error)
+        return await _again(visit, form, typed, error)
     visit.reply = reply
     return visit.redirect(f"/app/consultas/resultado/{reply.request_id}")
 
 
 async def wait(visit: Visit) -> Response:
     """A form that is being carried out for longer than a browser waits."""
-    attempt = _attempt(visit, f"web-{visit.request.path_params['form_id']}")
+    attempt = await _attempt(visit, f"web-{visit.request.path_params['form_id']}")
     if attempt is None:
         raise OperationNotFound
     if attempt.recorded is not None:
@@ -132,7 +132,7 @@ async def _looked_up(visit: Visit, form: Form, typed: Mapping[str, str], key: st
     """The fixed order of checks (decisions 2.10), then the lookup itself."""
     tools = visit.tools
     caller = visit.person.caller()
-    verdicts = tools.doorkeeper.count(caller, tools.now_ms())
+    verdicts = await tools.doorkeeper.count(caller, tools.now_ms())
     if (limited := must_wait(verdicts)) is not None:
         raise limited
     _operation(visit, form).enter(caller)
@@ -142,7 +142,7 @@ async def _looked_up(visit: Visit, form: Form, typed: Mapping[str, str], key: st
     try:
         return await _once(visit, asked, caller, key)
     except ResultExpired:  # its page shows it all the same, marked as expired
-        attempt = _attempt(visit, key)
+        attempt = await _attempt(visit, key)
         if attempt is None or attempt.recorded is None:
             raise
         recorded = attempt.recorded
@@ -159,7 +159,7 @@ async def _once(visit: Visit, asked: Question, caller: Caller, key: str) -> Repl
     clock = asyncio.get_running_loop().time
     until = clock() + parts.deadline_ms / 1000 + _PATIENCE_SECONDS
     while True:
-        attempt = _attempt(visit, key)
+        attempt = await _attempt(visit, key)
         running = attempt is not None and attempt.state == "running"
         if attempt is None or not running or attempt.fingerprint != fingerprint:
             try:
@@ -171,9 +171,9 @@ async def _once(visit: Visit, asked: Question, caller: Caller, key: str) -> Repl
         await asyncio.sleep(_LOOK_EVERY_SECONDS)
 
 
-def _attempt(visit: Visit, key: str) -> Attempt | None:
+async def _attempt(visit: Visit, key: str) -> Attempt | None:
     digest = idempotency.digest(key)
-    return visit.tools.desk.earlier(visit.account.account_id, digest, visit.tools.now_ms())
+    return await visit.tools.desk.earlier(visit.account.account_id, digest, visit.tools.now_ms())
 
 
 def _form(visit: Visit) -> Form:
@@ -195,13 +195,13 @@ def _question(visit: Visit, form: Form, typed: Mapping[str, str]) -> Question:
     return asked
 
 
-def _price(visit: Visit, form: Form, typed: Mapping[str, str]) -> Price:
+async def _price(visit: Visit, form: Form, typed: Mapping[str, str]) -> Price:
     """What it would cost now; in general, as long as something is missing."""
     try:
         asked = _question(visit, form, typed)
     except CallerError:
         return Price(form.price_sentence, "neutral")
-    forecast = foresee(asked, visit.person.caller(), visit.tools.parts)
+    forecast = await foresee(asked, visit.person.caller(), visit.tools.parts)
     return outcomes.price(form, asked, forecast, _available(visit))
 
 
@@ -226,18 +226,20 @@ def may_see(visit: Visit, asked_by: int | None) -> bool:
     return visit.person.is_manager or asked_by == visit.person.user.user_id
 
 
-def _again(visit: Visit, form: Form, typed: Mapping[str, str], error: BalcaoError) -> Response:
+async def _again(
+    visit: Visit, form: Form, typed: Mapping[str, str], error: BalcaoError
+) -> Response:
     """The form once more, filled as it was, with what is to be done about it."""
     problem = problem_of(error)
     status = 422 if problem.status == 400 else problem.status
     visit.reply = Reply(visit.request_id, status, b"", 0, code=problem.code)
-    response = _page(visit, form, typed, error=error, status=status)
+    response = await _page(visit, form, typed, error=error, status=status)
     if problem.retry_after_seconds is not None:
         response.headers["retry-after"] = str(problem.retry_after_seconds)
     return response
 
 
-def _page(
+async def _page(
     visit: Visit,
     form: Form,
     typed: Mapping[str, str],
@@ -261,7 +263,7 @@ def _page(
         typed=typed,
         errors={} if complaint is None else {complaint.field: complaint.text},
         outcome=outcome,
-        price=_price(visit, form, typed),
+        price=await _price(visit, form, typed),
         available=available,
         may_optin=visit.account.partner_optin,
     )

@@ -12,8 +12,7 @@ from balcao.core.access import Account
 from balcao.core.calendar import civil_day, civil_month, day_starts_ms
 from balcao.core.ledger import available_credits
 from balcao.observability.health import standing
-from balcao.storage.contract import ConsumptionRow
-from balcao.storage.sqlite.desk import SqliteDesk
+from balcao.storage.contract import ConsumptionRow, Desk
 from balcao.web.application import Page, page
 from balcao.web.drawing import Bar, bars_by_day
 from balcao.web.month_age import in_use
@@ -121,7 +120,7 @@ async def _spending(tools: Tools) -> Spending:
     return await asyncio.to_thread(_add_up, tools.desk, accounts, tools.now_ms())
 
 
-def _add_up(desk: SqliteDesk, accounts: Sequence[Account], now_ms: int) -> Spending:
+def _add_up(desk: Desk, accounts: Sequence[Account], now_ms: int) -> Spending:
     """Account by account, those that spend most first, until the time is up."""
     today = civil_day(now_ms)
     first = today - timedelta(days=DAYS - 1)

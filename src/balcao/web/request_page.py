@@ -31,7 +31,7 @@ async def show(visit: Visit) -> Response:
     if found is None or not _may_see(visit, found):
         return _unknown(visit, number)
     result = None
-    if found.trace is not None and is_recorded(visit, found.trace):
+    if found.trace is not None and await is_recorded(visit, found.trace):
         result = f"/app/consultas/resultado/{number}"
     return visit.page(
         "requisicao.html", told=explain(found), trace=found.trace, account_name=None, result=result
@@ -93,12 +93,12 @@ def _may_see(visit: Visit, found: Known) -> bool:
     return own is None or (found.trace is not None and found.trace.user_id == own)
 
 
-def is_recorded(visit: Visit, trace: Trace) -> bool:
+async def is_recorded(visit: Visit, trace: Trace) -> bool:
     """Whether the answer can still be shown: it is kept for a while under its key."""
     if trace.key_digest is None:
         return False
     now = visit.tools.now_ms()
-    attempt = visit.tools.desk.earlier(trace.account_id, trace.key_digest, now)
+    attempt = await visit.tools.desk.earlier(trace.account_id, trace.key_digest, now)
     recorded = None if attempt is None else attempt.recorded
     return recorded is not None and recorded.request_id == trace.request_id
 

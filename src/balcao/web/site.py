@@ -10,8 +10,7 @@ from balcao.observability.metrics import Metrics
 from balcao.observability.requests import RequestEvent, RequestLog
 from balcao.parts import Parts
 from balcao.settings import Settings
-from balcao.storage.contract import Blobs
-from balcao.storage.sqlite.desk import SqliteDesk
+from balcao.storage.contract import Blobs, Desk
 from balcao.web import (
     answered,
     consult,
@@ -68,7 +67,7 @@ PAGES = (
 def build_site(
     *,
     parts: Parts,
-    desk: SqliteDesk,
+    desk: Desk,
     blobs: Blobs,
     doorkeeper: Doorkeeper,
     settings: Settings,

@@ -10,8 +10,7 @@ from balcao.http.doorkeeper import Doorkeeper
 from balcao.observability.health import Health
 from balcao.parts import Parts
 from balcao.settings import Settings
-from balcao.storage.contract import Blobs
-from balcao.storage.sqlite.desk import SqliteDesk
+from balcao.storage.contract import Blobs, Desk
 from balcao.web.pages import Pages
 from balcao.web.passwords import Passwords
 from balcao.web.seal import Seal
@@ -23,7 +22,7 @@ class Tools:
     """Parts of the house that pages use."""
 
     parts: Parts
-    desk: SqliteDesk
+    desk: Desk
     blobs: Blobs
     doorkeeper: Doorkeeper
     settings: Settings

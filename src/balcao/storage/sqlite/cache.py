@@ -2,7 +2,7 @@
 
 import logging
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from queue import SimpleQueue
 
@@ -49,8 +49,16 @@ class SqliteCache:
             raise
         self._reading = connect(path, synchronous="NORMAL")
 
-    def read(self, key: str) -> Kept | None:
+    async def read(self, keys: Sequence[str]) -> Mapping[str, Kept]:
         """See the contract."""
+        found: dict[str, Kept] = {}
+        for key in keys:
+            kept = self._read(key)
+            if kept is not None:
+                found[key] = kept
+        return found
+
+    def _read(self, key: str) -> Kept | None:
         known = self._waiting.get(key) or self._recent.get(key)
         if known is not None:
             return known
@@ -71,7 +79,7 @@ class SqliteCache:
     def keep(self, entries: Sequence[tuple[str, Kept]]) -> None:
         """See the contract."""
         for key, kept in entries:
-            known = self.read(key)
+            known = self._read(key)
             if known is not None and known.asked_ms > kept.asked_ms:
                 continue
             with self._changing:

@@ -139,7 +139,7 @@ class SqliteDesk(Reading):
 
     # Callers and limits.
 
-    def caller(self, key_hash: bytes, now_ms: int) -> Caller | None:
+    async def caller(self, key_hash: bytes, now_ms: int) -> Caller | None:
         """See the contract."""
         known = self._callers.get(key_hash)
         if known is not None and 0 <= now_ms - known[0] < CALLER_AGE_MAX_MS:
@@ -151,7 +151,9 @@ class SqliteDesk(Reading):
         self._callers[key_hash] = (now_ms, caller)
         return caller
 
-    def spend(self, caller: Caller, limits: Sequence[Limit], now_ms: int) -> Sequence[Verdict]:
+    async def spend(
+        self, caller: Caller, limits: Sequence[Limit], now_ms: int
+    ) -> Sequence[Verdict]:
         """See the contract."""
         buckets = self._buckets
         verdicts: list[Verdict] = []
@@ -215,7 +217,7 @@ class SqliteDesk(Reading):
         return known
 
     def commit_now(self, changes: Sequence[Change]) -> Refusal | None:
-        """Commit one list outside an event loop, for the command line. Raises `StorageFailed`."""
+        """See the contract."""
         try:
             outcome = write(self._in_place, [changes])[0]
         except apsw.Error as error:
@@ -238,6 +240,10 @@ class SqliteDesk(Reading):
             self._in_place.execute("DELETE FROM open_operation")
             self._in_place.execute("UPDATE idempotency SET state = 'died' WHERE state = 'running'")
         return len(rows)
+
+    async def recover_others(self, now_ms: int) -> int:
+        """See the contract."""
+        return 0  # the folder's lock keeps others away
 
     # In the writer's thread, in its turn: these may wait for a busy file.
 

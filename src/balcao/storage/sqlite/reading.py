@@ -56,7 +56,7 @@ class Reading:
 
     # The caller's side.
 
-    def earlier(self, account_id: int, key_digest: str, now_ms: int) -> Attempt | None:
+    async def earlier(self, account_id: int, key_digest: str, now_ms: int) -> Attempt | None:
         """See the contract."""
         row: Any = self._in_place.execute(
             "SELECT fingerprint, state, request_id, status, body, fresh_ms, bound_ms"
