@@ -15,8 +15,9 @@ from balcao.core.ledger import Change, Short, TopUp
 from balcao.core.rate_limit import Limit
 from balcao.errors import StorageFailed
 from balcao.storage.contract import Desk, NewAccount, NewKey
+from balcao.storage.shared import people, people_reading, reading
 from balcao.storage.sqlite import desk as desk_module
-from balcao.storage.sqlite import people, people_reading, reading, receipts, writer
+from balcao.storage.sqlite import receipts, writer
 from balcao.storage.sqlite.desk import SqliteDesk
 from balcao.storage.sqlite.files import connect, migrate
 from balcao.storage.sqlite.writer import Job

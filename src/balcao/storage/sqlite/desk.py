@@ -1,25 +1,33 @@
 """The desk on SQLite: accounts, keys, ledger, idempotency. Promises: `storage.contract.Desk`."""
 
 import asyncio
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import apsw
 
 from balcao.core.access import Account, Caller, Key
+from balcao.core.idempotency import Attempt
 from balcao.core.ledger import Change, KeepReceipt, Refusal
 from balcao.core.people import AT_THE_TERMINAL, Signature
 from balcao.core.rate_limit import Limit, Verdict, spend
 from balcao.errors import StorageFailed
 from balcao.storage.batch import Row
-from balcao.storage.contract import NewAccount, NewKey
-from balcao.storage.sqlite import office, receipts
+from balcao.storage.contract import LedgerCheck, NewAccount, NewKey
+from balcao.storage.shared import office
+from balcao.storage.shared.connection import Connection
+from balcao.storage.shared.people import SharedPeople
+from balcao.storage.shared.reading import EARLIER_COLUMNS, Reading, attempt_of
+from balcao.storage.sqlite import receipts
+from balcao.storage.sqlite.check import check_books
+from balcao.storage.sqlite.connection import SqliteConnection, opened_apart
 from balcao.storage.sqlite.files import connect, migrate
-from balcao.storage.sqlite.people import SqlitePeople
-from balcao.storage.sqlite.reading import Reading
 from balcao.storage.sqlite.writer import Job, Outcome, Writer, write
+
+T = TypeVar("T")
 
 # Revocation and plan changes are in force everywhere within 1 s (decisions 7.2): what is
 # remembered of a key is half that old at the most.
@@ -39,6 +47,10 @@ _CALLER = (
     " k.expires_ms, k.per_minute, k.per_day"
     " FROM api_key AS k JOIN account AS a USING (account_id)"
     " WHERE k.hash = ? AND k.revoked_ms IS NULL AND a.suspended_ms IS NULL"
+)
+_EARLIER = (
+    f"SELECT {EARLIER_COLUMNS} FROM idempotency"  # noqa: S608 - columns of ours
+    " WHERE account_id = ? AND key_digest = ? AND expires_ms > ?"
 )
 _HEARTBEAT = "INSERT OR REPLACE INTO heartbeat VALUES (1, ?)"
 _PURGE = (
@@ -61,7 +73,8 @@ class SqliteDesk(Reading):
         path.parent.mkdir(parents=True, exist_ok=True)
         writing = connect(path, synchronous="FULL")
         migrate(writing, "desk")
-        super().__init__(path, connect(path, synchronous="FULL"))
+        self._here = connect(path, synchronous="FULL")
+        super().__init__(SqliteConnection(self._here), partial(opened_apart, path))
         self._writer = Writer(writing)
         self._observe_batch = observe_batch
         self._waiting: list[tuple[Sequence[Change], asyncio.Future[Refusal | None]]] = []
@@ -73,7 +86,9 @@ class SqliteDesk(Reading):
         self._limits_written_ms = 0
         self._now_ms = 0  # the last request's
         self._recorded: set[str] = set()  # numbers of receipts
-        self.people = SqlitePeople(path, self._in_place, self._writer, self._callers.clear)
+        self.people = SharedPeople(
+            self._in_place, partial(opened_apart, path), self._in_turn, self._callers.clear
+        )
 
     # Changes: everything that arrives during a commit goes into the next one.
 
@@ -137,7 +152,10 @@ class SqliteDesk(Reading):
                     self._recorded.clear()
                 self._recorded.add(change.receipt_id)
 
-    # Callers and limits.
+    async def _in_turn(self, work: Callable[[Connection], T]) -> T:
+        return await self._writer.in_turn(lambda connection: work(SqliteConnection(connection)))
+
+    # Callers, limits, answers under their keys.
 
     async def caller(self, key_hash: bytes, now_ms: int) -> Caller | None:
         """See the contract."""
@@ -180,6 +198,11 @@ class SqliteDesk(Reading):
         self._now_ms = now_ms
         return verdicts
 
+    async def earlier(self, account_id: int, key_digest: str, now_ms: int) -> Attempt | None:
+        """See the contract."""
+        row = self._in_place.execute(_EARLIER, (account_id, key_digest, now_ms)).fetchone()
+        return None if row is None else attempt_of(row)
+
     def _limits_to_write(self) -> Sequence[tuple[str, float]]:
         if abs(self._now_ms - self._limits_written_ms) < LIMITS_WRITTEN_EVERY_MS:
             return ()
@@ -216,10 +239,18 @@ class SqliteDesk(Reading):
         self._callers.clear()
         return known
 
+    def unnamed(self, digests: Collection[str]) -> Sequence[str]:
+        """See the contract."""
+        return receipts.unnamed(self._here, digests)
+
+    def check(self) -> LedgerCheck:
+        """See the contract."""
+        return check_books(self._here)
+
     def commit_now(self, changes: Sequence[Change]) -> Refusal | None:
         """See the contract."""
         try:
-            outcome = write(self._in_place, [changes])[0]
+            outcome = write(self._here, [changes])[0]
         except apsw.Error as error:
             raise StorageFailed(type(error).__name__) from error
         assert not isinstance(outcome, Exception)
@@ -227,7 +258,7 @@ class SqliteDesk(Reading):
 
     def recover(self, now_ms: int) -> int:
         """See the contract."""
-        with _writing_in_place(), self._in_place:
+        with _writing_in_place(), self._here:
             rows = self._in_place.execute(
                 "INSERT INTO ledger_entry (account_id, at_ms, month, kind, balance_change,"
                 " held_change, request_id, key_id, operation, rule)"
@@ -267,7 +298,7 @@ class SqliteDesk(Reading):
         """See the contract."""
         self._writer.submit(Job((), lambda outcomes: None, self._take_dirty_buckets()))
         self._writer.close()
-        self._in_place.close()
+        self._here.close()
 
 
 def _statement(sql: str, argument: int) -> Callable[[apsw.Connection], Sequence[Row]]:

@@ -1,13 +1,11 @@
-"""What operators do to accounts and keys on SQLite, each deed in one commit with its log entry.
+"""What operators do to accounts and keys on any engine, each deed in one commit with its log entry.
 
-Functions on a connection: the desk calls some in place, `SqlitePeople` others in the writer's turn.
+Functions on a connection: the desk calls some in place, `SharedPeople` others in the writer's turn.
 """
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
-
-import apsw
 
 from balcao.core.calendar import civil_month, from_ms
 from balcao.core.ledger import Audit
@@ -16,7 +14,7 @@ from balcao.errors import FormDone, NameTaken, TermsRefused
 from balcao.storage.batch import audit_row
 from balcao.storage.contract import NewAccount, NewKey
 from balcao.storage.people import Terms
-from balcao.storage.sqlite.files import transaction
+from balcao.storage.shared.connection import Connection
 
 _NOTE = (
     "INSERT INTO audit_entry (at_ms, channel, user_id, form_id, action, account_id, target, detail)"
@@ -26,19 +24,20 @@ _NOTE = (
 # spent in July must not refuse a ceiling for August.
 _CHANGE = (
     "UPDATE account SET plan = ?, certificates = ?, partner_optin = ?, ceiling_credits = ?,"
-    " month_credits = CASE WHEN ? > month THEN 0 ELSE month_credits END, month = max(month, ?)"
+    " month_credits = CASE WHEN ? > month THEN 0 ELSE month_credits END, "
+    " month = CASE WHEN ? > month THEN ? ELSE month END"
     " WHERE account_id = ?"
 )
 
 
 @contextmanager
-def deed(connection: apsw.Connection, signed: Signature) -> Iterator[None]:
+def deed(connection: Connection, signed: Signature) -> Iterator[None]:
     """One commit for something that somebody signed.
 
     Raises `FormDone` before anything else is looked at: a form that is sent again is told that
     it was carried out, not that the name it gave is taken.
     """
-    with transaction(connection):
+    with connection.transaction():
         if signed.form_id is not None:
             done = connection.execute(
                 "SELECT 1 FROM audit_entry WHERE form_id = ?", (signed.form_id,)
@@ -49,7 +48,7 @@ def deed(connection: apsw.Connection, signed: Signature) -> Iterator[None]:
 
 
 def note(
-    connection: apsw.Connection,
+    connection: Connection,
     signed: Signature,
     action: Action,
     now_ms: int,
@@ -63,31 +62,26 @@ def note(
     connection.execute(_NOTE, audit_row(entry))
 
 
-def create_account(
-    connection: apsw.Connection, new: NewAccount, now_ms: int, signed: Signature
-) -> int:
+def create_account(connection: Connection, new: NewAccount, now_ms: int, signed: Signature) -> int:
     """Open an account: its number. Raises `NameTaken`, `FormDone`."""
     terms = Terms(new.plan, new.certificates, new.partner_optin, new.ceiling_credits)
     kind = "produção" if new.mode == "live" else "teste"
     with deed(connection, signed):
-        try:
-            row: Any = connection.execute(
-                "INSERT INTO account (name, plan, mode, certificates, partner_optin,"
-                " ceiling_credits, created_ms) VALUES (?, ?, ?, ?, ?, ?, ?) RETURNING account_id",
-                (
-                    new.name,
-                    new.plan,
-                    new.mode,
-                    int(new.certificates),
-                    int(new.partner_optin),
-                    new.ceiling_credits,
-                    now_ms,
-                ),
-            ).fetchall()
-        except apsw.ConstraintError as error:
-            if "account.name" in str(error):
-                raise NameTaken(new.name) from None
-            raise
+        if connection.execute("SELECT 1 FROM account WHERE name = ?", (new.name,)).fetchone():
+            raise NameTaken(new.name)
+        row: Any = connection.execute(
+            "INSERT INTO account (name, plan, mode, certificates, partner_optin,"
+            " ceiling_credits, created_ms) VALUES (?, ?, ?, ?, ?, ?, ?) RETURNING account_id",
+            (
+                new.name,
+                new.plan,
+                new.mode,
+                int(new.certificates),
+                int(new.partner_optin),
+                new.ceiling_credits,
+                now_ms,
+            ),
+        ).fetchall()
         ((account_id,),) = row
         said = "; ".join(f"{what} {value}" for what, value in _in_words(terms))
         note(
@@ -103,7 +97,7 @@ def create_account(
 
 
 def change_account(
-    connection: apsw.Connection, account_id: int, terms: Terms, now_ms: int, signed: Signature
+    connection: Connection, account_id: int, terms: Terms, now_ms: int, signed: Signature
 ) -> None:
     """See `storage.people.People`."""
     month = civil_month(now_ms)
@@ -122,10 +116,11 @@ def change_account(
                     terms.ceiling_credits,
                     month,
                     month,
+                    month,
                     account_id,
                 ),
             )
-        except apsw.ConstraintError:
+        except connection.broken_rule:
             raise TermsRefused from None
         changed = "; ".join(
             f"{what} {old} → {new}"
@@ -144,7 +139,7 @@ def change_account(
 
 
 def suspend_account(
-    connection: apsw.Connection, account_id: int, suspended: bool, now_ms: int, signed: Signature
+    connection: Connection, account_id: int, suspended: bool, now_ms: int, signed: Signature
 ) -> None:
     """See `storage.people.People`."""
     with deed(connection, signed):
@@ -165,7 +160,7 @@ def suspend_account(
         )
 
 
-def create_key(connection: apsw.Connection, new: NewKey, now_ms: int, signed: Signature) -> None:
+def create_key(connection: Connection, new: NewKey, now_ms: int, signed: Signature) -> None:
     """Issue a key. Raises `FormDone`."""
     with deed(connection, signed):
         row: Any = connection.execute(
@@ -200,7 +195,7 @@ def create_key(connection: apsw.Connection, new: NewKey, now_ms: int, signed: Si
         )
 
 
-def revoke_key(connection: apsw.Connection, key_id: int, now_ms: int, signed: Signature) -> bool:
+def revoke_key(connection: Connection, key_id: int, now_ms: int, signed: Signature) -> bool:
     """Revoke a key, unless it is revoked. False: no such key. Raises `FormDone`."""
     with deed(connection, signed):
         row: Any = connection.execute(
@@ -225,7 +220,7 @@ def revoke_key(connection: apsw.Connection, key_id: int, now_ms: int, signed: Si
     return True
 
 
-def _account(connection: apsw.Connection, account_id: int) -> Any:
+def _account(connection: Connection, account_id: int) -> Any:
     row = connection.execute(
         "SELECT name, plan, certificates, partner_optin, ceiling_credits, suspended_ms"
         " FROM account WHERE account_id = ?",

@@ -1,26 +1,33 @@
-"""People on SQLite: users, sessions, one-time links, terms. Promises: `storage.people.People`.
+"""People on any engine: users, sessions, one-time links, terms. Promises: `storage.people.People`.
 
 Everything here is written in the writer's turn, each call in one commit.
 """
 
 from collections.abc import Callable
-from pathlib import Path
-from typing import Any
-
-import apsw
+from typing import Any, Protocol, TypeVar
 
 from balcao.core.access import Account
 from balcao.core.people import Action, LinkPurpose, Role, Signature, User
 from balcao.errors import LastOperator
 from balcao.storage.people import NewUser, Terms
-from balcao.storage.sqlite import office, users
-from balcao.storage.sqlite.files import transaction
-from balcao.storage.sqlite.office import deed
-from balcao.storage.sqlite.people_reading import PeopleReading, find_link, find_user
-from balcao.storage.sqlite.reading import find_account
-from balcao.storage.sqlite.writer import Writer
+from balcao.storage.shared import office, users
+from balcao.storage.shared.connection import Apart, Connection
+from balcao.storage.shared.office import deed
+from balcao.storage.shared.people_reading import PeopleReading, find_link, find_user
+from balcao.storage.shared.reading import find_account
 
 PURGED_AT_ONCE = 1000
+
+T = TypeVar("T")
+
+
+class InTurn(Protocol):
+    """How an engine has some work done in its writer's turn."""
+
+    async def __call__(self, work: Callable[[Connection], T]) -> T:
+        """Raises what the work refuses (our own errors, `LookupError`), and `StorageFailed`."""
+        ...
+
 
 _OTHERS_WHO_CAN_ENTER = (
     "SELECT 1 FROM person WHERE role = 'operator' AND password_hash IS NOT NULL"
@@ -29,7 +36,7 @@ _OTHERS_WHO_CAN_ENTER = (
 _OPEN_SESSION = (
     "INSERT INTO web_session (token_digest, user_id, opened_ms, seen_ms) VALUES (?, ?, ?, ?)"
 )
-_SEEN = "UPDATE person SET seen_ms = max(coalesce(seen_ms, 0), ?) WHERE user_id = ?"
+_SEEN = "UPDATE person SET seen_ms = ? WHERE user_id = ? AND coalesce(seen_ms, 0) < ?"
 _PURGES = (
     "DELETE FROM web_session WHERE session_id IN"
     " (SELECT session_id FROM web_session WHERE seen_ms < ? LIMIT ?) RETURNING 1",
@@ -41,18 +48,18 @@ _PURGES = (
 )
 
 
-class SqlitePeople(PeopleReading):
-    """The people of one desk, in its file and on its connections."""
+class SharedPeople(PeopleReading):
+    """The people of one desk, on its connections."""
 
     def __init__(
         self,
-        path: Path,
-        in_place: apsw.Connection,
-        writer: Writer,
+        in_place: Connection,
+        apart: Apart,
+        in_turn: "InTurn",
         forget_callers: Callable[[], None],
     ) -> None:
-        super().__init__(path, in_place)
-        self._in_turn = writer.in_turn
+        super().__init__(in_place, apart)
+        self._in_turn = in_turn
         self._forget_callers = forget_callers
 
     # Users.
@@ -60,7 +67,7 @@ class SqlitePeople(PeopleReading):
     async def add_user(self, new: NewUser, signed: Signature, now_ms: int) -> User:
         """See the contract."""
 
-        def work(connection: apsw.Connection) -> User:
+        def work(connection: Connection) -> User:
             with deed(connection, signed):
                 return users.add(connection, new, signed, now_ms)
 
@@ -71,7 +78,7 @@ class SqlitePeople(PeopleReading):
     ) -> None:
         """See the contract."""
 
-        def work(connection: apsw.Connection) -> None:
+        def work(connection: Connection) -> None:
             with deed(connection, signed):
                 user = users.existing(connection, user_id)
                 if (role == "operator") != (user.role == "operator"):
@@ -99,7 +106,7 @@ class SqlitePeople(PeopleReading):
     ) -> None:
         """See the contract."""
 
-        def work(connection: apsw.Connection) -> None:
+        def work(connection: Connection) -> None:
             with deed(connection, signed):
                 user = users.existing(connection, user_id)
                 if suspended == (user.suspended_ms is not None):
@@ -124,7 +131,7 @@ class SqlitePeople(PeopleReading):
     ) -> None:
         """See the contract."""
 
-        def work(connection: apsw.Connection) -> None:
+        def work(connection: Connection) -> None:
             with deed(connection, signed):
                 user = users.existing(connection, user_id)
                 users.set_password(connection, user, password_hash)
@@ -147,7 +154,7 @@ class SqlitePeople(PeopleReading):
     ) -> None:
         """See the contract."""
 
-        def work(connection: apsw.Connection) -> None:
+        def work(connection: Connection) -> None:
             with deed(connection, signed):
                 user = users.existing(connection, user_id)
                 # The last step stays: codes go by the time, whatever the secret.
@@ -163,9 +170,8 @@ class SqlitePeople(PeopleReading):
         """See the contract."""
         taken = await self._in_turn(
             lambda connection: connection.execute(
-                "UPDATE person SET totp_step = ?1 WHERE user_id = ?2 AND totp_step < ?1"
-                " RETURNING 1",
-                (step, user_id),
+                "UPDATE person SET totp_step = ? WHERE user_id = ? AND totp_step < ? RETURNING 1",
+                (step, user_id, step),
             ).fetchall()
         )
         return bool(taken)
@@ -177,13 +183,13 @@ class SqlitePeople(PeopleReading):
     ) -> None:
         """See the contract."""
 
-        def work(connection: apsw.Connection) -> None:
+        def work(connection: Connection) -> None:
             with deed(connection, signed):
                 user = users.existing(connection, user_id)
                 if user.suspended_ms is not None:
                     return
                 connection.execute(_OPEN_SESSION, (token_digest, user_id, now_ms, now_ms))
-                connection.execute(_SEEN, (now_ms, user_id))
+                connection.execute(_SEEN, (now_ms, user_id, now_ms))
                 if user.role == "operator":
                     users.log(connection, signed, "user.sign_in", now_ms, user=user)
 
@@ -192,15 +198,15 @@ class SqlitePeople(PeopleReading):
     async def touch_session(self, session_id: int, now_ms: int) -> None:
         """See the contract."""
 
-        def work(connection: apsw.Connection) -> None:
-            with transaction(connection):
+        def work(connection: Connection) -> None:
+            with connection.transaction():
                 used: Any = connection.execute(
-                    "UPDATE web_session SET seen_ms = max(seen_ms, ?) WHERE session_id = ?"
-                    " RETURNING user_id",
-                    (now_ms, session_id),
+                    "UPDATE web_session SET seen_ms = CASE WHEN seen_ms < ? THEN ? ELSE seen_ms END"
+                    " WHERE session_id = ? RETURNING user_id",
+                    (now_ms, now_ms, session_id),
                 ).fetchall()
                 for (user_id,) in used:
-                    connection.execute(_SEEN, (now_ms, user_id))
+                    connection.execute(_SEEN, (now_ms, user_id, now_ms))
 
         await self._in_turn(work)
 
@@ -236,11 +242,12 @@ class SqlitePeople(PeopleReading):
     ) -> None:
         """See the contract."""
 
-        def work(connection: apsw.Connection) -> None:
+        def work(connection: Connection) -> None:
             with deed(connection, signed):
                 user = None if user_id is None else users.existing(connection, user_id)
                 connection.execute(
-                    "DELETE FROM one_time_link WHERE purpose = ? AND user_id IS ?",
+                    "DELETE FROM one_time_link"
+                    " WHERE purpose = ? AND user_id IS NOT DISTINCT FROM ?",
                     (purpose, user_id),
                 )
                 connection.execute(
@@ -264,8 +271,8 @@ class SqlitePeople(PeopleReading):
     ) -> User | None:
         """See the contract."""
 
-        def work(connection: apsw.Connection) -> User | None:
-            with transaction(connection):
+        def work(connection: Connection) -> User | None:
+            with connection.transaction():
                 link = find_link(connection, token_digest, now_ms)
                 if link is None:
                     return None
@@ -298,7 +305,7 @@ class SqlitePeople(PeopleReading):
     ) -> Account:
         """See the contract."""
 
-        def work(connection: apsw.Connection) -> Account:
+        def work(connection: Connection) -> Account:
             office.change_account(connection, account_id, terms, now_ms, signed)
             return find_account(connection, account_id)
 
@@ -311,7 +318,7 @@ class SqlitePeople(PeopleReading):
     ) -> Account:
         """See the contract."""
 
-        def work(connection: apsw.Connection) -> Account:
+        def work(connection: Connection) -> Account:
             office.suspend_account(connection, account_id, suspended, now_ms, signed)
             return find_account(connection, account_id)
 
@@ -325,9 +332,9 @@ class SqlitePeople(PeopleReading):
         """See the contract."""
         before = (oldest_session_ms, now_ms, oldest_trace_ms)
 
-        def work(connection: apsw.Connection) -> int:
+        def work(connection: Connection) -> int:
             gone = 0
-            with transaction(connection):
+            with connection.transaction():
                 for sql, before_ms in zip(_PURGES, before, strict=True):
                     left = PURGED_AT_ONCE - gone
                     gone += len(connection.execute(sql, (before_ms, left)).fetchall())

@@ -1,22 +1,17 @@
-"""What the desk on SQLite reads, in place. Promises: `storage.contract.Desk`."""
+"""What the desk reads on any engine, in place. Promises: `storage.contract.Desk`."""
 
-from collections.abc import Collection, Iterable, Sequence
-from contextlib import closing
-from pathlib import Path
+from collections.abc import Iterable, Sequence
 from typing import Any
-
-import apsw
 
 from balcao.core.access import Account, Key
 from balcao.core.calendar import HOUR_MS, civil_day_text
 from balcao.core.idempotency import Attempt, Recorded
 from balcao.core.ledger import Origin
 from balcao.core.receipts import Receipt
-from balcao.storage.contract import Consultation, ConsumptionRow, Entry, LedgerCheck
-from balcao.storage.sqlite import receipts
-from balcao.storage.sqlite.check import check_books
-from balcao.storage.sqlite.files import connect
+from balcao.storage.contract import Consultation, ConsumptionRow, Entry
+from balcao.storage.shared.connection import Apart, Connection
 
+EARLIER_COLUMNS = "fingerprint, state, request_id, status, body, fresh_ms, bound_ms"
 _ACCOUNTS = (
     "SELECT account_id, name, plan, mode, certificates, partner_optin, ceiling_credits,"
     " balance_credits, held_credits, month_credits, created_ms, month, suspended_ms FROM account"
@@ -37,9 +32,10 @@ _OPERATION = (
 )
 # By the hour: a civil day need not have 24 of them, but it begins and ends with one.
 _CONSUMPTION = (
-    "SELECT at_ms / ?, operation, key_id, origin, count(*), -sum(balance_change)"
+    "SELECT at_ms / ?, operation, key_id, origin, count(*), -CAST(sum(balance_change) AS BIGINT)"
     " FROM ledger_entry WHERE account_id = ? AND at_ms >= ? AND at_ms < ?"
-    " AND kind IN ('charge', 'post') GROUP BY 1, 2, 3, 4 ORDER BY 2, 3, 4"
+    " AND kind IN ('charge', 'post') GROUP BY 1, 2, 3, 4"
+    " ORDER BY 2, 3 NULLS FIRST, 4"
 )
 
 
@@ -50,24 +46,11 @@ class Reading:
     so that it can be called in another thread.
     """
 
-    def __init__(self, path: Path, in_place: apsw.Connection) -> None:
-        self._path = path
+    def __init__(self, in_place: Connection, apart: Apart) -> None:
+        self._apart = apart
         self._in_place = in_place
 
     # The caller's side.
-
-    async def earlier(self, account_id: int, key_digest: str, now_ms: int) -> Attempt | None:
-        """See the contract."""
-        row: Any = self._in_place.execute(
-            "SELECT fingerprint, state, request_id, status, body, fresh_ms, bound_ms"
-            " FROM idempotency WHERE account_id = ? AND key_digest = ? AND expires_ms > ?",
-            (account_id, key_digest, now_ms),
-        ).fetchone()
-        if row is None:
-            return None
-        fingerprint, state, request_id, status, body, fresh_ms, bound_ms = row
-        recorded = Recorded(request_id, status, body, fresh_ms) if state == "finished" else None
-        return Attempt(fingerprint, state, recorded, bound_ms)
 
     def operation(self, account_id: int, request_id: str) -> Consultation | None:
         """See the contract."""
@@ -92,7 +75,7 @@ class Reading:
 
     def consumption(self, account_id: int, from_ms: int, to_ms: int) -> Sequence[ConsumptionRow]:
         """See the contract."""
-        with closing(connect(self._path, synchronous="FULL")) as reading:
+        with self._apart() as reading:
             hours: Any = reading.execute(
                 _CONSUMPTION, (HOUR_MS, account_id, from_ms, to_ms)
             ).fetchall()
@@ -118,10 +101,6 @@ class Reading:
         ).fetchone()
         return None if row is None else Receipt(*row)
 
-    def unnamed(self, digests: Collection[str]) -> Sequence[str]:
-        """See the contract."""
-        return receipts.unnamed(self._in_place, digests)
-
     # The operator's side.
 
     def account(self, account_id: int) -> Account:
@@ -144,17 +123,20 @@ class Reading:
         """See the contract."""
         # A statement that is not at its end keeps its connection in the past: a reader that
         # takes its time must not make everybody else read old rows.
-        with closing(connect(self._path, synchronous="FULL")) as reading:
+        with self._apart() as reading:
             row: Any
             for row in reading.execute(_ENTRIES, (account_id, from_ms, to_ms)):
                 yield Entry(*row)
 
-    def check(self) -> LedgerCheck:
-        """See the contract."""
-        return check_books(self._in_place)
+
+def attempt_of(row: Any) -> Attempt:
+    """What is recorded under an idempotency key, from its row (`EARLIER_COLUMNS`)."""
+    fingerprint, state, request_id, status, body, fresh_ms, bound_ms = row
+    recorded = Recorded(request_id, status, body, fresh_ms) if state == "finished" else None
+    return Attempt(fingerprint, state, recorded, bound_ms)
 
 
-def find_account(connection: apsw.Connection, account_id: int) -> Account:
+def find_account(connection: Connection, account_id: int) -> Account:
     """One account. Raises `LookupError`."""
     row: Any = connection.execute(f"{_ACCOUNTS} WHERE account_id = ?", (account_id,)).fetchone()
     if row is None:

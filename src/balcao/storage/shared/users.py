@@ -1,19 +1,18 @@
-"""What is done to one user on SQLite, as part of a commit. Called by `SqlitePeople`."""
+"""What is done to one user as part of a commit. Called by `SharedPeople`."""
 
 from typing import Any
-
-import apsw
 
 from balcao.core.people import Action, Signature, User, normal_email
 from balcao.errors import EmailTaken
 from balcao.storage.people import NewUser
-from balcao.storage.sqlite.office import note
-from balcao.storage.sqlite.people_reading import find_user
+from balcao.storage.shared.connection import Connection
+from balcao.storage.shared.office import note
+from balcao.storage.shared.people_reading import find_user
 
 ROLE_WORDS = {"consultant": "consultor", "manager": "gestor", "operator": "operador"}
 
 
-def existing(connection: apsw.Connection, user_id: int) -> User:
+def existing(connection: Connection, user_id: int) -> User:
     """One user. Raises `LookupError`."""
     user = find_user(connection, user_id)
     if user is None:
@@ -21,19 +20,17 @@ def existing(connection: apsw.Connection, user_id: int) -> User:
     return user
 
 
-def add(connection: apsw.Connection, new: NewUser, signed: Signature | None, now_ms: int) -> User:
+def add(connection: Connection, new: NewUser, signed: Signature | None, now_ms: int) -> User:
     """Let somebody in and log it; without `signed` they let themselves in. Raises `EmailTaken`."""
     email = new.email.strip()
-    try:
-        row: Any = connection.execute(
-            "INSERT INTO person (account_id, email, email_key, name, role, created_ms)"
-            " VALUES (?, ?, ?, ?, ?, ?) RETURNING user_id",
-            (new.account_id, email, normal_email(email), new.name, new.role, now_ms),
-        ).fetchall()
-    except apsw.ConstraintError as error:
-        if "person.email_key" in str(error):
-            raise EmailTaken from None
-        raise
+    known = "SELECT 1 FROM person WHERE email_key = ?"
+    if connection.execute(known, (normal_email(email),)).fetchone():
+        raise EmailTaken
+    row: Any = connection.execute(
+        "INSERT INTO person (account_id, email, email_key, name, role, created_ms)"
+        " VALUES (?, ?, ?, ?, ?, ?) RETURNING user_id",
+        (new.account_id, email, normal_email(email), new.name, new.role, now_ms),
+    ).fetchall()
     ((user_id,),) = row
     user = existing(connection, user_id)
     by = signed or Signature("web", user_id)
@@ -41,7 +38,7 @@ def add(connection: apsw.Connection, new: NewUser, signed: Signature | None, now
     return user
 
 
-def set_password(connection: apsw.Connection, user: User, password_hash: str) -> None:
+def set_password(connection: Connection, user: User, password_hash: str) -> None:
     """Set it and end what was open under the old one."""
     connection.execute(
         "UPDATE person SET password_hash = ? WHERE user_id = ?", (password_hash, user.user_id)
@@ -49,14 +46,14 @@ def set_password(connection: apsw.Connection, user: User, password_hash: str) ->
     end_sessions_and_links(connection, user.user_id)
 
 
-def end_sessions_and_links(connection: apsw.Connection, user_id: int) -> None:
+def end_sessions_and_links(connection: Connection, user_id: int) -> None:
     """Sign somebody out everywhere, and void their links."""
     connection.execute("DELETE FROM web_session WHERE user_id = ?", (user_id,))
     connection.execute("DELETE FROM one_time_link WHERE user_id = ?", (user_id,))
 
 
 def log(
-    connection: apsw.Connection,
+    connection: Connection,
     signed: Signature,
     action: Action,
     now_ms: int,

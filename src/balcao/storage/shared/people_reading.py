@@ -1,17 +1,13 @@
-"""What is read of people on SQLite, in place. Promises: `storage.people.People`."""
+"""What is read of people on any engine, in place. Promises: `storage.people.People`."""
 
 from collections.abc import Mapping, Sequence
-from contextlib import closing
-from pathlib import Path
 from typing import Any
-
-import apsw
 
 from balcao.core.ledger import Trace
 from balcao.core.people import Action, Credentials, Session, User, normal_email
 from balcao.storage.batch import TRACE_COLUMNS
 from balcao.storage.people import AuditEntry, Link, TraceFilter
-from balcao.storage.sqlite.files import connect
+from balcao.storage.shared.connection import Apart, Connection
 
 _USER = (
     "SELECT p.user_id, p.account_id, p.email, p.name, p.role, p.password_hash IS NOT NULL,"
@@ -40,10 +36,10 @@ _TRACE = " ".join(("SELECT", ", ".join(TRACE_COLUMNS), "FROM trace WHERE account
 _OWNER = (
     "SELECT account_id FROM ledger_entry WHERE request_id = ? UNION ALL"
     " SELECT a.account_id FROM account AS a CROSS JOIN trace AS t"
-    " ON t.account_id = a.account_id AND t.request_id = ? LIMIT 1"
+    " WHERE t.account_id = a.account_id AND t.request_id = ? LIMIT 1"
 )
 _MOVED = (
-    "SELECT kind, sum(balance_change) FROM ledger_entry"
+    "SELECT kind, CAST(sum(balance_change) AS BIGINT) FROM ledger_entry"
     " WHERE account_id = ? AND at_ms >= ? AND at_ms < ? AND balance_change <> 0 GROUP BY kind"
 )
 
@@ -54,8 +50,8 @@ class PeopleReading:
     Its connection is used on the event loop's thread; what may take long opens one of its own.
     """
 
-    def __init__(self, path: Path, in_place: apsw.Connection) -> None:
-        self._path = path
+    def __init__(self, in_place: Connection, apart: Apart) -> None:
+        self._apart = apart
         self._in_place = in_place
 
     # Users, their sessions and links.
@@ -67,7 +63,7 @@ class PeopleReading:
     def users(self, account_id: int | None) -> Sequence[User]:
         """See the contract."""
         rows: Any = self._in_place.execute(
-            f"{_USERS} WHERE p.account_id IS ?", (account_id,)
+            f"{_USERS} WHERE p.account_id IS NOT DISTINCT FROM ?", (account_id,)
         ).fetchall()
         found = [_user(row) for row in rows]
         return sorted(found, key=lambda user: (user.name.casefold(), user.user_id))
@@ -148,7 +144,7 @@ class PeopleReading:
             ("document_hash = ?", wanted.document_hash),
             ("(status >= 400) = ?", wanted.errors_only or None),
         )
-        with closing(connect(self._path, synchronous="FULL")) as reading:
+        with self._apart() as reading:
             rows: Any = reading.execute(
                 f"{_TRACE} AND {where} ORDER BY request_id DESC LIMIT ?",
                 (account_id, *values, limit),
@@ -162,18 +158,18 @@ class PeopleReading:
 
     def moved_credits(self, account_id: int, from_ms: int, to_ms: int) -> Mapping[str, int]:
         """See the contract."""
-        with closing(connect(self._path, synchronous="FULL")) as reading:
+        with self._apart() as reading:
             rows: Any = reading.execute(_MOVED, (account_id, from_ms, to_ms)).fetchall()
         return dict(rows)
 
 
-def find_user(connection: apsw.Connection, user_id: int) -> User | None:
+def find_user(connection: Connection, user_id: int) -> User | None:
     """One user."""
     row: Any = connection.execute(f"{_USERS} WHERE p.user_id = ?", (user_id,)).fetchone()
     return None if row is None else _user(row)
 
 
-def find_link(connection: apsw.Connection, token_digest: bytes, now_ms: int) -> Link | None:
+def find_link(connection: Connection, token_digest: bytes, now_ms: int) -> Link | None:
     """What a link is good for, if it still is. The first operator's ends with the first one."""
     row: Any = connection.execute(_LINK, (token_digest, now_ms)).fetchone()
     if row is None:
@@ -184,7 +180,7 @@ def find_link(connection: apsw.Connection, token_digest: bytes, now_ms: int) -> 
     return Link(purpose, _user(row), expires_ms)
 
 
-def has_operator(connection: apsw.Connection) -> bool:
+def has_operator(connection: Connection) -> bool:
     """Whether anybody who is an operator ever set a password."""
     return connection.execute(_HAS_OPERATOR).fetchone() is not None
 

@@ -1,0 +1,41 @@
+"""A connection as the shared SQL sees it, whichever engine is behind it."""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
+from typing import Any, Protocol, TypeAlias
+
+
+class Rows(Protocol):
+    """What a statement gave."""
+
+    def fetchone(self) -> Any:
+        """The first row, or None."""
+        ...
+
+    def fetchall(self) -> list[Any]:
+        """All rows."""
+        ...
+
+    def __iter__(self) -> Iterator[Any]: ...
+
+
+class Connection(Protocol):
+    """One connection. Values stand in the SQL as question marks."""
+
+    # What is raised when a rule of the schema is broken.
+    broken_rule: type[Exception]
+
+    def execute(self, sql: str, values: Sequence[Any] = ()) -> Rows:
+        """Run one statement."""
+        ...
+
+    def transaction(self) -> AbstractContextManager[None]:
+        """All that is written within, or none of it; such transactions follow one another.
+
+        So what is read within stays true to the end, as far as only deeds change it.
+        """
+        ...
+
+
+# Another one for what may take long, closed afterwards.
+Apart: TypeAlias = Callable[[], AbstractContextManager[Connection]]

@@ -1,0 +1,37 @@
+"""A connection to SQLite as the shared SQL sees it."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, closing, contextmanager
+from pathlib import Path
+from typing import Any
+
+import apsw
+
+from balcao.storage.shared.connection import Connection, Rows
+from balcao.storage.sqlite.files import connect, transaction
+
+
+class SqliteConnection:
+    """See `storage.shared.connection.Session`."""
+
+    broken_rule: type[Exception] = apsw.ConstraintError
+
+    def __init__(self, connection: apsw.Connection) -> None:
+        self._connection = connection
+
+    def execute(self, sql: str, values: Sequence[Any] = ()) -> Rows:
+        """See the contract."""
+        return self._connection.execute(sql, values)
+
+    def transaction(self) -> AbstractContextManager[None]:
+        """See the contract."""
+        return transaction(self._connection)
+
+
+@contextmanager
+def opened_apart(path: Path) -> Iterator[Connection]:
+    """A connection of its own. A statement that is not at its end keeps its connection in the
+    past: a reader that takes its time must not make everybody else read old rows.
+    """
+    with closing(connect(path, synchronous="FULL")) as connection:
+        yield SqliteConnection(connection)
