@@ -44,6 +44,7 @@ BalcaoError
 ├── CertificateFailed              a source of certificates was asked and failed (400, not 500)
 ├── StorageFailed                  our own storage cannot write; nothing was kept or charged
 ├── StorageNewer                   told to the operator only: a newer version wrote this file
+├── PepperDiffers                  told to the operator only: other keys' secret than the database's
 ├── Overloaded                     we shed load
 ├── NameTaken                      told to the operator only
 ├── EmailTaken                     told in the office only: somebody has this e-mail address
@@ -251,6 +252,10 @@ class DataRefused(SourceError):
 
 class CertificateFailed(BalcaoError):
     """What `SourceFailed` is to a caller who asked for a certificate (decisions 3)."""
+
+
+class PepperDiffers(BalcaoError):
+    """The database's keys were hashed with another `secret.key` than this folder's."""
 
 
 class Overloaded(BalcaoError):

@@ -6,6 +6,7 @@ The contract suite knows no engine. A new one joins by another class here and it
 
 import asyncio
 import math
+import re
 import resource
 from collections.abc import Callable, Coroutine, Iterator, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager
@@ -13,10 +14,13 @@ from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 import apsw
+import psycopg
 
 from balcao.core.ledger import Change, Refusal
 from balcao.storage.contract import Desk
+from balcao.storage.postgresql.desk import PostgresDesk
 from balcao.storage.sqlite.desk import SqliteDesk
+from tests.storage import postgres
 
 T = TypeVar("T")
 
@@ -29,6 +33,10 @@ class Engine(Protocol):
 
     def open(self) -> Desk:
         """Another desk on the same database, as another process would open it."""
+        ...
+
+    def kill(self, desk: Desk) -> None:
+        """The desk's process dies where it stands: nobody closes anything."""
         ...
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
@@ -53,6 +61,10 @@ class Engine(Protocol):
         """Raw SQL behind the desk's back."""
         ...
 
+    def wall_off(self, table: str) -> AbstractContextManager[None]:
+        """While this is open, the schema refuses every new row of this table."""
+        ...
+
     def cannot_write(self, desk: Desk) -> AbstractContextManager[None]:
         """While this is open, the storage has no room."""
         ...
@@ -66,21 +78,12 @@ class Engine(Protocol):
         ...
 
 
-class SqliteEngine:
-    """SQLite, one file."""
+class _OneLoop:
+    """What engines have in common."""
 
-    wall: type[Exception] = apsw.ConstraintError
-
-    def __init__(self, folder: Path) -> None:
-        self.path = folder / "balcao.db"
+    def __init__(self) -> None:
         self._runner = asyncio.Runner()
-        self._desks: list[SqliteDesk] = []
         self._batches: list[int] = []
-
-    def open(self) -> SqliteDesk:
-        desk = SqliteDesk(self.path, observe_batch=self._batches.append)
-        self._desks.append(desk)
-        return desk
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
         return self._runner.run(work)
@@ -103,11 +106,37 @@ class SqliteEngine:
     def batches(self) -> list[int]:
         return self._batches
 
+
+class SqliteEngine(_OneLoop):
+    """SQLite, one file."""
+
+    wall: type[Exception] = apsw.ConstraintError
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__()
+        self.path = folder / "balcao.db"
+        self._desks: list[SqliteDesk] = []
+
+    def open(self) -> SqliteDesk:
+        desk = SqliteDesk(self.path, observe_batch=self._batches.append)
+        self._desks.append(desk)
+        return desk
+
+    def kill(self, desk: Desk) -> None:
+        """Its files stay open: nothing that it would still do counts for the next one."""
+
     def sql(self, statement: str, *arguments: Any) -> list[tuple[Any, ...]]:
         with closing(apsw.Connection(str(self.path))) as connection:
             connection.set_busy_timeout(10_000)
             connection.execute("PRAGMA foreign_keys = ON")
             return connection.execute(statement, arguments).fetchall()
+
+    @contextmanager
+    def wall_off(self, table: str) -> Iterator[None]:
+        wall = "BEGIN SELECT RAISE(ABORT, 'no'); END"
+        self.sql(f"CREATE TRIGGER no_more BEFORE INSERT ON {table} {wall}")
+        yield
+        self.sql("DROP TRIGGER no_more")
 
     @contextmanager
     def cannot_write(self, desk: Desk) -> Iterator[None]:
@@ -145,7 +174,77 @@ class SqliteOnSlowDisk(SqliteEngine):
         return desk
 
 
+class PostgresEngine(_OneLoop):
+    """PostgreSQL, one database, a node for each desk."""
+
+    wall: type[Exception] = psycopg.IntegrityError
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__()
+        self.address = postgres.new_address()
+        self._desks: list[PostgresDesk] = []
+
+    def open(self) -> PostgresDesk:
+        desk = PostgresDesk(self.address, observe_batch=self._batches.append)
+        self._desks.append(desk)
+        return desk
+
+    def kill(self, desk: Desk) -> None:
+        """Its connections end, and the server has noticed it."""
+        assert isinstance(desk, PostgresDesk)
+        desk._workers["writer"]._idle = lambda: None  # a dead process does not come back
+        pid = desk._writing.get().info.backend_pid
+        self.sql("SELECT pg_terminate_backend(?::int, 10000)", pid)
+
+    def sql(self, statement: str, *arguments: Any) -> list[tuple[Any, ...]]:
+        text = re.sub(r"\bx'([0-9a-f]*)'", r"'\\x\1'::bytea", statement.replace("?", "%s"))
+        with psycopg.connect(self.address, autocommit=True) as connection:
+            cursor = connection.execute(text.encode(), arguments or None)
+            return cursor.fetchall() if cursor.description else []
+
+    @contextmanager
+    def wall_off(self, table: str) -> Iterator[None]:
+        self.sql(
+            f"CREATE TRIGGER no_more BEFORE INSERT ON {table}"
+            " FOR EACH STATEMENT EXECUTE FUNCTION never('no')"
+        )
+        yield
+        self.sql(f"DROP TRIGGER no_more ON {table}")
+
+    @contextmanager
+    def cannot_write(self, desk: Desk) -> Iterator[None]:
+        """Every statement that writes finds the disk full."""
+        tables = [table for (table,) in self.sql(_TABLES)]
+        self.sql(_NO_ROOM)
+        for table in tables:
+            self.sql(
+                f"CREATE TRIGGER a_no_room BEFORE INSERT OR UPDATE OR DELETE ON {table}"
+                " FOR EACH STATEMENT EXECUTE FUNCTION no_room()"
+            )
+        try:
+            yield
+        finally:
+            self.sql("DROP FUNCTION no_room CASCADE")
+
+    def pretend_newer_schema(self) -> None:
+        self.sql("UPDATE schema_version SET version = 9999")
+
+    def close(self) -> None:
+        for desk in self._desks:
+            desk.close()
+        self._runner.close()
+        postgres.server().drop_database(self.address)
+
+
+_TABLES = "SELECT tablename FROM pg_tables WHERE schemaname = 'public'"
+_NO_ROOM = """
+CREATE FUNCTION no_room() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN RAISE EXCEPTION 'no room' USING ERRCODE = 'disk_full'; END $$
+"""
+
+
 ENGINES: dict[str, Callable[[Path], Engine]] = {
     "sqlite": SqliteEngine,
     "sqlite on a slow disk": SqliteOnSlowDisk,
+    "postgresql": PostgresEngine,
 }

@@ -13,8 +13,10 @@ import pytest
 
 from balcao.core.freshness import Kept
 from balcao.storage.contract import Cache
+from balcao.storage.postgresql.cache import PostgresCache
 from balcao.storage.sqlite import cache as cache_module
 from balcao.storage.sqlite.cache import SqliteCache
+from tests.storage import postgres
 from tests.world import at_once
 
 KEY = "company:11222333000181:"
@@ -59,15 +61,26 @@ class OpenCache:
 Reopen: TypeAlias = Callable[[], OpenCache]
 
 
-@pytest.fixture(params=["sqlite"])
-def reopen(path: Path) -> Iterator[Reopen]:
+@pytest.fixture(params=["sqlite", "postgresql"])
+def make(request: pytest.FixtureRequest, path: Path) -> Iterator[Callable[[], Cache]]:
+    """Open a cache, always the same one."""
+    if request.param == "sqlite":
+        yield lambda: SqliteCache(path)
+        return
+    address = postgres.new_address()
+    yield lambda: PostgresCache(address, "live")
+    postgres.server().drop_database(address)
+
+
+@pytest.fixture
+def reopen(make: Callable[[], Cache]) -> Iterator[Reopen]:
     """Close what is open, so that everything is written, and open it again."""
     opened: list[OpenCache] = []
 
     def again() -> OpenCache:
         for cache in opened:
             cache.close()
-        opened[:] = [OpenCache(SqliteCache(path))]
+        opened[:] = [OpenCache(make())]
         return opened[0]
 
     yield again

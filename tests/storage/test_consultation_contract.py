@@ -88,6 +88,7 @@ def test_a_request_that_died_with_its_process_was_free(
     engine: Engine, desk: Desk, ana: Account
 ) -> None:
     engine.commit(desk, a_hold(ana, "r1", 3))
+    engine.kill(desk)
     next_one = engine.open()
     next_one.recover(NOW + 5)
     said = next_one.operation(ana.account_id, "r1")

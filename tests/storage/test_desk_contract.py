@@ -504,6 +504,7 @@ def test_the_holds_of_a_dead_process_are_given_back(
     engine.commit(desk, a_hold(ana, "r4", 2))
     engine.commit(desk, a_settle(ana, "r4", 1))
 
+    engine.kill(desk)
     next_one = engine.open()
     assert next_one.recover(NOW + 1) == 2
     assert next_one.recover(NOW + 2) == 0

@@ -118,9 +118,6 @@ def test_a_name_that_is_taken_leaves_nothing_in_the_log(
 def test_a_deed_of_the_desk_and_its_log_entry_are_one_commit(
     engine: Engine, desk: Desk, ana: Account
 ) -> None:
-    engine.sql(
-        "CREATE TRIGGER no_more BEFORE INSERT ON audit_entry BEGIN SELECT RAISE(ABORT, 'no'); END"
-    )
     attempts: list[Callable[[], object]] = [
         lambda: desk.create_account(NewAccount("acme", "pre_pago", "live"), NOW),
         lambda: desk.create_key(a_key(ana, "other"), NOW),
@@ -129,9 +126,10 @@ def test_a_deed_of_the_desk_and_its_log_entry_are_one_commit(
         lambda: engine.run(desk.people.suspend_account(1, True, BY, NOW)),
         lambda: engine.commit(desk, a_top_up(ana, 5), an_audit("f", ana)),
     ]
-    for attempt in attempts:
-        with pytest.raises((engine.wall, StorageFailed)):
-            attempt()
+    with engine.wall_off("audit_entry"):
+        for attempt in attempts:
+            with pytest.raises((engine.wall, StorageFailed)):
+                attempt()
     assert desk.accounts() == [replace(ana, balance_credits=10, month="2026-08")]
     assert [key.revoked_ms for key in desk.keys(1)] == [None]
 

@@ -145,7 +145,8 @@ class SharedPeople(PeopleReading):
         """See the contract."""
         await self._in_turn(
             lambda connection: connection.execute(
-                "UPDATE person SET password_hash = ? WHERE user_id = ?", (password_hash, user_id)
+                "UPDATE person SET password_hash = ? WHERE user_id = ? RETURNING 1",
+                (password_hash, user_id),
             ).fetchall()
         )
 
@@ -214,7 +215,7 @@ class SharedPeople(PeopleReading):
         """See the contract."""
         await self._in_turn(
             lambda connection: connection.execute(
-                "DELETE FROM web_session WHERE token_digest = ?", (token_digest,)
+                "DELETE FROM web_session WHERE token_digest = ? RETURNING 1", (token_digest,)
             ).fetchall()
         )
 

@@ -1,0 +1,1 @@
+"""PostgreSQL: any number of nodes share one database (docs/decisions/0019)."""

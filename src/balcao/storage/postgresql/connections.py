@@ -1,0 +1,204 @@
+"""Connections to PostgreSQL that come back by themselves, and never keep anybody waiting for long.
+
+Nothing here, nor any error, ever tells the address: there may be a password in it.
+"""
+
+import logging
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from functools import lru_cache
+from threading import RLock
+from typing import Any, TypeVar
+
+import psycopg
+from psycopg import errors
+from psycopg.abc import PQGen
+
+from balcao.errors import StorageFailed
+from balcao.storage.shared.connection import Rows
+
+log = logging.getLogger(__name__)
+# psycopg tells there what it does not raise, in the server's own words: with rows in them.
+logging.getLogger("psycopg").setLevel(logging.CRITICAL)
+
+T = TypeVar("T")
+
+CONNECT_SECONDS_MAX = 2  # libpq rounds one second up to two anyway
+STATEMENT_SECONDS_MAX = 5
+# The server ends a statement itself; this is for one that is stopped, or was cut off.
+ANSWER_SECONDS_MAX = 6.0
+# While the database is away, everybody is told so at once for this long, and then one tries again.
+AWAY_SECONDS = 1.0
+
+# Operators' deeds follow one another on all nodes, as SQLite's writers do.
+DEEDS_LOCK = 0x62616C63  # "balc"
+
+_SETTINGS: dict[str, Any] = {
+    "connect_timeout": CONNECT_SECONDS_MAX,
+    "application_name": "balcao",
+    "keepalives_idle": 5,
+    "keepalives_interval": 2,
+    "keepalives_count": 2,
+    "tcp_user_timeout": 5_000,
+    "options": (
+        f"-c statement_timeout={STATEMENT_SECONDS_MAX}s -c lock_timeout=4s"
+        " -c idle_in_transaction_session_timeout=10s -c timezone=UTC"
+        # The server, too, finds out soon that we are gone: our locks go with us.
+        " -c tcp_keepalives_idle=5 -c tcp_keepalives_interval=2 -c tcp_keepalives_count=2"
+        " -c tcp_user_timeout=5000"
+    ),
+}
+
+
+class _Punctual(psycopg.Connection[Any]):
+    """One that never waits for an answer for ever, even from a server that stands still."""
+
+    patience_seconds = ANSWER_SECONDS_MAX
+
+    def wait(self, gen: PQGen[T], interval: float = 0.1, timeout: float | None = None) -> T:
+        """psycopg's own hook."""
+        if timeout is not None:
+            return super().wait(gen, interval, timeout)
+        try:
+            return super().wait(gen, interval, self.patience_seconds)
+        except errors._WaitTimeout:
+            self.pgconn.finish()  # half a conversation is worth nothing
+            raise psycopg.OperationalError("no answer") from None
+
+
+def failure(error: Exception) -> StorageFailed:
+    """What a database error means to everybody else: it cannot be written or read now."""
+    failed = StorageFailed(type(error).__name__)
+    failed.__cause__ = error
+    return failed
+
+
+class Line:
+    """One connection, opened when it is needed and anew when it was lost.
+
+    Used by one thread at a time. `greet` is done on every new connection before anything else.
+    """
+
+    def __init__(
+        self, address: str, greet: Callable[[psycopg.Connection[Any]], None] | None = None
+    ) -> None:
+        self._address = address
+        self._greet = greet
+        self._connection: _Punctual | None = None
+        self._away_until = 0.0
+        self._closed = False
+        self._in_transaction = False
+        self.lock = RLock()
+        self.broken_rule: type[Exception] = psycopg.IntegrityError
+
+    def get(self) -> psycopg.Connection[Any]:
+        """The connection. Raises `StorageFailed` when the database cannot be reached."""
+        connection = self._connection
+        if connection is not None and not connection.closed:
+            return connection
+        if self._closed:
+            raise StorageFailed("closed")
+        if time.monotonic() < self._away_until:
+            raise StorageFailed("database away")
+        try:
+            # Settings in the address, like another `options`, come first; ours fill in.
+            given = psycopg.conninfo.conninfo_to_dict(self._address)
+            connection = _Punctual.connect(**{**_SETTINGS, **given, "autocommit": True})
+            if self._greet is not None:
+                self._greet(connection)
+        except psycopg.Error as error:
+            if connection is not None:
+                connection.close()
+            self._away_until = time.monotonic() + AWAY_SECONDS
+            raise failure(error) from error
+        self._connection = connection
+        return connection
+
+    def drop(self) -> None:
+        """Let go of a connection that may be in the middle of something."""
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            with suppress(Exception):
+                connection.close()
+
+    @contextmanager
+    def guarded(self) -> Iterator[psycopg.Connection[Any]]:
+        """The connection, for something that is done as a whole; errors become `StorageFailed`.
+
+        Broken rules stay as they are.
+        """
+        with self.lock:
+            connection = self.get()
+            try:
+                yield connection
+            except psycopg.IntegrityError:
+                raise
+            except psycopg.Error as error:
+                if not connection.closed and connection.info.transaction_status != _IDLE:
+                    with suppress(psycopg.Error):
+                        connection.rollback()
+                raise failure(error) from error
+
+    # As `storage.shared.connection.Connection`.
+
+    def execute(self, sql: str, values: Sequence[Any] = ()) -> Rows:
+        """Run one statement. What only reads is tried once more on a new connection."""
+        text = translated(sql)
+        try:
+            with self.guarded() as connection:
+                return connection.execute(text, values)
+        except StorageFailed as failed:
+            # The database was started anew since the last time, or a firewall forgot us.
+            lost = self._connection is not None and self._connection.closed
+            if not lost or self._in_transaction or not text.startswith("SELECT"):
+                raise
+            self.drop()
+            with self.guarded() as connection:
+                log.info("connected anew after %s", failed.detail)
+                return connection.execute(text, values)
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """See the contract."""
+        with self.guarded() as connection, connection.transaction():
+            connection.execute(f"SELECT pg_advisory_xact_lock({DEEDS_LOCK})")
+            self._in_transaction = True
+            try:
+                yield
+            finally:
+                self._in_transaction = False
+
+    def close(self) -> None:
+        """Let go of it for good."""
+        with self.lock:
+            self._closed = True
+            self.drop()
+
+
+_IDLE = psycopg.pq.TransactionStatus.IDLE
+
+
+@lru_cache(maxsize=1024)
+def translated(sql: str) -> str:
+    """Question marks as psycopg writes them."""
+    return sql.replace("?", "%s")
+
+
+@contextmanager
+def opened_apart(address: str) -> Iterator[Line]:
+    """A connection of its own for what may take long; usable in any thread.
+
+    Statements may take a minute there.
+    """
+    line = Line(address, _patiently)
+    try:
+        yield line
+    finally:
+        line.close()
+
+
+def _patiently(connection: psycopg.Connection[Any]) -> None:
+    assert isinstance(connection, _Punctual)
+    connection.patience_seconds = 65.0
+    connection.execute("SET statement_timeout = '60s'")

@@ -1,0 +1,111 @@
+"""Rate limits as rows: exact whatever node a request comes to.
+
+All requests that wait are counted in one transaction: the rows of their buckets are locked in the
+order of their names, counted here one request after another, and written back. Two round trips,
+and no disk: the table is not logged.
+"""
+
+from collections.abc import Sequence
+from typing import Any, TypeAlias
+
+import msgspec
+import psycopg
+
+from balcao.core.access import Caller
+from balcao.core.rate_limit import Limit, Verdict, spend
+from balcao.storage.postgresql.connections import Line
+from balcao.storage.postgresql.rows import arrays, texts, unnest
+
+
+class Visit(msgspec.Struct, frozen=True, gc=False):
+    """One request to be counted."""
+
+    caller: Caller
+    limits: Sequence[Limit]
+    now_ms: int
+
+    def buckets(self) -> list[str]:
+        """The names of its buckets, as SQLite's desk calls them too."""
+        caller = self.caller
+        return [
+            f"{limit.name}:{caller.key_id if limit.of_key else caller.account_id}"
+            for limit in self.limits
+        ]
+
+
+Verdicts: TypeAlias = Sequence[Verdict]
+
+_LOCK = (
+    "SELECT bucket, empty_at_ms FROM rate_limit WHERE bucket = ANY(%s::text[])"
+    " ORDER BY bucket FOR NO KEY UPDATE"
+)
+_BEGIN_BUCKETS = (
+    f"INSERT INTO rate_limit SELECT bucket, 0 FROM {unnest(('text',))} AS new (bucket)"
+    " ORDER BY bucket ON CONFLICT DO NOTHING"
+)
+_TYPES = ("text", "double precision")
+_STORE = (
+    "UPDATE rate_limit AS r SET empty_at_ms = counted.empty_at_ms"
+    f" FROM {unnest(_TYPES)} AS counted (bucket, empty_at_ms)"
+    " WHERE r.bucket = counted.bucket"
+)
+_PURGE = (
+    "DELETE FROM rate_limit WHERE bucket IN"
+    " (SELECT bucket FROM rate_limit WHERE empty_at_ms < %s LIMIT 1000)"
+)
+
+# No limit's window is longer: what was empty that long ago says nothing any more.
+KEPT_MS = 2 * 86_400_000
+
+TRIES_MAX = 3
+
+
+def count(line: Line, visits: Sequence[Visit]) -> Sequence[Verdicts]:
+    """The verdicts of all visits, counted in this order. Raises `StorageFailed`."""
+    names = sorted({name for visit in visits for name in visit.buckets()})
+    for tries in range(TRIES_MAX):
+        try:
+            with line.guarded() as connection, connection.pipeline():
+                return _count(connection, visits, names)
+        except psycopg.errors.DeadlockDetected:
+            if tries == TRIES_MAX - 1:
+                raise
+    raise AssertionError("the loop returns or raises")
+
+
+def _count(
+    connection: psycopg.Connection[Any], visits: Sequence[Visit], names: Sequence[str]
+) -> Sequence[Verdicts]:
+    connection.execute("BEGIN")
+    wanted = texts(names)
+    full = dict(connection.execute(_LOCK, (wanted,)).fetchall())
+    while len(full) < len(names):  # new ones; and purging takes some away
+        missing = [name for name in names if name not in full]
+        connection.execute(_BEGIN_BUCKETS, (texts(missing),))
+        full |= dict(connection.execute(_LOCK, (texts(missing),)).fetchall())
+    changed: dict[str, float] = {}
+    verdicts = [_one(visit, full, changed) for visit in visits]
+    if changed:
+        connection.execute(_STORE, arrays(_TYPES, [*changed.items()]))
+    connection.execute("COMMIT")
+    return verdicts
+
+
+def _one(visit: Visit, full: dict[str, float], changed: dict[str, float]) -> Verdicts:
+    """Count one request against all its limits, or none if one refuses."""
+    names = visit.buckets()
+    verdicts = [
+        spend(limit, full[name], visit.now_ms)
+        for limit, name in zip(visit.limits, names, strict=True)
+    ]
+    allowed = all(verdict.allowed for verdict in verdicts)
+    for name, verdict in zip(names, verdicts, strict=True):
+        # One that refuses says what it was, unless the clock was set back.
+        if (allowed or not verdict.allowed) and full[name] != verdict.empty_at_ms:
+            full[name] = changed[name] = verdict.empty_at_ms
+    return verdicts
+
+
+def purge(connection: psycopg.Connection[Any], now_ms: int) -> int:
+    """Remove some buckets that have long been empty. Count."""
+    return connection.execute(_PURGE, (now_ms - KEPT_MS,)).rowcount

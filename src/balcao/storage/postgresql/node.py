@@ -1,0 +1,124 @@
+"""This process among others on the same database, and putting right what dead ones left.
+
+A node has a row, and holds an advisory lock of its number (a shared one, so that a new connection
+need not wait for the server to notice that the old one is gone) on the writer's connection. A
+node whose lock is free is not connected.
+"""
+
+import time
+from typing import Any, Final
+
+import psycopg
+
+from balcao.storage.postgresql.rows import integers
+
+_CLASS = 0x62616C6E  # of our advisory locks, "baln"
+
+# A node may lose its connection for a moment: others find it gone twice, this far apart, before
+# they give its holds back.
+GONE_SECONDS = 8.0
+
+_REGISTER = "INSERT INTO node (started_ms, heartbeat_ms) VALUES (%s, %s) RETURNING node_id"
+_BE_HERE = f"SELECT pg_advisory_lock_shared({_CLASS}, %s)"
+_ALIVE = "UPDATE node SET ended_ms = NULL WHERE node_id = %s AND ended_ms IS NOT NULL"
+_WHO = "SELECT pid, backend_start FROM pg_stat_activity WHERE pid = pg_backend_pid()"
+_END_OTHER = (
+    "SELECT pg_terminate_backend(pid, 3000) FROM pg_stat_activity"
+    " WHERE pid = %s AND backend_start = %s"
+)
+_IS_THERE = "SELECT 1 FROM pg_stat_activity WHERE pid = %s AND backend_start = %s"
+_LAST_BATCH = "SELECT batch FROM node WHERE node_id = %s"
+_NODES = "SELECT node_id FROM node WHERE ended_ms IS NULL AND node_id <> %s ORDER BY node_id"
+_IS_GONE = f"SELECT pg_try_advisory_xact_lock({_CLASS}, %s)"
+
+_OWNERS = (
+    "SELECT account_id FROM account WHERE account_id IN"
+    " (SELECT account_id FROM open_operation WHERE node_id = ANY(%s::bigint[])"
+    " UNION SELECT account_id FROM idempotency WHERE state = 'running'"
+    " AND node_id = ANY(%s::bigint[])) ORDER BY account_id FOR NO KEY UPDATE"
+)
+_VOID = (
+    "INSERT INTO ledger_entry (account_id, at_ms, month, kind, balance_change, held_change,"
+    " request_id, key_id, operation, rule)"
+    " SELECT o.account_id, %s, e.month, 'void', 0, -o.credits, o.request_id, e.key_id,"
+    " o.operation, 'processo interrompido' FROM open_operation AS o"
+    " JOIN ledger_entry AS e ON e.request_id = o.request_id"
+    " AND (e.kind IN ('post', 'void')) = false WHERE o.node_id = ANY(%s::bigint[])"
+)
+_CLOSE = "DELETE FROM open_operation WHERE node_id = ANY(%s::bigint[])"
+_DIED = (
+    "UPDATE idempotency SET state = 'died' WHERE state = 'running' AND node_id = ANY(%s::bigint[])"
+)
+_ENDED = "UPDATE node SET ended_ms = %s WHERE node_id = ANY(%s::bigint[]) AND node_id <> %s"
+
+
+class Node:
+    """This process. Its number is known after the first connection."""
+
+    COUNT: Final = "UPDATE node SET batch = %s WHERE node_id = %s"
+
+    def __init__(self, now_ms: int) -> None:
+        self.node_id = 0
+        self._now_ms = now_ms
+        self._batch = 0
+        self._backend: tuple[Any, ...] | None = None
+        self._gone: dict[int, float] = {}  # since when they were found gone, monotonic
+
+    def greet(self, connection: psycopg.Connection[Any]) -> None:
+        """Be here on this connection: the first thing said on every new one of the writer's."""
+        if not self.node_id:
+            row = connection.execute(_REGISTER, (self._now_ms, self._now_ms)).fetchone()
+            assert row is not None
+            self.node_id = row[0]
+        if self._backend is not None:
+            # What we said last on the old connection is over, one way or the other.
+            connection.execute(_END_OTHER, self._backend)
+            if connection.execute(_IS_THERE, self._backend).fetchone() is not None:
+                raise psycopg.OperationalError("the old connection will not end")
+        connection.execute(_BE_HERE, (self.node_id,))
+        connection.execute(_ALIVE, (self.node_id,))
+        self._backend = connection.execute(_WHO).fetchone()
+
+    def next_batch(self) -> int:
+        """The number of the next commit."""
+        self._batch += 1
+        return self._batch
+
+    def last_batch(self, connection: psycopg.Connection[Any]) -> int:
+        """The number of the last commit that was kept."""
+        row = connection.execute(_LAST_BATCH, (self.node_id,)).fetchone()
+        return 0 if row is None else int(row[0])
+
+    def recover(self, connection: psycopg.Connection[Any], now_ms: int, *, at_start: bool) -> int:
+        """Give back what gone nodes hold, and at the start what this one holds too. Count."""
+        given_back = 0
+        if at_start:
+            with connection.transaction():
+                given_back += self._give_back(connection, [self.node_id], now_ms)
+        for (node_id,) in connection.execute(_NODES, (self.node_id,)).fetchall():
+            with connection.transaction():
+                # Held to the end: nobody else does the same, nor does the node come back meanwhile.
+                row = connection.execute(_IS_GONE, (node_id,)).fetchone()
+                assert row is not None
+                if not row[0]:
+                    self._gone.pop(node_id, None)
+                elif at_start or self._gone_for(node_id) >= GONE_SECONDS:
+                    given_back += self._give_back(connection, [node_id], now_ms)
+                    self._gone.pop(node_id, None)
+        connection.execute(
+            "UPDATE node SET heartbeat_ms = %s WHERE node_id = %s", (now_ms, self.node_id)
+        )
+        return given_back
+
+    def _gone_for(self, node_id: int) -> float:
+        now = time.monotonic()
+        return now - self._gone.setdefault(node_id, now)
+
+    def _give_back(self, connection: psycopg.Connection[Any], nodes: list[int], now_ms: int) -> int:
+        gone = integers(nodes)
+        connection.execute(_OWNERS, (gone, gone))
+        given_back = connection.execute(_VOID, (now_ms, gone)).rowcount
+        connection.execute(_CLOSE, (gone,))
+        connection.execute(_DIED, (gone,))
+        connection.execute(_ENDED, (now_ms, gone, self.node_id))
+        return given_back

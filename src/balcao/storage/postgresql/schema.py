@@ -1,0 +1,77 @@
+"""Bringing a database up to date, and whether it is ours at all."""
+
+import hashlib
+import re
+from collections.abc import Callable
+from importlib import resources
+from typing import Any
+
+import psycopg
+
+from balcao.errors import PepperDiffers, StorageNewer
+
+_MIGRATION = re.compile(r"(\d{4})_\w+\.sql")
+_LOCK = 0x62616C64  # of all nodes that start together, one migrates
+
+_MARKED = b"whose keys are these"
+
+
+def migrate(connection: psycopg.Connection[Any], folder: str) -> None:
+    """Bring the schema up to the newest numbered file of `sql/postgresql/{folder}`. Forward only.
+
+    Raises `StorageNewer` when the database was written by a newer version of this program.
+    """
+    files = {
+        int(match[1]): entry
+        for entry in resources.files("balcao.storage")
+        .joinpath("sql", "postgresql", folder)
+        .iterdir()
+        if (match := _MIGRATION.fullmatch(entry.name))
+    }
+    newest = max(files)
+    with connection.transaction():
+        # Another node may be at it for longer than a request would wait.
+        connection.execute("SET LOCAL lock_timeout = '60s'; SET LOCAL statement_timeout = '60s'")
+        connection.execute("SELECT pg_advisory_xact_lock(%s)", (_LOCK,))
+        connection.execute(
+            "CREATE TABLE IF NOT EXISTS schema_version"
+            " (folder text NOT NULL PRIMARY KEY, version bigint NOT NULL)"
+        )
+        row = connection.execute(
+            "SELECT version FROM schema_version WHERE folder = %s", (folder,)
+        ).fetchone()
+        version = 0 if row is None else row[0]
+        if version > newest:
+            raise StorageNewer(f"schema {version} is newer than this program's {newest}")
+        for number in range(version + 1, newest + 1):
+            connection.execute(files[number].read_text("utf-8").encode())
+        connection.execute(
+            "INSERT INTO schema_version VALUES (%s, %s)"
+            " ON CONFLICT (folder) DO UPDATE SET version = excluded.version",
+            (folder, newest),
+        )
+
+
+def migrated(folder: str) -> Callable[[psycopg.Connection[Any]], None]:
+    """`migrate`, for a `Line` to do on its first connection only."""
+    done = False
+
+    def greet(connection: psycopg.Connection[Any]) -> None:
+        nonlocal done
+        if not done:
+            migrate(connection, folder)
+            done = True
+
+    return greet
+
+
+def check_pepper(connection: psycopg.Connection[Any], pepper: bytes) -> None:
+    """Refuse a database whose keys were hashed with another pepper; a new one takes this one.
+
+    What is stored tells nothing of the pepper. Raises `PepperDiffers`.
+    """
+    mark = hashlib.blake2b(_MARKED, key=pepper, digest_size=32).digest()
+    connection.execute("INSERT INTO pepper VALUES (1, %s) ON CONFLICT DO NOTHING", (mark,))
+    row = connection.execute("SELECT mark FROM pepper").fetchone()
+    if row is None or row[0] != mark:
+        raise PepperDiffers

@@ -1,0 +1,284 @@
+"""One batch of change lists on PostgreSQL: two round trips, whatever its size.
+
+    1  begin; lock the accounts in the order of their numbers; read what decides
+       (`Batch` decides, here)
+    2  insert all rows; count the batch; commit
+
+Everything a list reads or writes belongs to an account that is locked (idempotency keys and holds
+included), so that nodes that write for one account follow one another and decide on what is true.
+"""
+
+import logging
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import psycopg
+from psycopg import errors
+
+from balcao.core.ledger import Change, Purse, Refusal
+from balcao.errors import StorageFailed
+from balcao.storage.batch import (
+    AUDIT_COLUMNS,
+    BINDING_COLUMNS,
+    ENTRY_COLUMNS,
+    OPENED_COLUMNS,
+    RECEIPT_COLUMNS,
+    TRACE_COLUMNS,
+    Batch,
+    Needs,
+    OpenHold,
+    Row,
+    needs,
+)
+from balcao.storage.postgresql.connections import Line, failure
+from balcao.storage.postgresql.node import Node
+from balcao.storage.postgresql.rows import arrays, integers, texts, unnest
+
+log = logging.getLogger(__name__)
+
+Outcome: TypeAlias = Refusal | Exception | None
+
+# Deadlocks and the like: somebody else went first, and it is our turn then.
+TRIES_MAX = 3
+
+# What a batch did before it lost its connection is looked for this long; the callers wait.
+OUTCOME_SECONDS_MAX = 8.0
+OUTCOME_EVERY_SECONDS = 0.2
+
+_NOT_TEXT: Mapping[str, str] = {
+    **dict.fromkeys(
+        (
+            "account_id", "at_ms", "balance_change", "held_change", "key_id", "bound_ms",
+            "expires_ms", "status", "fresh_ms", "size_bytes", "created_ms", "credits", "opened_ms",
+            "settled_ms", "asked_ms", "user_id",
+        ),
+        "bigint",
+    ),
+    "body": "bytea",
+    "document_hash": "bytea",
+    "refresh": "smallint",
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class _Table:
+    """How rows get into a table."""
+
+    types: Sequence[str]
+    sql: str
+
+
+def _table(name: str, columns: Sequence[str], more: str = "", conflict: str = "") -> _Table:
+    types = [_NOT_TEXT.get(column, "text") for column in columns]
+    with_node = ", node_id" if more else ""
+    return _Table(
+        types,
+        f"INSERT INTO {name} ({', '.join(columns)}{with_node})"
+        f" SELECT *{more} FROM {unnest(types)} {conflict}",
+    )
+
+
+_ENTRIES = _table("ledger_entry", ENTRY_COLUMNS)
+_OPENED = _table("open_operation", OPENED_COLUMNS, ", %s::bigint")
+# A key that ran out may be taken again; one that did not was refused before this point.
+_BINDINGS = _table(
+    "idempotency",
+    BINDING_COLUMNS,
+    ", %s::bigint",
+    "ON CONFLICT (account_id, key_digest) DO UPDATE SET "
+    + ", ".join(f"{name} = excluded.{name}" for name in (*BINDING_COLUMNS[2:], "node_id")),
+)
+_RECEIPTS = _table("receipt", RECEIPT_COLUMNS, conflict="ON CONFLICT (receipt_id) DO NOTHING")
+_TRACES = _table("trace", TRACE_COLUMNS, conflict="ON CONFLICT (account_id, request_id) DO NOTHING")
+_DEEDS = _table("audit_entry", AUDIT_COLUMNS)
+
+_PURSES = (
+    "SELECT account_id, plan, balance_credits, held_credits, ceiling_credits, month, month_credits"
+    " FROM account WHERE account_id = ANY(%s::bigint[]) ORDER BY account_id FOR NO KEY UPDATE"
+)
+_HOLDS = (
+    "SELECT o.request_id, o.account_id, e.key_id, o.operation, o.credits"
+    " FROM open_operation AS o JOIN ledger_entry AS e ON e.request_id = o.request_id"
+    " AND (e.kind IN ('post', 'void')) = false WHERE o.request_id = ANY(%s::text[])"
+)
+_BOUND = (
+    "SELECT i.account_id, i.key_digest, i.request_id FROM idempotency AS i"
+    f" JOIN {unnest(('bigint', 'text', 'bigint'))} AS wanted (account_id, key_digest, at_ms)"
+    " ON i.account_id = wanted.account_id AND i.key_digest = wanted.key_digest"
+    " AND i.expires_ms > wanted.at_ms"
+)
+_FORMS = "SELECT form_id FROM audit_entry WHERE form_id = ANY(%s::text[])"
+
+_CLOSE = "DELETE FROM open_operation WHERE request_id = ANY(%s::text[])"
+_UNBIND = (
+    f"DELETE FROM idempotency AS i USING {unnest(('bigint', 'text', 'text'))}"
+    " AS gone (account_id, key_digest, request_id) WHERE i.account_id = gone.account_id"
+    " AND i.key_digest = gone.key_digest AND i.request_id = gone.request_id"
+)
+_FINISHED = ("bigint", "bytea", "bigint", "bigint", "text")
+_FINISH = (
+    "UPDATE idempotency AS i SET state = 'finished', status = done.status, body = done.body,"
+    f" fresh_ms = done.fresh_ms FROM {unnest(_FINISHED)}"
+    " AS done (status, body, fresh_ms, account_id, key_digest)"
+    " WHERE i.account_id = done.account_id AND i.key_digest = done.key_digest"
+)
+_TOUCH = (
+    "UPDATE api_key AS k SET last_used_ms = used.at_ms"
+    f" FROM {unnest(('bigint', 'bigint'))} AS used (key_id, at_ms)"
+    " WHERE k.key_id = used.key_id"
+)
+
+_GUILTY = (psycopg.IntegrityError, psycopg.DataError, AssertionError, LookupError)
+_AGAIN = (errors.SerializationFailure, errors.DeadlockDetected)
+
+
+class Writer:
+    """Writes batches on one line. One thread at a time."""
+
+    def __init__(self, line: Line, node: Node) -> None:
+        self._line = line
+        self._node = node
+
+    def write(self, lists: Sequence[Sequence[Change]]) -> list[Outcome]:
+        """Decide the lists in order and commit what was admitted, durably, all at once.
+
+        Raises nothing: what cannot be written is `StorageFailed` for all of its lists.
+        """
+        with self._line.lock:
+            for _ in range(TRIES_MAX):
+                try:
+                    return self._together(lists)
+                except _AGAIN as error:
+                    log.warning("batch again: %s", type(error).__name__)
+                    continue
+                except _GUILTY as error:
+                    # A wall of the schema, or a list that makes no sense: only that list may
+                    # suffer.
+                    if len(lists) == 1:
+                        return [_told(error)]
+                    return [outcome for changes in lists for outcome in self.write([changes])]
+                except _Lost:
+                    continue  # before anything could be committed: once more on a new connection
+                except Exception as error:
+                    return [_told(error)] * len(lists)
+            return [StorageFailed("no turn") for _ in lists]
+
+    def _together(self, lists: Sequence[Sequence[Change]]) -> list[Outcome]:
+        connection = self._line.get()
+        number = self._node.next_batch()
+        sent = False
+        outcomes: list[Outcome] = []
+        try:
+            with connection.pipeline():
+                connection.execute("BEGIN")
+                batch = _read(connection, needs(lists))
+                outcomes = [batch.admit(changes) for changes in lists]
+                for sql, values in _statements(batch, self._node.node_id):
+                    connection.execute(sql, values)
+                connection.execute(self._node.COUNT, (number, self._node.node_id))
+                sent = True
+                connection.execute("COMMIT")
+        except BaseException as error:
+            if not connection.closed:
+                connection.rollback()
+                raise
+            self._line.drop()
+            if not sent:
+                raise _Lost from error
+            log.error("connection lost in a commit of %d lists", len(lists))
+            if not self._was_committed(number):
+                raise
+        return outcomes
+
+    def _was_committed(self, number: int) -> bool:
+        """What became of a batch whose commit nobody answered. Raises `StorageFailed`.
+
+        The node's row was written with it, and says so. The server's end of the old connection is
+        ended first: else it might still commit after we have looked.
+        """
+        until = time.monotonic() + OUTCOME_SECONDS_MAX
+        while True:
+            try:
+                return self._node.last_batch(self._line.get()) == number
+            except (psycopg.Error, StorageFailed) as error:
+                self._line.drop()
+                if time.monotonic() >= until:
+                    # Told as failed, and perhaps kept: only a person can compare it now.
+                    log.error(
+                        "outcome of batch %d of node %d is unknown", number, self._node.node_id
+                    )
+                    raise StorageFailed("outcome unknown") from error
+            time.sleep(OUTCOME_EVERY_SECONDS)
+
+
+class _Lost(Exception):
+    """The connection broke before the commit was sent."""
+
+
+def _told(error: Exception) -> Exception:
+    if isinstance(error, StorageFailed):
+        return error
+    log.error("commit failed: %s", type(error).__name__)
+    return failure(error)
+
+
+def _read(connection: psycopg.Connection[Any], wanted: Needs) -> Batch:
+    """Lock and read what decides, in one round trip."""
+    accounts = wanted.accounts | {account_id for account_id, _ in wanted.keys}
+    purses = holds = bound = forms = None
+    if accounts:
+        purses = connection.execute(_PURSES, (integers(sorted(accounts)),))
+    if wanted.holds:
+        holds = connection.execute(_HOLDS, (texts(wanted.holds),))
+    if wanted.keys:
+        keys = [(*key, at_ms) for key, at_ms in wanted.keys.items()]
+        bound = connection.execute(_BOUND, arrays(("bigint", "text", "bigint"), keys))
+    if wanted.forms:
+        forms = connection.execute(_FORMS, (texts(wanted.forms),))
+    return Batch(
+        {row[0]: Purse(*row[1:]) for row in purses or ()},
+        {row[0]: OpenHold(*row[1:]) for row in holds or ()},
+        {(row[0], row[1]): row[2] for row in bound or ()},
+        {row[0] for row in forms or ()},
+    )
+
+
+def _statements(batch: Batch, node_id: int) -> Iterator[tuple[str, Sequence[Any]]]:
+    """Everything that was decided, in the order in which the walls let it pass.
+
+    Rows that other nodes may write too go in the order of their keys: no deadlocks.
+    """
+    if batch.entries:
+        yield _insert(_ENTRIES, batch.entries)
+    if batch.opened:
+        yield _insert(_OPENED, batch.opened, node_id)
+    if batch.bindings:
+        # The last one of a key that was let go and taken again within the batch.
+        last = {(row[0], row[1]): row for row in batch.bindings}
+        yield _insert(_BINDINGS, [*last.values()], node_id)
+    if batch.closed:
+        yield _CLOSE, (texts(row[0] for row in batch.closed),)
+    if batch.unbound:
+        yield _UNBIND, arrays(("bigint", "text", "text"), batch.unbound)
+    if batch.finished:
+        yield _FINISH, arrays(_FINISHED, batch.finished)
+    if batch.receipts:
+        yield _insert(
+            _RECEIPTS, sorted({row[0]: row for row in batch.receipts}.values(), key=_first)
+        )
+    if batch.traces:
+        yield _insert(_TRACES, batch.traces)
+    if batch.deeds:
+        yield _insert(_DEEDS, batch.deeds)
+    if batch.touched:
+        yield _TOUCH, arrays(("bigint", "bigint"), sorted(batch.touched.items()))
+
+
+def _first(row: Row) -> Any:
+    return row[0]
+
+
+def _insert(table: _Table, rows: Sequence[Row], *more: int) -> tuple[str, Sequence[Any]]:
+    return table.sql, (*more, *arrays(table.types, rows))

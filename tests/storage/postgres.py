@@ -1,0 +1,149 @@
+"""A PostgreSQL of our own, once per test process: in a temporary folder, on a Unix socket only.
+
+It forgets everything in a power cut (`fsync=off`), which makes it quick, and ends with us.
+"""
+
+import atexit
+import os
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+from collections.abc import Sequence
+from functools import cache
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+
+MISSING = "no PostgreSQL here: install it with tools/system-packages postgresql"
+
+_SETTINGS = {
+    "fsync": "off",
+    "full_page_writes": "off",
+    "listen_addresses": "",
+    "max_connections": "300",
+    "shared_buffers": "64MB",
+    "deadlock_timeout": "200ms",
+}
+
+
+def program(name: str) -> str | None:
+    """A program of PostgreSQL; Debian does not put them on the path."""
+    if found := shutil.which(name):
+        return str(Path(found).resolve())
+    folders = sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)
+    return next((str(folder / name) for folder in folders if (folder / name).is_file()), None)
+
+
+class Server:
+    """One running server, and the databases in it."""
+
+    def __init__(self, settings: dict[str, str] | None = None) -> None:
+        initdb, self._postgres = program("initdb"), program("postgres")
+        if initdb is None or self._postgres is None:
+            pytest.skip(MISSING)
+        self._folder = Path(tempfile.mkdtemp(prefix="balcao-pg-"))
+        self._as: Sequence[str] = ()
+        if os.getuid() == 0:  # which PostgreSQL refuses to be
+            shutil.chown(self._folder, "postgres", "postgres")
+            self._as = ("setpriv", "--reuid=postgres", "--regid=postgres", "--clear-groups")
+        self._data = self._folder / "data"
+        command = [initdb, "-D", str(self._data), "-U", "postgres", "-A", "trust", "-E", "UTF8"]
+        locale = ["--locale=C.UTF-8", "--no-sync", "--no-instructions"]
+        subprocess.run(
+            [*self._as, *command, *locale], check=True, stdout=subprocess.DEVNULL, cwd="/"
+        )
+        self._settings = {**_SETTINGS, **(settings or {})}
+        self._databases = count(1)
+        self.start()
+        self._admin = psycopg.connect(self.address("postgres"), autocommit=True)
+        atexit.register(self.remove)
+
+    def start(self) -> None:
+        """Start it, and wait until it answers."""
+        assert self._postgres is not None
+        options = [f"-c{name}={value}" for name, value in self._settings.items()]
+        with (self._folder / "log").open("ab") as log:
+            self.process = subprocess.Popen(
+                [
+                    *self._as,
+                    self._postgres,
+                    "-D",
+                    str(self._data),
+                    "-k",
+                    str(self._folder),
+                    *options,
+                ],
+                stdout=log,
+                stderr=log,
+                cwd="/",
+            )
+        until = time.monotonic() + 30
+        while True:
+            try:
+                psycopg.connect(self.address("postgres")).close()
+                return
+            except psycopg.OperationalError:
+                if time.monotonic() > until or self.process.poll() is not None:
+                    raise
+                time.sleep(0.02)
+
+    def stop(self, how: signal.Signals = signal.SIGINT) -> None:
+        """End it: SIGINT at once but in order, SIGQUIT as in a crash."""
+        self.process.send_signal(how)
+        self.process.wait(30)
+
+    def remove(self) -> None:
+        """End it, and leave nothing."""
+        self._admin.close()
+        if self.process.poll() is None:
+            self.stop()
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+    def address(self, database: str) -> str:
+        return f"postgresql://postgres@/{database}?host={self._folder}"
+
+    def new_database(self, template: str = "template0") -> str:
+        """The address of a database like that one."""
+        name = f"balcao_{next(self._databases)}"
+        self.admin(f"CREATE DATABASE {name} TEMPLATE {template} STRATEGY FILE_COPY")
+        return self.address(name)
+
+    def drop_database(self, address: str) -> None:
+        name = psycopg.conninfo.conninfo_to_dict(address)["dbname"]
+        self.admin(f"DROP DATABASE {name} WITH (FORCE)")
+
+    def admin(self, sql: str, *values: Any) -> list[Any]:
+        if self._admin.closed:
+            self._admin = psycopg.connect(self.address("postgres"), autocommit=True)
+        cursor = self._admin.execute(sql.encode(), values or None)
+        return cursor.fetchall() if cursor.description else []
+
+
+@cache
+def server() -> Server:
+    """The one of this test process."""
+    return Server()
+
+
+@cache
+def _template() -> str:
+    """A database that has the schema already: making it takes longer than copying it."""
+    from balcao.storage.postgresql.desk import PostgresDesk
+
+    address = server().new_database()
+    PostgresDesk(address).close()
+    with psycopg.connect(address, autocommit=True) as connection:
+        connection.execute("DELETE FROM node")
+    return str(psycopg.conninfo.conninfo_to_dict(address)["dbname"])
+
+
+def new_address() -> str:
+    """A new database with our schema, empty."""
+    if program("initdb") is None or program("postgres") is None:
+        pytest.skip(MISSING)
+    return server().new_database(_template())
