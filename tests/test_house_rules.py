@@ -136,6 +136,7 @@ def test_every_error_has_a_face_for_the_caller() -> None:
         errors.TermsRefused,
         errors.LastOperator,
         errors.HomeInUse,
+        errors.PepperDiffers,
         errors.HomeDamaged,
         errors.StorageNewer,
     }

@@ -35,8 +35,7 @@ from balcao.parts import Parts, World
 from balcao.settings import Settings
 from balcao.storage.blobs import open_blobs
 from balcao.storage.contract import Desk
-from balcao.storage.sqlite.cache import SqliteCache
-from balcao.storage.sqlite.desk import SqliteDesk
+from balcao.storage.engine import open_cache, open_desk
 from balcao.subjects import operations
 from balcao.supply import Supply, sandboxed
 from balcao.web.site import build_site
@@ -69,13 +68,14 @@ class House:
     desk: Desk
     snapshots: Mapping[Mode, CurrentSnapshot]
     _closing: Sequence[Callable[[], None]]
-    _lock: IO[bytes]
+    _lock: IO[bytes] | None
 
     def close(self) -> None:
         """Let go of all files."""
         for close in self._closing:
             close()
-        self._lock.close()
+        if self._lock is not None:
+            self._lock.close()
 
 
 def open_house(
@@ -87,18 +87,24 @@ def open_house(
 ) -> House:
     """Open the data folder and put the service together. Raises `HomeInUse`, `StorageFailed`.
 
+    `PepperDiffers` tells of a database whose keys this folder's secret does not know.
+
     `live_transport` stands in for the network in tests.
     """
     home = Home(settings.home)
     home.create()
-    lock = home.lock()
+    database = settings.database.get_secret_value()
+    # With SQLite, the only server on these files. PostgreSQL knows its nodes itself.
+    lock = None if database else home.lock()
     pepper = home.pepper()
     metrics = Metrics()
     request_log = RequestLog(as_json=logs.is_json(settings.log_format), level=settings.log_level)
     source_log = SourceLog(time.monotonic)
     health = Health()
-    desk = SqliteDesk(home.desk, observe_batch=metrics.batch)
-    caches = {mode: SqliteCache(home.cache(mode)) for mode in MODES}
+    desk = open_desk(
+        database, home.desk, pepper=pepper, now_ms=now_ms(), observe_batch=metrics.batch
+    )
+    caches = {mode: open_cache(database, home.cache(mode), mode) for mode in MODES}
     snapshots = {mode: CurrentSnapshot(home.opendata(mode), time.monotonic) for mode in MODES}
     blobs = open_blobs(settings.receipts or home.receipts)
     supply = Supply(

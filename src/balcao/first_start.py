@@ -20,7 +20,7 @@ from balcao.home import Home
 from balcao.keys import issue_key
 from balcao.settings import Settings
 from balcao.storage.contract import Desk, NewAccount
-from balcao.storage.sqlite.desk import SqliteDesk
+from balcao.storage.engine import open_desk
 
 # The same fictitious month everywhere, and not today's: the answers of the sandbox are known.
 SEED = 20260808
@@ -74,6 +74,7 @@ def prepare(
 ) -> Sequence[Issued]:
     """Make everything a first start promises, and issue its keys.
 
+    Of nodes that share a database, only the first one issues keys; the others get none.
     `say` is told each step, for a person who waits. Show the keys, then call `finish`.
     Raises `HomeInUse`, `StorageFailed`, `OpenDataError`.
     """
@@ -81,9 +82,12 @@ def prepare(
     with home.lock():
         _make_month(home, settings, now_ms, say)
         say("Criando as contas de teste")
-        home.pepper()  # before there is a database that needs it
-        desk = SqliteDesk(home.desk)
+        pepper = home.pepper()  # before there is a database that needs it
+        database = settings.database.get_secret_value()
+        desk = open_desk(database, home.desk, pepper=pepper, now_ms=now_ms())
         try:
+            if database and _had_one(desk):
+                return []  # another node's
             accounts = [_account(desk, opening, now_ms()) for opening in OPENINGS]
             return [
                 Issued(account, _key(desk, home, account, now_ms()))
@@ -155,6 +159,16 @@ def _account(desk: Desk, opening: Opening, now_ms: int) -> Account | None:
     if opening.credits and not any(desk.entries(account.account_id, 0, _END_OF_TIME_MS)):
         desk.commit_now(top_up(account, opening.credits, _REASON, _SIGNED, now_ms))
     return next(known for known in desk.accounts() if known.account_id == account.account_id)
+
+
+def _had_one(desk: Desk) -> bool:
+    """Whether the first start of another node has issued all its keys on this database."""
+    known = {account.name: account for account in desk.accounts()}
+    return all(
+        opening.account.name in known
+        and any(key.name == KEY_NAME for key in desk.keys(known[opening.account.name].account_id))
+        for opening in OPENINGS
+    )
 
 
 def _key(desk: Desk, home: Home, account: Account, now_ms: int) -> str:

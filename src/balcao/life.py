@@ -22,6 +22,9 @@ PURGE_EVERY_SECONDS = 600.0
 PURGE_PAUSE_SECONDS = 0.05
 RECEIPTS_AT_ONCE = 100
 
+# Holds of other nodes that died are given back after this long, or twice that.
+RECOVER_EVERY_SECONDS = 10.0
+
 # Bytes that a crash left without a record; the record comes within seconds of the bytes.
 ORPHANS_EVERY_SECONDS = 86_400.0
 ORPHAN_MS = 3_600_000
@@ -49,6 +52,7 @@ class Life:
             log.warning("holds.given_back", holds=given_back)
         self.tasks = [
             asyncio.create_task(self._purge()),
+            asyncio.create_task(self._recover_others()),
             asyncio.create_task(self._remove_orphans()),
         ]
 
@@ -85,6 +89,18 @@ class Life:
                 purged = 0
             # A long backlog goes in short strokes, so that lookups slip in between.
             await asyncio.sleep(PURGE_PAUSE_SECONDS if purged else PURGE_EVERY_SECONDS)
+
+    async def _recover_others(self) -> None:
+        """Give back what other nodes hold that died; where there can be none, this does nothing."""
+        while True:
+            await asyncio.sleep(RECOVER_EVERY_SECONDS)
+            try:
+                given_back = await self.desk.recover_others(system_now_ms())
+            except StorageFailed as error:  # the next time, then
+                log.warning("recovery.failed", detail=error.detail)
+                continue
+            if given_back:
+                log.warning("holds.given_back", holds=given_back)
 
     async def _remove_orphans(self) -> None:
         """Once a day, and not in the hurry of a start."""

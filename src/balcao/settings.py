@@ -11,7 +11,7 @@ import os
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, SecretStr
 from pydantic_settings import (
     BaseSettings,
     PydanticBaseSettingsSource,
@@ -84,6 +84,12 @@ class Settings(BaseSettings):
 
     home: Path = Field(
         Path(".balcao"), description="Pasta de dados: bancos de dados e meses importados."
+    )
+    database: SecretStr = Field(
+        SecretStr(""),
+        description="Endereço de um PostgreSQL (`postgresql://usuário:senha@host/banco`) que"
+        " vários nós compartilham; vazio: SQLite, na pasta de dados. Todos os nós precisam do"
+        " mesmo arquivo `secret.key`.",
     )
     host: str = Field("127.0.0.1", description="Endereço de rede onde ouvir.")
     port: int = Field(8000, ge=1, le=65535, description="Porta onde ouvir.")

@@ -94,6 +94,7 @@ class Server:
 
     def stop(self, how: signal.Signals = signal.SIGINT) -> None:
         """End it: SIGINT at once but in order, SIGQUIT as in a crash."""
+        self._admin.close()
         self.process.send_signal(how)
         self.process.wait(30)
 

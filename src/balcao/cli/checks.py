@@ -13,6 +13,7 @@ import apsw
 import httpx2
 
 from balcao import __version__
+from balcao.cli.checks_database import books_found, postgresql
 from balcao.cli.checks_sources import certificate, reachable, sources
 from balcao.cli.configuration import read_settings, unknown_variables
 from balcao.cli.failures import CommandFailed, explain
@@ -177,7 +178,10 @@ def _secret(_: Settings, home: Home) -> Iterator[Finding]:
         yield Finding("segredo das chaves", "ok", "será criado com a primeira chave")
 
 
-def _desk(_: Settings, home: Home) -> Iterator[Finding]:
+def _desk(settings: Settings, home: Home) -> Iterator[Finding]:
+    if database := settings.database.get_secret_value():
+        yield from postgresql(database)
+        return
     if not home.desk.is_file():
         yield Finding("banco de dados", "warn", f"ainda não existe; {program()} serve o cria")
         return
@@ -198,16 +202,7 @@ def _desk(_: Settings, home: Home) -> Iterator[Finding]:
             )
             return
         yield Finding("banco de dados", "ok", f"abre; versão {has} do esquema")
-        books = check_books(connection)
-    if books.complaints:
-        for complaint in books.complaints:
-            yield Finding("livro de créditos", "fail", complaint)
-    else:
-        yield Finding(
-            "livro de créditos",
-            "ok",
-            f"confere: {whole(books.accounts)} contas, {whole(books.entries)} lançamentos",
-        )
+        yield from books_found(check_books(connection))
 
 
 def _schema(connection: apsw.Connection) -> int:

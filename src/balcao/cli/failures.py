@@ -65,8 +65,19 @@ def _ours(error: Exception) -> str | None:
                 "O banco de dados foi gravado por uma versão mais nova do Balcão."
                 " Atualize este programa antes de abri-lo."
             )
+        case errors.PepperDiffers():
+            return (
+                "As chaves deste banco de dados foram feitas com outro segredo. Copie para esta"
+                " pasta de dados o arquivo secret.key de um nó que já serve, no lugar do que está"
+                " aqui."
+            )
         case errors.StorageFailed():
             cause = error.__cause__
+            if type(cause).__module__.startswith("psycopg") or "database away" in error.detail:
+                return (
+                    f"O PostgreSQL não respondeu como devia ({error.detail}). Verifique se está no"
+                    " ar, e o endereço em BALCAO_DATABASE."
+                )
             known = _sqlite(cause) if isinstance(cause, Exception) else None
             return known or (
                 f"O banco de dados não pôde ser gravado ({error.detail}); nada foi alterado."

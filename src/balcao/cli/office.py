@@ -11,6 +11,7 @@ import typer
 from balcao.cli.configuration import read_settings
 from balcao.cli.failures import CommandFailed
 from balcao.cli.output import program
+from balcao.clock import system_now_ms
 
 if TYPE_CHECKING:
     from balcao.core.access import Account
@@ -54,19 +55,20 @@ class Office:
 def opened(*, create: bool = False) -> Iterator[Office]:
     """The office, beside a running server or without one. `create` makes what is missing."""
     from balcao.home import Home
-    from balcao.storage.sqlite.desk import SqliteDesk
+    from balcao.storage.engine import open_desk
 
     settings = read_settings()
     home = Home(settings.home)
+    database = settings.database.get_secret_value()
     if create:
         home.create()
-    elif not home.desk.is_file():
+    elif not (home.secret if database else home.desk).is_file():
         raise CommandFailed(
             f"Não há dados do Balcão em {home.path}. Indique a pasta com BALCAO_HOME=PASTA, ou"
             f" comece uma nova com {program()} serve."
         )
-    home.pepper()  # before there is a database that needs it
-    desk = SqliteDesk(home.desk)
+    pepper = home.pepper()  # before there is a database that needs it
+    desk = open_desk(database, home.desk, pepper=pepper, now_ms=system_now_ms())
     try:
         yield Office(settings, home, desk)
     finally:

@@ -55,7 +55,7 @@ def serve(
     issued = None if first_start.is_done(home) else _first_start(home, settings)
     house = compose.open_house(settings)
     try:
-        if issued is None:
+        if not issued:
             nobody = not house.desk.people.has_operator()
             typer.echo(welcome.later_words(settings, without_operator=nobody))
         else:

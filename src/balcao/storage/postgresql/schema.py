@@ -2,8 +2,9 @@
 
 import hashlib
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from importlib import resources
+from importlib.resources.abc import Traversable
 from typing import Any
 
 import psycopg
@@ -21,13 +22,7 @@ def migrate(connection: psycopg.Connection[Any], folder: str) -> None:
 
     Raises `StorageNewer` when the database was written by a newer version of this program.
     """
-    files = {
-        int(match[1]): entry
-        for entry in resources.files("balcao.storage")
-        .joinpath("sql", "postgresql", folder)
-        .iterdir()
-        if (match := _MIGRATION.fullmatch(entry.name))
-    }
+    files = _files(folder)
     newest = max(files)
     with connection.transaction():
         # Another node may be at it for longer than a request would wait.
@@ -40,16 +35,41 @@ def migrate(connection: psycopg.Connection[Any], folder: str) -> None:
         row = connection.execute(
             "SELECT version FROM schema_version WHERE folder = %s", (folder,)
         ).fetchone()
-        version = 0 if row is None else row[0]
-        if version > newest:
-            raise StorageNewer(f"schema {version} is newer than this program's {newest}")
-        for number in range(version + 1, newest + 1):
+        has = 0 if row is None else row[0]
+        if has > newest:
+            raise StorageNewer(f"schema {has} is newer than this program's {newest}")
+        for number in range(has + 1, newest + 1):
             connection.execute(files[number].read_text("utf-8").encode())
         connection.execute(
             "INSERT INTO schema_version VALUES (%s, %s)"
             " ON CONFLICT (folder) DO UPDATE SET version = excluded.version",
             (folder, newest),
         )
+
+
+def _files(folder: str) -> Mapping[int, Traversable]:
+    return {
+        int(match[1]): entry
+        for entry in resources.files("balcao.storage")
+        .joinpath("sql", "postgresql", folder)
+        .iterdir()
+        if (match := _MIGRATION.fullmatch(entry.name))
+    }
+
+
+def newest_version(folder: str) -> int:
+    """What this program brings a schema up to."""
+    return max(_files(folder))
+
+
+def version(connection: psycopg.Connection[Any], folder: str) -> int:
+    """What a database has; 0: nothing of ours."""
+    if connection.execute("SELECT to_regclass('schema_version')").fetchone() == (None,):
+        return 0
+    row = connection.execute(
+        "SELECT version FROM schema_version WHERE folder = %s", (folder,)
+    ).fetchone()
+    return 0 if row is None else int(row[0])
 
 
 def migrated(folder: str) -> Callable[[psycopg.Connection[Any]], None]:

@@ -1,0 +1,42 @@
+"""Which engine: PostgreSQL where its address is given, else SQLite in the data folder.
+
+PostgreSQL's modules are loaded only where they are used: they cost a tenth of a second.
+"""
+
+from collections.abc import Callable
+from pathlib import Path
+
+from balcao.core.questions import Mode
+from balcao.storage.contract import Cache, Desk
+
+
+def open_desk(
+    database: str,
+    path: Path,
+    *,
+    pepper: bytes,
+    now_ms: int,
+    observe_batch: Callable[[int], None] = lambda size: None,
+) -> Desk:
+    """The desk at this address, or in this file if it is empty.
+
+    Raises `StorageFailed`, `StorageNewer`, `PepperDiffers`.
+    """
+    if not database:
+        from balcao.storage.sqlite.desk import SqliteDesk  # noqa: PLC0415
+
+        return SqliteDesk(path, observe_batch)
+    from balcao.storage.postgresql.desk import PostgresDesk  # noqa: PLC0415
+
+    return PostgresDesk(database, pepper=pepper, now_ms=now_ms, observe_batch=observe_batch)
+
+
+def open_cache(database: str, path: Path, mode: Mode) -> Cache:
+    """The cache of one mode, likewise. A database that is away is no reason not to start."""
+    if not database:
+        from balcao.storage.sqlite.cache import SqliteCache  # noqa: PLC0415
+
+        return SqliteCache(path)
+    from balcao.storage.postgresql.cache import PostgresCache  # noqa: PLC0415
+
+    return PostgresCache(database, mode)

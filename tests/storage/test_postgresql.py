@@ -1,0 +1,386 @@
+"""What is PostgreSQL's own: several nodes on one database, and one that goes away."""
+
+import asyncio
+import os
+import signal
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+
+from balcao.core.access import Account
+from balcao.core.freshness import Kept
+from balcao.core.ledger import HoldGone, KeyBound, Short, TopUp
+from balcao.core.rate_limit import Limit
+from balcao.errors import PepperDiffers, StorageFailed
+from balcao.storage.contract import NewAccount, NewKey
+from balcao.storage.postgresql import desk as desk_module
+from balcao.storage.postgresql import node as node_module
+from balcao.storage.postgresql.cache import PostgresCache
+from balcao.storage.postgresql.desk import PostgresDesk
+from tests.storage import postgres
+from tests.storage.engines import PostgresEngine
+from tests.storage.world import (
+    NOW,
+    Balance,
+    a_bind,
+    a_charge,
+    a_hash,
+    a_hold,
+    a_settle,
+    a_top_up,
+    balance,
+    charged,
+    open_account,
+)
+
+
+@pytest.fixture
+def engine(tmp_path: Path) -> Iterator[PostgresEngine]:
+    engine = PostgresEngine(tmp_path)
+    yield engine
+    engine.close()
+
+
+@pytest.fixture
+def desk(engine: PostgresEngine) -> PostgresDesk:
+    return engine.open()
+
+
+@pytest.fixture
+def ana(engine: PostgresEngine, desk: PostgresDesk) -> Account:
+    return open_account(engine, desk, "ana", credits=10)
+
+
+def at_once(*works: Any) -> list[Any]:
+    """Each in a thread and an event loop of its own, as nodes are."""
+    with ThreadPoolExecutor(len(works)) as threads:
+        return [done.result() for done in [threads.submit(work) for work in works]]
+
+
+# Several nodes.
+
+
+def test_nodes_never_overdraw_an_account_together(
+    engine: PostgresEngine, desk: PostgresDesk, ana: Account
+) -> None:
+    engine.commit(desk, a_top_up(ana, 90))
+    nodes = [engine.open() for _ in range(3)]
+
+    def work(name: int) -> int:
+        async def story() -> int:
+            wishes = [nodes[name].commit([a_charge(ana, f"{name}-{n}")]) for n in range(100)]
+            outcomes = await asyncio.gather(*wishes)
+            assert all(outcome is None or type(outcome) is Short for outcome in outcomes)
+            return outcomes.count(None)
+
+        return asyncio.run(story())
+
+    paid = at_once(*(lambda name=name: work(name) for name in range(3)))
+    assert sum(paid) == 100
+    assert balance(desk, ana) == Balance(0, 0)
+    assert desk.check().complaints == []
+
+
+def test_one_of_two_nodes_takes_a_key(
+    engine: PostgresEngine, desk: PostgresDesk, ana: Account
+) -> None:
+    other = engine.open()
+    for number in range(5):
+        outcomes = at_once(
+            *(
+                lambda node=node, who=who, n=number: asyncio.run(
+                    node.commit([a_hold(ana, f"{who}-{n}"), a_bind(ana, f"key-{n}", f"{who}-{n}")])
+                )
+                for node, who in ((desk, "one"), (other, "other"))
+            )
+        )
+        assert sorted(map(type, outcomes), key=str) == sorted([type(None), KeyBound], key=str)
+    assert balance(desk, ana) == Balance(10, 5)
+
+
+def test_limits_are_exact_over_nodes(
+    engine: PostgresEngine, desk: PostgresDesk, ana: Account
+) -> None:
+    nodes = [engine.open() for _ in range(3)]
+    limit = Limit("minuto", 50, 60_000)
+
+    def work(node: PostgresDesk) -> int:
+        async def story() -> int:
+            caller = await node.caller(a_hash("ana"), NOW)
+            assert caller is not None
+            said = await asyncio.gather(*(node.spend(caller, [limit], NOW) for _ in range(170)))
+            return sum(verdict.allowed for (verdict,) in said)
+
+        return asyncio.run(story())
+
+    assert sum(at_once(*(lambda node=node: work(node) for node in nodes))) == 50
+
+
+def test_holds_of_live_nodes_are_left_alone(
+    engine: PostgresEngine, desk: PostgresDesk, ana: Account, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = engine.open()
+    engine.commit(other, a_hold(ana, "r1", 3), a_bind(ana, "key", "r1"))
+    assert desk.recover(NOW) == 0
+    monkeypatch.setattr(node_module, "GONE_SECONDS", 0.0)
+    assert engine.run(desk.recover_others(NOW)) == 0
+
+    engine.kill(other)
+    assert engine.run(desk.recover_others(NOW)) == 1
+    assert engine.run(desk.recover_others(NOW)) == 0
+    assert balance(desk, ana) == Balance(10, 0)
+    found = engine.run(desk.earlier(ana.account_id, "key", NOW))
+    assert found is not None
+    assert found.state == "died"
+
+
+def test_a_node_that_was_cut_off_for_a_moment_is_not_dead(
+    engine: PostgresEngine, desk: PostgresDesk, ana: Account
+) -> None:
+    other = engine.open()
+    engine.commit(other, a_hold(ana, "r1", 3))
+    engine.sql("SELECT pg_terminate_backend(?::int, 5000)", other._writing.get().info.backend_pid)
+    assert engine.run(desk.recover_others(NOW)) == 0, "found gone once"
+    assert engine.commit(other, a_settle(ana, "r1", 1)) is None
+    assert engine.run(desk.recover_others(NOW)) == 0, "it is here again"
+    assert charged(desk, ana) == {"r1": 1}
+
+
+def test_what_was_given_back_is_not_charged_when_its_node_comes_back(
+    engine: PostgresEngine, desk: PostgresDesk, ana: Account, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(node_module, "GONE_SECONDS", 0.0)
+    other = engine.open()
+    engine.commit(other, a_hold(ana, "r1", 3))
+    other._workers["writer"]._idle = lambda: None
+    engine.sql("SELECT pg_terminate_backend(?::int, 5000)", other._writing.get().info.backend_pid)
+    assert engine.run(desk.recover_others(NOW)) == 1
+    assert engine.commit(other, a_settle(ana, "r1", 3)) == HoldGone()
+    assert balance(desk, ana) == Balance(10, 0)
+
+
+def test_nodes_that_start_together_migrate_once() -> None:
+    address = postgres.server().new_database()
+    desks = at_once(*(lambda: PostgresDesk(address) for _ in range(4)))
+    for desk in desks:
+        assert desk.check().complaints == []
+        desk.close()
+    postgres.server().drop_database(address)
+
+
+def test_a_database_of_another_pepper_is_refused(engine: PostgresEngine) -> None:
+    PostgresDesk(engine.address, pepper=b"one").close()
+    PostgresDesk(engine.address, pepper=b"one").close()
+    with pytest.raises(PepperDiffers):
+        PostgresDesk(engine.address, pepper=b"another")
+
+
+def test_a_newer_answer_of_another_node_is_read_within_half_a_second() -> None:
+    address = postgres.new_address()
+
+    async def story() -> None:
+        here, there = PostgresCache(address, "live"), PostgresCache(address, "live")
+        sandbox = PostgresCache(address, "test")
+        here.keep([("key", Kept(b"old", 1, "serpro"))])
+        await until(there, "key", b"old")
+        there.keep([("key", Kept(b"new", 2, "serpro"))])
+        here.keep([("key", Kept(b"old again", 1, "serpro"))])
+        await until(here, "key", b"new")
+        assert await sandbox.read(["key"]) == {}
+        for cache in (here, there, sandbox):
+            cache.close()
+
+    async def until(cache: PostgresCache, key: str, body: bytes) -> None:
+        for _ in range(200):
+            found = await cache.read([key])
+            if key in found and found[key].body == body:
+                return
+            await asyncio.sleep(0.01)
+        raise AssertionError("the newer answer is not read")
+
+    asyncio.run(story())
+    postgres.server().drop_database(address)
+
+
+# One that goes away.
+
+
+def test_a_commit_that_lost_its_answer_is_looked_up(
+    engine: PostgresEngine, desk: PostgresDesk, ana: Account, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The connection breaks after the commit was carried out, before its answer came."""
+    pipeline = psycopg.Connection.pipeline
+    broken = threading.Event()
+
+    writing: Any = desk._writing.get()
+
+    def break_after(connection: Any) -> Any:
+        if broken.is_set() or connection is not writing:
+            return pipeline(connection)
+        broken.set()
+        return _Breaking(pipeline(connection), connection)
+
+    monkeypatch.setattr(psycopg.Connection, "pipeline", break_after)
+    assert engine.commit(desk, a_charge(ana, "r1")) is None
+    assert broken.is_set()
+    assert charged(desk, ana) == {"r1": 1}
+    assert engine.commit(desk, a_charge(ana, "r2")) is None
+
+
+class _Breaking:
+    """A pipeline whose end is carried out and never answered."""
+
+    def __init__(self, inner: Any, connection: Any) -> None:
+        self._inner, self._connection = inner, connection
+
+    def __enter__(self) -> Any:
+        return self._inner.__enter__()
+
+    def __exit__(self, *error: Any) -> None:
+        self._inner.__exit__(*error)
+        self._connection.pgconn.finish()
+        raise psycopg.OperationalError("gone")
+
+
+def test_a_commit_that_never_arrived_is_told_as_failed(
+    engine: PostgresEngine, desk: PostgresDesk, ana: Account, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    count = desk._node.COUNT
+    monkeypatch.setattr(
+        type(desk._node), "COUNT", "SELECT pg_terminate_backend(pg_backend_pid()), %s, %s"
+    )
+    with pytest.raises(StorageFailed):
+        engine.commit(desk, a_charge(ana, "r1"))
+    monkeypatch.setattr(type(desk._node), "COUNT", count)
+    assert charged(desk, ana) == {}
+    assert engine.commit(desk, a_charge(ana, "r1")) is None
+    assert charged(desk, ana) == {"r1": 1}
+
+
+def test_connections_that_broke_in_between_are_not_noticed(
+    engine: PostgresEngine, desk: PostgresDesk, ana: Account
+) -> None:
+    engine.sql(
+        "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity"
+        " WHERE datname = current_database() AND pid <> pg_backend_pid()"
+    )
+    assert engine.commit(desk, a_charge(ana, "r1")) is None
+    assert charged(desk, ana) == {"r1": 1}
+    assert engine.run(desk.caller(a_hash("ana"), NOW)) is not None
+
+
+@pytest.fixture(scope="module")
+def fragile() -> Iterator[postgres.Server]:
+    """A server that this module's tests may stop."""
+    server = postgres.Server()
+    yield server
+    server.remove()
+
+
+def fragile_desk(server: postgres.Server) -> tuple[PostgresDesk, Account]:
+    desk = PostgresDesk(server.new_database())
+    account = desk.create_account(NewAccount("ana", "pre_pago", "live"), NOW)
+    desk.create_key(NewKey(account.account_id, "k", "p", a_hash("ana")), NOW)
+    assert desk.commit_now([TopUp(account.account_id, 10, "carga", NOW)]) is None
+    return desk, account
+
+
+def test_a_database_that_is_away_is_told_soon_and_comes_back(fragile: postgres.Server) -> None:
+    desk, ana = fragile_desk(fragile)
+
+    async def story() -> None:
+        caller = await desk.caller(a_hash("ana"), NOW)
+        assert caller is not None
+        fragile.stop(signal.SIGQUIT)
+        began = time.monotonic()
+        works = [
+            desk.commit([a_charge(ana, "r1")]),
+            desk.earlier(ana.account_id, "key", NOW),
+            desk.spend(caller, [Limit("minuto", 5, 60_000)], NOW),
+            desk.caller(a_hash("other"), NOW),
+            desk.heartbeat(NOW),
+            desk.recover_others(NOW),
+        ]
+        said = await asyncio.gather(*works, return_exceptions=True)
+        assert [type(one) for one in said] == [StorageFailed] * len(works)
+        with pytest.raises(StorageFailed):
+            desk.account(ana.account_id)
+        assert time.monotonic() - began < 5
+        fragile.start()
+        assert await eventually(desk, [a_charge(ana, "r2")]) is None
+        await desk.heartbeat(NOW)
+
+    asyncio.run(story())
+    assert charged(desk, ana) == {"r2": 1}
+    desk.close()
+
+
+async def eventually(desk: PostgresDesk, changes: Sequence[Any]) -> Any:
+    """As a caller would try again."""
+    for _ in range(100):
+        try:
+            return await desk.commit(changes)
+        except StorageFailed:
+            await asyncio.sleep(0.05)
+    raise AssertionError("it does not come back")
+
+
+def test_a_database_that_stands_still_keeps_nobody_for_long(
+    fragile: postgres.Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    desk, ana = fragile_desk(fragile)
+    monkeypatch.setattr(type(desk._writing.get()), "patience_seconds", 0.5)
+    monkeypatch.setattr("balcao.storage.postgresql.writer.OUTCOME_SECONDS_MAX", 1.0)
+    backend = desk._writing.get().info.backend_pid
+    os.kill(backend, signal.SIGSTOP)
+    try:
+        began = time.monotonic()
+        with pytest.raises(StorageFailed):
+            asyncio.run(desk.commit([a_charge(ana, "r1")]))
+        assert time.monotonic() - began < 15
+    finally:
+        os.kill(backend, signal.SIGCONT)
+    assert asyncio.run(eventually(desk, [a_charge(ana, "r2")])) is None
+    assert charged(desk, ana) == {"r2": 1}
+    desk.close()
+
+
+# One batch.
+
+
+def test_round_trips_do_not_grow_with_the_batch(
+    engine: PostgresEngine, desk: PostgresDesk, ana: Account, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    engine.commit(desk, a_top_up(ana, 1_000))
+    waits: list[int] = []
+    connection = desk._writing.get()
+    wait = type(connection).wait
+
+    def counted(self: Any, *args: Any, **named: Any) -> Any:
+        if self is connection:
+            waits.append(1)
+        return wait(self, *args, **named)
+
+    monkeypatch.setattr(type(connection), "wait", counted)
+    seen = []
+    for size in (1, 10, 300):
+        before = len(waits)
+        lists = [[a_charge(ana, f"{size}-{n}")] for n in range(size)]
+        assert engine.together(desk, *lists) == [None] * size
+        seen.append(len(waits) - before)
+    assert len(set(seen)) == 1, seen
+
+
+def test_callers_known_are_few_enough(
+    engine: PostgresEngine, desk: PostgresDesk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(desk_module, "CALLERS_MAX", 3)
+    for number in range(10):
+        assert engine.run(desk.caller(a_hash(str(number)), NOW)) is None
+    assert len(desk._callers) <= 3
