@@ -16,7 +16,7 @@ serve: $(VENV)/.installed
 	@$(BIN)/balcao serve
 
 test: $(VENV)/.installed-dev
-	@tools/system-packages chromium
+	@tools/system-packages chromium postgresql
 	$(BIN)/python -m pytest -n auto
 
 # The pictures in docs/screenshots, taken of a running service in a real browser.

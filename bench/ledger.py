@@ -1,6 +1,6 @@
 """The ledger alone: debits per second that survive power loss.
 
-    .venv/bin/python -m bench.ledger [--folder /where/the/database/would/live]
+    .venv/bin/python -m bench.ledger [--folder /where/the/database/would/live] [--postgresql]
 
 No HTTP, no cache, no lookup: clients that each send one debit, wait until it is durable and
 send the next. What is measured is group commit: one fsync at a time, shared by everybody who
@@ -17,9 +17,12 @@ from collections.abc import Awaitable, Callable, Iterator, Sequence
 from itertools import count
 from pathlib import Path
 
+from tests.storage.postgres import Server
+
 from balcao.core.idempotency import Recorded
 from balcao.core.ledger import Bind, Charge, Finish, Hold, Settle, TopUp
-from balcao.storage.contract import NewAccount, NewKey
+from balcao.storage.contract import Desk, NewAccount, NewKey
+from balcao.storage.postgresql.desk import PostgresDesk
 from balcao.storage.sqlite.desk import SqliteDesk
 
 OPERATION = "cnpj-receita-federal"
@@ -34,12 +37,17 @@ LOOKUPS_TOGETHER = 20_000
 ACCOUNTS = 16
 ROUNDS = 3
 
+_server: Server | None = None  # None: SQLite
+
 Client = Callable[[str, int], Awaitable[None]]
 
 
-def run(folder: Path | None = None) -> dict[str, float]:
+def run(folder: Path | None = None, server: Server | None = None) -> dict[str, float]:
     """Measure everything once and print it. Keys say what, values are per second."""
-    print(f"$ {Path(sys.executable).name} -m bench.ledger  ({os.cpu_count()} cores)")
+    engine = "SQLite" if server is None else "PostgreSQL, fsync on, same machine"
+    print(f"$ {Path(sys.executable).name} -m bench.ledger  ({os.cpu_count()} cores, {engine})")
+    global _server  # noqa: PLW0603
+    _server = server
     before = sys.getswitchinterval()
     try:
         figures = {
@@ -59,20 +67,26 @@ def run(folder: Path | None = None) -> dict[str, float]:
 
 
 def best(
-    folder: Path | None, in_flight: int, total: int, work: Callable[[SqliteDesk, int], Client]
+    folder: Path | None, in_flight: int, total: int, work: Callable[[Desk, int], Client]
 ) -> float:
     """The best of a few rounds: the others say what else the machine was doing."""
     return max(measure(folder, in_flight, total, work) for _ in range(ROUNDS))
 
 
 def measure(
-    folder: Path | None, in_flight: int, total: int, work: Callable[[SqliteDesk, int], Client]
+    folder: Path | None, in_flight: int, total: int, work: Callable[[Desk, int], Client]
 ) -> float:
     """Pieces of work per second on a new database, checked afterwards."""
     with tempfile.TemporaryDirectory(dir=folder, prefix="bench-ledger-") as name:
-        desk = SqliteDesk(Path(name) / "balcao.db")
+        batches: list[int] = []
+        desk: Desk
+        if _server is None:
+            desk = SqliteDesk(Path(name) / "balcao.db", batches.append)
+        else:
+            desk = PostgresDesk(_server.new_database(), observe_batch=batches.append)
         try:
             accounts = open_accounts(desk)
+            batches.clear()
             seconds = asyncio.run(drive(in_flight, total, work(desk, accounts[0])))
             books = desk.check()
         finally:
@@ -82,7 +96,7 @@ def measure(
     return total / seconds
 
 
-def open_accounts(desk: SqliteDesk) -> Sequence[int]:
+def open_accounts(desk: Desk) -> Sequence[int]:
     """Numbers of new prepaid accounts, each with one key."""
     accounts = []
     for number in range(ACCOUNTS):
@@ -108,7 +122,7 @@ async def drive(in_flight: int, total: int, client: Client) -> float:
     return time.perf_counter() - start
 
 
-def debit(desk: SqliteDesk, first_account: int) -> Client:
+def debit(desk: Desk, first_account: int) -> Client:
     """One charge, as a cached answer makes it."""
 
     async def client(request_id: str, account: int) -> None:
@@ -121,7 +135,7 @@ def debit(desk: SqliteDesk, first_account: int) -> Client:
     return client
 
 
-def online_lookup(desk: SqliteDesk, first_account: int) -> Client:
+def online_lookup(desk: Desk, first_account: int) -> Client:
     """Two commits: hold and bind; settle and finish."""
 
     async def client(request_id: str, account: int) -> None:
@@ -152,7 +166,17 @@ def fsyncs(folder: Path | None) -> float:
 def main() -> None:
     parser = argparse.ArgumentParser(description="Debits per second of the ledger alone.")
     parser.add_argument("--folder", type=Path, help="where to put the database (a real disk)")
-    run(parser.parse_args().folder)
+    parser.add_argument(
+        "--postgresql", action="store_true", help="also on a PostgreSQL started for this"
+    )
+    given = parser.parse_args()
+    run(given.folder)
+    if given.postgresql:
+        server = Server({"fsync": "on", "full_page_writes": "on"}, given.folder)
+        try:
+            run(given.folder, server)
+        finally:
+            server.remove()
 
 
 if __name__ == "__main__":

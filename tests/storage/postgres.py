@@ -42,11 +42,11 @@ def program(name: str) -> str | None:
 class Server:
     """One running server, and the databases in it."""
 
-    def __init__(self, settings: dict[str, str] | None = None) -> None:
+    def __init__(self, settings: dict[str, str] | None = None, folder: Path | None = None) -> None:
         initdb, self._postgres = program("initdb"), program("postgres")
         if initdb is None or self._postgres is None:
             pytest.skip(MISSING)
-        self._folder = Path(tempfile.mkdtemp(prefix="balcao-pg-"))
+        self._folder = Path(tempfile.mkdtemp(prefix="balcao-pg-", dir=folder))
         self._as: Sequence[str] = ()
         if os.getuid() == 0:  # which PostgreSQL refuses to be
             shutil.chown(self._folder, "postgres", "postgres")
