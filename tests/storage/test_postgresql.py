@@ -3,6 +3,8 @@
 import asyncio
 import os
 import signal
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator, Sequence
@@ -138,6 +140,36 @@ def test_holds_of_live_nodes_are_left_alone(
     found = engine.run(desk.earlier(ana.account_id, "key", NOW))
     assert found is not None
     assert found.state == "died"
+
+
+_DIES = """
+import asyncio, sys
+from balcao.storage.postgresql.desk import PostgresDesk
+from balcao.core.ledger import Hold
+desk = PostgresDesk(sys.argv[1])
+assert asyncio.run(desk.commit([Hold(int(sys.argv[2]), None, "r1", "x", 3, 0)])) is None
+print("held", flush=True)
+sys.stdin.read()
+"""
+
+
+def test_what_a_killed_process_held_is_given_back_by_the_others(
+    engine: PostgresEngine, desk: PostgresDesk, ana: Account, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(node_module, "GONE_SECONDS", 0.0)
+    command = [sys.executable, "-c", _DIES, engine.address, str(ana.account_id)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as other:
+        assert other.stdout is not None
+        assert other.stdout.readline() == b"held\n"
+        assert engine.run(desk.recover_others(NOW)) == 0
+        assert balance(desk, ana) == Balance(10, 3)
+        other.kill()
+    for _ in range(200):  # until the server has noticed it
+        if engine.run(desk.recover_others(NOW)):
+            break
+        time.sleep(0.05)
+    assert balance(desk, ana) == Balance(10, 0)
+    assert desk.check().complaints == []
 
 
 def test_a_node_that_was_cut_off_for_a_moment_is_not_dead(

@@ -14,7 +14,7 @@ import psycopg
 
 from balcao.core.freshness import Kept
 from balcao.core.questions import Mode
-from balcao.errors import StorageFailed
+from balcao.errors import BalcaoError
 from balcao.storage.postgresql.connections import Line
 from balcao.storage.postgresql.rows import arrays, texts, unnest
 from balcao.storage.postgresql.schema import migrated
@@ -70,7 +70,7 @@ class PostgresCache:
         if missing:
             try:
                 said = await self._asked.ask(missing)
-            except StorageFailed as error:
+            except BalcaoError as error:
                 log.error("cache unreadable: %s", error.detail)
                 said = {}
             for key in missing:
@@ -144,7 +144,7 @@ class PostgresCache:
         try:
             written = self._writing.execute(_WRITE, (self._mode, *arrays(_TYPES, rows)))
             keys = {key for (key,) in written}
-        except (StorageFailed, psycopg.Error) as error:
+        except (BalcaoError, psycopg.Error) as error:
             log.error("cache not written: %s", type(error).__name__)
         else:
             for key, kept in batch:

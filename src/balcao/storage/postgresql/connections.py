@@ -107,9 +107,11 @@ class Line:
             connection = _Punctual.connect(**{**_SETTINGS, **given, "autocommit": True})
             if self._greet is not None:
                 self._greet(connection)
-        except psycopg.Error as error:
+        except BaseException as error:
             if connection is not None:
                 connection.close()
+            if not isinstance(error, psycopg.Error):
+                raise
             self._away_until = time.monotonic() + AWAY_SECONDS
             raise failure(error) from error
         self._connection = connection

@@ -18,7 +18,8 @@ from balcao.core.people import AT_THE_TERMINAL, Signature
 from balcao.core.rate_limit import Limit, Verdict
 from balcao.errors import StorageFailed
 from balcao.storage.contract import LedgerCheck, NewAccount, NewKey
-from balcao.storage.postgresql import limits, receipts
+from balcao.storage.postgresql import limits as counting
+from balcao.storage.postgresql import receipts
 from balcao.storage.postgresql.check import check_books
 from balcao.storage.postgresql.connections import Line, opened_apart
 from balcao.storage.postgresql.node import Node
@@ -96,8 +97,8 @@ class PostgresDesk(Reading):
         self._asked: Turns[Asked, Any] = Turns(
             self._workers["reader"], partial(answer, self._reading)
         )
-        self._counted: Turns[limits.Visit, Sequence[Verdict]] = Turns(
-            self._workers["counter"], partial(limits.count, self._counting)
+        self._counted: Turns[counting.Visit, Sequence[Verdict]] = Turns(
+            self._workers["counter"], partial(counting.count, self._counting)
         )
         self._callers: dict[bytes, tuple[int, Caller | None]] = {}
         self._recorded: set[str] = set()  # numbers of receipts
@@ -136,10 +137,10 @@ class PostgresDesk(Reading):
         return caller
 
     async def spend(
-        self, caller: Caller, limits_of: Sequence[Limit], now_ms: int
+        self, caller: Caller, limits: Sequence[Limit], now_ms: int
     ) -> Sequence[Verdict]:
         """See the contract."""
-        return await self._counted.ask(limits.Visit(caller, limits_of, now_ms))
+        return await self._counted.ask(counting.Visit(caller, limits, now_ms))
 
     async def earlier(self, account_id: int, key_digest: str, now_ms: int) -> Attempt | None:
         """See the contract."""
@@ -207,7 +208,7 @@ class PostgresDesk(Reading):
         """See the contract."""
 
         def work(connection: psycopg.Connection[Any]) -> int:
-            limits.purge(connection, now_ms)
+            counting.purge(connection, now_ms)
             return connection.execute(_PURGE, (now_ms,)).rowcount
 
         return await self._with_writer(work)

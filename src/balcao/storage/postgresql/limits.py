@@ -13,6 +13,7 @@ import psycopg
 
 from balcao.core.access import Caller
 from balcao.core.rate_limit import Limit, Verdict, spend
+from balcao.errors import StorageFailed
 from balcao.storage.postgresql.connections import Line
 from balcao.storage.postgresql.rows import arrays, texts, unnest
 
@@ -67,8 +68,9 @@ def count(line: Line, visits: Sequence[Visit]) -> Sequence[Verdicts]:
         try:
             with line.guarded() as connection, connection.pipeline():
                 return _count(connection, visits, names)
-        except psycopg.errors.DeadlockDetected:
-            if tries == TRIES_MAX - 1:
+        except StorageFailed as failed:
+            deadlock = isinstance(failed.__cause__, psycopg.errors.DeadlockDetected)
+            if not deadlock or tries == TRIES_MAX - 1:
                 raise
     raise AssertionError("the loop returns or raises")
 

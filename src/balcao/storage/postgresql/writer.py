@@ -181,8 +181,7 @@ class Writer:
                 sent = True
                 connection.execute("COMMIT")
         except BaseException as error:
-            if not connection.closed:
-                connection.rollback()
+            if _rolled_back(connection):
                 raise
             self._line.drop()
             if not sent:
@@ -215,6 +214,17 @@ class Writer:
 
 class _Lost(Exception):
     """The connection broke before the commit was sent."""
+
+
+def _rolled_back(connection: psycopg.Connection[Any]) -> bool:
+    """Whether nothing was committed, for certain. False: the connection is lost."""
+    if connection.closed:
+        return False
+    try:
+        connection.rollback()
+    except psycopg.Error:
+        return False
+    return True
 
 
 def _told(error: Exception) -> Exception:

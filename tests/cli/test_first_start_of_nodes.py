@@ -1,0 +1,47 @@
+"""The first starts of nodes that share a PostgreSQL: keys are issued once, and not revoked."""
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from pydantic import SecretStr
+
+from balcao import first_start
+from balcao.errors import PepperDiffers
+from balcao.home import Home
+from balcao.settings import Settings
+from balcao.storage.postgresql.desk import PostgresDesk
+from tests.storage import postgres
+
+NOW_MS = 1_785_000_000_000
+
+
+@pytest.fixture
+def address() -> Iterator[str]:
+    address = postgres.new_address()
+    yield address
+    postgres.server().drop_database(address)
+
+
+def prepared(address: str, folder: Path) -> int:
+    settings = Settings(home=folder, database=SecretStr(address), sandbox_establishments=0)
+    issued = first_start.prepare(
+        Home(folder), settings, now_ms=lambda: NOW_MS, say=lambda step: None
+    )
+    return len(issued)
+
+
+def test_the_second_node_issues_nothing(address: str, tmp_path: Path) -> None:
+    first, second = tmp_path / "first", tmp_path / "second"
+    assert prepared(address, first) == len(first_start.OPENINGS)
+    with pytest.raises(PepperDiffers):
+        prepared(address, second)
+
+    shutil.copy(first / "secret.key", second / "secret.key")
+    assert prepared(address, second) == 0
+    desk = PostgresDesk(address)
+    keys = [key for account in desk.accounts() for key in desk.keys(account.account_id)]
+    desk.close()
+    assert len(keys) == len(first_start.OPENINGS)
+    assert all(key.revoked_ms is None for key in keys)
