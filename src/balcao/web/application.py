@@ -148,7 +148,8 @@ class Application:
         except Exception:
             log.exception("page.bug", request_id=seen.request_id, page=page.name)
             response = visit.page("problema.html", 500, **_words(500))
-        if first_visit is not None and page.who == "anyone":
+        html = response.headers.get("content-type", "").startswith("text/html")
+        if first_visit is not None and page.who == "anyone" and html:
             response.set_cookie(
                 guard.cookie_name(guard.FIRST_VISIT, secure=secure),
                 first_visit,
@@ -279,8 +280,8 @@ _SAID: Mapping[int | str, tuple[str, str]] = {
     413: ("Formulário recusado", "O formulário enviado não pôde ser lido. Volte e tente de novo."),
     500: (
         "Erro interno",
-        "Algo deu errado do nosso lado. Nada foi cobrado por esta página. Se acontecer de novo,"
-        " informe ao suporte o número abaixo.",
+        "Algo deu errado do nosso lado. Se era uma consulta, o histórico diz se ela foi feita e"
+        " cobrada. Se acontecer de novo, informe o número abaixo a quem opera o serviço.",
     ),
     "form": (
         "Formulário recusado",

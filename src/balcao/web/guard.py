@@ -50,11 +50,16 @@ async def visitor_of(request: Request, tools: Tools) -> Visitor | None:
     )
     if session is None:
         return None
-    if now - session.seen_ms > _SEEN_EVERY_MS:
+    if now - session.seen_ms > _SEEN_EVERY_MS and not _by_itself(request):
         await people.touch_session(session.session_id, now)
     number = session.user.account_id
     account = None if number is None else tools.desk.account(number)
     return Visitor(session.user, session, digest, account)
+
+
+def _by_itself(request: Request) -> bool:
+    """Whether a page that stands open asks for news: nobody need be there."""
+    return request.method == "GET" and request.headers.get("hx-request") == "true"
 
 
 def is_our_own_form(request: Request, tools: Tools, cookie: str, token: str) -> bool:

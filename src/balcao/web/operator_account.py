@@ -241,7 +241,8 @@ async def history(visit: Visit) -> Response:
         before,
     )
     shown = traces[:TRACES_MAX]
-    older = f"{_address(account)}/historico?antes={shown[-1].request_id}"
+    path = f"{_address(account)}/historico"
+    more = len(traces) > TRACES_MAX
     return visit.page(
         "operador/historico.html",
         account=account,
@@ -249,8 +250,8 @@ async def history(visit: Visit) -> Response:
             (trace, vocabulary.short(trace.operation), vocabulary.outcome_of(trace))
             for trace in shown
         ],
-        older=older if len(traces) > TRACES_MAX else None,
-        newer=f"{_address(account)}/historico" if before else None,
+        older=f"{path}?antes={shown[-1].request_id}" if more else None,
+        newer=path if before else None,
         crumbs=_crumbs(account, "Histórico"),
     )
 

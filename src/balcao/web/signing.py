@@ -78,9 +78,12 @@ async def enter(visit: Visit) -> Response:
         return visit.page("entrar.html", 403, email=visit.typed("email"), to=to, alert=_WRONG)
     assert known is not None
     assert known.password_hash is not None
+    tools.throttle.forgive(throttle.OF_EMAIL_AND_ADDRESS, f"{_hidden(email)} {where}")
     if tools.passwords.is_outdated(known.password_hash):
         renewed = await tools.passwords.hash(password)
-        await people.rehash_password(known.user.user_id, renewed, tools.now_ms())
+        await people.rehash_password(
+            known.user.user_id, renewed, replaces=known.password_hash, now_ms=tools.now_ms()
+        )
     if known.totp_secret is not None:
         halfway = _Halfway(known.user.user_id, email, _hidden(known.password_hash), to)
         sealed = tools.seal.close(_HALFWAY, msgspec.json.encode(halfway))

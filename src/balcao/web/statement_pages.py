@@ -1,6 +1,5 @@
 """`/app/extrato`: what an account consumed in a period, with its proof, on screen and as a file."""
 
-import asyncio
 import datetime
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -155,7 +154,9 @@ async def as_workbook(visit: Visit) -> Response:
         return visit.redirect(asking.address(PATH, dict(visit.request.query_params)))
     found = await _read(visit, asked.period)
     now = from_ms(visit.tools.now_ms())
-    content = await asyncio.to_thread(spreadsheet.as_xlsx, [_summary(found, now), _lines(found)])
+    content = await spreadsheet.in_turn(
+        lambda: spreadsheet.as_xlsx([_summary(found, now), _lines(found)])
+    )
     return file(content, spreadsheet.MEDIA_TYPE, f"{_stem(asked.period)}.xlsx")
 
 

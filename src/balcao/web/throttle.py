@@ -35,6 +35,10 @@ class Throttle:
             self._empty_at_ms[limit.name, name] = verdict.empty_at_ms
         return 0
 
+    def forgive(self, limit: Limit, name: str) -> None:
+        """It was the right person: their tries count no longer."""
+        self._empty_at_ms.pop((limit.name, name), None)
+
     def _forget(self, now_ms: int) -> None:
         late = {name: at for name, at in self._empty_at_ms.items() if at > now_ms}
         # A flood of names: the oldest half goes, rather than everything or nothing.

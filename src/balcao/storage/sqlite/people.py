@@ -134,11 +134,14 @@ class SqlitePeople(PeopleReading):
 
         await self._in_turn(work)
 
-    async def rehash_password(self, user_id: int, password_hash: str, now_ms: int) -> None:
+    async def rehash_password(
+        self, user_id: int, password_hash: str, *, replaces: str, now_ms: int
+    ) -> None:
         """See the contract."""
         await self._in_turn(
             lambda connection: connection.execute(
-                "UPDATE person SET password_hash = ? WHERE user_id = ?", (password_hash, user_id)
+                "UPDATE person SET password_hash = ? WHERE user_id = ? AND password_hash = ?",
+                (password_hash, user_id, replaces),
             ).fetchall()
         )
 
