@@ -1,5 +1,6 @@
 """Whose browser it is, and whether a form is our own. Nothing of this needs a page's content."""
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -77,7 +78,7 @@ def test_signing_in_from_elsewhere_is_refused_too(browser: Browser) -> None:
 
 def _addresses(who: set[str]) -> list[tuple[str, str]]:
     return [
-        (page.method, page.path.replace("{", "").replace("}", ""))
+        (page.method, re.sub(r"\{\w+(:int)?\}", lambda at: "1" if at[1] else "x", page.path))
         for page in PAGES
         if page.who in who
     ]

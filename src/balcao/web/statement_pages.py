@@ -20,7 +20,7 @@ from balcao.web.visit import Visit
 PATH = "/app/extrato"
 
 # A page stays small; the files have all lines.
-LINES_SHOWN = 150
+LINES_SHOWN = 60
 # Beyond that a bar is a week.
 DAYS_DRAWN = 92
 
