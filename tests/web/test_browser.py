@@ -41,14 +41,14 @@ def _balance(live: Live, account: str = "pre-pago") -> int:
         return next(each.balance_credits for each in desk.accounts() if each.name == account)
 
 
-def _ask(page: Page, form: str, cnpj: str, **fields: str) -> None:
+def ask(page: Page, form: str, cnpj: str, **fields: str) -> None:
     page.goto(f"/app/consultas/{form}")
     page.get_by_label("CNPJ", exact=True).fill(cnpj)
     for label, value in fields.items():
         page.get_by_label(label, exact=True).select_option(value)
 
 
-def _consult(page: Page) -> None:
+def consult(page: Page) -> None:
     page.get_by_role("button", name="Consultar", exact=True).click()
     page.wait_for_url(re.compile("/app/consultas/resultado/"))
 
@@ -57,10 +57,10 @@ def test_a_federal_certificate_online_and_then_from_the_cache(
     live: Live, context: BrowserContext
 ) -> None:
     page, before = live.sign_in(context, people.CONSULTANT), _balance(live)
-    _ask(page, "certidao-federal", "90010001000100")
+    ask(page, "certidao-federal", "90010001000100")
     expect(page.get_by_label("CNPJ", exact=True)).to_have_value("90.010.001/0001-00")
     expect(page.locator("#preco")).to_contain_text("Até 2 créditos")
-    _consult(page)
+    consult(page)
     expect(page.locator(".verdict")).to_contain_text(re.compile("negativa", re.IGNORECASE))
     expect(page.locator(".slip")).to_contain_text("2 créditos")
     assert _balance(live) == before - 2
@@ -77,10 +77,10 @@ def test_a_federal_certificate_online_and_then_from_the_cache(
         page.get_by_role("link", name="Baixar").click()
     assert download.value.suggested_filename.endswith(".pdf")
 
-    _ask(page, "certidao-federal", "90010001000100")
+    ask(page, "certidao-federal", "90010001000100")
     expect(page.locator("#preco")).to_contain_text("Há uma certidão guardada de")
     expect(page.locator("#preco")).to_contain_text("1 crédito")
-    _consult(page)
+    consult(page)
     expect(page.locator(".slip")).to_contain_text("1 crédito")
     assert _balance(live) == before - 3
 
@@ -92,11 +92,11 @@ def test_a_federal_certificate_online_and_then_from_the_cache(
 
 def test_a_state_certificate_and_its_explanation(live: Live, context: BrowserContext) -> None:
     page, before = live.sign_in(context, people.MANAGER), _balance(live)
-    _ask(page, "certidao-estadual", "90010001000100", UF="SP")
-    _consult(page)
+    ask(page, "certidao-estadual", "90010001000100", UF="SP")
+    consult(page)
     assert _balance(live) == before - 2
-    _ask(page, "certidao-estadual", "90010001000100", UF="SP")
-    _consult(page)
+    ask(page, "certidao-estadual", "90010001000100", UF="SP")
+    consult(page)
     assert _balance(live) == before - 3
     page.get_by_role("link", name="Como esta consulta foi respondida e cobrada").click()
     expect(page.locator(".timeline")).to_be_visible()
@@ -106,7 +106,7 @@ def test_a_state_certificate_and_its_explanation(live: Live, context: BrowserCon
 def test_nothing_is_charged_twice(live: Live, context: BrowserContext) -> None:
     """A double click, a reload of the result, and going back to send the same form again."""
     page, before = live.sign_in(context, people.CONSULTANT), _balance(live)
-    _ask(page, "certidao-federal", "90010003000107")
+    ask(page, "certidao-federal", "90010003000107")
     page.get_by_role("button", name="Consultar", exact=True).dblclick()
     page.wait_for_url(re.compile("/app/consultas/resultado/"))
     result = page.url
@@ -147,8 +147,8 @@ def test_a_negative_result_says_what_it_cost_and_what_to_do(
     live: Live, context: BrowserContext
 ) -> None:
     page = live.sign_in(context, people.CONSULTANT)
-    _ask(page, "certidao-federal", _positive_with_debts())
-    _consult(page)
+    ask(page, "certidao-federal", _positive_with_debts())
+    consult(page)
     expect(page.locator(".verdict.bad, .verdict.warn")).to_be_visible()
     expect(page.locator(".slip")).to_contain_text("crédito")
 
@@ -162,8 +162,8 @@ def _positive_with_debts() -> str:
 def test_the_other_consultations(live: Live, context: BrowserContext, form: str) -> None:
     page = live.sign_in(context, people.CONSULTANT)
     cnpj = "90010002000154" if form == "suframa" else "90010007000268"
-    _ask(page, form, cnpj, **({"UF": "BR"} if form == "inscricoes-estaduais" else {}))
-    _consult(page)
+    ask(page, form, cnpj, **({"UF": "BR"} if form == "inscricoes-estaduais" else {}))
+    consult(page)
     expect(page.locator(".slip")).to_contain_text("crédito")
     if form == "inscricoes-estaduais":
         expect(page.locator("svg [data-uf], svg text", has_text="SP").first).to_be_visible()
@@ -244,7 +244,7 @@ def test_without_javascript(live: Live) -> None:
     with closing(live.visit(scripts=False)) as context:
         page = live.sign_in(context, people.CONSULTANT, again=True)
         before = _balance(live)
-        _ask(page, "certidao-federal", "90010001000100")
+        ask(page, "certidao-federal", "90010001000100")
         page.get_by_role("button", name="Ver preço").click()
         expect(page.locator("#preco")).to_contain_text("crédito")
         expect(page.get_by_label("CNPJ", exact=True)).to_have_value(
@@ -292,7 +292,7 @@ def _all_pages(live: Live) -> list[tuple[str | None, str]]:
     theirs = [
         "/app/operador", "/app/operador/contas", "/app/operador/contas/nova",
         f"/app/operador/contas/{number}", f"/app/operador/contas/{number}/historico",
-        "/app/operador/operadores", "/app/operador/fontes", "/app/operador/fontes?modo=test",
+        "/app/operador/operadores", "/app/operador/fontes", "/app/operador/fontes?ambiente=test",
         "/app/operador/dados-abertos", "/app/operador/auditoria",
     ]  # fmt: skip
     return [
@@ -311,8 +311,8 @@ def _results(live: Live, page: Page) -> Iterator[str]:
         ("suframa", "90010002000154", {}),
         ("certidao-federal", "90020003000180", {}),
     ):
-        _ask(page, form, cnpj, **fields)
-        _consult(page)
+        ask(page, form, cnpj, **fields)
+        consult(page)
         yield page.url
         page.goto(page.url.replace("/consultas/resultado/", "/historico/"))
         yield page.url
@@ -350,6 +350,12 @@ def _complaints(page: Page, path: str) -> Iterator[str]:
     wide: Any = page.evaluate("document.documentElement.scrollWidth - window.innerWidth")
     if wide > 0:
         yield f"{path}: {wide} px wider than the window"
+    twice: Any = page.evaluate(
+        "[...document.querySelectorAll('[id]')].map(e => e.id)"
+        ".filter((id, at, all) => all.indexOf(id) < at)"
+    )
+    if twice:
+        yield f"{path}: the same id twice: {twice}"
     yield from (f"{path}: {text}" for text in _violations(page))
     yield from (
         f"{path}: {text}" for text in said if "404" not in text and "Failed to load" not in text

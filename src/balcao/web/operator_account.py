@@ -91,7 +91,7 @@ async def _shown(visit: Visit, account: Account, **errors: str) -> Response:
         available=available_credits(account, month),
         spent=spent_credits(account, month),
         used_ms=last_use_ms(tools, number),
-        chart=bars_by_day(bars_of(rows, first, DAYS)),
+        chart=bars_by_day(bars_of(rows, first, DAYS), wide=True),
         spent_in_chart=sum(row.credits for row in rows),
         days=DAYS,
         entries=entries,
