@@ -425,3 +425,16 @@ def test_a_form_is_filled_from_an_earlier_request(house: OpenHouse, browser: Bro
     person = browser.post(FEDERAL, by_cpf(FARMER, form_id="earlier-person-0123"))
     number = person.location.rpartition("/")[2]
     assert browser.get(f"{FEDERAL}?de={number}").field("cpf") == ""
+
+
+def test_looking_at_prices_tells_nothing_about_people(house: OpenHouse) -> None:
+    """Whether somebody asked about a CPF is not told to those who only look at the price."""
+    cpf, other = "90010000100", house.account("outra")
+    house.get(f"/consultas/v2/produtor-rural/{cpf}?uf=SP", by=other)
+    browser = Browser(house)
+    browser.sign_in_as("consultant", house.client.account_id)
+    fields = {"cpf": cpf, "uf": "SP", "onde": "guardado", "dias": "7"}
+    said = browser.post("/app/consultas/produtor-rural/preco", fields, hx_request="true")
+    assert said.status == 200
+    assert "guardad" not in said.words
+    assert "Até 1 crédito" in said.words
