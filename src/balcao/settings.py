@@ -8,8 +8,10 @@ folder or here). The environment wins. They are read once, at start; all complai
 """
 
 import os
+from ipaddress import IPv4Network, IPv6Network
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias
+from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, SecretStr
 from pydantic_settings import (
@@ -38,6 +40,25 @@ def _in_order(ufs: tuple[str, ...]) -> tuple[str, ...]:
 
 
 Ufs: TypeAlias = Annotated[tuple[Uf, ...], AfterValidator(_in_order)]
+
+
+def _origin(text: str) -> str:
+    """An address as browsers write it: scheme and host in small letters, no default port."""
+    if not text:
+        return ""
+    parts = urlsplit(text.rstrip("/"))
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise ValueError("deve começar com http:// ou https:// e ter o nome de uma máquina")
+    if parts.path or parts.query or parts.fragment or parts.username:
+        raise ValueError("deve ter só o nome da máquina e a porta, sem caminho")
+    host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
+    usual = {"http": 80, "https": 443}[parts.scheme]
+    port = "" if parts.port in (None, usual) else f":{parts.port}"
+    return f"{parts.scheme}://{host}{port}"
+
+
+Origin: TypeAlias = Annotated[str, AfterValidator(_origin)]
+Network: TypeAlias = Annotated[IPv4Network | IPv6Network, Field(union_mode="left_to_right")]
 
 
 class Limits(BaseModel):
@@ -93,7 +114,7 @@ class Settings(BaseSettings):
     )
     host: str = Field("127.0.0.1", description="Endereço de rede onde ouvir.")
     port: int = Field(8000, ge=1, le=65535, description="Porta onde ouvir.")
-    public_url: str = Field(
+    public_url: Origin = Field(
         "", description="Endereço em links e exemplos; vazio: o de `host` e `port`."
     )
     log_format: Literal["auto", "json", "console"] = Field(
@@ -207,6 +228,11 @@ class Settings(BaseSettings):
         1825,
         ge=366,
         description="Por quantos dias um comprovante é guardado, desde a primeira entrega.",
+    )
+    trusted_proxies: tuple[Network, ...] = Field(
+        (),
+        description="Endereços ou redes dos proxies à frente do serviço, como `10.0.0.0/8`: deles"
+        " se aceita o endereço do navegador (`X-Forwarded-For`), que limita tentativas de entrada.",
     )
     session_idle_minutes: int = Field(
         60,

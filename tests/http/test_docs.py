@@ -58,9 +58,9 @@ def files(world: World) -> dict[str, Reply]:
     }
 
 
-def test_the_root_leads_to_the_documentation(world: World) -> None:
+def test_the_root_leads_to_the_application(world: World) -> None:
     answer = world.get("/", None)
-    assert (answer.status, answer.headers["location"]) == (302, "/docs")
+    assert (answer.status, answer.headers["location"]) == (302, "/app")
 
 
 @pytest.mark.parametrize("path", PAGES)

@@ -232,7 +232,13 @@ def test_the_same_password_under_newer_parameters_ends_nothing(
 ) -> None:
     engine.run(people.open_session(lia.user_id, a_token("t"), BY, NOW))
     before = deeds(desk)
-    engine.run(people.rehash_password(lia.user_id, "newer", NOW))
+    known = people.credentials(lia.email)
+    assert known is not None
+    old = known.password_hash
+    assert old is not None
+    engine.run(people.rehash_password(lia.user_id, "late", replaces="no longer", now_ms=NOW))
+    assert people.credentials(lia.email) == known
+    engine.run(people.rehash_password(lia.user_id, "newer", replaces=old, now_ms=NOW))
     known = people.credentials(lia.email)
     assert known is not None
     assert known.password_hash == "newer"

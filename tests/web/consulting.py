@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping
+from typing import Any
 
 from tests.http.house import OpenHouse
 from tests.web.browser import Browser, Said
@@ -77,3 +78,10 @@ def verdict(said: Said) -> str:
     return " ".join(said.tree.xpath("//p[contains(@class, 'verdict')]")[0].text_content().split())
 
 
+def pressed(form: Any, button: int = 0) -> dict[str, str]:
+    """The fields that a form of a page sends when one of its buttons is pressed."""
+    fields = {each.get("name"): each.get("value") or "" for each in form.xpath(".//input")}
+    chosen = form.xpath(".//button")[button]
+    if chosen.get("name"):
+        fields[chosen.get("name")] = chosen.get("value")
+    return fields

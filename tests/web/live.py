@@ -9,8 +9,9 @@ import re
 import shutil
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import httpx2
 from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
@@ -50,6 +51,7 @@ class Live:
     home: Home
     browser: Browser
     keys: dict[str, str]  # of the first start's accounts, by name
+    sessions: dict[str, Any] = field(default_factory=dict)  # cookies, by e-mail
 
     @property
     def base(self) -> str:
@@ -71,14 +73,19 @@ class Live:
         context.set_default_timeout(_PATIENCE_MS)
         return context
 
-    def sign_in(self, context: BrowserContext, email: str) -> Page:
-        """Through the form, as a person does."""
+    def sign_in(self, context: BrowserContext, email: str, *, again: bool = False) -> Page:
+        """Through the form, as a person does; later with the session that came of it."""
         page = context.new_page()
+        if not again and email in self.sessions:
+            context.add_cookies(self.sessions[email])
+            page.goto("/app")
+            return page
         page.goto("/app/entrar")
         page.get_by_label("E-mail").fill(email)
         page.get_by_label("Senha").fill(PASSWORD)
         page.get_by_role("button", name="Entrar").click()
         page.wait_for_url(re.compile(r"/app(/operador)?$"))
+        self.sessions.setdefault(email, context.cookies())
         return page
 
     def claim(self, link: str, name: str | None = None, email: str = "") -> None:
@@ -131,7 +138,8 @@ def living(folder: Path) -> Iterator[Live]:
     with serving(home.path, free_port()) as server, sync_playwright() as playwright:
         server.wait_until_it_answers()
         browser = playwright.chromium.launch(
-            executable_path=CHROMIUM, args=["--no-sandbox", "--disable-dev-shm-usage"]
+            executable_path=CHROMIUM,
+            args=["--no-sandbox", "--disable-dev-shm-usage", "--lang=pt-BR"],
         )
         try:
             keys = dict(re.findall(r"^  (\S+) +(balcao_test_\S+)", server.out, re.MULTILINE))

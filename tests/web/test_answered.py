@@ -1,14 +1,35 @@
 """Results: who may see them, what is shown of each operation, and where receipts are handed out."""
 
-import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
 
+from balcao.clock import system_now_ms
+from balcao.core.calendar import HOUR_MS
 from tests.http.house import OpenHouse, opened
 from tests.web.browser import Browser
-from tests.web.consulting import *
+from tests.web.consulting import (
+    CLOSED,
+    COMPANY,
+    FARMER,
+    FEDERAL,
+    GOOD,
+    NO_STATE,
+    RURAL,
+    SINTEGRA,
+    SOME_UFS,
+    STATE,
+    ZONE,
+    ZONE_FORM,
+    asked,
+    balance,
+    by_cnpj,
+    by_cpf,
+    pressed,
+    signed_in,
+    verdict,
+)
 
 
 @pytest.fixture
@@ -62,6 +83,7 @@ def test_receipts_belong_to_those_who_obtained_them(house: OpenHouse, browser: B
     federal = asked(browser, FEDERAL, by_cnpj(GOOD))
     state = asked(browser, STATE, {"cnpj": GOOD, "uf": "SP"})
     stranger = signed_in(house, account_id=house.account("outra").account_id)
+    shown = ""
     for result, foreign in ((federal, 404), (state, 200)):
         shown, saved = result.tree.xpath("//a[contains(@href, '/app/comprovantes/')]/@href")
         assert saved == f"{shown}?baixar=1"
@@ -79,7 +101,7 @@ def test_receipts_belong_to_those_who_obtained_them(house: OpenHouse, browser: B
 def test_what_is_personal_stays_out_of_addresses_and_events(
     house: OpenHouse, browser: Browser
 ) -> None:
-    addresses = []
+    addresses: list[str] = []
     for path, fields in (
         (FEDERAL, by_cpf(FARMER)),
         (FEDERAL, by_cpf(FARMER, "02/01/1980")),
@@ -97,3 +119,115 @@ def test_what_is_personal_stays_out_of_addresses_and_events(
     assert "app:consultar" in told
     for secret in (FARMER, "900.100.001-00", "19800101", "01/01/1980", "1980-01-01"):
         assert secret not in told
+
+
+# ---- What is shown of each operation ----
+
+
+@pytest.mark.parametrize(
+    ("path", "fields", "says"),
+    [
+        (FEDERAL, by_cnpj(ZONE), ["Positiva com efeitos de negativa", "Débitos na PGFN", "Sim"]),
+        (FEDERAL, by_cpf("90010000291"), ["Positiva com efeitos", "900.100.002-91"]),
+        (STATE, {"cnpj": ZONE, "uf": "AM"}, ["Certidão negativa (AM)", "Mensagem fiscal"]),
+        (COMPANY, {"cnpj": CLOSED}, [": baixada", "encerrada"]),
+        (
+            COMPANY,
+            {"cnpj": GOOD},
+            [": ativa", "FULANA DA FICCAO SILVA", "***256481**", "6201-5/01"],
+        ),
+        (SINTEGRA, {"cnpj": GOOD}, ["1 inscrição ativa", "SP", "IE Normal", "Sem restrição"]),
+        (SINTEGRA, {"cnpj": CLOSED, "uf": "SP"}, ["Nenhuma inscrição ativa", "Inativa"]),
+        (SINTEGRA, {"cnpj": NO_STATE, "uf": "SP"}, ["Sem inscrição estadual"]),
+        (SINTEGRA, {"cnpj": GOOD, "uf": "SP", "endereco": "1"}, ["04000-100", "2 créditos"]),
+        (RURAL, {"cpf": FARMER, "uf": "SP"}, ["1 inscrição ativa", "Produtor Rural", "Mudou em"]),
+        (ZONE_FORM, {"cnpj": ZONE}, ["Inscrição ativa", "Incentivos fiscais", "Convênio ICMS"]),
+        (ZONE_FORM, {"cnpj": CLOSED}, ["Inscrição cancelada", "Não aprovada"]),
+    ],
+)
+def test_every_form_leads_to_its_result(
+    house: OpenHouse, browser: Browser, path: str, fields: Mapping[str, str], says: list[str]
+) -> None:
+    result = asked(browser, path, fields)
+    for text in says:
+        assert text in result.words
+    assert len(result.tree.xpath("//h1")) == 1
+    request_id = result.tree.xpath("//a[starts-with(@href, '/app/historico/')]/@href")[0]
+    assert request_id.rpartition("/")[2] in result.words  # the number, to be copied
+    (charge,) = house.charges()
+    assert f"Cobrado{-charge.credits} crédito" in result.words.replace("Cobrado ", "Cobrado")
+
+
+def test_all_ufs_are_drawn(house: OpenHouse, browser: Browser) -> None:
+    result = asked(browser, SINTEGRA, {"cnpj": SOME_UFS, "uf": "BR"})
+    told = result.tree.xpath("//svg[contains(@class, 'tiles')]//g/title/text()")
+    assert len(told) == 27
+    assert "BA: não respondeu, e não foi cobrada" in told
+    assert "SP: 1 inscrição ativa" in told
+    assert "Sem resposta, e sem custo: BA, MG, RS." in verdict(result)
+    assert balance(house) == 100_000 - 24
+    assert "até 27 créditos" in result.words
+
+
+def test_one_uf_leaves_the_others_blank(browser: Browser) -> None:
+    result = asked(browser, RURAL, {"cpf": "90010000291", "uf": "GO"})
+    told = result.tree.xpath("//svg[contains(@class, 'tiles')]//g/title/text()")
+    assert "GO: 1 inscrição inativa" in told
+    assert sum("sem informação" in each for each in told) == 26
+
+
+def test_registrations_stand_beside_the_partners_when_they_are_known(house: OpenHouse) -> None:
+    browser, colleague = signed_in(house, "consultant"), signed_in(house, "consultant")
+    first = asked(browser, COMPANY, {"cnpj": GOOD})
+    forms = first.tree.xpath(f"//form[@action='{SINTEGRA}']")
+    assert [form.xpath(".//input[@name='uf']/@value") for form in forms] == [[""], ["BR"]]
+    assert "(1 crédito)" in forms[0].text_content()
+    said = browser.post(SINTEGRA, pressed(forms[0]))
+    assert "1 inscrição ativa" in verdict(browser.get(said.location))
+
+    again = asked(browser, COMPANY, {"cnpj": GOOD})
+    assert not again.tree.xpath(f"//form[@action='{SINTEGRA}']")
+    assert again.tree.xpath(f"//a[@href='{said.location}']")
+    assert again.tree.xpath("//table[caption='Inscrições estaduais']//tbody/tr")
+    # What a colleague asked is the manager's to see, not everybody's.
+    assert asked(colleague, COMPANY, {"cnpj": GOOD}).tree.xpath(f"//form[@action='{SINTEGRA}']")
+
+
+def test_our_own_copy_is_not_bought_again(tmp_path: Path) -> None:
+    with opened(tmp_path, establishments=200) as house:
+        result = asked(signed_in(house), COMPANY, {"cnpj": GOOD})
+        assert "da nossa cópia" in result.words
+        assert "Atualizar online" not in result.words
+
+
+def test_receipts_in_html_are_only_saved(browser: Browser) -> None:
+    result = asked(browser, FEDERAL, by_cnpj("90010011000145"))
+    (address,) = result.tree.xpath("//a[contains(@href, '/app/comprovantes/')]/@href")
+    said = browser.get(address)
+    assert said.headers["content-disposition"].startswith("attachment;")
+    assert said.headers["content-security-policy"] == "sandbox; default-src 'none'"
+
+
+def test_an_expired_certificate_says_so(tmp_path: Path) -> None:
+    with opened(tmp_path, session_idle_minutes=10**6, session_hours=10**5) as house:
+        browser = signed_in(house)
+        tomorrow = "90010009000176"
+        fields = {
+            FEDERAL: by_cnpj(tomorrow, form_id="expires-federal-0123"),
+            STATE: {"cnpj": tomorrow, "uf": "SP", "form_id": "expires-state-0123"},
+        }
+        results = {path: browser.post(path, each).location for path, each in fields.items()}
+        for address in results.values():
+            assert "vencida" not in browser.get(address).words
+        parts = house.house.front.parts
+        object.__setattr__(parts, "now_ms", lambda: system_now_ms() + 48 * HOUR_MS)
+        for path, address in results.items():
+            assert "Certidão vencida" in verdict(browser.get(address))
+            # The same form once more: its result, not another charge.
+            assert browser.post(path, fields[path]).location == address
+        assert balance(house) == 100_000 - 4
+
+        object.__setattr__(parts, "now_ms", lambda: system_now_ms() + 97 * HOUR_MS)
+        gone = browser.get(results[FEDERAL])
+        assert "não está mais guardado" in verdict(gone)
+        assert "Cobrado: 2 créditos." in verdict(gone)

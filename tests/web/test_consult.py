@@ -12,7 +12,32 @@ from balcao.core.people import Signature
 from balcao.settings import Limits
 from tests.http.house import OpenHouse, opened
 from tests.web.browser import Browser, Said
-from tests.web.consulting import *
+from tests.web.consulting import (
+    BROKEN,
+    CLOSED,
+    COMPANY,
+    DOWN,
+    FARMER,
+    FEDERAL,
+    FRAGMENT,
+    GOOD,
+    NO_STATE,
+    RURAL,
+    SINTEGRA,
+    SLOW,
+    STATE,
+    ZONE,
+    ZONE_FORM,
+    asked,
+    balance,
+    by_cnpj,
+    by_cpf,
+    error_at,
+    pressed,
+    price,
+    signed_in,
+    verdict,
+)
 
 
 @pytest.fixture
@@ -44,7 +69,7 @@ def test_certificates_that_the_plan_does_not_include(house: OpenHouse) -> None:
     browser = signed_in(house, account_id=poor.account_id)
     said = browser.get("/app/consultas")
     assert said.tree.xpath("//tbody//a/@href") == [COMPANY, SINTEGRA, RURAL, ZONE_FORM]
-    assert said.words.count("Não incluída no plano") == 2
+    assert said.words.count("não incluída no plano") == 2
     for path, fields in ((FEDERAL, by_cnpj(GOOD)), (STATE, {"cnpj": GOOD, "uf": "SP"})):
         assert browser.get(path).status == 403
         assert browser.post(f"{path}/preco", fields).status == 403
@@ -91,7 +116,7 @@ def test_a_result_can_be_renewed_and_issued_anew(house: OpenHouse, browser: Brow
     numbers = set()
     for form, text in zip(forms, ("Atualizar online", "Nova emissão"), strict=True):
         assert f"{text} (2 créditos)" in form.text_content()
-        fields = {each.get("name"): each.get("value") for each in form.xpath(".//input")}
+        fields = pressed(form)
         numbers.add(fields["form_id"])
         said = browser.post(form.get("action"), fields)
         assert said.status == 303
@@ -102,13 +127,20 @@ def test_a_result_can_be_renewed_and_issued_anew(house: OpenHouse, browser: Brow
 
 def test_a_person_is_asked_for_the_birth_date_again(house: OpenHouse, browser: Browser) -> None:
     result = asked(browser, FEDERAL, by_cpf(FARMER))
-    form = result.tree.xpath("//form[contains(@class, 'once-more')]")[0]
-    fields = {each.get("name"): each.get("value") for each in form.xpath(".//input")}
-    assert fields["nascimento"] in (None, "")
-    assert fields["cpf"] == "900.100.001-00"
-    said = browser.post(form.get("action"), {**fields, "nascimento": "01/01/1980"})
-    assert said.status == 303
-    assert balance(house) == 100_000 - 4
+    (form,) = result.tree.xpath("//form[contains(@class, 'once-more')]")
+    for button, mode in enumerate(("online", "nova")):
+        fields = pressed(form, button)
+        assert (fields["cpf"], fields["nascimento"]) == ("900.100.001-00", "")
+        fields["form_id"] += mode
+        refused = browser.post(form.get("action"), fields)
+        assert refused.status == 422
+        assert "Informe a data" in error_at(refused, "nascimento")
+        # What was pressed is not forgotten over the complaint.
+        assert refused.tree.xpath("//input[@name='modo'][@checked]/@value") == [mode]
+        said = browser.post(form.get("action"), {**fields, "nascimento": "01/01/1980"})
+        assert said.status == 303
+        assert "da fonte" in browser.get(said.location).words
+    assert balance(house) == 100_000 - 6
 
 
 def test_only_what_is_kept(house: OpenHouse, browser: Browser) -> None:
@@ -280,24 +312,24 @@ def test_a_suspended_account_asks_nothing(house: OpenHouse, browser: Browser) ->
 
 
 @pytest.mark.parametrize(
-    ("path", "fields", "field", "says"),
+    ("path", "fields", "at"),
     [
-        (FEDERAL, by_cnpj(""), "cnpj", "14 caracteres"),
-        (FEDERAL, by_cnpj("90010001000101"), "cnpj", "devem conferir"),
-        (FEDERAL, by_cpf(""), "cpf", "11 dígitos"),
-        (FEDERAL, by_cpf("90010000101"), "cpf", "devem conferir"),
-        (FEDERAL, by_cpf(FARMER, ""), "nascimento", "Informe a data"),
-        (FEDERAL, by_cpf(FARMER, "31/02/1980"), "nascimento", "uma data que existe"),
-        (FEDERAL, by_cpf(FARMER, "1980-01-01"), "nascimento", "uma data que existe"),
-        (FEDERAL, by_cpf(FARMER, "01/01/2980"), "nascimento", "ainda não chegou"),
-        (STATE, {"cnpj": "123", "uf": "SP"}, "cnpj", "14 caracteres"),
-        (STATE, {"cnpj": GOOD}, "uf", "Escolha a UF"),
-        (STATE, {"cnpj": GOOD, "uf": "XX"}, "uf", "uma das UFs"),
-        (COMPANY, {"cnpj": GOOD, "onde": "guardado", "dias": "366"}, "dias", "de 0 a 365"),
-        (ZONE_FORM, {"cnpj": GOOD, "dias": "46"}, "dias", "de 0 a 45"),
-        (SINTEGRA, {"cnpj": GOOD, "uf": "SP", "dias": "sete"}, "dias", "número inteiro"),
-        (RURAL, {"cpf": FARMER}, "uf", "Escolha a UF"),
-        (RURAL, {"cpf": "123", "uf": "SP"}, "cpf", "11 dígitos"),
+        (FEDERAL, by_cnpj(""), ("cnpj", "14 caracteres")),
+        (FEDERAL, by_cnpj("90010001000101"), ("cnpj", "devem conferir")),
+        (FEDERAL, by_cpf(""), ("cpf", "11 dígitos")),
+        (FEDERAL, by_cpf("90010000101"), ("cpf", "devem conferir")),
+        (FEDERAL, by_cpf(FARMER, ""), ("nascimento", "Informe a data")),
+        (FEDERAL, by_cpf(FARMER, "31/02/1980"), ("nascimento", "uma data que existe")),
+        (FEDERAL, by_cpf(FARMER, "1980-01-01"), ("nascimento", "uma data que existe")),
+        (FEDERAL, by_cpf(FARMER, "01/01/2980"), ("nascimento", "ainda não chegou")),
+        (STATE, {"cnpj": "123", "uf": "SP"}, ("cnpj", "14 caracteres")),
+        (STATE, {"cnpj": GOOD}, ("uf", "Escolha a UF")),
+        (STATE, {"cnpj": GOOD, "uf": "XX"}, ("uf", "uma das UFs")),
+        (COMPANY, {"cnpj": GOOD, "onde": "guardado", "dias": "366"}, ("dias", "de 0 a 365")),
+        (ZONE_FORM, {"cnpj": GOOD, "dias": "46"}, ("dias", "de 0 a 45")),
+        (SINTEGRA, {"cnpj": GOOD, "uf": "SP", "dias": "sete"}, ("dias", "número inteiro")),
+        (RURAL, {"cpf": FARMER}, ("uf", "Escolha a UF")),
+        (RURAL, {"cpf": "123", "uf": "SP"}, ("cpf", "11 dígitos")),
     ],
 )
 def test_errors_stand_at_their_fields(
@@ -305,9 +337,9 @@ def test_errors_stand_at_their_fields(
     browser: Browser,
     path: str,
     fields: Mapping[str, str],
-    field: str,
-    says: str,
+    at: tuple[str, str],
 ) -> None:
+    field, says = at
     said = browser.post(path, {**fields, "form_id": "errors-0123456789"})
     assert said.status == 422
     assert says in error_at(said, field)
@@ -395,3 +427,14 @@ def test_a_form_is_filled_from_an_earlier_request(house: OpenHouse, browser: Bro
     assert browser.get(f"{FEDERAL}?de={number}").field("cpf") == ""
 
 
+def test_looking_at_prices_tells_nothing_about_people(house: OpenHouse) -> None:
+    """Whether somebody asked about a CPF is not told to those who only look at the price."""
+    cpf, other = "90010000100", house.account("outra")
+    house.get(f"/consultas/v2/produtor-rural/{cpf}?uf=SP", by=other)
+    browser = Browser(house)
+    browser.sign_in_as("consultant", house.client.account_id)
+    fields = {"cpf": cpf, "uf": "SP", "onde": "guardado", "dias": "7"}
+    said = browser.post("/app/consultas/produtor-rural/preco", fields, hx_request="true")
+    assert said.status == 200
+    assert "guardad" not in said.words
+    assert "Até 1 crédito" in said.words

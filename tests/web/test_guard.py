@@ -1,16 +1,21 @@
 """Whose browser it is, and whether a form is our own. Nothing of this needs a page's content."""
 
+import asyncio
+import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+from pydantic import ValidationError
 
 from balcao.links import new_token, token_digest
-from balcao.web import guard
+from balcao.settings import Settings
+from balcao.web import application, guard
 from balcao.web.application import BODY_BYTES_MAX
 from balcao.web.site import PAGES
 from tests.http.house import opened
-from tests.web.browser import Browser
+from tests.web.browser import BASE, Browser
 
 
 @pytest.fixture
@@ -77,7 +82,7 @@ def test_signing_in_from_elsewhere_is_refused_too(browser: Browser) -> None:
 
 def _addresses(who: set[str]) -> list[tuple[str, str]]:
     return [
-        (page.method, page.path.replace("{", "").replace("}", ""))
+        (page.method, re.sub(r"\{\w+(:int)?\}", lambda at: "1" if at[1] else "x", page.path))
         for page in PAGES
         if page.who in who
     ]
@@ -170,6 +175,98 @@ def test_a_made_up_cookie_is_nobody(browser: Browser) -> None:
     for value in (new_token(), "", "x", "\u00e9", "a" * 5000):
         stranger.cookies[guard.SESSION] = value.encode("ascii", "ignore").decode()
         assert stranger.get("/app/eu").status == 303
+
+
+def test_a_body_that_never_ends_is_not_waited_for(
+    browser: Browser, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A client that sends a little and then nothing must not keep a place for ever."""
+    monkeypatch.setattr(application, "BODY_SECONDS_MAX", 0.05)
+    status: list[int] = []
+    parts = iter([{"type": "http.request", "body": b"email=a", "more_body": True}])
+
+    async def receive() -> dict[str, object]:
+        if (part := next(parts, None)) is not None:
+            return part
+        await asyncio.Event().wait()
+        raise AssertionError
+
+    async def send(message: dict[str, object]) -> None:
+        if message["type"] == "http.response.start":
+            status.append(message["status"])  # type: ignore[arg-type]
+
+    form = b"application/x-www-form-urlencoded"
+    scope = {
+        "type": "http", "method": "POST", "path": "/app/entrar", "raw_path": b"/app/entrar",
+        "query_string": b"", "scheme": "http", "server": ("x", 80), "client": ("127.0.0.1", 1),
+        "headers": [(b"host", b"x"), (b"content-type", form), (b"content-length", b"1000")],
+    }  # fmt: skip
+    browser.house.run(browser.house.house.front(scope, receive, send))
+    assert status == [408]
+
+
+def test_addresses_of_no_sensible_length_are_nothing(browser: Browser) -> None:
+    for path in (
+        "/app/operador/contas/" + "9" * 5000,
+        "/app/" + "x/" * 2000,
+        "/status/" + "9" * 999,
+    ):
+        said = browser.get(path)
+        assert said.status == 404
+        assert "content-security-policy" in said.headers
+        assert "x-request-id" in said.headers
+
+
+@pytest.mark.parametrize(
+    ("public_url", "origin", "ours"),
+    [
+        ("https://balcao.example", "https://balcao.example", True),
+        ("https://balcao.example", "http://balcao.example", False),
+        ("https://balcao.example", "https://balcao.example:8443", False),
+        ("https://Balcao.Example:443/", "https://balcao.example", True),
+        ("https://balcao.example", "http://[", False),
+        ("", BASE, True),
+        ("", "http://[", False),
+        ("", "//balcao.test", False),
+    ],
+)
+def test_an_origin_is_ours_as_a_whole(
+    tmp_path: Path, public_url: str, origin: str, ours: bool
+) -> None:
+    configured = Settings(public_url=public_url).public_url
+    with opened(tmp_path, public_url=configured) as house:
+        fields = {"email": "a@b.co", "senha": "x"}
+        said = Browser(house).post("/app/entrar", fields, sec_fetch_site="", origin=origin)
+        assert ("não conferem" in said.words) is ours
+        assert said.status == 403
+
+
+@pytest.mark.parametrize("text", ["balcao.example", "ftp://a.b", "https://", "https://a.b/c"])
+def test_an_address_that_cannot_be_ours_is_refused_at_start(text: str) -> None:
+    with pytest.raises(ValidationError):
+        Settings(public_url=text)
+
+
+@pytest.mark.parametrize(
+    ("peer", "forwarded", "settings", "address"),
+    [
+        ("203.0.113.9", [], {}, "203.0.113.9"),
+        ("203.0.113.9", ["198.51.100.1"], {}, "203.0.113.9"),  # anybody can say so
+        (
+            "10.0.0.5",
+            ["6.6.6.6, 198.51.100.1"],
+            {"trusted_proxies": ("10.0.0.0/8",)},
+            "198.51.100.1",
+        ),
+        ("10.0.0.5", [], {"public_url": "https://a.example"}, ""),  # a proxy that nobody named
+        ("127.0.0.1", [], {}, "127.0.0.1"),
+        ("", [], {}, ""),
+    ],
+)
+def test_whose_address_limits_sign_ins(
+    peer: str, forwarded: list[str], settings: dict[str, Any], address: str
+) -> None:
+    assert guard.address_of(peer, forwarded, Settings(**settings)) == address
 
 
 def test_pages_know_only_our_own_way_back(browser: Browser) -> None:

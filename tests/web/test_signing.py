@@ -210,14 +210,17 @@ def test_changing_the_password_ends_the_other_sessions(house: OpenHouse) -> None
 
 
 def test_a_second_factor_from_beginning_to_end(house: OpenHouse) -> None:
-    _person(house, "operator")
-    browser = Browser(house)
+    user = _person(house, "operator")
+    browser, elsewhere = Browser(house), Browser(house)
     _enter(browser)
-    page = browser.post("/app/eu/segundo-fator")
+    _enter(elsewhere)
+    assert browser.post("/app/eu/segundo-fator", {"atual": "errada"}).status == 422
+    page = browser.post("/app/eu/segundo-fator", {"atual": PASSWORD})
     assert "<svg" in page.text
     sealed = page.field("segredo")
     seal: Seal = house.house.front.web._tools.seal  # type: ignore[union-attr]
-    secret = seal.open(b"totp secret to be confirmed", sealed.encode())
+    purpose = b"totp secret to be confirmed by %d" % user.user_id
+    secret = seal.open(purpose, sealed.encode())
     assert secret is not None
     step = system_now_ms() // 30_000
     wrong = "000000" if second_factor.code_of(secret, step) != "000000" else "111111"
@@ -226,6 +229,9 @@ def test_a_second_factor_from_beginning_to_end(house: OpenHouse) -> None:
     right = {"segredo": sealed, "codigo": second_factor.code_of(secret, step)}
     assert browser.post("/app/eu/segundo-fator/ligar", right).status == 303
     assert "Ligado" in browser.get("/app/eu").words
+    assert elsewhere.get("/app/eu").status == 303  # a session from before knows no code
+    assert browser.post("/app/eu/segundo-fator", {"atual": PASSWORD}).status == 422
+    assert browser.post("/app/eu/segundo-fator/ligar", right).status == 422
 
     # At the next sign-in the password alone is not enough, and a code is good once.
     other = Browser(house)
@@ -239,6 +245,17 @@ def test_a_second_factor_from_beginning_to_end(house: OpenHouse) -> None:
     assert other.post("/app/entrar/codigo", fresh).status == 303
     assert other.get("/app/eu").status == 200
     assert Browser(house).post("/app/entrar/codigo", fresh).status == 403
+
+    # A link sets the password and asks for the code all the same.
+    link = _link(house, user)
+    chosen = Browser(house).post(link, {"senha": PASSWORD, "de_novo": PASSWORD})
+    assert (chosen.status, "Segundo fator" in chosen.words) == (200, True)
+    other = Browser(house)
+    people = house.house.desk.people
+    token = new_token()
+    by = Signature("web", user.user_id)
+    house.run(people.open_session(user.user_id, token_digest(token), by, system_now_ms()))
+    other.cookies[guard.SESSION] = token
 
     # Off again, with the password.
     assert other.post("/app/eu/segundo-fator/desligar", {"atual": "errada"}).status == 422

@@ -1,23 +1,18 @@
 """What `serve` says when it starts: keys and first requests once, later only where it is."""
 
-import shlex
 from collections.abc import Sequence
-from urllib.parse import quote, urlencode
 
+from balcao.addresses import address, curl_line, invitation
 from balcao.cli.output import program
 from balcao.first_start import OPENINGS, Issued
 from balcao.links import FIRST_OPERATOR_HOURS
 from balcao.settings import Settings
 from balcao.subjects import OPERATIONS
-from balcao.subjects.contract import Operation, Parameter
 
-# A document that is not in the path is a parameter that is not required: there may be another.
-_DOCUMENTS = ("cnpj", "cpf")
+__all__ = ["EXAMPLE_ACCOUNT", "address", "curl_line", "first_words", "invitation", "later_words"]
 
 # The account whose key stands in the examples: it has everything.
 EXAMPLE_ACCOUNT = "pre-pago"
-
-_ANYWHERE = {"0.0.0.0": "127.0.0.1", "::": "[::1]", "": "127.0.0.1"}  # noqa: S104 - recognised only
 
 _NOTES = {
     "gratuito": "plano gratuito, sem certidões",
@@ -26,39 +21,6 @@ _NOTES = {
     "pos-pago-certidoes": "plano pos_pago, com certidões",
     "um-credito": "plano pre_pago, com exatamente 1 crédito",
 }
-
-
-def address(settings: Settings) -> str:
-    """Where the service is reached, for links and examples."""
-    if settings.public_url:
-        return settings.public_url.rstrip("/")
-    host = settings.host
-    host = _ANYWHERE.get(host, f"[{host}]" if ":" in host else host)
-    scheme = "https" if settings.tls_certificate is not None else "http"
-    return f"{scheme}://{host}:{settings.port}"
-
-
-def curl_line(operation: Operation, key: str, base: str) -> str:
-    """One request of an operation, ready to be pasted into a shell."""
-    path = operation.path
-    query: dict[str, str] = {}
-    for parameter in operation.parameters:
-        example = parameter.example
-        if parameter.place == "path":
-            path += f"/{quote(str(example), safe='')}"
-        elif parameter.place == "query" and example is not None and _shown(parameter):
-            query[parameter.name] = str(example)
-    url = f"{base}/consultas/v2/{path}" + (f"?{urlencode(query)}" if query else "")
-    return f"curl -sS -H {shlex.quote(f'x-api-key: {key}')} {shlex.quote(url)}"
-
-
-def _shown(parameter: Parameter) -> bool:
-    return parameter.required or parameter.name in _DOCUMENTS
-
-
-def invitation(base: str, token: str) -> str:
-    """The address of a one-time link."""
-    return f"{base}/app/convite/{token}"
 
 
 def first_words(

@@ -105,7 +105,8 @@ def normal_email(text: str) -> str:
 
 def is_email(text: str) -> bool:
     """Whether this looks like an address. Whether it works, only a letter would tell."""
-    return len(text) <= EMAIL_CHARACTERS_MAX and _EMAIL.fullmatch(text.strip()) is not None
+    plain = text.isascii() and text.isprintable()  # letters that look alike are another address
+    return plain and len(text) <= EMAIL_CHARACTERS_MAX and bool(_EMAIL.fullmatch(text.strip()))
 
 
 def password_problem(password: str, email: str) -> str | None:

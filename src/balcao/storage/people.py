@@ -140,8 +140,13 @@ class People(Protocol):
         """Set it; all sessions and links of this user end. Raises `LookupError`, `FormDone`."""
         ...
 
-    async def rehash_password(self, user_id: int, password_hash: str, now_ms: int) -> None:
-        """The same password under newer parameters: nothing ends, nothing is logged."""
+    async def rehash_password(
+        self, user_id: int, password_hash: str, *, replaces: str, now_ms: int
+    ) -> None:
+        """The same password under newer parameters: nothing ends, nothing is logged.
+
+        Nothing happens when the hash is no longer `replaces`: another password was set meanwhile.
+        """
         ...
 
     async def set_totp(

@@ -4,6 +4,7 @@ A page is a coroutine that is given a `Visit` and answers with a response. Pages
 with `page(...)`, which says who they are for: there is no other way to a route.
 """
 
+import asyncio
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,7 +14,7 @@ from urllib.parse import parse_qsl, quote
 import structlog
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.routing import BaseRoute, Route, Router
 from starlette.types import Message, Receive, Scope, Send
 
@@ -28,8 +29,10 @@ from balcao.web.visit import Visit, Who
 
 log = structlog.get_logger()
 
-BODY_BYTES_MAX = 32_768  # forms are small
+BODY_BYTES_MAX = 32_768  # forms are small, and come at once
+BODY_SECONDS_MAX = 10.0
 FIELDS_MAX = 100
+PATH_CHARACTERS_MAX = 512  # addresses here are short; no number in one has thousands of digits
 
 _MONTH_SECONDS = 30 * 86_400
 
@@ -110,9 +113,15 @@ class Application:
             await send(message)
 
         try:
-            await self._router(scope, receive, send_marked)
+            if len(scope["path"]) > PATH_CHARACTERS_MAX:
+                await self._nothing_here(scope, receive, send_marked)
+            else:
+                await self._router(scope, receive, send_marked)
         except ClientDisconnect:
             return
+        except Exception:  # beside the pages, which have words of their own for it
+            log.exception("page.bug", request_id=request_id, page=seen.name)
+            await PlainTextResponse(_SAID[500][1], 500)(scope, receive, send_marked)
         reply = seen.reply or Reply(request_id, seen.status, b"", 0)
         self._observe(seen.name, reply, seen.account_id, time.perf_counter() - started)
 
@@ -148,7 +157,8 @@ class Application:
         except Exception:
             log.exception("page.bug", request_id=seen.request_id, page=page.name)
             response = visit.page("problema.html", 500, **_words(500))
-        if first_visit is not None and page.who == "anyone":
+        html = response.headers.get("content-type", "").startswith("text/html")
+        if first_visit is not None and page.who == "anyone" and html:
             response.set_cookie(
                 guard.cookie_name(guard.FIRST_VISIT, secure=secure),
                 first_visit,
@@ -163,7 +173,11 @@ class Application:
     async def _admitted(self, visit: Visit, page: Page) -> Response:
         request = visit.request
         if page.method != "GET":
-            form = await _form(request)
+            try:
+                async with asyncio.timeout(BODY_SECONDS_MAX):
+                    form = await _form(request)
+            except TimeoutError:
+                return visit.page("problema.html", 408, **_words(413))
             if form is None:
                 return visit.page("problema.html", 413, **_words(413))
             token = form.get("csrf", "")
@@ -227,6 +241,9 @@ async def _form(request: Request) -> Mapping[str, str] | None:
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != "application/x-www-form-urlencoded":
         return None
+    announced = request.headers.get("content-length", "0")
+    if not announced.isdecimal() or len(announced) > 9 or int(announced) > BODY_BYTES_MAX:
+        return None
     body = b""
     async for chunk in request.stream():
         body += chunk
@@ -279,8 +296,8 @@ _SAID: Mapping[int | str, tuple[str, str]] = {
     413: ("Formulário recusado", "O formulário enviado não pôde ser lido. Volte e tente de novo."),
     500: (
         "Erro interno",
-        "Algo deu errado do nosso lado. Nada foi cobrado por esta página. Se acontecer de novo,"
-        " informe ao suporte o número abaixo.",
+        "Algo deu errado do nosso lado. Se era uma consulta, o histórico diz se ela foi feita e"
+        " cobrada. Se acontecer de novo, informe o número abaixo a quem opera o serviço.",
     ),
     "form": (
         "Formulário recusado",

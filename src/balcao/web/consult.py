@@ -12,9 +12,10 @@ from starlette.responses import Response
 from balcao.core import idempotency
 from balcao.core.access import Caller
 from balcao.core.calendar import civil_month
+from balcao.core.documents import Cpf
 from balcao.core.idempotency import Attempt
 from balcao.core.ledger import available_credits
-from balcao.core.outcomes import Reply
+from balcao.core.outcomes import Forecast, Reply
 from balcao.core.problems import problem_of
 from balcao.core.questions import Question
 from balcao.errors import (
@@ -36,6 +37,7 @@ from balcao.web import outcomes
 from balcao.web.application import Page, page
 from balcao.web.forms import FORMS, Form, blank, filled, question
 from balcao.web.outcomes import Outcome, Price
+from balcao.web.throttle import OF_PRICES
 from balcao.web.visit import Visit
 
 # While the same form is being carried out.
@@ -201,7 +203,16 @@ async def _price(visit: Visit, form: Form, typed: Mapping[str, str]) -> Price:
         asked = _question(visit, form, typed)
     except CallerError:
         return Price(form.price_sentence, "neutral")
-    forecast = await foresee(asked, visit.person.caller(), visit.tools.parts)
+    tools = visit.tools
+    looking = [(OF_PRICES, str(visit.person.user.user_id))]
+    if tools.throttle.wait_seconds(looking, tools.now_ms()):
+        return Price(form.price_sentence, "neutral")
+    inquiry = asked.inquiries[0]
+    if isinstance(inquiry.document, Cpf) and inquiry.birth is None:
+        # Whether somebody asked about a person is nobody's business, and changes no price here.
+        forecast = Forecast(_operation(visit, form).greatest_price(asked), at_hand=False)
+    else:
+        forecast = await foresee(asked, visit.person.caller(), tools.parts)
     return outcomes.price(form, asked, forecast, _available(visit))
 
 

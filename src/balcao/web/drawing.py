@@ -117,6 +117,7 @@ def _number(value: float) -> str:
 # ---- Credits by day ----
 
 _WIDTH, _HEIGHT = 760, 250
+_WIDE = 1130
 _TOP, _BOTTOM = 34, 26  # legend above, days below
 _LABEL_EVERY = 46  # no two labels of the x axis are nearer, in units of the drawing
 
@@ -132,8 +133,14 @@ def ticks(greatest: int) -> Sequence[int]:
         power *= 10
 
 
-def bars_by_day(days: Sequence[Bar], title: str = "Créditos por dia") -> Markup:
-    """Stacked bars: what came from the cache below, what was asked online above it."""
+def bars_by_day(
+    days: Sequence[Bar], title: str = "Créditos por dia", *, wide: bool = False
+) -> Markup:
+    """Stacked bars: what came from the cache below, what was asked online above it.
+
+    `wide` is for charts that have the whole page's width.
+    """
+    whole_width = _WIDE if wide else _WIDTH
     axis = ticks(max((bar.cache + bar.online for bar in days), default=0))
     left = 14 + 7 * len(whole(axis[-1]))
     floor = _HEIGHT - _BOTTOM
@@ -147,12 +154,12 @@ def bars_by_day(days: Sequence[Bar], title: str = "Créditos por dia") -> Markup
     for tick in axis:
         y = floor - tick * per_credit
         kind = "axis" if tick else "base"
-        pieces.append(_LINE.format(kind=kind, x1=left, x2=_WIDTH, y=_number(y)))
+        pieces.append(_LINE.format(kind=kind, x1=left, x2=whole_width, y=_number(y)))
         pieces.append(_text(left - 8, y + 4, whole(tick), "quiet-text", "end"))
     if not days:
-        middle = ((left + _WIDTH) / 2, (_TOP + floor) / 2)
+        middle = ((left + whole_width) / 2, (_TOP + floor) / 2)
         pieces.append(_text(*middle, "Nenhum crédito no período.", "quiet-text", "middle"))
-    slot = (_WIDTH - left) / max(len(days), 1)
+    slot = (whole_width - left) / max(len(days), 1)
     # Hundreds of bars stand side by side: gaps thinner than a pixel only shimmer.
     width = min(slot * 0.72, 44.0) if len(days) <= 92 else slot
     for position, bar in enumerate(days):
@@ -161,7 +168,7 @@ def bars_by_day(days: Sequence[Bar], title: str = "Créditos por dia") -> Markup
     for position, text in _day_labels([bar.label for bar in days], slot):
         x = left + slot * (position + 0.5)
         pieces.append(_text(x, floor + 18, text, "quiet-text", "middle"))
-    return _svg((_WIDTH, _HEIGHT), "days", _told(days, title), pieces)
+    return _svg((whole_width, _HEIGHT), "days", _told(days, title), pieces)
 
 
 def _told(days: Sequence[Bar], title: str) -> str:

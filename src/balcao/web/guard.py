@@ -6,11 +6,15 @@ HTTP to another machine, old browsers) the Origin must be ours, and where there 
 the form's token must belong to the browser's cookie.
 """
 
-from urllib.parse import urlsplit
+import contextlib
+from collections.abc import Sequence
+from ipaddress import ip_address
 
 from starlette.requests import Request
 
+from balcao.errors import StorageFailed
 from balcao.links import token_digest
+from balcao.settings import Settings
 from balcao.web.tools import Tools
 from balcao.web.visit import Visitor
 
@@ -50,11 +54,34 @@ async def visitor_of(request: Request, tools: Tools) -> Visitor | None:
     )
     if session is None:
         return None
-    if now - session.seen_ms > _SEEN_EVERY_MS:
-        await people.touch_session(session.session_id, now)
+    if now - session.seen_ms > _SEEN_EVERY_MS and not _by_itself(request):
+        with contextlib.suppress(StorageFailed):  # reading goes on where nothing can be written
+            await people.touch_session(session.session_id, now)
     number = session.user.account_id
     account = None if number is None else tools.desk.account(number)
     return Visitor(session.user, session, digest, account)
+
+
+def address_of(peer: str, forwarded: Sequence[str], settings: Settings) -> str:
+    """The address that a browser has towards us, for limits.
+
+    A proxy that `trusted_proxies` names tells it, as the last of `X-Forwarded-For`. Empty: it
+    is unknown, because everybody comes by a proxy that is not named (`public_url` is https, and
+    we do not end TLS ourselves).
+    """
+    try:
+        host = ip_address(peer)
+    except ValueError:
+        return ""
+    if any(host in network for network in settings.trusted_proxies):
+        return ",".join(forwarded).rpartition(",")[2].strip()[:64]
+    by_proxy = settings.public_url.startswith("https:") and settings.tls_certificate is None
+    return "" if by_proxy and host.is_private else peer
+
+
+def _by_itself(request: Request) -> bool:
+    """Whether a page that stands open asks for news: nobody need be there."""
+    return request.method == "GET" and request.headers.get("hx-request") == "true"
 
 
 def is_our_own_form(request: Request, tools: Tools, cookie: str, token: str) -> bool:
@@ -64,9 +91,12 @@ def is_our_own_form(request: Request, tools: Tools, cookie: str, token: str) -> 
         return site in _OURS
     origin = request.headers.get("origin")
     if origin is not None:
-        return urlsplit(origin).netloc in _hosts(request, tools)
+        return origin.lower() in _origins(request, tools)
     return tools.seal.is_token_of(cookie, token)
 
 
-def _hosts(request: Request, tools: Tools) -> set[str]:
-    return {request.headers.get("host", ""), urlsplit(tools.settings.public_url).netloc} - {""}
+def _origins(request: Request, tools: Tools) -> set[str]:
+    """Where our own pages are: at the address that people use, or where this request came in."""
+    if tools.settings.public_url:
+        return {tools.settings.public_url}
+    return {f"{request.url.scheme}://{request.headers.get('host', '')}".lower()}

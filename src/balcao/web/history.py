@@ -268,7 +268,7 @@ async def as_workbook(visit: Visit) -> Response:
         return visit.redirect(asking.address(PATH, asked.fields()))
     names = names_of(visit, visit.account.account_id)
     found = [trace async for some in _all(visit, _wanted(visit, asked)) for trace in some]
-    content = await asyncio.to_thread(_workbook, found, names)
+    content = await spreadsheet.in_turn(lambda: _workbook(found, names))
     return file(content, spreadsheet.MEDIA_TYPE, f"{_stem(asked.period)}.xlsx")
 
 

@@ -75,4 +75,4 @@ async def _month(visit: Visit) -> str | None:
         by_day[row.day, row.origin] += row.credits
     days = [first.replace(day=number).isoformat() for number in range(1, today.day + 1)]
     bars = [Bar(day, by_day[day, "cache"], by_day[day, "online"]) for day in days]
-    return drawing.bars_by_day(bars, "Créditos por dia neste mês")
+    return drawing.bars_by_day(bars, "Créditos por dia neste mês", wide=True)

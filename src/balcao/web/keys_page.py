@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from starlette.responses import Response
 
-from balcao.cli.welcome import address, curl_line
+from balcao.addresses import address, curl_line
 from balcao.core.access import Key
 from balcao.core.calendar import day_starts_ms
 from balcao.errors import FormDone
@@ -72,7 +72,7 @@ async def create(visit: Visit) -> Response:
     """Issue a key and show it: now, and never again."""
     tools, account = visit.tools, visit.account
     now = tools.now_ms()
-    typed = _read(visit, now)
+    typed = read_typed(visit, now)
     form_id = visit.typed("form_id")
     if typed.complaints or not form_id:
         return _listed(visit, 422, complaints=typed.complaints, typed=visit.form)
@@ -171,7 +171,8 @@ def _listed(
     )
 
 
-def _read(visit: Visit, now_ms: int) -> Typed:
+def read_typed(visit: Visit, now_ms: int) -> Typed:
+    """The form for a new key, checked; operators send the same one."""
     complaints: dict[str, str] = {}
     name = visit.typed("nome")
     if not name or not name.isprintable() or len(name) > NAME_CHARACTERS_MAX:

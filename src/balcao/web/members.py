@@ -18,7 +18,7 @@ from typing import TypeAlias
 
 from starlette.responses import Response
 
-from balcao.cli.welcome import address as public_address
+from balcao.addresses import address as public_address
 from balcao.core.people import EMAIL_CHARACTERS_MAX, NAME_CHARACTERS_MAX, Role, User, is_email
 from balcao.errors import EmailTaken, FormDone
 from balcao.links import LINK_HOURS, make_link

@@ -4,18 +4,18 @@ from collections.abc import Mapping, Sequence
 
 from starlette.responses import Response
 
+from balcao.core.people import User
 from balcao.links import new_token, token_digest
 from balcao.web import guard, second_factor, throttle
 from balcao.web.application import Page, page
 from balcao.web.signing import TOTP, new_password_problem
 from balcao.web.visit import Visit
 
-_NEW_SECRET = b"totp secret to be confirmed"
 _CONFIRM_SECONDS = 900
 
 _DONE: Mapping[str, str] = {
     "senha": "Senha trocada. As outras sessões foram encerradas.",
-    "totp": "Segundo fator ligado.",
+    "totp": "Segundo fator ligado. As outras sessões foram encerradas.",
     "sem-totp": "Segundo fator desligado.",
     "sessoes": "As outras sessões foram encerradas.",
 }
@@ -65,17 +65,20 @@ async def close_others(visit: Visit) -> Response:
 
 
 async def begin_totp(visit: Visit) -> Response:
-    """A new secret, shown as a picture; it counts from the first right code on."""
-    secret = second_factor.new_secret()
-    return _enrolment(visit, secret)
+    """With the password: a new secret, shown as a picture; it counts from its first code on."""
+    if visit.person.user.has_totp:
+        return visit.page("eu.html", 422, alert="Desligue antes o segundo fator que está ligado.")
+    if (complaint := await _not_them(visit)) is not None:
+        return visit.page("eu.html", 422, alert=complaint)
+    return _enrolment(visit, second_factor.new_secret())
 
 
 async def turn_on(visit: Visit) -> Response:
     """The phone knows the secret: its first code."""
     tools, user = visit.tools, visit.person.user
     sealed = visit.typed("segredo").encode()
-    secret = tools.seal.open(_NEW_SECRET, sealed, _CONFIRM_SECONDS)
-    if secret is None:
+    secret = tools.seal.open(_new_secret_of(user), sealed, _CONFIRM_SECONDS)
+    if secret is None or user.has_totp:
         return visit.page("eu.html", 422, alert="A troca demorou demais. Comece de novo.")
     step = second_factor.step_of(secret, visit.typed("codigo"), tools.now_ms())
     if step is None:
@@ -83,6 +86,7 @@ async def turn_on(visit: Visit) -> Response:
     kept = tools.seal.close(TOTP, secret)
     await tools.desk.people.set_totp(user.user_id, kept, visit.signed(), tools.now_ms())
     await tools.desk.people.use_totp_step(user.user_id, step)
+    await tools.desk.people.close_other_sessions(user.user_id, visit.person.token_digest)
     return visit.redirect("/app/eu", feito="totp")
 
 
@@ -97,7 +101,7 @@ async def turn_off(visit: Visit) -> Response:
 
 def _enrolment(visit: Visit, secret: bytes, alert: str | None = None) -> Response:
     address = second_factor.address(secret, visit.person.user.email)
-    sealed = visit.tools.seal.close(_NEW_SECRET, secret)
+    sealed = visit.tools.seal.close(_new_secret_of(visit.person.user), secret)
     return visit.page(
         "segundo_fator.html",
         422 if alert else 200,
@@ -108,14 +112,23 @@ def _enrolment(visit: Visit, secret: bytes, alert: str | None = None) -> Respons
     )
 
 
+def _new_secret_of(user: User) -> bytes:
+    """The seal's purpose: what was made for one user opens for no other."""
+    return b"totp secret to be confirmed by %d" % user.user_id
+
+
 async def _not_them(visit: Visit) -> str | None:
     """Somebody at an unlocked screen must not take the account over: the password, once more."""
     tools, user = visit.tools, visit.person.user
-    wait = tools.throttle.wait_seconds([(throttle.OF_CODES, f"{user.user_id}")], tools.now_ms())
+    tries = ((throttle.OF_CODES, f"password {user.user_id}"),)
+    wait = tools.throttle.wait_seconds(tries, tools.now_ms())
     if wait:
         return f"Muitas tentativas. Espere {wait} segundos."
     known = tools.desk.people.credentials(user.email)
     right = await tools.passwords.verify(
         known.password_hash if known else None, visit.form.get("atual", "")
     )
-    return None if right else "A senha atual não confere."
+    if not right:
+        return "A senha atual não confere."
+    tools.throttle.forgive(*tries)
+    return None

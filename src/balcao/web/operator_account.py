@@ -90,7 +90,7 @@ async def _shown(visit: Visit, account: Account, **errors: str) -> Response:
         available=available_credits(account, month),
         spent=spent_credits(account, month),
         used_ms=last_use_ms(tools, number),
-        chart=bars_by_day(bars_of(rows, first, DAYS)),
+        chart=bars_by_day(bars_of(rows, first, DAYS), wide=True),
         spent_in_chart=sum(row.credits for row in rows),
         days=DAYS,
         entries=entries,
@@ -240,7 +240,8 @@ async def history(visit: Visit) -> Response:
         before,
     )
     shown = traces[:TRACES_MAX]
-    older = f"{_address(account)}/historico?antes={shown[-1].request_id}"
+    path = f"{_address(account)}/historico"
+    more = len(traces) > TRACES_MAX
     return visit.page(
         "operador/historico.html",
         account=account,
@@ -248,8 +249,8 @@ async def history(visit: Visit) -> Response:
             (trace, vocabulary.short(trace.operation), vocabulary.outcome_of(trace))
             for trace in shown
         ],
-        older=older if len(traces) > TRACES_MAX else None,
-        newer=f"{_address(account)}/historico" if before else None,
+        older=f"{path}?antes={shown[-1].request_id}" if more else None,
+        newer=path if before else None,
         crumbs=_crumbs(account, "Histórico"),
     )
 

@@ -82,7 +82,7 @@ async def show(visit: Visit) -> Response:
         accounts=len(accounts),
         suspended=sum(account.suspended_ms is not None for account in accounts),
         spending=spending,
-        chart=bars_by_day(spending.bars),
+        chart=bars_by_day(spending.bars, wide=True),
         days=DAYS,
         calls=calls,
         failures=calls - sum(line.successes for line in lines),

@@ -10,10 +10,16 @@ from starlette.responses import Response
 from balcao.core.access import Account, Key
 from balcao.errors import FormDone
 from balcao.keys import issue_key
-from balcao.web import asking, keys_page
+from balcao.web import asking
 from balcao.web.application import Page, page
 from balcao.web.home import limits_of
-from balcao.web.keys_page import ENDED_SHOWN, IN_FORCE_MAX, NAME_CHARACTERS_MAX, state_of
+from balcao.web.keys_page import (
+    ENDED_SHOWN,
+    IN_FORCE_MAX,
+    NAME_CHARACTERS_MAX,
+    read_typed,
+    state_of,
+)
 from balcao.web.operator_forms import account_in, no_account, once
 from balcao.web.visit import Visit
 
@@ -95,7 +101,7 @@ async def create(visit: Visit) -> Response:
         return no_account(visit)
     tools, signed = visit.tools, once(visit)
     now = tools.now_ms()
-    typed = keys_page._read(visit, now)  # the same form
+    typed = read_typed(visit, now)
     if typed.complaints:
         return _listed(visit, account, 422, complaints=typed.complaints)
     in_force = [key for key in _keys(visit, account) if state_of(key, now).tone == "good"]

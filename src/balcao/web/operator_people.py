@@ -7,8 +7,8 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 
 from starlette.responses import Response
 
-from balcao.cli.welcome import address as public_address
-from balcao.cli.welcome import invitation
+from balcao.addresses import address as public_address
+from balcao.addresses import invitation
 from balcao.core.people import EMAIL_CHARACTERS_MAX, NAME_CHARACTERS_MAX, User, is_email
 from balcao.errors import EmailTaken, FormDone, LastOperator
 from balcao.links import LINK_HOURS, make_link

@@ -163,6 +163,8 @@ def _rows(
         return [Row(order, _name(name), remark, "", WORDS["quiet"], 0)]
     if subject not in BY_UF:
         return [_row(line, order, remark) for line in own]
+    if len(own) == 1:
+        return [_row(own[0], order, remark)]
     shown = own if whole else [line for line in own if standing(line) in ("down", "degraded")]
     return [
         _sum(own, order, remark),
@@ -196,7 +198,7 @@ def _sum(lines: Sequence[Line], order: int | None, remark: str) -> Row:
         order,
         _name(lines[0].source),
         remark,
-        f"{len(lines)} em uso" if len(lines) > 1 else "1 em uso",
+        f"{len(lines)} UFs",
         _word_for_all([standing(line) for line in lines]),
         calls,
         sum(line.successes for line in lines) / calls if calls else None,

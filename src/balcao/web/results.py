@@ -180,7 +180,10 @@ def company(form: Form, body: Body, trace: Trace) -> View:
                 "O cadastro não tem sócios desta empresa.",
             ),
         ),
-        again=(Again(fields, [("Atualizar online (1 crédito)", "")]),),
+        # Our own copy goes before every source: asking again would say the same.
+        again=()
+        if trace.source == "snapshot"
+        else (Again(fields, [("Atualizar online (1 crédito)", "")]),),
     )
 
 

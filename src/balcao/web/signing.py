@@ -67,25 +67,32 @@ async def enter(visit: Visit) -> Response:
     email, password = normal_email(visit.typed("email")), visit.form.get("senha", "")
     to = _inside(visit.typed("para"))
     where = _address(visit)
-    _slow_down(
-        visit,
+    tries = [
         (throttle.OF_EMAIL_AND_ADDRESS, f"{_hidden(email)} {where}"),
         (throttle.OF_EMAIL, _hidden(email)),
-        (throttle.OF_ADDRESS, where),
-    )
+        *_of_address(visit, throttle.OF_ADDRESS),
+    ]
+    _slow_down(visit, *tries)
     known = people.credentials(email) if is_email(email) else None
     if not await tools.passwords.verify(known.password_hash if known else None, password):
         return visit.page("entrar.html", 403, email=visit.typed("email"), to=to, alert=_WRONG)
     assert known is not None
     assert known.password_hash is not None
+    tools.throttle.forgive(*tries)
     if tools.passwords.is_outdated(known.password_hash):
         renewed = await tools.passwords.hash(password)
-        await people.rehash_password(known.user.user_id, renewed, tools.now_ms())
+        await people.rehash_password(
+            known.user.user_id, renewed, replaces=known.password_hash, now_ms=tools.now_ms()
+        )
     if known.totp_secret is not None:
-        halfway = _Halfway(known.user.user_id, email, _hidden(known.password_hash), to)
-        sealed = tools.seal.close(_HALFWAY, msgspec.json.encode(halfway))
-        return visit.page("codigo.html", sealed=sealed.decode())
+        return _ask_for_code(visit, known.user, email, known.password_hash, to)
     return await _signed_in(visit, known.user, to)
+
+
+def _ask_for_code(visit: Visit, user: User, email: str, password_hash: str, to: str) -> Response:
+    halfway = _Halfway(user.user_id, email, _hidden(password_hash), to)
+    sealed = visit.tools.seal.close(_HALFWAY, msgspec.json.encode(halfway))
+    return visit.page("codigo.html", sealed=sealed.decode())
 
 
 async def confirm(visit: Visit) -> Response:
@@ -96,7 +103,8 @@ async def confirm(visit: Visit) -> Response:
     if opened is None:
         return visit.page("entrar.html", 403, email="", to="/app", alert=_TOO_LATE)
     halfway = msgspec.json.decode(opened, type=_Halfway)
-    _slow_down(visit, (throttle.OF_CODES, str(halfway.user_id)))
+    codes = str(halfway.user_id)
+    _slow_down(visit, (throttle.OF_CODES, codes), (throttle.OF_CODES_A_DAY, codes))
     known = people.credentials(halfway.email)
     if known is None or not _is_the_same(known, halfway):
         return visit.page("entrar.html", 403, email="", to="/app", alert=_TOO_LATE)
@@ -105,6 +113,7 @@ async def confirm(visit: Visit) -> Response:
     step = secret and second_factor.step_of(secret, visit.typed("codigo"), tools.now_ms())
     if not step or not await people.use_totp_step(known.user.user_id, step):
         return visit.page("codigo.html", 403, sealed=sealed, alert=_WRONG_CODE)
+    tools.throttle.forgive((throttle.OF_CODES, codes), (throttle.OF_CODES_A_DAY, codes))
     return await _signed_in(visit, known.user, halfway.to)
 
 
@@ -155,12 +164,14 @@ async def accept(visit: Visit) -> Response:
         else:
             if user is None:
                 return visit.page("convite.html", 404, link=None)
+            if user.has_totp:  # whoever holds the link need not hold the phone
+                return _ask_for_code(visit, user, email, hashed, "/app")
             return await _signed_in(visit, user, "/app")
     return visit.page("convite.html", 422, link=link, name=name, email=email, alert=complaint)
 
 
 def _complaint(visit: Visit, email: str, first: NewUser | None) -> str | None:
-    if first is not None and (not first.name or len(first.name) > 100):
+    if first is not None and (not 0 < len(first.name) <= 100 or not first.name.isprintable()):
         return "Diga o seu nome."
     if not is_email(email):
         return "O e-mail não parece completo."
@@ -176,7 +187,7 @@ def new_password_problem(visit: Visit, email: str) -> str | None:
 
 
 def _link(visit: Visit) -> Link | None:
-    _slow_down(visit, (throttle.OF_LINKS, _address(visit)))
+    _slow_down(visit, *_of_address(visit, throttle.OF_LINKS))
     return visit.tools.desk.people.link(token_digest(_token(visit)), visit.tools.now_ms())
 
 
@@ -226,9 +237,20 @@ def _hidden(text: str) -> str:
     return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
 
 
+def _of_address(visit: Visit, limit: Limit) -> Sequence[tuple[Limit, str]]:
+    """The limit of the browser's address, if it is one's own and not a proxy's for everybody."""
+    where = _address(visit)
+    return ((limit, where),) if where else ()
+
+
 def _address(visit: Visit) -> str:
+    """Where the browser is. Empty: behind a proxy that the settings do not name."""
     client = visit.request.client
-    return client.host if client is not None else ""
+    return guard.address_of(
+        client.host if client is not None else "",
+        visit.request.headers.getlist("x-forwarded-for"),
+        visit.tools.settings,
+    )
 
 
 def _inside(to: str) -> str:

@@ -57,10 +57,10 @@ def tiles(known: Mapping[str, Standing | None]) -> Mapping[str, Tile]:
 
 
 def worst(standings: Sequence[Standing | None]) -> Tone:
-    """The tone for a whole: one that is down is a warning, all of them is bad."""
-    told = [standing for standing in standings if standing in ("ok", "degraded", "down")]
-    if told and all(standing == "down" for standing in told):
+    """The tone for a whole: bad only where everything that is served is known to be down."""
+    served = [standing for standing in standings if standing is not None]
+    if served and all(standing == "down" for standing in served):
         return "bad"
-    if "down" in told or "degraded" in told:
+    if "down" in served or "degraded" in served:
         return "warn"
-    return "good" if told else "neutral"
+    return "good" if "ok" in served else "neutral"

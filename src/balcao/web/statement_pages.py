@@ -1,6 +1,5 @@
 """`/app/extrato`: what an account consumed in a period, with its proof, on screen and as a file."""
 
-import asyncio
 import datetime
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -21,7 +20,7 @@ from balcao.web.visit import Visit
 PATH = "/app/extrato"
 
 # A page stays small; the files have all lines.
-LINES_SHOWN = 150
+LINES_SHOWN = 60
 # Beyond that a bar is a week.
 DAYS_DRAWN = 92
 
@@ -155,7 +154,9 @@ async def as_workbook(visit: Visit) -> Response:
         return visit.redirect(asking.address(PATH, dict(visit.request.query_params)))
     found = await _read(visit, asked.period)
     now = from_ms(visit.tools.now_ms())
-    content = await asyncio.to_thread(spreadsheet.as_xlsx, [_summary(found, now), _lines(found)])
+    content = await spreadsheet.in_turn(
+        lambda: spreadsheet.as_xlsx([_summary(found, now), _lines(found)])
+    )
     return file(content, spreadsheet.MEDIA_TYPE, f"{_stem(asked.period)}.xlsx")
 
 

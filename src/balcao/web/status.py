@@ -53,6 +53,7 @@ class Told:
     name: str
     standing: Standing | None
     ufs: Mapping[str, Standing | None]
+    map: Markup | None  # drawn once, not for everybody who asks
 
     @property
     def word(self) -> Word:
@@ -61,13 +62,6 @@ class Told:
         if not self.ufs or tone == "neutral":
             return WORDS[self.standing]
         return Word(_IN_SUM[tone], tone)
-
-    @property
-    def map(self) -> Markup | None:
-        """The UFs as tiles."""
-        if not self.ufs:
-            return None
-        return tile_map(standings.tiles(self.ufs), f"{self.name}: situação por UF")
 
     @property
     def troubled(self) -> Sequence[tuple[Word, str]]:
@@ -81,7 +75,7 @@ class Told:
 
 _IN_SUM: Mapping[Tone, str] = {
     "good": "Operacional",
-    "warn": "Com falhas em parte das UFs",
+    "warn": "Falhas em algumas UFs",
     "bad": "Fora do ar",
 }
 
@@ -125,13 +119,15 @@ async def _board(tools: Tools) -> Board:
     told = []
     for subject, name in SUBJECTS.items():
         ufs: Mapping[str, Standing | None] = {}
+        drawn = None
         is_on = configured.is_on(subject) if live else True
         standing: Standing | None = known.get((subject, ""), "quiet") if is_on else None
         if subject in BY_UF:
             asked = configured.asked.get(subject, ())
             served = configured.served(subject) if live else asked
             ufs = standings.by_uf(known, subject, served)
-        told.append(Told(subject, name, standing, ufs))
+            drawn = tile_map(standings.tiles(ufs), f"{name}: situação por UF")
+        told.append(Told(subject, name, standing, ufs, drawn))
     return Board(now, mode, told, in_use(tools.store(mode), civil_day(now)))
 
 

@@ -12,6 +12,8 @@ OF_EMAIL_AND_ADDRESS = Limit("email+address", 8, 15 * _MINUTE_MS)
 OF_EMAIL = Limit("email", 40, 60 * _MINUTE_MS)  # from many addresses at once
 OF_ADDRESS = Limit("address", 60, 15 * _MINUTE_MS)  # an office behind one address
 OF_CODES = Limit("codes", 5, 5 * _MINUTE_MS)  # second factors of one user
+OF_CODES_A_DAY = Limit("codes a day", 30, 24 * 60 * _MINUTE_MS)
+OF_PRICES = Limit("prices", 60, _MINUTE_MS)  # looked at by one user, while typing
 OF_LINKS = Limit("links", 30, 15 * _MINUTE_MS)  # one-time links from one address
 
 
@@ -34,6 +36,12 @@ class Throttle:
         for (limit, name), verdict in zip(tries, verdicts, strict=True):
             self._empty_at_ms[limit.name, name] = verdict.empty_at_ms
         return 0
+
+    def forgive(self, *tries: tuple[Limit, str]) -> None:
+        """It was the right person: this try counts against nobody."""
+        for limit, name in tries:
+            if (limit.name, name) in self._empty_at_ms:
+                self._empty_at_ms[limit.name, name] -= limit.window_ms / limit.quota
 
     def _forget(self, now_ms: int) -> None:
         late = {name: at for name, at in self._empty_at_ms.items() if at > now_ms}

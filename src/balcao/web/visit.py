@@ -11,11 +11,15 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from balcao.core.access import Account, Caller
 from balcao.core.outcomes import Reply
 from balcao.core.people import Session, Signature, User
+from balcao.errors import InvalidParameter
 from balcao.web.tools import Tools
 
 # Who may come in: `account` are the users of an account, `manager` those of them who also see
 # money and keys, `operator` those who run the service.
 Who: TypeAlias = Literal["anyone", "signed_in", "account", "manager", "operator"]
+
+
+FORM_ID_CHARACTERS_MAX = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +113,12 @@ class Visit:
         return self.form.get(name, "").strip()
 
     def signed(self, form_id: str | None = None) -> Signature:
-        """This person's signature under what is done, once per `form_id`."""
+        """This person's signature under what is done, once per `form_id`.
+
+        Raises `InvalidParameter` for what is no number of a form of ours.
+        """
+        if form_id and len(form_id) > FORM_ID_CHARACTERS_MAX:
+            raise InvalidParameter("O formulário chegou alterado, e nada foi feito.")
         return Signature("web", self.person.user.user_id, form_id or None)
 
     def page(self, template: str, status: int = 200, **values: object) -> Response:

@@ -26,7 +26,7 @@ Tone: TypeAlias = Literal["good", "warn", "bad", "info", "neutral"]
 SHORT: Mapping[str, str] = {
     federal_certificate.PATH: "Certidão federal",
     state_certificate.PATH: "Certidão estadual",
-    OPERATIONS["state_registration"].path: "Sintegra",
+    OPERATIONS["state_registration"].path: "Inscrições estaduais",
     OPERATIONS["rural_producer"].path: "Produtor rural",
     OPERATIONS["suframa"].path: "Suframa",
     OPERATIONS["company"].path: "Dados da empresa",

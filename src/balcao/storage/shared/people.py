@@ -141,12 +141,15 @@ class SharedPeople(PeopleReading):
 
         await self._in_turn(work)
 
-    async def rehash_password(self, user_id: int, password_hash: str, now_ms: int) -> None:
+    async def rehash_password(
+        self, user_id: int, password_hash: str, *, replaces: str, now_ms: int
+    ) -> None:
         """See the contract."""
         await self._in_turn(
             lambda connection: connection.execute(
-                "UPDATE person SET password_hash = ? WHERE user_id = ? RETURNING 1",
-                (password_hash, user_id),
+                "UPDATE person SET password_hash = ? WHERE user_id = ? AND password_hash = ?"
+                " RETURNING 1",
+                (password_hash, user_id, replaces),
             ).fetchall()
         )
 

@@ -1,0 +1,78 @@
+"""The pictures in `docs/screenshots`: `make screenshots`.
+
+A service of its own with two months of made-up history; every name and document is fictitious.
+"""
+
+import sys
+import tempfile
+from contextlib import closing
+from pathlib import Path
+
+from playwright.sync_api import Page
+
+from tests.web import live as people
+from tests.web.live import Live, living, with_a_past
+from tests.web.test_browser import ask, consult
+
+CNPJ, BRANCH = "90010001000100", "90010007000268"
+
+
+def main(folder: Path) -> None:
+    """Take them all."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory() as scratch, living(Path(scratch)) as live:
+        with_a_past(live)
+        _prices_then_result(live, folder)
+        _of_the_account(live, folder)
+        _of_the_operator(live, folder)
+        _on_a_phone_in_the_dark(live, folder)
+
+
+def _prices_then_result(live: Live, folder: Path) -> None:
+    with closing(live.visit()) as context:
+        page = live.sign_in(context, people.MANAGER)
+        ask(page, "certidao-federal", CNPJ)
+        consult(page)
+        _take(page, folder / "certidao-federal.png")
+        page.get_by_role("link", name="Como esta consulta foi respondida e cobrada").click()
+        _take(page, folder / "requisicao.png")
+        ask(page, "inscricoes-estaduais", BRANCH, UF="BR")
+        consult(page)
+        _take(page, folder / "inscricoes.png")
+        ask(page, "certidao-federal", CNPJ)
+        page.wait_for_function("document.querySelector('#preco').innerText.includes('guardada')")
+        _take(page, folder / "preco-antes.png")
+
+
+def _of_the_account(live: Live, folder: Path) -> None:
+    with closing(live.visit()) as context:
+        page = live.sign_in(context, people.MANAGER)
+        for path, name in (("/app", "inicio"), ("/app/extrato", "extrato")):
+            page.goto(path)
+            _take(page, folder / f"{name}.png")
+
+
+def _of_the_operator(live: Live, folder: Path) -> None:
+    with closing(live.visit(dark=True)) as context:
+        page = live.sign_in(context, people.OPERATOR)
+        page.goto("/app/operador")
+        _take(page, folder / "painel.png")
+        page.goto("/app/operador/fontes?ambiente=test")
+        _take(page, folder / "fontes.png")
+
+
+def _on_a_phone_in_the_dark(live: Live, folder: Path) -> None:
+    with closing(live.visit(dark=True, narrow=True)) as context:
+        page = live.sign_in(context, people.CONSULTANT)
+        ask(page, "certidao-federal", CNPJ)
+        consult(page)
+        _take(page, folder / "telefone.png")
+
+
+def _take(page: Page, file: Path) -> None:
+    page.screenshot(path=file)
+    print(file)  # noqa: T201 - run by a person
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))

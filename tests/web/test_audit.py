@@ -1,0 +1,161 @@
+"""Whatever an operator does leaves its entry in the log, with who did it."""
+
+from collections.abc import Callable, Mapping
+from datetime import date
+from pathlib import Path
+from typing import get_args
+
+from balcao.clock import system_now_ms
+from balcao.core.people import Action, Signature, User
+from balcao.links import new_token
+from balcao.web.operator_audit import ACTIONS, PER_PAGE
+from tests.http.house import OpenHouse, opened
+from tests.opendata.months import Month
+from tests.web.browser import Browser
+
+AUDIT = "/app/operador/auditoria"
+ACCOUNTS = "/app/operador/contas"
+OPERATORS = "/app/operador/operadores"
+
+
+def test_every_action_has_its_words() -> None:
+    assert set(ACTIONS) == set(get_args(Action))
+    assert len(set(ACTIONS.values())) == len(ACTIONS)
+
+
+def test_every_deed_has_its_entry(tmp_path: Path) -> None:
+    with opened(tmp_path / "home") as house:
+        operator = Browser(house)
+        user = operator.sign_in_as("operator")
+        _everything(house, operator, tmp_path)
+        entries = house.house.desk.people.audit(100)
+        mine = [entry for entry in entries if entry.user_id == user.user_id]
+        assert all(entry.channel == "web" for entry in mine)
+        done = {entry.action for entry in mine}
+        # People do these about themselves, on other pages.
+        assert set(get_args(Action)) - done == {"user.password", "user.sign_in"}
+        said = operator.get(AUDIT)
+        for action in done:
+            assert ACTIONS[action] in said.words
+        assert user.name in said.words
+        # Neither addresses of people nor tokens are in it.
+        assert "@balcao.test" not in said.text
+        assert "/app/convite/" not in said.text
+
+
+def _everything(house: OpenHouse, operator: Browser, folder: Path) -> None:
+    """Every action there is."""
+
+    def do(path: str, **fields: str) -> str:
+        said = operator.post(path, {"form_id": new_token(), **fields})
+        assert said.status in (201, 303), f"{path}: {said.status} {said.words}"
+        return said.text
+
+    do(f"{ACCOUNTS}/nova", nome="acme", plano="gratuito", tipo="live")
+    desk = house.house.desk
+    number = next(one.account_id for one in desk.accounts() if one.name == "acme")
+    account = f"{ACCOUNTS}/{number}"
+    do(f"{account}/termos", plano="pre_pago")
+    do(f"{account}/creditos", creditos="10", motivo="pedido")
+    do(f"{account}/suspender")
+    do(f"{account}/reativar")
+    do(f"{account}/chaves", nome="folha")
+    do(f"{account}/chaves/{desk.keys(number)[0].key_id}/revogar")
+    do(f"{account}/usuarios", nome="Ana", email="ana@balcao.test", papel="manager")
+    (ana,) = desk.people.users(number)
+    one = f"{account}/usuarios/{ana.user_id}"
+    do(one, nome="Ana", papel="consultant")
+    do(f"{one}/suspender")
+    do(f"{one}/retomar")
+    do(f"{one}/link")
+    house.run(desk.people.set_totp(ana.user_id, b"sealed", Signature("cli"), system_now_ms()))
+    do(f"{one}/sem-totp")
+    for day in (date(2026, 7, 11), date(2026, 8, 8)):
+        Month(folder / str(day), day=day).build(house.house.settings.home / "opendata" / "live")
+    do("/app/operador/dados-abertos/voltar", ambiente="live", de="2026-08-08")
+
+
+def test_operators_let_each_other_in_and_keep_each_other_out(tmp_path: Path) -> None:
+    with opened(tmp_path) as house:
+        people = house.house.desk.people
+        first = Browser(house)
+        me = first.sign_in_as("operator")
+        form = {"form_id": new_token(), "nome": "Olga", "email": "olga@balcao.test"}
+        made = first.post(OPERATORS, form)
+        assert made.status == 201
+        assert made.text.count("/app/convite/") >= 1
+        again = first.post(OPERATORS, form)
+        assert again.status == 422
+        assert "já foi mostrado uma vez" in again.words
+        assert "/app/convite/" not in again.text
+        other = next(user for user in people.users(None) if user.user_id != me.user_id)
+
+        house.run(people.set_totp(other.user_id, b"sealed", Signature("cli"), system_now_ms()))
+        steps: Mapping[str, Callable[[], bool]] = {
+            "sem-totp": lambda: not _user(house, other.user_id).has_totp,
+            "suspender": lambda: _user(house, other.user_id).suspended_ms is not None,
+            "reativar": lambda: _user(house, other.user_id).suspended_ms is None,
+        }
+        for step, is_done in steps.items():
+            assert not is_done() or step == "reativar"
+            said = first.post(f"{OPERATORS}/{other.user_id}/{step}", {"form_id": new_token()})
+            assert said.status == 303, said.words
+            assert is_done()
+        link = first.post(f"{OPERATORS}/{other.user_id}/link", {"form_id": new_token()})
+        assert link.status == 201
+        assert "/app/convite/" in link.text
+
+        # Nobody does it to themself, nor through another door to somebody's user.
+        for step in ("suspender", "link", "sem-totp"):
+            own = first.post(f"{OPERATORS}/{me.user_id}/{step}", {"form_id": new_token()})
+            assert own.status == 422
+            assert "não se faz consigo mesmo" in own.words
+        manager = Browser(house).sign_in_as("manager", house.client.account_id)
+        for step in ("suspender", "link", "sem-totp"):
+            path = f"{OPERATORS}/{manager.user_id}/{step}"
+            assert first.post(path, {"form_id": new_token()}).status == 404
+
+
+def _user(house: OpenHouse, user_id: int) -> User:
+    found = house.house.desk.people.user(user_id)
+    assert found is not None
+    return found
+
+
+def test_the_last_operator_who_can_enter_stays(tmp_path: Path) -> None:
+    with opened(tmp_path) as house:
+        people = house.house.desk.people
+        # Somebody who has a password, and somebody who was let in but has none yet.
+        with_password = Browser(house).sign_in_as("operator")
+        house.run(
+            people.set_password(with_password.user_id, "x", Signature("cli"), system_now_ms())
+        )
+        without = Browser(house)
+        without.sign_in_as("operator")
+        path = f"{OPERATORS}/{with_password.user_id}/suspender"
+        said = without.post(path, {"form_id": new_token()})
+        assert said.status == 422
+        assert "último operador que consegue entrar" in said.words
+        assert _user(house, with_password.user_id).suspended_ms is None
+
+
+def test_the_log_is_filtered_and_paged(tmp_path: Path) -> None:
+    with opened(tmp_path) as house:
+        operator = Browser(house)
+        operator.sign_in_as("operator")
+        number = house.client.account_id
+        for turn in range(PER_PAGE + 5):
+            step = "reativar" if turn % 2 else "suspender"
+            operator.post(f"{ACCOUNTS}/{number}/{step}", {"form_id": new_token()})
+        page = operator.get(f"{AUDIT}?conta=ana")
+        assert len(page.tree.xpath("//tbody/tr")) == PER_PAGE
+        (older,) = page.tree.xpath("//a[@rel='next']/@href")
+        rest = operator.get(older)
+        # The key and the opening of the account are its oldest entries.
+        assert 5 <= len(rest.tree.xpath("//tbody/tr")) < PER_PAGE
+        assert not rest.tree.xpath("//a[@rel='next']")
+        only = operator.get(f"{AUDIT}?acao=account.create&conta={number}")
+        assert len(only.tree.xpath("//tbody/tr")) == 1
+        assert "Conta criada" in only.words
+        unknown = operator.get(f"{AUDIT}?conta=ninguem")
+        assert "Não há conta com esse nome ou número" in unknown.words

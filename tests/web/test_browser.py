@@ -1,0 +1,369 @@
+"""The application in a real browser, as people use it."""
+
+import json
+import re
+import subprocess
+from collections.abc import Iterator
+from contextlib import closing
+from typing import Any
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import BrowserContext, Page, expect
+
+from balcao.storage.sqlite.desk import SqliteDesk
+from tests.web import live as people
+from tests.web.live import CHROMIUM, NO_BROWSER, Live, living
+
+pytestmark = [
+    pytest.mark.skipif(CHROMIUM is None, reason=NO_BROWSER),
+    pytest.mark.xdist_group("browser"),  # one service and one browser for all of them
+]
+
+NEGATIVE, POSITIVE = "90010001000100", "90010003000107"
+
+
+@pytest.fixture(scope="module")
+def live(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
+    with living(tmp_path_factory.mktemp("servico")) as live:
+        yield live
+
+
+@pytest.fixture
+def context(live: Live) -> Iterator[BrowserContext]:
+    with closing(live.visit()) as context:
+        yield context
+
+
+def _balance(live: Live, account: str = "pre-pago") -> int:
+    with closing(SqliteDesk(live.home.desk)) as desk:
+        assert not desk.check().complaints
+        return next(each.balance_credits for each in desk.accounts() if each.name == account)
+
+
+def ask(page: Page, form: str, cnpj: str, **fields: str) -> None:
+    page.goto(f"/app/consultas/{form}")
+    page.get_by_label("CNPJ", exact=True).fill(cnpj)
+    for label, value in fields.items():
+        page.get_by_label(label, exact=True).select_option(value)
+
+
+def consult(page: Page) -> None:
+    page.get_by_role("button", name="Consultar", exact=True).click()
+    page.wait_for_url(re.compile("/app/consultas/resultado/"))
+
+
+def test_a_federal_certificate_online_and_then_from_the_cache(
+    live: Live, context: BrowserContext
+) -> None:
+    page, before = live.sign_in(context, people.CONSULTANT), _balance(live)
+    ask(page, "certidao-federal", "90010001000100")
+    expect(page.get_by_label("CNPJ", exact=True)).to_have_value("90.010.001/0001-00")
+    expect(page.locator("#preco")).to_contain_text("Até 2 créditos")
+    consult(page)
+    expect(page.locator(".verdict")).to_contain_text(re.compile("negativa", re.IGNORECASE))
+    expect(page.locator(".slip")).to_contain_text("2 créditos")
+    assert _balance(live) == before - 2
+
+    # The receipt, in the same browser and nowhere else.
+    address = page.get_by_role("link", name="Abrir").get_attribute("href")
+    assert address is not None
+    receipt = context.request.get(address)
+    assert receipt.headers["content-type"] == "application/pdf"
+    assert receipt.body().startswith(b"%PDF")
+    with closing(live.visit()) as stranger:
+        assert "/app/entrar" in stranger.request.get(address).url
+    with page.expect_download() as download:
+        page.get_by_role("link", name="Baixar").click()
+    assert download.value.suggested_filename.endswith(".pdf")
+
+    ask(page, "certidao-federal", "90010001000100")
+    expect(page.locator("#preco")).to_contain_text("Há uma certidão guardada de")
+    expect(page.locator("#preco")).to_contain_text("1 crédito")
+    consult(page)
+    expect(page.locator(".slip")).to_contain_text("1 crédito")
+    assert _balance(live) == before - 3
+
+    # Past what is kept, with its price on the button.
+    page.get_by_role("button", name="Atualizar online (2 créditos)").click()
+    expect(page.locator(".slip")).to_contain_text("2 créditos")
+    assert _balance(live) == before - 5
+
+
+def test_a_state_certificate_and_its_explanation(live: Live, context: BrowserContext) -> None:
+    page, before = live.sign_in(context, people.MANAGER), _balance(live)
+    ask(page, "certidao-estadual", "90010001000100", UF="SP")
+    consult(page)
+    assert _balance(live) == before - 2
+    ask(page, "certidao-estadual", "90010001000100", UF="SP")
+    consult(page)
+    assert _balance(live) == before - 3
+    page.get_by_role("link", name="Como esta consulta foi respondida e cobrada").click()
+    expect(page.locator(".timeline")).to_be_visible()
+    expect(page.get_by_role("main")).to_contain_text("cache")
+
+
+def test_nothing_is_charged_twice(live: Live, context: BrowserContext) -> None:
+    """A double click, a reload of the result, and going back to send the same form again."""
+    page, before = live.sign_in(context, people.CONSULTANT), _balance(live)
+    ask(page, "certidao-federal", "90010003000107")
+    page.get_by_role("button", name="Consultar", exact=True).dblclick()
+    page.wait_for_url(re.compile("/app/consultas/resultado/"))
+    result = page.url
+    assert _balance(live) == before - 2
+    page.reload()
+    assert _balance(live) == before - 2
+    # The very same form, sent by hand twice more at the same time.
+    page.goto("/app/consultas/suframa")
+    page.get_by_label("CNPJ", exact=True).fill("90010002000154")
+    sent: Any = page.evaluate(
+        """async () => {
+            const body = new URLSearchParams(new FormData(document.getElementById("consulta")));
+            const address = document.getElementById("consulta").action;
+            const all = [1, 2, 3].map(() => fetch(address, {method: "POST", body}));
+            return (await Promise.all(all)).map(answer => answer.url);
+        }"""
+    )
+    assert len(set(sent)) == 1
+    assert sent[0] != result
+    assert _balance(live) == before - 3
+
+
+def test_what_is_typed_is_checked_here_first(live: Live, context: BrowserContext) -> None:
+    page = live.sign_in(context, people.CONSULTANT)
+    page.goto("/app/consultas/empresa")
+    field = page.get_by_label("CNPJ", exact=True)
+    field.press_sequentially("12abc34501de35")
+    expect(field).to_have_value("12.ABC.345/01DE-35")  # letters stay, and are raised
+    field.press("Tab")
+    expect(page.locator("#cnpj-error")).to_be_empty()
+    field.fill("90010001000101")
+    field.press("Tab")
+    expect(page.locator("#cnpj-error")).not_to_be_empty()
+    expect(field).to_have_attribute("aria-invalid", "true")
+
+
+def test_a_negative_result_says_what_it_cost_and_what_to_do(
+    live: Live, context: BrowserContext
+) -> None:
+    page = live.sign_in(context, people.CONSULTANT)
+    ask(page, "certidao-federal", _positive_with_debts())
+    consult(page)
+    expect(page.locator(".verdict.bad, .verdict.warn")).to_be_visible()
+    expect(page.locator(".slip")).to_contain_text("crédito")
+
+
+def _positive_with_debts() -> str:
+    """A company of the sandbox whose certificate is positive (sandbox.md)."""
+    return "90010003000107"
+
+
+@pytest.mark.parametrize("form", ["inscricoes-estaduais", "empresa", "suframa"])
+def test_the_other_consultations(live: Live, context: BrowserContext, form: str) -> None:
+    page = live.sign_in(context, people.CONSULTANT)
+    cnpj = "90010002000154" if form == "suframa" else "90010007000268"
+    ask(page, form, cnpj, **({"UF": "BR"} if form == "inscricoes-estaduais" else {}))
+    consult(page)
+    expect(page.locator(".slip")).to_contain_text("crédito")
+    if form == "inscricoes-estaduais":
+        expect(page.locator("svg [data-uf], svg text", has_text="SP").first).to_be_visible()
+
+
+def test_a_key_from_creation_to_revocation(live: Live, context: BrowserContext) -> None:
+    page = live.sign_in(context, people.MANAGER)
+    page.goto("/app/chaves")
+    page.get_by_label("Nome").fill("ERP de teste")
+    page.get_by_role("button", name="Criar chave").click()
+    expect(page.get_by_role("heading", level=1)).to_contain_text("criada")
+    found = re.search(r"balcao_test_\w{49}", page.content())
+    assert found
+    assert not list(_violations(page))
+    line = ["curl", "-sS", "-H", f"x-api-key: {found[0]}"]
+    line.append(f"{live.base}/consultas/v2/cnpj-receita-federal/90010001000100")
+    said = json.loads(subprocess.run(line, capture_output=True, check=True, timeout=30).stdout)
+    assert said["success"] is True
+    page.goto("/app/chaves")
+    assert found[0] not in page.content()
+    page.get_by_role("link", name="Revogar a chave ERP de teste").click()
+    page.get_by_role("button", name=re.compile("Revogar")).click()
+    page.wait_for_url(re.compile("/app/chaves"))
+    page.wait_for_timeout(1100)  # in force within a second
+    said = json.loads(subprocess.run(line, capture_output=True, check=True, timeout=30).stdout)
+    assert said["error_message"]["code"] == "API_KEY_INVALIDA"
+
+
+def test_the_statement_and_its_files(live: Live, context: BrowserContext) -> None:
+    page = live.sign_in(context, people.MANAGER)
+    live.get("/consultas/v2/cnpj-receita-federal/90010001000100")
+    page.goto("/app/extrato")
+    expect(page.locator("figure svg").first).to_be_visible()
+    expect(page.get_by_role("main")).to_contain_text("Confere com o livro-razão")
+    for name, kind in (("CSV", ".csv"), ("Planilha", ".xlsx")):
+        with page.expect_download() as download:
+            page.get_by_role("link", name=name).click()
+        assert download.value.suggested_filename.endswith(kind)
+        assert download.value.path().stat().st_size > 100
+
+
+def test_an_operator_gives_credits_once(live: Live, context: BrowserContext) -> None:
+    page, before = live.sign_in(context, people.OPERATOR), _balance(live)
+    page.goto("/app/operador/contas")
+    page.get_by_role("link", name="pre-pago", exact=True).click()
+    page.get_by_label("Quantos").fill("500")
+    page.get_by_label("Por quê").fill("pedido 77")
+    page.get_by_role("button", name="Lançar créditos").dblclick()
+    page.wait_for_load_state("networkidle")
+    assert _balance(live) == before + 500
+    page.goto("/app/operador/auditoria")
+    expect(page.get_by_role("main")).to_contain_text("pedido 77")
+
+
+def test_pages_that_only_a_form_leads_to(live: Live, context: BrowserContext) -> None:
+    page = live.sign_in(context, people.OPERATOR)
+    page.goto("/app/eu")
+    page.get_by_role("button", name="Ligar o segundo fator").click()
+    expect(page.get_by_label("Código de 6 dígitos")).to_be_visible()
+    assert not list(_violations(page))
+    page = live.sign_in(context, people.MANAGER)
+    page.goto("/app/usuarios")
+    page.get_by_label("Nome").fill("Rui Teles")
+    page.get_by_label("E-mail").fill("rui@balcao.test")
+    page.get_by_role("button", name="Acrescentar").click()
+    expect(page.get_by_role("main")).to_contain_text("/app/convite/")
+    assert not list(_violations(page))
+
+
+def test_everybody_may_see_the_status(live: Live, context: BrowserContext) -> None:
+    page = context.new_page()
+    page.goto("/status")
+    expect(page.get_by_role("heading", level=1)).to_contain_text("Situação")
+
+
+def test_without_javascript(live: Live) -> None:
+    """The core task: sign in, see the price, consult, read, open the receipt."""
+    with closing(live.visit(scripts=False)) as context:
+        page = live.sign_in(context, people.CONSULTANT, again=True)
+        before = _balance(live)
+        ask(page, "certidao-federal", "90010001000100")
+        page.get_by_role("button", name="Ver preço").click()
+        expect(page.locator("#preco")).to_contain_text("crédito")
+        expect(page.get_by_label("CNPJ", exact=True)).to_have_value(
+            re.compile(r"90\.?010\.?001/?0001-?00")
+        )
+        page.get_by_role("button", name="Consultar", exact=True).click()
+        expect(page.locator(".slip")).to_contain_text("crédito")
+        assert before - 2 <= _balance(live) < before
+        page.get_by_text("Caio Brandão").first.click()
+        page.get_by_role("button", name="Sair").click()
+        assert "/app/entrar" in page.url
+
+
+def test_by_keyboard_alone(live: Live, context: BrowserContext) -> None:
+    page = live.sign_in(context, people.CONSULTANT)
+    page.goto("/app/consultas/empresa")
+    page.keyboard.press("Tab")
+    expect(page.get_by_role("link", name="Ir para o conteúdo")).to_be_focused()
+    page.keyboard.press("Enter")
+    page.get_by_label("CNPJ", exact=True).focus()
+    page.keyboard.type("90010001000100")
+    page.keyboard.press("Enter")
+    page.wait_for_url(re.compile("/app/consultas/resultado/"))
+
+
+def _all_pages(live: Live) -> list[tuple[str | None, str]]:
+    """Everything that can be looked at, with who looks."""
+    with closing(SqliteDesk(live.home.desk)) as desk:
+        account = next(each for each in desk.accounts() if each.name == "pre-pago")
+        user = next(u for u in desk.people.users(account.account_id) if u.role == "consultant")
+        key = next(k for k in desk.keys(account.account_id) if k.revoked_ms is None)
+    number = account.account_id
+    mine = [
+        "/app", "/app/consultas", "/app/extrato", "/app/historico", "/app/chaves",
+        "/app/usuarios", "/app/eu", f"/app/usuarios/{user.user_id}",
+        f"/app/chaves/{key.key_id}/revogar", "/app/nada",
+        *(
+            f"/app/consultas/{form}"
+            for form in (
+                "certidao-federal", "certidao-estadual", "empresa", "inscricoes-estaduais",
+                "produtor-rural", "suframa",
+            )
+        ),
+    ]  # fmt: skip
+    theirs = [
+        "/app/operador", "/app/operador/contas", "/app/operador/contas/nova",
+        f"/app/operador/contas/{number}", f"/app/operador/contas/{number}/historico",
+        "/app/operador/operadores", "/app/operador/fontes", "/app/operador/fontes?ambiente=test",
+        "/app/operador/dados-abertos", "/app/operador/auditoria",
+    ]  # fmt: skip
+    return [
+        (None, "/app/entrar"), (None, "/status"), (None, "/app/convite/nada"),
+        *((people.MANAGER, path) for path in mine), *((people.OPERATOR, path) for path in theirs),
+    ]  # fmt: skip
+
+
+def _results(live: Live, page: Page) -> Iterator[str]:
+    """A result of every operation, a failure among them."""
+    for form, cnpj, fields in (
+        ("certidao-federal", "90010001000100", {}),
+        ("certidao-estadual", "90010001000100", {"UF": "SP"}),
+        ("empresa", "90010001000100", {}),
+        ("inscricoes-estaduais", "90010007000268", {"UF": "BR"}),
+        ("suframa", "90010002000154", {}),
+        ("certidao-federal", "90020003000180", {}),
+    ):
+        ask(page, form, cnpj, **fields)
+        consult(page)
+        yield page.url
+        page.goto(page.url.replace("/consultas/resultado/", "/historico/"))
+        yield page.url
+
+
+@pytest.mark.parametrize(("dark", "narrow"), [(False, False), (True, True)])
+def test_no_page_breaks_a_rule_of_accessibility(live: Live, narrow: bool, dark: bool) -> None:
+    """axe finds nothing on any page, and none is wider than its window or heavier than 100 kB."""
+    live.get("/consultas/v2/cnpj-receita-federal/90010001000100")
+    complaints: list[str] = []
+    with closing(live.visit(dark=dark, narrow=narrow)) as context:
+        seen: str | None = ""
+        page = context.new_page()
+        for who, path in _all_pages(live):
+            if who != seen:
+                context.clear_cookies()
+                page = live.sign_in(context, who) if who else context.new_page()
+                seen = who
+            complaints += _complaints(page, path)
+        context.clear_cookies()
+        page = live.sign_in(context, people.MANAGER)
+        for address in _results(live, page):
+            complaints += _complaints(page, address)
+    assert not complaints, "\n".join(complaints)
+
+
+def _complaints(page: Page, path: str) -> Iterator[str]:
+    said: list[str] = []
+    page.on("console", lambda message: said.append(message.text))
+    answer = page.goto(path)
+    assert answer is not None
+    assert answer.status in (200, 404), path
+    if len(answer.body()) > 100_000:
+        yield f"{path}: {len(answer.body())} bytes"
+    wide: Any = page.evaluate("document.documentElement.scrollWidth - window.innerWidth")
+    if wide > 0:
+        yield f"{path}: {wide} px wider than the window"
+    twice: Any = page.evaluate(
+        "[...document.querySelectorAll('[id]')].map(e => e.id)"
+        ".filter((id, at, all) => all.indexOf(id) < at)"
+    )
+    if twice:
+        yield f"{path}: the same id twice: {twice}"
+    yield from (f"{path}: {text}" for text in _violations(page))
+    yield from (
+        f"{path}: {text}" for text in said if "404" not in text and "Failed to load" not in text
+    )
+
+
+def _violations(page: Page) -> Iterator[str]:
+    """What axe has to say of the page that is open."""
+    for violation in Axe().run(page).response["violations"]:
+        where = "; ".join(str(node["target"]) for node in violation["nodes"][:3])
+        yield f"{violation['id']}: {violation['help']} ({where})"

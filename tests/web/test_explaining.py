@@ -1,0 +1,514 @@
+"""The page of one request: what it says of every way that a request can go."""
+
+import ast
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from balcao import errors
+from balcao.clock import system_now_ms
+from balcao.core.ledger import Charge, Hold, Settle, Trace
+from balcao.core.problems import table
+from balcao.core.questions import Strategy
+from balcao.storage.contract import Consultation
+from balcao.subjects import OPERATIONS
+from balcao.web import vocabulary
+from balcao.web.explaining import Explanation, Known, explain
+from tests.http.house import OpenHouse, federal, opened
+from tests.web.browser import Browser, Said
+from tests.world import Client, Reply, company, sintegra
+
+SOURCE = Path(__file__).parents[2] / "src" / "balcao"
+CNPJ = "90010001000100"
+POSITIVE = "90010003000107"  # CPD: concluded, charged, and yet no clearance
+ONCE = "90020007000168"  # answers the first time, then fails
+SOME_UFS = "90020008000102"  # in all UFs but three
+BROKEN = "90020003000180"
+ABSENT = "99999999000191"
+
+NOW = 1_785_942_000_000
+ID = "0198f2d4-7c1a-7b3e-9f00-5d2c8a41e6b8"
+
+
+# Nothing is missing in the words.
+
+
+def written_rules() -> Iterator[str]:
+    """Every tariff rule that stands anywhere in the source, as a text."""
+    for file in SOURCE.joinpath("subjects").glob("*.py"):
+        for node in ast.walk(ast.parse(file.read_text("utf-8"))):
+            target, value = None, None
+            if isinstance(node, ast.Assign):
+                target, value = node.targets[0], node.value
+            elif isinstance(node, ast.AnnAssign):
+                target, value = node.target, node.value
+            elif isinstance(node, ast.keyword) and node.arg == "rule":
+                target, value = ast.Name("RULE"), node.value
+            if not isinstance(target, ast.Name) or target.id not in ("RULE", "RULES"):
+                continue
+            texts = value.values if isinstance(value, ast.Dict) else [value]
+            yield from (str(text.value) for text in texts if isinstance(text, ast.Constant))
+
+
+def test_every_rule_is_explained() -> None:
+    rules = set(written_rules())
+    assert len(rules) >= 9, rules  # two for each certificate, four more, and "erro"
+    assert rules <= set(vocabulary.RULES), "explain the new rule in web/vocabulary.py"
+    # What posting, traces and the desk write where nothing is charged.
+    assert {"erro", "recusa", "processo interrompido"} <= set(vocabulary.RULES)
+    for path in ("sintegra", "produtor-rural"):
+        assert f"{path}: 1 por UF respondida + 1 por endereco" in vocabulary.RULES
+    # And nothing is explained that nobody writes.
+    endings = {rule.removesuffix(" + 1 por endereco") for rule in vocabulary.RULES}
+    assert endings - rules == {"recusa", "processo interrompido"}
+
+
+def test_every_rule_of_an_example_is_explained() -> None:
+    """The examples of the API's document are made by `conclude`: their rules are real ones."""
+    from balcao.core.receipts import Numbering
+    from balcao.subjects.contract import Circumstances
+
+    around = Circumstances(NOW, 1, Numbering(b"secret"))
+    for operation in OPERATIONS.values():
+        for example in operation.examples:
+            said = operation.conclude(example.question, example.outcomes, around)
+            assert vocabulary.meaning_of(said.rule), said.rule
+
+
+def test_every_code_operation_and_strategy_has_words() -> None:
+    assert {code for _, code, _ in table().values()} == set(vocabulary.CODES)
+    assert set(vocabulary.STRATEGIES) == set(Strategy)
+    assert set(vocabulary.SHORT) == set(vocabulary.TITLES)
+    assert errors.RateLimited in table()
+
+
+def test_every_source_has_a_name() -> None:
+    found = set()
+    for file in SOURCE.joinpath("sources").rglob("*.py"):
+        found |= set(re.findall(r'^ +name: str = "(\w+)"$', file.read_text("utf-8"), re.MULTILINE))
+    assert len(found) >= 6
+    assert found <= set(vocabulary.SOURCES)
+
+
+@pytest.mark.parametrize(
+    ("source", "said"),
+    [
+        ("infosimples", "Infosimples"),
+        ("cnpja,sefaz", "CNPJá; SEFAZ (Consulta Cadastro)"),
+        ("cnpja,cnpja+sefaz(addresses)", "CNPJá; endereços: SEFAZ (Consulta Cadastro)"),
+        ("alguém", "alguém"),
+    ],
+)
+def test_sources_by_name(source: str, said: str) -> None:
+    assert vocabulary.source_names(source) == said
+
+
+# The pure half: a table of stories.
+
+
+def trace(**fields: Any) -> Trace:
+    usual = Trace(
+        request_id=ID,
+        account_id=1,
+        key_id=1,
+        user_id=None,
+        operation="sintegra",
+        document=CNPJ,
+        document_hash=None,
+        uf="SP",
+        strategy="ONLINE_PREFERENCIAL",
+        refresh=False,
+        key_digest=None,
+        status=200,
+        code=None,
+        origin="online",
+        source="sefaz",
+        asked_ms=NOW + 400,
+        credits=1,
+        rule="sintegra: 1 por UF respondida",
+        opened_ms=NOW,
+        settled_ms=NOW + 1_200,
+    )
+    return replace(usual, **fields)
+
+
+def booked(**fields: Any) -> Consultation:
+    usual: dict[str, Any] = {
+        "request_id": ID,
+        "operation": "sintegra",
+        "key_id": 1,
+        "state": "charged",
+        "held_credits": 0,
+        "charged_credits": 1,
+        "rule": "sintegra: 1 por UF respondida",
+        "origin": "online",
+        "opened_ms": NOW,
+        "settled_ms": NOW + 1_200,
+    }
+    return Consultation(**(usual | fields))
+
+
+FREE = booked(state="free", charged_credits=0, rule="erro", origin=None)
+FAILED = trace(
+    status=503, code="SERVICO_INDISPONIVEL", origin=None, source=None, asked_ms=None, credits=0
+)
+
+
+@pytest.mark.parametrize(
+    ("known", "summary", "steps"),
+    [
+        pytest.param(
+            Known(trace(), booked(), False, "ERP"),
+            "A consulta foi respondida pela fonte, na hora (SEFAZ (Consulta Cadastro))."
+            " Custou 1 crédito.",
+            ["Pedido recebido", "Créditos reservados", "A fonte respondeu", "Cobrança: 1 crédito"],
+            id="online",
+        ),
+        pytest.param(
+            Known(trace(origin="cache", asked_ms=NOW), booked(origin="cache"), True, "ERP"),
+            "A consulta foi respondida, com o que estava guardado, obtido da fonte em 05/08/2026"
+            " às 12:00, sem nova consulta à fonte. Custou 1 crédito.",
+            ["Pedido recebido", "Resposta do que estava guardado", "Cobrança: 1 crédito"],
+            id="cache",
+        ),
+        pytest.param(
+            Known(trace(origin="cache", asked_ms=NOW), booked(origin="cache"), False, "ERP"),
+            "A consulta foi respondida, com o que estava guardado (obtido da fonte em 05/08/2026"
+            " às 12:00): a fonte foi procurada e não deu um resultado. Custou 1 crédito.",
+            [
+                "Pedido recebido",
+                "Créditos reservados",
+                "Fonte procurada, sem resultado",
+                "Resposta do que estava guardado (reserva)",
+                "Cobrança: 1 crédito",
+            ],
+            id="fallback",
+        ),
+        pytest.param(
+            Known(
+                trace(origin="cache", asked_ms=NOW + 5, strategy="CACHE_PREFERENCIAL"),
+                booked(origin="cache"),
+                False,
+                "ERP",
+            ),
+            "A consulta foi respondida, com o que outra consulta igual acabava de obter da fonte."
+            " Custou 1 crédito.",
+            [
+                "Pedido recebido",
+                "Créditos reservados",
+                "Resultado que acabava de chegar para outro pedido",
+                "Cobrança: 1 crédito",
+            ],
+            id="meanwhile",
+        ),
+        pytest.param(
+            Known(
+                trace(operation="cnpj-receita-federal", source="snapshot"), booked(), True, "ERP"
+            ),
+            "A consulta foi respondida, com a nossa própria cópia dos dados, sem consultar ninguém"
+            " de fora. Custou 1 crédito.",
+            ["Pedido recebido", "Resposta da nossa cópia", "Cobrança: 1 crédito"],
+            id="our own copy",
+        ),
+        pytest.param(
+            Known(FAILED, FREE, False, "ERP"),
+            "Não houve resultado (indisponível). Nada foi cobrado.",
+            [
+                "Pedido recebido",
+                "Créditos reservados",
+                "Fonte procurada, sem resultado",
+                "Reserva devolvida: nada foi cobrado",
+            ],
+            id="failed",
+        ),
+        pytest.param(
+            Known(
+                replace(FAILED, status=402, code="SALDO_INSUFICIENTE", rule="recusa"),
+                None,
+                False,
+                "ERP",
+            ),
+            "O pedido foi recusado: créditos insuficientes. Nada foi cobrado.",
+            ["Pedido recebido", "Recusado: créditos insuficientes"],
+            id="refused",
+        ),
+        pytest.param(
+            Known(
+                replace(FAILED, status=404, code="CNPJ_NAO_ENCONTRADO", rule="erro"),
+                None,
+                False,
+                "ERP",
+            ),
+            "A consulta terminou sem resultado: CNPJ não encontrado. Nada foi cobrado.",
+            ["Pedido recebido", "CNPJ não encontrado", "Nada foi cobrado"],
+            id="absent, by our own copy",
+        ),
+        pytest.param(
+            Known(
+                trace(
+                    uf="BR",
+                    credits=25,
+                    rule="sintegra: 1 por UF respondida + 1 por endereco",
+                ),
+                booked(charged_credits=25, rule="sintegra: 1 por UF respondida + 1 por endereco"),
+                False,
+                "ERP",
+            ),
+            "24 UFs responderam pela fonte, na hora (SEFAZ (Consulta Cadastro))."
+            " Custou 25 créditos.",
+            [
+                "Pedido recebido",
+                "Créditos reservados",
+                "A fonte respondeu",
+                "Cobrança: 25 créditos",
+            ],
+            id="BR",
+        ),
+        pytest.param(
+            Known(
+                trace(
+                    operation="certidao-negativa-de-debitos-federal",
+                    status=404,
+                    credits=2,
+                    source="infosimples",
+                ),
+                booked(charged_credits=2, rule="certidão federal: 2 por resultado da fonte"),
+                False,
+                "ERP",
+            ),
+            "A consulta foi concluída com o resultado “Nem CND nem CPEND” pela fonte, na hora"
+            " (Infosimples). Custou 2 créditos.",
+            ["Pedido recebido", "Créditos reservados", "A fonte respondeu", "Cobrança: 2 créditos"],
+            id="functional negative",
+        ),
+        pytest.param(
+            Known(
+                None,
+                booked(
+                    state="running", charged_credits=0, held_credits=2, settled_ms=None, rule=None
+                ),
+                False,
+                "ERP",
+            ),
+            "O pedido ainda está em andamento; a cobrança é decidida quando ele termina.",
+            ["Pedido recebido", "Créditos reservados", "À espera da fonte"],
+            id="running",
+        ),
+        pytest.param(
+            Known(
+                None,
+                booked(state="free", charged_credits=0, rule="processo interrompido", origin=None),
+                False,
+                "ERP",
+            ),
+            "O serviço parou no meio da consulta, e a reserva foi devolvida. Nada foi cobrado.",
+            [
+                "Pedido recebido",
+                "Créditos reservados",
+                "O serviço parou e voltou",
+                "Reserva devolvida: nada foi cobrado",
+            ],
+            id="interrupted",
+        ),
+        pytest.param(
+            Known(None, booked(), False, "ERP"),
+            "A consulta foi respondida pela fonte, na hora. Custou 1 crédito.",
+            ["Pedido recebido", "Créditos reservados", "A fonte respondeu", "Cobrança: 1 crédito"],
+            id="from the ledger alone",
+        ),
+    ],
+)
+def test_stories(known: Known, summary: str, steps: list[str]) -> None:
+    told = explain(known)
+    assert told.summary == summary
+    assert [step.text for step in told.steps] == steps
+    assert told.from_ledger_only is (known.trace is None)
+    lines = sum(int(credits) for _, credits in told.charge)
+    assert lines == told.credits  # what is listed adds up to what was charged
+
+
+def test_money_is_the_ledgers() -> None:
+    """Where trace and ledger disagree, the ledger is told."""
+    told = explain(Known(trace(credits=7), booked(charged_credits=2), False, "ERP"))
+    assert told.credits == 2
+    assert "Custou 2 créditos." in told.summary
+
+
+def test_what_was_passed_over_is_told() -> None:
+    def passed(told: Explanation) -> Any:
+        return dict(told.path)["O guardado foi deixado de lado"]
+
+    asked = Known(trace(refresh=True), booked(), False, "ERP")
+    assert passed(explain(asked)).startswith("sim, a pedido")
+    assert passed(explain(Known(trace(), booked(), False, "ERP"))) == "não"
+
+
+# The page, over the real house.
+
+
+@pytest.fixture(scope="module")
+def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OpenHouse]:
+    with opened(tmp_path_factory.mktemp("casa")) as house:
+        yield house
+        house.assert_books_agree()
+
+
+def page(house: OpenHouse, answer: Reply, by: Client, role: Any = "manager") -> Said:
+    """The page of a request, once it is remembered."""
+    number = answer.json["request_id"]
+    people = house.house.desk.people
+    house.run(house.until(lambda: people.trace(by.account_id, number) is not None))
+    browser = Browser(house)
+    browser.sign_in_as(role, by.account_id)
+    return browser.get(f"/app/historico/{number}")
+
+
+def facts(said: Said) -> Mapping[str, str]:
+    """Names and values of the path."""
+    pairs = said.tree.xpath("//dl[@class='definition']/div")
+    return {pair.findtext("dt"): pair.findtext("dd") for pair in pairs}
+
+
+def test_online_then_cache(house: OpenHouse) -> None:
+    who = house.account("duas")
+    online = page(house, house.get(federal(CNPJ), who), who)
+    assert online.status == 200
+    assert "pela fonte, na hora (Infosimples). Custou 2 créditos." in online.words
+    assert "2 créditos por resultado obtido da fonte na hora" in online.words
+    assert facts(online)["Origem da resposta"] == "fonte, na hora"
+    cached = page(house, house.get(federal(CNPJ), who), who)
+    assert "sem nova consulta à fonte. Custou 1 crédito." in cached.words
+    assert "Créditos reservados" not in cached.words
+    assert facts(cached)["Origem da resposta"] == "cache: o que estava guardado"
+
+
+def test_a_fallback(house: OpenHouse) -> None:
+    who = house.account("reserva")
+    assert house.get(sintegra(ONCE), who).status == 200
+    again = house.get(sintegra(ONCE), who)
+    assert (again.status, again.json["is_cache"]) == (200, True)
+    said = page(house, again, who)
+    assert "a fonte foi procurada e não deu um resultado. Custou 1 crédito." in said.words
+    assert facts(said)["Origem da resposta"].startswith("reserva:")
+
+
+def test_a_failure(house: OpenHouse) -> None:
+    who = house.account("falha")
+    said = page(house, house.get(sintegra(BROKEN), who), who)
+    assert "Nada foi cobrado." in said.words
+    assert "Reserva devolvida" in said.words
+    assert "ERRO_INTERNO" in said.words
+
+
+def test_refusals_after_the_door_are_explained(house: OpenHouse) -> None:
+    poor = house.account("pobre", credits=0)
+    said = page(house, house.get(company(CNPJ), poor), poor)
+    assert "O pedido foi recusado: créditos insuficientes. Nada foi cobrado." in said.words
+    said = page(house, house.get(federal(ABSENT, "cache_strategy=SO_CACHE"), house.client),
+                house.client)  # fmt: skip
+    assert "O pedido foi recusado: nada guardado." in said.words
+
+
+def test_br(house: OpenHouse) -> None:
+    who = house.account("todas")
+    answer = house.get(sintegra(SOME_UFS, "uf=BR"), who)
+    said = page(house, answer, who)
+    assert answer.credits == 24
+    assert "24 UFs responderam" in said.words
+    assert "todas as UFs" in said.words
+    assert "Custou 24 créditos." in said.words
+
+
+def test_a_result_that_is_no_clearance(house: OpenHouse) -> None:
+    who = house.account("positiva")
+    said = page(house, house.get(federal(POSITIVE), who), who)
+    assert "Nem CND nem CPEND" in said.words
+    assert "Custou 2 créditos." in said.words
+
+
+def test_a_replay_is_the_first_request_again(house: OpenHouse) -> None:
+    """One number, one charge, and a way to the result; never the key itself."""
+    who = house.account("repetida")
+    key = "minha-chave-de-repeticao"
+    first = house.get(federal(CNPJ, "preferencia_emissao=nova"), who, idempotency_key=key)
+    second = house.get(federal(CNPJ, "preferencia_emissao=nova"), who, idempotency_key=key)
+    assert first.json["request_id"] == second.json["request_id"]
+    said = page(house, second, who)
+    assert "Custou 2 créditos." in said.words
+    assert facts(said)["O guardado foi deixado de lado"].startswith("sim, a pedido")
+    assert facts(said)["Repetição protegida"].startswith("sim: com a mesma Idempotency-Key")
+    assert key not in said.text
+    number = first.json["request_id"]
+    assert f"/app/consultas/resultado/{number}" in said.tree.xpath("//a/@href")
+    without = page(house, house.get(federal(CNPJ), who), who)
+    assert facts(without)["Repetição protegida"].startswith("não:")
+    assert not [a for a in without.tree.xpath("//a/@href") if "resultado" in a]
+
+
+def test_what_only_the_ledger_knows(house: OpenHouse) -> None:
+    """Older than the traces are kept: still explained, also while it runs."""
+    who, now = house.account("antiga"), system_now_ms()
+    desk = house.house.desk
+    rule = "suframa: 1 por consulta concluída"
+    at_once, held = f"{ID[:-1]}1", f"{ID[:-1]}2"
+    charge = Charge(who.account_id, who.key_id, at_once, "suframa", 1, rule, "cache", now - 5)
+    assert desk.commit_now([charge]) is None
+    assert desk.commit_now([Hold(who.account_id, who.key_id, held, "suframa", 1, now)]) is None
+    browser = Browser(house)
+    browser.sign_in_as("manager", who.account_id)
+    old = browser.get(f"/app/historico/{at_once}")
+    assert "com o que estava guardado, sem nova consulta à fonte. Custou 1 crédito." in old.words
+    assert "o que se vê vem do livro-razão" in old.words
+    running = browser.get(f"/app/historico/{held}")
+    assert "ainda está em andamento" in running.words
+    assert "Reservados, por enquanto" in running.words
+    assert desk.commit_now([Settle(who.account_id, held, 0, "erro", None, now + 9)]) is None
+    over = browser.get(f"/app/historico/{held}")
+    assert "O pedido terminou sem resultado que se cobre. Nada foi cobrado." in over.words
+
+
+def test_an_unknown_number_says_what_that_means(house: OpenHouse) -> None:
+    browser = Browser(house)
+    browser.sign_in_as("manager", house.client.account_id)
+    for number in (ID, "x" * 36, "nada"):
+        said = browser.get(f"/app/historico/{number}")
+        assert said.status == 404
+        assert "Esses pedidos nunca custam nada e não são registrados" in said.words
+        assert all(status in said.words for status in ("(400)", "(401)", "(403)", "(429)"))
+
+
+def test_another_accounts_request_is_unknown(house: OpenHouse) -> None:
+    who, other = house.account("dona"), house.account("alheia")
+    number = house.get(company(CNPJ), who).json["request_id"]
+    browser = Browser(house)
+    browser.sign_in_as("manager", other.account_id)
+    assert browser.get(f"/app/historico/{number}").status == 404
+    # A consultant is told of their own requests only.
+    browser.sign_in_as("consultant", who.account_id)
+    assert browser.get(f"/app/historico/{number}").status == 404
+    browser.sign_in_as("manager", who.account_id)
+    assert browser.get(f"/app/historico/{number}").status == 200
+    assert browser.get(f"/app/historico/{number.upper()}").status == 200
+
+
+def test_operators_see_every_accounts(house: OpenHouse) -> None:
+    who = house.account("cliente-de-alguem")
+    number = house.get(company(CNPJ), who).json["request_id"]
+    browser = Browser(house)
+    browser.sign_in_as("operator")
+    said = browser.get(f"/app/operador/requisicoes?id={number}")
+    assert said.location == f"/app/operador/requisicoes/{number}"
+    said = browser.get(said.location)
+    assert said.status == 200
+    assert "cliente-de-alguem" in said.words
+    assert "Custou 1 crédito." in said.words
+    assert browser.get(f"/app/operador/requisicoes/{ID}").status == 404
+    assert browser.get("/app/operador/requisicoes/nada").status == 404
+    assert browser.get("/app/operador/requisicoes").status == 200
+    assert browser.get("/app/operador/requisicoes?id=nada").status == 422
+    browser.sign_in_as("manager", who.account_id)
+    assert browser.get(f"/app/operador/requisicoes/{number}").status == 403

@@ -1,0 +1,276 @@
+"""`/app/historico`: which requests are listed, to whom, and what never stands in an address."""
+
+import csv
+import io
+import uuid
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import pytest
+
+from balcao.clock import system_now_ms
+from balcao.core.ledger import Trace
+from balcao.traces import document_hash
+from balcao.web import history
+from tests.http.house import OpenHouse, federal, opened
+from tests.web.browser import Browser, Said
+from tests.web.test_statement import cells
+from tests.world import Client, company, producer, sintegra
+
+CNPJ, OTHER = "90010001000100", "90010002000154"
+CPF = "90010000100"
+DAY_MS = 86_400_000
+
+
+@pytest.fixture(scope="module")
+def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OpenHouse]:
+    with opened(tmp_path_factory.mktemp("casa")) as house:
+        yield house
+
+
+def signed_in(house: OpenHouse, of: Client, role: Any = "manager") -> Browser:
+    browser = Browser(house)
+    browser.sign_in_as(role, of.account_id)
+    return browser
+
+
+def note(house: OpenHouse, of: Client, at_ms: int, **fields: Any) -> str:
+    """Remember a request; its number."""
+    # Numbers go by time, as UUIDs of version 7 do.
+    number = f"{at_ms:012x}"
+    request_id = f"{number[:8]}-{number[8:]}-7{uuid.uuid4().hex[:3]}-8000-{uuid.uuid4().hex[:12]}"
+    usual: dict[str, Any] = {
+        "request_id": request_id,
+        "account_id": of.account_id,
+        "key_id": of.key_id,
+        "user_id": None,
+        "operation": "sintegra",
+        "document": CNPJ,
+        "document_hash": None,
+        "uf": "SP",
+        "strategy": "ONLINE_PREFERENCIAL",
+        "refresh": False,
+        "key_digest": None,
+        "status": 200,
+        "code": None,
+        "origin": "online",
+        "source": "sefaz",
+        "asked_ms": at_ms,
+        "credits": 1,
+        "rule": "sintegra: 1 por UF respondida",
+        "opened_ms": at_ms,
+        "settled_ms": at_ms + 5,
+    }
+    house.house.desk.commit_now([Trace(**(usual | fields))])
+    return request_id
+
+
+def listed(said: Said) -> Sequence[str]:
+    """The numbers of the requests on a page."""
+    assert said.status == 200, said.words
+    return [href.rpartition("/")[2] for href in said.tree.xpath("//tbody//a/@href")]
+
+
+def lines_of(said: Said) -> Sequence[dict[str, str]]:
+    """A file's lines."""
+    assert said.text.startswith("\ufeff")
+    return list(csv.DictReader(io.StringIO(said.text[1:]), delimiter=";"))
+
+
+@pytest.fixture(scope="module")
+def many(house: OpenHouse) -> tuple[Client, dict[str, str], int]:
+    """An account with one request of each kind, by what it is good for; and its consultant."""
+    who = house.account("varias")
+    person = signed_in(house, who, "consultant").user
+    assert person is not None
+    now = system_now_ms()
+    secret = house.house.front.parts.numbering.secret
+    kinds: dict[str, dict[str, Any]] = {
+        "usual": {},
+        "cached": {"origin": "cache"},
+        "failed": {"status": 500, "code": "ERRO_INTERNO", "origin": None, "credits": 0},
+        "other company": {"document": OTHER},
+        "federal": {"operation": "certidao-negativa-de-debitos-federal", "uf": None},
+        "by a person": {"key_id": None, "user_id": person.user_id},
+        "of a person": {
+            "operation": "produtor-rural",
+            "document": "***100001**",
+            "document_hash": document_hash(secret, CPF),
+        },
+    }
+    found = {
+        name: note(house, who, now - 60_000 * at, **fields)
+        for at, (name, fields) in enumerate(kinds.items())
+    }
+    found["old"] = note(house, who, now - 40 * DAY_MS)
+    return who, found, person.user_id
+
+
+def test_newest_first_without_the_old_ones(house: OpenHouse, many: Any) -> None:
+    who, found, _ = many
+    numbers = [number for name, number in found.items() if name != "old"]
+    assert listed(signed_in(house, who).get("/app/historico")) == numbers
+
+
+@pytest.mark.parametrize(
+    ("query", "names"),
+    [
+        ("origem=cache", ["cached"]),
+        ("erros=1", ["failed"]),
+        (f"documento={OTHER}", ["other company"]),
+        ("documento=90.010.002%2F0001-54", ["other company"]),
+        ("operacao=certidao-negativa-de-debitos-federal", ["federal"]),
+        ("chave=web", ["by a person"]),
+        ("operacao=sintegra&chave=web", ["by a person"]),
+        ("operacao=suframa", []),
+    ],
+)
+def test_filters(house: OpenHouse, many: Any, query: str, names: Sequence[str]) -> None:
+    who, found, _ = many
+    browser = signed_in(house, who)
+    assert listed(browser.get(f"/app/historico?{query}")) == [found[name] for name in names]
+    rows = lines_of(browser.get(f"/app/historico.csv?{query}"))
+    assert [row["request_id"] for row in rows] == [found[name] for name in names]
+
+
+def test_a_period_is_a_filter(house: OpenHouse, many: Any) -> None:
+    who, found, _ = many
+    said = signed_in(house, who).get("/app/historico?de=2000-01-01")
+    assert said.status == 422
+    assert "O período pode ter no máximo 366 dias." in said.words
+    from balcao.core.calendar import civil_day
+
+    day = civil_day(system_now_ms() - 40 * DAY_MS).isoformat()
+    said = signed_in(house, who).get(f"/app/historico?de={day}&ate={day}")
+    assert listed(said) == [found["old"]]
+
+
+def test_a_key_is_a_filter(house: OpenHouse, many: Any) -> None:
+    who, found, _ = many
+    said = signed_in(house, who).get(f"/app/historico?chave={who.key_id}")
+    assert found["by a person"] not in listed(said)
+    assert len(listed(said)) == 6
+
+
+def test_consultants_see_their_own(house: OpenHouse, many: Any) -> None:
+    who, found, user_id = many
+    browser = signed_in(house, who, "consultant")
+    assert listed(browser.get("/app/historico")) == []  # somebody else
+    assert len(browser.get("/app/historico.csv").text.splitlines()) == 1
+    assert len(cells(browser.get("/app/historico.xlsx").content, 1)) == 2  # head and total
+    from balcao.core.people import Signature
+    from balcao.links import new_token, token_digest
+    from balcao.web import guard
+
+    token = new_token()
+    people = house.house.desk.people
+    house.run(people.open_session(user_id, token_digest(token), Signature("web"), system_now_ms()))
+    browser.cookies[guard.SESSION] = token
+    assert listed(browser.get("/app/historico?chave=" + str(who.key_id))) == []
+    assert listed(browser.get("/app/historico")) == [found["by a person"]]
+    assert browser.get(f"/app/historico/{found['by a person']}").status == 200
+    assert browser.get(f"/app/historico/{found['usual']}").status == 404
+
+
+def test_a_person_is_looked_for_by_post(house: OpenHouse, many: Any) -> None:
+    who, found, _ = many
+    browser = signed_in(house, who)
+    said = browser.post("/app/historico/pessoa", {"cpf": "900.100.001-00"})
+    assert listed(said) == [found["of a person"]]
+    assert "***100001**" in said.words
+    # The number that was typed is in no address, and in no text that is shown.
+    assert not [href for href in said.tree.xpath("//@href") if CPF in href or "900.100" in href]
+    assert CPF not in said.words
+    wrong = browser.post("/app/historico/pessoa", {"cpf": "111"})
+    assert (wrong.status, "O CPF não confere." in wrong.words) == (422, True)
+    assert browser.get("/app/historico/pessoa").location == "/app/historico"
+
+
+def test_a_cpf_in_the_wrong_field_does_not_stay_in_the_address(house: OpenHouse, many: Any) -> None:
+    who, _, _ = many
+    browser = signed_in(house, who)
+    said = browser.get(f"/app/historico?documento={CPF}&origem=cache")
+    assert said.status == 303
+    assert CPF not in said.location
+    again = browser.get(said.location)
+    assert (again.status, "Para procurar por CPF" in again.words) == (422, True)
+    assert browser.get(f"/app/historico.csv?documento={CPF}").location.find(CPF) == -1
+
+
+def test_a_number_leads_to_its_page(house: OpenHouse, many: Any) -> None:
+    who, found, _ = many
+    browser = signed_in(house, who)
+    said = browser.get(f"/app/historico?id={found['usual'].upper()}")
+    assert said.location == f"/app/historico/{found['usual']}"
+    unknown = browser.get("/app/historico?id=nada")
+    assert (unknown.status, "não é o número de uma requisição" in unknown.words) == (404, True)
+
+
+def test_pages_of_fifty(house: OpenHouse) -> None:
+    who = house.account("longa")
+    now, secret = system_now_ms(), house.house.front.parts.numbering.secret
+    hashed = document_hash(secret, CPF)
+    numbers = [
+        note(house, who, now - 1000 * at, document="***100001**", document_hash=hashed)
+        for at in range(120)
+    ]
+    browser = signed_in(house, who)
+    seen, path = [], "/app/historico?origem=online"
+    for _ in range(3):
+        said = browser.get(path)
+        assert len(said.content) < 100_000
+        seen.append(list(listed(said)))
+        path = next(iter(said.tree.xpath("//a[@rel='next']/@href")), "")
+        assert not path or "origem=online" in path
+    assert [len(page) for page in seen] == [50, 50, 20]
+    assert [number for page in seen for number in page] == numbers
+    assert path == ""
+    # The same of one person, whose number goes on by POST.
+    said = browser.post("/app/historico/pessoa", {"cpf": CPF})
+    found: list[str] = []
+    for _ in range(3):
+        found += listed(said)
+        if forms := said.tree.xpath("//form[@action='/app/historico/pessoa' and @class='action']"):
+            fields = {each.get("name"): each.get("value") for each in forms[0].xpath(".//input")}
+            said = browser.post("/app/historico/pessoa", fields)
+    assert found == numbers
+
+
+def test_files_go_beyond_a_page_and_end_somewhere(
+    house: OpenHouse, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    who = house.account("exportada")
+    now = system_now_ms()
+    numbers = [note(house, who, now - 1000 * at, credits=2) for at in range(70)]
+    monkeypatch.setattr(history, "_READ_AT_ONCE", 16)
+    browser = signed_in(house, who)
+    rows = lines_of(browser.get("/app/historico.csv"))
+    assert [row["request_id"] for row in rows] == numbers
+    head, *lines, total = cells(browser.get("/app/historico.xlsx").content, 1)
+    assert head == list(history.COLUMNS)
+    assert [line[1] for line in lines] == numbers
+    assert total[-1] == 140.0
+    monkeypatch.setattr(history, "EXPORTED_MAX", 20)
+    assert len(browser.get("/app/historico.csv").text.splitlines()) == 21
+
+
+def test_real_requests_are_listed_with_masked_documents(house: OpenHouse) -> None:
+    who = house.account("real")
+    for path in (company(CNPJ), producer(CPF), sintegra(CNPJ), federal(CPF)):
+        assert house.get(path, who).status == 200
+    browser = signed_in(house, who)
+    said = browser.get("/app/historico")
+    documents = [cell.text for cell in said.tree.xpath("//td[@class='document']")]
+    assert documents == ["***100001**", "90.010.001/0001-00", "***100001**", "90.010.001/0001-00"]
+    assert len(listed(browser.post("/app/historico/pessoa", {"cpf": CPF}))) == 2
+    for file in ("csv", "xlsx"):
+        named = browser.get(f"/app/historico.{file}")
+        assert CPF.encode() not in named.content
+        assert named.headers["content-disposition"].startswith('attachment; filename="historico-')
+
+
+def test_operators_have_no_history(house: OpenHouse) -> None:
+    browser = Browser(house)
+    browser.sign_in_as("operator")
+    assert browser.get("/app/historico").status == 403
+    assert browser.get("/app/historico.csv").status == 403

@@ -1,0 +1,203 @@
+"""`/app/chaves`: a key is made, shown once, works, and is revoked for good."""
+
+import datetime
+import re
+import shlex
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from balcao.clock import system_now_ms
+from balcao.core.access import is_well_formed
+from balcao.core.calendar import civil_day, day_starts_ms
+from balcao.home import Home
+from balcao.keys import issue_key
+from balcao.web.keys_page import IN_FORCE_MAX
+from tests.http.house import OpenHouse, opened
+from tests.web.browser import Browser, Said
+from tests.world import Client, company
+
+CNPJ = "90010001000100"
+PATH = "/app/chaves"
+
+
+@pytest.fixture(scope="module")
+def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OpenHouse]:
+    with opened(tmp_path_factory.mktemp("casa")) as house:
+        yield house
+
+
+@pytest.fixture
+def who(house: OpenHouse, request: pytest.FixtureRequest) -> Client:
+    """An account of the test's own, with one key called "teste"."""
+    return house.account(request.node.name)
+
+
+def signed_in(house: OpenHouse, of: Client, role: Any = "manager") -> Browser:
+    browser = Browser(house)
+    browser.sign_in_as(role, of.account_id)
+    return browser
+
+
+def create(browser: Browser, **fields: str) -> Said:
+    """Fill in the form as it stands on the page, and send it."""
+    form_id = browser.get(PATH).field("form_id")
+    return browser.post(PATH, {"nome": "ERP", "form_id": form_id, **fields})
+
+
+def shown(said: Said) -> str:
+    found = re.findall(r"balcao_test_[0-9A-Za-z]{49}", said.text)
+    assert found
+    assert len(set(found)) == 1
+    return str(found[0])
+
+
+def test_a_new_key_works_and_is_shown_once(house: OpenHouse, who: Client) -> None:
+    browser = signed_in(house, who)
+    said = create(browser, nome="Folha de pagamento")
+    assert said.status == 201
+    assert said.headers["cache-control"] == "no-store"
+    key = shown(said)
+    assert is_well_formed(key)
+    made = house.house.desk.keys(who.account_id)[-1]
+    assert made.name == "Folha de pagamento"
+    answer = house.get(company(CNPJ), Client(who.account_id, made.key_id, key))
+    assert (answer.status, answer.credits) == (200, 1)
+    # It is copied by the button, and stands in a line for a shell.
+    assert key in said.tree.xpath("//button/@data-copy")
+    (line,) = [text for text in said.tree.xpath("//code/text()") if text.startswith("curl ")]
+    assert shlex.split(line)[3] == f"x-api-key: {key}"
+    # Never again.
+    assert key not in browser.get(PATH).text
+    assert made.prefix in browser.get(PATH).text
+
+
+def test_the_same_form_makes_one_key(house: OpenHouse, who: Client) -> None:
+    browser = signed_in(house, who)
+    fields = {"nome": "ERP", "form_id": browser.get(PATH).field("form_id")}
+    key = shown(browser.post(PATH, fields))
+    again = browser.post(PATH, fields)
+    assert again.status == 409
+    assert key not in again.text
+    assert "já foi criada e já foi mostrada" in again.words
+    assert len(house.house.desk.keys(who.account_id)) == 2
+    # The page that says so has a fresh form: that is how another one is made.
+    assert browser.post(PATH, {"nome": "ERP", "form_id": again.field("form_id")}).status == 201
+
+
+def test_without_its_number_a_form_makes_nothing(house: OpenHouse, who: Client) -> None:
+    assert signed_in(house, who).post(PATH, {"nome": "ERP"}).status == 422
+    assert len(house.house.desk.keys(who.account_id)) == 1
+
+
+def test_a_key_of_its_own_limits_and_last_day(house: OpenHouse, who: Client) -> None:
+    today = civil_day(system_now_ms())
+    browser = signed_in(house, who)
+    until = today + datetime.timedelta(days=10)
+    said = create(browser, vale_ate=until.isoformat(), por_minuto="2", por_dia="900")
+    key = house.house.desk.keys(who.account_id)[-1]
+    assert (key.per_minute, key.per_day) == (2, 900)
+    # To the end of its last day, in Brasília.
+    assert key.expires_ms == day_starts_ms(until + datetime.timedelta(days=1))
+    client = Client(who.account_id, key.key_id, shown(said))
+    assert [house.get(company(CNPJ), client).status for _ in range(3)] == [200, 200, 429]
+    words = browser.get(PATH).words
+    assert f"{until:%d/%m/%Y}" in words
+    assert "2 por minuto, 900 por dia" in words
+
+
+@pytest.mark.parametrize(
+    ("fields", "complaint"),
+    [
+        ({"nome": ""}, "Dê um nome"),
+        ({"nome": "x" * 101}, "Dê um nome"),
+        ({"nome": "a\x00b"}, "Dê um nome"),
+        ({"vale_ate": "2026-02-30"}, "Esta data não existe."),
+        ({"vale_ate": "2020-01-01"}, "Esta data já passou."),
+        ({"por_minuto": "0"}, "Use um número inteiro"),
+        ({"por_dia": "muitas"}, "Use um número inteiro"),
+        ({"por_dia": "9" * 15}, "Use um número inteiro"),
+    ],
+)
+def test_what_is_typed_wrong(
+    house: OpenHouse, who: Client, fields: dict[str, str], complaint: str
+) -> None:
+    said = create(signed_in(house, who), **fields)
+    assert said.status == 422
+    assert said.tree.xpath("//*[@aria-invalid='true']")
+    assert complaint in said.words
+    assert len(house.house.desk.keys(who.account_id)) == 1
+
+
+def test_fifty_in_force_are_the_most(house: OpenHouse, who: Client) -> None:
+    desk, home = house.house.desk, Home(house.house.settings.home)
+    account, now = house.purse(who), system_now_ms()
+    for number in range(IN_FORCE_MAX - 2):
+        issue_key(desk, home, account, f"chave {number}", now)
+    issue_key(desk, home, account, "vencida", now - 9, expires_ms=now - 1)  # does not count
+    browser = signed_in(house, who)
+    assert create(browser).status == 201
+    said = create(browser)
+    assert said.status == 422
+    assert "no máximo 50 chaves em vigor" in said.words
+    assert len(said.content) < 100_000
+    desk.revoke_key(who.key_id, now)
+    assert create(browser).status == 201
+
+
+def test_a_revoked_key_is_refused(house: OpenHouse, who: Client) -> None:
+    browser = signed_in(house, who)
+    assert house.get(company(CNPJ), who).status == 200
+    said = browser.get(f"{PATH}/{who.key_id}/revogar")
+    assert said.status == 200
+    assert "Não se pode voltar atrás" in said.words
+    assert house.get(company(CNPJ), who).status == 200  # asking changed nothing
+    done = browser.post(f"{PATH}/{who.key_id}/revogar")
+    assert (done.status, done.location) == (303, f"{PATH}?feito=revogada")
+    assert house.get(company(CNPJ), who).status == 401
+    assert "Chave revogada." in browser.get(done.location).words
+    # Twice is once.
+    at = house.house.desk.keys(who.account_id)[0].revoked_ms
+    assert browser.post(f"{PATH}/{who.key_id}/revogar").status == 303
+    assert house.house.desk.keys(who.account_id)[0].revoked_ms == at
+    assert "já está revogada" in browser.get(f"{PATH}/{who.key_id}/revogar").words
+
+
+def test_others_keys_do_not_exist(house: OpenHouse, who: Client) -> None:
+    other = house.account(f"{who.account_id}-alheia")
+    browser = signed_in(house, other)
+    for number in (str(who.key_id), "999999", "x", "-1", "9" * 40):
+        assert browser.get(f"{PATH}/{number}/revogar").status == 404
+        assert browser.post(f"{PATH}/{number}/revogar").status == 404
+    assert house.house.desk.keys(who.account_id)[0].revoked_ms is None
+
+
+def test_it_is_for_managers(house: OpenHouse, who: Client) -> None:
+    for browser in (signed_in(house, who, "consultant"), Browser(house)):
+        refused = 403 if browser.user else 303
+        assert browser.get(PATH).status == refused
+        assert browser.post(PATH, {"nome": "ERP", "form_id": "f"}).status == refused
+        assert browser.post(f"{PATH}/{who.key_id}/revogar").status == refused
+    assert [key.revoked_ms for key in house.house.desk.keys(who.account_id)] == [None]
+
+
+def test_forms_from_elsewhere_do_nothing(house: OpenHouse, who: Client) -> None:
+    browser = signed_in(house, who)
+    path = f"{PATH}/{who.key_id}/revogar"
+    assert browser.post(path, sec_fetch_site="cross-site").status == 403
+    assert house.house.desk.keys(who.account_id)[0].revoked_ms is None
+
+
+def test_who_made_and_revoked_it_is_in_the_log(house: OpenHouse, who: Client) -> None:
+    browser = signed_in(house, who)
+    key = shown(create(browser, nome="Do log"))
+    made = house.house.desk.keys(who.account_id)[-1]
+    browser.post(f"{PATH}/{made.key_id}/revogar")
+    log = house.house.desk.people.audit(10, account_id=who.account_id)
+    assert browser.user is not None
+    deeds = [(entry.action, entry.channel, entry.user_id) for entry in log[:2]]
+    user_id = browser.user.user_id
+    assert deeds == [("key.revoke", "web", user_id), ("key.create", "web", user_id)]
+    assert all(key not in entry.target + entry.detail for entry in log)
+    assert key.encode() not in bytes(house.logged)

@@ -1,0 +1,226 @@
+"""`/app/usuarios`: a manager lets people in, changes them and keeps them out."""
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from balcao.clock import system_now_ms
+from balcao.core.people import User
+from tests.http.house import OpenHouse, opened
+from tests.web.browser import Browser, Said
+from tests.world import Client
+
+PATH = "/app/usuarios"
+PASSWORD = "uma frase que serve bem"
+
+
+@pytest.fixture(scope="module")
+def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OpenHouse]:
+    with opened(tmp_path_factory.mktemp("casa")) as house:
+        yield house
+
+
+@pytest.fixture
+def who(house: OpenHouse, request: pytest.FixtureRequest) -> Client:
+    """An account of the test's own."""
+    return house.account(request.node.name)
+
+
+def signed_in(house: OpenHouse, of: Client, role: Any = "manager") -> Browser:
+    browser = Browser(house)
+    browser.sign_in_as(role, of.account_id)
+    return browser
+
+
+def add(browser: Browser, email: str, **fields: str) -> Said:
+    """Fill in the form as it stands on the page, and send it."""
+    form_id = browser.get(PATH).field("form_id")
+    usual = {"nome": "Maria Souza", "email": email, "papel": "consultant", "form_id": form_id}
+    return browser.post(PATH, usual | fields)
+
+
+def link_of(said: Said) -> str:
+    """The path of the one-time link that a page shows."""
+    found = re.findall(r"https?://[^\"<> ]+(/app/convite/[\w-]+)", said.text)
+    assert found, said.words
+    assert len(set(found)) == 1
+    return str(found[0])
+
+
+def users(house: OpenHouse, of: Client) -> list[User]:
+    return list(house.house.desk.people.users(of.account_id))
+
+
+def one(house: OpenHouse, of: Client, email: str) -> User:
+    (found,) = (user for user in users(house, of) if user.email == email)
+    return found
+
+
+def test_somebody_new_comes_in_by_the_link(house: OpenHouse, who: Client) -> None:
+    manager = signed_in(house, who)
+    said = add(manager, "maria@empresa.test")
+    assert (said.status, said.headers["cache-control"]) == (201, "no-store")
+    link = link_of(said)
+    user = one(house, who, "maria@empresa.test")
+    assert (user.name, user.role, user.has_password) == ("Maria Souza", "consultant", False)
+    assert "Falta escolher a senha" in manager.get(PATH).words
+    assert link not in manager.get(PATH).text  # shown once
+    theirs = Browser(house)
+    theirs.get(link)
+    done = theirs.post(link, {"senha": PASSWORD, "de_novo": PASSWORD})
+    assert done.status == 303, done.words
+    assert theirs.get("/app").status == 200
+    assert theirs.get(PATH).status == 403  # a consultant
+    assert one(house, who, "maria@empresa.test").has_password
+
+
+def test_the_same_form_adds_one(house: OpenHouse, who: Client) -> None:
+    manager = signed_in(house, who)
+    form_id = manager.get(PATH).field("form_id")
+    first = add(manager, "joao@empresa.test", form_id=form_id)
+    link = link_of(first)
+    again = add(manager, "joao@empresa.test", form_id=form_id)
+    assert again.status == 409
+    assert "já tinha sido enviado" in again.words
+    assert len(users(house, who)) == 2
+    # And the link that was shown is still good.
+    assert Browser(house).get(link).status == 200
+
+
+def test_an_address_that_is_taken(house: OpenHouse, who: Client) -> None:
+    other = house.account("outra-casa")
+    assert add(signed_in(house, other), "ana@empresa.test").status == 201
+    said = add(signed_in(house, who), "ANA@empresa.test")
+    assert said.status == 422
+    assert "Já existe um usuário com este e-mail" in said.words
+    assert len(users(house, who)) == 1
+
+
+@pytest.mark.parametrize(
+    ("fields", "complaint"),
+    [
+        ({"nome": ""}, "Diga o nome"),
+        ({"nome": "x" * 101}, "Diga o nome"),
+        ({"email": "maria"}, "O e-mail não parece completo."),
+        ({"papel": "operator"}, "Escolha um dos papéis."),
+        ({"papel": ""}, "Escolha um dos papéis."),
+        ({"form_id": ""}, "Novo usuário"),
+    ],
+)
+def test_what_is_typed_wrong(
+    house: OpenHouse, who: Client, fields: dict[str, str], complaint: str
+) -> None:
+    said = add(signed_in(house, who), **({"email": "errada@empresa.test"} | fields))
+    assert said.status == 422
+    assert complaint in said.words
+    assert len(users(house, who)) == 1
+
+
+def test_name_and_role_are_changed(house: OpenHouse, who: Client) -> None:
+    manager = signed_in(house, who)
+    add(manager, "carla@empresa.test")
+    user = one(house, who, "carla@empresa.test")
+    page = manager.get(f"{PATH}/{user.user_id}")
+    fields = {"nome": "Carla Lima", "papel": "manager", "form_id": page.field("form_id")}
+    done = manager.post(f"{PATH}/{user.user_id}", fields)
+    assert done.location == f"{PATH}?feito=mudado"
+    changed = one(house, who, "carla@empresa.test")
+    assert (changed.name, changed.role) == ("Carla Lima", "manager")
+    assert "Usuário alterado." in manager.get(done.location).words
+    # The same form again changes nothing, and says so.
+    again = manager.post(f"{PATH}/{user.user_id}", fields | {"nome": "Outra"})
+    assert again.location == f"{PATH}?feito=antes"
+    assert one(house, who, "carla@empresa.test").name == "Carla Lima"
+    for wrong in ({"nome": ""}, {"papel": "operator"}):
+        assert manager.post(f"{PATH}/{user.user_id}", fields | wrong).status == 422
+
+
+def test_a_suspended_user_is_out_at_once_and_comes_back(house: OpenHouse, who: Client) -> None:
+    manager, other = signed_in(house, who), signed_in(house, who, "consultant")
+    assert other.user is not None
+    assert other.get("/app").status == 200
+    path = f"{PATH}/{other.user.user_id}"
+    assert manager.post(f"{path}/suspender").location == f"{PATH}?feito=suspenso"
+    assert other.get("/app").status == 303  # to the door
+    assert "Suspenso" in manager.get(PATH).words
+    refused = manager.post(f"{path}/link", {"form_id": "de-um-suspenso"})
+    assert (refused.status, "Retome-o antes" in refused.words) == (422, True)
+    assert manager.post(f"{path}/retomar").location == f"{PATH}?feito=retomado"
+    assert house.house.desk.people.user(other.user.user_id).suspended_ms is None  # type: ignore[union-attr]
+
+
+def test_nobody_locks_themself_out(house: OpenHouse, who: Client) -> None:
+    manager = signed_in(house, who)
+    assert manager.user is not None
+    path = f"{PATH}/{manager.user.user_id}"
+    for said in (
+        manager.post(f"{path}/suspender"),
+        manager.post(path, {"nome": "Eu", "papel": "consultant"}),
+    ):
+        assert said.status == 422
+        assert "Você não pode suspender a si mesmo nem deixar de ser gestor." in said.words
+    assert manager.get(PATH).status == 200
+    assert "suspender" not in " ".join(manager.get(path).tree.xpath("//form/@action"))
+    # One's own name is one's own.
+    assert manager.post(path, {"nome": "Eu Mesma", "papel": "manager"}).status == 303
+    assert users(house, who)[0].name == "Eu Mesma"
+
+
+def test_a_new_link_makes_the_earlier_one_void(house: OpenHouse, who: Client) -> None:
+    manager = signed_in(house, who)
+    first = link_of(add(manager, "davi@empresa.test"))
+    user = one(house, who, "davi@empresa.test")
+    path = f"{PATH}/{user.user_id}"
+    form_id = manager.get(path).tree.xpath(f"//form[@action='{path}/link']//input[@name='form_id']")
+    fields = {"form_id": form_id[0].get("value")}
+    said = manager.post(f"{path}/link", fields)
+    assert said.status == 201
+    second = link_of(said)
+    assert Browser(house).get(first).status == 404
+    assert Browser(house).get(second).status == 200
+    again = manager.post(f"{path}/link", fields)
+    assert (again.status, "já tinha sido enviado" in again.words) == (409, True)
+    assert Browser(house).get(second).status == 200
+    assert manager.post(f"{path}/link").status == 422
+
+
+def test_others_people_do_not_exist(house: OpenHouse, who: Client) -> None:
+    stranger = signed_in(house, house.account(f"{who.account_id}-alheia"))
+    operator = Browser(house)
+    operator.sign_in_as("operator")
+    manager = signed_in(house, who)
+    assert stranger.user is not None
+    assert operator.user is not None
+    numbers = (stranger.user.user_id, operator.user.user_id, 999_999, "x", "9" * 40)
+    for number in numbers:
+        assert manager.get(f"{PATH}/{number}").status == 404
+        for deed in ("", "/suspender", "/retomar", "/link"):
+            fields = {"nome": "X", "papel": "manager", "form_id": f"{number}{deed}"}
+            assert manager.post(f"{PATH}/{number}{deed}", fields).status == 404
+    assert stranger.get("/app").status == 200
+
+
+def test_it_is_for_managers(house: OpenHouse, who: Client) -> None:
+    consultant = signed_in(house, who, "consultant")
+    assert consultant.user is not None
+    own = f"{PATH}/{consultant.user.user_id}"
+    assert consultant.get(PATH).status == 403
+    assert consultant.post(own, {"nome": "Eu", "papel": "manager"}).status == 403
+    assert consultant.post(PATH, {"nome": "Eu", "email": "a@b.test", "form_id": "f"}).status == 403
+
+
+def test_no_token_and_no_address_is_written_down(house: OpenHouse, who: Client) -> None:
+    manager = signed_in(house, who)
+    link = link_of(add(manager, "sigilo@empresa.test"))
+    house.house.front.request_log.flush()
+    token = link.rpartition("/")[2]
+    assert token.encode() not in bytes(house.logged)
+    assert b"sigilo@" not in bytes(house.logged)
+    log = house.house.desk.people.audit(10, account_id=who.account_id)
+    assert {"user.create", "user.link"} <= {entry.action for entry in log}
+    told = " ".join(entry.target + entry.detail for entry in log)
+    assert token not in told
+    assert "sigilo" not in told
+    assert system_now_ms() >= log[0].at_ms

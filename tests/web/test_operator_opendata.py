@@ -1,0 +1,143 @@
+"""Months, an import's progress, and the way back to the month before."""
+
+import fcntl
+from collections.abc import Iterator
+from datetime import date
+from pathlib import Path
+
+import pytest
+
+from balcao.links import new_token
+from balcao.opendata.progress_file import FileProgress
+from balcao.web.month_age import MonthAge
+from tests.http.house import OpenHouse, opened
+from tests.opendata.months import Month
+from tests.web.browser import Browser, Said
+
+PATH = "/app/operador/dados-abertos"
+JULY, AUGUST = date(2026, 7, 11), date(2026, 8, 8)
+
+
+@pytest.fixture
+def house(tmp_path: Path) -> Iterator[OpenHouse]:
+    with opened(tmp_path / "home") as house:
+        yield house
+
+
+@pytest.fixture
+def operator(house: OpenHouse) -> Browser:
+    browser = Browser(house)
+    browser.sign_in_as("operator")
+    return browser
+
+
+def store_of(house: OpenHouse) -> Path:
+    return house.house.settings.home / "opendata" / "live"
+
+
+def built(house: OpenHouse, tmp_path: Path, *days: date) -> None:
+    for day in days:
+        Month(tmp_path / str(day), day=day).build(store_of(house))
+
+
+def states(page: Said) -> list[tuple[str, str]]:
+    rows = page.tree.xpath("//section[@id='meses-live']//tbody/tr")
+    return [("".join(row[0].itertext()), "".join(row[1].itertext())) for row in rows]
+
+
+def deeds(house: OpenHouse) -> list[str]:
+    entries = house.house.desk.people.audit(10, action="opendata.rollback")
+    return [entry.detail for entry in entries]
+
+
+def test_nothing_imported(operator: Browser) -> None:
+    page = operator.get(PATH)
+    assert page.status == 200
+    assert "Nada em uso" in page.words
+    assert "balcao opendata build PASTA" in page.words
+    assert "Voltar ao mês anterior" not in page.words
+    asked = operator.get(f"{PATH}/voltar")
+    assert asked.status == 409
+    assert "Não há um mês anterior guardado" in asked.words
+
+
+def test_one_month_back(house: OpenHouse, operator: Browser, tmp_path: Path) -> None:
+    built(house, tmp_path, JULY, AUGUST)
+    page = operator.get(PATH)
+    assert states(page) == [("08/08/2026", "em uso"), ("11/07/2026", "guardado")]
+    (link,) = page.tree.xpath("//section[@id='meses-live']//a[contains(., 'Voltar ao mês')]/@href")
+    question = operator.get(link)
+    assert "Voltar ao mês de 11/07/2026?" in question.words
+    form = {name: question.field(name) for name in ("form_id", "ambiente", "de")}
+    assert states(operator.get(PATH))[0] == ("08/08/2026", "em uso")  # nothing is done yet
+
+    assert operator.post(f"{PATH}/voltar", form).location == f"{PATH}?feito=voltou"
+    assert states(operator.get(PATH)) == [("08/08/2026", "guardado"), ("11/07/2026", "em uso")]
+    assert deeds(house) == ["de 08/08/2026 para 11/07/2026"]
+    # Once more, with the same form and with another one: the month it was about is not in use.
+    for again in (form, {**form, "form_id": new_token()}):
+        assert operator.post(f"{PATH}/voltar", again).status == 409
+    assert states(operator.get(PATH))[1] == ("11/07/2026", "em uso")
+    assert len(deeds(house)) == 1
+
+
+def test_a_way_back_that_does_not_open_changes_nothing(
+    house: OpenHouse, operator: Browser, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    built(house, tmp_path, JULY, AUGUST)
+
+    def broken(store: Path) -> date:
+        raise OSError(5, "disco")
+
+    monkeypatch.setattr("balcao.web.operator_opendata.rollback", broken)
+    form = {"form_id": new_token(), "ambiente": "live", "de": AUGUST.isoformat()}
+    said = operator.post(f"{PATH}/voltar", form)
+    assert said.status == 409
+    assert "nada foi trocado" in said.words
+    assert deeds(house) == ["não foi feito: OSError", "de 08/08/2026 para 11/07/2026"]
+
+
+def test_an_import_is_watched(house: OpenHouse, operator: Browser, tmp_path: Path) -> None:
+    store = store_of(house)
+    built(house, tmp_path, JULY)
+    with (store / "lock").open("r+") as lock, FileProgress(store, AUGUST) as progress:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        progress.begin("Lendo empresas", 1000)
+        progress.begin("Lendo estabelecimentos", 1000)
+        progress.advance("x.zip", 250, 1234)
+        progress.begin("Lendo sócios", 1000)
+        page = operator.get(PATH)
+        assert "Importando o mês de 08/08/2026" in page.words
+        assert "0% desta fase. Lendo sócios" in page.words
+        (region,) = page.tree.xpath("//*[@hx-get]")
+        assert region.get("hx-trigger") == "every 3s"
+        part = operator.get(region.get("hx-get"), hx_request="true")
+        assert "<html" not in part.text
+        assert "Importando o mês" in part.words
+    # Nobody holds the lock any more, and nothing says that it ended: it was killed.
+    after = operator.get(PATH)
+    assert "Importando" not in after.words
+    assert after.tree.xpath("//*[@hx-get]/@hx-trigger") == ["every 30s"]
+
+
+@pytest.mark.parametrize(
+    ("extraction", "today", "behind", "said"),
+    [
+        ((2026, 10, 10), (2026, 10, 20), 0, "É o mês mais novo publicado."),
+        ((2026, 10, 10), (2026, 11, 8), 0, "É o mês mais novo publicado."),
+        ((2026, 10, 10), (2026, 11, 9), 0, "O de novembro está saindo"),
+        ((2026, 10, 10), (2026, 11, 17), 0, "O de novembro está saindo"),
+        ((2026, 10, 10), (2026, 11, 18), 1, "Já há um mês mais novo publicado."),
+        ((2026, 11, 14), (2026, 11, 15), 0, "É o mês mais novo publicado."),
+        ((2026, 10, 10), (2026, 12, 18), 2, "Há 2 meses mais novos publicados."),
+        ((2026, 12, 12), (2027, 1, 10), 0, "O de janeiro está saindo"),
+        ((2026, 12, 12), (2027, 2, 1), 1, "Já há um mês mais novo publicado."),
+    ],
+)
+def test_a_months_age_goes_by_the_publishers_calendar(
+    extraction: tuple[int, int, int], today: tuple[int, int, int], behind: int, said: str
+) -> None:
+    age = MonthAge(date(*extraction), date(*today))
+    assert age.behind == behind
+    assert age.verdict.startswith(said)
+    assert age.tone == ("good", "warn", "bad")[behind]

@@ -1,0 +1,137 @@
+"""Sources as operators see them: switched on or not, and how they have been."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from pydantic import SecretStr
+
+from balcao.clock import system_now_ms
+from balcao.observability.health import Health
+from balcao.settings_providers import Cnpja, Infosimples, Sefaz
+from tests.http.house import MARANHAO, PROVIDERS, OpenHouse, federal, opened
+from tests.web.browser import Browser, Said
+from tests.web.consulting import DOWN, GOOD
+
+SOURCES = "/app/operador/fontes"
+
+
+@pytest.fixture
+def house(tmp_path: Path) -> Iterator[OpenHouse]:
+    secret = SecretStr("segredo-do-fornecedor")
+    with opened(
+        tmp_path,
+        cnpja=Cnpja(url=f"{PROVIDERS}/cnpja", key=secret),
+        sefaz=Sefaz(url=f"{PROVIDERS}/sefaz", endpoints=MARANHAO),
+        infosimples=Infosimples(url=f"{PROVIDERS}/infosimples", token=secret, ufs=("SP",)),
+    ) as house:
+        yield house
+
+
+@pytest.fixture
+def operator(house: OpenHouse) -> Browser:
+    browser = Browser(house)
+    browser.sign_in_as("operator")
+    return browser
+
+
+def health_of(house: OpenHouse) -> Health:
+    """What the house remembers of its sources."""
+    health: Health = house.house.front.web._tools.health  # type: ignore[union-attr]
+    return health
+
+
+def note(
+    house: OpenHouse, source: str, subject: str, uf: str, *outcomes: str, mode: str = "live"
+) -> None:
+    for outcome in outcomes:
+        health_of(house).note(
+            mode, source, subject, uf, outcome=outcome, seconds=0.045, at_ms=system_now_ms()
+        )
+
+
+def rows(page: Said, subject: str) -> list[list[str]]:
+    """A subject's table, texts of cells."""
+    found = page.tree.xpath(f"//table[caption='{subject}: fontes']/tbody/tr")
+    return [[" ".join("".join(cell.itertext()).split()) for cell in row] for row in found]
+
+
+def test_sources_are_shown_in_order_with_what_those_that_are_off_lack(operator: Browser) -> None:
+    page = operator.get(SOURCES)
+    assert page.status == 200
+    company = rows(page, "Cadastro de empresas")
+    assert [row[0][:2] for row in company] == ["1.", "2.", "3.", "4."]
+    assert [row[2] for row in company] == [
+        "Desligada", "Desligada", "Sem consultas recentes", "Desligada",
+    ]  # fmt: skip
+    assert "nada importado" in company[0][0]
+    assert "ligue com BALCAO_MINHA_RECEITA__URL" in company[1][0]
+    assert f"{PROVIDERS}/cnpja" in company[2][0]
+    assert "segredo-do-fornecedor" not in page.text
+    assert "Desligada" in rows(page, "Certidão federal")[1]
+
+
+def test_a_line_tells_how_a_source_has_been(house: OpenHouse, operator: Browser) -> None:
+    note(house, "cnpja", "suframa", "", "found", "found", "absent", "failed")
+    (row,) = rows(operator.get(SOURCES), "Suframa")
+    assert row[2:6] == ["Degradado por último: falhou", "75% de 4", "45 ms", "45 ms"]
+    assert row[6] == "—"  # nobody was called, so there is no circuit yet
+    assert "falha" in row[7]
+
+
+def test_of_a_subject_by_uf_the_lines_in_trouble_are_shown(
+    house: OpenHouse, operator: Browser
+) -> None:
+    note(house, "sefaz", "state_registration", "SP", "found", "found")
+    note(house, "sefaz", "state_registration", "MG", *["failed"] * 5)
+    note(house, "infosimples", "state_registration", "SP", *["failed"] * 5)
+    page = operator.get(SOURCES)
+    table = rows(page, "Inscrições estaduais")
+    by_uf = {(row[0].split()[0], row[1]): row[2] for row in table}
+    assert by_uf["2.", "2 UFs"] == "Fora do ar: 1 de 2"
+    assert ("SEFAZ", "MG") in by_uf
+    assert ("SEFAZ", "SP") not in by_uf  # well: on the page of the subject only
+    whole = rows(operator.get(f"{SOURCES}?assunto=state_registration"), "Inscrições estaduais")
+    assert ("SEFAZ", "SP") in {(row[0].split()[0], row[1]) for row in whole}
+    # The best source of each UF: SP is served though one of its sources is down.
+    tiles = page.tree.xpath(
+        "//*[@aria-label='Inscrições estaduais: situação por UF']//*[name()='g']"
+    )
+    told = {tile.findtext("{*}title") or tile[0].text: tile.get("class") for tile in tiles}
+    assert told["SP: Operacional"] == "good"
+    assert told["MG: Fora do ar"] == "bad"
+    assert told["BA: Sem consultas recentes"] == "neutral"
+
+
+def test_both_modes_are_kept_apart(house: OpenHouse, operator: Browser) -> None:
+    assert house.get(federal(GOOD)).status == 200
+    assert house.get(federal(DOWN)).status == 503
+    live, sandbox = operator.get(SOURCES), operator.get(f"{SOURCES}?ambiente=test")
+    assert rows(live, "Certidão federal")[0][2] == "Sem consultas recentes"
+    told = rows(sandbox, "Certidão federal")
+    assert told
+    assert all(row[2] != "Sem consultas recentes" for row in told)
+    assert sandbox.tree.xpath("//nav[@aria-label='Ambiente']//a[@aria-current]/text()") == [
+        "Sandbox"
+    ]
+
+
+def test_a_script_is_given_the_tables_only(operator: Browser) -> None:
+    page = operator.get(f"{SOURCES}?ambiente=test&assunto=suframa")
+    (region,) = page.tree.xpath("//*[@hx-trigger='every 15s']")
+    assert region.get("hx-get") == f"{SOURCES}?ambiente=test&assunto=suframa"
+    part = operator.get(region.get("hx-get"), hx_request="true")
+    assert part.status == 200
+    assert "<html" not in part.text
+    assert len(part.tree.xpath("//table")) == 1
+
+
+def test_what_needs_attention_is_on_the_overview(house: OpenHouse, operator: Browser) -> None:
+    note(house, "sefaz", "state_registration", "MG", *["failed"] * 5)
+    note(house, "sefaz", "state_registration", "SP", "found")
+    page = operator.get("/app/operador")
+    (row,) = page.tree.xpath("//table[caption='Fontes que pedem atenção']/tbody/tr")
+    assert "Inscrições estaduais, MG" in "".join(row.itertext())
+    assert "Fora do ar" in "".join(row.itertext())
+    (failures,) = page.tree.xpath("//dt[starts-with(., 'Falhas de fontes')]/following-sibling::dd")
+    assert " ".join("".join(failures.itertext()).split()) == "5 de 6 perguntas, em produção"

@@ -1,0 +1,345 @@
+"""From a recorded answer to what is shown of it: tables of cases, from the contract's fields."""
+
+import datetime
+from typing import Any
+
+import pytest
+
+from balcao.core.calendar import BRASILIA
+from balcao.core.ledger import Trace
+from balcao.core.outcomes import Forecast
+from balcao.core.problems import table as problems
+from balcao.subjects import OPERATIONS
+from balcao.web import outcomes, results, results_certificates, results_registrations
+from balcao.web.forms import BY_SUBJECT, FORMS, blank, filled, question
+
+ASKED = datetime.datetime(2026, 11, 12, 14, 3, tzinfo=BRASILIA)
+ASKED_MS = round(ASKED.timestamp() * 1000)
+
+TRACE = Trace(
+    "0197-0", 1, None, 1, "sintegra", "90010001000100", None, "SP", "CACHE_PREFERENCIAL", False,
+    None, 200, None, "online", "cnpja", ASKED_MS, 1, "", ASKED_MS, ASKED_MS,
+)  # fmt: skip
+
+FEDERAL: dict[str, Any] = {
+    "certificate_type": "CND",
+    "certificate": "CERTIDÃO NEGATIVA",
+    "certificate_code": "A1B2",
+    "cnpj": "90.010.001/0001-00",
+    "cpf": None,
+    "corporate_name": "EMPRESA",
+    "status": "Válida",
+    "issued_at": "2026-06-20",
+    "validity": "2026-12-17",
+    "extended_validity": None,
+    "effective_validity": "2026-12-17",
+    "valid_until": "2026-12-16",
+    "source_queried_at": "2026-11-12T14:03:00-03:00",
+    "served_at": "2026-11-12T14:03:00-03:00",
+    "rfb_debts": False,
+    "pgfn_debts": None,
+    "receipt_type": "application/pdf",
+    "receipt_verification_code": "",
+    "print": "https://x.example/consultas/v2/certidao/print/abc-1",
+}
+STATE: dict[str, Any] = {
+    "success": True,
+    "codigo": None,
+    "certidao_mensagem": None,
+    "certidao_negativa": True,
+    "conseguiu_emitir_certidao_negativa": True,
+    "datahora": "2026-11-12 14:03:00",
+    "mensagem": None,
+    "numero": "1",
+    "validade": "2026-12-01",
+    "print": None,
+}
+
+
+def registration(uf: str, active: bool, **more: object) -> dict[str, object]:
+    return {"inscricao_estadual": "1", "uf": uf, "ativa": active, **more}
+
+
+@pytest.mark.parametrize(
+    ("said", "tone", "text"),
+    [
+        ({}, "good", "Certidão negativa (CND)"),
+        ({"certificate_type": "CPEND"}, "good", "Positiva com efeitos de negativa (CPEND)"),
+        ({"certificate_type": "CPD"}, "bad", "Certidão positiva (CPD)"),
+        ({"certificate_type": "OUTRA"}, "warn", "OUTRA"),
+        ({"certificate_type": None}, "warn", "CERTIDÃO NEGATIVA"),
+        ({"certificate_type": None, "certificate": ""}, "warn", "Certidão não emitida"),
+    ],
+)
+def test_federal_verdicts(said: dict[str, Any], tone: str, text: str) -> None:
+    view = results_certificates.federal(FORMS["certidao-federal"], FEDERAL | said, TRACE)
+    assert (view.verdict.tone, view.verdict.text) == (tone, text)
+
+
+def test_federal_facts() -> None:
+    form = FORMS["certidao-federal"]
+    view = results_certificates.federal(form, FEDERAL, TRACE)
+    facts = dict(view.facts)
+    assert facts["Válida até"] == "17/12/2026"
+    assert facts["Servida do cache até"] == "16/12/2026"
+    assert facts["Fonte consultada em"] == "12/11/2026 às 14:03"
+    assert (facts["Débitos na Receita Federal"], facts["Débitos na PGFN (dívida ativa)"]) == (
+        "Não",
+        None,
+    )
+    assert "Prorrogada até" not in facts
+    assert (view.receipt_id, view.receipt_kind) == ("abc-1", "PDF")
+    assert [each.needs_birth for each in view.again] == [False, False]
+    longer = FEDERAL | {"extended_validity": "2027-01-20", "effective_validity": "2027-01-20"}
+    facts = dict(results_certificates.federal(form, longer, TRACE).facts)
+    assert (facts["Válida até"], facts["Validade original"]) == ("20/01/2027", "17/12/2026")
+    expired = results_certificates.federal(form, FEDERAL, TRACE, in_force=False)
+    assert (expired.verdict.tone, expired.verdict.text) == ("bad", "Certidão vencida")
+    assert "17/12/2026" in expired.verdict.note
+
+
+@pytest.mark.parametrize(
+    ("said", "tone", "note"),
+    [
+        ({}, "good", "Válida até 01/12/2026."),
+        ({"validade": None}, "good", "A fonte não disse até quando ela vale."),
+        ({"success": False, "mensagem": "Constam débitos."}, "bad", "Constam débitos. Procure"),
+        ({"success": False}, "bad", "não disse o motivo"),
+    ],
+)
+def test_state_verdicts(said: dict[str, Any], tone: str, note: str) -> None:
+    view = results_certificates.state(FORMS["certidao-estadual"], STATE | said, TRACE)
+    assert view.verdict.tone == tone
+    assert note in view.verdict.note
+    assert view.receipt_id is None
+
+
+def test_state_is_served_until_the_day_before() -> None:
+    view = results_certificates.state(FORMS["certidao-estadual"], STATE, TRACE)
+    facts = dict(view.facts)
+    assert facts["Servida do cache até"] == "30/11/2026"
+    assert facts["Fonte consultada em"] == "12/11/2026 às 14:03"
+
+
+@pytest.mark.parametrize(
+    ("status", "tone"),
+    [
+        ("ATIVA", "good"),
+        ("SUSPENSA", "warn"),
+        ("INAPTA", "warn"),
+        ("BAIXADA", "bad"),
+        ("NULA", "bad"),
+        (None, "neutral"),
+        ("OUTRA", "neutral"),
+    ],
+)
+def test_companies_of_which_little_is_known(status: str | None, tone: str) -> None:
+    body = {"response": {"cnpj": "90010001000100", "situacao_cadastral": status}}
+    view = results.company(FORMS["empresa"], body, TRACE)
+    assert view.verdict.tone == tone
+    assert [each.rows for each in view.tables] == [[], []]
+
+
+def test_addresses_are_put_together_from_what_there_is() -> None:
+    whole = {
+        "logradouro": "DAS ACACIAS",
+        "numero": "100",
+        "complemento": None,
+        "bairro": "",
+        "municipio": "SAO PAULO",
+        "uf": "SP",
+        "cep": "04000100",
+    }
+    assert results.address(whole, "RUA") == "RUA DAS ACACIAS, 100, SAO PAULO/SP, 04000-100"
+    assert results.address({"cidade": "MANAUS", "estado": "AM"}) == "MANAUS/AM"
+    assert results.address({}) is None
+
+
+def test_what_sources_say_is_escaped() -> None:
+    body = {
+        "response": {
+            "cnpj": "90010001000100",
+            "socios": [{"nome": "<b>X</b>", "pais": "<i>", "cpf_cnpj_socio": "<u>"}],
+        }
+    }
+    (row,) = results.company(FORMS["empresa"], body, TRACE).tables[1].rows
+    assert str(row[0]) == "&lt;b&gt;X&lt;/b&gt; <small>&lt;i&gt;</small>"
+    assert "<u>" not in str(row[1])
+
+
+@pytest.mark.parametrize(
+    ("active", "tone", "text", "title"),
+    [
+        ([True], "good", "1", "1 inscrição ativa"),
+        ([True, True, False], "good", "2", "2 inscrições ativas, 1 inativa"),
+        ([False, False], "bad", "inativa", "2 inscrições inativas"),
+        ([], "info", "0", "nenhuma inscrição"),
+    ],
+)
+def test_tiles(active: list[bool], tone: str, text: str, title: str) -> None:
+    body = {
+        "uf": "SP",
+        "inscricoes_estaduais": [registration("MG", each) for each in active],
+        "ufs": [{"uf": "MG", "origem": "cache"}, {"uf": "BA", "origem": "indisponivel"}],
+    }
+    tiles = results_registrations.tiles(body, "BR")
+    assert set(tiles) == {"MG", "BA"}
+    assert (tiles["MG"].tone, tiles["MG"].text, tiles["MG"].title) == (tone, text, title)
+    assert (tiles["BA"].tone, tiles["BA"].text) == ("warn", "falhou")
+
+
+def test_the_one_uf_that_was_asked_has_a_tile() -> None:
+    body: dict[str, Any] = {"uf": "RJ", "inscricoes_estaduais": []}
+    assert set(results_registrations.tiles(body, "SP")) == {"SP"}  # as asked, not as at home
+    assert set(results_registrations.tiles(body, None)) == {"RJ"}
+
+
+def test_columns_that_nobody_filled_are_left_out() -> None:
+    rows = [registration("SP", True, tipo_ie="IE Normal"), registration("MG", False)]
+    table = results_registrations.table(rows)
+    assert table.columns == ("Inscrição", "UF", "Estado", "Tipo")
+    assert table.rows[1][3] is None
+    assert results_registrations.table(rows, short=True).columns == ("Inscrição", "UF", "Estado")
+
+
+# ---- Words ----
+
+# Refusals before a lookup, which the form says at a field or on a page of its own.
+_ELSEWHERE = {
+    "API_KEY_INVALIDA",
+    "LIMITE_EXCEDIDO",
+    "CND_POS_PAGO_NAO_HABILITADO",
+    "PARAMETRO_REPETIDO",
+    "ESTRATEGIA_INVALIDA",
+    "DOCUMENTOS_CONFLITANTES",
+    "PARAMETROS_CONFLITANTES",
+    "COMPROVANTE_NAO_ENCONTRADO",
+    "OPERACAO_NAO_ENCONTRADA",
+    "ROTA_NAO_ENCONTRADA",
+    "METODO_NAO_PERMITIDO",
+    "REQUISICAO_GRANDE_DEMAIS",
+}
+
+
+def test_every_code_has_words_of_its_own() -> None:
+    codes = {code for _, code, _ in problems().values()} - _ELSEWHERE
+    spoken = set(outcomes._BY_CODE) | set(outcomes._COMPLAINTS) | {"PARAMETRO_INVALIDO"}
+    assert codes <= spoken
+
+
+def test_what_is_not_known_is_said_in_the_callers_words() -> None:
+    assert outcomes.of_code("NOVO", "Um texto.").text == "Um texto."
+    unserved = outcomes.of_code("SERVICO_INDISPONIVEL", "Nenhuma fonte responde.")
+    assert unserved.text == "Nenhuma fonte responde."
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [(1, "1 segundo"), (42, "42 segundos"), (3600, "60 minutos"), (43_200, "12 horas")],
+)
+def test_waits_are_said_in_units_that_fit(seconds: int, text: str) -> None:
+    assert outcomes._wait(seconds) == text
+
+
+@pytest.mark.parametrize(
+    ("forecast", "available", "says"),
+    [
+        (Forecast(2, at_hand=False), 10, "Até 2 créditos."),
+        (Forecast(2, at_hand=False), None, "Até 2 créditos."),
+        (Forecast(2, at_hand=False), 1, "Precisa de 2 créditos disponíveis, e há 1."),
+        (
+            Forecast(1, True, "cache", ASKED_MS),
+            10,
+            "Há uma certidão guardada de 12/11/2026: 1 crédito.",
+        ),
+    ],
+)
+def test_prices_of_certificates(forecast: Forecast, available: int | None, says: str) -> None:
+    form = FORMS["certidao-federal"]
+    asked = question(form, OPERATIONS[form.subject], _typed(form.slug, cnpj="90010001000100"))
+    assert outcomes.price(form, asked, forecast, available).text == says
+
+
+@pytest.mark.parametrize(
+    ("slug", "uf", "forecast", "says"),
+    [
+        (
+            "empresa",
+            "",
+            Forecast(1, True, "online", ASKED_MS),
+            "A resposta está na nossa cópia dos dados abertos: 1 crédito.",
+        ),
+        ("empresa", "", Forecast(0, True), "já diz que não existe: sem custo"),
+        (
+            "suframa",
+            "",
+            Forecast(1, True, "cache", ASKED_MS),
+            "Há um resultado guardado de 12/11/2026: 1 crédito.",
+        ),
+        (
+            "inscricoes-estaduais",
+            "BR",
+            Forecast(27, True, "cache", ASKED_MS),
+            "Há resultados guardados das 27 UFs, desde 12/11/2026: 27 créditos.",
+        ),
+    ],
+)
+def test_prices_of_the_others(slug: str, uf: str, forecast: Forecast, says: str) -> None:
+    form = FORMS[slug]
+    asked = question(form, OPERATIONS[form.subject], _typed(slug, cnpj="90010001000100", uf=uf))
+    assert says in outcomes.price(form, asked, forecast, None).text
+
+
+# ---- Forms ----
+
+
+def _typed(slug: str, **fields: str) -> dict[str, str]:
+    return dict(blank(FORMS[slug])) | fields
+
+
+@pytest.mark.parametrize(
+    ("slug", "fields", "strategy", "days"),
+    [
+        ("empresa", {}, "CACHE_PREFERENCIAL", 7),
+        ("empresa", {"dias": "30"}, "CACHE_PREFERENCIAL", 30),
+        ("empresa", {"dias": ""}, "CACHE_PREFERENCIAL", 7),
+        ("empresa", {"onde": "fonte"}, "SO_ONLINE", 7),
+        ("suframa", {}, "CACHE_PREFERENCIAL", 25),
+        ("suframa", {"onde": "fonte"}, "CACHE_PREFERENCIAL", 0),
+        ("certidao-federal", {}, "CACHE_PREFERENCIAL", 0),
+        ("certidao-federal", {"modo": "guardado"}, "SO_CACHE", 0),
+    ],
+)
+def test_what_is_typed_becomes_the_operations_own_request(
+    slug: str, fields: dict[str, str], strategy: str, days: int
+) -> None:
+    form = FORMS[slug]
+    typed = _typed(slug, cnpj="90.010.001/0001-00", **fields)
+    asked = question(form, OPERATIONS[form.subject], typed)
+    assert asked.document.text == "90010001000100"
+    assert (asked.strategy, asked.max_age_days) == (strategy, days)
+    assert not asked.refresh
+    assert not asked.deprecated_header
+
+
+def test_insisting_on_a_certificate() -> None:
+    form = FORMS["certidao-federal"]
+    operation = OPERATIONS[form.subject]
+    typed = _typed(form.slug, cnpj="90010001000100")
+    assert question(form, operation, typed | {"modo": "online"}).refresh
+    assert question(form, operation, typed | {"modo": "nova"}).inquiries[0].reissue
+    offered = [value for value, *_ in form.modes("nova")]
+    assert offered == ["", "guardado", "nova"]
+    assert [value for value, *_ in form.modes("")] == ["", "guardado"]
+
+
+def test_fields_of_nobody_are_not_read() -> None:
+    typed = filled({"cnpj": " 1 ", "cache_strategy": "SO_ONLINE", "uf": "x" * 500})
+    assert typed["cnpj"] == "1"
+    assert "cache_strategy" not in typed
+    assert len(typed["uf"]) == 100
+
+
+def test_every_operation_has_a_form() -> None:
+    assert set(BY_SUBJECT) == set(OPERATIONS)
+    assert len(FORMS) == 6
