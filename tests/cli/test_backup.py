@@ -21,7 +21,7 @@ from balcao.core.receipts import digest_of
 from balcao.settings import Settings
 from balcao.storage.contract import Desk
 from balcao.storage.sqlite.desk import SqliteDesk
-from tests.cli.shell import Shell
+from tests.cli.shell import Shell, free_port, serving
 from tests.storage.engines import file_size_limit
 from tests.storage.world import NOW, a_charge, a_hold, a_keep, a_top_up
 
@@ -447,6 +447,21 @@ def test_a_copy_before_a_migration(filled: Shell) -> None:
     assert "A cópia confere" in filled(f"backup restore {kept.path} --verify").out
     filled(f"backup restore {kept.path} --replace")
     assert sqlite.schema_of(filled.home.desk) == 1  # as it was
+
+
+def test_serving_makes_one_too_and_serves_what_was_restored(filled: Shell) -> None:
+    (filled.path / "first-start.json").write_text("{}")
+    older(filled.home.desk)
+    with serving(filled.path, free_port(), establishments=0) as server:
+        server.wait_until_it_answers()
+        (kept,) = kept_in(filled.path / "backups")
+        assert str(kept.path) in server.err
+        path = created(filled)  # beside the server
+        assert "outro servidor" in filled(f"backup restore {path} --replace", code=1).err
+        assert server.terminate() == 0
+    filled(f"backup restore {path} --replace")
+    with serving(filled.path, free_port(), establishments=0) as server:
+        server.wait_until_it_answers()
 
 
 def test_no_migration_without_a_copy(filled: Shell) -> None:

@@ -149,7 +149,9 @@ def restore(
 ) -> None:
     """Restaura uma cópia na pasta de dados, com o servidor parado, ou só a confere.
 
-    Sai com código 1 quando a cópia não confere. Confira as suas de vez em quando:
+    Sai com código 1 quando a cópia não confere. Confira as suas de vez em quando.
+
+    Exemplo:
 
       $ balcao backup restore backups/balcao-20260805-131530.tar --verify
     """
