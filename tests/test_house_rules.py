@@ -23,6 +23,7 @@ MAY_IMPORT = {
     "fiction": {"core", "errors", "fiction"},
     "simulator": {"core", "errors", "simulator", "fiction"},
     "observability": {"observability"},
+    "backup": {"backup", "core", "errors", "home", "opendata", "settings", "storage"},
     "http": {
         "core",
         "errors",

@@ -13,6 +13,7 @@ import httpx2
 import structlog
 import uuid_utils
 
+from balcao.backup.schedule import Schedule
 from balcao.clock import system_now_ms
 from balcao.core.calendar import civil_day
 from balcao.core.questions import Mode
@@ -150,6 +151,7 @@ def open_house(
         blobs,
         supply.clients,
         request_log,
+        Schedule(settings, now_ms, metrics.backup),
         patience_seconds=settings.source_deadline_seconds,
         receipt_days=settings.receipt_days,
         trace_days=settings.trace_days,

@@ -137,6 +137,17 @@ def _make_month(
         shutil.rmtree(scratch, ignore_errors=True)
 
 
+def make_month(
+    home: Home, settings: Settings, *, now_ms: Callable[[], int], say: Callable[[str], None]
+) -> None:
+    """The sandbox's month alone, where a folder was restored that had its first start before.
+
+    Raises `HomeInUse`, `OpenDataError`.
+    """
+    with home.lock():
+        _make_month(home, settings, now_ms, say)
+
+
 def has_month(store: Path) -> bool:
     """Whether a month is published in this store."""
     from balcao.opendata.snapshot import CurrentSnapshot  # noqa: PLC0415

@@ -8,6 +8,7 @@ import httpx2
 import structlog
 
 from balcao import receipt_keeping
+from balcao.backup.schedule import Schedule
 from balcao.clock import system_now_ms
 from balcao.core.calendar import HOUR_MS
 from balcao.core.freshness import DAY_MS
@@ -39,6 +40,7 @@ class Life:
     blobs: Blobs
     clients: Sequence[httpx2.AsyncClient]
     request_log: RequestLog
+    backups: Schedule
     patience_seconds: float
     receipt_days: int
     trace_days: int
@@ -54,10 +56,12 @@ class Life:
             asyncio.create_task(self._purge()),
             asyncio.create_task(self._recover_others()),
             asyncio.create_task(self._remove_orphans()),
+            asyncio.create_task(self.backups.run()),
         ]
 
     async def stop(self) -> None:
         """Let lookups under way settle, then close the connections to the sources."""
+        self.backups.stop()
         for task in self.tasks:
             task.cancel()
         if self.parts.running:

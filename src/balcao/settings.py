@@ -73,8 +73,14 @@ class Limits(BaseModel):
     )
 
 
-# Files that a TOML file names are looked for beside it.
-_FILES = ("tls_certificate", "tls_key", ("sefaz", "certificate"), ("sefaz", "ca_file"))
+# Files and folders that a TOML file names are looked for beside it.
+_FILES = (
+    "tls_certificate",
+    "tls_key",
+    "backup_folder",
+    ("sefaz", "certificate"),
+    ("sefaz", "ca_file"),
+)
 
 
 class _Toml(TomlConfigSettingsSource):
@@ -228,6 +234,23 @@ class Settings(BaseSettings):
         1825,
         ge=366,
         description="Por quantos dias um comprovante é guardado, desde a primeira entrega.",
+    )
+    backup_folder: File = Field(
+        None,
+        description="Pasta das cópias de segurança, de preferência em outro disco; vazio: a pasta"
+        " `backups` da pasta de dados.",
+    )
+    backup_every_hours: int = Field(
+        24,
+        ge=0,
+        description="De quantas em quantas horas o serviço faz uma cópia de segurança; 0: nunca."
+        " De vários nós, um só a faz.",
+    )
+    backup_keep: int = Field(
+        7,
+        ge=1,
+        description="Quantas cópias ficam na pasta; as mais antigas são apagadas. As feitas antes"
+        " de uma migração ou de uma restauração não contam, e ficam.",
     )
     trusted_proxies: tuple[Network, ...] = Field(
         (),

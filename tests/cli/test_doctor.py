@@ -330,3 +330,20 @@ def test_tls_files_that_are_none(
     (tmp_path / "c.pem").write_text("nada")
     (tmp_path / "k.pem").write_text("nada")
     assert "não formam um par" in shell("serve", code=1).err
+
+
+def test_the_age_of_the_newest_backup(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert statuses(shell)["cópia de segurança"] == "ok"  # nothing to copy yet
+    shell("account create acme --plan pre_pago")
+    shell("key create acme")
+    assert statuses(shell)["cópia de segurança"] == "warn"
+    made = Path(shell("backup create --json").json["file"])
+    assert statuses(shell)["cópia de segurança"] == "ok"
+    assert "(há 0 min)" in shell("doctor").out
+    old = datetime.now(UTC) - timedelta(hours=49)
+    made.rename(made.with_name(f"balcao-{old:%Y%m%d-%H%M%S}.tar"))
+    assert statuses(shell)["cópia de segurança"] == "warn"
+    assert "(há 2 dias)" in shell("doctor").out
+    monkeypatch.setenv("BALCAO_BACKUP_EVERY_HOURS", "0")
+    assert statuses(shell)["cópia de segurança"] == "ok"
+    assert "desligadas" in shell("doctor").out

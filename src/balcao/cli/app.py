@@ -7,6 +7,7 @@ import typer
 from balcao import __version__
 from balcao.cli import (
     account,
+    backup,
     config,
     credit,
     doctor,
@@ -60,6 +61,7 @@ app.add_typer(user.app, name="user")
 app.add_typer(credit.app, name="credit")
 app.command("usage")(usage.usage)
 app.add_typer(ledger.app, name="ledger")
+app.add_typer(backup.app, name="backup")
 app.add_typer(opendata.app, name="opendata")
 app.add_typer(source.app, name="source")
 app.add_typer(simulator.app, name="simulator")

@@ -13,6 +13,7 @@ import apsw
 import httpx2
 
 from balcao import __version__
+from balcao.cli.checks_backup import backups
 from balcao.cli.checks_database import books_found, postgresql
 from balcao.cli.checks_sources import certificate, reachable, sources
 from balcao.cli.configuration import read_settings, unknown_variables
@@ -63,6 +64,7 @@ def run_all(*, online: bool) -> Iterator[Finding]:
         "disco": _disk,
         "segredo das chaves": _secret,
         "banco de dados": _desk,
+        "cópia de segurança": backups,
         "dados abertos": _months,
         "fontes": sources,
         "certificado A1": certificate,

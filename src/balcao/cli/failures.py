@@ -16,7 +16,7 @@ def explain(error: Exception) -> str | None:
         return str(error)
     if isinstance(error, OSError):
         return _system(error)
-    return _ours(error) or _open_data(error) or _sqlite(error)
+    return _ours(error) or _backups(error) or _open_data(error) or _sqlite(error)
 
 
 def _ours(error: Exception) -> str | None:
@@ -86,6 +86,12 @@ def _ours(error: Exception) -> str | None:
     return None
 
 
+def _backups(error: Exception) -> str | None:
+    from balcao.backup.errors import BackupError
+
+    return str(error) if isinstance(error, BackupError) else None
+
+
 def _open_data(error: Exception) -> str | None:
     from balcao.opendata import errors as opendata
 
@@ -114,8 +120,8 @@ def _sqlite(error: Exception) -> str | None:
             return "O banco de dados está ocupado por outro processo. Repita em instantes."
         case apsw.NotADBError() | apsw.CorruptError():
             return (
-                "O banco de dados está danificado. Restaure uma cópia de segurança da pasta de"
-                " dados."
+                "O banco de dados está danificado. Restaure uma cópia de segurança:"
+                f" {program()} backup list."
             )
         case apsw.ReadOnlyError() | apsw.CantOpenError() | apsw.PermissionsError():
             return (

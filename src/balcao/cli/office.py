@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, TypeVar
 
 import typer
 
+from balcao.cli.before_migration import save_before_migration
 from balcao.cli.configuration import read_settings
 from balcao.cli.failures import CommandFailed
 from balcao.cli.output import program
@@ -67,6 +68,7 @@ def opened(*, create: bool = False) -> Iterator[Office]:
             f"Não há dados do Balcão em {home.path}. Indique a pasta com BALCAO_HOME=PASTA, ou"
             f" comece uma nova com {program()} serve."
         )
+    save_before_migration(settings)
     pepper = home.pepper()  # before there is a database that needs it
     desk = open_desk(database, home.desk, pepper=pepper, now_ms=system_now_ms())
     try:

@@ -105,3 +105,11 @@ def program(home: Path | None = None) -> str:
         if called.name == "balcao" and os.access(called, os.X_OK):
             name = os.path.relpath(called) if called.is_relative_to(Path.cwd()) else str(called)
     return name if home == Path(".balcao") else f"BALCAO_HOME={shlex.quote(str(home))} {name}"
+
+
+def age(milliseconds: int) -> str:
+    """How long ago, for people: in days, hours or minutes, whatever is large enough."""
+    minutes = max(0, milliseconds // 60_000)
+    if minutes < 120:
+        return f"{minutes} min"
+    return f"{minutes // 60} h" if minutes < 48 * 60 else f"{minutes // 1440} dias"

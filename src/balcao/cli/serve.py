@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
+from balcao.cli.before_migration import save_before_migration
 from balcao.cli.configuration import read_settings, unknown_variables
 from balcao.cli.failures import CommandFailed
 from balcao.cli.output import console, program
@@ -52,6 +53,7 @@ def serve(
 
     configure(settings.log_format, settings.log_level)
     home = Home(settings.home)
+    save_before_migration(settings)
     issued = None if first_start.is_done(home) else _first_start(home, settings)
     house = compose.open_house(settings)
     try:

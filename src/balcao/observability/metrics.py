@@ -63,6 +63,7 @@ class Metrics:
         self._call_seconds: dict[str, Tally] = {}
         self._batches = Tally(_SIZES)
         self._circuits: Callable[[], Circuits] = dict
+        self._backup_seconds: float | None = None
         self._registry = CollectorRegistry()
         self._registry.register(self)
 
@@ -96,6 +97,10 @@ class Metrics:
     def watch_circuits(self, read: Callable[[], Circuits]) -> None:
         """Whom to ask, when measurements are read, for the circuits' states."""
         self._circuits = read
+
+    def backup(self, at_ms: int) -> None:
+        """The newest backup that this process knows of was made at this instant."""
+        self._backup_seconds = at_ms / 1000
 
     def exposition(self) -> bytes:
         """All measurements in Prometheus' text format."""
@@ -131,6 +136,12 @@ class Metrics:
             for state in _CIRCUIT_STATES:
                 circuits.add_metric((*line, state), float(state == current))
         yield circuits
+        if self._backup_seconds is not None:
+            yield GaugeMetricFamily(
+                "balcao_backup_last_success_seconds",
+                "When the newest backup was made, in Unix time.",
+                value=self._backup_seconds,
+            )
         yield _histogram(
             "balcao_request_seconds",
             "Time from a request's arrival to its answer.",

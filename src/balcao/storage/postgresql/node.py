@@ -12,14 +12,14 @@ import psycopg
 
 from balcao.storage.postgresql.rows import integers
 
-_CLASS = 0x62616C6E  # of our advisory locks, "baln"
+LOCK_CLASS = 0x62616C6E  # of our advisory locks, "baln"
 
 # A node may lose its connection for a moment: others find it gone twice, this far apart, before
 # they give its holds back.
 GONE_SECONDS = 8.0
 
 _REGISTER = "INSERT INTO node (started_ms, heartbeat_ms) VALUES (%s, %s) RETURNING node_id"
-_BE_HERE = f"SELECT pg_advisory_lock_shared({_CLASS}, %s)"
+_BE_HERE = f"SELECT pg_advisory_lock_shared({LOCK_CLASS}, %s)"
 _ALIVE = "UPDATE node SET ended_ms = NULL WHERE node_id = %s AND ended_ms IS NOT NULL"
 _WHO = "SELECT pid, backend_start FROM pg_stat_activity WHERE pid = pg_backend_pid()"
 _END_OTHER = (
@@ -29,7 +29,7 @@ _END_OTHER = (
 _IS_THERE = "SELECT 1 FROM pg_stat_activity WHERE pid = %s AND backend_start = %s"
 _LAST_BATCH = "SELECT batch FROM node WHERE node_id = %s"
 _NODES = "SELECT node_id FROM node WHERE ended_ms IS NULL AND node_id <> %s ORDER BY node_id"
-_IS_GONE = f"SELECT pg_try_advisory_xact_lock({_CLASS}, %s)"
+_IS_GONE = f"SELECT pg_try_advisory_xact_lock({LOCK_CLASS}, %s)"
 
 _OWNERS = (
     "SELECT account_id FROM account WHERE account_id IN"

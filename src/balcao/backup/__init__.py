@@ -1,0 +1,1 @@
+"""Copies of everything that cannot be had again, made while serving, and brought back."""

@@ -1,0 +1,238 @@
+"""The file of a backup: a tar whose first member, the manifest, tells of all the others.
+
+The manifest is written last, into room that was kept for it at the beginning: what it says is
+only known at the end, and whoever lists backups should not have to read through them.
+"""
+
+import hashlib
+import io
+import json
+import os
+import re
+import tarfile
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import IO, Any, Literal, TypeAlias
+
+from balcao.backup.errors import BackupDamaged, BackupRefused, BackupStopped
+from balcao.backup.sums import Sums
+
+FORMAT = 1
+MANIFEST, DESK, SECRET, MARKER, LISTING = (
+    "manifest.json",
+    "desk",
+    "secret.key",
+    "first-start.json",
+    "receipts.txt",
+)
+_RECEIPT = re.compile(r"receipts/([0-9a-f]{64})")
+_MANIFEST_BYTES = 8192
+_CHUNK = 1 << 20
+_SYNC_BYTES = 4 << 20
+
+EngineName: TypeAlias = Literal["sqlite", "postgresql"]
+Stopped: TypeAlias = Callable[[], bool]
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """One file within. A receipt has none: its name is its digest."""
+
+    bytes: int
+    sha256: str
+
+
+@dataclass(slots=True)
+class Manifest:
+    """What a backup says of itself. `created_ms` is the instant of the books."""
+
+    created_ms: int
+    program: str
+    engine: EngineName
+    schema: int
+    sums: Sums
+    months: Mapping[str, str] = field(default_factory=dict)  # not in it: which they were
+    receipts_included: bool = True  # else they are in a bucket, and only listed
+    receipts_missing: int = 0  # named by the desk, but their bytes were not there
+    database: Mapping[str, Any] = field(default_factory=dict)  # PostgreSQL: schema and version
+    members: dict[str, Member] = field(default_factory=dict)
+    format: int = FORMAT
+
+
+def never() -> bool:
+    """Nobody stops this."""
+    return False
+
+
+class Writer:
+    """Adds members to a file, hashing them on their way."""
+
+    def __init__(self, file: IO[bytes], stopped: Stopped) -> None:
+        self._file, self._stopped = file, stopped
+        self._tar = tarfile.open(fileobj=file, mode="w", format=tarfile.PAX_FORMAT)  # noqa: SIM115
+        self._tar.addfile(_info(MANIFEST, _MANIFEST_BYTES, 0), _Blank())
+        self.members: dict[str, Member] = {}
+        self._unsynced = 0
+
+    def add(self, name: str, content: IO[bytes], size: int, at_ms: int) -> None:
+        """One member. Raises `BackupStopped`, `OSError`."""
+        hashing = _Hashing(content, self._between)
+        self._tar.addfile(_info(name, size, at_ms), hashing)
+        if _RECEIPT.fullmatch(name) is None:
+            self.members[name] = Member(size, hashing.sha256.hexdigest())
+
+    def _between(self, size: int) -> None:
+        """Between two pieces. Synced bit by bit: commits wait when a whole desk is flushed."""
+        if self._stopped():
+            raise BackupStopped("A cópia de segurança foi interrompida.")
+        self._unsynced += size
+        if self._unsynced >= _SYNC_BYTES:
+            self._unsynced = 0
+            self._file.flush()
+            os.fdatasync(self._file.fileno())
+
+    def finish(self, manifest: Manifest) -> None:
+        """The end, and the manifest in its place. The file is still to be synced."""
+        manifest.members = self.members
+        text = json.dumps(asdict(manifest), indent=1).encode().ljust(_MANIFEST_BYTES)
+        assert len(text) == _MANIFEST_BYTES, "the manifest outgrew its room"
+        self._tar.close()
+        self._file.seek(tarfile.BLOCKSIZE)
+        self._file.write(text)
+
+
+def _info(name: str, size: int, at_ms: int) -> tarfile.TarInfo:
+    info = tarfile.TarInfo(name)
+    info.size, info.mode, info.mtime = size, 0o600, at_ms // 1000
+    return info
+
+
+class _Blank(io.RawIOBase):
+    def read(self, size: int = -1, /) -> bytes:
+        return b" " * max(size, 0)
+
+
+class _Hashing:
+    """A file to read from, that knows what was read."""
+
+    def __init__(self, content: IO[bytes], between: Callable[[int], None]) -> None:
+        self._content, self._between = content, between
+        self.sha256 = hashlib.sha256()
+
+    def read(self, size: int = -1) -> bytes:
+        chunk = self._content.read(size)
+        self._between(len(chunk))
+        self.sha256.update(chunk)
+        return chunk
+
+
+# Reading.
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[tuple[Manifest, tarfile.TarFile]]:
+    """A backup, at its first member after the manifest. Raises `BackupDamaged`, `BackupRefused`,
+    `OSError`.
+    """
+    try:
+        with tarfile.open(path, "r:") as tar:
+            yield _manifest(tar, path), tar
+    except (tarfile.TarError, EOFError) as error:
+        raise BackupDamaged(
+            f"O arquivo {path} está danificado, ou não é uma cópia de segurança do Balcão."
+        ) from error
+
+
+def read_manifest(path: Path) -> Manifest:
+    """What a backup says of itself. Raises as `opened`."""
+    with opened(path) as (manifest, _):
+        return manifest
+
+
+def _manifest(tar: tarfile.TarFile, path: Path) -> Manifest:
+    first = tar.next()
+    file = tar.extractfile(first) if first is not None and first.name == MANIFEST else None
+    try:
+        if file is None:
+            raise ValueError
+        told = json.loads(file.read(_MANIFEST_BYTES))
+        number = int(told["format"])
+        if number == FORMAT:
+            told["members"] = {name: Member(**one) for name, one in told["members"].items()}
+            return Manifest(**told)
+    except (ValueError, KeyError, TypeError, AttributeError):
+        raise BackupDamaged(f"O arquivo {path} não tem o manifesto de uma cópia.") from None
+    raise BackupRefused(
+        f"A cópia está no formato {number}, e este programa conhece só o {FORMAT}: use a versão"
+        " do Balcão que a fez, ou uma mais nova."
+    )
+
+
+@dataclass(slots=True)
+class Taken:
+    """What was found in an archive."""
+
+    complaints: list[str] = field(default_factory=list)
+    receipts: dict[str, int] = field(default_factory=dict)  # by digest: bytes
+    listed: dict[str, int] = field(default_factory=dict)
+
+
+def take_out(
+    manifest: Manifest, tar: tarfile.TarFile, folder: Path, receipts: Path | None
+) -> Taken:
+    """Read everything, compare it with what the manifest tells, and put it into a folder.
+
+    Receipts go into `receipts`, spread as the store spreads them, and nowhere if it is None.
+    A file that is not as it was written is a complaint, and so is one too few or too many.
+    """
+    taken = Taken()
+    seen: set[str] = set()
+    while (info := tar.next()) is not None:
+        content = tar.extractfile(info) if info.isreg() else None
+        receipt = _RECEIPT.fullmatch(info.name)
+        known = receipt is not None or info.name in manifest.members
+        if content is None or not known or info.name in seen:
+            taken.complaints.append("há um arquivo que o manifesto não conhece")
+            continue
+        seen.add(info.name)
+        if receipt is not None:
+            taken.receipts[receipt[1]] = info.size
+            target = None if receipts is None else receipts / receipt[1][:2] / receipt[1]
+            hashed = _copy(content, target, hashlib.blake2b(digest_size=32))
+            if hashed != receipt[1]:
+                taken.complaints.append(f"o comprovante {receipt[1]} não é o que foi guardado")
+            continue
+        hashed = _copy(content, folder / info.name, hashlib.sha256())
+        if Member(info.size, hashed) != manifest.members[info.name]:
+            taken.complaints.append(f"{info.name} não é o que foi guardado")
+    for name in manifest.members.keys() - seen:
+        taken.complaints.append(f"{name} falta")
+    if LISTING in seen:
+        taken.listed = _listed((folder / LISTING).read_text("ascii", "replace"))
+    return taken
+
+
+def _copy(content: IO[bytes], target: Path | None, hashing: Any) -> str:
+    if target is not None:
+        target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with target.open("xb") as file:
+            target.chmod(0o600)
+            while chunk := content.read(_CHUNK):
+                hashing.update(chunk)
+                file.write(chunk)
+    else:
+        while chunk := content.read(_CHUNK):
+            hashing.update(chunk)
+    return str(hashing.hexdigest())
+
+
+def listing(receipts: Mapping[str, int]) -> bytes:
+    """Digests and sizes, one a line."""
+    return "".join(f"{digest} {size}\n" for digest, size in receipts.items()).encode()
+
+
+def _listed(text: str) -> dict[str, int]:
+    pairs = (line.split() for line in text.splitlines())
+    return {pair[0]: int(pair[1]) for pair in pairs if len(pair) == 2 and pair[1].isdigit()}

@@ -1,0 +1,243 @@
+"""Verifying a backup, and bringing one back into a stopped installation."""
+
+import shutil
+import tempfile
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import apsw
+
+from balcao.backup import sqlite
+from balcao.backup.archive import DESK, MARKER, SECRET, Manifest, Taken, opened, take_out
+from balcao.backup.errors import BackupDamaged, BackupRefused
+from balcao.backup.making import Made, make, receipts_folder
+from balcao.backup.shelf import make_durable, stamp
+from balcao.backup.sums import differences
+from balcao.core.questions import Mode
+from balcao.home import PEPPER_BYTES, Home
+from balcao.settings import Settings
+
+_MODES: Sequence[Mode] = ("live", "test")
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What came of a look into a backup. It is good when there is no complaint."""
+
+    manifest: Manifest
+    complaints: Sequence[str]
+    books_seen: bool  # False: the database could not be restored for a look, only read
+
+
+@dataclass(frozen=True, slots=True)
+class Restored:
+    """A backup that was brought back, and where that is now which was there before."""
+
+    verdict: Verdict
+    aside: Path | None
+    saved: Made | None  # of a database that was replaced
+
+
+def verify(path: Path, settings: Settings) -> Verdict:
+    """Bring a backup back into a temporary place, compare everything, and leave nothing.
+
+    Raises `BackupRefused`, `BackupDamaged`, `StorageFailed`, `OSError`.
+    """
+    with tempfile.TemporaryDirectory(prefix="balcao-verify-") as scratch:
+        return _staged(path, settings, Path(scratch), None)
+
+
+def restore(
+    path: Path, settings: Settings, now_ms: Callable[[], int], *, replace: bool = False
+) -> Restored:
+    """Bring a backup back into the data folder, or the database, of the settings.
+
+    Everything is verified before anything is moved. What was there is moved aside (a database:
+    saved in a backup of its own), and only with `replace`. Raises `HomeInUse`, `BackupRefused`,
+    `BackupDamaged`, `StorageFailed`, `OSError`.
+    """
+    home = Home(settings.home)
+    home.create()
+    with home.lock():
+        database = settings.database.get_secret_value()
+        _check_place(home, settings, replace=replace)
+        with tempfile.TemporaryDirectory(dir=home.path, prefix="restore-") as name:
+            staged, receipts = Path(name), receipts_folder(settings)
+            verdict = _staged(path, settings, staged, staged / "receipts" if receipts else None)
+            if verdict.complaints:
+                raise BackupDamaged(
+                    "A cópia não confere, e nada foi alterado: " + "; ".join(verdict.complaints)
+                )
+            saved = None
+            if database:
+                saved = _load(database, verdict.manifest, staged / DESK, settings, now_ms)
+            aside = _move_aside(home, receipts, now_ms(), desk=not database)
+            _put_in_place(home, receipts, staged, desk=not database)
+        return Restored(verdict, aside, saved)
+
+
+def _staged(path: Path, settings: Settings, folder: Path, receipts: Path | None) -> Verdict:
+    database = settings.database.get_secret_value()
+    with opened(path) as (manifest, tar):
+        _check_fits(manifest, database)
+        taken = take_out(manifest, tar, folder, receipts)
+    complaints = taken.complaints
+    for name in (DESK, SECRET):
+        if name not in manifest.members:
+            complaints.append(f"{name} falta")
+    secret = folder / SECRET
+    if secret.is_file() and secret.stat().st_size != PEPPER_BYTES:
+        complaints.append("secret.key não está inteiro")
+    if complaints:  # what follows would only say the same in other words
+        return Verdict(manifest, complaints, books_seen=False)
+    if manifest.engine == "sqlite":
+        looked = folder / "looked-at.db"
+        # Of our own: it is brought up to date, and the backup must stay as it is.
+        shutil.copyfile(folder / DESK, looked)
+        try:
+            seen = sqlite.examine(looked)
+        except (apsw.CorruptError, apsw.NotADBError):
+            return Verdict(manifest, ["o banco de dados está danificado"], books_seen=False)
+        finally:
+            for file in folder.glob("looked-at.db*"):
+                file.unlink()
+    else:
+        from balcao.backup import postgresql  # noqa: PLC0415 - slow to load
+
+        found = postgresql.examine(database, manifest, folder / DESK)
+        if found is None:
+            return Verdict(manifest, _missing(manifest, taken, taken.listed), books_seen=False)
+        seen = found
+    books, of_books = seen
+    complaints += differences(manifest.sums, books.sums)
+    if books.schema != manifest.schema:
+        complaints.append(f"o esquema é o {books.schema}, e não o {manifest.schema}")
+    if books.digests != taken.listed:
+        complaints.append("a lista de comprovantes não é a dos livros")
+    complaints += [*_missing(manifest, taken, books.digests), *of_books]
+    return Verdict(manifest, complaints, books_seen=True)
+
+
+def _missing(manifest: Manifest, taken: Taken, digests: object) -> list[str]:
+    """Receipts that the books name and the backup should have."""
+    assert isinstance(digests, dict)
+    missing = len(digests.keys() - taken.receipts.keys())
+    if manifest.receipts_included and missing != manifest.receipts_missing:
+        return [f"faltam os bytes de {missing - manifest.receipts_missing} comprovante(s)"]
+    return []
+
+
+def _check_fits(manifest: Manifest, database: str) -> None:
+    if manifest.engine == "postgresql" and not database:
+        raise BackupRefused(
+            "Esta cópia é de um PostgreSQL: indique o banco de dados em BALCAO_DATABASE."
+        )
+    if manifest.engine == "sqlite" and database:
+        raise BackupRefused(
+            "Esta cópia é de um SQLite, e BALCAO_DATABASE indica um PostgreSQL: remova-a."
+        )
+    if database:
+        from balcao.backup import postgresql  # noqa: PLC0415
+
+        newest = postgresql.newest_schema()
+    else:
+        newest = sqlite.newest_schema()
+    if manifest.schema > newest:
+        raise BackupRefused(
+            f"A cópia tem a versão {manifest.schema} do esquema, e este programa conhece até a"
+            f" {newest}: use o Balcão {manifest.program} ou mais novo."
+        )
+
+
+def _check_place(home: Home, settings: Settings, *, replace: bool) -> None:
+    database = settings.database.get_secret_value()
+    there = home.desk.exists() or (home.secret.exists() and not database)
+    if database:
+        from balcao.backup import postgresql  # noqa: PLC0415
+
+        if postgresql.nodes_here(database):
+            raise BackupRefused(
+                "Há um servidor ou outro comando usando este banco de dados. Encerre todos os nós."
+            )
+        there = postgresql.occupied(database)
+    if there and not replace:
+        where = "no banco de dados de BALCAO_DATABASE" if database else f"em {home.path}"
+        raise BackupRefused(
+            f"Já há dados {where}. Para trocá-los pelos da cópia, repita com --replace: o que"
+            " está lá é guardado à parte antes."
+        )
+
+
+def _load(
+    database: str,
+    manifest: Manifest,
+    dump: Path,
+    settings: Settings,
+    now_ms: Callable[[], int],
+) -> Made | None:
+    from balcao.backup import postgresql  # noqa: PLC0415
+
+    saved = None
+    occupied = postgresql.occupied(database)
+    if occupied:
+        saved = make(settings, now_ms, occasion="before-restore")
+    postgresql.load(database, manifest, dump, replace=occupied)
+    return saved
+
+
+def _move_aside(home: Home, receipts: Path | None, at_ms: int, *, desk: bool) -> Path | None:
+    """Everything that belongs to the old books, the cache included: it names their receipts."""
+    name = f"before-restore-{stamp(at_ms)}"
+    number = 1
+    while (aside := home.path / name).exists():
+        number += 1
+        name = f"before-restore-{stamp(at_ms)}-{number}"
+    moving = [home.secret, home.path / MARKER]
+    if desk:
+        files = [home.desk, *(home.cache(mode) for mode in _MODES)]
+        # The desk first, and its log with it: half-way there is no desk without its secret.
+        logs = ("", "-wal", "-shm")
+        moving = [Path(f"{file}{end}") for file in files for end in logs] + moving
+    there = [path for path in moving if path.exists()]
+    kept = [] if receipts is None or not receipts.is_dir() else list(receipts.iterdir())
+    if not there and not kept:
+        return None
+    aside.mkdir(mode=0o700)
+    for path in there:
+        path.rename(aside / path.name)
+    if kept and receipts is not None:
+        # Within their own folder where that may be on another disk; the service looks no deeper.
+        inside = receipts == home.receipts
+        target = aside / "receipts" if inside else receipts / name
+        target.mkdir(mode=0o700)
+        for path in kept:
+            if inside or not path.name.startswith("before-restore-"):
+                path.rename(target / path.name)
+    make_durable(aside)
+    make_durable(home.path)
+    return aside
+
+
+def _put_in_place(home: Home, receipts: Path | None, staged: Path, *, desk: bool) -> None:
+    """The desk comes last: a folder with one has all the rest."""
+    if receipts is not None:
+        receipts.mkdir(mode=0o700, parents=True, exist_ok=True)
+        for file in sorted((staged / "receipts").glob("*/*")):
+            folder = receipts / file.parent.name
+            folder.mkdir(mode=0o700, exist_ok=True)
+            shutil.move(file, folder / file.name)  # to another disk, perhaps
+            make_durable(folder / file.name)
+        for folder in receipts.iterdir():
+            if folder.is_dir():
+                make_durable(folder)
+        make_durable(receipts)
+    names = [(SECRET, home.secret), (MARKER, home.path / MARKER)]
+    if desk:
+        names.append((DESK, home.desk))
+    for name, path in names:
+        file = staged / name
+        if file.exists():
+            make_durable(file)
+            file.rename(path)
+            make_durable(home.path)

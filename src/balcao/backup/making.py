@@ -1,0 +1,149 @@
+"""Making a backup, beside a server or without one."""
+
+import os
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import urlsplit
+from urllib.request import url2pathname
+
+from balcao import __version__
+from balcao.backup import sqlite
+from balcao.backup.archive import (
+    DESK,
+    LISTING,
+    MARKER,
+    SECRET,
+    Manifest,
+    Stopped,
+    Writer,
+    listing,
+    never,
+)
+from balcao.backup.errors import BackupRefused
+from balcao.backup.shelf import Occasion, alone_in, new_file, scratch
+from balcao.home import Home
+from balcao.opendata.store import published
+from balcao.settings import Settings
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """A backup that was made."""
+
+    path: Path
+    bytes: int
+    manifest: Manifest
+
+
+def folder_of(settings: Settings) -> Path:
+    """Where backups go: as set, else beside the data."""
+    return settings.backup_folder or settings.home / "backups"
+
+
+def receipts_folder(settings: Settings) -> Path | None:
+    """Where receipts' bytes are on this machine's own disk. None: in a bucket."""
+    where = settings.receipts
+    if not where:
+        return Home(settings.home).receipts
+    if where.startswith("file://"):
+        return Path(url2pathname(urlsplit(where).path))
+    return None if "://" in where or where.startswith("memory:") else Path(where)
+
+
+def make(
+    settings: Settings,
+    now_ms: Callable[[], int],
+    *,
+    folder: Path | None = None,
+    occasion: Occasion = "balcao",
+    stopped: Stopped = never,
+) -> Made:
+    """Make one backup in a folder, else in the usual one. Takes as long as it takes.
+
+    Receipts are copied after the desk: their bytes exist before their records do. Raises
+    `BackupError`, `StorageFailed`, `apsw.Error`, `OSError`; then there is no new file.
+    """
+    home = Home(settings.home)
+    folder = folder or folder_of(settings)
+    if not home.secret.is_file():
+        raise BackupRefused(f"Não há o que copiar em {home.path}: falta {home.secret.name}.")
+    with alone_in(folder):
+        at_ms = now_ms()
+        with new_file(folder, occasion, at_ms) as (file, path):
+            writer = Writer(file, stopped)
+            with scratch(folder) as (_, desk_path):
+                manifest, digests = _desk(settings, desk_path, at_ms, stopped)
+                with desk_path.open("rb") as content:
+                    writer.add(DESK, content, desk_path.stat().st_size, at_ms)
+            for name, small in ((SECRET, home.secret), (MARKER, home.path / MARKER)):
+                if small.is_file():
+                    with small.open("rb") as content:
+                        writer.add(name, content, small.stat().st_size, at_ms)
+            _receipts(writer, receipts_folder(settings), digests, manifest)
+            with scratch(folder) as (listed, _):
+                text = listing(digests)
+                listed.write(text)
+                listed.seek(0)
+                writer.add(LISTING, listed, len(text), at_ms)
+            writer.finish(manifest)
+        return Made(path, path.stat().st_size, manifest)
+
+
+def _desk(
+    settings: Settings, target: Path, at_ms: int, stopped: Stopped
+) -> tuple[Manifest, dict[str, int]]:
+    home = Home(settings.home)
+    database = settings.database.get_secret_value()
+    if database:
+        from balcao.backup import postgresql  # noqa: PLC0415 - slow to load
+
+        books, of_database = postgresql.dump(database, target, stopped)
+    else:
+        if not home.desk.is_file():
+            raise BackupRefused(f"Não há o que copiar em {home.path}: falta {home.desk.name}.")
+        # The backup takes as much room again, for a while: better to know before.
+        _check_room(target.parent, home.desk.stat().st_size)
+        books, of_database = sqlite.copy(home.desk, target, stopped), {}
+    months = {}
+    for mode in ("live", "test"):
+        month = published(home.opendata(mode))
+        if month is not None:
+            months[mode] = month.info().extraction_date.isoformat()
+            month.close()
+    manifest = Manifest(
+        at_ms,
+        __version__,
+        "postgresql" if database else "sqlite",
+        books.schema,
+        books.sums,
+        months,
+        receipts_included=receipts_folder(settings) is not None,
+        database=of_database,
+    )
+    return manifest, dict(books.digests)
+
+
+def _check_room(folder: Path, desk_bytes: int) -> None:
+    if shutil.disk_usage(folder).free < 2 * desk_bytes:
+        raise BackupRefused(
+            f"Não há espaço para a cópia em {folder}: são precisos duas vezes o tamanho do banco"
+            f" de dados ({2 * desk_bytes // 1_000_000} MB). Libere espaço, ou indique outra pasta."
+        )
+
+
+def _receipts(
+    writer: Writer, folder: Path | None, digests: dict[str, int], manifest: Manifest
+) -> None:
+    if folder is None:
+        return
+    for digest in digests:
+        try:
+            content = (folder / digest[:2] / digest).open("rb")
+        except FileNotFoundError:  # purged since, or lost: whoever verifies is told how many
+            manifest.receipts_missing += 1
+            continue
+        with content:
+            size = os.fstat(content.fileno()).st_size
+            writer.add(f"receipts/{digest}", content, size, manifest.created_ms)

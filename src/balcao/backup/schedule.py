@@ -1,0 +1,109 @@
+"""Backups now and then, beside the requests: in a thread, and never in their way."""
+
+import asyncio
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import apsw
+import structlog
+
+from balcao.backup.errors import BackupError, BackupStopped
+from balcao.backup.making import folder_of, make
+from balcao.backup.shelf import newest_ms, remove_old
+from balcao.core.calendar import HOUR_MS
+from balcao.errors import BalcaoError
+from balcao.settings import Settings
+
+if TYPE_CHECKING:
+    from balcao.backup.postgresql import Maker
+
+log = structlog.get_logger()
+
+# Not in the hurry of a start; and whoever looks often sees those that were made by hand.
+FIRST_SECONDS = 60.0
+LOOK_SECONDS_MAX = 3600.0
+AGAIN_SECONDS = 3600.0
+
+
+@dataclass(slots=True)
+class Schedule:
+    """One backup every so many hours. `tell` learns when the newest was made, in ms."""
+
+    settings: Settings
+    now_ms: Callable[[], int]
+    tell: Callable[[int], None]
+    first_seconds: float = FIRST_SECONDS
+    again_seconds: float = AGAIN_SECONDS
+    _end: threading.Event = field(default_factory=threading.Event)
+    _maker: "Maker | None" = None
+    _turning: bool = False
+
+    async def run(self) -> None:
+        """Until cancelled, then call `stop`."""
+        if self.settings.backup_every_hours == 0:
+            return
+        wait = self.first_seconds
+        while True:
+            await asyncio.sleep(wait)
+            wait = await asyncio.to_thread(self.turn)
+            newest = await asyncio.to_thread(newest_ms, folder_of(self.settings))
+            if newest is not None:
+                self.tell(newest)
+
+    def stop(self) -> None:
+        """A backup under way ends soon, and leaves nothing."""
+        self._end.set()
+        if not self._turning:
+            self._let_go()
+
+    def turn(self) -> float:
+        """Make one if it is due. In how many seconds to look again."""
+        self._turning = True
+        try:
+            due_ms = self._due_in_ms()
+            if due_ms > 0:
+                return min(max(1.0, due_ms / 1000), LOOK_SECONDS_MAX)
+            if not self._is_ours():
+                return LOOK_SECONDS_MAX
+            made = make(self.settings, self.now_ms, stopped=self._end.is_set)
+            removed = remove_old(folder_of(self.settings), self.settings.backup_keep)
+            log.info("backup.made", file=made.path.name, bytes=made.bytes, removed=removed)
+            if made.manifest.receipts_missing:
+                log.warning("backup.receipts_missing", count=made.manifest.receipts_missing)
+            return min(self._every_ms() / 1000, LOOK_SECONDS_MAX)
+        except BackupStopped:
+            return self.again_seconds
+        except (BackupError, BalcaoError, apsw.Error, OSError) as error:
+            # The disk may have room again later. SQLite's and the system's words name no row.
+            log.error("backup.failed", error=type(error).__name__, detail=str(error))
+            return self.again_seconds
+        finally:
+            self._turning = False
+            if self._end.is_set():
+                self._let_go()
+
+    def _let_go(self) -> None:
+        if self._maker is not None:
+            self._maker.close()
+
+    def _every_ms(self) -> int:
+        return self.settings.backup_every_hours * HOUR_MS
+
+    def _due_in_ms(self) -> int:
+        newest = newest_ms(folder_of(self.settings))
+        now = self.now_ms()
+        # One from the future is of a clock that was wrong: it proves nothing.
+        return 0 if newest is None or newest > now + HOUR_MS else newest + self._every_ms() - now
+
+    def _is_ours(self) -> bool:
+        """Whether this process makes them: on SQLite it is alone, of nodes one does."""
+        database = self.settings.database.get_secret_value()
+        if not database:
+            return True
+        if self._maker is None:
+            from balcao.backup.postgresql import Maker  # noqa: PLC0415 - slow to load
+
+            self._maker = Maker(database)
+        return self._maker.is_ours()

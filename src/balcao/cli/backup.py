@@ -1,0 +1,267 @@
+"""`balcao backup`: copies of the data, made while serving, listed and brought back."""
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from balcao.cli.configuration import read_settings
+from balcao.cli.output import (
+    AsJson,
+    age,
+    decimal,
+    iso,
+    print_json,
+    print_table,
+    program,
+    when,
+    whole,
+)
+from balcao.clock import system_now_ms
+
+if TYPE_CHECKING:
+    from balcao.backup.archive import Manifest
+    from balcao.backup.bringing_back import Verdict
+    from balcao.settings import Settings
+
+app = typer.Typer(no_args_is_help=True, help="Faz, lista e restaura cópias de segurança.")
+
+_MEGABYTE = 1_000_000
+
+
+@app.command()
+def create(
+    to: Annotated[
+        Path | None,
+        typer.Option(
+            help="Pasta da cópia; padrão: BALCAO_BACKUP_FOLDER.", metavar="PASTA", file_okay=False
+        ),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Faz uma cópia de segurança. O servidor pode estar no ar.
+
+    A cópia contém o segredo das chaves: guarde-a como guarda senhas.
+
+    Exemplo:
+
+      $ balcao backup create --to /mnt/copias
+    """
+    from balcao.backup.making import make
+
+    settings = read_settings()
+    began = time.monotonic()
+    made = make(settings, system_now_ms, folder=to)
+    seconds = time.monotonic() - began
+    manifest = made.manifest
+    if as_json:
+        print_json(
+            {**_as_json(made.path, made.bytes, manifest), "seconds": round(seconds, 3)},
+        )
+        return
+    typer.echo(
+        f"Cópia feita em {decimal(seconds)} s: {made.path}, {decimal(made.bytes / _MEGABYTE)} MB,"
+        f" {_sums(manifest)}."
+    )
+    typer.echo(
+        "Ela contém o segredo das chaves (secret.key), e só o seu dono pode lê-la: guarde-a como"
+        " guarda senhas."
+    )
+    for name, day in manifest.months.items():
+        typer.echo(f"Não contém o mês importado ({name}): {day}.")
+    if not manifest.receipts_included:
+        typer.echo("Os comprovantes estão em um balde; a cópia só os lista. Copie o balde também.")
+    if manifest.receipts_missing:
+        typer.echo(f"aviso: faltam {whole(manifest.receipts_missing)} comprovantes.", err=True)
+
+
+@app.command("list")
+def list_backups(
+    folder: Annotated[
+        Path | None,
+        typer.Option("--from", help="Pasta; padrão: BALCAO_BACKUP_FOLDER.", metavar="PASTA"),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Lista as cópias de segurança, a mais nova primeiro.
+
+    Exemplo:
+
+      $ balcao backup list
+    """
+    from balcao.backup.archive import read_manifest
+    from balcao.backup.errors import BackupError
+    from balcao.backup.making import folder_of
+    from balcao.backup.shelf import kept_in
+
+    settings = read_settings()
+    place = folder or folder_of(settings)
+    rows: list[tuple[str, ...]] = []
+    found: list[dict[str, object]] = []
+    now = system_now_ms()
+    for kept in kept_in(place):
+        size = kept.path.stat().st_size
+        try:
+            manifest = read_manifest(kept.path)
+        except BackupError as error:
+            problem = str(error)
+            found.append({"file": str(kept.path), "bytes": size, "problem": problem})
+            rows.append((kept.path.name, age(now - kept.at_ms), _size(size), "?", problem))
+            continue
+        found.append(
+            {
+                **_as_json(kept.path, size, manifest),
+                "age_seconds": max(0, now - manifest.created_ms) // 1000,
+            }
+        )
+        rows.append(
+            (
+                kept.path.name,
+                age(now - manifest.created_ms),
+                _size(size),
+                manifest.engine,
+                _sums(manifest),
+            )
+        )
+    if as_json:
+        print_json({"folder": str(place), "backups": found})
+    elif rows:
+        print_table(("Cópia", "Idade", "MB", "Banco", "Contém"), rows, numbers=("MB",))
+    else:
+        typer.echo(f"Nenhuma cópia em {place}. Faça uma: {program()} backup create.")
+
+
+@app.command()
+def restore(
+    file: Annotated[
+        Path, typer.Argument(metavar="ARQUIVO", exists=True, dir_okay=False, show_default=False)
+    ],
+    verify: Annotated[
+        bool,
+        typer.Option("--verify", help="Só confere a cópia, em um lugar temporário."),
+    ] = False,
+    replace: Annotated[
+        bool,
+        typer.Option("--replace", help="Põe à parte os dados que já existem."),
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Restaura uma cópia na pasta de dados, com o servidor parado, ou só a confere.
+
+    Sai com código 1 quando a cópia não confere. Confira as suas de vez em quando.
+
+    Exemplo:
+
+      $ balcao backup restore backups/balcao-20260805-131530.tar --verify
+    """
+    from balcao.backup import bringing_back
+
+    settings = read_settings()
+    began = time.monotonic()
+    if verify:
+        verdict = bringing_back.verify(file, settings)
+        _tell(file, verdict, time.monotonic() - began, as_json=as_json)
+        return
+    done = bringing_back.restore(file, settings, system_now_ms, replace=replace)
+    seconds = time.monotonic() - began
+    _sandbox(settings)
+    manifest = done.verdict.manifest
+    if as_json:
+        print_json(
+            {
+                **_as_json(file, file.stat().st_size, manifest),
+                "seconds": round(seconds, 3),
+                "aside": None if done.aside is None else str(done.aside),
+                "saved": None if done.saved is None else str(done.saved.path),
+            }
+        )
+        return
+    typer.echo(
+        f"Restaurado em {decimal(seconds)} s, como era em {when(manifest.created_ms)}:"
+        f" {_sums(manifest)}."
+    )
+    if done.aside is not None:
+        typer.echo(f"O que estava na pasta de dados: {done.aside}")
+    if done.saved is not None:
+        typer.echo(f"Cópia do que estava no banco de dados: {done.saved.path}")
+    if "live" in manifest.months:
+        typer.echo(
+            f"O mês importado ({manifest.months['live']}) não vem na cópia; se não está mais aqui,"
+            f" importe-o de novo: {program()} opendata build PASTA."
+        )
+    if not manifest.receipts_included:
+        typer.echo("Os comprovantes não vêm na cópia: estavam em um balde.")
+
+
+def _sandbox(settings: "Settings") -> None:
+    """A folder that had its first start does not get another one, which makes this month."""
+    from balcao import first_start
+    from balcao.home import Home
+
+    home = Home(settings.home)
+    if first_start.is_done(home):
+        first_start.make_month(
+            home,
+            settings,
+            now_ms=system_now_ms,
+            say=lambda step: typer.echo(f"{step}...", err=True),
+        )
+
+
+def _tell(file: Path, verdict: "Verdict", seconds: float, *, as_json: bool) -> None:
+    if as_json:
+        print_json(
+            {
+                **_as_json(file, file.stat().st_size, verdict.manifest),
+                "ok": not verdict.complaints,
+                "complaints": list(verdict.complaints),
+                "books_seen": verdict.books_seen,
+                "seconds": round(seconds, 3),
+            }
+        )
+    elif verdict.complaints:
+        typer.echo("A cópia não confere:", err=True)
+        for complaint in verdict.complaints:
+            typer.echo(f"  {complaint}", err=True)
+    elif verdict.books_seen:
+        typer.echo(
+            f"A cópia confere: restaurada e somada de novo em {decimal(seconds)} s;"
+            f" {_sums(verdict.manifest)}."
+        )
+    else:
+        typer.echo(
+            f"O arquivo está inteiro ({decimal(seconds)} s), mas os livros não foram somados: o"
+            " usuário do PostgreSQL não pode criar um banco de dados temporário (CREATEDB)."
+        )
+    if verdict.complaints:
+        raise typer.Exit(1)
+
+
+def _sums(manifest: "Manifest") -> str:
+    sums = manifest.sums
+    return (
+        f"{whole(sums.get('accounts', 0))} contas, {whole(sums.get('entries', 0))} lançamentos,"
+        f" saldos de {whole(sums.get('balances', 0))},"
+        f" {whole(sums.get('open_operations', 0))} operações abertas,"
+        f" {whole(sums.get('receipts', 0))} comprovantes"
+    )
+
+
+def _size(size: int) -> str:
+    return decimal(size / _MEGABYTE)
+
+
+def _as_json(path: Path, size: int, manifest: "Manifest") -> dict[str, object]:
+    return {
+        "file": str(path),
+        "bytes": size,
+        "created_at": iso(manifest.created_ms),
+        "engine": manifest.engine,
+        "schema": manifest.schema,
+        "program": manifest.program,
+        "sums": dict(manifest.sums),
+        "months": dict(manifest.months),
+        "receipts_included": manifest.receipts_included,
+        "receipts_missing": manifest.receipts_missing,
+    }

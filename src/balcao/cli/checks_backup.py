@@ -1,0 +1,36 @@
+"""What `balcao doctor` finds of backups."""
+
+from collections.abc import Iterator
+
+from balcao.backup.making import folder_of
+from balcao.backup.shelf import newest_ms
+from balcao.cli.findings import Finding
+from balcao.cli.output import age, program, when
+from balcao.clock import system_now_ms
+from balcao.core.calendar import HOUR_MS
+from balcao.home import Home
+from balcao.settings import Settings
+
+# The next one may be late by as much as the time between two.
+LATE_TIMES = 2
+
+
+def backups(settings: Settings, home: Home) -> Iterator[Finding]:
+    """Whether there is one that is new enough."""
+    folder, every = folder_of(settings), settings.backup_every_hours
+    newest, now = newest_ms(folder), system_now_ms()
+    if newest is None:
+        if not home.secret.is_file():
+            yield Finding("cópia de segurança", "ok", "ainda não há o que copiar")
+            return
+        text = f"nenhuma em {folder}; faça uma: {program()} backup create"
+        yield Finding("cópia de segurança", "warn", text)
+        return
+    text = f"a mais nova é de {when(newest)} (há {age(now - newest)}), em {folder}"
+    if every and now - newest > LATE_TIMES * every * HOUR_MS:
+        text += f"; deveria haver uma a cada {every} h: veja no registro por que não há"
+        yield Finding("cópia de segurança", "warn", text)
+    elif not every:
+        yield Finding("cópia de segurança", "ok", f"{text}; as automáticas estão desligadas")
+    else:
+        yield Finding("cópia de segurança", "ok", text)

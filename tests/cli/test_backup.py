@@ -1,0 +1,481 @@
+"""`balcao backup`: made while charging, verified, brought back; and what each refuses."""
+
+import fcntl
+import json
+import os
+import tarfile
+import threading
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+
+import apsw
+import pytest
+
+from balcao.backup import archive, sqlite
+from balcao.backup.archive import read_manifest
+from balcao.backup.making import make
+from balcao.backup.shelf import kept_in, remove_old
+from balcao.clock import system_now_ms
+from balcao.core.receipts import digest_of
+from balcao.settings import Settings
+from balcao.storage.contract import Desk
+from balcao.storage.sqlite.desk import SqliteDesk
+from tests.cli.shell import Shell, free_port, serving
+from tests.storage.engines import file_size_limit
+from tests.storage.world import NOW, a_charge, a_hold, a_keep, a_top_up
+
+RECEIPT = b"um recibo"
+
+
+@pytest.fixture(autouse=True)
+def _no_sandbox(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("BALCAO_SANDBOX_ESTABLISHMENTS", "0")
+
+
+@pytest.fixture
+def filled(shell: Shell) -> Shell:
+    """An account with 1000 credits, a charge, a hold, a key and a receipt."""
+    shell("account create acme --plan pre_pago")
+    shell("key create acme")
+    with shell.desk() as desk:
+        fill(desk, shell.home.receipts)
+    return shell
+
+
+def fill(desk: Desk, receipts: Path) -> None:
+    (account,) = desk.accounts()
+    desk.commit_now([a_top_up(account, 1000)])
+    desk.commit_now([a_charge(account, "r1", 7), a_hold(account, "r2", 3)])
+    desk.commit_now([a_keep(account, "n1", RECEIPT.decode())])
+    digest = digest_of(RECEIPT)
+    (receipts / digest[:2]).mkdir(parents=True)
+    (receipts / digest[:2] / digest).write_bytes(RECEIPT)
+
+
+def created(shell: Shell, options: str = "") -> Path:
+    return Path(shell(f"backup create --json {options}").json["file"])
+
+
+def rewritten(path: Path, change: Callable[[str, bytes], bytes | None]) -> Path:
+    """The same archive, with other members; None: leave that one out."""
+    other = path.with_name("outra.tar")
+    with tarfile.open(path) as old, tarfile.open(other, "w") as new:
+        for info in old:
+            file = old.extractfile(info)
+            assert file is not None
+            content = change(info.name, file.read())
+            if content is not None:
+                info.size = len(content)
+                with (path.parent / "member").open("wb+") as member:
+                    member.write(content)
+                    member.seek(0)
+                    new.addfile(info, member)
+    return other
+
+
+def with_manifest(path: Path, **changes: object) -> Path:
+    def change(name: str, content: bytes) -> bytes:
+        if name != "manifest.json":
+            return content
+        told = json.loads(content)
+        for key, value in changes.items():
+            if isinstance(value, dict):
+                told[key].update(value)
+            else:
+                told[key] = value
+        return json.dumps(told).encode()
+
+    return rewritten(path, change)
+
+
+# Made, and whole.
+
+
+def test_what_is_in_one(filled: Shell, tmp_path: Path) -> None:
+    made = filled(f"backup create --to {tmp_path}/copias --json").json
+    path = Path(made["file"])
+    assert path.parent == tmp_path / "copias"
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert made["sums"] == {
+        "accounts": 1,
+        "balances": 993,
+        "holds": 3,
+        "keys": 1,
+        "entries": 3,
+        "entries_sum": 993,
+        "open_operations": 1,
+        "receipts": 1,
+        "receipt_digests": 1,
+        "people": 0,
+        "audit_entries": made["sums"]["audit_entries"],
+    }
+    with tarfile.open(path) as tar:
+        names = tar.getnames()
+    digest = digest_of(RECEIPT)
+    assert names == ["manifest.json", "desk", "secret.key", f"receipts/{digest}", "receipts.txt"]
+    assert sorted(one.name for one in path.parent.iterdir()) == ["backup.lock", path.name]
+    said = filled(f"backup create --to {tmp_path}/copias").out
+    assert "segredo das chaves" in said
+
+
+def test_nothing_to_copy(shell: Shell) -> None:
+    assert "Não há o que copiar" in shell("backup create", code=1).err
+    assert not shell.path.exists()
+
+
+def test_while_lookups_are_charged(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The copy is of one moment: a prefix of what was charged, and of all that was before."""
+    monkeypatch.setattr(sqlite, "PAGES_PER_STEP", 1)  # as slow as a large desk
+    shell("account create acme --plan pre_pago")
+    shell.home.pepper()
+    acknowledged: list[int] = []
+    ready, over = threading.Event(), threading.Event()
+
+    def charge() -> None:
+        with closing(SqliteDesk(shell.home.desk)) as desk:
+            (account,) = desk.accounts()
+            desk.commit_now([a_top_up(account, 1_000_000)])
+            number = 0
+            while not over.is_set():
+                number += 1
+                desk.commit_now([a_charge(account, f"r{number}")])
+                acknowledged.append(number)
+                if number == 50:
+                    ready.set()
+
+    thread = threading.Thread(target=charge)
+    thread.start()
+    try:
+        assert ready.wait(30)
+        before = acknowledged[-1]
+        made = make(Settings(), system_now_ms)
+        after = acknowledged[-1]
+    finally:
+        over.set()
+        thread.join()
+    assert after - before > 10, "nothing was charged meanwhile: this proves nothing"
+    assert shell(f"backup restore {made.path} --verify --json").json["ok"]
+    shell(f"backup restore {made.path} --replace")
+    with shell.desk() as desk:
+        (account,) = desk.accounts()
+        assert desk.check().complaints == []
+        charges = [entry.request_id for entry in desk.entries(account.account_id, 0, NOW * 2)][1:]
+    assert charges == [f"r{number}" for number in range(1, len(charges) + 1)]
+    assert before <= len(charges) <= after + 1
+    assert account.balance_credits == 1_000_000 - len(charges)
+
+
+def test_a_full_disk_leaves_nothing(filled: Shell) -> None:
+    with file_size_limit(20_000):
+        said = filled("backup create", code=1).err
+    assert said
+    assert [one.name for one in (filled.path / "backups").iterdir()] == ["backup.lock"]
+    assert created(filled).is_file()
+
+
+def test_a_full_disk_after_the_desk(filled: Shell) -> None:
+    """The room ends in the archive itself."""
+    desk_bytes = read_manifest(created(filled)).members["desk"].bytes
+    with file_size_limit(desk_bytes + 4096):
+        filled("backup create", code=1)
+    assert len(list((filled.path / "backups").glob("*"))) == 2  # the lock, and the first one
+
+
+def test_one_at_a_time(filled: Shell) -> None:
+    created(filled)
+    with (filled.path / "backups" / "backup.lock").open("ab") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        assert "Outra cópia" in filled("backup create", code=1).err
+
+
+def test_what_a_crash_left_goes_away(filled: Shell) -> None:
+    folder = created(filled).parent
+    (folder / "partial-abc").write_bytes(b"half")
+    created(filled)
+    assert not (folder / "partial-abc").exists()
+
+
+# Listed, and kept.
+
+
+def test_the_list(filled: Shell) -> None:
+    first, second = created(filled), created(filled)
+    (first.parent / "balcao-20200101-000000.tar").write_bytes(b"nonsense" * 100)
+    (first.parent / "balcao-99999999-999999.tar").write_bytes(b"no instant")
+    found = filled("backup list --json").json["backups"]
+    assert [Path(one["file"]) for one in found[:2]] == [second, first]
+    assert found[0]["sums"]["balances"] == 993
+    assert 0 <= found[0]["age_seconds"] < 600
+    assert "danificado" in found[2]["problem"]
+    assert len(found) == 3
+    said = filled("backup list").out
+    assert "saldos de 993" in said
+    assert said.index(second.name) < said.index(first.name)
+
+
+def test_only_regular_ones_go(tmp_path: Path) -> None:
+    names = [f"balcao-2026080{day}-000000.tar" for day in range(1, 6)]
+    others = ["before-migration-20200101-000000.tar", "before-restore-20200101-000000.tar"]
+    for name in [*names, *others, "outra.tar"]:
+        (tmp_path / name).touch()
+    assert remove_old(tmp_path, 2) == 3
+    assert [kept.path.name for kept in kept_in(tmp_path)] == [names[4], names[3], *others[::-1]]
+    assert (tmp_path / "outra.tar").exists()
+
+
+# Verified.
+
+
+def complaints(shell: Shell, path: Path) -> str:
+    found = shell(f"backup restore {path} --verify --json", code=1).json
+    assert found["ok"] is False
+    return "; ".join(found["complaints"])
+
+
+def test_a_good_one_changes_nothing(filled: Shell) -> None:
+    path = created(filled)
+    before = {one: one.stat().st_mtime_ns for one in filled.path.rglob("*")}
+    said = filled(f"backup restore {path} --verify").out
+    assert "A cópia confere" in said
+    assert {one: one.stat().st_mtime_ns for one in filled.path.rglob("*")} == before
+
+
+@pytest.mark.parametrize("name", ["desk", "secret.key", "receipts.txt"])
+def test_a_flipped_byte(filled: Shell, name: str) -> None:
+    path = created(filled)
+    with tarfile.open(path) as tar:
+        info = tar.getmember(name)
+    content = bytearray(path.read_bytes())
+    content[info.offset_data + info.size // 2] ^= 1
+    path.write_bytes(content)
+    assert f"{name} não é o que foi guardado" in complaints(filled, path)
+
+
+def test_a_flipped_byte_of_a_receipt(filled: Shell) -> None:
+    other = rewritten(
+        created(filled),
+        lambda name, content: b"um Recibo" if name.startswith("receipts/") else content,
+    )
+    assert "não é o que foi guardado" in complaints(filled, other)
+
+
+def test_a_missing_receipt(filled: Shell) -> None:
+    other = rewritten(
+        created(filled),
+        lambda name, content: None if name.startswith("receipts/") else content,
+    )
+    assert "faltam os bytes de 1 comprovante" in complaints(filled, other)
+
+
+def test_a_receipt_that_was_missing_before(filled: Shell) -> None:
+    digest = digest_of(RECEIPT)
+    (filled.home.receipts / digest[:2] / digest).unlink()
+    made = filled("backup create --json").json
+    assert made["receipts_missing"] == 1
+    filled(f"backup restore {made['file']} --verify")
+
+
+@pytest.mark.parametrize("name", ["desk", "secret.key"])
+def test_a_missing_member(filled: Shell, name: str) -> None:
+    other = rewritten(created(filled), lambda one, content: None if one == name else content)
+    assert f"{name} falta" in complaints(filled, other)
+
+
+def test_a_stranger_among_the_members(filled: Shell) -> None:
+    path = created(filled)
+    with tarfile.open(path, "a") as tar:
+        tar.addfile(tarfile.TarInfo("../fora"))
+    assert "não conhece" in complaints(filled, path)
+
+
+@pytest.mark.parametrize("name", ["balances", "entries", "accounts", "receipts"])
+def test_a_changed_sum(filled: Shell, name: str) -> None:
+    other = with_manifest(created(filled), sums={name: 5})
+    assert f"{name}: o manifesto diz 5" in complaints(filled, other)
+
+
+def test_books_that_did_not_agree_when_they_were_copied(filled: Shell) -> None:
+    with closing(apsw.Connection(str(filled.home.desk))) as raw:
+        raw.execute("UPDATE account SET balance_credits = 994")
+    assert "conta acme" in complaints(filled, created(filled))
+
+
+def test_no_backup_at_all(filled: Shell, tmp_path: Path) -> None:
+    other = tmp_path / "x.tar"
+    other.write_bytes(os.urandom(5000))
+    assert "não é uma cópia" in filled(f"backup restore {other} --verify", code=1).err
+    with tarfile.open(other, "w") as tar:
+        tar.addfile(tarfile.TarInfo("manifest.json"))
+    assert "manifesto" in filled(f"backup restore {other} --verify", code=1).err
+
+
+# Brought back.
+
+
+def test_into_an_empty_folder(filled: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = created(filled)
+    pepper = filled.home.pepper()
+    other = Shell(filled.path.parent / "outra")
+    monkeypatch.setenv("BALCAO_HOME", str(other.path))
+    assert "Restaurado" in other(f"backup restore {path}").out
+    assert other.home.pepper() == pepper
+    digest = digest_of(RECEIPT)
+    assert (other.home.receipts / digest[:2] / digest).read_bytes() == RECEIPT
+    assert other.home.desk.stat().st_mode & 0o777 == 0o600
+    with other.desk() as desk:
+        assert desk.check().complaints == []
+        assert desk.recover(NOW) == 1  # the hold of a lookup that was under way
+        assert desk.accounts()[0].balance_credits == 993
+    assert {one.name for one in other.path.iterdir()} == {
+        "balcao.db",
+        "secret.key",
+        "receipts",
+        "server.lock",
+    }
+
+
+def test_what_is_there_is_moved_aside(filled: Shell) -> None:
+    path = created(filled)
+    with filled.desk() as desk:
+        desk.commit_now([a_charge(desk.accounts()[0], "r9", 100)])
+    (filled.path / "cache.db").write_bytes(b"the cache")
+    assert "--replace" in filled(f"backup restore {path}", code=1).err
+    with filled.desk() as desk:
+        assert desk.accounts()[0].balance_credits == 893
+    aside = Path(filled(f"backup restore {path} --replace --json").json["aside"])
+    with filled.desk() as desk:
+        assert desk.accounts()[0].balance_credits == 993
+    with closing(SqliteDesk(aside / "balcao.db")) as old:
+        assert old.accounts()[0].balance_credits == 893
+    assert (aside / "secret.key").read_bytes() == filled.home.pepper()
+    assert (aside / "cache.db").read_bytes() == b"the cache"
+    assert len(list((aside / "receipts").glob("*/*"))) == 1
+    assert len(list(filled.home.receipts.glob("*/*"))) == 1
+
+
+def test_receipts_elsewhere_are_moved_aside_there(
+    filled: Shell, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    elsewhere = tmp_path / "comprovantes"
+    filled.home.receipts.rename(elsewhere)
+    monkeypatch.setenv("BALCAO_RECEIPTS", str(elsewhere))
+    path = created(filled)
+    for _ in range(2):
+        filled(f"backup restore {path} --replace")
+    digest = digest_of(RECEIPT)
+    assert (elsewhere / digest[:2] / digest).read_bytes() == RECEIPT
+    assert len(list(elsewhere.glob(f"before-restore-*/*/{digest}"))) == 2
+
+
+def test_receipts_in_a_bucket_are_only_listed(
+    filled: Shell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("BALCAO_RECEIPTS", "s3://balde/prefixo")
+    said = filled("backup create").out
+    assert "balde" in said
+    (kept,) = kept_in(filled.path / "backups")
+    with tarfile.open(kept.path) as tar:
+        listed = tar.extractfile("receipts.txt")
+        assert listed is not None
+        assert listed.read().decode() == f"{digest_of(RECEIPT)} {len(RECEIPT)}\n"
+        assert len(tar.getnames()) == 4
+    assert "A cópia confere" in filled(f"backup restore {kept.path} --verify").out
+
+
+def test_a_server_is_running(filled: Shell) -> None:
+    path = created(filled)
+    with filled.home.lock():
+        assert "outro servidor" in filled(f"backup restore {path} --replace", code=1).err
+        filled(f"backup restore {path} --verify")
+        created(filled)
+
+
+def test_a_bad_one_is_not_brought_back(filled: Shell) -> None:
+    other = with_manifest(created(filled), sums={"balances": 5})
+    with filled.desk() as desk:
+        desk.commit_now([a_charge(desk.accounts()[0], "r9", 100)])
+    assert "nada foi alterado" in filled(f"backup restore {other} --replace", code=1).err
+    with filled.desk() as desk:
+        assert desk.accounts()[0].balance_credits == 893
+    assert not list(filled.path.glob("before-restore-*"))
+    assert not list(filled.path.glob("restore-*"))
+
+
+@pytest.mark.parametrize(
+    ("change", "word"),
+    [
+        ({"format": 2}, "formato 2"),
+        ({"schema": 999}, "esquema"),
+        ({"engine": "postgresql"}, "BALCAO_DATABASE"),
+    ],
+)
+def test_one_that_does_not_fit(filled: Shell, change: dict[str, object], word: str) -> None:
+    other = with_manifest(created(filled), **change)
+    for option in ("--verify", "--replace"):
+        assert word in filled(f"backup restore {other} {option}", code=1).err
+
+
+def test_the_first_start_is_not_done_again(filled: Shell) -> None:
+    (filled.path / "first-start.json").write_text("{}")
+    path = created(filled)
+    (filled.path / "first-start.json").unlink()
+    filled(f"backup restore {path} --replace")
+    assert (filled.path / "first-start.json").read_text() == "{}"
+
+
+# Before a migration.
+
+
+def older(path: Path) -> None:
+    """Take a desk back to the first schema."""
+    with closing(apsw.Connection(str(path))) as raw:
+        raw.execute("PRAGMA foreign_keys = OFF")
+        for table in ("trace", "audit_entry", "one_time_link", "web_session", "person", "receipt"):
+            raw.execute(f"DROP TABLE {table}")
+        raw.execute("ALTER TABLE account DROP COLUMN suspended_ms")
+        raw.execute("PRAGMA user_version = 1")
+
+
+def test_a_copy_before_a_migration(filled: Shell) -> None:
+    older(filled.home.desk)
+    said = filled("account list")
+    assert "before-migration-" in said.err
+    (kept,) = kept_in(filled.path / "backups")
+    assert (kept.occasion, read_manifest(kept.path).schema) == ("before-migration", 1)
+    assert "before-migration-" not in filled("account list").err
+    assert "A cópia confere" in filled(f"backup restore {kept.path} --verify").out
+    filled(f"backup restore {kept.path} --replace")
+    assert sqlite.schema_of(filled.home.desk) == 1  # as it was
+
+
+def test_serving_makes_one_too_and_serves_what_was_restored(filled: Shell) -> None:
+    (filled.path / "first-start.json").write_text("{}")
+    older(filled.home.desk)
+    with serving(filled.path, free_port(), establishments=0) as server:
+        server.wait_until_it_answers()
+        (kept,) = kept_in(filled.path / "backups")
+        assert str(kept.path) in server.err
+        path = created(filled)  # beside the server
+        assert "outro servidor" in filled(f"backup restore {path} --replace", code=1).err
+        assert server.terminate() == 0
+    filled(f"backup restore {path} --replace")
+    with serving(filled.path, free_port(), establishments=0) as server:
+        server.wait_until_it_answers()
+
+
+def test_no_migration_without_a_copy(filled: Shell) -> None:
+    older(filled.home.desk)
+    with file_size_limit(20_000):
+        filled("account list", code=1)
+    assert sqlite.schema_of(filled.home.desk) == 1
+
+
+def test_the_manifest_has_room(filled: Shell) -> None:
+    """Whatever is counted: it grows with nothing that grows."""
+    with tarfile.open(created(filled)) as tar:
+        info = tar.getmember("manifest.json")
+        file = tar.extractfile(info)
+        assert file is not None
+        assert len(file.read().rstrip()) < info.size / 2
+    assert archive.FORMAT == 1
