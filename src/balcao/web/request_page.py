@@ -1,9 +1,11 @@
 """`/app/historico/{request_id}`: the page that explains one request; the same for operators."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
+import msgspec
 from starlette.responses import Response
 
+from balcao.core.idempotency import Recorded
 from balcao.core.ledger import Trace
 from balcao.storage.contract import Consultation
 from balcao.web import history
@@ -76,7 +78,25 @@ def known_of(visit: Visit, account_id: int, request_id: str) -> Known | None:
         assert booked is not None
         who = names.who(booked.key_id, None)
     at_once = booked is not None and _at_once(visit, account_id, booked)
-    return Known(trace, booked, at_once, who)
+    return Known(trace, booked, at_once, who, () if trace is None else _ufs(visit, trace))
+
+
+class _Body(msgspec.Struct):
+    """What is read of a recorded answer: with BR, where each UF's part came from."""
+
+    ufs: Sequence[Mapping[str, str]] = ()
+
+
+def _ufs(visit: Visit, trace: Trace) -> Sequence[tuple[str, str]]:
+    """Each UF of a BR answer with its origin, while the answer is kept."""
+    recorded = _recorded(visit, trace) if trace.uf == "BR" and trace.code is None else None
+    if recorded is None:
+        return ()
+    try:
+        body = msgspec.json.decode(recorded.body, type=_Body)
+    except msgspec.DecodeError:  # of another version
+        return ()
+    return [(each.get("uf", ""), each.get("origem", "")) for each in body.ufs]
 
 
 def _at_once(visit: Visit, account_id: int, booked: Consultation) -> bool:
@@ -95,12 +115,17 @@ def _may_see(visit: Visit, found: Known) -> bool:
 
 def is_recorded(visit: Visit, trace: Trace) -> bool:
     """Whether the answer can still be shown: it is kept for a while under its key."""
+    return _recorded(visit, trace) is not None
+
+
+def _recorded(visit: Visit, trace: Trace) -> Recorded | None:
     if trace.key_digest is None:
-        return False
+        return None
     now = visit.tools.now_ms()
     attempt = visit.tools.desk.earlier(trace.account_id, trace.key_digest, now)
     recorded = None if attempt is None else attempt.recorded
-    return recorded is not None and recorded.request_id == trace.request_id
+    # A key that a refusal left free may hold a later one's.
+    return recorded if recorded is not None and recorded.request_id == trace.request_id else None
 
 
 def _number(visit: Visit) -> str:
