@@ -134,11 +134,19 @@ def test_what_is_personal_stays_out_of_addresses_and_events(
         (
             COMPANY,
             {"cnpj": GOOD},
-            [": ativa", "FULANA DA FICCAO SILVA", "***256481**", "6201-5/01"],
+            [": ativa", "FULANA DA FICCAO SILVA", "***.256.481-**", "6201-5/01"],
         ),
-        (SINTEGRA, {"cnpj": GOOD}, ["1 inscrição ativa", "SP", "IE Normal", "Sem restrição"]),
-        (SINTEGRA, {"cnpj": CLOSED, "uf": "SP"}, ["Nenhuma inscrição ativa", "Inativa"]),
-        (SINTEGRA, {"cnpj": NO_STATE, "uf": "SP"}, ["Sem inscrição estadual"]),
+        (
+            SINTEGRA,
+            {"cnpj": GOOD},
+            ["1 inscrição ativa em SP", "IE Normal", "Sem restrição", "As outras UFs não foram"],
+        ),
+        (SINTEGRA, {"cnpj": CLOSED, "uf": "SP"}, ["Nenhuma inscrição ativa em SP", "Inativa"]),
+        (
+            SINTEGRA,
+            {"cnpj": NO_STATE, "uf": "SP"},
+            ["Sem inscrição em SP", "As outras UFs não foram consultadas."],
+        ),
         (SINTEGRA, {"cnpj": GOOD, "uf": "SP", "endereco": "1"}, ["04000-100", "2 créditos"]),
         (RURAL, {"cpf": FARMER, "uf": "SP"}, ["1 inscrição ativa", "Produtor Rural", "Mudou em"]),
         (ZONE_FORM, {"cnpj": ZONE}, ["Inscrição ativa", "Incentivos fiscais", "Convênio ICMS"]),
@@ -164,31 +172,90 @@ def test_all_ufs_are_drawn(house: OpenHouse, browser: Browser) -> None:
     assert len(told) == 27
     assert "BA: não respondeu, e não foi cobrada" in told
     assert "SP: 1 inscrição ativa" in told
+    assert "nas 24 UFs que responderam" in verdict(result)
     assert "Sem resposta, e sem custo: BA, MG, RS." in verdict(result)
     assert balance(house) == 100_000 - 24
-    assert "até 27 créditos" in result.words
+
+    # One by one what failed, at one credit each; all of them only after a look at the price.
+    retry, everywhere = result.tree.xpath("//form[contains(@class, 'once-more')]")
+    assert [each.get("value") for each in retry.xpath(".//button")] == ["BA", "MG", "RS"]
+    one = browser.post(retry.get("action"), pressed(retry, 1))
+    assert "Fonte indisponível" in verdict(browser.get(one.location))
+    # What failed may be tried again from the same page.
+    assert browser.post(retry.get("action"), pressed(retry, 1)).location != one.location
+    assert everywhere.get("action") == f"{SINTEGRA}/preco"
+    form = browser.post(everywhere.get("action"), pressed(everywhere))
+    assert form.status == 200
+    assert "até 27 créditos" in form.words
+    assert form.tree.xpath("//option[@selected]/@value") == ["BR"]
+    assert form.tree.xpath("//input[@name='onde'][@checked]/@value") == ["fonte"]
+    assert balance(house) == 100_000 - 24
 
 
-def test_one_uf_leaves_the_others_blank(browser: Browser) -> None:
+def test_everywhere_is_only_said_where_everybody_answered(browser: Browser) -> None:
+    none = asked(browser, SINTEGRA, {"cnpj": NO_STATE, "uf": "BR"})
+    assert verdict(none).startswith("Sem inscrição estadual")
+    assert "não foram consultadas" not in none.words
+
+
+def test_one_uf_has_no_map(browser: Browser) -> None:
     result = asked(browser, RURAL, {"cpf": "90010000291", "uf": "GO"})
-    told = result.tree.xpath("//svg[contains(@class, 'tiles')]//g/title/text()")
-    assert "GO: 1 inscrição inativa" in told
-    assert sum("sem informação" in each for each in told) == 26
+    assert "Nenhuma inscrição ativa em GO" in verdict(result)
+    assert not result.tree.xpath("//svg[contains(@class, 'tiles')]")
+    headings = result.tree.xpath("//main//caption | //main//h2")
+    assert headings[0].text_content() == "Inscrições estaduais"
+    assert "***.100.002-**" in result.tree.findtext(".//title")
+
+
+def test_what_cannot_be_paid_cannot_be_pressed(house: OpenHouse) -> None:
+    poor = house.account("pobre", credits=3)
+    browser = signed_in(house, account_id=poor.account_id)
+    result = asked(browser, FEDERAL, by_cnpj(GOOD))
+    buttons = result.tree.xpath("//form[contains(@class, 'once-more')]//button")
+    assert [each.get("disabled") is not None for each in buttons] == [True, True]
+    assert result.words.count("Faltam créditos: disponíveis 1.") == 2
+    assert "Procura na fonte a certidão que ainda vale" in result.words
+    assert not asked(browser, COMPANY, {"cnpj": GOOD}).tree.xpath("//button[@name='modo']")
+
+
+def test_a_failure_says_things_once(browser: Browser) -> None:
+    result = asked(browser, STATE, {"cnpj": "90020003000180", "uf": "SP"})
+    assert "2ª via" not in result.words
+    assert "secretaria da fazenda" in result.words
+    assert "Dados de" not in result.words
+    down = asked(browser, COMPANY, {"cnpj": "90020001000190"})
+    assert down.words.count("Nada foi cobrado") == 1
+    zone = asked(browser, ZONE_FORM, {"cnpj": GOOD})
+    assert zone.tree.xpath("//a[contains(@class, 'primary')]/text()") == [
+        "Consultar outro documento"
+    ]
 
 
 def test_registrations_stand_beside_the_partners_when_they_are_known(house: OpenHouse) -> None:
     browser, colleague = signed_in(house, "consultant"), signed_in(house, "consultant")
     first = asked(browser, COMPANY, {"cnpj": GOOD})
-    forms = first.tree.xpath(f"//form[@action='{SINTEGRA}']")
+    forms = first.tree.xpath(f"//form[starts-with(@action, '{SINTEGRA}')]")
     assert [form.xpath(".//input[@name='uf']/@value") for form in forms] == [[""], ["BR"]]
+    assert [form.get("action") for form in forms] == [SINTEGRA, f"{SINTEGRA}/preco"]
     assert "(1 crédito)" in forms[0].text_content()
     said = browser.post(SINTEGRA, pressed(forms[0]))
     assert "1 inscrição ativa" in verdict(browser.get(said.location))
 
+    # The same button of the page that stayed open costs nothing more.
+    assert browser.post(SINTEGRA, pressed(forms[0])).location == said.location
+
+    for _ in range(12):  # programs ask, and without a key for it nothing is recorded of that
+        house.get(f"/consultas/v2/sintegra/{GOOD}?uf=SP&cache_strategy=CACHE_SE_EXISTIR")
     again = asked(browser, COMPANY, {"cnpj": GOOD})
     assert not again.tree.xpath(f"//form[@action='{SINTEGRA}']")
     assert again.tree.xpath(f"//a[@href='{said.location}']")
     assert again.tree.xpath("//table[caption='Inscrições estaduais']//tbody/tr")
+    assert "table" in [
+        each.tag
+        for each in asked(signed_in(house), COMPANY, {"cnpj": GOOD}).tree.xpath(
+            "//table[caption='Inscrições estaduais']"
+        )
+    ]
     # What a colleague asked is the manager's to see, not everybody's.
     assert asked(colleague, COMPANY, {"cnpj": GOOD}).tree.xpath(f"//form[@action='{SINTEGRA}']")
 

@@ -75,7 +75,8 @@ def test_certificates_that_the_plan_does_not_include(house: OpenHouse) -> None:
         assert browser.post(f"{path}/preco", fields).status == 403
         refused = browser.post(path, {**fields, "form_id": "f" * 20})
         assert refused.status == 403
-        assert "não estão habilitadas" in refused.words
+        assert "Certidões fora do plano" in refused.words
+        assert "quem opera o serviço" in refused.words
     assert not house.charges(poor)
 
 
@@ -102,7 +103,7 @@ def test_a_certificate_is_dearer_the_first_time(
     assert balance(house) == before - 2
 
     said = price(browser, path, fields)
-    assert re.search(r"Há uma certidão guardada de \d\d/\d\d/\d{4}: 1 crédito\.", said)
+    assert re.search(r"Há um resultado guardado de \d\d/\d\d/\d{4} às \d\d:\d\d: 1 crédito\.", said)
     assert f"Disponíveis: {before - 2:,}".replace(",", ".") in said
     cached = asked(browser, path, fields)
     assert "do cache" in cached.words
@@ -113,16 +114,32 @@ def test_a_result_can_be_renewed_and_issued_anew(house: OpenHouse, browser: Brow
     result = asked(browser, FEDERAL, by_cnpj(GOOD))
     before = balance(house)
     forms = result.tree.xpath("//form[contains(@class, 'once-more')]")
-    numbers = set()
+    said = result
     for form, text in zip(forms, ("Atualizar online", "Nova emissão"), strict=True):
         assert f"{text} (2 créditos)" in form.text_content()
-        fields = pressed(form)
-        numbers.add(fields["form_id"])
-        said = browser.post(form.get("action"), fields)
+        said = browser.post(form.get("action"), pressed(form))
         assert said.status == 303
         assert "da fonte" in browser.get(said.location).words
-    assert len(numbers) == 2
+        # Back on the old page, the same button leads to what it brought before.
+        assert browser.post(form.get("action"), pressed(form)).location == said.location
     assert balance(house) == before - 4
+    last = browser.get(said.location)
+    (newer, *_) = last.tree.xpath("//form[contains(@class, 'once-more')]")
+    assert browser.post(newer.get("action"), pressed(newer)).location != said.location
+    assert balance(house) == before - 6
+
+
+def test_everybody_has_buttons_of_their_own(house: OpenHouse) -> None:
+    """What a manager renewed from a consultant's page is no result of the consultant's."""
+    consultant, manager = signed_in(house, "consultant"), signed_in(house)
+    said = consultant.post(FEDERAL, by_cnpj(GOOD, form_id="whose-button-0123456789"))
+    locations = []
+    for person in (manager, consultant):
+        (form, *_) = person.get(said.location).tree.xpath("//form[contains(@class, 'once-more')]")
+        renewed = person.post(form.get("action"), pressed(form))
+        assert person.get(renewed.location).status == 200
+        locations.append(renewed.location)
+    assert len(set(locations)) == 2
 
 
 def test_a_person_is_asked_for_the_birth_date_again(house: OpenHouse, browser: Browser) -> None:
@@ -131,12 +148,14 @@ def test_a_person_is_asked_for_the_birth_date_again(house: OpenHouse, browser: B
     for button, mode in enumerate(("online", "nova")):
         fields = pressed(form, button)
         assert (fields["cpf"], fields["nascimento"]) == ("900.100.001-00", "")
-        fields["form_id"] += mode
         refused = browser.post(form.get("action"), fields)
         assert refused.status == 422
         assert "Informe a data" in error_at(refused, "nascimento")
         # What was pressed is not forgotten over the complaint.
         assert refused.tree.xpath("//input[@name='modo'][@checked]/@value") == [mode]
+        # Another date is another question: a slip does not spoil the button.
+        wrong = browser.post(form.get("action"), {**fields, "nascimento": "02/01/1980"})
+        assert "recusou os dados" in verdict(browser.get(wrong.location))
         said = browser.post(form.get("action"), {**fields, "nascimento": "01/01/1980"})
         assert said.status == 303
         assert "da fonte" in browser.get(said.location).words
@@ -315,9 +334,17 @@ def test_a_suspended_account_asks_nothing(house: OpenHouse, browser: Browser) ->
     ("path", "fields", "at"),
     [
         (FEDERAL, by_cnpj(""), ("cnpj", "14 caracteres")),
-        (FEDERAL, by_cnpj("90010001000101"), ("cnpj", "devem conferir")),
+        (
+            FEDERAL,
+            by_cnpj("90010001000101"),
+            ("cnpj", "Os dígitos verificadores deste CNPJ não conferem."),
+        ),
         (FEDERAL, by_cpf(""), ("cpf", "11 dígitos")),
-        (FEDERAL, by_cpf("90010000101"), ("cpf", "devem conferir")),
+        (
+            FEDERAL,
+            by_cpf("90010000101"),
+            ("cpf", "Os dígitos verificadores deste CPF não conferem."),
+        ),
         (FEDERAL, by_cpf(FARMER, ""), ("nascimento", "Informe a data")),
         (FEDERAL, by_cpf(FARMER, "31/02/1980"), ("nascimento", "uma data que existe")),
         (FEDERAL, by_cpf(FARMER, "1980-01-01"), ("nascimento", "uma data que existe")),
@@ -343,6 +370,8 @@ def test_errors_stand_at_their_fields(
     said = browser.post(path, {**fields, "form_id": "errors-0123456789"})
     assert said.status == 422
     assert says in error_at(said, field)
+    assert said.tree.xpath("//*[@autofocus]/@name") == [field]
+    assert said.tree.findtext(".//title").startswith("Erro: ")
     for name, value in fields.items():
         if name not in ("uf", "quem", "onde"):
             assert said.field(name) == value
@@ -367,9 +396,9 @@ def test_partners_documents_are_offered_where_the_account_has_them(house: OpenHo
     browser = signed_in(house, account_id=rich.account_id)
     assert "Com o CPF dos sócios" in browser.get(COMPANY).words
     masked = asked(browser, COMPANY, {"cnpj": GOOD})
-    assert "***256481**" in masked.words
+    assert "***.256.481-**" in masked.words
     result = asked(browser, COMPANY, {"cnpj": GOOD, "optin": "1"})
-    assert "***256481**" not in result.words
+    assert "***.256.481-**" not in result.words
     assert re.search(r"\d{3}\.256\.481-\d\d", result.words)
     assert result.field("optin") == "1"  # and so again, online
 
@@ -408,7 +437,7 @@ def test_a_kept_answer_is_priced_as_what_it_is(tmp_path: Path) -> None:
         assert "nossa cópia dos dados abertos: 1 crédito" in said
         asked(browser, SINTEGRA, {"cnpj": GOOD, "uf": "SP"})
         kept = price(browser, SINTEGRA, {"cnpj": GOOD, "uf": "SP", "dias": "7"})
-        assert re.search(r"Há um resultado guardado de [0-9/]{10}: 1 crédito\.", kept)
+        assert re.search(r"Há um resultado guardado de [0-9/]{10} às [0-9:]{5}: 1 crédito\.", kept)
         online = price(browser, SINTEGRA, {"cnpj": GOOD, "uf": "SP", "onde": "fonte"})
         assert "Até 1 crédito." in online
 
@@ -419,7 +448,7 @@ def test_a_form_is_filled_from_an_earlier_request(house: OpenHouse, browser: Bro
     said = browser.get(f"{STATE}?de={request_id}")
     assert said.field("cnpj") == GOOD
     assert said.tree.xpath("//option[@selected]/@value") == ["SP"]
-    assert "Há uma certidão guardada" in said.words
+    assert "Há um resultado guardado" in said.words
     stranger = signed_in(house, "consultant")
     assert stranger.get(f"{STATE}?de={request_id}").field("cnpj") == ""
     person = browser.post(FEDERAL, by_cpf(FARMER, form_id="earlier-person-0123"))
@@ -438,3 +467,51 @@ def test_looking_at_prices_tells_nothing_about_people(house: OpenHouse) -> None:
     assert said.status == 200
     assert "guardad" not in said.words
     assert "Até 1 crédito" in said.words
+
+
+def test_a_fresh_form_begins_at_its_document(house: OpenHouse, browser: Browser) -> None:
+    for path, field in ((FEDERAL, "cnpj"), (COMPANY, "cnpj"), (RURAL, "cpf")):
+        said = browser.get(path)
+        assert said.tree.xpath("//*[@autofocus]/@name") == [field]
+        assert not said.tree.findtext(".//title").startswith("Erro")
+        assert said.tree.xpath(f"//input[@name='{field}']/@maxlength") == ["60"]
+    # The accounts of a first start are for trying: they are told what to try.
+    assert "Na sandbox, experimente 90.010.001/0001-00." in browser.get(COMPANY).words
+    assert "Na sandbox, experimente 90.010.002/0001-54." in browser.get(ZONE_FORM).words
+    live = house.account("de verdade", mode="live")
+    assert "sandbox" not in signed_in(house, account_id=live.account_id).get(FEDERAL).words
+
+
+def test_what_was_just_asked_is_offered_at_no_cost(house: OpenHouse, browser: Browser) -> None:
+    said = browser.post(STATE, {"cnpj": GOOD, "uf": "SP", "form_id": "just-now-0123456789"})
+    asking = {"cnpj": GOOD, "uf": "SP"}
+    again = browser.post(f"{STATE}/preco", asking, **FRAGMENT)
+    assert "Você consultou este documento" in again.words
+    assert again.tree.xpath(f"//a[@href='{said.location}']")
+    for path, fields, who in (
+        (STATE, asking | {"uf": "AM"}, browser),  # somewhere else
+        (FEDERAL, by_cnpj(GOOD), browser),  # something else
+        (STATE, asking, signed_in(house, "consultant")),  # somebody else
+    ):
+        assert "Você consultou" not in price(who, path, fields)
+    asked(browser, FEDERAL, by_cpf(FARMER))
+    assert "Você consultou" not in price(browser, FEDERAL, by_cpf(FARMER))
+
+
+def test_a_session_that_ended_over_a_form(house: OpenHouse, browser: Browser) -> None:
+    stranger = Browser(house)
+    box = stranger.post(f"{COMPANY}/preco", {"cnpj": GOOD}, **FRAGMENT)
+    assert box.status == 401
+    assert "hx-redirect" not in box.headers  # what is typed stays
+    assert "Sua sessão terminou." in box.words
+    (back,) = box.tree.xpath("//a[.='Entrar de novo']/@href")
+    sent = stranger.post(COMPANY, {"cnpj": GOOD, "form_id": "ended-0123456789"})
+    assert (sent.status, sent.location) == (303, back)
+    page = stranger.get(back)
+    assert "Sua sessão terminou; nada foi enviado nem cobrado." in page.words
+    assert page.field("para").partition("?")[0] == COMPANY
+    assert browser.get(page.field("para")).status == 200
+    assert "Sua sessão terminou" not in stranger.get("/app/entrar?para=/app/historico").words
+    # Pages that fetch themselves again go to sign in as a whole.
+    assert "hx-redirect" in stranger.get("/app/operador/fontes", **FRAGMENT).headers
+    assert not house.charges()

@@ -165,14 +165,19 @@ FAILED = trace(
             Known(trace(), booked(), False, "ERP"),
             "A consulta foi respondida pela fonte, na hora (SEFAZ (Consulta Cadastro))."
             " Custou 1 crédito.",
-            ["Pedido recebido", "Créditos reservados", "A fonte respondeu", "Cobrança: 1 crédito"],
+            [
+                "Consulta recebida",
+                "Créditos reservados",
+                "A fonte respondeu",
+                "Cobrança: 1 crédito",
+            ],
             id="online",
         ),
         pytest.param(
             Known(trace(origin="cache", asked_ms=NOW), booked(origin="cache"), True, "ERP"),
             "A consulta foi respondida, com o que estava guardado, obtido da fonte em 05/08/2026"
             " às 12:00, sem nova consulta à fonte. Custou 1 crédito.",
-            ["Pedido recebido", "Resposta do que estava guardado", "Cobrança: 1 crédito"],
+            ["Consulta recebida", "Resposta do que estava guardado", "Cobrança: 1 crédito"],
             id="cache",
         ),
         pytest.param(
@@ -180,7 +185,7 @@ FAILED = trace(
             "A consulta foi respondida, com o que estava guardado (obtido da fonte em 05/08/2026"
             " às 12:00): a fonte foi procurada e não deu um resultado. Custou 1 crédito.",
             [
-                "Pedido recebido",
+                "Consulta recebida",
                 "Créditos reservados",
                 "Fonte procurada, sem resultado",
                 "Resposta do que estava guardado (reserva)",
@@ -198,9 +203,9 @@ FAILED = trace(
             "A consulta foi respondida, com o que outra consulta igual acabava de obter da fonte."
             " Custou 1 crédito.",
             [
-                "Pedido recebido",
+                "Consulta recebida",
                 "Créditos reservados",
-                "Resultado que acabava de chegar para outro pedido",
+                "Resultado que acabava de chegar para outra consulta",
                 "Cobrança: 1 crédito",
             ],
             id="meanwhile",
@@ -209,16 +214,16 @@ FAILED = trace(
             Known(
                 trace(operation="cnpj-receita-federal", source="snapshot"), booked(), True, "ERP"
             ),
-            "A consulta foi respondida, com a nossa própria cópia dos dados, sem consultar ninguém"
-            " de fora. Custou 1 crédito.",
-            ["Pedido recebido", "Resposta da nossa cópia", "Cobrança: 1 crédito"],
+            "A consulta foi respondida, com a nossa própria cópia dos dados (de 05/08/2026), sem"
+            " consultar ninguém de fora. Custou 1 crédito.",
+            ["Consulta recebida", "Resposta da nossa cópia", "Cobrança: 1 crédito"],
             id="our own copy",
         ),
         pytest.param(
             Known(FAILED, FREE, False, "ERP"),
             "Não houve resultado (indisponível). Nada foi cobrado.",
             [
-                "Pedido recebido",
+                "Consulta recebida",
                 "Créditos reservados",
                 "Fonte procurada, sem resultado",
                 "Reserva devolvida: nada foi cobrado",
@@ -232,8 +237,8 @@ FAILED = trace(
                 False,
                 "ERP",
             ),
-            "O pedido foi recusado: créditos insuficientes. Nada foi cobrado.",
-            ["Pedido recebido", "Recusado: créditos insuficientes"],
+            "A consulta foi recusada: créditos insuficientes. Nada foi cobrado.",
+            ["Consulta recebida", "Recusada: créditos insuficientes"],
             id="refused",
         ),
         pytest.param(
@@ -244,7 +249,7 @@ FAILED = trace(
                 "ERP",
             ),
             "A consulta terminou sem resultado: CNPJ não encontrado. Nada foi cobrado.",
-            ["Pedido recebido", "CNPJ não encontrado", "Nada foi cobrado"],
+            ["Consulta recebida", "CNPJ não encontrado", "Nada foi cobrado"],
             id="absent, by our own copy",
         ),
         pytest.param(
@@ -261,7 +266,7 @@ FAILED = trace(
             "24 UFs responderam pela fonte, na hora (SEFAZ (Consulta Cadastro))."
             " Custou 25 créditos.",
             [
-                "Pedido recebido",
+                "Consulta recebida",
                 "Créditos reservados",
                 "A fonte respondeu",
                 "Cobrança: 25 créditos",
@@ -282,7 +287,12 @@ FAILED = trace(
             ),
             "A consulta foi concluída com o resultado “Nem CND nem CPEND” pela fonte, na hora"
             " (Infosimples). Custou 2 créditos.",
-            ["Pedido recebido", "Créditos reservados", "A fonte respondeu", "Cobrança: 2 créditos"],
+            [
+                "Consulta recebida",
+                "Créditos reservados",
+                "A fonte respondeu",
+                "Cobrança: 2 créditos",
+            ],
             id="functional negative",
         ),
         pytest.param(
@@ -294,8 +304,8 @@ FAILED = trace(
                 False,
                 "ERP",
             ),
-            "O pedido ainda está em andamento; a cobrança é decidida quando ele termina.",
-            ["Pedido recebido", "Créditos reservados", "À espera da fonte"],
+            "A consulta ainda está em andamento; a cobrança é decidida quando ela termina.",
+            ["Consulta recebida", "Créditos reservados", "À espera da fonte"],
             id="running",
         ),
         pytest.param(
@@ -307,7 +317,7 @@ FAILED = trace(
             ),
             "O serviço parou no meio da consulta, e a reserva foi devolvida. Nada foi cobrado.",
             [
-                "Pedido recebido",
+                "Consulta recebida",
                 "Créditos reservados",
                 "O serviço parou e voltou",
                 "Reserva devolvida: nada foi cobrado",
@@ -317,7 +327,12 @@ FAILED = trace(
         pytest.param(
             Known(None, booked(), False, "ERP"),
             "A consulta foi respondida pela fonte, na hora. Custou 1 crédito.",
-            ["Pedido recebido", "Créditos reservados", "A fonte respondeu", "Cobrança: 1 crédito"],
+            [
+                "Consulta recebida",
+                "Créditos reservados",
+                "A fonte respondeu",
+                "Cobrança: 1 crédito",
+            ],
             id="from the ledger alone",
         ),
     ],
@@ -383,7 +398,7 @@ def test_online_then_cache(house: OpenHouse) -> None:
     cached = page(house, house.get(federal(CNPJ), who), who)
     assert "sem nova consulta à fonte. Custou 1 crédito." in cached.words
     assert "Créditos reservados" not in cached.words
-    assert facts(cached)["Origem da resposta"] == "cache: o que estava guardado"
+    assert facts(cached)["Origem da resposta"] == "guardado"
 
 
 def test_a_fallback(house: OpenHouse) -> None:
@@ -394,6 +409,60 @@ def test_a_fallback(house: OpenHouse) -> None:
     said = page(house, again, who)
     assert "a fonte foi procurada e não deu um resultado. Custou 1 crédito." in said.words
     assert facts(said)["Origem da resposta"].startswith("reserva:")
+
+
+def test_times_are_counted_from_the_first_line() -> None:
+    told = explain(Known(trace(), booked(opened_ms=NOW + 12), False, "ERP"))
+    assert [step.at for step in told.steps] == ["12:00:00", "+12 ms", "+1,2 s", "+1,2 s"]
+
+
+def test_ufs_of_a_recorded_answer() -> None:
+    """As long as it is kept, the answer tells of each UF."""
+    ufs = [("SP", "online"), ("MG", "cache"), ("BA", "indisponivel")]
+    br = trace(uf="BR", credits=2)
+    told = explain(Known(br, booked(charged_credits=2), False, "ERP", ufs))
+    assert told.summary.endswith("BA não respondeu e não foi cobrada. Custou 2 créditos.")
+    assert [step.text for step in told.steps][2:-1] == [
+        "A fonte respondeu",
+        "1 UF do que estava guardado",
+        "1 UF sem resposta",
+    ]
+    path = dict(told.path)
+    assert path["UFs respondidas pela fonte"] == "1: SP"
+    assert path["UFs respondidas do guardado"] == "1: MG"
+    assert path["UFs sem resposta"] == "1: BA"
+
+
+def test_our_own_copy_has_a_day_and_no_hour() -> None:
+    copied = trace(operation="cnpj-receita-federal", source="snapshot")
+    path = dict(explain(Known(copied, booked(), True, "ERP")).path)
+    assert path["Origem da resposta"] == "cópia própria"
+    assert path["Dados de"] == "05/08/2026"
+    assert "Fonte consultada em" not in path
+
+
+def test_where_nobody_answered() -> None:
+    def who(known: Known) -> Any:
+        return dict(explain(known).path)["Quem respondeu"]
+
+    assert who(Known(FAILED, FREE, False, "ERP")) == "nenhuma fonte respondeu"
+    refused = replace(FAILED, status=402, code="SALDO_INSUFICIENTE", rule="recusa")
+    assert who(Known(refused, None, False, "ERP")) == "nenhuma fonte foi consultada"
+    absent = replace(FAILED, status=404, code="CNPJ_NAO_ENCONTRADO", rule="erro")
+    assert who(Known(absent, None, False, "ERP")) == "não ficou registrado"
+
+
+def test_the_strategy_stands_in_small_print(house: OpenHouse) -> None:
+    said = page(house, house.get(federal(CNPJ), house.client), house.client)
+    assert "CACHE" not in facts(said)["O que se olhou primeiro"]
+    assert "cache_strategy=" in said.tree.xpath("//p[contains(@class, 'small')]/code/text()")[0]
+
+
+def test_a_form_that_was_used_is_called_one() -> None:
+    code = "IDEMPOTENCY_KEY_REUTILIZADA"
+    used = trace(status=422, code=code, origin=None, key_id=None, user_id=1)
+    assert vocabulary.outcome_of(used).text == "Formulário já usado"
+    assert "Idempotency-Key" in vocabulary.outcome_of(replace(used, key_id=1)).text
 
 
 def test_a_failure(house: OpenHouse) -> None:
@@ -407,10 +476,10 @@ def test_a_failure(house: OpenHouse) -> None:
 def test_refusals_after_the_door_are_explained(house: OpenHouse) -> None:
     poor = house.account("pobre", credits=0)
     said = page(house, house.get(company(CNPJ), poor), poor)
-    assert "O pedido foi recusado: créditos insuficientes. Nada foi cobrado." in said.words
+    assert "A consulta foi recusada: créditos insuficientes. Nada foi cobrado." in said.words
     said = page(house, house.get(federal(ABSENT, "cache_strategy=SO_CACHE"), house.client),
                 house.client)  # fmt: skip
-    assert "O pedido foi recusado: nada guardado." in said.words
+    assert "A consulta foi recusada: nada guardado." in said.words
 
 
 def test_br(house: OpenHouse) -> None:
@@ -421,6 +490,12 @@ def test_br(house: OpenHouse) -> None:
     assert "24 UFs responderam" in said.words
     assert "todas as UFs" in said.words
     assert "Custou 24 créditos." in said.words
+    assert facts(said)["Origem da resposta"] == "fonte, na hora"
+    assert "UFs sem resposta" not in facts(said)  # nothing is recorded without a key
+    kept = house.get(sintegra(SOME_UFS, "uf=BR"), who, idempotency_key="todas-as-ufs")
+    said = page(house, kept, who)
+    assert "BA, MG e RS não responderam e não foram cobradas. Custou 24" in said.words
+    assert facts(said)["UFs sem resposta"] == "3: BA, MG e RS"
 
 
 def test_a_result_that_is_no_clearance(house: OpenHouse) -> None:
@@ -468,7 +543,7 @@ def test_what_only_the_ledger_knows(house: OpenHouse) -> None:
     assert "Reservados, por enquanto" in running.words
     assert desk.commit_now([Settle(who.account_id, held, 0, "erro", None, now + 9)]) is None
     over = browser.get(f"/app/historico/{held}")
-    assert "O pedido terminou sem resultado que se cobre. Nada foi cobrado." in over.words
+    assert "A consulta terminou sem resultado que se cobre. Nada foi cobrado." in over.words
 
 
 def test_an_unknown_number_says_what_that_means(house: OpenHouse) -> None:
@@ -477,7 +552,7 @@ def test_an_unknown_number_says_what_that_means(house: OpenHouse) -> None:
     for number in (ID, "x" * 36, "nada"):
         said = browser.get(f"/app/historico/{number}")
         assert said.status == 404
-        assert "Esses pedidos nunca custam nada e não são registrados" in said.words
+        assert "Essas recusas nunca custam nada e não são registradas" in said.words
         assert all(status in said.words for status in ("(400)", "(401)", "(403)", "(429)"))
 
 

@@ -203,7 +203,7 @@ def test_a_number_leads_to_its_page(house: OpenHouse, many: Any) -> None:
     said = browser.get(f"/app/historico?id={found['usual'].upper()}")
     assert said.location == f"/app/historico/{found['usual']}"
     unknown = browser.get("/app/historico?id=nada")
-    assert (unknown.status, "não é o número de uma requisição" in unknown.words) == (404, True)
+    assert (unknown.status, "não é o número de uma consulta" in unknown.words) == (404, True)
 
 
 def test_pages_of_fifty(house: OpenHouse) -> None:
@@ -267,6 +267,27 @@ def test_real_requests_are_listed_with_masked_documents(house: OpenHouse) -> Non
         named = browser.get(f"/app/historico.{file}")
         assert CPF.encode() not in named.content
         assert named.headers["content-disposition"].startswith('attachment; filename="historico-')
+
+
+def test_where_answers_came_from(house: OpenHouse) -> None:
+    who, now = house.account("origens"), system_now_ms()
+    note(house, who, now, operation="cnpj-receita-federal", source="snapshot")
+    note(house, who, now - 1000, source="sefaz")
+    note(house, who, now - 2000, origin="cache")
+    note(house, who, now - 3000, origin=None)
+    said = signed_in(house, who).get("/app/historico")
+    origins = said.tree.xpath("//td[@data-label='Origem']/text()")
+    assert origins == ["cópia própria", "fonte", "guardado", "—"]
+
+
+def test_filters_that_are_none_are_told(house: OpenHouse, many: Any) -> None:
+    who, found, _ = many
+    browser = signed_in(house, who)
+    said = browser.get("/app/historico?origem=lua&operacao=nada&chave=999999")
+    told = "Filtro desconhecido, deixado de lado: operação, chave e origem."
+    assert (said.status, told in said.words) == (200, True)
+    assert len(listed(said)) == len(found) - 1
+    assert "Filtro desconhecido" not in browser.get("/app/historico?origem=cache").words
 
 
 def test_operators_have_no_history(house: OpenHouse) -> None:

@@ -1,11 +1,13 @@
 """`/app`: where people arrive."""
 
+import uuid
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from balcao.clock import system_now_ms
+from balcao.core.ledger import Hold, Settle
 from balcao.core.people import Signature
 from tests.http.house import CREDITS, OpenHouse, federal, opened
 from tests.web.browser import Browser, Said
@@ -46,7 +48,8 @@ def test_a_manager_sees_balance_month_and_requests(house: OpenHouse) -> None:
     said = browser(house, "manager", who.account_id).get("/app")
     assert said.status == 200
     told = stats(said)
-    assert told["Saldo"] == told["Disponíveis"] == "99.997 créditos"  # 2 of the source, 1 cached
+    assert told["Disponíveis"] == "99.997 créditos"  # 2 of the source, 1 cached
+    assert "Saldo" not in told  # the same, while nothing is held
     assert told["Usados neste mês"] == "3 créditos"
     assert said.tree.xpath("//svg[contains(@class, 'days')]")
     links = said.tree.xpath("//table//a/@href")
@@ -61,7 +64,7 @@ def test_a_consultant_sees_what_is_left_and_no_more(house: OpenHouse) -> None:
     house.get(federal(CNPJ), who)
     said = browser(house, "consultant", who.account_id).get("/app")
     assert said.status == 200
-    assert set(stats(said)) == {"Disponíveis", "Plano", "Limite de requisições"}
+    assert set(stats(said)) == {"Disponíveis", "Plano", "Limite de consultas"}
     assert "Consumo deste mês" not in said.words
     assert "Extrato" not in said.words
     # What others asked is not theirs to see.
@@ -82,8 +85,36 @@ def test_limits_are_those_of_the_plan(tmp_path: Path) -> None:
     with opened(tmp_path) as house:
         who = house.account("livre", plan="gratuito", credits=0)
         said = browser(house, "manager", who.account_id).get("/app")
-        assert stats(said)["Limite de requisições"] == "20 por minuto, e 500 por dia"
-        assert stats(said)["Plano"] == "Gratuito conta de teste"
+        assert stats(said)["Limite de consultas"] == "20 por minuto, e 500 por dia"
+        assert stats(said)["Plano"] == "gratuito conta de teste"
+
+
+def test_credits_that_are_held_make_balance_and_available_differ(house: OpenHouse) -> None:
+    who, now = house.account("reserva"), system_now_ms()
+    hold = Hold(who.account_id, who.key_id, str(uuid.uuid4()), "suframa", 4, now)
+    assert house.house.desk.commit_now([hold]) is None
+    told = stats(browser(house, "manager", who.account_id).get("/app"))
+    assert (told["Saldo"], told["Disponíveis"]) == ("100.000 créditos", "99.996 créditos")
+    assert told["Reservados agora"].startswith("4 ")
+    void = Settle(who.account_id, hold.request_id, 0, "erro", None, now)
+    assert house.house.desk.commit_now([void]) is None
+
+
+@pytest.mark.parametrize(
+    ("credits", "said"),
+    [(0, "Sem créditos disponíveis"), (1, "Créditos quase no fim"), (2, None)],
+)
+def test_few_credits_are_told(house: OpenHouse, credits: int, said: str | None) -> None:
+    who = house.account(f"com {credits}", credits=credits)
+    page = browser(house, "consultant", who.account_id).get("/app")
+    assert ("mais créditos a quem opera este serviço" in page.words) == (said is not None)
+    assert said is None or said in page.words
+
+
+def test_a_test_account_is_shown_the_sandbox(house: OpenHouse) -> None:
+    who = house.account("teste")
+    said = browser(house, "consultant", who.account_id).get("/app")
+    assert "/docs/sandbox" in said.tree.xpath("//main//a/@href")
 
 
 def test_a_suspended_account_is_told(house: OpenHouse) -> None:

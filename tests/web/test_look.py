@@ -106,7 +106,7 @@ def test_every_property_is_declared_and_used() -> None:
 
 def test_files_are_small_and_from_here() -> None:
     assert len(CSS.encode()) < 30_000
-    assert (STATIC / "balcao.js").stat().st_size < 6 * 1024
+    assert (STATIC / "balcao.js").stat().st_size < 8 * 1024
     assert "@import" not in CSS
     assert "url(" not in CSS
 
@@ -206,8 +206,8 @@ def test_bars_add_up() -> None:
     svg = drawn(drawing.bars_by_day([Bar("2026-11-12", 3, 5), Bar("2026-11-13", 0, 4)]))
     groups = list(svg.iter(f"{SVG}g"))
     assert [group.findtext(f"{SVG}title") for group in groups] == [
-        "12/11/2026: 8 créditos (3 do cache, 5 de consultas às fontes)",
-        "13/11/2026: 4 créditos (0 do cache, 4 de consultas às fontes)",
+        "12/11/2026: 8 créditos (3 do guardado, 5 da fonte)",
+        "13/11/2026: 4 créditos (0 do guardado, 4 da fonte)",
     ]
     heights = [[float(r.attrib["height"]) for r in group.iter(f"{SVG}rect")] for group in groups]
     assert sum(heights[0]) == pytest.approx(2 * sum(heights[1]), abs=0.1)
@@ -217,8 +217,7 @@ def test_bars_add_up() -> None:
         float(cache.attrib["y"]), abs=0.02
     )
     assert svg.get("aria-label") == (
-        "Créditos por dia, de 12/11/2026 a 13/11/2026: 12 créditos,"
-        " 3 do cache e 9 de consultas às fontes."
+        "Créditos por dia, de 12/11/2026 a 13/11/2026: 12 créditos, 3 do guardado e 9 da fonte."
     )
 
 
@@ -242,8 +241,13 @@ def test_the_axis_speaks_portuguese() -> None:
     assert ">1.500<" in drawing.bars_by_day([Bar("2026-11-12", 1000, 234)])
 
 
-def test_no_days_at_all() -> None:
-    assert "Nenhum crédito no período." in drawing.bars_by_day([])
+@pytest.mark.parametrize("bars", [[], [Bar("2026-11-12", 0, 0)]], ids=["no days", "no credits"])
+def test_where_nothing_was_spent_the_drawing_is_low(bars: list[Bar]) -> None:
+    for wide in (False, True):
+        svg = drawn(drawing.bars_by_day(bars, wide=wide))
+        assert "Nenhum crédito no período." in [text.text for text in svg.iter(f"{SVG}text")]
+        assert svg.get("viewBox") == "0 0 360 90"
+        assert not list(svg.iter(f"{SVG}rect"))
 
 
 def test_every_uf_stands_once_and_alone() -> None:
@@ -372,7 +376,7 @@ NOW = 1_794_502_980_000  # 2026-11-12T17:03:00Z, 14:03 in Brasília
         (texts.cnpj("12.345.678/0001-95"), "12.345.678/0001-95"),
         (texts.cnpj("123"), "123"),
         (texts.cpf("12345678909"), "123.456.789-09"),
-        (texts.cpf("***456789**"), "***456789**"),
+        (texts.cpf("***456789**"), "***.456.789-**"),
         (texts.cep("01310100"), "01310-100"),
         (texts.phone("11987654321"), "(11) 98765-4321"),
         (texts.phone("6733241234"), "(67) 3324-1234"),

@@ -106,7 +106,7 @@ def test_an_address_that_is_taken(house: OpenHouse, who: Client) -> None:
         ({"email": "maria"}, "O e-mail não parece completo."),
         ({"papel": "operator"}, "Escolha um dos papéis."),
         ({"papel": ""}, "Escolha um dos papéis."),
-        ({"form_id": ""}, "Novo usuário"),
+        ({"form_id": ""}, "Convidar um usuário"),
     ],
 )
 def test_what_is_typed_wrong(

@@ -146,7 +146,7 @@ def test_a_form_sent_twice_opens_one_account(operator: Browser) -> None:
         ({"nome": "x" * 101}, "até 100 caracteres"),
         ({"plano": "outro"}, "Escolha um plano"),
         ({"tipo": ""}, "isso não muda depois"),
-        ({"teto": "10"}, "Só o plano pos_pago tem teto mensal"),
+        ({"teto": "10"}, "Só o plano pós-pago tem teto mensal"),
         ({"plano": "pos_pago", "teto": "dez"}, "Escreva um número inteiro"),
         ({"plano": "gratuito", "certidoes": "1"}, "nunca inclui as certidões"),
         ({"nome": "ana"}, "Já existe uma conta com este nome"),

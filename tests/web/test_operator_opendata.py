@@ -72,7 +72,11 @@ def test_one_month_back(house: OpenHouse, operator: Browser, tmp_path: Path) -> 
     assert states(operator.get(PATH))[0] == ("08/08/2026", "em uso")  # nothing is done yet
 
     assert operator.post(f"{PATH}/voltar", form).location == f"{PATH}?feito=voltou"
-    assert states(operator.get(PATH)) == [("08/08/2026", "guardado"), ("11/07/2026", "em uso")]
+    assert "é preciso importá-lo de novo" in operator.get(f"{PATH}?feito=voltou").words
+    assert states(operator.get(PATH)) == [
+        ("08/08/2026", "descartado, ainda no disco"),
+        ("11/07/2026", "em uso"),
+    ]
     assert deeds(house) == ["de 08/08/2026 para 11/07/2026"]
     # Once more, with the same form and with another one: the month it was about is not in use.
     for again in (form, {**form, "form_id": new_token()}):

@@ -59,7 +59,7 @@ def rows(page: Said, subject: str) -> list[list[str]]:
 def test_sources_are_shown_in_order_with_what_those_that_are_off_lack(operator: Browser) -> None:
     page = operator.get(SOURCES)
     assert page.status == 200
-    company = rows(page, "Cadastro de empresas")
+    company = rows(page, "Empresa")
     assert [row[0][:2] for row in company] == ["1.", "2.", "3.", "4."]
     assert [row[2] for row in company] == [
         "Desligada", "Desligada", "Sem consultas recentes", "Desligada",

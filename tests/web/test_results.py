@@ -3,9 +3,10 @@
 import datetime
 from typing import Any
 
+import msgspec
 import pytest
 
-from balcao.core.calendar import BRASILIA
+from balcao.core.calendar import BRASILIA, HOUR_MS, day_starts_ms
 from balcao.core.ledger import Trace
 from balcao.core.outcomes import Forecast
 from balcao.core.problems import table as problems
@@ -15,6 +16,7 @@ from balcao.web.forms import BY_SUBJECT, FORMS, blank, filled, question
 
 ASKED = datetime.datetime(2026, 11, 12, 14, 3, tzinfo=BRASILIA)
 ASKED_MS = round(ASKED.timestamp() * 1000)
+DAY_MS = 24 * HOUR_MS
 
 TRACE = Trace(
     "0197-0", 1, None, 1, "sintegra", "90010001000100", None, "SP", "CACHE_PREFERENCIAL", False,
@@ -22,6 +24,7 @@ TRACE = Trace(
 )  # fmt: skip
 
 FEDERAL: dict[str, Any] = {
+    "success": True,
     "certificate_type": "CND",
     "certificate": "CERTIDÃO NEGATIVA",
     "certificate_code": "A1B2",
@@ -72,16 +75,16 @@ def registration(uf: str, active: bool, **more: object) -> dict[str, object]:
     ],
 )
 def test_federal_verdicts(said: dict[str, Any], tone: str, text: str) -> None:
-    view = results_certificates.federal(FORMS["certidao-federal"], FEDERAL | said, TRACE)
+    view = results_certificates.federal(FORMS["certidao-federal"], FEDERAL | said, TRACE, ASKED_MS)
     assert (view.verdict.tone, view.verdict.text) == (tone, text)
 
 
 def test_federal_facts() -> None:
     form = FORMS["certidao-federal"]
-    view = results_certificates.federal(form, FEDERAL, TRACE)
+    view = results_certificates.federal(form, FEDERAL, TRACE, ASKED_MS)
     facts = dict(view.facts)
     assert facts["Válida até"] == "17/12/2026"
-    assert facts["Servida do cache até"] == "16/12/2026"
+    assert facts["Guardada até"] == "16/12/2026; até lá, outra consulta custa 1 crédito"
     assert facts["Fonte consultada em"] == "12/11/2026 às 14:03"
     assert (facts["Débitos na Receita Federal"], facts["Débitos na PGFN (dívida ativa)"]) == (
         "Não",
@@ -91,11 +94,67 @@ def test_federal_facts() -> None:
     assert (view.receipt_id, view.receipt_kind) == ("abc-1", "PDF")
     assert [each.needs_birth for each in view.again] == [False, False]
     longer = FEDERAL | {"extended_validity": "2027-01-20", "effective_validity": "2027-01-20"}
-    facts = dict(results_certificates.federal(form, longer, TRACE).facts)
+    facts = dict(results_certificates.federal(form, longer, TRACE, ASKED_MS).facts)
     assert (facts["Válida até"], facts["Validade original"]) == ("20/01/2027", "17/12/2026")
-    expired = results_certificates.federal(form, FEDERAL, TRACE, in_force=False)
+    expired = results_certificates.federal(form, FEDERAL, TRACE, ASKED_MS, in_force=False)
     assert (expired.verdict.tone, expired.verdict.text) == ("bad", "Certidão vencida")
     assert "17/12/2026" in expired.verdict.note
+
+
+NEGATIVE: dict[str, Any] = {
+    "success": False,
+    "certificate_type": "CPD",
+    "valid_until": "2026-11-12",
+}
+TONIGHT_MS = day_starts_ms(datetime.date(2026, 11, 13))
+
+
+@pytest.mark.parametrize(
+    ("said", "asked_ms", "now_ms", "keeping"),
+    [
+        ({}, ASKED_MS, ASKED_MS, "16/12/2026; até lá, outra consulta custa 1 crédito"),
+        ({}, ASKED_MS, ASKED_MS + 40 * DAY_MS, "Não está mais guardada"),
+        (
+            {"valid_until": None},
+            ASKED_MS,
+            ASKED_MS,
+            "Não fica guardada: a próxima consulta custa 2",
+        ),
+        (NEGATIVE, ASKED_MS, ASKED_MS, "15:03; até lá, outra consulta custa 1 crédito"),
+        (NEGATIVE, ASKED_MS, ASKED_MS + HOUR_MS, "Não está mais guardada"),
+        # Not beyond the day on which the source was asked.
+        (NEGATIVE, TONIGHT_MS - 1000, TONIGHT_MS - 1000, "00:00; até lá"),
+        (NEGATIVE, TONIGHT_MS - 1000, TONIGHT_MS, "Não está mais guardada"),
+    ],
+)
+def test_until_when_a_federal_certificate_is_kept(
+    said: dict[str, Any], asked_ms: int, now_ms: int, keeping: str
+) -> None:
+    trace = msgspec.structs.replace(TRACE, asked_ms=asked_ms)
+    body = FEDERAL | said
+    facts = dict(results_certificates.federal(FORMS["certidao-federal"], body, trace, now_ms).facts)
+    assert keeping in str(facts.get("Guardada até") or facts["Guardada"])
+
+
+def test_what_a_certificate_in_force_says_first() -> None:
+    form = FORMS["certidao-federal"]
+    tells = {
+        "2ª via, emitida em 20/06/2026.": {},
+        "Vence hoje, 12/11/2026.": {"effective_validity": "2026-11-12"},
+        "Vale para a matriz e as filiais.": {"cnpj": "90.010.007/0002-68"},
+    }
+    for note, said in tells.items():
+        verdict = results_certificates.federal(form, FEDERAL | said, TRACE, ASKED_MS).verdict
+        assert note in verdict.note
+        assert verdict.tone == ("warn" if "hoje" in note else "good")
+        others = [each for each in tells if each != note and "2ª" not in each]
+        assert not any(each in verdict.note for each in others)
+    new = FEDERAL | {"issued_at": "2026-11-12"}
+    assert "2ª via" not in results_certificates.federal(form, new, TRACE, ASKED_MS).verdict.note
+    today = STATE | {"validade": "2026-11-12"}
+    view = results_certificates.state(FORMS["certidao-estadual"], today, TRACE, ASKED_MS)
+    assert (view.verdict.tone, view.verdict.note) == ("warn", "Vence hoje, 12/11/2026.")
+    assert "Não fica guardada" in str(dict(view.facts)["Guardada"])
 
 
 @pytest.mark.parametrize(
@@ -108,16 +167,16 @@ def test_federal_facts() -> None:
     ],
 )
 def test_state_verdicts(said: dict[str, Any], tone: str, note: str) -> None:
-    view = results_certificates.state(FORMS["certidao-estadual"], STATE | said, TRACE)
+    view = results_certificates.state(FORMS["certidao-estadual"], STATE | said, TRACE, ASKED_MS)
     assert view.verdict.tone == tone
     assert note in view.verdict.note
     assert view.receipt_id is None
 
 
 def test_state_is_served_until_the_day_before() -> None:
-    view = results_certificates.state(FORMS["certidao-estadual"], STATE, TRACE)
+    view = results_certificates.state(FORMS["certidao-estadual"], STATE, TRACE, ASKED_MS)
     facts = dict(view.facts)
-    assert facts["Servida do cache até"] == "30/11/2026"
+    assert "30/11/2026;" in str(facts["Guardada até"])
     assert facts["Fonte consultada em"] == "12/11/2026 às 14:03"
 
 
@@ -173,7 +232,7 @@ def test_what_sources_say_is_escaped() -> None:
         ([True], "good", "1", "1 inscrição ativa"),
         ([True, True, False], "good", "2", "2 inscrições ativas, 1 inativa"),
         ([False, False], "bad", "inativa", "2 inscrições inativas"),
-        ([], "info", "0", "nenhuma inscrição"),
+        ([], "neutral", "0", "nenhuma inscrição"),
     ],
 )
 def test_tiles(active: list[bool], tone: str, text: str, title: str) -> None:
@@ -182,24 +241,18 @@ def test_tiles(active: list[bool], tone: str, text: str, title: str) -> None:
         "inscricoes_estaduais": [registration("MG", each) for each in active],
         "ufs": [{"uf": "MG", "origem": "cache"}, {"uf": "BA", "origem": "indisponivel"}],
     }
-    tiles = results_registrations.tiles(body, "BR")
+    tiles = results_registrations.tiles(body)
     assert set(tiles) == {"MG", "BA"}
     assert (tiles["MG"].tone, tiles["MG"].text, tiles["MG"].title) == (tone, text, title)
     assert (tiles["BA"].tone, tiles["BA"].text) == ("warn", "falhou")
 
 
-def test_the_one_uf_that_was_asked_has_a_tile() -> None:
-    body: dict[str, Any] = {"uf": "RJ", "inscricoes_estaduais": []}
-    assert set(results_registrations.tiles(body, "SP")) == {"SP"}  # as asked, not as at home
-    assert set(results_registrations.tiles(body, None)) == {"RJ"}
-
-
 def test_columns_that_nobody_filled_are_left_out() -> None:
     rows = [registration("SP", True, tipo_ie="IE Normal"), registration("MG", False)]
     table = results_registrations.table(rows)
-    assert table.columns == ("Inscrição", "UF", "Estado", "Tipo")
+    assert table.columns == ("Inscrição", "UF", "Situação", "Tipo")
     assert table.rows[1][3] is None
-    assert results_registrations.table(rows, short=True).columns == ("Inscrição", "UF", "Estado")
+    assert results_registrations.table(rows, short=True).columns == ("Inscrição", "UF", "Situação")
 
 
 # ---- Words ----
@@ -250,14 +303,14 @@ def test_waits_are_said_in_units_that_fit(seconds: int, text: str) -> None:
         (
             Forecast(1, True, "cache", ASKED_MS),
             10,
-            "Há uma certidão guardada de 12/11/2026: 1 crédito.",
+            "Há um resultado guardado de 12/11/2026: 1 crédito.",
         ),
     ],
 )
 def test_prices_of_certificates(forecast: Forecast, available: int | None, says: str) -> None:
     form = FORMS["certidao-federal"]
     asked = question(form, OPERATIONS[form.subject], _typed(form.slug, cnpj="90010001000100"))
-    assert outcomes.price(form, asked, forecast, available).text == says
+    assert outcomes.price(asked, forecast, available, ASKED_MS + DAY_MS).text == says
 
 
 @pytest.mark.parametrize(
@@ -287,7 +340,7 @@ def test_prices_of_certificates(forecast: Forecast, available: int | None, says:
 def test_prices_of_the_others(slug: str, uf: str, forecast: Forecast, says: str) -> None:
     form = FORMS[slug]
     asked = question(form, OPERATIONS[form.subject], _typed(slug, cnpj="90010001000100", uf=uf))
-    assert says in outcomes.price(form, asked, forecast, None).text
+    assert says in outcomes.price(asked, forecast, None, ASKED_MS + DAY_MS).text
 
 
 # ---- Forms ----

@@ -192,8 +192,8 @@ def test_an_account_in_use_is_read_again(house: OpenHouse, monkeypatch: pytest.M
         ("origem=cache", ["4", "2"]),
         ("chave=web", ["2"]),
         ("operacao=sintegra&origem=online", ["3"]),
-        ("chave=999999", []),
         ("origem=outra&chave=nenhuma", ["1", "4", "2", "3"]),  # no such filter
+        ("chave=999999&operacao=nada", ["1", "4", "2", "3"]),
     ],
 )
 def test_filters(house: OpenHouse, used: Client, query: str, credits: Sequence[str]) -> None:
@@ -281,9 +281,9 @@ def test_the_spreadsheet_has_the_same_rows_as_numbers_and_days(
     head, *rows, total = cells(said.content, 2)
     assert head == ["Dia", "Operação", "Chave", "Origem", "Consultas", "Créditos"]
     assert rows == [
-        [serial(days_ago(5)), "Dados da empresa", "aplicação web", "cache", 1.0, 2.0],
+        [serial(days_ago(5)), "Empresa", "aplicação web", "guardado", 1.0, 2.0],
         [serial(days_ago(5)), "Inscrições estaduais", "teste", "fonte", 1.0, 3.0],
-        [serial(days_ago(4)), "Inscrições estaduais", FORMULA, "cache", 1.0, 4.0],
+        [serial(days_ago(4)), "Inscrições estaduais", FORMULA, "guardado", 1.0, 4.0],
         [serial(days_ago(1)), "Suframa", "teste", "fonte", 1.0, 1.0],
     ]
     assert total == ["Total", None, None, None, 4.0, 10.0]
@@ -315,7 +315,7 @@ def test_a_year_of_an_account_with_many_keys_is_a_small_page(house: OpenHouse) -
     assert said.status == 200
     assert len(said.content) < 100_000
     assert len(table(said)) == 60
-    assert "E mais 660 linhas" in said.words
+    assert "Mostrando as primeiras 60 linhas. Todas, 720, estão no CSV" in said.words
     assert total(said)[-1] == "1.080"
     assert "Créditos por semana" in said.words
 
@@ -333,9 +333,23 @@ def test_it_is_for_managers(house: OpenHouse, used: Client) -> None:
 def test_everybody_sees_their_own_account(house: OpenHouse, used: Client) -> None:
     stranger = house.account("estranha")
     house.get(federal(CNPJ), stranger)
+    # Another account's key is no filter here.
     said = manager(house, stranger).get(f"/app/extrato?chave={used.key_id}")
+    assert [row[-1] for row in table(said)] == ["2"]
+    assert "Filtro desconhecido, deixado de lado: chave." in said.words
+    said = manager(house, stranger).get("/app/extrato?operacao=suframa")
     assert table(said) == []
     assert "Nenhuma consulta cobrada no período, com estes filtros." in said.words
+
+
+def test_a_period_ends_today_at_the_latest(house: OpenHouse, used: Client) -> None:
+    browser, today = manager(house, used), days_ago(0)
+    said = browser.get(f"/app/extrato?de={days_ago(4)}&ate={days_ago(-9)}")
+    assert (said.status, said.field("ate")) == (200, today)
+    assert "o período vai até hoje" in said.words
+    assert [row[-1] for row in table(said)] == ["1", "4"]
+    late = browser.get(f"/app/extrato?de={days_ago(-2)}&ate={days_ago(-9)}")
+    assert (late.status, "A primeira data ainda não chegou." in late.words) == (422, True)
 
 
 @pytest.mark.parametrize(

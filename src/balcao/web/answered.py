@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import msgspec
@@ -15,15 +16,16 @@ from balcao.storage.people import TraceFilter
 from balcao.subjects import state_registration
 from balcao.web import outcomes, results, results_certificates, results_registrations, vocabulary
 from balcao.web.application import Page, page
-from balcao.web.consult import may_see
+from balcao.web.consult import available, may_see
 from balcao.web.drawing import tile_map
-from balcao.web.forms import BY_SUBJECT, Form
-from balcao.web.results import Body, Table, View
-from balcao.web.texts import instant
+from balcao.web.forms import BY_SUBJECT, FORMS, Form
+from balcao.web.results import Body, Fact, Table, View
+from balcao.web.texts import NOTHING, instant
 from balcao.web.visit import Visit
 
-# An account asks about the same company a few times within the hours that answers are kept.
-_LOOK_THROUGH_MAX = 10
+# Programs ask about the same company again and again, and most without a recorded answer: those
+# must not hide the one that a person asked for.
+_LOOK_THROUGH_MAX = 200
 
 _VIEWS: Mapping[str, Callable[[Form, Body, Trace], View]] = {
     "empresa": results.company,
@@ -55,26 +57,33 @@ async def show(visit: Visit) -> Response:
         "document": results.masked(trace),
         "meaning": vocabulary.meaning_of(trace.rule),
         "cost": outcomes.cost(trace.credits),
+        "available": available(visit),
         "origin": _origin(trace),
-        "as_of": instant(trace.asked_ms).removesuffix(" às 00:00"),  # of a copy only its day counts
+        # Of a copy only its day counts.
+        "as_of": trace.asked_ms and instant(trace.asked_ms).removesuffix(" às 00:00"),
     }
     recorded = await _recorded(visit, trace)
     if trace.code is not None:
         said = {} if recorded is None else msgspec.json.decode(recorded.body)
-        outcome = outcomes.of_code(trace.code, said.get("message"))
+        outcome = outcomes.of_code(trace.code, said.get("message"), form.subject)
         return visit.page("resultado/falha.html", outcome=outcome, **values)
     if recorded is None:
         return visit.page("resultado/passado.html", **values)
     body: Body = msgspec.json.decode(recorded.body)
-    view = _view(visit, form, recorded, trace)
-    beside = await _registrations_at_hand(visit, body) if form.subject == "company" else None
+    view = told(_view(visit, form, recorded, trace))
+    beside, of_company = None, None
+    if form.subject == "company":
+        beside = await _registrations_at_hand(visit, body)
+        of_company = results_registrations.of_company(
+            body["response"]["cnpj"], FORMS["inscricoes-estaduais"]
+        )
     return visit.page(
         "resultado/resultado.html",
         view=view,
         map=tile_map(view.tiles, _MAP_TITLE) if view.tiles else None,
         beside=beside,
-        body=body,
-        ufs=len(visit.tools.parts.operations["state_registration"].ufs),
+        of_company=of_company,
+        registrations_form=FORMS["inscricoes-estaduais"],
         **values,
     )
 
@@ -82,18 +91,33 @@ async def show(visit: Visit) -> Response:
 _MAP_TITLE = "Inscrições por unidade da federação"
 
 
+def told(view: View) -> View:
+    """The same without lines that have nothing to say, and without groups of such lines."""
+    groups = [(title, _filled(facts)) for title, facts in view.more_facts]
+    return replace(
+        view,
+        facts=_filled(view.facts),
+        more_facts=[(title, facts) for title, facts in groups if facts],
+    )
+
+
+def _filled(facts: Sequence[Fact]) -> Sequence[Fact]:
+    return [(name, value) for name, value in facts if value not in (None, "", NOTHING)]
+
+
 def _view(visit: Visit, form: Form, recorded: Recorded, trace: Trace) -> View:
     body = msgspec.json.decode(recorded.body)
     if form.certificate:
         operation = visit.tools.parts.operations[form.subject]
-        in_force = operation.still_valid(recorded.body, visit.tools.now_ms())
-        return _CERTIFICATES[form.slug](form, body, trace, in_force=in_force)
+        now = visit.tools.now_ms()
+        in_force = operation.still_valid(recorded.body, now)
+        return _CERTIFICATES[form.slug](form, body, trace, now, in_force=in_force)
     return _VIEWS[form.slug](form, body, trace)
 
 
-def _origin(trace: Trace) -> str:
+def _origin(trace: Trace) -> str | None:
     if trace.origin is None:
-        return "sem resultado"
+        return None
     if trace.source == "snapshot":
         return "da nossa cópia"
     return "do cache" if trace.origin == "cache" else "da fonte"

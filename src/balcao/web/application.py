@@ -6,7 +6,7 @@ with `page(...)`, which says who they are for: there is no other way to a route.
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 from urllib.parse import parse_qsl, quote
@@ -84,6 +84,7 @@ class Application:
         self._tools = tools
         self._observe = observe
         self._assets = assets
+        self._askable = {each.path for each in pages if each.method == "GET"}
         routes: list[BaseRoute] = [self._route(path, of) for path, of in _by_path(pages).items()]
         routes.append(Route("/app/arquivos/{name}", self._file, methods=["GET"]))
         self._router = Router(routes, redirect_slashes=False, default=self._nothing_here)
@@ -186,7 +187,7 @@ class Application:
             visit.form = form
         if page.who != "anyone":
             if visit.visitor is None:
-                return _to_sign_in(visit, page)
+                return _to_sign_in(visit, page, self._askable)
             if not visit.visitor.is_one_of(page.who):
                 return visit.page("problema.html", 403, **_words(403))
         return await page.answer(visit)
@@ -261,13 +262,27 @@ async def _form(request: Request) -> Mapping[str, str] | None:
     return fields
 
 
-def _to_sign_in(visit: Visit, page: Page) -> Response:
-    """Sign in, and come back here if it is a page that can be asked for."""
-    path = visit.request.url.path
-    address = "/app/entrar" + (f"?para={quote(path)}" if page.method == "GET" else "")
-    if visit.is_fragment:  # a script's request: the whole page must go there
+def _to_sign_in(visit: Visit, page: Page, askable: Set[str]) -> Response:
+    """Sign in, and come back here; from a form, to the page of the form, where that can be told.
+
+    `fim` on the way back says that a session ended over a form.
+    """
+    path, form = visit.request.url.path, page.path
+    if page.method == "GET":
+        back = path
+    elif form in askable:
+        back = f"{path}?fim=1"
+    elif form.rpartition("/")[0] in askable:
+        back = f"{path.rpartition('/')[0]}?fim=1"
+    else:
+        back = "/app?fim=1"
+    address = f"/app/entrar?para={quote(back)}"
+    if not visit.is_fragment:
+        return RedirectResponse(address, 303)
+    if page.method == "GET":  # a page that is asked for again and again: go there as a whole
         return Response(status_code=401, headers={"hx-redirect": address})
-    return RedirectResponse(address, 303)
+    # Somebody is filling a form: it stays, with what is typed in it.
+    return visit.page("preco.html", 401, sign_in=address)
 
 
 def refused(visit: Visit, error: BalcaoError) -> Response:
@@ -287,7 +302,7 @@ _TITLES: Mapping[int, str] = {
     402: "Créditos insuficientes",
     403: "Sem permissão",
     404: "Não encontrado",
-    429: "Muitos pedidos em pouco tempo",
+    429: "Muitas tentativas em pouco tempo",
     503: "Indisponível no momento",
 }
 _SAID: Mapping[int | str, tuple[str, str]] = {

@@ -10,6 +10,7 @@ from balcao.core.calendar import civil_day
 from balcao.core.ledger import Origin
 from balcao.statement import DAYS_MAX, Choice, Period, read_day
 from balcao.web import vocabulary
+from balcao.web.texts import listed
 from balcao.web.visit import Visit
 
 WEB: Literal["web"] = "web"  # in place of a key's number: asked in the web application
@@ -19,12 +20,21 @@ _PROBLEMS: Mapping[str, str] = {
     "order": "A primeira data é depois da última.",
     "length": f"O período pode ter no máximo {DAYS_MAX} dias.",
 }
+_TO_COME = "A primeira data ainda não chegou."
+_CUT = "A última data ainda não chegou: o período vai até hoje."
+
+_FILTERS: Mapping[str, str] = {"operacao": "operação", "chave": "chave", "origem": "origem"}
 
 # Of selects: the value and the text.
 Options = Sequence[tuple[str, str]]
 
 OPERATIONS: Options = [("", "todas"), *vocabulary.SHORT.items()]
-ORIGINS: Options = [("", "todas"), *vocabulary.ORIGINS.items()]
+# A copy of our own counts as a source in the ledger.
+ORIGINS: Options = [
+    ("", "todas"),
+    ("cache", vocabulary.ORIGINS["cache"]),
+    ("online", f"{vocabulary.ORIGINS['online']} ou {vocabulary.OWN_COPY}"),
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +43,7 @@ class Asked:
 
     period: Period
     complaint: str | None
+    note: str | None = None  # what was made of it
 
 
 def period(fields: Mapping[str, str], today: datetime.date) -> Asked:
@@ -46,19 +57,35 @@ def period(fields: Mapping[str, str], today: datetime.date) -> Asked:
         problem: str | None = asked.problem
     except ValueError:
         asked, problem = Period.of(None, None, today), "day"
+    if problem is None and asked.last > today:
+        if asked.first > today:
+            return Asked(Period.of(None, None, today), _TO_COME)
+        return Asked(Period(asked.first, today), None, _CUT)
     if problem is None:
         return Asked(asked, None)
     return Asked(Period.of(None, None, today), _PROBLEMS[problem])
 
 
-def choice(fields: Mapping[str, str]) -> Choice:
-    """What `operacao`, `chave` and `origem` say; what is none of them counts as left out."""
-    key = fields.get("chave", "")
+def choice(fields: Mapping[str, str], names: Mapping[int | None, str]) -> Choice:
+    """What `operacao`, `chave` and `origem` say; what is none of them, or no key of these, counts
+    as left out: see `ignored`.
+    """
+    key, operation = fields.get("chave", ""), fields.get("operacao", "")
+    number = int(key) if is_number(key) else None
     return Choice(
-        operation=fields.get("operacao") or None,
-        key=WEB if key == WEB else int(key) if is_number(key) else None,
+        operation=operation if operation in vocabulary.SHORT else None,
+        key=WEB if key == WEB else number if number in names else None,
         origin=origin_of(fields.get("origem", "")),
     )
+
+
+def ignored(fields: Mapping[str, str], chosen: Choice) -> str | None:
+    """That some filter was left out, for it is none; None: all were heeded."""
+    heeded = {"operacao": chosen.operation, "chave": chosen.key, "origem": chosen.origin}
+    left_out = [_FILTERS[name] for name, value in heeded.items() if fields.get(name) and not value]
+    if not left_out:
+        return None
+    return f"Filtro desconhecido, deixado de lado: {listed(left_out)}."
 
 
 def origin_of(text: str) -> Origin | None:

@@ -5,16 +5,19 @@ a form carries a number that becomes the key, so that sending it twice charges o
 """
 
 import asyncio
+import hashlib
 from collections.abc import Mapping, Sequence
 
+import msgspec
 from starlette.responses import Response
 
 from balcao.core import idempotency
 from balcao.core.access import Caller
 from balcao.core.calendar import civil_month
-from balcao.core.documents import Cpf
+from balcao.core.documents import Cnpj, Cpf
+from balcao.core.federation import ALL
 from balcao.core.idempotency import Attempt
-from balcao.core.ledger import available_credits
+from balcao.core.ledger import Trace, available_credits
 from balcao.core.outcomes import Forecast, Reply
 from balcao.core.problems import problem_of
 from balcao.core.questions import Question
@@ -32,17 +35,24 @@ from balcao.errors import (
 )
 from balcao.http.doorkeeper import must_wait
 from balcao.lookup import foresee, look_up
+from balcao.storage.people import TraceFilter
 from balcao.subjects.contract import Operation
 from balcao.web import outcomes
 from balcao.web.application import Page, page
 from balcao.web.forms import FORMS, Form, blank, filled, question
-from balcao.web.outcomes import Outcome, Price
+from balcao.web.outcomes import Earlier, Outcome, Price
+from balcao.web.texts import ago
 from balcao.web.throttle import OF_PRICES
 from balcao.web.visit import Visit
 
 # While the same form is being carried out.
 _LOOK_EVERY_SECONDS = 0.2
 _PATIENCE_SECONDS = 2  # after the sources' deadline
+_TRIES_MAX = 50  # of one button whose source keeps failing
+
+# Who asked a moment ago is shown that result, before paying for another.
+_JUST_NOW_MS = 600_000
+_JUST_NOW_MAX = 5  # the same document may have been asked about in several UFs
 
 
 def pages() -> Sequence[Page]:
@@ -65,30 +75,28 @@ async def index(visit: Visit) -> Response:
         forms=FORMS.values(),
         certifies=visit.account.certifies,
         suspended=visit.account.suspended_ms is not None,
-        available=_available(visit),
+        available=available(visit),
     )
 
 
 async def show(visit: Visit) -> Response:
     """A form; `?de=` fills it from an earlier request, as far as an address may."""
     form = _form(visit)
-    if visit.account.suspended_ms is not None:
-        return _suspended(visit)
-    _operation(visit, form).enter(visit.person.caller())
+    if (shut := _shut(visit, form)) is not None:
+        return shut
     return await _page(visit, form, _from_earlier(visit, form))
 
 
 async def price(visit: Visit) -> Response:
     """What is typed, priced before it is paid: a fragment for the script, else the page."""
     form = _form(visit)
-    if visit.account.suspended_ms is not None:
-        return _suspended(visit)
-    _operation(visit, form).enter(visit.person.caller())
+    if (shut := _shut(visit, form)) is not None:
+        return shut
     typed = filled(visit.form)
     if visit.is_fragment:
-        return visit.page(
-            "preco.html", price=await _price(visit, form, typed), available=_available(visit)
-        )
+        price, earlier = await _price(visit, form, typed)
+        left = available(visit)
+        return visit.page("preco.html", price=price, earlier=earlier, available=left)
     try:
         _question(visit, form, typed)
     except CallerError as error:
@@ -101,18 +109,13 @@ async def ask(visit: Visit) -> Response:
     form = _form(visit)
     if visit.account.suspended_ms is not None:
         return _suspended(visit)
-    form_id = visit.typed("form_id")
     typed = filled(visit.form)
     try:
-        reply = await _looked_up(visit, form, typed, f"web-{form_id}")
-    except StillRunning:
-        return visit.redirect(f"/app/consultas/andamento/{form_id}")
+        return await _looked_up(visit, form, typed)
     except CertificatesNotEnabled:
-        raise
+        return _outside_the_plan(visit)
     except (CallerError, Overloaded, StorageFailed) as error:
         return await _again(visit, form, typed, error)
-    visit.reply = reply
-    return visit.redirect(f"/app/consultas/resultado/{reply.request_id}")
 
 
 async def wait(visit: Visit) -> Response:
@@ -130,8 +133,8 @@ async def wait(visit: Visit) -> Response:
 _DIED = outcomes.of_code("RESULTADO_INDISPONIVEL")
 
 
-async def _looked_up(visit: Visit, form: Form, typed: Mapping[str, str], key: str) -> Reply:
-    """The fixed order of checks (decisions 2.10), then the lookup itself."""
+async def _looked_up(visit: Visit, form: Form, typed: Mapping[str, str]) -> Response:
+    """The fixed order of checks (decisions 2.10), then the lookup itself, and on to its page."""
     tools = visit.tools
     caller = visit.person.caller()
     verdicts = await tools.doorkeeper.count(caller, tools.now_ms())
@@ -139,16 +142,52 @@ async def _looked_up(visit: Visit, form: Form, typed: Mapping[str, str], key: st
         raise limited
     _operation(visit, form).enter(caller)
     asked = _question(visit, form, typed)
+    number = await _number(visit, asked)
+    key = f"web-{number}"
     if not idempotency.is_valid_key(key):
         raise InvalidIdempotencyKey
     try:
-        return await _once(visit, asked, caller, key)
+        reply = await _once(visit, asked, caller, key)
+    except StillRunning:
+        return visit.redirect(f"/app/consultas/andamento/{number}")
     except ResultExpired:  # its page shows it all the same, marked as expired
         attempt = await _attempt(visit, key)
         if attempt is None or attempt.recorded is None:
             raise
         recorded = attempt.recorded
-        return Reply(recorded.request_id, recorded.status, recorded.body, 0, replayed=True)
+        reply = Reply(recorded.request_id, recorded.status, recorded.body, 0, replayed=True)
+    visit.reply = reply
+    return visit.redirect(f"/app/consultas/resultado/{reply.request_id}")
+
+
+async def _number(visit: Visit, asked: Question) -> str:
+    """What tells this form from every other: its own number, or, where a result's button asks
+    once more, that result (`de`) and what is asked.
+
+    So the same button of the same old page leads to what it brought before, at no cost; what
+    failed may be tried again. What is asked goes in through a keyed hash: the number stands in
+    an address (`andamento`).
+    """
+    earlier = visit.typed("de")
+    if not earlier:
+        return visit.typed("form_id")
+    parts = visit.tools.parts
+    fingerprint = parts.operations[asked.subject].fingerprint(asked)
+    # A colleague's result may not be theirs to see: each person has buttons of their own.
+    told = hashlib.blake2b(key=parts.numbering.secret, digest_size=16, person=b"balcao-again")
+    told.update(f"{visit.person.user.user_id} {earlier} {fingerprint}".encode())
+    for _ in range(_TRIES_MAX):
+        attempt = await _attempt(visit, f"web-{told.hexdigest()}")
+        if attempt is None or not _came_to_nothing(attempt):
+            break
+        told.update(b" again")
+    return told.hexdigest()
+
+
+def _came_to_nothing(attempt: Attempt) -> bool:
+    if attempt.recorded is None:
+        return attempt.state == "died"
+    return bool(msgspec.json.decode(attempt.recorded.body)["error"])
 
 
 async def _once(visit: Visit, asked: Question, caller: Caller, key: str) -> Reply:
@@ -197,26 +236,59 @@ def _question(visit: Visit, form: Form, typed: Mapping[str, str]) -> Question:
     return asked
 
 
-async def _price(visit: Visit, form: Form, typed: Mapping[str, str]) -> Price:
-    """What it would cost now; in general, as long as something is missing."""
+async def _price(
+    visit: Visit, form: Form, typed: Mapping[str, str]
+) -> tuple[Price, Earlier | None]:
+    """What it would cost now (in general, as long as something is missing), and what this person
+    was told about it a moment ago."""
+    in_general = Price(form.price_sentence, "neutral")
     try:
         asked = _question(visit, form, typed)
     except CallerError:
-        return Price(form.price_sentence, "neutral")
+        return in_general, None
     tools = visit.tools
     looking = [(OF_PRICES, str(visit.person.user.user_id))]
     if tools.throttle.wait_seconds(looking, tools.now_ms()):
-        return Price(form.price_sentence, "neutral")
+        return in_general, None
     inquiry = asked.inquiries[0]
     if isinstance(inquiry.document, Cpf) and inquiry.birth is None:
         # Whether somebody asked about a person is nobody's business, and changes no price here.
         forecast = Forecast(_operation(visit, form).greatest_price(asked), at_hand=False)
     else:
         forecast = await foresee(asked, visit.person.caller(), tools.parts)
-    return outcomes.price(form, asked, forecast, _available(visit))
+    price = outcomes.price(asked, forecast, available(visit), tools.now_ms())
+    return price, await _just_now(visit, asked)
 
 
-def _available(visit: Visit) -> int | None:
+async def _just_now(visit: Visit, asked: Question) -> Earlier | None:
+    """This person's own result of the last minutes, about the same company in the same place."""
+    if not isinstance(asked.document, Cnpj):
+        return None  # looking at prices tells nothing about people
+    tools = visit.tools
+    now = tools.now_ms()
+    wanted = TraceFilter(
+        now - _JUST_NOW_MS,
+        now + 1,
+        operation=tools.parts.operations[asked.subject].path,
+        user_id=visit.person.user.user_id,
+        document=asked.document.text,
+    )
+    traces = await asyncio.to_thread(
+        tools.desk.people.traces, visit.account.account_id, wanted, _JUST_NOW_MAX
+    )
+    uf = asked.uf or asked.inquiries[0].uf
+    for trace in traces:
+        if trace.code is None and _is_about(trace, uf):
+            return Earlier(trace.request_id, ago(trace.opened_ms, now))
+    return None
+
+
+def _is_about(trace: Trace, uf: str | None) -> bool:
+    """Whether it was asked about this UF; None: the company's own, which is not known yet."""
+    return trace.uf != ALL if uf is None else trace.uf == uf
+
+
+def available(visit: Visit) -> int | None:
     """What can be spent now; None: there is no limit."""
     return available_credits(visit.account, civil_month(visit.tools.now_ms()))
 
@@ -259,13 +331,14 @@ async def _page(
     status: int = 200,
 ) -> Response:
     complaint, outcome = None, None
-    available = _available(visit)
+    left = available(visit)
     if error is not None:
         problem = problem_of(error)
         complaint = outcomes.complaint(problem, form, typed)
         if complaint is None:
             manages = visit.person.is_manager
-            outcome = outcomes.of_refusal(problem, available, is_manager=manages)
+            outcome = outcomes.of_refusal(problem, form, left, is_manager=manages)
+    price, earlier = await _price(visit, form, typed)
     return visit.page(
         "consulta.html",
         status,
@@ -274,10 +347,32 @@ async def _page(
         typed=typed,
         errors={} if complaint is None else {complaint.field: complaint.text},
         outcome=outcome,
-        price=await _price(visit, form, typed),
-        available=available,
+        focus=form.focus(typed) if complaint is None else complaint.field,
+        price=price,
+        earlier=earlier,
+        available=left,
         may_optin=visit.account.partner_optin,
     )
+
+
+def _shut(visit: Visit, form: Form) -> Response | None:
+    """Why this account cannot ask this at all, if so."""
+    if visit.account.suspended_ms is not None:
+        return _suspended(visit)
+    try:
+        _operation(visit, form).enter(visit.person.caller())
+    except CertificatesNotEnabled:
+        return _outside_the_plan(visit)
+    return None
+
+
+def _outside_the_plan(visit: Visit) -> Response:
+    who = "quem opera o serviço" if visit.person.is_manager else "quem administra esta conta"
+    text = (
+        "As certidões não estão habilitadas para esta conta: é preciso um plano pago ou um contrato"
+        f" que as inclua. Nada foi cobrado. Para habilitá-las, fale com {who}."
+    )
+    return visit.page("problema.html", 403, title="Certidões fora do plano", text=text)
 
 
 _SUSPENDED = Outcome(

@@ -118,6 +118,7 @@ def _number(value: float) -> str:
 
 _WIDTH, _HEIGHT = 760, 250
 _WIDE = 1130
+_NOTHING_SPENT = "Nenhum crédito no período."
 _TOP, _BOTTOM = 34, 26  # legend above, days below
 _LABEL_EVERY = 46  # no two labels of the x axis are nearer, in units of the drawing
 
@@ -140,26 +141,26 @@ def bars_by_day(
 
     `wide` is for charts that have the whole page's width.
     """
+    if not any(bar.cache + bar.online for bar in days):
+        return _no_bars(days, title)
     whole_width = _WIDE if wide else _WIDTH
-    axis = ticks(max((bar.cache + bar.online for bar in days), default=0))
+    axis = ticks(max(bar.cache + bar.online for bar in days))
     left = 14 + 7 * len(whole(axis[-1]))
     floor = _HEIGHT - _BOTTOM
     per_credit = (floor - _TOP) / axis[-1]
     pieces = [
-        _rect("online", left, 6, (11, 11)),
-        _text(left + 17, 16, "consulta à fonte"),
-        _rect("cache", left + 130, 6, (11, 11)),
-        _text(left + 147, 16, "cache (parte de baixo)"),
+        # At the right: there a chart that is wider than its place begins to be seen.
+        _rect("online", whole_width - 222, 6, (11, 11)),
+        _text(whole_width - 205, 16, "da fonte"),
+        _rect("cache", whole_width - 142, 6, (11, 11)),
+        _text(whole_width - 125, 16, "guardado (embaixo)"),
     ]
     for tick in axis:
         y = floor - tick * per_credit
         kind = "axis" if tick else "base"
         pieces.append(_LINE.format(kind=kind, x1=left, x2=whole_width, y=_number(y)))
         pieces.append(_text(left - 8, y + 4, whole(tick), "quiet-text", "end"))
-    if not days:
-        middle = ((left + whole_width) / 2, (_TOP + floor) / 2)
-        pieces.append(_text(*middle, "Nenhum crédito no período.", "quiet-text", "middle"))
-    slot = (whole_width - left) / max(len(days), 1)
+    slot = (whole_width - left) / len(days)
     # Hundreds of bars stand side by side: gaps thinner than a pixel only shimmer.
     width = min(slot * 0.72, 44.0) if len(days) <= 92 else slot
     for position, bar in enumerate(days):
@@ -168,23 +169,30 @@ def bars_by_day(
     for position, text in _day_labels([bar.label for bar in days], slot):
         x = left + slot * (position + 0.5)
         pieces.append(_text(x, floor + 18, text, "quiet-text", "middle"))
-    return _svg((whole_width, _HEIGHT), "days", _told(days, title), pieces)
+    return _svg((whole_width, _HEIGHT), "days wide" if wide else "days", _told(days, title), pieces)
+
+
+def _no_bars(days: Sequence[Bar], title: str) -> Markup:
+    """Low: a frame as high as a chart's would show nothing."""
+    width, height = 360, 90
+    said = _text(width / 2, height / 2, _NOTHING_SPENT, "quiet-text", "middle")
+    return _svg((width, height), "no-days", _told(days, title), [said])
 
 
 def _told(days: Sequence[Bar], title: str) -> str:
     if not days:
-        return f"{title}: nenhum crédito no período."
+        return f"{title}: {_NOTHING_SPENT[:1].lower()}{_NOTHING_SPENT[1:]}"
     cache, online = sum(bar.cache for bar in days), sum(bar.online for bar in days)
     return (
         f"{title}, de {day(days[0].label)} a {day(days[-1].label)}: {credits(cache + online)},"
-        f" {whole(cache)} do cache e {whole(online)} de consultas às fontes."
+        f" {whole(cache)} do guardado e {whole(online)} da fonte."
     )
 
 
 def _bar(bar: Bar, foot: tuple[float, float], width: float, per_credit: float) -> Markup:
     title = (
         f"{day(bar.label)}: {credits(bar.cache + bar.online)}"
-        f" ({whole(bar.cache)} do cache, {whole(bar.online)} de consultas às fontes)"
+        f" ({whole(bar.cache)} do guardado, {whole(bar.online)} da fonte)"
     )
     pieces = []
     x, y = foot

@@ -10,15 +10,17 @@ from dataclasses import dataclass
 
 from balcao.core.freshness import CACHE_FIRST
 from balcao.core.ledger import Trace
+from balcao.sight import SNAPSHOT
 from balcao.storage.contract import Consultation
 from balcao.web import vocabulary as words
-from balcao.web.texts import cnpj, credits, instant, seconds, time_of_day, whole
+from balcao.web.texts import cnpj, credits, instant, listed, seconds, time_of_day, whole
 from balcao.web.vocabulary import Tone, Word
 
 INTERRUPTED = "processo interrompido"
 
 # What was kept while credits were being set aside was kept by somebody who asked at that moment.
 _MEANWHILE_MS = 60_000
+_MEANWHILE = "Resultado que acabava de chegar para outra consulta"
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +31,8 @@ class Known:
     booked: Consultation | None
     at_once: bool  # the ledger has a charge in one step, without credits set aside before it
     who: str  # a key's or a person's name, in words
+    # With BR, as long as the answer is recorded: each UF and where its part came from.
+    ufs: Sequence[tuple[str, str]] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +56,7 @@ class Explanation:
     summary: str
     steps: Sequence[Step]
     path: Sequence[tuple[str, str | None]]
+    strategy: str | None  # as the API calls it
     charge: Sequence[tuple[str, str]]  # what the price is made of
     rule: str | None  # the ledger's own words
     meaning: str | None  # and what they mean
@@ -67,12 +72,13 @@ def explain(known: Known) -> Explanation:
     trace = known.trace
     return Explanation(
         request_id=story.request_id,
-        title=words.TITLES.get(story.operation, story.operation),
+        title=words.short(story.operation),
         about=None if trace is None else _about(trace),
         outcome=story.outcome,
         summary=story.summary(),
         steps=story.steps(),
         path=story.path(),
+        strategy=None if trace is None else trace.strategy,
         charge=story.charge(),
         rule=story.rule,
         meaning=words.meaning_of(story.rule),
@@ -117,6 +123,8 @@ class _Story:
         self.refused = trace is not None and trace.rule == "recusa"
         self.interrupted = self.rule == INTERRUPTED
         self.all_ufs = trace is not None and trace.uf == "BR"
+        self.ufs = known.ufs
+        self.held_ms = self.opened_ms if booked is None else booked.opened_ms
         self.outcome = self._outcome()
 
     def _outcome(self) -> Word:
@@ -145,24 +153,26 @@ class _Story:
     @property
     def from_our_copy(self) -> bool:
         """A source of our own: nobody outside was asked, so nothing was set aside."""
+        if self.trace is not None and self.trace.source is not None:
+            return self.origin == "online" and self.trace.source == SNAPSHOT
         return self.origin == "online" and not self.held
 
     def summary(self) -> str:
         """The whole story in a sentence or two."""
         cost = "Nada foi cobrado." if not self.credits else f"Custou {credits(self.credits)}."
         if self.running:
-            return "O pedido ainda está em andamento; a cobrança é decidida quando ele termina."
+            return "A consulta ainda está em andamento; a cobrança é decidida quando ela termina."
         if self.interrupted:
             return f"O serviço parou no meio da consulta, e a reserva foi devolvida. {cost}"
         if self.refused:
-            return f"O pedido foi recusado: {_lower(self.outcome.text)}. {cost}"
+            return f"A consulta foi recusada: {_lower(self.outcome.text)}. {cost}"
         if self.origin is None:
             return f"{self._without_answer()} {cost}"
         return f"{self._answered()} {cost}"
 
     def _without_answer(self) -> str:
         if self.trace is None:
-            return "O pedido terminou sem resultado que se cobre."
+            return "A consulta terminou sem resultado que se cobre."
         if self.trace.status == 404:
             return f"A consulta terminou sem resultado: {_lower(self.outcome.text)}."
         return f"Não houve resultado ({_lower(self.outcome.text)})."
@@ -175,7 +185,21 @@ class _Story:
             said = f"{answered} {'respondeu' if answered == '1 UF' else 'responderam'}"
         else:
             said = "A consulta foi respondida"
-        return f"{said}{self._from_where()}."
+        return f"{said}{self._from_where()}.{self._failed_ufs()}"
+
+    def _failed_ufs(self) -> str:
+        failed = self.ufs_from("indisponivel")
+        if not failed:
+            return ""
+        many = len(failed) > 1
+        return (
+            f" {listed(failed)} não {'responderam' if many else 'respondeu'} e não"
+            f" {'foram cobradas' if many else 'foi cobrada'}."
+        )
+
+    def ufs_from(self, origin: str) -> Sequence[str]:
+        """The UFs whose part of the answer came from there, as far as it is still known."""
+        return [uf for uf, each in self.ufs if each == origin]
 
     def _from_where(self) -> str:
         asked = self.trace.asked_ms if self.trace else None
@@ -192,7 +216,8 @@ class _Story:
             obtained = f", obtido da fonte{since}" if since else ""
             return f", com o que estava guardado{obtained}, sem nova consulta à fonte"
         if self.from_our_copy:
-            return ", com a nossa própria cópia dos dados, sem consultar ninguém de fora"
+            of = f" (de {_day(asked)})" if asked else ""
+            return f", com a nossa própria cópia dos dados{of}, sem consultar ninguém de fora"
         source = self._source()
         return " pela fonte, na hora" + (f" ({source})" if source else "")
 
@@ -217,20 +242,25 @@ class _Story:
         if self.all_ufs or self.with_addresses:
             name += f", {self._ufs_answered()}"
         elif self.origin is not None:
-            name += ", do cache" if self.origin == "cache" else ", da fonte"
+            name += f", {self._in_a_word()}"
         lines = [(name, whole(self.credits - self.with_addresses))]
         return [*lines, ("Endereços", "1")] if self.with_addresses else lines
 
+    def _in_a_word(self) -> str:
+        if self.origin == "cache":
+            return "guardado"
+        return "da cópia própria" if self.from_our_copy else "da fonte"
+
     def steps(self) -> Sequence[Step]:
         """What happened, in order."""
-        found = [Step(time_of_day(self.opened_ms), "Pedido recebido", self._received())]
-        at_end = time_of_day(self.settled_ms)
+        found = [Step(time_of_day(self.opened_ms), "Consulta recebida", self._received())]
+        at_end = self._after(self.settled_ms)
         if self.refused:
-            said = f"Recusado: {_lower(self.outcome.text)}"
+            said = f"Recusada: {_lower(self.outcome.text)}"
             return [*found, Step(at_end, said, "Recusas não custam nada.", "warn")]
         if self.held:
             note = "O maior preço possível do caminho, para que a cobrança não falte depois."
-            found.append(Step(time_of_day(self.opened_ms), "Créditos reservados", note))
+            found.append(Step(self._after(self.held_ms), "Créditos reservados", note))
         if self.running:
             return [*found, Step("agora", "À espera da fonte", None, "info")]
         found.extend(self._answer_steps(at_end))
@@ -244,8 +274,12 @@ class _Story:
             found.append(Step(at_end, "Nada foi cobrado", took, "info"))
         return found
 
+    def _after(self, at_ms: int) -> str:
+        """When, counted from the first line."""
+        return f"+{seconds(max(0, at_ms - self.opened_ms))}"
+
     def _received(self) -> str:
-        return f"{instant(self.opened_ms).partition(' às')[0]}, por {self.who}"
+        return f"{_day(self.opened_ms)}, por {self.who}"
 
     def _answer_steps(self, at_end: str) -> Sequence[Step]:
         asked = self.trace.asked_ms if self.trace else None
@@ -254,7 +288,7 @@ class _Story:
         if self.interrupted:
             return [Step(at_end, "O serviço parou e voltou", None, "bad")]
         if self.was_told_meanwhile:
-            return [Step(at_end, "Resultado que acabava de chegar para outro pedido", kept, "good")]
+            return [Step(at_end, _MEANWHILE, kept, "good")]
         if self.fell_back:
             return [
                 Step(at_end, "Fonte procurada, sem resultado", None, "warn"),
@@ -263,15 +297,24 @@ class _Story:
         if self.origin == "cache":
             return [Step(at_end, "Resposta do que estava guardado", kept, "good")]
         if self.from_our_copy:
-            return [Step(at_end, "Resposta da nossa cópia", source, "good")]
+            of = f"Dados de {_day(asked)}: {source}." if asked else source
+            return [Step(at_end, "Resposta da nossa cópia", of, "good")]
         if self.origin == "online":
-            return [
-                Step(time_of_day(asked or self.settled_ms), "A fonte respondeu", source, "good")
-            ]
+            return self._source_steps(at_end, source)
         if self.held:
             tone = self.outcome.tone
             return [Step(at_end, "Fonte procurada, sem resultado", self.outcome.text, tone)]
         return [Step(at_end, self.outcome.text, None, self.outcome.tone)]
+
+    def _source_steps(self, at_end: str, source: str | None) -> Sequence[Step]:
+        found = [Step(at_end, "A fonte respondeu", source, "good")]
+        if kept := self.ufs_from("cache"):
+            note = f"{listed(kept)}, por não virem da fonte."
+            found.append(Step(at_end, f"{_count(kept)} do que estava guardado", note, "good"))
+        if failed := self.ufs_from("indisponivel"):
+            note = f"{listed(failed)}: não cobradas."
+            found.append(Step(at_end, f"{_count(failed)} sem resposta", note, "warn"))
+        return found
 
     def path(self) -> Sequence[tuple[str, str | None]]:
         """How the answer was looked for."""
@@ -281,38 +324,65 @@ class _Story:
         strategy = words.STRATEGIES.get(trace.strategy)
         passed = "sim, a pedido: a fonte foi procurada mesmo havendo resultado guardado"
         found: list[tuple[str, str | None]] = [
-            ("O que se olhou primeiro", f"{trace.strategy}: {strategy or 'estratégia antiga'}"),
+            ("O que se olhou primeiro", strategy or "uma estratégia que não existe mais"),
             ("O guardado foi deixado de lado", passed if trace.refresh else "não"),
             ("Origem da resposta", self._origin()),
-            ("Quem respondeu", self._source() or "ninguém"),
+            ("Quem respondeu", self._source() or self._nobody()),
         ]
-        if trace.asked_ms is not None:
+        for term, origin in _BY_ORIGIN:
+            if some := self.ufs_from(origin):
+                found.append((term, f"{len(some)}: {listed(some)}"))
+        if trace.asked_ms is not None and self.from_our_copy:
+            found.append(("Dados de", _day(trace.asked_ms)))
+        elif trace.asked_ms is not None:
             found.append(("Fonte consultada em", instant(trace.asked_ms)))
-        found.append(("Pedido por", self.who))
+        found.append(("Feita por", self.who))
         found.append(("Repetição protegida", self._repeated()))
         return found
 
+    def _nobody(self) -> str:
+        if self.refused:
+            return "nenhuma fonte foi consultada"
+        concluded = self.trace is not None and self.trace.status == 404
+        return "não ficou registrado" if concluded else "nenhuma fonte respondeu"
+
     def _origin(self) -> str:
         if self.was_told_meanwhile:
-            return "cache: outra consulta igual terminou um instante antes"
+            return "guardado: outra consulta igual terminou um instante antes"
         if self.fell_back:
             return "reserva: a fonte não deu um resultado e valeu o que estava guardado"
         if self.origin == "cache":
-            return "cache: o que estava guardado"
+            return "guardado"
         if self.from_our_copy:
-            return "cópia própria dos dados, que vale como fonte"
+            return words.OWN_COPY
         return "fonte, na hora" if self.origin == "online" else "nenhuma"
 
     def _repeated(self) -> str:
         """Whether a repetition would be told the same for nothing; never under which key."""
         trace = self.trace
         if trace is None or trace.key_digest is None:
-            return "não: sem Idempotency-Key, repetir o pedido é outra consulta"
+            return "não: sem Idempotency-Key, repetir é fazer outra consulta"
         if self.refused:
-            return "não: uma recusa não grava resposta, e o pedido pode ser repetido"
+            return "não: uma recusa não grava resposta, e a consulta pode ser repetida"
         if trace.key_id is None:
             return "sim: recarregar a página do resultado não cobra de novo"
         return "sim: com a mesma Idempotency-Key a resposta é repetida sem cobrança"
+
+
+# With BR, where the parts of the answer came from.
+_BY_ORIGIN = (
+    ("UFs respondidas pela fonte", "online"),
+    ("UFs respondidas do guardado", "cache"),
+    ("UFs sem resposta", "indisponivel"),
+)
+
+
+def _count(ufs: Sequence[str]) -> str:
+    return "1 UF" if len(ufs) == 1 else f"{len(ufs)} UFs"
+
+
+def _day(at_ms: int) -> str:
+    return instant(at_ms).partition(" às")[0]
 
 
 def _lower(text: str) -> str:

@@ -45,6 +45,7 @@ class Form:
     days: int | None = None  # how old a kept result may be, unless something else is typed
     days_max: int = 365
     uf_hint: str = ""
+    example: str = "90.010.001/0001-00"  # a document that the sandbox knows
     certificate: bool = False
     has_strategy: bool = True  # the age alone does not say what comes first
 
@@ -59,6 +60,10 @@ class Form:
                 return [("", "Escolha"), (ALL, f"Todas ({len(known)})"), *every]
             case _:
                 return [("", "Escolha"), *every]
+
+    def focus(self, typed: Mapping[str, str]) -> str:
+        """The field where one begins to type."""
+        return self.document or ("cpf" if typed["quem"] == "cpf" else "cnpj")
 
     def modes(self, chosen: str) -> Sequence[tuple[str, str, str]]:
         """Of certificates, how hard to look: values, texts and notes.
@@ -138,6 +143,7 @@ FORMS: Mapping[str, Form] = {
             "1 crédito por UF que responder, e mais 1 com os endereços. Falhas não custam nada.",
             ("cpf", "uf", "endereco", "onde"),
             document="cpf",
+            example="900.100.001-00",
             days=7,
         ),
         Form(
@@ -148,6 +154,7 @@ FORMS: Mapping[str, Form] = {
             "1 crédito",
             "1 crédito, venha a resposta de onde vier. Falhas não custam nada.",
             ("cnpj", "onde"),
+            example="90.010.002/0001-54",
             days=25,
             days_max=45,
             has_strategy=False,

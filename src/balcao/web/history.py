@@ -1,4 +1,4 @@
-"""`/app/historico`: the requests of an account, newest first, on screen and as files.
+"""`/app/historico`: the consultations of an account, newest first, on screen and as files.
 
 A consultant sees their own. CNPJs may stand in addresses; a CPF comes by POST, is never shown and
 is looked for by its keyed hash.
@@ -56,6 +56,7 @@ class Row:
     trace: Trace
     operation: str
     outcome: Word
+    origin: str | None  # None: there was no answer
     who: str
 
 
@@ -80,6 +81,7 @@ class Names:
             trace,
             vocabulary.short(trace.operation),
             vocabulary.outcome_of(trace),
+            vocabulary.origin_of(trace),
             self.who(trace.key_id, trace.user_id),
         )
 
@@ -101,6 +103,7 @@ class _Asked:
     cnpj: Cnpj | None
     before: str | None
     complaint: str | None
+    notes: Sequence[str]
 
     def fields(self) -> dict[str, str]:
         """As the address has them, without the page."""
@@ -112,6 +115,8 @@ class _Asked:
 
 def _asked(visit: Visit, fields: Mapping[str, str]) -> _Asked:
     asked = asking.period(fields, asking.today_of(visit))
+    keys = names_of_keys(visit.tools.desk.keys(visit.account.account_id))
+    chosen = asking.choice(fields, keys)
     complaint, cnpj = asked.complaint, None
     if fields.get("aviso") == _BAD_DOCUMENT:
         complaint = complaint or _NO_CNPJ
@@ -122,11 +127,12 @@ def _asked(visit: Visit, fields: Mapping[str, str]) -> _Asked:
             complaint = complaint or _NO_CNPJ
     return _Asked(
         asked.period,
-        asking.choice(fields),
+        chosen,
         fields.get("erros") == "1",
         cnpj,
         fields.get("antes") or None,
         complaint,
+        [note for note in (asked.note, asking.ignored(fields, chosen)) if note],
     )
 
 
@@ -208,6 +214,7 @@ async def _listed(
         "historico.html",
         status,
         alert=asked.complaint,
+        notes=asked.notes,
         rows=[names.row(trace) for trace in found[:SHOWN]],
         fields=fields,
         more=more,
@@ -286,7 +293,7 @@ def _workbook(found: Sequence[Trace], names: Names) -> bytes:
     rows = [list(_as_cells(names.row(trace))) for trace in found]
     total: Sequence[Value] = ["Total", *[None] * 10, sum(trace.credits for trace in found)]
     sheet = Sheet(
-        "Requisições",
+        "Consultas",
         (19, 38, 18, 20, 5, 8, 24, 26, 8, 24, 19, 10, 40, 24),
         rows,
         COLUMNS,

@@ -15,8 +15,11 @@ from balcao.web import asking, drawing, history
 from balcao.web.application import Page, page
 from balcao.web.drawing import Bar
 from balcao.web.visit import Visit
+from balcao.web.vocabulary import PLANS
 
 RECENT_SHOWN = 8
+# What the dearest of the usual consultations costs: a certificate from its source.
+CERTIFICATE_CREDITS = 2
 
 
 def pages() -> Sequence[Page]:
@@ -41,6 +44,9 @@ async def show(visit: Visit) -> Response:
         is_manager=visit.person.is_manager,
         available=None if available is None else max(available, 0),
         spent=spent,
+        few=available is not None and available < (CERTIFICATE_CREDITS if account.certifies else 1),
+        certificate_credits=CERTIFICATE_CREDITS,
+        plan=PLANS[account.plan],
         ceiling=ceiling,
         ceiling_meter=drawing.meter(spent / ceiling, "Do teto do mês") if ceiling else None,
         limits=limits_of(visit.tools.settings, account),

@@ -14,13 +14,12 @@ from balcao.core.terms import credits_problem, reason_problem, top_up
 from balcao.errors import FormDone, TermsRefused
 from balcao.storage.contract import Desk, Entry
 from balcao.storage.people import Terms, TraceFilter
-from balcao.web import vocabulary
 from balcao.web.application import Page, page
 from balcao.web.drawing import bars_by_day
+from balcao.web.history import names_of
 from balcao.web.operator_accounts import last_use_ms
 from balcao.web.operator_forms import (
     MODES,
-    PLANS,
     account_in,
     no_account,
     once,
@@ -32,6 +31,7 @@ from balcao.web.operator_forms import (
 from balcao.web.spending import bars_of
 from balcao.web.texts import whole
 from balcao.web.visit import Visit
+from balcao.web.vocabulary import PLANS
 
 DAYS = 30  # of the chart and of the ledger
 ENTRIES_MAX = 30
@@ -226,7 +226,7 @@ async def _suspended(visit: Visit, suspended: bool) -> Response:
 
 
 async def history(visit: Visit) -> Response:
-    """The account's last requests, to help whoever asks about one."""
+    """The account's last consultations, to help whoever asks about one."""
     account = account_in(visit)
     if account is None:
         return no_account(visit)
@@ -240,15 +240,13 @@ async def history(visit: Visit) -> Response:
         before,
     )
     shown = traces[:TRACES_MAX]
+    names = names_of(visit, account.account_id)
     path = f"{_address(account)}/historico"
     more = len(traces) > TRACES_MAX
     return visit.page(
         "operador/historico.html",
         account=account,
-        rows=[
-            (trace, vocabulary.short(trace.operation), vocabulary.outcome_of(trace))
-            for trace in shown
-        ],
+        rows=[names.row(trace) for trace in shown],
         older=f"{path}?antes={shown[-1].request_id}" if more else None,
         newer=path if before else None,
         crumbs=_crumbs(account, "Histórico"),

@@ -14,13 +14,8 @@ from balcao.core.terms import ceiling_problem, certificates_problem, includes_ce
 from balcao.errors import InvalidParameter
 from balcao.storage.people import Terms
 from balcao.web.visit import Visit
+from balcao.web.vocabulary import PLANS
 
-# As in the command line and the ledger, with what they are called.
-PLANS: Mapping[Plan, str] = {
-    "gratuito": "gratuito",
-    "pre_pago": "pré-pago",
-    "pos_pago": "pós-pago",
-}
 PLAN_NOTES: Mapping[Plan, str] = {
     "gratuito": "créditos de cortesia, nunca inclui certidões",
     "pre_pago": "só gasta o que tem, sempre inclui certidões",
@@ -88,7 +83,11 @@ def typed_terms(visit: Visit) -> tuple[Terms | None, Mapping[str, str]]:
 
 
 def sentence(problem: str) -> str:
-    """What the command line says after the name of an argument, on its own."""
+    """What the command line says after the name of an argument, on its own, with the plans as
+    people write them.
+    """
+    for plan, name in PLANS.items():
+        problem = problem.replace(plan, name)
     return problem[:1].upper() + problem[1:]
 
 

@@ -98,6 +98,7 @@ async def show(visit: Visit) -> Response:
         ],
         troubled_more=max(0, len(troubled) - TROUBLED_MAX),
         month=in_use(tools.store("live"), civil_day(now)),
+        test_month=in_use(tools.store("test"), civil_day(now)),
         low=_low(accounts, spending.week, now)[:LOW_MAX],
         deeds=deeds_of(tools.desk.people.audit(DEEDS_SHOWN)),
     )

@@ -28,7 +28,10 @@ log = structlog.get_logger()
 _PATH = "/app/operador/dados-abertos"
 
 _DONE: Mapping[str, str] = {
-    "voltou": "O mês anterior está em uso de novo; o servidor já o segue.",
+    "voltou": (
+        "O mês anterior está em uso de novo; o servidor já o segue. O mais novo ficou descartado,"
+        " ainda no disco: para usá-lo outra vez é preciso importá-lo de novo."
+    ),
     "ja": "Este formulário já tinha sido enviado; foi feito uma vez só.",
 }
 _GONE = (
@@ -115,7 +118,8 @@ async def ask_to_go_back(visit: Visit) -> Response:
         consequences=(
             f"O mês de {now}, em uso nas contas de {store.name}, deixa de responder.",
             f"As consultas passam a ser respondidas com os dados de {then}, mais antigos.",
-            f"Para usar de novo o de {now} será preciso importá-lo outra vez.",
+            f"O de {now} fica descartado, ainda no disco: para usá-lo outra vez será preciso"
+            " importá-lo de novo.",
         ),
         fields=[("ambiente", store.mode), ("de", store.age.extraction.isoformat())],
         button="Voltar ao mês anterior",

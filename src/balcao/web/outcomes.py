@@ -1,16 +1,19 @@
 """What happened, what it cost and what to do, in plain words: of refusals, failures and prices."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from balcao.core.calendar import civil_day_text
+from balcao.core.calendar import civil_day
 from balcao.core.federation import ALL
 from balcao.core.outcomes import Forecast
 from balcao.core.problems import Problem
-from balcao.core.questions import Question, Strategy
+from balcao.core.problems import table as problems
+from balcao.core.questions import Question, Strategy, Subject
+from balcao.errors import NotServed, Overloaded, SourceUnavailable, StorageFailed
 from balcao.subjects.registrations import wants_addresses
 from balcao.web.forms import Form
-from balcao.web.texts import credits, day, whole
+from balcao.web.texts import credits, day, instant, whole
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +42,14 @@ class Price:
     tone: str = "info"
 
 
+@dataclass(frozen=True, slots=True)
+class Earlier:
+    """A result that this person has already paid for."""
+
+    request_id: str
+    ago: str
+
+
 _CNPJ = (
     "Informe os 14 caracteres do CNPJ, com ou sem pontuação. Os dois últimos são dígitos"
     " verificadores e devem conferir."
@@ -64,6 +75,11 @@ _COMPLAINTS: Mapping[str, Complaint] = {
         "optin", "O CPF dos sócios não está habilitado para esta conta."
     ),
 }
+_DIGITS = "Os dígitos verificadores deste {} não conferem."
+_WHOLE: Mapping[str, tuple[str, str]] = {  # by code: the document, and its form
+    "CNPJ_INVALIDO": ("CNPJ", "[0-9A-Z]{12}[0-9]{2}"),
+    "CPF_INVALIDO": ("CPF", "[0-9]{11}"),
+}
 _HOME_UNKNOWN = "Não se descobriu em que UF está a empresa. Escolha a UF."
 
 
@@ -75,7 +91,12 @@ def complaint(problem: Problem, form: Form, typed: Mapping[str, str]) -> Complai
         return Complaint("uf", _HOME_UNKNOWN)
     if problem.code == "PARAMETRO_INVALIDO":
         return Complaint("dias", f"Informe um número inteiro de dias, de 0 a {form.days_max}.")
-    return _COMPLAINTS.get(problem.code)
+    known = _COMPLAINTS.get(problem.code)
+    if known is not None and problem.code in _WHOLE:
+        name, pattern = _WHOLE[problem.code]
+        if re.fullmatch(pattern, re.sub(r"[\s./-]", "", typed[known.field]).upper()):
+            return Complaint(known.field, _DIGITS.format(name))
+    return known
 
 
 _NO_COST = "Nada foi cobrado."
@@ -90,8 +111,8 @@ _BY_CODE: Mapping[str, Outcome] = {
     "INSCRICAO_NAO_ENCONTRADA": Outcome(
         "info",
         "Sem inscrição na Suframa",
-        "A Suframa não tem inscrição desta empresa.",
-        "Não há o que fazer: a resposta é da própria Suframa.",
+        "A Suframa respondeu que esta empresa não tem inscrição.",
+        "Confira o número, se esperava uma: cada filial tem a sua inscrição.",
     ),
     "DADOS_RECUSADOS_PELA_FONTE": Outcome(
         "warn",
@@ -103,8 +124,8 @@ _BY_CODE: Mapping[str, Outcome] = {
         "bad",
         "A fonte falhou",
         "A fonte foi consultada e não deu uma resposta que se possa usar.",
-        "Espere alguns minutos antes de repetir: uma emissão pode ter começado, e então a 2ª via"
-        " a encontra.",
+        "Espere alguns minutos antes de repetir: a Receita Federal pode ter começado a emitir a"
+        " certidão, e então a consulta seguinte a encontra.",
     ),
     "ERRO_INTERNO": Outcome(
         "bad",
@@ -158,14 +179,73 @@ _BY_CODE: Mapping[str, Outcome] = {
 }
 
 
-def of_code(code: str | None, message: str | None = None) -> Outcome:
+# Where an operation's failures need other words than everybody's.
+_OF_ONE: Mapping[tuple[Subject, str], Outcome] = {
+    ("state_certificate", "FALHA_TECNICA"): Outcome(
+        "bad",
+        "A fonte falhou",
+        "A secretaria da fazenda não respondeu, ou deu uma resposta que não se pode usar.",
+        "Espere alguns minutos e consulte de novo. Se continuar assim, emita a certidão na página"
+        " da secretaria da fazenda.",
+    ),
+    ("company", "ERRO_INTERNO"): Outcome(
+        "bad",
+        "A fonte falhou",
+        "A fonte do cadastro não respondeu, ou deu uma resposta que não se pode usar.",
+        "Tente de novo em instantes, ou aceite um resultado guardado há mais dias.",
+    ),
+    **{
+        (subject, "ERRO_INTERNO"): Outcome(
+            "bad",
+            "A fonte falhou",
+            "Nenhuma secretaria da fazenda consultada deu uma resposta que se possa usar.",
+            "Tente de novo em instantes, ou aceite um resultado guardado há mais dias.",
+        )
+        for subject in ("state_registration", "rural_producer")
+    },
+    ("suframa", "ERRO_INTERNO"): Outcome(
+        "bad",
+        "A fonte falhou",
+        "A Suframa não respondeu, ou deu uma resposta que não se pode usar.",
+        "Tente de novo em instantes, ou aceite um resultado guardado há mais dias.",
+    ),
+}
+
+# Several things come under one code: what callers of the API read tells which.
+_BY_MESSAGE: Mapping[str, Outcome] = {
+    problems()[SourceUnavailable][2]: _BY_CODE["SERVICO_INDISPONIVEL"],
+    problems()[NotServed][2]: Outcome(
+        "bad",
+        "Consulta não atendida",
+        "Nenhuma fonte deste serviço responde esta consulta: a operação, a UF ou o documento.",
+        "Fale com quem opera o serviço.",
+    ),
+    problems()[StorageFailed][2]: Outcome(
+        "bad",
+        "Serviço indisponível",
+        "O serviço não consegue gravar no momento, e por isso não consulta.",
+        "Tente mais tarde.",
+    ),
+    problems()[Overloaded][2]: Outcome(
+        "warn",
+        "Serviço sobrecarregado",
+        "Há consultas demais em andamento, e esta não foi feita.",
+        "Tente de novo em instantes.",
+    ),
+}
+
+
+def of_code(code: str | None, message: str | None = None, of: Subject | None = None) -> Outcome:
     """Why there is no result, by the internal code; `message` is what callers of the API read."""
+    if message is not None and message in _BY_MESSAGE:
+        return _BY_MESSAGE[message]
+    if of is not None and (of, code or "") in _OF_ONE:
+        return _OF_ONE[of, code or ""]
     known = _BY_CODE.get(code or "")
     if known is None:
         text = message or "A consulta não pôde ser respondida."
         return Outcome("bad", "Sem resultado", text, "Confira os dados e consulte de novo.")
     if code == "SERVICO_INDISPONIVEL" and message:
-        # Three things come under this code: the message tells which.
         return Outcome(known.tone, known.title, message, known.advice)
     return known
 
@@ -175,7 +255,7 @@ def cost(charged: int) -> str:
     return f"Cobrado: {credits(charged)}." if charged else _NO_COST
 
 
-def of_refusal(problem: Problem, available: int | None, *, is_manager: bool) -> Outcome:
+def of_refusal(problem: Problem, form: Form, available: int | None, *, is_manager: bool) -> Outcome:
     """Why a form was not carried out, where that is not about one of its fields."""
     match problem.status:
         case 402:
@@ -201,7 +281,7 @@ def of_refusal(problem: Problem, available: int | None, *, is_manager: bool) -> 
                 f"Espere {_wait(wait)} e consulte de novo.",
             )
         case _:
-            said = of_code(problem.code, problem.message)
+            said = of_code(problem.code, problem.message, form.subject)
             return Outcome(said.tone, said.title, f"{said.text} {_NO_COST}", said.advice)
 
 
@@ -212,7 +292,7 @@ def _wait(seconds: int) -> str:
     return f"{minutes} minutos" if minutes < 100 else f"{-(-minutes // 60)} horas"
 
 
-def price(form: Form, of: Question, forecast: Forecast, available: int | None) -> Price:
+def price(of: Question, forecast: Forecast, available: int | None, now_ms: int) -> Price:
     """What this very question would cost now."""
     if available is not None and forecast.credits > available:
         short = (
@@ -226,12 +306,19 @@ def price(form: Form, of: Question, forecast: Forecast, available: int | None) -
     cost = credits(forecast.credits)
     if forecast.origin == "online":
         return Price(f"A resposta está na nossa cópia dos dados abertos: {cost}.", "good")
-    asked = "" if forecast.asked_ms is None else day(civil_day_text(forecast.asked_ms))
+    asked = when(forecast.asked_ms, now_ms)
     if of.uf == ALL:
         count = len(of.inquiries)
         return Price(f"Há resultados guardados das {count} UFs, desde {asked}: {cost}.", "good")
-    kept = "Há uma certidão guardada" if form.certificate else "Há um resultado guardado"
-    return Price(f"{kept} de {asked}: {cost}.", "good")
+    return Price(f"Há um resultado guardado de {asked}: {cost}.", "good")
+
+
+def when(at_ms: int | None, now_ms: int) -> str:
+    """A day; of today also the hour, which tells more than the day."""
+    if at_ms is None:
+        return ""
+    at, today = civil_day(at_ms), civil_day(now_ms)
+    return instant(at_ms) if at == today else day(at)
 
 
 def _at_most(of: Question, most: int) -> Price:

@@ -1,9 +1,11 @@
 """`/app/historico/{request_id}`: the page that explains one request; the same for operators."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
+import msgspec
 from starlette.responses import Response
 
+from balcao.core.idempotency import Recorded
 from balcao.core.ledger import Trace
 from balcao.storage.contract import Consultation
 from balcao.web import history
@@ -27,7 +29,7 @@ async def show(visit: Visit) -> Response:
     """One request of the visitor's account; of a consultant, one of their own."""
     number = _number(visit)
     account_id = visit.account.account_id
-    found = known_of(visit, account_id, number)
+    found = await known_of(visit, account_id, number)
     if found is None or not _may_see(visit, found):
         return _unknown(visit, number)
     result = None
@@ -50,7 +52,7 @@ async def show_operator(visit: Visit) -> Response:
     """One request of any account."""
     number = _number(visit)
     owner = visit.tools.desk.people.owner_of(number) if number else None
-    found = None if owner is None else known_of(visit, owner, number)
+    found = None if owner is None else await known_of(visit, owner, number)
     if owner is None or found is None:
         return _unknown(visit, number)
     return visit.page(
@@ -62,7 +64,7 @@ async def show_operator(visit: Visit) -> Response:
     )
 
 
-def known_of(visit: Visit, account_id: int, request_id: str) -> Known | None:
+async def known_of(visit: Visit, account_id: int, request_id: str) -> Known | None:
     """What the ledger and the traces know of an account's request."""
     desk = visit.tools.desk
     trace = desk.people.trace(account_id, request_id)
@@ -76,7 +78,25 @@ def known_of(visit: Visit, account_id: int, request_id: str) -> Known | None:
         assert booked is not None
         who = names.who(booked.key_id, None)
     at_once = booked is not None and _at_once(visit, account_id, booked)
-    return Known(trace, booked, at_once, who)
+    return Known(trace, booked, at_once, who, () if trace is None else await _ufs(visit, trace))
+
+
+class _Body(msgspec.Struct):
+    """What is read of a recorded answer: with BR, where each UF's part came from."""
+
+    ufs: Sequence[Mapping[str, str]] = ()
+
+
+async def _ufs(visit: Visit, trace: Trace) -> Sequence[tuple[str, str]]:
+    """Each UF of a BR answer with its origin, while the answer is kept."""
+    recorded = await _recorded(visit, trace) if trace.uf == "BR" and trace.code is None else None
+    if recorded is None:
+        return ()
+    try:
+        body = msgspec.json.decode(recorded.body, type=_Body)
+    except msgspec.DecodeError:  # of another version
+        return ()
+    return [(each.get("uf", ""), each.get("origem", "")) for each in body.ufs]
 
 
 def _at_once(visit: Visit, account_id: int, booked: Consultation) -> bool:
@@ -95,12 +115,17 @@ def _may_see(visit: Visit, found: Known) -> bool:
 
 async def is_recorded(visit: Visit, trace: Trace) -> bool:
     """Whether the answer can still be shown: it is kept for a while under its key."""
+    return await _recorded(visit, trace) is not None
+
+
+async def _recorded(visit: Visit, trace: Trace) -> Recorded | None:
     if trace.key_digest is None:
-        return False
+        return None
     now = visit.tools.now_ms()
     attempt = await visit.tools.desk.earlier(trace.account_id, trace.key_digest, now)
     recorded = None if attempt is None else attempt.recorded
-    return recorded is not None and recorded.request_id == trace.request_id
+    # A key that a refusal left free may hold a later one's.
+    return recorded if recorded is not None and recorded.request_id == trace.request_id else None
 
 
 def _number(visit: Visit) -> str:

@@ -12,7 +12,7 @@ from markupsafe import Markup
 from balcao.core.ledger import Trace
 from balcao.web.drawing import Tile
 from balcao.web.forms import Form
-from balcao.web.texts import cep, cnpj, cpf, day, phone
+from balcao.web.texts import cep, cnpj, cpf, credits, day, phone
 
 Body: TypeAlias = Mapping[str, Any]
 Fact: TypeAlias = tuple[str, object]
@@ -33,12 +33,26 @@ class Verdict:
 
 
 @dataclass(frozen=True, slots=True)
+class Button:
+    """What asks once more. `name` and `value`: the field that pressing it sends."""
+
+    text: str
+    credits: int  # at the most; 0: it costs nothing
+    name: str | None = None
+    value: str | None = None
+    hint: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Again:
     """A form that asks once more, about the same document."""
 
     fields: Sequence[tuple[str, str]]  # hidden ones
-    buttons: Sequence[tuple[str, str]]  # texts, and the certificate's `modo`
-    needs_birth: bool = False  # it is recorded nowhere, so it is asked for
+    buttons: Sequence[Button]
+    needs_birth: bool = False  # it stands on no page, so it is asked for
+    only_prices: bool = False  # leads to the filled form: one press must not cost so much
+    title: str = ""
+    small: bool = False  # many buttons
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,13 +83,17 @@ def document(text: str | None) -> Markup | str:
     """A CNPJ or CPF as it stands in the answer, punctuated, in the figures of registers."""
     if not text:
         return "—"
-    bare = cpf(text) if len(text) == 11 else cnpj(text)
-    return REGISTER_FIGURES.format(bare)
+    return REGISTER_FIGURES.format(cpf(text) if len(text) == 11 else cnpj(text))
 
 
 def masked(trace: Trace) -> str:
     """The document for titles: a CNPJ whole, a CPF as public bodies show it."""
-    return cnpj(trace.document)
+    return cnpj(trace.document) if len(trace.document) == 14 else cpf(trace.document)
+
+
+def renewed(fields: Sequence[tuple[str, str]], cost: int = 1, hint: str = "") -> Again:
+    """The usual button, past what is kept."""
+    return Again(fields, [Button(f"Atualizar online ({credits(cost)})", cost, hint=hint)])
 
 
 def receipt_number(address: str | None) -> str | None:
@@ -181,9 +199,7 @@ def company(form: Form, body: Body, trace: Trace) -> View:
             ),
         ),
         # Our own copy goes before every source: asking again would say the same.
-        again=()
-        if trace.source == "snapshot"
-        else (Again(fields, [("Atualizar online (1 crédito)", "")]),),
+        again=() if trace.source == "snapshot" else (renewed(fields),),
     )
 
 
@@ -339,11 +355,7 @@ def suframa(form: Form, body: Body, trace: Trace) -> View:
                 "Nenhuma atividade informada.",
             ),
         ),
-        again=(
-            Again(
-                [("cnpj", body["cnpj"]), ("onde", "fonte")], [("Atualizar online (1 crédito)", "")]
-            ),
-        ),
+        again=(renewed([("cnpj", body["cnpj"]), ("onde", "fonte")]),),
     )
 
 

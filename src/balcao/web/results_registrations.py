@@ -10,6 +10,7 @@ from balcao.web.results import (
     REGISTER_FIGURES,
     Again,
     Body,
+    Button,
     Table,
     Verdict,
     View,
@@ -17,6 +18,7 @@ from balcao.web.results import (
     badge,
     document,
     plural,
+    renewed,
 )
 from balcao.web.texts import credits, day
 
@@ -27,21 +29,40 @@ def registrations(form: Form, body: Body, trace: Trace) -> View:
     active = sum(each["ativa"] for each in found)
     silent = [each["uf"] for each in body.get("ufs") or () if each["origem"] == "indisponivel"]
     name = body.get("razao_social") or body.get("nome")
-    note = plural(len(found) - active, "inativa", "inativas") if len(found) > active else ""
+    notes = []
+    if 0 < active < len(found):
+        notes.append(plural(len(found) - active, "inativa", "inativas"))
     if silent:
-        note += f"{'. ' if note else ''}Sem resposta, e sem custo: {', '.join(silent)}"
+        notes.append(f"Sem resposta, e sem custo: {', '.join(silent)}")
+    everywhere = body.get("ufs")
+    if not everywhere:
+        notes.append("As outras UFs não foram consultadas")
     number = body.get("cnpj") or body.get("cpf") or ""
+    tone, text = _registered(active, len(found))
+    where = _where(body, trace, silent) or ("" if found else " estadual")
     return View(
-        Verdict(*_registered(active, len(found)), f"{note}." if note else ""),
+        Verdict(tone, text + where, " ".join(f"{each}." for each in notes)),
         facts=(
             ("CPF" if len(number) == 11 else "CNPJ", document(number)),
             ("Nome", name),
             ("UF consultada", _asked(body, trace)),
         ),
         tables=(table(found),),
-        tiles=tiles(body, trace.uf),
-        again=(_registrations_again(form, body, trace, number),),
+        tiles=tiles(body) if everywhere else {},
+        again=_again(form, body, trace, number, silent),
     )
+
+
+def _where(body: Body, trace: Trace, silent: Sequence[str]) -> str:
+    """How far the verdict goes: no further than was asked, and answered."""
+    ufs = body.get("ufs")
+    if not ufs:
+        uf = trace.uf or body.get("uf")
+        return f" em {uf}" if uf else ""
+    if not silent:
+        return ""
+    answered = len(ufs) - len(silent)
+    return f" nas {answered} UFs que responderam" if answered > 1 else " na UF que respondeu"
 
 
 def _registered(active: int, all_of_them: int) -> tuple[str, str]:
@@ -49,7 +70,7 @@ def _registered(active: int, all_of_them: int) -> tuple[str, str]:
         return "good", plural(active, "inscrição ativa", "inscrições ativas")
     if all_of_them:
         return "warn", "Nenhuma inscrição ativa"
-    return "info", "Sem inscrição estadual"
+    return "info", "Sem inscrição"
 
 
 def _asked(body: Body, trace: Trace) -> str | None:
@@ -57,23 +78,53 @@ def _asked(body: Body, trace: Trace) -> str | None:
     return f"Todas ({len(ufs)})" if ufs else trace.uf or body.get("uf")
 
 
-def _registrations_again(form: Form, body: Body, trace: Trace, number: str) -> Again:
+# What one press of a button may cost at the most: beyond it, the price is shown first.
+_CREDITS_AT_ONCE = 3
+
+
+def _again(
+    form: Form, body: Body, trace: Trace, number: str, silent: Sequence[str]
+) -> Sequence[Again]:
+    """The same once more; one by one what failed; and everywhere, after a look at the price."""
     everywhere = body.get("ufs")
     with_addresses = any(each.get("endereco") for each in body["inscricoes_estaduais"])
-    fields = [
+    same = [
         (form.document, number),
-        ("uf", ALL if everywhere else (trace.uf or body.get("uf") or "")),
-        ("onde", "fonte"),
         *((("endereco", "1"),) if with_addresses else ()),
+        ("dias", str(form.days)),
     ]
-    most = len(everywhere or (1,)) + with_addresses
-    text = f"Atualizar online ({'até ' if most > 1 else ''}{credits(most)})"
-    return Again(fields, [(text, "")])
+    each_costs = 1 + with_addresses
+    asked: list[Again] = []
+    if silent:
+        buttons = [Button(f"Tentar {uf}", each_costs, "uf", uf) for uf in silent]
+        title = f"As UFs que não responderam, uma a uma ({credits(each_costs)} cada):"
+        asked.append(Again([*same, ("onde", "fonte")], buttons, title=title, small=True))
+    if not everywhere:
+        here = [*same, ("uf", trace.uf or body.get("uf") or ""), ("onde", "fonte")]
+        asked.append(renewed(here, each_costs))
+    if everywhere and (most := len(everywhere) + with_addresses) <= _CREDITS_AT_ONCE:
+        asked.append(renewed([*same, ("uf", ALL), ("onde", "fonte")], most))
+    else:
+        source = "fonte" if everywhere else "guardado"
+        asked.append(_everywhere([*same, ("onde", source)]))
+    return asked
+
+
+def _everywhere(fields: Sequence[tuple[str, str]]) -> Again:
+    button = Button("Ver preço para todas as UFs", 0)
+    return Again([*fields, ("uf", ALL)], [button], only_prices=True)
+
+
+def of_company(cnpj: str, form: Form) -> Sequence[Again]:
+    """How to get the registrations of a company that is being looked at."""
+    same = [("cnpj", cnpj), ("onde", "guardado"), ("dias", str(form.days))]
+    button = Button("Consultar inscrições estaduais (1 crédito)", 1, hint="Na UF da empresa.")
+    return [Again([*same, ("uf", "")], [button]), _everywhere(same)]
 
 
 _FURTHER: Sequence[tuple[str, str, Callable[[Body], str | None]]] = (
     ("tipo_ie", "Tipo", lambda each: each.get("tipo_ie")),
-    ("situacao_pj", "Situação", lambda each: each.get("situacao_pj")),
+    ("situacao_pj", "Situação cadastral", lambda each: each.get("situacao_pj")),
     ("data_status", "Mudou em", lambda each: day(each.get("data_status"))),
     ("updated_at", "Atualizada", lambda each: day(each.get("updated_at"))),
     ("endereco", "Endereço", lambda each: address(each.get("endereco") or {})),
@@ -96,16 +147,13 @@ def table(found: Sequence[Body], *, short: bool = False) -> Table:
         )
         for each in found
     ]
-    columns = ("Inscrição", "UF", "Estado", *(title for title, _ in further))
+    columns = ("Inscrição", "UF", "Situação", *(title for title, _ in further))
     return Table("Inscrições estaduais", columns, rows, "Nenhuma inscrição nas UFs consultadas.")
 
 
-def tiles(body: Body, asked: str | None) -> Mapping[str, Tile]:
+def tiles(body: Body) -> Mapping[str, Tile]:
     """Every UF that was asked about; those that were not stay blank on the map."""
-    uf = body.get("uf") if asked is None else asked
-    told = {each["uf"]: each["origem"] for each in body.get("ufs") or ()}
-    if not told and uf and uf != ALL:
-        told = {uf: "online"}
+    told = {each["uf"]: each["origem"] for each in body["ufs"]}
     found: dict[str, list[bool]] = {each: [] for each in told}
     for each in body["inscricoes_estaduais"]:
         found.setdefault(each["uf"], []).append(each["ativa"])
@@ -116,7 +164,7 @@ def _tile(origin: str | None, active: Sequence[bool]) -> Tile:
     if origin == "indisponivel":
         return Tile("warn", "falhou", "não respondeu, e não foi cobrada")
     if not active:
-        return Tile("info", "0", "nenhuma inscrição")
+        return Tile("neutral", "0", "nenhuma inscrição")
     count = sum(active)
     if not count:
         return Tile(

@@ -3,12 +3,12 @@
 from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
-from balcao import sight
 from balcao.core.federation import UFS
 from balcao.core.questions import Subject
 from balcao.observability.health import ALL_UFS, Standing
+from balcao.subjects import OPERATIONS
 from balcao.web.drawing import Tile
-from balcao.web.vocabulary import Tone, Word
+from balcao.web.vocabulary import SHORT, Tone, Word
 
 # Everything a subject may be said to be: the standing of its best source, or that it has none.
 WORDS: Mapping[Standing | None, Word] = {
@@ -26,9 +26,8 @@ _ON_TILES: Mapping[Standing | None, str] = {
     "quiet": "s/ uso",
     None: "—",
 }
-# As the heads of tables have them.
 SUBJECTS: Mapping[Subject, str] = {
-    subject: name[:1].upper() + name[1:] for subject, name in sight.SUBJECTS.items()
+    subject: SHORT[operation.path] for subject, operation in OPERATIONS.items()
 }
 BY_UF: frozenset[Subject] = frozenset({"state_registration", "rural_producer", "state_certificate"})
 

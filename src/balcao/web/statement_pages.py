@@ -42,6 +42,7 @@ class _Read:
     chosen: Choice
     rows: Sequence[ConsumptionRow]
     names: Mapping[int | None, str]
+    ignored: str | None  # what was said of filters that are none
 
     @property
     def credits(self) -> int:
@@ -53,10 +54,12 @@ class _Read:
 
 
 async def _read(visit: Visit, period: Period) -> _Read:
-    chosen = asking.choice(visit.request.query_params)
     desk, number = visit.tools.desk, visit.account.account_id
+    names, fields = names_of_keys(desk.keys(number)), visit.request.query_params
+    chosen = asking.choice(fields, names)
     statement = await read(desk, number, period)
-    return _Read(statement, chosen, chosen.of(statement.rows), names_of_keys(desk.keys(number)))
+    ignored = asking.ignored(fields, chosen)
+    return _Read(statement, chosen, chosen.of(statement.rows), names, ignored)
 
 
 def _asked(visit: Visit) -> asking.Asked:
@@ -76,6 +79,7 @@ async def show(visit: Visit) -> Response:
         "extrato.html",
         422 if asked.complaint else 200,
         alert=asked.complaint,
+        notes=[note for note in (asked.note, found.ignored) if note],
         account=found.statement.account,
         period=asked.period,
         fields=fields,

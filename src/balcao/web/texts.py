@@ -5,6 +5,7 @@ is shown as it is: a page never fails over what it is told to show.
 """
 
 import re
+from collections.abc import Sequence
 from datetime import date, datetime
 
 from balcao.core.calendar import from_ms
@@ -61,6 +62,12 @@ def day(value: date | str | None) -> str:
     return f"{value.day:02}/{value.month:02}/{value.year:04}"
 
 
+def listed(names: Sequence[str]) -> str:
+    """`BA, MG e RS`, of at least one."""
+    *first, last = names
+    return f"{', '.join(first)} e {last}" if first else last
+
+
 def instant(at_ms: int | None) -> str:
     """`12/11/2026 às 14:03`, in Brasília, of milliseconds since 1970."""
     if at_ms is None:
@@ -115,8 +122,12 @@ def cnpj(text: str | None) -> str:
 
 
 def cpf(text: str | None) -> str:
-    """`123.456.789-09`. Whether a page may show it all is not decided here."""
-    return _punctuated(text, r"(\d{3})(\d{3})(\d{3})(\d{2})", r"\1.\2.\3-\4")
+    """`123.456.789-09`, or `***.456.789-**` where only the middle is shown.
+
+    Whether a page may show it all is not decided here.
+    """
+    shown = _punctuated(text, r"(\d{3})(\d{3})(\d{3})(\d{2})", r"\1.\2.\3-\4")
+    return _punctuated(shown, r"\*\*\*(\d{3})(\d{3})\*\*", r"***.\1.\2-**")
 
 
 def cep(text: str | None) -> str:

@@ -8,8 +8,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+from balcao.core.access import Plan
 from balcao.core.ledger import Origin, Trace
 from balcao.core.questions import Strategy
+from balcao.sight import SNAPSHOT
 from balcao.subjects import (
     OPERATIONS,
     company,
@@ -20,20 +22,28 @@ from balcao.subjects import (
     suframa,
 )
 
+# As the command line and the ledger have them, and what they are called.
+PLANS: Mapping[Plan, str] = {
+    "gratuito": "gratuito",
+    "pre_pago": "pré-pago",
+    "pos_pago": "pós-pago",
+}
+
 Tone: TypeAlias = Literal["good", "warn", "bad", "info", "neutral"]
 
-# Short enough for a column of a table; `title` is the operation's own.
+# What operations are called, everywhere; `title` is the operation's own, longer one.
 SHORT: Mapping[str, str] = {
     federal_certificate.PATH: "Certidão federal",
     state_certificate.PATH: "Certidão estadual",
     OPERATIONS["state_registration"].path: "Inscrições estaduais",
     OPERATIONS["rural_producer"].path: "Produtor rural",
     OPERATIONS["suframa"].path: "Suframa",
-    OPERATIONS["company"].path: "Dados da empresa",
+    OPERATIONS["company"].path: "Empresa",
 }
 TITLES: Mapping[str, str] = {each.path: each.title for each in OPERATIONS.values()}
 
-ORIGINS: Mapping[Origin, str] = {"cache": "cache", "online": "fonte"}
+ORIGINS: Mapping[Origin, str] = {"cache": "guardado", "online": "fonte"}
+OWN_COPY = "cópia própria"
 
 SOURCES: Mapping[str, str] = {
     "snapshot": "cópia dos dados abertos da Receita Federal",
@@ -60,16 +70,16 @@ STRATEGIES: Mapping[str, str] = {
 # The tariff rules of the ledger, and what stands there instead where nothing was charged.
 NOT_CHARGED: Mapping[str, str] = {
     "erro": "Erros não custam nada: sem resultado não há cobrança.",
-    "recusa": "O pedido foi recusado antes de qualquer consulta; recusas não custam nada.",
+    "recusa": "A consulta foi recusada antes de ser feita; recusas não custam nada.",
     "processo interrompido": "O serviço parou no meio da consulta. O que estava reservado foi"
     " devolvido por inteiro quando ele voltou.",
 }
 _BY_UF = "1 crédito por UF que respondeu. UFs que falharam não são cobradas."
-_ADDRESS = " Mais 1 crédito pelos endereços (endereco=true), uma vez por requisição."
+_ADDRESS = " Mais 1 crédito pelos endereços, uma vez por consulta."
 RULES: Mapping[str, str] = {
     **NOT_CHARGED,
-    company.RULE: "1 crédito por consulta concluída, venha do cache ou da fonte.",
-    suframa.RULE: "1 crédito por consulta concluída, venha do cache ou da fonte.",
+    company.RULE: "1 crédito por consulta concluída, de onde quer que venha o resultado.",
+    suframa.RULE: "1 crédito por consulta concluída, de onde quer que venha o resultado.",
     state_registration.RULE: _BY_UF,
     f"{state_registration.RULE} + 1 por endereco": _BY_UF + _ADDRESS,
     rural_producer.RULE: _BY_UF,
@@ -94,7 +104,7 @@ class Word:
 # By internal code. A refusal is the caller's to mend (warn), a failure is not (bad).
 CODES: Mapping[str, Word] = {
     "API_KEY_INVALIDA": Word("Chave de API inválida", "warn"),
-    "LIMITE_EXCEDIDO": Word("Limite de requisições atingido", "warn"),
+    "LIMITE_EXCEDIDO": Word("Limite de consultas atingido", "warn"),
     "CND_POS_PAGO_NAO_HABILITADO": Word("Certidões não habilitadas", "warn"),
     "OPTIN_NAO_HABILITADO": Word("CPF dos sócios não habilitado", "warn"),
     "CNPJ_INVALIDO": Word("CNPJ inválido", "warn"),
@@ -112,8 +122,8 @@ CODES: Mapping[str, Word] = {
     "PARAMETROS_CONFLITANTES": Word("Parâmetros em conflito", "warn"),
     "SEM_RESULTADO_EM_CACHE": Word("Nada guardado", "warn"),
     "IDEMPOTENCY_KEY_INVALIDA": Word("Idempotency-Key inválida", "warn"),
-    "IDEMPOTENCY_KEY_REUTILIZADA": Word("Idempotency-Key de outro pedido", "warn"),
-    "OPERACAO_EM_ANDAMENTO": Word("Pedido igual em andamento", "warn"),
+    "IDEMPOTENCY_KEY_REUTILIZADA": Word("Idempotency-Key de outra consulta", "warn"),
+    "OPERACAO_EM_ANDAMENTO": Word("Consulta igual em andamento", "warn"),
     "RESULTADO_INDISPONIVEL": Word("Resultado não pode ser reenviado", "warn"),
     "SALDO_INSUFICIENTE": Word("Créditos insuficientes", "warn"),
     "CNPJ_NAO_ENCONTRADO": Word("CNPJ não encontrado", "info"),
@@ -146,8 +156,18 @@ def outcome(operation: str, status: int, code: str | None) -> Word:
 
 
 def outcome_of(trace: Trace) -> Word:
-    """The same, of what is remembered."""
+    """The same, of what is remembered. In the web application nobody sends keys: forms do."""
+    if trace.code == "IDEMPOTENCY_KEY_REUTILIZADA" and trace.key_id is None:
+        return Word("Formulário já usado", "warn")
     return outcome(trace.operation, trace.status, trace.code)
+
+
+def origin_of(trace: Trace) -> str | None:
+    """Where an answer came from; None: there was none."""
+    if trace.origin is None:
+        return None
+    own = trace.origin == "online" and trace.source == SNAPSHOT
+    return OWN_COPY if own else ORIGINS[trace.origin]
 
 
 def short(operation: str) -> str:

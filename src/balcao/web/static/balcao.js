@@ -16,12 +16,20 @@
       .map((character, place) => (FORMS[kind].signs[place] || "") + character)
       .join("");
 
+  // A whole document in what was pasted, with words or spaces around and in it.
+  const WHOLE = {
+    cnpj: /\b[0-9A-Z]{2}\s*\.?\s*[0-9A-Z]{3}\s*\.?\s*[0-9A-Z]{3}\s*\/?\s*[0-9A-Z]{4}\s*-?\s*[0-9]{2}\b/,
+    cpf: /\b[0-9]{3}\s*\.?\s*[0-9]{3}\s*\.?\s*[0-9]{3}\s*-?\s*[0-9]{2}\b/,
+  };
+
   // No sign follows the last character: deleting works as anywhere else.
   function mask(input) {
     const kind = input.dataset.mask;
-    const value = masked(kind, input.value);
+    const whole = WHOLE[kind]?.exec(input.value.toUpperCase());
+    const value = masked(kind, whole ? whole[0] : input.value);
     if (value === input.value) return;
-    let left = bare(kind, input.value.slice(0, input.selectionStart)).length;
+    let left = whole ? FORMS[kind].length
+      : bare(kind, input.value.slice(0, input.selectionStart)).length;
     input.value = value;
     let place = 0;
     while (left > 0 && place < value.length) if (/[0-9A-Z]/.test(value[place++])) left--;
