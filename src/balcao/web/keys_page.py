@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from starlette.responses import Response
 
 from balcao.addresses import address, curl_line
-from balcao.core.access import Key
+from balcao.core.access import Account, Key
 from balcao.core.calendar import day_starts_ms
+from balcao.core.people import Signature
 from balcao.errors import FormDone
 from balcao.keys import issue_key
 from balcao.statement import read_day
@@ -54,6 +55,15 @@ class Typed:
     complaints: Mapping[str, str]
 
 
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """A form for a new key that came to nothing, and why."""
+
+    status: int
+    alert: str | None
+    complaints: Mapping[str, str] | None = None
+
+
 def state_of(key: Key, now_ms: int) -> Word:
     """Whether a key is in force."""
     if key.revoked_ms is not None:
@@ -70,17 +80,30 @@ async def show(visit: Visit) -> Response:
 
 async def create(visit: Visit) -> Response:
     """Issue a key and show it: now, and never again."""
-    tools, account = visit.tools, visit.account
-    now = tools.now_ms()
-    typed = read_typed(visit, now)
     form_id = visit.typed("form_id")
-    if typed.complaints or not form_id:
-        return _listed(visit, 422, complaints=typed.complaints, typed=visit.form)
+    if not form_id:
+        return _listed(visit, 422)
+    made = issue(visit, visit.account, visit.signed(form_id))
+    if isinstance(made, Refused):
+        return _listed(visit, made.status, alert=made.alert, complaints=made.complaints)
+    text, key = made
+    tools = visit.tools
+    example = curl_line(tools.parts.operations["company"], text, address(tools.settings))
+    return visit.page("chave_criada.html", 201, key=key, text=text, example=example)
+
+
+def issue(visit: Visit, account: Account, signed: Signature) -> tuple[str, Key] | Refused:
+    """Make the key that the form describes, for any account: its text and what is kept of it."""
+    tools = visit.tools
+    now = tools.now_ms()
+    typed = _read(visit, now)
+    if typed.complaints:
+        return Refused(422, None, typed.complaints)
     # From here to the key's entry nothing is awaited, so that two forms cannot both be the last.
     if len(_in_force(tools.desk.keys(account.account_id), now)) >= IN_FORCE_MAX:
-        return _listed(visit, 422, alert=_TOO_MANY, typed=visit.form)
+        return Refused(422, _TOO_MANY)
     try:
-        text, key = issue_key(
+        return issue_key(
             tools.desk,
             tools.home,
             account,
@@ -89,21 +112,17 @@ async def create(visit: Visit) -> Response:
             expires_ms=typed.expires_ms,
             per_minute=typed.per_minute,
             per_day=typed.per_day,
-            signed=visit.signed(form_id),
+            signed=signed,
         )
     except FormDone:
-        return _listed(visit, 409, alert=_FORM_DONE)
-    example = curl_line(tools.parts.operations["company"], text, address(tools.settings))
-    response = visit.page("chave_criada.html", 201, key=key, text=text, example=example)
-    response.headers["cache-control"] = "no-store"
-    return response
+        return Refused(409, _FORM_DONE)
 
 
 async def confirm(visit: Visit) -> Response:
     """Once more, before a program stops working."""
     key = _own(visit)
     if key is None:
-        return _unknown(visit)
+        return unknown(visit)
     return visit.page(
         "chave_revogar.html", key=key, state=state_of(key, visit.tools.now_ms()), path=PATH
     )
@@ -113,7 +132,7 @@ async def revoke(visit: Visit) -> Response:
     """For ever. Twice is once."""
     key = _own(visit)
     if key is None:
-        return _unknown(visit)
+        return unknown(visit)
     visit.tools.desk.revoke_key(key.key_id, visit.tools.now_ms(), visit.signed())
     return visit.redirect(PATH, feito="revogada")
 
@@ -121,13 +140,17 @@ async def revoke(visit: Visit) -> Response:
 def _own(visit: Visit) -> Key | None:
     """The key of the address, if it is this account's."""
     number = visit.request.path_params["key_id"]
-    if not asking.is_number(number):
-        return None
-    keys = visit.tools.desk.keys(visit.account.account_id)
-    return next((key for key in keys if key.key_id == int(number)), None)
+    return key_of(visit, visit.account, int(number)) if asking.is_number(number) else None
 
 
-def _unknown(visit: Visit) -> Response:
+def key_of(visit: Visit, account: Account, key_id: int) -> Key | None:
+    """The key of this number, if it is this account's."""
+    keys = visit.tools.desk.keys(account.account_id)
+    return next((key for key in keys if key.key_id == key_id), None)
+
+
+def unknown(visit: Visit) -> Response:
+    """What is said where there is none."""
     return visit.page(
         "problema.html",
         404,
@@ -140,39 +163,33 @@ def _in_force(keys: Sequence[Key], now_ms: int) -> Sequence[Key]:
     return [key for key in keys if state_of(key, now_ms).tone == "good"]
 
 
-def _listed(
-    visit: Visit,
-    status: int = 200,
-    *,
-    message: str | None = None,
-    alert: str | None = None,
-    complaints: Mapping[str, str] | None = None,
-    typed: Mapping[str, str] | None = None,
-) -> Response:
-    account, now = visit.account, visit.tools.now_ms()
+def _listed(visit: Visit, status: int = 200, **said: object) -> Response:
+    return visit.page("chaves.html", status, **listing(visit, visit.account, PATH, **said))
+
+
+def listing(visit: Visit, account: Account, path: str, **said: object) -> dict[str, object]:
+    """What a page of any account's keys shows; `said` is what became of a form."""
+    now = visit.tools.now_ms()
     keys = visit.tools.desk.keys(account.account_id)
     in_force = _in_force(keys, now)
     ended = [key for key in reversed(keys) if key not in in_force]
-    return visit.page(
-        "chaves.html",
-        status,
-        message=message,
-        alert=alert,
-        path=PATH,
-        in_force=[(key, state_of(key, now)) for key in reversed(in_force)],
-        ended=[(key, state_of(key, now)) for key in ended[:ENDED_SHOWN]],
-        ended_more=max(0, len(ended) - ENDED_SHOWN),
-        in_force_max=IN_FORCE_MAX,
-        limits=limits_of(visit.tools.settings, account),
-        today=asking.today_of(visit).isoformat(),
-        complaints=complaints or {},
-        typed=typed or {},
-        name_characters_max=NAME_CHARACTERS_MAX,
-    )
+    return {
+        "account": account,
+        "path": path,
+        "in_force": [(key, state_of(key, now)) for key in reversed(in_force)],
+        "ended": [(key, state_of(key, now)) for key in ended[:ENDED_SHOWN]],
+        "ended_more": max(0, len(ended) - ENDED_SHOWN),
+        "in_force_max": IN_FORCE_MAX,
+        "limits": limits_of(visit.tools.settings, account),
+        "today": asking.today_of(visit).isoformat(),
+        "typed": visit.form,
+        "name_characters_max": NAME_CHARACTERS_MAX,
+        **said,
+        "complaints": said.get("complaints") or {},
+    }
 
 
-def read_typed(visit: Visit, now_ms: int) -> Typed:
-    """The form for a new key, checked; operators send the same one."""
+def _read(visit: Visit, now_ms: int) -> Typed:
     complaints: dict[str, str] = {}
     name = visit.typed("nome")
     if not name or not name.isprintable() or len(name) > NAME_CHARACTERS_MAX:
