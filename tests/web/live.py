@@ -76,6 +76,7 @@ class Live:
     def sign_in(self, context: BrowserContext, email: str, *, again: bool = False) -> Page:
         """Through the form, as a person does; later with the session that came of it."""
         page = context.new_page()
+        context.clear_cookies()  # whoever was here before
         if not again and email in self.sessions:
             context.add_cookies(self.sessions[email])
             page.goto("/app")
