@@ -226,15 +226,15 @@ def test_old_traces_go_whatever_their_numbers(
 ) -> None:
     engine.commit(
         desk,
-        a_trace(ana, "a", opened_ms=NOW),
-        a_trace(ana, "b", opened_ms=NOW - 2),
-        a_trace(ana, "c", opened_ms=NOW - 1),
-        a_trace(bruno, "b", opened_ms=NOW + 1),
-        a_trace(bruno, "z", opened_ms=NOW - 3),
+        a_trace(ana, "c", opened_ms=NOW),
+        a_trace(ana, "a", opened_ms=NOW - 2),
+        a_trace(ana, "b", opened_ms=NOW - 1),
+        a_trace(bruno, "z", opened_ms=NOW + 1),
+        a_trace(bruno, "b", opened_ms=NOW - 3),
     )
     assert purge(engine, people, NOW) == 3
     assert purge(engine, people, NOW) == 0
-    assert (numbers(people, ana), numbers(people, bruno)) == (["a"], ["b"])
+    assert (numbers(people, ana), numbers(people, bruno)) == (["c"], ["z"])
 
 
 def test_a_backlog_goes_in_strokes_the_oldest_first(

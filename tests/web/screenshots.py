@@ -40,7 +40,9 @@ def _prices_then_result(live: Live, folder: Path) -> None:
         consult(page)
         _take(page, folder / "inscricoes.png")
         ask(page, "certidao-federal", CNPJ)
-        page.wait_for_function("document.querySelector('#preco').innerText.includes('Há um resultado guardado')")
+        page.wait_for_function(
+            "document.querySelector('#preco').innerText.includes('Há um resultado guardado')"
+        )
         _take(page, folder / "preco-antes.png")
 
 

@@ -91,4 +91,3 @@ CREATE TABLE trace (
     PRIMARY KEY (account_id, request_id)
 ) STRICT, WITHOUT ROWID;
 
-CREATE INDEX trace_by_age ON trace (opened_ms);  -- for purging

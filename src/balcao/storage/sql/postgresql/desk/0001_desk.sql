@@ -313,4 +313,3 @@ CREATE TABLE trace (
     PRIMARY KEY (account_id, request_id)
 );
 
-CREATE INDEX trace_by_age ON trace (opened_ms);  -- for purging
