@@ -8,7 +8,7 @@ import tempfile
 from contextlib import closing
 from pathlib import Path
 
-from playwright.sync_api import Page
+from playwright.sync_api import Page, expect
 
 from tests.web import live as people
 from tests.web.live import Live, living, with_a_past
@@ -40,9 +40,7 @@ def _prices_then_result(live: Live, folder: Path) -> None:
         consult(page)
         _take(page, folder / "inscricoes.png")
         ask(page, "certidao-federal", CNPJ)
-        page.wait_for_function(
-            "document.querySelector('#preco').innerText.includes('Há um resultado guardado')"
-        )
+        expect(page.locator("#preco")).to_contain_text("Há um resultado guardado")
         _take(page, folder / "preco-antes.png")
 
 
