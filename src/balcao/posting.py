@@ -85,6 +85,7 @@ async def charge(errand: Errand, conclusion: Conclusion, parts: Parts) -> Reply:
     if not changes:  # nothing that anybody would have to wait for
         note(trace, parts)
         return reply
+    changes.append(trace)
     if (declined := await parts.desk.commit(changes)) is not None:
         return await _declined(errand, declined, parts)
     return reply
