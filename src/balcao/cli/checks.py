@@ -28,7 +28,7 @@ from balcao.core.calendar import civil_day, from_ms
 from balcao.core.questions import Mode
 from balcao.home import PEPPER_BYTES, Home
 from balcao.settings import Settings, config_file
-from balcao.storage.sqlite.check import check_books
+from balcao.storage.shared.check import check_books
 from balcao.storage.sqlite.files import connect, migrate
 
 LIBRARIES = ("apsw", "granian", "httpx2", "msgspec", "numpy", "pydantic", "zstandard")
@@ -204,7 +204,7 @@ def _desk(settings: Settings, home: Home) -> Iterator[Finding]:
             )
             return
         yield Finding("banco de dados", "ok", f"abre; versão {has} do esquema")
-        yield from books_found(check_books(connection))
+        yield from books_found(check_books(connection, "BEGIN"))
 
 
 def _schema(connection: apsw.Connection) -> int:

@@ -9,9 +9,9 @@ from balcao.storage.contract import LedgerCheck
 
 def postgresql(address: str) -> Iterator[Finding]:
     """Whether it answers, its schema, and its books. Changes nothing. Raises `StorageFailed`."""
-    from balcao.storage.postgresql.check import check_books
     from balcao.storage.postgresql.connections import opened_apart
     from balcao.storage.postgresql.schema import newest_version, version
+    from balcao.storage.shared.check import check_books
 
     with opened_apart(address) as line, line.guarded() as connection:
         has, newest = version(connection, "desk"), newest_version("desk")
@@ -32,7 +32,9 @@ def postgresql(address: str) -> Iterator[Finding]:
             )
             return
         yield Finding("banco de dados", "ok", f"PostgreSQL {server}; versão {has} do esquema")
-        yield from books_found(check_books(connection))
+        yield from books_found(
+            check_books(connection, "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+        )
 
 
 def books_found(books: LedgerCheck) -> Iterator[Finding]:

@@ -20,7 +20,6 @@ from balcao.errors import StorageFailed
 from balcao.storage.contract import LedgerCheck, NewAccount, NewKey
 from balcao.storage.postgresql import limits as counting
 from balcao.storage.postgresql import receipts
-from balcao.storage.postgresql.check import check_books
 from balcao.storage.postgresql.connections import Line, opened_apart
 from balcao.storage.postgresql.node import Node
 from balcao.storage.postgresql.reading import Asked, answer
@@ -28,6 +27,7 @@ from balcao.storage.postgresql.schema import check_pepper, migrate
 from balcao.storage.postgresql.turns import Turns, Worker, in_thread
 from balcao.storage.postgresql.writer import Writer
 from balcao.storage.shared import office
+from balcao.storage.shared.check import check_books
 from balcao.storage.shared.connection import Connection
 from balcao.storage.shared.people import SharedPeople
 from balcao.storage.shared.reading import Reading
@@ -185,7 +185,7 @@ class PostgresDesk(Reading):
         with self._apart() as line:
             assert isinstance(line, Line)
             with line.guarded() as connection:
-                return check_books(connection)
+                return check_books(connection, "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
 
     # Beside the requests.
 

@@ -18,11 +18,11 @@ from balcao.errors import StorageFailed
 from balcao.storage.batch import Row
 from balcao.storage.contract import LedgerCheck, NewAccount, NewKey
 from balcao.storage.shared import office
+from balcao.storage.shared.check import check_books
 from balcao.storage.shared.connection import Connection
 from balcao.storage.shared.people import SharedPeople
 from balcao.storage.shared.reading import EARLIER_COLUMNS, Reading, attempt_of
 from balcao.storage.sqlite import receipts
-from balcao.storage.sqlite.check import check_books
 from balcao.storage.sqlite.connection import SqliteConnection, opened_apart
 from balcao.storage.sqlite.files import connect, migrate
 from balcao.storage.sqlite.writer import Job, Outcome, Writer, write
@@ -245,7 +245,7 @@ class SqliteDesk(Reading):
 
     def check(self) -> LedgerCheck:
         """See the contract."""
-        return check_books(self._here)
+        return check_books(self._here, "BEGIN")
 
     def commit_now(self, changes: Sequence[Change]) -> Refusal | None:
         """See the contract."""

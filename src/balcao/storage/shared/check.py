@@ -1,6 +1,6 @@
 """Adding the books up again: does every balance equal its entries, every hold an operation?"""
 
-import apsw
+from typing import Any
 
 from balcao.storage.contract import LedgerCheck
 
@@ -17,7 +17,7 @@ _HOLDS_WITHOUT_OPERATION = """
 SELECT h.request_id FROM ledger_entry AS h
 WHERE h.kind = 'hold'
   AND NOT EXISTS (SELECT 1 FROM ledger_entry AS s WHERE s.request_id = h.request_id
-                  AND (s.kind IN ('post', 'void')) = 1)
+                  AND (s.kind IN ('post', 'void')) = true)
   AND NOT EXISTS (SELECT 1 FROM open_operation AS o WHERE o.request_id = h.request_id)
 LIMIT 20
 """
@@ -25,10 +25,10 @@ LIMIT 20
 _OPERATIONS_WITHOUT_HOLD = """
 SELECT o.request_id FROM open_operation AS o
 WHERE NOT EXISTS (SELECT 1 FROM ledger_entry AS h WHERE h.request_id = o.request_id
-                  AND (h.kind IN ('post', 'void')) = 0 AND h.kind = 'hold'
+                  AND (h.kind IN ('post', 'void')) = false AND h.kind = 'hold'
                   AND h.held_change = o.credits)
    OR EXISTS (SELECT 1 FROM ledger_entry AS s WHERE s.request_id = o.request_id
-              AND (s.kind IN ('post', 'void')) = 1)
+              AND (s.kind IN ('post', 'void')) = true)
 LIMIT 20
 """
 
@@ -45,10 +45,13 @@ WHERE plan <> 'pos_pago' AND balance_credits < held_credits
 """
 
 
-def check_books(connection: apsw.Connection) -> LedgerCheck:
-    """Run every check in one read transaction, so that a serving process does not disturb it."""
+def check_books(connection: Any, begin: str) -> LedgerCheck:
+    """Run every check on one snapshot, so that those who serve do not disturb it.
+
+    `connection` is the engine's own; `begin` opens a transaction that reads one snapshot.
+    """
     complaints: list[str] = []
-    connection.execute("BEGIN")
+    connection.execute(begin)
     try:
         for name, balance, held, sum_balance, sum_held in connection.execute(_BALANCES):
             complaints.append(
