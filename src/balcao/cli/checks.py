@@ -16,12 +16,13 @@ from balcao.cli.checks_backup import backups
 from balcao.cli.checks_database import books_found, postgresql
 from balcao.cli.checks_places import RECEIPTS, disks, receipts
 from balcao.cli.checks_sources import certificate, reachable, sources
+from balcao.cli.checks_tls import TLS, tls
 from balcao.cli.configuration import read_settings, unknown_variables
 from balcao.cli.failures import CommandFailed, explain
 from balcao.cli.findings import Check, Finding
 from balcao.cli.opendata import month_in_use
 from balcao.cli.output import program, whole
-from balcao.cli.serve import check_port, check_tls
+from balcao.cli.serve import check_port
 from balcao.cli.welcome import address
 from balcao.clock import system_now_ms
 from balcao.core.calendar import civil_day, from_ms
@@ -65,7 +66,7 @@ def run_all(*, online: bool) -> Iterator[Finding]:
         "fontes": sources,
         "certificado A1": certificate,
         "porta": _port,
-        "TLS": _tls,
+        TLS: tls,
     }
     for name, check in checks.items():
         yield from _safely(name, check, settings, home)
@@ -246,11 +247,3 @@ def _is_balcao(settings: Settings) -> bool:
             return reply.status_code == 200 and reply.json() == {"status": "ok"}
     except (httpx2.HTTPError, ValueError):
         return False
-
-
-def _tls(settings: Settings, _: Home) -> Iterator[Finding]:
-    check_tls(settings)
-    if settings.tls_certificate is None:
-        yield Finding("TLS", "ok", "desligado; para HTTPS, BALCAO_TLS_CERTIFICATE e BALCAO_TLS_KEY")
-    else:
-        yield Finding("TLS", "ok", f"{settings.tls_certificate} e a sua chave")
