@@ -7,8 +7,10 @@ import asyncio
 import ssl
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
 from typing import Literal, TypeAlias
 
 import httpx2
@@ -22,6 +24,7 @@ from balcao.settings import Settings
 from balcao.sources.call import SourceCall, Upstream, new_client
 from balcao.sources.contract import HttpRequest
 from balcao.sources.online import Online
+from balcao.sources.replies import MISCONFIGURED
 
 Status: TypeAlias = Literal["ok", "warn", "fail"]
 
@@ -55,6 +58,12 @@ class Result:
     status: Status
     text: str
     seconds: float | None = None  # None: nobody was asked
+    ahead_seconds: float | None = None  # our clock before theirs; None: they did not tell theirs
+
+    @property
+    def refused_us(self) -> bool:
+        """It is well, and it is our credentials or contract that it does not take."""
+        return self.text.startswith(MISCONFIGURED)
 
 
 def typical(subject: Subject, uf: str | None = None, *, full_partners: bool = False) -> Inquiry:
@@ -148,7 +157,15 @@ async def run(
 async def _made(probe: Probe, settings: Settings, tls: ssl.SSLContext) -> Result:
     provider, inquiry = probe.provider, probe.inquiries[0]
     calls: list[SourceCall] = []
+    ahead: list[float] = []
+
+    async def compare_clocks(response: httpx2.Response) -> None:
+        with suppress(ValueError):  # none, or in a form of its own
+            theirs = parsedate_to_datetime(response.headers.get("date", ""))
+            ahead.append((_now() - theirs.astimezone(UTC)).total_seconds())
+
     async with new_client(tls=tls) as client:
+        client.event_hooks = {"response": [compare_clocks]}
         upstream = Upstream(
             provider.name,
             provider.address_for(inquiry),
@@ -173,7 +190,8 @@ async def _made(probe: Probe, settings: Settings, tls: ssl.SSLContext) -> Result
     if status == "ok" and seconds > settings.source_timeout_seconds:
         status = "warn"
         text += "; devagar: em uma consulta já se teria passado à fonte seguinte"
-    return Result(provider.name, probe.inquiries, probe.uf, status, text, seconds)
+    apart = ahead[-1] if ahead else None
+    return Result(provider.name, probe.inquiries, probe.uf, status, text, seconds, apart)
 
 
 def _now() -> datetime:

@@ -252,6 +252,12 @@ class Settings(BaseSettings):
         description="Quantas cópias ficam na pasta; as mais antigas são apagadas. As feitas antes"
         " de uma migração ou de uma restauração não contam, e ficam.",
     )
+    own_backup_of_schema: int = Field(
+        0,
+        ge=0,
+        description="Versão do esquema do banco de dados de que você mesmo tem uma cópia: a partida"
+        " que a migra não faz outra. Só vale para essa versão.",
+    )
     trusted_proxies: tuple[Network, ...] = Field(
         (),
         description="Endereços ou redes dos proxies à frente do serviço, como `10.0.0.0/8`: deles"

@@ -14,6 +14,7 @@ from balcao.errors import StorageFailed
 from balcao.storage import blobs as blobs_module
 from balcao.storage.blobs import StoredBlobs, open_blobs
 from balcao.storage.contract import Blobs
+from tests.storage import bucket
 from tests.storage.engines import file_size_limit
 
 CONTENT = b"%PDF-1.7 um recibo"
@@ -21,9 +22,14 @@ DIGEST = digest_of(CONTENT)
 FOR_EVER_MS = 1 << 42
 
 
-@pytest.fixture(params=["folder", "file address", "memory"])
-def blobs(request: pytest.FixtureRequest, tmp_path: Path) -> StoredBlobs:
+@pytest.fixture(params=["folder", "file address", "memory", "bucket"])
+def blobs(
+    request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> StoredBlobs:
     folder = tmp_path / "receipts"
+    if request.param == "bucket":
+        bucket.name_in_environment(monkeypatch, bucket.server())
+        return open_blobs(f"s3://{bucket.NAME}/{tmp_path.name}-{os.urandom(4).hex()}")
     addresses: dict[str, Path | str] = {
         "folder": folder,
         "file address": folder.as_uri(),

@@ -19,7 +19,7 @@ from balcao.errors import StorageFailed
 from balcao.storage.postgresql.connections import CONNECT_SECONDS_MAX
 from balcao.storage.postgresql.desk import PostgresDesk
 from balcao.storage.postgresql.node import LOCK_CLASS
-from balcao.storage.postgresql.schema import newest_version, version
+from balcao.storage.postgresql.schema import migrate, newest_version, version
 
 # Everything that our schemas make; a test compares this with a new database.
 OWN_TABLES = (
@@ -47,6 +47,7 @@ OWN_FUNCTIONS = ("never", "ledger_settlement_frees_its_hold", "ledger_entries_mo
 _WITHOUT_ROWS = ("entry", "rate_limit")
 
 _MAKER_LOCK = 0x62616C65  # whoever has it makes the backups of this database
+_SAVER_LOCK = 0x62616C66  # whoever has it may save the books and migrate them
 
 _IN_SCHEMA = (
     "SELECT c.relname FROM pg_class AS c WHERE c.relnamespace = current_schema()::regnamespace"
@@ -180,6 +181,31 @@ def nodes_here(address: str) -> int:
     with _connected(address) as connection:
         (count,) = connection.execute(_NODES_HERE, (LOCK_CLASS,)).fetchone() or (0,)
         return int(count)
+
+
+def migrate_saved(
+    address: str, save: Callable[[int], None], wait: Callable[[], None] = lambda: None
+) -> None:
+    """Bring an older desk up to this program's schema, after `save` was told its version.
+
+    Of nodes that start together the first does both, the others wait for it; `wait` is called
+    before that. Nothing is migrated when `save` raises. An empty database, or one that is up to
+    date or newer, is left alone. Raises `StorageFailed`, and what `save` raises.
+    """
+    with _connected(address) as connection:
+        if not _is_older(connection):
+            return
+        row = connection.execute("SELECT pg_try_advisory_lock(%s)", (_SAVER_LOCK,)).fetchone()
+        if row is None or not row[0]:
+            wait()
+            connection.execute("SELECT pg_advisory_lock(%s)", (_SAVER_LOCK,))
+        if _is_older(connection):
+            save(version(connection, "desk"))
+            migrate(connection, "desk")
+
+
+def _is_older(connection: psycopg.Connection[Any]) -> bool:
+    return 0 < version(connection, "desk") < newest_schema()
 
 
 class Maker:

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from balcao.cli.failures import CommandFailed, explain
 from balcao.clock import system_now_ms
 
 if TYPE_CHECKING:
@@ -12,27 +13,50 @@ if TYPE_CHECKING:
 
 
 def save_before_migration(settings: "Settings") -> None:
-    """Make a backup if the desk in the data folder has an older schema, and say so.
+    """Make a backup if the desk has an older schema, and say so.
 
-    A failure keeps the program from going on: it would migrate without one. Raises
-    `BackupError`, `apsw.Error`, `OSError`.
+    On PostgreSQL the schema is brought up to date right away, so that of nodes that start
+    together one makes the backup. A failure keeps the program from going on: it would migrate
+    without one. Raises `CommandFailed`, `StorageFailed`, `apsw.Error`.
     """
+    if database := settings.database.get_secret_value():
+        from balcao.backup import postgresql
+
+        postgresql.migrate_saved(
+            database,
+            lambda has: _save(settings, has, postgresql.newest_schema()),
+            lambda: _say("Outro nó faz a cópia de antes da migração; esperando por ele."),
+        )
+        return
+    from balcao.backup import sqlite
     from balcao.home import Home
 
     desk = Home(settings.home).desk
-    if settings.database.get_secret_value() or not desk.is_file():
-        return
-    from balcao.backup import sqlite
+    if desk.is_file() and 0 < (has := sqlite.schema_of(desk)) < (newest := sqlite.newest_schema()):
+        _save(settings, has, newest)
 
-    has, newest = sqlite.schema_of(desk), sqlite.newest_schema()
-    if not 0 < has < newest:
+
+def _save(settings: "Settings", has: int, newest: int) -> None:
+    step = f"da versão {has} do esquema à {newest}"
+    if settings.own_backup_of_schema == has:
+        _say(f"O banco de dados passa {step}. Cópia de antes: a que você diz ter.")
         return
     from balcao.backup.making import make
 
-    made = make(settings, system_now_ms, occasion="before-migration")
-    typer.echo(
-        f"O banco de dados passa da versão {has} do esquema à {newest}. Cópia de antes:"
-        f" {made.path}",
-        err=True,
-    )
+    try:
+        made = make(settings, system_now_ms, occasion="before-migration")
+    except Exception as error:
+        why = explain(error)
+        if why is None:
+            raise
+        raise CommandFailed(
+            f"{why} Sem uma cópia de antes, o banco de dados não passa {step}; nada foi alterado."
+            " Se você já tem a sua, feita por outros meios, repita com"
+            f" BALCAO_OWN_BACKUP_OF_SCHEMA={has}."
+        ) from error
+    _say(f"O banco de dados passa {step}. Cópia de antes: {made.path}")
+
+
+def _say(text: str) -> None:
+    typer.echo(text, err=True)
     sys.stderr.flush()

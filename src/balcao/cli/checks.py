@@ -2,7 +2,6 @@
 
 import os
 import platform
-import shutil
 import stat
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
@@ -15,13 +14,15 @@ import httpx2
 from balcao import __version__
 from balcao.cli.checks_backup import backups
 from balcao.cli.checks_database import books_found, postgresql
+from balcao.cli.checks_places import RECEIPTS, disks, receipts
 from balcao.cli.checks_sources import certificate, reachable, sources
+from balcao.cli.checks_tls import TLS, tls
 from balcao.cli.configuration import read_settings, unknown_variables
 from balcao.cli.failures import CommandFailed, explain
 from balcao.cli.findings import Check, Finding
 from balcao.cli.opendata import month_in_use
-from balcao.cli.output import decimal, program, whole
-from balcao.cli.serve import check_port, check_tls
+from balcao.cli.output import program, whole
+from balcao.cli.serve import check_port
 from balcao.cli.welcome import address
 from balcao.clock import system_now_ms
 from balcao.core.calendar import civil_day, from_ms
@@ -33,9 +34,6 @@ from balcao.storage.sqlite.files import connect, migrate
 
 LIBRARIES = ("apsw", "granian", "httpx2", "msgspec", "numpy", "pydantic", "zstandard")
 
-DISK_BYTES_MIN = 200_000_000
-DISK_BYTES_COMFORTABLE = 5_000_000_000
-
 # A month appears 40 days after the one before, at the latest.
 MONTH_DAYS_MAX = 45
 
@@ -43,8 +41,6 @@ MONTH_DAYS_MAX = 45
 NO_EARLIER_THAN = date(2026, 8, 1)
 
 NETWORK_SECONDS = 5.0
-
-_GIGABYTE = 1_000_000_000
 _OTHERS = stat.S_IRWXG | stat.S_IRWXO
 
 
@@ -61,15 +57,16 @@ def run_all(*, online: bool) -> Iterator[Finding]:
     home = Home(settings.home)
     checks: Mapping[str, Check] = {
         "pasta de dados": _folder,
-        "disco": _disk,
+        "disco": disks,
         "segredo das chaves": _secret,
         "banco de dados": _desk,
+        RECEIPTS: receipts,
         "cópia de segurança": backups,
         "dados abertos": _months,
         "fontes": sources,
         "certificado A1": certificate,
         "porta": _port,
-        "TLS": _tls,
+        TLS: tls,
     }
     for name, check in checks.items():
         yield from _safely(name, check, settings, home)
@@ -143,20 +140,6 @@ def _folder(_: Settings, home: Home) -> Iterator[Finding]:
         )
     else:
         yield Finding("pasta de dados", "ok", f"{path}, privada e gravável")
-
-
-def _disk(_: Settings, home: Home) -> Iterator[Finding]:
-    here = home.path.absolute()
-    while not here.exists():
-        here = here.parent
-    free = shutil.disk_usage(here).free
-    text = f"{decimal(free / _GIGABYTE)} GB livres"
-    if free < DISK_BYTES_MIN:
-        yield Finding("disco", "fail", f"{text}: libere espaço, ou nada poderá ser gravado")
-    elif free < DISK_BYTES_COMFORTABLE:
-        yield Finding("disco", "warn", f"{text}: pouco para importar um mês do CNPJ")
-    else:
-        yield Finding("disco", "ok", text)
 
 
 def _secret(_: Settings, home: Home) -> Iterator[Finding]:
@@ -264,11 +247,3 @@ def _is_balcao(settings: Settings) -> bool:
             return reply.status_code == 200 and reply.json() == {"status": "ok"}
     except (httpx2.HTTPError, ValueError):
         return False
-
-
-def _tls(settings: Settings, _: Home) -> Iterator[Finding]:
-    check_tls(settings)
-    if settings.tls_certificate is None:
-        yield Finding("TLS", "ok", "desligado; para HTTPS, BALCAO_TLS_CERTIFICATE e BALCAO_TLS_KEY")
-    else:
-        yield Finding("TLS", "ok", f"{settings.tls_certificate} e a sua chave")

@@ -1,10 +1,19 @@
 """What `balcao doctor` finds in a database that is elsewhere, and in any books."""
 
+import time
 from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
 
 from balcao.cli.findings import Finding
-from balcao.cli.output import program, whole
+from balcao.cli.output import apart_text, program, whole
+from balcao.clock import system_now_ms
 from balcao.storage.contract import LedgerCheck
+
+if TYPE_CHECKING:
+    import psycopg
+
+# What nodes and database say of one moment is compared by people: in logs, in statements.
+CLOCK_SECONDS_MAX = 2.0
 
 
 def postgresql(address: str) -> Iterator[Finding]:
@@ -14,6 +23,7 @@ def postgresql(address: str) -> Iterator[Finding]:
     from balcao.storage.shared.check import check_books
 
     with opened_apart(address) as line, line.guarded() as connection:
+        yield _clock(connection)
         has, newest = version(connection, "desk"), newest_version("desk")
         server = connection.info.server_version // 10_000
         if has > newest:
@@ -35,6 +45,22 @@ def postgresql(address: str) -> Iterator[Finding]:
         yield from books_found(
             check_books(connection, "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
         )
+
+
+def _clock(connection: "psycopg.Connection[Any]") -> Finding:
+    """Its clock was read at some moment between asking and hearing: that much is not known."""
+    began, before_ms = time.monotonic(), system_now_ms()
+    row = connection.execute("SELECT extract(epoch FROM clock_timestamp())::float8").fetchone()
+    assert row is not None
+    took_seconds = time.monotonic() - began
+    ahead = before_ms / 1000 + took_seconds / 2 - float(row[0])
+    if abs(ahead) <= CLOCK_SECONDS_MAX + took_seconds / 2:
+        return Finding("relógio do banco de dados", "ok", "de acordo com o desta máquina")
+    return Finding(
+        "relógio do banco de dados",
+        "warn",
+        f"o desta máquina está {apart_text(ahead)} em relação a ele: acerte os dois (NTP)",
+    )
 
 
 def books_found(books: LedgerCheck) -> Iterator[Finding]:

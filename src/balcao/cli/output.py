@@ -113,3 +113,9 @@ def age(milliseconds: int) -> str:
     if minutes < 120:
         return f"{minutes} min"
     return f"{minutes // 60} h" if minutes < 48 * 60 else f"{minutes // 1440} dias"
+
+
+def apart_text(ahead_seconds: float) -> str:
+    """How far a clock of ours is from another, for people."""
+    where = "adiantado" if ahead_seconds > 0 else "atrasado"
+    return f"{where} {decimal(abs(ahead_seconds))} s"

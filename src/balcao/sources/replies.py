@@ -16,6 +16,9 @@ RETRY_SECONDS = 30  # when a source that is down does not say for how long
 RETRY_SECONDS_MAX = 3600  # whatever it says: nobody shall be sent away for a day
 MISCONFIGURED_RETRY_SECONDS = 600  # a key, a contract, an account: a person has to act
 
+# How the detail begins of whoever is well and refuses us.
+MISCONFIGURED = "VERIFIQUE A CONFIGURAÇÃO DESTA FONTE: "
+
 T = TypeVar("T")
 
 
@@ -43,9 +46,7 @@ def refusal(source: str, reply: HttpReply) -> SourceError:
 
 def misconfigured(source: str, what: str) -> SourceUnavailable:
     """The source is well and refuses us: loud, since only the operator can mend it."""
-    return SourceUnavailable(
-        f"{source}: VERIFIQUE A CONFIGURAÇÃO DESTA FONTE: {what}", MISCONFIGURED_RETRY_SECONDS
-    )
+    return SourceUnavailable(f"{source}: {MISCONFIGURED}{what}", MISCONFIGURED_RETRY_SECONDS)
 
 
 def retry_seconds(reply: HttpReply, default: int = RETRY_SECONDS) -> int:

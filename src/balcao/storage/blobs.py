@@ -8,8 +8,9 @@ import asyncio
 import datetime
 import logging
 import os
+import re
 from collections.abc import AsyncIterator, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from tempfile import NamedTemporaryFile
 from typing import TYPE_CHECKING
@@ -31,6 +32,12 @@ log = logging.getLogger(__name__)
 # A caller waits for this, within the sources' deadline or after it.
 REQUEST_SECONDS = 5
 RETRIES_MAX = 2
+
+# What S3 calls it, in the answer that an error of obstore repeats beside names and addresses.
+_S3_CODE = re.compile(r"<Code>(\w{1,60})</Code>")
+_NO_BUCKET = "NoSuchBucket"
+
+_PROBE = b"balcao doctor"
 
 
 class StoredBlobs:
@@ -56,7 +63,8 @@ class StoredBlobs:
                 found = await obstore.get_async(self._store, _path(digest))
                 whole = found.meta["size"] <= RECEIPT_BYTES_MAX
                 content = bytes(await found.bytes_async()) if whole else b""
-            except FileNotFoundError:
+            except FileNotFoundError as error:
+                _insist_on_the_bucket(error)
                 return None
         if await asyncio.to_thread(digest_of, content) == digest:
             return content
@@ -65,8 +73,11 @@ class StoredBlobs:
 
     async def delete(self, name: str) -> None:
         """See the contract."""
-        with _failing(), suppress(FileNotFoundError):
-            await obstore.delete_async(self._store, _path(name))
+        with _failing():
+            try:
+                await obstore.delete_async(self._store, _path(name))
+            except FileNotFoundError as error:
+                _insist_on_the_bucket(error)
 
     async def names(self, before_ms: int) -> AsyncIterator[Sequence[str]]:
         """See the contract."""
@@ -76,6 +87,26 @@ class StoredBlobs:
                 old = [meta["path"] for meta in page if meta["last_modified"] < before]
                 names = [path.rpartition("/")[2] for path in old]
                 yield [name for path, name in zip(old, names, strict=True) if path == _path(name)]
+
+    async def try_out(self) -> None:
+        """Write, read, list and remove a few bytes, where no receipt is looked for.
+
+        Nothing is left of it, and nothing is logged: whoever asks is told. Raises `StorageFailed`.
+        """
+        with _failing(logged=False):
+            if self._folder is not None:
+                await asyncio.to_thread(_try_out_folder, self._folder)
+                return
+            name = f"doctor-{os.urandom(8).hex()}"
+            await obstore.put_async(self._store, name, _PROBE, use_multipart=False)
+            try:
+                found = await obstore.get_async(self._store, name)
+                if bytes(await found.bytes_async()) != _PROBE:
+                    raise ValueError("other bytes than were written")
+                async for _ in obstore.list(self._store):
+                    break  # who may list one page may list all
+            finally:
+                await obstore.delete_async(self._store, name)
 
 
 def open_blobs(where: Path | str) -> StoredBlobs:
@@ -133,6 +164,16 @@ def _put_in_folder(root: Path, digest: str, content: bytes) -> None:
     _make_durable(root)  # the folder may be new
 
 
+def _try_out_folder(folder: Path) -> None:
+    """In no folder of a digest's: one that somebody else owns would be in the service's way."""
+    with NamedTemporaryFile(dir=folder, prefix="doctor-") as file:
+        file.write(_PROBE)
+        file.flush()
+        os.fsync(file.fileno())
+        if Path(file.name).read_bytes() != _PROBE:
+            raise ValueError("other bytes than were written")
+
+
 def _make_durable(folder: Path) -> None:
     """Names that were given in a folder survive a power cut only once it was synced itself."""
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
@@ -146,11 +187,24 @@ def _path(name: str) -> str:
     return f"{name[:2]}/{name}"
 
 
+def _insist_on_the_bucket(error: FileNotFoundError) -> None:
+    """A receipt may be missing; a bucket that is, is a mistake in the settings."""
+    if _NO_BUCKET in str(error):
+        raise error
+
+
 @contextmanager
-def _failing() -> Iterator[None]:
-    """Turn what keeps a store from working into `StorageFailed`."""
+def _failing(*, logged: bool = True) -> Iterator[None]:
+    """Turn what keeps a store from working into `StorageFailed`.
+
+    Its detail is the error's kind and S3's code for it, for the operator: `AccessDenied`,
+    `SignatureDoesNotMatch`, `NoSuchBucket`.
+    """
     try:
         yield
     except (BaseError, OSError, ValueError) as error:
-        log.error("receipts unreachable: %s", type(error).__name__)
-        raise StorageFailed(type(error).__name__) from error
+        code = _S3_CODE.search(str(error))
+        detail = type(error).__name__ + (f" ({code[1]})" if code else "")
+        if logged:
+            log.error("receipts unreachable: %s", detail)
+        raise StorageFailed(detail) from error

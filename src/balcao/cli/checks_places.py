@@ -1,0 +1,126 @@
+"""What `balcao doctor` looks at of the places that are written to: disks, and the receipts' own."""
+
+import asyncio
+import os
+import re
+import shutil
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from balcao.backup.making import folder_of, receipts_folder
+from balcao.cli.findings import Finding
+from balcao.cli.output import decimal, whole
+from balcao.errors import StorageFailed
+from balcao.home import Home
+from balcao.settings import Settings
+
+DISK_BYTES_MIN = 200_000_000
+DISK_BYTES_COMFORTABLE = 5_000_000_000
+
+# A disk may have room for bytes and none for another file.
+DISK_FILES_MIN = 1_000
+
+RECEIPTS = "comprovantes"
+
+_GIGABYTE = 1_000_000_000
+
+# What S3-compatible stores say of whoever may not do what was tried.
+_REFUSED = re.compile(
+    "PermissionDenied|Unauthenticated|AccessDenied|InvalidAccessKeyId|SignatureDoesNotMatch"
+)
+
+
+def disks(settings: Settings, home: Home) -> Iterator[Finding]:
+    """Room for bytes and for files, on every disk that is written to."""
+    seen = {_existing(home.path).stat().st_dev}
+    yield _data_disk(_existing(home.path))
+    for name, folder in _other_places(settings):
+        here = _existing(folder)
+        if here.stat().st_dev not in seen:
+            seen.add(here.stat().st_dev)
+            yield _other_disk(name, here)
+
+
+def _other_places(settings: Settings) -> Sequence[tuple[str, Path]]:
+    receipts = receipts_folder(settings)
+    return [
+        ("disco das cópias", folder_of(settings)),
+        *([("disco dos comprovantes", receipts)] if receipts is not None else []),
+    ]
+
+
+def _existing(path: Path) -> Path:
+    """The folder itself, or the nearest above it that there is."""
+    here = path.absolute()
+    while not here.exists():
+        here = here.parent
+    return here
+
+
+def _data_disk(here: Path) -> Finding:
+    free = shutil.disk_usage(here).free
+    text = f"{decimal(free / _GIGABYTE)} GB livres"
+    if free < DISK_BYTES_MIN:
+        return Finding("disco", "fail", f"{text}: libere espaço, ou nada poderá ser gravado")
+    if (few := _too_few_files(here)) is not None:
+        return Finding("disco", "fail", f"{text}, mas {few}: remova arquivos pequenos")
+    if free < DISK_BYTES_COMFORTABLE:
+        return Finding("disco", "warn", f"{text}: pouco para importar um mês do CNPJ")
+    return Finding("disco", "ok", text)
+
+
+def _other_disk(name: str, here: Path) -> Finding:
+    """Without room there the service goes on, short of a backup or of a receipt."""
+    free = shutil.disk_usage(here).free
+    text = f"{decimal(free / _GIGABYTE)} GB livres em {here}"
+    if free < DISK_BYTES_MIN:
+        return Finding(name, "warn", f"{text}: libere espaço")
+    if (few := _too_few_files(here)) is not None:
+        return Finding(name, "warn", f"{text}, mas {few}: remova arquivos pequenos")
+    return Finding(name, "ok", text)
+
+
+def _too_few_files(here: Path) -> str | None:
+    """How many more files the disk takes, if these are few. Some do not count them."""
+    disk = os.statvfs(here)
+    if disk.f_files == 0 or disk.f_favail >= DISK_FILES_MIN:
+        return None
+    return f"só cabem mais {whole(disk.f_favail)} arquivos (inodes)"
+
+
+def receipts(settings: Settings, _: Home) -> Iterator[Finding]:
+    """Whether a receipt could be written and read: a few bytes are, and are removed again."""
+    folder = receipts_folder(settings)
+    if folder is not None and not folder.is_dir():
+        yield _folder_to_come(folder)
+        return
+    from balcao.storage.blobs import open_blobs
+
+    where = settings.receipts if folder is None else folder
+    try:
+        asyncio.run(open_blobs(where).try_out())
+    except StorageFailed as error:
+        yield Finding(RECEIPTS, "fail", f"{where} {_remedy(error.detail, folder)}")
+    else:
+        yield Finding(RECEIPTS, "ok", f"{where}: grava e lê")
+
+
+def _folder_to_come(folder: Path) -> Finding:
+    here = _existing(folder)
+    if here.is_dir() and os.access(here, os.W_OK | os.X_OK):
+        return Finding(RECEIPTS, "ok", f"{folder} ainda não existe; a próxima partida a cria")
+    text = f"{folder} não existe nem pode ser criada: verifique o dono e as permissões de {here}"
+    return Finding(RECEIPTS, "fail", text)
+
+
+def _remedy(detail: str, folder: Path | None) -> str:
+    if folder is not None:
+        return f"não pode ser gravada ({detail}): verifique o dono, as permissões e o disco"
+    if "NoSuchBucket" in detail:
+        return "não existe: crie o balde, ou corrija BALCAO_RECEIPTS"
+    if _REFUSED.search(detail):
+        return (
+            f"recusou as credenciais ({detail}): verifique AWS_ACCESS_KEY_ID,"
+            " AWS_SECRET_ACCESS_KEY, AWS_REGION e as permissões de gravar, ler, listar e apagar"
+        )
+    return f"não pôde ser usado ({detail}): verifique AWS_ENDPOINT_URL, AWS_REGION e a rede"

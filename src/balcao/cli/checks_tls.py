@@ -1,0 +1,43 @@
+"""What `balcao doctor` finds of the certificate that callers see, where we end TLS ourselves."""
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+
+from cryptography import x509
+
+from balcao.cli.findings import Finding
+from balcao.cli.serve import check_tls
+from balcao.cli.sources_seen import day
+from balcao.home import Home
+from balcao.settings import Settings
+
+TLS = "TLS"
+
+# Whoever renews by itself does so a month before the end.
+EXPIRING_DAYS = 30
+
+
+def tls(settings: Settings, _: Home) -> Iterator[Finding]:
+    """Both files, of one pair, and until when they serve. Raises `CommandFailed`."""
+    check_tls(settings)
+    path = settings.tls_certificate
+    if path is None:
+        yield Finding(TLS, "ok", "desligado; para HTTPS, BALCAO_TLS_CERTIFICATE e BALCAO_TLS_KEY")
+        return
+    # With those that vouch for it: when one of them ends, nobody believes it any more.
+    chain = x509.load_pem_x509_certificates(path.read_bytes())
+    yield _validity(str(path), chain, datetime.now(UTC))
+
+
+def _validity(path: str, chain: list[x509.Certificate], now: datetime) -> Finding:
+    first = max(one.not_valid_before_utc for one in chain)
+    last = min(one.not_valid_after_utc for one in chain)
+    text = f"{path} e a sua chave formam um par"
+    if now < first:
+        return Finding(TLS, "fail", f"{text}, mas só vale a partir de {day(first)}")
+    if now >= last:
+        return Finding(TLS, "fail", f"{text}, mas venceu em {day(last)}: renove e reinicie")
+    left = (last - now).days
+    if left <= EXPIRING_DAYS:
+        return Finding(TLS, "warn", f"{text}; vence em {day(last)} (em {left} dias): renove")
+    return Finding(TLS, "ok", f"{text}; vale até {day(last)}")

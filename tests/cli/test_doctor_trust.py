@@ -1,0 +1,250 @@
+"""`balcao doctor`: clocks, our certificate of TLS, and what the providers think of our keys."""
+
+import json
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+
+import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
+from cryptography.x509.oid import NameOID
+
+from balcao.cli import checks_database
+from balcao.clock import system_now_ms
+from balcao.core.calendar import BRASILIA
+from tests.cli.shell import Shell, free_port
+from tests.storage import postgres
+
+KEY = "abre-te-sesamo"
+
+
+@pytest.fixture(autouse=True)
+def port(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("BALCAO_PORT", str(free_port()))
+
+
+def found(shell: Shell, options: str = "", *, code: int = 0) -> dict[str, tuple[str, str]]:
+    said = shell(f"doctor --json {options}", code=code)
+    assert KEY not in said.out + said.err
+    return {check["name"]: (check["status"], check["text"]) for check in said.json["checks"]}
+
+
+# Clocks.
+
+
+@pytest.fixture
+def database(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    address = postgres.new_address()
+    monkeypatch.setenv("BALCAO_DATABASE", address)
+    yield
+    postgres.server().drop_database(address)
+
+
+@pytest.mark.parametrize(
+    ("ahead_ms", "said"), [(600_000, "está adiantado "), (-600_000, "está atrasado ")]
+)
+def test_the_databases_clock(
+    shell: Shell, database: None, monkeypatch: pytest.MonkeyPatch, ahead_ms: int, said: str
+) -> None:
+    name = "relógio do banco de dados"
+    assert found(shell)[name] == ("ok", "de acordo com o desta máquina")
+    monkeypatch.setattr(checks_database, "system_now_ms", lambda: system_now_ms() + ahead_ms)
+    status, text = found(shell)[name]
+    assert status == "warn"
+    assert said in text
+
+
+@contextmanager
+def a_provider(
+    answer: object, *, status: int = 200, dates: Sequence[str] | None = None
+) -> Iterator[str]:
+    """Answers everything alike; without `dates` by a right clock."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            body = json.dumps(answer).encode()
+            self.send_response_only(status)
+            right = [format_datetime(datetime.now(UTC), usegmt=True)]
+            for date in right if dates is None else dates:
+                self.send_header("date", date)
+            self.send_header("content-length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, format: str, *args: object) -> None:
+            pass
+
+    with HTTPServer(("127.0.0.1", 0), Handler) as server:
+        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{server.server_port}"
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+CREDITS = {"perpetual": 7, "transient": 0}
+
+
+def asked(
+    shell: Shell, monkeypatch: pytest.MonkeyPatch, url: str, *, code: int = 0
+) -> dict[str, tuple[str, str]]:
+    monkeypatch.setenv("BALCAO_CNPJA__URL", url)
+    monkeypatch.setenv("BALCAO_CNPJA__KEY", KEY)
+    return found(shell, "--online", code=code)
+
+
+def test_the_sources_clocks(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+    with a_provider(CREDITS) as url:
+        assert asked(shell, monkeypatch, url)["relógio das fontes"][0] == "ok"
+
+
+def test_a_source_with_another_time(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+    later = format_datetime(datetime.now(UTC) + timedelta(hours=1), usegmt=True)
+    with a_provider(CREDITS, dates=[later]) as url:
+        status, text = asked(shell, monkeypatch, url)["relógio das fontes"]
+    assert status == "warn"
+    assert "cnpja (atrasado 3." in text
+
+
+@pytest.mark.parametrize("dates", [[], ["ontem"]])
+def test_a_source_that_tells_no_time(
+    shell: Shell, monkeypatch: pytest.MonkeyPatch, dates: Sequence[str]
+) -> None:
+    with a_provider(CREDITS, dates=dates) as url:
+        said = asked(shell, monkeypatch, url)
+    assert said["rede até cnpja"][0] == "ok"
+    assert "relógio das fontes" not in said
+
+
+# Credentials.
+
+
+@pytest.mark.parametrize("status", [401, 403])
+def test_refused_credentials_are_not_the_network(
+    shell: Shell, monkeypatch: pytest.MonkeyPatch, status: int
+) -> None:
+    with a_provider({}, status=status) as url:
+        said = asked(shell, monkeypatch, url, code=1)
+    assert said["rede até cnpja"][0] == "ok"
+    kind, text = said["credenciais de cnpja"]
+    assert kind == "fail"
+    assert f"HTTP {status}" in text
+    assert "confira BALCAO_CNPJA__KEY e o contrato" in text
+
+
+def test_a_failure_is_not_the_credentials(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+    with a_provider({}, status=500) as url:
+        said = asked(shell, monkeypatch, url)
+    assert said["rede até cnpja"][0] == "warn"
+    assert "credenciais de cnpja" not in said
+
+
+def test_half_of_a_pair(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("BALCAO_SERPRO__CONSUMER_KEY", KEY)
+    assert found(shell)["credenciais de serpro"] == (
+        "warn",
+        "sem BALCAO_SERPRO__CONSUMER_SECRET a fonte fica desligada",
+    )
+    monkeypatch.setenv("BALCAO_SERPRO__CONSUMER_SECRET", KEY)
+    assert "credenciais de serpro" not in found(shell)
+
+
+@pytest.mark.parametrize("stray", [f"{KEY} ", f'"{KEY}"', f"{KEY}\n{KEY}", f"{KEY}é", "<chave>"])
+def test_what_copying_adds(shell: Shell, monkeypatch: pytest.MonkeyPatch, stray: str) -> None:
+    monkeypatch.setenv("BALCAO_INFOSIMPLES__TOKEN", stray)
+    assert found(shell)["credenciais de infosimples"] == (
+        "warn",
+        "há espaço, aspas ou acento em BALCAO_INFOSIMPLES__TOKEN: copie de novo",
+    )
+
+
+# The certificate that callers see.
+
+
+def a_pair(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, days: float, *, from_days: float = -400
+) -> None:
+    """A certificate from then to then, seen from now, and its key, named in the settings."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "balcao.example.com.br")])
+    now = datetime.now(UTC)
+    certificate = (
+        x509.CertificateBuilder()
+        .subject_name(name)
+        .issuer_name(name)
+        .public_key(key.public_key())
+        .serial_number(1)
+        .not_valid_before(now + timedelta(days=from_days))
+        .not_valid_after(now + timedelta(days=days))
+        .sign(key, hashes.SHA256())
+    )
+    files = {
+        "certificate": certificate.public_bytes(Encoding.PEM),
+        "key": key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()),
+    }
+    for kind, content in files.items():
+        (folder / f"{kind}.pem").write_bytes(content)
+        monkeypatch.setenv(f"BALCAO_TLS_{kind.upper()}", str(folder / f"{kind}.pem"))
+
+
+@pytest.mark.parametrize(
+    ("days", "expected"),
+    [
+        (31.5, ("ok", "vale até")),
+        (29.5, ("warn", "(em 29 dias): renove")),
+        (-1, ("fail", "mas venceu em")),
+    ],
+)
+def test_until_when_the_certificate_serves(
+    shell: Shell,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    days: float,
+    expected: tuple[str, str],
+) -> None:
+    status, said = expected
+    a_pair(tmp_path, monkeypatch, days)
+    found_status, text = found(shell, code=status == "fail")["TLS"]
+    assert found_status == status
+    assert said in text
+    last = (datetime.now(UTC) + timedelta(days=days)).astimezone(BRASILIA)
+    assert f"{last:%d/%m/%Y}" in text
+
+
+def test_a_certificate_from_the_future(
+    shell: Shell, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    a_pair(tmp_path, monkeypatch, 90, from_days=1)
+    status, text = found(shell, code=1)["TLS"]
+    assert (status, "só vale a partir de" in text) == ("fail", True)
+
+
+def test_the_end_of_whoever_vouches_for_it(
+    shell: Shell, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    a_pair(tmp_path, monkeypatch, 10)
+    above = (tmp_path / "certificate.pem").read_bytes()
+    a_pair(tmp_path, monkeypatch, 300)
+    with (tmp_path / "certificate.pem").open("ab") as chain:
+        chain.write(above)
+    assert found(shell)["TLS"][0] == "warn"
+
+
+def test_a_key_of_another_certificate(
+    shell: Shell, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    a_pair(tmp_path, monkeypatch, 90)
+    other = (tmp_path / "key.pem").read_bytes()
+    a_pair(tmp_path, monkeypatch, 90)
+    (tmp_path / "key.pem").write_bytes(other)
+    status, text = found(shell, code=1)["TLS"]
+    assert (status, "não formam um par" in text) == ("fail", True)

@@ -1,0 +1,204 @@
+"""A newer version on a PostgreSQL that has data: a copy first, once, or nothing is changed.
+
+The newer version is this program with one file of its schema more.
+"""
+
+import asyncio
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from pathlib import Path
+
+import psycopg
+import pytest
+from pydantic import SecretStr
+
+from balcao.backup import pg_tools, postgresql
+from balcao.backup.archive import read_manifest
+from balcao.backup.shelf import Kept, kept_in
+from balcao.cli.before_migration import save_before_migration
+from balcao.errors import StorageNewer
+from balcao.settings import Settings
+from balcao.storage.contract import NewAccount
+from balcao.storage.postgresql import schema
+from balcao.storage.postgresql.desk import PostgresDesk
+from tests.cli.shell import PATIENCE_SECONDS, Shell
+from tests.storage import postgres
+from tests.storage.world import NOW, a_charge
+
+NOW_THERE = "SELECT version FROM schema_version WHERE folder = 'desk'"
+COLUMN = (
+    "SELECT count(*) FROM information_schema.columns"
+    " WHERE table_name = 'account' AND column_name = 'nickname'"
+)
+OLD = schema.newest_version("desk")
+
+
+@pytest.fixture
+def address(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    address = postgres.new_address()
+    monkeypatch.setenv("BALCAO_DATABASE", address)
+    yield address
+    postgres.server().drop_database(address)
+
+
+@pytest.fixture
+def filled(shell: Shell, address: str) -> Shell:
+    shell("account create acme --plan pre_pago")
+    shell("key create acme")
+    shell("credit add acme 10 --reason teste")
+    return shell
+
+
+@pytest.fixture
+def newer(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., None]:
+    """From now on this program is the next version."""
+
+    def make(sql: str = "ALTER TABLE account ADD COLUMN nickname text NOT NULL DEFAULT ''") -> None:
+        file = tmp_path / f"{OLD + 1:04}_newer.sql"
+        file.write_text(sql, "utf-8")
+        files = schema._files
+        monkeypatch.setattr(
+            schema,
+            "_files",
+            lambda folder: {**files(folder), **({OLD + 1: file} if folder == "desk" else {})},
+        )
+
+    return make
+
+
+def told(address: str, sql: str) -> object:
+    with psycopg.connect(address) as connection:
+        row = connection.execute(sql.encode()).fetchone()
+    return None if row is None else row[0]
+
+
+def kept(shell: Shell) -> Sequence[Kept]:
+    return kept_in(shell.path / "backups")
+
+
+def test_a_copy_and_then_the_migration(
+    filled: Shell, address: str, newer: Callable[..., None]
+) -> None:
+    newer()
+    said = filled("account list")
+    (copy,) = kept(filled)
+    assert (copy.occasion, read_manifest(copy.path).schema) == ("before-migration", OLD)
+    assert f"da versão {OLD} do esquema à {OLD + 1}. Cópia de antes: {copy.path}" in said.err
+    assert (told(address, NOW_THERE), told(address, COLUMN)) == (OLD + 1, 1)
+    assert "acme" in said.out
+    assert "Cópia de antes" not in filled("account list").err
+    assert "A cópia confere" in filled(f"backup restore {copy.path} --verify").out
+
+
+def test_an_empty_database_has_nothing_to_save(shell: Shell, newer: Callable[..., None]) -> None:
+    address = postgres.server().new_database()
+    settings = Settings.model_construct(home=shell.path, database=SecretStr(address))
+    newer()
+    save_before_migration(settings)
+    assert not kept(shell)
+    postgres.server().drop_database(address)
+
+
+def test_no_copy_no_migration(
+    filled: Shell, address: str, newer: Callable[..., None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    newer()
+    monkeypatch.setattr(pg_tools, "_found", lambda path: [])
+    said = filled("account list", code=1)
+    assert "pg_dump, pg_restore e psql" in said.err
+    assert "nada foi alterado" in said.err
+    assert f"BALCAO_OWN_BACKUP_OF_SCHEMA={OLD}" in said.err
+    assert (told(address, NOW_THERE), told(address, COLUMN)) == (OLD, 0)
+    assert not kept(filled)
+
+    monkeypatch.setenv("BALCAO_OWN_BACKUP_OF_SCHEMA", str(OLD + 1))
+    filled("account list", code=1)
+    assert told(address, NOW_THERE) == OLD, "that is a copy of something else"
+
+    monkeypatch.setenv("BALCAO_OWN_BACKUP_OF_SCHEMA", str(OLD))
+    assert "a que você diz ter" in filled("account list").err
+    assert (told(address, NOW_THERE), told(address, COLUMN)) == (OLD + 1, 1)
+    assert not kept(filled)
+
+
+def test_a_folder_that_takes_no_copy(
+    filled: Shell, address: str, newer: Callable[..., None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    newer()
+    folder = filled.path / "arquivo"
+    folder.write_text("x")
+    monkeypatch.setenv("BALCAO_BACKUP_FOLDER", str(folder / "copias"))
+    said = filled("account list", code=1)
+    assert "nada foi alterado" in said.err
+    assert told(address, NOW_THERE) == OLD
+
+
+def test_a_migration_that_fails_changes_nothing(
+    filled: Shell, address: str, newer: Callable[..., None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    newer("ALTER TABLE account ADD COLUMN nickname text; SELECT 1 / 0")
+    filled("account list", code=1)
+    assert (told(address, NOW_THERE), told(address, COLUMN)) == (OLD, 0)
+    assert [copy.occasion for copy in kept(filled)] == ["before-migration"]
+
+
+def test_nodes_that_start_together_make_one_copy(
+    filled: Shell,
+    address: str,
+    newer: Callable[..., None],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    newer()
+    homes = [tmp_path / name for name in ("a", "b", "c")]
+    for home in homes:
+        home.mkdir(mode=0o700)
+        (home / "secret.key").write_bytes(filled.home.pepper())
+    nodes = [Settings.model_construct(home=home, database=SecretStr(address)) for home in homes]
+    with ThreadPoolExecutor(len(nodes)) as together:
+        list(together.map(save_before_migration, nodes, timeout=PATIENCE_SECONDS))
+    made = [copy for home in homes for copy in kept_in(home / "backups")]
+    assert [copy.occasion for copy in made] == ["before-migration"]
+    assert told(address, NOW_THERE) == OLD + 1
+    assert capsys.readouterr().err.count("Cópia de antes") == 1
+
+
+def test_who_comes_second_waits_for_the_first(address: str, newer: Callable[..., None]) -> None:
+    newer()
+    steps: list[str] = []
+    with psycopg.connect(address, autocommit=True) as first, ThreadPoolExecutor(1) as beside:
+        first.execute("SELECT pg_advisory_lock(%s)", (postgresql._SAVER_LOCK,))
+
+        def done_by_the_first() -> None:
+            steps.append("waits")
+            schema.migrate(first, "desk")
+            first.execute("SELECT pg_advisory_unlock(%s)", (postgresql._SAVER_LOCK,))
+
+        second = beside.submit(
+            postgresql.migrate_saved, address, lambda has: steps.append("saves"), done_by_the_first
+        )
+        second.result(PATIENCE_SECONDS)
+    assert steps == ["waits"]
+    assert told(address, NOW_THERE) == OLD + 1
+
+
+def test_a_running_old_node_goes_on_and_does_not_start_again(
+    filled: Shell, address: str, newer: Callable[..., None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What an update promises of which the changelog says nothing else: the schema only grows."""
+    files_of_old = schema._files
+    with closing(PostgresDesk(address)) as old:
+        account = old.accounts()[0]
+        newer()
+        filled("account list")
+        assert told(address, NOW_THERE) == OLD + 1
+        monkeypatch.setattr(schema, "_files", files_of_old)
+        assert asyncio.run(old.commit([a_charge(account, "r1", 3)])) is None
+        old.create_account(NewAccount("nova", "gratuito", "live"), NOW)
+        assert [one.balance_credits for one in old.accounts()] == [7, 0]
+        assert not old.check().complaints
+    with pytest.raises(StorageNewer):
+        PostgresDesk(address)
+    assert "versão mais nova" in filled("account list", code=1).err
+    assert len(kept(filled)) == 1
