@@ -206,8 +206,8 @@ def open_house(
 
 def _spans(settings: Settings) -> "Spans":
     """Loaded only where it is wanted: OpenTelemetry is an optional extra, and slow to load."""
-    from balcao.observability.tracing import Tracing, new_exporter  # noqa: PLC0415
+    from balcao.observability.tracing import Tracing  # noqa: PLC0415
     from balcao.spans import Spans  # noqa: PLC0415
 
     database = "postgresql" if settings.database.get_secret_value() else "sqlite"
-    return Spans(Tracing(new_exporter()), database=database)
+    return Spans(Tracing(), database=database)

@@ -80,7 +80,7 @@ def test_a_lookup_is_seen_as_a_trace(
             parent = {"traceparent": f"00-{TRACE}-{PARENT}-01"}
             with httpx2.Client(base_url=server.base, headers={"x-api-key": key}) as client:
                 online = client.get(sintegra(), headers=parent)
-                cached = client.get(sintegra())
+                cached = client.get(sintegra(query="uf=SP&cache_strategy=CACHE_PREFERENCIAL"))
                 mistaken = client.get(sintegra("90010001000101"))
             assert [a.status_code for a in (online, cached, mistaken)] == [200, 200, 400]
             assert server.terminate() == 0
@@ -171,8 +171,6 @@ def test_without_the_extra_it_is_said_what_to_install(
         ("OTEL_EXPORTER_OTLP_PROTOCOL", "grpc", "por http/protobuf"),
         ("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "http/json", "por http/protobuf"),
         ("OTEL_EXPORTER_OTLP_ENDPOINT", "segredo@coletor:4317", "deve começar com http://"),
-        ("OTEL_EXPORTER_OTLP_COMPRESSION", "brotli", "tem um valor inválido"),
-        ("OTEL_EXPORTER_OTLP_TIMEOUT", "dez", "tem um valor inválido"),
     ],
 )
 def test_what_cannot_be_sent_stops_the_start(

@@ -47,7 +47,8 @@ def traced(
 def test_online_and_then_from_the_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with traced(tmp_path, monkeypatch) as (house, collector):
         house.get(company())  # the first use of a key is noted, which is a commit of its own
-        online, cached = house.get(sintegra()), house.get(sintegra())
+        question = sintegra(query="uf=SP&cache_strategy=CACHE_PREFERENCIAL")
+        online, cached = house.get(question), house.get(question)
         account_id = house.client.account_id
         event = house.event(online.json["request_id"])
 
@@ -82,6 +83,7 @@ def test_online_and_then_from_the_cache(tmp_path: Path, monkeypatch: pytest.Monk
         "source cnpja",
         "GET cnpja",
         "cache.read",  # what it would take the place of
+        "cache.read",  # what the company registry says, for our own use
         "desk.commit",  # settled
     ]
     source, attempt = spans[6], spans[7]

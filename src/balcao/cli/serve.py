@@ -181,7 +181,7 @@ def check_tracing(environment: "Mapping[str, str]") -> None:
     No value is repeated: a collector's address may hold a key.
     """
     try:
-        from balcao.observability.tracing import new_exporter
+        import balcao.observability.tracing  # noqa: F401
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] != "opentelemetry":
             raise
@@ -203,10 +203,3 @@ def check_tracing(environment: "Mapping[str, str]") -> None:
             raise CommandFailed(
                 f"{name} deve começar com http:// ou https://, como http://127.0.0.1:4318."
             )
-    try:
-        new_exporter().shutdown()
-    except (ValueError, OSError):
-        raise CommandFailed(
-            "Uma das variáveis OTEL_EXPORTER_OTLP_… tem um valor inválido (tempo, compressão ou"
-            " certificado). Corrija-a, ou desligue BALCAO_OTEL."
-        ) from None

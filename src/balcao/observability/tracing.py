@@ -21,7 +21,7 @@ from opentelemetry.context import Context
 from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
 from opentelemetry.sdk.resources import SERVICE_NAME, SERVICE_VERSION, Resource
 from opentelemetry.sdk.trace import TracerProvider
-from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExporter
+from opentelemetry.sdk.trace.export import BatchSpanProcessor
 from opentelemetry.trace import Span, SpanKind, Status, StatusCode
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
@@ -38,25 +38,18 @@ Attributes: TypeAlias = Mapping[str, str | int | bool]
 _propagator = TraceContextTextMapPropagator()
 
 
-def new_exporter() -> SpanExporter:
-    """Sends spans as OTLP over HTTP, as the variables say. Opens no connection yet.
-
-    Raises `ValueError` or `OSError` where a variable says nonsense.
-    """
-    return OTLPSpanExporter()
-
-
 class Tracing:
     """Where spans begin. A thread sends them, from a queue that drops when it is full."""
 
-    def __init__(self, exporter: SpanExporter) -> None:
+    def __init__(self) -> None:
+        """Opens no connection. For a variable that says nonsense the default is taken."""
         self._trouble = _Trouble()
         logger = logging.getLogger("opentelemetry")
         logger.addHandler(self._trouble)
         logger.propagate = False
         # Not ended by the interpreter: that would wait for the collector, and `close` does not.
         self._provider = TracerProvider(resource=_resource(), shutdown_on_exit=False)
-        self._provider.add_span_processor(BatchSpanProcessor(exporter))
+        self._provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
         self._tracer = self._provider.get_tracer("balcao", __version__)
 
     @contextmanager
@@ -118,8 +111,8 @@ def _resource() -> Resource:
 class _Trouble(logging.Handler):
     """OpenTelemetry's own complaints (collector away, queue full) as events, now and then.
 
-    Their arguments may quote the endpoint's address, with whatever secret is in it, so only numbers
-    and types of exceptions are repeated.
+    Their arguments may quote the endpoint's address or its headers, with whatever secret is in
+    them, so only numbers and types of exceptions are repeated.
     """
 
     def __init__(self) -> None:
