@@ -107,6 +107,7 @@ def test_online_and_then_from_the_cache(tmp_path: Path, monkeypatch: pytest.Monk
         "desk.caller",
         "desk.spend",
         "cache.read",
+        "cache.read",
         "desk.commit",
     ]
     assert again[0].trace_id != asked.trace_id
