@@ -10,7 +10,7 @@ export BALCAO_PORT ?= $(PORT)
 endif
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: serve test check format bench screenshots lock clean install install-dev
+.PHONY: serve test check format bench screenshots lock clean install install-dev install-otel
 
 serve: $(VENV)/.installed
 	@$(BIN)/balcao serve
@@ -39,6 +39,10 @@ bench: $(VENV)/.installed-dev
 install: $(VENV)/.installed
 install-dev: $(VENV)/.installed-dev
 
+# Traces (docs/tracing.md): what the setting `otel` needs.
+install-otel: $(VENV)/.installed
+	$(BIN)/pip install --quiet --require-hashes --requirement requirements-otel.lock
+
 $(VENV)/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "O Balcão precisa do Python 3.11 ou mais novo: make PYTHON=python3.12 ...")'
 	$(PYTHON) -m venv $(VENV)
@@ -57,7 +61,8 @@ COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --gen
 
 lock: $(VENV)/.installed-dev
 	$(COMPILE) --output-file requirements.lock
-	$(COMPILE) --group dev --constraints requirements.lock --output-file requirements-dev.lock
+	$(COMPILE) --extra otel --constraints requirements.lock --output-file requirements-otel.lock
+	$(COMPILE) --extra otel --group dev --constraints requirements-otel.lock --output-file requirements-dev.lock
 
 clean:
 	rm -rf $(VENV) build dist src/*.egg-info

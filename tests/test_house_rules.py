@@ -172,7 +172,7 @@ def test_files_stay_short() -> None:
 
 
 def test_lock_files_name_no_host() -> None:
-    for name in ("requirements.lock", "requirements-dev.lock"):
+    for name in ("requirements.lock", "requirements-otel.lock", "requirements-dev.lock"):
         text = (ROOT / name).read_text("utf-8")
         assert "://" not in text, f"{name} names a host; lock with --no-emit-index-url"
         assert "--hash=sha256:" in text

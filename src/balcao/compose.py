@@ -7,7 +7,7 @@ import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import IO
+from typing import IO, TYPE_CHECKING
 
 import httpx2
 import structlog
@@ -23,7 +23,7 @@ from balcao.home import Home
 from balcao.http import receipts
 from balcao.http.account import Books
 from balcao.http.doorkeeper import Doorkeeper
-from balcao.http.front import Front
+from balcao.http.front import ASGIApp, Front
 from balcao.http.pages import build_pages
 from balcao.life import Life
 from balcao.observability import logs
@@ -40,6 +40,9 @@ from balcao.storage.engine import open_cache, open_desk
 from balcao.subjects import operations
 from balcao.supply import Supply, sandboxed
 from balcao.web.site import build_site
+
+if TYPE_CHECKING:
+    from balcao.spans import Spans
 
 log = structlog.get_logger()
 
@@ -66,6 +69,7 @@ class House:
 
     settings: Settings
     front: Front
+    app: ASGIApp  # what is served: the front, and around it whatever watches
     desk: Desk
     snapshots: Mapping[Mode, CurrentSnapshot]
     _closing: Sequence[Callable[[], None]]
@@ -99,13 +103,18 @@ def open_house(
     lock = None if database else home.lock()
     pepper = home.pepper()
     metrics = Metrics()
-    request_log = RequestLog(as_json=logs.is_json(settings.log_format), level=settings.log_level)
+    spans = _spans(settings) if settings.otel else None
+    keeping_log = spans.request_log if spans else RequestLog
+    request_log = keeping_log(as_json=logs.is_json(settings.log_format), level=settings.log_level)
     source_log = SourceLog(time.monotonic)
     health = Health()
     desk = open_desk(
         database, home.desk, pepper=pepper, now_ms=now_ms(), observe_batch=metrics.batch
     )
     caches = {mode: open_cache(database, home.cache(mode), mode) for mode in MODES}
+    if spans:
+        desk = spans.desk(desk)
+        caches = {mode: spans.cache(cache) for mode, cache in caches.items()}
     snapshots = {mode: CurrentSnapshot(home.opendata(mode), time.monotonic) for mode in MODES}
     blobs = open_blobs(settings.receipts or home.receipts)
     supply = Supply(
@@ -117,6 +126,7 @@ def open_house(
         source_log=source_log,
         now_ms=now_ms,
         live_transport=live_transport,
+        spans=spans,
     )
     worlds: Mapping[Mode, World] = {
         "live": World(caches["live"], supply.sources("live", settings)),
@@ -188,5 +198,16 @@ def open_house(
         desk.close,
         *(c.close for c in caches.values()),
         *(s.close for s in snapshots.values()),
+        *([spans.close] if spans else ()),
     ]
-    return House(settings, front, desk, snapshots, closing, lock)
+    app = spans.application(front) if spans else front
+    return House(settings, front, app, desk, snapshots, closing, lock)
+
+
+def _spans(settings: Settings) -> "Spans":
+    """Loaded only where it is wanted: OpenTelemetry is an optional extra, and slow to load."""
+    from balcao.observability.tracing import Tracing  # noqa: PLC0415
+    from balcao.spans import Spans  # noqa: PLC0415
+
+    database = "postgresql" if settings.database.get_secret_value() else "sqlite"
+    return Spans(Tracing(), database=database)

@@ -38,7 +38,7 @@ async def run(house: "House") -> None:
     """The same on a running event loop."""
     settings = house.settings
     server = Server(
-        house.front,
+        house.app,
         address=settings.host,
         port=settings.port,
         interface=Interfaces.ASGI,

@@ -131,6 +131,12 @@ class Settings(BaseSettings):
     log_level: Literal["debug", "info", "warning", "error"] = Field(
         "info", description="Menor gravidade que vai para o registro."
     )
+    otel: bool = Field(
+        False,
+        description="Envia o trace de cada requisição (OpenTelemetry, OTLP sobre HTTP); para onde"
+        " e quantos, dizem as variáveis padrão `OTEL_…`, lidas só do ambiente. Precisa do extra"
+        " `otel`.",
+    )
     tls_certificate: File = Field(
         None, description="Arquivo PEM do certificado; junto com `tls_key` liga o HTTPS."
     )

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from functools import partial
+from typing import TYPE_CHECKING
 
 import httpx2
 from pydantic import SecretStr
@@ -27,12 +28,15 @@ from balcao.simulator.app import create_app
 from balcao.sources.asking import Source, Sources
 from balcao.sources.call import SourceCall, Upstream, new_client
 from balcao.sources.certifying import CertificateAdapter, Certifying
-from balcao.sources.contract import ReceiptKeeper
+from balcao.sources.contract import OnlineSource, ReceiptKeeper
 from balcao.sources.online import Online, UpstreamFor
 from balcao.sources.opendata import Registry, Snapshot
 from balcao.sources.receipt_fetch import ReceiptFetch
 from balcao.sources.together import Together, TogetherAdapter
 from balcao.storage.contract import Blobs
+
+if TYPE_CHECKING:
+    from balcao.spans import Spans
 
 # The sandbox is configured like an operator's own sources, at an address that is this process.
 SANDBOX_URL = "http://sandbox.invalid"
@@ -55,6 +59,7 @@ class Supply:
         source_log: SourceLog,
         now_ms: Callable[[], int],
         live_transport: httpx2.AsyncBaseTransport | None,
+        spans: "Spans | None" = None,
     ) -> None:
         self._settings = settings
         self._snapshots = snapshots
@@ -64,6 +69,7 @@ class Supply:
         self._source_log = source_log
         self._now_ms = now_ms
         self._live_transport = live_transport
+        self._spans = spans
         self._simulator = create_app()
         self._usual_tls = httpx2.create_ssl_context()  # one for all: making it takes milliseconds
         self._live: list[Upstream] = []
@@ -79,7 +85,8 @@ class Supply:
         keeper = self._receipt_keeper(mode, configured)
         available: dict[str, Source] = {"snapshot": Snapshot(self._snapshots[mode])}
         for provider in providers.configured(configured, _now()):
-            available[provider.name] = _source(provider, self._upstream_for(provider, mode), keeper)
+            source = _source(provider, self._upstream_for(provider, mode), keeper)
+            available[provider.name] = self._spans.source(source) if self._spans else source
         order = {
             subject: [available[name] for name in names if name in available]
             for subject, names in providers.order(configured).items()
@@ -130,9 +137,10 @@ class Supply:
         def find(inquiry: Inquiry) -> Upstream:
             line = (inquiry.subject, inquiry.uf or "")
             if line not in opened:
+                address = provider.address_for(inquiry)
                 opened[line] = Upstream(
                     provider.name,
-                    provider.address_for(inquiry),
+                    address,
                     self._client(mode, provider.tls),
                     timeout_seconds=settings.source_deadline_seconds,
                     answer_bytes_max=settings.source_answer_bytes_max,
@@ -141,6 +149,7 @@ class Supply:
                     observe=partial(self._observe, mode),
                     subject=inquiry.subject,
                     uf=inquiry.uf or "",
+                    around=self._spans.around(provider.name, address) if self._spans else None,
                 )
                 if mode == "live":
                     self._live.append(opened[line])
@@ -156,7 +165,7 @@ class Supply:
         return ReceiptKeeping(self._blobs, fetch=fetch.get, inspect=inspected)
 
 
-def _source(provider: Provider, upstream_for: UpstreamFor, receipts: ReceiptKeeper) -> Source:
+def _source(provider: Provider, upstream_for: UpstreamFor, receipts: ReceiptKeeper) -> OnlineSource:
     adapter = provider.adapter
     if isinstance(adapter, CertificateAdapter):
         return Certifying(

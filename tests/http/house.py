@@ -96,7 +96,7 @@ class OpenHouse:
         """The same, inside a coroutine."""
         named = {name.replace("_", "-"): value for name, value in headers.items()}
         return await call(
-            self.house.front, "GET", path, {"x-api-key": (by or self.client).key, **named}
+            self.house.app, "GET", path, {"x-api-key": (by or self.client).key, **named}
         )
 
     def send(self, method: str, path: str, by: Client | None = None, **headers: str) -> Reply:
@@ -104,7 +104,7 @@ class OpenHouse:
         named = {name.replace("_", "-"): value for name, value in headers.items()}
         if by is not None:
             named["x-api-key"] = by.key
-        return self.run(call(self.house.front, method, path, named))
+        return self.run(call(self.house.app, method, path, named))
 
     def run(self, story: Coroutine[Any, Any, T]) -> T:
         """Run a coroutine on the house's event loop."""

@@ -15,7 +15,7 @@ from balcao.cli.output import console, program
 from balcao.clock import system_now_ms
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from balcao.first_start import Issued
     from balcao.home import Home
@@ -44,6 +44,8 @@ def serve(
     check_port(settings.host, settings.port)
     check_tls(settings)
     check_certificate(settings)
+    if settings.otel:
+        check_tracing(os.environ)
 
     from balcao import compose, first_start, server
     from balcao.cli import welcome
@@ -171,3 +173,33 @@ def check_certificate(settings: "Settings") -> None:
     certificate = certificate_of(sefaz)
     if certificate is not None:
         client_context(certificate, sefaz.ca_file)
+
+
+def check_tracing(environment: "Mapping[str, str]") -> None:
+    """Traces are wanted: can they be sent as the variables say? Raises `CommandFailed`.
+
+    No value is repeated: a collector's address may hold a key.
+    """
+    try:
+        import balcao.observability.tracing  # noqa: F401
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] != "opentelemetry":
+            raise
+        raise CommandFailed(
+            "BALCAO_OTEL está ligada, mas o OpenTelemetry não está instalado. Instale-o com"
+            " make install-otel (ou pip install --require-hashes -r requirements-otel.lock), ou"
+            " desligue BALCAO_OTEL."
+        ) from None
+    named = "OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL"
+    protocol = next((environment[name] for name in named if environment.get(name)), None)
+    if protocol not in (None, "http/protobuf"):
+        raise CommandFailed(
+            "Os traces são enviados por http/protobuf, e OTEL_EXPORTER_OTLP_PROTOCOL pede outro"
+            " protocolo. Remova a variável e indique a porta HTTP do coletor (em geral 4318)."
+        )
+    for name in ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT"):
+        address = environment.get(name)
+        if address and not address.startswith(("http://", "https://")):
+            raise CommandFailed(
+                f"{name} deve começar com http:// ou https://, como http://127.0.0.1:4318."
+            )

@@ -32,6 +32,7 @@ class RequestEvent(msgspec.Struct, frozen=True):
     replayed: bool
     took_ms: float
     detail: str | msgspec.UnsetType = msgspec.UNSET  # why a source let us down
+    trace_id: str | msgspec.UnsetType = msgspec.UNSET  # where traces are kept (`tracing.py`)
     event: str = "request"
     level: str = "info"
     timestamp: str = ""
@@ -64,8 +65,9 @@ class RequestLog:
             fields = msgspec.structs.asdict(event)
             for name in ("event", "level", "timestamp"):
                 fields.pop(name)
-            if event.detail is msgspec.UNSET:
-                fields.pop("detail")
+            for name in ("detail", "trace_id"):
+                if fields[name] is msgspec.UNSET:
+                    fields.pop(name)
             self._console.log(LEVELS[event.level], "request", **fields)
             return
         if not self._lines:

@@ -12,6 +12,7 @@ import ssl
 from collections.abc import Awaitable, Callable
 from contextvars import ContextVar
 from dataclasses import dataclass
+from functools import partial
 from http.cookiejar import CookieJar, DefaultCookiePolicy
 from pathlib import PurePath
 from types import TracebackType
@@ -59,6 +60,9 @@ Send: TypeAlias = Callable[[HttpRequest], Awaitable[HttpReply]]
 
 # What stands between a conversation and the network: it may add a token, and send again.
 Layer: TypeAlias = Callable[[HttpRequest, Send], Awaitable[HttpReply]]
+
+# What every single attempt goes through, where somebody watches: which one it is, from 1.
+Around: TypeAlias = Callable[[HttpRequest, int, Send], Awaitable[HttpReply]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +115,7 @@ class Upstream:
         observe: Callable[[SourceCall], None],
         subject: str = "company",
         uf: str = "",
+        around: Around | None = None,
     ) -> None:
         self.name = name
         self.subject = subject
@@ -122,6 +127,7 @@ class Upstream:
         self._breaker_settings = breaker_settings
         self._clock = clock
         self._observe = observe
+        self._around = around
         self._circuit = Circuit()
 
     @property
@@ -231,11 +237,15 @@ class Upstream:
 
     async def _send(self, request: HttpRequest, connect_seconds: float) -> HttpReply:
         """Send once; a read once more when it is certain that nothing was sent."""
-        attempts_left = 2 if request.method == "GET" else 1
+        attempts_max = 2 if request.method == "GET" else 1
+        once = partial(self._send_once, connect_seconds=connect_seconds)
+        attempt = 0
         while True:
-            attempts_left -= 1
+            attempt += 1
             try:
-                return await self._send_once(request, connect_seconds)
+                if self._around is not None:
+                    return await self._around(request, attempt, once)
+                return await once(request)
             except (SourceError, httpx2.PoolTimeout):
                 raise
             except NOTHING_WAS_SENT as error:
@@ -244,7 +254,7 @@ class Upstream:
                         f"{self.name}: VERIFIQUE A CONFIGURAÇÃO DESTA FONTE: o certificado do"
                         " servidor não confere com as raízes conhecidas"
                     ) from None
-                if not attempts_left:
+                if attempt == attempts_max:
                     raise SourceUnavailable(f"{self.name}: sem conexão ({_kind(error)})") from None
             except (httpx2.InvalidURL, httpx2.UnsupportedProtocol) as error:
                 detail = f"{self.name}: endereço inválido ({_kind(error)})"
