@@ -49,13 +49,14 @@ class Difference:
             lines.close()
 
 
-def compare(table: Table, here: Iterable[bytes], there: Iterable[bytes], total: Sum) -> Difference:
+def compare(
+    table: Table, here: Iterable[bytes], there: Iterable[bytes], total: Sum, found: Difference
+) -> None:
     """Compare both in the order of their keys; `total` adds up what is here.
 
     Raises `MoveRefused` where a table that only grows has rows there that are not here.
     """
     key = key_reader(table)
-    found = Difference()
     others = iter(there)
     other = next(others, None)
     for line in here:
@@ -77,10 +78,8 @@ def compare(table: Table, here: Iterable[bytes], there: Iterable[bytes], total: 
         found.extra.put(other)
         other = next(others, None)
     if table.appended and (found.changed.count or found.extra.count):
-        found.close()
         raise MoveRefused(
             f"O destino tem registros ({table.label}) que a origem não tem, e eles nunca são"
             " apagados: são dados de outra instalação, ou o destino já foi usado. Nada foi"
             " apagado; use um destino vazio."
         )
-    return found

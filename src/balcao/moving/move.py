@@ -139,8 +139,8 @@ def _open_target(settings: Settings, to: str) -> End:
 
 def _copy(source: End, target: End, proofs: Proofs, progress: Progress) -> Sequence[Moved]:
     """Make the target what the source is at this moment, and add both up."""
-    tables = [_look(source, target, table, proofs, progress) for table in all_tables()]
-    try:
+    with ExitStack() as stack:
+        tables = [_look(source, target, table, proofs, progress, stack) for table in all_tables()]
         for one in reversed(tables):  # those that refer to others go first
             if one.difference is not None and one.difference.extra.count:
                 target.delete(one.table, one.difference.extra)
@@ -151,14 +151,12 @@ def _copy(source: End, target: End, proofs: Proofs, progress: Progress) -> Seque
             _prove(target, one, proofs, progress)
             if one.table.numbered:
                 target.go_on_after(one.table, source.last_number(one.table))
-    finally:
-        for one in tables:
-            if one.difference is not None:
-                one.difference.close()
     return tables
 
 
-def _look(source: End, target: End, table: Table, proofs: Proofs, progress: Progress) -> Moved:
+def _look(
+    source: End, target: End, table: Table, proofs: Proofs, progress: Progress, stack: ExitStack
+) -> Moved:
     """What has to be done. A table of which the target has nothing is not compared."""
     one = Moved(table)
     known = proofs.get(table.name)
@@ -167,11 +165,13 @@ def _look(source: End, target: End, table: Table, proofs: Proofs, progress: Prog
     if target.count(table, after=one.after):
         progress.begin(f"Comparando {table.label}", source.count(table, after=one.after))
         one.here = _begun(one, proofs)
-        one.difference = compare(
+        one.difference = stack.enter_context(closing(Difference()))
+        compare(
             table,
             counted(source.lines(table, after=one.after), progress.advance),
             target.lines(table, after=one.after),
             one.here,
+            one.difference,
         )
     return one
 
