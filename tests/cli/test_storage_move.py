@@ -1,7 +1,6 @@
-"""`balcao storage move`: there and back, beside a service, killed, repeated, and what it refuses."""
+"""`balcao storage move`: there and back, beside a service, killed, repeated, refused."""
 
 import asyncio
-import os
 import signal
 import subprocess
 import sys
@@ -431,22 +430,33 @@ def test_killed_after_the_source_was_closed(
     assert "acme" in filled("account list").out
 
 
-def test_kill_9_while_it_copies(filled: Shell, address: str) -> None:
-    keep(SqliteCache(filled.home.cache("live")), 3000, asked_ms=NOW + 2)
-    command = [sys.executable, "-m", "balcao", "storage", "move", "--to", address]
-    kills = 0
-    for delay in (0.6, 0.8, 1.0, 1.2):
-        process = subprocess.Popen(
-            command, env=os.environ, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-        )
-        time.sleep(delay)
-        process.send_signal(signal.SIGKILL)
-        kills += process.wait(30) == -signal.SIGKILL
-    assert kills, "it was never killed: this proves nothing"
-    deadline = time.monotonic() + 30
-    while "Outra mudança" in (said := _refusal(address)):
-        assert time.monotonic() < deadline, said
-        time.sleep(0.1)
+_DIES = """
+import os, signal, sys
+from balcao.moving.move import move
+from balcao.moving.progress import NoProgress
+from balcao.settings import Settings
+
+class Dies(NoProgress):
+    left = int(sys.argv[2])
+    def advance(self, rows):
+        self.left -= 1
+        if self.left == 0:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+move(Settings(), sys.argv[1], final=True, now_ms=1, progress=Dies())
+"""
+
+
+def test_kill_9_in_the_middle_of_a_table(filled: Shell, address: str) -> None:
+    """Its rows are on their way, and not committed."""
+    for left in (1, 4, 7, 13, 20):
+        dies = [sys.executable, "-c", _DIES, address, str(left)]
+        assert subprocess.run(dies, check=False, timeout=60).returncode == -signal.SIGKILL
+        deadline = time.monotonic() + 30
+        while "Outra mudança" in (said := _refusal(address)):
+            assert time.monotonic() < deadline, said
+            time.sleep(0.05)
+        assert said == ""
     assert filled(f"storage move --to {address} --final --json").json["ok"]
     assert contents(at()) == contents(at(address))
 

@@ -8,38 +8,21 @@ its end the target says of itself that it is not whole, and from then on the sou
 no longer the place. There is no instant at which both could be opened.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, replace
-from typing import TypeAlias
 
 from balcao.home import Home
 from balcao.moving import marks
-from balcao.moving.difference import Difference, compare
+from balcao.moving.copying import Copying, Moved
 from balcao.moving.end import End
 from balcao.moving.errors import MoveRefused
-from balcao.moving.lines import Sum
 from balcao.moving.marks import Mark, Proven
-from balcao.moving.progress import Progress, counted
-from balcao.moving.tables import Table, all_tables
+from balcao.moving.progress import Progress
 from balcao.settings import Settings
 from balcao.storage.contract import LedgerCheck
 
 SQLITE = "sqlite"
-
-
-@dataclass(slots=True)
-class Moved:
-    """What became of one table."""
-
-    table: Table
-    after: int | None = None  # what comes before was proven earlier
-    difference: Difference | None = None  # None: the target had nothing of it
-    here: Sum | None = None
-    there: Sum | None = None
-    inserted: int = 0
-    updated: int = 0
-    deleted: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,9 +51,6 @@ class Report:
         ]
 
 
-Proofs: TypeAlias = Mapping[str, Proven]
-
-
 def move(settings: Settings, to: str, *, final: bool, now_ms: int, progress: Progress) -> Report:
     """Bring everything from where the settings say to `to`, an address or `sqlite`.
 
@@ -91,7 +71,7 @@ def move(settings: Settings, to: str, *, final: bool, now_ms: int, progress: Pro
             if here.state != "moved":  # else done by the run that was interrupted
                 given_back = source.recover(now_ms)
         with source.one_moment(alone=final):
-            tables = _copy(source, target, there.proven or {}, progress)
+            tables = Copying(source, target, there.proven or {}, progress).run()
             report = Report(
                 source.place,
                 target.place,
@@ -135,93 +115,6 @@ def _open_target(settings: Settings, to: str) -> End:
     from balcao.moving.postgresql import PostgresEnd  # noqa: PLC0415
 
     return PostgresEnd(to, home.pepper(), target=True)
-
-
-def _copy(source: End, target: End, proofs: Proofs, progress: Progress) -> Sequence[Moved]:
-    """Make the target what the source is at this moment, and add both up."""
-    with ExitStack() as stack:
-        tables = [_look(source, target, table, proofs, progress, stack) for table in all_tables()]
-        for one in reversed(tables):  # those that refer to others go first
-            if one.difference is not None and one.difference.extra.count:
-                target.delete(one.table, one.difference.extra)
-                one.deleted = one.difference.extra.count
-        for one in tables:
-            _bring(source, target, one, proofs, progress)
-        for one in tables:
-            _prove(target, one, proofs, progress)
-            if one.table.numbered:
-                target.go_on_after(one.table, source.last_number(one.table))
-    return tables
-
-
-def _look(
-    source: End, target: End, table: Table, proofs: Proofs, progress: Progress, stack: ExitStack
-) -> Moved:
-    """What has to be done. A table of which the target has nothing is not compared."""
-    one = Moved(table)
-    known = proofs.get(table.name)
-    if table.appended and known is not None and _stands(source, target, table, known):
-        one.after = known.number
-    if target.count(table, after=one.after):
-        progress.begin(f"Comparando {table.label}", source.count(table, after=one.after))
-        one.here = _begun(one, proofs)
-        one.difference = stack.enter_context(closing(Difference()))
-        compare(
-            table,
-            counted(source.lines(table, after=one.after), progress.advance),
-            target.lines(table, after=one.after),
-            one.here,
-            one.difference,
-        )
-    return one
-
-
-def _stands(source: End, target: End, table: Table, known: Proven) -> bool:
-    """Whether what was proven is still all there is up to that number.
-
-    Its rows never change and never go. On PostgreSQL some with lesser numbers may have been
-    committed since: then the counts differ, and everything is compared again.
-    """
-    counts = {source.count(table, up_to=known.number), target.count(table, up_to=known.number)}
-    return counts == {known.rows}
-
-
-def _begun(one: Moved, proofs: Proofs) -> Sum:
-    if one.after is None:
-        return Sum()
-    known = proofs[one.table.name]
-    return Sum(known.rows, known.total)
-
-
-def _bring(source: End, target: End, one: Moved, proofs: Proofs, progress: Progress) -> None:
-    table, difference = one.table, one.difference
-    if difference is None:
-        progress.begin(f"Copiando {table.label}", source.count(table, after=one.after))
-        one.here = _begun(one, proofs)
-        before = one.here.rows
-        lines = counted(source.lines(table, after=one.after, ordered=False), progress.advance)
-        target.insert(table, one.here.through(lines))
-        one.inserted = one.here.rows - before
-    else:
-        if difference.changed.count:
-            target.update(table, difference.changed)
-        if difference.missing.count:
-            target.insert(table, difference.missing)
-        one.updated, one.inserted = difference.changed.count, difference.missing.count
-
-
-def _prove(target: End, one: Moved, proofs: Proofs, progress: Progress) -> None:
-    """Add the target up again, as it is written there now."""
-    table = one.table
-    assert one.here is not None
-    if one.difference is not None and not one.difference:
-        one.there = one.here  # line by line the same, when they were compared a moment ago
-        return
-    progress.begin(f"Conferindo {table.label}", target.count(table, after=one.after))
-    one.there = _begun(one, proofs)
-    lines = target.lines(table, after=one.after, ordered=False)
-    for line in counted(lines, progress.advance):
-        one.there.add(line)
 
 
 def _conclude(report: Report, target: End, there: Mark) -> None:
