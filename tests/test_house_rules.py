@@ -24,6 +24,7 @@ MAY_IMPORT = {
     "simulator": {"core", "errors", "simulator", "fiction"},
     "observability": {"observability"},
     "backup": {"backup", "core", "errors", "home", "opendata", "settings", "storage"},
+    "moving": {"backup", "core", "errors", "home", "moving", "settings", "storage"},
     "http": {
         "core",
         "errors",
@@ -142,6 +143,8 @@ def test_every_error_has_a_face_for_the_caller() -> None:
         errors.PepperDiffers,
         errors.HomeDamaged,
         errors.StorageNewer,
+        errors.StorageMoved,
+        errors.StorageIncomplete,
     }
     own = {kind for kind in _leaves(errors.BalcaoError) if kind.__module__ == "balcao.errors"}
     own.add(errors.SourceUnavailable)  # no leaf: `NotServed` is one of its kind

@@ -44,6 +44,8 @@ BalcaoError
 ├── CertificateFailed              a source of certificates was asked and failed (400, not 500)
 ├── StorageFailed                  our own storage cannot write; nothing was kept or charged
 ├── StorageNewer                   told to the operator only: a newer version wrote this file
+├── StorageMoved                   told to the operator only: the data were moved elsewhere
+├── StorageIncomplete              told to the operator only: data that are being moved here
 ├── PepperDiffers                  told to the operator only: other keys' secret than the database's
 ├── Overloaded                     we shed load
 ├── NameTaken                      told to the operator only
@@ -272,6 +274,20 @@ class StorageFailed(BalcaoError):
 
 class StorageNewer(BalcaoError):
     """The file was written by a newer version of this program; told to the operator only."""
+
+
+class StorageMoved(BalcaoError):
+    """The data were moved elsewhere; told to the operator only.
+
+    `detail` is the place, without user or password.
+    """
+
+
+class StorageIncomplete(BalcaoError):
+    """The data are being moved here, and the move is not finished; told to the operator only.
+
+    `detail` is the place they come from, without user or password.
+    """
 
 
 class NameTaken(BalcaoError):

@@ -40,6 +40,7 @@ OWN_TABLES = (
     "audit_entry",
     "trace",
     "entry",
+    "storage_move",
 )
 OWN_FUNCTIONS = ("never", "ledger_settlement_frees_its_hold", "ledger_entries_move_the_balance")
 

@@ -17,6 +17,7 @@ from balcao.cli import (
     serve,
     simulator,
     source,
+    storage,
     usage,
     user,
 )
@@ -62,6 +63,7 @@ app.add_typer(credit.app, name="credit")
 app.command("usage")(usage.usage)
 app.add_typer(ledger.app, name="ledger")
 app.add_typer(backup.app, name="backup")
+app.add_typer(storage.app, name="storage")
 app.add_typer(opendata.app, name="opendata")
 app.add_typer(source.app, name="source")
 app.add_typer(simulator.app, name="simulator")

@@ -65,6 +65,17 @@ def _ours(error: Exception) -> str | None:
                 "O banco de dados foi gravado por uma versão mais nova do Balcão."
                 " Atualize este programa antes de abri-lo."
             )
+        case errors.StorageMoved():
+            return (
+                f"Os dados foram movidos daqui para {error.detail}:"
+                f" {_setting_for(error.detail)}. Para voltar a usar estes, sem o que foi feito lá"
+                f" desde então: {program()} storage reopen."
+            )
+        case errors.StorageIncomplete():
+            return (
+                f"Os dados ainda estão sendo movidos para cá, de {error.detail}. Use os de lá, ou"
+                f" termine a mudança a partir de lá: {program()} storage move --to … --final."
+            )
         case errors.PepperDiffers():
             return (
                 "As chaves deste banco de dados foram feitas com outro segredo. Copie para esta"
@@ -73,23 +84,38 @@ def _ours(error: Exception) -> str | None:
             )
         case errors.StorageFailed():
             cause = error.__cause__
-            if type(cause).__module__.startswith("psycopg") or "database away" in error.detail:
-                return (
-                    f"O PostgreSQL não respondeu como devia ({error.detail}). Verifique se está no"
-                    " ar, e o endereço em BALCAO_DATABASE."
-                )
+            if _is_psycopg(cause) or "database away" in error.detail:
+                return _postgresql(error.detail)
             known = _sqlite(cause) if isinstance(cause, Exception) else None
             return known or (
                 f"O banco de dados não pôde ser gravado ({error.detail}); nada foi alterado."
                 f" Verifique o disco: {program()} doctor."
             )
-    return None
+    return _postgresql(type(error).__name__) if _is_psycopg(error) else None
+
+
+def _is_psycopg(error: BaseException | None) -> bool:
+    return type(error).__module__.startswith("psycopg")
+
+
+def _postgresql(what: str) -> str:
+    return (
+        f"O PostgreSQL não respondeu como devia ({what}). Verifique se está no ar, e o endereço"
+        " em BALCAO_DATABASE."
+    )
+
+
+def _setting_for(place: str) -> str:
+    if place.startswith("postgresql:"):
+        return "ponha o endereço desse PostgreSQL em BALCAO_DATABASE"
+    return "remova BALCAO_DATABASE, e ponha essa pasta em BALCAO_HOME"
 
 
 def _backups(error: Exception) -> str | None:
     from balcao.backup.errors import BackupError
+    from balcao.moving.errors import MoveRefused
 
-    return str(error) if isinstance(error, BackupError) else None
+    return str(error) if isinstance(error, (BackupError, MoveRefused)) else None
 
 
 def _open_data(error: Exception) -> str | None:

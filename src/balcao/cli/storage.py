@@ -1,0 +1,200 @@
+"""`balcao storage`: moving everything between SQLite and PostgreSQL."""
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from balcao.cli.configuration import read_settings
+from balcao.cli.output import AsJson, console, decimal, print_json, print_table, program, whole
+from balcao.clock import system_now_ms
+
+if TYPE_CHECKING:
+    from balcao.moving.move import Report
+    from balcao.moving.progress import Progress
+    from balcao.settings import Settings
+
+app = typer.Typer(no_args_is_help=True, help="Move os dados entre SQLite e PostgreSQL.")
+
+_CHECKSUM_SHOWN = 16
+
+
+@app.command()
+def move(
+    to: Annotated[
+        str,
+        typer.Option(
+            help="Para onde: postgresql://usuário@host/banco, ou sqlite (a pasta de dados).",
+            metavar="DESTINO",
+        ),
+    ],
+    final: Annotated[
+        bool,
+        typer.Option(
+            "--final", help="Com o serviço parado: traz o resto e passa a valer o destino."
+        ),
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Copia tudo de onde os dados estão agora para outro banco, e prova as somas.
+
+    O serviço pode estar no ar. Repita quantas vezes quiser: só vem o que é novo. Por fim pare o
+    serviço e repita com --final. Os arquivos dos comprovantes ficam onde estão.
+
+    A senha pode vir no endereço, ou em PGPASSWORD ou ~/.pgpass.
+
+    Exemplo:
+
+      $ balcao storage move --to postgresql://balcao@banco.exemplo/balcao
+    """
+    from balcao.moving.move import move as move_everything
+
+    settings = read_settings()
+    began = time.monotonic()
+    with _progress() as progress:
+        report = move_everything(
+            settings, to, final=final, now_ms=system_now_ms(), progress=progress
+        )
+    seconds = time.monotonic() - began
+    if as_json:
+        print_json(_as_json(report, seconds))
+    else:
+        _tell(report, settings, seconds)
+    if report.complaints:
+        raise typer.Exit(1)
+
+
+@app.command()
+def reopen() -> None:
+    """Volta a usar os dados de onde eles tinham sido movidos, como eram naquele momento.
+
+    O que foi feito no outro lugar desde então não vem. Pare antes o serviço que usa o outro.
+
+    Exemplo:
+
+      $ balcao storage reopen
+    """
+    from contextlib import closing
+
+    from balcao.moving.marks import reopen as reopen_here
+    from balcao.moving.move import open_source
+
+    settings = read_settings()
+    with closing(open_source(settings)) as end:
+        elsewhere = reopen_here(end, system_now_ms())
+        typer.echo(f"Reaberto: {end.place}.")
+    typer.echo(
+        f"Os dados em {elsewhere} continuam lá, e o que foi feito lá desde a mudança não está"
+        " aqui: não use os dois.",
+        err=True,
+    )
+
+
+def _tell(report: "Report", settings: "Settings", seconds: float) -> None:
+    print_table(
+        ("Dados", "Linhas", "Novas", "Mudadas", "Removidas", "Soma de conferência", "Confere"),
+        [
+            (
+                one.table.label,
+                whole(0 if one.there is None else one.there.rows),
+                whole(one.inserted),
+                whole(one.updated),
+                whole(one.deleted),
+                "" if one.there is None else one.there.checksum[:_CHECKSUM_SHOWN],
+                "sim" if one.here == one.there else "não",
+            )
+            for one in report.tables
+        ],
+        numbers=("Linhas", "Novas", "Mudadas", "Removidas"),
+    )
+    if report.complaints:
+        typer.echo("A mudança não confere, e a origem continua valendo:", err=True)
+        for complaint in report.complaints:
+            typer.echo(f"  {complaint}", err=True)
+        return
+    books = report.books_there
+    typer.echo(
+        f"De {report.source} para {report.target} em {decimal(seconds)} s: tudo confere,"
+        f" {whole(books.accounts)} contas e {whole(books.entries)} lançamentos somados de novo nos"
+        " dois lados."
+    )
+    if report.holds_given_back:
+        typer.echo(
+            f"Retenções devolvidas, de consultas interrompidas: {whole(report.holds_given_back)}."
+        )
+    typer.echo(_next_step(report, settings))
+
+
+def _next_step(report: "Report", settings: "Settings") -> str:
+    if not report.final:
+        return (
+            "A origem continua valendo. Para terminar, pare o serviço e repita o comando com"
+            " --final."
+        )
+    if report.target.startswith("postgresql:"):
+        setting = "ponha o endereço do PostgreSQL em BALCAO_DATABASE"
+        nodes = f" Outros nós precisam de uma cópia de {settings.home / 'secret.key'}."
+    else:
+        setting, nodes = "remova BALCAO_DATABASE", ""
+    receipts = ""
+    if not settings.receipts:
+        receipts = " Os arquivos dos comprovantes continuam na pasta de dados."
+    return (
+        f"Agora vale o destino: {setting} e inicie o serviço.{nodes}{receipts} A origem não abre"
+        f" mais; para desfazer: {program()} storage reopen, antes de mudar a configuração."
+    )
+
+
+def _as_json(report: "Report", seconds: float) -> dict[str, object]:
+    return {
+        "source": report.source,
+        "target": report.target,
+        "final": report.final,
+        "ok": not report.complaints,
+        "complaints": list(report.complaints),
+        "holds_given_back": report.holds_given_back,
+        "seconds": round(seconds, 3),
+        "tables": [
+            {
+                "name": one.table.label,
+                "rows": 0 if one.there is None else one.there.rows,
+                "inserted": one.inserted,
+                "updated": one.updated,
+                "deleted": one.deleted,
+                "checksum_source": None if one.here is None else one.here.checksum,
+                "checksum_target": None if one.there is None else one.there.checksum,
+            }
+            for one in report.tables
+        ],
+    }
+
+
+@contextmanager
+def _progress() -> "Iterator[Progress]":
+    """Bars on a terminal, else nothing."""
+    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
+    from rich.progress import Progress as Bars
+
+    from balcao.moving.progress import NoProgress
+
+    out = console(stderr=True)
+    if not out.is_terminal:
+        yield NoProgress()
+        return
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
+    with Bars(*columns, TimeRemainingColumn(), console=out, transient=True) as bars:
+
+        class Drawn:
+            """One bar per step."""
+
+            task = bars.add_task("", total=None)
+
+            def begin(self, step: str, rows_total: int) -> None:
+                bars.reset(self.task, description=step, total=rows_total)
+
+            def advance(self, rows: int) -> None:
+                bars.advance(self.task, rows)
+
+        yield Drawn()

@@ -1,0 +1,85 @@
+"""What one table lacks, has otherwise or has too much beside another, both read in order once."""
+
+import tempfile
+from collections.abc import Iterable, Iterator
+from typing import IO
+
+from balcao.moving.errors import MoveRefused
+from balcao.moving.lines import Sum, key_reader
+from balcao.moving.tables import Table
+
+_IN_MEMORY_BYTES = 8_000_000
+
+
+class Lines:
+    """Lines that were put aside: few in memory, many in a file without a name."""
+
+    def __init__(self) -> None:
+        self._file: IO[bytes] = tempfile.SpooledTemporaryFile(_IN_MEMORY_BYTES)  # noqa: SIM115
+        self.count = 0
+
+    def put(self, line: bytes) -> None:
+        """Put one more aside."""
+        self._file.write(line)
+        self.count += 1
+
+    def __iter__(self) -> Iterator[bytes]:
+        self._file.seek(0)
+        return iter(self._file)
+
+    def close(self) -> None:
+        """Forget them."""
+        self._file.close()
+
+
+class Difference:
+    """What has to be done to a table so that it becomes the other one."""
+
+    def __init__(self) -> None:
+        self.missing = Lines()
+        self.changed = Lines()  # as they shall be
+        self.extra = Lines()  # as they are
+
+    def __bool__(self) -> bool:
+        return bool(self.missing.count or self.changed.count or self.extra.count)
+
+    def close(self) -> None:
+        """Forget it."""
+        for lines in (self.missing, self.changed, self.extra):
+            lines.close()
+
+
+def compare(
+    table: Table, here: Iterable[bytes], there: Iterable[bytes], total: Sum, found: Difference
+) -> None:
+    """Compare both in the order of their keys; `total` adds up what is here.
+
+    Raises `MoveRefused` where a table that only grows has rows there that are not here.
+    """
+    key = key_reader(table)
+    others = iter(there)
+    other = next(others, None)
+    for line in here:
+        total.add(line)
+        if line == other:
+            other = next(others, None)
+            continue
+        own = key(line)
+        while other is not None and key(other) < own:
+            found.extra.put(other)
+            other = next(others, None)
+        if other is not None and key(other) == own:
+            if other != line:
+                found.changed.put(line)
+            other = next(others, None)
+        else:
+            found.missing.put(line)
+    while other is not None:
+        found.extra.put(other)
+        other = next(others, None)
+    if table.appended and (found.changed.count or found.extra.count):
+        raise MoveRefused(
+            f"O destino tem registros ({table.label}) que a origem não tem, e eles nunca são"
+            " apagados: são dados de outra instalação, ou o destino já foi usado. Nada foi"
+            " apagado; use um destino vazio."
+        )
