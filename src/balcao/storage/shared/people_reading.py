@@ -8,6 +8,7 @@ from balcao.core.people import Action, Credentials, Session, User, normal_email
 from balcao.storage.batch import TRACE_COLUMNS
 from balcao.storage.people import AuditEntry, Link, TraceFilter
 from balcao.storage.shared.connection import Apart, Connection
+from balcao.storage.shared.numbers import NUMBERED_BEFORE_MS_MAX, least_number
 
 _USER = (
     "SELECT p.user_id, p.account_id, p.email, p.name, p.role, p.password_hash IS NOT NULL,"
@@ -132,6 +133,8 @@ class PeopleReading:
         """See the contract."""
         where, values = _matching(
             ("request_id < ?", before_id),
+            # Where the walk ends: older requests, and on PostgreSQL older months, are not looked at.
+            ("request_id >= ?", least_number(wanted.from_ms - NUMBERED_BEFORE_MS_MAX)),
             # The plus keeps SQLite from going by age, and then sorting all of it.
             ("+opened_ms >= ?", wanted.from_ms),
             ("+opened_ms < ?", wanted.to_ms),
