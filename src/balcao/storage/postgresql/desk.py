@@ -20,7 +20,7 @@ from balcao.errors import StorageFailed
 from balcao.storage.contract import LedgerCheck, NewAccount, NewKey
 from balcao.storage.postgresql import limits as counting
 from balcao.storage.postgresql import receipts
-from balcao.storage.postgresql.connections import Line, opened_apart
+from balcao.storage.postgresql.connections import READ_FROM_END_TO_END, Line, opened_apart
 from balcao.storage.postgresql.node import Node
 from balcao.storage.postgresql.partitions import Partitions
 from balcao.storage.postgresql.people import PostgresPeople
@@ -191,6 +191,7 @@ class PostgresDesk(Reading):
         with self._apart() as line:
             assert isinstance(line, Line)
             with line.guarded() as connection:
+                connection.execute(READ_FROM_END_TO_END)
                 return check_books(connection, "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
 
     # Beside the requests.

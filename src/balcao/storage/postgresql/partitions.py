@@ -67,8 +67,9 @@ class Partitions:
                     continue
                 try:
                     with _one_by_one(connection):
-                        if not _is_there(connection, name):
-                            connection.execute(_MAKE, (table, name, _bounds(month)))
+                        connection.execute(_MAKE, (table, name, _bounds(month)))
+                except errors.DuplicateTable:
+                    continue  # another node was first
                 except errors.CheckViolation:
                     self._too_late.add(name)
                     log.warning("no partition %s: rows of that month lie in %s_rest", name, table)

@@ -133,7 +133,7 @@ class PeopleReading:
         """See the contract."""
         where, values = _matching(
             ("request_id < ?", before_id),
-            # Where the walk ends: older requests, and on PostgreSQL older months, are not looked at.
+            # Where the walk ends: what is older is not looked at, on PostgreSQL by whole months.
             ("request_id >= ?", least_number(wanted.from_ms - NUMBERED_BEFORE_MS_MAX)),
             # The plus keeps SQLite from going by age, and then sorting all of it.
             ("+opened_ms >= ?", wanted.from_ms),
