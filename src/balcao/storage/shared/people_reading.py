@@ -135,9 +135,8 @@ class PeopleReading:
             ("request_id < ?", before_id),
             # Where the walk ends: what is older is not looked at, on PostgreSQL by whole months.
             ("request_id >= ?", least_number(wanted.from_ms - NUMBERED_BEFORE_MS_MAX)),
-            # The plus keeps SQLite from going by age, and then sorting all of it.
-            ("+opened_ms >= ?", wanted.from_ms),
-            ("+opened_ms < ?", wanted.to_ms),
+            ("opened_ms >= ?", wanted.from_ms),
+            ("opened_ms < ?", wanted.to_ms),
             ("operation = ?", wanted.operation),
             ("key_id = ?", wanted.key_id),
             ("(key_id IS NULL) = ?", wanted.web_only or None),
