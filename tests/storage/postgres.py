@@ -53,6 +53,7 @@ class Server:
             shutil.chown(self._folder, "postgres", "postgres")
             self._as = ("setpriv", "--reuid=postgres", "--regid=postgres", "--clear-groups")
         self._data = self._folder / "data"
+        self.log = self._folder / "log"
         command = [initdb, "-D", str(self._data), "-U", "postgres", "-A", "trust", "-E", "UTF8"]
         locale = ["--locale=C.UTF-8", "--no-sync", "--no-instructions"]
         subprocess.run(
@@ -68,7 +69,7 @@ class Server:
         """Start it, and wait until it answers."""
         assert self._postgres is not None
         options = [f"-c{name}={value}" for name, value in self._settings.items()]
-        with (self._folder / "log").open("ab") as log:
+        with self.log.open("ab") as log:
             self.process = subprocess.Popen(
                 [
                     *self._as,

@@ -188,7 +188,7 @@ def _request(chance: random.Random, account_id: int, key_id: int, at: int) -> li
     path, cached, online, _ = chance.choices(_PATHS, [weight for *_, weight in _PATHS])[0]
     origin: Origin = "cache" if chance.random() < 0.55 else "online"
     credits = cached if origin == "cache" else online
-    request_id = f"{at:013x}"[:8] + f"-{chance.randrange(16**4):04x}-7{chance.randrange(16**3):03x}"
+    request_id = f"{at:012x}"[:8] + f"-{chance.randrange(16**4):04x}-7{chance.randrange(16**3):03x}"
     request_id += f"-a{chance.randrange(16**3):03x}-{chance.randrange(16**12):012x}"
     rule = {
         "cnpj-receita-federal": "consulta",

@@ -42,7 +42,12 @@ OWN_TABLES = (
     "entry",
     "storage_move",
 )
-OWN_FUNCTIONS = ("never", "ledger_settlement_frees_its_hold", "ledger_entries_move_the_balance")
+OWN_FUNCTIONS = (
+    "never",
+    "make_partition",
+    "ledger_settlement_frees_its_hold",
+    "ledger_entries_move_the_balance",
+)
 
 # The cache may be lost, and limits begin anew after a crash too. Their tables stay, empty.
 _WITHOUT_ROWS = ("entry", "rate_limit")
@@ -53,6 +58,12 @@ _SAVER_LOCK = 0x62616C66  # whoever has it may save the books and migrate them
 _IN_SCHEMA = (
     "SELECT c.relname FROM pg_class AS c WHERE c.relnamespace = current_schema()::regnamespace"
     " AND c.relkind IN ('r', 'p', 'v', 'm', 'f')"
+)
+# A partition belongs to whom its table belongs to.
+_PARTITIONS_IN_SCHEMA = (
+    "SELECT c.relname, root.relname FROM pg_class AS c"
+    " JOIN pg_class AS root ON root.oid = pg_partition_root(c.oid)"
+    " WHERE c.relnamespace = current_schema()::regnamespace AND c.relispartition"
 )
 _NODES_HERE = (
     "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND classid = %s AND granted"
@@ -71,7 +82,8 @@ def dump(address: str, target: Path, stopped: Stopped = never) -> tuple[Books, d
         # pg_dump looks at the books as they are in here.
         with _one_moment(connection) as ask:
             schema, snapshot = ask("SELECT current_schema(), pg_export_snapshot()")[0]
-            others = {name for (name,) in ask(_IN_SCHEMA)} - set(OWN_TABLES)
+            parts = {name for name, root in ask(_PARTITIONS_IN_SCHEMA) if root in OWN_TABLES}
+            others = {name for (name,) in ask(_IN_SCHEMA)} - {*OWN_TABLES, *parts}
             options = [f"--exclude-table={_pattern(schema, name)}" for name in sorted(others)]
             options += [f"--exclude-table-data={_pattern(schema, one)}" for one in _WITHOUT_ROWS]
             options += ["--format=custom", "--no-owner", "--no-privileges", f"--file={target}"]

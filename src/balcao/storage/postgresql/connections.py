@@ -46,11 +46,20 @@ _SETTINGS: dict[str, Any] = {
     "options": (
         f"-c statement_timeout={STATEMENT_SECONDS_MAX}s -c lock_timeout=4s"
         " -c idle_in_transaction_session_timeout=10s -c timezone=UTC"
+        # Everything is looked up by an index, row by row. Plans are kept for as long as their
+        # connection: one that was made while a month's partition was still empty would otherwise
+        # go on reading all of it when it has grown. Nothing here is worth compiling.
+        " -c enable_seqscan=off -c enable_hashjoin=off -c enable_mergejoin=off -c jit=off"
         # The server, too, finds out soon that we are gone: our locks go with us.
         " -c tcp_keepalives_idle=5 -c tcp_keepalives_interval=2 -c tcp_keepalives_count=2"
         " -c tcp_user_timeout=5000"
     ),
 }
+
+# For what reads everything, on a connection of its own.
+READ_FROM_END_TO_END = (
+    "SET enable_seqscan = on; SET enable_hashjoin = on; SET enable_mergejoin = on"
+)
 
 
 class _Punctual(psycopg.Connection[Any]):

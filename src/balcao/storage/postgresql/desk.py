@@ -21,8 +21,10 @@ from balcao.storage.contract import LedgerCheck, NewAccount, NewKey
 from balcao.storage.moved import check_here
 from balcao.storage.postgresql import limits as counting
 from balcao.storage.postgresql import receipts
-from balcao.storage.postgresql.connections import Line, opened_apart
+from balcao.storage.postgresql.connections import READ_FROM_END_TO_END, Line, opened_apart
 from balcao.storage.postgresql.node import Node
+from balcao.storage.postgresql.partitions import Partitions
+from balcao.storage.postgresql.people import PostgresPeople
 from balcao.storage.postgresql.reading import Asked, answer
 from balcao.storage.postgresql.schema import check_pepper, migrate
 from balcao.storage.postgresql.turns import Turns, Worker, in_thread
@@ -30,7 +32,6 @@ from balcao.storage.postgresql.writer import Writer
 from balcao.storage.shared import office
 from balcao.storage.shared.check import check_books
 from balcao.storage.shared.connection import Connection
-from balcao.storage.shared.people import SharedPeople
 from balcao.storage.shared.reading import Reading
 
 T = TypeVar("T")
@@ -106,8 +107,13 @@ class PostgresDesk(Reading):
         )
         self._callers: dict[bytes, tuple[int, Caller | None]] = {}
         self._recorded: set[str] = set()  # numbers of receipts
-        self.people = SharedPeople(
-            self._here, partial(opened_apart, address), self._in_turn, self._callers.clear
+        self._partitions = Partitions()
+        self.people = PostgresPeople(
+            self._here,
+            partial(opened_apart, address),
+            self._in_turn,
+            self._callers.clear,
+            self._partitions,
         )
 
     # What every request needs.
@@ -189,6 +195,7 @@ class PostgresDesk(Reading):
         with self._apart() as line:
             assert isinstance(line, Line)
             with line.guarded() as connection:
+                connection.execute(READ_FROM_END_TO_END)
                 return check_books(connection, "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
 
     # Beside the requests.
@@ -196,6 +203,7 @@ class PostgresDesk(Reading):
     def recover(self, now_ms: int) -> int:
         """See the contract."""
         with self._writing.guarded() as connection:
+            self._partitions.make_ahead(connection, now_ms)
             return self._node.recover(connection, now_ms, at_start=True)
 
     async def recover_others(self, now_ms: int) -> int:
@@ -212,6 +220,7 @@ class PostgresDesk(Reading):
         """See the contract."""
 
         def work(connection: psycopg.Connection[Any]) -> int:
+            self._partitions.make_ahead(connection, now_ms)
             counting.purge(connection, now_ms)
             return connection.execute(_PURGE, (now_ms,)).rowcount
 

@@ -37,13 +37,19 @@ _OWNERS = (
     " UNION SELECT account_id FROM idempotency WHERE state = 'running'"
     " AND node_id = ANY(%s::bigint[])) ORDER BY account_id FOR NO KEY UPDATE"
 )
+# The entry that opened an operation. The limit keeps it from being planned as a join: it is one
+# probe of one partition for each operation, whatever the planner thinks of the tables.
+OPENING_ENTRY: Final = (
+    "CROSS JOIN LATERAL (SELECT key_id, month FROM ledger_entry WHERE request_id = o.request_id"
+    " AND (kind IN ('post', 'void')) = false LIMIT 1) AS e"
+)
+
 _VOID = (
     "INSERT INTO ledger_entry (account_id, at_ms, month, kind, balance_change, held_change,"
     " request_id, key_id, operation, rule)"
     " SELECT o.account_id, %s, e.month, 'void', 0, -o.credits, o.request_id, e.key_id,"
-    " o.operation, 'processo interrompido' FROM open_operation AS o"
-    " JOIN ledger_entry AS e ON e.request_id = o.request_id"
-    " AND (e.kind IN ('post', 'void')) = false WHERE o.node_id = ANY(%s::bigint[])"
+    f" o.operation, 'processo interrompido' FROM open_operation AS o {OPENING_ENTRY}"
+    " WHERE o.node_id = ANY(%s::bigint[])"
 )
 _CLOSE = "DELETE FROM open_operation WHERE node_id = ANY(%s::bigint[])"
 _DIED = (

@@ -21,8 +21,8 @@ class Asked(msgspec.Struct, frozen=True, gc=False):
 _CALLERS = (
     "SELECT k.hash, a.account_id, k.key_id, a.plan, a.mode, a.certificates, a.partner_optin,"
     " k.expires_ms, k.per_minute, k.per_day"
-    " FROM api_key AS k JOIN account AS a USING (account_id)"
-    " WHERE k.hash = ANY(%s::bytea[]) AND k.revoked_ms IS NULL AND a.suspended_ms IS NULL"
+    f" FROM {unnest(('bytea',))} AS wanted (hash) JOIN api_key AS k USING (hash)"
+    " JOIN account AS a USING (account_id) WHERE k.revoked_ms IS NULL AND a.suspended_ms IS NULL"
 )
 _KEYS = ("bigint", "text", "bigint")
 _EARLIER = (

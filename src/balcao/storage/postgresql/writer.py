@@ -33,7 +33,7 @@ from balcao.storage.batch import (
     needs,
 )
 from balcao.storage.postgresql.connections import Line, failure
-from balcao.storage.postgresql.node import Node
+from balcao.storage.postgresql.node import OPENING_ENTRY, Node
 from balcao.storage.postgresql.rows import arrays, integers, texts, unnest
 
 log = logging.getLogger(__name__)
@@ -100,8 +100,7 @@ _PURSES = (
 )
 _HOLDS = (
     "SELECT o.request_id, o.account_id, e.key_id, o.operation, o.credits"
-    " FROM open_operation AS o JOIN ledger_entry AS e ON e.request_id = o.request_id"
-    " AND (e.kind IN ('post', 'void')) = false WHERE o.request_id = ANY(%s::text[])"
+    f" FROM open_operation AS o {OPENING_ENTRY} WHERE o.request_id = ANY(%s::text[])"
 )
 _BOUND = (
     "SELECT i.account_id, i.key_digest, i.request_id FROM idempotency AS i"

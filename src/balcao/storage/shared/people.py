@@ -50,8 +50,8 @@ _WITH_OLD_TRACES = (
     " WHERE trace.account_id = account.account_id ORDER BY request_id LIMIT 1) < ?"
 )
 _OLD_TRACES = (
-    "DELETE FROM trace WHERE (account_id, request_id) IN"
-    " (SELECT account_id, request_id FROM trace WHERE account_id = ? ORDER BY request_id LIMIT ?)"
+    "DELETE FROM trace WHERE account_id = ? AND request_id <= (SELECT max(request_id) FROM"
+    " (SELECT request_id FROM trace WHERE account_id = ? ORDER BY request_id LIMIT ?) AS first)"
     " AND opened_ms < ? RETURNING 1"
 )
 
@@ -353,7 +353,7 @@ class SharedPeople(PeopleReading):
                 old = connection.execute(_WITH_OLD_TRACES, (oldest_trace_ms,)).fetchall()
                 for (account_id,) in old:
                     left = PURGED_AT_ONCE - gone
-                    wanted = (account_id, left, oldest_trace_ms)
+                    wanted = (account_id, account_id, left, oldest_trace_ms)
                     gone += len(connection.execute(_OLD_TRACES, wanted).fetchall())
             return gone
 

@@ -8,6 +8,7 @@ from balcao.core.people import Action, Credentials, Session, User, normal_email
 from balcao.storage.batch import TRACE_COLUMNS
 from balcao.storage.people import AuditEntry, Link, TraceFilter
 from balcao.storage.shared.connection import Apart, Connection
+from balcao.storage.shared.numbers import NUMBERED_BEFORE_MS_MAX, least_number
 
 _USER = (
     "SELECT p.user_id, p.account_id, p.email, p.name, p.role, p.password_hash IS NOT NULL,"
@@ -132,9 +133,10 @@ class PeopleReading:
         """See the contract."""
         where, values = _matching(
             ("request_id < ?", before_id),
-            # The plus keeps SQLite from going by age, and then sorting all of it.
-            ("+opened_ms >= ?", wanted.from_ms),
-            ("+opened_ms < ?", wanted.to_ms),
+            # Where the walk ends: what is older is not looked at, on PostgreSQL by whole months.
+            ("request_id >= ?", least_number(wanted.from_ms - NUMBERED_BEFORE_MS_MAX)),
+            ("opened_ms >= ?", wanted.from_ms),
+            ("opened_ms < ?", wanted.to_ms),
             ("operation = ?", wanted.operation),
             ("key_id = ?", wanted.key_id),
             ("(key_id IS NULL) = ?", wanted.web_only or None),

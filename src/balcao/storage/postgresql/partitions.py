@@ -1,0 +1,125 @@
+"""The ledger and the traces by month: making partitions ahead, dropping old months of traces.
+
+Numbers of requests are UUIDs of version 7: their text begins with the millisecond they were made
+at, in hexadecimal, so a month in Brasília is a range of numbers (docs/decisions/0019). Nobody
+depends on a partition being there: what has none lies in `ledger_entry_rest` and `trace_rest`.
+"""
+
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import date, timedelta
+from typing import Any
+
+import psycopg
+from psycopg import errors
+
+from balcao.core.calendar import civil_day, day_starts_ms
+from balcao.storage.shared.numbers import NUMBERED_BEFORE_MS_MAX, least_number
+
+log = logging.getLogger(__name__)
+
+TABLES = ("ledger_entry", "trace")
+
+# Besides the present one. A node that cannot make partitions has two months to be noticed.
+MONTHS_AHEAD = 2
+
+# Whoever waits for a table keeps those waiting who come after. Shorter than PostgreSQL's wait
+# before it looks for deadlocks: it is always we who give way, and try again another time.
+LOCK_MS_MAX = 500
+
+_LOCK = 0x62616C70  # of all nodes, one makes or drops partitions: "balp"
+
+_IS_THERE = "SELECT to_regclass(%s) IS NOT NULL"
+_MAKE = "SELECT make_partition(%s, %s, %s)"
+_MONTHS_OF_TRACES = (
+    "SELECT p.relname FROM pg_inherits AS i JOIN pg_class AS p ON p.oid = i.inhrelid"
+    " WHERE i.inhparent = 'trace'::regclass AND p.relname ~ '^trace_[0-9]{4}_[0-9]{2}$'"
+    " ORDER BY p.relname"
+)
+
+_BUSY = (errors.LockNotAvailable, errors.QueryCanceled, errors.DeadlockDetected)
+
+
+class Partitions:
+    """What one process does about the partitions of its database."""
+
+    def __init__(self) -> None:
+        self._too_late: set[str] = set()  # partitions whose rows lie elsewhere
+
+    def make_ahead(self, connection: psycopg.Connection[Any], now_ms: int) -> None:
+        """Make those of this month and of the next ones. What cannot be done now is left."""
+        month = civil_day(now_ms).replace(day=1)
+        last = month
+        for _ in range(MONTHS_AHEAD):
+            last = _next(last)
+        self.make(connection, month, last)
+
+    def make(self, connection: psycopg.Connection[Any], first: date, last: date) -> None:
+        """Make those that are missing, from one month to the other. What cannot be is left.
+
+        Several nodes may do so at the same time.
+        """
+        for month in _months(first, last):
+            for table in TABLES:
+                name = f"{table}_{month:%Y_%m}"
+                if name in self._too_late or _is_there(connection, name):
+                    continue
+                try:
+                    with _one_by_one(connection):
+                        connection.execute(_MAKE, (table, name, _bounds(month)))
+                except errors.DuplicateTable:
+                    continue  # another node was first
+                except errors.CheckViolation:
+                    self._too_late.add(name)
+                    log.warning("no partition %s: rows of that month lie in %s_rest", name, table)
+                except _BUSY:
+                    log.info("partition %s not made yet: tables in use", name)
+                    return
+
+    def drop_traces(self, connection: psycopg.Connection[Any], before_ms: int) -> int:
+        """Drop the months of traces in which none was opened at `before_ms` or later. Count."""
+        dropped = 0
+        for (name,) in connection.execute(_MONTHS_OF_TRACES).fetchall():
+            year, month = name.split("_")[1:]
+            end_ms = day_starts_ms(_next(date(int(year), int(month), 1)))
+            if end_ms + NUMBERED_BEFORE_MS_MAX > before_ms:
+                break
+            try:
+                with _one_by_one(connection):
+                    connection.execute(f"DROP TABLE IF EXISTS {name}")
+            except _BUSY:
+                log.info("partition %s not dropped yet: tables in use", name)
+                break
+            dropped += 1
+        return dropped
+
+
+@contextmanager
+def _one_by_one(connection: psycopg.Connection[Any]) -> Iterator[None]:
+    """A transaction that waits for nobody for long; nodes follow one another."""
+    with connection.transaction():
+        connection.execute(f"SET LOCAL lock_timeout = {LOCK_MS_MAX}")
+        connection.execute("SELECT pg_advisory_xact_lock(%s)", (_LOCK,))
+        yield
+
+
+def _bounds(month: date) -> str:
+    first, end = (least_number(day_starts_ms(day)) for day in (month, _next(month)))
+    return f"FOR VALUES FROM ('{first}') TO ('{end}')"
+
+
+def _months(first: date, last: date) -> Iterator[date]:
+    month = first.replace(day=1)
+    while month <= last:
+        yield month
+        month = _next(month)
+
+
+def _next(month: date) -> date:
+    return (month + timedelta(days=31)).replace(day=1)
+
+
+def _is_there(connection: psycopg.Connection[Any], name: str) -> bool:
+    row = connection.execute(_IS_THERE, (name,)).fetchone()
+    return row is not None and bool(row[0])
