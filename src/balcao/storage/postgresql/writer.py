@@ -204,11 +204,10 @@ class Writer:
             except (psycopg.Error, StorageFailed) as error:
                 self._line.drop()
                 if time.monotonic() >= until:
-                    # Told as failed, and perhaps kept: only a person can compare it now.
                     log.error(
                         "outcome of batch %d of node %d is unknown", number, self._node.node_id
                     )
-                    raise StorageFailed("outcome unknown") from error
+                    raise StorageFailed("outcome unknown", perhaps_kept=True) from error
             time.sleep(OUTCOME_EVERY_SECONDS)
 
 
