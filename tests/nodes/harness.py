@@ -166,7 +166,7 @@ class Cluster:
             "BALCAO_RECEIPTS": str(self._folder / "receipts"),
             "BALCAO_BACKUP_EVERY_HOURS": "0",
             "BALCAO_SANDBOX_ESTABLISHMENTS": "0",
-            "BALCAO_LOG_LEVEL": "warning",
+            "BALCAO_LOG_LEVEL": "info",
             "BALCAO_REQUESTS_MAX": "16384",
             "BALCAO_LIMITS_POS_PAGO": json.dumps({"per_minute": PER_MINUTE, "per_day": 1_000_000}),
             "BALCAO_LIMITS_PRE_PAGO": PLENTY,

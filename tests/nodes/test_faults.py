@@ -8,7 +8,6 @@ import asyncio
 import signal
 import time
 from collections.abc import Callable
-from contextlib import AbstractContextManager
 
 import pytest
 
@@ -37,8 +36,7 @@ async def under_load(
     diary, stop = Diary(cluster, cluster.account()), asyncio.Event()
     known, unknown = new_documents(5), new_documents(400)
     for document in known:
-        await clients.ask(0, diary.account, document, diary.new_key(document))
-    diary.documents.clear()
+        await diary.ask(clients, 0, diary.new_key(document))
     cluster.upstream.delay_seconds = 0.3
     work = [
         asyncio.create_task(diary.work(clients, known if n % 2 else unknown, stop))
@@ -50,15 +48,6 @@ async def under_load(
     stop.set()
     await asyncio.gather(*work)
     return diary
-
-
-async def told(node: str, seconds: float) -> None: ...
-
-
-def assert_recovered(cluster: Cluster) -> None:
-    seconds = cluster.wait_until_ready(RECOVERY_SECONDS)
-    held = until(lambda: cluster.held() == 0, RECOVERY_SECONDS, "all holds are settled")
-    print(f"ready after {seconds:.1f} s, holds settled {held:.1f} s later")
 
 
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGQUIT], ids=["restarted", "crashed"])
@@ -97,8 +86,10 @@ def away(cluster: Cluster, fault: Callable[[], None]) -> None:
             statuses, slowest = diary.statuses(), diary.slowest_seconds()
             held = until(lambda: cluster.held() == 0, RECOVERY_SECONDS, "all holds are settled")
             await diary.settle_up(clients)
-        print(f"{statuses}, slowest {slowest:.1f} s, holds settled after {held:.1f} s,"
-              f" {diary.unasked} charges found by asking again, {len(diary.died)} died")
+        print(
+            f"{statuses}, slowest {slowest:.1f} s, holds settled after {held:.1f} s,"
+            f" {diary.unasked} charges found by asking again, {len(diary.died)} died"
+        )
         assert statuses[200] > 50
         assert statuses[503] > 0
         assert set(statuses) <= {200, 409, 503}

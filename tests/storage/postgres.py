@@ -56,7 +56,13 @@ class Server:
         self._as: Sequence[str] = within
         if os.getuid() == 0:  # which PostgreSQL refuses to be
             shutil.chown(self._folder, "postgres", "postgres")
-            self._as = (*within, "setpriv", "--reuid=postgres", "--regid=postgres", "--clear-groups")
+            self._as = (
+                *within,
+                "setpriv",
+                "--reuid=postgres",
+                "--regid=postgres",
+                "--clear-groups",
+            )
         self._data = self._folder / "data"
         command = [initdb, "-D", str(self._data), "-U", "postgres", "-A", "trust", "-E", "UTF8"]
         locale = ["--locale=C.UTF-8", "--no-sync", "--no-instructions"]
