@@ -56,6 +56,7 @@ class Database(Server):
             "full_page_writes": "on",
             "listen_addresses": host,
             "port": str(self.port),
+            "track_commit_timestamp": "on",
         }
         super().__init__(settings, within=within)
         with (self._data / "pg_hba.conf").open("a") as file:

@@ -20,7 +20,7 @@ CALLERS = 24
 
 # A lookup may be told 503 in several steps, each of which waits for the database: see
 # `ANSWER_SECONDS_MAX` (6), `OUTCOME_SECONDS_MAX` (8) and `CONNECT_SECONDS_MAX` (2).
-PATIENCE_SECONDS = 18.0
+PATIENCE_SECONDS = 20.0
 
 # From the moment the database is there again.
 RECOVERY_SECONDS = 10.0
@@ -55,9 +55,9 @@ def test_the_database_is_started_again(cluster: Cluster, how: signal.Signals) ->
     def fault() -> None:
         with cluster.database.down(how):
             time.sleep(1)
-        assert_recovered_soon(cluster)
+        cluster.wait_until_ready(RECOVERY_SECONDS)
 
-    away(cluster, fault)
+    survives(cluster, fault)
 
 
 def test_the_database_is_away_for_twenty_seconds(cluster: Cluster) -> None:
@@ -69,39 +69,31 @@ def test_the_database_is_away_for_twenty_seconds(cluster: Cluster) -> None:
                 lambda: not any(node.ready() for node in cluster.nodes), 20, "no node is ready"
             )
             time.sleep(max(0.0, 20 - until_unready))
-        assert_recovered_soon(cluster)
+        cluster.wait_until_ready(RECOVERY_SECONDS)
 
-    away(cluster, fault)
-
-
-def assert_recovered_soon(cluster: Cluster) -> None:
-    seconds = cluster.wait_until_ready(RECOVERY_SECONDS)
-    print(f"ready {seconds:.1f} s after the database")
+    survives(cluster, fault)
 
 
-def away(cluster: Cluster, fault: Callable[[], None]) -> None:
-    async def story() -> Diary:
+def survives(cluster: Cluster, fault: Callable[[], None]) -> None:
+    async def story() -> None:
         async with clients_of(cluster.nodes) as clients:
             diary = await under_load(cluster, clients, fault)
             statuses, slowest = diary.statuses(), diary.slowest_seconds()
-            held = until(lambda: cluster.held() == 0, RECOVERY_SECONDS, "all holds are settled")
+            await asyncio.to_thread(
+                until, lambda: cluster.held() == 0, RECOVERY_SECONDS, "all holds are settled"
+            )
             await diary.settle_up(clients)
-        print(
-            f"{statuses}, slowest {slowest:.1f} s, holds settled after {held:.1f} s,"
-            f" {diary.unasked} charges found by asking again, {len(diary.died)} died"
-        )
         assert statuses[200] > 50
         assert statuses[503] > 0
         assert set(statuses) <= {200, 409, 503}
         assert slowest <= PATIENCE_SECONDS
-        return diary
 
     asyncio.run(story())
 
 
 def test_a_node_is_killed(cluster: Cluster) -> None:
     """Its holds are given back by the others, and its keys say what became of them."""
-    cluster.upstream.delay_seconds = 2.0
+    cluster.upstream.delay_seconds = 4.0
     victim = cluster.nodes[2]
     diary = Diary(cluster, cluster.account())
 
@@ -111,19 +103,17 @@ def test_a_node_is_killed(cluster: Cluster) -> None:
             asking = [
                 asyncio.create_task(diary.ask(clients, n % 3, key)) for n, key in enumerate(keys)
             ]
-            await asyncio.to_thread(until, lambda: cluster.held() == len(keys), 10, "all hold")
+            await asyncio.to_thread(until, lambda: cluster.held() == len(keys), 4, "all hold")
             victim.kill()
             answers = await asyncio.gather(*asking)
             assert [each.status for each in answers[2::3]] == [0] * len(answers[2::3])
             assert {each.status for n, each in enumerate(answers) if n % 3 != 2} == {200}
-            held = cluster.held()
-            assert held == len(keys[2::3])
-            (running,) = await asyncio.gather(diary.ask(clients, 0, keys[2]))
+            assert cluster.held() == len(keys[2::3])
+            running = await diary.ask(clients, 0, keys[2])
             assert (running.status, running.code) == (409, "OPERACAO_EM_ANDAMENTO")
-            seconds = await asyncio.to_thread(
+            await asyncio.to_thread(
                 until, lambda: cluster.held() == 0, GIVEN_BACK_SECONDS, "the others give back"
             )
-            print(f"{held} holds of a killed node given back after {seconds:.1f} s")
             await diary.settle_up(clients, nodes=2)
             assert diary.died == set(keys[2::3])
             victim.start()

@@ -18,9 +18,9 @@ pytestmark = pytest.mark.xdist_group("nodes")
 CUT_SECONDS = 20.0
 RECOVERY_SECONDS = 10.0
 CUT_OFF = 2  # which node
-SLOWEST_SECONDS = 18.0  # as in test_faults
+SLOWEST_SECONDS = 20.0  # as in test_faults
 
-# A statement of a node that is cut off may hold an account for so long (`IDLE_SECONDS_MAX`).
+# A node that is cut off in a transaction keeps an account locked for 3 s (`IDLE_SECONDS_MAX`).
 OTHERS_SLOWEST_SECONDS = 6.0
 
 
@@ -64,8 +64,7 @@ def test_the_network_of_one_node_is_cut(cluster: Cluster, cable: Namespaces) -> 
             assert all(node.ready() for node in cluster.nodes[:CUT_OFF])
             time.sleep(max(0.0, ended - time.monotonic()))
             assert not cluster.nodes[CUT_OFF].ready()
-        ready = cluster.wait_until_ready(RECOVERY_SECONDS)
-        print(f"ready {ready:.1f} s after the cut")
+        cluster.wait_until_ready(RECOVERY_SECONDS)
 
     async def story() -> None:
         stop = asyncio.Event()
@@ -94,14 +93,12 @@ def test_the_network_of_one_node_is_cut(cluster: Cluster, cable: Namespaces) -> 
             ]
             await asyncio.sleep(0.5)
             await asyncio.to_thread(fault)
+            await asyncio.sleep(1.5)  # a connection that just failed is left alone for a second
             stop.set()
             await asyncio.gather(*work, *asked)
-            for diary in (near, far, shared, slow):
-                print(diary.statuses(), f"slowest {diary.slowest_seconds():.1f} s")
-            held = await asyncio.to_thread(
+            await asyncio.to_thread(
                 until, lambda: cluster.held() == 0, RECOVERY_SECONDS, "all holds are settled"
             )
-            print(f"holds settled after {held:.1f} s")
             assert set(near.statuses()) == {200}, "others have nothing to do with it"
             assert near.slowest_seconds() <= OTHERS_SLOWEST_SECONDS
             assert set(slow.statuses()) == {503}

@@ -1,10 +1,12 @@
 """What is taken away through one process is refused by all nodes within a second (decisions 7.2).
 
-Judged by the nodes' own clock, in the ledger: how long an answer was on its way says nothing.
+From the commit, as the database dates it, to the last request that was let in: its number says
+when it came. How long anything took on a busy machine does not matter.
 """
 
 import asyncio
 from collections.abc import Sequence
+from uuid import UUID
 
 import pytest
 
@@ -41,12 +43,19 @@ def while_asking(cluster: Cluster, account: Account, *command: str) -> list[tupl
     return asyncio.run(story())
 
 
-def last_charge_ms(cluster: Cluster, account: Account) -> int:
+def committed_ms(cluster: Cluster, account: Account) -> int:
+    """When the last deed that was done to an account was committed."""
     rows = cluster.sql(
-        "SELECT max(at_ms) FROM ledger_entry WHERE account_id = ? AND kind IN ('charge', 'hold')",
+        "SELECT extract(epoch FROM pg_xact_commit_timestamp(xmin)) * 1000 FROM audit_entry"
+        " WHERE account_id = ? ORDER BY entry_id DESC LIMIT 1",
         account.account_id,
     )
     return int(rows[0][0])
+
+
+def last_let_in_ms(cluster: Cluster, account: Account) -> int:
+    """When the last of the requests that were charged came in (UUID version 7)."""
+    return max(UUID(number).int >> 80 for number in cluster.charges(account))
 
 
 def assert_refused_everywhere(answers: Sequence[tuple[int, Answer]], since_ms: int) -> None:
@@ -60,20 +69,16 @@ def assert_refused_everywhere(answers: Sequence[tuple[int, Answer]], since_ms: i
 def test_a_revoked_key(cluster: Cluster) -> None:
     account = cluster.account()
     answers = while_asking(cluster, account, "key", "revoke", str(account.key_id))
-    ((revoked_ms,),) = cluster.sql(
-        "SELECT revoked_ms FROM api_key WHERE key_id = ?", account.key_id
-    )
-    assert last_charge_ms(cluster, account) <= revoked_ms + 1_000
+    revoked_ms = committed_ms(cluster, account)
+    assert last_let_in_ms(cluster, account) <= revoked_ms + 1_000
     assert_refused_everywhere(answers, revoked_ms)
 
 
 def test_a_suspended_account(cluster: Cluster) -> None:
     account = cluster.account()
     answers = while_asking(cluster, account, "account", "suspend", account.name)
-    ((suspended_ms,),) = cluster.sql(
-        "SELECT suspended_ms FROM account WHERE account_id = ?", account.account_id
-    )
-    assert last_charge_ms(cluster, account) <= suspended_ms + 1_000
+    suspended_ms = committed_ms(cluster, account)
+    assert last_let_in_ms(cluster, account) <= suspended_ms + 1_000
     assert_refused_everywhere(answers, suspended_ms)
 
 
@@ -82,9 +87,7 @@ def test_another_plan(cluster: Cluster) -> None:
     account = cluster.account()
     command = ("account", "change", account.name, "--plan", "pos_pago", "--certificates")
     answers = while_asking(cluster, account, *command)
-    ((changed_ms,),) = cluster.sql(
-        "SELECT max(at_ms) FROM audit_entry WHERE account_id = ?", account.account_id
-    )
+    changed_ms = committed_ms(cluster, account)
     for node in NODES:
         of_node = [each for who, each in answers if who == node]
         policies = [each.headers["ratelimit-policy"] for each in of_node]
