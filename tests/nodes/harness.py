@@ -19,6 +19,7 @@ from typing import Any
 
 import httpx2
 
+import balcao
 from balcao.clock import system_now_ms
 from balcao.core.access import Plan
 from balcao.core.ledger import TopUp
@@ -103,7 +104,9 @@ class Node:
         self.port = free_port()
         self.base = f"http://127.0.0.1:{self.port}"  # where clients find it
         self.log = folder.with_suffix(".log")
-        self.env = os.environ | settings | {"BALCAO_HOME": str(folder)}
+        # The very code that is being tested, also where another one is installed.
+        source = str(Path(balcao.__file__).parent.parent)
+        self.env = os.environ | settings | {"BALCAO_HOME": str(folder), "PYTHONPATH": source}
         self._within = within
         self.process: subprocess.Popen[bytes] | None = None
 
