@@ -16,7 +16,7 @@ serve: $(VENV)/.installed
 	@$(BIN)/balcao serve
 
 test: $(VENV)/.installed-dev
-	@tools/system-packages chromium postgresql nginx caddy promtool
+	@tools/system-packages chromium postgresql nginx caddy promtool iproute2
 	$(BIN)/python -m pytest -n auto --dist loadgroup
 
 # The pictures in docs/screenshots, taken of a running service in a real browser.

@@ -42,7 +42,8 @@ BalcaoError
 │   ├── SourceFailed               it was asked, and it failed or answered nonsense
 │   └── DataRefused                the source refuses the data as such: nobody else need be asked
 ├── CertificateFailed              a source of certificates was asked and failed (400, not 500)
-├── StorageFailed                  our own storage cannot write; nothing was kept or charged
+├── StorageFailed                  our own storage cannot write; nothing was kept or charged,
+│                                  unless it is `perhaps_kept`
 ├── StorageNewer                   told to the operator only: a newer version wrote this file
 ├── StorageMoved                   told to the operator only: the data were moved elsewhere
 ├── StorageIncomplete              told to the operator only: data that are being moved here
@@ -269,7 +270,15 @@ class Overloaded(BalcaoError):
 
 
 class StorageFailed(BalcaoError):
-    """Our own storage cannot write (disk full, file damaged); nothing was kept (503)."""
+    """Our own storage cannot write (disk full, file damaged); nothing was kept (503).
+
+    `perhaps_kept`: the database went away in the middle of a commit, and nobody can say yet what
+    became of it.
+    """
+
+    def __init__(self, detail: str = "", *, perhaps_kept: bool = False) -> None:
+        super().__init__(detail)
+        self.perhaps_kept = perhaps_kept
 
 
 class StorageNewer(BalcaoError):

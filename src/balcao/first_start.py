@@ -20,7 +20,7 @@ from balcao.home import Home
 from balcao.keys import issue_key
 from balcao.settings import Settings
 from balcao.storage.contract import Desk, NewAccount
-from balcao.storage.engine import open_desk
+from balcao.storage.engine import alone_at_first_start, open_desk
 
 # The same fictitious month everywhere, and not today's: the answers of the sandbox are known.
 SEED = 20260808
@@ -86,14 +86,15 @@ def prepare(
         database = settings.database.get_secret_value()
         desk = open_desk(database, home.desk, pepper=pepper, now_ms=now_ms())
         try:
-            if database and _had_one(desk):
-                return []  # another node's
-            accounts = [_account(desk, opening, now_ms()) for opening in OPENINGS]
-            return [
-                Issued(account, _key(desk, home, account, now_ms()))
-                for account in accounts
-                if account is not None
-            ]
+            with alone_at_first_start(database):
+                if database and _had_one(desk):
+                    return []  # another node's
+                accounts = [_account(desk, opening, now_ms()) for opening in OPENINGS]
+                return [
+                    Issued(account, _key(desk, home, account, now_ms()))
+                    for account in accounts
+                    if account is not None
+                ]
         finally:
             desk.close()
 

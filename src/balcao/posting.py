@@ -117,7 +117,12 @@ async def set_aside(errand: Errand, parts: Parts) -> Reply | None:
         errand.operation.greatest_price(errand.question),
         errand.at_ms,
     )
-    declined = await parts.desk.commit([hold, *_bind(errand, parts)])
+    try:
+        declined = await parts.desk.commit([hold, *_bind(errand, parts)])
+    except StorageFailed as failed:
+        if failed.perhaps_kept:  # we live on, so nobody else would ever give it back
+            _give_back_soon(errand, _unbind(errand, parts), parts)
+        raise
     return None if declined is None else await _declined(errand, declined, parts)
 
 
@@ -160,16 +165,20 @@ async def _settle(
     try:
         declined = await parts.desk.commit(changes)
     except StorageFailed:
-        giving_back = asyncio.create_task(_give_back(errand, afterwards(errand, parts), parts))
-        parts.giving_back.add(giving_back)
-        giving_back.add_done_callback(parts.giving_back.discard)
+        _give_back_soon(errand, afterwards(errand, parts), parts)
         raise
     if declined is not None:  # the hold was given back behind our back: do not hand out for free
         raise StorageFailed("hold gone")
 
 
+def _give_back_soon(errand: Errand, of_the_key: Sequence[Change], parts: Parts) -> None:
+    giving_back = asyncio.create_task(_give_back(errand, of_the_key, parts))
+    parts.giving_back.add(giving_back)
+    giving_back.add_done_callback(parts.giving_back.discard)
+
+
 async def _give_back(errand: Errand, of_the_key: Sequence[Change], parts: Parts) -> None:
-    """Void the hold as soon as the storage can write again."""
+    """Void the hold as soon as the storage can write again, if it is there."""
     while True:
         await asyncio.sleep(parts.give_back_every_seconds)
         try:

@@ -2,6 +2,7 @@
 
 import shutil
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -45,3 +46,16 @@ def test_the_second_node_issues_nothing(address: str, tmp_path: Path) -> None:
     desk.close()
     assert len(keys) == len(first_start.OPENINGS)
     assert all(key.revoked_ms is None for key in keys)
+
+
+def test_nodes_that_start_together_issue_once(address: str, tmp_path: Path) -> None:
+    folders = [tmp_path / name for name in ("first", "second", "third")]
+    for folder in folders:
+        folder.mkdir()
+        (folder / "secret.key").write_bytes(bytes(32))
+    with ThreadPoolExecutor(len(folders)) as threads:
+        issued = list(threads.map(lambda folder: prepared(address, folder), folders))
+    assert sorted(issued) == [0, 0, len(first_start.OPENINGS)]
+    desk = PostgresDesk(address)
+    assert [len(desk.keys(each.account_id)) for each in desk.accounts()] == [1] * 5
+    desk.close()

@@ -15,7 +15,7 @@ import pytest
 from pydantic import SecretStr
 
 from balcao.core.documents import Cnpj
-from balcao.core.ledger import Change, Refusal, Settle
+from balcao.core.ledger import Change, Hold, Refusal, Settle
 from balcao.core.questions import Inquiry
 from balcao.errors import StorageFailed
 from balcao.settings_providers import Cnpja, Infosimples, Sefaz
@@ -376,6 +376,45 @@ def test_a_br_that_cannot_be_settled_is_given_back(tmp_path: Path) -> None:
         repeated = house.get(sintegra(CNPJ, "uf=BR"), idempotency_key="pedido-0001")
         assert (repeated.status, repeated.headers["idempotent-replayed"]) == (503, "true")
         assert house.get(sintegra(CNPJ, "uf=BR")).credits == 27
+        house.assert_books_agree()
+
+
+def test_a_hold_that_was_perhaps_kept_is_given_back(tmp_path: Path) -> None:
+    """The database went away in the commit of a hold, which it had kept. The key is free again."""
+    wire = Wire()
+    with living(tmp_path, wire, cnpja=CNPJA) as house:
+        front, desk = house.house.front, house.house.desk
+        front.parts = dataclasses.replace(front.parts, give_back_every_seconds=0.001)
+        commit = desk.commit
+        away = True
+
+        async def loses_the_answer(changes: Sequence[Change]) -> Refusal | None:
+            if away and any(isinstance(change, Settle) for change in changes):
+                raise StorageFailed("database away")
+            refusal = await commit(changes)
+            if away and any(isinstance(change, Hold) for change in changes):
+                raise StorageFailed("outcome unknown", perhaps_kept=True)
+            return refusal
+
+        desk.commit = loses_the_answer  # type: ignore[method-assign]
+
+        async def story() -> Reply:
+            nonlocal away
+            path = sintegra(CNPJ, "uf=BR")
+            answer = await house.aget(path, idempotency_key="pedido-0001")
+            assert house.money() == (CREDITS, 27)
+            away = False
+            await house.until(lambda: house.purse().held_credits == 0)
+            return answer
+
+        answer = house.run(story())
+
+        assert_refused(answer, 503, "SERVICO_INDISPONIVEL", CNPJ)
+        assert "Nada foi cobrado" not in answer.json["message"]
+        assert wire.sent == []
+        again = house.get(sintegra(CNPJ, "uf=BR"), idempotency_key="pedido-0001")
+        assert (again.status, again.credits) == (200, 27)
+        assert house.money() == (CREDITS - 27, 0)
         house.assert_books_agree()
 
 

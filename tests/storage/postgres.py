@@ -43,15 +43,27 @@ def program(name: str) -> str | None:
 class Server:
     """One running server, and the databases in it."""
 
-    def __init__(self, settings: dict[str, str] | None = None, folder: Path | None = None) -> None:
+    def __init__(
+        self,
+        settings: dict[str, str] | None = None,
+        folder: Path | None = None,
+        within: Sequence[str] = (),
+    ) -> None:
+        """`within`: a command that runs others somewhere else, as in a network namespace."""
         initdb, self._postgres = program("initdb"), program("postgres")
         if initdb is None or self._postgres is None:
             pytest.skip(MISSING)
         self._folder = Path(tempfile.mkdtemp(prefix="balcao-pg-", dir=folder))
-        self._as: Sequence[str] = ()
+        self._as: Sequence[str] = within
         if os.getuid() == 0:  # which PostgreSQL refuses to be
             shutil.chown(self._folder, "postgres", "postgres")
-            self._as = ("setpriv", "--reuid=postgres", "--regid=postgres", "--clear-groups")
+            self._as = (
+                *within,
+                "setpriv",
+                "--reuid=postgres",
+                "--regid=postgres",
+                "--clear-groups",
+            )
         self._data = self._folder / "data"
         self.log = self._folder / "log"
         command = [initdb, "-D", str(self._data), "-U", "postgres", "-A", "trust", "-E", "UTF8"]

@@ -221,6 +221,13 @@ _TABLE: Mapping[type[errors.BalcaoError], tuple[int, str, str]] = {
 
 _BUG = Problem(500, "ERRO_INTERNO", "Falha interna. Nada foi cobrado; tente novamente.")
 
+# Only where several nodes share a database: it went away in the middle of a commit.
+_PERHAPS_CHARGED = (
+    "O serviço perdeu a ligação com o banco de dados e não sabe ainda se esta consulta foi cobrada."
+    " Repita-a com a mesma Idempotency-Key, que nunca é cobrada duas vezes, ou pergunte por ela em"
+    " /conta/v1/operacoes."
+)
+
 # A full disk takes a person to empty it; a moment of contention is over by then.
 _STORAGE_RETRY_SECONDS = 30
 
@@ -249,7 +256,8 @@ def problem_of(error: Exception) -> Problem:
             return Problem(status, code, message, fields=needed)
         case errors.RequestTooLarge(headers=True):
             return Problem(431, code, message)
-        case errors.StorageFailed():
+        case errors.StorageFailed(perhaps_kept=unknown):
+            message = _PERHAPS_CHARGED if unknown else message
             return Problem(status, code, message, retry_after_seconds=_STORAGE_RETRY_SECONDS)
         case (
             errors.StillRunning(retry_in_seconds=seconds)

@@ -4,6 +4,7 @@ PostgreSQL's modules are loaded only where they are used: they cost a tenth of a
 """
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
 from balcao.core.questions import Mode
@@ -40,3 +41,15 @@ def open_cache(database: str, path: Path, mode: Mode) -> Cache:
     from balcao.storage.postgresql.cache import PostgresCache  # noqa: PLC0415
 
     return PostgresCache(database, mode)
+
+
+def alone_at_first_start(database: str) -> AbstractContextManager[None]:
+    """Keeps other nodes from having their first start too. With SQLite the folder's lock does.
+
+    Raises `StorageFailed`.
+    """
+    if not database:
+        return nullcontext()
+    from balcao.storage.postgresql.connections import first_start  # noqa: PLC0415
+
+    return first_start(database)

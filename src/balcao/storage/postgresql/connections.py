@@ -28,6 +28,10 @@ CONNECT_SECONDS_MAX = 2  # libpq rounds one second up to two anyway
 STATEMENT_SECONDS_MAX = 5
 # The server ends a statement itself; this is for one that is stopped, or was cut off.
 ANSWER_SECONDS_MAX = 6.0
+# A node that is cut off in a transaction keeps accounts locked until the server has had enough of
+# it: sooner than others give up waiting for the lock, which would fail all that they write.
+IDLE_SECONDS_MAX = 3
+LOCK_SECONDS_MAX = 4
 # While the database is away, everybody is told so at once for this long, and then one tries again.
 AWAY_SECONDS = 1.0
 # Who waits for an answer longer than this is probably waiting for nothing.
@@ -35,6 +39,8 @@ SILENCE_SECONDS = 1.0
 
 # Operators' deeds follow one another on all nodes, as SQLite's writers do.
 DEEDS_LOCK = 0x62616C63  # "balc"
+# Of nodes that have their first start at once, one makes the accounts of the sandbox.
+FIRST_START_LOCK = 0x62616C66
 
 _SETTINGS: dict[str, Any] = {
     "connect_timeout": CONNECT_SECONDS_MAX,
@@ -44,8 +50,8 @@ _SETTINGS: dict[str, Any] = {
     "keepalives_count": 2,
     "tcp_user_timeout": 5_000,
     "options": (
-        f"-c statement_timeout={STATEMENT_SECONDS_MAX}s -c lock_timeout=4s"
-        " -c idle_in_transaction_session_timeout=10s -c timezone=UTC"
+        f"-c statement_timeout={STATEMENT_SECONDS_MAX}s -c lock_timeout={LOCK_SECONDS_MAX}s"
+        f" -c idle_in_transaction_session_timeout={IDLE_SECONDS_MAX}s -c timezone=UTC"
         # Everything is looked up by an index, row by row. Plans are kept for as long as their
         # connection: one that was made while a month's partition was still empty would otherwise
         # go on reading all of it when it has grown. Nothing here is worth compiling.
@@ -228,7 +234,22 @@ def opened_apart(address: str) -> Iterator[Line]:
         line.close()
 
 
+@contextmanager
+def first_start(address: str) -> Iterator[None]:
+    """Be the only node that has its first start; a minute is waited for another one's end.
+
+    Raises `StorageFailed`.
+    """
+    with opened_apart(address) as line:
+        with line.guarded() as connection:
+            connection.execute("SET lock_timeout = '60s'")
+            connection.execute(f"SELECT pg_advisory_lock({FIRST_START_LOCK})")
+        yield  # the lock goes with the connection
+
+
 def _patiently(connection: psycopg.Connection[Any]) -> None:
     assert isinstance(connection, _Punctual)
     connection.patience_seconds = 65.0
-    connection.execute("SET statement_timeout = '60s'")
+    connection.execute(
+        "SET statement_timeout = '60s'; SET idle_in_transaction_session_timeout = '60s'"
+    )

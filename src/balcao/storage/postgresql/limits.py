@@ -66,8 +66,8 @@ def count(line: Line, visits: Sequence[Visit]) -> Sequence[Verdicts]:
     names = sorted({name for visit in visits for name in visit.buckets()})
     for tries in range(TRIES_MAX):
         try:
-            with line.guarded() as connection, connection.pipeline():
-                return _count(connection, visits, names)
+            with line.guarded() as connection, connection.pipeline() as pipeline:
+                return _count(connection, pipeline, visits, names)
         except StorageFailed as failed:
             deadlock = isinstance(failed.__cause__, psycopg.errors.DeadlockDetected)
             if not deadlock or tries == TRIES_MAX - 1:
@@ -76,11 +76,15 @@ def count(line: Line, visits: Sequence[Visit]) -> Sequence[Verdicts]:
 
 
 def _count(
-    connection: psycopg.Connection[Any], visits: Sequence[Visit], names: Sequence[str]
+    connection: psycopg.Connection[Any],
+    pipeline: psycopg.Pipeline,
+    visits: Sequence[Visit],
+    names: Sequence[str],
 ) -> Sequence[Verdicts]:
     connection.execute("BEGIN")
-    wanted = texts(names)
-    full = dict(connection.execute(_LOCK, (wanted,)).fetchall())
+    locked = connection.execute(_LOCK, (texts(names),))
+    pipeline.sync()  # from here on the server counts how long we keep them locked in silence
+    full = dict(locked.fetchall())
     while len(full) < len(names):  # new ones; and purging takes some away
         missing = [name for name in names if name not in full]
         connection.execute(_BEGIN_BUCKETS, (texts(missing),))

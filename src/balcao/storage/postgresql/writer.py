@@ -170,9 +170,9 @@ class Writer:
         sent = False
         outcomes: list[Outcome] = []
         try:
-            with connection.pipeline():
+            with connection.pipeline() as pipeline:
                 connection.execute("BEGIN")
-                batch = _read(connection, needs(lists))
+                batch = _read(connection, pipeline, needs(lists))
                 outcomes = [batch.admit(changes) for changes in lists]
                 for sql, values in _statements(batch, self._node.node_id):
                     connection.execute(sql, values)
@@ -203,11 +203,10 @@ class Writer:
             except (psycopg.Error, StorageFailed) as error:
                 self._line.drop()
                 if time.monotonic() >= until:
-                    # Told as failed, and perhaps kept: only a person can compare it now.
                     log.error(
                         "outcome of batch %d of node %d is unknown", number, self._node.node_id
                     )
-                    raise StorageFailed("outcome unknown") from error
+                    raise StorageFailed("outcome unknown", perhaps_kept=True) from error
             time.sleep(OUTCOME_EVERY_SECONDS)
 
 
@@ -233,7 +232,7 @@ def _told(error: Exception) -> Exception:
     return failure(error)
 
 
-def _read(connection: psycopg.Connection[Any], wanted: Needs) -> Batch:
+def _read(connection: psycopg.Connection[Any], pipeline: psycopg.Pipeline, wanted: Needs) -> Batch:
     """Lock and read what decides, in one round trip."""
     accounts = wanted.accounts | {account_id for account_id, _ in wanted.keys}
     purses = holds = bound = forms = None
@@ -246,6 +245,8 @@ def _read(connection: psycopg.Connection[Any], wanted: Needs) -> Batch:
         bound = connection.execute(_BOUND, arrays(("bigint", "text", "bigint"), keys))
     if wanted.forms:
         forms = connection.execute(_FORMS, (texts(wanted.forms),))
+    if accounts:
+        pipeline.sync()  # from here on the server counts how long we keep them locked in silence
     return Batch(
         {row[0]: Purse(*row[1:]) for row in purses or ()},
         {row[0]: OpenHold(*row[1:]) for row in holds or ()},

@@ -1,0 +1,251 @@
+"""Three `balcao serve` on one PostgreSQL that can be stopped, crashed and cut off.
+
+Everything listens on loopback, or in network namespaces of the test's own.
+"""
+
+import json
+import os
+import secrets
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import httpx2
+
+import balcao
+from balcao.clock import system_now_ms
+from balcao.core.access import Plan
+from balcao.core.ledger import TopUp
+from balcao.home import Home
+from balcao.keys import issue_key
+from balcao.storage.contract import NewAccount
+from balcao.storage.postgresql.desk import PostgresDesk
+from tests.cli.shell import PATIENCE_SECONDS, free_port
+from tests.nodes.upstream import Upstream
+from tests.storage.postgres import Server
+
+PLENTY = json.dumps({"per_minute": 1_000_000_000, "per_day": 1_000_000_000})
+PER_MINUTE = 60  # of the plan `pos_pago` here
+
+CREDITS = 1_000_000
+
+
+def until(true: Callable[[], bool], seconds: float, what: str) -> float:
+    """Wait until something is so; how long it took. Raises AssertionError after `seconds`."""
+    started = time.monotonic()
+    while not true():
+        assert time.monotonic() - started < seconds, f"not within {seconds} s: {what}"
+        time.sleep(0.05)
+    return time.monotonic() - started
+
+
+class Database(Server):
+    """A PostgreSQL that remembers everything in a crash, by TCP and by its socket."""
+
+    def __init__(self, host: str = "127.0.0.1", within: Sequence[str] = ()) -> None:
+        self.host = host
+        self.port = free_port()
+        settings = {
+            "fsync": "on",
+            "full_page_writes": "on",
+            "listen_addresses": host,
+            "port": str(self.port),
+            "track_commit_timestamp": "on",
+        }
+        super().__init__(settings, within=within)
+        with (self._data / "pg_hba.conf").open("a") as file:
+            file.write(f"host all all {host}/24 trust\n")
+        self.admin("SELECT pg_reload_conf()")
+
+    def address(self, database: str) -> str:
+        """By its socket, which needs no network."""
+        return f"postgresql://postgres@/{database}?host={self._folder}&port={self.port}"
+
+    def tcp(self, database: str) -> str:
+        return f"postgresql://postgres@{self.host}:{self.port}/{database}"
+
+    @contextmanager
+    def down(self, how: signal.Signals) -> Iterator[None]:
+        """Ended, and started again afterwards."""
+        self.stop(how)
+        try:
+            yield
+        finally:
+            self.start()
+
+    @contextmanager
+    def frozen(self) -> Iterator[None]:
+        """Every process of it stands still: connections stay open, and nothing is answered."""
+        postmaster = self.process.pid
+        os.kill(postmaster, signal.SIGSTOP)  # the first: nobody is born while we look for the rest
+        children = Path(f"/proc/{postmaster}/task/{postmaster}/children").read_text().split()
+        everybody = [postmaster, *map(int, children)]
+        for process in everybody[1:]:
+            os.kill(process, signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            for process in everybody:
+                os.kill(process, signal.SIGCONT)
+
+
+class Node:
+    """One `balcao serve`, which may be started several times."""
+
+    def __init__(self, folder: Path, settings: Mapping[str, str], within: Sequence[str]) -> None:
+        self.home = Home(folder)
+        self.port = free_port()
+        self.base = f"http://127.0.0.1:{self.port}"  # where clients find it
+        self.log = folder.with_suffix(".log")
+        # The very code that is being tested, also where another one is installed.
+        source = str(Path(balcao.__file__).parent.parent)
+        self.env = os.environ | settings | {"BALCAO_HOME": str(folder), "PYTHONPATH": source}
+        self._within = within
+        self.process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        with self.log.open("ab") as log:
+            self.process = subprocess.Popen(
+                [*self._within, sys.executable, "-m", "balcao", "serve"],
+                stdout=log,
+                stderr=log,
+                cwd=self.home.path.parent,
+                env=self.env | {"BALCAO_PORT": str(self.port)},
+            )
+
+    def kill(self) -> None:
+        """End it without a chance to tidy up."""
+        assert self.process is not None
+        self.process.kill()
+        self.process.wait()
+
+    def ready(self) -> bool:
+        """What a load balancer is told."""
+        assert self.process is not None
+        assert self.process.poll() is None, f"it ended by itself: {self.log.read_text()[-2000:]}"
+        try:
+            return httpx2.get(f"{self.base}/readyz", timeout=15, trust_env=False).is_success
+        except httpx2.TransportError:
+            return False
+
+
+@dataclass(frozen=True)
+class Account:
+    """An account, and the text of its one key."""
+
+    name: str
+    account_id: int
+    key_id: int
+    key: str
+
+
+class Cluster:
+    """Nodes, their database, the provider, and a desk beside them through which tests look."""
+
+    def __init__(self, folder: Path, database: Database, upstream: Upstream) -> None:
+        self.database = database
+        self.upstream = upstream
+        self._folder = folder
+        self._secret = secrets.token_bytes(32)
+        self._names = count(1)
+        address = database.new_database()
+        self._name = address.partition("@/")[2].partition("?")[0]
+        self._home = self._new_home("beside")
+        self.desk = PostgresDesk(address, pepper=self._home.pepper())
+        self.nodes: list[Node] = []
+
+    def add(self, *, by_tcp: bool = True, within: Sequence[str] = (), **more: str) -> Node:
+        """One more node, not yet started; `more` settings as in the environment."""
+        home = self._new_home(f"node{len(self.nodes) + 1}")
+        name, upstream = self._name, self.upstream
+        settings = {
+            "BALCAO_DATABASE": self.database.tcp(name) if by_tcp else self.database.address(name),
+            "BALCAO_RECEIPTS": str(self._folder / "receipts"),
+            "BALCAO_BACKUP_EVERY_HOURS": "0",
+            "BALCAO_SANDBOX_ESTABLISHMENTS": "0",
+            "BALCAO_LOG_LEVEL": "info",
+            "BALCAO_REQUESTS_MAX": "16384",
+            "BALCAO_LIMITS_POS_PAGO": json.dumps({"per_minute": PER_MINUTE, "per_day": 1_000_000}),
+            "BALCAO_LIMITS_PRE_PAGO": PLENTY,
+            "BALCAO_INFOSIMPLES__URL": f"http://127.0.0.1:{upstream.port}/infosimples",
+            "BALCAO_INFOSIMPLES__TOKEN": "ensaio",
+        }
+        self.nodes.append(Node(home.path, settings | more, within))
+        return self.nodes[-1]
+
+    def start(self) -> None:
+        """All at once, as a machine room does after a power cut."""
+        for node in self.nodes:
+            node.start()
+        self.wait_until_ready()
+
+    def wait_until_ready(self, seconds: float = PATIENCE_SECONDS) -> float:
+        """Until all nodes say so; how long it took."""
+        return until(lambda: all(node.ready() for node in self.nodes), seconds, "nodes are ready")
+
+    def close(self) -> None:
+        for node in self.nodes:
+            if node.process is not None and node.process.poll() is None:
+                node.kill()
+        self.desk.close()
+
+    def account(self, *, plan: Plan = "pre_pago", credits: int = CREDITS) -> Account:
+        """A live account that may ask for certificates."""
+        name, now = f"conta-{next(self._names)}", system_now_ms()
+        account = self.desk.create_account(NewAccount(name, plan, "live", certificates=True), now)
+        if plan == "pre_pago":
+            self.desk.commit_now([TopUp(account.account_id, credits, "ensaio", now)])
+        text, key = issue_key(self.desk, self._home, account, "ensaio", now)
+        return Account(name, account.account_id, key.key_id, text)
+
+    def balcao(self, *words: str) -> Any:
+        """One command of the command line, beside the nodes; what it says in JSON."""
+        done = subprocess.run(
+            [sys.executable, "-m", "balcao", *words, "--json"],
+            env=self.nodes[0].env,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr + done.stdout
+        return json.loads(done.stdout)
+
+    # What the database itself says.
+
+    def sql(self, text: str, *values: Any) -> list[tuple[Any, ...]]:
+        return self.desk._here.execute(text, values).fetchall()
+
+    def charges(self, account: Account) -> dict[str, int]:
+        """Credits by request. The request is unique by the schema; here it is counted again."""
+        rows = self.sql(
+            "SELECT request_id, -balance_change FROM ledger_entry"
+            " WHERE account_id = ? AND kind IN ('charge', 'post')",
+            account.account_id,
+        )
+        charged = dict(rows)
+        assert len(charged) == len(rows), "a request is charged twice"
+        return charged
+
+    def held(self) -> int:
+        """Operations under way, of all nodes."""
+        return int(self.sql("SELECT count(*) FROM open_operation")[0][0])
+
+    def assert_books_agree(self) -> None:
+        """Nothing is held, and everything adds up."""
+        checked = self.desk.check()
+        assert checked.complaints == []
+        assert checked.open_operations == 0
+
+    def _new_home(self, name: str) -> Home:
+        home = Home(self._folder / name)
+        home.create()
+        home.secret.write_bytes(self._secret)
+        home.secret.chmod(0o600)
+        return home

@@ -1,0 +1,116 @@
+"""Limits, keys, credits and single flight over three nodes, none of them off by one."""
+
+import asyncio
+import time
+from collections import Counter
+
+import pytest
+
+from tests.nodes.clients import CACHED, ONLINE, Answer, Diary, clients_of, new_documents
+from tests.nodes.harness import PER_MINUTE, Cluster
+
+pytestmark = pytest.mark.xdist_group("nodes")
+
+
+def test_a_limit_at_ten_times_the_load(cluster: Cluster) -> None:
+    """A bucket holds the whole quota and fills by one per second (decision 0006)."""
+    account = cluster.account(plan="pos_pago")
+    (document,) = new_documents(1)
+
+    async def story() -> tuple[list[Answer], float, float]:
+        async with clients_of(cluster.nodes) as clients:
+            started = time.monotonic()
+            first = await clients.ask(0, account, document)
+            begun = time.monotonic()
+            rest = [clients.ask(n % 3, account, document) for n in range(10 * PER_MINUTE - 2)]
+            answers = [first, *await asyncio.gather(*rest)]
+            last_sent = time.monotonic()
+            answers.append(await clients.ask(2, account, document))
+            # What came in between these instants, at least and at the most.
+            return answers, last_sent - begun, time.monotonic() - started
+
+    answers, least_seconds, most_seconds = asyncio.run(story())
+    admitted = [each for each in answers if each.status == 200]
+    refused = [each for each in answers if each.status == 429]
+    assert len(admitted) + len(refused) == 10 * PER_MINUTE
+    per_second = PER_MINUTE / 60
+    assert len(admitted) >= PER_MINUTE + int(least_seconds * per_second) - 1
+    assert len(admitted) <= PER_MINUTE + int(most_seconds * per_second) + 1
+    for each in refused:
+        assert each.code == "LIMITE_EXCEDIDO"
+        assert int(each.headers["retry-after"]) >= 1
+        assert f'"minuto";q={PER_MINUTE};w=60' in each.headers["ratelimit-policy"]
+        assert '"minuto";r=0' in each.headers["ratelimit"]
+    assert len(cluster.charges(account)) == len(admitted)
+
+
+@pytest.mark.parametrize("cached", [True, False])
+def test_one_key_on_all_nodes_at_once(cluster: Cluster, cached: bool) -> None:
+    """Thirty keys, each sent twelve times at once and then once more."""
+    account, documents = cluster.account(), new_documents(30)
+    diary = Diary(cluster, account)
+
+    async def story() -> None:
+        async with clients_of(cluster.nodes) as clients:
+            if cached:
+                warmed = [clients.ask(0, cluster.account(), each) for each in documents]
+                assert {each.status for each in await asyncio.gather(*warmed)} == {200}
+                await asyncio.sleep(1)  # what a node has not yet seen in the cache, it would ask
+            cluster.upstream.delay_seconds = 0.5
+            cluster.upstream.asked.clear()
+            keys = [diary.new_key(each) for each in documents]
+            answers = await asyncio.gather(
+                *(diary.ask(clients, node % 3, key) for node in range(12) for key in keys)
+            )
+            for each in answers:
+                if each.status != 200:
+                    assert (each.status, each.code) == (409, "OPERACAO_EM_ANDAMENTO")
+            other = await clients.ask(1, account, documents[0], keys[1])
+            assert (other.status, other.code) == (400, "IDEMPOTENCY_KEY_REUTILIZADA")
+            await diary.settle_up(clients)
+
+    asyncio.run(story())
+    price = CACHED if cached else ONLINE
+    assert Counter(cluster.charges(account).values()) == {price: len(documents)}
+    assert cluster.upstream.asked == ({} if cached else Counter(documents))
+    assert diary.unasked == len(diary.died) == 0
+
+
+def test_a_hot_account_with_few_credits(cluster: Cluster) -> None:
+    """Cached lookups of one credit and online ones that hold two, all of them at once."""
+    account = cluster.account(credits=100)
+    documents, (known,) = new_documents(60), new_documents(1)
+    cluster.upstream.delay_seconds = 0.2
+
+    async def story() -> list[Answer]:
+        async with clients_of(cluster.nodes) as clients:
+            await clients.ask(0, cluster.account(), known)
+            await asyncio.sleep(1)
+            online = [clients.ask(n % 3, account, each) for n, each in enumerate(documents)]
+            cached = [clients.ask(n % 3, account, known) for n in range(240)]
+            return list(await asyncio.gather(*online, *cached))
+
+    answers = asyncio.run(story())
+    paid = {each.request_id: each.credits for each in answers if each.status == 200}
+    refused = [each for each in answers if each.status == 402]
+    assert len(paid) + len(refused) == len(answers)
+    assert {each.code for each in refused} == {"SALDO_INSUFICIENTE"}
+    assert cluster.charges(account) == paid
+    assert sum(paid.values()) == 100, "there were enough who would have paid the last credit"
+    left = cluster.desk.account(account.account_id)
+    assert (left.balance_credits, left.held_credits) == (0, 0)
+
+
+def test_a_source_is_asked_once_per_node(cluster: Cluster) -> None:
+    account, (document,) = cluster.account(), new_documents(1)
+    cluster.upstream.delay_seconds = 1.0
+
+    async def story() -> list[Answer]:
+        async with clients_of(cluster.nodes) as clients:
+            asking = (clients.ask(n % 3, account, document) for n in range(60))
+            return list(await asyncio.gather(*asking))
+
+    answers = asyncio.run(story())
+    assert {each.status for each in answers} == {200}
+    assert 1 <= cluster.upstream.asked[document] <= 3
+    assert cluster.charges(account) == {each.request_id: each.credits for each in answers}

@@ -1,0 +1,113 @@
+"""One node loses the network to the database for twenty seconds; the other two keep theirs."""
+
+import asyncio
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, closing
+from pathlib import Path
+
+import pytest
+
+from tests.nodes.clients import Diary, clients_of, new_documents
+from tests.nodes.harness import Cluster, Database, until
+from tests.nodes.netns import DATABASE, Door, Namespaces, namespaces
+from tests.nodes.upstream import Upstream
+
+pytestmark = pytest.mark.xdist_group("nodes")
+
+CUT_SECONDS = 20.0
+RECOVERY_SECONDS = 10.0
+CUT_OFF = 2  # which node
+SLOWEST_SECONDS = 20.0  # as in test_faults
+
+# A node that is cut off in a transaction keeps an account locked for 3 s (`IDLE_SECONDS_MAX`).
+OTHERS_SLOWEST_SECONDS = 6.0
+
+
+@pytest.fixture
+def cable() -> Iterator[Namespaces]:
+    made = namespaces()
+    yield made
+    made.remove()
+
+
+@pytest.fixture
+def cluster(tmp_path: Path, cable: Namespaces) -> Iterator[Cluster]:
+    """Two nodes use the database's Unix socket, which needs no network; the third the cable."""
+    with ExitStack() as stack:
+        upstream = stack.enter_context(closing(Upstream()))
+        listening = cable.socket()
+        listening.bind(("127.0.0.1", upstream.port))
+        upstream.listen(listening)
+        database = Database(DATABASE, cable.with_database)
+        stack.callback(database.remove)
+        cluster = stack.enter_context(closing(Cluster(tmp_path, database, upstream)))
+        cluster.add(by_tcp=False)
+        cluster.add(by_tcp=False)
+        far = cluster.add(within=cable.with_node)
+        door = stack.enter_context(closing(Door(cable, far.port)))
+        far.base = door.base
+        cluster.start()
+        yield cluster
+
+
+def test_the_network_of_one_node_is_cut(cluster: Cluster, cable: Namespaces) -> None:
+    near, far = Diary(cluster, cluster.account()), Diary(cluster, cluster.account())
+    shared = Diary(cluster, cluster.account())
+    slow = Diary(cluster, cluster.account())
+    known, unknown = new_documents(5), new_documents(500)
+
+    def fault() -> None:
+        with cable.cut():
+            ended = time.monotonic() + CUT_SECONDS
+            until(lambda: not cluster.nodes[CUT_OFF].ready(), CUT_SECONDS, "it is not ready")
+            assert all(node.ready() for node in cluster.nodes[:CUT_OFF])
+            time.sleep(max(0.0, ended - time.monotonic()))
+            assert not cluster.nodes[CUT_OFF].ready()
+        cluster.wait_until_ready(RECOVERY_SECONDS)
+
+    async def story() -> None:
+        stop = asyncio.Event()
+        async with clients_of(cluster.nodes) as clients:
+            for document in known:
+                await shared.ask(clients, CUT_OFF, shared.new_key(document))
+            # Of what is asked at the moment of the cut, nothing can be settled.
+            cluster.upstream.delay_seconds = 4.0
+            asked = [
+                asyncio.create_task(slow.ask(clients, CUT_OFF, slow.new_key(each)))
+                for each in new_documents(20)
+            ]
+            source = cluster.upstream.asked
+            await asyncio.to_thread(
+                until, lambda: source.total() == len(known) + len(asked), 10, "all asked"
+            )
+            cluster.upstream.delay_seconds = 0.3
+            work = [
+                asyncio.create_task(diary.work(clients, documents, stop, nodes))
+                for diary, documents, nodes in (
+                    (near, unknown, (0, 1)),
+                    (far, known, (CUT_OFF,)),
+                    (shared, known, (0, 1, CUT_OFF)),
+                )
+                for _ in range(6)
+            ]
+            await asyncio.sleep(0.5)
+            await asyncio.to_thread(fault)
+            await asyncio.sleep(1.5)  # a connection that just failed is left alone for a second
+            stop.set()
+            await asyncio.gather(*work, *asked)
+            await asyncio.to_thread(
+                until, lambda: cluster.held() == 0, RECOVERY_SECONDS, "all holds are settled"
+            )
+            assert set(near.statuses()) == {200}, "others have nothing to do with it"
+            assert near.slowest_seconds() <= OTHERS_SLOWEST_SECONDS
+            assert set(slow.statuses()) == {503}
+            for diary in (far, shared):
+                assert diary.statuses()[503] > 0
+                assert set(diary.statuses()) <= {200, 409, 503}
+                assert diary.slowest_seconds() <= SLOWEST_SECONDS
+            for diary in (near, far, shared, slow):
+                await diary.settle_up(clients)
+        cluster.assert_books_agree()
+
+    asyncio.run(story())
