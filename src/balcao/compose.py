@@ -105,7 +105,9 @@ def open_house(
     desk = open_desk(
         database, home.desk, pepper=pepper, now_ms=now_ms(), observe_batch=metrics.batch
     )
-    caches = {mode: open_cache(database, home.cache(mode), mode) for mode in MODES}
+    caches = {
+        mode: open_cache(database, home.cache(mode), mode, pepper=pepper) for mode in MODES
+    }
     snapshots = {mode: CurrentSnapshot(home.opendata(mode), time.monotonic) for mode in MODES}
     blobs = open_blobs(settings.receipts or home.receipts)
     supply = Supply(

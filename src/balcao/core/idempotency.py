@@ -6,7 +6,7 @@ from typing import Literal
 
 import msgspec
 
-from balcao.errors import IdempotencyKeyReused, ResultUnavailable, StillRunning
+from balcao.errors import IdempotencyKeyReused, ResultErased, ResultUnavailable, StillRunning
 
 KEY_CHARACTERS_MIN = 8
 KEY_CHARACTERS_MAX = 128
@@ -16,7 +16,7 @@ COMMIT_SECONDS = 1
 
 
 class Recorded(msgspec.Struct, frozen=True, gc=False):
-    """A finished execution's answer, to be sent again byte for byte."""
+    """A finished execution's answer, to be sent again byte for byte. Empty: it was erased."""
 
     request_id: str
     status: int
@@ -40,10 +40,13 @@ def admit(
     """None: go on. A recorded answer: send it again. Raises what forbids both.
 
     `IdempotencyKeyReused` for another request under the same key, `StillRunning` while the
-    first execution runs, `ResultUnavailable` when it died with its process.
+    first execution runs, `ResultUnavailable` when it died with its process, `ResultErased` when
+    a person's data was erased, and the fingerprint of what was asked with it.
     """
     if earlier is None:
         return None
+    if earlier.recorded is not None and not earlier.recorded.body:
+        raise ResultErased
     if earlier.fingerprint != fingerprint:
         raise IdempotencyKeyReused
     if earlier.state == "running":

@@ -80,6 +80,9 @@ class Line:
     Used by one thread at a time. `greet` is done on every new connection before anything else.
     """
 
+    contains = "position(? in {column}) > 0"
+    scrub = "SELECT 1"  # the server reuses the room by itself, when no backup of its own needs it
+
     def __init__(
         self, address: str, greet: Callable[[psycopg.Connection[Any]], None] | None = None
     ) -> None:

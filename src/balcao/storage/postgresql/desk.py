@@ -29,6 +29,7 @@ from balcao.storage.postgresql.writer import Writer
 from balcao.storage.shared import office
 from balcao.storage.shared.check import check_books
 from balcao.storage.shared.connection import Connection
+from balcao.storage.shared.data_subjects import SharedDataSubjects
 from balcao.storage.shared.people import SharedPeople
 from balcao.storage.shared.reading import Reading
 
@@ -104,6 +105,9 @@ class PostgresDesk(Reading):
         self._recorded: set[str] = set()  # numbers of receipts
         self.people = SharedPeople(
             self._here, partial(opened_apart, address), self._in_turn, self._callers.clear
+        )
+        self.data_subjects = SharedDataSubjects(
+            partial(opened_apart, address), self._in_turn, self._recorded.clear
         )
 
     # What every request needs.
