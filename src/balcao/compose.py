@@ -33,6 +33,7 @@ from balcao.observability.requests import RequestLog
 from balcao.observability.source_log import SourceLog
 from balcao.opendata.snapshot import CurrentSnapshot
 from balcao.parts import Parts, World
+from balcao.retention import Retention
 from balcao.settings import Settings
 from balcao.storage.blobs import open_blobs
 from balcao.storage.contract import Desk
@@ -105,9 +106,7 @@ def open_house(
     desk = open_desk(
         database, home.desk, pepper=pepper, now_ms=now_ms(), observe_batch=metrics.batch
     )
-    caches = {
-        mode: open_cache(database, home.cache(mode), mode, pepper=pepper) for mode in MODES
-    }
+    caches = {mode: open_cache(database, home.cache(mode), mode, pepper=pepper) for mode in MODES}
     snapshots = {mode: CurrentSnapshot(home.opendata(mode), time.monotonic) for mode in MODES}
     blobs = open_blobs(settings.receipts or home.receipts)
     supply = Supply(
@@ -150,14 +149,11 @@ def open_house(
     life = Life(
         parts,
         desk,
-        blobs,
+        Retention(desk, list(caches.values()), blobs, settings, now_ms, metrics.purged),
         supply.clients,
         request_log,
         Schedule(settings, now_ms, metrics.backup),
         patience_seconds=settings.source_deadline_seconds,
-        receipt_days=settings.receipt_days,
-        trace_days=settings.trace_days,
-        session_hours=settings.session_hours,
     )
     doorkeeper = Doorkeeper(desk, pepper, limits)  # type: ignore[arg-type]
     front = Front(
