@@ -17,6 +17,7 @@ from balcao.cli import (
     serve,
     simulator,
     source,
+    subject,
     usage,
     user,
 )
@@ -61,6 +62,7 @@ app.add_typer(user.app, name="user")
 app.add_typer(credit.app, name="credit")
 app.command("usage")(usage.usage)
 app.add_typer(ledger.app, name="ledger")
+app.add_typer(subject.app, name="subject")
 app.add_typer(backup.app, name="backup")
 app.add_typer(opendata.app, name="opendata")
 app.add_typer(source.app, name="source")
