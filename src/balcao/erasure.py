@@ -64,16 +64,15 @@ async def erase(
     *,
     signed: Signature,
     now_ms: Callable[[], int],
-    forgotten_seconds: float = FORGOTTEN_SECONDS,
 ) -> Erased:
     """Erase it everywhere but in the ledger, which never knew the person, and in backups.
 
-    Takes `forgotten_seconds` at least: that long others may remember. Raises `StorageFailed`;
-    then it has to be done again.
+    Takes two seconds at least: that long others may remember. Raises `StorageFailed`; then it
+    has to be done again.
     """
     entries = [await cache.erase(person) for cache in caches.values()]
     await desk.data_subjects.log_erasure(person, "começou", signed, now_ms())
-    await asyncio.sleep(forgotten_seconds)
+    await asyncio.sleep(FORGOTTEN_SECONDS)
     held, digests = await desk.data_subjects.erase(person)
     for digest in digests:
         if desk.unnamed([digest]):
