@@ -16,12 +16,17 @@ COMMIT_SECONDS = 1
 
 
 class Recorded(msgspec.Struct, frozen=True, gc=False):
-    """A finished execution's answer, to be sent again byte for byte. Empty: it was erased."""
+    """A finished execution's answer, to be sent again byte for byte."""
 
     request_id: str
     status: int
     body: bytes
     fresh_ms: int | None = None  # from when the content's age counts; None: it has no content
+
+    @property
+    def erased(self) -> bool:
+        """Whether it was about a person whose data was erased; no answer is empty."""
+        return not self.body
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +50,7 @@ def admit(
     """
     if earlier is None:
         return None
-    if earlier.recorded is not None and not earlier.recorded.body:
+    if earlier.recorded is not None and earlier.recorded.erased:
         raise ResultErased
     if earlier.fingerprint != fingerprint:
         raise IdempotencyKeyReused
