@@ -10,7 +10,8 @@ import signal
 import subprocess
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from functools import cache
 from itertools import count
 from pathlib import Path
@@ -97,6 +98,21 @@ class Server:
         self._admin.close()
         self.process.send_signal(how)
         self.process.wait(30)
+
+    @contextmanager
+    def frozen(self) -> Iterator[None]:
+        """Every process of it stands still: connections stay open, and nothing is answered."""
+        postmaster = self.process.pid
+        os.kill(postmaster, signal.SIGSTOP)  # the first: nobody is born while we look for the rest
+        children = Path(f"/proc/{postmaster}/task/{postmaster}/children").read_text("ascii")
+        everybody = [postmaster, *map(int, children.split())]
+        for process in everybody[1:]:
+            os.kill(process, signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            for process in everybody:
+                os.kill(process, signal.SIGCONT)
 
     def remove(self) -> None:
         """End it, and leave nothing."""

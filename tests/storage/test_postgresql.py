@@ -24,6 +24,7 @@ from balcao.storage.contract import NewAccount, NewKey
 from balcao.storage.postgresql import desk as desk_module
 from balcao.storage.postgresql import node as node_module
 from balcao.storage.postgresql.cache import PostgresCache
+from balcao.storage.postgresql.connections import ANSWER_SECONDS_MAX, SILENCE_SECONDS
 from balcao.storage.postgresql.desk import PostgresDesk
 from tests.storage import postgres
 from tests.storage.engines import PostgresEngine
@@ -144,6 +145,7 @@ def test_holds_of_live_nodes_are_left_alone(
 
 _DIES = """
 import asyncio, sys
+from balcao.storage.postgresql.connections import ANSWER_SECONDS_MAX, SILENCE_SECONDS
 from balcao.storage.postgresql.desk import PostgresDesk
 from balcao.core.ledger import Hold
 desk = PostgresDesk(sys.argv[1])
@@ -380,6 +382,30 @@ def test_a_database_that_stands_still_keeps_nobody_for_long(
         os.kill(backend, signal.SIGCONT)
     assert asyncio.run(eventually(desk, [a_charge(ana, "r2")])) is None
     assert charged(desk, ana) == {"r2": 1}
+    desk.close()
+
+
+def test_the_loop_is_not_held_up_by_a_database_that_stands_still(
+    fragile: postgres.Server,
+) -> None:
+    """What is read on the loop's own thread asks only while somebody else gets answers."""
+    desk, ana = fragile_desk(fragile)
+    held: list[float] = []
+
+    async def story() -> None:
+        with fragile.frozen():
+            commit = asyncio.create_task(desk.commit([a_charge(ana, "r1")]))
+            await asyncio.sleep(SILENCE_SECONDS + 0.5)
+            for _ in range(3):
+                began = time.monotonic()
+                with pytest.raises(StorageFailed):
+                    desk.account(ana.account_id)
+                held.append(time.monotonic() - began)
+        assert await commit is None
+
+    asyncio.run(story())
+    assert max(held) < ANSWER_SECONDS_MAX / 2, "the whole service would have stood still"
+    assert desk.account(ana.account_id).balance_credits == 9
     desk.close()
 
 

@@ -30,6 +30,8 @@ STATEMENT_SECONDS_MAX = 5
 ANSWER_SECONDS_MAX = 6.0
 # While the database is away, everybody is told so at once for this long, and then one tries again.
 AWAY_SECONDS = 1.0
+# Who waits for an answer longer than this is probably waiting for nothing.
+SILENCE_SECONDS = 1.0
 
 # Operators' deeds follow one another on all nodes, as SQLite's writers do.
 DEEDS_LOCK = 0x62616C63  # "balc"
@@ -55,16 +57,20 @@ class _Punctual(psycopg.Connection[Any]):
     """One that never waits for an answer for ever, even from a server that stands still."""
 
     patience_seconds = ANSWER_SECONDS_MAX
+    waiting_since: float | None = None  # on the monotonic clock, while an answer is awaited
 
     def wait(self, gen: PQGen[T], interval: float = 0.1, timeout: float | None = None) -> T:
         """psycopg's own hook."""
         if timeout is not None:
             return super().wait(gen, interval, timeout)
+        self.waiting_since = time.monotonic()
         try:
             return super().wait(gen, interval, self.patience_seconds)
         except errors._WaitTimeout:
             self.pgconn.finish()  # half a conversation is worth nothing
             raise psycopg.OperationalError("no answer") from None
+        finally:
+            self.waiting_since = None
 
 
 def failure(error: Exception) -> StorageFailed:
@@ -78,6 +84,8 @@ class Line:
     """One connection, opened when it is needed and anew when it was lost.
 
     Used by one thread at a time. `greet` is done on every new connection before anything else.
+    One that is used on the event loop's own thread gets a `scout`: another line, in a thread of its
+    own, that has to be well, so that a silent database never holds up the loop.
     """
 
     contains = "position(? in {column}) > 0"
@@ -94,9 +102,20 @@ class Line:
         self._in_transaction = False
         self.lock = RLock()
         self.broken_rule: type[Exception] = psycopg.IntegrityError
+        self.scout: Line | None = None
+
+    def is_well(self) -> bool:
+        """Whether it is connected, and not waiting in vain."""
+        connection = self._connection
+        if connection is None or connection.closed:
+            return False
+        since = connection.waiting_since
+        return since is None or time.monotonic() - since < SILENCE_SECONDS
 
     def get(self) -> psycopg.Connection[Any]:
         """The connection. Raises `StorageFailed` when the database cannot be reached."""
+        if self.scout is not None and not self.scout.is_well():
+            raise StorageFailed("database away")
         connection = self._connection
         if connection is not None and not connection.closed:
             return connection

@@ -84,6 +84,8 @@ class PostgresDesk(Reading):
         except BaseException:
             self._here.close()
             raise
+        # Its worker asks once a second even when nobody writes.
+        self._here.scout = self._writing
         self._written = Writer(self._writing, self._node)
         self._workers = {
             "writer": Worker("desk-writer", self._come_back),

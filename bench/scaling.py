@@ -1,0 +1,254 @@
+"""What a lookup costs when the tables are full: 10 thousand, a million, ten million of everything.
+
+    .venv/bin/python -m bench scaling [--postgresql] [--rows 10000 1000000 10000000]
+
+Each size is an installation of its own, filled (`bench.filling`) with as many ledger entries,
+traces and cache entries; all of them serve at the same time, and wrk asks one after another,
+evenly over all that is kept (what a cache meets that helps least). Ten million need 40 GB of disk.
+"""
+
+import argparse
+import asyncio
+import contextlib
+import os
+import shutil
+import statistics
+import sys
+import tempfile
+import time
+import urllib.request
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TypeVar
+
+import apsw
+from tests.storage.postgres import Server
+
+from balcao.core.questions import Mode
+from balcao.home import Home
+from balcao.storage.engine import open_cache, open_desk
+from bench import filling
+from bench.http import (
+    PLENTY,
+    PREFIX,
+    Shot,
+    companies_elsewhere,
+    fetch,
+    free_port,
+    need_wrk,
+    running,
+    shoot,
+)
+from bench.nodes import DURABLE, open_account
+
+T = TypeVar("T")
+
+MODE: Mode = "test"
+SIZES = (10_000, 1_000_000, 10_000_000)
+CONNECTIONS = (1, 16)
+ROUNDS, SECONDS = 5, 5
+BODIES = 200
+
+# The last two digits of a CNPJ, in wrk's own language.
+_SCRIPT = """
+local n = {count}
+local w1 = {{5,4,3,2,9,8,7,6,5,4,3,2}}
+local w2 = {{6,5,4,3,2,9,8,7,6,5,4,3,2}}
+local function digit(text, weights)
+  local sum = 0
+  for i = 1, #weights do sum = sum + (text:byte(i) - 48) * weights[i] end
+  local rest = sum % 11
+  return rest < 2 and 0 or 11 - rest
+end
+math.randomseed({seed})
+request = function()
+  local base = string.format("7%07d0001", math.random(0, n - 1))
+  base = base .. digit(base, w1)
+  base = base .. digit(base, w2)
+  return wrk.format("GET", "{prefix}" .. base .. "?cache_strategy=CACHE_PREFERENCIAL")
+end
+"""
+
+
+@dataclass
+class Full:
+    """One filled installation that serves."""
+
+    count: int
+    port: int
+    key: str
+    script: Path
+    seconds: dict[str, float]  # how long what is not a lookup took
+    bytes: dict[str, int]
+    shots: dict[int, list[Shot]] = field(default_factory=dict)  # by connections
+
+
+def run(sizes: Sequence[int] = SIZES, *, postgresql: bool, folder: Path | None = None) -> None:
+    """Fill, serve, measure, print."""
+    need_wrk()
+    engine = "PostgreSQL, fsync on" if postgresql else "SQLite"
+    print(f"$ python -m bench scaling  ({engine}, {os.cpu_count()} cores, {filling.today()})")
+    with (
+        tempfile.TemporaryDirectory(dir=folder) as temporary,
+        contextlib.ExitStack() as open_,
+    ):
+        here = Path(temporary)
+        bodies = real_bodies(here / "first")
+        server = None
+        if postgresql:
+            server = Server({**DURABLE, "shared_buffers": "2GB", "max_wal_size": "8GB"}, folder)
+            open_.callback(server.remove)
+        full = [
+            open_.enter_context(filled(here / str(size), size, bodies, server)) for size in sizes
+        ]
+        for number in range(ROUNDS):
+            for each in full:
+                for connections in CONNECTIONS:
+                    shot = shoot(each.port, each.key, each.script, connections, SECONDS)
+                    each.shots.setdefault(connections, []).append(shot)
+                    print(f"  {number + 1}/{ROUNDS} {each.count:,}: {shot}", flush=True)
+        report(full)
+
+
+def real_bodies(home: Path) -> list[bytes]:
+    """Answers as the cache keeps them, of companies that the simulated providers know."""
+    key = open_account(home, "")
+    port = free_port()
+    env = {"BALCAO_HOME": str(home), "BALCAO_PORT": str(port), "BALCAO_LIMITS_PRE_PAGO": PLENTY}
+    with running(
+        [sys.executable, "-m", "balcao", "serve"],
+        port,
+        env | {"BALCAO_SANDBOX_ESTABLISHMENTS": "0"},
+    ):
+        for document in companies_elsewhere(BODIES):
+            fetch(port, key, document)
+    with contextlib.closing(apsw.Connection(str(Home(home).cache(MODE)))) as connection:
+        rows = connection.execute("SELECT body FROM entry").fetchall()
+    return [bytes(row[0]) for row in rows]  # type: ignore[arg-type]
+
+
+@contextlib.contextmanager
+def filled(home: Path, count: int, bodies: list[bytes], server: Server | None) -> Iterator[Full]:
+    """An installation with so many of everything, serving."""
+    database = "" if server is None else server.new_database()
+    key = open_account(home, database)
+    place = Home(home)
+    cache = open_cache(database, place.cache(MODE), MODE)
+    asyncio.run(cache.read(["its tables are made with the first question"]))
+    cache.close()
+    seconds: dict[str, float] = {}
+    now = filling.now()
+
+    def fill() -> None:
+        if database:
+            filling.fill_postgresql(database, count, now, bodies)
+        else:
+            filling.fill_sqlite(place.desk, place.cache(MODE), count, now, bodies)
+
+    seconds["fill"] = timed(fill)[0]
+    print(f"  {count:,} filled in {seconds['fill']:.0f} s", flush=True)
+    seconds["open"], desk = timed(
+        lambda: open_desk(database, place.desk, pepper=place.pepper(), now_ms=now)
+    )
+    try:
+        month = now - 30 * 86_400_000
+        account = desk.accounts()[-1].account_id
+        seconds["month of one account"] = timed(lambda: [*desk.entries(account, month, now)])[0]
+        seconds["check of all books"], books = timed(desk.check)
+        assert not books.complaints, books.complaints
+        assert books.entries > count
+    finally:
+        desk.close()
+    port = free_port()
+    env = {
+        "BALCAO_HOME": str(home),
+        "BALCAO_PORT": str(port),
+        "BALCAO_DATABASE": database,
+        "BALCAO_LIMITS_PRE_PAGO": PLENTY,
+        "BALCAO_LOG_FORMAT": "json",
+        "BALCAO_SANDBOX_ESTABLISHMENTS": "0",
+        "BALCAO_BACKUP_EVERY_HOURS": "0",
+    }
+    script = home / "random.lua"
+    script.write_text(_SCRIPT.format(count=count, seed=count, prefix=PREFIX))
+    try:
+        with running([sys.executable, "-m", "balcao", "serve"], port, env):
+            must_be_cached(port, key, filling.company(count // 2))
+            yield Full(count, port, key, script, seconds, sizes_of(place, database, server))
+    finally:
+        shutil.rmtree(home)
+
+
+def must_be_cached(port: int, key: str, document: str) -> None:
+    """What is measured is the cache, or nothing."""
+    request = urllib.request.Request(
+        f"http://127.0.0.1:{port}{PREFIX}{document}?cache_strategy=CACHE_SE_EXISTIR",
+        headers={"x-api-key": key},
+    )
+    with urllib.request.urlopen(request, timeout=30) as reply:
+        assert reply.headers["cache-status"].endswith("; hit"), reply.headers
+
+
+def timed(work: Callable[[], T]) -> tuple[float, T]:
+    began = time.perf_counter()
+    result = work()
+    return time.perf_counter() - began, result
+
+
+def sizes_of(place: Home, database: str, server: Server | None) -> dict[str, int]:
+    """Bytes on disk, indexes included."""
+    if server is None:
+        return {"desk": place.desk.stat().st_size, "cache": place.cache(MODE).stat().st_size}
+    import psycopg  # noqa: PLC0415
+
+    with psycopg.connect(database) as connection:
+        rows = connection.execute(
+            "SELECT coalesce(parent.relname, c.relname), sum(pg_total_relation_size(c.oid))"
+            " FROM pg_class AS c LEFT JOIN pg_inherits AS i ON i.inhrelid = c.oid"
+            " LEFT JOIN pg_class AS parent ON parent.oid = i.inhparent"
+            " WHERE c.relkind = 'r' AND c.relnamespace = 'public'::regnamespace GROUP BY 1"
+        ).fetchall()
+    sizes = {str(name): int(size) for name, size in rows}
+    return {"desk": sizes["ledger_entry"] + sizes["trace"], "cache": sizes["entry"]}
+
+
+def report(full: Sequence[Full]) -> None:
+    first = full[0]
+    print("\nmedians; times beside the smallest installation in the same rounds")
+    for each in full:
+        print(f"  {each.count:>12,} of everything")
+        for connections, shots in each.shots.items():
+            rate, p50, p99 = medians(shots)
+            rate_first, p50_first, p99_first = medians(first.shots[connections])
+            print(
+                f"    {connections:3d} connections {rate:8.0f}/s ({rate / rate_first:4.2f})"
+                f"  p50 {p50:7.3f} ms ({p50 / p50_first:4.2f})"
+                f"  p99 {p99:7.3f} ms ({p99 / p99_first:4.2f})"
+                f"  refused {sum(shot.refused for shot in shots)}"
+            )
+        for what, size in each.bytes.items():
+            print(f"    {what}: {size / 1e6:,.0f} MB, {size / each.count:,.0f} bytes each")
+        for what, seconds in each.seconds.items():
+            print(f"    {what}: {seconds:.2f} s")
+
+
+def medians(shots: Sequence[Shot]) -> tuple[float, float, float]:
+    return (
+        statistics.median(shot.per_second for shot in shots),
+        statistics.median(shot.p50_ms for shot in shots),
+        statistics.median(shot.p99_ms for shot in shots),
+    )
+
+
+def main(arguments: Sequence[str]) -> None:
+    parser = argparse.ArgumentParser(prog="bench scaling")
+    parser.add_argument("--postgresql", action="store_true")
+    parser.add_argument("--rows", type=int, nargs="+", default=SIZES)
+    parser.add_argument("--folder", type=Path, help="where the databases should lie")
+    given = parser.parse_args(arguments)
+    run(given.rows, postgresql=given.postgresql, folder=given.folder)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
