@@ -134,7 +134,7 @@ def filled(home: Path, count: int, bodies: list[bytes], server: Server | None) -
     database = "" if server is None else server.new_database()
     key = open_account(home, database)
     place = Home(home)
-    cache = open_cache(database, place.cache(MODE), MODE)
+    cache = open_cache(database, place.cache(MODE), MODE, pepper=place.pepper())
     asyncio.run(cache.read(["its tables are made with the first question"]))
     cache.close()
     seconds: dict[str, float] = {}

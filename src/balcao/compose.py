@@ -33,6 +33,7 @@ from balcao.observability.requests import RequestLog
 from balcao.observability.source_log import SourceLog
 from balcao.opendata.snapshot import CurrentSnapshot
 from balcao.parts import Parts, World
+from balcao.retention import Retention
 from balcao.settings import Settings
 from balcao.storage.blobs import open_blobs
 from balcao.storage.contract import Desk
@@ -111,7 +112,7 @@ def open_house(
     desk = open_desk(
         database, home.desk, pepper=pepper, now_ms=now_ms(), observe_batch=metrics.batch
     )
-    caches = {mode: open_cache(database, home.cache(mode), mode) for mode in MODES}
+    caches = {mode: open_cache(database, home.cache(mode), mode, pepper=pepper) for mode in MODES}
     if spans:
         desk = spans.desk(desk)
         caches = {mode: spans.cache(cache) for mode, cache in caches.items()}
@@ -158,14 +159,11 @@ def open_house(
     life = Life(
         parts,
         desk,
-        blobs,
+        Retention(desk, list(caches.values()), blobs, settings, now_ms, metrics.purged),
         supply.clients,
         request_log,
         Schedule(settings, now_ms, metrics.backup),
         patience_seconds=settings.source_deadline_seconds,
-        receipt_days=settings.receipt_days,
-        trace_days=settings.trace_days,
-        session_hours=settings.session_hours,
     )
     doorkeeper = Doorkeeper(desk, pepper, limits)  # type: ignore[arg-type]
     front = Front(

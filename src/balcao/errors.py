@@ -27,6 +27,7 @@ BalcaoError
 │   ├── StillRunning               same idempotency key, the first execution is not over
 │   ├── ResultUnavailable          same idempotency key, its result died with its process
 │   ├── ResultExpired              same idempotency key, the certificate has expired meanwhile
+│   ├── ResultErased               same idempotency key, its result was erased for the person's sake
 │   ├── InsufficientCredits
 │   ├── NotFound
 │   │   ├── CnpjNotFound           a source that can prove absence says so
@@ -182,6 +183,10 @@ class ResultUnavailable(CallerError):
 
 class ResultExpired(CallerError):
     """What was recorded under this key is a certificate that is no longer valid (409)."""
+
+
+class ResultErased(CallerError):
+    """What was recorded under this key was about a person whose data was erased since (409)."""
 
 
 class InsufficientCredits(CallerError):

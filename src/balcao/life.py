@@ -7,28 +7,18 @@ from dataclasses import dataclass, field
 import httpx2
 import structlog
 
-from balcao import receipt_keeping
 from balcao.backup.schedule import Schedule
 from balcao.clock import system_now_ms
-from balcao.core.calendar import HOUR_MS
-from balcao.core.freshness import DAY_MS
 from balcao.errors import StorageFailed
 from balcao.observability.requests import RequestLog
 from balcao.parts import Parts
-from balcao.storage.contract import Blobs, Desk
+from balcao.retention import Retention
+from balcao.storage.contract import Desk
 
 log = structlog.get_logger()
 
-PURGE_EVERY_SECONDS = 600.0
-PURGE_PAUSE_SECONDS = 0.05
-RECEIPTS_AT_ONCE = 100
-
 # Holds of other nodes that died are given back after this long, or twice that.
 RECOVER_EVERY_SECONDS = 10.0
-
-# Bytes that a crash left without a record; the record comes within seconds of the bytes.
-ORPHANS_EVERY_SECONDS = 86_400.0
-ORPHAN_MS = 3_600_000
 
 
 @dataclass(slots=True)
@@ -37,25 +27,21 @@ class Life:
 
     parts: Parts
     desk: Desk
-    blobs: Blobs
+    retention: Retention
     clients: Sequence[httpx2.AsyncClient]
     request_log: RequestLog
     backups: Schedule
     patience_seconds: float
-    receipt_days: int
-    trace_days: int
-    session_hours: int
     tasks: "list[asyncio.Task[None]]" = field(default_factory=list)
 
     async def start(self) -> None:
-        """Give back what dead processes held, then purge now and then."""
+        """Give back what dead processes held, then begin what runs now and then."""
         given_back = self.desk.recover(system_now_ms())
         if given_back:
             log.warning("holds.given_back", holds=given_back)
         self.tasks = [
-            asyncio.create_task(self._purge()),
+            *self.retention.tasks(),
             asyncio.create_task(self._recover_others()),
-            asyncio.create_task(self._remove_orphans()),
             asyncio.create_task(self.backups.run()),
         ]
 
@@ -76,24 +62,6 @@ class Life:
             await client.aclose()
         self.request_log.flush()
 
-    async def _purge(self) -> None:
-        while True:
-            try:
-                now = system_now_ms()
-                purged = await self.desk.purge(now)
-                purged += await self.desk.people.purge_people(
-                    now, now - self.trace_days * DAY_MS, now - self.session_hours * HOUR_MS
-                )
-                oldest_ms = now - self.receipt_days * DAY_MS
-                purged += await receipt_keeping.purge(
-                    self.desk, self.blobs, oldest_ms, RECEIPTS_AT_ONCE
-                )
-            except StorageFailed as error:  # the disk may have room again later
-                log.warning("purge.failed", detail=error.detail)
-                purged = 0
-            # A long backlog goes in short strokes, so that lookups slip in between.
-            await asyncio.sleep(PURGE_PAUSE_SECONDS if purged else PURGE_EVERY_SECONDS)
-
     async def _recover_others(self) -> None:
         """Give back what other nodes hold that died; where there can be none, this does nothing."""
         while True:
@@ -105,15 +73,3 @@ class Life:
                 continue
             if given_back:
                 log.warning("holds.given_back", holds=given_back)
-
-    async def _remove_orphans(self) -> None:
-        """Once a day, and not in the hurry of a start."""
-        while True:
-            await asyncio.sleep(ORPHANS_EVERY_SECONDS)
-            before_ms = system_now_ms() - ORPHAN_MS
-            try:
-                async for names in receipt_keeping.orphans(self.desk, self.blobs, before_ms):
-                    for name in names:
-                        await self.blobs.delete(name)
-            except StorageFailed as error:
-                log.warning("purge.failed", detail=error.detail)

@@ -12,6 +12,8 @@ from typing import TypeAlias
 from balcao import traces
 from balcao.core import idempotency
 from balcao.core.calendar import HOUR_MS
+from balcao.core.data_subject import document_hash
+from balcao.core.documents import Cpf
 from balcao.core.idempotency import Recorded
 from balcao.core.ledger import (
     Bind,
@@ -79,7 +81,7 @@ async def charge(errand: Errand, conclusion: Conclusion, parts: Parts) -> Reply:
                 errand.at_ms,
             )
         )
-    changes.extend(_receipt(errand, conclusion))
+    changes.extend(_receipt(errand, conclusion, parts))
     changes.extend(_finish(errand, reply, parts))
     trace = traces.of_reply(errand, reply, conclusion, parts)
     if not changes:  # nothing that anybody would have to wait for
@@ -143,7 +145,7 @@ async def settle(errand: Errand, conclusion: Conclusion, parts: Parts) -> Reply:
         parts.now_ms(),
     )
     changes: list[Change] = [posted]
-    changes += [*_receipt(errand, conclusion), *_finish(errand, reply, parts)]
+    changes += [*_receipt(errand, conclusion, parts), *_finish(errand, reply, parts)]
     changes.append(traces.of_reply(errand, reply, conclusion, parts))
     await _settle(errand, changes, _record_failure, parts)
     return reply
@@ -192,11 +194,12 @@ def _void(errand: Errand, parts: Parts) -> Settle:
     return Settle(errand.caller.account_id, errand.request_id, 0, "erro", None, parts.now_ms())
 
 
-def _receipt(errand: Errand, conclusion: Conclusion) -> Sequence[KeepReceipt]:
+def _receipt(errand: Errand, conclusion: Conclusion, parts: Parts) -> Sequence[KeepReceipt]:
     """The receipt that the answer names: recorded no later than the charge for it."""
     receipt = conclusion.receipt
     if receipt is None:
         return ()
+    person, secret = errand.question.document, parts.numbering.secret
     return (
         KeepReceipt(
             receipt.receipt_id,
@@ -206,6 +209,7 @@ def _receipt(errand: Errand, conclusion: Conclusion) -> Sequence[KeepReceipt]:
             receipt.media_type,
             receipt.size_bytes,
             errand.at_ms,
+            document_hash(secret, person.text) if isinstance(person, Cpf) else None,
         ),
     )
 

@@ -236,6 +236,17 @@ class Settings(BaseSettings):
         description="Onde guardar os comprovantes: uma pasta, ou um endereço como"
         " `s3://balde/prefixo`; vazio: a pasta `receipts` da pasta de dados.",
     )
+    cache_days: int = Field(
+        1825,
+        ge=1,
+        description="Por quantos dias uma resposta fica no cache, desde a consulta à fonte.",
+    )
+    cache_person_days: int = Field(
+        365,
+        ge=1,
+        description="O mesmo, para as respostas sobre pessoas físicas (produtor rural e certidão"
+        " federal, por CPF).",
+    )
     receipt_days: int = Field(
         1825,
         ge=366,

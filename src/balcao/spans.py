@@ -61,7 +61,7 @@ class Spans:
 
     def cache(self, cache: Cache) -> Cache:
         """The cache, with a span around reading."""
-        return _TracedCache(cache, self._tracing, self._database)
+        return cast(Cache, _TracedCache(cache, self._tracing, self._database))
 
     def source(self, source: OnlineSource) -> OnlineSource:
         """A source, with a span around each asking."""
@@ -188,14 +188,15 @@ class _TracedDesk:
 
 
 class _TracedCache:
-    """See `Spans.cache`."""
+    """See `Spans.cache`. What is not here is the cache's own."""
 
     def __init__(self, cache: Cache, tracing: Tracing, database: str) -> None:
         self._cache = cache
         self._tracing = tracing
         self._database = database
-        self.keep = cache.keep
-        self.close = cache.close
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._cache, name)
 
     async def read(self, keys: Sequence[str]) -> Mapping[str, Kept]:
         attributes = _of_database(self._database, "read")

@@ -4,8 +4,7 @@ The application's page of a request is written from this and the ledger. It hold
 masked form, and a keyed hash by which a person's requests can be found and forgotten.
 """
 
-import hashlib
-
+from balcao.core.data_subject import document_hash
 from balcao.core.documents import Cnpj, Cpf
 from balcao.core.ledger import Origin, Trace
 from balcao.core.outcomes import Conclusion, Reply
@@ -34,13 +33,6 @@ def of_refusal(errand: Errand, error: CallerError, parts: Parts) -> Trace:
     """Of a request that was refused after its question was understood."""
     problem = problem_of(error)
     return _trace(errand, parts, status=problem.status, code=problem.code, rule="recusa")
-
-
-def document_hash(secret: bytes, cpf: str) -> bytes:
-    """By which a person's requests are found without their number being kept."""
-    return hashlib.blake2b(
-        cpf.encode(), key=secret, digest_size=16, person=b"balcao-trace"
-    ).digest()
 
 
 def _trace(

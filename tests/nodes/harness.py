@@ -80,21 +80,6 @@ class Database(Server):
         finally:
             self.start()
 
-    @contextmanager
-    def frozen(self) -> Iterator[None]:
-        """Every process of it stands still: connections stay open, and nothing is answered."""
-        postmaster = self.process.pid
-        os.kill(postmaster, signal.SIGSTOP)  # the first: nobody is born while we look for the rest
-        children = Path(f"/proc/{postmaster}/task/{postmaster}/children").read_text().split()
-        everybody = [postmaster, *map(int, children)]
-        for process in everybody[1:]:
-            os.kill(process, signal.SIGSTOP)
-        try:
-            yield
-        finally:
-            for process in everybody:
-                os.kill(process, signal.SIGCONT)
-
 
 class Node:
     """One `balcao serve`, which may be started several times."""

@@ -25,7 +25,7 @@ ENTRY = (
     " VALUES (1, 0, '2026-08', {}, 1, 'x', 'x', 'online', {})"
 )
 CHARGE = ENTRY.format("'charge', {}, 0, {}", "NULL")
-RECEIPT = "INSERT INTO receipt VALUES ({}, 1, 'x', {}, {}, {}, 0)"
+RECEIPT = "INSERT INTO receipt VALUES ({}, 1, 'x', {}, {}, {}, 0, NULL)"
 DIGEST = "'" + "a1" * 32 + "'"
 PDF = "'application/pdf'"
 PERSON = (

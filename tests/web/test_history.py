@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from balcao.clock import system_now_ms
+from balcao.core.data_subject import document_hash
 from balcao.core.ledger import Trace
-from balcao.traces import document_hash
 from balcao.web import history
 from tests.http.house import OpenHouse, federal, opened
 from tests.web.browser import Browser, Said

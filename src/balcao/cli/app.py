@@ -18,6 +18,7 @@ from balcao.cli import (
     simulator,
     source,
     storage,
+    subject,
     usage,
     user,
 )
@@ -62,6 +63,7 @@ app.add_typer(user.app, name="user")
 app.add_typer(credit.app, name="credit")
 app.command("usage")(usage.usage)
 app.add_typer(ledger.app, name="ledger")
+app.add_typer(subject.app, name="subject")
 app.add_typer(backup.app, name="backup")
 app.add_typer(storage.app, name="storage")
 app.add_typer(opendata.app, name="opendata")

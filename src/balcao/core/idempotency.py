@@ -6,7 +6,7 @@ from typing import Literal
 
 import msgspec
 
-from balcao.errors import IdempotencyKeyReused, ResultUnavailable, StillRunning
+from balcao.errors import IdempotencyKeyReused, ResultErased, ResultUnavailable, StillRunning
 
 KEY_CHARACTERS_MIN = 8
 KEY_CHARACTERS_MAX = 128
@@ -22,6 +22,11 @@ class Recorded(msgspec.Struct, frozen=True, gc=False):
     status: int
     body: bytes
     fresh_ms: int | None = None  # from when the content's age counts; None: it has no content
+
+    @property
+    def erased(self) -> bool:
+        """Whether it was about a person whose data was erased; no answer is empty."""
+        return not self.body
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,10 +45,13 @@ def admit(
     """None: go on. A recorded answer: send it again. Raises what forbids both.
 
     `IdempotencyKeyReused` for another request under the same key, `StillRunning` while the
-    first execution runs, `ResultUnavailable` when it died with its process.
+    first execution runs, `ResultUnavailable` when it died with its process, `ResultErased` when
+    a person's data was erased, and the fingerprint of what was asked with it.
     """
     if earlier is None:
         return None
+    if earlier.recorded is not None and earlier.recorded.erased:
+        raise ResultErased
     if earlier.fingerprint != fingerprint:
         raise IdempotencyKeyReused
     if earlier.state == "running":

@@ -153,6 +153,7 @@ class KeepReceipt(msgspec.Struct, frozen=True, gc=False):
     media_type: MediaType
     size_bytes: int
     at_ms: int
+    document_hash: bytes | None = None  # of a CPF: by which it is found when it must be erased
 
 
 Change: TypeAlias = (

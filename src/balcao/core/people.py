@@ -34,6 +34,7 @@ Action: TypeAlias = Literal[
     "user.totp",  # the person turned the second factor on or off
     "user.sign_in",  # of operators only
     "opendata.rollback",
+    "subject.erase",  # what is kept about a natural person was erased
 ]
 
 # What a one-time link is for.

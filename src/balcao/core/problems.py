@@ -138,6 +138,12 @@ _TABLE: Mapping[type[errors.BalcaoError], tuple[int, str, str]] = {
         "A certidão obtida com esta Idempotency-Key já venceu e não é reenviada."
         " Use uma chave nova para pedir outra.",
     ),
+    errors.ResultErased: (
+        409,
+        "RESULTADO_INDISPONIVEL",
+        "O resultado obtido com esta Idempotency-Key foi apagado a pedido do titular dos dados e"
+        " não é reenviado. O que ele custou continua cobrado; use uma chave nova.",
+    ),
     errors.InsufficientCredits: (
         402,
         "SALDO_INSUFICIENTE",

@@ -62,6 +62,7 @@ class Metrics:
         self._calls: dict[tuple[str, str, str, str], int] = {}
         self._call_seconds: dict[str, Tally] = {}
         self._batches = Tally(_SIZES)
+        self._purged: dict[tuple[str], int] = {}
         self._circuits: Callable[[], Circuits] = dict
         self._backup_seconds: float | None = None
         self._registry = CollectorRegistry()
@@ -93,6 +94,10 @@ class Metrics:
     def batch(self, size: int) -> None:
         """Count one commit and how many lists shared it."""
         self._batches.add(size)
+
+    def purged(self, kind: str, count: int) -> None:
+        """Count what was removed because it had run out, by class."""
+        self._purged[kind,] = self._purged.get((kind,), 0) + count
 
     def watch_circuits(self, read: Callable[[], Circuits]) -> None:
         """Whom to ask, when measurements are read, for the circuits' states."""
@@ -126,6 +131,12 @@ class Metrics:
             "Calls to upstream sources, by source, subject, UF (BR: all in one) and outcome.",
             ("source", "subject", "uf", "outcome"),
             self._calls.items(),
+        )
+        yield _counter(
+            "balcao_purged",
+            "Records removed because they had run out, by class.",
+            ("class",),
+            self._purged.items(),
         )
         circuits = GaugeMetricFamily(
             "balcao_source_circuit",

@@ -161,7 +161,7 @@ class Batch:
             case KeepReceipt():
                 self.receipts.append(
                     (change.receipt_id, change.account_id, change.operation, change.digest,
-                     change.media_type, change.size_bytes, change.at_ms)
+                     change.media_type, change.size_bytes, change.at_ms, change.document_hash)
                 )  # fmt: skip
             case Audit():
                 if change.signed.form_id is not None:
@@ -238,6 +238,7 @@ BINDING_COLUMNS = (
 )  # fmt: skip
 RECEIPT_COLUMNS = (
     "receipt_id", "account_id", "operation", "digest", "media_type", "size_bytes", "created_ms",
+    "document_hash",
 )  # fmt: skip
 OPENED_COLUMNS = ("request_id", "account_id", "operation", "credits", "opened_ms")
 TRACE_COLUMNS = Trace.__struct_fields__

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Literal, Protocol, TypeAlias
 
 from balcao.core.access import Account, Caller, Key, Plan
+from balcao.core.data_subject import DataSubject
 from balcao.core.freshness import Kept
 from balcao.core.idempotency import Attempt
 from balcao.core.ledger import Change, Origin, Refusal
@@ -12,6 +13,7 @@ from balcao.core.people import AT_THE_TERMINAL, Signature
 from balcao.core.questions import Mode
 from balcao.core.rate_limit import Limit, Verdict
 from balcao.core.receipts import Receipt
+from balcao.storage.data_subjects import DataSubjects
 from balcao.storage.people import People
 
 ConsultationState: TypeAlias = Literal["running", "charged", "free"]
@@ -106,6 +108,11 @@ class Desk(Protocol):
     @property
     def people(self) -> People:
         """The people of the web application, and the log of what is done there."""
+        ...
+
+    @property
+    def data_subjects(self) -> DataSubjects:
+        """What is kept about natural persons, to be found and erased."""
         ...
 
     async def commit(self, changes: Sequence[Change]) -> Refusal | None:
@@ -237,8 +244,30 @@ class Desk(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class Swept:
+    """A stretch of the cache that was looked through for what is too old."""
+
+    entries: int  # removed, persons' included
+    people_entries: int  # removed, of natural persons
+    over: bool  # that was the last stretch: the next one begins anew
+
+
+@dataclass(frozen=True, slots=True)
+class KeptAbout:
+    """An entry of the cache in which a natural person is named; without what it says."""
+
+    subject: str  # `core.questions.Subject`, with its variant
+    uf: str  # empty where the subject has none
+    asked_ms: int
+    source: str
+
+
 class Cache(Protocol):
-    """Entries by key. May lose its last seconds in a crash, never lies."""
+    """Entries by key. May lose its last seconds in a crash, never lies.
+
+    On disk, keys of natural persons hold neither CPF nor birth date: keyed hashes stand for them.
+    """
 
     async def read(self, keys: Sequence[str]) -> Mapping[str, Kept]:
         """Those of the entries that there are, in one round trip.
@@ -249,6 +278,32 @@ class Cache(Protocol):
 
     def keep(self, entries: Sequence[tuple[str, Kept]]) -> None:
         """Store entries soon. An older answer never replaces a newer one. Never raises."""
+        ...
+
+    async def sweep(self, before_ms: int, people_before_ms: int) -> Swept:
+        """Remove what is too old from the next stretch of entries, beside reads and writes.
+
+        `people_before_ms` is for entries about natural persons. Every stretch is short; the whole
+        cache is looked through once per round. Raises `StorageFailed`.
+        """
+        ...
+
+    async def about(self, person: DataSubject) -> Sequence[KeptAbout]:
+        """Entries about this person, and those that name them whole as a company's partner.
+
+        Raises `StorageFailed`.
+        """
+        ...
+
+    async def erase(self, person: DataSubject) -> int:
+        """Remove those, and what waits to be written about them. Count. Raises `StorageFailed`.
+
+        Other processes that have this cache open may remember them until they `forget`.
+        """
+        ...
+
+    def forget(self) -> None:
+        """Remember nothing that is not on disk, or about to be: entries were erased elsewhere."""
         ...
 
     def close(self) -> None:

@@ -32,15 +32,15 @@ def open_desk(
     return PostgresDesk(database, pepper=pepper, now_ms=now_ms, observe_batch=observe_batch)
 
 
-def open_cache(database: str, path: Path, mode: Mode) -> Cache:
+def open_cache(database: str, path: Path, mode: Mode, *, pepper: bytes) -> Cache:
     """The cache of one mode, likewise. A database that is away is no reason not to start."""
     if not database:
         from balcao.storage.sqlite.cache import SqliteCache  # noqa: PLC0415
 
-        return SqliteCache(path)
+        return SqliteCache(path, pepper)
     from balcao.storage.postgresql.cache import PostgresCache  # noqa: PLC0415
 
-    return PostgresCache(database, mode)
+    return PostgresCache(database, mode, pepper)
 
 
 def alone_at_first_start(database: str) -> AbstractContextManager[None]:

@@ -137,7 +137,9 @@ async def _recorded(visit: Visit, trace: Trace) -> Recorded | None:
     tools = visit.tools
     attempt = await tools.desk.earlier(trace.account_id, trace.key_digest, tools.now_ms())
     recorded = None if attempt is None else attempt.recorded
-    return recorded if recorded is not None and recorded.request_id == trace.request_id else None
+    if recorded is None or recorded.erased or recorded.request_id != trace.request_id:
+        return None
+    return recorded
 
 
 async def _registrations_at_hand(visit: Visit, body: Body) -> tuple[Trace, Table] | None:

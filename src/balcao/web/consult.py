@@ -28,6 +28,7 @@ from balcao.errors import (
     InvalidIdempotencyKey,
     OperationNotFound,
     Overloaded,
+    ResultErased,
     ResultExpired,
     RouteNotFound,
     StillRunning,
@@ -150,7 +151,7 @@ async def _looked_up(visit: Visit, form: Form, typed: Mapping[str, str]) -> Resp
         reply = await _once(visit, asked, caller, key)
     except StillRunning:
         return visit.redirect(f"/app/consultas/andamento/{number}")
-    except ResultExpired:  # its page shows it all the same, marked as expired
+    except (ResultExpired, ResultErased):  # its page shows it, marked as expired, or says so
         attempt = await _attempt(visit, key)
         if attempt is None or attempt.recorded is None:
             raise

@@ -13,12 +13,12 @@ from starlette.responses import Response, StreamingResponse
 
 from balcao.core.access import names_of_keys
 from balcao.core.calendar import day_starts_ms, from_ms
+from balcao.core.data_subject import document_hash
 from balcao.core.documents import Cnpj, Cpf
 from balcao.core.ledger import Trace
 from balcao.errors import InvalidCnpj, InvalidCpf
 from balcao.statement import Cell, Choice, Period, as_csv, csv_lines
 from balcao.storage.people import TraceFilter
-from balcao.traces import document_hash
 from balcao.web import asking, spreadsheet, vocabulary
 from balcao.web.application import Page, page
 from balcao.web.spreadsheet import Sheet, Value

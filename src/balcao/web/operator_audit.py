@@ -34,6 +34,7 @@ ACTIONS: Mapping[Action, str] = {
     "user.totp": "Segundo fator ligado ou desligado",
     "user.sign_in": "Entrada de operador",
     "opendata.rollback": "Volta ao mês anterior dos dados abertos",
+    "subject.erase": "Dados de um titular apagados",
 }
 
 _CHANNELS: Mapping[Channel, str] = {

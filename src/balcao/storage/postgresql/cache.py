@@ -3,22 +3,27 @@
 Read in turns of the loop, written behind by a thread.
 """
 
+import asyncio
 import logging
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future
 from queue import SimpleQueue
-from typing import Any
+from typing import Any, TypeVar
 
 import psycopg
 
+from balcao.core.data_subject import DataSubject
 from balcao.core.freshness import Kept
 from balcao.core.questions import Mode
-from balcao.errors import BalcaoError
-from balcao.storage.postgresql.connections import Line
+from balcao.errors import BalcaoError, StorageFailed
+from balcao.storage.contract import KeptAbout, Swept
+from balcao.storage.postgresql.connections import Line, opened_apart
 from balcao.storage.postgresql.rows import arrays, texts, unnest
 from balcao.storage.postgresql.schema import migrated
 from balcao.storage.postgresql.turns import Turns, Worker
+from balcao.storage.shared.cache_keys import PARTNERS, PEOPLE, Keys, described
 
 log = logging.getLogger(__name__)
 
@@ -40,12 +45,34 @@ _WRITE = (
     " RETURNING key"
 )
 
+# A stretch of entries looked through for old ones: some milliseconds.
+SWEPT_AT_ONCE = 500
+_STRETCH = (
+    "SELECT max(key), count(*) FROM"
+    " (SELECT key FROM entry WHERE mode = %s AND key > %s ORDER BY key LIMIT %s) AS stretch"
+)
+_SWEEP = (
+    "DELETE FROM entry WHERE mode = %s AND key > %s AND key <= %s"
+    " AND asked_ms < CASE WHEN key >= %s AND key < %s THEN %s::bigint ELSE %s::bigint END"
+    " RETURNING key"
+)
+_ABOUT = (
+    "SELECT key, asked_ms, source FROM entry WHERE mode = %s AND (key >= %s AND key < %s"
+    " OR key >= %s AND key < %s AND (position(%s in body) > 0 OR position(%s in body) > 0))"
+    " ORDER BY key"
+)
+_ERASE = "DELETE FROM entry WHERE mode = %s AND key = ANY(%s::text[])"
+
+T = TypeVar("T")
+
 
 class PostgresCache:
     """The entries of one mode. Opens nothing before the first key is asked for."""
 
-    def __init__(self, address: str, mode: Mode) -> None:
+    def __init__(self, address: str, mode: Mode, secret: bytes = b"") -> None:
+        self._address = address
         self._mode = mode
+        self._keys = Keys(secret)
         self._reading = Line(address, migrated("cache"))
         self._writing = Line(address, _greet_writer())
         self._reader = Worker(f"cache-reader-{mode}")
@@ -53,12 +80,19 @@ class PostgresCache:
         self._waiting: dict[str, Kept] = {}
         self._recent: dict[str, tuple[float, Kept]] = {}  # and when it was read or written
         self._changing = threading.Lock()  # the writer's thread takes entries in and out of both
-        self._queue: SimpleQueue[bool] = SimpleQueue()
+        self._swept_to = ""  # a key
+        # What is done after that which waits was written; None: nothing more, ever.
+        self._queue: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
         self._thread = threading.Thread(target=self._run, name=f"cache-writer-{mode}", daemon=True)
         self._thread.start()
 
     async def read(self, keys: Sequence[str]) -> Mapping[str, Kept]:
         """See the contract."""
+        stored = {key: self._keys.stored(key) for key in keys}
+        found = await self._find(list(stored.values()))
+        return {key: found[name] for key, name in stored.items() if name in found}
+
+    async def _find(self, keys: Sequence[str]) -> Mapping[str, Kept]:
         found: dict[str, Kept] = {}
         missing = []
         for key in keys:
@@ -90,7 +124,8 @@ class PostgresCache:
 
     def keep(self, entries: Sequence[tuple[str, Kept]]) -> None:
         """See the contract."""
-        for key, kept in entries:
+        for plain, kept in entries:
+            key = self._keys.stored(plain)
             known = _newest(self._remembered(key), self._waiting.get(key))
             if known is not None and known.asked_ms > kept.asked_ms:
                 continue
@@ -98,11 +133,33 @@ class PostgresCache:
                 self._waiting[key] = kept
                 if len(self._waiting) > WAITING_MAX:
                     self._waiting.pop(next(iter(self._waiting)))
-        self._queue.put(True)
+        self._queue.put(_nothing)
+
+    async def sweep(self, before_ms: int, people_before_ms: int) -> Swept:
+        """See the contract."""
+        swept, gone = await self._in_turn(lambda: self._sweep(before_ms, people_before_ms))
+        self._forget(gone)
+        return swept
+
+    async def about(self, person: DataSubject) -> Sequence[KeptAbout]:
+        """See the contract."""
+        rows = await self._in_turn(lambda: self._about(person))
+        return [KeptAbout(*described(key), asked_ms, source) for key, asked_ms, source in rows]
+
+    async def erase(self, person: DataSubject) -> int:
+        """See the contract."""
+        gone = await self._in_turn(lambda: self._erase(person))
+        self._forget(gone)
+        return len(gone)
+
+    def forget(self) -> None:
+        """See the contract."""
+        with self._changing:
+            self._recent.clear()
 
     def close(self) -> None:
         """See the contract."""
-        self._queue.put(False)
+        self._queue.put(None)
         self._thread.join()
         self._reader.close()
         self._reading.close()
@@ -129,15 +186,64 @@ class PostgresCache:
         found = {row[0]: Kept(*row[1:]) for row in rows}
         return [{key: found[key] for key in question if key in found} for question in questions]
 
+    def _forget(self, keys: Sequence[str]) -> None:
+        with self._changing:
+            for key in keys:
+                self._recent.pop(key, None)
+
+    async def _in_turn(self, work: Callable[[], T]) -> T:
+        """Something for the writer's thread, after what waits. Raises `StorageFailed`."""
+        done: Future[T] = Future()
+
+        def chore() -> None:
+            try:
+                done.set_result(work())
+            except Exception as error:
+                known = error if isinstance(error, StorageFailed) else None
+                done.set_exception(known or StorageFailed(type(error).__name__))
+
+        self._queue.put(chore)
+        return await asyncio.wrap_future(done)
+
+    def _sweep(self, before_ms: int, people_before_ms: int) -> tuple[Swept, Sequence[str]]:
+        stretch = (self._mode, self._swept_to, SWEPT_AT_ONCE)
+        ((last, count),) = self._writing.execute(_STRETCH, stretch)
+        over = count < SWEPT_AT_ONCE
+        gone: list[str] = []
+        if count:
+            ages = (*PEOPLE, people_before_ms, before_ms)
+            rows = self._writing.execute(_SWEEP, (self._mode, self._swept_to, last, *ages))
+            gone = [key for (key,) in rows]
+        self._swept_to = "" if over else last
+        people = sum(PEOPLE[0] <= key < PEOPLE[1] for key in gone)
+        return Swept(len(gone), people, over), gone
+
+    def _about(self, person: DataSubject) -> Sequence[Any]:
+        about = self._keys.about(person.cpf.text)
+        # Partners' documents are looked for in whole answers: that may take its time.
+        with opened_apart(self._address) as patient, patient.guarded() as connection:
+            migrated("cache")(connection)
+            values = (self._mode, *about, *PARTNERS, *person.written)
+            return connection.execute(_ABOUT, values).fetchall()
+
+    def _erase(self, person: DataSubject) -> Sequence[str]:
+        gone = [key for key, _, _ in self._about(person)]
+        with self._writing.guarded() as connection, connection.transaction():
+            # This, unlike an entry, may not be lost in a crash.
+            connection.execute("SET LOCAL synchronous_commit = on")
+            connection.execute(_ERASE, (self._mode, texts(gone)))
+        return gone
+
     def _run(self) -> None:
         while True:
-            more = self._queue.get()
+            chore = self._queue.get()
             with self._changing:
                 batch = list(self._waiting.items())
             if batch:
                 self._write(batch)
-            if not more:
+            if chore is None:
                 return
+            chore()
 
     def _write(self, batch: Sequence[tuple[str, Kept]]) -> None:
         rows = [(key, kept.asked_ms, kept.source, kept.body) for key, kept in batch]
@@ -172,3 +278,7 @@ def _greet_writer() -> Any:
         connection.execute("SET synchronous_commit = off")
 
     return greet
+
+
+def _nothing() -> None:
+    """What waits is to be written, and that is all."""

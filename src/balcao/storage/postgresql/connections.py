@@ -103,6 +103,9 @@ class Line:
     own, that has to be well, so that a silent database never holds up the loop.
     """
 
+    contains = "position(? in {column}) > 0"
+    scrub = "SELECT 1"  # the server reuses the room by itself, when no backup of its own needs it
+
     def __init__(
         self, address: str, greet: Callable[[psycopg.Connection[Any]], None] | None = None
     ) -> None:

@@ -32,6 +32,7 @@ from balcao.storage.postgresql.writer import Writer
 from balcao.storage.shared import office
 from balcao.storage.shared.check import check_books
 from balcao.storage.shared.connection import Connection
+from balcao.storage.shared.data_subjects import SharedDataSubjects
 from balcao.storage.shared.reading import Reading
 
 T = TypeVar("T")
@@ -114,6 +115,9 @@ class PostgresDesk(Reading):
             self._in_turn,
             self._callers.clear,
             self._partitions,
+        )
+        self.data_subjects = SharedDataSubjects(
+            partial(opened_apart, address), self._in_turn, self._recorded.clear
         )
 
     # What every request needs.

@@ -84,6 +84,7 @@ class Node:
         connection.execute(_BE_HERE, (self.node_id,))
         connection.execute(_ALIVE, (self.node_id,))
         self._backend = connection.execute(_WHO).fetchone()
+        self._gone.clear()  # while we were away ourselves, nobody was watched
 
     def next_batch(self) -> int:
         """The number of the next commit."""

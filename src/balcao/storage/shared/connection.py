@@ -24,6 +24,10 @@ class Connection(Protocol):
 
     # What is raised when a rule of the schema is broken.
     broken_rule: type[Exception]
+    # Whether the bytes of a column are somewhere within another's; the column comes first.
+    contains: str
+    # A statement that takes what was erased out of the files, as far as that can be done.
+    scrub: str
 
     def execute(self, sql: str, values: Sequence[Any] = ()) -> Rows:
         """Run one statement."""

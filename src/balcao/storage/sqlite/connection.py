@@ -15,6 +15,9 @@ class SqliteConnection:
     """See `storage.shared.connection.Session`."""
 
     broken_rule: type[Exception] = apsw.ConstraintError
+    contains = "instr({column}, ?) > 0"
+    # The log of changes still has the pages as they were.
+    scrub = "PRAGMA wal_checkpoint(TRUNCATE)"
 
     def __init__(self, connection: apsw.Connection) -> None:
         self._connection = connection

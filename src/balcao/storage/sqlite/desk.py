@@ -21,6 +21,7 @@ from balcao.storage.moved import check_here
 from balcao.storage.shared import office
 from balcao.storage.shared.check import check_books
 from balcao.storage.shared.connection import Connection
+from balcao.storage.shared.data_subjects import SharedDataSubjects
 from balcao.storage.shared.people import SharedPeople
 from balcao.storage.shared.reading import EARLIER_COLUMNS, Reading, attempt_of
 from balcao.storage.sqlite import receipts
@@ -91,6 +92,9 @@ class SqliteDesk(Reading):
         self._recorded: set[str] = set()  # numbers of receipts
         self.people = SharedPeople(
             self._in_place, partial(opened_apart, path), self._in_turn, self._callers.clear
+        )
+        self.data_subjects = SharedDataSubjects(
+            partial(opened_apart, path), self._in_turn, self._recorded.clear
         )
 
     # Changes: everything that arrives during a commit goes into the next one.

@@ -28,6 +28,8 @@ def connect(path: Path, *, synchronous: str) -> apsw.Connection:
         _use_log(connection)
         connection.execute(f"PRAGMA synchronous = {synchronous}")
         connection.execute("PRAGMA foreign_keys = ON")
+        # What was removed, or became something else, is overwritten: it may be about a person.
+        connection.execute("PRAGMA secure_delete = ON")
         # Else INSERT OR REPLACE would remove a row without its DELETE trigger being asked.
         connection.execute("PRAGMA recursive_triggers = ON")
     except BaseException:

@@ -247,11 +247,13 @@ CREATE TABLE receipt (
     digest     text   COLLATE "C" NOT NULL CHECK (digest ~ '^[0-9a-f]{64}$'),
     media_type text   COLLATE "C" NOT NULL CHECK (media_type IN ('application/pdf', 'text/html')),
     size_bytes bigint NOT NULL CHECK (size_bytes BETWEEN 1 AND 10000000),
-    created_ms bigint NOT NULL
+    created_ms bigint NOT NULL,
+    document_hash bytea NULL  -- keyed, of a CPF
 );
 
 CREATE INDEX receipt_by_age ON receipt (created_ms);
 CREATE INDEX receipt_of_digest ON receipt (digest);
+CREATE INDEX receipt_of_person ON receipt (document_hash) WHERE document_hash IS NOT NULL;
 
 CREATE TRIGGER receipt_never_changes BEFORE UPDATE ON receipt
 FOR EACH STATEMENT EXECUTE FUNCTION never('a receipt never changes; it goes when it is purged');
@@ -314,6 +316,8 @@ CREATE TABLE audit_entry (
 );
 
 CREATE INDEX audit_entry_of_account ON audit_entry (account_id, entry_id);
+-- Every process counts these now and then: what others erased it must not remember.
+CREATE INDEX audit_entry_of_erasure ON audit_entry (action) WHERE action = 'subject.erase';
 
 CREATE TRIGGER audit_entry_never_changes BEFORE UPDATE ON audit_entry
 FOR EACH STATEMENT EXECUTE FUNCTION never('what was done stays done; do something else');

@@ -1,0 +1,267 @@
+"""`balcao subject`: what is kept about a natural person, and erasing it (LGPD)."""
+
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from balcao.cli.failures import CommandFailed
+from balcao.cli.office import Office, opened, wait_for
+from balcao.cli.output import AsJson, iso, print_json, print_table, program, when
+from balcao.clock import system_now_ms
+
+if TYPE_CHECKING:
+    from balcao.core.data_subject import DataSubject
+    from balcao.core.questions import Mode
+    from balcao.erasure import Found
+    from balcao.settings import Settings
+    from balcao.storage.contract import Cache
+
+app = typer.Typer(
+    no_args_is_help=True,
+    help="Encontra e apaga o que se guarda de uma pessoa física (titular de dados).",
+)
+
+# Refused, but taken in: typer would repeat an argument that it does not know.
+Refused = Annotated[str | None, typer.Argument(hidden=True)]
+
+_WHERE = {"live": "produção", "test": "sandbox"}
+_CONFIRMATION = "apagar"
+
+
+@app.command()
+def find(cpf: Refused = None, as_json: AsJson = False) -> None:
+    """Diz o que se guarda de uma pessoa física, pelo CPF, sem mostrar o que foi respondido.
+
+    O CPF é perguntado, ou lido da entrada padrão; na linha de comando ele ficaria no histórico.
+
+    Exemplo:
+
+      $ balcao subject find
+      $ balcao subject find --json < cpf.txt
+    """
+    with _subject_in_office(cpf) as (office, person, caches):
+        from balcao import erasure
+
+        found = wait_for(erasure.find(person, office.desk, caches))
+        accounts = {one.account_id: one.name for one in office.desk.accounts()}
+        backups = _backups(office.settings)
+    if as_json:
+        print_json({**_as_json(found), "backups": backups})
+    else:
+        _show(found, accounts)
+        _tell_of_backups(backups)
+
+
+@app.command()
+def erase(
+    cpf: Refused = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Só mostra o que seria apagado.")
+    ] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Não pede confirmação.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Apaga o que se guarda de uma pessoa física, pelo CPF; funciona com o serviço no ar.
+
+    Vão as respostas no cache, os comprovantes, os resultados guardados para repetição e, nos
+    detalhes das consultas, o documento. O livro-razão fica inteiro: nele não há CPF. Se uma lei
+    obriga a guardar um comprovante, é você quem decide: veja antes com --dry-run.
+
+    Exemplo:
+
+      $ balcao subject erase --dry-run
+      $ balcao subject erase --yes < cpf.txt
+    """
+    with _subject_in_office(cpf) as (office, person, caches):
+        from balcao import erasure
+        from balcao.core.people import AT_THE_TERMINAL
+        from balcao.storage.blobs import open_blobs
+
+        found = wait_for(erasure.find(person, office.desk, caches))
+        backups = _backups(office.settings)
+        if not as_json:
+            _show(found, {one.account_id: one.name for one in office.desk.accounts()})
+        if dry_run:
+            if as_json:
+                print_json({**_as_json(found), "erased": None, "backups": backups})
+            else:
+                typer.echo("Nada foi apagado (--dry-run).")
+            return
+        if not yes:
+            _confirm()
+        work = erasure.erase(
+            person,
+            office.desk,
+            caches,
+            open_blobs(office.settings.receipts or office.home.receipts),
+            signed=AT_THE_TERMINAL,
+            now_ms=system_now_ms,
+        )
+        erased = wait_for(work)
+    if as_json:
+        counts = {name: getattr(erased, name) for name in erased.__dataclass_fields__}
+        print_json({**_as_json(found), "erased": counts, "backups": backups})
+        return
+    typer.echo(f"Apagado: {erased}. O livro-razão não mudou.")
+    _tell_of_backups(backups)
+
+
+@contextmanager
+def _subject_in_office(
+    argument: str | None,
+) -> "Iterator[tuple[Office, DataSubject, Mapping[Mode, Cache]]]":
+    from balcao.core.data_subject import data_subject
+    from balcao.core.documents import Cpf
+    from balcao.errors import InvalidCpf
+    from balcao.storage.engine import open_cache
+
+    if argument is not None:
+        raise CommandFailed(
+            "Não escreva o CPF na linha de comando: ele ficaria no histórico. Chame o comando sem"
+            " ele, e ele será perguntado; ou mande-o pela entrada padrão. Apague-o do histórico."
+        )
+    raw = typer.prompt("CPF") if sys.stdin.isatty() else sys.stdin.readline()
+    try:
+        cpf = Cpf.parse(raw.strip())
+    except InvalidCpf:
+        raise CommandFailed(
+            "Isso não é um CPF válido: são 11 dígitos, com ou sem pontos."
+        ) from None
+    with opened() as office:
+        pepper, database = office.home.pepper(), office.settings.database.get_secret_value()
+        modes: tuple[Mode, ...] = ("live", "test")
+        caches = {
+            mode: open_cache(database, office.home.cache(mode), mode, pepper=pepper)
+            for mode in modes
+        }
+        try:
+            yield office, data_subject(pepper, cpf), caches
+        finally:
+            for cache in caches.values():
+                cache.close()
+
+
+def _confirm() -> None:
+    if not sys.stdin.isatty():
+        raise CommandFailed(
+            "Sem um terminal não há como confirmar: confira com --dry-run e repita com --yes."
+        )
+    if typer.prompt(f"Escreva {_CONFIRMATION} para apagar tudo isso") != _CONFIRMATION:
+        raise CommandFailed("Nada foi apagado.")
+
+
+def _show(found: "Found", accounts: Mapping[int, str]) -> None:
+    held = found.held
+    rows = [
+        (f"Cache ({_WHERE[mode]})", f"{one.subject} {one.uf}".strip(), "—", when(one.asked_ms))
+        for mode, entries in found.cached.items()
+        for one in entries
+    ]
+    rows += [
+        ("Consulta", one.operation, accounts[one.account_id], when(one.opened_ms))
+        for one in held.requests
+    ]
+    rows += [
+        (
+            "Comprovante",
+            one.operation,
+            "—" if one.account_id is None else accounts[one.account_id],
+            when(one.created_ms),
+        )
+        for one in held.receipts
+    ]
+    rows += [
+        ("Resultado repetível", one.request_id, accounts[one.account_id], when(one.expires_ms))
+        for one in held.answers
+    ]
+    if rows:
+        print_table(("O quê", "De quê", "Conta", "Desde (ou até)"), rows)
+    else:
+        typer.echo("Nada se guarda desta pessoa, fora das cópias de segurança.")
+    if held.erased_ms:
+        typer.echo(f"Já houve um apagamento; o último em {when(held.erased_ms[-1])}.")
+
+
+def _backups(settings: "Settings") -> Mapping[str, Any]:
+    """What older copies there are, and until when."""
+    from balcao.backup.making import folder_of
+    from balcao.backup.shelf import kept_in
+    from balcao.core.calendar import HOUR_MS
+
+    copies = kept_in(folder_of(settings))
+    regular = [one for one in copies if one.occasion == "balcao"]
+    every_ms = settings.backup_every_hours * HOUR_MS
+    gone_ms = None
+    if regular and every_ms:
+        # As many new ones must come as are kept, the first of them after the newest of now.
+        gone_ms = max(system_now_ms(), regular[0].at_ms + every_ms)
+        gone_ms += (settings.backup_keep - 1) * every_ms
+    return {
+        "regular": len(regular),
+        "gone_by": iso(gone_ms),
+        "gone_by_text": when(gone_ms),
+        "others": [one.path.name for one in copies if one.occasion != "balcao"],
+    }
+
+
+def _tell_of_backups(backups: Mapping[str, Any]) -> None:
+    if backups["regular"]:
+        until = (
+            "elas ficam até que você as apague"
+            if backups["gone_by"] is None
+            else f"a última delas sai até {backups['gone_by_text']}"
+        )
+        typer.echo(f"Cópias de segurança de antes de agora: {backups['regular']}; {until}.")
+    for name in backups["others"]:
+        typer.echo(f"Esta cópia fica até que você a apague: {name}")
+    if backups["regular"] or backups["others"]:
+        typer.echo(
+            f"Quem restaura uma delas traz os dados de volta: repita {program()} subject erase."
+        )
+
+
+def _as_json(found: "Found") -> Mapping[str, object]:
+    held = found.held
+    return {
+        "cache": [
+            {
+                "mode": mode,
+                "subject": one.subject,
+                "uf": one.uf or None,
+                "asked_at": iso(one.asked_ms),
+                "source": one.source,
+            }
+            for mode, entries in found.cached.items()
+            for one in entries
+        ],
+        "requests": [
+            {
+                "account_id": one.account_id,
+                "request_id": one.request_id,
+                "operation": one.operation,
+                "opened_at": iso(one.opened_ms),
+            }
+            for one in held.requests
+        ],
+        "receipts": [
+            {
+                "account_id": one.account_id,
+                "receipt_id": one.receipt_id,
+                "operation": one.operation,
+                "created_at": iso(one.created_ms),
+            }
+            for one in held.receipts
+        ],
+        "recorded_answers": [
+            {
+                "account_id": one.account_id,
+                "request_id": one.request_id,
+                "expires_at": iso(one.expires_ms),
+            }
+            for one in held.answers
+        ],
+        "erased_before_at": [iso(at_ms) for at_ms in held.erased_ms],
+    }

@@ -1,0 +1,86 @@
+"""Finding and erasing what is kept about a natural person, beside whatever serves.
+
+In this order, so that nothing comes back: the caches first, so that nothing new is made of them;
+then the log, which tells all who serve to forget what they remember; and when they have, the desk,
+the receipts' bytes, and once more the caches. It may be cut short anywhere and done again.
+"""
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from balcao.core.data_subject import DataSubject
+from balcao.core.people import Signature
+from balcao.core.questions import Mode
+from balcao.storage.contract import Blobs, Cache, Desk, KeptAbout
+from balcao.storage.data_subjects import Held
+
+# Who serves looks twice a second (`retention.ERASED_SECONDS`), and writes behind in milliseconds.
+FORGOTTEN_SECONDS = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What is kept about a person, without what it says."""
+
+    cached: Mapping[Mode, Sequence[KeptAbout]]
+    held: Held
+
+    @property
+    def nothing(self) -> bool:
+        """Whether there is nothing to erase."""
+        held = self.held
+        return not any((*self.cached.values(), held.requests, held.receipts, held.answers))
+
+
+@dataclass(frozen=True, slots=True)
+class Erased:
+    """How much of what was erased."""
+
+    cache_entries: int
+    requests: int
+    receipts: int
+    answers: int
+    files: int  # of receipts
+
+    def __str__(self) -> str:
+        return (
+            f"cache {self.cache_entries}, consultas {self.requests}, comprovantes {self.receipts},"
+            f" resultados repetíveis {self.answers}, arquivos {self.files}"
+        )
+
+
+async def find(person: DataSubject, desk: Desk, caches: Mapping[Mode, Cache]) -> Found:
+    """What there is now. Raises `StorageFailed`."""
+    cached = {mode: await cache.about(person) for mode, cache in caches.items()}
+    return Found(cached, desk.data_subjects.held(person))
+
+
+async def erase(
+    person: DataSubject,
+    desk: Desk,
+    caches: Mapping[Mode, Cache],
+    blobs: Blobs,
+    *,
+    signed: Signature,
+    now_ms: Callable[[], int],
+) -> Erased:
+    """Erase it everywhere but in the ledger, which never knew the person, and in backups.
+
+    Takes two seconds at least: that long others may remember. Raises `StorageFailed`; then it
+    has to be done again.
+    """
+    entries = [await cache.erase(person) for cache in caches.values()]
+    await desk.data_subjects.log_erasure(person, "começou", signed, now_ms())
+    await asyncio.sleep(FORGOTTEN_SECONDS)
+    held, digests = await desk.data_subjects.erase(person)
+    for digest in digests:
+        if desk.unnamed([digest]):
+            await blobs.delete(digest)
+    entries += [await cache.erase(person) for cache in caches.values()]
+    erased = Erased(
+        sum(entries), len(held.requests), len(held.receipts), len(held.answers), len(digests)
+    )
+    # Once more, for receipts that were recorded anew meanwhile and are still remembered as such.
+    await desk.data_subjects.log_erasure(person, f"terminou: {erased}", signed, now_ms())
+    return erased

@@ -1,0 +1,142 @@
+"""Natural persons on any engine. Promises: `storage.data_subjects.DataSubjects`."""
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, TypeVar
+
+from balcao.core.data_subject import ERASED, DataSubject
+from balcao.core.people import Signature
+from balcao.storage.data_subjects import Held, HeldAnswer, HeldReceipt, HeldRequest
+from balcao.storage.shared.connection import Apart, Connection
+from balcao.storage.shared.office import note
+from balcao.storage.shared.people import InTurn
+
+T = TypeVar("T")
+
+# Rows changed in one commit: short enough for lookups to slip in between.
+ERASED_AT_ONCE = 500
+
+_REQUESTS = (
+    "SELECT account_id, request_id, operation, opened_ms FROM trace WHERE document_hash = ?"
+    " ORDER BY request_id"
+)
+_RECEIPTS = (
+    "SELECT account_id, receipt_id, operation, created_ms FROM receipt WHERE document_hash = ?"
+    " ORDER BY created_ms, receipt_id"
+)
+_ANSWER = "SELECT account_id, request_id, key_digest, expires_ms FROM idempotency"
+# An answer about a person under their own CPF; its trace knows the key.
+_ASKED_FOR = (
+    f"{_ANSWER} WHERE length(body) > 0 AND (account_id, key_digest) IN"  # noqa: S608 - ours
+    " (SELECT account_id, key_digest FROM trace WHERE document_hash = ?)"
+)
+_FORGET_REQUEST = (
+    "UPDATE trace SET document = ?, document_hash = NULL WHERE account_id = ? AND request_id = ?"
+)
+_FORGET_RECEIPT = "DELETE FROM receipt WHERE receipt_id = ? RETURNING digest"
+# The fingerprint goes too: it is made of the question, and whoever tries all CPFs finds it.
+_FORGET_ANSWER = (
+    "UPDATE idempotency SET body = ?, fingerprint = ''"
+    " WHERE account_id = ? AND key_digest = ? AND request_id = ? AND state = 'finished'"
+)
+_ERASED = (
+    "SELECT at_ms FROM audit_entry WHERE action = 'subject.erase' AND target = ? ORDER BY entry_id"
+)
+_ERASURES = "SELECT count(*) FROM audit_entry WHERE action = 'subject.erase'"
+
+
+class SharedDataSubjects:
+    """The natural persons of one desk, on its connections."""
+
+    def __init__(self, apart: Apart, in_turn: InTurn, forget: Callable[[], None]) -> None:
+        self._apart = apart
+        self._in_turn = in_turn
+        self.forget = forget
+
+    def held(self, person: DataSubject) -> Held:
+        """See the contract."""
+        with self._apart() as reading:
+            return Held(
+                [HeldRequest(*row) for row in _rows(reading, _REQUESTS, person.document_hash)],
+                [HeldReceipt(*row) for row in _rows(reading, _RECEIPTS, person.document_hash)],
+                _answers(reading, person),
+                [at_ms for (at_ms,) in _rows(reading, _ERASED, person.erasure_mark)],
+            )
+
+    async def erase(self, person: DataSubject) -> tuple[Held, Sequence[str]]:
+        """See the contract."""
+        held = self.held(person)
+        for part in _pieces(held.answers):
+            wanted = [(b"", one.account_id, one.key_digest, one.request_id) for one in part]
+            await self._in_turn(_each(_FORGET_ANSWER, wanted))
+        digests: set[str] = set()
+        for some in _pieces(held.receipts):
+            rows = await self._in_turn(_each(_FORGET_RECEIPT, [(one.receipt_id,) for one in some]))
+            digests.update(digest for (digest,) in rows)
+        # Last: they are how the answers are found, should this be cut short.
+        for few in _pieces(held.requests):
+            marks = [(ERASED, one.account_id, one.request_id) for one in few]
+            await self._in_turn(_each(_FORGET_REQUEST, marks))
+        await self._in_turn(lambda connection: connection.execute(connection.scrub).fetchall())
+        self.forget()
+        return held, sorted(digests)
+
+    async def log_erasure(
+        self, person: DataSubject, detail: str, signed: Signature, now_ms: int
+    ) -> None:
+        """See the contract."""
+
+        def work(connection: Connection) -> None:
+            with connection.transaction():
+                note(
+                    connection,
+                    signed,
+                    "subject.erase",
+                    now_ms,
+                    account_id=None,
+                    target=person.erasure_mark,
+                    detail=detail,
+                )
+
+        await self._in_turn(work)
+
+    async def erasures(self) -> int:
+        """See the contract."""
+        ((count,),) = await self._in_turn(lambda connection: _rows(connection, _ERASURES))
+        return int(count)
+
+
+def _pieces(items: Sequence[T]) -> Iterator[Sequence[T]]:
+    for start in range(0, len(items), ERASED_AT_ONCE):
+        yield items[start : start + ERASED_AT_ONCE]
+
+
+def _rows(connection: Connection, sql: str, *values: object) -> list[Any]:
+    return connection.execute(sql, values).fetchall()
+
+
+def _answers(reading: Connection, person: DataSubject) -> Sequence[HeldAnswer]:
+    """Those under the person's own CPF, and those that name them, as a company's partner."""
+    named = reading.contains.format(column="body")
+    rows = _rows(reading, _ASKED_FOR, person.document_hash)
+    rows += _rows(reading, f"{_ANSWER} WHERE {named} OR {named}", *person.written)
+    return [HeldAnswer(*row) for row in sorted(set(map(tuple, rows)), key=lambda row: row[1])]
+
+
+def _each(
+    sql: str, values: Sequence[Sequence[object]]
+) -> Callable[[Connection], Sequence[Sequence[Any]]]:
+    """The same for each, in one commit; and what came back."""
+
+    def work(connection: Connection) -> Sequence[Sequence[Any]]:
+        with connection.transaction():
+            return [row for one in values for row in _returned(connection, sql, one)]
+
+    return work
+
+
+def _returned(
+    connection: Connection, sql: str, values: Sequence[object]
+) -> Iterator[Sequence[Any]]:
+    rows = connection.execute(sql, values)
+    if "RETURNING" in sql:
+        yield from rows.fetchall()

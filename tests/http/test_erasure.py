@@ -1,0 +1,217 @@
+"""A person is looked up through the whole house and erased: then nothing tells of them any more.
+
+The house goes on serving. Who erases has the same files, or the same database, open on its own,
+as `balcao subject erase` has in another process.
+"""
+
+import asyncio
+import json
+from collections.abc import Iterator
+from contextlib import ExitStack, closing
+from dataclasses import dataclass
+from pathlib import Path
+
+import psycopg
+import pytest
+from pydantic import SecretStr
+
+from balcao import erasure
+from balcao.clock import system_now_ms
+from balcao.core.data_subject import data_subject
+from balcao.core.documents import Cpf
+from balcao.core.people import AT_THE_TERMINAL
+from balcao.core.questions import Inquiry, Mode
+from balcao.erasure import Erased, Found
+from balcao.home import Home
+from balcao.storage.blobs import open_blobs
+from balcao.storage.engine import open_cache, open_desk
+from tests.http.house import OpenHouse, federal, opened
+from tests.storage import postgres
+
+CPF = "90010000100"
+OTHER = "90010000291"
+BIRTH = "19800101"
+RURAL = "/consultas/v2/produtor-rural"
+KEYS = {"rural": "rural-0001", "federal": "federal-0001"}
+
+# How the person may be written anywhere. The name is the sandbox's.
+NEEDLES = [
+    CPF,
+    "900.100.001-00",
+    "***100001**",
+    BIRTH,
+    "1980-01-01",
+    "01/01/1980",
+    "PRODUTORA DA FICCAO PAULISTA",
+]
+
+
+@dataclass
+class Place:
+    """A house, and where its data lies."""
+
+    house: OpenHouse
+    folder: Path
+    database: str
+
+    def erase(self) -> tuple[Found, Erased]:
+        """As another process would, while the house serves."""
+        home = Home(self.folder)
+        modes: tuple[Mode, ...] = ("live", "test")
+
+        async def work() -> tuple[Found, Erased]:
+            with ExitStack() as stack:
+                pepper = home.pepper()
+                desk = open_desk(self.database, home.desk, pepper=pepper, now_ms=system_now_ms())
+                stack.enter_context(closing(desk))
+                caches = {
+                    mode: open_cache(self.database, home.cache(mode), mode, pepper=pepper)
+                    for mode in modes
+                }
+                for cache in caches.values():
+                    stack.enter_context(closing(cache))
+                person = data_subject(pepper, Cpf.parse(CPF))
+                found = await erasure.find(person, desk, caches)
+                erased = await erasure.erase(
+                    person,
+                    desk,
+                    caches,
+                    open_blobs(home.receipts),
+                    signed=AT_THE_TERMINAL,
+                    now_ms=system_now_ms,
+                )
+                assert (await erasure.find(person, desk, caches)).nothing
+                return found, erased
+
+        return self.house.run(work())
+
+    def told(self) -> set[str]:
+        """Which needles are found, in any column of any table and in any file."""
+        content = b"".join(path.read_bytes() for path in self.folder.rglob("*") if path.is_file())
+        if self.database:
+            content += "\n".join(self._rows()).encode()
+        hidden = {needle: needle.encode().hex().encode() for needle in NEEDLES}  # as PostgreSQL's
+        return {
+            needle for needle in NEEDLES if needle.encode() in content or hidden[needle] in content
+        }
+
+    def _rows(self) -> Iterator[str]:
+        with psycopg.connect(self.database) as connection:
+            tables = connection.execute(
+                "SELECT tablename FROM pg_tables WHERE schemaname = 'public'"
+            ).fetchall()
+            for (table,) in tables:
+                yield from (row for (row,) in connection.execute(f"SELECT t::text FROM {table} t"))
+
+    def ledger(self) -> list[tuple[object, ...]]:
+        """Every entry that moved credits."""
+        desk, of = self.house.house.desk, self.house.client.account_id
+        return [(e.at_ms, e.kind, e.credits, e.request_id) for e in desk.entries(of, 0, 1 << 60)]
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Place]:
+    if request.param == "sqlite":
+        with opened(tmp_path) as house:
+            yield Place(house, tmp_path, "")
+        return
+    address = postgres.new_address()
+    with opened(tmp_path, database=SecretStr(address)) as house:
+        yield Place(house, tmp_path, address)
+    postgres.server().drop_database(address)
+
+
+def ask_about(place: Place, cpf: str) -> None:
+    """Both operations by CPF, from the source and from the cache, under keys and without."""
+    house = place.house
+    for address, key in ((f"{RURAL}/{cpf}?uf=SP", "rural"), (federal(cpf), "federal")):
+        named = f"{KEYS[key]}-{cpf[-3:]}"
+        assert house.get(address, idempotency_key=named).status == 200
+        assert house.get(address).status == 200
+        assert house.get(address, idempotency_key=f"{named}-cache").status == 200
+        house.run(asyncio.sleep(0.05))  # what is written behind is on disk
+    assert house.get(f"{RURAL}/{cpf}?uf=XX").status == 400
+
+
+def in_cache(house: OpenHouse, cpf: str) -> bool:
+    key = Inquiry("rural_producer", Cpf.parse(cpf), "SP").key
+    return bool(house.run(house.house.front.parts.worlds["test"].cache.read([key])))
+
+
+def replayed(place: Place, cpf: str, key: str = "federal") -> tuple[int, str]:
+    address = federal(cpf) if key == "federal" else f"{RURAL}/{cpf}?uf=SP"
+    reply = place.house.get(address, idempotency_key=f"{KEYS[key]}-{cpf[-3:]}")
+    body = json.loads(reply.body)
+    return reply.status, body.get("error_code") or body.get("code") or ""
+
+
+def test_nothing_tells_of_the_person_any_more_and_the_ledger_is_whole(place: Place) -> None:
+    house = place.house
+    ask_about(place, CPF)
+    ask_about(place, OTHER)
+    receipt = json.loads(house.get(federal(CPF)).body)["print"]
+    assert house.get(receipt).status == 200
+    assert {"PRODUTORA DA FICCAO PAULISTA", CPF} <= place.told(), "else nothing is proven"
+    ledger, money = place.ledger(), house.money()
+    traces = house.house.desk.people.moved_credits(house.client.account_id, 0, 1 << 60)
+
+    found, erased = place.erase()
+
+    assert {one.subject for one in found.cached["test"]} == {
+        "rural_producer",
+        "federal_certificate",
+    }
+    assert erased.cache_entries == 2
+    assert erased.receipts == erased.files == 1
+    assert erased.answers == 4
+    assert erased.requests >= 7
+
+    assert place.told() == set()
+    assert place.ledger() == ledger
+    assert house.money() == money
+    assert house.house.desk.people.moved_credits(house.client.account_id, 0, 1 << 60) == traces
+    house.assert_books_agree()
+    assert house.get(receipt).status == 404
+
+
+def test_the_running_service_serves_nothing_of_it_and_others_stay(place: Place) -> None:
+    house = place.house
+    ask_about(place, CPF)
+    ask_about(place, OTHER)
+    place.erase()
+
+    charged = house.money()
+    for key in KEYS:
+        reply = replayed(place, CPF, key)
+        assert reply[0] == 409, reply
+    so_cache = house.get(federal(CPF, "cache_strategy=SO_CACHE"))
+    assert so_cache.status == 400
+    assert house.money() == charged, "nobody pays for what was erased"
+    assert not in_cache(house, CPF)
+
+    assert replayed(place, OTHER)[0] == 200
+    assert house.get(federal(OTHER, "cache_strategy=SO_CACHE")).status == 200
+    assert in_cache(house, OTHER)
+
+
+def test_who_asks_again_is_answered_anew_receipt_and_all(place: Place) -> None:
+    """The same bytes have the same number: it must be recorded again."""
+    house = place.house
+    ask_about(place, CPF)
+    place.erase()
+    house.run(asyncio.sleep(1.2))  # the end of it was told as well
+
+    answer = json.loads(house.get(federal(CPF)).body)
+    assert answer["source"] == "online"
+    assert house.get(answer["print"]).status == 200
+
+
+def test_the_log_says_that_somebody_was_erased_and_not_whom(place: Place) -> None:
+    ask_about(place, CPF)
+    place.erase()
+    people = place.house.house.desk.people
+    ended, begun = people.audit(10, action="subject.erase")
+    assert (begun.detail, begun.channel) == ("começou", "cli")
+    assert ended.detail.startswith("terminou: cache 2,")
+    assert begun.target == ended.target
+    assert len(ended.target) == 32

@@ -1,0 +1,95 @@
+"""What runs out is counted by class, and told in one line without personal data."""
+
+import asyncio
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from structlog.testing import capture_logs
+
+from balcao import retention
+from balcao.core.freshness import DAY_MS, Kept
+from balcao.core.questions import Mode
+from balcao.retention import Retention
+from balcao.settings import Settings
+from balcao.storage.blobs import open_blobs
+from balcao.storage.sqlite.cache import SqliteCache
+from balcao.storage.sqlite.desk import SqliteDesk
+from tests.http.house import opened
+
+NOW = 2_000 * DAY_MS
+
+
+def test_each_class_by_its_own_setting(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(retention, "PAUSE_SECONDS", 0)
+    settings = Settings.model_construct(home=tmp_path, cache_days=100, cache_person_days=10)
+    desk, cache = SqliteDesk(tmp_path / "balcao.db"), SqliteCache(tmp_path / "cache.db")
+    counted: Counter[str] = Counter()
+
+    def observe(kind: str, count: int) -> None:
+        counted[kind] += count
+
+    keeper = Retention(
+        desk, [cache], open_blobs(tmp_path / "receipts"), settings, lambda: NOW, observe
+    )
+
+    def aged(days: int) -> Kept:
+        return Kept(b"{}", NOW - days * DAY_MS, "cnpja")
+
+    async def story() -> None:
+        cache.keep(
+            [
+                ("company:11222333000181:", aged(101)),
+                ("company:11222333000182:", aged(99)),
+                ("rural_producer:90010000100:SP", aged(11)),
+                ("rural_producer:90010000291:SP", aged(9)),
+            ]
+        )
+        await keeper.sweep_cache(cache)
+        assert await keeper.purge_some() == 0
+        with capture_logs() as logged:
+            keeper.tell()
+            keeper.tell()  # nothing more went
+        assert logged == [
+            {"event": "retention.purged", "log_level": "info", "cache": 1, "cache_person": 1}
+        ]
+
+    asyncio.run(story())
+    assert counted == {"cache": 1, "cache_person": 1}
+    cache.close()
+    desk.close()
+
+
+def test_lookups_go_on_while_a_full_cache_is_swept(tmp_path: Path) -> None:
+    with opened(tmp_path) as house:
+        mode: Mode = "test"
+        cache = house.house.front.parts.worlds[mode].cache
+        keeper = house.house.front.parts  # the house's own clock
+
+        async def story() -> None:
+            old = Kept(b"x" * 1_000, 1, "cnpja")
+            cache.keep([(f"company:{number:014}:", old) for number in range(3_000)])
+            sweeping = asyncio.create_task(_swept(cache_of=cache, before_ms=keeper.now_ms()))
+            answered = 0
+            while not sweeping.done():
+                reply = await house.aget("/consultas/v2/produtor-rural/90010000100?uf=SP")
+                assert reply.status == 200
+                answered += 1
+            assert await sweeping == 3_000
+            assert answered > 1
+
+        house.run(story())
+        page = house.get("/metrics").body.decode()
+        assert "# TYPE balcao_purged_total counter" in page
+
+
+async def _swept(*, cache_of: object, before_ms: int) -> int:
+    assert isinstance(cache_of, SqliteCache)
+    removed = 0
+    while True:
+        # Of persons nothing is too old yet.
+        swept = await cache_of.sweep(before_ms - DAY_MS, 0)
+        removed += swept.entries
+        await asyncio.sleep(0.005)
+        if swept.over:
+            return removed

@@ -1,0 +1,50 @@
+"""A person who was looked up in the application is erased: its pages go on without them."""
+
+from pathlib import Path
+
+from balcao.core.data_subject import data_subject
+from balcao.core.documents import Cpf
+from tests.http.house import opened
+from tests.web.consulting import FARMER, FEDERAL, RURAL, by_cpf, signed_in
+
+
+def test_every_page_of_an_erased_request_still_opens(tmp_path: Path) -> None:
+    with opened(tmp_path) as house:
+        browser = signed_in(house)
+        forms = {
+            FEDERAL: by_cpf(FARMER, form_id="erased-federal-0123456789"),
+            RURAL: {
+                "cpf": FARMER,
+                "uf": "SP",
+                "form_id": "erased-rural-0123456789",
+            },
+        }
+        results = {form: browser.post(form, fields).location for form, fields in forms.items()}
+        assert all("/resultado/" in location for location in results.values()), results
+
+        desk, parts = house.house.desk, house.house.front.parts
+        person = data_subject(parts.numbering.secret, Cpf.parse(FARMER))
+        held, _ = house.run(desk.data_subjects.erase(person))
+        assert len(held.requests) == len(held.answers) == 2
+
+        for form, result in results.items():
+            number = result.rpartition("/")[2]
+            page = browser.get(result)
+            assert page.status == 200
+            assert "O resultado não está mais guardado" in page.text
+            assert "apagado" in page.text
+            told = browser.get(f"/app/historico/{number}")
+            assert told.status == 200
+            assert "apagado" in told.text
+            assert browser.get(f"{form}?de={number}").status == 200
+        for address in ("/app/historico", "/app/historico.csv", "/app/extrato"):
+            shown = browser.get(address)
+            assert shown.status == 200, address
+            assert FARMER[3:9] not in shown.text
+
+        # The same form once more: neither the answer of before, nor another charge.
+        money = house.money()
+        again = browser.post(FEDERAL, forms[FEDERAL])
+        assert again.location == results[FEDERAL]
+        assert house.money() == money
+        house.assert_books_agree()
