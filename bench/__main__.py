@@ -1,10 +1,14 @@
-"""`python -m bench [ledger|http|import|registrations|crash|storm ...]`: the first four, if none."""
+"""`python -m bench [ledger|http|import|registrations|nodes|scaling|crash|storm ...]`.
+
+The first four, if none is named.
+"""
 
 import sys
 import tempfile
 from pathlib import Path
 
 NAMES = ("ledger", "http", "import", "registrations")
+LONG = ("nodes", "scaling", "crash", "storm")
 
 
 def main(names: list[str]) -> None:
@@ -27,6 +31,14 @@ def main(names: list[str]) -> None:
             from bench import registrations  # noqa: PLC0415
 
             registrations.run()
+        elif name == "nodes":
+            from bench import nodes  # noqa: PLC0415
+
+            nodes.run()
+        elif name == "scaling":
+            from bench import scaling  # noqa: PLC0415
+
+            scaling.main([])
         elif name == "crash":
             from bench import crash  # noqa: PLC0415
 
@@ -36,7 +48,7 @@ def main(names: list[str]) -> None:
 
             storm.main([])
         else:
-            raise SystemExit(f"bench: {name}? Use: {', '.join((*NAMES, 'crash', 'storm'))}")
+            raise SystemExit(f"bench: {name}? Use: {', '.join((*NAMES, *LONG))}")
 
 
 if __name__ == "__main__":

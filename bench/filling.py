@@ -17,8 +17,9 @@ import apsw
 import psycopg
 from stdnum.br.cnpj import calc_check_digits
 
-from balcao.core.calendar import civil_month
+from balcao.core.calendar import civil_day, civil_month
 from balcao.storage.batch import ENTRY_COLUMNS, TRACE_COLUMNS
+from balcao.storage.postgresql.partitions import Partitions
 
 Row: TypeAlias = tuple[Any, ...]
 
@@ -85,6 +86,7 @@ def fill_postgresql(address: str, count: int, now_ms: int, bodies: Sequence[byte
     """The same in a database; needs a superuser."""
     with psycopg.connect(address, autocommit=True) as connection:
         connection.execute("SET session_replication_role = replica")
+        Partitions().make(connection, civil_day(now_ms - SPAN_MS), civil_day(now_ms))
         accounts = _more_accounts(connection, now_ms)
         _copy(connection, "ledger_entry", ENTRY_COLUMNS, entries(count, now_ms, accounts))
         _copy(connection, "trace", TRACE_COLUMNS, traces(count, now_ms, accounts))
