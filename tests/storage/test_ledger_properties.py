@@ -13,7 +13,6 @@ from itertools import count
 from pathlib import Path
 from typing import TypeAlias
 
-import msgspec
 import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
@@ -368,10 +367,15 @@ class LedgerMachine(RuleBasedStateMachine):
     def a_receipt_is_there_if_its_charge_is(self) -> None:
         for facts in self.books:
             for keep in self._receipts(facts, ["own-a", "own-b", "public-a", "public-b"]):
-                number, owner, _, digest, media_type, size, _ = msgspec.structs.astuple(keep)
-                expected = Receipt(number, owner, digest, media_type, size)
-                known = number in self.recorded
-                assert self.desk.receipt(number) == (expected if known else None)
+                expected = Receipt(
+                    keep.receipt_id,
+                    keep.account_id,
+                    keep.digest,
+                    keep.media_type,
+                    keep.size_bytes,
+                )
+                known = keep.receipt_id in self.recorded
+                assert self.desk.receipt(keep.receipt_id) == (expected if known else None)
 
     @invariant()
     def whoever_asks_is_told_what_the_books_say(self) -> None:
