@@ -330,6 +330,41 @@ def test_a_node_that_was_open_keeps_it_from_ending(
         assert here.accounts()[0].balance_credits == 799
 
 
+def test_what_is_committed_while_the_end_waits_for_its_turn_comes_along(
+    filled: Shell, address: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A command that was at it when the last run began: what it was told is kept, is."""
+    filled(f"storage move --to {address} --final")
+    in_postgres(monkeypatch, address)
+    said: list[Any] = []
+    ending = threading.Thread(
+        target=lambda: said.append(filled("storage move --to sqlite --final --json").json)
+    )
+    with psycopg.connect(address) as late:
+        late.execute(
+            "INSERT INTO ledger_entry (account_id, at_ms, month, kind, balance_change,"
+            " held_change, reason) VALUES (1, 1, '2026-08', 'top_up', 5, 0, 'no último instante')"
+        )
+        ending.start()
+        with psycopg.connect(address, autocommit=True) as looking:
+            deadline = time.monotonic() + 30
+            while looking.execute(_LOCK_AWAITED).fetchone() is None:
+                assert time.monotonic() < deadline
+                time.sleep(0.02)
+        late.commit()
+    ending.join()
+    assert said[0]["ok"]
+    with filled.desk() as here:
+        assert here.accounts()[0].balance_credits == 800 + 5
+        assert here.check().complaints == []
+
+
+_LOCK_AWAITED = (
+    "SELECT 1 FROM pg_locks JOIN pg_database AS d ON d.oid = database"
+    " WHERE NOT granted AND mode = 'ShareRowExclusiveLock' AND datname = current_database()"
+)
+
+
 def test_numbers_that_were_committed_late_come_along(
     filled: Shell, address: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

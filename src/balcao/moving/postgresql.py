@@ -218,13 +218,14 @@ class PostgresEnd:
     def one_moment(self, *, alone: bool) -> Iterator[None]:
         """See the contract."""
         how = "" if alone else " READ ONLY"
+        ours = self._ours()  # not within: the first question of all begins the moment
         self.ask(f"BEGIN ISOLATION LEVEL REPEATABLE READ{how}")
         try:
             if alone:
                 # Before anything is read: the moment begins when nobody can write any more. A node
                 # that starts now waits for its own row, and then finds the wall.
                 self.ask("SET LOCAL lock_timeout = '10s'")
-                for name in self._ours():
+                for name in ours:
                     self.ask(f"LOCK TABLE {name} IN SHARE ROW EXCLUSIVE MODE")
                 self.claim()
             yield
