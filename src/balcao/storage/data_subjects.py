@@ -66,6 +66,13 @@ class DataSubjects(Protocol):
         """
         ...
 
+    async def scrub(self) -> None:
+        """Take what was erased out of the files too, as far as the engine can.
+
+        Others go on writing. Fails while somebody reads older rows for long: do it again.
+        """
+        ...
+
     async def log_erasure(
         self, person: DataSubject, detail: str, signed: Signature, now_ms: int
     ) -> None:

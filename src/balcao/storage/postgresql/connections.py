@@ -104,7 +104,6 @@ class Line:
     """
 
     contains = "position(? in {column}) > 0"
-    scrub = "SELECT 1"  # the server reuses the room by itself, when no backup of its own needs it
 
     def __init__(
         self, address: str, greet: Callable[[psycopg.Connection[Any]], None] | None = None
@@ -207,6 +206,9 @@ class Line:
                 yield
             finally:
                 self._in_transaction = False
+
+    def scrub(self) -> None:
+        """See the contract. The server reuses the room by itself."""
 
     def close(self) -> None:
         """Let go of it for good."""

@@ -26,8 +26,6 @@ class Connection(Protocol):
     broken_rule: type[Exception]
     # Whether the bytes of a column are somewhere within another's; the column comes first.
     contains: str
-    # A statement that takes what was erased out of the files, as far as that can be done.
-    scrub: str
 
     def execute(self, sql: str, values: Sequence[Any] = ()) -> Rows:
         """Run one statement."""
@@ -37,6 +35,13 @@ class Connection(Protocol):
         """All that is written within, or none of it; such transactions follow one another.
 
         So what is read within stays true to the end, as far as only deeds change it.
+        """
+        ...
+
+    def scrub(self) -> None:
+        """Take what was erased out of the files, as far as that can be done.
+
+        Keeps nobody else from writing.
         """
         ...
 

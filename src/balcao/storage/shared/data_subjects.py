@@ -76,9 +76,12 @@ class SharedDataSubjects:
         for few in _pieces(held.requests):
             marks = [(ERASED, one.account_id, one.request_id) for one in few]
             await self._in_turn(_each(_FORGET_REQUEST, marks))
-        await self._in_turn(lambda connection: connection.execute(connection.scrub).fetchall())
         self.forget()
         return held, sorted(digests)
+
+    async def scrub(self) -> None:
+        """See the contract."""
+        await self._in_turn(lambda connection: connection.scrub())
 
     async def log_erasure(
         self, person: DataSubject, detail: str, signed: Signature, now_ms: int

@@ -16,7 +16,7 @@ from balcao.core.freshness import Kept
 from balcao.errors import StorageFailed
 from balcao.storage.contract import KeptAbout, Swept
 from balcao.storage.shared.cache_keys import PARTNERS, PEOPLE, Keys, described
-from balcao.storage.sqlite.files import connect, migrate
+from balcao.storage.sqlite.files import connect, empty_log, migrate
 
 log = logging.getLogger(__name__)
 
@@ -164,7 +164,9 @@ class SqliteCache:
                 done.set_result(work())
             except Exception as error:
                 log.error("cache chore failed: %s", type(error).__name__)
-                done.set_exception(StorageFailed(type(error).__name__))
+                failed = StorageFailed(type(error).__name__)
+                failed.__cause__ = error  # the command line tells a busy file from a full disk
+                done.set_exception(failed)
 
         self._queue.put(chore)
         return await asyncio.wrap_future(done)
@@ -190,8 +192,7 @@ class SqliteCache:
         gone = [key for key, _, _ in self._about(person)]
         with self._writing:
             self._writing.executemany("DELETE FROM entry WHERE key = ?", [(key,) for key in gone])
-        # The log of changes still has the pages as they were.
-        self._writing.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
+        empty_log(self._writing)
         return gone
 
     def _run(self) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import apsw
 
 from balcao.storage.shared.connection import Connection, Rows
-from balcao.storage.sqlite.files import connect, transaction
+from balcao.storage.sqlite.files import connect, empty_log, transaction
 
 
 class SqliteConnection:
@@ -16,8 +16,6 @@ class SqliteConnection:
 
     broken_rule: type[Exception] = apsw.ConstraintError
     contains = "instr({column}, ?) > 0"
-    # The log of changes still has the pages as they were.
-    scrub = "PRAGMA wal_checkpoint(TRUNCATE)"
 
     def __init__(self, connection: apsw.Connection) -> None:
         self._connection = connection
@@ -29,6 +27,10 @@ class SqliteConnection:
     def transaction(self) -> AbstractContextManager[None]:
         """See the contract."""
         return transaction(self._connection)
+
+    def scrub(self) -> None:
+        """See the contract."""
+        empty_log(self._connection)
 
 
 @contextmanager

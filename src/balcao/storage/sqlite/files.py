@@ -19,6 +19,10 @@ BUSY_TIMEOUT_MS = 10_000
 LOG_TRIES_MAX = 200
 LOG_TRY_SECONDS = 0.01
 
+# A backup reads its rows of one moment for about this long; nobody waits for it meanwhile.
+EMPTY_SECONDS_MAX = 10.0
+EMPTY_TRY_SECONDS = 0.05
+
 
 def connect(path: Path, *, synchronous: str) -> apsw.Connection:
     """Open or create a file in WAL mode. FULL `synchronous` survives power loss, NORMAL a crash."""
@@ -50,6 +54,27 @@ def _use_log(connection: apsw.Connection) -> None:
             return
         time.sleep(LOG_TRY_SECONDS)
     raise StorageFailed("busy")
+
+
+def empty_log(connection: apsw.Connection) -> None:
+    """Carry the log of changes over into the file: it still has the pages as they were.
+
+    Whoever reads older rows has to end first. SQLite would wait for that with the file locked, so
+    that nobody writes for as long; here we wait, and try. Raises `apsw.BusyError` in the end.
+    """
+    until = time.monotonic() + EMPTY_SECONDS_MAX
+    connection.set_busy_timeout(0)
+    try:
+        while True:
+            try:
+                connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
+                return
+            except (apsw.BusyError, apsw.LockedError):
+                if time.monotonic() >= until:
+                    raise
+            time.sleep(EMPTY_TRY_SECONDS)
+    finally:
+        connection.set_busy_timeout(BUSY_TIMEOUT_MS)
 
 
 @contextmanager

@@ -1,0 +1,79 @@
+"""Emptying SQLite's log of changes after an erasure, while somebody reads older rows."""
+
+import asyncio
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+import pytest
+
+from balcao.core.data_subject import data_subject
+from balcao.core.documents import Cpf
+from balcao.core.freshness import Kept
+from balcao.errors import StorageFailed
+from balcao.storage.contract import NewAccount
+from balcao.storage.sqlite import files
+from balcao.storage.sqlite.cache import SqliteCache
+from balcao.storage.sqlite.desk import SqliteDesk
+from tests.storage.world import NOW, a_top_up
+
+SECRET = b"s" * 32
+PERSON = data_subject(SECRET, Cpf.parse("90010000100"))
+
+
+@contextmanager
+def somebody_reads(path: Path) -> Iterator[None]:
+    """As a backup does, or a move: rows of one moment, for long."""
+    with closing(files.connect(path, synchronous="FULL")) as connection:
+        connection.execute("BEGIN")
+        connection.execute("SELECT * FROM sqlite_master").fetchall()
+        yield
+
+
+def log_bytes(path: Path) -> int:
+    return path.with_name(f"{path.name}-wal").stat().st_size
+
+
+def test_nobody_waits_for_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(files, "EMPTY_SECONDS_MAX", 2.0)
+    path = tmp_path / "balcao.db"
+    with closing(SqliteDesk(path)) as service, closing(SqliteDesk(path)) as command:
+        acme = service.create_account(NewAccount("acme", "pre_pago", "test"), NOW)
+        refused: list[BaseException] = []
+
+        def scrub() -> None:
+            try:
+                asyncio.run(command.data_subjects.scrub())
+            except StorageFailed as failed:
+                refused.append(failed)
+
+        with somebody_reads(path):
+            service.commit_now([a_top_up(acme, 1)])
+            scrubbing = threading.Thread(target=scrub)
+            scrubbing.start()
+            slowest = 0.0
+            while scrubbing.is_alive():
+                began = time.monotonic()
+                service.commit_now([a_top_up(acme, 1)])
+                slowest = max(slowest, time.monotonic() - began)
+                time.sleep(0.01)
+            assert slowest < 1.0
+            assert [failed.args[0] for failed in refused] == ["BusyError"]
+            assert log_bytes(path)
+        asyncio.run(command.data_subjects.scrub())
+        assert log_bytes(path) == 0
+
+
+def test_the_cache_says_so_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(files, "EMPTY_SECONDS_MAX", 0.2)
+    path = tmp_path / "cache.db"
+    with closing(SqliteCache(path, SECRET)) as cache:
+        with somebody_reads(path):
+            cache.keep([("rural_producer:90010000100:SP", Kept(b"{}", 1, "cnpja"))])
+            with pytest.raises(StorageFailed) as failed:
+                asyncio.run(cache.erase(PERSON))
+            assert type(failed.value.__cause__).__name__ == "BusyError"
+        assert asyncio.run(cache.erase(PERSON)) == 0, "it was gone already"
+        assert log_bytes(path) == 0
