@@ -32,7 +32,7 @@ from balcao.storage.postgresql.cache import PostgresCache
 from balcao.storage.postgresql.desk import PostgresDesk
 from balcao.storage.sqlite.cache import SqliteCache
 from balcao.storage.sqlite.desk import SqliteDesk
-from tests.cli.shell import Shell
+from tests.cli.shell import Shell, free_port
 from tests.storage import postgres
 from tests.storage.people import BY, a_token, a_trace
 from tests.storage.world import NOW, a_bind, a_charge, a_finish, a_hold, a_keep, a_top_up
@@ -357,6 +357,39 @@ def test_what_is_committed_while_the_end_waits_for_its_turn_comes_along(
     with filled.desk() as here:
         assert here.accounts()[0].balance_credits == 800 + 5
         assert here.check().complaints == []
+
+
+def test_a_storage_that_was_left_says_so_to_doctor_and_is_not_backed_up(
+    filled: Shell, address: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """There and back: what was left is a SQLite first, and a PostgreSQL then."""
+    monkeypatch.setenv("BALCAO_PORT", str(free_port()))
+
+    def insists_on(place: str) -> None:
+        found = {one["name"]: one for one in filled("doctor --json", code=1).json["checks"]}
+        assert found["banco de dados"]["status"] == "fail"
+        assert f"movidos daqui para {place}" in found["banco de dados"]["text"]
+        assert f"movidos daqui para {place}" in filled("backup create", code=1).err
+        assert filled("backup list --json").json["backups"] == []
+
+    filled(f"storage move --to {address} --final")
+    insists_on("postgresql:")
+    with monkeypatch.context() as patch:
+        in_postgres(patch, address)
+        filled("storage move --to sqlite --final")
+        insists_on("SQLite em")
+
+
+def test_a_backup_can_be_brought_back_over_a_storage_that_was_left(
+    filled: Shell, address: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    filled(f"storage move --to {address} --final")
+    in_postgres(monkeypatch, address)
+    copy = filled("backup create --json").json["file"]
+    filled("storage move --to sqlite --final")
+    restored = filled(f"backup restore {copy} --replace --json").json
+    assert restored["saved"] is not None
+    assert "acme" in filled("account list").out
 
 
 _LOCK_AWAITED = (

@@ -63,7 +63,9 @@ def make(
     """Make one backup in a folder, else in the usual one. Takes as long as it takes.
 
     Receipts are copied after the desk: their bytes exist before their records do. Raises
-    `BackupError`, `StorageFailed`, `apsw.Error`, `OSError`; then there is no new file.
+    `BackupError`, `StorageFailed`, `apsw.Error`, `OSError`; then there is no new file. Neither is
+    there one of a storage whose data are elsewhere (`StorageMoved`, `StorageIncomplete`): it would
+    pass for a backup of what serves, unless it is what a restoration is about to replace.
     """
     home = Home(settings.home)
     folder = folder or folder_of(settings)
@@ -74,7 +76,8 @@ def make(
         with new_file(folder, occasion, at_ms) as (file, path):
             writer = Writer(file, stopped)
             with scratch(folder) as (_, desk_path):
-                manifest, digests = _desk(settings, desk_path, at_ms, stopped)
+                replaced = occasion == "before-restore"
+                manifest, digests = _desk(settings, desk_path, at_ms, stopped, replaced=replaced)
                 with desk_path.open("rb") as content:
                     writer.add(DESK, content, desk_path.stat().st_size, at_ms)
             for name, small in ((SECRET, home.secret), (MARKER, home.path / MARKER)):
@@ -92,14 +95,14 @@ def make(
 
 
 def _desk(
-    settings: Settings, target: Path, at_ms: int, stopped: Stopped
+    settings: Settings, target: Path, at_ms: int, stopped: Stopped, *, replaced: bool
 ) -> tuple[Manifest, dict[str, int]]:
     home = Home(settings.home)
     database = settings.database.get_secret_value()
     if database:
         from balcao.backup import postgresql  # noqa: PLC0415 - slow to load
 
-        books, of_database = postgresql.dump(database, target, stopped)
+        books, of_database = postgresql.dump(database, target, stopped, moved_too=replaced)
     else:
         if not home.desk.is_file():
             raise BackupRefused(f"Não há o que copiar em {home.path}: falta {home.desk.name}.")

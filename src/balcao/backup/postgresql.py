@@ -16,6 +16,7 @@ from balcao.backup.pg_tools import Tools, tools_for
 from balcao.backup.sqlite import Books
 from balcao.backup.sums import TABLES, Ask, add_up, digests_in
 from balcao.errors import StorageFailed
+from balcao.storage.moved import IN_POSTGRESQL, check_here
 from balcao.storage.postgresql.connections import CONNECT_SECONDS_MAX
 from balcao.storage.postgresql.desk import PostgresDesk
 from balcao.storage.postgresql.node import LOCK_CLASS
@@ -71,12 +72,17 @@ _NODES_HERE = (
 )
 
 
-def dump(address: str, target: Path, stopped: Stopped = never) -> tuple[Books, dict[str, Any]]:
+def dump(
+    address: str, target: Path, stopped: Stopped = never, *, moved_too: bool = False
+) -> tuple[Books, dict[str, Any]]:
     """Dump the desk into a file, with sums of the very same moment, and what else to know.
 
-    Raises `StorageFailed`, `BackupRefused`, `BackupStopped`.
+    `moved_too`: also one whose data are elsewhere. Raises `StorageFailed`, `BackupRefused`,
+    `BackupStopped`, `StorageMoved`, `StorageIncomplete`.
     """
     with _connected(address) as connection:
+        if not moved_too:
+            check_here(connection, catalogue=IN_POSTGRESQL)
         server = connection.info.server_version // 10_000
         tools = tools_for(server)
         # pg_dump looks at the books as they are in here.

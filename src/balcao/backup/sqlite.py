@@ -12,6 +12,7 @@ import apsw
 from balcao.backup.archive import Stopped, never
 from balcao.backup.errors import BackupStopped
 from balcao.backup.sums import Ask, Sums, add_up, digests_in
+from balcao.storage.moved import IN_SQLITE, check_here
 from balcao.storage.sqlite.desk import SqliteDesk
 from balcao.storage.sqlite.files import connect, migrate
 
@@ -34,9 +35,10 @@ def copy(source: Path, target: Path, stopped: Stopped = never) -> Books:
 
     A read transaction holds that moment to the end: else every commit would begin the copy anew.
     It keeps nobody from writing; the log grows until it ends. Raises `BackupStopped`,
-    `apsw.Error`.
+    `StorageMoved`, `StorageIncomplete`, `apsw.Error`.
     """
     with closing(connect(source, synchronous="FULL")) as here, _one_moment(here) as ask:
+        check_here(here, catalogue=IN_SQLITE)
         books = _books(ask)
         with closing(apsw.Connection(str(target))) as there:
             there.execute("PRAGMA synchronous = OFF")  # it is synced where it goes in the end

@@ -29,6 +29,7 @@ from balcao.core.calendar import civil_day, from_ms
 from balcao.core.questions import Mode
 from balcao.home import PEPPER_BYTES, Home
 from balcao.settings import Settings, config_file
+from balcao.storage.moved import IN_SQLITE, check_here
 from balcao.storage.shared.check import check_books
 from balcao.storage.sqlite.files import connect, migrate
 
@@ -171,6 +172,7 @@ def _desk(settings: Settings, home: Home) -> Iterator[Finding]:
         yield Finding("banco de dados", "warn", f"ainda não existe; {program()} serve o cria")
         return
     with closing(connect(home.desk, synchronous="FULL")) as connection:
+        check_here(connection, catalogue=IN_SQLITE)
         has, newest = _schema(connection), _newest_schema()
         if has > newest:
             yield Finding(

@@ -8,6 +8,7 @@ from balcao.cli.findings import Finding
 from balcao.cli.output import apart_text, program, whole
 from balcao.clock import system_now_ms
 from balcao.storage.contract import LedgerCheck
+from balcao.storage.moved import IN_POSTGRESQL, check_here
 
 if TYPE_CHECKING:
     import psycopg
@@ -17,13 +18,17 @@ CLOCK_SECONDS_MAX = 2.0
 
 
 def postgresql(address: str) -> Iterator[Finding]:
-    """Whether it answers, its schema, and its books. Changes nothing. Raises `StorageFailed`."""
+    """Whether it answers, its schema, and its books. Changes nothing.
+
+    Raises `StorageFailed`, and `StorageMoved` or `StorageIncomplete` when the data are elsewhere.
+    """
     from balcao.storage.postgresql.connections import opened_apart
     from balcao.storage.postgresql.schema import newest_version, version
     from balcao.storage.shared.check import check_books
 
     with opened_apart(address) as line, line.guarded() as connection:
         yield _clock(connection)
+        check_here(connection, catalogue=IN_POSTGRESQL)
         has, newest = version(connection, "desk"), newest_version("desk")
         server = connection.info.server_version // 10_000
         if has > newest:

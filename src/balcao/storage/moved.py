@@ -8,6 +8,10 @@ from typing import Any, Protocol
 
 from balcao.errors import StorageIncomplete, StorageMoved
 
+# Whether there is such a row at all, in the words of each engine.
+IN_SQLITE = "SELECT 1 FROM sqlite_master WHERE name = 'storage_move'"
+IN_POSTGRESQL = "SELECT to_regclass('storage_move')"
+
 
 class _Rows(Protocol):
     def fetchone(self) -> Any: ...
@@ -22,7 +26,7 @@ class Asked(Protocol):
 
 
 def check_here(connection: Asked, *, catalogue: str) -> None:
-    """Refuse a desk whose data are elsewhere. `catalogue` says whether there is such a row at all.
+    """Refuse a desk whose data are elsewhere. `catalogue`: one of the questions above.
 
     Raises `StorageMoved`, `StorageIncomplete`, both with the other place, without a password.
     """
