@@ -36,6 +36,7 @@ def test_every_page_of_an_erased_request_still_opens(tmp_path: Path) -> None:
             told = browser.get(f"/app/historico/{number}")
             assert told.status == 200
             assert "apagado" in told.text
+            assert result not in told.text, "there is nothing to be shown there"
             assert browser.get(f"{form}?de={number}").status == 200
         for address in ("/app/historico", "/app/historico.csv", "/app/extrato"):
             shown = browser.get(address)
@@ -48,3 +49,22 @@ def test_every_page_of_an_erased_request_still_opens(tmp_path: Path) -> None:
         assert again.location == results[FEDERAL]
         assert house.money() == money
         house.assert_books_agree()
+
+
+def test_the_button_of_an_old_page_brings_no_answer_that_was_erased(tmp_path: Path) -> None:
+    """It was pressed before, so that what is pressed again is what was brought then."""
+    with opened(tmp_path) as house:
+        browser = signed_in(house)
+        asked = {"cpf": FARMER, "uf": "SP"}
+        first = browser.post(RURAL, {**asked, "form_id": "erased-rural-0123456789"}).location
+        button = {**asked, "de": first.rpartition("/")[2]}
+        brought = browser.post(RURAL, button).location
+        assert "/resultado/" in brought
+        assert brought != first
+
+        desk, parts = house.house.desk, house.house.front.parts
+        house.run(desk.data_subjects.erase(data_subject(parts.numbering.secret, Cpf.parse(FARMER))))
+        money = house.money()
+        assert browser.post(RURAL, button).location == brought
+        assert "O resultado não está mais guardado" in browser.get(brought).text
+        assert house.money() == money

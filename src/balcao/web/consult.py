@@ -188,6 +188,8 @@ async def _number(visit: Visit, asked: Question) -> str:
 def _came_to_nothing(attempt: Attempt) -> bool:
     if attempt.recorded is None:
         return attempt.state == "died"
+    if attempt.recorded.erased:
+        return False
     return bool(msgspec.json.decode(attempt.recorded.body)["error"])
 
 

@@ -124,8 +124,10 @@ async def _recorded(visit: Visit, trace: Trace) -> Recorded | None:
     now = visit.tools.now_ms()
     attempt = await visit.tools.desk.earlier(trace.account_id, trace.key_digest, now)
     recorded = None if attempt is None else attempt.recorded
+    if recorded is None or recorded.erased:
+        return None
     # A key that a refusal left free may hold a later one's.
-    return recorded if recorded is not None and recorded.request_id == trace.request_id else None
+    return recorded if recorded.request_id == trace.request_id else None
 
 
 def _number(visit: Visit) -> str:
