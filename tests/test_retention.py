@@ -2,14 +2,17 @@
 
 import asyncio
 from collections import Counter
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 from structlog.testing import capture_logs
 
 from balcao import retention
+from balcao.clock import system_now_ms
 from balcao.core.freshness import DAY_MS, Kept
 from balcao.core.questions import Mode
+from balcao.core.receipts import digest_of
 from balcao.retention import Retention
 from balcao.settings import Settings
 from balcao.storage.blobs import open_blobs
@@ -81,6 +84,28 @@ def test_lookups_go_on_while_a_full_cache_is_swept(tmp_path: Path) -> None:
         house.run(story())
         page = house.get("/metrics").body.decode()
         assert "# TYPE balcao_purged_total counter" in page
+
+
+def test_bytes_that_nobody_names_go_soon_after_a_start(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However often the service is started anew."""
+    monkeypatch.setattr(retention, "ORPHANS_FIRST_SECONDS", 0.01)
+    settings = Settings.model_construct(home=tmp_path)
+    blobs, content = open_blobs(tmp_path / "receipts"), b"%PDF of a crash"
+    later = system_now_ms() + 2 * retention.ORPHAN_MS
+
+    async def story(desk: SqliteDesk) -> None:
+        await blobs.put(digest_of(content), content)
+        tasks = Retention(desk, [], blobs, settings, lambda: later).tasks()
+        async with asyncio.timeout(20):
+            while await blobs.get(digest_of(content)) is not None:
+                await asyncio.sleep(0.01)
+        for task in tasks:
+            task.cancel()
+
+    with closing(SqliteDesk(tmp_path / "balcao.db")) as desk:
+        asyncio.run(story(desk))
 
 
 async def _swept(*, cache_of: object, before_ms: int) -> int:
