@@ -99,7 +99,7 @@ def test_bytes_that_nobody_names_go_soon_after_a_start(
         await blobs.put(digest_of(content), content)
         tasks = Retention(desk, [], blobs, settings, lambda: later).tasks()
         async with asyncio.timeout(20):
-            while await blobs.get(digest_of(content)) is not None:
+            while await blobs.get(digest_of(content)) is not None:  # noqa: ASYNC110
                 await asyncio.sleep(0.01)
         for task in tasks:
             task.cancel()

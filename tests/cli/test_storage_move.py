@@ -6,6 +6,7 @@ import subprocess
 import sys
 import threading
 import time
+import tracemalloc
 from collections.abc import Iterator, Mapping
 from contextlib import closing
 from typing import Any
@@ -20,11 +21,12 @@ from balcao.core.rate_limit import Limit
 from balcao.errors import StorageFailed
 from balcao.moving import marks
 from balcao.moving import move as moving
-from balcao.moving.difference import Difference, compare
+from balcao.moving.difference import Difference, Lines, compare
 from balcao.moving.errors import MoveRefused
 from balcao.moving.lines import Sum, reader, told
 from balcao.moving.progress import NoProgress
-from balcao.moving.tables import LEFT_BEHIND, all_tables, desk_tables
+from balcao.moving.sqlite import SqliteEnd
+from balcao.moving.tables import LEFT_BEHIND, all_tables, cache_table, desk_tables
 from balcao.settings import Settings
 from balcao.storage.contract import Desk, NewAccount
 from balcao.storage.people import NewUser
@@ -198,6 +200,26 @@ def test_a_difference_is_found() -> None:
 
 
 # There and back.
+
+
+def test_many_changed_rows_are_not_all_in_memory(shell: Shell) -> None:
+    """A cache that was refreshed between two runs."""
+    table = cache_table("live")
+
+    def told_at(asked_ms: int) -> Iterator[bytes]:
+        for number in range(3_000):
+            yield told((f"company:{number:014}:", asked_ms, "s", b"x" * 2_000))
+
+    with closing(SqliteEnd(shell.home, target=True)) as end, closing(Lines()) as changed:
+        end.insert(table, told_at(1))
+        for line in told_at(2):
+            changed.put(line)
+        tracemalloc.start()
+        end.update(table, changed)
+        _, most_bytes = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        assert [*end.lines(table)] == [*told_at(2)]
+    assert most_bytes < 1_000_000
 
 
 def test_there_and_back(filled: Shell, address: str, monkeypatch: pytest.MonkeyPatch) -> None:

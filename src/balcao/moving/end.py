@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, Protocol
 
+from balcao.moving.difference import Lines
 from balcao.moving.tables import Table
 from balcao.storage.contract import LedgerCheck
 
@@ -38,7 +39,7 @@ class End(Protocol):
         """Add rows. The schema's triggers are not asked: the balances come with the accounts."""
         ...
 
-    def update(self, table: Table, lines: Iterable[bytes]) -> None:
+    def update(self, table: Table, lines: Lines) -> None:
         """Give rows that are there their new form, likewise."""
         ...
 

@@ -10,6 +10,7 @@ from psycopg.conninfo import conninfo_to_dict
 
 from balcao.backup.postgresql import nodes_here
 from balcao.errors import StorageFailed
+from balcao.moving.difference import Lines
 from balcao.moving.errors import MoveRefused
 from balcao.moving.lines import joined
 from balcao.moving.sqlite import check_version
@@ -144,7 +145,7 @@ class PostgresEnd:
         with self._untriggered(table):
             self._load(f"{table.name} ({mode}{', '.join(table.names)})", lines)
 
-    def update(self, table: Table, lines: Iterable[bytes]) -> None:
+    def update(self, table: Table, lines: Lines) -> None:
         """See the contract."""
         with self._incoming(table, lines) as here:
             for name in table.unique:  # two rows may have changed their texts with each other

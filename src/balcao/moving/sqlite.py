@@ -10,6 +10,7 @@ import apsw
 from balcao.core.questions import Mode
 from balcao.errors import StorageNewer
 from balcao.home import Home
+from balcao.moving.difference import Lines
 from balcao.moving.errors import MoveRefused
 from balcao.moving.lines import chunks, reader, told
 from balcao.moving.tables import MODES, Table, newest_version
@@ -114,21 +115,20 @@ class SqliteEnd:
             map(reader(table), lines),
         )
 
-    def update(self, table: Table, lines: Iterable[bytes]) -> None:
+    def update(self, table: Table, lines: Lines) -> None:
         """See the contract."""
         read, count = reader(table), table.key_columns
         here = " AND ".join(f"{column.name} = ?" for column in table.key)
-        rows = [read(line) for line in lines]
         with transaction(self._certain(table)):
             for name in table.unique:  # two rows may have changed their texts with each other
                 self._certain(table).executemany(
                     f"UPDATE {table.name} SET {name} = 'moving ' || {table.names[0]} WHERE {here}",  # noqa: S608
-                    [row[:count] for row in rows],
+                    (read(line)[:count] for line in lines),
                 )
             values = ", ".join(f"{name} = ?" for name in table.names[count:])
             self._certain(table).executemany(
                 f"UPDATE {table.name} SET {values} WHERE {here}",  # noqa: S608
-                [(*row[count:], *row[:count]) for row in rows],
+                ((*row[count:], *row[:count]) for row in map(read, lines)),
             )
 
     def delete(self, table: Table, lines: Iterable[bytes]) -> None:
