@@ -86,6 +86,18 @@ def test_what_is_no_cpf_is_refused_and_not_repeated(kept: Shell) -> None:
     assert "não é um CPF válido" in said.err
 
 
+def test_what_was_put_aside_is_named(kept: Shell) -> None:
+    copy = kept("backup create --json").json["file"]
+    kept(f"backup restore {copy} --replace")
+    (kept.path / "cache.damaged").write_bytes(b"")
+    others = told("subject find --json").json["backups"]["others"]
+    assert [Path(one).name.partition("-20")[0] for one in others] == [
+        "before-restore",
+        "cache.damaged",
+    ]
+    assert all(f"até que você a apague: {one}" in told("subject erase --yes").out for one in others)
+
+
 def test_backups_of_before_are_named_with_their_last_day(kept: Shell, tmp_path: Path) -> None:
     kept("backup create")
     said = told("subject erase --yes").out

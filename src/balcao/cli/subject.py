@@ -1,8 +1,9 @@
 """`balcao subject`: what is kept about a natural person, and erasing it (LGPD)."""
 
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -203,8 +204,25 @@ def _backups(settings: "Settings") -> Mapping[str, Any]:
         "regular": len(regular),
         "gone_by": iso(gone_ms),
         "gone_by_text": when(gone_ms),
-        "others": [one.path.name for one in copies if one.occasion != "balcao"],
+        "others": [
+            *(one.path.name for one in copies if one.occasion != "balcao"),
+            *map(str, _put_aside(settings)),
+        ],
     }
+
+
+def _put_aside(settings: "Settings") -> "Sequence[Path]":
+    """What a restoration, a damaged file or a move to PostgreSQL left of older data."""
+    from balcao.backup.making import receipts_folder
+    from balcao.home import Home
+
+    home = Home(settings.home)
+    folders = {home.path, receipts_folder(settings) or home.path}
+    aside = [path for folder in folders for path in folder.glob("before-restore-*")]
+    aside += home.path.glob("*.damaged")
+    if settings.database.get_secret_value():
+        aside += [home.desk, home.cache("live"), home.cache("test")]
+    return sorted(path for path in aside if path.exists())
 
 
 def _tell_of_backups(backups: Mapping[str, Any]) -> None:
