@@ -19,6 +19,7 @@ from balcao.storage.blobs import open_blobs
 from balcao.storage.sqlite.cache import SqliteCache
 from balcao.storage.sqlite.desk import SqliteDesk
 from tests.http.house import opened
+from tests.test_receipt_keeping import a_record
 
 NOW = 2_000 * DAY_MS
 
@@ -84,6 +85,24 @@ def test_lookups_go_on_while_a_full_cache_is_swept(tmp_path: Path) -> None:
         house.run(story())
         page = house.get("/metrics").body.decode()
         assert "# TYPE balcao_purged_total counter" in page
+
+
+def test_records_whose_bytes_others_name_are_no_end_of_the_purge(tmp_path: Path) -> None:
+    """Two accounts that ask about the same companies, one a day after the other."""
+    settings = Settings.model_construct(home=tmp_path)
+
+    async def story(desk: SqliteDesk) -> None:
+        for number in range(retention.RECEIPTS_AT_ONCE + 1):
+            await desk.commit([a_record(f"old{number}", b"%PDF", 1)])
+        await desk.commit([a_record("young", b"%PDF", NOW)])
+        keeper = Retention(desk, [], open_blobs(tmp_path / "receipts"), settings, lambda: NOW)
+        assert await keeper.purge_some() == retention.RECEIPTS_AT_ONCE
+        assert await keeper.purge_some() == 1
+        assert await keeper.purge_some() == 0
+        assert desk.receipt("young") is not None
+
+    with closing(SqliteDesk(tmp_path / "balcao.db")) as desk:
+        asyncio.run(story(desk))
 
 
 def test_bytes_that_nobody_names_go_soon_after_a_start(

@@ -71,12 +71,12 @@ async def purge(desk: Desk, blobs: Blobs, before_ms: int, limit: int) -> int:
     """Remove receipts recorded before that instant, and the bytes that nobody names any more.
 
     At most `limit` of them, the oldest first; for how old, see `Desk.purge_receipts`. Returns how
-    many bytes' names went. Raises `StorageFailed`; what was left over then is an orphan.
+    many records went. Raises `StorageFailed`; what was left over then is an orphan.
     """
-    digests = await desk.purge_receipts(before_ms, limit)
-    for digest in digests:
+    purged = await desk.purge_receipts(before_ms, limit)
+    for digest in purged.digests:
         await blobs.delete(digest)
-    return len(digests)
+    return purged.count
 
 
 async def orphans(desk: Desk, blobs: Blobs, before_ms: int) -> AsyncIterator[Sequence[str]]:

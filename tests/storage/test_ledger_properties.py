@@ -316,7 +316,7 @@ class LedgerMachine(RuleBasedStateMachine):
     def old_receipts_are_purged(self, age_days: int, limit: int) -> None:
         before_ms = self.now_ms - age_days * DAY_MS
         old = sorted(r.at_ms for r in self.recorded.values() if r.at_ms < before_ms)[:limit]
-        free = self.engine.run(self.desk.purge_receipts(before_ms, limit))
+        free = self.engine.run(self.desk.purge_receipts(before_ms, limit)).digests
 
         left = {
             number: receipt

@@ -32,7 +32,7 @@ def recorded(desk: Desk, *numbers: str) -> list[str]:
 
 
 def purge(engine: Engine, desk: Desk, before_ms: int, limit: int = 100) -> list[str]:
-    return list(engine.run(desk.purge_receipts(before_ms, limit)))
+    return list(engine.run(desk.purge_receipts(before_ms, limit)).digests)
 
 
 def test_a_receipt_is_what_was_said_of_it(engine: Engine, desk: Desk, ana: Account) -> None:

@@ -97,6 +97,14 @@ class LedgerCheck:
     complaints: Sequence[str]
 
 
+@dataclass(frozen=True, slots=True)
+class PurgedReceipts:
+    """Receipts that were removed, and the digests that none names any more."""
+
+    count: int
+    digests: Sequence[str]  # their bytes can be deleted
+
+
 class Desk(Protocol):
     """Accounts, keys, the ledger, idempotency. An acknowledged change survives power loss.
 
@@ -229,12 +237,11 @@ class Desk(Protocol):
         """
         ...
 
-    async def purge_receipts(self, before_ms: int, limit: int) -> Sequence[str]:
+    async def purge_receipts(self, before_ms: int, limit: int) -> PurgedReceipts:
         """Remove up to `limit` receipts recorded before that instant, the oldest first.
 
-        Returns the digests that no receipt names any more: their bytes can be deleted. Belongs
-        to the process that serves, and `before_ms` to a time from which no cache entry is left:
-        else a receipt that is delivered again at this moment may lose its bytes. Raises
+        Belongs to the process that serves, and `before_ms` to a time from which no cache entry is
+        left: else a receipt that is delivered again at this moment may lose its bytes. Raises
         `StorageFailed`.
         """
         ...

@@ -17,7 +17,7 @@ from balcao.core.ledger import Change, KeepReceipt, Refusal
 from balcao.core.people import AT_THE_TERMINAL, Signature
 from balcao.core.rate_limit import Limit, Verdict
 from balcao.errors import StorageFailed
-from balcao.storage.contract import LedgerCheck, NewAccount, NewKey
+from balcao.storage.contract import LedgerCheck, NewAccount, NewKey, PurgedReceipts
 from balcao.storage.moved import IN_POSTGRESQL, check_here
 from balcao.storage.postgresql import limits as counting
 from balcao.storage.postgresql import receipts
@@ -230,13 +230,14 @@ class PostgresDesk(Reading):
 
         return await self._with_writer(work)
 
-    async def purge_receipts(self, before_ms: int, limit: int) -> Sequence[str]:
+    async def purge_receipts(self, before_ms: int, limit: int) -> PurgedReceipts:
         """See the contract."""
         gone = await self._with_writer(
             lambda connection: receipts.purge(connection, before_ms, limit)
         )
         self._recorded.difference_update(number for number, _ in gone)
-        return sorted({digest for _, digest in gone if digest is not None})
+        free = sorted({digest for _, digest in gone if digest is not None})
+        return PurgedReceipts(len(gone), free)
 
     def close(self) -> None:
         """See the contract."""

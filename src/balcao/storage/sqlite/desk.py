@@ -16,7 +16,7 @@ from balcao.core.people import AT_THE_TERMINAL, Signature
 from balcao.core.rate_limit import Limit, Verdict, spend
 from balcao.errors import StorageFailed
 from balcao.storage.batch import Row
-from balcao.storage.contract import LedgerCheck, NewAccount, NewKey
+from balcao.storage.contract import LedgerCheck, NewAccount, NewKey, PurgedReceipts
 from balcao.storage.moved import IN_SQLITE, check_here
 from balcao.storage.shared import office
 from balcao.storage.shared.check import check_books
@@ -292,13 +292,14 @@ class SqliteDesk(Reading):
         """See the contract."""
         return len(await self._writer.in_turn(_statement(_PURGE, now_ms)))
 
-    async def purge_receipts(self, before_ms: int, limit: int) -> Sequence[str]:
+    async def purge_receipts(self, before_ms: int, limit: int) -> PurgedReceipts:
         """See the contract."""
         gone = await self._writer.in_turn(
             lambda connection: receipts.purge(connection, before_ms, limit)
         )
         self._recorded.difference_update(number for number, _ in gone)
-        return sorted({digest for _, digest in gone if digest is not None})
+        free = sorted({digest for _, digest in gone if digest is not None})
+        return PurgedReceipts(len(gone), free)
 
     def close(self) -> None:
         """See the contract."""
