@@ -64,6 +64,31 @@ def test_each_class_by_its_own_setting(tmp_path: Path, monkeypatch: pytest.Monke
     desk.close()
 
 
+def test_no_entry_outlives_the_receipt_that_it_names(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(retention, "PAUSE_SECONDS", 0)
+    settings = Settings.model_construct(
+        home=tmp_path, receipt_days=366, cache_days=1825, cache_person_days=1825
+    )
+    desk, cache = SqliteDesk(tmp_path / "balcao.db"), SqliteCache(tmp_path / "cache.db")
+    blobs = open_blobs(tmp_path / "receipts")
+    company, person = "federal_certificate:11222333000181:", "rural_producer:90010000100:SP"
+
+    async def story() -> None:
+        now = NOW
+        keeper = Retention(desk, [cache], blobs, settings, lambda: now)
+        cache.keep([(key, Kept(b"{}", NOW, "infosimples")) for key in (company, person)])
+        for days, kept in ((363, 2), (365, 0)):
+            now = NOW + days * DAY_MS
+            await keeper.sweep_cache(cache)
+            assert len(await cache.read([company, person])) == kept
+
+    asyncio.run(story())
+    cache.close()
+    desk.close()
+
+
 def test_lookups_go_on_while_a_full_cache_is_swept(tmp_path: Path) -> None:
     with opened(tmp_path) as house:
         mode: Mode = "test"

@@ -38,6 +38,9 @@ ORPHAN_MS = HOUR_MS
 # What was erased at the terminal is remembered here for this long at the most.
 ERASED_SECONDS = 0.5
 
+# An entry names its receipt, and is found too old up to a day late.
+CACHE_DAYS_BEFORE_RECEIPTS = 2
+
 
 @dataclass(slots=True)
 class Retention:
@@ -87,10 +90,11 @@ class Retention:
         """Look through a whole cache for what is too old. Raises `StorageFailed`."""
         over = False
         while not over:
-            now = self.now_ms()
+            now, kept = self.now_ms(), self.settings
+            days_max = kept.receipt_days - CACHE_DAYS_BEFORE_RECEIPTS
             swept = await cache.sweep(
-                now - self.settings.cache_days * DAY_MS,
-                now - self.settings.cache_person_days * DAY_MS,
+                now - min(kept.cache_days, days_max) * DAY_MS,
+                now - min(kept.cache_person_days, days_max) * DAY_MS,
             )
             self._count("cache", swept.entries - swept.people_entries)
             self._count("cache_person", swept.people_entries)
