@@ -26,5 +26,5 @@ def app_of(size: int) -> Any:
 
 if __name__ == "__main__":
     size, port = int(sys.argv[1]), int(sys.argv[2])
-    house = SimpleNamespace(settings=Settings(port=port), front=app_of(size))
+    house = SimpleNamespace(settings=Settings(port=port), app=app_of(size))
     asyncio.run(server.run(house))  # type: ignore[arg-type]

@@ -4,7 +4,8 @@
 
 Everything shares this machine: the load generator (wrk), the nodes and the database, which makes
 every commit durable (fsync on). 64 connections in all, spread evenly over the nodes. Rounds
-alternate, as in `bench http`; the ratios are what counts.
+alternate, as in `bench http`; the ratios are what counts, and what one lookup costs in processor
+time, in the nodes and in the database.
 """
 
 import contextlib
@@ -16,7 +17,7 @@ import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from tests.storage.postgres import Server
@@ -52,6 +53,10 @@ class Contestant:
     name: str
     ports: Sequence[int]
     key: str
+    pids: Sequence[int] = ()
+    database: Server | None = None
+    node_us: list[float] = field(default_factory=list)  # processor time a lookup, each round
+    database_us: list[float] = field(default_factory=list)
 
 
 def run(rounds: int = ROUNDS, seconds: int = SECONDS) -> dict[str, float]:
@@ -62,13 +67,10 @@ def run(rounds: int = ROUNDS, seconds: int = SECONDS) -> dict[str, float]:
         folder = Path(temporary)
         server = Server(DURABLE)
         open_.callback(server.remove)
-        database = server.new_database()
         contestants = [
-            open_.enter_context(serving(folder / "sqlite", "sqlite, 1 node", "", 1)),
-            open_.enter_context(serving(folder / "pg1", "postgresql, 1 node", database, 1)),
-            open_.enter_context(
-                serving(folder / "pg2", "postgresql, 2 nodes", server.new_database(), 2)
-            ),
+            open_.enter_context(serving(folder / "sqlite", "sqlite, 1 node", None, 1)),
+            open_.enter_context(serving(folder / "pg1", "postgresql, 1 node", server, 1)),
+            open_.enter_context(serving(folder / "pg2", "postgresql, 2 nodes", server, 2)),
         ]
         size = len(fetch(contestants[0].ports[0], contestants[0].key, documents[0]))
         hello_port = free_port()
@@ -87,12 +89,13 @@ def run(rounds: int = ROUNDS, seconds: int = SECONDS) -> dict[str, float]:
                     f"  {number + 1}/{rounds} {contestant.name}: {shots[contestant.name][-1]}",
                     flush=True,
                 )
-        return report(shots)
+        return report(shots, contestants)
 
 
 @contextlib.contextmanager
-def serving(folder: Path, name: str, database: str, nodes: int) -> Iterator[Contestant]:
+def serving(folder: Path, name: str, server: Server | None, nodes: int) -> Iterator[Contestant]:
     """So many nodes on one database, with an account that has plenty of everything."""
+    database = "" if server is None else server.new_database()
     homes = [folder / str(number) for number in range(nodes)]
     env = {
         "BALCAO_DATABASE": database,
@@ -106,12 +109,13 @@ def serving(folder: Path, name: str, database: str, nodes: int) -> Iterator[Cont
     for other in homes[1:]:
         other.mkdir(parents=True)
         shutil.copy(Home(homes[0]).secret, Home(other).secret)
+    pids: list[int] = []
     with contextlib.ExitStack() as open_:
         for home, port in zip(homes, ports, strict=True):
             own = {"BALCAO_HOME": str(home), "BALCAO_PORT": str(port)}
             command = [sys.executable, "-m", "balcao", "serve"]
-            open_.enter_context(running(command, port, env | own))
-        yield Contestant(name, ports, key)
+            pids.append(open_.enter_context(running(command, port, env | own)))
+        yield Contestant(name, ports, key, pids, server)
 
 
 def open_account(home: Path, database: str) -> str:
@@ -131,12 +135,17 @@ def open_account(home: Path, database: str) -> str:
 def together(contestant: Contestant, script: Path, seconds: int) -> Shot:
     """One run on all nodes at once; the slowest node's latencies count."""
     each = CONNECTIONS // len(contestant.ports)
+    nodes, database = contestant.pids, processes_of(contestant.database)
+    before = processor_seconds(nodes), processor_seconds(database)
     with ThreadPoolExecutor(len(contestant.ports)) as pool:
         shots = [
             *pool.map(
                 lambda port: shoot(port, contestant.key, script, each, seconds), contestant.ports
             )
         ]
+    lookups = sum(shot.per_second for shot in shots) * seconds
+    contestant.node_us.append((processor_seconds(nodes) - before[0]) / lookups * 1e6)
+    contestant.database_us.append((processor_seconds(database) - before[1]) / lookups * 1e6)
     return Shot(
         sum(shot.per_second for shot in shots),
         max(shot.p50_ms for shot in shots),
@@ -145,17 +154,39 @@ def together(contestant: Contestant, script: Path, seconds: int) -> Shot:
     )
 
 
-def report(shots: dict[str, list[Shot]]) -> dict[str, float]:
+def processes_of(server: Server | None) -> list[int]:
+    """The database's, those of its connections too."""
+    if server is None:
+        return []
+    own = server.process.pid
+    children = Path(f"/proc/{own}/task/{own}/children").read_text("ascii")
+    return [own, *map(int, children.split())]
+
+
+def processor_seconds(pids: Sequence[int]) -> float:
+    """What these processes have used so far; those that have ended count no more."""
+    ticks = 0
+    for pid in pids:
+        with contextlib.suppress(OSError):
+            fields = Path(f"/proc/{pid}/stat").read_text("utf-8").rsplit(")", 1)[1].split()
+            ticks += int(fields[11]) + int(fields[12])
+    return ticks / os.sysconf("SC_CLK_TCK")
+
+
+def report(shots: dict[str, list[Shot]], contestants: Sequence[Contestant]) -> dict[str, float]:
     figures: dict[str, float] = {}
     rates = {name: statistics.median(s.per_second for s in runs) for name, runs in shots.items()}
     print(f"\npython -m bench nodes   (medians, {os.cpu_count()} cores shared by everything)")
-    for name, runs in shots.items():
+    for contestant in contestants:
+        name, runs = contestant.name, shots[contestant.name]
         p50 = statistics.median(shot.p50_ms for shot in runs)
         p99 = statistics.median(shot.p99_ms for shot in runs)
         print(
             f"  {name:20s} {rates[name]:8.0f}/s  {rates[name] / rates['hello']:5.2f} of hello"
             f"  {rates[name] / rates['sqlite, 1 node']:5.2f} of sqlite"
             f"  p50 {p50:6.2f} ms  p99 {p99:6.2f} ms  refused {sum(s.refused for s in runs)}"
+            f"  node {statistics.median(contestant.node_us):4.0f} us"
+            f"  database {statistics.median(contestant.database_us):4.0f} us"
         )
         figures |= {name: rates[name], f"{name} p99": p99}
     return figures
