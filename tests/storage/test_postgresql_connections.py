@@ -6,10 +6,13 @@ from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
+import psycopg
 import pytest
 
 import balcao
+from balcao.errors import StorageUnreleased
 from balcao.storage.postgresql.connections import Line
+from balcao.storage.postgresql.desk import PostgresDesk
 from tests.storage import postgres
 
 _LOCK = re.compile(r"\b0x6261\w{4}\b")  # "ba.."
@@ -38,6 +41,15 @@ def test_options_of_the_address_join_ours(address: str) -> None:
         assert setting(line, "statement_timeout") == "5s"
         assert setting(line, "idle_in_transaction_session_timeout") == "3s"
         assert setting(line, "enable_seqscan") == "off"
+
+
+def test_a_database_from_before_the_release_is_refused_as_it_is(address: str) -> None:
+    with psycopg.connect(address, autocommit=True) as connection:
+        connection.execute("DROP FUNCTION make_partition")
+    with pytest.raises(StorageUnreleased):
+        PostgresDesk(address)
+    with psycopg.connect(address) as connection:
+        assert connection.execute("SELECT count(*) FROM node").fetchone() == (0,)
 
 
 def test_every_advisory_lock_has_a_number_of_its_own() -> None:
