@@ -162,6 +162,10 @@ class Line:
         self._connection = connection
         return connection
 
+    def is_lost(self) -> bool:
+        """Whether the connection broke: the database was started anew, or a firewall forgot us."""
+        return self._connection is not None and bool(self._connection.closed)
+
     def drop(self) -> None:
         """Let go of a connection that may be in the middle of something."""
         connection, self._connection = self._connection, None
@@ -189,16 +193,18 @@ class Line:
 
     # As `storage.shared.connection.Connection`.
 
-    def execute(self, sql: str, values: Sequence[Any] = ()) -> Rows:
-        """Run one statement. What only reads is tried once more on a new connection."""
+    def execute(self, sql: str, values: Sequence[Any] = (), *, repeatable: bool = False) -> Rows:
+        """Run one statement.
+
+        What only reads, or may be done twice, is tried once more on a new connection.
+        """
         text = translated(sql)
         try:
             with self.guarded() as connection:
                 return connection.execute(text, values)
         except StorageFailed as failed:
-            # The database was started anew since the last time, or a firewall forgot us.
-            lost = self._connection is not None and self._connection.closed
-            if not lost or self._in_transaction or not text.startswith("SELECT"):
+            harmless = repeatable or text.startswith("SELECT")
+            if not self.is_lost() or self._in_transaction or not harmless:
                 raise
             self.drop()
             with self.guarded() as connection:
