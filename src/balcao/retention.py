@@ -67,7 +67,7 @@ class Retention:
 
         Raises `StorageFailed`.
         """
-        now, kept = self.now_ms(), self.settings
+        now, kept = await self._now(), self.settings
         removed = {
             "idempotency": await self.desk.purge(now),
             "sessions_and_traces": await self.desk.people.purge_people(
@@ -85,7 +85,7 @@ class Retention:
         """Look through a whole cache for what is too old. Raises `StorageFailed`."""
         over = False
         while not over:
-            now = self.now_ms()
+            now = await self._now()
             swept = await cache.sweep(
                 now - self.settings.cache_days * DAY_MS,
                 now - self.settings.cache_person_days * DAY_MS,
@@ -109,6 +109,9 @@ class Retention:
         if self._gone:
             log.info("retention.purged", **self._gone)
             self._gone.clear()
+
+    async def _now(self) -> int:
+        return await self.desk.surely_past(self.now_ms())
 
     def _count(self, kind: str, count: int) -> None:
         if count:
@@ -140,8 +143,8 @@ class Retention:
     async def _remove_orphans(self) -> None:
         while True:
             await asyncio.sleep(ORPHANS_EVERY_SECONDS)
-            before_ms = self.now_ms() - ORPHAN_MS
             try:
+                before_ms = await self._now() - ORPHAN_MS
                 async for names in receipt_keeping.orphans(self.desk, self.blobs, before_ms):
                     for name in names:
                         await self.blobs.delete(name)
