@@ -144,6 +144,7 @@ def test_every_error_has_a_face_for_the_caller() -> None:
         errors.HomeDamaged,
         errors.StorageNewer,
         errors.StorageMoved,
+        errors.StorageUnreleased,
         errors.StorageIncomplete,
     }
     own = {kind for kind in _leaves(errors.BalcaoError) if kind.__module__ == "balcao.errors"}

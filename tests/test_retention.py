@@ -11,14 +11,22 @@ from structlog.testing import capture_logs
 from balcao import retention
 from balcao.clock import system_now_ms
 from balcao.core.freshness import DAY_MS, Kept
+from balcao.core.ledger import Change
 from balcao.core.questions import Mode
 from balcao.core.receipts import digest_of
 from balcao.retention import Retention
 from balcao.settings import Settings
 from balcao.storage.blobs import open_blobs
+from balcao.storage.contract import NewAccount
+from balcao.storage.postgresql.cache import PostgresCache
+from balcao.storage.postgresql.desk import PostgresDesk
+from balcao.storage.shared.numbers import least_number
 from balcao.storage.sqlite.cache import SqliteCache
 from balcao.storage.sqlite.desk import SqliteDesk
 from tests.http.house import opened
+from tests.storage import postgres
+from tests.storage.people import ALWAYS, a_trace
+from tests.storage.world import a_bind, a_keep
 from tests.test_receipt_keeping import a_record
 
 NOW = 2_000 * DAY_MS
@@ -162,3 +170,40 @@ async def _swept(*, cache_of: object, before_ms: int) -> int:
         await asyncio.sleep(0.005)
         if swept.over:
             return removed
+
+
+def test_a_node_whose_clock_is_years_ahead_takes_nothing_from_the_others(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    now = system_now_ms()
+    wrong = now + 10_000 * DAY_MS
+    address = postgres.new_address()
+    desk, cache = PostgresDesk(address), PostgresCache(address, "live")
+    keeper = Retention(
+        desk, [cache], open_blobs(tmp_path / "receipts"), Settings(home=tmp_path), lambda: wrong
+    )
+    ana = desk.create_account(NewAccount("ana", "pos_pago", "live"), now)
+    of_ana: list[Change] = [
+        a_bind(ana, "key", "r1", at_ms=now),
+        a_keep(ana, "n1", at_ms=now),
+        a_trace(ana, f"{least_number(now)}-7abc-8def-000000000000", opened_ms=now),
+    ]
+
+    async def story() -> None:
+        desk.recover(now)
+        assert await desk.commit(of_ana) is None
+        cache.keep([("rural_producer:90010000100:SP", Kept(b"{}", now, "cnpja"))])
+        assert await keeper.purge_some() == 0
+        await keeper.sweep_cache(cache)
+        assert await desk.earlier(ana.account_id, "key", now) is not None
+        assert len(await cache.read(["rural_producer:90010000100:SP"])) == 1
+        assert await desk.surely_past(now - 5) == now - 5
+
+    try:
+        asyncio.run(story())
+        assert len(desk.people.traces(ana.account_id, ALWAYS, 10)) == 1
+    finally:
+        cache.close()
+        desk.close()
+        postgres.server().drop_database(address)
+    assert "clock is ahead" in caplog.text

@@ -46,6 +46,7 @@ BalcaoError
 ├── StorageFailed                  our own storage cannot write; nothing was kept or charged,
 │                                  unless it is `perhaps_kept`
 ├── StorageNewer                   told to the operator only: a newer version wrote this file
+├── StorageUnreleased              told to the operator only: written before the first release
 ├── StorageMoved                   told to the operator only: the data were moved elsewhere
 ├── StorageIncomplete              told to the operator only: data that are being moved here
 ├── PepperDiffers                  told to the operator only: other keys' secret than the database's
@@ -288,6 +289,10 @@ class StorageFailed(BalcaoError):
 
 class StorageNewer(BalcaoError):
     """The file was written by a newer version of this program; told to the operator only."""
+
+
+class StorageUnreleased(BalcaoError):
+    """Its tables are those of a version that was never released; told to the operator only."""
 
 
 class StorageMoved(BalcaoError):

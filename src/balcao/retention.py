@@ -72,7 +72,7 @@ class Retention:
 
         Raises `StorageFailed`.
         """
-        now, kept = self.now_ms(), self.settings
+        now, kept = await self._now(), self.settings
         removed = {
             "idempotency": await self.desk.purge(now),
             "sessions_and_traces": await self.desk.people.purge_people(
@@ -90,7 +90,7 @@ class Retention:
         """Look through a whole cache for what is too old. Raises `StorageFailed`."""
         over = False
         while not over:
-            now, kept = self.now_ms(), self.settings
+            now, kept = await self._now(), self.settings
             days_max = kept.receipt_days - CACHE_DAYS_BEFORE_RECEIPTS
             swept = await cache.sweep(
                 now - min(kept.cache_days, days_max) * DAY_MS,
@@ -115,6 +115,9 @@ class Retention:
         if self._gone:
             log.info("retention.purged", **self._gone)
             self._gone.clear()
+
+    async def _now(self) -> int:
+        return await self.desk.surely_past(self.now_ms())
 
     def _count(self, kind: str, count: int) -> None:
         if count:
@@ -146,8 +149,8 @@ class Retention:
     async def _remove_orphans(self) -> None:
         await asyncio.sleep(ORPHANS_FIRST_SECONDS)
         while True:
-            before_ms = self.now_ms() - ORPHAN_MS
             try:
+                before_ms = await self._now() - ORPHAN_MS
                 async for names in receipt_keeping.orphans(self.desk, self.blobs, before_ms):
                     for name in names:
                         await self.blobs.delete(name)

@@ -94,6 +94,7 @@ def test_what_nobody_translated_stays_as_it_is() -> None:
         (errors.HomeInUse("/dados"), "/dados já está em uso"),
         (errors.CertificateUnusable("a.pfx: senha recusada"), "a.pfx: senha recusada. Corrija"),
         (errors.StorageNewer("schema 9 is newer than this program's 1"), "versão mais nova"),
+        (errors.StorageUnreleased(), "versão de desenvolvimento"),
         (errors.PepperDiffers(), "secret.key"),
         (errors.EmailTaken(), "user list"),
         (errors.FormDone(), "já foi feito"),

@@ -32,12 +32,22 @@ from balcao.storage.contract import Desk, NewAccount
 from balcao.storage.people import NewUser
 from balcao.storage.postgresql.cache import PostgresCache
 from balcao.storage.postgresql.desk import PostgresDesk
+from balcao.storage.shared.numbers import least_number
 from balcao.storage.sqlite.cache import SqliteCache
 from balcao.storage.sqlite.desk import SqliteDesk
 from tests.cli.shell import Shell, free_port
 from tests.storage import postgres
 from tests.storage.people import BY, a_token, a_trace
-from tests.storage.world import NOW, a_bind, a_charge, a_finish, a_hold, a_keep, a_top_up
+from tests.storage.world import (
+    NOW,
+    a_bind,
+    a_charge,
+    a_finish,
+    a_hold,
+    a_keep,
+    a_top_up,
+    brasilia,
+)
 
 # Whatever COPY has its own way of writing.
 ODD = "aba\tlinha\nretorno\rbarra\\ nulo \\N 'aspas\" ção 😀\b\v\f"
@@ -268,6 +278,26 @@ def test_there_and_back(filled: Shell, address: str, monkeypatch: pytest.MonkeyP
     # And there again: the database that was left waits for what is new.
     assert filled(f"storage move --to {address} --final --json").json["ok"]
     assert contents(at()) == contents(at(address))
+
+
+def test_history_comes_to_lie_in_its_months(filled: Shell, address: str) -> None:
+    """Else every new month's partition would be held against all of it, for as long as it lasts."""
+    asked = [brasilia(f"2026-{month}-01 00:00:00") - 1 for month in ("03", "05", "08")]
+    with filled.desk() as desk:
+        acme = desk.accounts()[0]
+        for at_ms in asked:
+            request = f"{least_number(at_ms)}-7abc-8def-000000000000"
+            desk.commit_now(
+                [a_charge(acme, request, at_ms=at_ms), a_trace(acme, request, opened_ms=at_ms)]
+            )
+    assert filled(f"storage move --to {address} --final --json").json["ok"]
+    with psycopg.connect(address) as connection:
+        for table in ("ledger_entry", "trace"):
+            found = connection.execute(
+                f"SELECT DISTINCT tableoid::regclass::text FROM {table}"
+                " WHERE request_id LIKE '%-7abc-%' ORDER BY 1"
+            ).fetchall()
+            assert found == [(f"{table}_2026_{month}",) for month in ("02", "04", "07")]
 
 
 def test_numbers_are_never_given_twice(

@@ -2,15 +2,19 @@
 
 import datetime
 import logging
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from zoneinfo import ZoneInfo
 
 import psycopg
 import pytest
 
+from balcao.core import calendar
 from balcao.core.access import Account
 from balcao.errors import StorageFailed
+from balcao.storage.postgresql import partitions
 from balcao.storage.postgresql.desk import PostgresDesk
 from balcao.storage.postgresql.partitions import Partitions
 from tests.storage.engines import PostgresEngine
@@ -19,6 +23,7 @@ from tests.storage.world import (
     DAY_MS,
     NOW,
     Balance,
+    a_bind,
     a_charge,
     a_hold,
     a_settle,
@@ -172,7 +177,8 @@ def test_rows_that_came_before_their_month_was_made_stay(
             engine.run(desk.purge(NOW))
     told = [record.getMessage() for record in caplog.records]
     assert told == [
-        "no partition ledger_entry_2026_08: rows of that month lie in ledger_entry_rest"
+        "no partition ledger_entry_2026_08 (CheckViolation): rows of that month lie in"
+        " ledger_entry_rest"
     ]
     assert months(engine, "ledger_entry") == AHEAD[1:]
     assert months(engine, "trace") == AHEAD
@@ -181,14 +187,59 @@ def test_rows_that_came_before_their_month_was_made_stay(
     assert desk.check().complaints == []
 
 
-def test_months_are_made_another_time_when_tables_are_in_use(
+def test_months_follow_one_another_whatever_becomes_of_the_zone(
+    engine: PostgresEngine, desk: PostgresDesk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Brasília has summer time again, and these months were made before anybody knew."""
+    desk.recover(NOW)
+    monkeypatch.setattr(calendar, "BRASILIA", ZoneInfo("America/Noronha"))
+    desk.recover(brasilia("2026-09-15 12:00:00"))
+    for table in ("ledger_entry", "trace"):
+        assert months(engine, table) == [*AHEAD[:3], "2026_11", "rest"]
+
+
+def test_a_month_that_cannot_be_made_keeps_nobody_from_serving(
     engine: PostgresEngine, desk: PostgresDesk, ana: Account
+) -> None:
+    bounds = f"FOR VALUES FROM ('{number(NOW)}') TO ('{number(NOW + DAY_MS)}')"
+    engine.sql("SELECT make_partition('ledger_entry', 'somebodys', ?)", bounds)
+    engine.commit(desk, a_bind(ana, "key", "r1"))
+    desk.recover(NOW)
+    assert months(engine, "ledger_entry") == [*AHEAD[1:], "somebodys"]
+    assert months(engine, "trace") == AHEAD
+    assert engine.run(desk.purge(NOW + 30 * DAY_MS)) == 1
+
+
+def test_who_may_make_no_table_serves_all_the_same(
+    engine: PostgresEngine, desk: PostgresDesk, ana: Account
+) -> None:
+    engine.sql("CREATE ROLE clerk_of_partitions")
+    try:
+        engine.sql("GRANT ALL ON ALL TABLES IN SCHEMA public TO clerk_of_partitions")
+        engine.sql("REVOKE CREATE ON SCHEMA public FROM PUBLIC")
+        with psycopg.connect(engine.address, autocommit=True) as connection:
+            connection.execute("SET ROLE clerk_of_partitions")
+            Partitions().make_ahead(connection, NOW)
+        assert months(engine, "trace") == ["rest"]
+    finally:
+        engine.sql("DROP OWNED BY clerk_of_partitions")
+        engine.sql("DROP ROLE clerk_of_partitions")
+
+
+def test_months_are_made_another_time_when_tables_are_in_use(
+    engine: PostgresEngine, desk: PostgresDesk, ana: Account, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with psycopg.connect(engine.address) as reader:
         reader.execute("SELECT count(*) FROM ledger_entry")  # and does not end
         desk.recover(NOW)
         assert months(engine, "ledger_entry") == ["rest"]
         assert engine.commit(desk, a_charge(ana, "r1")) is None
+        # A long backlog is purged in many strokes: not each of them waits, with others behind it.
+        began = time.monotonic()
+        for _ in range(5):
+            engine.run(desk.purge(NOW))
+        assert time.monotonic() - began < 4 * partitions.LOCK_MS_MAX / 1000
+    monkeypatch.setattr(desk._partitions, "_again_at", 0.0)
     engine.run(desk.purge(NOW))
     assert months(engine, "ledger_entry") == AHEAD
 
@@ -220,7 +271,7 @@ def test_old_months_of_traces_go_as_a_whole(
 
 
 def test_months_in_use_are_dropped_another_time(
-    engine: PostgresEngine, desk: PostgresDesk, ana: Account
+    engine: PostgresEngine, desk: PostgresDesk, ana: Account, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with psycopg.connect(engine.address, autocommit=True) as connection:
         Partitions().make(connection, datetime.date(2026, 5, 1), datetime.date(2026, 5, 1))
@@ -228,5 +279,7 @@ def test_months_in_use_are_dropped_another_time(
         reader.execute("SELECT count(*) FROM trace")
         assert purge(engine, desk, NOW) == 0
         assert months(engine, "trace") == ["2026_05", "rest"]
+    assert purge(engine, desk, NOW) == 0, "in use a moment ago"
+    monkeypatch.setattr(desk._partitions, "_again_at", 0.0)
     assert purge(engine, desk, NOW) == 1
     assert months(engine, "trace") == ["rest"]

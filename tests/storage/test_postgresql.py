@@ -300,10 +300,21 @@ def test_a_commit_that_never_arrived_is_told_as_failed(
 def test_connections_that_broke_in_between_are_not_noticed(
     engine: PostgresEngine, desk: PostgresDesk, ana: Account
 ) -> None:
+    caller, limits = engine.run(desk.caller(a_hash("ana"), NOW)), [Limit("minuto", 2, 60_000)]
+    assert caller is not None
+    engine.run(desk.spend(caller, limits, NOW))
+    cache = PostgresCache(engine.address, "live")
+    cache.keep([("company:1:", Kept(b"{}", NOW, "cnpja"))])
+    engine.run(cache.sweep(0, 0))  # after it was written
     engine.sql(
         "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity"
         " WHERE datname = current_database() AND pid <> pg_backend_pid()"
     )
+    allowed = [engine.run(desk.spend(caller, limits, NOW))[0].allowed for _ in range(2)]
+    assert allowed == [True, False]
+    cache.keep([("company:2:", Kept(b"{}", NOW, "cnpja"))])
+    cache.close()
+    assert engine.sql("SELECT count(*) FROM entry") == [(2,)]
     assert engine.commit(desk, a_charge(ana, "r1")) is None
     assert charged(desk, ana) == {"r1": 1}
     assert engine.run(desk.caller(a_hash("ana"), NOW)) is not None

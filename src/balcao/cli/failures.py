@@ -65,6 +65,12 @@ def _ours(error: Exception) -> str | None:
                 "O banco de dados foi gravado por uma versão mais nova do Balcão."
                 " Atualize este programa antes de abri-lo."
             )
+        case errors.StorageUnreleased():
+            return (
+                "Este banco de dados foi criado por uma versão de desenvolvimento do Balcão, com"
+                " outras tabelas; nada foi alterado. Use um banco de dados vazio em"
+                " BALCAO_DATABASE."
+            )
         case errors.StorageMoved():
             return (
                 f"Os dados foram movidos daqui para {error.detail}:"

@@ -1,7 +1,8 @@
 """One end of a move, whichever engine it is: what both can be asked and told."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
+from datetime import date
 from typing import Any, Protocol
 
 from balcao.moving.difference import Lines
@@ -33,6 +34,10 @@ class End(Protocol):
 
     def count(self, table: Table, *, up_to: int | None = None, after: int | None = None) -> int:
         """How many rows it has, all or those of such numbers."""
+        ...
+
+    def make_room(self, months: Collection[date]) -> None:
+        """Rows of these months will come: make what an engine has by month. Some may be there."""
         ...
 
     def insert(self, table: Table, lines: Iterable[bytes]) -> None:

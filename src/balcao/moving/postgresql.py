@@ -1,8 +1,9 @@
 """One end of a move: a PostgreSQL."""
 
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager
+from datetime import date
 from typing import Any
 
 import psycopg
@@ -18,6 +19,7 @@ from balcao.moving.tables import Table, all_tables
 from balcao.storage.contract import LedgerCheck
 from balcao.storage.postgresql.connections import CONNECT_SECONDS_MAX
 from balcao.storage.postgresql.desk import PostgresDesk
+from balcao.storage.postgresql.partitions import Partitions
 from balcao.storage.postgresql.schema import check_pepper, migrate, newest_version, version
 from balcao.storage.shared.check import check_books
 
@@ -135,6 +137,12 @@ class PostgresEnd:
             return 0
         where = _where(table, up_to=up_to, after=after)
         return int(self.ask(f"SELECT count(*) FROM {table.name}{where}")[0][0])  # noqa: S608
+
+    def make_room(self, months: Collection[date]) -> None:
+        """See the contract."""
+        partitions = Partitions()
+        for month in sorted(months):
+            partitions.make(self._connection, month, month)
 
     def insert(self, table: Table, lines: Iterable[bytes]) -> None:
         """See the contract."""

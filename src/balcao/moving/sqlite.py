@@ -1,7 +1,8 @@
 """One end of a move: the files of a data folder."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
+from datetime import date
 from pathlib import Path
 from typing import IO, Any
 
@@ -104,6 +105,9 @@ class SqliteEnd:
             return 0
         where = _where(table, up_to=up_to, after=after)
         return int(str(connection.execute(f"SELECT count(*) FROM {table.name}{where}").get))  # noqa: S608
+
+    def make_room(self, months: Collection[date]) -> None:
+        """See the contract. Here everything lies together."""
 
     def insert(self, table: Table, lines: Iterable[bytes]) -> None:
         """See the contract."""

@@ -230,6 +230,14 @@ class Desk(Protocol):
         """Make something small durable, to know that it can be done. Raises `StorageFailed`."""
         ...
 
+    async def surely_past(self, now_ms: int) -> int:
+        """This instant, or the database's own where that is earlier.
+
+        Of many nodes one may have a wrong clock: what it took for old, all would lose. Raises
+        `StorageFailed`.
+        """
+        ...
+
     async def purge(self, now_ms: int) -> int:
         """Remove some idempotency records that have run out. Count; 0: there are none left.
 

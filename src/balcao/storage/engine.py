@@ -21,7 +21,7 @@ def open_desk(
 ) -> Desk:
     """The desk at this address, or in this file if it is empty.
 
-    Raises `StorageFailed`, `StorageNewer`, `PepperDiffers`.
+    Raises `StorageFailed`, `StorageNewer`, `StorageUnreleased`, `PepperDiffers`.
     """
     if not database:
         from balcao.storage.sqlite.desk import SqliteDesk  # noqa: PLC0415

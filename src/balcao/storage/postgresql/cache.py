@@ -248,7 +248,8 @@ class PostgresCache:
     def _write(self, batch: Sequence[tuple[str, Kept]]) -> None:
         rows = [(key, kept.asked_ms, kept.source, kept.body) for key, kept in batch]
         try:
-            written = self._writing.execute(_WRITE, (self._mode, *arrays(_TYPES, rows)))
+            values = (self._mode, *arrays(_TYPES, rows))
+            written = self._writing.execute(_WRITE, values, repeatable=True)
             keys = {key for (key,) in written}
         except (BalcaoError, psycopg.Error) as error:
             log.error("cache not written: %s", type(error).__name__)

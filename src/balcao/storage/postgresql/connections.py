@@ -40,7 +40,7 @@ SILENCE_SECONDS = 1.0
 # Operators' deeds follow one another on all nodes, as SQLite's writers do.
 DEEDS_LOCK = 0x62616C63  # "balc"
 # Of nodes that have their first start at once, one makes the accounts of the sandbox.
-FIRST_START_LOCK = 0x62616C66
+FIRST_START_LOCK = 0x62616C73  # "bals"
 
 _SETTINGS: dict[str, Any] = {
     "connect_timeout": CONNECT_SECONDS_MAX,
@@ -86,6 +86,16 @@ class _Punctual(psycopg.Connection[Any]):
             raise psycopg.OperationalError("no answer") from None
         finally:
             self.waiting_since = None
+
+
+def _settings(address: str) -> dict[str, Any]:
+    """What the address says comes first; ours fill in what it is silent about.
+
+    Of `options`, too: whoever sets a `search_path` there wants to keep our time-outs.
+    """
+    given = psycopg.conninfo.conninfo_to_dict(address)
+    options = f"{_SETTINGS['options']} {given.get('options') or ''}".rstrip()
+    return {**_SETTINGS, **given, "options": options}
 
 
 def failure(error: Exception) -> StorageFailed:
@@ -138,9 +148,7 @@ class Line:
         if time.monotonic() < self._away_until:
             raise StorageFailed("database away")
         try:
-            # Settings in the address, like another `options`, come first; ours fill in.
-            given = psycopg.conninfo.conninfo_to_dict(self._address)
-            connection = _Punctual.connect(**{**_SETTINGS, **given, "autocommit": True})
+            connection = _Punctual.connect(**{**_settings(self._address), "autocommit": True})
             if self._greet is not None:
                 self._greet(connection)
         except BaseException as error:
@@ -152,6 +160,10 @@ class Line:
             raise failure(error) from error
         self._connection = connection
         return connection
+
+    def is_lost(self) -> bool:
+        """Whether the connection broke: the database was started anew, or a firewall forgot us."""
+        return self._connection is not None and bool(self._connection.closed)
 
     def drop(self) -> None:
         """Let go of a connection that may be in the middle of something."""
@@ -180,16 +192,18 @@ class Line:
 
     # As `storage.shared.connection.Connection`.
 
-    def execute(self, sql: str, values: Sequence[Any] = ()) -> Rows:
-        """Run one statement. What only reads is tried once more on a new connection."""
+    def execute(self, sql: str, values: Sequence[Any] = (), *, repeatable: bool = False) -> Rows:
+        """Run one statement.
+
+        What only reads, or may be done twice, is tried once more on a new connection.
+        """
         text = translated(sql)
         try:
             with self.guarded() as connection:
                 return connection.execute(text, values)
         except StorageFailed as failed:
-            # The database was started anew since the last time, or a firewall forgot us.
-            lost = self._connection is not None and self._connection.closed
-            if not lost or self._in_transaction or not text.startswith("SELECT"):
+            harmless = repeatable or text.startswith("SELECT")
+            if not self.is_lost() or self._in_transaction or not harmless:
                 raise
             self.drop()
             with self.guarded() as connection:

@@ -5,6 +5,7 @@ connection: one writes, one reads what requests ask, one counts them. What is ra
 place, on a fourth.
 """
 
+import logging
 from collections.abc import Callable, Collection, Sequence
 from functools import partial
 from typing import Any, TypeVar
@@ -35,6 +36,8 @@ from balcao.storage.shared.connection import Connection
 from balcao.storage.shared.data_subjects import SharedDataSubjects
 from balcao.storage.shared.reading import Reading
 
+log = logging.getLogger(__name__)
+
 T = TypeVar("T")
 
 # Revocation and plan changes are in force everywhere within 1 s (decisions 7.2): what is
@@ -44,6 +47,10 @@ CALLERS_MAX = 10_000
 
 # Receipts known to be recorded: a cached certificate brings its own along with every delivery.
 RECEIPTS_KNOWN_MAX = 32_768
+
+# More than clocks that are kept right ever differ by.
+CLOCK_AHEAD_MS_MAX = 60_000
+_CLOCK = "SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint"
 
 _HEARTBEAT = (
     "INSERT INTO heartbeat VALUES (1, %s)"
@@ -109,6 +116,7 @@ class PostgresDesk(Reading):
         self._callers: dict[bytes, tuple[int, Caller | None]] = {}
         self._recorded: set[str] = set()  # numbers of receipts
         self._partitions = Partitions()
+        self._told_of_clock = False
         self.people = PostgresPeople(
             self._here,
             partial(opened_apart, address),
@@ -219,6 +227,19 @@ class PostgresDesk(Reading):
     async def heartbeat(self, now_ms: int) -> None:
         """See the contract."""
         await self._with_writer(lambda connection: connection.execute(_HEARTBEAT, (now_ms,)))
+
+    async def surely_past(self, now_ms: int) -> int:
+        """See the contract."""
+
+        def work(connection: psycopg.Connection[Any]) -> int:
+            row = connection.execute(_CLOCK).fetchone()
+            assert row is not None
+            if now_ms - row[0] > CLOCK_AHEAD_MS_MAX and not self._told_of_clock:
+                self._told_of_clock = True
+                log.warning("this machine's clock is ahead of the database's: set both (NTP)")
+            return min(now_ms, int(row[0]))
+
+        return await self._with_writer(work)
 
     async def purge(self, now_ms: int) -> int:
         """See the contract."""

@@ -65,12 +65,18 @@ def count(line: Line, visits: Sequence[Visit]) -> Sequence[Verdicts]:
     """The verdicts of all visits, counted in this order. Raises `StorageFailed`."""
     names = sorted({name for visit in visits for name in visit.buckets()})
     for tries in range(TRIES_MAX):
+        sent = False
         try:
             with line.guarded() as connection, connection.pipeline() as pipeline:
-                return _count(connection, pipeline, visits, names)
+                verdicts = _count(connection, pipeline, visits, names)
+                sent = True
+                connection.execute("COMMIT")
+            return verdicts
         except StorageFailed as failed:
+            # The database was started anew since the last time: nothing was counted yet.
+            lost = tries == 0 and not sent and line.is_lost()
             deadlock = isinstance(failed.__cause__, psycopg.errors.DeadlockDetected)
-            if not deadlock or tries == TRIES_MAX - 1:
+            if not (lost or deadlock) or tries == TRIES_MAX - 1:
                 raise
     raise AssertionError("the loop returns or raises")
 
@@ -93,7 +99,6 @@ def _count(
     verdicts = [_one(visit, full, changed) for visit in visits]
     if changed:
         connection.execute(_STORE, arrays(_TYPES, [*changed.items()]))
-    connection.execute("COMMIT")
     return verdicts
 
 

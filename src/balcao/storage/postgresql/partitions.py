@@ -6,15 +6,16 @@ depends on a partition being there: what has none lies in `ledger_entry_rest` an
 """
 
 import logging
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import date, timedelta
+from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
 import psycopg
 from psycopg import errors
 
-from balcao.core.calendar import civil_day, day_starts_ms
+from balcao.core.calendar import civil_day, to_ms
 from balcao.storage.shared.numbers import NUMBERED_BEFORE_MS_MAX, least_number
 
 log = logging.getLogger(__name__)
@@ -27,6 +28,11 @@ MONTHS_AHEAD = 2
 # Whoever waits for a table keeps those waiting who come after. Shorter than PostgreSQL's wait
 # before it looks for deadlocks: it is always we who give way, and try again another time.
 LOCK_MS_MAX = 500
+# A new partition is held against the rows in `..._rest`, which nobody reads meanwhile. Shorter than
+# others wait for a lock.
+WORK_MS_MAX = 2_000
+# Purging goes in many short strokes: tables that were in use are left alone for so long.
+AGAIN_SECONDS = 60.0
 
 _LOCK = 0x62616C70  # of all nodes, one makes or drops partitions: "balp"
 
@@ -38,6 +44,12 @@ _MONTHS_OF_TRACES = (
     " ORDER BY p.relname"
 )
 
+# Rows of that month came first, or somebody's partition covers it, or this user may make no table.
+_CANNOT_BE = (
+    errors.CheckViolation,
+    errors.InvalidObjectDefinition,
+    errors.InsufficientPrivilege,
+)
 _BUSY = (errors.LockNotAvailable, errors.QueryCanceled, errors.DeadlockDetected)
 
 
@@ -45,7 +57,8 @@ class Partitions:
     """What one process does about the partitions of its database."""
 
     def __init__(self) -> None:
-        self._too_late: set[str] = set()  # partitions whose rows lie elsewhere
+        self._given_up: set[str] = set()  # partitions whose rows lie elsewhere
+        self._again_at = 0.0  # monotonic
 
     def make_ahead(self, connection: psycopg.Connection[Any], now_ms: int) -> None:
         """Make those of this month and of the next ones. What cannot be done now is left."""
@@ -60,53 +73,76 @@ class Partitions:
 
         Several nodes may do so at the same time.
         """
+        if time.monotonic() < self._again_at:
+            return
         for month in _months(first, last):
             for table in TABLES:
                 name = f"{table}_{month:%Y_%m}"
-                if name in self._too_late or _is_there(connection, name):
+                if name in self._given_up or _is_there(connection, name):
                     continue
                 try:
                     with _one_by_one(connection):
                         connection.execute(_MAKE, (table, name, _bounds(month)))
                 except errors.DuplicateTable:
                     continue  # another node was first
-                except errors.CheckViolation:
-                    self._too_late.add(name)
-                    log.warning("no partition %s: rows of that month lie in %s_rest", name, table)
+                except _CANNOT_BE as error:
+                    self._given_up.add(name)
+                    log.warning(
+                        "no partition %s (%s): rows of that month lie in %s_rest",
+                        name,
+                        type(error).__name__,
+                        table,
+                    )
                 except _BUSY:
-                    log.info("partition %s not made yet: tables in use", name)
+                    self._leave_alone(f"partition {name} not made yet")
                     return
 
     def drop_traces(self, connection: psycopg.Connection[Any], before_ms: int) -> int:
         """Drop the months of traces in which none was opened at `before_ms` or later. Count."""
         dropped = 0
+        if time.monotonic() < self._again_at:
+            return dropped
         for (name,) in connection.execute(_MONTHS_OF_TRACES).fetchall():
             year, month = name.split("_")[1:]
-            end_ms = day_starts_ms(_next(date(int(year), int(month), 1)))
+            end_ms = _starts_ms(_next(date(int(year), int(month), 1)))
             if end_ms + NUMBERED_BEFORE_MS_MAX > before_ms:
                 break
             try:
                 with _one_by_one(connection):
                     connection.execute(f"DROP TABLE IF EXISTS {name}")
             except _BUSY:
-                log.info("partition %s not dropped yet: tables in use", name)
+                self._leave_alone(f"partition {name} not dropped yet")
                 break
             dropped += 1
         return dropped
+
+    def _leave_alone(self, what: str) -> None:
+        self._again_at = time.monotonic() + AGAIN_SECONDS
+        log.info("%s: tables in use", what)
 
 
 @contextmanager
 def _one_by_one(connection: psycopg.Connection[Any]) -> Iterator[None]:
     """A transaction that waits for nobody for long; nodes follow one another."""
     with connection.transaction():
-        connection.execute(f"SET LOCAL lock_timeout = {LOCK_MS_MAX}")
+        connection.execute(
+            f"SET LOCAL lock_timeout = {LOCK_MS_MAX}; SET LOCAL statement_timeout = {WORK_MS_MAX}"
+        )
         connection.execute("SELECT pg_advisory_xact_lock(%s)", (_LOCK,))
         yield
 
 
 def _bounds(month: date) -> str:
-    first, end = (least_number(day_starts_ms(day)) for day in (month, _next(month)))
+    first, end = (least_number(_starts_ms(day)) for day in (month, _next(month)))
     return f"FOR VALUES FROM ('{first}') TO ('{end}')"
+
+
+def _starts_ms(month: date) -> int:
+    """Where a partition begins: midnight in Brasília as it has been since 2019.
+
+    Not by zone data: should they change, next month's partition would overlap this one's.
+    """
+    return to_ms(datetime(month.year, month.month, 1, 3, tzinfo=UTC))
 
 
 def _months(first: date, last: date) -> Iterator[date]:

@@ -9,10 +9,17 @@ from typing import Any
 
 import psycopg
 
-from balcao.errors import PepperDiffers, StorageNewer
+from balcao.errors import PepperDiffers, StorageNewer, StorageUnreleased
 
 _MIGRATION = re.compile(r"(\d{4})_\w+\.sql")
 _LOCK = 0x62616C64  # of all nodes that start together, one migrates
+
+# The first file changed until it was released: what it made since the last time.
+_RELEASED = (
+    "SELECT to_regprocedure('make_partition(text, text, text)') IS NOT NULL"
+    " AND to_regclass('receipt_of_person') IS NOT NULL"
+    " AND to_regclass('audit_entry_of_erasure') IS NOT NULL"
+)
 
 _MARKED = b"whose keys are these"
 
@@ -20,7 +27,8 @@ _MARKED = b"whose keys are these"
 def migrate(connection: psycopg.Connection[Any], folder: str) -> None:
     """Bring the schema up to the newest numbered file of `sql/postgresql/{folder}`. Forward only.
 
-    Raises `StorageNewer` when the database was written by a newer version of this program.
+    Raises `StorageNewer` when the database was written by a newer version of this program, and
+    `StorageUnreleased` when by one from before the first release.
     """
     files = _files(folder)
     newest = max(files)
@@ -38,6 +46,8 @@ def migrate(connection: psycopg.Connection[Any], folder: str) -> None:
         has = 0 if row is None else row[0]
         if has > newest:
             raise StorageNewer(f"schema {has} is newer than this program's {newest}")
+        if folder == "desk" and has and connection.execute(_RELEASED).fetchone() != (True,):
+            raise StorageUnreleased(f"schema {has}")
         for number in range(has + 1, newest + 1):
             connection.execute(files[number].read_text("utf-8").encode())
         connection.execute(

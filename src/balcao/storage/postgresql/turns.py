@@ -10,9 +10,7 @@ import logging
 import threading
 from collections.abc import Callable, Sequence
 from queue import Empty, SimpleQueue
-from typing import Any, Generic, TypeVar
-
-import psycopg
+from typing import Generic, TypeVar
 
 from balcao.errors import BalcaoError
 from balcao.storage.postgresql.connections import failure
@@ -132,8 +130,3 @@ def _told(error: Exception) -> Exception:
         return error
     log.error("database failed: %s", type(error).__name__)
     return failure(error)
-
-
-def is_lost(connection: psycopg.Connection[Any]) -> bool:
-    """Whether a connection broke, rather than a statement on it."""
-    return bool(connection.closed or connection.broken)

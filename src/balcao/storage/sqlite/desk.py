@@ -288,6 +288,10 @@ class SqliteDesk(Reading):
         """See the contract."""
         await self._writer.in_turn(_statement(_HEARTBEAT, now_ms))
 
+    async def surely_past(self, now_ms: int) -> int:
+        """See the contract. There is one clock."""
+        return now_ms
+
     async def purge(self, now_ms: int) -> int:
         """See the contract."""
         return len(await self._writer.in_turn(_statement(_PURGE, now_ms)))
