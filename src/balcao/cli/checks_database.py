@@ -22,11 +22,11 @@ def postgresql(address: str) -> Iterator[Finding]:
 
     Raises `StorageFailed`, and `StorageMoved` or `StorageIncomplete` when the data are elsewhere.
     """
-    from balcao.storage.postgresql.connections import opened_apart
+    from balcao.storage.postgresql.connections import opened_to_add_up
     from balcao.storage.postgresql.schema import newest_version, version
     from balcao.storage.shared.check import check_books
 
-    with opened_apart(address) as line, line.guarded() as connection:
+    with opened_to_add_up(address) as connection:
         yield _clock(connection)
         check_here(connection, catalogue=IN_POSTGRESQL)
         has, newest = version(connection, "desk"), newest_version("desk")

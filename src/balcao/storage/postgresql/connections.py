@@ -7,7 +7,7 @@ import logging
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from functools import lru_cache
+from functools import lru_cache, partial
 from threading import RLock
 from typing import Any, TypeVar
 
@@ -28,6 +28,8 @@ CONNECT_SECONDS_MAX = 2  # libpq rounds one second up to two anyway
 STATEMENT_SECONDS_MAX = 5
 # The server ends a statement itself; this is for one that is stopped, or was cut off.
 ANSWER_SECONDS_MAX = 6.0
+APART_SECONDS_MAX = 60
+ADD_UP_SECONDS_MAX = 3_600
 # A node that is cut off in a transaction keeps accounts locked until the server has had enough of
 # it: sooner than others give up waiting for the lock, which would fail all that they write.
 IDLE_SECONDS_MAX = 3
@@ -241,12 +243,27 @@ def translated(sql: str) -> str:
 
 
 @contextmanager
+def opened_to_add_up(address: str) -> Iterator[psycopg.Connection[Any]]:
+    """One that reads every row there is, which takes minutes where there are a billion.
+
+    Raises `StorageFailed`.
+    """
+    line = Line(address, partial(_patiently, ADD_UP_SECONDS_MAX))
+    try:
+        with line.guarded() as connection:
+            connection.execute(READ_FROM_END_TO_END)
+            yield connection
+    finally:
+        line.close()
+
+
+@contextmanager
 def opened_apart(address: str) -> Iterator[Line]:
     """A connection of its own for what may take long; usable in any thread.
 
     Statements may take a minute there.
     """
-    line = Line(address, _patiently)
+    line = Line(address, partial(_patiently, APART_SECONDS_MAX))
     try:
         yield line
     finally:
@@ -266,9 +283,9 @@ def first_start(address: str) -> Iterator[None]:
         yield  # the lock goes with the connection
 
 
-def _patiently(connection: psycopg.Connection[Any]) -> None:
+def _patiently(seconds_max: int, connection: psycopg.Connection[Any]) -> None:
     assert isinstance(connection, _Punctual)
-    connection.patience_seconds = 65.0
+    connection.patience_seconds = seconds_max + 5.0
     connection.execute(
-        "SET statement_timeout = '60s'; SET idle_in_transaction_session_timeout = '60s'"
+        f"SET statement_timeout = '{seconds_max}s'; SET idle_in_transaction_session_timeout = '60s'"
     )

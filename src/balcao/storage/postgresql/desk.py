@@ -22,7 +22,7 @@ from balcao.storage.contract import LedgerCheck, NewAccount, NewKey, PurgedRecei
 from balcao.storage.moved import IN_POSTGRESQL, check_here
 from balcao.storage.postgresql import limits as counting
 from balcao.storage.postgresql import receipts
-from balcao.storage.postgresql.connections import READ_FROM_END_TO_END, Line, opened_apart
+from balcao.storage.postgresql.connections import Line, opened_apart, opened_to_add_up
 from balcao.storage.postgresql.node import Node
 from balcao.storage.postgresql.partitions import Partitions
 from balcao.storage.postgresql.people import PostgresPeople
@@ -78,6 +78,7 @@ class PostgresDesk(Reading):
         now_ms: int = 0,
         observe_batch: Callable[[int], None] = lambda size: None,
     ) -> None:
+        self._address = address
         self._here = Line(address)
         super().__init__(self._here, partial(opened_apart, address))
         self._node = Node(now_ms)
@@ -204,11 +205,8 @@ class PostgresDesk(Reading):
 
     def check(self) -> LedgerCheck:
         """See the contract."""
-        with self._apart() as line:
-            assert isinstance(line, Line)
-            with line.guarded() as connection:
-                connection.execute(READ_FROM_END_TO_END)
-                return check_books(connection, "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+        with opened_to_add_up(self._address) as connection:
+            return check_books(connection, "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
 
     # Beside the requests.
 

@@ -33,8 +33,9 @@ def migrate(connection: psycopg.Connection[Any], folder: str) -> None:
     files = _files(folder)
     newest = max(files)
     with connection.transaction():
-        # Another node may be at it for longer than a request would wait.
-        connection.execute("SET LOCAL lock_timeout = '60s'; SET LOCAL statement_timeout = '60s'")
+        # Another node may be at it for longer than a request would wait, and what is done to a
+        # billion rows takes its time.
+        connection.execute("SET LOCAL lock_timeout = '60s'; SET LOCAL statement_timeout = '1h'")
         connection.execute("SELECT pg_advisory_xact_lock(%s)", (_LOCK,))
         connection.execute(
             "CREATE TABLE IF NOT EXISTS schema_version"
