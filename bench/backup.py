@@ -1,12 +1,13 @@
-"""Backups of a large SQLite desk: how long one takes, and how long it takes to verify it.
+"""Backups of a large desk: how long one takes, and how long it takes to verify it.
 
-    .venv/bin/python -m bench.backup [--operations 1000000] [--folder /where/the/data/would/live]
+    .venv/bin/python -m bench.backup [--postgresql] [--operations 1000000] [--folder …]
 
-The entries are inserted in bulk, a charge each, of the same form as the service's own.
+An operation is a charge and its trace (`bench.filling`).
 """
 
 import argparse
 import asyncio
+import contextlib
 import os
 import sys
 import tempfile
@@ -14,59 +15,42 @@ import time
 from contextlib import closing
 from pathlib import Path
 
-import apsw
+from pydantic import SecretStr
+from tests.storage.postgres import Server
 
 from balcao.backup.bringing_back import verify
 from balcao.backup.making import Made, make
 from balcao.clock import system_now_ms
-from balcao.core.ledger import Charge, TopUp
+from balcao.core.ledger import Charge
 from balcao.home import Home
 from balcao.settings import Settings
-from balcao.storage.contract import NewAccount
-from balcao.storage.sqlite.desk import SqliteDesk
+from balcao.storage.contract import Desk
+from balcao.storage.engine import open_desk
+from bench import filling
+from bench.nodes import DURABLE
 
-AT_MS = 1_785_000_000_000
 OPERATION = "cnpj-receita-federal"
-ACCOUNTS = 16
 # Charges one after another, before and during a backup.
 ALONE_SECONDS = 2.0
 
 
-def fill(home: Home, operations: int) -> None:
-    """So many charges, shared by some accounts."""
-    with closing(SqliteDesk(home.desk)) as desk:
-        for number in range(ACCOUNTS):
-            account = desk.create_account(NewAccount(f"c{number}", "pre_pago", "live"), AT_MS)
-            desk.commit_now([TopUp(account.account_id, 10 * operations, "carga", AT_MS)])
-    with closing(apsw.Connection(str(home.desk))) as raw:
-        raw.execute("PRAGMA synchronous = OFF")
-        with raw:
-            raw.executemany(
-                "INSERT INTO ledger_entry (account_id, at_ms, month, kind, balance_change,"
-                " held_change, request_id, operation, rule, origin)"
-                " VALUES (?, ?, '2026-07', 'charge', -1, 0, ?, ?, 'consulta', 'cache')",
-                (
-                    (1 + n % ACCOUNTS, AT_MS + n, f"01987654-0000-7000-8000-{n:012d}", OPERATION)
-                    for n in range(operations)
-                ),
-            )
-
-
-async def charges(desk: SqliteDesk, until: "asyncio.Task[Made] | float") -> list[float]:
+async def charges(desk: Desk, until: "asyncio.Task[Made] | float") -> list[float]:
     """Charge one after another; seconds each took."""
     taken: list[float] = []
     end = time.monotonic() + until if isinstance(until, float) else None
     tag = time.monotonic_ns()
     while time.monotonic() < end if end is not None else not until.done():  # type: ignore[union-attr]
         began = time.monotonic()
-        charge = Charge(1, None, f"{tag}-{len(taken)}", OPERATION, 1, "consulta", "cache", AT_MS)
+        charge = Charge(
+            1, None, f"{tag}-{len(taken)}", OPERATION, 1, "consulta", "cache", system_now_ms()
+        )
         assert await desk.commit([charge]) is None
         taken.append(time.monotonic() - began)
         await asyncio.sleep(0.001)
     return sorted(taken)
 
 
-async def beside(settings: Settings, desk: SqliteDesk) -> None:
+async def beside(settings: Settings, desk: Desk) -> None:
     """A backup while somebody is charged."""
     quiet = await charges(desk, ALONE_SECONDS)
     began = time.monotonic()
@@ -84,19 +68,31 @@ async def beside(settings: Settings, desk: SqliteDesk) -> None:
 
 def main() -> None:
     """Fill a folder, and measure."""
-    parser = argparse.ArgumentParser(description="Backups of a large SQLite desk.")
+    parser = argparse.ArgumentParser(description="Backups of a large desk.")
+    parser.add_argument("--postgresql", action="store_true")
     parser.add_argument("--operations", type=int, default=1_000_000)
     parser.add_argument("--folder", type=Path)
     given = parser.parse_args()
-    print(f"$ {Path(sys.executable).name} -m bench.backup  ({os.cpu_count()} cores)")
-    with tempfile.TemporaryDirectory(dir=given.folder) as name:
-        settings = Settings(home=Path(name) / "dados")
+    engine = "PostgreSQL, fsync on" if given.postgresql else "SQLite"
+    print(f"$ {Path(sys.executable).name} -m bench.backup  ({os.cpu_count()} cores, {engine})")
+    with tempfile.TemporaryDirectory(dir=given.folder) as name, contextlib.ExitStack() as open_:
+        database = ""
+        if given.postgresql:
+            server = Server(DURABLE, given.folder)
+            open_.callback(server.remove)
+            database = server.new_database()
+        settings = Settings(home=Path(name) / "dados", database=SecretStr(database))
         home = Home(settings.home)
         home.create()
-        home.pepper()
-        fill(home, given.operations)
+        now = filling.now()
+        open_desk(database, home.desk, pepper=home.pepper(), now_ms=now).close()
+        if database:
+            filling.fill_postgresql(database, given.operations, now, [])
+        else:
+            filling.fill_sqlite(home.desk, home.cache("test"), given.operations, now, [])
         print(f"{'operations':<40}{given.operations:>10}")
-        print(f"{'desk':<40}{home.desk.stat().st_size / 1e6:>10.0f} MB")
+        if not database:
+            print(f"{'desk':<40}{home.desk.stat().st_size / 1e6:>10.0f} MB")
         began = time.monotonic()
         made = make(settings, system_now_ms)
         print(f"{'create':<40}{time.monotonic() - began:>10.2f} s")
@@ -105,7 +101,8 @@ def main() -> None:
         verdict = verify(made.path, settings)
         print(f"{'restore --verify':<40}{time.monotonic() - began:>10.2f} s")
         assert not verdict.complaints, verdict.complaints
-        with closing(SqliteDesk(home.desk)) as desk:
+        desk = open_desk(database, home.desk, pepper=home.pepper(), now_ms=now)
+        with closing(desk):
             asyncio.run(beside(settings, desk))
 
 

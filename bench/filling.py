@@ -71,13 +71,18 @@ def _requests(count: int, now_ms: int, accounts: Sequence[int]) -> Iterator[tupl
 
 
 def fill_sqlite(desk: Path, cache: Path, count: int, now_ms: int, bodies: Sequence[bytes]) -> None:
-    """Put so many of each into the files of an installation that stands still."""
+    """Put so many of each into the files of an installation that stands still.
+
+    Without `bodies` nothing into the cache.
+    """
     with closing(apsw.Connection(str(desk))) as connection:
         connection.config(apsw.SQLITE_DBCONFIG_ENABLE_TRIGGER, 0)
         accounts = _more_accounts(connection, now_ms)
         _insert(connection, "ledger_entry", ENTRY_COLUMNS, entries(count, now_ms, accounts))
         _insert(connection, "trace", TRACE_COLUMNS, traces(count, now_ms, accounts))
         connection.execute(_BOOKS)
+    if not bodies:
+        return
     with closing(apsw.Connection(str(cache))) as connection:
         _insert(connection, "entry", CACHE_COLUMNS, cached(count, now_ms, bodies))
 
@@ -91,8 +96,9 @@ def fill_postgresql(address: str, count: int, now_ms: int, bodies: Sequence[byte
         _copy(connection, "ledger_entry", ENTRY_COLUMNS, entries(count, now_ms, accounts))
         _copy(connection, "trace", TRACE_COLUMNS, traces(count, now_ms, accounts))
         connection.execute(_BOOKS)
-        in_test = (("test", *row) for row in cached(count, now_ms, bodies))
-        _copy(connection, "entry", ("mode", *CACHE_COLUMNS), in_test)
+        if bodies:
+            in_test = (("test", *row) for row in cached(count, now_ms, bodies))
+            _copy(connection, "entry", ("mode", *CACHE_COLUMNS), in_test)
         connection.execute("VACUUM ANALYZE")
         connection.execute("CHECKPOINT")
 
