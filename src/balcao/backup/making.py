@@ -26,6 +26,7 @@ from balcao.backup.shelf import Occasion, alone_in, new_file, scratch
 from balcao.home import Home
 from balcao.opendata.store import published
 from balcao.settings import Settings
+from balcao.storage.engine import check_whole
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,13 +64,17 @@ def make(
     """Make one backup in a folder, else in the usual one. Takes as long as it takes.
 
     Receipts are copied after the desk: their bytes exist before their records do. Raises
-    `BackupError`, `StorageFailed`, `apsw.Error`, `OSError`; then there is no new file.
+    `BackupError`, `StorageFailed`, `StorageMoved`, `StorageIncomplete`, `apsw.Error`, `OSError`;
+    then there is no new file.
     """
     home = Home(settings.home)
     folder = folder or folder_of(settings)
     if not home.secret.is_file():
         raise BackupRefused(f"Não há o que copiar em {home.path}: falta {home.secret.name}.")
+    database = settings.database.get_secret_value()
     with alone_in(folder):
+        if occasion == "balcao" and (database or home.desk.is_file()):
+            check_whole(database, home.desk)  # else a forgotten setting backs up what nobody uses
         at_ms = now_ms()
         with new_file(folder, occasion, at_ms) as (file, path):
             writer = Writer(file, stopped)

@@ -4,9 +4,11 @@ import time
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from balcao.cli.failures import explain
 from balcao.cli.findings import Finding
 from balcao.cli.output import apart_text, program, whole
 from balcao.clock import system_now_ms
+from balcao.errors import PepperDiffers
 from balcao.storage.contract import LedgerCheck
 
 if TYPE_CHECKING:
@@ -16,10 +18,13 @@ if TYPE_CHECKING:
 CLOCK_SECONDS_MAX = 2.0
 
 
-def postgresql(address: str) -> Iterator[Finding]:
-    """Whether it answers, its schema, and its books. Changes nothing. Raises `StorageFailed`."""
+def postgresql(address: str, pepper: bytes | None) -> Iterator[Finding]:
+    """Whether it answers, its schema, whose keys these are, and its books. Changes nothing.
+
+    `pepper`: this folder's, if it has one. Raises `StorageFailed`.
+    """
     from balcao.storage.postgresql.connections import opened_apart
-    from balcao.storage.postgresql.schema import newest_version, version
+    from balcao.storage.postgresql.schema import knows_pepper, newest_version, version
     from balcao.storage.shared.check import check_books
 
     with opened_apart(address) as line, line.guarded() as connection:
@@ -42,6 +47,8 @@ def postgresql(address: str) -> Iterator[Finding]:
             )
             return
         yield Finding("banco de dados", "ok", f"PostgreSQL {server}; versão {has} do esquema")
+        if pepper is not None and not knows_pepper(connection, pepper):
+            yield Finding("segredo das chaves", "fail", explain(PepperDiffers()) or "")
         yield from books_found(
             check_books(connection, "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
         )

@@ -4,11 +4,12 @@ PostgreSQL's modules are loaded only where they are used: they cost a tenth of a
 """
 
 from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, closing, nullcontext
 from pathlib import Path
 
 from balcao.core.questions import Mode
 from balcao.storage.contract import Cache, Desk
+from balcao.storage.moved import POSTGRESQL_CATALOGUE, SQLITE_CATALOGUE, check_here
 
 
 def open_desk(
@@ -41,6 +42,23 @@ def open_cache(database: str, path: Path, mode: Mode, *, pepper: bytes) -> Cache
     from balcao.storage.postgresql.cache import PostgresCache  # noqa: PLC0415
 
     return PostgresCache(database, mode, pepper)
+
+
+def check_whole(database: str, path: Path) -> None:
+    """Refuse data that moved away, or have not arrived whole, without opening the desk.
+
+    Raises `StorageMoved`, `StorageIncomplete`, `StorageFailed`, `apsw.Error`.
+    """
+    if not database:
+        from balcao.storage.sqlite.files import connect  # noqa: PLC0415
+
+        with closing(connect(path, synchronous="FULL")) as here:
+            check_here(here, catalogue=SQLITE_CATALOGUE)
+        return
+    from balcao.storage.postgresql.connections import opened_apart  # noqa: PLC0415
+
+    with opened_apart(database) as line, line.guarded() as connection:
+        check_here(connection, catalogue=POSTGRESQL_CATALOGUE)
 
 
 def alone_at_first_start(database: str) -> AbstractContextManager[None]:

@@ -8,6 +8,10 @@ from typing import Any, Protocol
 
 from balcao.errors import StorageIncomplete, StorageMoved
 
+# Whether there is such a row at all.
+SQLITE_CATALOGUE = "SELECT 1 FROM sqlite_master WHERE name = 'storage_move'"
+POSTGRESQL_CATALOGUE = "SELECT to_regclass('storage_move')"
+
 
 class _Rows(Protocol):
     def fetchone(self) -> Any: ...

@@ -18,7 +18,7 @@ from balcao.core.people import AT_THE_TERMINAL, Signature
 from balcao.core.rate_limit import Limit, Verdict
 from balcao.errors import StorageFailed
 from balcao.storage.contract import LedgerCheck, NewAccount, NewKey
-from balcao.storage.moved import check_here
+from balcao.storage.moved import POSTGRESQL_CATALOGUE, check_here
 from balcao.storage.postgresql import limits as counting
 from balcao.storage.postgresql import receipts
 from balcao.storage.postgresql.connections import READ_FROM_END_TO_END, Line, opened_apart
@@ -79,7 +79,7 @@ class PostgresDesk(Reading):
         self._counting = Line(address, _without_waiting_for_the_disk)
         try:
             with self._here.guarded() as connection:
-                check_here(connection, catalogue="SELECT to_regclass('storage_move')")
+                check_here(connection, catalogue=POSTGRESQL_CATALOGUE)
                 migrate(connection, "desk")
                 if pepper is not None:
                     check_pepper(connection, pepper)

@@ -17,7 +17,7 @@ from balcao.core.rate_limit import Limit, Verdict, spend
 from balcao.errors import StorageFailed
 from balcao.storage.batch import Row
 from balcao.storage.contract import LedgerCheck, NewAccount, NewKey
-from balcao.storage.moved import check_here
+from balcao.storage.moved import SQLITE_CATALOGUE, check_here
 from balcao.storage.shared import office
 from balcao.storage.shared.check import check_books
 from balcao.storage.shared.connection import Connection
@@ -54,7 +54,6 @@ _EARLIER = (
     f"SELECT {EARLIER_COLUMNS} FROM idempotency"  # noqa: S608 - columns of ours
     " WHERE account_id = ? AND key_digest = ? AND expires_ms > ?"
 )
-_MOVED = "SELECT 1 FROM sqlite_master WHERE name = 'storage_move'"
 _HEARTBEAT = "INSERT OR REPLACE INTO heartbeat VALUES (1, ?)"
 _PURGE = (
     "DELETE FROM idempotency WHERE rowid IN"
@@ -75,7 +74,7 @@ class SqliteDesk(Reading):
     ) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         writing = connect(path, synchronous="FULL")
-        check_here(writing, catalogue=_MOVED)
+        check_here(writing, catalogue=SQLITE_CATALOGUE)
         migrate(writing, "desk")
         self._here = connect(path, synchronous="FULL")
         super().__init__(SqliteConnection(self._here), partial(opened_apart, path))
