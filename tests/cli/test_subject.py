@@ -13,6 +13,7 @@ from balcao.core.freshness import Kept
 from balcao.core.questions import Mode
 from balcao.storage.sqlite.cache import SqliteCache
 from tests.cli.shell import Said, Shell
+from tests.storage import postgres
 
 CPF = "90010000100"
 FORMS = (CPF, "900.100.001-00", "100001")
@@ -91,3 +92,27 @@ def test_backups_of_before_are_named_with_their_last_day(kept: Shell, tmp_path: 
     said = told("subject erase --yes").out
     assert "Cópias de segurança de antes de agora: 1; a última delas sai até" in said
     assert "subject erase" in said
+
+
+def test_what_was_left_of_before_is_named(
+    kept: Shell, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """By a restoration, and by a move to PostgreSQL: `erase` does not reach either."""
+    kept("backup create")
+    (backup,) = (kept.path / "backups").glob("*.tar")
+    kept(f"backup restore {backup} --replace")
+    (aside,) = kept.path.glob("before-restore-*")
+    assert f"até que você os apague: {aside}" in told("subject erase --yes").out
+    assert told("subject find --json").json["backups"]["left_behind"] == [str(aside)]
+
+    address = postgres.server().new_database()
+    try:
+        kept(f"storage move --to {address} --final")
+        monkeypatch.setenv("BALCAO_DATABASE", address)
+        left = told("subject find --json").json["backups"]["left_behind"]
+    finally:
+        postgres.server().drop_database(address)
+    assert left == [
+        *(str(kept.path / name) for name in ("balcao.db", "cache.db", "cache-sandbox.db")),
+        str(aside),
+    ]
