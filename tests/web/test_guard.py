@@ -292,6 +292,11 @@ def test_while_the_database_is_away_pages_say_so(
         assert said.headers["content-type"].startswith("text/html")
         assert "Indisponível no momento" in said.words
         assert int(said.headers["retry-after"]) > 0
+    # A script puts it into the page that is there: no page within a page.
+    said = browser.get("/app/historico", hx_request="true")
+    assert said.status == 503
+    assert "Indisponível no momento" in said.words
+    assert "<html" not in said.text
     # What is for everybody needs nobody's name.
     assert browser.get("/status").status == 200
     assert browser.get("/app/nada").status == 404

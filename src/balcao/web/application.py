@@ -163,7 +163,7 @@ class Application:
             raise
         except Exception:
             log.exception("page.bug", request_id=seen.request_id, page=page.name)
-            response = visit.page("problema.html", 500, **_words(500))
+            response = _problem(visit, 500, _words(500))
         html = response.headers.get("content-type", "").startswith("text/html")
         if first_visit is not None and page.who == "anyone" and html:
             response.set_cookie(
@@ -298,10 +298,16 @@ def refused(visit: Visit, error: BalcaoError) -> Response:
         "title": _TITLES.get(problem.status, "Não foi possível"),
         "text": problem.message,
     }
-    response = visit.page("problema.html", problem.status, **words)
+    response = _problem(visit, problem.status, words)
     if problem.retry_after_seconds is not None:
         response.headers["retry-after"] = str(problem.retry_after_seconds)
     return response
+
+
+def _problem(visit: Visit, status: int, words: Mapping[str, Any]) -> Response:
+    """A page; where a script asked for a part of one, what fits into its place."""
+    template = "_problema.html" if visit.is_fragment else "problema.html"
+    return visit.page(template, status, **words)
 
 
 _TITLES: Mapping[int, str] = {
