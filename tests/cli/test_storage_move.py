@@ -14,6 +14,7 @@ import psycopg
 import pytest
 from pydantic import SecretStr
 
+from balcao.clock import system_now_ms
 from balcao.core.freshness import Kept
 from balcao.core.people import Signature
 from balcao.core.rate_limit import Limit
@@ -248,6 +249,30 @@ def test_there_and_back(filled: Shell, address: str, monkeypatch: pytest.MonkeyP
     assert contents(at()) == contents(at(address))
 
 
+def test_what_is_old_lies_by_month_too(shell: Shell, address: str) -> None:
+    """Else all of it, and what is left of this month, would lie in `…_rest` for good."""
+    now = system_now_ms()
+    shell("account create acme --plan pre_pago")
+    with shell.desk() as desk:
+        (acme,) = desk.accounts()
+        desk.commit_now([a_top_up(acme, 1000)])
+        for at_ms in (now - 70 * 86_400_000, now):
+            digits = f"{at_ms:012x}"
+            number = f"{digits[:8]}-{digits[8:]}-7abc-8def-000000000001"
+            desk.commit_now(
+                [a_charge(acme, number, at_ms=at_ms), a_trace(acme, number, opened_ms=at_ms)]
+            )
+    shell(f"storage move --to {address}")
+    with psycopg.connect(address) as connection:
+        for table in ("ledger_entry", "trace"):
+            lie = connection.execute(
+                f"SELECT DISTINCT tableoid::regclass::text FROM {table}"
+                " WHERE request_id IS NOT NULL"
+            ).fetchall()
+            assert len(lie) == 2
+            assert f"{table}_rest" not in {name for (name,) in lie}
+
+
 def test_numbers_are_never_given_twice(
     filled: Shell, address: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -353,10 +378,9 @@ def test_numbers_that_were_committed_late_come_along(
 def test_a_server_is_running(filled: Shell, address: str) -> None:
     with filled.home.lock():
         assert filled(f"storage move --to {address} --json").json["ok"]
-        assert (
-            "em uso por outro servidor"
-            in filled(f"storage move --to {address} --final", code=1).err
-        )
+        said = filled(f"storage move --to {address} --final", code=1).err
+        assert "Há um servidor usando a pasta de dados" in said
+        assert "OUTRA_PASTA" not in said
     with filled.desk() as desk:  # nothing was given back that a server may be holding
         assert desk.accounts()[0].held_credits == 3
 

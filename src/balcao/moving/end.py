@@ -24,6 +24,10 @@ class End(Protocol):
         """Whether the desk has a table of this name."""
         ...
 
+    def expect(self, first_ms: int, now_ms: int) -> None:
+        """Make room for rows from the one instant to the other, where room is by month."""
+        ...
+
     def lines(
         self, table: Table, *, after: int | None = None, ordered: bool = True
     ) -> Iterator[bytes]:
@@ -59,7 +63,7 @@ class End(Protocol):
         ...
 
     def claim(self) -> None:
-        """Make sure that no server runs here. Raises `HomeInUse`, `MoveRefused`."""
+        """Make sure that no server runs here. Raises `MoveRefused`."""
         ...
 
     def one_moment(self, *, alone: bool) -> AbstractContextManager[None]:

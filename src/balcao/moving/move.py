@@ -55,12 +55,13 @@ def move(settings: Settings, to: str, *, final: bool, now_ms: int, progress: Pro
     """Bring everything from where the settings say to `to`, an address or `sqlite`.
 
     What does not agree is told in the report; then nothing was closed. Raises `MoveRefused`,
-    `HomeInUse`, `PepperDiffers`, `StorageNewer`, `StorageFailed`, `psycopg.Error`, `apsw.Error`.
+    `PepperDiffers`, `StorageNewer`, `StorageFailed`, `psycopg.Error`, `apsw.Error`.
     """
     with ExitStack() as stack:
         source = stack.enter_context(closing(open_source(settings)))
         target = stack.enter_context(closing(_open_target(settings, to)))
         here, there = marks.agree(source, target, now_ms)
+        target.expect(_began_ms(source, now_ms), now_ms)
         given_back = 0
         if here.state == "moved" and not final:
             raise MoveRefused(
@@ -98,6 +99,13 @@ def open_source(settings: Settings) -> End:
     from balcao.moving.postgresql import PostgresEnd  # noqa: PLC0415 - slow to load
 
     return PostgresEnd(address, home.pepper(), target=False)
+
+
+def _began_ms(source: End, now_ms: int) -> int:
+    """When the oldest of what lies by month was written."""
+    asked = ("SELECT min(at_ms) FROM ledger_entry", "SELECT min(opened_ms) FROM trace")
+    oldest = [ms for sql in asked for (ms,) in source.ask(sql) if ms is not None]
+    return int(min(oldest, default=now_ms))
 
 
 def _open_target(settings: Settings, to: str) -> End:

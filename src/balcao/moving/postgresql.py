@@ -9,6 +9,7 @@ import psycopg
 from psycopg.conninfo import conninfo_to_dict
 
 from balcao.backup.postgresql import nodes_here
+from balcao.core.calendar import HOUR_MS, civil_day
 from balcao.errors import StorageFailed
 from balcao.moving.errors import MoveRefused
 from balcao.moving.lines import joined
@@ -17,10 +18,14 @@ from balcao.moving.tables import Table, all_tables
 from balcao.storage.contract import LedgerCheck
 from balcao.storage.postgresql.connections import CONNECT_SECONDS_MAX
 from balcao.storage.postgresql.desk import PostgresDesk
+from balcao.storage.postgresql.partitions import Partitions
 from balcao.storage.postgresql.schema import check_pepper, migrate, newest_version, version
 from balcao.storage.shared.check import check_books
 
 _MOVE_LOCK = 0x62616C6D  # "balm": one move at a time reads or writes a database
+
+# A partition more is a lock more for whoever asks for the whole table.
+_DAYS_BY_MONTH = 3650
 
 _SEVERAL_SECONDS = 3.0  # until the server has noticed that a process of a moment ago is gone
 
@@ -110,6 +115,13 @@ class PostgresEnd:
     def is_there(self, name: str) -> bool:
         """See the contract."""
         return self.ask("SELECT to_regclass(?)", (name,)) != [(None,)]
+
+    def expect(self, first_ms: int, now_ms: int) -> None:
+        """See the contract. Later it would be too late: rows that came lie in `…_rest`."""
+        first_ms = max(first_ms, now_ms - _DAYS_BY_MONTH * 24 * HOUR_MS)
+        partitions = Partitions()
+        partitions.make(self._connection, civil_day(first_ms), civil_day(now_ms))
+        partitions.make_ahead(self._connection, now_ms)
 
     def lines(
         self, table: Table, *, after: int | None = None, ordered: bool = True

@@ -8,7 +8,7 @@ from typing import IO, Any
 import apsw
 
 from balcao.core.questions import Mode
-from balcao.errors import StorageNewer
+from balcao.errors import HomeInUse, StorageNewer
 from balcao.home import Home
 from balcao.moving.errors import MoveRefused
 from balcao.moving.lines import chunks, reader, told
@@ -36,7 +36,7 @@ class SqliteEnd:
     def __init__(self, home: Home, *, target: bool) -> None:
         """Open the files, and make what is missing where data go to.
 
-        Raises `MoveRefused`, `HomeInUse`, `StorageNewer`, `apsw.Error`.
+        Raises `MoveRefused`, `StorageNewer`, `apsw.Error`.
         """
         if not target and not home.desk.is_file():
             raise MoveRefused(f"Não há dados do Balcão em {home.path}: não há o que mover.")
@@ -69,7 +69,12 @@ class SqliteEnd:
     def claim(self) -> None:
         """See the contract."""
         if self._lock is None:
-            self._lock = self._home.lock()
+            try:
+                self._lock = self._home.lock()
+            except HomeInUse:  # whose words propose another folder, which is no way out here
+                raise MoveRefused(
+                    f"Há um servidor usando a pasta de dados {self._home.path}. Encerre-o e repita."
+                ) from None
 
     def ask(self, sql: str, values: Sequence[Any] = ()) -> list[Any]:
         """See the contract."""
@@ -78,6 +83,9 @@ class SqliteEnd:
     def is_there(self, name: str) -> bool:
         """See the contract."""
         return bool(self.ask("SELECT 1 FROM sqlite_master WHERE name = ?", (name,)))
+
+    def expect(self, first_ms: int, now_ms: int) -> None:
+        """See the contract."""
 
     def lines(
         self, table: Table, *, after: int | None = None, ordered: bool = True
