@@ -1,6 +1,7 @@
 """Running commands in tests: in this process, and a served one in another."""
 
 import json
+import logging
 import os
 import shlex
 import signal
@@ -15,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import httpx2
+import structlog
 from typer.testing import CliRunner
 
 from balcao.cli.app import app
@@ -47,7 +49,12 @@ class Shell:
 
     def __call__(self, line: str, *, code: int = 0) -> Said:
         """Run a command line and insist on its exit code."""
-        result = CliRunner().invoke(app, shlex.split(line), prog_name="balcao")
+        logs, handlers = structlog.get_config(), [*logging.root.handlers]
+        try:
+            result = CliRunner().invoke(app, shlex.split(line), prog_name="balcao")
+        finally:  # `serve` sets up logging for a process of its own, on a stream that ends here
+            structlog.configure(**logs)
+            logging.root.handlers[:] = handlers
         if result.exception is not None and not isinstance(result.exception, SystemExit):
             raise result.exception
         said = Said(result.exit_code, result.stdout, result.stderr)

@@ -61,6 +61,21 @@ def test_the_databases_clock(
     assert said in text
 
 
+def test_another_nodes_secret(shell: Shell, database: None) -> None:
+    """A database that knows other keys' secret than this folder's, which `serve` refuses."""
+    name = "segredo das chaves"
+    assert found(shell)[name][0] == "warn"
+    assert "copie o dele" in found(shell)[name][1]
+    shell.home.create()
+    shell("account create acme --plan pre_pago")
+    assert found(shell)[name] == ("ok", "presente e privado")
+    shell.home.secret.write_bytes(b"x" * 32)
+    status, text = found(shell, code=1)[name]
+    assert status == "fail"
+    assert "outro segredo" in text
+    assert "outro segredo" in shell("account list", code=1).err
+
+
 @contextmanager
 def a_provider(
     answer: object, *, status: int = 200, dates: Sequence[str] | None = None

@@ -473,10 +473,9 @@ def test_numbers_that_were_committed_late_come_along(
 def test_a_server_is_running(filled: Shell, address: str) -> None:
     with filled.home.lock():
         assert filled(f"storage move --to {address} --json").json["ok"]
-        assert (
-            "em uso por outro servidor"
-            in filled(f"storage move --to {address} --final", code=1).err
-        )
+        said = filled(f"storage move --to {address} --final", code=1).err
+        assert "Há um servidor usando a pasta de dados" in said
+        assert "OUTRA_PASTA" not in said
     with filled.desk() as desk:  # nothing was given back that a server may be holding
         assert desk.accounts()[0].held_credits == 3
 
@@ -646,6 +645,32 @@ def test_rows_that_only_the_target_has(filled: Shell, address: str) -> None:
     assert "nunca são apagados" in filled(f"storage move --to {address}", code=1).err
 
 
+def test_the_old_storage_is_neither_backed_up_nor_called_well(
+    filled: Shell, address: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A setting that was forgotten would go on backing up what nobody uses any more."""
+
+    def looked(code: int) -> tuple[str, str]:
+        checks = filled("doctor --json", code=code).json["checks"]
+        return next(
+            (one["status"], one["text"]) for one in checks if one["name"] == "banco de dados"
+        )
+
+    filled("backup create")
+    filled(f"storage move --to {address}")
+    in_postgres(monkeypatch, address)
+    assert "ainda estão sendo movidos" in filled("backup create", code=1).err
+    assert looked(1)[0] == "fail"
+    in_sqlite(monkeypatch)
+    filled(f"storage move --to {address} --final")
+    assert "foram movidos daqui" in filled("backup create", code=1).err
+    assert looked(1)[0] == "fail"
+    assert "foram movidos daqui" in looked(1)[1]
+    in_postgres(monkeypatch, address)
+    filled("backup create")
+    assert looked(0)[0] == "ok"
+
+
 def test_what_does_not_agree_closes_nothing(filled: Shell, address: str) -> None:
     """A target that does not do what it is told."""
     filled(f"storage move --to {address}")
@@ -666,7 +691,7 @@ def test_addresses(filled: Shell, address: str, monkeypatch: pytest.MonkeyPatch)
     said = filled(f"storage move --to {secret}")
     assert "segredo" not in said.out + said.err
     said = filled("storage move --to postgresql://eu:segredo@127.0.0.1:1/x", code=1)
-    assert "PostgreSQL não respondeu" in said.err
+    assert "Ninguém responde no endereço do PostgreSQL" in said.err
     assert "segredo" not in said.out + said.err
     filled(f"storage move --to {secret} --final")
     assert "segredo" not in filled("account list", code=1).err

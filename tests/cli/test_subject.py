@@ -13,6 +13,7 @@ from balcao.core.freshness import Kept
 from balcao.core.questions import Mode
 from balcao.storage.sqlite.cache import SqliteCache
 from tests.cli.shell import Said, Shell
+from tests.storage import postgres
 
 CPF = "90010000100"
 FORMS = (CPF, "900.100.001-00", "100001")
@@ -86,20 +87,36 @@ def test_what_is_no_cpf_is_refused_and_not_repeated(kept: Shell) -> None:
     assert "não é um CPF válido" in said.err
 
 
-def test_what_was_put_aside_is_named(kept: Shell) -> None:
-    copy = kept("backup create --json").json["file"]
-    kept(f"backup restore {copy} --replace")
-    (kept.path / "cache.damaged").write_bytes(b"")
-    others = told("subject find --json").json["backups"]["others"]
-    assert [Path(one).name.partition("-20")[0] for one in others] == [
-        "before-restore",
-        "cache.damaged",
-    ]
-    assert all(f"até que você a apague: {one}" in told("subject erase --yes").out for one in others)
-
-
 def test_backups_of_before_are_named_with_their_last_day(kept: Shell, tmp_path: Path) -> None:
     kept("backup create")
     said = told("subject erase --yes").out
     assert "Cópias de segurança de antes de agora: 1; a última delas sai até" in said
     assert "subject erase" in said
+
+
+def test_what_was_left_of_before_is_named(
+    kept: Shell, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """By a restoration, and by a move to PostgreSQL: `erase` does not reach either."""
+    kept("backup create")
+    (backup,) = (kept.path / "backups").glob("*.tar")
+    kept(f"backup restore {backup} --replace")
+    (aside,) = kept.path.glob("before-restore-*")
+    damaged = kept.path / "cache.damaged"
+    damaged.write_bytes(b"")
+    assert told("subject find --json").json["backups"]["left_behind"] == [str(aside), str(damaged)]
+    said = told("subject erase --yes").out
+    assert all(f"até que você os apague: {path}" in said for path in (aside, damaged))
+    damaged.unlink()
+
+    address = postgres.server().new_database()
+    try:
+        kept(f"storage move --to {address} --final")
+        monkeypatch.setenv("BALCAO_DATABASE", address)
+        left = told("subject find --json").json["backups"]["left_behind"]
+    finally:
+        postgres.server().drop_database(address)
+    assert left == [
+        *(str(kept.path / name) for name in ("balcao.db", "cache.db", "cache-sandbox.db")),
+        str(aside),
+    ]

@@ -120,6 +120,18 @@ def test_a_heartbeat_fails_with_the_disk_and_goes_on_with_it(
     assert engine.sql("SELECT at_ms FROM heartbeat") == [(NOW + 2_000,)]
 
 
+def test_a_heartbeat_fails_where_the_next_lookup_would(
+    engine: SqliteEngine, desk: SqliteDesk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On a full disk it would go on fitting into the log, and `/readyz` say that all is well."""
+    engine.run(desk.heartbeat(NOW))
+    monkeypatch.setattr(desk_module, "ROOM_BYTES_MIN", 1 << 60)
+    with pytest.raises(StorageFailed, match="disk full"):
+        engine.run(desk.heartbeat(NOW + 1_000))
+    monkeypatch.undo()
+    engine.run(desk.heartbeat(NOW + 2_000))
+
+
 def test_purging_leaves_the_loop_to_others_while_the_file_is_busy(
     engine: SqliteEngine, desk: SqliteDesk, ana: Account
 ) -> None:

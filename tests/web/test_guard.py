@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
+from balcao.errors import StorageFailed
 from balcao.links import new_token, token_digest
 from balcao.settings import Settings
 from balcao.web import application, guard
@@ -274,3 +275,28 @@ def test_pages_know_only_our_own_way_back(browser: Browser) -> None:
     for there in ("//evil.test", "https://evil.test", "/app//evil.test", "/app/\\evil", "/apple"):
         assert stranger.get(f"/app/entrar?para={there}").field("para") == "/app"
     assert stranger.get("/app/entrar?para=/app/extrato").field("para") == "/app/extrato"
+
+
+def test_while_the_database_is_away_pages_say_so(
+    browser: Browser, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In words, to people who are signed in, too: nobody can tell that they are."""
+
+    def away(*_: object) -> None:
+        raise StorageFailed("database away")
+
+    monkeypatch.setattr(browser.house.house.desk.people, "session", away)
+    for method, path in (("GET", "/app"), ("GET", "/app/historico"), ("POST", PASSWORD)):
+        said = browser.get(path) if method == "GET" else browser.post(path)
+        assert said.status == 503, (path, said.text)
+        assert said.headers["content-type"].startswith("text/html")
+        assert "Indisponível no momento" in said.words
+        assert int(said.headers["retry-after"]) > 0
+    # A script puts it into the page that is there: no page within a page.
+    said = browser.get("/app/historico", hx_request="true")
+    assert said.status == 503
+    assert "Indisponível no momento" in said.words
+    assert "<html" not in said.text
+    # What is for everybody needs nobody's name.
+    assert browser.get("/status").status == 200
+    assert browser.get("/app/nada").status == 404

@@ -3,8 +3,10 @@
 import json
 from pathlib import Path
 
+import pytest
 from pydantic import SecretStr
 
+from balcao.errors import StorageFailed
 from balcao.settings_providers import Infosimples
 from balcao.web.vocabulary import SOURCES
 from tests.http.house import PROVIDERS, federal, opened
@@ -122,3 +124,27 @@ def test_a_script_is_given_what_changes(tmp_path: Path) -> None:
         assert part.status == 200
         assert "<html" not in part.text
         assert "Atualizado às" in part.words
+
+
+def test_while_the_database_is_away_the_service_itself_is_said_to_be(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with opened(tmp_path, infosimples=INFOSIMPLES) as house:
+        note(house, "infosimples", "federal_certificate", "", *["found"] * 3)
+        assert estado(Browser(house))["servico"] == "operacional"
+    with opened(tmp_path / "other", infosimples=INFOSIMPLES) as house:
+        note(house, "infosimples", "federal_certificate", "", *["found"] * 3)
+
+        async def away(_: int) -> None:
+            raise StorageFailed("database away")
+
+        monkeypatch.setattr(house.house.desk, "heartbeat", away)
+        told = estado(Browser(house))
+        assert told["servico"] == "fora_do_ar"
+        # The sources are well all the same.
+        federal_one = by_operation(told)["certidao-negativa-de-debitos-federal"]
+        assert federal_one["situacao"] == "operacional"
+        page = Browser(house).get("/status")
+        assert page.status == 200
+        assert "O serviço está fora do ar" in page.words
+        assert page.tree.xpath("//*[@class='verdict bad']")

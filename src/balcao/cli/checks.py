@@ -143,7 +143,7 @@ def _folder(_: Settings, home: Home) -> Iterator[Finding]:
         yield Finding("pasta de dados", "ok", f"{path}, privada e gravável")
 
 
-def _secret(_: Settings, home: Home) -> Iterator[Finding]:
+def _secret(settings: Settings, home: Home) -> Iterator[Finding]:
     path = home.secret
     if path.is_file():
         if path.stat().st_size != PEPPER_BYTES:
@@ -160,13 +160,20 @@ def _secret(_: Settings, home: Home) -> Iterator[Finding]:
             "fail",
             f"{path} falta: sem ele nenhuma chave emitida é reconhecida; restaure-o da cópia",
         )
+    elif settings.database.get_secret_value():
+        yield Finding(
+            "segredo das chaves",
+            "warn",
+            f"{path} falta: se outro nó já usa esse banco de dados, copie o dele para cá antes do"
+            " primeiro início",
+        )
     else:
         yield Finding("segredo das chaves", "ok", "será criado com a primeira chave")
 
 
 def _desk(settings: Settings, home: Home) -> Iterator[Finding]:
     if database := settings.database.get_secret_value():
-        yield from postgresql(database)
+        yield from postgresql(database, home.pepper() if home.secret.is_file() else None)
         return
     if not home.desk.is_file():
         yield Finding("banco de dados", "warn", f"ainda não existe; {program()} serve o cria")

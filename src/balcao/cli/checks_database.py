@@ -4,9 +4,11 @@ import time
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from balcao.cli.failures import explain
 from balcao.cli.findings import Finding
 from balcao.cli.output import apart_text, program, whole
 from balcao.clock import system_now_ms
+from balcao.errors import PepperDiffers
 from balcao.storage.contract import LedgerCheck
 from balcao.storage.moved import IN_POSTGRESQL, check_here
 
@@ -17,13 +19,14 @@ if TYPE_CHECKING:
 CLOCK_SECONDS_MAX = 2.0
 
 
-def postgresql(address: str) -> Iterator[Finding]:
-    """Whether it answers, its schema, and its books. Changes nothing.
+def postgresql(address: str, pepper: bytes | None) -> Iterator[Finding]:
+    """Whether it answers, its schema, whose keys these are, and its books. Changes nothing.
 
-    Raises `StorageFailed`, and `StorageMoved` or `StorageIncomplete` when the data are elsewhere.
+    `pepper`: this folder's, if it has one. Raises `StorageFailed`, and `StorageMoved` or
+    `StorageIncomplete` when the data are elsewhere.
     """
     from balcao.storage.postgresql.connections import opened_to_add_up
-    from balcao.storage.postgresql.schema import newest_version, version
+    from balcao.storage.postgresql.schema import knows_pepper, newest_version, version
     from balcao.storage.shared.check import check_books
 
     with opened_to_add_up(address) as connection:
@@ -47,6 +50,8 @@ def postgresql(address: str) -> Iterator[Finding]:
             )
             return
         yield Finding("banco de dados", "ok", f"PostgreSQL {server}; versão {has} do esquema")
+        if pepper is not None and not knows_pepper(connection, pepper):
+            yield Finding("segredo das chaves", "fail", explain(PepperDiffers()) or "")
         yield from books_found(
             check_books(connection, "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
         )

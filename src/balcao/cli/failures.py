@@ -3,6 +3,8 @@
 import errno
 from pathlib import Path
 
+from balcao.cli.failures_postgresql import explain as explain_postgresql
+from balcao.cli.failures_postgresql import is_postgresql
 from balcao.cli.output import program
 
 
@@ -90,25 +92,21 @@ def _ours(error: Exception) -> str | None:
             )
         case errors.StorageFailed():
             cause = error.__cause__
-            if _is_psycopg(cause) or "database away" in error.detail:
-                return _postgresql(error.detail)
+            if is_postgresql(cause) or "database away" in error.detail:
+                return explain_postgresql(cause, error.detail)
+            if type(cause).__module__.startswith("obstore"):
+                return (
+                    f"Os comprovantes não podem ser guardados em BALCAO_RECEIPTS ({error.detail})."
+                    " Ela é o caminho de uma pasta, ou um endereço como s3://balde/prefixo."
+                )
+            if isinstance(cause, OSError):
+                return _system(cause)
             known = _sqlite(cause) if isinstance(cause, Exception) else None
             return known or (
                 f"O banco de dados não pôde ser gravado ({error.detail}); nada foi alterado."
                 f" Verifique o disco: {program()} doctor."
             )
-    return _postgresql(type(error).__name__) if _is_psycopg(error) else None
-
-
-def _is_psycopg(error: BaseException | None) -> bool:
-    return type(error).__module__.startswith("psycopg")
-
-
-def _postgresql(what: str) -> str:
-    return (
-        f"O PostgreSQL não respondeu como devia ({what}). Verifique se está no ar, e o endereço"
-        " em BALCAO_DATABASE."
-    )
+    return explain_postgresql(error, type(error).__name__) if is_postgresql(error) else None
 
 
 def _setting_for(place: str) -> str:

@@ -181,7 +181,7 @@ def _show(found: "Found", accounts: Mapping[int, str]) -> None:
     if rows:
         print_table(("O quê", "De quê", "Conta", "Desde (ou até)"), rows)
     else:
-        typer.echo("Nada se guarda desta pessoa, fora das cópias de segurança.")
+        typer.echo("Nada se guarda desta pessoa, fora das cópias de segurança e de dados à parte.")
     if held.erased_ms:
         typer.echo(f"Já houve um apagamento; o último em {when(held.erased_ms[-1])}.")
 
@@ -204,25 +204,25 @@ def _backups(settings: "Settings") -> Mapping[str, Any]:
         "regular": len(regular),
         "gone_by": iso(gone_ms),
         "gone_by_text": when(gone_ms),
-        "others": [
-            *(one.path.name for one in copies if one.occasion != "balcao"),
-            *map(str, _put_aside(settings)),
-        ],
+        "others": [one.path.name for one in copies if one.occasion != "balcao"],
+        "left_behind": [str(path) for path in _left_behind(settings)],
     }
 
 
-def _put_aside(settings: "Settings") -> "Sequence[Path]":
-    """What a restoration, a damaged file or a move to PostgreSQL left of older data."""
+def _left_behind(settings: "Settings") -> Sequence[Path]:
+    """What a restoration or a move put aside, or left where it was: nobody purges it."""
     from balcao.backup.making import receipts_folder
     from balcao.home import Home
 
     home = Home(settings.home)
-    folders = {home.path, receipts_folder(settings) or home.path}
-    aside = [path for folder in folders for path in folder.glob("before-restore-*")]
-    aside += home.path.glob("*.damaged")
-    if settings.database.get_secret_value():
-        aside += [home.desk, home.cache("live"), home.cache("test")]
-    return sorted(path for path in aside if path.exists())
+    receipts = receipts_folder(settings)
+    folders = {home.path, home.path if receipts is None else receipts}
+    aside = [path for folder in sorted(folders) for path in sorted(folder.glob("before-restore-*"))]
+    aside += sorted(home.path.glob("*.damaged"))
+    if not settings.database.get_secret_value():
+        return aside
+    old = (home.desk, home.cache("live"), home.cache("test"))
+    return [*(path for path in old if path.is_file()), *aside]
 
 
 def _tell_of_backups(backups: Mapping[str, Any]) -> None:
@@ -239,6 +239,8 @@ def _tell_of_backups(backups: Mapping[str, Any]) -> None:
         typer.echo(
             f"Quem restaura uma delas traz os dados de volta: repita {program()} subject erase."
         )
+    for path in backups["left_behind"]:
+        typer.echo(f"Dados de antes, que não foram vistos e ficam até que você os apague: {path}")
 
 
 def _as_json(found: "Found") -> Mapping[str, object]:

@@ -65,7 +65,7 @@ class End(Protocol):
         ...
 
     def claim(self) -> None:
-        """Make sure that no server runs here. Raises `HomeInUse`, `MoveRefused`."""
+        """Make sure that no server runs here. Raises `MoveRefused`."""
         ...
 
     def one_moment(self, *, alone: bool) -> AbstractContextManager[None]:

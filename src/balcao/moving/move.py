@@ -55,7 +55,7 @@ def move(settings: Settings, to: str, *, final: bool, now_ms: int, progress: Pro
     """Bring everything from where the settings say to `to`, an address or `sqlite`.
 
     What does not agree is told in the report; then nothing was closed. Raises `MoveRefused`,
-    `HomeInUse`, `PepperDiffers`, `StorageNewer`, `StorageFailed`, `psycopg.Error`, `apsw.Error`.
+    `PepperDiffers`, `StorageNewer`, `StorageFailed`, `psycopg.Error`, `apsw.Error`.
     """
     with ExitStack() as stack:
         source = stack.enter_context(closing(open_source(settings)))

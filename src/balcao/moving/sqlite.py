@@ -9,7 +9,7 @@ from typing import IO, Any
 import apsw
 
 from balcao.core.questions import Mode
-from balcao.errors import StorageNewer
+from balcao.errors import HomeInUse, StorageNewer
 from balcao.home import Home
 from balcao.moving.difference import Lines
 from balcao.moving.errors import MoveRefused
@@ -38,7 +38,7 @@ class SqliteEnd:
     def __init__(self, home: Home, *, target: bool) -> None:
         """Open the files, and make what is missing where data go to.
 
-        Raises `MoveRefused`, `HomeInUse`, `StorageNewer`, `apsw.Error`.
+        Raises `MoveRefused`, `StorageNewer`, `apsw.Error`.
         """
         if not target and not home.desk.is_file():
             raise MoveRefused(f"Não há dados do Balcão em {home.path}: não há o que mover.")
@@ -71,7 +71,12 @@ class SqliteEnd:
     def claim(self) -> None:
         """See the contract."""
         if self._lock is None:
-            self._lock = self._home.lock()
+            try:
+                self._lock = self._home.lock()
+            except HomeInUse:  # whose words propose another folder, which is no way out here
+                raise MoveRefused(
+                    f"Há um servidor usando a pasta de dados {self._home.path}. Encerre-o e repita."
+                ) from None
 
     def ask(self, sql: str, values: Sequence[Any] = ()) -> list[Any]:
         """See the contract."""

@@ -20,7 +20,7 @@ from starlette.types import Message, Receive, Scope, Send
 
 from balcao.core.outcomes import Reply
 from balcao.core.problems import problem_of
-from balcao.errors import BalcaoError
+from balcao.errors import BalcaoError, StorageFailed
 from balcao.links import new_token
 from balcao.web import guard
 from balcao.web.pages import Assets
@@ -140,7 +140,11 @@ class Application:
         seen.name = page.name
         tools = self._tools
         secure = guard.is_secure(request, tools)
-        visitor = await guard.visitor_of(request, tools)
+        away: StorageFailed | None = None
+        try:
+            visitor = await guard.visitor_of(request, tools)
+        except StorageFailed as error:  # nobody knows whose browser it is
+            visitor, away = None, error
         first_visit = None
         if visitor is not None:
             seen.account_id = visitor.user.account_id
@@ -150,6 +154,8 @@ class Application:
             cookie = request.cookies.get(name) or (first_visit := new_token())
         visit = Visit(request, seen.request_id, tools, visitor, cookie)
         try:
+            if away is not None and page.who != "anyone":
+                raise away  # to sign in would not help
             response = await self._admitted(visit, page)
         except BalcaoError as error:
             response = refused(visit, error)
@@ -157,7 +163,7 @@ class Application:
             raise
         except Exception:
             log.exception("page.bug", request_id=seen.request_id, page=page.name)
-            response = visit.page("problema.html", 500, **_words(500))
+            response = _problem(visit, 500, _words(500))
         html = response.headers.get("content-type", "").startswith("text/html")
         if first_visit is not None and page.who == "anyone" and html:
             response.set_cookie(
@@ -292,10 +298,16 @@ def refused(visit: Visit, error: BalcaoError) -> Response:
         "title": _TITLES.get(problem.status, "Não foi possível"),
         "text": problem.message,
     }
-    response = visit.page("problema.html", problem.status, **words)
+    response = _problem(visit, problem.status, words)
     if problem.retry_after_seconds is not None:
         response.headers["retry-after"] = str(problem.retry_after_seconds)
     return response
+
+
+def _problem(visit: Visit, status: int, words: Mapping[str, Any]) -> Response:
+    """A page; where a script asked for a part of one, what fits into its place."""
+    template = "_problema.html" if visit.is_fragment else "problema.html"
+    return visit.page(template, status, **words)
 
 
 _TITLES: Mapping[int, str] = {

@@ -12,6 +12,7 @@ from starlette.responses import Response
 
 from balcao.core.calendar import civil_day, from_ms
 from balcao.core.questions import Mode, Subject
+from balcao.errors import StorageFailed
 from balcao.observability.health import Standing, of_subject
 from balcao.web import standings
 from balcao.web.application import Page, page
@@ -85,6 +86,7 @@ class Board:
     """Everything that is told."""
 
     at_ms: int
+    answers: bool  # whether the service itself can write; else every lookup is told 503
     mode: Mode
     subjects: Sequence[Told]
     month: MonthAge | None
@@ -92,6 +94,8 @@ class Board:
     @property
     def tone(self) -> Tone:
         """Of the whole."""
+        if not self.answers:
+            return "bad"
         every: list[Standing | None] = []
         for told in self.subjects:
             every += told.ufs.values() if told.ufs else [told.standing]
@@ -128,7 +132,16 @@ async def _board(tools: Tools) -> Board:
             ufs = standings.by_uf(known, subject, served)
             drawn = tile_map(standings.tiles(ufs), f"{name}: situação por UF")
         told.append(Told(subject, name, standing, ufs, drawn))
-    return Board(now, mode, told, in_use(tools.store(mode), civil_day(now)))
+    return Board(now, await _answers(tools), mode, told, in_use(tools.store(mode), civil_day(now)))
+
+
+async def _answers(tools: Tools) -> bool:
+    """Found out by writing, as `/readyz` does."""
+    try:
+        await tools.desk.heartbeat(tools.now_ms())
+    except StorageFailed:
+        return False
+    return True
 
 
 BOARD: Remembered[Board] = Remembered(_board, LOOKED_AT_MS)
@@ -148,6 +161,7 @@ async def as_json(visit: Visit) -> Response:
     body = {
         "atualizado_em": from_ms(board.at_ms).isoformat(timespec="seconds"),
         "ambiente": "producao" if board.mode == "live" else "sandbox",
+        "servico": CODES["ok" if board.answers else "down"],
         "assuntos": [
             {"operacao": operations[told.subject].path, "nome": told.name}
             | (

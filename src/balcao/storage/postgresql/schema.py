@@ -101,8 +101,16 @@ def check_pepper(connection: psycopg.Connection[Any], pepper: bytes) -> None:
 
     What is stored tells nothing of the pepper. Raises `PepperDiffers`.
     """
-    mark = hashlib.blake2b(_MARKED, key=pepper, digest_size=32).digest()
-    connection.execute("INSERT INTO pepper VALUES (1, %s) ON CONFLICT DO NOTHING", (mark,))
-    row = connection.execute("SELECT mark FROM pepper").fetchone()
-    if row is None or row[0] != mark:
+    connection.execute("INSERT INTO pepper VALUES (1, %s) ON CONFLICT DO NOTHING", (_mark(pepper),))
+    if not knows_pepper(connection, pepper):
         raise PepperDiffers
+
+
+def knows_pepper(connection: psycopg.Connection[Any], pepper: bytes) -> bool:
+    """Whether the keys of a database with our schema were hashed with it. Changes nothing."""
+    row = connection.execute("SELECT mark FROM pepper").fetchone()
+    return row is not None and bytes(row[0]) == _mark(pepper)
+
+
+def _mark(pepper: bytes) -> bytes:
+    return hashlib.blake2b(_MARKED, key=pepper, digest_size=32).digest()

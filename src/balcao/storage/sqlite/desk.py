@@ -1,6 +1,7 @@
 """The desk on SQLite: accounts, keys, ledger, idempotency. Promises: `storage.contract.Desk`."""
 
 import asyncio
+import shutil
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
@@ -54,6 +55,9 @@ _EARLIER = (
     f"SELECT {EARLIER_COLUMNS} FROM idempotency"  # noqa: S608 - columns of ours
     " WHERE account_id = ? AND key_digest = ? AND expires_ms > ?"
 )
+# A disk with less room than this is full.
+ROOM_BYTES_MIN = 1_000_000
+
 _HEARTBEAT = "INSERT OR REPLACE INTO heartbeat VALUES (1, ?)"
 _PURGE = (
     "DELETE FROM idempotency WHERE rowid IN"
@@ -78,6 +82,7 @@ class SqliteDesk(Reading):
         migrate(writing, "desk")
         self._here = connect(path, synchronous="FULL")
         super().__init__(SqliteConnection(self._here), partial(opened_apart, path))
+        self._folder = path.parent
         self._writer = Writer(writing)
         self._observe_batch = observe_batch
         self._waiting: list[tuple[Sequence[Change], asyncio.Future[Refusal | None]]] = []
@@ -286,7 +291,14 @@ class SqliteDesk(Reading):
 
     async def heartbeat(self, now_ms: int) -> None:
         """See the contract."""
-        await self._writer.in_turn(_statement(_HEARTBEAT, now_ms))
+
+        def beat(connection: apsw.Connection) -> None:
+            # What is as small as this still fits into a log that does not grow: a lookup would not.
+            if shutil.disk_usage(self._folder).free < ROOM_BYTES_MIN:
+                raise StorageFailed("disk full")
+            connection.execute(_HEARTBEAT, (now_ms,))
+
+        await self._writer.in_turn(beat)
 
     async def surely_past(self, now_ms: int) -> int:
         """See the contract. There is one clock."""

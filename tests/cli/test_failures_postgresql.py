@@ -1,0 +1,86 @@
+"""What is said when PostgreSQL cannot be used: why, what to do, and never the address."""
+
+from collections.abc import Iterator
+
+import psycopg
+import pytest
+
+from balcao.cli.failures import explain
+from balcao.errors import StorageFailed
+from balcao.storage.blobs import open_blobs
+from tests.cli.shell import Shell
+from tests.storage import postgres
+
+AT = 'connection failed: connection to server at "db", port 5432 failed: '
+
+
+@pytest.fixture
+def address() -> Iterator[str]:
+    address = postgres.new_address()
+    yield address
+    postgres.server().drop_database(address)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (AT + 'FATAL:  password authentication failed for user "balcao"', "usuário ou a senha"),
+        (AT + "FATAL:  autenticação do tipo senha falhou para usuário", "usuário ou a senha"),
+        (AT + "fe_sendauth: no password supplied", "pede uma senha"),
+        (AT + 'FATAL:  database "x" does not exist', "createdb"),
+        (AT + 'FATAL:  banco de dados "x" não existe', "createdb"),
+        (AT + 'FATAL:  role "x" does not exist', "usuário não existe"),
+        (AT + 'FATAL:  no pg_hba.conf entry for host "1.2.3.4"', "pg_hba.conf"),
+        (AT + "FATAL:  sorry, too many clients already", "max_connections"),
+        (AT + "FATAL:  the database system is starting up", "Repita em instantes"),
+        (AT + "Connection refused\n\tIs the server running on that host", "no ar"),
+        (AT + "timeout expired", "no ar"),
+        ("failed to resolve host 'db': [Errno -2] Name or service not known", "DNS"),
+        (AT + "something new", "(OperationalError)"),
+    ],
+)
+def test_the_reason_is_told_and_what_to_do(text: str, said: str) -> None:
+    failed = StorageFailed("OperationalError")
+    failed.__cause__ = psycopg.OperationalError(text)
+    for error in (failed, failed.__cause__):
+        sentence = explain(error)
+        assert sentence is not None
+        assert said in sentence
+        assert "BALCAO_DATABASE" in sentence
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        "postgresql://eu:s3gredo@127.0.0.1:abc/x",
+        "postgresql://eu:s3gredo@127.0.0.1/x?nada=1",
+        "postgresqlx://eu:s3gredo@127.0.0.1/x",
+    ],
+)
+def test_an_address_that_cannot_be_read(
+    shell: Shell, monkeypatch: pytest.MonkeyPatch, broken: str
+) -> None:
+    monkeypatch.setenv("BALCAO_DATABASE", broken)
+    shell.home.create()
+    shell.home.pepper()
+    said = shell("account list", code=1)
+    assert "não pode ser lido" in said.err
+    assert "s3gredo" not in said.out + said.err
+
+
+def test_a_database_that_is_not_there(
+    shell: Shell, monkeypatch: pytest.MonkeyPatch, address: str
+) -> None:
+    monkeypatch.setenv("BALCAO_SANDBOX_ESTABLISHMENTS", "0")
+    monkeypatch.setenv("BALCAO_DATABASE", address.replace("/balcao_", "/nada_"))
+    assert "createdb" in shell("serve", code=1).err
+    assert "createdb" in shell("doctor", code=1).out
+
+
+def test_an_address_of_receipts_that_nobody_knows() -> None:
+    """Not "the database could not be written to, look at the disk"."""
+    with pytest.raises(StorageFailed) as caught:
+        open_blobs("s4://balde/prefixo")
+    sentence = explain(caught.value)
+    assert sentence is not None
+    assert "BALCAO_RECEIPTS" in sentence
