@@ -35,7 +35,11 @@ RECENT_MAX = 16_384
 # Another node may have written a newer answer: what is remembered is this old at the most.
 RECENT_SECONDS = 0.5
 
-_READ = "SELECT key, body, asked_ms, source FROM entry WHERE mode = %s AND key = ANY(%s::text[])"
+_READ = (
+    f"SELECT found.* FROM {unnest(('text',))} AS wanted (key), LATERAL"
+    " (SELECT e.key, body, asked_ms, source FROM entry AS e"
+    " WHERE mode = %s AND e.key = wanted.key LIMIT 1) AS found"
+)
 _TYPES = ("text", "bigint", "text", "bytea")
 _WRITE = (
     "INSERT INTO entry (mode, key, asked_ms, source, body)"
@@ -182,7 +186,7 @@ class PostgresCache:
 
     def _answer(self, questions: Sequence[Sequence[str]]) -> Sequence[Mapping[str, Kept]]:
         keys = {key for question in questions for key in question}
-        rows = self._reading.execute(_READ, (self._mode, texts(keys)))
+        rows = self._reading.execute(_READ, (texts(keys), self._mode))
         found = {row[0]: Kept(*row[1:]) for row in rows}
         return [{key: found[key] for key in question if key in found} for question in questions]
 

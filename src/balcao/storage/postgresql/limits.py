@@ -37,8 +37,9 @@ class Visit(msgspec.Struct, frozen=True, gc=False):
 Verdicts: TypeAlias = Sequence[Verdict]
 
 _LOCK = (
-    "SELECT bucket, empty_at_ms FROM rate_limit WHERE bucket = ANY(%s::text[])"
-    " ORDER BY bucket FOR NO KEY UPDATE"
+    f"SELECT found.* FROM {unnest(('text',))} AS wanted (bucket), LATERAL"
+    " (SELECT bucket, empty_at_ms FROM rate_limit AS r WHERE r.bucket = wanted.bucket"
+    " LIMIT 1 FOR NO KEY UPDATE) AS found"
 )
 _BEGIN_BUCKETS = (
     f"INSERT INTO rate_limit SELECT bucket, 0 FROM {unnest(('text',))} AS new (bucket)"

@@ -95,8 +95,10 @@ _TRACES = _table("trace", TRACE_COLUMNS, conflict="ON CONFLICT (account_id, requ
 _DEEDS = _table("audit_entry", AUDIT_COLUMNS)
 
 _PURSES = (
-    "SELECT account_id, plan, balance_credits, held_credits, ceiling_credits, month, month_credits"
-    " FROM account WHERE account_id = ANY(%s::bigint[]) ORDER BY account_id FOR NO KEY UPDATE"
+    f"SELECT found.* FROM {unnest(('bigint',))} AS wanted (account_id), LATERAL"
+    " (SELECT account_id, plan, balance_credits, held_credits, ceiling_credits, month,"
+    " month_credits FROM account AS a WHERE a.account_id = wanted.account_id"
+    " LIMIT 1 FOR NO KEY UPDATE) AS found"
 )
 _HOLDS = (
     "SELECT o.request_id, o.account_id, e.key_id, o.operation, o.credits"
