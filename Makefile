@@ -17,7 +17,7 @@ serve: $(VENV)/.installed
 
 test: $(VENV)/.installed-dev
 	@tools/system-packages chromium postgresql nginx caddy promtool iproute2
-	$(BIN)/python -m pytest -n auto --dist loadgroup
+	$(BIN)/python -m pytest -n auto
 
 # The pictures in docs/screenshots, taken of a running service in a real browser.
 screenshots: $(VENV)/.installed-dev

@@ -9,8 +9,6 @@ import pytest
 from tests.nodes.clients import CACHED, ONLINE, Answer, Diary, clients_of, new_documents
 from tests.nodes.harness import PER_MINUTE, Cluster
 
-pytestmark = pytest.mark.xdist_group("nodes")
-
 
 def test_a_limit_at_ten_times_the_load(cluster: Cluster) -> None:
     """A bucket holds the whole quota and fills by one per second (decision 0006)."""

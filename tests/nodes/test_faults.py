@@ -14,8 +14,6 @@ import pytest
 from tests.nodes.clients import Clients, Diary, clients_of, new_documents
 from tests.nodes.harness import Cluster, until
 
-pytestmark = pytest.mark.xdist_group("nodes")
-
 CALLERS = 24
 
 # A lookup may be told 503 in several steps, each of which waits for the database: see

@@ -13,8 +13,6 @@ from tests.nodes.harness import Cluster, Database, until
 from tests.nodes.netns import DATABASE, Door, Namespaces, namespaces
 from tests.nodes.upstream import Upstream
 
-pytestmark = pytest.mark.xdist_group("nodes")
-
 CUT_SECONDS = 16.0  # as in test_faults
 RECOVERY_SECONDS = 10.0
 CUT_OFF = 2  # which node

@@ -14,8 +14,6 @@ import pytest
 from tests.nodes.clients import Answer, Clients, clients_of, new_documents
 from tests.nodes.harness import PER_MINUTE, Account, Cluster
 
-pytestmark = pytest.mark.xdist_group("nodes")
-
 NODES = (0, 1, 2)
 
 # What a node remembers of a key it asks for anew from time to time. If it were remembered for too

@@ -42,8 +42,6 @@ from tests.storage.world import (
     brasilia,
 )
 
-pytestmark = pytest.mark.xdist_group("a million rows")  # one database for all of them
-
 ROWS = 1_000_000
 ACTIVE = 200  # accounts; of 5,000
 FIRST_MS = brasilia("2026-02-02 00:00:00")

@@ -15,10 +15,7 @@ from balcao.storage.sqlite.desk import SqliteDesk
 from tests.web import live as people
 from tests.web.live import CHROMIUM, NO_BROWSER, Live, living
 
-pytestmark = [
-    pytest.mark.skipif(CHROMIUM is None, reason=NO_BROWSER),
-    pytest.mark.xdist_group("browser"),  # one service and one browser for all of them
-]
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason=NO_BROWSER)
 
 NEGATIVE, POSITIVE = "90010001000100", "90010003000107"
 
