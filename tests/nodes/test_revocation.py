@@ -55,15 +55,20 @@ async def while_asking(
 ) -> Case:
     (document,) = new_documents(1)
     stop, answers = asyncio.Event(), list[tuple[int, Answer]]()
+    served = [asyncio.Event() for _ in NODES]
 
     async def ask_all_the_time(node: int) -> None:
         await asyncio.sleep((rhythm + node) * APART_SECONDS)
-        while not stop.is_set():
+        last = False
+        while not last:
+            last = stop.is_set()  # and is sent well after the command, however long one takes
             answers.append((node, await clients.ask(node, account, document)))
+            served[node].set()
             await asyncio.sleep(0.03)
 
     asking = [asyncio.create_task(ask_all_the_time(node)) for node in NODES]
     await asyncio.sleep(9 * APART_SECONDS + 0.3)
+    await asyncio.gather(*(each.wait() for each in served))
     await asyncio.to_thread(cluster.balcao, *command)
     await asyncio.sleep(1.5)
     stop.set()
