@@ -15,12 +15,12 @@ from balcao.backup.errors import BackupDamaged, BackupRefused
 from balcao.backup.pg_tools import Tools, tools_for
 from balcao.backup.sqlite import Books
 from balcao.backup.sums import TABLES, Ask, add_up, digests_in
-from balcao.errors import StorageFailed
 from balcao.storage.moved import IN_POSTGRESQL, check_here
 from balcao.storage.postgresql.connections import CONNECT_SECONDS_MAX
 from balcao.storage.postgresql.desk import PostgresDesk
 from balcao.storage.postgresql.node import LOCK_CLASS
 from balcao.storage.postgresql.schema import migrate, newest_version, version
+from balcao.storage.shared.failure import failure
 
 # Everything that our schemas make; a test compares this with a new database.
 OWN_TABLES = (
@@ -118,7 +118,7 @@ def examine(address: str, manifest: Manifest, archive: Path) -> tuple[Books, Seq
             _look_at(tools, archive)
             return None
         except psycopg.Error as error:
-            raise _failed(error) from error
+            raise failure(error) from error
     beside = make_conninfo("", **{**conninfo_to_dict(address), "dbname": name})
     try:
         with _connected(beside) as connection:
@@ -249,7 +249,7 @@ class Maker:
             row = connection.execute("SELECT pg_try_advisory_lock(%s)", (_MAKER_LOCK,)).fetchone()
         except psycopg.Error as error:
             connection.close()
-            raise _failed(error) from error
+            raise failure(error) from error
         if row is None or not row[0]:
             connection.close()
             return False
@@ -279,7 +279,7 @@ def _connect(address: str) -> psycopg.Connection[Any]:
         connection.execute("SET idle_in_transaction_session_timeout = 0")
         connection.execute("SET statement_timeout = 0")
     except psycopg.Error as error:
-        raise _failed(error) from error
+        raise failure(error) from error
     return connection
 
 
@@ -289,13 +289,7 @@ def _connected(address: str) -> Iterator[psycopg.Connection[Any]]:
         try:
             yield connection
         except psycopg.Error as error:
-            raise _failed(error) from error
-
-
-def _failed(error: psycopg.Error) -> StorageFailed:
-    failed = StorageFailed(type(error).__name__)
-    failed.__cause__ = error
-    return failed
+            raise failure(error) from error
 
 
 @contextmanager

@@ -17,6 +17,7 @@ from psycopg.abc import PQGen
 
 from balcao.errors import StorageFailed
 from balcao.storage.shared.connection import Rows
+from balcao.storage.shared.failure import failure
 
 log = logging.getLogger(__name__)
 # psycopg tells there what it does not raise, in the server's own words: with rows in them.
@@ -98,13 +99,6 @@ def _settings(address: str) -> dict[str, Any]:
     given = psycopg.conninfo.conninfo_to_dict(address)
     options = f"{_SETTINGS['options']} {given.get('options') or ''}".rstrip()
     return {**_SETTINGS, **given, "options": options}
-
-
-def failure(error: Exception) -> StorageFailed:
-    """What a database error means to everybody else: it cannot be written or read now."""
-    failed = StorageFailed(type(error).__name__)
-    failed.__cause__ = error
-    return failed
 
 
 class Line:

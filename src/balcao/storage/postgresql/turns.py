@@ -13,7 +13,7 @@ from queue import Empty, SimpleQueue
 from typing import Generic, TypeVar
 
 from balcao.errors import BalcaoError
-from balcao.storage.postgresql.connections import failure
+from balcao.storage.shared.failure import failure
 
 log = logging.getLogger(__name__)
 

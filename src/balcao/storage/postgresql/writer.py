@@ -32,9 +32,10 @@ from balcao.storage.batch import (
     Row,
     needs,
 )
-from balcao.storage.postgresql.connections import Line, failure
+from balcao.storage.postgresql.connections import Line
 from balcao.storage.postgresql.node import OPENING_ENTRY, Node
 from balcao.storage.postgresql.rows import arrays, integers, texts, unnest
+from balcao.storage.shared.failure import failure
 
 log = logging.getLogger(__name__)
 

@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 import apsw
 
 from balcao.core.ledger import Change, Purse, Refusal
-from balcao.errors import BalcaoError, StorageFailed
+from balcao.errors import BalcaoError
 from balcao.storage.batch import (
     AUDIT_COLUMNS,
     BINDING_COLUMNS,
@@ -31,6 +31,7 @@ from balcao.storage.batch import (
     Row,
     needs,
 )
+from balcao.storage.shared.failure import failure
 from balcao.storage.sqlite.files import BUSY_TIMEOUT_MS
 
 log = logging.getLogger(__name__)
@@ -199,9 +200,7 @@ class Writer:
 
 def _failure(error: Exception) -> Exception:
     log.error("commit failed: %s", type(error).__name__)
-    failed = StorageFailed(type(error).__name__)
-    failed.__cause__ = error  # the command line tells a full disk from a busy file
-    return failed
+    return failure(error)
 
 
 def write(
