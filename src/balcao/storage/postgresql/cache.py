@@ -1,37 +1,28 @@
 """The cache on PostgreSQL, for all nodes. Promises: `storage.contract.Cache`.
 
-Read in turns of the loop, written behind by a thread.
+Read in turns of the loop, by a thread of its own.
 """
 
-import asyncio
 import logging
-import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import Future
-from queue import SimpleQueue
-from typing import Any, TypeVar
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import psycopg
 
 from balcao.core.data_subject import DataSubject
 from balcao.core.freshness import Kept
 from balcao.core.questions import Mode
-from balcao.errors import BalcaoError, StorageFailed
-from balcao.storage.contract import KeptAbout, Swept
+from balcao.errors import BalcaoError
 from balcao.storage.postgresql.connections import Line, opened_apart
 from balcao.storage.postgresql.rows import arrays, texts, unnest
 from balcao.storage.postgresql.schema import migrated
 from balcao.storage.postgresql.turns import Turns, Worker
-from balcao.storage.shared.cache_keys import PARTNERS, PEOPLE, Keys, described
+from balcao.storage.shared.behind import RECENT_MAX, WAITING_MAX, WrittenBehind
+from balcao.storage.shared.cache_keys import PARTNERS, PEOPLE
 
 log = logging.getLogger(__name__)
 
-# Answers waiting to be written. Past this the oldest loses its place: it is only a cache.
-WAITING_MAX = 10_000
-
-# Entries kept in memory, about 2 kB each. The oldest goes first.
-RECENT_MAX = 16_384
 # Another node may have written a newer answer: what is remembered is this old at the most.
 RECENT_SECONDS = 0.5
 
@@ -67,28 +58,22 @@ _ABOUT = (
 )
 _ERASE = "DELETE FROM entry WHERE mode = %s AND key = ANY(%s::text[])"
 
-T = TypeVar("T")
 
+class PostgresCache(WrittenBehind[tuple[float, Kept]]):
+    """The entries of one mode. Opens nothing before the first key is asked for.
 
-class PostgresCache:
-    """The entries of one mode. Opens nothing before the first key is asked for."""
+    What it remembers goes with the moment when it was read or written, on the monotonic clock.
+    """
 
     def __init__(self, address: str, mode: Mode, secret: bytes = b"") -> None:
         self._address = address
         self._mode = mode
-        self._keys = Keys(secret)
         self._reading = Line(address, migrated("cache"))
         self._writing = Line(address, _greet_writer())
         self._reader = Worker(f"cache-reader-{mode}")
         self._asked: Turns[Sequence[str], Mapping[str, Kept]] = Turns(self._reader, self._answer)
-        self._waiting: dict[str, Kept] = {}
-        self._recent: dict[str, tuple[float, Kept]] = {}  # and when it was read or written
-        self._changing = threading.Lock()  # the writer's thread takes entries in and out of both
         self._swept_to = ""  # a key
-        # What is done after that which waits was written; None: nothing more, ever.
-        self._queue: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
-        self._thread = threading.Thread(target=self._run, name=f"cache-writer-{mode}", daemon=True)
-        self._thread.start()
+        super().__init__(secret, f"cache-writer-{mode}", WAITING_MAX)
 
     async def read(self, keys: Sequence[str]) -> Mapping[str, Kept]:
         """See the contract."""
@@ -126,45 +111,15 @@ class PostgresCache:
                 found[key] = newest
         return found
 
-    def keep(self, entries: Sequence[tuple[str, Kept]]) -> None:
-        """See the contract."""
-        for plain, kept in entries:
-            key = self._keys.stored(plain)
-            known = _newest(self._remembered(key), self._waiting.get(key))
-            if known is not None and known.asked_ms > kept.asked_ms:
-                continue
-            with self._changing:
-                self._waiting[key] = kept
-                if len(self._waiting) > WAITING_MAX:
-                    self._waiting.pop(next(iter(self._waiting)))
-        self._queue.put(_nothing)
+    def _at_hand(self, key: str) -> Kept | None:
+        return _newest(self._remembered(key), self._waiting.get(key))
 
-    async def sweep(self, before_ms: int, people_before_ms: int) -> Swept:
-        """See the contract."""
-        swept, gone = await self._in_turn(lambda: self._sweep(before_ms, people_before_ms))
-        self._forget(gone)
-        return swept
-
-    async def about(self, person: DataSubject) -> Sequence[KeptAbout]:
-        """See the contract."""
-        rows = await self._in_turn(lambda: self._about(person))
-        return [KeptAbout(*described(key), asked_ms, source) for key, asked_ms, source in rows]
-
-    async def erase(self, person: DataSubject) -> int:
-        """See the contract."""
-        gone = await self._in_turn(lambda: self._erase(person))
-        self._forget(gone)
-        return len(gone)
-
-    def forget(self) -> None:
-        """See the contract."""
-        with self._changing:
-            self._recent.clear()
+    def _overtaken(self, key: str) -> None:
+        """It stays: reads take the newer of the two."""
 
     def close(self) -> None:
         """See the contract."""
-        self._queue.put(None)
-        self._thread.join()
+        super().close()
         self._reader.close()
         self._reading.close()
         self._writing.close()
@@ -190,26 +145,7 @@ class PostgresCache:
         found = {row[0]: Kept(*row[1:]) for row in rows}
         return [{key: found[key] for key in question if key in found} for question in questions]
 
-    def _forget(self, keys: Sequence[str]) -> None:
-        with self._changing:
-            for key in keys:
-                self._recent.pop(key, None)
-
-    async def _in_turn(self, work: Callable[[], T]) -> T:
-        """Something for the writer's thread, after what waits. Raises `StorageFailed`."""
-        done: Future[T] = Future()
-
-        def chore() -> None:
-            try:
-                done.set_result(work())
-            except Exception as error:
-                known = error if isinstance(error, StorageFailed) else None
-                done.set_exception(known or StorageFailed(type(error).__name__))
-
-        self._queue.put(chore)
-        return await asyncio.wrap_future(done)
-
-    def _sweep(self, before_ms: int, people_before_ms: int) -> tuple[Swept, Sequence[str]]:
+    def _sweep(self, before_ms: int, people_before_ms: int) -> tuple[Sequence[str], bool]:
         stretch = (self._mode, self._swept_to, SWEPT_AT_ONCE)
         ((last, count),) = self._writing.execute(_STRETCH, stretch)
         over = count < SWEPT_AT_ONCE
@@ -219,8 +155,7 @@ class PostgresCache:
             rows = self._writing.execute(_SWEEP, (self._mode, self._swept_to, last, *ages))
             gone = [key for (key,) in rows]
         self._swept_to = "" if over else last
-        people = sum(PEOPLE[0] <= key < PEOPLE[1] for key in gone)
-        return Swept(len(gone), people, over), gone
+        return gone, over
 
     def _about(self, person: DataSubject) -> Sequence[Any]:
         about = self._keys.about(person.cpf.text)
@@ -238,17 +173,6 @@ class PostgresCache:
             connection.execute(_ERASE, (self._mode, texts(gone)))
         return gone
 
-    def _run(self) -> None:
-        while True:
-            chore = self._queue.get()
-            with self._changing:
-                batch = list(self._waiting.items())
-            if batch:
-                self._write(batch)
-            if chore is None:
-                return
-            chore()
-
     def _write(self, batch: Sequence[tuple[str, Kept]]) -> None:
         rows = [(key, kept.asked_ms, kept.source, kept.body) for key, kept in batch]
         try:
@@ -261,10 +185,6 @@ class PostgresCache:
             for key, kept in batch:
                 if key in keys:  # else somebody has written a newer one
                     self._remember(key, kept)
-        with self._changing:
-            for key, kept in batch:
-                if self._waiting.get(key) is kept:
-                    del self._waiting[key]
 
 
 def _newest(one: Kept | None, other: Kept | None) -> Kept | None:
@@ -283,7 +203,3 @@ def _greet_writer() -> Any:
         connection.execute("SET synchronous_commit = off")
 
     return greet
-
-
-def _nothing() -> None:
-    """What waits is to be written, and that is all."""
