@@ -136,6 +136,35 @@ def test_a_reader_never_sees_a_gap_while_entries_are_being_written(
     assert reopen().read(KEY) == kept(1_499)
 
 
+def test_who_waits_no_more_for_a_chore_does_not_end_the_writing(
+    make: Callable[[], Cache], reopen: Reopen, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A service is stopped while its cache is being swept."""
+    begun, go_on = threading.Event(), threading.Event()
+    swept: list[int] = []
+
+    def sweep_slowly(before_ms: int, people_before_ms: int) -> tuple[Sequence[str], bool]:
+        swept.append(before_ms)
+        begun.set()
+        assert go_on.wait(10)
+        return [], True
+
+    async def story(cache: Cache) -> None:
+        chores = [asyncio.create_task(cache.sweep(number, 0)) for number in (1, 2)]
+        assert await asyncio.to_thread(begun.wait, 10)
+        for chore in chores:
+            chore.cancel()
+        await asyncio.wait(chores)
+        cache.keep([(KEY, kept(1))])
+        go_on.set()
+
+    with closing(make()) as cache:
+        monkeypatch.setattr(cache, "_sweep", sweep_slowly)
+        asyncio.run(story(cache))
+    assert swept == [1], "the other one had not begun"
+    assert reopen().read(KEY) == kept(1)
+
+
 # SQLite's own.
 
 

@@ -128,10 +128,15 @@ class WrittenBehind(ABC, Generic[R]):
                 self._recent.pop(key, None)
 
     async def _in_turn(self, work: Callable[[], T]) -> T:
-        """Something for the writer's thread, after what waits. Raises `StorageFailed`."""
+        """Something for the writer's thread, after what waits. Raises `StorageFailed`.
+
+        Once begun it is done to its end, even if nobody waits for it any more.
+        """
         done: Future[T] = Future()
 
         def chore() -> None:
+            if not done.set_running_or_notify_cancel():  # whoever asked went away
+                return
             try:
                 done.set_result(work())
             except Exception as error:
