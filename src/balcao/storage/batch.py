@@ -33,6 +33,7 @@ from balcao.core.ledger import (
 )
 
 Row: TypeAlias = tuple[Any, ...]  # as the engine takes and gives it
+Outcome: TypeAlias = Refusal | Exception | None  # of a list; None: it is kept
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,16 +6,12 @@ everything ends (docs/decisions/0019).
 """
 
 import asyncio
-import logging
 import threading
 from collections.abc import Callable, Sequence
 from queue import Empty, SimpleQueue
 from typing import Generic, TypeVar
 
-from balcao.errors import BalcaoError
-from balcao.storage.shared.failure import failure
-
-log = logging.getLogger(__name__)
+from balcao.storage.shared.failure import told
 
 Q = TypeVar("Q")
 A = TypeVar("A")
@@ -94,7 +90,7 @@ class Turns(Generic[Q, A]):
         try:
             answers = self._answer([question for question, _ in batch])
         except Exception as error:
-            answers = [_told(error)] * len(batch)
+            answers = [told(error)] * len(batch)
         try:
             loop.call_soon_threadsafe(self._resolve, loop, batch, answers)
         except RuntimeError:  # the loop is closed: nobody waits any more
@@ -123,10 +119,3 @@ async def in_thread(worker: Worker, work: Callable[[], T]) -> T:
     """One piece of work in the worker's turn. Raises our own errors, `LookupError`."""
     turns: Turns[None, T] = Turns(worker, lambda questions: [work()])
     return await turns.ask(None)
-
-
-def _told(error: Exception) -> Exception:
-    if isinstance(error, BalcaoError) or type(error) is LookupError:
-        return error
-    log.error("database failed: %s", type(error).__name__)
-    return failure(error)

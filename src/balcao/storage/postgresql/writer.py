@@ -12,12 +12,12 @@ import logging
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any
 
 import psycopg
 from psycopg import errors
 
-from balcao.core.ledger import Change, Purse, Refusal
+from balcao.core.ledger import Change, Purse
 from balcao.errors import StorageFailed
 from balcao.storage.batch import (
     AUDIT_COLUMNS,
@@ -29,6 +29,7 @@ from balcao.storage.batch import (
     Batch,
     Needs,
     OpenHold,
+    Outcome,
     Row,
     needs,
 )
@@ -38,8 +39,6 @@ from balcao.storage.postgresql.rows import arrays, integers, texts, unnest
 from balcao.storage.shared.failure import failure
 
 log = logging.getLogger(__name__)
-
-Outcome: TypeAlias = Refusal | Exception | None
 
 # Deadlocks and the like: somebody else went first, and it is our turn then.
 TRIES_MAX = 3

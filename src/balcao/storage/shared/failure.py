@@ -1,6 +1,10 @@
 """What a database's error means to everybody else."""
 
-from balcao.errors import StorageFailed
+import logging
+
+from balcao.errors import BalcaoError, StorageFailed
+
+log = logging.getLogger(__name__)
 
 
 def failure(error: Exception) -> StorageFailed:
@@ -11,3 +15,12 @@ def failure(error: Exception) -> StorageFailed:
     failed = StorageFailed(type(error).__name__)
     failed.__cause__ = error
     return failed
+
+
+def told(error: Exception) -> Exception:
+    """What is said to whoever had some work done: what the work refuses, or else `failure`."""
+    # Not its subclasses: a missing index or key is a bug.
+    if isinstance(error, BalcaoError) or type(error) is LookupError:
+        return error
+    log.error("database failed: %s", type(error).__name__)
+    return failure(error)

@@ -16,7 +16,7 @@ from balcao.core.ledger import Change, KeepReceipt, Refusal
 from balcao.core.people import AT_THE_TERMINAL, Signature
 from balcao.core.rate_limit import Limit, Verdict, spend
 from balcao.errors import StorageFailed
-from balcao.storage.batch import Row
+from balcao.storage.batch import Outcome, Row
 from balcao.storage.contract import LedgerCheck, NewAccount, NewKey, PurgedReceipts
 from balcao.storage.moved import IN_SQLITE, check_here
 from balcao.storage.shared import office
@@ -28,7 +28,7 @@ from balcao.storage.shared.reading import EARLIER_COLUMNS, Reading, attempt_of
 from balcao.storage.sqlite import receipts
 from balcao.storage.sqlite.connection import SqliteConnection, opened_apart
 from balcao.storage.sqlite.files import connect, migrate
-from balcao.storage.sqlite.writer import Job, Outcome, Writer, write
+from balcao.storage.sqlite.writer import Job, Writer, write
 
 T = TypeVar("T")
 

@@ -16,8 +16,7 @@ from typing import Any, TypeVar
 
 import apsw
 
-from balcao.core.ledger import Change, Purse, Refusal
-from balcao.errors import BalcaoError
+from balcao.core.ledger import Change, Purse
 from balcao.storage.batch import (
     AUDIT_COLUMNS,
     BINDING_COLUMNS,
@@ -28,10 +27,11 @@ from balcao.storage.batch import (
     Batch,
     Needs,
     OpenHold,
+    Outcome,
     Row,
     needs,
 )
-from balcao.storage.shared.failure import failure
+from balcao.storage.shared.failure import failure, told
 from balcao.storage.sqlite.files import BUSY_TIMEOUT_MS
 
 log = logging.getLogger(__name__)
@@ -43,7 +43,6 @@ IN_PLACE_AGAIN_SECONDS = 1.0
 
 WAL_PAGES_MAX = 4_000  # 16 MB: then what was committed is carried over into the file itself
 
-Outcome = Refusal | Exception | None
 T = TypeVar("T")
 
 
@@ -174,11 +173,8 @@ class Writer:
     def _beside(self, chore: Chore) -> Any:
         try:
             return chore.work(self._connection)
-        except BalcaoError as refusal:
-            return refusal
         except Exception as error:
-            # Not its subclasses: a missing index or key is a bug.
-            return error if type(error) is LookupError else _failure(error)
+            return told(error)
 
     def _alone(self, changes: Sequence[Change]) -> Outcome:
         try:
