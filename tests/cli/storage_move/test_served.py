@@ -1,7 +1,6 @@
 """What callers see after a move: the same as before, over HTTP."""
 
 import asyncio
-from collections.abc import Iterator
 from contextlib import closing
 from typing import Any
 
@@ -13,18 +12,10 @@ from balcao.core.people import Signature
 from balcao.links import token_digest
 from balcao.storage.people import NewUser
 from tests.cli.shell import Shell, free_port, keys_in, serving
-from tests.storage import postgres
 
 COMPANY = "/consultas/v2/cnpj-receita-federal/90010001000100"
 CERTIFICATE = "/consultas/v2/certidao-negativa-de-debitos-federal?cnpj=90010001000100"
 TOKEN = "uma-sessao-de-antes"
-
-
-@pytest.fixture
-def address() -> Iterator[str]:
-    address = postgres.server().new_database()
-    yield address
-    postgres.server().drop_database(address)
 
 
 def sign_in(shell: Shell) -> None:

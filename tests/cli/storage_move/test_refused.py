@@ -1,0 +1,98 @@
+"""What `balcao storage move` refuses."""
+
+from contextlib import closing
+
+import psycopg
+import pytest
+
+from balcao.storage.contract import NewAccount
+from balcao.storage.postgresql.desk import PostgresDesk
+from tests.cli.shell import Shell
+from tests.cli.storage_move.world import in_postgres
+from tests.storage.world import NOW, a_charge
+
+
+def test_a_target_with_others_data(
+    filled: Shell, address: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with closing(PostgresDesk(address, pepper=filled.home.pepper())) as desk:
+        desk.create_account(NewAccount("alheia", "pre_pago", "live"), NOW)
+    assert "dados de outra instalação" in filled(f"storage move --to {address}", code=1).err
+    in_postgres(monkeypatch, address)
+    assert "alheia" in filled("account list").out
+
+
+def test_a_target_with_another_secret(filled: Shell, address: str) -> None:
+    PostgresDesk(address, pepper=b"x" * 32).close()
+    assert "outro segredo" in filled(f"storage move --to {address}", code=1).err
+
+
+def test_a_target_of_a_newer_program(filled: Shell, address: str) -> None:
+    PostgresDesk(address).close()
+    with psycopg.connect(address) as connection:
+        connection.execute("UPDATE schema_version SET version = 9999")
+    assert "versão mais nova" in filled(f"storage move --to {address}", code=1).err
+
+
+def test_a_source_of_another_version(filled: Shell, address: str) -> None:
+    with filled.desk() as desk:
+        desk._here.execute("PRAGMA user_version = 2")
+    assert "inicie antes" in filled(f"storage move --to {address}", code=1).err
+
+
+def test_the_target_was_used_meanwhile(
+    filled: Shell, address: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Moved, reopened, and charged on both: neither replaces the other."""
+    filled(f"storage move --to {address} --final")
+    assert "foram movidos daqui" in filled("credit add acme 5 --reason x", code=1).err
+    assert "Reaberto" in filled("storage reopen").out
+    filled("credit add acme 5 --reason x")
+    assert "não são mais" in filled(f"storage move --to {address}", code=1).err
+    in_postgres(monkeypatch, address)
+    assert "Use um destino vazio" in filled("storage move --to sqlite", code=1).err
+    assert "não há o que reabrir" in filled("storage reopen", code=1).err
+
+
+def test_rows_that_only_the_target_has(filled: Shell, address: str) -> None:
+    filled(f"storage move --to {address}")
+    with psycopg.connect(address) as connection:
+        connection.execute("UPDATE storage_move SET state = 'here', proven = '{}'")
+    with closing(PostgresDesk(address)) as desk:
+        desk.commit_now([a_charge(desk.accounts()[0], "r9000")])
+    with psycopg.connect(address) as connection:
+        connection.execute("UPDATE storage_move SET state = 'arriving'")
+    assert "nunca são apagados" in filled(f"storage move --to {address}", code=1).err
+
+
+def test_what_does_not_agree_closes_nothing(filled: Shell, address: str) -> None:
+    """A target that does not do what it is told."""
+    filled(f"storage move --to {address}")
+    with filled.desk() as desk:
+        desk.commit_now([a_charge(desk.accounts()[0], "r9000")])
+    with psycopg.connect(address) as connection:
+        connection.execute("CREATE RULE stay AS ON UPDATE TO account DO INSTEAD NOTHING")
+    said = filled(f"storage move --to {address} --final", code=1)
+    assert "account: a origem e o destino não somam o mesmo" in said.err
+    assert "destino: conta acme: saldo" in said.err
+    filled("account list")
+
+
+def test_addresses(filled: Shell, address: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert "postgresql://" in filled("storage move --to mysql://x", code=1).err
+    assert "já estão em SQLite" in filled("storage move --to sqlite", code=1).err
+    secret = address.replace("postgres@", "postgres:segredo@")
+    said = filled(f"storage move --to {secret}")
+    assert "segredo" not in said.out + said.err
+    said = filled("storage move --to postgresql://eu:segredo@127.0.0.1:1/x", code=1)
+    assert "Ninguém responde no endereço do PostgreSQL" in said.err
+    assert "segredo" not in said.out + said.err
+    filled(f"storage move --to {secret} --final")
+    assert "segredo" not in filled("account list", code=1).err
+    in_postgres(monkeypatch, address)
+    assert "própria origem" in filled(f"storage move --to {address}", code=1).err
+
+
+def test_nothing_to_move(shell: Shell, address: str) -> None:
+    assert "não há o que mover" in shell(f"storage move --to {address}", code=1).err
+    assert not shell.path.exists()

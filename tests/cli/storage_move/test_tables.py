@@ -1,0 +1,92 @@
+"""What `balcao storage move` moves: which tables, how their rows are told and compared."""
+
+import tracemalloc
+from collections.abc import Iterator
+from contextlib import closing
+
+import psycopg
+
+from balcao.moving.difference import Difference, Lines, compare
+from balcao.moving.lines import Sum, reader, told
+from balcao.moving.sqlite import SqliteEnd
+from balcao.moving.tables import LEFT_BEHIND, all_tables, cache_table, desk_tables
+from balcao.storage.postgresql.desk import PostgresDesk
+from tests.cli.shell import Shell
+from tests.cli.storage_move.world import ODD
+from tests.storage.world import NOW
+
+
+def test_every_table_of_both_engines_is_moved_or_known_to_stay(address: str) -> None:
+    PostgresDesk(address).close()
+    with psycopg.connect(address) as connection:
+        tables = connection.execute(
+            "SELECT relname FROM pg_class WHERE relnamespace = 'public'::regnamespace"
+            " AND relkind IN ('r', 'p') AND NOT relispartition"
+        ).fetchall()
+        columns = connection.execute(
+            "SELECT table_name::text, column_name::text FROM information_schema.columns"
+            " WHERE table_schema = 'public' AND is_generated = 'NEVER'"
+        ).fetchall()
+    moved = {table.name: set(table.names) for table in desk_tables()}
+    of_nodes = {"schema_version", "node", "pepper"}
+    assert {name for (name,) in tables} == {*moved, *LEFT_BEHIND, *of_nodes}
+    for name, wanted in moved.items():
+        has = {column for table, column in columns if table == name}
+        assert has - {"node_id"} == wanted, name
+
+
+def test_what_only_grows() -> None:
+    assert {table.name for table in all_tables() if table.appended} == {
+        "ledger_entry",
+        "audit_entry",
+    }
+
+
+def test_lines_say_what_copy_says(address: str) -> None:
+    table = next(table for table in desk_tables() if table.name == "person")
+    row = (5, None, ODD, "\\N", "", "operator", None, b"\\\0\t", 3, NOW, None, 0)
+    line = told(row)
+    assert reader(table)(line) == row
+    with psycopg.connect(address) as connection:
+        connection.execute(
+            "CREATE TABLE t (a int, b int, c text, d text, e text, f text, g text, h bytea, i int,"
+            " j bigint, k int, l int)"
+        )
+        with connection.cursor().copy("COPY t FROM STDIN") as copy:
+            copy.write(line)
+        with connection.cursor().copy("COPY t TO STDOUT") as copy:
+            assert b"".join(map(bytes, copy)) == line
+        assert connection.execute("SELECT * FROM t").fetchone() == row
+
+
+def test_a_difference_is_found() -> None:
+    table = next(table for table in desk_tables() if table.name == "rate_limit")
+    here = [told((name, size)) for name, size in (("a", 1), ("b", 2), ("d", 4), ("e\\", 5))]
+    there = [told((name, size)) for name, size in (("b", 3), ("c", 9), ("e\\", 5), ("f", 6))]
+    total = Sum()
+    with closing(Difference()) as found:
+        compare(table, here, there, total, found)
+        assert [*found.missing] == [here[0], here[2]]
+        assert [*found.changed] == [here[1]]
+        assert [*found.extra] == [there[1], there[3]]
+    assert total.rows == 4
+
+
+def test_many_changed_rows_are_not_all_in_memory(shell: Shell) -> None:
+    """A cache that was refreshed between two runs."""
+    table = cache_table("live")
+
+    def told_at(asked_ms: int) -> Iterator[bytes]:
+        for number in range(3_000):
+            yield told((f"company:{number:014}:", asked_ms, "s", b"x" * 2_000))
+
+    with closing(SqliteEnd(shell.home, target=True)) as end, closing(Lines()) as changed:
+        end.insert(table, told_at(1))
+        for line in told_at(2):
+            changed.put(line)
+        tracemalloc.start()
+        end.update(table, changed)
+        _, most_bytes = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        assert [*end.lines(table)] == [*told_at(2)]
+    assert most_bytes < 1_000_000

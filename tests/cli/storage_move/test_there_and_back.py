@@ -1,0 +1,109 @@
+"""`balcao storage move` there and back: everything comes along, as it was."""
+
+import asyncio
+import time
+from contextlib import closing
+
+import psycopg
+import pytest
+
+from balcao.storage.contract import Desk, NewAccount
+from balcao.storage.postgresql.cache import PostgresCache
+from balcao.storage.postgresql.desk import PostgresDesk
+from balcao.storage.shared.numbers import least_number
+from tests.cli.shell import Shell
+from tests.cli.storage_move.world import at, contents, in_postgres, in_sqlite, keep, rows
+from tests.storage.people import BY, a_token, a_trace
+from tests.storage.world import NOW, a_charge, a_hold, brasilia
+
+
+def test_there_and_back(filled: Shell, address: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = contents(at())
+    empty = [name for name, (count, _) in before.items() if count == 0]
+    assert empty == [], "this proves nothing of these"
+
+    first = filled(f"storage move --to {address} --json").json
+    assert first["ok"]
+    assert rows(first, "ledger_entry")["inserted"] == before["ledger_entry"][0]
+    filled("account list")  # the source is still the place
+    again = filled(f"storage move --to {address} --json").json
+    assert all(one["inserted"] == one["updated"] == one["deleted"] == 0 for one in again["tables"])
+    assert contents(at()) == before
+
+    final = filled(f"storage move --to {address} --final --json").json
+    assert final["holds_given_back"] == 1
+    assert rows(final, "open_operation")["rows"] == 0
+    closed = contents(at())
+    assert contents(at(address)) == closed
+    in_postgres(monkeypatch, address)
+    with closing(PostgresDesk(address, pepper=filled.home.pepper())) as desk:
+        assert desk.check().complaints == []
+        acme = desk.accounts()[0]
+        assert (acme.balance_credits, acme.held_credits) == (800, 0)
+        assert desk.recover(NOW) == 0
+        desk.commit_now([a_charge(acme, "r9000"), a_hold(acme, "h9", 2)])
+        desk.create_account(NewAccount("gama", "gratuito", "test"), NOW)
+        assert [account.account_id for account in desk.accounts()] == [1, 2, 3]
+    keep(PostgresCache(address, "live"), 301, asked_ms=NOW + 1)
+    with psycopg.connect(address) as connection:  # names that go round
+        for name, number in (("x", 1), ("acme", 2), ("beta", 1)):
+            connection.execute("UPDATE account SET name = %s WHERE account_id = %s", (name, number))
+
+    back = filled("storage move --to sqlite --final --json").json
+    assert back["holds_given_back"] == 1
+    assert rows(back, "ledger_entry")["inserted"] == 3  # a charge, a hold, and what gave it back
+    assert contents(at()) == contents(at(address)) != closed
+    assert "postgresql" not in filled("account list", code=1).err
+    in_sqlite(monkeypatch)
+    assert "O livro confere" in filled("ledger check").out
+    with filled.desk() as desk:
+        assert [account.name for account in desk.accounts()] == ["beta", "acme", "gama"]
+        desk.commit_now([a_charge(desk.accounts()[0], "r9001")])  # its triggers work again
+        assert desk.accounts()[0].balance_credits == 798
+    # And there again: the database that was left waits for what is new.
+    assert filled(f"storage move --to {address} --final --json").json["ok"]
+    assert contents(at()) == contents(at(address))
+
+
+def test_history_comes_to_lie_in_its_months(filled: Shell, address: str) -> None:
+    """Else every new month's partition would be held against all of it, for as long as it lasts."""
+    asked = [brasilia(f"2026-{month}-01 00:00:00") - 1 for month in ("03", "05", "08")]
+    with filled.desk() as desk:
+        acme = desk.accounts()[0]
+        for at_ms in asked:
+            request = f"{least_number(at_ms)}-7abc-8def-000000000000"
+            desk.commit_now(
+                [a_charge(acme, request, at_ms=at_ms), a_trace(acme, request, opened_ms=at_ms)]
+            )
+    assert filled(f"storage move --to {address} --final --json").json["ok"]
+    with psycopg.connect(address) as connection:
+        for table in ("ledger_entry", "trace"):
+            found = connection.execute(
+                f"SELECT DISTINCT tableoid::regclass::text FROM {table}"
+                " WHERE request_id LIKE '%-7abc-%' ORDER BY 1"
+            ).fetchall()
+            assert found == [(f"{table}_2026_{month}",) for month in ("02", "04", "07")]
+
+
+def test_numbers_are_never_given_twice(
+    filled: Shell, address: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also those of rows that are gone."""
+
+    async def come_and_go(desk: Desk) -> int:
+        token = a_token(str(time.monotonic_ns()))
+        await desk.people.open_session(2, token, BY, NOW)
+        session = desk.people.session(token, NOW, 10**9, 10**9)
+        await desk.people.close_session(token)
+        assert session is not None
+        return session.session_id
+
+    with filled.desk() as here:
+        last = asyncio.run(come_and_go(here))
+    filled(f"storage move --to {address} --final")
+    in_postgres(monkeypatch, address)
+    with closing(PostgresDesk(address)) as desk:
+        assert asyncio.run(come_and_go(desk)) == last + 1
+    filled("storage move --to sqlite --final")
+    with filled.desk() as here:
+        assert asyncio.run(come_and_go(here)) == last + 2

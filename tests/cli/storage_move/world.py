@@ -1,0 +1,99 @@
+"""What is moved in these tests, and what is looked at afterwards."""
+
+import asyncio
+from collections.abc import Mapping
+from contextlib import closing
+from typing import Any
+
+import pytest
+from pydantic import SecretStr
+
+from balcao.core.freshness import Kept
+from balcao.core.people import Signature
+from balcao.core.rate_limit import Limit
+from balcao.moving import move as moving
+from balcao.moving.lines import Sum
+from balcao.moving.tables import all_tables
+from balcao.settings import Settings
+from balcao.storage.contract import Desk
+from balcao.storage.people import NewUser
+from balcao.storage.postgresql.cache import PostgresCache
+from balcao.storage.sqlite.cache import SqliteCache
+from balcao.storage.sqlite.desk import SqliteDesk
+from tests.storage.people import BY, a_token, a_trace
+from tests.storage.world import NOW, a_bind, a_charge, a_finish, a_hold, a_keep, a_top_up
+
+# Whatever COPY has its own way of writing.
+ODD = "aba\tlinha\nretorno\rbarra\\ nulo \\N 'aspas\" ção 😀\b\v\f"
+
+
+def furnish(desk: Desk) -> None:
+    acme, beta = desk.accounts()
+    desk.commit_now([a_top_up(acme, 1000, reason=ODD)])
+    for number in range(200):
+        desk.commit_now([a_charge(acme, f"r{number:04}"), a_trace(acme, f"r{number:04}")])
+    desk.commit_now([a_charge(beta, "b1", 7), a_keep(acme, "n1"), a_keep(None, "n2", "outro")])
+    desk.commit_now([a_bind(acme, "k1", "x1"), a_finish(acme, "k1", "x1", body=bytes(range(256)))])
+    desk.commit_now([a_hold(acme, "h1", 3), a_bind(acme, "k2", "h1")])
+    hashed = a_trace(acme, "p1", document="***", document_hash=b"\0\1\xff", uf="SP", code=ODD)
+    desk.commit_now([hashed])
+
+    async def people() -> None:
+        said = desk.people
+        await said.add_user(NewUser("op@exemplo.com.br", "Op", "operator", None), BY, NOW)
+        lia = await said.add_user(
+            NewUser("lia@exemplo.com.br", ODD, "manager", acme.account_id), BY, NOW
+        )
+        await said.set_password(lia.user_id, "argon", BY, NOW)
+        await said.open_session(lia.user_id, a_token("s1"), Signature("web", lia.user_id), NOW)
+        await said.make_link(
+            a_token("l1"), "set_password", lia.user_id, signed=BY, now_ms=NOW, expires_ms=NOW * 2
+        )
+        caller = await desk.caller(next(iter(hashes(desk))), NOW)
+        assert caller is not None
+        await desk.spend(caller, [Limit("minuto", 5, 7, of_key=True)], NOW)
+
+    asyncio.run(people())
+
+
+def hashes(desk: Desk) -> list[bytes]:
+    assert isinstance(desk, SqliteDesk)
+    return [bytes(one) for (one,) in desk._here.execute("SELECT hash FROM api_key")]
+
+
+def keep(cache: SqliteCache | PostgresCache, number: int, *, asked_ms: int = NOW) -> None:
+    with closing(cache):
+        cache.keep(
+            [
+                (f"empresa:{one}:{ODD if one == 1 else ''}", Kept(b"\0x" * one, asked_ms, "s"))
+                for one in range(number)
+            ]
+        )
+
+
+def contents(settings: Settings) -> Mapping[str, tuple[int, str]]:
+    """What every table adds up to, where the settings say that the data are."""
+    with closing(moving.open_source(settings)) as end:
+        found = {}
+        for table in all_tables():
+            total = Sum()
+            for line in end.lines(table):
+                total.add(line)
+            found[table.label] = (total.rows, total.checksum)
+        return found
+
+
+def at(address: str = "") -> Settings:
+    return Settings(database=SecretStr(address))
+
+
+def in_postgres(monkeypatch: pytest.MonkeyPatch, address: str) -> None:
+    monkeypatch.setenv("BALCAO_DATABASE", address)
+
+
+def in_sqlite(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("BALCAO_DATABASE")
+
+
+def rows(report: Any, name: str) -> Any:
+    return next(one for one in report["tables"] if one["name"] == name)
