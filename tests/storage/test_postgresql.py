@@ -26,6 +26,7 @@ from balcao.storage.postgresql import node as node_module
 from balcao.storage.postgresql.cache import PostgresCache
 from balcao.storage.postgresql.connections import ANSWER_SECONDS_MAX, SILENCE_SECONDS
 from balcao.storage.postgresql.desk import PostgresDesk
+from balcao.storage.postgresql.pipeline import Pipeline
 from tests.storage import postgres
 from tests.storage.engines import PostgresEngine
 from tests.storage.world import (
@@ -249,37 +250,21 @@ def test_a_commit_that_lost_its_answer_is_looked_up(
     engine: PostgresEngine, desk: PostgresDesk, ana: Account, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The connection breaks after the commit was carried out, before its answer came."""
-    pipeline = psycopg.Connection.pipeline
-    broken = threading.Event()
+    sync, broken = Pipeline.sync, threading.Event()
 
-    writing: Any = desk._writing.get()
+    def sync_and_break(pipeline: Any) -> None:
+        ends = any(statement.sql == "COMMIT" for statement in pipeline._queued)
+        sync(pipeline)
+        if ends and not broken.is_set():
+            broken.set()
+            pipeline._pgconn.finish()
+            raise psycopg.OperationalError("gone")
 
-    def break_after(connection: Any) -> Any:
-        if broken.is_set() or connection is not writing:
-            return pipeline(connection)
-        broken.set()
-        return _Breaking(pipeline(connection), connection)
-
-    monkeypatch.setattr(psycopg.Connection, "pipeline", break_after)
+    monkeypatch.setattr(Pipeline, "sync", sync_and_break)
     assert engine.commit(desk, a_charge(ana, "r1")) is None
     assert broken.is_set()
     assert charged(desk, ana) == {"r1": 1}
     assert engine.commit(desk, a_charge(ana, "r2")) is None
-
-
-class _Breaking:
-    """A pipeline whose end is carried out and never answered."""
-
-    def __init__(self, inner: Any, connection: Any) -> None:
-        self._inner, self._connection = inner, connection
-
-    def __enter__(self) -> Any:
-        return self._inner.__enter__()
-
-    def __exit__(self, *error: Any) -> None:
-        self._inner.__exit__(*error)
-        self._connection.pgconn.finish()
-        raise psycopg.OperationalError("gone")
 
 
 def test_a_commit_that_never_arrived_is_told_as_failed(

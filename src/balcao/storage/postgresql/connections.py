@@ -14,6 +14,8 @@ from typing import Any, TypeVar
 import psycopg
 from psycopg import errors
 from psycopg.abc import PQGen
+from psycopg.adapt import Transformer
+from psycopg.pq.abc import PGresult
 
 from balcao.errors import StorageFailed
 from balcao.storage.shared.connection import Rows
@@ -48,6 +50,7 @@ FIRST_START_LOCK = 0x62616C73  # "bals"
 _SETTINGS: dict[str, Any] = {
     "connect_timeout": CONNECT_SECONDS_MAX,
     "application_name": "balcao",
+    "client_encoding": "UTF8",
     "keepalives_idle": 5,
     "keepalives_interval": 2,
     "keepalives_count": 2,
@@ -71,24 +74,41 @@ READ_FROM_END_TO_END = (
 )
 
 
-class _Punctual(psycopg.Connection[Any]):
+class Punctual(psycopg.Connection[Any]):
     """One that never waits for an answer for ever, even from a server that stands still."""
 
     patience_seconds = ANSWER_SECONDS_MAX
     waiting_since: float | None = None  # on the monotonic clock, while an answer is awaited
 
+    def __init__(self, *arguments: Any, **more: Any) -> None:
+        super().__init__(*arguments, **more)
+        self.prepared: dict[str, bytes] = {}  # statements of `pipeline`, and their names
+        self._adaptation = Transformer(self)
+
+    @contextmanager
+    def waiting(self) -> Iterator[float]:
+        """While an answer is awaited: until when, on the monotonic clock."""
+        self.waiting_since = time.monotonic()
+        try:
+            yield self.waiting_since + self.patience_seconds
+        finally:
+            self.waiting_since = None
+
+    def rows_of(self, result: PGresult) -> list[tuple[Any, ...]]:
+        """An answer's rows, as psycopg reads their types."""
+        self._adaptation.set_pgresult(result)
+        return self._adaptation.load_rows(0, result.ntuples, tuple)
+
     def wait(self, gen: PQGen[T], interval: float = 0.1, timeout: float | None = None) -> T:
         """psycopg's own hook."""
         if timeout is not None:
             return super().wait(gen, interval, timeout)
-        self.waiting_since = time.monotonic()
-        try:
-            return super().wait(gen, interval, self.patience_seconds)
-        except errors._WaitTimeout:
-            self.pgconn.finish()  # half a conversation is worth nothing
-            raise psycopg.OperationalError("no answer") from None
-        finally:
-            self.waiting_since = None
+        with self.waiting():
+            try:
+                return super().wait(gen, interval, self.patience_seconds)
+            except errors._WaitTimeout:
+                self.pgconn.finish()  # half a conversation is worth nothing
+                raise psycopg.OperationalError("no answer") from None
 
 
 def _settings(address: str) -> dict[str, Any]:
@@ -116,7 +136,7 @@ class Line:
     ) -> None:
         self._address = address
         self._greet = greet
-        self._connection: _Punctual | None = None
+        self._connection: Punctual | None = None
         self._away_until = 0.0
         self._closed = False
         self._in_transaction = False
@@ -132,7 +152,7 @@ class Line:
         since = connection.waiting_since
         return since is None or time.monotonic() - since < SILENCE_SECONDS
 
-    def get(self) -> psycopg.Connection[Any]:
+    def get(self) -> Punctual:
         """The connection. Raises `StorageFailed` when the database cannot be reached."""
         if self.scout is not None and not self.scout.is_well():
             raise StorageFailed("database away")
@@ -144,7 +164,7 @@ class Line:
         if time.monotonic() < self._away_until:
             raise StorageFailed("database away")
         try:
-            connection = _Punctual.connect(**{**_settings(self._address), "autocommit": True})
+            connection = Punctual.connect(**{**_settings(self._address), "autocommit": True})
             if self._greet is not None:
                 self._greet(connection)
         except BaseException as error:
@@ -169,7 +189,7 @@ class Line:
                 connection.close()
 
     @contextmanager
-    def guarded(self) -> Iterator[psycopg.Connection[Any]]:
+    def guarded(self) -> Iterator[Punctual]:
         """The connection, for something that is done as a whole; errors become `StorageFailed`.
 
         Broken rules stay as they are.
@@ -278,7 +298,7 @@ def first_start(address: str) -> Iterator[None]:
 
 
 def _patiently(seconds_max: int, connection: psycopg.Connection[Any]) -> None:
-    assert isinstance(connection, _Punctual)
+    assert isinstance(connection, Punctual)
     connection.patience_seconds = seconds_max + 5.0
     connection.execute(
         f"SET statement_timeout = '{seconds_max}s'; SET idle_in_transaction_session_timeout = '60s'"

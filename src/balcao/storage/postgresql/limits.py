@@ -15,6 +15,7 @@ from balcao.core.access import Caller
 from balcao.core.rate_limit import Limit, Verdict, spend
 from balcao.errors import StorageFailed
 from balcao.storage.postgresql.connections import Line
+from balcao.storage.postgresql.pipeline import Pipeline, pipelined
 from balcao.storage.postgresql.rows import arrays, texts, unnest
 
 
@@ -68,10 +69,11 @@ def count(line: Line, visits: Sequence[Visit]) -> Sequence[Verdicts]:
     for tries in range(TRIES_MAX):
         sent = False
         try:
-            with line.guarded() as connection, connection.pipeline() as pipeline:
-                verdicts = _count(connection, pipeline, visits, names)
+            with line.guarded() as connection, pipelined(connection) as pipeline:
+                verdicts = _count(pipeline, visits, names)
+                pipeline.queue("COMMIT")
                 sent = True
-                connection.execute("COMMIT")
+                pipeline.sync()
             return verdicts
         except StorageFailed as failed:
             # The database was started anew since the last time: nothing was counted yet.
@@ -82,24 +84,21 @@ def count(line: Line, visits: Sequence[Visit]) -> Sequence[Verdicts]:
     raise AssertionError("the loop returns or raises")
 
 
-def _count(
-    connection: psycopg.Connection[Any],
-    pipeline: psycopg.Pipeline,
-    visits: Sequence[Visit],
-    names: Sequence[str],
-) -> Sequence[Verdicts]:
-    connection.execute("BEGIN")
-    locked = connection.execute(_LOCK, (texts(names),))
+def _count(pipeline: Pipeline, visits: Sequence[Visit], names: Sequence[str]) -> Sequence[Verdicts]:
+    pipeline.queue("BEGIN")
+    locked = pipeline.queue(_LOCK, (texts(names),))
     pipeline.sync()  # from here on the server counts how long we keep them locked in silence
-    full = dict(locked.fetchall())
+    full: dict[str, float] = dict(locked)
     while len(full) < len(names):  # new ones; and purging takes some away
-        missing = [name for name in names if name not in full]
-        connection.execute(_BEGIN_BUCKETS, (texts(missing),))
-        full |= dict(connection.execute(_LOCK, (texts(missing),)).fetchall())
+        missing = texts(name for name in names if name not in full)
+        pipeline.queue(_BEGIN_BUCKETS, (missing,))
+        locked = pipeline.queue(_LOCK, (missing,))
+        pipeline.sync()
+        full |= dict(locked)
     changed: dict[str, float] = {}
     verdicts = [_one(visit, full, changed) for visit in visits]
     if changed:
-        connection.execute(_STORE, arrays(_TYPES, [*changed.items()]))
+        pipeline.queue(_STORE, arrays(_TYPES, [*changed.items()]))
     return verdicts
 
 

@@ -35,6 +35,7 @@ from balcao.storage.batch import (
 )
 from balcao.storage.postgresql.connections import Line
 from balcao.storage.postgresql.node import OPENING_ENTRY, Node
+from balcao.storage.postgresql.pipeline import Pipeline, pipelined
 from balcao.storage.postgresql.rows import arrays, integers, texts, unnest
 from balcao.storage.shared.failure import failure
 
@@ -172,15 +173,16 @@ class Writer:
         sent = False
         outcomes: list[Outcome] = []
         try:
-            with connection.pipeline() as pipeline:
-                connection.execute("BEGIN")
-                batch = _read(connection, pipeline, needs(lists))
+            with pipelined(connection) as pipeline:
+                pipeline.queue("BEGIN")
+                batch = _read(pipeline, needs(lists))
                 outcomes = [batch.admit(changes) for changes in lists]
                 for sql, values in _statements(batch, self._node.node_id):
-                    connection.execute(sql, values)
-                connection.execute(self._node.COUNT, (number, self._node.node_id))
+                    pipeline.queue(sql, values)
+                pipeline.queue(self._node.COUNT, (number, self._node.node_id))
+                pipeline.queue("COMMIT")
                 sent = True
-                connection.execute("COMMIT")
+                pipeline.sync()
         except BaseException as error:
             if _rolled_back(connection):
                 raise
@@ -234,26 +236,26 @@ def _told(error: Exception) -> Exception:
     return failure(error)
 
 
-def _read(connection: psycopg.Connection[Any], pipeline: psycopg.Pipeline, wanted: Needs) -> Batch:
-    """Lock and read what decides, in one round trip."""
+def _read(pipeline: Pipeline, wanted: Needs) -> Batch:
+    """Lock and read what decides, in one round trip; none if nothing does."""
     accounts = wanted.accounts | {account_id for account_id, _ in wanted.keys}
-    purses = holds = bound = forms = None
+    purses, holds, bound, forms = list[Row](), list[Row](), list[Row](), list[Row]()
     if accounts:
-        purses = connection.execute(_PURSES, (integers(sorted(accounts)),))
+        purses = pipeline.queue(_PURSES, (integers(sorted(accounts)),))
     if wanted.holds:
-        holds = connection.execute(_HOLDS, (texts(wanted.holds),))
+        holds = pipeline.queue(_HOLDS, (texts(wanted.holds),))
     if wanted.keys:
         keys = [(*key, at_ms) for key, at_ms in wanted.keys.items()]
-        bound = connection.execute(_BOUND, arrays(("bigint", "text", "bigint"), keys))
+        bound = pipeline.queue(_BOUND, arrays(("bigint", "text", "bigint"), keys))
     if wanted.forms:
-        forms = connection.execute(_FORMS, (texts(wanted.forms),))
-    if accounts:
+        forms = pipeline.queue(_FORMS, (texts(wanted.forms),))
+    if accounts or wanted.forms:
         pipeline.sync()  # from here on the server counts how long we keep them locked in silence
     return Batch(
-        {row[0]: Purse(*row[1:]) for row in purses or ()},
-        {row[0]: OpenHold(*row[1:]) for row in holds or ()},
-        {(row[0], row[1]): row[2] for row in bound or ()},
-        {row[0] for row in forms or ()},
+        {row[0]: Purse(*row[1:]) for row in purses},
+        {row[0]: OpenHold(*row[1:]) for row in holds},
+        {(row[0], row[1]): row[2] for row in bound},
+        {row[0] for row in forms},
     )
 
 

@@ -1,0 +1,133 @@
+"""Several statements in one write, and their answers in one wait.
+
+psycopg's own pipeline writes every statement by itself and waits for the socket before each. In a
+busy process every wait hands the interpreter to other threads, and it takes milliseconds to get it
+back. Here a round trip is one write and one wait, whatever is in it. `psycopg.pq` is psycopg's
+documented way to libpq (https://www.psycopg.org/psycopg3/docs/api/pq.html).
+"""
+
+import select
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import lru_cache
+from itertools import count
+from typing import Any, TypeAlias
+
+import psycopg
+from psycopg import errors
+from psycopg.pq import ExecStatus
+from psycopg.pq.abc import PGresult
+
+from balcao.storage.postgresql.connections import Punctual
+
+Rows: TypeAlias = list[tuple[Any, ...]]
+
+_FAILED = (ExecStatus.FATAL_ERROR, ExecStatus.PIPELINE_ABORTED)
+
+
+@dataclass(slots=True)
+class _Statement:
+    sql: str
+    values: Sequence[bytes]
+    rows: Rows = field(default_factory=list)
+
+
+class Pipeline:
+    """Statements on one connection, round trip by round trip. One thread at a time.
+
+    They are prepared on the connection when they are first used: let them be few, and constant.
+    """
+
+    def __init__(self, connection: Punctual) -> None:
+        self._connection = connection
+        self._pgconn = connection.pgconn
+        self._queued: list[_Statement] = []
+
+    def queue(self, sql: str, values: Sequence[str | int] = ()) -> Rows:
+        """Add a statement to the next round trip; its rows are in the list afterwards.
+
+        Values are told their types by casts in `sql`; arrays are written by `postgresql.rows`.
+        """
+        statement = _Statement(sql, [str(value).encode() for value in values])
+        self._queued.append(statement)
+        return statement.rows
+
+    def sync(self) -> None:
+        """Send what is queued, and wait until all of it is answered.
+
+        Raises `psycopg.Error`: the first that failed; what came after it was not done.
+        """
+        queued, self._queued = self._queued, []
+        prepared, fresh = self._connection.prepared, dict[str, bytes]()
+        awaited: list[tuple[_Statement, bool]] = []  # and whether it is only prepared
+        for statement in queued:
+            name = prepared.get(statement.sql) or fresh.get(statement.sql)
+            if name is None:
+                name = fresh[statement.sql] = b"balcao_%d" % (len(prepared) + len(fresh))
+                self._pgconn.send_prepare(name, _numbered(statement.sql))
+                awaited.append((statement, True))
+            self._pgconn.send_query_prepared(name, statement.values)
+            awaited.append((statement, False))
+        self._pgconn.pipeline_sync()
+        failed: PGresult | None = None
+        with self._connection.waiting() as until:
+            self._flush(until)
+            for statement, preparation in awaited:
+                result = self._result(until)
+                if result.status in _FAILED:
+                    failed = result if failed is None else failed
+                elif preparation:
+                    prepared[statement.sql] = fresh[statement.sql]
+                elif result.ntuples:
+                    statement.rows.extend(self._connection.rows_of(result))
+                self._pgconn.get_result()  # the end of this one
+            self._result(until)  # of the synchronisation
+        if failed is not None:
+            raise errors.error_from_result(failed)
+
+    def _flush(self, until: float) -> None:
+        while self._pgconn.flush():
+            # The server may want to be read before it reads on.
+            if self._wait(select.POLLIN | select.POLLOUT, until) & select.POLLIN:
+                self._pgconn.consume_input()
+
+    def _result(self, until: float) -> PGresult:
+        while self._pgconn.is_busy():
+            self._wait(select.POLLIN, until)
+            self._pgconn.consume_input()
+        result = self._pgconn.get_result()
+        if result is None:
+            raise psycopg.OperationalError("connection lost")
+        return result
+
+    def _wait(self, what: int, until: float) -> int:
+        poll = select.poll()
+        poll.register(self._pgconn.socket, what)
+        ready = poll.poll(max(0.0, until - time.monotonic()) * 1000)
+        if not ready:
+            raise psycopg.OperationalError("no answer")
+        return ready[0][1]
+
+
+@contextmanager
+def pipelined(connection: Punctual) -> Iterator[Pipeline]:
+    """A pipeline. What is still queued at its end is never sent."""
+    pgconn = connection.pgconn
+    pgconn.enter_pipeline_mode()
+    try:
+        yield Pipeline(connection)
+    finally:
+        try:
+            pgconn.exit_pipeline_mode()
+        except psycopg.Error:
+            pgconn.finish()  # half a conversation is worth nothing
+
+
+@lru_cache(maxsize=256)
+def _numbered(sql: str) -> bytes:
+    """Parameters as the server numbers them."""
+    first, *others = sql.split("%s")
+    numbers = count(1)
+    return (first + "".join(f"${next(numbers)}{text}" for text in others)).encode()

@@ -1,0 +1,154 @@
+"""Statements that are sent together: one round trip, whatever becomes of them."""
+
+import os
+import signal
+from collections.abc import Iterator, Sequence
+from contextlib import closing, suppress
+from typing import TypeAlias
+
+import psycopg
+import pytest
+from psycopg import errors
+
+from balcao.storage.postgresql.connections import Line, Punctual
+from balcao.storage.postgresql.pipeline import Pipeline, Rows, pipelined
+from balcao.storage.postgresql.rows import texts
+from tests.storage import postgres
+
+Statement: TypeAlias = tuple[str, Sequence[str | int]]
+
+LENGTH = "SELECT length(%s::text)"
+REPEAT = "SELECT repeat('x', %s::int)"
+
+
+@pytest.fixture
+def address() -> Iterator[str]:
+    address = postgres.new_address()
+    yield address
+    postgres.server().drop_database(address)
+
+
+@pytest.fixture
+def connection(address: str) -> Iterator[Punctual]:
+    with closing(Line(address)) as line:
+        connection = line.get()
+        connection.execute("CREATE TABLE note (text text UNIQUE)")
+        yield connection
+
+
+def run(connection: Punctual, *statements: str | Statement) -> list[Rows]:
+    """All in one round trip; the rows of each."""
+    with pipelined(connection) as pipeline:
+        rows = [
+            pipeline.queue(each) if isinstance(each, str) else pipeline.queue(*each)
+            for each in statements
+        ]
+        assert not any(rows)
+        pipeline.sync()
+    return rows
+
+
+def insert(*notes: str) -> Statement:
+    return "INSERT INTO note SELECT * FROM unnest(%s::text[])", (texts(notes),)
+
+
+def notes(connection: Punctual) -> list[str]:
+    return [text for (text,) in connection.execute("SELECT text FROM note ORDER BY text")]
+
+
+def test_rows_come_in_the_types_that_psycopg_reads(connection: Punctual) -> None:
+    types = "SELECT %s::bigint, %s::text, %s::float8, NULL::text, %s::bytea"
+    first, second, nothing = run(
+        connection,
+        (types, (7, "é", 1, "\\x00ff")),
+        (types, (8, "", 2, "")),
+        "SELECT 1 WHERE false",
+    )
+    assert first == [(7, "é", 1.0, None, b"\x00\xff")]
+    assert second == [(8, "", 2.0, None, b"")]
+    assert nothing == []
+
+
+def test_one_wait_however_many_statements(
+    connection: Punctual, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wait, waits = Pipeline._wait, list[int]()
+
+    def counted(pipeline: Pipeline, what: int, until: float) -> int:
+        waits.append(what)
+        return wait(pipeline, what, until)
+
+    monkeypatch.setattr(Pipeline, "_wait", counted)
+    assert run(connection, *["SELECT 1"] * 50, "SELECT pg_sleep(0.2)")[:50] == [[(1,)]] * 50
+    assert 1 <= len(waits) <= 5  # an answer may come in pieces
+
+
+def test_what_failed_is_told_and_nothing_after_it_is_done(connection: Punctual) -> None:
+    with pytest.raises(errors.UniqueViolation):
+        run(connection, "BEGIN", insert("one"), insert("one"), "COMMIT")
+    connection.rollback()
+    assert notes(connection) == []
+    run(connection, insert("two"))
+    assert notes(connection) == ["two"]
+
+
+def test_a_statement_whose_preparation_failed_is_prepared_again(connection: Punctual) -> None:
+    statements = ("SELECT 1", "SELECT * FROM later", "SELECT 2")
+    for _ in range(2):
+        with pytest.raises(errors.UndefinedTable):
+            run(connection, *statements)
+    connection.execute("CREATE TABLE later AS SELECT 3 AS number")
+    for _ in range(2):
+        assert run(connection, *statements) == [[(1,)], [(3,)], [(2,)]]
+
+
+@pytest.mark.parametrize(
+    ("text", "error"),
+    [("a\0b", psycopg.DataError), ("\ud800", UnicodeEncodeError)],
+    ids=["a zero", "half a character"],
+)
+def test_what_is_no_text_is_refused_and_the_connection_goes_on(
+    connection: Punctual, text: str, error: type[Exception]
+) -> None:
+    with pytest.raises(error):
+        run(connection, insert("lost"), insert("lost too", text))
+    assert not connection.closed
+    run(connection, insert("kept"))
+    assert notes(connection) == ["kept"]
+
+
+def test_what_is_queued_at_the_end_is_never_sent(connection: Punctual) -> None:
+    with suppress(ZeroDivisionError), pipelined(connection) as pipeline:
+        pipeline.queue(*insert("one"))
+        _ = 1 / 0
+    assert notes(connection) == []
+
+
+def test_more_than_sockets_hold_in_both_directions(connection: Punctual) -> None:
+    """Neither waits for the other to read first."""
+    size = 3_000_000
+    both: list[Statement] = [(REPEAT, (size,)), (LENGTH, ("y" * size,))]
+    repeated, length = run(connection, *both * 4)[-2:]
+    assert repeated == [("x" * size,)]
+    assert length == [(size,)]
+
+
+def test_a_connection_that_breaks_meanwhile(connection: Punctual) -> None:
+    with pytest.raises(psycopg.OperationalError):
+        run(connection, "SELECT 1", "SELECT pg_terminate_backend(pg_backend_pid())", "SELECT 2")
+    assert connection.closed
+
+
+def test_a_server_that_stands_still_is_not_waited_for(
+    connection: Punctual, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ((backend,),) = run(connection, "SELECT pg_backend_pid()")[0]
+    monkeypatch.setattr(connection, "patience_seconds", 0.2)
+    os.kill(backend, signal.SIGSTOP)
+    try:
+        with pytest.raises(psycopg.OperationalError):
+            run(connection, "SELECT 1")
+        assert connection.closed
+        assert connection.waiting_since is None
+    finally:
+        os.kill(backend, signal.SIGCONT)
