@@ -245,6 +245,7 @@ class PostgresDesk(Reading):
         def work(connection: psycopg.Connection[Any]) -> int:
             self._partitions.make_ahead(connection, now_ms)
             counting.purge(connection, now_ms)
+            self._node.forget_others(connection, now_ms)
             return connection.execute(_PURGE, (now_ms,)).rowcount
 
         return await self._with_writer(work)
