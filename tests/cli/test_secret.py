@@ -5,8 +5,12 @@ from pathlib import Path
 
 import pytest
 
+from balcao import first_start
+from balcao.errors import PepperDiffers
 from balcao.home import PEPPER_BYTES
+from balcao.settings import Settings
 from tests.cli.shell import Shell
+from tests.storage.world import NOW
 
 REMEDY = "o arquivo secret.key com que foram feitas"
 
@@ -28,12 +32,16 @@ def findings(shell: Shell, code: int = 0) -> list[tuple[str, str]]:
     ]
 
 
-@pytest.mark.parametrize(
-    "line", ["account list", "key create acme", "serve", "storage move --to x"]
-)
+@pytest.mark.parametrize("line", ["account list", "key create acme", "storage move --to x"])
 def test_nothing_is_done_with_another_secret(mistaken: Shell, line: str) -> None:
     said = mistaken(line, code=1)
     assert REMEDY in said.err
+
+
+def test_nothing_is_served_with_another_secret(mistaken: Shell) -> None:
+    settings = Settings(home=mistaken.path, sandbox_establishments=0)
+    with pytest.raises(PepperDiffers):
+        first_start.prepare(mistaken.home, settings, now_ms=lambda: NOW, say=lambda step: None)
 
 
 def test_doctor_says_so(mistaken: Shell) -> None:
