@@ -48,3 +48,41 @@ def test_files_are_looked_for_beside_the_toml_that_names_them(
     assert settings.sefaz.certificate == tmp_path / "empresa.pfx"
     assert settings.sefaz.ca_file == Path("/raizes.pem")
     assert settings.tls_key == tmp_path / "chave.pem"
+
+
+@pytest.mark.parametrize(
+    "typo",
+    [
+        "s3//balde/prefixo",
+        "s3:/balde/prefixo",
+        "s3:balde/prefixo",
+        "S3:/balde",
+        "GS//balde",
+        "file:/var/recibos",
+        "file//var/recibos",
+        "https:/exemplo.com.br/recibos",
+        "s3://",
+    ],
+)
+def test_receipts_do_not_go_into_a_folder_named_like_an_address(typo: str) -> None:
+    with pytest.raises(ValidationError, match="s3://balde/prefixo"):
+        Settings(receipts=typo)
+
+
+@pytest.mark.parametrize(
+    ("written", "read"),
+    [
+        ("", ""),
+        ("recibos", "recibos"),
+        ("s3/recibos", "s3/recibos"),
+        ("/var/s3:/recibos", "/var/s3:/recibos"),
+        ("./s3:recibos", "./s3:recibos"),
+        ("s3://balde", "s3://balde"),
+        ("s3://balde/prefixo", "s3://balde/prefixo"),
+        ("S3://Balde/Prefixo", "s3://Balde/Prefixo"),
+        ("file:///var/recibos", "file:///var/recibos"),
+        ("memory:///", "memory:///"),
+    ],
+)
+def test_where_receipts_go(written: str, read: str) -> None:
+    assert Settings(receipts=written).receipts == read

@@ -8,6 +8,7 @@ folder or here). The environment wins. They are read once, at start; all complai
 """
 
 import os
+import re
 from ipaddress import IPv4Network, IPv6Network
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias
@@ -58,6 +59,26 @@ def _origin(text: str) -> str:
 
 
 Origin: TypeAlias = Annotated[str, AfterValidator(_origin)]
+# What begins like an address: a word and a colon, or a store's name and two slashes.
+_LIKE_AN_ADDRESS = re.compile(
+    r"[a-z][a-z0-9+.-]*:|(s3a?|gs|az|adl|azure|abfss?|https?|file)//", re.I
+)
+_ADDRESS = re.compile(r"([a-z][a-z0-9+.-]*)://(?=\S)(.*)", re.I)
+
+
+def _place(text: str) -> str:
+    """A folder's path or an address. What is neither would become a folder of that name."""
+    if address := _ADDRESS.fullmatch(text):
+        return f"{address[1].lower()}://{address[2]}"
+    if _LIKE_AN_ADDRESS.match(text):
+        raise ValueError(
+            "parece um endereço, e não está escrito como um: escreva s3://balde/prefixo, com dois"
+            " pontos e duas barras, ou o caminho de uma pasta, com / ou ./ no início"
+        )
+    return text
+
+
+Place: TypeAlias = Annotated[str, AfterValidator(_place)]
 Network: TypeAlias = Annotated[IPv4Network | IPv6Network, Field(union_mode="left_to_right")]
 
 
@@ -231,7 +252,7 @@ class Settings(BaseSettings):
         Limits(per_minute=1_200, per_day=500_000),
         description="Limites de cada conta do plano `pos_pago`.",
     )
-    receipts: str = Field(
+    receipts: Place = Field(
         "",
         description="Onde guardar os comprovantes: uma pasta, ou um endereço como"
         " `s3://balde/prefixo`; vazio: a pasta `receipts` da pasta de dados.",

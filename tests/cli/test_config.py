@@ -62,6 +62,7 @@ def test_all_complaints_come_together_and_repeat_no_value(
         assert "BALCAO_COMPANY_SOURCES: deve ser JSON válido" in text
         assert "segredo" not in text
     monkeypatch.delenv("BALCAO_COMPANY_SOURCES")
+    monkeypatch.setenv("BALCAO_RECEIPTS", "s3//segredo-6")
     said = shell("config show", code=1)
     assert "segredo" not in said.err
     for complaint in (
@@ -70,6 +71,7 @@ def test_all_complaints_come_together_and_repeat_no_value(
         "BALCAO_SERPRO: tem partes",
         "BALCAO_CNPJA__CHAVE: não existe",
         "BALCAO_LIMITS_GRATUITO__PER_MINUTE: deve ser 1 ou mais",
+        "BALCAO_RECEIPTS: parece um endereço, e não está escrito como um: escreva s3://balde",
     ):
         assert complaint in said.err
 

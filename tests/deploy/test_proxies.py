@@ -5,6 +5,7 @@ a one-time link or an address.
 """
 
 import contextlib
+import json
 import os
 import re
 import shutil
@@ -12,11 +13,13 @@ import socket
 import subprocess
 import threading
 import time
+import uuid
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import httpx2
 import pytest
@@ -26,7 +29,11 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 from cryptography.x509.oid import NameOID
 
+from balcao.core.problems import problem_of
+from balcao.errors import RequestTooLarge, StorageFailed
+from balcao.http.front import PREFIX
 from balcao.subjects import OPERATIONS
+from balcao.subjects.envelope import plain_error_fields
 from tests.cli.shell import PATIENCE_SECONDS, free_port
 from tests.deploy.files import text
 
@@ -46,6 +53,11 @@ PATHS = (
     "/90010001000100?cpf=90010000100",
     "/conta/v1/operacoes/90010001000100",
 )
+
+
+OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok"
+PEOPLES = ("/", "/app", "/app/convite/um-convite-secreto", "/status", "/docs")
+PROGRAMS = ("/conta/v1/saldo", "/status/estado.json", "/openapi.json", "/unknown", "/apps")
 
 
 def self_signed(folder: Path, name: str) -> tuple[Path, Path]:
@@ -77,6 +89,7 @@ class Upstream:
         self.port = int(self._socket.getsockname()[1])
         self.heads: list[str] = []
         self.hangs_up = False
+        self.answer = OK
         threading.Thread(target=self._serve, daemon=True).start()
 
     @property
@@ -102,9 +115,14 @@ class Upstream:
             self.heads.append(head.decode("latin-1"))
             if self.hangs_up and b"/readyz" not in head:
                 return
-            connection.sendall(
-                b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok"
-            )
+            head, _, body = head.partition(b"\r\n\r\n")
+            length = re.search(rb"content-length: (\d+)", head, re.IGNORECASE)
+            while length and len(body) < int(length[1]):
+                piece = connection.recv(65536)
+                if not piece:  # the proxy thought better of it
+                    return
+                body += piece
+            connection.sendall(OK if b"/readyz" in head else self.answer)
 
     def close(self) -> None:
         """Refuse connections from now on."""
@@ -128,11 +146,21 @@ class Proxy:
         self.name, self.port, self.plain, self.folder = name, port, plain, folder
 
     def get(self, path: str, *, plain: bool = False) -> httpx2.Response:
+        return self._ask("GET", path, plain=plain)
+
+    def post(self, path: str, content: bytes) -> httpx2.Response:
+        return self._ask("POST", path, content)
+
+    def _ask(
+        self, method: str, path: str, content: bytes = b"", *, plain: bool = False
+    ) -> httpx2.Response:
         host = "balcao.example.com.br"
         base = f"http://127.0.0.1:{self.plain}" if plain else f"https://127.0.0.1:{self.port}"
         with httpx2.Client(verify=False, trust_env=False) as client:
-            return client.get(
+            return client.request(
+                method,
                 base + path,
+                content=content,
                 headers={**HEADERS, "Host": host},
                 extensions={"sni_hostname": host},
             )
@@ -256,10 +284,10 @@ def test_logs_hold_nothing_personal(
         for one in upstreams:
             one.hangs_up = True
         for path in PATHS:  # what goes wrong is logged by others than the access log
-            assert proxy.get(path).status_code in (502, 503)
+            assert proxy.get(path).status_code in (500, 503)
         for one in upstreams:
             one.close()
-        assert proxy.get(PATHS[0]).status_code in (502, 503)
+        assert proxy.get(PATHS[0]).status_code in (500, 503)
     written = proxy.written()
     for operation in OPERATIONS.values():
         assert operation.path in written
@@ -289,7 +317,7 @@ def test_a_request_is_never_sent_twice(
         before = sum(len(one.lookups) for one in upstreams)
         for one in upstreams:
             one.hangs_up = True
-        assert proxy.get(path).status_code == 502
+        assert proxy.get(path).status_code == 500
         assert sum(len(one.lookups) for one in upstreams) == before + 1
 
 
@@ -318,3 +346,122 @@ def test_a_node_that_is_gone_is_passed_over(
         upstreams[gone].close()
         for _ in range(5):
             assert proxy.get("/consultas/v2/sintegra/90010001000100").status_code == 200
+
+
+def fields_of(path: str) -> dict[str, Any]:
+    """Those that the service's own errors of this address have, without a document."""
+    operations = {f"{PREFIX}{one.path}": one for one in OPERATIONS.values()}
+    operation = operations.get("/".join(path.partition("?")[0].split("/")[:4]))
+    form = operation.error_fields if operation else plain_error_fields
+    fields: dict[str, Any] = json.loads(b"{" + form(problem_of(StorageFailed()), ""))
+    return fields
+
+
+def assert_envelope(answer: httpx2.Response, path: str, status: int, code: str) -> str:
+    """The form that the service gives to its own errors. Returns what it says."""
+    assert answer.status_code == status, path
+    assert answer.headers["content-type"] == "application/json; charset=utf-8"
+    assert answer.headers["cache-control"] == "no-store"
+    assert answer.headers["access-control-allow-origin"] == "*"
+    assert "x-request-id" in answer.headers["access-control-expose-headers"]
+    assert answer.headers.get("server") != "Caddy"
+    assert answer.headers["strict-transport-security"] == "max-age=31536000"
+    told = answer.json()
+    message: str = told["message"]
+    assert told.pop("request_id") == answer.headers["x-request-id"]
+    assert uuid.UUID(answer.headers["x-request-id"]).version == 4
+    told_of = {"message": message, "code": code}
+    assert told == fields_of(path) | {"error_message": told_of, "message": message}
+    # A client in the wild takes any of these words for an exhausted balance (decisions 1.4).
+    assert not re.search("saldo|crédito|limite", message, re.IGNORECASE)
+    return message
+
+
+def assert_page(answer: httpx2.Response, path: str) -> None:
+    assert answer.status_code == 503, path
+    assert answer.headers["content-type"] == "text/html; charset=utf-8"
+    assert answer.headers["cache-control"] == "no-store"
+    assert answer.headers["retry-after"] == "30"
+    assert answer.headers["strict-transport-security"] == "max-age=31536000"
+    assert "O Balcão está fora do ar" in answer.text
+
+
+@pytest.mark.parametrize("start", [nginx, caddy])
+def test_without_any_node_the_proxy_speaks_for_the_service(
+    start: Start, tmp_path: Path, upstreams: tuple[Upstream, Upstream]
+) -> None:
+    """Caddy looks for a node for three seconds: all at once."""
+    paths = [*PATHS[: len(OPERATIONS)], *PROGRAMS, *PEOPLES]
+    with start(tmp_path, [one.port for one in upstreams]) as proxy:
+        for one in upstreams:
+            one.close()
+        with ThreadPoolExecutor(len(paths)) as callers:
+            answers = dict(zip(paths, callers.map(proxy.get, paths), strict=True))
+    for path in PEOPLES:
+        assert_page(answers.pop(path), path)
+    for path, answer in answers.items():
+        message = assert_envelope(answer, path, 503, "SERVICO_INDISPONIVEL")
+        assert "Nada foi cobrado" in message
+        assert answer.headers["x-creditos-cobrados"] == "0"
+        assert answer.headers["retry-after"] == "30"
+    numbers = {answer.headers["x-request-id"] for answer in answers.values()}
+    assert len(numbers) == len(answers)
+
+
+@pytest.mark.parametrize("start", [nginx, caddy])
+def test_who_took_a_request_and_went_away_may_have_charged_it(
+    start: Start, tmp_path: Path, upstreams: tuple[Upstream, Upstream]
+) -> None:
+    """503 would say that nothing began, and a caller would buy it again under a new key."""
+
+    def taken() -> int:
+        return sum(len(one.lookups) for one in upstreams)
+
+    with start(tmp_path, [one.port for one in upstreams]) as proxy:
+        for one in upstreams:
+            one.hangs_up = True
+        assert_page(proxy.get(PEOPLES[1]), PEOPLES[1])
+        lost = 0
+        for path in (*PATHS[: len(OPERATIONS)], *PROGRAMS):
+            before = taken()
+            answer = proxy.get(path)
+            if taken() == before:  # nginx leaves nodes aside that hang up
+                assert_envelope(answer, path, 503, "SERVICO_INDISPONIVEL")
+                continue
+            lost += 1
+            message = assert_envelope(answer, path, 500, "ERRO_INTERNO")
+            assert "Idempotency-Key" in message
+            assert "x-creditos-cobrados" not in answer.headers
+            assert "retry-after" not in answer.headers
+        assert lost
+
+
+@pytest.mark.parametrize("start", [nginx, caddy])
+def test_what_is_too_large_is_told_so(
+    start: Start, tmp_path: Path, upstreams: tuple[Upstream, Upstream]
+) -> None:
+    with start(tmp_path, [one.port for one in upstreams]) as proxy:
+        answer = proxy.post("/conta/v1/saldo", b"x" * 100_000)
+    message = assert_envelope(answer, "/conta/v1/saldo", 413, "REQUISICAO_GRANDE_DEMAIS")
+    assert message == problem_of(RequestTooLarge(headers=False)).message
+
+
+@pytest.mark.parametrize("start", [nginx, caddy])
+@pytest.mark.parametrize("status", [500, 502, 503, 504])
+def test_what_a_node_says_itself_is_passed_on(
+    status: int, start: Start, tmp_path: Path, upstreams: tuple[Upstream, Upstream]
+) -> None:
+    body = b'{"request_id":"01940000-0000-7000-8000-000000000000","message":"do n\xc3\xb3"}'
+    for one in upstreams:
+        one.answer = (
+            b"HTTP/1.1 %d Said\r\nContent-Type: application/json\r\nRetry-After: 7\r\n"
+            b"X-Request-Id: 01940000-0000-7000-8000-000000000000\r\n"
+            b"Content-Length: %d\r\nConnection: close\r\n\r\n%s" % (status, len(body), body)
+        )
+    with start(tmp_path, [one.port for one in upstreams]) as proxy:
+        for path in (PATHS[0], "/conta/v1/saldo", "/app/entrar", "/status"):
+            answer = proxy.get(path)
+            assert (answer.status_code, answer.content) == (status, body)
+            assert answer.headers["content-type"] == "application/json"
+            assert answer.headers["retry-after"] == "7"
+            assert answer.headers["x-request-id"] == "01940000-0000-7000-8000-000000000000"

@@ -200,6 +200,50 @@ def test_what_was_given_back_is_not_charged_when_its_node_comes_back(
     assert balance(desk, ana) == Balance(10, 0)
 
 
+def test_rows_of_nodes_that_are_long_gone_are_removed(
+    engine: PostgresEngine, desk: PostgresDesk, ana: Account, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(node_module, "GONE_SECONDS", 0.0)
+    later = NOW + node_module.KEPT_MS
+    dead, alive = engine.open(), engine.open()
+    engine.commit(dead, a_hold(ana, "r1", 3))
+    engine.kill(dead)
+    engine.run(desk.purge(later + 1))
+    assert rows(engine, dead) == 1, "nobody has given back yet what it holds"
+    assert engine.run(desk.recover_others(NOW)) == 1
+
+    engine.run(desk.purge(later - 1))
+    assert rows(engine, dead) == 1, "not long enough ago"
+    # As if others had given it up while it was cut off; it is connected again.
+    engine.sql("UPDATE node SET ended_ms = ? WHERE node_id = ?", NOW, alive._node.node_id)
+    engine.run(desk.purge(later))
+    assert [rows(engine, one) for one in (dead, alive, desk)] == [0, 1, 1]
+    assert balance(desk, ana) == Balance(10, 0)
+
+
+def test_a_node_comes_back_after_its_row_was_removed(
+    engine: PostgresEngine, desk: PostgresDesk, ana: Account, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(node_module, "GONE_SECONDS", 0.0)
+    other = engine.open()
+    engine.kill(other)
+    engine.run(desk.recover_others(NOW))
+    engine.run(desk.purge(NOW + node_module.KEPT_MS))
+    assert rows(engine, other) == 0
+
+    assert engine.commit(other, a_hold(ana, "r1", 3)) is None
+    counted = engine.sql("SELECT batch FROM node WHERE node_id = ?", other._node.node_id)
+    assert counted == [(other._node._batch,)], "a commit that loses its answer is looked up here"
+    assert engine.run(desk.recover_others(NOW)) == 0, "it is alive"
+    engine.kill(other)
+    assert engine.run(desk.recover_others(NOW)) == 1
+    assert balance(desk, ana) == Balance(10, 0)
+
+
+def rows(engine: PostgresEngine, desk: PostgresDesk) -> int:
+    return len(engine.sql("SELECT 1 FROM node WHERE node_id = ?", desk._node.node_id))
+
+
 def test_nodes_that_start_together_migrate_once() -> None:
     address = postgres.server().new_database()
     desks = at_once(*(lambda: PostgresDesk(address) for _ in range(4)))

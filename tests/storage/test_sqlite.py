@@ -4,6 +4,7 @@ import asyncio
 import math
 import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from pathlib import Path
 
@@ -13,9 +14,10 @@ import pytest
 from balcao.core.access import Account
 from balcao.core.ledger import Change, Short, TopUp
 from balcao.core.rate_limit import Limit
-from balcao.errors import StorageFailed
+from balcao.errors import PepperDiffers, StorageFailed
 from balcao.storage.contract import Desk, NewAccount, NewKey
 from balcao.storage.shared import people, people_reading, reading
+from balcao.storage.shared.pepper import may_be_pepper
 from balcao.storage.sqlite import desk as desk_module
 from balcao.storage.sqlite import receipts, writer
 from balcao.storage.sqlite.desk import SqliteDesk
@@ -200,6 +202,47 @@ def test_an_interrupted_migration_leaves_nothing_behind(
         migrate(connection, "desk")
         migrate(connection, "desk")  # nothing to do
         assert connection.execute("PRAGMA user_version").fetchall() == [(2,)]
+
+
+def test_a_file_of_another_pepper_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "balcao.db"
+    for _ in range(2):
+        SqliteDesk(path, pepper=b"one").close()
+    with pytest.raises(PepperDiffers):
+        SqliteDesk(path, pepper=b"another")
+    with closing(apsw.Connection(str(path))) as connection:
+        assert may_be_pepper(connection, b"one")
+        assert not may_be_pepper(connection, b"another")
+
+
+def test_a_file_from_before_takes_the_pepper_it_is_opened_with(tmp_path: Path) -> None:
+    path = tmp_path / "balcao.db"
+    SqliteDesk(path).close()
+    with closing(apsw.Connection(str(path))) as before:
+        before.execute("DROP TABLE pepper; PRAGMA user_version = 4")
+    SqliteDesk(path, pepper=b"one").close()
+    with pytest.raises(PepperDiffers):
+        SqliteDesk(path, pepper=b"another")
+
+
+def test_of_many_peppers_at_once_one_is_taken(tmp_path: Path) -> None:
+    path, begin = tmp_path / "balcao.db", threading.Barrier(4)
+
+    def taken(pepper: bytes) -> bool:
+        begin.wait()
+        try:
+            SqliteDesk(path, pepper=pepper).close()
+        except PepperDiffers:
+            return False
+        return True
+
+    with ThreadPoolExecutor(4) as threads:
+        outcomes = list(threads.map(taken, [b"one", b"one", b"another", b"third"]))
+    assert outcomes in (
+        [True, True, False, False],
+        [False, False, True, False],
+        [False] * 3 + [True],
+    )
 
 
 def test_many_may_open_a_new_file_at_the_same_time(tmp_path: Path) -> None:

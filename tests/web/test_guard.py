@@ -12,7 +12,7 @@ from pydantic import ValidationError
 from balcao.errors import StorageFailed
 from balcao.links import new_token, token_digest
 from balcao.settings import Settings
-from balcao.web import application, guard
+from balcao.web import application, guard, status
 from balcao.web.application import BODY_BYTES_MAX
 from balcao.web.site import PAGES
 from tests.http.house import opened
@@ -275,6 +275,23 @@ def test_pages_know_only_our_own_way_back(browser: Browser) -> None:
     for there in ("//evil.test", "https://evil.test", "/app//evil.test", "/app/\\evil", "/apple"):
         assert stranger.get(f"/app/entrar?para={there}").field("para") == "/app"
     assert stranger.get("/app/entrar?para=/app/extrato").field("para") == "/app/extrato"
+
+
+def test_nobody_is_asked_for_a_password_while_the_database_is_away(
+    browser: Browser, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def away(_: int) -> None:
+        raise StorageFailed("database away")
+
+    monkeypatch.setattr(status.ANSWERS, "_for_ms", 0)
+    with monkeypatch.context() as meanwhile:
+        meanwhile.setattr(browser.house.house.desk, "heartbeat", away)
+        said = Browser(browser.house).get("/app/entrar")
+        assert said.status == 503
+        assert "Indisponível no momento" in said.words
+        assert int(said.headers["retry-after"]) > 0
+        assert not said.tree.xpath("//input[@name='senha']")
+    assert Browser(browser.house).get("/app/entrar").field("para") == "/app"
 
 
 def test_while_the_database_is_away_pages_say_so(

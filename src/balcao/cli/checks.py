@@ -13,7 +13,7 @@ import httpx2
 
 from balcao import __version__
 from balcao.cli.checks_backup import backups
-from balcao.cli.checks_database import books_found, postgresql
+from balcao.cli.checks_database import books_found, pepper_found, postgresql
 from balcao.cli.checks_places import RECEIPTS, disks, receipts
 from balcao.cli.checks_sources import certificate, reachable, sources
 from balcao.cli.checks_tls import TLS, tls
@@ -172,8 +172,11 @@ def _secret(settings: Settings, home: Home) -> Iterator[Finding]:
 
 
 def _desk(settings: Settings, home: Home) -> Iterator[Finding]:
+    # Without one, or with half of one, `_secret` has said so.
+    whole_secret = home.secret.is_file() and home.secret.stat().st_size == PEPPER_BYTES
+    pepper = home.pepper() if whole_secret else None
     if database := settings.database.get_secret_value():
-        yield from postgresql(database, home.pepper() if home.secret.is_file() else None)
+        yield from postgresql(database, pepper)
         return
     if not home.desk.is_file():
         yield Finding("banco de dados", "warn", f"ainda não existe; {program()} serve o cria")
@@ -196,6 +199,7 @@ def _desk(settings: Settings, home: Home) -> Iterator[Finding]:
             )
             return
         yield Finding("banco de dados", "ok", f"abre; versão {has} do esquema")
+        yield from pepper_found(connection, pepper)
         yield from books_found(check_books(connection, "BEGIN"))
 
 

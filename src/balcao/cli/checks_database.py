@@ -26,7 +26,7 @@ def postgresql(address: str, pepper: bytes | None) -> Iterator[Finding]:
     `StorageIncomplete` when the data are elsewhere.
     """
     from balcao.storage.postgresql.connections import opened_to_add_up
-    from balcao.storage.postgresql.schema import knows_pepper, newest_version, version
+    from balcao.storage.postgresql.schema import newest_version, version
     from balcao.storage.shared.check import check_books
 
     with opened_to_add_up(address) as connection:
@@ -50,8 +50,7 @@ def postgresql(address: str, pepper: bytes | None) -> Iterator[Finding]:
             )
             return
         yield Finding("banco de dados", "ok", f"PostgreSQL {server}; versão {has} do esquema")
-        if pepper is not None and not knows_pepper(connection, pepper):
-            yield Finding("segredo das chaves", "fail", explain(PepperDiffers()) or "")
+        yield from pepper_found(connection, pepper)
         yield from books_found(
             check_books(connection, "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
         )
@@ -71,6 +70,14 @@ def _clock(connection: "psycopg.Connection[Any]") -> Finding:
         "warn",
         f"o desta máquina está {apart_text(ahead)} em relação a ele: acerte os dois (NTP)",
     )
+
+
+def pepper_found(connection: Any, pepper: bytes | None) -> Iterator[Finding]:
+    """Whether the keys of a database with our schema are of another folder's secret."""
+    from balcao.storage.shared.pepper import may_be_pepper
+
+    if pepper is not None and not may_be_pepper(connection, pepper):
+        yield Finding("segredo das chaves", "fail", explain(PepperDiffers()) or "")
 
 
 def books_found(books: LedgerCheck) -> Iterator[Finding]:

@@ -86,9 +86,9 @@ def _ours(error: Exception) -> str | None:
             )
         case errors.PepperDiffers():
             return (
-                "As chaves deste banco de dados foram feitas com outro segredo. Copie para esta"
-                " pasta de dados o arquivo secret.key de um nó que já serve, no lugar do que está"
-                " aqui."
+                "As chaves deste banco de dados foram feitas com outro segredo. Ponha nesta pasta"
+                " de dados, no lugar do que está aqui, o arquivo secret.key com que foram feitas: o"
+                " de um nó que já serve, ou o que está na cópia de segurança (um arquivo tar)."
             )
         case errors.StorageFailed():
             cause = error.__cause__

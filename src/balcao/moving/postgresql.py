@@ -20,8 +20,9 @@ from balcao.storage.contract import LedgerCheck
 from balcao.storage.postgresql.connections import CONNECT_SECONDS_MAX
 from balcao.storage.postgresql.desk import PostgresDesk
 from balcao.storage.postgresql.partitions import Partitions
-from balcao.storage.postgresql.schema import check_pepper, migrate, newest_version, version
+from balcao.storage.postgresql.schema import migrate, newest_version, version
 from balcao.storage.shared.check import check_books
+from balcao.storage.shared.pepper import check_pepper
 
 _MOVE_LOCK = 0x62616C6D  # "balm": one move at a time reads or writes a database
 
@@ -84,7 +85,7 @@ class PostgresEnd:
                 if has or folder == "desk":
                     check_version(has, newest_version(folder))
         self._with_cache = version(connection, "cache") > 0
-        check_pepper(connection, self._pepper)
+        check_pepper(connection, self._pepper, parameter="%s")
         if target:
             self.claim()
 

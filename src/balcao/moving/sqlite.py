@@ -9,7 +9,7 @@ from typing import IO, Any
 import apsw
 
 from balcao.core.questions import Mode
-from balcao.errors import HomeInUse, StorageNewer
+from balcao.errors import HomeInUse, PepperDiffers, StorageNewer
 from balcao.home import Home
 from balcao.moving.difference import Lines
 from balcao.moving.errors import MoveRefused
@@ -17,6 +17,7 @@ from balcao.moving.lines import chunks, reader, told
 from balcao.moving.tables import MODES, Table, newest_version
 from balcao.storage.contract import LedgerCheck
 from balcao.storage.shared.check import check_books
+from balcao.storage.shared.pepper import check_pepper, may_be_pepper
 from balcao.storage.sqlite.desk import SqliteDesk
 from balcao.storage.sqlite.files import connect, migrate, transaction
 
@@ -38,17 +39,24 @@ class SqliteEnd:
     def __init__(self, home: Home, *, target: bool) -> None:
         """Open the files, and make what is missing where data go to.
 
-        Raises `MoveRefused`, `StorageNewer`, `apsw.Error`.
+        Raises `MoveRefused`, `PepperDiffers`, `StorageNewer`, `apsw.Error`.
         """
         if not target and not home.desk.is_file():
             raise MoveRefused(f"Não há dados do Balcão em {home.path}: não há o que mover.")
         self._home = home
+        if target:
+            home.create()
+        self._pepper = home.pepper()
         self._lock: IO[bytes] | None = None
         self._caches: dict[Mode, apsw.Connection] = {}
         if target:
-            home.create()
             self.claim()
-        self._desk = self._open("desk", home.desk, target=target)
+        try:
+            self._desk = self._open("desk", home.desk, target=target)
+        except BaseException:
+            if self._lock is not None:
+                self._lock.close()
+            raise
         for mode in MODES:
             if target or home.cache(mode).is_file():
                 self._caches[mode] = self._open("cache", home.cache(mode), target=target)
@@ -57,10 +65,14 @@ class SqliteEnd:
         connection = connect(path, synchronous="FULL")
         if target:
             migrate(connection, folder)
+            if folder == "desk":
+                check_pepper(connection, self._pepper, parameter="?")
             connection.config(apsw.SQLITE_DBCONFIG_ENABLE_TRIGGER, 0)
             return connection
         has = int(str(connection.execute("PRAGMA user_version").get))
         check_version(has, newest_version(folder))
+        if folder == "desk" and not may_be_pepper(connection, self._pepper):
+            raise PepperDiffers
         return connection
 
     @property

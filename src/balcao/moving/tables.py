@@ -15,8 +15,9 @@ from balcao.storage.sqlite.files import migrate
 
 MODES: Sequence[Mode] = ("live", "test")
 
-# A time of this process, and nothing that anybody would miss.
-LEFT_BEHIND = ("heartbeat",)
+# A time of this process, and nothing that anybody would miss; and the mark of `secret.key`, which
+# each end has of its own and compares with the folder's.
+LEFT_BEHIND = ("heartbeat", "pepper")
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,7 +26,7 @@ def open_desk(
     if not database:
         from balcao.storage.sqlite.desk import SqliteDesk  # noqa: PLC0415
 
-        return SqliteDesk(path, observe_batch)
+        return SqliteDesk(path, observe_batch, pepper=pepper)
     from balcao.storage.postgresql.desk import PostgresDesk  # noqa: PLC0415
 
     return PostgresDesk(database, pepper=pepper, now_ms=now_ms, observe_batch=observe_batch)

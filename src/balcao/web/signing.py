@@ -19,11 +19,12 @@ from balcao.core.people import (
     password_problem,
 )
 from balcao.core.rate_limit import Limit
-from balcao.errors import EmailTaken, RateLimited
+from balcao.errors import EmailTaken, RateLimited, StorageFailed
 from balcao.links import new_token, token_digest
 from balcao.storage.people import Link, NewUser
 from balcao.web import guard, second_factor, throttle
 from balcao.web.application import Page, page
+from balcao.web.status import ANSWERS
 from balcao.web.visit import Visit
 
 _WRONG = "E-mail ou senha não conferem."
@@ -58,6 +59,8 @@ async def show(visit: Visit) -> Response:
     """The form, or the way on for those who are signed in."""
     if visit.visitor is not None:
         return visit.redirect("/app")
+    if not await ANSWERS.of(visit.tools):
+        raise StorageFailed("nobody could sign in")  # better said before a password is typed
     return visit.page("entrar.html", email="", to=_inside(visit.query("para")))
 
 

@@ -144,6 +144,8 @@ async def _answers(tools: Tools) -> bool:
     return True
 
 
+# For pages that say so, when nobody can be let in anyway.
+ANSWERS: Remembered[bool] = Remembered(_answers, LOOKED_AT_MS)
 BOARD: Remembered[Board] = Remembered(_board, LOOKED_AT_MS)
 
 

@@ -27,13 +27,14 @@ from balcao.storage.postgresql.node import Node
 from balcao.storage.postgresql.partitions import Partitions
 from balcao.storage.postgresql.people import PostgresPeople
 from balcao.storage.postgresql.reading import Asked, answer
-from balcao.storage.postgresql.schema import check_pepper, migrate
+from balcao.storage.postgresql.schema import migrate
 from balcao.storage.postgresql.turns import Turns, Worker, in_thread
 from balcao.storage.postgresql.writer import Writer
 from balcao.storage.shared import office
 from balcao.storage.shared.check import check_books
 from balcao.storage.shared.connection import Connection
 from balcao.storage.shared.data_subjects import SharedDataSubjects
+from balcao.storage.shared.pepper import check_pepper
 from balcao.storage.shared.reading import Reading
 
 log = logging.getLogger(__name__)
@@ -90,7 +91,7 @@ class PostgresDesk(Reading):
                 check_here(connection, catalogue=IN_POSTGRESQL)
                 migrate(connection, "desk")
                 if pepper is not None:
-                    check_pepper(connection, pepper)
+                    check_pepper(connection, pepper, parameter="%s")
             self._writing.get()
         except BaseException:
             self._here.close()
@@ -245,6 +246,7 @@ class PostgresDesk(Reading):
         def work(connection: psycopg.Connection[Any]) -> int:
             self._partitions.make_ahead(connection, now_ms)
             counting.purge(connection, now_ms)
+            self._node.forget_others(connection, now_ms)
             return connection.execute(_PURGE, (now_ms,)).rowcount
 
         return await self._with_writer(work)

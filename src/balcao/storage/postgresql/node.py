@@ -10,6 +10,7 @@ from typing import Any, Final
 
 import psycopg
 
+from balcao.core.freshness import DAY_MS
 from balcao.storage.postgresql.rows import integers
 
 LOCK_CLASS = 0x62616C6E  # of our advisory locks, "baln"
@@ -18,9 +19,18 @@ LOCK_CLASS = 0x62616C6E  # of our advisory locks, "baln"
 # they give its holds back.
 GONE_SECONDS = 8.0
 
+# Each start makes a row, and nothing needs it once what its node held was given back. It is kept
+# for whoever wants to know when nodes came and went.
+KEPT_MS = 30 * DAY_MS
+_FORGOTTEN_AT_ONCE = 100
+
 _REGISTER = "INSERT INTO node (started_ms, heartbeat_ms) VALUES (%s, %s) RETURNING node_id"
 _BE_HERE = f"SELECT pg_advisory_lock_shared({LOCK_CLASS}, %s)"
-_ALIVE = "UPDATE node SET ended_ms = NULL WHERE node_id = %s AND ended_ms IS NOT NULL"
+# Others may have given us up, and even removed the row, while we were away.
+_ALIVE = (
+    "INSERT INTO node (node_id, started_ms, heartbeat_ms) VALUES (%s, %s, %s)"
+    " ON CONFLICT (node_id) DO UPDATE SET ended_ms = NULL WHERE node.ended_ms IS NOT NULL"
+)
 _WHO = "SELECT pid, backend_start FROM pg_stat_activity WHERE pid = pg_backend_pid()"
 _END_OTHER = (
     "SELECT pg_terminate_backend(pid, 3000) FROM pg_stat_activity"
@@ -55,6 +65,8 @@ _CLOSE = "DELETE FROM open_operation WHERE node_id = ANY(%s::bigint[])"
 _DIED = (
     "UPDATE idempotency SET state = 'died' WHERE state = 'running' AND node_id = ANY(%s::bigint[])"
 )
+_LONG_GONE = "SELECT node_id FROM node WHERE ended_ms <= %s ORDER BY ended_ms LIMIT %s"
+_REMOVE = "DELETE FROM node WHERE node_id = %s AND ended_ms <= %s"
 _ENDED = "UPDATE node SET ended_ms = %s WHERE node_id = ANY(%s::bigint[]) AND node_id <> %s"
 
 
@@ -82,7 +94,7 @@ class Node:
             if connection.execute(_IS_THERE, self._backend).fetchone() is not None:
                 raise psycopg.OperationalError("the old connection will not end")
         connection.execute(_BE_HERE, (self.node_id,))
-        connection.execute(_ALIVE, (self.node_id,))
+        connection.execute(_ALIVE, (self.node_id, self._now_ms, self._now_ms))
         self._backend = connection.execute(_WHO).fetchone()
         self._gone.clear()  # while we were away ourselves, nobody was watched
 
@@ -116,6 +128,20 @@ class Node:
             "UPDATE node SET heartbeat_ms = %s WHERE node_id = %s", (now_ms, self.node_id)
         )
         return given_back
+
+    def forget_others(self, connection: psycopg.Connection[Any], now_ms: int) -> int:
+        """Remove the rows of some nodes that were given up long ago. Count."""
+        before_ms = now_ms - KEPT_MS
+        removed = 0
+        rows = connection.execute(_LONG_GONE, (before_ms, _FORGOTTEN_AT_ONCE)).fetchall()
+        for (node_id,) in rows:
+            with connection.transaction():
+                # One that is just coming back waits for the lock, and then makes its row anew.
+                row = connection.execute(_IS_GONE, (node_id,)).fetchone()
+                assert row is not None
+                if row[0]:
+                    removed += connection.execute(_REMOVE, (node_id, before_ms)).rowcount
+        return removed
 
     def _gone_for(self, node_id: int) -> float:
         now = time.monotonic()

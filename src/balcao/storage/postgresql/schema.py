@@ -1,6 +1,5 @@
 """Bringing a database up to date, and whether it is ours at all."""
 
-import hashlib
 import re
 from collections.abc import Callable, Mapping
 from importlib import resources
@@ -9,7 +8,7 @@ from typing import Any
 
 import psycopg
 
-from balcao.errors import PepperDiffers, StorageNewer, StorageUnreleased
+from balcao.errors import StorageNewer, StorageUnreleased
 
 _MIGRATION = re.compile(r"(\d{4})_\w+\.sql")
 _LOCK = 0x62616C64  # of all nodes that start together, one migrates
@@ -20,8 +19,6 @@ _RELEASED = (
     " AND to_regclass('receipt_of_person') IS NOT NULL"
     " AND to_regclass('audit_entry_of_erasure') IS NOT NULL"
 )
-
-_MARKED = b"whose keys are these"
 
 
 def migrate(connection: psycopg.Connection[Any], folder: str) -> None:
@@ -94,23 +91,3 @@ def migrated(folder: str) -> Callable[[psycopg.Connection[Any]], None]:
             done = True
 
     return greet
-
-
-def check_pepper(connection: psycopg.Connection[Any], pepper: bytes) -> None:
-    """Refuse a database whose keys were hashed with another pepper; a new one takes this one.
-
-    What is stored tells nothing of the pepper. Raises `PepperDiffers`.
-    """
-    connection.execute("INSERT INTO pepper VALUES (1, %s) ON CONFLICT DO NOTHING", (_mark(pepper),))
-    if not knows_pepper(connection, pepper):
-        raise PepperDiffers
-
-
-def knows_pepper(connection: psycopg.Connection[Any], pepper: bytes) -> bool:
-    """Whether the keys of a database with our schema were hashed with it. Changes nothing."""
-    row = connection.execute("SELECT mark FROM pepper").fetchone()
-    return row is not None and bytes(row[0]) == _mark(pepper)
-
-
-def _mark(pepper: bytes) -> bytes:
-    return hashlib.blake2b(_MARKED, key=pepper, digest_size=32).digest()

@@ -24,6 +24,7 @@ from balcao.storage.shared.check import check_books
 from balcao.storage.shared.connection import Connection
 from balcao.storage.shared.data_subjects import SharedDataSubjects
 from balcao.storage.shared.people import SharedPeople
+from balcao.storage.shared.pepper import check_pepper
 from balcao.storage.shared.reading import EARLIER_COLUMNS, Reading, attempt_of
 from balcao.storage.sqlite import receipts
 from balcao.storage.sqlite.connection import SqliteConnection, opened_apart
@@ -70,16 +71,23 @@ class SqliteDesk(Reading):
 
     The writer's belongs to its thread. The other is used in place, on the event loop's thread:
     for reading, and for what operators and the start of a process write now and then. Both are
-    shared with `people`.
+    shared with `people`. `pepper` makes sure that it is the one with which the file's keys were
+    hashed; raises `PepperDiffers`.
     """
 
     def __init__(
-        self, path: Path, observe_batch: Callable[[int], None] = lambda size: None
+        self,
+        path: Path,
+        observe_batch: Callable[[int], None] = lambda size: None,
+        *,
+        pepper: bytes | None = None,
     ) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         writing = connect(path, synchronous="FULL")
         check_here(writing, catalogue=IN_SQLITE)
         migrate(writing, "desk")
+        if pepper is not None:
+            check_pepper(writing, pepper, parameter="?")
         self._here = connect(path, synchronous="FULL")
         super().__init__(SqliteConnection(self._here), partial(opened_apart, path))
         self._folder = path.parent

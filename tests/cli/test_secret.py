@@ -1,0 +1,71 @@
+"""A data folder whose `secret.key` is not that of its database: nobody's key would be known."""
+
+import secrets
+from pathlib import Path
+
+import pytest
+
+from balcao import first_start
+from balcao.errors import PepperDiffers
+from balcao.home import PEPPER_BYTES
+from balcao.settings import Settings
+from tests.cli.shell import Shell
+from tests.storage.world import NOW
+
+REMEDY = "o arquivo secret.key com que foram feitas"
+
+
+@pytest.fixture
+def mistaken(shell: Shell) -> Shell:
+    shell("account create acme --plan pre_pago")
+    shell("key create acme")
+    shell.home.secret.write_bytes(secrets.token_bytes(PEPPER_BYTES))
+    return shell
+
+
+def findings(shell: Shell, code: int = 0) -> list[tuple[str, str]]:
+    checks = shell("doctor --json", code=code).json["checks"]
+    return [
+        (check["status"], check["text"])
+        for check in checks
+        if check["name"] == "segredo das chaves"
+    ]
+
+
+@pytest.mark.parametrize("line", ["account list", "key create acme", "storage move --to x"])
+def test_nothing_is_done_with_another_secret(mistaken: Shell, line: str) -> None:
+    said = mistaken(line, code=1)
+    assert REMEDY in said.err
+
+
+def test_nothing_is_served_with_another_secret(mistaken: Shell) -> None:
+    settings = Settings(home=mistaken.path, sandbox_establishments=0)
+    with pytest.raises(PepperDiffers):
+        first_start.prepare(mistaken.home, settings, now_ms=lambda: NOW, say=lambda step: None)
+
+
+def test_doctor_says_so(mistaken: Shell) -> None:
+    found = findings(mistaken, code=1)
+    assert [status for status, _ in found] == ["ok", "fail"]  # the file; and whose it is
+    assert REMEDY in found[1][1]
+
+
+def test_with_its_own_secret_all_is_well_again(shell: Shell) -> None:
+    shell("account create acme --plan pre_pago")
+    own = shell.home.secret.read_bytes()
+    shell.home.secret.write_bytes(secrets.token_bytes(PEPPER_BYTES))
+    shell("account list", code=1)
+    shell.home.secret.write_bytes(own)
+    shell("account list")
+    assert [status for status, _ in findings(shell)] == ["ok"]
+
+
+def test_a_restored_backup_brings_its_own_secret(
+    shell: Shell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shell("account create acme --plan pre_pago")
+    made = shell(f"backup create --to {tmp_path}/copias --json").json["file"]
+    monkeypatch.setenv("BALCAO_HOME", str(tmp_path / "outra"))
+    shell("account create other --plan pre_pago")  # a folder with a secret of its own
+    shell(f"backup restore {made} --replace")
+    assert "acme" in shell("account list").out
