@@ -13,6 +13,7 @@ from balcao.backup import pg_tools
 from balcao.backup.errors import BackupRefused
 from balcao.backup.pg_tools import tools_for
 from balcao.backup.postgresql import OWN_FUNCTIONS, OWN_TABLES, Maker
+from balcao.home import PEPPER_BYTES
 from balcao.storage.postgresql.desk import PostgresDesk
 from tests.cli.shell import Shell
 from tests.cli.test_backup import RECEIPT, complaints, created, fill, with_manifest
@@ -122,6 +123,15 @@ def test_what_does_not_agree(filled: Shell, address: str) -> None:
     assert "nada foi alterado" in filled(f"backup restore {path} --replace", code=1).err
     with closing(PostgresDesk(address)) as desk:
         assert desk.accounts()[0].balance_credits == 893
+
+
+def test_a_node_with_another_secret_makes_none_and_can_be_put_right(filled: Shell) -> None:
+    path = created(filled)
+    filled.home.secret.write_bytes(bytes(PEPPER_BYTES))
+    assert "outro segredo" in filled("backup create", code=1).err
+    restored = filled(f"backup restore {path} --replace --json").json
+    assert "não foram feitas com este secret.key" in complaints(filled, Path(restored["saved"]))
+    assert "acme" in filled("account list").out
 
 
 def test_a_load_that_fails_leaves_everything(filled: Shell, address: str) -> None:

@@ -6,10 +6,13 @@ from pathlib import Path
 import pytest
 
 from balcao import first_start
+from balcao.backup.making import make
+from balcao.clock import system_now_ms
 from balcao.errors import PepperDiffers
 from balcao.home import PEPPER_BYTES
 from balcao.settings import Settings
 from tests.cli.shell import Shell
+from tests.cli.test_backup import complaints
 from tests.storage.world import NOW
 
 REMEDY = "o arquivo secret.key com que foram feitas"
@@ -48,6 +51,21 @@ def test_doctor_says_so(mistaken: Shell) -> None:
     found = findings(mistaken, code=1)
     assert [status for status, _ in found] == ["ok", "fail"]  # the file; and whose it is
     assert REMEDY in found[1][1]
+
+
+@pytest.mark.parametrize("wrong", [bytes(PEPPER_BYTES), b"half"], ids=["other", "half"])
+def test_no_backup_holds_another_secret(mistaken: Shell, wrong: bytes) -> None:
+    """It would pass for one of what serves, and in time the good ones would give way to it."""
+    mistaken.home.secret.write_bytes(wrong)
+    assert "secret.key" in mistaken("backup create", code=1).err
+    assert mistaken("backup list --json").json["backups"] == []
+
+
+def test_a_backup_with_another_secret_is_found_out(mistaken: Shell) -> None:
+    """What a restoration replaces is kept as it is, so such a backup may be."""
+    mixed = make(Settings(home=mistaken.path), system_now_ms, occasion="before-restore").path
+    assert "não foram feitas com este secret.key" in complaints(mistaken, mixed)
+    assert "nada foi alterado" in mistaken(f"backup restore {mixed} --replace", code=1).err
 
 
 def test_with_its_own_secret_all_is_well_again(shell: Shell) -> None:

@@ -15,6 +15,7 @@ from balcao.backup.making import Made, make, receipts_folder
 from balcao.backup.shelf import make_durable, stamp
 from balcao.backup.sums import differences
 from balcao.core.questions import Mode
+from balcao.errors import PepperDiffers
 from balcao.home import PEPPER_BYTES, Home
 from balcao.settings import Settings
 
@@ -111,6 +112,10 @@ def _staged(path: Path, settings: Settings, folder: Path, receipts: Path | None)
         seen = found
     books, of_books = seen
     complaints += differences(manifest.sums, books.sums)
+    try:
+        books.check_pepper(secret.read_bytes())
+    except PepperDiffers:
+        complaints.append("as chaves do banco de dados não foram feitas com este secret.key")
     if books.schema != manifest.schema:
         complaints.append(f"o esquema é o {books.schema}, e não o {manifest.schema}")
     if books.digests != taken.listed:

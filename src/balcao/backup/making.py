@@ -64,8 +64,10 @@ def make(
 
     Receipts are copied after the desk: their bytes exist before their records do. Raises
     `BackupError`, `StorageFailed`, `apsw.Error`, `OSError`; then there is no new file. Neither is
-    there one of a storage whose data are elsewhere (`StorageMoved`, `StorageIncomplete`): it would
-    pass for a backup of what serves, unless it is what a restoration is about to replace.
+    there one of a storage whose data are elsewhere (`StorageMoved`, `StorageIncomplete`), nor one
+    without the secret of its keys (`HomeDamaged`, `PepperDiffers`): it would pass for a backup of
+    what serves, and in time replace the good ones. What a restoration is about to replace is
+    kept as it is.
     """
     home = Home(settings.home)
     folder = folder or folder_of(settings)
@@ -99,16 +101,19 @@ def _desk(
 ) -> tuple[Manifest, dict[str, int]]:
     home = Home(settings.home)
     database = settings.database.get_secret_value()
+    pepper = None if replaced else home.pepper()
     if database:
         from balcao.backup import postgresql  # noqa: PLC0415 - slow to load
 
-        books, of_database = postgresql.dump(database, target, stopped, moved_too=replaced)
+        books, of_database = postgresql.dump(
+            database, target, stopped, pepper=pepper, moved_too=replaced
+        )
     else:
         if not home.desk.is_file():
             raise BackupRefused(f"Não há o que copiar em {home.path}: falta {home.desk.name}.")
         # The backup takes as much room again, for a while: better to know before.
         _check_room(target.parent, home.desk.stat().st_size)
-        books, of_database = sqlite.copy(home.desk, target, stopped), {}
+        books, of_database = sqlite.copy(home.desk, target, stopped, pepper=pepper), {}
     months = {}
     for mode in ("live", "test"):
         month = published(home.opendata(mode))

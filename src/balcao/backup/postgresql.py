@@ -14,7 +14,7 @@ from balcao.backup.archive import Manifest, Stopped, never
 from balcao.backup.errors import BackupDamaged, BackupRefused
 from balcao.backup.pg_tools import Tools, tools_for
 from balcao.backup.sqlite import Books
-from balcao.backup.sums import TABLES, Ask, add_up, digests_in
+from balcao.backup.sums import TABLES, Ask, add_up, digests_in, mark_in
 from balcao.storage.moved import IN_POSTGRESQL, check_here
 from balcao.storage.postgresql.connections import CONNECT_SECONDS_MAX
 from balcao.storage.postgresql.desk import PostgresDesk
@@ -73,12 +73,18 @@ _NODES_HERE = (
 
 
 def dump(
-    address: str, target: Path, stopped: Stopped = never, *, moved_too: bool = False
+    address: str,
+    target: Path,
+    stopped: Stopped = never,
+    *,
+    pepper: bytes | None = None,
+    moved_too: bool = False,
 ) -> tuple[Books, dict[str, Any]]:
     """Dump the desk into a file, with sums of the very same moment, and what else to know.
 
-    `moved_too`: also one whose data are elsewhere. Raises `StorageFailed`, `BackupRefused`,
-    `BackupStopped`, `StorageMoved`, `StorageIncomplete`.
+    `pepper`: what the keys must be of; `moved_too`: also a desk whose data are elsewhere. Raises
+    `StorageFailed`, `BackupRefused`, `BackupStopped`, `PepperDiffers`, `StorageMoved`,
+    `StorageIncomplete`.
     """
     with _connected(address) as connection:
         if not moved_too:
@@ -87,6 +93,9 @@ def dump(
         tools = tools_for(server)
         # pg_dump looks at the books as they are in here.
         with _one_moment(connection) as ask:
+            books = _books(connection, ask)
+            if pepper is not None:
+                books.check_pepper(pepper)
             schema, snapshot = ask("SELECT current_schema(), pg_export_snapshot()")[0]
             parts = {name for name, root in ask(_PARTITIONS_IN_SCHEMA) if root in OWN_TABLES}
             others = {name for (name,) in ask(_IN_SCHEMA)} - {*OWN_TABLES, *parts}
@@ -95,7 +104,7 @@ def dump(
             options += ["--format=custom", "--no-owner", "--no-privileges", f"--file={target}"]
             options += [f"--schema={_quoted(schema)}", f"--snapshot={snapshot}"]
             tools.run("pg_dump", address, *options, stopped=stopped)
-            return _books(connection, ask), {"schema": schema, "server": server}
+            return books, {"schema": schema, "server": server}
 
 
 def examine(address: str, manifest: Manifest, archive: Path) -> tuple[Books, Sequence[str]] | None:
@@ -305,7 +314,8 @@ def _one_moment(connection: psycopg.Connection[Any]) -> Iterator[Ask]:
 def _books(connection: psycopg.Connection[Any], ask: Callable[[str], Any]) -> Books:
     there = {name for (name,) in ask(_IN_SCHEMA)} & TABLES
     tables = frozenset(there)
-    return Books(version(connection, "desk"), add_up(ask, tables), digests_in(ask, tables))
+    has = version(connection, "desk")
+    return Books(has, add_up(ask, tables), digests_in(ask, tables), mark_in(ask, tables))
 
 
 def newest_schema() -> int:

@@ -11,8 +11,10 @@ import apsw
 
 from balcao.backup.archive import Stopped, never
 from balcao.backup.errors import BackupStopped
-from balcao.backup.sums import Ask, Sums, add_up, digests_in
+from balcao.backup.sums import Ask, Sums, add_up, digests_in, mark_in
+from balcao.errors import PepperDiffers
 from balcao.storage.moved import IN_SQLITE, check_here
+from balcao.storage.shared.pepper import mark_of
 from balcao.storage.sqlite.desk import SqliteDesk
 from balcao.storage.sqlite.files import connect, migrate
 
@@ -28,18 +30,28 @@ class Books:
     schema: int
     sums: Sums
     digests: Mapping[str, int]
+    mark: bytes | None
+
+    def check_pepper(self, pepper: bytes) -> None:
+        """Refuse the keys of another secret. Raises `PepperDiffers`."""
+        if self.mark not in (None, mark_of(pepper)):
+            raise PepperDiffers
 
 
-def copy(source: Path, target: Path, stopped: Stopped = never) -> Books:
+def copy(
+    source: Path, target: Path, stopped: Stopped = never, *, pepper: bytes | None = None
+) -> Books:
     """Copy a desk as it is at this moment, however much is written meanwhile.
 
     A read transaction holds that moment to the end: else every commit would begin the copy anew.
-    It keeps nobody from writing; the log grows until it ends. Raises `BackupStopped`,
-    `StorageMoved`, `StorageIncomplete`, `apsw.Error`.
+    It keeps nobody from writing; the log grows until it ends. `pepper` is what the keys must be of.
+    Raises `BackupStopped`, `PepperDiffers`, `StorageMoved`, `StorageIncomplete`, `apsw.Error`.
     """
     with closing(connect(source, synchronous="FULL")) as here, _one_moment(here) as ask:
         check_here(here, catalogue=IN_SQLITE)
         books = _books(ask)
+        if pepper is not None:
+            books.check_pepper(pepper)
         with closing(apsw.Connection(str(target))) as there:
             there.execute("PRAGMA synchronous = OFF")  # it is synced where it goes in the end
             with there.backup("main", here, "main") as copying:
@@ -91,4 +103,4 @@ def _one_moment(connection: apsw.Connection) -> Iterator[Ask]:
 def _books(ask: Callable[[str], Any]) -> Books:
     schema = int(ask("PRAGMA user_version")[0][0])
     tables = frozenset(name for (name,) in ask("SELECT name FROM sqlite_master"))
-    return Books(schema, add_up(ask, tables), digests_in(ask, tables))
+    return Books(schema, add_up(ask, tables), digests_in(ask, tables), mark_in(ask, tables))

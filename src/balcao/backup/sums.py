@@ -21,7 +21,8 @@ _SUMS: Mapping[str, tuple[str, str]] = {
     "people": ("person", "count(*)"),
     "audit_entries": ("audit_entry", "count(*)"),
 }
-TABLES = frozenset(table for table, _ in _SUMS.values())
+# Whose keys they are is told beside the sums.
+TABLES = frozenset({"pepper", *(table for table, _ in _SUMS.values())})
 
 
 def add_up(ask: Ask, tables: frozenset[str]) -> Sums:
@@ -39,6 +40,12 @@ def digests_in(ask: Ask, tables: frozenset[str]) -> Mapping[str, int]:
         return {}
     rows = ask("SELECT digest, max(size_bytes) FROM receipt GROUP BY digest ORDER BY digest")
     return {digest: int(size) for digest, size in rows}
+
+
+def mark_in(ask: Ask, tables: frozenset[str]) -> bytes | None:
+    """What tells with which `secret.key` the keys were made; None: nothing does."""
+    rows = ask("SELECT mark FROM pepper") if "pepper" in tables else ()
+    return bytes(rows[0][0]) if rows else None
 
 
 def differences(told: Sums, found: Sums) -> Sequence[str]:
