@@ -20,7 +20,7 @@ class _Kept(Generic[T]):
 
 
 class Remembered(Generic[T]):
-    """The result of some work, for so many milliseconds; who asks meanwhile waits for it.
+    """The result of some work, for so many milliseconds after its end; who asks meanwhile waits.
 
     Kept apart for each house in the process, of which only tests have several.
     """
@@ -31,10 +31,13 @@ class Remembered(Generic[T]):
         self._houses: WeakKeyDictionary[Health, _Kept[T]] = WeakKeyDictionary()
 
     async def of(self, tools: Tools) -> T:
-        """The result, this old at most. Raises what the work raises."""
+        """The result, found out this long ago at most. Raises what the work raises."""
         kept = self._houses.setdefault(tools.health, _Kept())
         async with kept.lock:
             now = tools.now_ms()
             if kept.known is None or not 0 <= now - kept.known[0] < self._for_ms:
-                kept.known = (now, await self._work(tools))
+                result = await self._work(tools)
+                # Not of its beginning: work may take longer than it is remembered, when a file is
+                # locked, and all who waited would do it again, one after another.
+                kept.known = (tools.now_ms(), result)
             return kept.known[1]

@@ -1,0 +1,43 @@
+"""Work that is done once for all who ask at the same time."""
+
+import asyncio
+from types import SimpleNamespace
+from typing import Any, cast
+
+from balcao.web.remembered import Remembered
+from balcao.web.tools import Tools
+
+FOR_MS = 3_000
+
+
+class House:
+    """As much of one as is needed, with a clock of its own."""
+
+    def __init__(self) -> None:
+        self.now_ms = 0
+        health = type("Health", (), {})()  # may be referred to weakly
+        self.tools = cast(Tools, SimpleNamespace(health=health, now_ms=lambda: self.now_ms))
+
+
+def test_work_that_takes_long_is_done_once_for_all_who_wait() -> None:
+    """That a file is locked is found out in ten seconds: not in ten for each visitor."""
+    house, times = House(), 0
+
+    async def work(_: Any) -> int:
+        nonlocal times
+        times += 1
+        house.now_ms += 10_000
+        await asyncio.sleep(0)
+        return times
+
+    remembered = Remembered(work, FOR_MS)
+
+    async def story() -> None:
+        waiting = (remembered.of(house.tools) for _ in range(4))
+        assert await asyncio.gather(*waiting) == [1, 1, 1, 1]
+        house.now_ms += FOR_MS - 1
+        assert await remembered.of(house.tools) == 1
+        house.now_ms += 1
+        assert await remembered.of(house.tools) == 2
+
+    asyncio.run(story())
