@@ -62,6 +62,9 @@ def test_files_are_looked_for_beside_the_toml_that_names_them(
         "file//var/recibos",
         "https:/exemplo.com.br/recibos",
         "s3://",
+        "s3;//balde",
+        '"s3://balde"',
+        "'s3://balde/prefixo'",
     ],
 )
 def test_receipts_do_not_go_into_a_folder_named_like_an_address(typo: str) -> None:
@@ -80,6 +83,7 @@ def test_receipts_do_not_go_into_a_folder_named_like_an_address(typo: str) -> No
         ("s3://balde", "s3://balde"),
         ("s3://balde/prefixo", "s3://balde/prefixo"),
         ("S3://Balde/Prefixo", "s3://Balde/Prefixo"),
+        (" s3://balde ", "s3://balde"),
         ("file:///var/recibos", "file:///var/recibos"),
         ("memory:///", "memory:///"),
     ],

@@ -59,21 +59,22 @@ def _origin(text: str) -> str:
 
 
 Origin: TypeAlias = Annotated[str, AfterValidator(_origin)]
-# What begins like an address: a word and a colon, or a store's name and two slashes.
+# What looks like an address: a word and a colon, a store's name and two slashes, or, anywhere, what
+# no path has (an environment file's quotes may have become part of the value).
 _LIKE_AN_ADDRESS = re.compile(
-    r"[a-z][a-z0-9+.-]*:|(s3a?|gs|az|adl|azure|abfss?|https?|file)//", re.I
+    r"[a-z][a-z0-9+.-]*:|(s3a?|gs|az|adl|azure|abfss?|https?|file)[^\w/]?//|.*://", re.I
 )
 _ADDRESS = re.compile(r"([a-z][a-z0-9+.-]*)://(?=\S)(.*)", re.I)
 
 
 def _place(text: str) -> str:
     """A folder's path or an address. What is neither would become a folder of that name."""
-    if address := _ADDRESS.fullmatch(text):
+    if address := _ADDRESS.fullmatch(text.strip()):
         return f"{address[1].lower()}://{address[2]}"
     if _LIKE_AN_ADDRESS.match(text):
         raise ValueError(
             "parece um endereço, e não está escrito como um: escreva s3://balde/prefixo, com dois"
-            " pontos e duas barras, ou o caminho de uma pasta, com / ou ./ no início"
+            " pontos e duas barras e sem aspas, ou o caminho de uma pasta, com / ou ./ no início"
         )
     return text
 
