@@ -32,6 +32,7 @@ from cryptography.x509.oid import NameOID
 from balcao.core.problems import problem_of
 from balcao.errors import RequestTooLarge, StorageFailed
 from balcao.http.front import PREFIX
+from balcao.settings import Settings
 from balcao.subjects import OPERATIONS
 from balcao.subjects.envelope import plain_error_fields
 from tests.cli.shell import PATIENCE_SECONDS, free_port
@@ -444,6 +445,15 @@ def test_what_is_too_large_is_told_so(
         answer = proxy.post("/conta/v1/saldo", b"x" * 100_000)
     message = assert_envelope(answer, "/conta/v1/saldo", 413, "REQUISICAO_GRANDE_DEMAIS")
     assert message == problem_of(RequestTooLarge(headers=False)).message
+
+
+@pytest.mark.parametrize("start", [nginx, caddy])
+def test_how_long_a_line_may_be_is_said_by_the_node(
+    start: Start, tmp_path: Path, upstreams: tuple[Upstream, Upstream]
+) -> None:
+    with start(tmp_path, [one.port for one in upstreams]) as proxy:
+        answer = proxy.get(f"{PATHS[0]}&x={'x' * Settings().header_bytes_max}")
+        assert (answer.status_code, answer.content) == (200, b"ok")
 
 
 @pytest.mark.parametrize("start", [nginx, caddy])
