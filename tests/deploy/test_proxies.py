@@ -83,13 +83,17 @@ def self_signed(folder: Path, name: str) -> tuple[Path, Path]:
 
 
 class Upstream:
-    """Something that takes requests: answers, or hangs up on them when it was told so."""
+    """Something that takes requests: answers, or hangs up on them when it was told so.
+
+    `keeps` connections for the next request; `dies`, so that nobody listens any more, before it
+    hangs up.
+    """
 
     def __init__(self) -> None:
         self._socket = socket.create_server(("127.0.0.1", 0))
         self.port = int(self._socket.getsockname()[1])
         self.heads: list[str] = []
-        self.hangs_up = False
+        self.hangs_up = self.keeps = self.dies = False
         self.answer = OK
         threading.Thread(target=self._serve, daemon=True).start()
 
@@ -107,23 +111,31 @@ class Upstream:
 
     def _answer(self, connection: socket.socket) -> None:
         with connection:
-            head = b""
-            while b"\r\n\r\n" not in head:
-                piece = connection.recv(65536)
-                if not piece:
-                    return
-                head += piece
-            self.heads.append(head.decode("latin-1"))
-            if self.hangs_up and b"/readyz" not in head:
-                return
-            head, _, body = head.partition(b"\r\n\r\n")
-            length = re.search(rb"content-length: (\d+)", head, re.IGNORECASE)
-            while length and len(body) < int(length[1]):
-                piece = connection.recv(65536)
-                if not piece:  # the proxy thought better of it
-                    return
-                body += piece
-            connection.sendall(OK if b"/readyz" in head else self.answer)
+            while self._answered(connection) and self.keeps:
+                pass
+
+    def _answered(self, connection: socket.socket) -> bool:
+        head = b""
+        while b"\r\n\r\n" not in head:
+            piece = connection.recv(65536)
+            if not piece:
+                return False
+            head += piece
+        self.heads.append(head.decode("latin-1"))
+        if self.hangs_up and b"/readyz" not in head:
+            if self.dies:
+                self.close()
+            return False
+        head, _, body = head.partition(b"\r\n\r\n")
+        length = re.search(rb"content-length: (\d+)", head, re.IGNORECASE)
+        while length and len(body) < int(length[1]):
+            piece = connection.recv(65536)
+            if not piece:  # the proxy thought better of it
+                return False
+            body += piece
+        answer = OK if b"/readyz" in head else self.answer
+        connection.sendall(answer.replace(b"Connection: close\r\n", b"") if self.keeps else answer)
+        return True
 
     def close(self) -> None:
         """Refuse connections from now on."""
@@ -320,6 +332,22 @@ def test_a_request_is_never_sent_twice(
             one.hangs_up = True
         assert proxy.get(path).status_code == 500
         assert sum(len(one.lookups) for one in upstreams) == before + 1
+
+
+@pytest.mark.parametrize("start", [nginx, caddy])
+@pytest.mark.parametrize("gone", [False, True])
+def test_nor_when_its_connection_was_used_before(
+    gone: bool, start: Start, tmp_path: Path, upstreams: tuple[Upstream, Upstream]
+) -> None:
+    """What sends requests for a proxy repeats them as well: a node dies with one under way."""
+    node, _ = upstreams
+    node.keeps = True
+    with start(tmp_path, [node.port]) as proxy:
+        assert proxy.get(PATHS[0]).status_code == 200
+        before = len(node.lookups)
+        node.hangs_up, node.dies = True, gone
+        assert_envelope(proxy.get(PATHS[0]), PATHS[0], 500, "ERRO_INTERNO")
+        assert len(node.lookups) == before + 1
 
 
 @pytest.mark.parametrize("start", [nginx, caddy])
