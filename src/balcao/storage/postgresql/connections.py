@@ -83,6 +83,7 @@ class Punctual(psycopg.Connection[Any]):
     def __init__(self, *arguments: Any, **more: Any) -> None:
         super().__init__(*arguments, **more)
         self.prepared: dict[str, bytes] = {}  # statements of `pipeline`, and their names
+        self.prepares_anew = False  # none of them can be relied upon
         self._adaptation = Transformer(self)
 
     @contextmanager
@@ -125,6 +126,8 @@ class Line:
     """One connection, opened when it is needed and anew when it was lost.
 
     Used by one thread at a time. `greet` is done on every new connection before anything else.
+    On one for `pipelines` psycopg itself prepares nothing: after a rollback it lets go of all that
+    is prepared (DEALLOCATE ALL), what `pipeline` did too.
     One that is used on the event loop's own thread gets a `scout`: another line, in a thread of its
     own, that has to be well, so that a silent database never holds up the loop.
     """
@@ -132,9 +135,14 @@ class Line:
     contains = "position(? in {column}) > 0"
 
     def __init__(
-        self, address: str, greet: Callable[[psycopg.Connection[Any]], None] | None = None
+        self,
+        address: str,
+        greet: Callable[[psycopg.Connection[Any]], None] | None = None,
+        *,
+        pipelines: bool = False,
     ) -> None:
         self._address = address
+        self._pipelines = pipelines
         self._greet = greet
         self._connection: Punctual | None = None
         self._away_until = 0.0
@@ -165,6 +173,8 @@ class Line:
             raise StorageFailed("database away")
         try:
             connection = Punctual.connect(**{**_settings(self._address), "autocommit": True})
+            if self._pipelines:
+                connection.prepare_threshold = None
             if self._greet is not None:
                 self._greet(connection)
         except BaseException as error:

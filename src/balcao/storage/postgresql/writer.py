@@ -133,7 +133,8 @@ _TOUCH = (
 )
 
 _GUILTY = (psycopg.IntegrityError, psycopg.DataError, AssertionError, LookupError)
-_AGAIN = (errors.SerializationFailure, errors.DeadlockDetected)
+# The last: a plan that a newer node's change of the schema has overtaken.
+_AGAIN = (errors.SerializationFailure, errors.DeadlockDetected, errors.FeatureNotSupported)
 
 
 class Writer:
