@@ -472,12 +472,30 @@ def test_a_schema_that_changes_meanwhile_fails_nothing(
     caller, limits = engine.run(desk.caller(a_hash("ana"), NOW)), [Limit("minuto", 2, 60_000)]
     assert caller is not None
     engine.run(desk.spend(caller, limits, NOW))
+    for second in range(1, 10):  # until psycopg prepares it
+        assert engine.run(desk.caller(a_hash("ana"), NOW + 1_000 * second)) == caller
     engine.sql("ALTER TABLE account ALTER plan TYPE varchar")
     engine.sql("ALTER TABLE rate_limit ALTER bucket TYPE varchar")
     assert engine.commit(desk, a_charge(ana, "r1")) is None
     assert charged(desk, ana) == {"r1": 1}
     allowed = [engine.run(desk.spend(caller, limits, NOW))[0].allowed for _ in range(2)]
     assert allowed == [True, False]
+    assert engine.run(desk.caller(a_hash("ana"), NOW + 60_000)) == caller
+
+
+def test_of_lists_committed_together_only_what_is_no_text_is_refused(
+    engine: PostgresEngine, desk: PostgresDesk, ana: Account
+) -> None:
+    broken = ["half \ud800", "a zero \0"]
+    lists = [[a_charge(ana, request)] for request in ("r1", *broken, "r2")]
+    outcomes = engine.together(desk, *lists)
+    assert [type(outcome) for outcome in outcomes] == [
+        type(None),
+        StorageFailed,
+        StorageFailed,
+        type(None),
+    ]
+    assert charged(desk, ana) == {"r1": 1, "r2": 1}
 
 
 def test_a_batch_that_lost_a_deadlock_is_written_in_the_end(

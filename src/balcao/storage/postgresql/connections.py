@@ -50,7 +50,6 @@ FIRST_START_LOCK = 0x62616C73  # "bals"
 _SETTINGS: dict[str, Any] = {
     "connect_timeout": CONNECT_SECONDS_MAX,
     "application_name": "balcao",
-    "client_encoding": "UTF8",
     "keepalives_idle": 5,
     "keepalives_interval": 2,
     "keepalives_count": 2,
@@ -115,11 +114,12 @@ class Punctual(psycopg.Connection[Any]):
 def _settings(address: str) -> dict[str, Any]:
     """What the address says comes first; ours fill in what it is silent about.
 
-    Of `options`, too: whoever sets a `search_path` there wants to keep our time-outs.
+    Of `options`, too: whoever sets a `search_path` there wants to keep our time-outs. The encoding
+    is ours: `pipeline` writes UTF-8.
     """
     given = psycopg.conninfo.conninfo_to_dict(address)
     options = f"{_SETTINGS['options']} {given.get('options') or ''}".rstrip()
-    return {**_SETTINGS, **given, "options": options}
+    return {**_SETTINGS, **given, "options": options, "client_encoding": "UTF8"}
 
 
 class Line:
@@ -221,7 +221,8 @@ class Line:
     def execute(self, sql: str, values: Sequence[Any] = (), *, repeatable: bool = False) -> Rows:
         """Run one statement.
 
-        What only reads, or may be done twice, is tried once more on a new connection.
+        What only reads, or may be done twice, is tried once more on a new connection: when this one
+        was lost, or when it has prepared a plan that no longer fits the schema.
         """
         text = translated(sql)
         try:
@@ -229,7 +230,8 @@ class Line:
                 return connection.execute(text, values)
         except StorageFailed as failed:
             harmless = repeatable or text.startswith("SELECT")
-            if not self.is_lost() or self._in_transaction or not harmless:
+            overtaken = isinstance(failed.__cause__, errors.FeatureNotSupported)
+            if not (self.is_lost() or overtaken) or self._in_transaction or not harmless:
                 raise
             self.drop()
             with self.guarded() as connection:

@@ -132,7 +132,7 @@ _TOUCH = (
     " WHERE k.key_id = used.key_id"
 )
 
-_GUILTY = (psycopg.IntegrityError, psycopg.DataError, AssertionError, LookupError)
+_GUILTY = (psycopg.IntegrityError, psycopg.DataError, AssertionError, LookupError, UnicodeError)
 # The last: a plan that a newer node's change of the schema has overtaken.
 _AGAIN = (errors.SerializationFailure, errors.DeadlockDetected, errors.FeatureNotSupported)
 
