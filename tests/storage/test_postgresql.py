@@ -483,21 +483,6 @@ def test_a_schema_that_changes_meanwhile_fails_nothing(
     assert engine.run(desk.caller(a_hash("ana"), NOW + 60_000)) == caller
 
 
-def test_of_lists_committed_together_only_what_is_no_text_is_refused(
-    engine: PostgresEngine, desk: PostgresDesk, ana: Account
-) -> None:
-    broken = ["half \ud800", "a zero \0"]
-    lists = [[a_charge(ana, request)] for request in ("r1", *broken, "r2")]
-    outcomes = engine.together(desk, *lists)
-    assert [type(outcome) for outcome in outcomes] == [
-        type(None),
-        StorageFailed,
-        StorageFailed,
-        type(None),
-    ]
-    assert charged(desk, ana) == {"r1": 1, "r2": 1}
-
-
 def test_a_batch_that_lost_a_deadlock_is_written_in_the_end(
     engine: PostgresEngine, desk: PostgresDesk, ana: Account
 ) -> None:
