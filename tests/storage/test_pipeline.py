@@ -135,7 +135,7 @@ def test_what_is_no_text_is_refused_and_the_connection_goes_on(
     connection: Punctual, text: str, error: type[Exception]
 ) -> None:
     with pytest.raises(error):
-        run(connection, insert("lost"), insert("lost too", text))
+        run(connection, insert("lost"), ("INSERT INTO note VALUES (%s::text)", (text,)))
     assert not connection.closed
     run(connection, insert("kept"))
     assert notes(connection) == ["kept"]

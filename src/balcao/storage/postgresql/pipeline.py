@@ -49,8 +49,12 @@ class Pipeline:
         """Add a statement to the next round trip; its rows are in the list afterwards.
 
         Values are told their types by casts in `sql`; arrays are written by `postgresql.rows`.
+        Raises `psycopg.DataError`, `UnicodeEncodeError`: what is no text.
         """
-        statement = _Statement(sql, [str(value).encode() for value in values])
+        written = [str(value).encode() for value in values]
+        if any(b"\0" in value for value in written):
+            raise psycopg.DataError("a zero byte")  # libpq would take it for the end
+        statement = _Statement(sql, written)
         self._queued.append(statement)
         return statement.rows
 
