@@ -213,11 +213,13 @@ def test_a_list_that_makes_no_sense_fails_alone(
         [nobody],
         [a_settle(ana, "r1", 3)],  # more than was held
         [a_settle(bruno, "r1", 1)],  # another account's
+        [a_charge(bruno, "half a character: \ud800")],
         [a_charge(bruno, "r3")],
     )
 
     assert [type(outcome) for outcome in outcomes] == [
         type(None),
+        StorageFailed,
         StorageFailed,
         StorageFailed,
         StorageFailed,

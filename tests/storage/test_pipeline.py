@@ -30,7 +30,7 @@ def address() -> Iterator[str]:
 
 @pytest.fixture
 def connection(address: str) -> Iterator[Punctual]:
-    with closing(Line(address)) as line:
+    with closing(Line(address, pipelines=True)) as line:
         connection = line.get()
         connection.execute("CREATE TABLE note (text text UNIQUE)")
         yield connection
@@ -102,6 +102,30 @@ def test_a_statement_whose_preparation_failed_is_prepared_again(connection: Punc
         assert run(connection, *statements) == [[(1,)], [(3,)], [(2,)]]
 
 
+def test_rollbacks_of_psycopg_let_go_of_nothing(connection: Punctual) -> None:
+    """It would deallocate all, as soon as it has prepared anything itself."""
+    run(connection, insert("one"))
+    for _ in range(10):
+        connection.execute("SELECT 1")
+    connection.execute("BEGIN")
+    connection.rollback()
+    with suppress(ZeroDivisionError), connection.transaction():
+        _ = 1 / 0
+    run(connection, insert("two"))
+    assert notes(connection) == ["one", "two"]
+
+
+def test_a_plan_that_no_longer_fits_the_schema_is_made_anew(connection: Punctual) -> None:
+    """A newer node may change the schema while this one serves."""
+    select = "SELECT text FROM note"
+    run(connection, insert("1"), select)
+    connection.execute("ALTER TABLE note ALTER text TYPE bigint USING text::bigint")
+    with pytest.raises(errors.FeatureNotSupported):
+        run(connection, "BEGIN", select, "COMMIT")
+    connection.rollback()
+    assert run(connection, "BEGIN", select, "COMMIT")[1] == [(1,)]
+
+
 @pytest.mark.parametrize(
     ("text", "error"),
     [("a\0b", psycopg.DataError), ("\ud800", UnicodeEncodeError)],
@@ -111,7 +135,7 @@ def test_what_is_no_text_is_refused_and_the_connection_goes_on(
     connection: Punctual, text: str, error: type[Exception]
 ) -> None:
     with pytest.raises(error):
-        run(connection, insert("lost"), insert("lost too", text))
+        run(connection, insert("lost"), ("INSERT INTO note VALUES (%s::text)", (text,)))
     assert not connection.closed
     run(connection, insert("kept"))
     assert notes(connection) == ["kept"]

@@ -13,6 +13,7 @@ import balcao
 from balcao.errors import StorageUnreleased
 from balcao.storage.postgresql.connections import Line
 from balcao.storage.postgresql.desk import PostgresDesk
+from balcao.storage.postgresql.pipeline import pipelined
 from tests.storage import postgres
 
 _LOCK = re.compile(r"\b0x6261\w{4}\b")  # "ba.."
@@ -41,6 +42,15 @@ def test_options_of_the_address_join_ours(address: str) -> None:
         assert setting(line, "statement_timeout") == "5s"
         assert setting(line, "idle_in_transaction_session_timeout") == "3s"
         assert setting(line, "enable_seqscan") == "off"
+
+
+def test_text_is_written_in_one_encoding_whatever_the_address_says(address: str) -> None:
+    with closing(Line(address + "&client_encoding=latin1", pipelines=True)) as line:
+        with line.guarded() as connection, pipelined(connection) as pipeline:
+            lengths = pipeline.queue("SELECT length(%s::text), %s::text", ("é", "é"))
+            pipeline.sync()
+        assert lengths == [(1, "é")]
+        assert setting(line, "client_encoding") == "UTF8"
 
 
 def test_a_database_from_before_the_release_is_refused_as_it_is(address: str) -> None:

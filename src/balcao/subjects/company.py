@@ -24,7 +24,14 @@ from balcao.errors import (
 )
 from balcao.sources.contract import Record
 from balcao.subjects import envelope
-from balcao.subjects.contract import PROBLEMS_OF_ALL, Circumstances, Example, Operation, Parameter
+from balcao.subjects.contract import (
+    PROBLEMS_OF_ALL,
+    Circumstances,
+    Example,
+    Operation,
+    Parameter,
+    cnpj_in_path,
+)
 from balcao.subjects.parameters import Parameters
 
 PATH = "cnpj-receita-federal"
@@ -205,15 +212,7 @@ OPERATION = Operation(
         " da fonte; erros não custam nada."
     ),
     parameters=(
-        Parameter(
-            "cnpj",
-            "path",
-            "CNPJ completo, com ou sem pontuação (a barra pode ir codificada como %2F ou não)."
-            " Letras são aceitas nas doze primeiras posições.",
-            {"type": "string", "format": "cnpj", "minLength": 14, "maxLength": 64},
-            required=True,
-            example="90010001000100",
-        ),
+        cnpj_in_path("90010001000100"),
         Parameter(
             "cache",
             "query",

@@ -66,6 +66,19 @@ class Parameter:
     deprecated: bool = False
 
 
+def cnpj_in_path(example: str) -> Parameter:
+    """The document of an operation about a company."""
+    return Parameter(
+        "cnpj",
+        "path",
+        "CNPJ completo, com ou sem pontuação (a barra pode ir codificada como %2F ou não). Letras"
+        " são aceitas nas doze primeiras posições.",
+        {"type": "string", "format": "cnpj", "minLength": 14, "maxLength": 64},
+        required=True,
+        example=example,
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class Example:
     """A result for the OpenAPI document; `conclude` makes its status and body."""

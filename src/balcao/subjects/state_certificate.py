@@ -40,6 +40,7 @@ from balcao.subjects.contract import (
     Example,
     Operation,
     Parameter,
+    cnpj_in_path,
     everybody_may,
 )
 from balcao.subjects.federal_certificate import as_told, enter
@@ -248,14 +249,7 @@ def operation() -> Operation:
             " do cache e 2 da fonte; erros não custam nada. O comprovante em `print` é público."
         ),
         parameters=(
-            Parameter(
-                "cnpj",
-                "path",
-                "CNPJ completo, com ou sem pontuação.",
-                {"type": "string", "format": "cnpj", "minLength": 14, "maxLength": 64},
-                required=True,
-                example="90010001000100",
-            ),
+            cnpj_in_path("90010001000100"),
             Parameter(
                 "uf",
                 "query",

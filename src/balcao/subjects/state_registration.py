@@ -35,6 +35,7 @@ from balcao.subjects.contract import (
     Example,
     Operation,
     Parameter,
+    cnpj_in_path,
     everybody_may,
 )
 from balcao.subjects.parameters import Parameters
@@ -196,15 +197,7 @@ def operation(ufs: Sequence[str] = UFS) -> Operation:
             " resultado: lista vazia."
         ),
         parameters=(
-            Parameter(
-                "cnpj",
-                "path",
-                "CNPJ completo, com ou sem pontuação. Letras são aceitas nas doze primeiras"
-                " posições.",
-                {"type": "string", "format": "cnpj", "minLength": 14, "maxLength": 64},
-                required=True,
-                example="90010001000100",
-            ),
+            cnpj_in_path("90010001000100"),
             *registrations.parameters(
                 Parameter(
                     "uf",

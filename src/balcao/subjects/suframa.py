@@ -32,6 +32,7 @@ from balcao.subjects.contract import (
     Example,
     Operation,
     Parameter,
+    cnpj_in_path,
     everybody_may,
 )
 from balcao.subjects.parameters import Parameters
@@ -188,15 +189,7 @@ def operation() -> Operation:
             " fonte; erros não custam nada. Campos sem informação na fonte são omitidos."
         ),
         parameters=(
-            Parameter(
-                "cnpj",
-                "path",
-                "CNPJ completo, com ou sem pontuação. Letras são aceitas nas doze primeiras"
-                " posições.",
-                {"type": "string", "format": "cnpj", "minLength": 14, "maxLength": 64},
-                required=True,
-                example="90010002000154",
-            ),
+            cnpj_in_path("90010002000154"),
             Parameter("cache", "header", _CACHE, _DAYS),
             Parameter("cache", "query", f"{_CACHE} Prevalece sobre o cabeçalho.", _DAYS),
         ),

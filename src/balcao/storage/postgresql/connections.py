@@ -50,7 +50,6 @@ FIRST_START_LOCK = 0x62616C73  # "bals"
 _SETTINGS: dict[str, Any] = {
     "connect_timeout": CONNECT_SECONDS_MAX,
     "application_name": "balcao",
-    "client_encoding": "UTF8",
     "keepalives_idle": 5,
     "keepalives_interval": 2,
     "keepalives_count": 2,
@@ -83,6 +82,7 @@ class Punctual(psycopg.Connection[Any]):
     def __init__(self, *arguments: Any, **more: Any) -> None:
         super().__init__(*arguments, **more)
         self.prepared: dict[str, bytes] = {}  # statements of `pipeline`, and their names
+        self.prepares_anew = False  # none of them can be relied upon
         self._adaptation = Transformer(self)
 
     @contextmanager
@@ -114,17 +114,20 @@ class Punctual(psycopg.Connection[Any]):
 def _settings(address: str) -> dict[str, Any]:
     """What the address says comes first; ours fill in what it is silent about.
 
-    Of `options`, too: whoever sets a `search_path` there wants to keep our time-outs.
+    Of `options`, too: whoever sets a `search_path` there wants to keep our time-outs. The encoding
+    is ours: `pipeline` writes UTF-8.
     """
     given = psycopg.conninfo.conninfo_to_dict(address)
     options = f"{_SETTINGS['options']} {given.get('options') or ''}".rstrip()
-    return {**_SETTINGS, **given, "options": options}
+    return {**_SETTINGS, **given, "options": options, "client_encoding": "UTF8"}
 
 
 class Line:
     """One connection, opened when it is needed and anew when it was lost.
 
     Used by one thread at a time. `greet` is done on every new connection before anything else.
+    On one for `pipelines` psycopg itself prepares nothing: after a rollback it lets go of all that
+    is prepared (DEALLOCATE ALL), what `pipeline` did too.
     One that is used on the event loop's own thread gets a `scout`: another line, in a thread of its
     own, that has to be well, so that a silent database never holds up the loop.
     """
@@ -132,9 +135,14 @@ class Line:
     contains = "position(? in {column}) > 0"
 
     def __init__(
-        self, address: str, greet: Callable[[psycopg.Connection[Any]], None] | None = None
+        self,
+        address: str,
+        greet: Callable[[psycopg.Connection[Any]], None] | None = None,
+        *,
+        pipelines: bool = False,
     ) -> None:
         self._address = address
+        self._pipelines = pipelines
         self._greet = greet
         self._connection: Punctual | None = None
         self._away_until = 0.0
@@ -165,6 +173,8 @@ class Line:
             raise StorageFailed("database away")
         try:
             connection = Punctual.connect(**{**_settings(self._address), "autocommit": True})
+            if self._pipelines:
+                connection.prepare_threshold = None
             if self._greet is not None:
                 self._greet(connection)
         except BaseException as error:
@@ -211,7 +221,8 @@ class Line:
     def execute(self, sql: str, values: Sequence[Any] = (), *, repeatable: bool = False) -> Rows:
         """Run one statement.
 
-        What only reads, or may be done twice, is tried once more on a new connection.
+        What only reads, or may be done twice, is tried once more on a new connection: when this one
+        was lost, or when it has prepared a plan that no longer fits the schema.
         """
         text = translated(sql)
         try:
@@ -219,7 +230,8 @@ class Line:
                 return connection.execute(text, values)
         except StorageFailed as failed:
             harmless = repeatable or text.startswith("SELECT")
-            if not self.is_lost() or self._in_transaction or not harmless:
+            overtaken = isinstance(failed.__cause__, errors.FeatureNotSupported)
+            if not (self.is_lost() or overtaken) or self._in_transaction or not harmless:
                 raise
             self.drop()
             with self.guarded() as connection:

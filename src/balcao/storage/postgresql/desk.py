@@ -83,9 +83,9 @@ class PostgresDesk(Reading):
         self._here = Line(address)
         super().__init__(self._here, partial(opened_apart, address))
         self._node = Node(now_ms)
-        self._writing = Line(address, self._node.greet)
+        self._writing = Line(address, self._node.greet, pipelines=True)
         self._reading = Line(address)
-        self._counting = Line(address, _without_waiting_for_the_disk)
+        self._counting = Line(address, _without_waiting_for_the_disk, pipelines=True)
         try:
             with self._here.guarded() as connection:
                 check_here(connection, catalogue=IN_POSTGRESQL)

@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 
 import msgspec
 import psycopg
+from psycopg import errors
 
 from balcao.core.access import Caller
 from balcao.core.rate_limit import Limit, Verdict, spend
@@ -61,6 +62,8 @@ _PURGE = (
 KEPT_MS = 2 * 86_400_000
 
 TRIES_MAX = 3
+# The second: a plan that a newer node's change of the schema has overtaken.
+_AGAIN = (errors.DeadlockDetected, errors.FeatureNotSupported)
 
 
 def count(line: Line, visits: Sequence[Visit]) -> Sequence[Verdicts]:
@@ -78,8 +81,7 @@ def count(line: Line, visits: Sequence[Visit]) -> Sequence[Verdicts]:
         except StorageFailed as failed:
             # The database was started anew since the last time: nothing was counted yet.
             lost = tries == 0 and not sent and line.is_lost()
-            deadlock = isinstance(failed.__cause__, psycopg.errors.DeadlockDetected)
-            if not (lost or deadlock) or tries == TRIES_MAX - 1:
+            if not (lost or isinstance(failed.__cause__, _AGAIN)) or tries == TRIES_MAX - 1:
                 raise
     raise AssertionError("the loop returns or raises")
 

@@ -49,8 +49,12 @@ class Pipeline:
         """Add a statement to the next round trip; its rows are in the list afterwards.
 
         Values are told their types by casts in `sql`; arrays are written by `postgresql.rows`.
+        Raises `psycopg.DataError`, `UnicodeEncodeError`: what is no text.
         """
-        statement = _Statement(sql, [str(value).encode() for value in values])
+        written = [str(value).encode() for value in values]
+        if any(b"\0" in value for value in written):
+            raise psycopg.DataError("a zero byte")  # libpq would take it for the end
+        statement = _Statement(sql, written)
         self._queued.append(statement)
         return statement.rows
 
@@ -85,6 +89,7 @@ class Pipeline:
                 self._pgconn.get_result()  # the end of this one
             self._result(until)  # of the synchronisation
         if failed is not None:
+            self._connection.prepares_anew = True
             raise errors.error_from_result(failed)
 
     def _flush(self, until: float) -> None:
@@ -113,7 +118,16 @@ class Pipeline:
 
 @contextmanager
 def pipelined(connection: Punctual) -> Iterator[Pipeline]:
-    """A pipeline. What is still queued at its end is never sent."""
+    """A pipeline, on a line's connection for `pipelines`. What is queued at its end is never sent.
+
+    After a failure all is prepared anew: a newer node may have changed the schema meanwhile, and a
+    plan that no longer fits it would fail for as long as the connection lives.
+    """
+    assert connection.prepare_threshold is None
+    if connection.prepares_anew:
+        connection.execute("DEALLOCATE ALL")
+        connection.prepared.clear()
+        connection.prepares_anew = False
     pgconn = connection.pgconn
     pgconn.enter_pipeline_mode()
     try:

@@ -132,8 +132,9 @@ _TOUCH = (
     " WHERE k.key_id = used.key_id"
 )
 
-_GUILTY = (psycopg.IntegrityError, psycopg.DataError, AssertionError, LookupError)
-_AGAIN = (errors.SerializationFailure, errors.DeadlockDetected)
+_GUILTY = (psycopg.IntegrityError, psycopg.DataError, AssertionError, LookupError, UnicodeError)
+# The last: a plan that a newer node's change of the schema has overtaken.
+_AGAIN = (errors.SerializationFailure, errors.DeadlockDetected, errors.FeatureNotSupported)
 
 
 class Writer:

@@ -164,7 +164,7 @@ class Writer:
             return write(self._connection, job.lists, job.limits)
         except apsw.BusyError:
             raise
-        except (apsw.ConstraintError, AssertionError, LookupError):
+        except (apsw.ConstraintError, AssertionError, LookupError, UnicodeError):
             # A wall of the schema, or a list that makes no sense: only that list may suffer.
             return [self._alone(changes) for changes in job.lists]
         except Exception as error:
