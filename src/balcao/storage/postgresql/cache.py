@@ -1,6 +1,8 @@
 """The cache on PostgreSQL, for all nodes. Promises: `storage.contract.Cache`.
 
-Read in turns of the loop, by a thread of its own.
+Read in turns of the loop, by a thread of its own. What was read is remembered until somebody, here
+or on another node, changes it: whoever does notifies all (LISTEN, NOTIFY), and whoever has not
+heard from the database just now believes nothing that it remembers.
 """
 
 import logging
@@ -13,7 +15,7 @@ import psycopg
 from balcao.core.data_subject import DataSubject
 from balcao.core.freshness import Kept
 from balcao.core.questions import Mode
-from balcao.errors import BalcaoError
+from balcao.errors import BalcaoError, StorageFailed
 from balcao.storage.postgresql.connections import Line, opened_apart
 from balcao.storage.postgresql.rows import arrays, texts, unnest
 from balcao.storage.postgresql.schema import migrated
@@ -23,8 +25,11 @@ from balcao.storage.shared.cache_keys import PARTNERS, PEOPLE
 
 log = logging.getLogger(__name__)
 
-# Another node may have written a newer answer: what is remembered is this old at the most.
-RECENT_SECONDS = 0.5
+# Who has heard from the database within this time knows what others changed before.
+HEARD_SECONDS = 0.5
+LISTEN_SECONDS = 0.2
+# Nothing is believed for longer, should somebody change entries by hand and tell nobody.
+RECENT_SECONDS = 60.0
 
 _READ = (
     f"SELECT found.* FROM {unnest(('text',))} AS wanted (key), LATERAL"
@@ -33,11 +38,11 @@ _READ = (
 )
 _TYPES = ("text", "bigint", "text", "bytea")
 _WRITE = (
-    "INSERT INTO entry (mode, key, asked_ms, source, body)"
+    "WITH written AS (INSERT INTO entry (mode, key, asked_ms, source, body)"
     f" SELECT %s, new.* FROM {unnest(_TYPES)} AS new (key, asked_ms, source, body) ORDER BY key"
     " ON CONFLICT (mode, key) DO UPDATE SET asked_ms = excluded.asked_ms,"
     " source = excluded.source, body = excluded.body WHERE excluded.asked_ms >= entry.asked_ms"
-    " RETURNING key"
+    " RETURNING key) SELECT pg_notify(%s, key) FROM written"
 )
 
 # A stretch of entries looked through for old ones: some milliseconds.
@@ -47,30 +52,37 @@ _STRETCH = (
     " (SELECT key FROM entry WHERE mode = %s AND key > %s ORDER BY key LIMIT %s) AS stretch"
 )
 _SWEEP = (
-    "DELETE FROM entry WHERE mode = %s AND key > %s AND key <= %s"
+    "WITH gone AS (DELETE FROM entry WHERE mode = %s AND key > %s AND key <= %s"
     " AND asked_ms < CASE WHEN key >= %s AND key < %s THEN %s::bigint ELSE %s::bigint END"
-    " RETURNING key"
+    " RETURNING key) SELECT key, pg_notify(%s, key) FROM gone"
 )
 _ABOUT = (
     "SELECT key, asked_ms, source FROM entry WHERE mode = %s AND (key >= %s AND key < %s"
     " OR key >= %s AND key < %s AND (position(%s in body) > 0 OR position(%s in body) > 0))"
     " ORDER BY key"
 )
-_ERASE = "DELETE FROM entry WHERE mode = %s AND key = ANY(%s::text[])"
+_ERASE = (
+    "WITH gone AS (DELETE FROM entry WHERE mode = %s AND key = ANY(%s::text[]) RETURNING key)"
+    " SELECT pg_notify(%s, key) FROM gone"
+)
 
 
 class PostgresCache(WrittenBehind[tuple[float, Kept]]):
     """The entries of one mode. Opens nothing before the first key is asked for.
 
-    What it remembers goes with the moment when it was read or written, on the monotonic clock.
+    What it remembers goes with the moment when it was read, on the monotonic clock.
     """
 
     def __init__(self, address: str, mode: Mode, secret: bytes = b"") -> None:
         self._address = address
         self._mode = mode
-        self._reading = Line(address, migrated("cache"))
+        self._channel = f"balcao_cache_{mode}"
+        self._heard: float | None = None  # all that was changed before is known; None: never asked
+        self._changes = 0  # that we know of
+        self._migrated = migrated("cache")
+        self._reading = Line(address, self._greet_reader)
         self._writing = Line(address, _greet_writer())
-        self._reader = Worker(f"cache-reader-{mode}")
+        self._reader = Worker(f"cache-reader-{mode}", self._listen, LISTEN_SECONDS)
         self._asked: Turns[Sequence[str], Mapping[str, Kept]] = Turns(self._reader, self._answer)
         self._swept_to = ""  # a key
         super().__init__(secret, f"cache-writer-{mode}", WAITING_MAX)
@@ -85,30 +97,20 @@ class PostgresCache(WrittenBehind[tuple[float, Kept]]):
         found: dict[str, Kept] = {}
         missing = []
         for key in keys:
-            known = self._remembered(key)
-            if known is None:
+            remembered = self._remembered(key)
+            if remembered is None:
                 missing.append(key)
-            else:
-                found[key] = known
+            _take(found, key, remembered)
+            _take(found, key, self._waiting.get(key))
         if missing:
             try:
                 said = await self._asked.ask(missing)
             except BalcaoError as error:
                 log.error("cache unreadable: %s", error.detail)
                 said = {}
-            for key in missing:
-                # Also what was written while we asked.
-                newest = _newest(said.get(key), self._remembered(key))
-                if key in said:
-                    self._remember(key, said[key])
-                if newest is not None:
-                    found[key] = newest
-        for key in keys:
-            waits = self._waiting.get(key)
-            if waits is not None:
-                newest = _newest(found.get(key), waits)
-                assert newest is not None
-                found[key] = newest
+            for key in keys:
+                _take(found, key, said.get(key))
+                _take(found, key, self._waiting.get(key))  # it may have come meanwhile
         return found
 
     def _at_hand(self, key: str) -> Kept | None:
@@ -126,24 +128,64 @@ class PostgresCache(WrittenBehind[tuple[float, Kept]]):
 
     def _remembered(self, key: str) -> Kept | None:
         recent = self._recent.get(key)
-        if recent is None or time.monotonic() - recent[0] >= RECENT_SECONDS:
+        if recent is None or self._heard is None:
+            return None
+        now = time.monotonic()
+        if now - self._heard >= HEARD_SECONDS or now - recent[0] >= RECENT_SECONDS:
             return None
         return recent[1]
 
-    def _remember(self, key: str, kept: Kept) -> None:
-        with self._changing:
-            newer = _newest(kept, self._remembered(key))
-            assert newer is not None
-            self._recent.pop(key, None)  # to the end of the line
-            if len(self._recent) >= RECENT_MAX:
-                del self._recent[next(iter(self._recent))]
-            self._recent[key] = (time.monotonic(), newer)
+    # In the reader's thread.
+
+    def _greet_reader(self, connection: psycopg.Connection[Any]) -> None:
+        self._migrated(connection)
+        connection.add_notify_handler(lambda notification: self._changed([notification.payload]))
+        connection.execute(f"LISTEN {self._channel}")
+        with self._changing:  # who knows what was changed while nobody listened
+            self._changes += 1
+            self._recent.clear()
+
+    def _listen(self) -> None:
+        """Hear what others changed, also when nobody asks for anything."""
+        if self._heard is None:
+            return
+        began = time.monotonic()
+        try:
+            self._reading.execute("SELECT 1")
+        except StorageFailed:
+            return  # what is remembered is not believed until we hear again
+        self._heard = began
 
     def _answer(self, questions: Sequence[Sequence[str]]) -> Sequence[Mapping[str, Kept]]:
         keys = {key for question in questions for key in question}
+        began, changes = time.monotonic(), self._changes
         rows = self._reading.execute(_READ, (texts(keys), self._mode))
         found = {row[0]: Kept(*row[1:]) for row in rows}
+        self._remember(found, changes)
+        self._heard = began
         return [{key: found[key] for key in question if key in found} for question in questions]
+
+    def _remember(self, found: Mapping[str, Kept], changes: int) -> None:
+        """What was read after so many changes. It may be older than one that came since."""
+        now = time.monotonic()
+        with self._changing:
+            if changes != self._changes:
+                return
+            for key, kept in found.items():
+                self._recent.pop(key, None)  # to the end of the line
+                if len(self._recent) >= RECENT_MAX:
+                    del self._recent[next(iter(self._recent))]
+                self._recent[key] = (now, kept)
+
+    # In both threads.
+
+    def _changed(self, keys: Sequence[str]) -> None:
+        with self._changing:
+            self._changes += 1
+            for key in keys:
+                self._recent.pop(key, None)
+
+    # In the writer's thread.
 
     def _sweep(self, before_ms: int, people_before_ms: int) -> tuple[Sequence[str], bool]:
         stretch = (self._mode, self._swept_to, SWEPT_AT_ONCE)
@@ -152,8 +194,8 @@ class PostgresCache(WrittenBehind[tuple[float, Kept]]):
         gone: list[str] = []
         if count:
             ages = (*PEOPLE, people_before_ms, before_ms)
-            rows = self._writing.execute(_SWEEP, (self._mode, self._swept_to, last, *ages))
-            gone = [key for (key,) in rows]
+            stretched = (self._mode, self._swept_to, last, *ages, self._channel)
+            gone = [key for key, _ in self._writing.execute(_SWEEP, stretched)]
         self._swept_to = "" if over else last
         return gone, over
 
@@ -170,21 +212,23 @@ class PostgresCache(WrittenBehind[tuple[float, Kept]]):
         with self._writing.guarded() as connection, connection.transaction():
             # This, unlike an entry, may not be lost in a crash.
             connection.execute("SET LOCAL synchronous_commit = on")
-            connection.execute(_ERASE, (self._mode, texts(gone)))
+            connection.execute(_ERASE, (self._mode, texts(gone), self._channel))
         return gone
 
     def _write(self, batch: Sequence[tuple[str, Kept]]) -> None:
         rows = [(key, kept.asked_ms, kept.source, kept.body) for key, kept in batch]
         try:
-            values = (self._mode, *arrays(_TYPES, rows))
-            written = self._writing.execute(_WRITE, values, repeatable=True)
-            keys = {key for (key,) in written}
+            values = (self._mode, *arrays(_TYPES, rows), self._channel)
+            self._writing.execute(_WRITE, values, repeatable=True)
         except (BalcaoError, psycopg.Error) as error:
             log.error("cache not written: %s", type(error).__name__)
-        else:
-            for key, kept in batch:
-                if key in keys:  # else somebody has written a newer one
-                    self._remember(key, kept)
+        self._changed([key for key, _ in batch])  # before it waits no more
+
+
+def _take(found: dict[str, Kept], key: str, kept: Kept | None) -> None:
+    newest = _newest(found.get(key), kept)
+    if newest is not None:
+        found[key] = newest
 
 
 def _newest(one: Kept | None, other: Kept | None) -> Kept | None:

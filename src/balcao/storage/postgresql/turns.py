@@ -21,11 +21,17 @@ IDLE_SECONDS = 1.0
 
 
 class Worker:
-    """A thread that does one thing after another. `idle` is done now and then in between."""
+    """A thread that does one thing after another. `idle` is done when nothing came for a while."""
 
-    def __init__(self, name: str, idle: Callable[[], None] | None = None) -> None:
+    def __init__(
+        self,
+        name: str,
+        idle: Callable[[], None] | None = None,
+        idle_seconds: float = IDLE_SECONDS,
+    ) -> None:
         self._jobs: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
         self._idle = idle
+        self._idle_seconds = idle_seconds
         self._thread = threading.Thread(target=self._run, name=name, daemon=True)
         self._thread.start()
 
@@ -39,7 +45,7 @@ class Worker:
         self._thread.join()
 
     def _run(self) -> None:
-        timeout = None if self._idle is None else IDLE_SECONDS
+        timeout = None if self._idle is None else self._idle_seconds
         while True:
             try:
                 job = self._jobs.get(timeout=timeout)

@@ -1,0 +1,189 @@
+"""What a node remembers of the cache on PostgreSQL, while others change it."""
+
+import asyncio
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import psycopg
+import pytest
+
+from balcao.core.data_subject import data_subject
+from balcao.core.documents import Cpf
+from balcao.core.freshness import Kept
+from balcao.storage.postgresql import cache as cache_module
+from balcao.storage.postgresql.cache import PostgresCache
+from tests.storage import postgres
+
+OLD, NEW = Kept(b"old", 1, "serpro"), Kept(b"new", 2, "serpro")
+
+
+class Node:
+    """One node's cache of live entries, and how often it asked the database."""
+
+    def __init__(self, address: str) -> None:
+        self.cache = PostgresCache(address, "live")
+        self.asked = 0
+        answer = self.cache._asked._answer
+
+        def counted(questions: Any) -> Any:
+            self.asked += 1
+            return answer(questions)
+
+        self.cache._asked._answer = counted
+
+    async def read(self, key: str = "key") -> Kept | None:
+        return (await self.cache.read([key])).get(key)
+
+    async def until(self, wanted: Kept | None, key: str = "key") -> None:
+        """Read it, and remember it; long before anything would be read again by itself."""
+        for _ in range(1_000):
+            asked = self.asked
+            if await self.read(key) == wanted and (wanted is None or self.asked == asked):
+                return
+            await asyncio.sleep(0.01)
+        raise AssertionError("what others changed is not noticed")
+
+
+@pytest.fixture
+def address(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """Of nodes that believe what they remember for long after they heard from the database."""
+    monkeypatch.setattr(cache_module, "HEARD_SECONDS", 100.0)
+    monkeypatch.setattr(cache_module, "RECENT_SECONDS", 100.0)
+    address = postgres.new_address()
+    yield address
+    postgres.server().drop_database(address)
+
+
+def play(address: str, story: Callable[[Node, Node], Any]) -> None:
+    """A story of two nodes, of which one has written an answer and the other has read it."""
+
+    async def both() -> None:
+        here, there = Node(address), Node(address)
+        try:
+            there.cache.keep([("key", OLD)])
+            await here.until(OLD)
+            await story(here, there)
+        finally:
+            for node in (here, there):
+                await asyncio.to_thread(node.cache.close)
+
+    asyncio.run(both())
+
+
+def end_backend(address: str, pid: int) -> None:
+    """As a firewall does, or a start of the database anew."""
+    with psycopg.connect(address, autocommit=True) as connection:
+        connection.execute("SELECT pg_terminate_backend(%s, 5000)", (pid,))
+
+
+def test_what_nobody_changes_is_asked_for_once(address: str) -> None:
+    async def story(here: Node, there: Node) -> None:
+        asked = here.asked
+        there.cache.keep([("another", NEW)])
+        for _ in range(100):
+            assert await here.read() == OLD
+            await asyncio.sleep(0.01)
+        assert here.asked == asked
+
+    play(address, story)
+
+
+def test_a_newer_answer_of_another_node_is_noticed(address: str) -> None:
+    async def story(here: Node, there: Node) -> None:
+        there.cache.keep([("key", NEW)])
+        assert await there.read() == NEW
+        await here.until(NEW)
+        asked = here.asked
+        assert await here.read() == NEW
+        assert here.asked == asked
+
+    play(address, story)
+
+
+def test_what_another_node_swept_is_noticed(address: str) -> None:
+    async def story(here: Node, there: Node) -> None:
+        assert (await there.cache.sweep(5, 5)).entries == 1
+        await here.until(None)
+
+    play(address, story)
+
+
+def test_whom_another_node_erased_is_noticed(address: str) -> None:
+    person = data_subject(b"", Cpf.parse("90010000100"))
+
+    async def story(here: Node, there: Node) -> None:
+        key = f"federal_certificate:{person.cpf.text}:"
+        there.cache.keep([(key, NEW)])
+        await here.until(NEW, key)
+        assert await there.cache.erase(person) == 1
+        await here.until(None, key)
+
+    play(address, story)
+
+
+def test_who_heard_nothing_believes_nothing(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def story(here: Node, there: Node) -> None:
+        monkeypatch.setattr(cache_module, "HEARD_SECONDS", 0.0)
+        asked = here.asked
+        for _ in range(3):
+            assert await here.read() == OLD
+        assert here.asked == asked + 3
+
+    play(address, story)
+
+
+def test_what_was_changed_while_nobody_listened_is_not_believed(address: str) -> None:
+    async def story(here: Node, there: Node) -> None:
+        pid = here.cache._reading.get().info.backend_pid
+        with here.cache._reading.lock:  # so that it does not listen again before
+            end_backend(address, pid)
+            there.cache.keep([("key", NEW)])
+            await there.cache.sweep(0, 0)  # after what waits: written
+        await here.until(NEW)
+
+    play(address, story)
+
+
+def test_what_was_read_before_a_change_is_not_remembered_after_it(
+    address: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An answer that was on its way while somebody wrote a newer one."""
+
+    async def story(here: Node, there: Node) -> None:
+        reading, changed = here.cache._reading, threading.Event()
+        execute = reading.execute
+
+        def overtaken(sql: str, *values: Any) -> Any:
+            rows = list(execute(sql, *values))
+            if "entry" in sql and not changed.is_set():
+                changed.set()
+                there.cache.keep([("key", NEW)])
+                before = here.cache._changes
+                for _ in range(10_000):
+                    if here.cache._changes > before:
+                        break
+                    execute("SELECT 1")  # the notification comes along
+            return rows
+
+        monkeypatch.setattr(reading, "execute", overtaken)
+        here.cache.forget()
+        assert await here.read() == OLD
+        assert await here.read() == NEW
+
+    play(address, story)
+
+
+def test_what_was_written_here_is_read_here_at_once(
+    address: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not only when the notification has come back."""
+
+    async def story(here: Node, there: Node) -> None:
+        monkeypatch.setattr(here.cache._reader, "_idle", lambda: None)
+        here.cache.keep([("key", NEW)])
+        assert await here.read() == NEW
+        await here.cache.sweep(0, 0)  # after what waits: written
+        assert await here.read() == NEW
+
+    play(address, story)
