@@ -6,12 +6,15 @@ everything ends (docs/decisions/0019).
 """
 
 import asyncio
+import logging
 import threading
 from collections.abc import Callable, Sequence
 from queue import Empty, SimpleQueue
 from typing import Generic, TypeVar
 
 from balcao.storage.shared.failure import told
+
+log = logging.getLogger(__name__)
 
 Q = TypeVar("Q")
 A = TypeVar("A")
@@ -51,7 +54,10 @@ class Worker:
                 job = self._jobs.get(timeout=timeout)
             except Empty:
                 assert self._idle is not None
-                self._idle()
+                try:
+                    self._idle()
+                except Exception as error:  # as no more files: others wait for this thread
+                    log.error("idle thread failed: %s", type(error).__name__)
                 continue
             if job is None:
                 return
