@@ -1,7 +1,9 @@
 """What a node remembers of the cache on PostgreSQL, while others change it."""
 
 import asyncio
+import errno
 import threading
+import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -13,6 +15,7 @@ from balcao.core.documents import Cpf
 from balcao.core.freshness import Kept
 from balcao.storage.postgresql import cache as cache_module
 from balcao.storage.postgresql.cache import PostgresCache
+from balcao.storage.postgresql.connections import Punctual
 from tests.storage import postgres
 
 OLD, NEW = Kept(b"old", 1, "serpro"), Kept(b"new", 2, "serpro")
@@ -145,31 +148,124 @@ def test_what_was_changed_while_nobody_listened_is_not_believed(address: str) ->
     play(address, story)
 
 
+def while_read(here: Node, monkeypatch: pytest.MonkeyPatch, meanwhile: Callable[[], None]) -> None:
+    """Have something done, in the reader's thread, once the next answer is on its way."""
+    reading, done = here.cache._reading, threading.Event()
+    execute = reading.execute
+
+    def overtaken(sql: str, *values: Any) -> Any:
+        rows = list(execute(sql, *values))
+        if "entry" in sql and not done.is_set():
+            done.set()
+            meanwhile()
+        return rows
+
+    monkeypatch.setattr(reading, "execute", overtaken)
+
+
+def written_and_heard(here: Node, there: Node, key: str) -> None:
+    there.cache.keep([(key, NEW)])
+    for _ in range(10_000):
+        if key in (here.cache._meanwhile or ()):
+            return
+        here.cache._reading.execute("SELECT 1")  # the notification comes along
+    raise AssertionError("not heard")
+
+
 def test_what_was_read_before_a_change_is_not_remembered_after_it(
     address: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """An answer that was on its way while somebody wrote a newer one."""
 
     async def story(here: Node, there: Node) -> None:
-        reading, changed = here.cache._reading, threading.Event()
-        execute = reading.execute
-
-        def overtaken(sql: str, *values: Any) -> Any:
-            rows = list(execute(sql, *values))
-            if "entry" in sql and not changed.is_set():
-                changed.set()
-                there.cache.keep([("key", NEW)])
-                before = here.cache._changes
-                for _ in range(10_000):
-                    if here.cache._changes > before:
-                        break
-                    execute("SELECT 1")  # the notification comes along
-            return rows
-
-        monkeypatch.setattr(reading, "execute", overtaken)
+        while_read(here, monkeypatch, lambda: written_and_heard(here, there, "key"))
         here.cache.forget()
         assert await here.read() == OLD
         assert await here.read() == NEW
+
+    play(address, story)
+
+
+def test_what_was_read_while_others_changed_something_else_is_remembered(
+    address: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where much is written, something always changes."""
+
+    async def story(here: Node, there: Node) -> None:
+        while_read(here, monkeypatch, lambda: written_and_heard(here, there, "another"))
+        here.cache.forget()
+        assert await here.read() == OLD
+        asked = here.asked
+        assert await here.read() == OLD
+        assert here.asked == asked
+
+    play(address, story)
+
+
+def test_who_was_erased_here_while_read_is_not_remembered(
+    address: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not even until the notification has come back."""
+    person = data_subject(b"", Cpf.parse("90010000100"))
+
+    async def story(here: Node, there: Node) -> None:
+        key = f"federal_certificate:{person.cpf.text}:"
+        there.cache.keep([(key, NEW)])
+        await here.until(NEW, key)
+        monkeypatch.setattr(here.cache._reader, "_idle", lambda: None)
+        loop = asyncio.get_running_loop()
+
+        def erased() -> None:
+            done = asyncio.run_coroutine_threadsafe(here.cache.erase(person), loop)
+            assert done.result(10) == 1
+
+        while_read(here, monkeypatch, erased)
+        here.cache.forget()
+        assert await here.read(key) == NEW
+        assert here.cache._remembered(here.cache._keys.stored(key)) is None
+
+    play(address, story)
+
+
+def test_what_was_changed_while_we_stood_still_is_not_believed(
+    address: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An entry in hand, and only then the reader hears of it, and of everything before."""
+
+    async def story(here: Node, there: Node) -> None:
+        class Slow(dict[str, Any]):
+            def get(self, key: str, default: Any = None) -> Any:
+                found = super().get(key, default)
+                here.cache._forget([key])
+                here.cache._heard = time.monotonic()
+                return found
+
+        monkeypatch.setattr(here.cache._reader, "_idle", lambda: None)
+        monkeypatch.setattr(here.cache, "_recent", Slow(here.cache._recent))
+        here.cache._heard = time.monotonic() - cache_module.HEARD_SECONDS
+        assert here.cache._remembered("key") is None
+
+    play(address, story)
+
+
+def test_the_reader_survives_whatever_keeps_it_from_listening(
+    address: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As when the connection broke and there is no file left for another one."""
+
+    async def story(here: Node, there: Node) -> None:
+        failed = threading.Event()
+
+        def no_files(**settings: Any) -> Any:
+            failed.set()
+            raise OSError(errno.EMFILE, "Too many open files")
+
+        pid = here.cache._reading.get().info.backend_pid
+        with monkeypatch.context() as patched:
+            patched.setattr(Punctual, "connect", no_files)
+            end_backend(address, pid)
+            assert await asyncio.to_thread(failed.wait, 10)
+        assert await asyncio.wait_for(here.read(), 10) == OLD
 
     play(address, story)
 

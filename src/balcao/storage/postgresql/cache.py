@@ -78,7 +78,8 @@ class PostgresCache(WrittenBehind[tuple[float, Kept]]):
         self._mode = mode
         self._channel = f"balcao_cache_{mode}"
         self._heard: float | None = None  # all that was changed before is known; None: never asked
-        self._changes = 0  # that we know of
+        # What was changed since the reading under way began. None: none is, or who knows.
+        self._meanwhile: set[str] | None = None
         self._migrated = migrated("cache")
         self._reading = Line(address, self._greet_reader)
         self._writing = Line(address, _greet_writer())
@@ -127,11 +128,12 @@ class PostgresCache(WrittenBehind[tuple[float, Kept]]):
         self._writing.close()
 
     def _remembered(self, key: str) -> Kept | None:
+        heard = self._heard  # first: whatever is still there after this was not yet changed then
         recent = self._recent.get(key)
-        if recent is None or self._heard is None:
+        if recent is None or heard is None:
             return None
         now = time.monotonic()
-        if now - self._heard >= HEARD_SECONDS or now - recent[0] >= RECENT_SECONDS:
+        if now - heard >= HEARD_SECONDS or now - recent[0] >= RECENT_SECONDS:
             return None
         return recent[1]
 
@@ -139,10 +141,10 @@ class PostgresCache(WrittenBehind[tuple[float, Kept]]):
 
     def _greet_reader(self, connection: psycopg.Connection[Any]) -> None:
         self._migrated(connection)
-        connection.add_notify_handler(lambda notification: self._changed([notification.payload]))
+        connection.add_notify_handler(lambda notification: self._forget([notification.payload]))
         connection.execute(f"LISTEN {self._channel}")
         with self._changing:  # who knows what was changed while nobody listened
-            self._changes += 1
+            self._meanwhile = None
             self._recent.clear()
 
     def _listen(self) -> None:
@@ -158,30 +160,40 @@ class PostgresCache(WrittenBehind[tuple[float, Kept]]):
 
     def _answer(self, questions: Sequence[Sequence[str]]) -> Sequence[Mapping[str, Kept]]:
         keys = {key for question in questions for key in question}
-        began, changes = time.monotonic(), self._changes
-        rows = self._reading.execute(_READ, (texts(keys), self._mode))
-        found = {row[0]: Kept(*row[1:]) for row in rows}
-        self._remember(found, changes)
+        began = time.monotonic()
+        with self._changing:
+            self._meanwhile = set()
+        try:
+            rows = self._reading.execute(_READ, (texts(keys), self._mode))
+            found = {row[0]: Kept(*row[1:]) for row in rows}
+            self._remember(found)
+        finally:
+            with self._changing:
+                self._meanwhile = None
         self._heard = began
         return [{key: found[key] for key in question if key in found} for question in questions]
 
-    def _remember(self, found: Mapping[str, Kept], changes: int) -> None:
-        """What was read after so many changes. It may be older than one that came since."""
+    def _remember(self, found: Mapping[str, Kept]) -> None:
+        """What was just read, but for what may be older than a change that came meanwhile."""
         now = time.monotonic()
         with self._changing:
-            if changes != self._changes:
+            if self._meanwhile is None:
                 return
             for key, kept in found.items():
+                if key in self._meanwhile:
+                    continue
                 self._recent.pop(key, None)  # to the end of the line
                 if len(self._recent) >= RECENT_MAX:
                     del self._recent[next(iter(self._recent))]
                 self._recent[key] = (now, kept)
 
-    # In both threads.
+    # In any thread.
 
-    def _changed(self, keys: Sequence[str]) -> None:
+    def _forget(self, keys: Sequence[str]) -> None:
+        """They were changed, here or elsewhere: nor is a reading under way to be remembered."""
         with self._changing:
-            self._changes += 1
+            if self._meanwhile is not None:
+                self._meanwhile.update(keys)
             for key in keys:
                 self._recent.pop(key, None)
 
@@ -222,7 +234,7 @@ class PostgresCache(WrittenBehind[tuple[float, Kept]]):
             self._writing.execute(_WRITE, values, repeatable=True)
         except (BalcaoError, psycopg.Error) as error:
             log.error("cache not written: %s", type(error).__name__)
-        self._changed([key for key, _ in batch])  # before it waits no more
+        self._forget([key for key, _ in batch])  # before it waits no more
 
 
 def _take(found: dict[str, Kept], key: str, kept: Kept | None) -> None:
