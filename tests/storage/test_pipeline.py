@@ -13,19 +13,11 @@ from psycopg import errors
 from balcao.storage.postgresql.connections import Line, Punctual
 from balcao.storage.postgresql.pipeline import Pipeline, Rows, pipelined
 from balcao.storage.postgresql.rows import texts
-from tests.storage import postgres
 
 Statement: TypeAlias = tuple[str, Sequence[str | int]]
 
 LENGTH = "SELECT length(%s::text)"
 REPEAT = "SELECT repeat('x', %s::int)"
-
-
-@pytest.fixture
-def address() -> Iterator[str]:
-    address = postgres.new_address()
-    yield address
-    postgres.server().drop_database(address)
 
 
 @pytest.fixture

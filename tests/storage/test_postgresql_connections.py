@@ -2,7 +2,6 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
@@ -14,16 +13,8 @@ from balcao.errors import StorageUnreleased
 from balcao.storage.postgresql.connections import Line
 from balcao.storage.postgresql.desk import PostgresDesk
 from balcao.storage.postgresql.pipeline import pipelined
-from tests.storage import postgres
 
 _LOCK = re.compile(r"\b0x6261\w{4}\b")  # "ba.."
-
-
-@pytest.fixture
-def address() -> Iterator[str]:
-    address = postgres.new_address()
-    yield address
-    postgres.server().drop_database(address)
 
 
 def setting(line: Line, name: str) -> str:

@@ -117,9 +117,6 @@ class PostgresCache(WrittenBehind[tuple[float, Kept]]):
     def _at_hand(self, key: str) -> Kept | None:
         return _newest(self._remembered(key), self._waiting.get(key))
 
-    def _overtaken(self, key: str) -> None:
-        """It stays: reads take the newer of the two."""
-
     def close(self) -> None:
         """See the contract."""
         super().close()
@@ -234,7 +231,6 @@ class PostgresCache(WrittenBehind[tuple[float, Kept]]):
             self._writing.execute(_WRITE, values, repeatable=True)
         except (BalcaoError, psycopg.Error) as error:
             log.error("cache not written: %s", type(error).__name__)
-        self._forget([key for key, _ in batch])  # before it waits no more
 
 
 def _take(found: dict[str, Kept], key: str, kept: Kept | None) -> None:

@@ -55,10 +55,6 @@ class WrittenBehind(ABC, Generic[R]):
     def _at_hand(self, key: str) -> Kept | None:
         """What is known of a key without waiting for anybody."""
 
-    @abstractmethod
-    def _overtaken(self, key: str) -> None:
-        """A newer answer waits than the one that is remembered. `_changing` is held."""
-
     # In the writer's thread.
 
     @abstractmethod
@@ -88,7 +84,6 @@ class WrittenBehind(ABC, Generic[R]):
                 continue
             with self._changing:
                 self._waiting[key] = kept
-                self._overtaken(key)
                 if len(self._waiting) > self._waiting_max:
                     self._waiting.pop(next(iter(self._waiting)))
         self._queue.put(_nothing)
@@ -122,7 +117,11 @@ class WrittenBehind(ABC, Generic[R]):
         self._thread.join()
 
     def _forget(self, keys: Sequence[str]) -> None:
-        """On the loop's thread, so that no reading of it is half done."""
+        """They were changed: what was read of them before is no longer true.
+
+        After a removal on the loop's thread, so that no reading is half done. What was written
+        still waits then, and is found before anything that is remembered.
+        """
         with self._changing:
             for key in keys:
                 self._recent.pop(key, None)
@@ -152,6 +151,7 @@ class WrittenBehind(ABC, Generic[R]):
                 batch = list(self._waiting.items())
             if batch:
                 self._write(batch)
+                self._forget([key for key, _ in batch])
                 with self._changing:
                     for key, kept in batch:
                         if self._waiting.get(key) is kept:

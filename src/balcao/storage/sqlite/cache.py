@@ -86,9 +86,6 @@ class SqliteCache(WrittenBehind[Kept]):
         kept = self._recent[key] = Kept(*row)
         return kept
 
-    def _overtaken(self, key: str) -> None:
-        self._recent.pop(key, None)  # else it would be read again once the newer one is written
-
     def close(self) -> None:
         """See the contract."""
         super().close()
