@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.shell import Shell
+from tests.cli.shell import Shell, begin
 
 
 @pytest.fixture(autouse=True)
@@ -18,8 +18,15 @@ def _nothing_of_the_machine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> 
 
 
 @pytest.fixture
-def shell(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Shell:
-    """Runs commands in this process; the data folder is new."""
+def fresh(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Shell:
+    """Runs commands in this process, on a data folder that is not there yet."""
     home = tmp_path / "dados"
     monkeypatch.setenv("BALCAO_HOME", str(home))
     return Shell(home)
+
+
+@pytest.fixture
+def shell(fresh: Shell) -> Shell:
+    """The same on an empty data folder, as a first start leaves it but for the sandbox."""
+    begin(fresh.home)
+    return fresh

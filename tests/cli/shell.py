@@ -20,8 +20,10 @@ import structlog
 from typer.testing import CliRunner
 
 from balcao.cli.app import app
+from balcao.clock import system_now_ms
 from balcao.core.access import is_well_formed
 from balcao.home import Home
+from balcao.storage.engine import open_desk
 from balcao.storage.sqlite.desk import SqliteDesk
 
 # However slow the machine is. Nothing waits this long when all is well.
@@ -70,6 +72,12 @@ class Shell:
         """The desk behind the commands' back."""
         with closing(SqliteDesk(self.home.desk)) as desk:
             yield desk
+
+
+def begin(home: Home) -> None:
+    """An empty data folder, as a first start leaves it but for the sandbox."""
+    home.create()
+    open_desk("", home.desk, pepper=home.pepper(), now_ms=system_now_ms()).close()
 
 
 def free_port() -> int:

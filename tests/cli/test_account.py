@@ -35,10 +35,10 @@ def test_certificates_follow_the_plan_and_the_contract(
     assert shell(f"account create acme {options} --json").json["certificates"] is included
 
 
-def test_the_free_plan_never_includes_certificates(shell: Shell) -> None:
-    said = shell("account create acme --plan gratuito --certificates", code=2)
+def test_the_free_plan_never_includes_certificates(fresh: Shell) -> None:
+    said = fresh("account create acme --plan gratuito --certificates", code=2)
     assert "nunca inclui as certidões" in said.err
-    assert not shell.path.exists()
+    assert not fresh.path.exists()
 
 
 def test_only_a_post_paid_account_has_a_ceiling(shell: Shell) -> None:
@@ -120,10 +120,10 @@ def test_a_month_that_is_over_has_used_nothing_of_this_one(
         assert re.search(rf"Usados neste mês: +{month}\n", shell("account show a").out)
 
 
-def test_looking_makes_no_data_folder(shell: Shell) -> None:
-    said = shell("account list", code=1)
+def test_looking_makes_no_data_folder(fresh: Shell) -> None:
+    said = fresh("account list", code=1)
     assert "BALCAO_HOME" in said.err
-    assert not shell.path.exists()
+    assert not fresh.path.exists()
 
 
 def test_the_data_folder_is_private(shell: Shell) -> None:

@@ -119,9 +119,9 @@ def test_what_is_in_one(filled: Shell, tmp_path: Path) -> None:
     assert "segredo das chaves" in said
 
 
-def test_nothing_to_copy(shell: Shell) -> None:
-    assert "Não há o que copiar" in shell("backup create", code=1).err
-    assert not shell.path.exists()
+def test_nothing_to_copy(fresh: Shell) -> None:
+    assert "Não há o que copiar" in fresh("backup create", code=1).err
+    assert not fresh.path.exists()
 
 
 def test_while_lookups_are_charged(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from balcao.core.calendar import BRASILIA
-from tests.cli.shell import Shell, free_port
+from tests.cli.shell import Shell, begin, free_port
 from tests.sources.sefaz.certificates import KEY, PASSWORD, a_certificate, of_cnpj, saved
 from tests.sources.sefaz.world import CNPJ
 
@@ -50,10 +50,10 @@ def a_stranger(port: int) -> Iterator[None]:
         server.close()
 
 
-def test_nothing_is_made_by_looking(shell: Shell) -> None:
-    found = statuses(shell)
+def test_nothing_is_made_by_looking(fresh: Shell) -> None:
+    found = statuses(fresh)
     assert found["pasta de dados"] == found["banco de dados"] == "warn"
-    assert not shell.path.exists()
+    assert not fresh.path.exists()
 
 
 def test_a_healthy_folder(shell: Shell) -> None:
@@ -332,8 +332,10 @@ def test_tls_files_that_are_none(
     assert "não formam um par" in shell("serve", code=1).err
 
 
-def test_the_age_of_the_newest_backup(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_age_of_the_newest_backup(fresh: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+    shell = fresh
     assert statuses(shell)["cópia de segurança"] == "ok"  # nothing to copy yet
+    begin(shell.home)
     shell("account create acme --plan pre_pago")
     shell("key create acme")
     assert statuses(shell)["cópia de segurança"] == "warn"

@@ -19,7 +19,7 @@ from cryptography.x509.oid import NameOID
 from balcao.cli import checks_database
 from balcao.clock import system_now_ms
 from balcao.core.calendar import BRASILIA
-from tests.cli.shell import Shell, free_port
+from tests.cli.shell import Shell, begin, free_port
 from tests.storage import postgres
 
 KEY = "abre-te-sesamo"
@@ -61,12 +61,12 @@ def test_the_databases_clock(
     assert said in text
 
 
-def test_another_nodes_secret(shell: Shell, database: None) -> None:
+def test_another_nodes_secret(fresh: Shell, database: None) -> None:
     """A database that knows other keys' secret than this folder's, which `serve` refuses."""
-    name = "segredo das chaves"
+    shell, name = fresh, "segredo das chaves"
     assert found(shell)[name][0] == "warn"
     assert "copie o dele" in found(shell)[name][1]
-    shell.home.create()
+    begin(shell.home)
     shell("account create acme --plan pre_pago")
     assert found(shell)[name] == ("ok", "presente e privado")
     shell.home.secret.write_bytes(b"x" * 32)

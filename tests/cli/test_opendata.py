@@ -41,9 +41,33 @@ def test_going_back_to_the_month_before(shell: Shell, tmp_path: Path) -> None:
     for day in (date(2026, 7, 11), date(2026, 8, 8)):
         generate(tmp_path / f"{day}", 300, 7, clean=True, extraction_date=day)
         shell(f"opendata build {day}")
-    assert shell("opendata rollback --json").json == {"extraction_date": "2026-07-11"}
+    assert shell("opendata rollback --json").json["extraction_date"] == "2026-07-11"
     assert shell("opendata status --json").json["live"]["extraction_date"] == "2026-07-11"
     assert "Dados abertos" in shell("opendata rollback", code=1).err
+
+
+def test_the_months_that_are_kept_are_listed(shell: Shell, tmp_path: Path) -> None:
+    assert "Nada importado" in shell("opendata list").out
+    for day in (date(2026, 7, 11), date(2026, 8, 8)):
+        generate(tmp_path / f"{day}", 300, 7, clean=True, extraction_date=day)
+        shell(f"opendata build {day}")
+    listed = shell("opendata list --json").json
+    assert [
+        (one["accounts"], one["extraction_date"], one["in_use"], one["rollback_target"])
+        for one in listed
+    ] == [("live", "2026-08-08", True, False), ("live", "2026-07-11", False, True)]
+    assert listed[0]["rows"]["Estabelecimentos"] == 300
+    said = shell("opendata list").out
+    assert "em uso" in said
+    assert "volta com rollback" in said
+
+
+def test_no_month_is_built_in_a_folder_without_data(fresh: Shell) -> None:
+    fresh(SAMPLE)
+    said = fresh("opendata build mes", code=1)
+    assert "Não há dados do Balcão" in said.err
+    assert "serve" in said.err
+    assert not fresh.path.exists()
 
 
 def test_what_cannot_be_a_month(shell: Shell, tmp_path: Path) -> None:
@@ -66,13 +90,13 @@ def test_a_sample_that_cannot_be(shell: Shell) -> None:
     assert "não pode ser gerado" in shell(line, code=1).err
 
 
-def test_status_makes_no_data_folder(shell: Shell) -> None:
-    assert shell("opendata status --json").json == {
+def test_status_makes_no_data_folder(fresh: Shell) -> None:
+    assert fresh("opendata status --json").json == {
         "live": None,
         "test": None,
         "imports": {"live": None, "test": None},
     }
-    assert not shell.path.exists()
+    assert not fresh.path.exists()
 
 
 def test_a_published_month_that_is_damaged_is_told(shell: Shell) -> None:

@@ -35,14 +35,14 @@ NAMES = [name for name, _ in commands()]
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_every_help_has_an_example_and_is_portuguese(shell: Shell, name: str) -> None:
-    said = shell(f"{name} --help").out
+def test_every_help_has_an_example_and_is_portuguese(fresh: Shell, name: str) -> None:
+    said = fresh(f"{name} --help").out
     assert not re.search(r"<\w", said)  # <bool>, <list[Path]>
     assert "Uso: balcao" in said
     assert "Exemplo:" in said
     assert f"balcao {name}" in said.split("Exemplo:")[1]
     assert not ENGLISH.search(said)
-    assert not shell.path.exists()
+    assert not fresh.path.exists()
 
 
 def test_the_first_help_names_every_group(shell: Shell) -> None:
@@ -104,6 +104,7 @@ def test_what_nobody_translated_stays_as_it_is() -> None:
         (opendata.BuildRunning("x"), "Outra importação"),
         (opendata.BadInput("no zip"), "no zip"),
         (opendata.VerificationFailed(["a", "b"]), "a; b"),
+        (opendata.VerificationFailed(["a"], only_size=True), "repita com --force"),
         (apsw.FullError("x"), "disco está cheio"),
         (apsw.BusyError("x"), "ocupado"),
         (apsw.NotADBError("x"), "danificado"),
@@ -128,9 +129,9 @@ def test_a_bug_is_not_explained_away() -> None:
     assert explain(KeyError("x")) is None
 
 
-def test_a_data_folder_that_is_a_file(shell: Shell) -> None:
-    shell.path.write_text("")
-    said = shell("account create acme --plan pre_pago", code=1)
+def test_a_data_folder_that_is_a_file(fresh: Shell) -> None:
+    fresh.path.write_text("")
+    said = fresh("account create acme --plan pre_pago", code=1)
     assert said.err.startswith("erro: Há um arquivo onde devia haver uma pasta")
 
 
@@ -145,7 +146,7 @@ def test_the_shell_completes_names(shell: Shell, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setenv("_BALCAO_COMPLETE", "complete_bash")
     monkeypatch.setenv("COMP_WORDS", "balcao opendata ")
     monkeypatch.setenv("COMP_CWORD", "2")
-    assert shell("").out.split() == ["build", "status", "rollback", "sample"]
+    assert shell("").out.split() == ["build", "status", "list", "rollback", "sample"]
 
 
 def test_completion_is_installed_in_portuguese(

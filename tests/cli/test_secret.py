@@ -9,9 +9,9 @@ from balcao import first_start
 from balcao.backup.making import make
 from balcao.clock import system_now_ms
 from balcao.errors import PepperDiffers
-from balcao.home import PEPPER_BYTES
+from balcao.home import PEPPER_BYTES, Home
 from balcao.settings import Settings
-from tests.cli.shell import Shell
+from tests.cli.shell import Shell, begin
 from tests.cli.test_backup import complaints
 from tests.storage.world import NOW
 
@@ -83,7 +83,7 @@ def test_a_restored_backup_brings_its_own_secret(
 ) -> None:
     shell("account create acme --plan pre_pago")
     made = shell(f"backup create --to {tmp_path}/copias --json").json["file"]
+    begin(Home(tmp_path / "outra"))  # a folder with a secret of its own
     monkeypatch.setenv("BALCAO_HOME", str(tmp_path / "outra"))
-    shell("account create other --plan pre_pago")  # a folder with a secret of its own
     shell(f"backup restore {made} --replace")
     assert "acme" in shell("account list").out

@@ -144,18 +144,18 @@ def test_killed_in_the_middle_of_the_first_start(shell: Shell) -> None:
 
 
 def test_a_certificate_that_cannot_be_used_stops_the_start(
-    shell: Shell, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    fresh: Shell, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("BALCAO_PORT", str(free_port()))
     monkeypatch.setenv("BALCAO_SEFAZ__CERTIFICATE", str(saved(tmp_path)))
     monkeypatch.setenv("BALCAO_SEFAZ__PASSWORD", "outra-senha")
-    said = shell("serve", code=1)
+    said = fresh("serve", code=1)
     assert said.err.startswith("erro: O certificado das SEFAZ não pode ser usado: ")
     assert "senha recusada" in said.err
     assert "remova-as" in said.err
     assert "outra-senha" not in said.err
     assert "Traceback" not in said.err
-    assert not shell.path.exists()
+    assert not fresh.path.exists()
 
 
 def test_an_expired_certificate_is_a_warning_at_the_start(

@@ -133,9 +133,9 @@ def test_a_folder_with_spaces_can_be_copied_to_a_shell(tmp_path: Path) -> None:
         ("--never-seconds 0", 2, "deve ser 1 ou mais."),
     ],
 )
-def test_options_that_do_not_fit(shell: Shell, options: str, code: int, said: str) -> None:
-    assert said in shell(f"simulator serve {options}", code=code).err
-    assert not shell.path.exists()
+def test_options_that_do_not_fit(fresh: Shell, options: str, code: int, said: str) -> None:
+    assert said in fresh(f"simulator serve {options}", code=code).err
+    assert not fresh.path.exists()
 
 
 def test_a_folder_that_cannot_be_made(shell: Shell, tmp_path: Path) -> None:

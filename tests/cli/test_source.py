@@ -101,8 +101,8 @@ def test_every_source_of_the_settings_can_be_named() -> None:
 # List.
 
 
-def test_what_is_off_is_shown_with_its_switch(shell: Shell) -> None:
-    said = shell("source list")
+def test_what_is_off_is_shown_with_its_switch(fresh: Shell) -> None:
+    said = fresh("source list")
     for variable in (
         "BALCAO_MINHA_RECEITA__URL",
         "BALCAO_CNPJA__KEY",
@@ -114,7 +114,7 @@ def test_what_is_off_is_shown_with_its_switch(shell: Shell) -> None:
     ):
         assert variable in said.out
     assert said.out.count("aviso: ") == said.out.count("ninguém responde; ligue") == 6
-    assert not shell.path.exists()
+    assert not fresh.path.exists()
 
 
 def test_who_answers_in_the_order_of_asking(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -229,9 +229,9 @@ def test_a_certificate_that_cannot_be_used_is_told_and_no_obstacle(
 
 
 def test_everybody_is_asked_and_no_question_twice(
-    shell: Shell, everything: Mapping[str, str]
+    fresh: Shell, everything: Mapping[str, str]
 ) -> None:
-    said = shell("source check --json")
+    said = fresh("source check --json")
     found = probes(said)
     assert said.json["ok"] is True
     assert said.err == ""
@@ -244,7 +244,7 @@ def test_everybody_is_asked_and_no_question_twice(
     assert treasuries["PR"] == "state_registration"  # producers are not asked for there
     assert treasuries["SP"] == "state_registration rural_producer"
     assert all(each["took_ms"] > 0 for each in said.json["probes"])
-    assert not shell.path.exists()
+    assert not fresh.path.exists()
 
 
 def test_the_table(shell: Shell, everything: Mapping[str, str]) -> None:

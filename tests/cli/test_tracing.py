@@ -151,18 +151,18 @@ def test_a_collector_that_hangs_does_not_keep_the_service_from_ending(
 
 
 def test_without_the_extra_it_is_said_what_to_install(
-    shell: Shell, monkeypatch: pytest.MonkeyPatch
+    fresh: Shell, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("BALCAO_PORT", str(free_port()))
     monkeypatch.delitem(sys.modules, "balcao.observability.tracing", raising=False)
     for name in [name for name in sys.modules if name.partition(".")[0] == "opentelemetry"]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "opentelemetry", None)
-    said = shell("serve", code=1)
+    said = fresh("serve", code=1)
     assert said.err.startswith("erro: BALCAO_OTEL está ligada, mas o OpenTelemetry não está")
     assert "make install-otel" in said.err
     assert "requirements-otel.lock" in said.err
-    assert not shell.path.exists()
+    assert not fresh.path.exists()
 
 
 @pytest.mark.parametrize(
@@ -174,12 +174,12 @@ def test_without_the_extra_it_is_said_what_to_install(
     ],
 )
 def test_what_cannot_be_sent_stops_the_start(
-    name: str, value: str, expected: str, shell: Shell, monkeypatch: pytest.MonkeyPatch
+    name: str, value: str, expected: str, fresh: Shell, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("BALCAO_PORT", str(free_port()))
     monkeypatch.setenv(name, value)
-    said = shell("serve", code=1)
+    said = fresh("serve", code=1)
     assert said.err.startswith("erro: ")
     assert expected in " ".join(said.err.split())
     assert "segredo" not in said.err
-    assert not shell.path.exists()
+    assert not fresh.path.exists()

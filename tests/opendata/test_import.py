@@ -1,6 +1,7 @@
 """An import from outside: what is kept, refused, resumed, switched and rolled back."""
 
 import fcntl
+import os
 import signal
 import subprocess
 import sys
@@ -10,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from balcao.cli.failures import explain
 from balcao.core.company import Coded
 from balcao.opendata import importer, plan
 from balcao.opendata.building import Reading, Sorting
@@ -19,7 +21,7 @@ from balcao.opendata.importer import BuildReport, build, rollback
 from balcao.opendata.repair import Reject
 from balcao.opendata.snapshot import Snapshot
 from balcao.opendata.spill import PartReport
-from balcao.opendata.store import published
+from balcao.opendata.store import months, published
 from balcao.opendata.tally import Tally
 from tests.opendata.months import CODES, DAY, TODAY, Month, cnpj, company, content, find, root, row
 
@@ -177,7 +179,7 @@ def test_the_switch_is_one_rename_and_can_be_taken_back(tmp_path: Path) -> None:
         "2026-07-11.rejects.jsonl",
         "2026-08-08.rejects.jsonl",
     ]
-    assert rollback(tmp_path) == JULY
+    assert rollback(tmp_path).extraction_date == JULY
     snapshot = published(tmp_path)
     assert snapshot is not None
     found = snapshot.find(cnpj("33683111", "0002"))
@@ -193,7 +195,61 @@ def test_a_month_built_after_a_rollback_keeps_the_one_that_was_published(tmp_pat
         Month(tmp_path / str(day), day=day).build(tmp_path)
     rollback(tmp_path)
     Month(tmp_path / "again", day=date(2026, 8, 15)).build(tmp_path)
-    assert rollback(tmp_path) == JULY
+    assert rollback(tmp_path).extraction_date == JULY
+
+
+def test_a_month_built_anew_leaves_its_first_build_to_go_back_to(tmp_path: Path) -> None:
+    for times in (1, 2, 3):
+        named = row("Estabelecimentos", nome_fantasia=f"BUILD {times}")
+        Month(tmp_path / f"month-{times}", files={"Estabelecimentos0": named}).build(tmp_path)
+    files = sorted(path.name for path in tmp_path.glob("*.*.*"))
+    assert files == [
+        "2026-08-08.2.rejects.jsonl",
+        "2026-08-08.2.snapshot",
+        "2026-08-08.3.rejects.jsonl",
+        "2026-08-08.3.snapshot",
+    ]
+    assert [(month.name, month.current, month.rollback_target) for month in months(tmp_path)] == [
+        ("08/08/2026 (3ª importação)", True, False),
+        ("08/08/2026 (2ª importação)", False, True),
+    ]
+    assert rollback(tmp_path).extraction_date == DAY
+    snapshot = published(tmp_path)
+    assert snapshot is not None
+    found = snapshot.find(cnpj("33683111", "0002"))
+    assert found is not None
+    assert found.nome_fantasia == "BUILD 2"
+    snapshot.close()
+    with pytest.raises(OpenDataError, match="nenhum mês anterior a 2026-08-08"):
+        rollback(tmp_path)
+    Month(tmp_path / "month-4").build(tmp_path)  # and the one that was not wanted is in no way
+    assert sorted(path.name for path in tmp_path.glob("*.snapshot")) == [
+        "2026-08-08.2.snapshot",
+        "2026-08-08.4.snapshot",
+    ]
+
+
+def test_force_is_advised_only_where_it_helps(tmp_path: Path) -> None:
+    many = b"".join(row("Simples", cnpj_basico=root(n)) for n in range(200))
+    Month(tmp_path / "july", day=JULY, files={"Simples": many}).build(tmp_path / "shrank")
+    with pytest.raises(VerificationFailed) as shrank:
+        Month(tmp_path / "august", day=DAY).build(tmp_path / "shrank")
+    assert "repita com --force" in (explain(shrank.value) or "")
+
+    month = Month(tmp_path / "month", files=companies(300))
+    (month.write() / "Empresas1.zip").unlink()
+    with pytest.raises(VerificationFailed) as lost:
+        build([month.folder], tmp_path / "lost", today=TODAY, force=True)
+    assert "--force não muda isto" in (explain(lost.value) or "")
+
+
+@pytest.mark.parametrize("given", ["folder", "file"])
+def test_what_is_no_file_is_refused_and_not_waited_for(tmp_path: Path, given: str) -> None:
+    folder = Month(tmp_path / "month").write()
+    fifo = folder / "Socios1.zip"
+    os.mkfifo(fifo)
+    with pytest.raises(BadInput, match=r"Socios1\.zip não é um arquivo, e sim um FIFO"):
+        build([folder if given == "folder" else fifo], tmp_path / "store", today=TODAY)
 
 
 def test_nothing_to_roll_back(tmp_path: Path) -> None:
@@ -420,4 +476,4 @@ def test_a_published_month_that_cannot_be_read_does_not_stop_the_next(tmp_path: 
     assert any("não pôde ser lido" in warning for warning in report.warnings)
     (tmp_path / "current").write_text("nonsense")
     Month(tmp_path / "august").build(tmp_path)
-    assert (tmp_path / "current").read_text() == "2026-08-08.snapshot\n"
+    assert (tmp_path / "current").read_text() == "2026-08-08.2.snapshot\n"

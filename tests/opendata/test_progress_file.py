@@ -16,6 +16,7 @@ from balcao.opendata.errors import BadInput, BuildRunning, OpenDataError
 from balcao.opendata.importer import build, rollback
 from balcao.opendata.progress import Both, Progress
 from balcao.opendata.progress_file import FileProgress, ImportProgress, read_progress
+from balcao.opendata.snapshot import Edition
 from balcao.opendata.store import Month as Stored
 from balcao.opendata.store import is_building, months
 from tests.opendata.months import DAY, TODAY, Month
@@ -285,13 +286,27 @@ def test_the_months_of_a_store(tmp_path: Path) -> None:
     july, august = reports
     found = months(tmp_path)
     assert found == [
-        Stored(DAY, august.bytes_on_disk, TODAY, august.rows, current=True, rollback_target=False),
-        Stored(JULY, july.bytes_on_disk, TODAY, july.rows, current=False, rollback_target=True),
+        Stored(
+            Edition(DAY, 1),
+            august.bytes_on_disk,
+            TODAY,
+            august.rows,
+            current=True,
+            rollback_target=False,
+        ),
+        Stored(
+            Edition(JULY, 1),
+            july.bytes_on_disk,
+            TODAY,
+            july.rows,
+            current=False,
+            rollback_target=True,
+        ),
     ]
     assert found[0].rows["Estabelecimentos"] == 1
     assert found[0].bytes_on_disk == (tmp_path / "2026-08-08.snapshot").stat().st_size
 
-    assert rollback(tmp_path) == JULY
+    assert rollback(tmp_path).extraction_date == JULY
     assert [
         (one.extraction_date, one.current, one.rollback_target) for one in months(tmp_path)
     ] == [
@@ -304,7 +319,9 @@ def test_rollback_goes_to_no_month_that_cannot_be_read(tmp_path: Path) -> None:
     for day in (JULY, DAY):
         Month(tmp_path / str(day), day=day).build(tmp_path)
     (tmp_path / f"{JULY}.snapshot").write_bytes(b"damaged")
-    assert months(tmp_path)[1] == Stored(JULY, 7, None, {}, current=False, rollback_target=False)
+    assert months(tmp_path)[1] == Stored(
+        Edition(JULY, 1), 7, None, {}, current=False, rollback_target=False
+    )
     with pytest.raises(OpenDataError):
         rollback(tmp_path)
 

@@ -94,7 +94,7 @@ def test_a_way_back_that_does_not_open_changes_nothing(
         raise OSError(5, "disco")
 
     monkeypatch.setattr("balcao.web.operator_opendata.rollback", broken)
-    form = {"form_id": new_token(), "ambiente": "live", "de": AUGUST.isoformat()}
+    form = {"form_id": new_token(), "ambiente": "live", "de": f"{AUGUST}.snapshot"}
     said = operator.post(f"{PATH}/voltar", form)
     assert said.status == 409
     assert "nada foi trocado" in said.words

@@ -83,7 +83,7 @@ def create(
         partner_optin=partner_optin,
         ceiling_credits=ceiling,
     )
-    with opened(create=True) as office:
+    with opened() as office:
         account = office.desk.create_account(new, system_now_ms())
     if as_json:
         print_json(_as_json(account, civil_month(system_now_ms())))
@@ -99,6 +99,8 @@ def create(
 def list_accounts(as_json: AsJson = False) -> None:
     """Lista as contas.
 
+    O que cada uma inclui (certidões, CPF dos sócios): account show.
+
     Exemplo:
 
       $ balcao account list
@@ -110,26 +112,13 @@ def list_accounts(as_json: AsJson = False) -> None:
         print_json([_as_json(account, month) for account in accounts])
         return
     print_table(
-        (
-            "Nº",
-            "Nome",
-            "Plano",
-            "Tipo",
-            "Certidões",
-            "Opt-in",
-            "Saldo",
-            "Retidos",
-            "No mês",
-            "Teto",
-        ),
+        ("Nº", "Nome", "Plano", "Tipo", "Saldo", "Retidos", "No mês", "Teto"),
         [
             (
                 str(account.account_id),
                 account.name,
                 account.plan,
                 _kind(account),
-                yes_or_no(account.certificates),
-                yes_or_no(account.partner_optin),
                 whole(account.balance_credits),
                 whole(account.held_credits),
                 whole(spent_credits(account, month)),

@@ -130,10 +130,14 @@ def _open_data(error: Exception) -> str | None:
             return "Outra importação está em andamento. Espere que termine e repita."
         case opendata.VerificationFailed():
             problems = "; ".join(error.problems)
+            advice = (
+                "Se o tamanho está certo, repita com --force."
+                if error.only_size
+                else "Baixe os arquivos de novo: --force não muda isto."
+            )
             return (
                 f"O mês foi lido, mas não passou na verificação: {problems}."
-                " O mês em uso não foi trocado; se ele só mudou de tamanho mais que o normal, e"
-                " isso está certo, repita com --force."
+                f" O mês em uso não foi trocado. {advice}"
             )
         case opendata.OpenDataError():
             return f"Dados abertos: {error}. O mês em uso não foi trocado."

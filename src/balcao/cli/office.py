@@ -1,6 +1,7 @@
 """Opening the data folder for a command."""
 
 import difflib
+import errno
 from collections.abc import Coroutine, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -52,22 +53,34 @@ class Office:
         return account
 
 
-@contextmanager
-def opened(*, create: bool = False) -> Iterator[Office]:
-    """The office, beside a running server or without one. `create` makes what is missing."""
-    from balcao.home import Home
-    from balcao.storage.engine import open_desk
+def begun(settings: "Settings") -> "Home":
+    """The data folder, in which a service has been started before.
 
-    settings = read_settings()
+    A command never begins one: in a folder that was mistyped it would seem to work. Raises
+    `CommandFailed`, which says how to begin.
+    """
+    from balcao.home import Home
+
     home = Home(settings.home)
     database = settings.database.get_secret_value()
-    if create:
-        home.create()
-    elif not (home.secret if database else home.desk).is_file():
+    if home.path.exists() and not home.path.is_dir():
+        raise NotADirectoryError(errno.ENOTDIR, "not a folder", str(home.path))
+    if not (home.secret if database else home.desk).is_file():
         raise CommandFailed(
             f"Não há dados do Balcão em {home.path}. Indique a pasta com BALCAO_HOME=PASTA, ou"
             f" comece uma nova com {program()} serve."
         )
+    return home
+
+
+@contextmanager
+def opened() -> Iterator[Office]:
+    """The office, beside a running server or without one. Raises as `begun`."""
+    from balcao.storage.engine import open_desk
+
+    settings = read_settings()
+    home = begun(settings)
+    database = settings.database.get_secret_value()
     save_before_migration(settings)
     pepper = home.pepper()  # before there is a database that needs it
     desk = open_desk(database, home.desk, pepper=pepper, now_ms=system_now_ms())

@@ -10,6 +10,7 @@ import typer
 
 from balcao.cli.configuration import read_settings
 from balcao.cli.failures import CommandFailed
+from balcao.cli.office import begun
 from balcao.cli.output import AsJson, decimal, iso, print_json, print_table, program, when, whole
 from balcao.clock import system_now_ms
 from balcao.core.calendar import civil_day, to_ms
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from balcao.opendata.importer import BuildReport
     from balcao.opendata.progress_file import ImportProgress
     from balcao.opendata.snapshot import SnapshotInfo
+    from balcao.opendata.store import Month
 
 app = typer.Typer(no_args_is_help=True, help="Importa o cadastro do CNPJ (dados abertos).")
 
@@ -61,13 +63,10 @@ def build(
 
       $ balcao opendata build ~/cnpj/2026-10
     """
-    from balcao.home import Home
     from balcao.opendata.importer import build as build_month
     from balcao.opendata.progress import RichProgress
 
-    home = Home(read_settings().home)
-    home.create()
-    store = home.opendata("test" if sandbox else "live")
+    store = begun(read_settings()).opendata("test" if sandbox else "live")
     today = civil_day(system_now_ms())
     with ExitStack() as stack:
         drawn = not as_json and sys.stdout.isatty()
@@ -131,9 +130,43 @@ def status(as_json: AsJson = False) -> None:
         typer.echo(f"Para importar um mês real: {program()} opendata build PASTA (veja --help).")
 
 
+@app.command("list")
+def list_months(as_json: AsJson = False) -> None:
+    """Lista os meses guardados: o que está em uso, e aquele a que rollback volta.
+
+    Exemplo:
+
+      $ balcao opendata list
+    """
+    from balcao.opendata.store import months
+
+    found = [(mode, month) for mode in _MODES for month in months(_store(mode))]
+    if as_json:
+        print_json([{"accounts": mode} | _month_as_json(month) for mode, month in found])
+        return
+    if not found:
+        typer.echo(f"Nada importado. Para importar um mês: {program()} opendata build PASTA.")
+        return
+    print_table(
+        ("Contas", "Extraído em", "Importado em", "Estabelecimentos", "MB", "Estado"),
+        [
+            (
+                _NAMES[mode],
+                f"{month.extraction_date:%d/%m/%Y}",
+                "ilegível" if month.built_on is None else f"{month.built_on:%d/%m/%Y}",
+                whole(month.rows.get("Estabelecimentos", 0)),
+                decimal(month.bytes_on_disk / _MEGABYTE),
+                _state_of(month),
+            )
+            for mode, month in found
+        ],
+        numbers=("Estabelecimentos", "MB"),
+    )
+
+
 @app.command()
 def rollback(sandbox: Sandbox = False, as_json: AsJson = False) -> None:
-    """Volta ao mês anterior, que fica guardado até a importação seguinte.
+    """Volta ao que estava em uso antes da última importação, e fica guardado até a seguinte.
 
     Exemplo:
 
@@ -141,11 +174,19 @@ def rollback(sandbox: Sandbox = False, as_json: AsJson = False) -> None:
     """
     from balcao.opendata.importer import rollback as roll_back
 
-    extraction = roll_back(_store("test" if sandbox else "live"))
+    month = roll_back(_store("test" if sandbox else "live"))
     if as_json:
-        print_json({"extraction_date": extraction.isoformat()})
+        print_json(
+            {
+                "extraction_date": month.extraction_date.isoformat(),
+                "built_on": month.built_on.isoformat(),
+            }
+        )
     else:
-        typer.echo(f"Em uso de novo: o mês extraído em {extraction:%d/%m/%Y}.")
+        typer.echo(
+            f"Em uso de novo: o mês extraído em {month.extraction_date:%d/%m/%Y}, importado em"
+            f" {month.built_on:%d/%m/%Y}."
+        )
 
 
 @app.command()
@@ -219,6 +260,7 @@ _NAMES: dict[Mode, str] = {"live": "de produção", "test": "de teste"}
 
 
 def _store(mode: Mode) -> Path:
+    """Where the months lie; reading there makes nothing."""
     from balcao.home import Home
 
     return Home(read_settings().home).opendata(mode)
@@ -235,6 +277,23 @@ def month_in_use(store: Path) -> "SnapshotInfo | None":
         return None
     with closing(snapshot):
         return snapshot.info()
+
+
+def _state_of(month: "Month") -> str:
+    if month.current:
+        return "em uso"
+    return "volta com rollback" if month.rollback_target else "guardado"
+
+
+def _month_as_json(month: "Month") -> dict[str, object]:
+    return {
+        "extraction_date": month.extraction_date.isoformat(),
+        "built_on": None if month.built_on is None else month.built_on.isoformat(),
+        "rows": dict(month.rows),
+        "bytes_on_disk": month.bytes_on_disk,
+        "in_use": month.current,
+        "rollback_target": month.rollback_target,
+    }
 
 
 def _info_as_json(info: "SnapshotInfo", today: date) -> dict[str, object]:

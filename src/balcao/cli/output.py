@@ -21,6 +21,10 @@ AsJson: TypeAlias = Annotated[bool, typer.Option("--json", help="Responde em JSO
 # Wide enough that nothing is cut when a program or a file reads.
 WIDTH_WITHOUT_TERMINAL = 200
 
+# Of a table: the margins of a line, and what stands between two columns.
+_FRAME = 2
+_GAP = 2
+
 
 def print_json(value: object) -> None:
     """One JSON document on stdout."""
@@ -43,20 +47,59 @@ def print_table(
     numbers: Sequence[str] = (),
     total: Sequence[str] | None = None,
 ) -> None:
-    """A table; the columns named in `numbers` are aligned to the right."""
+    """A table; the columns named in `numbers` are aligned to the right.
+
+    No word is cut. Where the terminal is too narrow for that, each row is a list of names and
+    values instead.
+    """
     from rich import box
     from rich.table import Table
 
-    table = Table(box=box.SIMPLE_HEAD, show_footer=total is not None, pad_edge=False)
+    out = console()
+    texts = [columns, *rows, *([] if total is None else [total])]
+    cells = list(zip(*texts, strict=True))
+    room = out.width - _FRAME - _GAP * (len(columns) - 1)
+    widths = fit(
+        [max(map(len, column)) for column in cells],
+        [max(len(word) for text in column for word in text.split() or [""]) for column in cells],
+        room,
+    )
+    if widths is None:
+        for row in [*rows, *([] if total is None else [total])]:
+            print_pairs([pair for pair in zip(columns, row, strict=True) if pair[1]])
+            print()
+        return
+    table = Table(
+        box=box.SIMPLE_HEAD, show_footer=total is not None, pad_edge=False, padding=(0, 1, 0, 0)
+    )
     for number, name in enumerate(columns):
         table.add_column(
             name,
             footer=total[number] if total is not None else "",
             justify="right" if name in numbers else "left",
+            width=widths[number],
         )
     for row in rows:
         table.add_row(*row)
-    console().print(table)
+    out.print(table)
+
+
+def fit(natural: Sequence[int], least: Sequence[int], room: int) -> list[int] | None:
+    """The widths of columns in `room` characters; None when their longest words do not fit.
+
+    What is left after `least` (the longest word of each) goes first to whoever wants least more,
+    so that short columns are not broken for the sake of a long one.
+    """
+    spare = room - sum(least)
+    if spare < 0:
+        return None
+    widths = list(least)
+    wanting = sorted(range(len(widths)), key=lambda at: natural[at] - least[at])
+    for done, at in enumerate(wanting):
+        more = min(natural[at] - least[at], spare // (len(wanting) - done))
+        widths[at] += more
+        spare -= more
+    return widths
 
 
 def print_pairs(pairs: Sequence[tuple[str, str]]) -> None:

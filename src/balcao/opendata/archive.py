@@ -97,10 +97,14 @@ def _zips(paths: Sequence[Path]) -> list[Path]:
         if path.is_dir():
             inside = sorted(file for file in path.iterdir() if file.suffix.lower() == ".zip")
             zips.update((file.resolve(), None) for file in inside)
-        elif path.is_file():
-            zips[path.resolve()] = None
         else:
+            zips[path.resolve()] = None
+    for path in zips:
+        if not path.exists():
             raise BadInput(f"{path} não existe")
+        # Opening a FIFO would wait, perhaps for ever, for somebody who writes into it.
+        if not (path.is_file() or path.is_dir()):
+            raise BadInput(f"{path} não é um arquivo, e sim um FIFO, um soquete ou um dispositivo")
     return list(zips)
 
 

@@ -25,11 +25,15 @@ class TooManyRejects(OpenDataError):
 
 
 class VerificationFailed(OpenDataError):
-    """The month was built but is not believed. `problems` says why, one sentence each."""
+    """The month was built but is not believed. `problems` says why, one sentence each.
 
-    def __init__(self, problems: Sequence[str]) -> None:
+    `only_size`: nothing is wrong but its size, beside the month before; `force` accepts that.
+    """
+
+    def __init__(self, problems: Sequence[str], *, only_size: bool = False) -> None:
         super().__init__("; ".join(problems))
         self.problems = tuple(problems)
+        self.only_size = only_size
 
 
 class BuildRunning(OpenDataError):

@@ -113,7 +113,8 @@ def build(
         verdict = _verify(work, team, totals, sample, progress)
         growth = verify.compare(totals.rows, previous.rows)
         if verdict.problems or (growth and not force):
-            raise VerificationFailed([*verdict.problems, *growth])
+            problems = [*verdict.problems, *growth]
+            raise VerificationFailed(problems, only_size=not verdict.problems)
         path = stores.publish(store, work, plan.extraction)
         work.remove()
 

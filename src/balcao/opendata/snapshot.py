@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable
 from datetime import date
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import apsw
 import msgspec
@@ -29,7 +29,7 @@ _PAGE_CACHE_KIB = 16 * 1024
 
 CURRENT = "current"  # a small text file in the store that names the published snapshot
 _CHECK_SECONDS = 1.0
-_SNAPSHOT_NAME = re.compile(r"\d{4}-\d{2}-\d{2}\.snapshot")
+_SNAPSHOT_NAME = re.compile(r"(\d{4}-\d{2}-\d{2})(?:\.([1-9]\d*))?\.snapshot")
 
 
 class SnapshotInfo(msgspec.Struct, frozen=True):
@@ -243,12 +243,42 @@ class CurrentSnapshot:
         self._edition += 1
 
 
-def current_path(store: Path) -> Path:
-    """The published file. Raises `OpenDataError` when there is none."""
+class Edition(NamedTuple):
+    """Which month a file is, by its name. In the order in which months follow each other."""
+
+    extraction_date: date
+    build: int  # 1, and more where the same month was built anew
+
+    @property
+    def file_name(self) -> str:
+        """`2026-08-08.snapshot`; built anew: `2026-08-08.2.snapshot`."""
+        again = "" if self.build == 1 else f".{self.build}"
+        return f"{self.extraction_date}{again}.snapshot"
+
+
+def edition_of(name: str) -> Edition | None:
+    """The month of a file name; None when it is no month's."""
+    match = _SNAPSHOT_NAME.fullmatch(name)
+    if match is None:
+        return None
+    try:
+        return Edition(date.fromisoformat(match[1]), int(match[2] or 1))
+    except ValueError:
+        return None
+
+
+def current_edition(store: Path) -> Edition:
+    """Which month is published. Raises `OpenDataError` when there is none."""
     try:
         name = (store / CURRENT).read_text("utf-8").strip()
     except OSError as error:
         raise OpenDataError(f"nada foi importado em {store}") from error
-    if not _SNAPSHOT_NAME.fullmatch(name):
+    edition = edition_of(name)
+    if edition is None:
         raise OpenDataError(f"{store / CURRENT} não nomeia um mês")
-    return store / name
+    return edition
+
+
+def current_path(store: Path) -> Path:
+    """The published file. Raises `OpenDataError` when there is none."""
+    return store / current_edition(store).file_name

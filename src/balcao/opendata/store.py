@@ -1,6 +1,7 @@
 """The folder of published months, and of the one being built.
 
 2026-08-08.snapshot       a month; its date is the extraction date
+2026-08-08.2.snapshot     the same month, built anew: the first build can be gone back to
 2026-08-08.rejects.jsonl  its records that nobody could read
 current                   the name of the published one; replaced by rename
 progress.json             how far the last build is, or how it ended (`progress_file.py`)
@@ -25,7 +26,15 @@ from balcao.opendata.archive import Part
 from balcao.opendata.errors import BuildRunning, OpenDataError
 from balcao.opendata.plan import Plan
 from balcao.opendata.repair import Reject
-from balcao.opendata.snapshot import CURRENT, Snapshot, current_path
+from balcao.opendata.snapshot import (
+    CURRENT,
+    Edition,
+    Snapshot,
+    SnapshotInfo,
+    current_edition,
+    current_path,
+    edition_of,
+)
 
 _BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 
@@ -129,8 +138,11 @@ def published(store: Path) -> Snapshot | None:
 
 
 def publish(store: Path, work: Work, extraction: date) -> Path:
-    """Put the finished month in place, durably, and keep one month before it."""
-    name = f"{extraction.isoformat()}.snapshot"
+    """Put the finished month in place, durably, and keep the one that was published before it.
+
+    A month that is there already is not overwritten: `rollback` can go back to that build, too.
+    """
+    name = _next_build(store, extraction).file_name
     before = _published_name(store)
     _force_to_disk(work.building)
     work.rejects.replace(rejects_of(store / name))
@@ -140,6 +152,11 @@ def publish(store: Path, work: Work, extraction: date) -> Path:
     return store / name
 
 
+def _next_build(store: Path, extraction: date) -> Edition:
+    same = [edition for edition in _editions(store) if edition.extraction_date == extraction]
+    return Edition(extraction, max((edition.build for edition in same), default=0) + 1)
+
+
 def _published_name(store: Path) -> str | None:
     try:
         return current_path(store).name
@@ -147,32 +164,47 @@ def _published_name(store: Path) -> str | None:
         return None
 
 
-def rollback(store: Path) -> date:
-    """Publish the month before the current one again. Raises `OpenDataError` if it is gone."""
-    now = current_path(store)
+def rollback(store: Path) -> SnapshotInfo:
+    """Publish what came before the current month, or build, again.
+
+    Raises `OpenDataError` if it is gone.
+    """
+    now = current_edition(store)
     earlier = _before(store, now)
     if earlier is None:
-        raise OpenDataError(f"nenhum mês anterior a {now.stem} está guardado em {store}")
-    Snapshot.open(earlier).close()  # better to find out now
-    _point_to(store, earlier.name)
-    return date.fromisoformat(earlier.stem)
+        raise OpenDataError(f"nenhum mês anterior a {now.extraction_date} está guardado em {store}")
+    with closing(Snapshot.open(store / earlier.file_name)) as snapshot:  # better to find out now
+        info = snapshot.info()
+    _point_to(store, earlier.file_name)
+    return info
 
 
-def _before(store: Path, current: Path) -> Path | None:
+def _before(store: Path, current: Edition) -> Edition | None:
     """Where `rollback` goes to."""
-    return max((path for path in _snapshots(store) if path.name < current.name), default=None)
+    return max((edition for edition in _editions(store) if edition < current), default=None)
 
 
 @dataclass(frozen=True, slots=True)
 class Month:
     """A month in the store, published or not."""
 
-    extraction_date: date
+    edition: Edition
     bytes_on_disk: int
     built_on: date | None  # None: it cannot be read, damaged or of an older format
     rows: Mapping[str, int]  # by table; empty where it cannot be read
     current: bool  # the published one
     rollback_target: bool  # `rollback` would publish this one
+
+    @property
+    def extraction_date(self) -> date:
+        """The day the data is as of."""
+        return self.edition.extraction_date
+
+    @property
+    def name(self) -> str:
+        """For people: the day, and which build of that month where there were several."""
+        again = "" if self.edition.build == 1 else f" ({self.edition.build}ª importação)"
+        return f"{self.extraction_date:%d/%m/%Y}{again}"
 
 
 def months(store: Path) -> Sequence[Month]:
@@ -182,12 +214,13 @@ def months(store: Path) -> Sequence[Month]:
     be read is there too, so that somebody can see it.
     """
     try:
-        current = current_path(store)
+        current = current_edition(store)
     except OpenDataError:
         current = None
     target = None if current is None else _before(store, current)
     found = []
-    for path in reversed(_snapshots(store)):
+    for edition in reversed(_editions(store)):
+        path = store / edition.file_name
         try:
             size = path.stat().st_size
         except OSError:
@@ -196,12 +229,12 @@ def months(store: Path) -> Sequence[Month]:
         readable = built_on is not None
         found.append(
             Month(
-                extraction_date=date.fromisoformat(path.stem),
+                edition=edition,
                 bytes_on_disk=size,
                 built_on=built_on,
                 rows=rows,
-                current=path == current,
-                rollback_target=readable and path == target,
+                current=edition == current,
+                rollback_target=readable and edition == target,
             )
         )
     return found
@@ -216,8 +249,10 @@ def _told_by(path: Path) -> tuple[date | None, Mapping[str, int]]:
     return info.built_on, info.rows
 
 
-def _snapshots(store: Path) -> list[Path]:
-    return sorted(store.glob("????-??-??.snapshot"))
+def _editions(store: Path) -> list[Edition]:
+    """The months that are there, oldest first, and of one month the first build first."""
+    found = (edition_of(path.name) for path in store.glob("*.snapshot"))
+    return sorted(edition for edition in found if edition is not None)
 
 
 def rejects_of(snapshot: Path) -> Path:
@@ -235,12 +270,12 @@ def _point_to(store: Path, name: str) -> None:
 
 
 def _forget_older(store: Path, name: str, before: str | None) -> None:
-    others = [path for path in _snapshots(store) if path.name != name]
-    keep = next((path for path in others if path.name == before), others[-1] if others else None)
-    for path in others:
-        if path != keep:
-            path.unlink()
-            rejects_of(path).unlink(missing_ok=True)
+    others = [edition.file_name for edition in _editions(store) if edition.file_name != name]
+    keep = before if before in others else others[-1] if others else None
+    for other in others:
+        if other != keep:
+            (store / other).unlink()
+            rejects_of(store / other).unlink(missing_ok=True)
 
 
 def _force_to_disk(path: Path) -> None:

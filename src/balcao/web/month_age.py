@@ -5,7 +5,7 @@ from datetime import date
 from pathlib import Path
 
 from balcao.opendata.errors import OpenDataError
-from balcao.opendata.snapshot import current_path
+from balcao.opendata.snapshot import current_edition
 from balcao.web.vocabulary import Tone
 
 # The Receita Federal publishes each month between these days (see `balcao opendata build --help`).
@@ -64,7 +64,7 @@ class MonthAge:
 def in_use(store: Path, today: date) -> MonthAge | None:
     """The published month of a store; None when there is none. Reads one small file."""
     try:
-        return MonthAge(date.fromisoformat(current_path(store).stem), today)
+        return MonthAge(current_edition(store).extraction_date, today)
     except OpenDataError:
         return None
 

@@ -19,7 +19,6 @@ from balcao.web.application import Page, page
 from balcao.web.drawing import meter
 from balcao.web.month_age import MonthAge
 from balcao.web.operator_forms import MODES, once
-from balcao.web.texts import day
 from balcao.web.tools import Tools
 from balcao.web.visit import Visit
 
@@ -47,7 +46,8 @@ class Store:
     mode: Mode
     name: str
     months: Sequence[Month]
-    age: MonthAge | None  # None: nothing is in use
+    current: Month | None  # None: nothing is in use
+    age: MonthAge | None  # its
     target: Month | None  # where "one month back" goes
     progress: ImportProgress | None
     bar: Markup | None
@@ -94,6 +94,7 @@ async def _store(tools: Tools, mode: Mode) -> Store:
         mode,
         MODES[mode],
         found,
+        current,
         None if current is None else MonthAge(current.extraction_date, today),
         next((month for month in found if month.rollback_target), None),
         progress,
@@ -109,19 +110,19 @@ def _mode(text: str) -> Mode:
 async def ask_to_go_back(visit: Visit) -> Response:
     """Whether it is meant."""
     store = await _store(visit.tools, _mode(visit.query("ambiente")))
-    if store.age is None or store.target is None:
+    if store.current is None or store.target is None:
         return await _shown(visit, "Não há um mês anterior guardado.")
-    now, then = day(store.age.extraction), day(store.target.extraction_date)
+    now, then = store.current.name, store.target.name
     return visit.page(
         "operador/confirmar.html",
         question=f"Voltar ao mês de {then}?",
         consequences=(
             f"O mês de {now}, em uso nas contas de {store.name}, deixa de responder.",
-            f"As consultas passam a ser respondidas com os dados de {then}, mais antigos.",
+            f"As consultas passam a ser respondidas com os dados de {then}, importados antes.",
             f"O de {now} fica descartado, ainda no disco: para usá-lo outra vez será preciso"
             " importá-lo de novo.",
         ),
-        fields=[("ambiente", store.mode), ("de", store.age.extraction.isoformat())],
+        fields=[("ambiente", store.mode), ("de", store.current.edition.file_name)],
         button="Voltar ao mês anterior",
         href=f"{_PATH}/voltar",
         back=_PATH,
@@ -139,10 +140,11 @@ async def go_back(visit: Visit) -> Response:
     mode = _mode(visit.typed("ambiente"))
     store = await _store(tools, mode)
     shown, target = visit.typed("de"), store.target
-    if store.age is None or target is None or store.age.extraction.isoformat() != shown:
+    current = store.current
+    if current is None or target is None or current.edition.file_name != shown:
         return await _shown(visit, _GONE)
     what = f"dados abertos de {MODES[mode]}"
-    said = f"de {day(store.age.extraction)} para {day(target.extraction_date)}"
+    said = f"de {current.name} para {target.name}"
     deed = Audit(signed, "opendata.rollback", None, what, said, tools.now_ms())
     if isinstance(await tools.desk.commit([deed]), DoneBefore):
         return visit.redirect(_PATH, feito="ja")

@@ -1,0 +1,65 @@
+"""Tables of the command line, in terminals of any width: no word is cut."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from balcao.cli import output
+from balcao.cli.output import fit, print_table
+
+COLUMNS = ("Nº", "Nome", "E-mail", "Criada em", "Créditos")
+ROWS = [
+    ("1", "Contabilidade Exemplo do Sul Ltda", "financeiro@exemplo.com.br", "22/11/2026", "9.973"),
+    ("2", "Acme", "—", "01/02/2026", "12"),
+]
+WORDS = {word for row in [COLUMNS, *ROWS] for cell in row for word in cell.split()}
+
+
+@pytest.mark.parametrize("width", [200, 90, 80, 60, 20])
+def test_no_word_is_cut_however_narrow(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], width: int
+) -> None:
+    monkeypatch.setattr(output, "WIDTH_WITHOUT_TERMINAL", width)
+    print_table(COLUMNS, ROWS, numbers=("Nº", "Créditos"), total=("", "Total", "", "", "9.985"))
+    said = capsys.readouterr().out
+    assert set(said.replace(":", " ").split()) >= WORDS | {"Total", "9.985"}
+    assert "…" not in said
+    if width >= 60:
+        assert max(map(len, said.splitlines())) <= width
+
+
+def test_a_row_is_a_list_where_no_table_fits(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(output, "WIDTH_WITHOUT_TERMINAL", 40)
+    print_table(COLUMNS, ROWS[:1])
+    assert capsys.readouterr().out.splitlines() == [
+        "Nº:         1",
+        "Nome:       Contabilidade Exemplo do Sul Ltda",
+        "E-mail:     financeiro@exemplo.com.br",
+        "Criada em:  22/11/2026",
+        "Créditos:   9.973",
+        "",
+    ]
+
+
+columns = st.lists(
+    st.tuples(st.integers(0, 40), st.integers(0, 40)).map(lambda pair: (max(pair), min(pair))),
+    min_size=1,
+    max_size=8,
+)
+
+
+@given(columns, st.integers(0, 200))
+def test_columns_share_the_room(wanted: list[tuple[int, int]], room: int) -> None:
+    natural, least = [most for most, _ in wanted], [few for _, few in wanted]
+    widths = fit(natural, least, room)
+    if widths is None:
+        assert sum(least) > room
+        return
+    assert sum(widths) <= room
+    assert all(
+        few <= width <= most for few, width, most in zip(least, widths, natural, strict=True)
+    )
+    # Nobody goes short while there is room left.
+    assert widths == natural or room - sum(widths) < len(widths)
