@@ -22,14 +22,18 @@ class Request(msgspec.Struct, frozen=True):
     @property
     def wants_gzip(self) -> bool:
         """Compress only when asked (decisions 1.9)."""
-        accepted = self.headers.get(b"accept-encoding")
-        if accepted is None:
-            return False
-        for part in accepted.lower().split(b","):
-            name, _, quality = part.strip().partition(b";")
-            if name.strip() == b"gzip":
-                return quality.replace(b" ", b"") not in (b"q=0", b"q=0.0", b"q=0.00", b"q=0.000")
+        return accepts_gzip(self.headers.get(b"accept-encoding"))
+
+
+def accepts_gzip(accept_encoding: bytes | None) -> bool:
+    """Whether an `Accept-Encoding` names gzip (RFC 9110, 12.5.3); `*` is no wish."""
+    if accept_encoding is None:
         return False
+    for part in accept_encoding.lower().split(b","):
+        name, _, quality = part.strip().partition(b";")
+        if name.strip() == b"gzip":
+            return quality.replace(b" ", b"") not in (b"q=0", b"q=0.0", b"q=0.00", b"q=0.000")
+    return False
 
 
 def read(scope: Scope, header_bytes_max: int) -> Request:

@@ -5,6 +5,7 @@ with `page(...)`, which says who they are for: there is no other way to a route.
 """
 
 import asyncio
+import gzip
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence, Set
 from dataclasses import dataclass
@@ -14,13 +15,14 @@ from urllib.parse import parse_qsl, quote
 import structlog
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
-from starlette.responses import PlainTextResponse, RedirectResponse, Response
+from starlette.responses import PlainTextResponse, RedirectResponse, Response, StreamingResponse
 from starlette.routing import BaseRoute, Route, Router
 from starlette.types import Message, Receive, Scope, Send
 
 from balcao.core.outcomes import Reply
 from balcao.core.problems import problem_of
 from balcao.errors import BalcaoError, StorageFailed
+from balcao.http.read import accepts_gzip
 from balcao.links import new_token
 from balcao.web import guard
 from balcao.web.pages import Assets
@@ -72,6 +74,11 @@ _SECURITY: Mapping[str, str] = {
     "cache-control": "no-store",
 }
 _STRICT_TRANSPORT = f"max-age={365 * 86_400}"
+_VARIES: Mapping[str, str] = {"vary": "accept-encoding"}
+_GZIPPED: Mapping[str, str] = {"content-encoding": "gzip"}
+# A page of 40 kB: a fifth, for a third of a millisecond.
+_GZIP_LEVEL = 4
+_GZIP_BYTES_MIN = 1_000
 _FILE_TYPES = {"css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
 
 
@@ -175,7 +182,7 @@ class Application:
                 samesite="lax",
             )
         seen.reply = visit.reply
-        return response
+        return _compressed(request, response)
 
     async def _admitted(self, visit: Visit, page: Page) -> Response:
         request = visit.request
@@ -202,15 +209,15 @@ class Application:
         seen: _Seen = request.scope["balcao"]
         seen.name = "app:arquivo"
         name = request.path_params["name"]
-        content = self._assets.content(name)
+        compressed = _wants_gzip(request)
+        content = self._assets.content(name, compressed=compressed)
         if content is None:
             return Response(status_code=404)
         kind = _FILE_TYPES[name.rpartition(".")[2]]
-        return Response(
-            content,
-            media_type=f"{kind}; charset=utf-8",
-            headers={"cache-control": "public, max-age=31536000, immutable"},
-        )
+        headers = {"cache-control": "public, max-age=31536000, immutable"} | _VARIES
+        if compressed:
+            headers |= _GZIPPED
+        return Response(content, media_type=f"{kind}; charset=utf-8", headers=headers)
 
     async def _nothing_here(self, scope: Scope, receive: Receive, send: Send) -> None:
         """404, as a page for those who are signed in and for those who are not."""
@@ -232,6 +239,24 @@ class _Seen:
     status: int = 500
     account_id: int | None = None
     reply: Reply | None = None
+
+
+def _wants_gzip(request: Request) -> bool:
+    header = request.headers.get("accept-encoding")
+    return header is not None and accepts_gzip(header.encode("latin-1"))
+
+
+def _compressed(request: Request, response: Response) -> Response:
+    """The same with its text compressed, where the browser takes that; files stay as they are."""
+    html = response.headers.get("content-type", "").startswith("text/html")
+    if not html or isinstance(response, StreamingResponse):
+        return response
+    response.headers.update(_VARIES)
+    if len(response.body) < _GZIP_BYTES_MIN or not _wants_gzip(request):
+        return response
+    response.body = gzip.compress(response.body, _GZIP_LEVEL, mtime=0)
+    response.headers.update(_GZIPPED | {"content-length": str(len(response.body))})
+    return response
 
 
 def _by_path(pages: Sequence[Page]) -> Mapping[str, Mapping[str, Page]]:

@@ -1,5 +1,6 @@
 """Templates: Jinja, escaped by default, with the house's own words for numbers and days."""
 
+import gzip
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -14,6 +15,8 @@ from balcao.web import texts
 
 if TYPE_CHECKING:
     from balcao.web.visit import Visit
+
+_SMALLEST = 9  # once, at the start
 
 _STATIC = resources.files("balcao.web").joinpath("static")
 
@@ -62,7 +65,7 @@ class Assets:
     """The application's own files: addresses carry their content's digest and never change."""
 
     def __init__(self) -> None:
-        self._files: dict[str, bytes] = {}  # by the name in the address
+        self._files: dict[str, tuple[bytes, bytes]] = {}  # plain and compressed, by name
         self._names: dict[str, str] = {}
         for entry in _STATIC.iterdir():
             if entry.name.endswith((".css", ".js", ".svg")):
@@ -70,15 +73,17 @@ class Assets:
                 digest = hashlib.blake2b(content, digest_size=6).hexdigest()
                 stem, _, extension = entry.name.rpartition(".")
                 self._names[entry.name] = f"{stem}-{digest}.{extension}"
-                self._files[self._names[entry.name]] = content
+                compressed = gzip.compress(content, _SMALLEST, mtime=0)
+                self._files[self._names[entry.name]] = content, compressed
 
     def address(self, name: str) -> str:
         """Where a file of `static/` is fetched."""
         return f"/app/arquivos/{self._names[name]}"
 
-    def content(self, name: str) -> bytes | None:
-        """What is there; None: nothing of this name."""
-        return self._files.get(name)
+    def content(self, name: str, *, compressed: bool) -> bytes | None:
+        """What is there, with or without gzip; None: nothing of this name."""
+        found = self._files.get(name)
+        return None if found is None else found[compressed]
 
 
 class Pages:

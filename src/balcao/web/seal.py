@@ -6,10 +6,12 @@ The key is drawn from the installation's secret. What is sealed for one purpose 
 import base64
 import hashlib
 import hmac
+import secrets
 
 from cryptography.fernet import Fernet, InvalidToken
 
 _KEY_BYTES = 32
+_SALT_DIGITS = 16
 
 
 class Seal:
@@ -30,13 +32,23 @@ class Seal:
             return None
 
     def token_for(self, cookie: str) -> str:
-        """The form token that belongs to a browser's cookie (see `guard.is_our_own_form`)."""
-        digest = hashlib.blake2b(cookie.encode(), key=self._secret, person=b"balcao-form")
-        return digest.hexdigest()[:32]
+        """A form token that belongs to a browser's cookie (see `guard.is_our_own_form`).
+
+        Another one each time: pages are compressed, and what stood unchanged in all of them could
+        be guessed letter by letter from their sizes (BREACH).
+        """
+        return self._salted(secrets.token_hex(_SALT_DIGITS // 2), cookie)
 
     def is_token_of(self, cookie: str, token: str) -> bool:
         """Whether a form was made for this browser."""
-        return hmac.compare_digest(self.token_for(cookie).encode(), token.encode())
+        expected = self._salted(token[:_SALT_DIGITS], cookie)
+        return hmac.compare_digest(expected.encode(), token.encode())
+
+    def _salted(self, salt: str, cookie: str) -> str:
+        digest = hashlib.blake2b(
+            f"{salt}:{cookie}".encode(), key=self._secret, person=b"balcao-form"
+        )
+        return salt + digest.hexdigest()[:32]
 
     def _fernet(self, purpose: bytes) -> Fernet:
         key = hashlib.blake2b(

@@ -1,0 +1,57 @@
+"""Text comes compressed to whoever takes it (decisions 1.9), and tells no secret by its size."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.http.house import OpenHouse, opened
+from tests.web.browser import Browser
+
+
+@pytest.fixture(scope="module")
+def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OpenHouse]:
+    with opened(tmp_path_factory.mktemp("casa")) as house:
+        yield house
+
+
+@pytest.fixture
+def browser(house: OpenHouse) -> Browser:
+    browser = Browser(house)
+    browser.sign_in_as("manager", house.client.account_id)
+    return browser
+
+
+def addresses(browser: Browser) -> list[str]:
+    """A page, and each file that it names."""
+    tree = browser.get("/app").tree
+    files = {*tree.xpath("//link[@rel='stylesheet']/@href"), *tree.xpath("//script/@src")}
+    assert any(".css" in file for file in files)
+    assert any(".js" in file for file in files)
+    return ["/app", "/status", *sorted(files)]
+
+
+def test_text_is_compressed_where_it_is_taken(browser: Browser) -> None:
+    for address in addresses(browser):
+        plain = browser.get(address, accept_encoding="identity")
+        packed = browser.get(address, accept_encoding="gzip, br")
+        assert "content-encoding" not in plain.headers
+        assert packed.headers["content-encoding"] == "gzip", address
+        for said in (plain, packed):
+            assert said.headers["vary"] == "accept-encoding", address
+        assert int(packed.headers["content-length"]) < 0.5 * len(plain.content), address
+        if address.startswith("/app/arquivos/"):
+            assert packed.content == plain.content
+        assert (
+            browser.get(address, accept_encoding="gzip;q=0").headers.get("content-encoding") is None
+        )
+
+
+def test_a_forms_token_is_another_each_time_and_always_taken(browser: Browser) -> None:
+    tokens = [browser.get("/app/eu").field("csrf") for _ in range(2)]
+    assert tokens[0] != tokens[1]
+    for token in tokens:
+        said = browser.post("/app/eu/senha", {"csrf": token, "atual": "x"}, sec_fetch_site="")
+        assert said.status == 422, said.words
+    for wrong in ("", tokens[0][:-1], tokens[0][:16], "0" + tokens[0][1:]):
+        said = browser.post("/app/eu/senha", {"csrf": wrong, "atual": "x"}, sec_fetch_site="")
+        assert said.status == 403
