@@ -1,5 +1,6 @@
 """The application in a real browser, as people use it."""
 
+import io
 import json
 import re
 import subprocess
@@ -9,15 +10,18 @@ from typing import Any
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import BrowserContext, Page, expect
+from PIL import Image
+from playwright.sync_api import BrowserContext, Locator, Page, expect
 
 from balcao.storage.sqlite.desk import SqliteDesk
 from tests.web import live as people
 from tests.web.live import CHROMIUM, NO_BROWSER, Live, living
+from tests.web.test_look import contrast
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason=NO_BROWSER)
 
 NEGATIVE, POSITIVE = "90010001000100", "90010003000107"
+SUFRAMA = "90010002000154"
 
 
 @pytest.fixture(scope="module")
@@ -371,3 +375,107 @@ def _violations(page: Page) -> Iterator[str]:
     for violation in Axe().run(page).response["violations"]:
         where = "; ".join(str(node["target"]) for node in violation["nodes"][:3])
         yield f"{violation['id']}: {violation['help']} ({where})"
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+def test_the_documentation_can_be_read_while_it_is_used(live: Live, dark: bool) -> None:
+    """One operation opened and executed with a key, as a developer does first of all."""
+    with closing(live.visit(dark=dark)) as context:
+        page = context.new_page()
+        page.goto("/docs")
+        page.get_by_role("button", name="Informar chave").first.click()
+        page.locator(".modal-ux input").fill(live.keys["pre-pago"])
+        page.locator(".modal-ux button.authorize").click()
+        page.locator(".modal-ux .btn-done").click()
+        operation = page.locator("#operations-Consultas-suframa")
+        operation.locator(".opblock-summary-control").click()
+        operation.get_by_role("button", name="Experimentar").click()
+        operation.locator("table.parameters input[type=text]").first.fill(SUFRAMA)
+        operation.get_by_role("button", name="Executar").click()
+        answer = page.locator(".live-responses-table .highlight-code").first
+        expect(answer).to_contain_text("incentivos")
+        assert list(_violations(page)) == []
+
+
+# Buttons as the pages have them, in every state that a pointer and a running lookup bring about.
+_BUTTONS = ["", "primary", "danger", "quiet", "primary small"]
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+def test_buttons_can_be_read_in_every_state(live: Live, dark: bool) -> None:
+    poor = {}
+    with closing(live.visit(dark=dark)) as context:
+        page = context.new_page()
+        page.emulate_media(reduced_motion="reduce")  # no colour is met half-way
+        page.goto("/status")
+        page.evaluate(
+            """kinds => document.querySelector("main").replaceChildren(...kinds.flatMap(kind =>
+                [false, true].map(disabled => {
+                    const button = document.createElement("button");
+                    button.className = `button ${kind}`;
+                    button.textContent = "Consultar";
+                    button.disabled = disabled;
+                    return button;
+                })))""",
+            _BUTTONS,
+        )
+        for button in page.locator("main .button").all():
+            for pointed in (False, True):
+                page.mouse.move(0, 0)
+                if pointed:
+                    button.hover(force=True)
+                text, ground, kind, disabled = button.evaluate(
+                    """button => {
+                        const style = getComputedStyle(button);
+                        let behind = button;
+                        while (getComputedStyle(behind).backgroundColor === "rgba(0, 0, 0, 0)")
+                            behind = behind.parentElement;
+                        return [style.color, getComputedStyle(behind).backgroundColor,
+                                button.className, button.disabled];
+                    }"""
+                )
+                ratio = contrast(_hex(text), _hex(ground))
+                if ratio < 4.5:
+                    poor[kind, disabled, pointed] = round(ratio, 2)
+    assert not poor
+
+
+def _hex(colour: str) -> str:
+    """`rgb(1, 2, 3)` as `#010203`."""
+    return "#" + "".join(f"{int(number):02x}" for number in re.findall(r"\d+", colour)[:3])
+
+
+def _pixels(locator: Locator) -> Image.Image:
+    return Image.open(io.BytesIO(locator.screenshot())).convert("RGB")
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+def test_in_forced_colours_one_entry_of_the_menu_looks_current(live: Live, dark: bool) -> None:
+    with closing(live.visit(dark=dark)) as context:
+        page = live.sign_in(context, people.MANAGER)
+        page.emulate_media(forced_colors="active", color_scheme="dark" if dark else "light")
+        page.goto("/app/extrato")
+        page.mouse.move(0, 0)
+        looks = {}
+        for link in page.locator(".main-nav a").all():
+            picture = _pixels(link)
+            under, above = (picture.getpixel((20, picture.height - at)) for at in (2, 8))
+            looks[link.inner_text()] = under != above
+    assert looks["Extrato"]
+    assert [text for text, marked in looks.items() if marked] == ["Extrato"]
+
+
+def test_the_figures_of_a_printed_statement_stand_on_white(
+    live: Live, context: BrowserContext
+) -> None:
+    page = live.sign_in(context, people.MANAGER)
+    page.set_viewport_size({"width": 672, "height": 950})  # A4 within its margins
+    page.goto("/app/extrato")
+    page.emulate_media(media="print")
+    picture = _pixels(page.locator(".stats").first)
+    colours = picture.getcolors(maxcolors=1 << 20)
+    assert colours is not None
+    white = sum(count for count, colour in colours if colour == (255, 255, 255))
+    ruled = sum(count for count, colour in colours if colour == (0x99, 0x99, 0x99))
+    assert white > 0.8 * picture.width * picture.height
+    assert ruled < 0.05 * picture.width * picture.height

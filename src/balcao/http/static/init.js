@@ -43,10 +43,26 @@ const LABELS = new Map(Object.entries({
 const translated = (child) =>
   typeof child === "string" && LABELS.has(child.trim()) ? LABELS.get(child.trim()) : child;
 
+// O que o Swagger UI deixa de dizer a quem não vê a página, ou a percorre pelo teclado.
+const SELECTS = new Map([["examples-select-element", "Exemplo"], ["content-type", "Tipo de mídia"]]);
+const named = ({ className, id }) =>
+  id === "servers" ? "Servidor" : SELECTS.get(className) ?? "Valor";
+
+const accessible = (type, props) => {
+  if (type === "select") return [type, { "aria-label": named(props ?? {}), ...props }];
+  // O que rola dentro da página precisa poder receber o foco.
+  if (type === "pre") return [type, { tabIndex: 0, ...props }];
+  // A página já tem o seu conteúdo principal.
+  if (type === "main") return ["div", props];
+  // Um link dentro de um botão: o botão basta.
+  if (type === "a" && props?.className === "nostyle") return ["span", { className: "nostyle" }];
+  return [type, props];
+};
+
 const portuguese = ({ React }) => {
   const createElement = React.createElement;
   React.createElement = (type, props, ...children) =>
-    createElement(type, props, ...children.map(translated));
+    createElement(...accessible(type, props), ...children.map(translated));
   return {};
 };
 
