@@ -169,8 +169,11 @@ async def _settle(
     except StorageFailed:
         _give_back_soon(errand, afterwards(errand, parts), parts)
         raise
-    if declined is not None:  # the hold was given back behind our back: do not hand out for free
-        raise StorageFailed("hold gone")
+    if declined is not None:
+        # The hold was given back behind our back, or the key ran out and somebody took it: what
+        # is not charged or not recorded is not handed out, and costs nothing.
+        _give_back_soon(errand, (), parts)
+        raise StorageFailed(f"not settled: {type(declined).__name__}")
 
 
 def _give_back_soon(errand: Errand, of_the_key: Sequence[Change], parts: Parts) -> None:
@@ -264,4 +267,4 @@ async def _declined(errand: Errand, declined: Refusal, parts: Parts) -> Reply:
                 return replayed
             raise StillRunning(idempotency.COMMIT_SECONDS)
         case _:
-            raise StorageFailed("hold gone")
+            raise StorageFailed(f"not kept: {type(declined).__name__}")

@@ -1,5 +1,6 @@
 """The same request twice is one lookup and one charge (decisions 6; specification, States)."""
 
+import dataclasses
 from typing import Any
 
 import pytest
@@ -195,6 +196,27 @@ def test_of_two_at_the_same_instant_one_is_executed(world: World, kept: bool) ->
     world.run(story())
     assert len(world.charges()) == 1
     assert world.purse().held_credits == 0
+    assert not world.check().complaints
+
+
+def test_a_key_that_ran_out_and_was_taken_meanwhile_leaves_no_hold(world: World) -> None:
+    """As when this machine's clock is put right by days: two executions of one key at once."""
+    world.front.parts = dataclasses.replace(world.parts, give_back_every_seconds=0.001)
+
+    async def story() -> None:
+        world.source.waits()
+        first = world.begin(company(), idempotency_key=KEY)
+        await world.until(lambda: world.source.asked == 1)
+        world.clock.advance(seconds=97 * HOUR)
+        second = world.begin(company(OTHER_CNPJ), idempotency_key=KEY)
+        await world.until(lambda: world.source.asked == 2)
+        world.source.answers_now()
+        # Only one of them can be recorded under the key: what is not is not charged.
+        assert [(await each).status for each in (first, second)] == [503, 200]
+        await world.until(lambda: world.purse().held_credits == 0)
+
+    world.run(story())
+    assert len(world.charges()) == 1
     assert not world.check().complaints
 
 
