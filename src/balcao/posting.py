@@ -48,7 +48,7 @@ async def earlier(errand: Errand, parts: Parts) -> Reply | None:
     attempt = await parts.desk.earlier(account_id, errand.key_digest, errand.at_ms)
     fingerprint = errand.operation.fingerprint(errand.question)
     recorded = idempotency.admit(attempt, fingerprint, errand.at_ms, parts.deadline_ms)
-    if recorded is None:
+    if attempt is None or recorded is None:
         return None
     if not errand.operation.still_valid(recorded.body, errand.at_ms):
         raise ResultExpired
@@ -59,6 +59,7 @@ async def earlier(errand: Errand, parts: Parts) -> Reply | None:
         credits=0,
         origin=None if recorded.fresh_ms is None else "cache",
         asked_ms=recorded.fresh_ms,
+        retry_after_seconds=attempt.replay_wait_seconds(errand.at_ms),
         replayed=True,
     )
 

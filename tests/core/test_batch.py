@@ -113,16 +113,17 @@ def test_the_key_is_judged_before_the_credits_wherever_it_stands(
     asked: Change, key: Change
 ) -> None:
     """A duplicate is no new lookup: it is never told that credits are short (decisions 9.1)."""
-    others: list[Change] = [Touch(7, AT_MS), settle("gone", 1)]
-    for changes in permutations([asked, key, *others]):
-        assert a_batch().admit(changes) == KeyBound()
+    changes: list[Change] = [asked, key, Touch(7, AT_MS), settle("gone", 1)]
+    for in_some_order in permutations(changes):
+        assert a_batch().admit(in_some_order) == KeyBound()
 
 
 def test_a_form_sent_again_is_known_before_the_credits_are_counted() -> None:
-    for changes in permutations([TopUp(ANA, -11, "engano", AT_MS), audit("known")]):
+    changes: list[Change] = [TopUp(ANA, -11, "engano", AT_MS), audit("known")]
+    for in_some_order in permutations(changes):
         batch = a_batch()
         batch.forms.add("known")
-        assert batch.admit(changes) == DoneBefore()
+        assert batch.admit(in_some_order) == DoneBefore()
 
 
 def test_a_request_refused_for_its_credits_takes_no_key() -> None:

@@ -57,6 +57,32 @@ def test_what_went_wrong_is_replayed(world: World, says: str, status: int) -> No
     assert world.purse().balance_credits == 1000
 
 
+@pytest.mark.parametrize("true", [17, 3600])
+def test_a_replayed_503_says_when_it_is_no_longer_replayed(world: World, true: int) -> None:
+    """Until the key runs out, and at most 300 s at a time (decisions 1.8, 9.4)."""
+    world.source.is_down(true)
+    assert world.get(company(), idempotency_key=KEY).headers["retry-after"] == str(min(true, 300))
+    world.source.finds()
+
+    waits = []
+    for passed in (0, 95 * HOUR, HOUR - 300, 240.5):
+        world.clock.advance(seconds=passed)
+        replay = world.get(company(), idempotency_key=KEY)
+        assert (replay.status, replay.headers["idempotent-replayed"]) == (503, "true")
+        waits.append(int(replay.headers["retry-after"]))
+    assert waits == [300, 300, 300, 60]
+
+    world.clock.advance(seconds=60)
+    assert world.get(company(), idempotency_key=KEY).status == 200
+
+
+@pytest.mark.parametrize("says", ["fails", "says_absent", "finds"])
+def test_other_replays_tell_no_wait(world: World, says: str) -> None:
+    getattr(world.source, says)()
+    for _ in range(2):
+        assert "retry-after" not in world.get(company(), idempotency_key=KEY).headers
+
+
 def test_a_bug_is_replayed(world: World) -> None:
     world.source.has_a_bug(RuntimeError("x"))
     first = world.get(company(), idempotency_key=KEY)
