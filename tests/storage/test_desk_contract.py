@@ -429,11 +429,14 @@ def test_a_bound_key_is_running_until_it_is_finished(
     assert engine.run(desk.earlier(number, "key", NOW)) == Attempt("f", "finished", recorded)
 
 
-def test_a_running_key_says_since_when(engine: Engine, desk: Desk, ana: Account) -> None:
+def test_a_running_key_says_since_when_and_until_when(
+    engine: Engine, desk: Desk, ana: Account
+) -> None:
     engine.commit(desk, a_hold(ana, "r1"), a_bind(ana, "key", "r1", at_ms=NOW + 7))
     running = engine.run(desk.earlier(ana.account_id, "key", NOW + 9))
     assert running is not None
     assert running.bound_ms == NOW + 7
+    assert running.expires_ms == NOW + 7 + KEPT_MS
 
 
 def test_an_answer_at_hand_binds_and_finishes_in_one_step(
