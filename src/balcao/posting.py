@@ -48,7 +48,7 @@ async def earlier(errand: Errand, parts: Parts) -> Reply | None:
     attempt = await parts.desk.earlier(account_id, errand.key_digest, errand.at_ms)
     fingerprint = errand.operation.fingerprint(errand.question)
     recorded = idempotency.admit(attempt, fingerprint, errand.at_ms, parts.deadline_ms)
-    if recorded is None:
+    if attempt is None or recorded is None:
         return None
     if not errand.operation.still_valid(recorded.body, errand.at_ms):
         raise ResultExpired
@@ -59,6 +59,7 @@ async def earlier(errand: Errand, parts: Parts) -> Reply | None:
         credits=0,
         origin=None if recorded.fresh_ms is None else "cache",
         asked_ms=recorded.fresh_ms,
+        retry_after_seconds=attempt.replay_wait_seconds(errand.at_ms),
         replayed=True,
     )
 
@@ -169,8 +170,11 @@ async def _settle(
     except StorageFailed:
         _give_back_soon(errand, afterwards(errand, parts), parts)
         raise
-    if declined is not None:  # the hold was given back behind our back: do not hand out for free
-        raise StorageFailed("hold gone")
+    if declined is not None:
+        # The hold was given back behind our back, or the key ran out and somebody took it: what
+        # is not charged or not recorded is not handed out, and costs nothing.
+        _give_back_soon(errand, (), parts)
+        raise StorageFailed(f"not settled: {type(declined).__name__}")
 
 
 def _give_back_soon(errand: Errand, of_the_key: Sequence[Change], parts: Parts) -> None:
@@ -264,4 +268,4 @@ async def _declined(errand: Errand, declined: Refusal, parts: Parts) -> Reply:
                 return replayed
             raise StillRunning(idempotency.COMMIT_SECONDS)
         case _:
-            raise StorageFailed("hold gone")
+            raise StorageFailed(f"not kept: {type(declined).__name__}")

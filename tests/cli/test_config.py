@@ -1,10 +1,13 @@
 """`balcao config`, and what is said of settings that are none."""
 
+import re
 from pathlib import Path
 
 import pytest
+from pydantic.fields import FieldInfo
 
 from balcao.cli.configuration import unknown_variables
+from balcao.cli.manual import type_in_words
 from balcao.settings import Settings
 from tests.cli.shell import Shell
 
@@ -23,6 +26,29 @@ def test_every_setting_is_in_the_manual(shell: Shell) -> None:
     for name, field in Settings.model_fields.items():
         assert f"BALCAO_{name.upper()}" in manual
         assert str(field.description) in manual
+
+
+# What stands under "Tipo": words that an operator knows, and the values themselves.
+_ONE = r"(texto|inteiro|número|caminho|segredo|sim ou não)( [<>≤≥] [0-9.]+)*"
+_CHOICE = r"`\w+`( ou `\w+`)*"
+_MANY = r"lista de (UFs|textos|inteiros|endereços ou redes|`\w+`(, `\w+`)*)"
+_PER_UF = r"texto por UF, em JSON: `\{\"SP\": \"\.\.\.\"\}`"
+_TYPE = re.compile(f"{_ONE}|{_CHOICE}|{_MANY}|{_PER_UF}")
+
+
+def test_types_are_told_in_words(shell: Shell) -> None:
+    """Nothing of the language that the program is written in, and tables that are whole."""
+    rows = [line for line in shell("config docs").out.splitlines() if line.startswith("| `BALCAO_")]
+    assert len(rows) >= len(Settings.model_fields)
+    for row in rows:
+        name, _, kind, *_ = cells = re.split(r"(?<!\\)\|", row.strip("|"))
+        assert len(cells) == 5, f"{name}: a bar cuts the row"
+        assert _TYPE.fullmatch(kind.strip()), f"{name} is called {kind}"
+
+
+def test_a_type_without_words_is_not_written_down() -> None:
+    with pytest.raises(TypeError, match="manual"):
+        type_in_words(FieldInfo(annotation=tuple[complex, ...]))
 
 
 def test_every_value_comes_from_somewhere(

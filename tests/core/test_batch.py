@@ -1,6 +1,7 @@
 """What is decided before anything is written: whole lists, in order, and the rows of them."""
 
 from datetime import datetime
+from itertools import permutations
 
 import pytest
 
@@ -21,6 +22,7 @@ from balcao.core.ledger import (
     Short,
     TopUp,
     Touch,
+    Unbind,
 )
 from balcao.core.people import Signature
 from balcao.storage.batch import ENTRY_COLUMNS, Batch, OpenHold, needs
@@ -103,6 +105,42 @@ def test_a_refused_list_leaves_no_trace(refused: list[Change], why: object) -> N
     batch, untouched = a_batch(), a_batch()
     assert batch.admit(refused) == why
     assert batch == untouched
+
+
+@pytest.mark.parametrize("asked", [charge("r1", 11), hold("r1", 11)])
+@pytest.mark.parametrize("key", [bind("taken", "r1"), finish("taken", "r1")])
+def test_the_key_is_judged_before_the_credits_wherever_it_stands(
+    asked: Change, key: Change
+) -> None:
+    """A duplicate is no new lookup: it is never told that credits are short (decisions 9.1)."""
+    changes: list[Change] = [asked, key, Touch(7, AT_MS), settle("gone", 1)]
+    for in_some_order in permutations(changes):
+        assert a_batch().admit(in_some_order) == KeyBound()
+
+
+def test_a_form_sent_again_is_known_before_the_credits_are_counted() -> None:
+    changes: list[Change] = [TopUp(ANA, -11, "engano", AT_MS), audit("known")]
+    for in_some_order in permutations(changes):
+        batch = a_batch()
+        batch.forms.add("known")
+        assert batch.admit(in_some_order) == DoneBefore()
+
+
+def test_a_request_refused_for_its_credits_takes_no_key() -> None:
+    batch = a_batch()
+    assert batch.admit([charge("r1", 11), finish("new", "r1")]) == Short(11, 10)
+    assert batch.admit([hold("r2", 11), bind("new", "r2")]) == Short(11, 10)
+    assert batch.admit([TopUp(ANA, 1, "carga", AT_MS)]) is None
+    assert batch.admit([hold("r3", 11), bind("new", "r3")]) is None
+    assert batch.admit([hold("r4", 11), bind("new", "r4")]) == KeyBound()
+
+
+def test_a_key_is_let_go_by_its_own_request_only() -> None:
+    batch = a_batch(held=3)
+    assert batch.admit([Unbind(ANA, "taken", "somebody else", AT_MS)]) is None
+    assert batch.admit([hold("r1"), bind("taken", "r1")]) == KeyBound()
+    assert batch.admit([settle("open", 0), Unbind(ANA, "taken", "open", AT_MS)]) is None
+    assert batch.admit([hold("r2"), bind("taken", "r2")]) is None
 
 
 def test_a_hold_and_its_settlement_may_share_a_batch() -> None:

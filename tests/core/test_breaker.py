@@ -36,6 +36,14 @@ def test_the_stated_wait_is_true_to_the_second() -> None:
         assert isinstance(breaker.admit(opened, SETTINGS, now + refused.retry_in_seconds), Admitted)
 
 
+def test_the_wait_of_who_failed_is_that_of_who_is_refused() -> None:
+    assert breaker.wait_seconds(failing(4), 100.0) == 0
+    opened = failing(5)
+    for now in (100.0, 107.3, 114.9):
+        assert breaker.admit(opened, SETTINGS, now) == Refused(breaker.wait_seconds(opened, now))
+    assert breaker.wait_seconds(opened, 115.0) == 0
+
+
 def test_half_open_lets_one_probe_through() -> None:
     opened = failing(5)
     assert breaker.state(opened, 115.0) == "half-open"

@@ -64,6 +64,22 @@ def test_waits_are_those_of_the_error() -> None:
     assert problem_of(errors.ResultUnavailable()).retry_after_seconds is None
 
 
+@pytest.mark.parametrize("kind", [errors.SourceUnavailable, errors.NotServed])
+def test_nobody_is_sent_away_for_longer_than_five_minutes(
+    kind: type[errors.SourceUnavailable],
+) -> None:
+    """Client libraries sleep for as long as they are told (decisions 9.4)."""
+    for true, told in [(1, 1), (299, 299), (300, 300), (301, 300), (3600, 300)]:
+        assert problem_of(kind("x", true)).retry_after_seconds == told
+    assert problem_of(errors.Overloaded(901)).retry_after_seconds == 300
+
+
+def test_a_limit_of_the_day_is_told_as_it_is() -> None:
+    """Only 503 ends by itself sooner than anybody knows; a quota does not."""
+    assert problem_of(errors.RateLimited(4000, "dia")).retry_after_seconds == 4000
+    assert problem_of(errors.StillRunning(400)).retry_after_seconds == 400
+
+
 def test_402_says_what_is_missing() -> None:
     fields = problem_of(errors.InsufficientCredits(27, 3)).fields
     assert fields == {"creditos_necessarios": 27, "creditos_disponiveis": 3}

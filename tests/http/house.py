@@ -75,18 +75,29 @@ class OpenHouse:
         mode: Mode = "test",
         plan: Plan = "pre_pago",
         credits: int = CREDITS,
+        ceiling_credits: int | None = None,
         per_minute: int | None = None,
     ) -> Client:
         """Open an account with credits and one key."""
         desk, now_ms = self.house.desk, system_now_ms()
         # As the command line does: certificates are always part of a prepaid plan.
-        new = NewAccount(name, plan, mode, certificates=plan == "pre_pago")
+        new = NewAccount(
+            name, plan, mode, certificates=plan == "pre_pago", ceiling_credits=ceiling_credits
+        )
         account = desk.create_account(new, now_ms)
         if credits:
-            desk.commit_now([TopUp(account.account_id, credits, "teste", now_ms)])
+            self._top_up(account.account_id, credits)
         home = Home(self.house.settings.home)
         text, key = issue_key(desk, home, account, "teste", now_ms, per_minute=per_minute)
         return Client(account.account_id, key.key_id, text)
+
+    def top_up(self, client: Client, credits: int) -> None:
+        """Give an account credits."""
+        self._top_up(client.account_id, credits)
+
+    def _top_up(self, account_id: int, credits: int) -> None:
+        given = TopUp(account_id, credits, "teste", system_now_ms())
+        assert self.house.desk.commit_now([given]) is None
 
     def get(self, path: str, by: Client | None = None, **headers: str) -> Reply:
         """GET as a client. Header names take `_` for `-`."""

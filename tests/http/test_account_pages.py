@@ -290,6 +290,38 @@ def test_consumption_is_the_account_s_own(house: OpenHouse, who: Client) -> None
     assert in_csv(house.get(f"{USAGE}?formato=CSV", who)) == []
 
 
+@pytest.mark.parametrize("accept", ["text/csv", "text/csv;q=0.9, application/json;q=0.5"])
+def test_consumption_comes_as_csv_to_those_who_accept_that(
+    house: OpenHouse, who: Client, accept: str
+) -> None:
+    house.get(company(), who)
+    asked = house.get(f"{USAGE}?formato=csv", who)
+    negotiated = house.get(USAGE, who, accept=accept)
+    assert in_csv(negotiated) == in_csv(asked) != []
+    assert house.get(f"{USAGE}?formato=", who, accept=accept).body == asked.body
+    assert house.send("HEAD", USAGE, who, accept=accept).headers["content-type"].startswith("text")
+
+
+@pytest.mark.parametrize("accept", ["*/*", "application/json", "text/html, */*;q=0.8", "image/png"])
+def test_consumption_is_json_for_everybody_else(house: OpenHouse, who: Client, accept: str) -> None:
+    ok(house.get(USAGE, who, accept=accept))
+
+
+def test_the_form_that_is_asked_for_wins_over_the_accepted_one(
+    house: OpenHouse, who: Client
+) -> None:
+    ok(house.get(f"{USAGE}?formato=json", who, accept="text/csv"))
+    in_csv(house.get(f"{USAGE}?formato=csv", who, accept="application/json"))
+    refused = house.get(f"{USAGE}?formato=xml", who, accept="text/csv")
+    assert_refused(refused, 400, "PARAMETRO_INVALIDO")
+
+
+def test_caches_are_told_that_the_form_depends_on_accept(house: OpenHouse, who: Client) -> None:
+    for path in (USAGE, f"{USAGE}?formato=csv", f"{USAGE}?formato=json"):
+        varies = house.get(path, who).headers["vary"].split(", ")
+        assert {"accept", "accept-encoding"} <= set(varies)
+
+
 @pytest.mark.parametrize(
     ("day", "first", "last"),
     [

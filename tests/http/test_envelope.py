@@ -11,7 +11,7 @@ import pytest
 from balcao.errors import StorageFailed
 from balcao.settings import Limits
 from tests.storage.engines import file_size_limit
-from tests.world import CNPJ, Client, Reply, World, a_company, call, company
+from tests.world import CNPJ, Client, Reply, World, a_company, call, company, sintegra
 
 STRANGER = Client(0, 0, "balcao_live_" + "x" * 49)
 EXHAUSTED = re.compile(r"saldo|cr[eé]dito|limite", re.IGNORECASE)
@@ -80,6 +80,14 @@ def test_no_source_for_the_question(world: World) -> None:
     answer = world.get(company())
     assert_envelope(answer, 503, "SERVICO_INDISPONIVEL", registry=True)
     assert int(answer.headers["retry-after"]) >= 1
+
+
+@pytest.mark.parametrize("true", [301, 3600])
+def test_a_long_outage_is_told_as_five_minutes(world: World, true: int) -> None:
+    world.source.is_down(true)
+    for path in (company(), sintegra(), sintegra(query="uf=BR")):
+        answer = world.get(path)
+        assert (answer.status, answer.headers["retry-after"]) == (503, "300")
 
 
 def test_too_few_credits(world: World) -> None:

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from balcao.core.access import Plan
+from balcao.http.openapi_texts import HEADERS
 from balcao.settings import Limits, Settings
 from tests.world import CNPJ, Reply, World, company
 
@@ -239,7 +240,16 @@ def test_answers_may_be_read_by_any_origin(world: World) -> None:
             "ratelimit",
             "ratelimit-policy",
             "x-creditos-cobrados",
+            "deprecation",
+            "cache-status",
+            "age",
+            "idempotent-replayed",
         }
+
+
+def test_scripts_may_read_every_header_that_the_documentation_names(world: World) -> None:
+    exposed = listed(world.get(company()).headers["access-control-expose-headers"])
+    assert {name.lower() for name in HEADERS} <= exposed
 
 
 # Compression

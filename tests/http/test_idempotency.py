@@ -1,5 +1,6 @@
 """The same request twice is one lookup and one charge (decisions 6; specification, States)."""
 
+import dataclasses
 from typing import Any
 
 import pytest
@@ -54,6 +55,32 @@ def test_what_went_wrong_is_replayed(world: World, says: str, status: int) -> No
     assert replay.credits == 0
     assert world.source.asked == 1
     assert world.purse().balance_credits == 1000
+
+
+@pytest.mark.parametrize("true", [17, 3600])
+def test_a_replayed_503_says_when_it_is_no_longer_replayed(world: World, true: int) -> None:
+    """Until the key runs out, and at most 300 s at a time (decisions 1.8, 9.4)."""
+    world.source.is_down(true)
+    assert world.get(company(), idempotency_key=KEY).headers["retry-after"] == str(min(true, 300))
+    world.source.finds()
+
+    waits = []
+    for passed in (0, 95 * HOUR, HOUR - 300, 240.5):
+        world.clock.advance(seconds=passed)
+        replay = world.get(company(), idempotency_key=KEY)
+        assert (replay.status, replay.headers["idempotent-replayed"]) == (503, "true")
+        waits.append(int(replay.headers["retry-after"]))
+    assert waits == [300, 300, 300, 60]
+
+    world.clock.advance(seconds=60)
+    assert world.get(company(), idempotency_key=KEY).status == 200
+
+
+@pytest.mark.parametrize("says", ["fails", "says_absent", "finds"])
+def test_other_replays_tell_no_wait(world: World, says: str) -> None:
+    getattr(world.source, says)()
+    for _ in range(2):
+        assert "retry-after" not in world.get(company(), idempotency_key=KEY).headers
 
 
 def test_a_bug_is_replayed(world: World) -> None:
@@ -195,6 +222,27 @@ def test_of_two_at_the_same_instant_one_is_executed(world: World, kept: bool) ->
     world.run(story())
     assert len(world.charges()) == 1
     assert world.purse().held_credits == 0
+    assert not world.check().complaints
+
+
+def test_a_key_that_ran_out_and_was_taken_meanwhile_leaves_no_hold(world: World) -> None:
+    """As when this machine's clock is put right by days: two executions of one key at once."""
+    world.front.parts = dataclasses.replace(world.parts, give_back_every_seconds=0.001)
+
+    async def story() -> None:
+        world.source.waits()
+        first = world.begin(company(), idempotency_key=KEY)
+        await world.until(lambda: world.source.asked == 1)
+        world.clock.advance(seconds=97 * HOUR)
+        second = world.begin(company(OTHER_CNPJ), idempotency_key=KEY)
+        await world.until(lambda: world.source.asked == 2)
+        world.source.answers_now()
+        # Only one of them can be recorded under the key: what is not is not charged.
+        assert [(await each).status for each in (first, second)] == [503, 200]
+        await world.until(lambda: world.purse().held_credits == 0)
+
+    world.run(story())
+    assert len(world.charges()) == 1
     assert not world.check().complaints
 
 

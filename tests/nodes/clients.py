@@ -125,8 +125,7 @@ class Diary:
         self.answers.setdefault(key, []).append(answer)
         if answer.status == 503:
             assert answer.code == "SERVICO_INDISPONIVEL"
-            if not answer.replayed:  # a recorded one stays what it is, however long one waits
-                assert int(answer.headers["retry-after"]) >= 1
+            assert 1 <= int(answer.headers["retry-after"]) <= 300
         return answer
 
     async def work(

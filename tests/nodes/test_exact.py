@@ -74,6 +74,37 @@ def test_one_key_on_all_nodes_at_once(cluster: Cluster, cached: bool) -> None:
     assert diary.unasked == len(diary.died) == 0
 
 
+@pytest.mark.parametrize("cached", [True, False])
+def test_thirty_duplicates_and_credits_for_one(cluster: Cluster, cached: bool) -> None:
+    """On all nodes at once: one is charged, and none is told that credits are short."""
+    price = CACHED if cached else ONLINE
+    documents = new_documents(8)
+    accounts = [cluster.account(credits=price) for _ in documents]
+
+    async def story() -> list[list[Answer]]:
+        async with clients_of(cluster.nodes) as clients:
+            if cached:
+                warmed = [clients.ask(0, cluster.account(), each) for each in documents]
+                assert {each.status for each in await asyncio.gather(*warmed)} == {200}
+                await asyncio.sleep(1)  # what a node has not yet seen in the cache, it would ask
+            asking = [
+                clients.ask(n % 3, account, document, "pedido-0001")
+                for n in range(30)
+                for account, document in zip(accounts, documents, strict=True)
+            ]
+            answers = await asyncio.gather(*asking)
+            return [list(answers[n :: len(accounts)]) for n in range(len(accounts))]
+
+    for account, answers in zip(accounts, asyncio.run(story()), strict=True):
+        (paid,) = (each for each in answers if each.status == 200 and not each.replayed)
+        assert cluster.charges(account) == {paid.request_id: price}
+        for each in answers:
+            if each.status == 200:
+                assert each.body == paid.body
+            else:
+                assert (each.status, each.code) == (409, "OPERACAO_EM_ANDAMENTO")
+
+
 def test_a_hot_account_with_few_credits(cluster: Cluster) -> None:
     """Cached lookups of one credit and online ones that hold two, all of them at once."""
     account = cluster.account(credits=100)

@@ -443,6 +443,35 @@ class Moody:
         return httpx2.Response(200)
 
 
+def in_maintenance(seconds: int) -> Exchange[Company]:
+    yield HttpRequest("GET", "/")
+    raise SourceUnavailable("acme: em manutenção", seconds)
+
+
+def test_who_opens_the_circuit_is_told_when_it_lets_somebody_through() -> None:
+    """The source said one second; whoever came then would be refused (decisions 1.8)."""
+    clock = Clock()
+    acme = an_upstream(
+        lambda request: httpx2.Response(503), clock=clock, breaker_settings=BreakerSettings()
+    )
+    waits = []
+    for _ in range(5):
+        error = failing(acme, in_maintenance(1))
+        assert isinstance(error, SourceUnavailable)
+        waits.append(error.retry_in_seconds)
+    assert waits == [1, 1, 1, 1, 15]
+
+    clock.now += 15
+    probe = failing(acme, in_maintenance(1))
+    assert isinstance(probe, SourceUnavailable)
+    assert probe.retry_in_seconds == 15
+
+    clock.now += 15
+    longer = failing(acme, in_maintenance(77))
+    assert isinstance(longer, SourceUnavailable)
+    assert longer.retry_in_seconds == 77
+
+
 def test_the_circuit_opens_after_five_failures_and_closes_after_recovery() -> None:
     upstream, clock, measured = Moody(), Clock(), Measured()
     acme = an_upstream(

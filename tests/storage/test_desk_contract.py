@@ -5,9 +5,19 @@ from collections.abc import Sequence
 
 import pytest
 
-from balcao.core.access import Account, Caller
+from balcao.core.access import Account, Caller, Plan
 from balcao.core.idempotency import Attempt, Recorded
-from balcao.core.ledger import Change, HoldGone, KeyBound, Refusal, Settle, Short, TopUp, Touch
+from balcao.core.ledger import (
+    Change,
+    HoldGone,
+    KeyBound,
+    Refusal,
+    Settle,
+    Short,
+    TopUp,
+    Touch,
+    Unbind,
+)
 from balcao.core.rate_limit import Limit
 from balcao.errors import NameTaken, StorageFailed, StorageNewer
 from balcao.storage.contract import Desk, Entry, NewAccount, NewKey
@@ -419,11 +429,14 @@ def test_a_bound_key_is_running_until_it_is_finished(
     assert engine.run(desk.earlier(number, "key", NOW)) == Attempt("f", "finished", recorded)
 
 
-def test_a_running_key_says_since_when(engine: Engine, desk: Desk, ana: Account) -> None:
+def test_a_running_key_says_since_when_and_until_when(
+    engine: Engine, desk: Desk, ana: Account
+) -> None:
     engine.commit(desk, a_hold(ana, "r1"), a_bind(ana, "key", "r1", at_ms=NOW + 7))
     running = engine.run(desk.earlier(ana.account_id, "key", NOW + 9))
     assert running is not None
     assert running.bound_ms == NOW + 7
+    assert running.expires_ms == NOW + 7 + KEPT_MS
 
 
 def test_an_answer_at_hand_binds_and_finishes_in_one_step(
@@ -447,6 +460,92 @@ def test_a_key_belongs_to_who_was_first(engine: Engine, desk: Desk, ana: Account
 
     assert charged(desk, ana) == {}
     assert balance(desk, ana) == Balance(10, 1)
+
+
+def asked_with_a_key(
+    form: str, account: Account, request: str, *, price: int, key_first: bool
+) -> list[Change]:
+    """What a lookup commits first: at hand it is charged, else its price is held."""
+    changes: list[Change]
+    if form == "at hand":
+        changes = [a_charge(account, request, price), a_finish(account, "key", request)]
+    else:
+        changes = [a_hold(account, request, price), a_bind(account, "key", request)]
+    return changes[::-1] if key_first else changes
+
+
+@pytest.mark.parametrize("apart", [False, True], ids=["one commit", "one after another"])
+@pytest.mark.parametrize("plan", ["pre_pago", "pos_pago"])
+@pytest.mark.parametrize("key_first", [False, True])
+def test_a_duplicate_is_told_so_when_the_first_one_took_the_last_credits(
+    engine: Engine, desk: Desk, plan: Plan, key_first: bool, apart: bool
+) -> None:
+    """The key comes first, in the commit too (decisions 9.1); also under a monthly ceiling."""
+    price = 3
+    for first in ("at hand", "online"):
+        for again in ("at hand", "online"):
+            account = open_account(
+                engine,
+                desk,
+                f"{first}, {again}",
+                plan=plan,
+                credits=price if plan == "pre_pago" else 0,
+                ceiling_credits=price if plan == "pos_pago" else None,
+            )
+            lists = [
+                asked_with_a_key(
+                    first if n == 0 else again,
+                    account,
+                    f"{first}, {again} {n}",
+                    price=price,
+                    key_first=key_first,
+                )
+                for n in range(5)
+            ]
+            outcomes: Sequence[Refusal | BaseException | None]
+            if apart:
+                outcomes = [engine.commit(desk, *changes) for changes in lists]
+            else:
+                outcomes = engine.together(desk, *lists)
+            assert outcomes == [None, *4 * [KeyBound()]]
+            state = "finished" if first == "at hand" else "running"
+            found = engine.run(desk.earlier(account.account_id, "key", NOW))
+            assert found is not None
+            assert found.state == state
+
+
+def test_a_request_refused_for_its_credits_leaves_its_key_free(
+    engine: Engine, desk: Desk, ana: Account
+) -> None:
+    """Each of them is judged anew, until one can be paid (decisions 6.2)."""
+    outcomes = engine.together(
+        desk,
+        [a_charge(ana, "r1", 11), a_finish(ana, "key", "r1")],
+        [a_hold(ana, "r2", 11), a_bind(ana, "key", "r2")],
+        [a_top_up(ana, 1)],
+        [a_hold(ana, "r3", 11), a_bind(ana, "key", "r3")],
+        [a_charge(ana, "r4", 11), a_finish(ana, "key", "r4")],
+    )
+    assert outcomes == [Short(11, 10), Short(11, 10), None, None, KeyBound()]
+    assert balance(desk, ana) == Balance(11, 11)
+
+
+def test_a_key_that_is_let_go_is_taken_by_the_next_one_in_the_same_commit(
+    engine: Engine, desk: Desk, ana: Account
+) -> None:
+    engine.commit(desk, a_hold(ana, "r1", 10), a_bind(ana, "key", "r1"))
+    outcomes = engine.together(
+        desk,
+        [a_hold(ana, "r2", 10), a_bind(ana, "key", "r2")],
+        [a_settle(ana, "r1", 0), Unbind(ana.account_id, "key", "r1", NOW)],
+        [a_hold(ana, "r3", 10), a_bind(ana, "key", "r3")],
+        [Unbind(ana.account_id, "key", "r1", NOW)],  # its own is gone, and r3's is not its own
+        [a_hold(ana, "r4", 10), a_bind(ana, "key", "r4")],
+    )
+    assert outcomes == [KeyBound(), None, None, None, KeyBound()]
+    assert engine.run(desk.earlier(ana.account_id, "key", NOW)) == Attempt("f", "running", None)
+    assert engine.commit(desk, a_settle(ana, "r3", 10), a_finish(ana, "key", "r3")) is None
+    assert charged(desk, ana) == {"r3": 10}
 
 
 def test_a_finished_key_is_finished_for_ever(engine: Engine, desk: Desk, ana: Account) -> None:

@@ -42,6 +42,33 @@ def test_strangers_are_sent_to_the_door_and_operators_to_their_own_page(house: O
     assert (said.status, said.location) == (303, "/app/operador")
 
 
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [
+        ("/app/", "/app"),
+        ("/app/?fim=1", "/app?fim=1"),
+        ("/app//?a=%2F%26&b=", "/app?a=%2F%26&b="),
+        ("/app/entrar/", "/app/entrar"),
+        ("/app/operador/contas/7/?x=1", "/app/operador/contas/7?x=1"),
+        ("/status/", "/status"),
+        ("/status/?uf=SP", "/status?uf=SP"),
+    ],
+)
+def test_a_slash_at_the_end_is_none(house: OpenHouse, typed: str, meant: str) -> None:
+    for method in ("GET", "HEAD"):
+        said = house.send(method, typed)
+        assert (said.status, said.headers["location"]) == (308, meant)
+        assert "content-security-policy" in said.headers
+    assert house.send("POST", typed).status == 404
+
+
+@pytest.mark.parametrize(
+    "path", ["/app/nada/", "/app/arquivos/", "/app//evil.example/", "/app/%0d%0aX:1/", "/app/%3F/"]
+)
+def test_where_nothing_is_a_slash_leads_nowhere(house: OpenHouse, path: str) -> None:
+    assert house.send("GET", path).status == 404
+
+
 def test_a_manager_sees_balance_month_and_requests(house: OpenHouse) -> None:
     who = house.account("gestora")
     asked = [house.get(federal(CNPJ), who).json["request_id"] for _ in range(2)]

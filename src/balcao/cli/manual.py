@@ -1,7 +1,7 @@
 """The manual of the settings, `docs/settings.md`, written from their classes."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from types import NoneType
 from typing import Any, Literal, get_args, get_origin
@@ -11,7 +11,7 @@ from pydantic.fields import FieldInfo
 
 from balcao.cli.configuration import printable, setting_name
 from balcao.core.federation import UFS
-from balcao.settings import Settings
+from balcao.settings import Network, Settings
 from balcao.settings_providers import Uf
 
 _HEAD = """\
@@ -72,7 +72,7 @@ def _row(path: Sequence[str], field: FieldInfo, default: object = None) -> str:
     cells = (
         f"`{setting_name(path)}`",
         f"`{'.'.join(path)}`",
-        _type(field),
+        type_in_words(field),
         _default(default),
         str(field.description or "").replace("|", "\\|"),
     )
@@ -89,31 +89,51 @@ def _default(value: object) -> str:
     return f"`{shown if isinstance(value, Path) else json.dumps(shown, ensure_ascii=False)}`"
 
 
-def _type(field: FieldInfo) -> str:
+def type_in_words(field: FieldInfo) -> str:
+    """What a setting may be. Raises `TypeError` for what has no words here yet."""
     kinds = [kind for kind in get_args(field.annotation) if kind is not NoneType]
     optional = NoneType in get_args(field.annotation)
     kind = kinds[0] if optional and len(kinds) == 1 else field.annotation
-    if get_origin(kind) is Literal:
-        return " ou ".join(f"`{value}`" for value in get_args(kind))
-    if get_origin(kind) is tuple:
-        (item, *_) = get_args(kind)
-        if item == Uf:
-            return "lista de UFs"
-        return f"lista de {', '.join(f'`{value}`' for value in get_args(item))}"
-    if get_origin(kind) is dict:
-        return 'texto por UF, em JSON: `{"SP": "..."}`'
-    names: Mapping[Any, str] = {
-        bool: "sim ou não",
-        int: "inteiro",
-        float: "número",
-        str: "texto",
-        Path: "caminho",
-        SecretStr: "segredo",
-    }
     bounds = [
         f"{sign} {getattr(mark, name)}"
         for mark in field.metadata
         for name, sign in (("ge", "≥"), ("gt", ">"), ("le", "≤"), ("lt", "<"))
         if getattr(mark, name, None) is not None
     ]
-    return " ".join([names.get(kind, "texto"), *bounds])
+    return " ".join([_words(kind), *bounds])
+
+
+def _words(kind: Any) -> str:
+    if get_origin(kind) is Literal:
+        return " ou ".join(f"`{value}`" for value in get_args(kind))
+    if get_origin(kind) is tuple:
+        (item, *_) = get_args(kind)
+        if get_origin(item) is Literal:
+            return f"lista de {', '.join(f'`{value}`' for value in get_args(item))}"
+        return f"lista de {_known(item, _MANY)}"
+    return _known(kind, _ONE)
+
+
+def _known(kind: Any, words: Sequence[tuple[Any, str]]) -> str:
+    for known, word in words:
+        if kind == known:
+            return word
+    raise TypeError(f"{kind} has no words in the manual: give it some in cli/manual.py")
+
+
+# Some types cannot be hashed: no mappings.
+_ONE: Sequence[tuple[Any, str]] = (
+    (bool, "sim ou não"),
+    (int, "inteiro"),
+    (float, "número"),
+    (str, "texto"),
+    (Path, "caminho"),
+    (SecretStr, "segredo"),
+    (dict[Uf, str], 'texto por UF, em JSON: `{"SP": "..."}`'),
+)
+_MANY: Sequence[tuple[Any, str]] = (
+    (str, "textos"),
+    (int, "inteiros"),
+    (Uf, "UFs"),
+    (Network, "endereços ou redes"),
+)

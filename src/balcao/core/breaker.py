@@ -50,12 +50,19 @@ class Refused:
 State: TypeAlias = Literal["closed", "open", "half-open"]
 
 
+def wait_seconds(circuit: Circuit, now: float) -> int:
+    """How long nobody is let through from now on; 0: the next one is."""
+    if circuit.next_probe_at is None:
+        return 0
+    return max(0, math.ceil(circuit.next_probe_at - now))
+
+
 def admit(circuit: Circuit, settings: BreakerSettings | None, now: float) -> Admitted | Refused:
     """May the source be asked now? Without settings the breaker is off: always."""
     if settings is None or circuit.next_probe_at is None:
         return Admitted(circuit)
     if now < circuit.next_probe_at:
-        return Refused(max(1, math.ceil(circuit.next_probe_at - now)))
+        return Refused(wait_seconds(circuit, now))
     return Admitted(Circuit(circuit.failures_in_a_row, now + settings.seconds))
 
 

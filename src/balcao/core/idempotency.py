@@ -6,6 +6,7 @@ from typing import Literal
 
 import msgspec
 
+from balcao.core.problems import UNAVAILABLE_RETRY_SECONDS_MAX
 from balcao.errors import IdempotencyKeyReused, ResultErased, ResultUnavailable, StillRunning
 
 KEY_CHARACTERS_MIN = 8
@@ -37,6 +38,17 @@ class Attempt:
     state: Literal["running", "finished", "died"]
     recorded: Recorded | None
     bound_ms: int = field(default=0, compare=False)  # when the first execution took the key
+    expires_ms: int = field(default=0, compare=False)  # then the key is free again
+
+    def replay_wait_seconds(self, now_ms: int) -> int | None:
+        """`Retry-After` of a replay. None: it carries none, since only a 503 does.
+
+        The source may be back by now, but under this key the same is said until it runs out.
+        """
+        if self.recorded is None or self.recorded.status != 503:
+            return None
+        left = -(-(self.expires_ms - now_ms) // 1000)
+        return min(max(1, left), UNAVAILABLE_RETRY_SECONDS_MAX)
 
 
 def admit(

@@ -237,6 +237,10 @@ _PERHAPS_CHARGED = (
 # A full disk takes a person to empty it; a moment of contention is over by then.
 _STORAGE_RETRY_SECONDS = 30
 
+# Client libraries sleep for as long as a 503 tells them, and most outages end sooner than anybody
+# knows: what truly takes longer is told again (decisions 9.4).
+UNAVAILABLE_RETRY_SECONDS_MAX = 300
+
 
 def problem_of(error: Exception) -> Problem:
     """The face of an error. What is not in the table is a bug and says nothing of itself."""
@@ -265,12 +269,14 @@ def problem_of(error: Exception) -> Problem:
         case errors.StorageFailed(perhaps_kept=unknown):
             message = _PERHAPS_CHARGED if unknown else message
             return Problem(status, code, message, retry_after_seconds=_STORAGE_RETRY_SECONDS)
+        case errors.StillRunning(retry_in_seconds=seconds):
+            return Problem(status, code, message, retry_after_seconds=seconds)
         case (
-            errors.StillRunning(retry_in_seconds=seconds)
-            | errors.SourceUnavailable(retry_in_seconds=seconds)
+            errors.SourceUnavailable(retry_in_seconds=seconds)
             | errors.Overloaded(retry_in_seconds=seconds)
         ):
-            return Problem(status, code, message, retry_after_seconds=seconds)
+            told = min(seconds, UNAVAILABLE_RETRY_SECONDS_MAX)
+            return Problem(status, code, message, retry_after_seconds=told)
         case _:
             return Problem(status, code, message)
 

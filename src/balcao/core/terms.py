@@ -68,11 +68,7 @@ def reason_problem(reason: str) -> str | None:
 def top_up(
     account: Account, credits: int, reason: str, signed: Signature, now_ms: int
 ) -> tuple[Change, ...]:
-    """Give credits, or take them back, with the entry in the audit log: one commit.
-
-    The deed comes first: a form that is sent again is told `DoneBefore`, and not that there is
-    nothing left to take back.
-    """
+    """Give credits, or take them back, with the entry in the audit log: one commit."""
     said = f"{credits:+d} créditos: {reason}"
     return (
         Audit(signed, "credit.add", account.account_id, f"conta {account.name}", said, now_ms),

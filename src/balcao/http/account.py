@@ -34,6 +34,9 @@ _STATES: Mapping[str, str] = {
 }
 _JSON = (b"content-type", b"application/json; charset=utf-8")
 _CSV = (b"content-type", b"text/csv; charset=utf-8")
+# The forms of the consumption, as they are named in the query and in Accept; the first is usual.
+_FORMS: Mapping[bytes, str] = {b"application/json": "json", b"text/csv": "csv"}
+_VARY = (b"vary", b"accept, accept-encoding")
 _NO_STORE = (b"cache-control", b"no-store")
 
 _encode = msgspec.json.Encoder().encode
@@ -103,12 +106,15 @@ class Books:
         )
 
     async def consumption(self, request: Request, rest: str, caller: Caller | None) -> Answer:
-        """What was charged, by day, operation, key and origin; JSON or CSV."""
+        """What was charged, by day, operation, key and origin; JSON or CSV.
+
+        `formato` says which; without it the header Accept does.
+        """
         assert caller is not None
         parameters = Parameters(request.query, request.headers, ("de", "ate", "formato"))
         period = self._period(parameters)
-        form = (parameters.text("formato") or "json").lower()
-        if form not in ("json", "csv"):
+        form = (parameters.text("formato") or _FORMS[request.preferred([*_FORMS])]).lower()
+        if form not in _FORMS.values():
             raise InvalidParameter("O parâmetro formato deve ser json ou csv.")
         rows = await asyncio.to_thread(
             self.desk.consumption, caller.account_id, period.from_ms, period.to_ms
@@ -116,7 +122,7 @@ class Books:
         names = self._names(caller.account_id)
         lines = [line_of(row, names) for row in rows]
         if form == "csv":
-            return 200, [_CSV, _NO_STORE, _file(period)], as_csv(COLUMNS, lines)
+            return 200, [_CSV, _NO_STORE, _VARY, _file(period)], as_csv(COLUMNS, lines)
         return _json(
             {
                 "de": period.first.isoformat(),
@@ -124,7 +130,8 @@ class Books:
                 "total_consultas": sum(row.requests for row in rows),
                 "total_creditos": sum(row.credits for row in rows),
                 "linhas": [dict(zip(COLUMNS, line, strict=True)) for line in lines],
-            }
+            },
+            _VARY,
         )
 
     def _period(self, parameters: Parameters) -> Period:
@@ -154,9 +161,9 @@ def _file(period: Period) -> tuple[bytes, bytes]:
     return b"content-disposition", f'attachment; filename="{name}"'.encode()
 
 
-def _json(fields: Mapping[str, object]) -> Answer:
+def _json(fields: Mapping[str, object], *more: tuple[bytes, bytes]) -> Answer:
     body = _encode({"success": True, "error": False} | dict(fields))
-    return 200, [_JSON, _NO_STORE], body
+    return 200, [_JSON, _NO_STORE, *more], body
 
 
 def _instant(at_ms: int) -> str:

@@ -152,8 +152,9 @@ def _account(refusals: Refusals, headers: HeadersOf) -> dict[str, Any]:
                 _query("ate", "Último dia, incluído; padrão: hoje, em Brasília.", _DAY_OR_NONE),
                 _query(
                     "formato",
-                    "JSON, ou CSV com ponto e vírgula para planilhas.",
-                    {"type": "string", "enum": ["json", "csv", ""], "default": "json"},
+                    "JSON, ou CSV com ponto e vírgula para planilhas. Sem ele decide o cabeçalho"
+                    " Accept (`text/csv`); o padrão é JSON.",
+                    {"type": "string", "enum": ["json", "csv", ""]},
                 ),
             ),
             problems=(errors.InvalidParameter, errors.RepeatedParameter),

@@ -98,12 +98,20 @@ byte a byte, com `Idempotent-Replayed: true` e sem custo, falhas técnicas inclu
 em andamento, a resposta é 409 com `Retry-After`. Recusas (400, 401, 402, 403, 409, 429) não
 ocupam a chave; uma fonte que foi consultada e falhou, sim (400 `FALHA_TECNICA` e
 `DADOS_RECUSADOS_PELA_FONTE`, 500, 503): essa resposta é a que se repete, e outra tentativa pede
-outra chave.
+outra chave. De muitas requisições iguais que chegam juntas com uma chave, uma é executada e
+cobrada; as outras recebem a sua resposta, ou 409, e nunca 402.
 
 ## Limites de requisições
 
 `RateLimit-Policy` e `RateLimit` dizem as cotas da conta e quanto resta. Depois de um 429 aguarde
 os segundos de `Retry-After`: uma requisição enviada então não é recusada pelo mesmo motivo.
+
+## Serviço indisponível
+
+Um 503 diz em `Retry-After` quando vale a pena voltar: no máximo 300 segundos, mesmo quando a
+espera é mais longa. Num 503 reenviado (`Idempotent-Replayed: true`) são os segundos que a chave
+ainda vale, também 300 no máximo: a mesma resposta se repete até lá, e outra tentativa pede outra
+chave.
 """
 
 
@@ -226,10 +234,10 @@ HEADERS: Mapping[str, HeaderText] = {
         sometimes=frozenset({500, 503}),
     ),
     "Retry-After": HeaderText(
-        "Segundos a aguardar antes de repetir.",
+        "Segundos a aguardar antes de repetir; em 503, no máximo 300.",
         {"type": "integer", "minimum": 1},
-        always=frozenset({429}),
-        sometimes=frozenset({409, 503}),
+        always=frozenset({429, 503}),
+        sometimes=frozenset({409}),
     ),
     "Cache-Status": HeaderText(
         "Se o resultado veio do cache (RFC 9211).",

@@ -1,6 +1,7 @@
 """From an ASGI scope to what the house needs of a request."""
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
 import msgspec
@@ -24,16 +25,43 @@ class Request(msgspec.Struct, frozen=True):
         """Compress only when asked (decisions 1.9)."""
         return accepts_gzip(self.headers.get(b"accept-encoding"))
 
+    def preferred(self, offered: Sequence[bytes]) -> bytes:
+        """Which of these media types the caller's Accept wants most (RFC 9110, 12.5.1).
+
+        The first one where they are wanted alike, or none of them is. What is named outright is
+        wanted more than what a wildcard lets through with the same weight.
+        """
+        ranges = _weighed(self.headers.get(b"accept", b"*/*"))
+
+        def wanted(media_type: bytes) -> tuple[float, int]:
+            wildcards = (b"*/*", media_type.partition(b"/")[0] + b"/*", media_type)
+            matching = [(wildcards.index(r), weight) for r, weight in ranges if r in wildcards]
+            closeness, weight = max(matching, default=(0, 0.0))
+            return weight, closeness if weight else 0
+
+        return max(offered, key=wanted)
+
 
 def accepts_gzip(accept_encoding: bytes | None) -> bool:
     """Whether an `Accept-Encoding` names gzip (RFC 9110, 12.5.3); `*` is no wish."""
-    if accept_encoding is None:
-        return False
-    for part in accept_encoding.lower().split(b","):
-        name, _, quality = part.strip().partition(b";")
-        if name.strip() == b"gzip":
-            return quality.replace(b" ", b"") not in (b"q=0", b"q=0.0", b"q=0.00", b"q=0.000")
-    return False
+    ranges = () if accept_encoding is None else _weighed(accept_encoding)
+    return next((weight > 0 for name, weight in ranges if name == b"gzip"), False)
+
+
+_WEIGHT = re.compile(rb"\s*q\s*=\s*([01](?:\.\d{0,3})?)\s*")
+
+
+def _weighed(header: bytes) -> Sequence[tuple[bytes, float]]:
+    """What a header of the Accept family names, in lower case, with the weights (RFC 9110, 12.4.2).
+
+    A weight that is none counts as 1; other parameters do not count.
+    """
+    found = []
+    for part in header.lower().split(b","):
+        name, *parameters = part.split(b";")
+        weights = [match[1] for each in parameters if (match := _WEIGHT.fullmatch(each))]
+        found.append((name.strip(), float(weights[0]) if weights else 1.0))
+    return found
 
 
 def read(scope: Scope, header_bytes_max: int) -> Request:

@@ -16,7 +16,8 @@ CORS: Headers = [
     (b"access-control-allow-origin", b"*"),
     (
         b"access-control-expose-headers",
-        b"x-request-id, retry-after, ratelimit, ratelimit-policy, x-creditos-cobrados",
+        b"x-request-id, retry-after, ratelimit, ratelimit-policy, x-creditos-cobrados,"
+        b" deprecation, cache-status, age, idempotent-replayed",
     ),
 ]
 PREFLIGHT: Headers = [

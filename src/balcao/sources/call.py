@@ -170,9 +170,15 @@ class Upstream:
             self._note("absent", started)
             raise
         except SourceError as error:
-            self._circuit = breaker.failed(self._circuit, self._breaker_settings, self._clock())
-            unavailable = isinstance(error, SourceUnavailable)
-            self._note("unavailable" if unavailable else "failed", started, error.detail)
+            now = self._clock()
+            self._circuit = breaker.failed(self._circuit, self._breaker_settings, now)
+            if not isinstance(error, SourceUnavailable):
+                self._note("failed", started, error.detail)
+                raise
+            # Whoever comes sooner than the next probe is refused again.
+            wait_seconds = breaker.wait_seconds(self._circuit, now)
+            error.retry_in_seconds = max(error.retry_in_seconds, wait_seconds)
+            self._note("unavailable", started, error.detail)
             raise
         except asyncio.CancelledError:
             # Whoever asked stopped waiting. That says nothing about the source.

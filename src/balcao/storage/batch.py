@@ -97,25 +97,23 @@ class Batch:
     deeds: list[Row] = field(default_factory=list)
 
     def admit(self, changes: Sequence[Change]) -> Refusal | None:
-        """Take a list in, or say why not. All refusals come before the first row."""
-        for change in changes:
-            refusal = self._refusal(change)
-            if refusal is not None:
-                return refusal
+        """Take a list in, or say why not. All refusals come before the first row.
+
+        Whether this was asked before is judged first, wherever it stands in the list: who repeats
+        a request that took the last credits is told of that request and not of the credits
+        (decisions 2.10, 9.1). So a refusal for credits also says that no key was bound.
+        """
+        for judge in (self._known, self._unable):
+            for change in changes:
+                if (refusal := judge(change)) is not None:
+                    return refusal
         for change in changes:
             self._take(change)
         return None
 
-    def _refusal(self, change: Change) -> Refusal | None:
+    def _known(self, change: Change) -> Refusal | None:
+        """Somebody was here before, with the same key or form."""
         match change:
-            case Charge() | Hold():
-                return self.purses[change.account_id].short_of(
-                    change.credits, civil_month(change.at_ms)
-                )
-            case TopUp(credits=credits) if credits < 0:
-                return self.purses[change.account_id].short_to_take_back(-credits)
-            case Settle():
-                return None if change.request_id in self.holds else HoldGone()
             case Bind():
                 bound = (change.account_id, change.key_digest) in self.bound
                 return KeyBound() if bound else None
@@ -126,6 +124,20 @@ class Batch:
                 return KeyBound()
             case Audit():
                 return DoneBefore() if change.signed.form_id in self.forms else None
+            case _:
+                return None
+
+    def _unable(self, change: Change) -> Refusal | None:
+        """There are too few credits, or they are no longer held."""
+        match change:
+            case Charge() | Hold():
+                return self.purses[change.account_id].short_of(
+                    change.credits, civil_month(change.at_ms)
+                )
+            case Settle():
+                return None if change.request_id in self.holds else HoldGone()
+            case TopUp(credits=credits) if credits < 0:
+                return self.purses[change.account_id].short_to_take_back(-credits)
             case _:
                 return None
 
@@ -155,7 +167,9 @@ class Batch:
             case Finish():
                 self._finish(change)
             case Unbind():
-                self.bound.pop((change.account_id, change.key_digest), None)
+                key = (change.account_id, change.key_digest)
+                if self.bound.get(key) == change.request_id:  # else it is somebody else's by now
+                    del self.bound[key]
                 self.unbound.append((change.account_id, change.key_digest, change.request_id))
             case Touch():
                 self.touched[change.key_id] = change.at_ms

@@ -127,7 +127,8 @@ class Desk(Protocol):
         """Make all changes durable, or none of them.
 
         Returns only after they are on disk. A refusal (too few credits, key already bound)
-        is an answer, not an error; it leaves other requests' changes alone. Raises
+        is an answer, not an error; it leaves other requests' changes alone. Whatever the order of
+        the list, a key that is bound is told before credits that are short (decisions 9.1). Raises
         `StorageFailed` when the storage cannot write; then nothing of the list was kept.
         """
         ...

@@ -16,7 +16,7 @@ import structlog
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import PlainTextResponse, RedirectResponse, Response, StreamingResponse
-from starlette.routing import BaseRoute, Route, Router
+from starlette.routing import BaseRoute, Match, Route, Router
 from starlette.types import Message, Receive, Scope, Send
 
 from balcao.core.outcomes import Reply
@@ -220,7 +220,13 @@ class Application:
         return Response(content, media_type=f"{kind}; charset=utf-8", headers=headers)
 
     async def _nothing_here(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """404, as a page for those who are signed in and for those who are not."""
+        """404, as a page for those who are signed in and for those who are not.
+
+        A page's address that ends with a slash is the page's own.
+        """
+        if (address := self._without_slash(scope)) is not None:
+            await RedirectResponse(address, 308)(scope, receive, send)
+            return
 
         async def nothing(visit: Visit) -> Response:
             return visit.page("problema.html", 404, **_words(404))
@@ -228,6 +234,16 @@ class Application:
         request = Request(scope, receive)
         response = await self._visited(request, Page("", "app:404", "anyone", nothing))
         await response(scope, receive, send)
+
+    def _without_slash(self, scope: Scope) -> str | None:
+        path = scope["path"].rstrip("/")
+        if path == scope["path"] or scope["method"] not in ("GET", "HEAD"):
+            return None
+        meant = {**scope, "path": path}
+        if all(route.matches(meant)[0] is not Match.FULL for route in self._router.routes):
+            return None
+        query = scope["query_string"].decode("latin-1")
+        return quote(path) + (f"?{query}" if query else "")
 
 
 @dataclass(slots=True)

@@ -11,7 +11,7 @@ from balcao.core.receipts import Receipt
 from balcao.storage.contract import Consultation, ConsumptionRow, Entry
 from balcao.storage.shared.connection import Apart, Connection
 
-EARLIER_COLUMNS = "fingerprint, state, request_id, status, body, fresh_ms, bound_ms"
+EARLIER_COLUMNS = "fingerprint, state, request_id, status, body, fresh_ms, bound_ms, expires_ms"
 _ACCOUNTS = (
     "SELECT account_id, name, plan, mode, certificates, partner_optin, ceiling_credits,"
     " balance_credits, held_credits, month_credits, created_ms, month, suspended_ms FROM account"
@@ -131,9 +131,9 @@ class Reading:
 
 def attempt_of(row: Any) -> Attempt:
     """What is recorded under an idempotency key, from its row (`EARLIER_COLUMNS`)."""
-    fingerprint, state, request_id, status, body, fresh_ms, bound_ms = row
+    fingerprint, state, request_id, status, body, fresh_ms, bound_ms, expires_ms = row
     recorded = Recorded(request_id, status, body, fresh_ms) if state == "finished" else None
-    return Attempt(fingerprint, state, recorded, bound_ms)
+    return Attempt(fingerprint, state, recorded, bound_ms, expires_ms)
 
 
 def find_account(connection: Connection, account_id: int) -> Account:
