@@ -214,7 +214,7 @@ class Application:
         if content is None:
             return Response(status_code=404)
         kind = _FILE_TYPES[name.rpartition(".")[2]]
-        headers = {"cache-control": "public, max-age=31536000, immutable"} | _VARIES
+        headers = {"cache-control": "public, max-age=31536000, immutable", **_VARIES}
         if compressed:
             headers |= _GZIPPED
         return Response(content, media_type=f"{kind}; charset=utf-8", headers=headers)
@@ -271,7 +271,8 @@ def _compressed(request: Request, response: Response) -> Response:
     if len(response.body) < _GZIP_BYTES_MIN or not _wants_gzip(request):
         return response
     response.body = gzip.compress(response.body, _GZIP_LEVEL, mtime=0)
-    response.headers.update(_GZIPPED | {"content-length": str(len(response.body))})
+    length = {"content-length": str(len(response.body))}
+    response.headers.update({**_GZIPPED, **length})
     return response
 
 
