@@ -1,8 +1,16 @@
-"""Tests that share something expensive (a browser, a set of nodes) run in one worker.
+"""Where tests stand, and which of them run together.
 
-By the places where they lie: pytest-xdist's own marks say it in the tests' names, which pytest 9.2
-does not let it do.
+They stand in an empty folder, with no setting of whoever runs them: the checkout may have a data
+folder with a `balcao.toml` of its own, which no test and no process that one starts may see.
+
+Tests that share something expensive (a browser, a set of nodes) run in one worker. By the places
+where they lie: pytest-xdist's own marks say it in the tests' names, which pytest 9.2 does not let
+it do.
 """
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from xdist.remote import Producer
@@ -25,3 +33,21 @@ class Scheduling(LoadScopeScheduling):  # type: ignore[misc]
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> Scheduling:
     """pytest-xdist's hook."""
     return Scheduling(config, log)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def nowhere(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """The working folder of all tests, which stays empty: before any server is started."""
+    folder = tmp_path_factory.mktemp("nowhere")
+    with pytest.MonkeyPatch.context() as patch:
+        for name in [name for name in os.environ if name.upper().startswith("BALCAO_")]:
+            patch.delenv(name)
+        patch.chdir(folder)
+        yield folder
+
+
+@pytest.fixture(autouse=True)
+def _leaves_nothing_behind(nowhere: Path) -> Iterator[None]:
+    yield
+    left = sorted(each.name for each in nowhere.iterdir())
+    assert not left, f"{left} would have landed in the checkout: give the test a folder"

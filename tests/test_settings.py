@@ -1,12 +1,29 @@
 """Settings as operators write them."""
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 from pydantic import ValidationError
 
 from balcao.core.federation import UFS
-from balcao.settings import Settings
+from balcao.settings import Settings, config_file
+
+ROOT = Path(__file__).parent.parent
+
+
+def test_no_test_and_no_process_of_one_sees_the_checkout_s_own_settings() -> None:
+    """Whoever follows the README's example has `.balcao/balcao.toml` where the tests are."""
+    assert not Path.cwd().is_relative_to(ROOT)
+    assert config_file() is None
+    script = (
+        "from balcao.settings import Settings, config_file; print(config_file(), Settings().home)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.split() == ["None", ".balcao"]
 
 
 def test_ufs_are_put_in_the_contract_s_order() -> None:

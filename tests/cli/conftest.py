@@ -1,6 +1,5 @@
 """The command line on a data folder of its own."""
 
-import os
 from pathlib import Path
 
 import pytest
@@ -9,11 +8,8 @@ from tests.cli.shell import Shell, begin
 
 
 @pytest.fixture(autouse=True)
-def _nothing_of_the_machine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """No setting of whoever runs the tests, and no balcao.toml of the working folder."""
-    for name in os.environ:
-        if name.upper().startswith("BALCAO_"):
-            monkeypatch.delenv(name)
+def _a_working_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Of its own: some commands write where they are called."""
     monkeypatch.chdir(tmp_path)
 
 

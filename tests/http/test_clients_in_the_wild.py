@@ -6,7 +6,6 @@ that it looks at.
 
 import asyncio
 import json
-import os
 import re
 import socket
 import time
@@ -109,16 +108,13 @@ def answering(folder: Path) -> Iterator[Server]:
 @pytest.fixture(scope="module")
 def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
     folder = tmp_path_factory.mktemp("servidor") / "dados"
-    with pytest.MonkeyPatch.context() as patch:
-        for name in [name for name in os.environ if name.upper().startswith("BALCAO_")]:
-            patch.delenv(name)
-        with answering(folder) as server:
-            with httpx2.Client(base_url=server.base, timeout=30) as http:
-                service = Service(server, Home(folder), http, Client(0, 0, ""))
-                service.client = service.account("ana", plan="pos_pago", credits=0)
-                yield service
-            assert server.terminate() == 0
-            assert "Traceback" not in server.err
+    with answering(folder) as server:
+        with httpx2.Client(base_url=server.base, timeout=30) as http:
+            service = Service(server, Home(folder), http, Client(0, 0, ""))
+            service.client = service.account("ana", plan="pos_pago", credits=0)
+            yield service
+        assert server.terminate() == 0
+        assert "Traceback" not in server.err
 
 
 def raw(service: Service, request: str) -> tuple[str, Mapping[str, str], bytes]:

@@ -1,24 +1,17 @@
 """Asking the simulated treasuries, and reading what they say."""
 
-import csv
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 import httpx2
-import pytest
 from lxml import etree
 
 from balcao.simulator import ASGIApp
+from tests.sefaz import schemas
 from tests.simulator.world import post
 
-SOAP = "http://www.w3.org/2003/05/soap-envelope"
-SERVICE = "http://www.portalfiscal.inf.br/nfe/wsdl/CadConsultaCadastro4"
-NFE = "http://www.portalfiscal.inf.br/nfe"
+SOAP, SERVICE, NFE = schemas.SOAP, schemas.SERVICE, schemas.NFE
 SOAP_12 = {"content-type": "application/soap+xml; charset=utf-8"}
-
-SHARED = Path(__file__).parents[3] / "shared" / "sources"
 
 SVRS = "/ws/cadconsultacadastro/cadconsultacadastro4.asmx"
 PATHS = {
@@ -98,6 +91,7 @@ def wrapper_of(reply: httpx2.Response) -> str:
 def fault_of(reply: httpx2.Response) -> str:
     """The code of a SOAP fault."""
     assert reply.status_code == 500, reply.text
+    schemas.assert_fault(reply.content)
     root = etree.fromstring(reply.content)
     return root.findtext(f".//{{{SOAP}}}Value") or ""
 
@@ -113,31 +107,14 @@ def ask_raw(
 ) -> httpx2.Response:
     """Ask a state as it wants to be asked."""
     body = envelope(question(uf, kind, argument), wrapper="consultaCadastro" if uf == "MT" else "")
+    schemas.assert_question(body)
     if uf == "PE":
         headers["soapaction"] = ""
     return send(PATHS[uf], body, app, SOAP_12 | headers)
 
 
 def ask(uf: str, kind: str, argument: str, app: ASGIApp | None = None, **headers: str) -> Said:
-    return read(ask_raw(uf, kind, argument, app, **headers))
-
-
-def official(name: str) -> etree.XMLSchema:
-    """An official schema; they are not ours to copy, so they are not everywhere."""
-    path = SHARED / "xsd" / name
-    if not path.is_file():
-        pytest.skip("the official schemas are not here")
-    return etree.XMLSchema(etree.parse(path))
-
-
-def published_paths() -> dict[str, str]:
-    """Path of each state's production address, as published."""
-    path = SHARED / "endpoints-consulta-cadastro.csv"
-    if not path.is_file():
-        pytest.skip("the list of addresses is not here")
-    with path.open(encoding="utf-8", newline="") as file:
-        return {
-            row["uf"]: urlsplit(row["url"]).path
-            for row in csv.DictReader(file)
-            if row["environment"] == "production" and row["url"]
-        }
+    """The answer to a proper question, which is proper itself."""
+    reply = ask_raw(uf, kind, argument, app, **headers)
+    schemas.assert_answer(reply.content)
+    return read(reply)

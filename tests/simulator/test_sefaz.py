@@ -2,6 +2,7 @@
 
 import re
 from datetime import date, datetime
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -14,6 +15,7 @@ from balcao.simulator.sefaz import writing
 from balcao.simulator.sefaz.holder import Holder
 from balcao.simulator.sefaz.reading import Question
 from balcao.simulator.sefaz.treasuries import TREASURIES
+from tests.sefaz.addresses import ADDRESSES
 from tests.simulator.sefaz import (
     NFE,
     PATHS,
@@ -22,7 +24,6 @@ from tests.simulator.sefaz import (
     ask_raw,
     envelope,
     fault_of,
-    published_paths,
     question,
     read,
     send,
@@ -159,7 +160,7 @@ def test_every_state_answers_where_it_should() -> None:
 
 
 def test_paths_are_the_published_ones() -> None:
-    assert published_paths() == PATHS
+    assert {uf: urlsplit(production).path for uf, (production, _) in ADDRESSES.items()} == PATHS
 
 
 @pytest.mark.parametrize(

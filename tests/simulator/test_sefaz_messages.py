@@ -216,11 +216,11 @@ def test_some_states_fail() -> None:
 
 
 def test_incomplete() -> None:
-    (entry,) = ask("SP", "CNPJ", "90020009000157").entries
+    (entry,) = read(ask_raw("SP", "CNPJ", "90020009000157")).entries
     assert "IE" not in entry
     assert entry["CNPJ"] == "90020009000157"
 
-    elsewhere = ask("MG", "CNPJ", "90020009000157")
+    elsewhere = read(ask_raw("MG", "CNPJ", "90020009000157"))
     assert elsewhere.entries == []
     assert elsewhere["cStat"] is None
 

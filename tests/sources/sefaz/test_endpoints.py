@@ -7,7 +7,8 @@ import pytest
 
 from balcao.core.federation import UFS
 from balcao.sources.sefaz.endpoints import UFS_SERVED, Environment, endpoint
-from tests.sources.sefaz.world import OFFICIAL
+from tests import official
+from tests.sefaz.addresses import ADDRESSES
 
 ENVIRONMENTS: tuple[Environment, ...] = typing.get_args(Environment)
 
@@ -29,21 +30,16 @@ def test_addresses_are_whole_and_of_their_environment(uf: str) -> None:
     assert production.lower().removesuffix(".asmx").endswith("/cadconsultacadastro4")
 
 
-def test_the_ones_that_share_and_the_ones_that_do_not() -> None:
-    shared = "https://cad.svrs.rs.gov.br/ws/cadconsultacadastro/cadconsultacadastro4.asmx"
-    assert endpoint("production", "SC") == endpoint("production", "RS") == shared
-    assert endpoint("homologation", "BA") == (
-        "https://hnfe.sefaz.ba.gov.br/webservices/CadConsultaCadastro4/CadConsultaCadastro4.asmx"
-    )
+@pytest.mark.parametrize("environment", ENVIRONMENTS)
+def test_every_address(environment: Environment) -> None:
+    at = ENVIRONMENTS.index(environment)
+    expected = {uf: ADDRESSES[uf][at] if uf in ADDRESSES else None for uf in UFS}
+    assert {uf: endpoint(environment, uf) for uf in UFS} == expected
 
 
-def test_every_address_of_the_table() -> None:
-    path = OFFICIAL / "endpoints-consulta-cadastro.csv"
-    if not path.is_file():
-        pytest.skip("the table is not at hand")
-    with path.open(encoding="utf-8", newline="") as file:
+def test_the_published_table_says_the_same() -> None:
+    with official.needed(official.ADDRESSES).open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
-    assert len(rows) == 2 * len(UFS)
-    for row in rows:
-        environment = next(each for each in ENVIRONMENTS if each == row["environment"])
-        assert endpoint(environment, row["uf"]) == (row["url"] or None)
+    for at, environment in enumerate(ENVIRONMENTS):
+        published = {row["uf"]: row["url"] for row in rows if row["environment"] == environment}
+        assert published == {uf: ADDRESSES[uf][at] if uf in ADDRESSES else "" for uf in UFS}

@@ -10,6 +10,7 @@ from balcao.core.documents import Cnpj, Cpf
 from balcao.core.federation import UFS
 from balcao.errors import SourceFailed
 from balcao.sources.sefaz import message
+from tests.sefaz.schemas import ANSWER, accepts, assert_question
 from tests.sources.sefaz.world import (
     CNPJ,
     CPF,
@@ -23,7 +24,6 @@ from tests.sources.sefaz.world import (
     an_entry,
     ask,
     enveloped,
-    official_schema,
 )
 
 QUESTION = (
@@ -72,19 +72,12 @@ def test_every_question_is_as_they_want_it(
     assert not re.search(rb">\s+<|\s\Z", raw)
     (question,) = etree.fromstring(raw).iter(f"{{{NFE}}}ConsCad")
     assert all(element.prefix is None for element in question.iter("*"))
-    schema = official_schema("consCad_v2.00.xsd")
-    if schema is None:
-        pytest.skip("the official schemas are not at hand")
-    alone = etree.fromstring(etree.tostring(question))
-    assert schema.validate(alone), schema.error_log
+    assert_question(raw)
 
 
 @pytest.mark.parametrize("answer", [FOUND, NONE, an_answer("112", an_entry() * 2)])
 def test_our_sample_answers_are_as_the_authority_writes_them(answer: str) -> None:
-    schema = official_schema("retConsCad_v2.00.xsd")
-    if schema is None:
-        pytest.skip("the official schemas are not at hand")
-    assert schema.validate(etree.fromstring(answer)), schema.error_log
+    assert accepts(ANSWER, answer)
 
 
 @pytest.mark.parametrize("uf", UFS)

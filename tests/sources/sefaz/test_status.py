@@ -6,7 +6,8 @@ import pytest
 
 from balcao.errors import SourceError, SourceFailed, SourceUnavailable
 from balcao.sources.sefaz import status
-from tests.sources.sefaz.world import CNPJ, OFFICIAL, an_answer, ask
+from tests import official
+from tests.sources.sefaz.world import CNPJ, an_answer, ask
 
 OPERATOR_CAN_MEND = ["257", "280", "281", "282", "283", "284", "285"]
 UNAVAILABLE = {"108": 60, "109": 600, "286": 30, "999": 30, "262": 3600, "265": 3600, "656": 3600}
@@ -69,6 +70,23 @@ def test_no_code_at_all() -> None:
         ask(an_answer(""))
 
 
+# What each code means, as the lists above have it.
+WHOLE_TABLE = {
+    **dict.fromkeys(["111", "112"], status.Meaning.FOUND),
+    **dict.fromkeys(["259", "261", "264"], status.Meaning.NONE),
+    **dict.fromkeys(OPERATOR_CAN_MEND, status.Meaning.REFUSED),
+    **dict.fromkeys(["108", "109", "286", "999"], status.Meaning.UNAVAILABLE),
+    **dict.fromkeys(["262", "265"], status.Meaning.UNSUPPORTED),
+    "656": status.Meaning.THROTTLED,
+    **dict.fromkeys(OUR_MISTAKE.split(), status.Meaning.MISTAKE),
+    **dict.fromkeys(OUR_DOCUMENT.split(), status.Meaning.ARGUMENT),
+}
+
+
+def test_the_whole_table_is_known() -> None:
+    assert WHOLE_TABLE == status.MEANINGS
+
+
 # The classes of the table we were given; 265 is one of ours, since another source may do.
 CLASSES = {
     "found": status.Meaning.FOUND,
@@ -82,10 +100,7 @@ CLASSES = {
 }
 
 
-def test_the_whole_table_is_known() -> None:
-    path = OFFICIAL / "cstat-consulta-cadastro.csv"
-    if not path.is_file():
-        pytest.skip("the table is not at hand")
-    with path.open(encoding="utf-8", newline="") as file:
+def test_the_published_table_has_no_other_codes() -> None:
+    with official.needed(official.STATUSES).open(encoding="utf-8", newline="") as file:
         theirs = {row["cstat"]: CLASSES[row["class"]] for row in csv.DictReader(file)}
-    assert theirs | {"265": status.Meaning.UNSUPPORTED} == status.MEANINGS
+    assert theirs | {"265": status.Meaning.UNSUPPORTED} == WHOLE_TABLE

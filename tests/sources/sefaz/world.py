@@ -1,9 +1,6 @@
 """What the tests of the state treasuries share: answers as they write them, nobody real."""
 
 from collections.abc import Mapping
-from pathlib import Path
-
-from lxml import etree
 
 from balcao.core.documents import Cnpj, Cpf
 from balcao.core.questions import Inquiry
@@ -11,17 +8,15 @@ from balcao.core.registration import Registrations
 from balcao.sources.contract import Exchange, HttpReply, T
 from balcao.sources.sefaz.adapter import Sefaz
 from balcao.sources.sefaz.endpoints import UFS_SERVED
+from tests.sefaz import schemas
 
 CNPJ = "11222333000181"
 OTHER_CNPJ = "90010001000100"
 LETTERS = "12ABC34501DE35"
 CPF = "11122233396"
 
-NFE = "http://www.portalfiscal.inf.br/nfe"
-SERVICE = f"{NFE}/wsdl/CadConsultaCadastro4"
-SOAP = "http://www.w3.org/2003/05/soap-envelope"
+NFE, SERVICE, SOAP = schemas.NFE, schemas.SERVICE, schemas.SOAP
 
-OFFICIAL = Path(__file__).parents[3] / ".." / "shared" / "sources"  # kept beside the project
 SEFAZ = Sefaz(UFS_SERVED)
 
 
@@ -124,9 +119,3 @@ def ask(
     found = hold(adapter.converse(inquiry or an_inquiry()), a_reply(inner))
     assert isinstance(found, Registrations)
     return found
-
-
-def official_schema(name: str) -> etree.XMLSchema | None:
-    """One of the authority's schemas; None where they are not at hand."""
-    path = OFFICIAL / "xsd" / name
-    return etree.XMLSchema(etree.parse(str(path))) if path.is_file() else None
