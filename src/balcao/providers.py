@@ -131,6 +131,7 @@ def _treasuries(settings: Sefaz, now: datetime) -> Sequence[Provider]:
         ufs=frozenset(addresses),
         cpf_ufs=None if settings.cpf_ufs is None else frozenset(settings.cpf_ufs),
         header_ufs=frozenset(settings.header_ufs),
+        mt_wrapper=settings.mt_wrapper,
         requester_cnpj=certificate.subject_cnpj if certificate else None,
     )
     return (

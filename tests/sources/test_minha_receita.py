@@ -171,7 +171,6 @@ REFUSALS = [
     (a_reply(200, []), SourceFailed),
     (a_reply(200, {"razao_social": "SEM CNPJ"}), SourceFailed),
     (a_reply(200, {"cnpj": 11222333000181}), SourceFailed),
-    (a_reply(200, {"cnpj": CNPJ, "data_inicio_atividade": "01/03/2010"}), SourceFailed),
 ]
 
 

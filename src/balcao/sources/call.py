@@ -39,13 +39,16 @@ CONNECT_SECONDS_MAX = 3.0
 KEEPALIVE_SECONDS = 15.0
 
 HEADERS = {
-    # Compressed bodies are not asked for and not taken: an answer is a few kilobytes, and a
-    # limit on the size of what was never inflated needs no further thought.
+    # Compressed bodies are not asked for: an answer is a few kilobytes. What comes compressed all
+    # the same is read (`Upstream._body`).
     "accept-encoding": "identity",
     "accept": "application/json",
     # BrasilAPI turns clients away that do not look like one people use.
     "user-agent": f"Mozilla/5.0 (compatible; Balcao/{__version__})",
 }
+
+# At most one of them: what was compressed twice is nothing that anybody needs to send us.
+CODINGS = frozenset({"", "identity", "gzip", "deflate"})
 
 NOTHING_WAS_SENT = (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.ProxyError)
 
@@ -281,9 +284,13 @@ class Upstream:
             await reply.aclose()
 
     async def _body(self, reply: httpx2.Response) -> bytes:
-        """The whole body, if it is as we asked for it and not longer than we allow."""
-        if reply.headers.get("content-encoding", "identity").lower() != "identity":
-            raise SourceFailed(f"{self.name}: resposta comprimida sem ter sido pedida")
+        """The whole body, inflated, if it is not longer than we allow.
+
+        The client inflates in pieces of 1 MiB at the most, so that a bomb is found out by its first
+        ones. Codings that it does not know would come as they are: they are told here.
+        """
+        if reply.headers.get("content-encoding", "identity").strip().lower() not in CODINGS:
+            raise SourceFailed(f"{self.name}: resposta em codificação desconhecida")
         announced = reply.headers.get("content-length", "")
         if announced.isdecimal() and int(announced) > self._answer_bytes_max:
             raise SourceFailed(f"{self.name}: resposta grande demais")

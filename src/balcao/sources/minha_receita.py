@@ -127,7 +127,7 @@ class MinhaReceita:
                 1,
                 said.descricao_identificador_matriz_filial,
             ),
-            data_de_abertura=replies.day(self.name, said.data_inicio_atividade),
+            data_de_abertura=replies.day(said.data_inicio_atividade),
             nome_empresarial=text(said.razao_social),
             nome_fantasia=text(said.nome_fantasia),
             atividade_economica_principal=replies.coded(
@@ -156,9 +156,9 @@ class MinhaReceita:
             situacao_cadastral=_known(
                 STATUS_TEXTS, said.situacao_cadastral, 2, said.descricao_situacao_cadastral
             ),
-            data_da_situacao_cadastral=replies.day(self.name, said.data_situacao_cadastral),
+            data_da_situacao_cadastral=replies.day(said.data_situacao_cadastral),
             situacao_especial=text(said.situacao_especial),
-            data_da_situacao_especial=replies.day(self.name, said.data_situacao_especial),
+            data_da_situacao_especial=replies.day(said.data_situacao_especial),
             # "NÃO INFORMADO" is not one of our texts and so becomes null.
             porte=_known(SIZE_TEXTS, said.codigo_porte, 2, said.porte),
             socios=tuple(self._partner(partner) for partner in said.qsa or ()),
@@ -173,7 +173,7 @@ class MinhaReceita:
             documento_representante_legal=replies.plain(said.cpf_representante_legal),
             nome_representante_legal=text(said.nome_representante_legal),
             faixa_etaria=_known(AGE_BAND_TEXTS, said.codigo_faixa_etaria, 1, said.faixa_etaria),
-            data_entrada_sociedade=replies.entry_day(self.name, said.data_entrada_sociedade),
+            data_entrada_sociedade=replies.entry_day(said.data_entrada_sociedade),
         )
 
 

@@ -16,7 +16,7 @@ from balcao.core.certificates import FederalCertificate, StateCertificate
 from balcao.core.company import Company, hides_a_partner, mask_cpf_in_text, masked
 from balcao.core.documents import Cnpj
 from balcao.core.questions import Inquiry, Subject
-from balcao.core.registration import Part, Registrations
+from balcao.core.registration import Part, Registrations, once_each
 from balcao.core.suframa import ZoneRecord
 from balcao.errors import SourceFailed
 from balcao.sources.call import Layer, Upstream
@@ -140,10 +140,17 @@ def as_allowed(record: Record, inquiry: Inquiry) -> Record:
     match record:
         case Company():
             return record if inquiry.full_partners else masked(record)
-        case Registrations() | ZoneRecord():  # a sole trader's name ends with the CPF
-            return msgspec.structs.replace(record, nome=mask_cpf_in_text(record.nome))
+        case Registrations():
+            return _shown(once_each(record) or record)
+        case ZoneRecord():
+            return _shown(record)
         case _:  # a certificate names whom it certifies
             return record
+
+
+def _shown(record: Registrations | ZoneRecord) -> Record:
+    """A sole trader's name ends with the CPF."""
+    return msgspec.structs.replace(record, nome=mask_cpf_in_text(record.nome))
 
 
 def must_be_usable(source: str, record: Record, inquiry: Inquiry) -> None:
@@ -157,6 +164,8 @@ def must_be_usable(source: str, record: Record, inquiry: Inquiry) -> None:
             about, needed = record.documento, ()
             if record.uf != inquiry.uf or any(each.uf != inquiry.uf for each in record.inscricoes):
                 raise SourceFailed(f"{source}: respondeu sobre outra UF")
+            if once_each(record) is None:
+                raise SourceFailed(f"{source}: a mesma inscrição com dados diferentes")
         case ZoneRecord():
             about, needed = record.cnpj, ("inscricao", "nome")
         case StateCertificate():
