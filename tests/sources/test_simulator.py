@@ -171,7 +171,7 @@ def test_full_partners_come_from_serpro() -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_what_does_not_exist(name: str) -> None:
     answer = Sandbox().ask(name, ABSENT)
-    assert answer == Absent(name, conclusive=name in ("cnpja", "serpro"))
+    assert answer == Absent(name, conclusive=True, so_far=name in ("minha_receita", "brasilapi"))
 
 
 MISBEHAVING: list[tuple[str, type[SourceError]]] = [

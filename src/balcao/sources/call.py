@@ -219,8 +219,12 @@ class Upstream:
                 for _ in range(ROUNDS_MAX):
                     if request.after_seconds:
                         await asyncio.sleep(request.after_seconds)
-                    reply = await (through(request, send) if through else send(request))
-                    request = conversation.send(reply)
+                    try:
+                        reply = await (through(request, send) if through else send(request))
+                    except SourceError as error:
+                        request = conversation.throw(error)
+                    else:
+                        request = conversation.send(reply)
             raise SourceFailed(f"{self.name}: sem resposta após {ROUNDS_MAX} rodadas")
         except StopIteration as end:
             found: T | None = end.value
@@ -228,7 +232,7 @@ class Upstream:
         except (SourceError, httpx2.PoolTimeout):
             raise
         except TimeoutError:
-            raise SourceFailed(f"{self.name}: tempo esgotado") from None
+            raise _out_of_time(self.name, conversation) from None
         except Exception as error:
             # The adapter stumbled over what it was sent. Where is worth knowing; the text of
             # the error is not repeated, since it may quote the reply.
@@ -300,6 +304,18 @@ class Upstream:
             if len(body) > self._answer_bytes_max:
                 raise SourceFailed(f"{self.name}: resposta grande demais")
         return bytes(body)
+
+
+def _out_of_time(name: str, conversation: Exchange[T]) -> SourceError:
+    """The failure, as the conversation sees it; there is no time to go on."""
+    late = SourceFailed(f"{name}: tempo esgotado")
+    try:
+        conversation.throw(late)
+    except SourceError as error:
+        return error
+    except Exception:  # it returned, or stumbled
+        return late
+    return late
 
 
 def _untrusted(error: BaseException | None) -> bool:

@@ -38,6 +38,7 @@ class Capabilities:
     ufs: frozenset[str] | None = None  # None: all
     cpf_ufs: frozenset[str] | None = None  # where it takes a CPF; None: wherever it serves
     certificate_ufs: frozenset[str] | None = None  # the same as `ufs`, of state certificates
+    of_a_copy: bool = False  # it knows the registry as of some day: not who is younger
     reissues: bool = False  # whether it issues a new certificate while one is in force
 
     def include(self, inquiry: Inquiry) -> bool:
@@ -72,7 +73,7 @@ class Adapter(Protocol):
 
     @property
     def conclusive_absence(self) -> bool:
-        """Whether its documentation says that its "not found" proves absence."""
+        """Whether its "not found" proves absence: its documentation says so, or it makes sure."""
         ...
 
     def converse(self, inquiry: Inquiry) -> Conversation:
@@ -124,7 +125,11 @@ class Online:
             check=partial(must_be_usable, self.name, inquiry=inquiry),
         )
         if record is None:
-            return Absent(self.name, conclusive=self._adapter.conclusive_absence)
+            return Absent(
+                self.name,
+                conclusive=self._adapter.conclusive_absence,
+                so_far=self._adapter.capabilities.of_a_copy,
+            )
         return Found(as_allowed(record, inquiry), self.name, asked_at)
 
     async def probe(self, inquiry: Inquiry) -> str:
