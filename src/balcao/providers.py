@@ -17,8 +17,10 @@ from balcao.core.questions import Inquiry, Subject
 from balcao.settings import Settings
 from balcao.settings_providers import Sefaz
 from balcao.sources import cnpja, infosimples, minha_receita, serpro, serpro_cnd
+from balcao.sources.call import Layer
 from balcao.sources.oauth import ClientCredentials
 from balcao.sources.online import Adapter
+from balcao.sources.remembering import Remembering
 from balcao.sources.sefaz import adapter as sefaz
 from balcao.sources.sefaz.certificate import Certificate, client_context, read_certificate
 from balcao.sources.sefaz.endpoints import endpoint
@@ -33,7 +35,7 @@ class Provider:
     name: str
     adapter: Adapter
     address_for: Callable[[Inquiry], str]
-    layer: ClientCredentials | None = None
+    layer: Layer | None = None
     tls: ssl.SSLContext | None = None  # with our certificate; None: the usual one
     by_uf: bool = False  # whether each UF has a service of its own
 
@@ -64,7 +66,14 @@ def configured(settings: Settings, now: datetime) -> Sequence[Provider]:
     if (mr := settings.minha_receita) is not None and mr.is_on:
         found.append(
             Provider(
-                "minha_receita", minha_receita.MinhaReceita(flavour=mr.flavour), _always(mr.url)
+                "minha_receita",
+                minha_receita.MinhaReceita(flavour=mr.flavour),
+                _always(mr.url),
+                Remembering(
+                    minha_receita.UPDATED,
+                    usable=lambda reply: minha_receita.day_of_data(reply) is not None,
+                    clock=time.monotonic,
+                ),
             )
         )
     if (cj := settings.cnpja) is not None and cj.is_on:
@@ -131,6 +140,7 @@ def _treasuries(settings: Sefaz, now: datetime) -> Sequence[Provider]:
         ufs=frozenset(addresses),
         cpf_ufs=None if settings.cpf_ufs is None else frozenset(settings.cpf_ufs),
         header_ufs=frozenset(settings.header_ufs),
+        mt_wrapper=settings.mt_wrapper,
         requester_cnpj=certificate.subject_cnpj if certificate else None,
     )
     return (

@@ -126,6 +126,11 @@ class Sefaz(BaseModel):
     header_ufs: tuple[Uf, ...] = Field(
         (), description="UFs que ainda exigem o cabeçalho nfeCabecMsg."
     )
+    mt_wrapper: Literal["consultaCadastro", "nfeDadosMsg"] = Field(
+        "consultaCadastro",
+        description="O elemento que MT espera em volta de `nfeDadosMsg`: o da operação, ou o mesmo"
+        " mais uma vez, como outros programas o enviam.",
+    )
     url: str = Field(
         "",
         description="Endereço base no lugar do de cada UF, para ensaios com o simulador; o caminho"

@@ -1,11 +1,21 @@
 """No CPF leaves the house unless it was opted in (rfb-open-data.md section 9)."""
 
+import random
+
 import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from balcao.core.company import Company, Partner, hides_a_partner, mask_cpf_in_text, masked
+from balcao.core.company import (
+    Company,
+    DatedCompany,
+    Partner,
+    hides_a_partner,
+    mask_cpf_in_text,
+    masked,
+    uniform,
+)
 
 # Every form in which people type a CPF into a name, and what is left of it.
 FORMS = {
@@ -147,3 +157,43 @@ def test_a_masked_partner_is_seen() -> None:
 )
 def test_rarer_forms_of_a_cpf_are_hidden_too(name: str, masked_name: str) -> None:
     assert mask_cpf_in_text(name) == masked_name
+
+
+NATURAL = Partner(nome="FULANA", cpf_cnpj_socio="***222333**", data_entrada_sociedade="2015-03-02")
+SAME_DAY = Partner(nome="ÁGATA", cpf_cnpj_socio="***222333**", data_entrada_sociedade="2015-03-02")
+NAMESAKE = Partner(nome="FULANA", cpf_cnpj_socio="***111333**", data_entrada_sociedade="2015-03-02")
+LATER = Partner(
+    nome="AAA LTDA", cpf_cnpj_socio="90010007000187", data_entrada_sociedade="2018-01-15"
+)
+NOBODY_KNOWS = Partner(nome="AAA")
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_partners_stand_in_one_order_whatever_the_source(seed: int) -> None:
+    expected = (SAME_DAY, NAMESAKE, NATURAL, LATER, NOBODY_KNOWS)
+    said = list(expected)
+    random.Random(seed).shuffle(said)
+    assert uniform(Company(cnpj="11222333000181", socios=tuple(said))).socios == expected
+
+
+def test_the_order_is_the_same_with_and_without_the_opt_in() -> None:
+    opted = tuple(
+        msgspec.structs.replace(each, cpf_cnpj_socio=f"123{each.cpf_cnpj_socio[3:9]}99")
+        for each in (NATURAL, NAMESAKE)
+        if each.cpf_cnpj_socio
+    )
+    found = uniform(Company(cnpj="11222333000181", socios=opted)).socios
+    assert [each.cpf_cnpj_socio for each in found] == ["12311133399", "12322233399"]
+
+
+@pytest.mark.parametrize("city", ["MIAMI", "Exterior", None, "EXTERIOR"])
+def test_abroad_the_city_is_exterior(city: str | None) -> None:
+    abroad = Company(cnpj="11222333000181", uf="EX", municipio=city)
+    assert uniform(abroad).municipio == "EXTERIOR"
+    here = Company(cnpj="11222333000181", uf="SC", municipio=city)
+    assert uniform(here) is here
+
+
+def test_what_is_dated_stays_dated() -> None:
+    dated = DatedCompany(cnpj="11222333000181", uf="EX", data_base="2026-08-08")
+    assert uniform(dated) == msgspec.structs.replace(dated, municipio="EXTERIOR")

@@ -16,6 +16,7 @@ from balcao.errors import SourceFailed, SourceUnavailable
 
 FOUND = Outcome("b", Kind.FOUND)
 ABSENT = Outcome("b", Kind.ABSENT)
+SO_FAR = Outcome("f", Kind.ABSENT_SO_FAR)
 PERHAPS = Outcome("a", Kind.PERHAPS_ABSENT)
 NOT_IN_OURS = Outcome("snapshot", Kind.PERHAPS_ABSENT, local=True)
 DOWN_20 = Outcome("c", Kind.UNAVAILABLE, detail="c: fora", retry_in_seconds=20)
@@ -30,10 +31,10 @@ OURS_BROKEN = Outcome("snapshot", Kind.FAILED, local=True, detail="snapshot: Err
 def test_a_record_or_a_proof_of_absence_ends_it(
     before: tuple[Outcome, ...], more: bool, last: Outcome, found: bool
 ) -> None:
-    assert decide([*before, last], more=more) == Answered(found)
+    assert decide([*before, last], more=more) == Answered(found, last.source)
 
 
-@pytest.mark.parametrize("last", [PERHAPS, NOT_IN_OURS, DOWN_20, BROKEN, OURS_BROKEN])
+@pytest.mark.parametrize("last", [PERHAPS, SO_FAR, NOT_IN_OURS, DOWN_20, BROKEN, OURS_BROKEN])
 def test_anything_else_goes_on_while_somebody_is_left(last: Outcome) -> None:
     assert decide([last], more=True) == GoOn()
     assert decide([BROKEN, last], more=True) == GoOn()
@@ -83,8 +84,27 @@ def test_absences_that_prove_nothing_are_not_added_up(outcomes: list[Outcome]) -
     assert verdict.retry_in_seconds == UNCONFIRMED_RETRY_SECONDS
 
 
+@pytest.mark.parametrize(
+    "outcomes",
+    [
+        [SO_FAR],
+        [NOT_IN_OURS, SO_FAR],
+        [SO_FAR, PERHAPS],
+        [SO_FAR, DOWN_7],
+        [BROKEN, SO_FAR],
+        [SO_FAR, BROKEN, DOWN_20],
+    ],
+)
+def test_a_copy_that_works_proves_absence_unless_a_younger_one_knows_better(
+    outcomes: list[Outcome],
+) -> None:
+    assert decide(outcomes, more=True) == GoOn()
+    assert decide(outcomes, more=False) == Answered(False, SO_FAR.source)
+    assert decide([*outcomes, FOUND], more=False) == Answered(True, FOUND.source)
+
+
 def test_our_own_copy_proves_absence_only_when_there_is_nobody_else() -> None:
-    assert decide([NOT_IN_OURS], more=False, only_local=True) == Answered(found=False)
+    assert decide([NOT_IN_OURS], more=False, only_local=True) == Answered(False, NOT_IN_OURS.source)
     assert isinstance(decide([NOT_IN_OURS], more=False), SourceUnavailable)
     assert isinstance(decide([OURS_BROKEN], more=False, only_local=True), SourceFailed)
 

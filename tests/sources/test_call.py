@@ -1,7 +1,10 @@
 """Everything that may happen between us and an upstream, and what we make of it."""
 
 import asyncio
+import gzip
 import socket
+import tracemalloc
+import zlib
 from collections.abc import AsyncIterator, Awaitable, Callable, MutableMapping
 from typing import Any, TypeAlias
 
@@ -240,12 +243,80 @@ def test_a_body_announced_as_too_large_is_not_read() -> None:
     assert body.closed
 
 
-def test_a_compressed_body_was_not_asked_for() -> None:
+def raw_deflate(data: bytes) -> bytes:
+    """Without the frame that the standard wants and some servers leave out."""
+    packer = zlib.compressobj(wbits=-zlib.MAX_WBITS)
+    return packer.compress(data) + packer.flush()
+
+
+@pytest.mark.parametrize(
+    ("coding", "pack"),
+    [
+        ("gzip", gzip.compress),
+        ("GZIP", gzip.compress),
+        ("deflate", zlib.compress),
+        ("deflate", raw_deflate),
+        ("identity", bytes),
+        ("", bytes),
+    ],
+)
+def test_a_body_that_comes_compressed_unasked(coding: str, pack: Callable[[bytes], bytes]) -> None:
+    packed = pack(b'{"a": "' + b"b" * 500 + b'"}')
+    chunks = Chunks([packed[at : at + 10] for at in range(0, len(packed), 10)])
+    headers = {"content-encoding": coding}
+    acme = an_upstream(lambda request: httpx2.Response(200, headers=headers, stream=chunks))
+    seen: list[HttpReply] = []
+
+    def conversation() -> Exchange[Company]:
+        seen.append((yield HttpRequest("GET", "/")))
+        return None
+
+    assert asyncio.run(acme.hold(conversation())) is None
+    assert seen[0].body == b'{"a": "' + b"b" * 500 + b'"}'
+
+
+@pytest.mark.parametrize(
+    "coding", ["br", "zstd", "compress", "gzip, gzip", "gzip, deflate", "utf-8"]
+)
+def test_a_coding_that_nobody_needs_is_not_read(coding: str) -> None:
     body = Chunks([b"x"])
-    headers = {"content-encoding": "gzip"}
+    headers = {"content-encoding": coding}
     acme = an_upstream(lambda request: httpx2.Response(200, headers=headers, stream=body))
     assert isinstance(failing(acme), SourceFailed)
     assert body.read == 0
+
+
+@pytest.mark.parametrize("body", [b'{"cnpj": "1"}', b"\x1f\x8b\x08 and so on"])
+@pytest.mark.parametrize("coding", ["gzip", "deflate"])
+def test_a_coding_that_the_body_is_not_in(coding: str, body: bytes) -> None:
+    headers = {"content-encoding": coding}
+    chunks = Chunks([body])
+    acme = an_upstream(lambda request: httpx2.Response(200, headers=headers, stream=chunks))
+    assert isinstance(failing(acme), SourceFailed)
+    assert chunks.closed
+
+
+@pytest.mark.parametrize("pack", [gzip.compress, raw_deflate])
+def test_what_swells_is_cut_at_the_limit(pack: Callable[[bytes], bytes]) -> None:
+    """64 MB of nothing, sent as 64 kB at once: never held whole."""
+    packed = pack(bytes(64_000_000))
+    assert len(packed) < 70_000
+    coding = "gzip" if pack is gzip.compress else "deflate"
+    body = Chunks([packed, packed])
+    headers = {"content-encoding": coding}
+    acme = an_upstream(
+        lambda request: httpx2.Response(200, headers=headers, stream=body),
+        answer_bytes_max=100_000,
+    )
+    tracemalloc.start()
+    try:
+        assert isinstance(failing(acme), SourceFailed)
+        _, peak_bytes = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak_bytes < 16_000_000
+    assert body.read == 1
+    assert body.closed
 
 
 def test_a_connection_closed_in_the_middle_of_the_body() -> None:

@@ -241,12 +241,28 @@ WRONG = [
     SAVED | {"registrations": [IN_SC | {"number": 250000008}]},
     SAVED | {"registrations": [IN_SC | {"enabled": None}]},
     SAVED | {"registrations": [IN_SC | {"enabled": "true"}]},
-    SAVED | {"registrations": [IN_SC | {"statusDate": "15/06/2021"}]},
     SAVED | {"registrations": [IN_SC, IN_RS]},  # a UF that nobody asked for
-    SAVED | {"updated": "2026-08-05 10:15:30"},
-    SAVED | {"updated": "ontem"},
-    SAVED | {"updated": "0001-01-01T00:00:00Z"},
 ]
+
+
+@pytest.mark.parametrize("updated", ["2026-08-05 10:15:30", "ontem", "0001-01-01T00:00:00Z"])
+def test_a_time_in_another_form_costs_nothing_but_itself(updated: str) -> None:
+    (registration,) = read(SAVED | {"updated": updated, "registrations": [IN_SC]}).inscricoes
+    assert registration.updated_at is None
+    assert registration.data_status is not None
+
+
+def test_a_date_in_another_form_costs_nothing_but_itself() -> None:
+    body = SAVED | {"registrations": [IN_SC | {"statusDate": "15/06/2021"}]}
+    (registration,) = read(body).inscricoes
+    assert registration.data_status is None
+    assert registration.updated_at is not None
+
+
+def test_exempt_is_no_number() -> None:
+    body = SAVED | {"registrations": [IN_SC | {"number": "ISENTO"}, IN_SC]}
+    assert len(read(body).inscricoes) == 1
+    assert read(SAVED | {"registrations": [IN_SC | {"number": "isento"}]}).inscricoes == ()
 
 
 @pytest.mark.parametrize("body", WRONG)

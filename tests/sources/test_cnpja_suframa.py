@@ -186,13 +186,25 @@ WRONG = [
     *(SAVED | {name: None} for name in NEEDED),
     SAVED | {"status": {"id": 6}},
     SAVED | {"status": {"text": "Ativa"}},
-    SAVED | {"updated": "05/08/2026"},
-    SAVED | {"updated": "2026-08-05T13:15:30"},
-    SAVED | {"since": "01/01/2020"},
     SAVED | {"approved": "true"},
     SAVED | {"incentives": [{"tribute": "IPI", "benefit": "Isenção", "purpose": "X"}]},
     SAVED | {"mainActivity": {"id": "2610800", "text": "X", "performed": True}},
 ]
+
+
+@pytest.mark.parametrize(
+    ("theirs", "ours"),
+    [
+        ({"updated": "05/08/2026"}, "atualizado_em"),
+        ({"updated": "2026-08-05T13:15:30"}, "atualizado_em"),
+        ({"since": "01/01/2020"}, "desde"),
+        ({"approvalDate": "01/01/2020"}, "data_aprovacao"),
+    ],
+)
+def test_a_date_in_another_form_costs_nothing_but_itself(theirs: dict[str, str], ours: str) -> None:
+    whole, record = read(SAVED), read(SAVED | theirs)
+    assert getattr(record, ours) is None
+    assert msgspec.structs.replace(record, **{ours: getattr(whole, ours)}) == whole
 
 
 @pytest.mark.parametrize("body", WRONG)

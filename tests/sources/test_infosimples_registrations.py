@@ -179,6 +179,20 @@ def test_a_date_that_is_none(nothing: str | None) -> None:
     assert found.updated_at is None
 
 
+@pytest.mark.parametrize("theirs", ["2021-06-15", "31/02/2021", "05/08/2026 10:15"])
+def test_a_date_in_another_form_costs_nothing_but_itself(theirs: str) -> None:
+    found = the_first(situacao_cadastral_data=theirs, consulta_datahora=theirs)
+    assert found.inscricao_estadual == the_first().inscricao_estadual
+    assert found.data_status is None
+    assert found.updated_at is None
+
+
+def test_exempt_is_no_number() -> None:
+    exempt = SAVED | {"inscricao_estadual": "Isento", "situacao_cadastral": "ISENTO"}
+    assert read(exempt).inscricoes == ()
+    assert read(exempt, SAVED).inscricoes == read(SAVED).inscricoes
+
+
 BY_CNPJ = {name: SAVED[name] for name in SAVED if "cnpj" not in name and "cpf" not in name}
 
 
@@ -219,12 +233,8 @@ def test_one_that_is_somebody_else_s_among_several() -> None:
         [{name: SAVED[name] for name in SAVED if name != "inscricao_estadual"}],
         [{name: SAVED[name] for name in SAVED if name != "situacao_cadastral"}],
         [SAVED | {"inscricao_estadual": ""}],
-        [SAVED | {"inscricao_estadual": "ISENTO"}],
         [SAVED | {"inscricao_estadual": 250000008}],
         [SAVED | {"situacao_cadastral": None}],
-        [SAVED | {"situacao_cadastral_data": "2021-06-15"}],
-        [SAVED | {"situacao_cadastral_data": "31/02/2021"}],
-        [SAVED | {"consulta_datahora": "05/08/2026"}],
         [SAVED, SAVED | {"inscricao_estadual": "00000000"}],
         ["nada"],
         [None],

@@ -5,7 +5,7 @@ from typing import Any, Literal
 
 import pytest
 
-from balcao.core.company import Coded, Company, Partner
+from balcao.core.company import Coded, Company, DatedCompany, Partner
 from balcao.errors import SourceError, SourceFailed, SourceUnavailable
 from balcao.sources.contract import HttpReply
 from balcao.sources.minha_receita import MinhaReceita
@@ -15,16 +15,20 @@ from tests.sources.world import CNPJ, LETTERS, a_reply, an_inquiry, talk
 SAVED = """{"cnpj":"11222333000181","identificador_matriz_filial":1,"descricao_identificador_matriz_filial":"MATRIZ","nome_fantasia":"FICTICIA","situacao_cadastral":2,"descricao_situacao_cadastral":"ATIVA","data_situacao_cadastral":"2010-03-01","motivo_situacao_cadastral":0,"descricao_motivo_situacao_cadastral":"SEM MOTIVO","nome_cidade_no_exterior":"","codigo_pais":null,"pais":null,"data_inicio_atividade":"2010-03-01","cnae_fiscal":4651601,"cnae_fiscal_descricao":"Comércio atacadista de equipamentos de informática","descricao_tipo_de_logradouro":"RUA","logradouro":"DAS ACACIAS","numero":"100","complemento":"SALA 2","bairro":"CENTRO","cep":"88010000","uf":"SC","codigo_municipio":8105,"codigo_municipio_ibge":4205407,"municipio":"FLORIANOPOLIS","ddd_telefone_1":"4830000000","ddd_telefone_2":"","ddd_fax":"","email":null,"situacao_especial":"","data_situacao_especial":null,"opcao_pelo_simples":false,"data_opcao_pelo_simples":null,"data_exclusao_do_simples":null,"opcao_pelo_mei":null,"data_opcao_pelo_mei":null,"data_exclusao_do_mei":null,"razao_social":"EMPRESA FICTICIA DE TESTES LTDA","codigo_natureza_juridica":2062,"natureza_juridica":"Sociedade Empresária Limitada","qualificacao_do_responsavel":49,"capital_social":29500,"codigo_porte":3,"porte":"EMPRESA DE PEQUENO PORTE","ente_federativo_responsavel":"","qsa":[{"identificador_de_socio":2,"nome_socio":"FULANA DE TAL","cnpj_cpf_do_socio":"***222333**","codigo_qualificacao_socio":49,"qualificacao_socio":"Sócio-Administrador","data_entrada_sociedade":"2010-03-01","codigo_pais":null,"pais":null,"cpf_representante_legal":"***000000**","nome_representante_legal":"","codigo_qualificacao_representante_legal":0,"qualificacao_representante_legal":null,"codigo_faixa_etaria":5,"faixa_etaria":"Entre 41 a 50 anos"}],"cnaes_secundarios":[{"codigo":6204000,"descricao":"Consultoria em tecnologia da informação"}],"regime_tributario":null}"""  # noqa: E501
 
 
+UPDATED = a_reply(200, {"message": "2026-08-08"})
+
+
 def read(**changes: Any) -> Company:
     body = json.loads(SAVED) | changes
-    _, company = talk(MinhaReceita().converse(an_inquiry()), a_reply(200, body))
+    _, company = talk(MinhaReceita().converse(an_inquiry()), UPDATED, a_reply(200, body))
     assert isinstance(company, Company)
     return company
 
 
 def test_the_page_s_example_fills_every_field() -> None:
-    _, company = talk(MinhaReceita().converse(an_inquiry()), a_reply(200, SAVED.encode()))
-    assert company == Company(
+    _, company = talk(MinhaReceita().converse(an_inquiry()), UPDATED, a_reply(200, SAVED.encode()))
+    assert company == DatedCompany(
+        data_base="2026-08-08",
         cnpj=CNPJ,
         identificador_matriz_filial="MATRIZ",
         data_de_abertura="2010-03-01",
@@ -68,8 +72,12 @@ def test_the_page_s_example_fills_every_field() -> None:
 def test_both_services_are_asked_at_their_own_path(
     flavour: Literal["minha_receita", "brasilapi"], path: str
 ) -> None:
-    request = next(MinhaReceita(flavour=flavour).converse(an_inquiry(LETTERS)))
-    assert (request.method, request.path) == ("GET", path)
+    conversation = MinhaReceita(flavour=flavour).converse(an_inquiry(LETTERS))
+    requests = [next(conversation)]
+    if flavour == "minha_receita":  # the other has no such address
+        assert requests[0].path == "/updated"
+        requests = [conversation.send(UPDATED)]
+    assert [(request.method, request.path) for request in requests] == [("GET", path)]
 
 
 def test_codes_are_padded_and_the_placeholder_activity_is_dropped() -> None:
@@ -171,30 +179,105 @@ REFUSALS = [
     (a_reply(200, []), SourceFailed),
     (a_reply(200, {"razao_social": "SEM CNPJ"}), SourceFailed),
     (a_reply(200, {"cnpj": 11222333000181}), SourceFailed),
-    (a_reply(200, {"cnpj": CNPJ, "data_inicio_atividade": "01/03/2010"}), SourceFailed),
 ]
 
 
 @pytest.mark.parametrize(("reply", "error"), REFUSALS)
 def test_refusals(reply: HttpReply, error: type[SourceError]) -> None:
     with pytest.raises(SourceError) as caught:
-        talk(MinhaReceita().converse(an_inquiry()), reply)
+        talk(MinhaReceita().converse(an_inquiry()), UPDATED, reply)
     assert type(caught.value) is error
     assert caught.value.detail.startswith("minha_receita")
     assert CNPJ not in str(caught.value)
 
 
-@pytest.mark.parametrize("flavour", ["minha_receita", "brasilapi"])
-def test_not_found_proves_nothing(flavour: Literal["minha_receita", "brasilapi"]) -> None:
+PUBLIC = json.loads(SAVED) | {"cnpj": "33683111000280"}
+
+
+NOT_FOUND = a_reply(404, {"message": "CNPJ 11.222.333/0001-81 não encontrado."})
+
+
+@pytest.mark.parametrize(
+    ("flavour", "first", "path"),
+    [
+        ("minha_receita", [UPDATED], "/33683111000280"),
+        ("brasilapi", [], "/api/cnpj/v1/33683111000280"),
+    ],
+)
+def test_not_found_is_believed_of_who_finds_a_known_company(
+    flavour: Literal["minha_receita", "brasilapi"], first: list[HttpReply], path: str
+) -> None:
     """Both say so when a database is down, too."""
     adapter = MinhaReceita(flavour=flavour)
-    reply = a_reply(404, {"message": "CNPJ 11.222.333/0001-81 não encontrado."})
-    _, company = talk(adapter.converse(an_inquiry()), reply)
+    conversation = adapter.converse(an_inquiry())
+    requests, company = talk(conversation, *first, NOT_FOUND, a_reply(200, PUBLIC))
     assert company is None
-    assert adapter.conclusive_absence is False
+    assert requests[-1].path == path
+    assert adapter.conclusive_absence
+    assert adapter.capabilities.of_a_copy
 
 
-PUBLIC = json.loads(SAVED) | {"cnpj": "33683111000280"}
+@pytest.mark.parametrize(
+    "known",
+    [
+        NOT_FOUND,
+        a_reply(200, json.loads(SAVED)),
+        a_reply(200, b"<html>maintenance page</html>"),
+        a_reply(403, b"<html>firewall</html>"),
+        a_reply(500),
+        a_reply(503),
+    ],
+)
+def test_not_found_of_who_finds_nobody_is_no_answer(known: HttpReply) -> None:
+    with pytest.raises(SourceUnavailable, match="inexistência não confirmada") as caught:
+        talk(MinhaReceita().converse(an_inquiry()), UPDATED, NOT_FOUND, known)
+    assert caught.value.retry_in_seconds == 300
+    assert CNPJ not in caught.value.detail
+
+
+@pytest.mark.parametrize("error", [SourceFailed("x: cortou"), SourceUnavailable("x: fora", 7)])
+def test_a_known_company_that_cannot_be_asked_for(error: SourceError) -> None:
+    conversation = MinhaReceita(flavour="brasilapi").converse(an_inquiry())
+    next(conversation)
+    conversation.send(NOT_FOUND)
+    with pytest.raises(SourceUnavailable, match="inexistência não confirmada"):
+        conversation.throw(error)
+
+
+@pytest.mark.parametrize(
+    "updated",
+    [
+        a_reply(404, {"message": "CNPJ updated inválido."}),
+        a_reply(500),
+        a_reply(200, b"<html>maintenance page</html>"),
+        a_reply(200, {"message": "ontem"}),
+        a_reply(200, {"date": "2026-08-08"}),
+    ],
+)
+def test_a_day_of_data_that_nobody_tells_costs_nothing_but_itself(updated: HttpReply) -> None:
+    company = a_reply(200, SAVED.encode())
+    _, said = talk(MinhaReceita().converse(an_inquiry()), updated, company)
+    assert isinstance(said, DatedCompany)
+    assert said.data_base is None
+    assert said.nome_empresarial is not None
+
+    conversation = MinhaReceita().converse(an_inquiry())
+    next(conversation)
+    assert conversation.throw(SourceFailed("x: cortou")).path == f"/{CNPJ}"
+
+
+def test_brasilapi_tells_no_day_of_data() -> None:
+    conversation = MinhaReceita(flavour="brasilapi").converse(an_inquiry())
+    _, said = talk(conversation, a_reply(200, SAVED.encode()))
+    assert isinstance(said, DatedCompany)
+    assert said.data_base is None
+
+
+def test_a_date_in_another_form_costs_nothing_but_itself() -> None:
+    company = read(data_inicio_atividade="01/03/2010", data_situacao_especial="ontem")
+    assert company.data_de_abertura is None
+    assert company.data_da_situacao_especial is None
+    assert company.data_da_situacao_cadastral == "2010-03-01"
 
 
 @pytest.mark.parametrize(
@@ -233,5 +316,5 @@ def test_a_probe_that_fails(reply: HttpReply, kind: type[SourceError]) -> None:
 )
 def test_how_long_a_source_wants_to_be_left_alone(stated: str, seconds: int) -> None:
     with pytest.raises(SourceUnavailable) as caught:
-        talk(MinhaReceita().converse(an_inquiry()), a_reply(503, b"", retry_after=stated))
+        talk(MinhaReceita().converse(an_inquiry()), UPDATED, a_reply(503, b"", retry_after=stated))
     assert caught.value.retry_in_seconds == seconds

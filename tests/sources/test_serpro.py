@@ -192,8 +192,16 @@ REFUSALS = [
     (a_reply(200, b"[]"), SourceFailed),
     (a_reply(200, {"nomeEmpresarial": "SEM NUMERO"}), SourceFailed),
     (a_reply(200, SAVED | {"socios": "none"}), SourceFailed),
-    (a_reply(200, SAVED | {"dataAbertura": "01032010"}), SourceFailed),
 ]
+
+
+def test_a_date_in_another_form_costs_nothing_but_itself() -> None:
+    _, whole = talk(Serpro().converse(an_inquiry()), a_reply(200, SAVED))
+    changed = a_reply(200, SAVED | {"dataAbertura": "01032010"})
+    _, company = talk(Serpro().converse(an_inquiry()), changed)
+    assert isinstance(whole, Company)
+    assert isinstance(company, Company)
+    assert company == msgspec.structs.replace(whole, data_de_abertura=None)
 
 
 @pytest.mark.parametrize(("reply", "kind"), REFUSALS)

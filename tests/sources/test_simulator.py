@@ -6,7 +6,7 @@ import time
 import httpx2
 import pytest
 
-from balcao.core.company import Company, hides_a_partner
+from balcao.core.company import Company, hides_a_partner, uniform
 from balcao.errors import SourceError, SourceFailed, SourceUnavailable
 from balcao.simulator import create_app
 from balcao.sources.asking import Sources
@@ -80,7 +80,7 @@ class Sandbox:
         assert isinstance(answer, Found)
         assert isinstance(answer.record, Company)
         assert answer.record.cnpj == cnpj
-        return answer.record
+        return uniform(answer.record)
 
 
 EXISTING = [
@@ -171,7 +171,7 @@ def test_full_partners_come_from_serpro() -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_what_does_not_exist(name: str) -> None:
     answer = Sandbox().ask(name, ABSENT)
-    assert answer == Absent(name, conclusive=name in ("cnpja", "serpro"))
+    assert answer == Absent(name, conclusive=True, so_far=name in ("minha_receita", "brasilapi"))
 
 
 MISBEHAVING: list[tuple[str, type[SourceError]]] = [

@@ -5,6 +5,7 @@ Every source fills this one type; the answer's `response` is this type as JSON.
 """
 
 import re
+import unicodedata
 
 import msgspec
 
@@ -59,6 +60,15 @@ class Company(msgspec.Struct, frozen=True, kw_only=True):
     socios: tuple[Partner, ...] = ()
 
 
+class DatedCompany(Company, frozen=True, kw_only=True):
+    """The same out of a copy of the registry: `data_base` is the day of its data (decisions 9.3).
+
+    YYYY-MM-DD; None where the source does not say it. It is the last member of the JSON.
+    """
+
+    data_base: str | None
+
+
 IDENTIFIER_TEXTS = {"1": "MATRIZ", "2": "FILIAL"}
 STATUS_TEXTS = {"01": "NULA", "02": "ATIVA", "03": "SUSPENSA", "04": "INAPTA", "08": "BAIXADA"}
 SIZE_TEXTS = {"01": "MICRO EMPRESA", "03": "EMPRESA DE PEQUENO PORTE", "05": "DEMAIS"}
@@ -75,6 +85,8 @@ AGE_BAND_TEXTS = {
     "9": "Maiores de 80 anos",
 }
 
+ABROAD_UF, ABROAD_CITY = "EX", "EXTERIOR"
+
 # Eleven digits alone, and in the forms people type a CPF inside a name (`rfb-open-data.md`,
 # section 9): 123.456.789-01, 123 456 789 01, 123456789-01, 123.456.789/01, and ten digits, with a
 # zero lost in front. A formatted company root (41.273.592) has eight and is left alone; so are
@@ -87,6 +99,9 @@ _CPF_IN_TEXT = re.compile(
     r"|[0-9]{8}[-/]?[0-9]{2})"
     r"(?![0-9])"
 )
+CPF_LENGTH = 11
+_NOBODY_KNOWS = "9999"  # after every day
+
 _OPEN_CPF = re.compile(r"[0-9]{11}")
 _MASKED_CPF = re.compile(r"\*{3}[0-9]{6}\*{2}")
 
@@ -126,6 +141,30 @@ def masked(company: Company) -> Company:
             for partner in company.socios
         ),
     )
+
+
+def uniform(company: Company) -> Company:
+    """The company as it is said whatever the source (decision 0024).
+
+    Abroad the registry knows no city but `EXTERIOR`. Partners stand in the order in which they
+    entered, then by name; those whose entry is not known come last.
+    """
+    city = ABROAD_CITY if company.uf == ABROAD_UF else company.municipio
+    partners = company.socios
+    if len(partners) > 1:
+        partners = tuple(sorted(partners, key=_seniority))
+    if city == company.municipio and partners == company.socios:
+        return company
+    return msgspec.structs.replace(company, municipio=city, socios=partners)
+
+
+def _seniority(partner: Partner) -> tuple[str, str, str]:
+    """What all sources say alike of a partner, masked or not, with accents or without."""
+    name = unicodedata.normalize("NFD", mask_cpf_in_text(partner.nome) or "").casefold()
+    plain = "".join(char for char in name if not unicodedata.combining(char))
+    document = partner.cpf_cnpj_socio or ""
+    shown = document[3:9] if len(document) == CPF_LENGTH else document
+    return partner.data_entrada_sociedade or _NOBODY_KNOWS, plain, shown
 
 
 def hides_a_partner(company: Company) -> bool:

@@ -99,6 +99,37 @@ def merged(main: Registrations, helper: Registrations) -> Registrations:
     )
 
 
+def is_exempt(number: str | None) -> bool:
+    """Whether `ISENTO` stands in the place of a number: the item is left out (decisions 9.7)."""
+    return (number or "").strip().upper() == "ISENTO"
+
+
+def once_each(record: Registrations) -> Registrations | None:
+    """The record with every registration once; None where it contradicts itself.
+
+    What is repeated must say the same, but for what one of them leaves out (decision 0024).
+    """
+    found: dict[str, Registration] = {}
+    for each in record.inscricoes:
+        number = _number(each.inscricao_estadual)
+        earlier = found.get(number)
+        if earlier is not None and _contradict(earlier, each):
+            return None
+        found[number] = each if earlier is None else _filled(earlier, each)
+    if len(found) == len(record.inscricoes):
+        return record
+    return msgspec.structs.replace(record, inscricoes=tuple(found.values()))
+
+
+def _contradict(one: Registration, other: Registration) -> bool:
+    return one.ativa is not other.ativa or any(
+        (mine := getattr(one, field)) is not None
+        and (theirs := getattr(other, field)) is not None
+        and mine != theirs
+        for field in ("tipo_ie", "situacao_pj", "data_status", "endereco")
+    )
+
+
 def _filled(main: Registration, helper: Registration | None) -> Registration:
     if helper is None:
         return main

@@ -5,6 +5,9 @@ Why so:
 - A record ends it, and so does a proof of absence: asking on could only cost money and time.
 - An absence that proves nothing (an old copy, a database that says 404 when it is down) is no
   answer. One client books a company that is "not found" as one that does not exist.
+- A copy of the registry that is shown to work proves that a company did not exist on the day of
+  its data (decisions 9.2). A source with younger data may still know it and is asked; where none
+  does, it stands, whatever became of the others.
 - A failure is not final while another source may know.
 - At the end the worst thing seen decides. A source that was asked and failed makes it a failure,
   because nobody can promise that waiting helps; when all were merely unavailable, waiting does.
@@ -35,6 +38,7 @@ class Kind(StrEnum):
 
     FOUND = "found"
     ABSENT = "absent"  # and its documentation says that this is proof
+    ABSENT_SO_FAR = "absent so far"  # proof too, as of the day of its data
     PERHAPS_ABSENT = "perhaps absent"
     UNAVAILABLE = "unavailable"
     FAILED = "failed"
@@ -59,9 +63,10 @@ class GoOn:
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """The last outcome is the answer: it is there, or it certainly is not."""
+    """It is there, as the last outcome says, or it certainly is not; `source` said so."""
 
     found: bool
+    source: str
 
 
 Verdict: TypeAlias = GoOn | Answered | SourceError
@@ -77,9 +82,9 @@ def decide(
     verdict that is an error is for the caller to raise.
     """
     if outcomes and outcomes[-1].kind is Kind.FOUND:
-        return Answered(found=True)
+        return Answered(found=True, source=outcomes[-1].source)
     if outcomes and outcomes[-1].kind is Kind.ABSENT:
-        return Answered(found=False)
+        return Answered(found=False, source=outcomes[-1].source)
     if outcomes and outcomes[-1].kind is Kind.REFUSED:
         return DataRefused(_details(outcomes))
     if more and not (issuing and outcomes and outcomes[-1].kind is Kind.FAILED):
@@ -92,6 +97,9 @@ def _conclude(outcomes: Sequence[Outcome], *, only_local: bool) -> Verdict:
         return NotServed(
             "nenhuma fonte configurada para esta consulta", NOT_CONFIGURED_RETRY_SECONDS
         )
+    for outcome in outcomes:
+        if outcome.kind is Kind.ABSENT_SO_FAR:
+            return Answered(found=False, source=outcome.source)
     if any(outcome.kind is Kind.FAILED for outcome in outcomes):
         return SourceFailed(_details(outcomes))
     unavailable = [outcome for outcome in outcomes if outcome.kind is Kind.UNAVAILABLE]
@@ -100,7 +108,7 @@ def _conclude(outcomes: Sequence[Outcome], *, only_local: bool) -> Verdict:
         soonest = min(outcome.retry_in_seconds for outcome in unavailable)
         return SourceUnavailable(_details(outcomes), max(1, soonest))
     if only_local and all(outcome.local for outcome in outcomes):
-        return Answered(found=False)
+        return Answered(found=False, source=outcomes[-1].source)
     return SourceUnavailable(
         f"inexistência não confirmada ({_details(outcomes)})", UNCONFIRMED_RETRY_SECONDS
     )

@@ -13,6 +13,7 @@ import msgspec
 from balcao.fiction.places import UF_NAMES
 from balcao.fiction.records import ZoneIncentive, ZoneRegistration
 from balcao.fiction.sandbox import MISBEHAVING_COMPANIES, Misbehaviour
+from balcao.fiction.sandbox_treasuries import FORMS
 
 # Types and situations of `ccc.md`, sections 2.1 and 2.2, in their newest numbering.
 IE_NORMAL = 1
@@ -25,6 +26,9 @@ UNRESTRICTED = 1
 BLOCKED_AS_RECIPIENT = 2
 BARRED_AS_RECIPIENT = 3
 BLOCKED_AS_ISSUER = 10
+
+
+CNPJ_LENGTH = 14
 
 
 class Row(msgspec.Struct, frozen=True):
@@ -81,6 +85,7 @@ COMPANY_ROWS: Mapping[str, tuple[Row, ...]] = MappingProxyType(
             cnpj: _IN_EVERY_UF if how is Misbehaviour.SOME_UFS else _SP
             for cnpj, how in MISBEHAVING_COMPANIES.items()
         },
+        **{document: _SP for document in FORMS if len(document) == CNPJ_LENGTH},
     }
 )
 
@@ -98,6 +103,7 @@ PERSON_ROWS: Mapping[str, tuple[Row, ...]] = MappingProxyType(
         "90020000146": _PRODUCER_IN_SP,
         "90020000227": _PRODUCER_IN_SP,
         "90020000308": _PRODUCER_IN_SP,
+        **{document: _PRODUCER_IN_SP for document in FORMS if len(document) < CNPJ_LENGTH},
     }
 )
 

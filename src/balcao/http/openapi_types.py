@@ -133,8 +133,9 @@ TYPES: Mapping[str, TypeText] = {
             "error": FieldText("Sempre `false` nesta resposta.", {"const": False}),
             "error_message": FieldText("Nulo quando não há erro."),
             "data_base": FieldText(
-                "Dia (horário de Brasília) em que a fonte foi consultada; quando a resposta vem da"
-                " cópia do cadastro público, o dia em que ela foi extraída.",
+                "Dia a que os dados se referem: o da extração, quando vêm de uma cópia do cadastro"
+                " público; senão, o dia (horário de Brasília) em que a fonte foi consultada. Nulo"
+                " quando a fonte tem uma cópia e não informa de que dia.",
                 _DATE,
             ),
             "response": FieldText("Os dados cadastrais."),

@@ -14,7 +14,7 @@ import structlog
 from balcao.core import routing
 from balcao.core.questions import CERTIFICATE_SUBJECTS, Inquiry, Subject
 from balcao.core.registration import Part, Registrations, merged
-from balcao.core.routing import Answered, GoOn, Kind, Outcome
+from balcao.core.routing import Answered, GoOn, Kind, Outcome, Verdict
 from balcao.errors import DataRefused, SourceError, SourceFailed, SourceUnavailable
 from balcao.sources.call import SourceCall, must_end_at
 from balcao.sources.contract import Absent, Answer, Found, LocalSource, OnlineSource
@@ -53,6 +53,7 @@ _NO_ROUTE = Route((), (), only_local=False)
 _MEASURED: Mapping[Kind, Literal["found", "absent", "unavailable", "failed"]] = {
     Kind.FOUND: "found",
     Kind.ABSENT: "absent",
+    Kind.ABSENT_SO_FAR: "absent",
     Kind.PERHAPS_ABSENT: "absent",
     Kind.UNAVAILABLE: "unavailable",
     Kind.FAILED: "failed",
@@ -299,15 +300,16 @@ async def _asked(source: OnlineSource, inquiry: Inquiry, limit: float) -> _Asked
     return _Asked(Outcome(source.name, _kind_of(answer)), answer)
 
 
-def _answer(verdict: Answered | GoOn | SourceError, asked: _Asked | None) -> Answer:
+def _answer(verdict: Verdict, asked: _Asked | None) -> Answer:
     """Say what was concluded after the last source that was asked."""
     if isinstance(verdict, SourceError):
         raise verdict
-    assert asked is not None, "a conclusion that is no error follows from an answer"
-    if asked.outcome.kind is Kind.FOUND:
-        assert asked.answer is not None
-        return asked.answer
-    return Absent(asked.outcome.source, conclusive=True)
+    assert isinstance(verdict, Answered), "nobody is left to go on to"
+    if not verdict.found:
+        return Absent(verdict.source, conclusive=True)
+    assert asked is not None
+    assert asked.answer is not None
+    return asked.answer
 
 
 def _route(sources: Sequence[Source]) -> Route:
@@ -322,4 +324,6 @@ def _route(sources: Sequence[Source]) -> Route:
 def _kind_of(answer: Answer) -> Kind:
     if isinstance(answer, Found):
         return Kind.FOUND
-    return Kind.ABSENT if answer.conclusive else Kind.PERHAPS_ABSENT
+    if not answer.conclusive:
+        return Kind.PERHAPS_ABSENT
+    return Kind.ABSENT_SO_FAR if answer.so_far else Kind.ABSENT

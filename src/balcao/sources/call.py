@@ -39,13 +39,16 @@ CONNECT_SECONDS_MAX = 3.0
 KEEPALIVE_SECONDS = 15.0
 
 HEADERS = {
-    # Compressed bodies are not asked for and not taken: an answer is a few kilobytes, and a
-    # limit on the size of what was never inflated needs no further thought.
+    # Compressed bodies are not asked for: an answer is a few kilobytes. What comes compressed all
+    # the same is read (`Upstream._body`).
     "accept-encoding": "identity",
     "accept": "application/json",
     # BrasilAPI turns clients away that do not look like one people use.
     "user-agent": f"Mozilla/5.0 (compatible; Balcao/{__version__})",
 }
+
+# At most one of them: what was compressed twice is nothing that anybody needs to send us.
+CODINGS = frozenset({"", "identity", "gzip", "deflate"})
 
 NOTHING_WAS_SENT = (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.ProxyError)
 
@@ -222,8 +225,12 @@ class Upstream:
                 for _ in range(ROUNDS_MAX):
                     if request.after_seconds:
                         await asyncio.sleep(request.after_seconds)
-                    reply = await (through(request, send) if through else send(request))
-                    request = conversation.send(reply)
+                    try:
+                        reply = await (through(request, send) if through else send(request))
+                    except SourceError as error:
+                        request = conversation.throw(error)
+                    else:
+                        request = conversation.send(reply)
             raise SourceFailed(f"{self.name}: sem resposta após {ROUNDS_MAX} rodadas")
         except StopIteration as end:
             found: T | None = end.value
@@ -231,7 +238,7 @@ class Upstream:
         except (SourceError, httpx2.PoolTimeout):
             raise
         except TimeoutError:
-            raise SourceFailed(f"{self.name}: tempo esgotado") from None
+            raise _out_of_time(self.name, conversation) from None
         except Exception as error:
             # The adapter stumbled over what it was sent. Where is worth knowing; the text of
             # the error is not repeated, since it may quote the reply.
@@ -287,9 +294,13 @@ class Upstream:
             await reply.aclose()
 
     async def _body(self, reply: httpx2.Response) -> bytes:
-        """The whole body, if it is as we asked for it and not longer than we allow."""
-        if reply.headers.get("content-encoding", "identity").lower() != "identity":
-            raise SourceFailed(f"{self.name}: resposta comprimida sem ter sido pedida")
+        """The whole body, inflated, if it is not longer than we allow.
+
+        The client inflates in pieces of 1 MiB at the most, so that a bomb is found out by its first
+        ones. Codings that it does not know would come as they are: they are told here.
+        """
+        if reply.headers.get("content-encoding", "identity").strip().lower() not in CODINGS:
+            raise SourceFailed(f"{self.name}: resposta em codificação desconhecida")
         announced = reply.headers.get("content-length", "")
         if announced.isdecimal() and int(announced) > self._answer_bytes_max:
             raise SourceFailed(f"{self.name}: resposta grande demais")
@@ -299,6 +310,18 @@ class Upstream:
             if len(body) > self._answer_bytes_max:
                 raise SourceFailed(f"{self.name}: resposta grande demais")
         return bytes(body)
+
+
+def _out_of_time(name: str, conversation: Exchange[T]) -> SourceError:
+    """The failure, as the conversation sees it; there is no time to go on."""
+    late = SourceFailed(f"{name}: tempo esgotado")
+    try:
+        conversation.throw(late)
+    except SourceError as error:
+        return error
+    except Exception:  # it returned, or stumbled
+        return late
+    return late
 
 
 def _untrusted(error: BaseException | None) -> bool:

@@ -34,11 +34,13 @@ class Found:
 class Absent:
     """The source says there is no such thing.
 
-    `conclusive` only where its documentation says that this proves absence (decisions 3).
+    `conclusive` only where its documentation says that this proves absence (decisions 3), or where
+    it is shown to (9.2). `so_far`: as of the day of its data; who may know younger ones is asked.
     """
 
     source: str
     conclusive: bool
+    so_far: bool = False
 
 
 Answer: TypeAlias = Found | Absent
@@ -128,7 +130,8 @@ class ReceiptKeeper(Protocol):
 
 
 # An adapter is a conversation without a socket: it yields requests, is sent replies, and
-# returns what it was after, or None for "there is no such thing".
+# returns what it was after, or None for "there is no such thing". A request that fails is thrown
+# into it as its `SourceError`, which ends it, unless it can go on without an answer.
 T = TypeVar("T")
 Exchange: TypeAlias = Generator[HttpRequest, HttpReply, T | None]
 Conversation: TypeAlias = Exchange[Record]

@@ -1,9 +1,11 @@
 """Company registry, by Minha Receita or by BrasilAPI, which hands its answers on.
 
 `public-cnpj-apis.md` sections 1 and 2. Both rest on the monthly open data: partners' CPF are
-masked, and a 404 proves nothing, since the service says so too when its database fails.
+masked, and the data are as old as `/updated` says, which Minha Receita alone has. They say 404 when
+their database fails, too, so a known company is asked for before one is believed (decision 0024).
 """
 
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Literal
 
@@ -14,17 +16,21 @@ from balcao.core.company import (
     IDENTIFIER_TEXTS,
     SIZE_TEXTS,
     STATUS_TEXTS,
-    Company,
+    DatedCompany,
     Partner,
 )
 from balcao.core.questions import Inquiry
-from balcao.errors import SourceFailed
+from balcao.core.routing import UNCONFIRMED_RETRY_SECONDS
+from balcao.errors import SourceError, SourceFailed, SourceUnavailable
 from balcao.sources import replies
 from balcao.sources.contract import Conversation, Exchange, HttpReply, HttpRequest
 from balcao.sources.online import Capabilities
 from balcao.sources.replies import text
 
 PATHS = {"minha_receita": "/{}", "brasilapi": "/api/cnpj/v1/{}"}
+
+# When the data were extracted; the same for every company (`remembering.py`).
+UPDATED = "/updated"
 
 PUBLIC_COMPANY = "33683111000280"  # SERPRO, of the Union: in every registry there is
 
@@ -44,6 +50,10 @@ class _Partner(msgspec.Struct):
     nome_representante_legal: str | None = None
     codigo_faixa_etaria: int | None = None
     faixa_etaria: str | None = None
+
+
+class _Updated(msgspec.Struct):
+    message: str
 
 
 class _Company(msgspec.Struct):
@@ -87,16 +97,19 @@ class MinhaReceita:
     name: str = "minha_receita"
     flavour: Literal["minha_receita", "brasilapi"] = "minha_receita"
 
-    conclusive_absence = False
-    capabilities = Capabilities(subjects=frozenset({"company"}), alphanumeric=True)
+    conclusive_absence = True  # it is made sure of
+    capabilities = Capabilities(subjects=frozenset({"company"}), alphanumeric=True, of_a_copy=True)
 
     def converse(self, inquiry: Inquiry) -> Conversation:
-        """One request, one answer."""
-        reply = yield HttpRequest("GET", PATHS[self.flavour].format(inquiry.document.text))
+        """The day of the data, the company, and at a 404 the known one."""
+        # The day first: data swapped in between are newer than we say, not older.
+        day = yield from self._day_of_data()
+        reply = yield self._about(inquiry.document.text)
         match reply.status:
             case 200:
-                return self._read(reply)
+                return self._read(reply, day)
             case 404:
+                yield from self._must_find_the_known()
                 return None
             case _:
                 raise replies.refusal(self.name, reply)
@@ -106,10 +119,15 @@ class MinhaReceita:
 
         BrasilAPI keeps answers for a day, so a good one there may be yesterday's.
         """
-        reply = yield HttpRequest("GET", PATHS[self.flavour].format(PUBLIC_COMPANY))
+        yield from self._known_company()
+        return "respondeu"
+
+    def _known_company(self) -> Exchange[None]:
+        """Raises `SourceUnavailable` or `SourceFailed` unless it is there."""
+        reply = yield self._about(PUBLIC_COMPANY)
         match reply.status:
-            case 200 if self._read(reply).cnpj == PUBLIC_COMPANY:
-                return "respondeu"
+            case 200 if self._read(reply, None).cnpj == PUBLIC_COMPANY:
+                return None
             case 200:
                 raise SourceFailed(f"{self.name}: respondeu sobre outro documento")
             case 404:  # so they say, too, when their database is down
@@ -117,9 +135,33 @@ class MinhaReceita:
             case _:
                 raise replies.refusal(self.name, reply)
 
-    def _read(self, reply: HttpReply) -> Company:
+    def _about(self, cnpj: str) -> HttpRequest:
+        return HttpRequest("GET", PATHS[self.flavour].format(cnpj))
+
+    def _day_of_data(self) -> Exchange[str]:
+        """`YYYY-MM-DD`; None where nobody says it, which is no reason not to answer."""
+        if self.flavour != "minha_receita":
+            return None
+        try:
+            return day_of_data((yield HttpRequest("GET", UPDATED)))
+        except SourceError:
+            return None
+
+    def _must_find_the_known(self) -> Exchange[None]:
+        """Who finds a known company would find this one. Raises `SourceUnavailable` otherwise."""
+        with suppress(SourceError):
+            yield from self._known_company()
+            return None
+        raise SourceUnavailable(
+            f"{self.name}: inexistência não confirmada: não encontra nem uma empresa pública"
+            " conhecida",
+            UNCONFIRMED_RETRY_SECONDS,
+        )
+
+    def _read(self, reply: HttpReply, day: str | None) -> DatedCompany:
         said = replies.decode(self.name, _Company, reply.body)
-        return Company(
+        return DatedCompany(
+            data_base=day,
             cnpj=replies.plain(said.cnpj) or "",
             identificador_matriz_filial=_known(
                 IDENTIFIER_TEXTS,
@@ -127,7 +169,7 @@ class MinhaReceita:
                 1,
                 said.descricao_identificador_matriz_filial,
             ),
-            data_de_abertura=replies.day(self.name, said.data_inicio_atividade),
+            data_de_abertura=replies.day(said.data_inicio_atividade),
             nome_empresarial=text(said.razao_social),
             nome_fantasia=text(said.nome_fantasia),
             atividade_economica_principal=replies.coded(
@@ -156,9 +198,9 @@ class MinhaReceita:
             situacao_cadastral=_known(
                 STATUS_TEXTS, said.situacao_cadastral, 2, said.descricao_situacao_cadastral
             ),
-            data_da_situacao_cadastral=replies.day(self.name, said.data_situacao_cadastral),
+            data_da_situacao_cadastral=replies.day(said.data_situacao_cadastral),
             situacao_especial=text(said.situacao_especial),
-            data_da_situacao_especial=replies.day(self.name, said.data_situacao_especial),
+            data_da_situacao_especial=replies.day(said.data_situacao_especial),
             # "NÃO INFORMADO" is not one of our texts and so becomes null.
             porte=_known(SIZE_TEXTS, said.codigo_porte, 2, said.porte),
             socios=tuple(self._partner(partner) for partner in said.qsa or ()),
@@ -173,8 +215,18 @@ class MinhaReceita:
             documento_representante_legal=replies.plain(said.cpf_representante_legal),
             nome_representante_legal=text(said.nome_representante_legal),
             faixa_etaria=_known(AGE_BAND_TEXTS, said.codigo_faixa_etaria, 1, said.faixa_etaria),
-            data_entrada_sociedade=replies.entry_day(self.name, said.data_entrada_sociedade),
+            data_entrada_sociedade=replies.entry_day(said.data_entrada_sociedade),
         )
+
+
+def day_of_data(reply: HttpReply) -> str | None:
+    """The day in a reply to `UPDATED`, `YYYY-MM-DD`; None where it is none."""
+    if reply.status != 200:
+        return None
+    try:
+        return replies.day(replies.decode("", _Updated, reply.body).message)
+    except SourceFailed:
+        return None
 
 
 def _known(texts: dict[str, str], code: int | None, width: int, said: str | None) -> str | None:

@@ -16,7 +16,7 @@ from balcao.core.certificates import FederalCertificate, StateCertificate
 from balcao.core.company import Company, hides_a_partner, mask_cpf_in_text, masked
 from balcao.core.documents import Cnpj
 from balcao.core.questions import Inquiry, Subject
-from balcao.core.registration import Part, Registrations
+from balcao.core.registration import Part, Registrations, once_each
 from balcao.core.suframa import ZoneRecord
 from balcao.errors import SourceFailed
 from balcao.sources.call import Layer, Upstream
@@ -38,6 +38,7 @@ class Capabilities:
     ufs: frozenset[str] | None = None  # None: all
     cpf_ufs: frozenset[str] | None = None  # where it takes a CPF; None: wherever it serves
     certificate_ufs: frozenset[str] | None = None  # the same as `ufs`, of state certificates
+    of_a_copy: bool = False  # it knows the registry as of some day: not who is younger
     reissues: bool = False  # whether it issues a new certificate while one is in force
 
     def include(self, inquiry: Inquiry) -> bool:
@@ -72,7 +73,7 @@ class Adapter(Protocol):
 
     @property
     def conclusive_absence(self) -> bool:
-        """Whether its documentation says that its "not found" proves absence."""
+        """Whether its "not found" proves absence: its documentation says so, or it makes sure."""
         ...
 
     def converse(self, inquiry: Inquiry) -> Conversation:
@@ -124,7 +125,11 @@ class Online:
             check=partial(must_be_usable, self.name, inquiry=inquiry),
         )
         if record is None:
-            return Absent(self.name, conclusive=self._adapter.conclusive_absence)
+            return Absent(
+                self.name,
+                conclusive=self._adapter.conclusive_absence,
+                so_far=self._adapter.capabilities.of_a_copy,
+            )
         return Found(as_allowed(record, inquiry), self.name, asked_at)
 
     async def probe(self, inquiry: Inquiry) -> str:
@@ -140,10 +145,17 @@ def as_allowed(record: Record, inquiry: Inquiry) -> Record:
     match record:
         case Company():
             return record if inquiry.full_partners else masked(record)
-        case Registrations() | ZoneRecord():  # a sole trader's name ends with the CPF
-            return msgspec.structs.replace(record, nome=mask_cpf_in_text(record.nome))
+        case Registrations():
+            return _shown(once_each(record) or record)
+        case ZoneRecord():
+            return _shown(record)
         case _:  # a certificate names whom it certifies
             return record
+
+
+def _shown(record: Registrations | ZoneRecord) -> Record:
+    """A sole trader's name ends with the CPF."""
+    return msgspec.structs.replace(record, nome=mask_cpf_in_text(record.nome))
 
 
 def must_be_usable(source: str, record: Record, inquiry: Inquiry) -> None:
@@ -157,6 +169,8 @@ def must_be_usable(source: str, record: Record, inquiry: Inquiry) -> None:
             about, needed = record.documento, ()
             if record.uf != inquiry.uf or any(each.uf != inquiry.uf for each in record.inscricoes):
                 raise SourceFailed(f"{source}: respondeu sobre outra UF")
+            if once_each(record) is None:
+                raise SourceFailed(f"{source}: a mesma inscrição com dados diferentes")
         case ZoneRecord():
             about, needed = record.cnpj, ("inscricao", "nome")
         case StateCertificate():

@@ -64,47 +64,51 @@ def text(raw: str | None) -> str | None:
     return unicodedata.normalize("NFC", " ".join(raw.split())) or None
 
 
-def day(source: str, raw: str | None) -> str | None:
-    """`YYYY-MM-DD` of a date or date-time. Raises `SourceFailed` for anything else."""
+# Dates that a record may lack: one in another form is absent, like none (decisions 9.6).
+
+
+def day(raw: str | None) -> str | None:
+    """`YYYY-MM-DD` of a date or date-time; None for anything else."""
     stated = text(raw)
     if stated is None:
         return None
     try:
         return datetime.date.fromisoformat(stated[:10]).isoformat()
     except ValueError:
-        raise SourceFailed(f"{source}: data em outra forma") from None
+        return None
 
 
-def entry_day(source: str, raw: str | None) -> str | None:
+def entry_day(raw: str | None) -> str | None:
     """A partner's entry as `YYYY-MM-DD 00:00:00`: no source knows the time of day."""
-    on = day(source, raw)
+    on = day(raw)
     return None if on is None else f"{on} 00:00:00"
 
 
-def instant(source: str, raw: str | None) -> datetime.datetime | None:
-    """An ISO 8601 date-time with its zone. Raises `SourceFailed` for anything else."""
+def instant(raw: str | None) -> datetime.datetime | None:
+    """An ISO 8601 date-time, with its zone or without; None for anything else."""
     stated = text(raw)
     if stated is None:
         return None
     try:
-        at = datetime.datetime.fromisoformat(stated)
+        return datetime.datetime.fromisoformat(stated)
     except ValueError:
-        at = None
-    if at is None or at.tzinfo is None:
-        raise SourceFailed(f"{source}: data e hora em outra forma")
-    return at
-
-
-def civil(source: str, raw: str | None) -> str | None:
-    """`YYYY-MM-DD HH:mm:ss` in Brasília, of an ISO 8601 date-time with its zone."""
-    at = instant(source, raw)
-    if at is None:
         return None
-    try:
-        there = at.astimezone(BRASILIA)
-    except OverflowError:  # within hours of the year 1 or 9999
-        raise SourceFailed(f"{source}: data e hora em outra forma") from None
-    return there.replace(tzinfo=None).isoformat(" ", "seconds")
+
+
+def civil(raw: str | None, *, without_zone: bool = False) -> str | None:
+    """`YYYY-MM-DD HH:mm:ss` in Brasília, of an ISO 8601 date-time; None for anything else.
+
+    `without_zone`: a time without its zone is Brasília's already; otherwise it is not understood.
+    """
+    at = instant(raw)
+    if at is None or (at.tzinfo is None and not without_zone):
+        return None
+    if at.tzinfo is not None:
+        try:
+            at = at.astimezone(BRASILIA)
+        except OverflowError:  # within hours of the year 1 or 9999
+            return None
+    return at.replace(tzinfo=None).isoformat(" ", "seconds")
 
 
 def plain(raw: str | None) -> str | None:

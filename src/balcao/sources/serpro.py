@@ -171,7 +171,7 @@ class Serpro:
         return Company(
             cnpj=replies.plain(said.ni) or "",
             identificador_matriz_filial=_known(IDENTIFIER_TEXTS, said.tipo_estabelecimento, 1),
-            data_de_abertura=replies.day(self.name, said.data_abertura),
+            data_de_abertura=replies.day(said.data_abertura),
             nome_empresarial=text(said.nome_empresarial),
             nome_fantasia=text(said.nome_fantasia),
             atividade_economica_principal=_coded(said.cnae_principal, 7),
@@ -195,9 +195,9 @@ class Serpro:
             ),
             ente_federativo_responsavel=_described(said.ente_federativo),
             situacao_cadastral=_known(STATUS_TEXTS, status.codigo, 2),
-            data_da_situacao_cadastral=replies.day(self.name, status.data),
+            data_da_situacao_cadastral=replies.day(status.data),
             situacao_especial=_described(said.situacao_especial),
-            data_da_situacao_especial=replies.day(self.name, said.data_situacao_especial),
+            data_da_situacao_especial=replies.day(said.data_situacao_especial),
             porte=_known(SIZE_TEXTS, said.porte, 2),
             socios=tuple(self._partner(partner) for partner in said.socios or ()),
         )
@@ -211,7 +211,7 @@ class Serpro:
             pais=_described(said.pais),
             documento_representante_legal=replies.plain(representative.cpf),
             nome_representante_legal=text(representative.nome),
-            data_entrada_sociedade=replies.entry_day(self.name, said.data_inclusao),
+            data_entrada_sociedade=replies.entry_day(said.data_inclusao),
         )
 
 

@@ -3,13 +3,14 @@
 Specification, endpoint 6 and "Company registry data"; decisions 2.4, 2.7, 3, 8.
 """
 
+import re
 from collections.abc import Sequence
 
 import msgspec
 
 from balcao.core.access import Caller
 from balcao.core.calendar import civil_day_text
-from balcao.core.company import Coded, Company, Partner
+from balcao.core.company import Coded, Company, Partner, uniform
 from balcao.core.documents import Cnpj
 from balcao.core.idempotency import digest
 from balcao.core.outcomes import Conclusion, Delivered, Failed, Nothing, Outcome
@@ -83,9 +84,12 @@ def permit(question: Question, caller: Caller) -> None:
 
 
 def encode(inquiry: Inquiry, record: Record) -> bytes:
-    """The record as JSON. Sources hand it over as the inquiry allows: masked, or with opt-in."""
+    """The record as JSON, said alike by all sources.
+
+    They hand it over as the inquiry allows: masked, or with opt-in.
+    """
     assert isinstance(record, Company)
-    return _encode(record)
+    return _encode(uniform(record))
 
 
 def conclude(
@@ -95,12 +99,13 @@ def conclude(
     (outcome,) = outcomes
     match outcome:
         case Delivered():
+            day, response = _parted(outcome)
             return Conclusion(
                 status=200,
-                fields=b'"success":true,"error":false,"error_message":null,"data_base":"'
-                + civil_day_text(outcome.asked_ms).encode()
-                + b'","response":'
-                + outcome.body
+                fields=b'"success":true,"error":false,"error_message":null,"data_base":'
+                + day
+                + b',"response":'
+                + response
                 + b"}",
                 credits=PRICE_CREDITS,
                 rule=RULE,
@@ -112,6 +117,24 @@ def conclude(
             return envelope.refusal(CnpjNotFound(), fields_of=error_fields)
         case Failed(error):
             return envelope.refusal(error, fields_of=error_fields)
+
+
+# How the JSON of a `DatedCompany` ends: no other record's last member is a text or null.
+_DATED = re.compile(rb',"data_base":(null|"[0-9]{4}-[0-9]{2}-[0-9]{2}")\}\Z')
+_DATED_BYTES_MAX = 28
+
+
+def _parted(outcome: Delivered) -> tuple[bytes, bytes]:
+    """The day of the data as JSON, and the company without it (decisions 9.3).
+
+    Where the source is no copy of the registry it is the day on which it was asked, or for our own
+    copy that of its extraction.
+    """
+    body = outcome.body
+    dated = _DATED.search(body, max(0, len(body) - _DATED_BYTES_MAX))
+    if dated is None:
+        return b'"' + civil_day_text(outcome.asked_ms).encode() + b'"', body
+    return dated[1], body[: dated.start()] + b"}"
 
 
 _NO_RESPONSE = b'"response":null,'
@@ -129,7 +152,7 @@ class CompanyAnswer(msgspec.Struct, frozen=True):
     success: bool
     error: bool
     error_message: None
-    data_base: str
+    data_base: str | None
     response: Company
 
 

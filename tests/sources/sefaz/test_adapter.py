@@ -4,6 +4,7 @@ import asyncio
 from typing import Any
 
 import httpx2
+import msgspec
 import pytest
 
 from balcao.core.registration import RegisteredAddress, Registration, Registrations
@@ -154,6 +155,9 @@ def test_no_useful_part_is_no_address(address: dict[str, str | None] | None) -> 
         ("2026-08-05T10:15:30.1234567-03:00", "2026-08-05 10:15:30"),
         ("2018-12-01T10:15:30-02:00", "2018-12-01 10:15:30"),  # summer time
         ("", None),
+        ("ontem", None),
+        ("05/08/2026 10:15:30", None),
+        ("0001-01-01T00:00:00Z", None),  # before time, in Brasília
     ],
 )
 def test_when_they_were_asked(theirs: str, ours: str | None) -> None:
@@ -165,6 +169,57 @@ def test_when_they_were_asked(theirs: str, ours: str | None) -> None:
 def test_dates(date: str) -> None:
     (registration,) = ask(an_answer("111", an_entry({"dUltSit": date}))).inscricoes
     assert registration.data_status == "2021-06-15"
+
+
+@pytest.mark.parametrize(
+    ("changed", "closed", "status"),
+    [
+        ("15/06/2021", None, None),
+        ("2021-02-30", None, None),
+        ("ontem", "2015-02-03", "2015-02-03"),
+        ("2021-06-15", "03/02/2015", "2021-06-15"),
+    ],
+)
+def test_a_date_in_another_form_costs_nothing_but_itself(
+    changed: str, closed: str | None, status: str | None
+) -> None:
+    entry = an_entry({"dUltSit": changed, "dBaixa": closed})
+    (registration,) = ask(an_answer("111", entry)).inscricoes
+    (whole,) = ask(FOUND).inscricoes
+    assert registration == msgspec.structs.replace(whole, data_status=status)
+
+
+def test_exempt_is_no_number() -> None:
+    exempt = an_entry({"IE": "ISENTO", "cSit": None})
+    assert ask(an_answer("111", exempt)).inscricoes == ()
+    assert ask(an_answer("112", exempt + an_entry())).inscricoes == ask(FOUND).inscricoes
+    with pytest.raises(SourceFailed, match="outro documento"):
+        ask(an_answer("111", an_entry({"IE": "ISENTO", "CNPJ": OTHER_CNPJ})))
+
+
+def test_a_company_s_registration_of_the_person_asked_for() -> None:
+    """Rural producers have a CNPJ in some states; the echo says whose it is (decision 0024)."""
+    inquiry = an_inquiry(CPF)
+    echo: dict[str, str | None] = {"CNPJ": None, "CPF": CPF}
+    by_company = an_entry({"xNome": "SITIO FICTICIO"})
+    own = an_entry(echo | {"IE": "250000016", "xNome": "PRODUTORA DA FICCAO"})
+
+    said = ask(an_answer("111", by_company, changes=echo), inquiry)
+    assert (said.documento, said.nome) == (CPF, None)  # it is the company's name
+    assert [each.inscricao_estadual for each in said.inscricoes] == ["250000008"]
+
+    said = ask(an_answer("112", by_company + own, changes=echo), inquiry)
+    assert said.nome == "PRODUTORA DA FICCAO"
+    assert [each.inscricao_estadual for each in said.inscricoes] == ["250000008", "250000016"]
+
+    for answer in (
+        an_answer("111", by_company, changes={"CNPJ": None}),  # no echo
+        an_answer("111", by_company),  # an echo of the company
+        an_answer("111", an_entry({"CPF": "90010000291"}), changes=echo),
+        an_answer("111", an_entry({"CNPJ": None}), changes=echo),
+    ):
+        with pytest.raises(SourceFailed, match="outro documento"):
+            ask(answer, inquiry)
 
 
 OTHERS = an_entry({"CNPJ": OTHER_CNPJ})
@@ -181,12 +236,6 @@ UNUSABLE = {
     "an unknown situation": (an_answer("111", an_entry({"cSit": "9"})), "cSit desconhecido"),
     "found, and nothing": (an_answer("111"), "não condizem"),
     "none, and one": (an_answer("259", an_entry()), "não condizem"),
-    "no date": (an_answer("111", an_entry({"dUltSit": "15/06/2021"})), "data"),
-    "no time": (an_answer("111", an_entry(), changes={"dhCons": "ontem"}), "data e hora"),
-    "before time": (
-        an_answer("111", an_entry(), changes={"dhCons": "0001-01-01T00:00:00Z"}),
-        "data e hora",
-    ),
 }
 
 

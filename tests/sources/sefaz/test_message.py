@@ -9,6 +9,7 @@ from lxml import etree
 from balcao.core.documents import Cnpj, Cpf
 from balcao.core.federation import UFS
 from balcao.errors import SourceFailed
+from balcao.sources.contract import HttpReply
 from balcao.sources.sefaz import message
 from tests.sefaz.schemas import ANSWER, accepts, assert_question
 from tests.sources.sefaz.world import (
@@ -18,12 +19,15 @@ from tests.sources.sefaz.world import (
     LETTERS,
     NFE,
     NONE,
+    SEFAZ,
     SERVICE,
     SOAP,
     an_answer,
     an_entry,
+    an_inquiry,
     ask,
     enveloped,
+    hold,
 )
 
 QUESTION = (
@@ -48,9 +52,14 @@ def test_the_question_byte_by_byte() -> None:
 def test_mato_grosso_gets_one_more_wrapper() -> None:
     question = QUESTION.replace("<UF>SC", "<UF>MT")
     assert (
+        f'<soap:Body><consultaCadastro xmlns="{SERVICE}"><nfeDadosMsg>{question}'
+        "</nfeDadosMsg></consultaCadastro></soap:Body>"
+    ) in sent("MT")
+    other = message.request_body("MT", Cnpj(CNPJ), with_header=False, mt_wrapper="nfeDadosMsg")
+    assert (
         f'<soap:Body><nfeDadosMsg xmlns="{SERVICE}"><nfeDadosMsg>{question}'
         "</nfeDadosMsg></nfeDadosMsg></soap:Body>"
-    ) in sent("MT")
+    ) in other.decode()
 
 
 def test_the_old_header_where_it_is_still_wanted() -> None:
@@ -111,6 +120,7 @@ ENVELOPES = {
     ),
     "no envelope": FOUND.encode(),
     "BOM": b"\xef\xbb\xbf" + enveloped(FOUND),
+    "white space before the declaration": b"\r\n\t " + enveloped(FOUND),
     "Latin-1": enveloped(FOUND).decode().replace("UTF-8", "ISO-8859-1").encode("latin-1"),
 }
 
@@ -118,6 +128,33 @@ ENVELOPES = {
 @pytest.mark.parametrize("envelope", ENVELOPES)
 def test_envelopes(envelope: str) -> None:
     assert ask(ENVELOPES[envelope]) == ask(FOUND)
+
+
+UNDECLARED = enveloped(FOUND).decode().partition("?>")[2]
+IN_LATIN_1 = UNDECLARED.encode("latin-1")
+
+
+@pytest.mark.parametrize(
+    ("body", "content_type"),
+    [
+        (IN_LATIN_1, "application/soap+xml; charset=ISO-8859-1"),
+        (IN_LATIN_1, 'text/xml;charset="windows-1252"; action="x"'),
+        (IN_LATIN_1, "text/xml; Charset=iso-8859-1"),
+        (b"\n" + IN_LATIN_1, "text/xml; charset=iso-8859-1"),
+        (UNDECLARED.encode("utf-16"), "text/xml; charset=utf-16"),
+        # The transport's word is wrong, or no word: the document's own counts.
+        (ENVELOPES["Latin-1"], "application/soap+xml; charset=utf-8"),
+        (ENVELOPES["Latin-1"], "application/soap+xml; charset=there-is-no-such-thing"),
+        (ENVELOPES["Latin-1"], "application/soap+xml"),
+        # What is UTF-8 beyond doubt.
+        (enveloped(FOUND), "text/xml; charset=ISO-8859-1"),
+        (b"\xef\xbb\xbf" + enveloped(FOUND), "text/xml; charset=ISO-8859-1"),
+        (enveloped(FOUND).replace(b"UTF-8", b"ISO-8859-1"), "text/xml"),
+    ],
+)
+def test_the_encoding_that_an_answer_is_in(body: bytes, content_type: str) -> None:
+    reply = HttpReply(200, {"content-type": content_type}, body)
+    assert hold(SEFAZ.converse(an_inquiry()), reply) == ask(FOUND)
 
 
 BOMB = (

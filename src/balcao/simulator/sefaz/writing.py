@@ -9,7 +9,9 @@ from lxml import etree
 
 from balcao.core.federation import IBGE_CODES
 from balcao.fiction import Address, StateRegistration
+from balcao.fiction.sandbox_treasuries import FORMS
 from balcao.simulator.exchange import Reply, html_reply
+from balcao.simulator.sefaz.forms import retold, rewritten
 from balcao.simulator.sefaz.holder import Holder
 from balcao.simulator.sefaz.reading import NFE, SERVICE, SOAP, Question
 from balcao.simulator.sefaz.treasuries import Manner, Treasury, manner_of
@@ -73,19 +75,26 @@ class Voice:
 
     def tells(self, holder: Holder, *, complete: bool = True) -> Reply:
         """What is registered for somebody; incomplete: without a mandatory field."""
-        found = [each for each in holder.registrations if each.uf == self._uf]
+        form = FORMS.get(holder.document)
+        found = retold(
+            [
+                _entry(registration, holder, self._manner)
+                for registration in holder.registrations
+                if registration.uf == self._uf
+            ],
+            form,
+        )
         status = 112 if len(found) > 1 else 111 if found else holder.unknown
         asked = Question(self._uf, holder.kind, holder.document)
         message = self._message(status, asked)
         answer = message[0]
-        for registration in found:
-            entry = _entry(registration, holder, self._manner)
+        for entry in found:
             if not complete:
                 entry.remove(entry[0])
             answer.append(entry)
         if not complete and not found:
             answer.remove(answer[1])  # there is no entry that could lack something: no cStat
-        return _in_envelope(message, self._manner)
+        return rewritten(_in_envelope(message, self._manner), form)
 
     def maintenance(self) -> Reply:
         """A pause, in the state's own way."""

@@ -5,7 +5,13 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from balcao.core.federation import UFS
-from balcao.core.registration import Registration, Registrations, situation_text, type_text
+from balcao.core.registration import (
+    Registration,
+    Registrations,
+    is_exempt,
+    situation_text,
+    type_text,
+)
 from balcao.errors import SourceFailed
 from balcao.sources import replies
 from balcao.sources.cnpja.pieces import Item
@@ -43,13 +49,14 @@ def none(document: str, ufs: Sequence[str]) -> Mapping[str, Registrations]:
 def read(source: str, reply: HttpReply, ufs: Sequence[str]) -> Mapping[str, Registrations]:
     """The registrations of a successful reply, by UF; every UF that was asked is there."""
     said = replies.decode(source, _Taxpayer, reply.body)
-    updated_at = replies.civil(source, said.updated)
+    updated_at = replies.civil(said.updated)
     found: dict[str, list[Registration]] = {uf: [] for uf in ufs}
     for each in said.registrations:
         uf = text(each.state)
         if uf not in found:
             raise SourceFailed(f"{source}: respondeu sobre outra UF")
-        found[uf].append(_registration(source, each, uf, updated_at))
+        if not is_exempt(each.number):
+            found[uf].append(_registration(source, each, uf, updated_at))
     return {
         uf: Registrations(
             documento=replies.plain(said.tax_id) or "",
@@ -75,6 +82,6 @@ def _registration(
         ativa=said.enabled,
         tipo_ie=type_text(kind.text, kind.id),
         situacao_pj=situation_text(status.text, status.id),
-        data_status=replies.day(source, said.status_date),
+        data_status=replies.day(said.status_date),
         updated_at=updated_at,
     )

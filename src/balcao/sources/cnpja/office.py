@@ -73,7 +73,7 @@ def read(source: str, reply: HttpReply) -> Company:
     return Company(
         cnpj=replies.plain(said.tax_id) or "",
         identificador_matriz_filial={True: "MATRIZ", False: "FILIAL", None: None}[said.head],
-        data_de_abertura=replies.day(source, said.founded),
+        data_de_abertura=replies.day(said.founded),
         nome_empresarial=text(company.name),
         nome_fantasia=text(said.alias),
         atividade_economica_principal=_coded(said.main_activity, 7),
@@ -99,15 +99,15 @@ def read(source: str, reply: HttpReply) -> Company:
         ),
         ente_federativo_responsavel=text(company.jurisdiction),
         situacao_cadastral=_known(STATUS_TEXTS, said.status),
-        data_da_situacao_cadastral=replies.day(source, said.status_date),
+        data_da_situacao_cadastral=replies.day(said.status_date),
         situacao_especial=text(said.special.text) if said.special else None,
-        data_da_situacao_especial=replies.day(source, said.special_date),
+        data_da_situacao_especial=replies.day(said.special_date),
         porte=_known(SIZE_TEXTS, company.size),
-        socios=tuple(_partner(source, member) for member in company.members or ()),
+        socios=tuple(_partner(member) for member in company.members or ()),
     )
 
 
-def _partner(source: str, said: _Member) -> Partner:
+def _partner(said: _Member) -> Partner:
     agent = said.agent.person if said.agent else _Person()
     return Partner(
         nome=text(said.person.name),
@@ -117,7 +117,7 @@ def _partner(source: str, said: _Member) -> Partner:
         documento_representante_legal=replies.plain(agent.tax_id),
         nome_representante_legal=text(agent.name),
         faixa_etaria=_AGE_BANDS.get(said.person.age or ""),
-        data_entrada_sociedade=replies.entry_day(source, said.since),
+        data_entrada_sociedade=replies.entry_day(said.since),
     )
 
 

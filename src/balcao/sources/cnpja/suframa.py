@@ -66,7 +66,7 @@ class _Zone(msgspec.Struct, rename="camel"):
 def read(source: str, reply: HttpReply) -> ZoneRecord:
     """The record of a successful reply."""
     said = replies.decode(source, _Zone, reply.body)
-    replies.instant(source, said.updated)  # handed on as they write it, if it is an instant
+    updated = replies.instant(said.updated)
     return ZoneRecord(
         cnpj=replies.plain(said.tax_id) or "",
         inscricao=text(said.number) or "",
@@ -74,9 +74,10 @@ def read(source: str, reply: HttpReply) -> ZoneRecord:
         matriz=said.head,
         aprovado=said.approved,
         status=_status(source, said.status),
-        atualizado_em=text(said.updated),
-        desde=replies.day(source, said.since),
-        data_aprovacao=replies.day(source, said.approval_date),
+        # Handed on as they write it, if it is an instant.
+        atualizado_em=text(said.updated) if updated and updated.tzinfo else None,
+        desde=replies.day(said.since),
+        data_aprovacao=replies.day(said.approval_date),
         natureza_juridica=_numbered(said.nature),
         endereco=_address(said.address),
         telefones=_phones(said.phones),

@@ -11,7 +11,12 @@ import msgspec
 
 from balcao.core.documents import Cnpj
 from balcao.core.questions import Inquiry
-from balcao.core.registration import RegisteredAddress, Registration, Registrations
+from balcao.core.registration import (
+    RegisteredAddress,
+    Registration,
+    Registrations,
+    is_exempt,
+)
 from balcao.errors import SourceFailed
 from balcao.sources import replies
 from balcao.sources.contract import HttpReply
@@ -80,7 +85,11 @@ def read(source: str, reply: HttpReply, inquiry: Inquiry) -> Registrations:
         uf=uf,
         nome=next((name for name in names if name is not None), None),
         com_endereco=True,
-        inscricoes=tuple(_registration(source, each, uf) for each in taxpayers),
+        inscricoes=tuple(
+            _registration(source, each, uf)
+            for each in taxpayers
+            if not is_exempt(each.inscricao_estadual)
+        ),
     )
 
 
@@ -103,8 +112,8 @@ def _registration(source: str, said: _Taxpayer, uf: str) -> Registration:
         inscricao_estadual=number,
         uf=uf,
         ativa=_is_active(source, said.situacao_cadastral),
-        data_status=values.day(source, said.situacao_cadastral_data),
-        updated_at=values.moment(source, said.consulta_datahora),
+        data_status=values.day_if_valid(said.situacao_cadastral_data),
+        updated_at=values.moment_if_valid(said.consulta_datahora),
         endereco=_address(said),
     )
 

@@ -57,18 +57,24 @@ def day(source: str, raw: str | None) -> str | None:
     return None if at is None else at.date().isoformat()
 
 
-def moment(source: str, raw: str | None) -> str | None:
-    """`YYYY-MM-DD HH:mm:ss` of `dd/mm/yyyy HH:MM:SS`: both are Brasília's civil time."""
-    at = _read(source, raw, _MOMENT)
-    return None if at is None else at.isoformat(" ", "seconds")
+def day_if_valid(raw: str | None) -> str | None:
+    """A date that a record may lack: in another form it is absent (decisions 9.6)."""
+    try:
+        return day("", raw)
+    except SourceFailed:
+        return None
 
 
 def moment_if_valid(raw: str | None) -> str | None:
-    """The same, or None: a certificate is not lost over the time at which it was looked for."""
+    """`YYYY-MM-DD HH:mm:ss` of `dd/mm/yyyy HH:MM:SS`: both are Brasília's civil time.
+
+    None for anything else: nothing is lost over the time at which it was looked for.
+    """
     try:
-        return moment("", raw)
+        at = _read("", raw, _MOMENT)
     except SourceFailed:
         return None
+    return None if at is None else at.isoformat(" ", "seconds")
 
 
 def kind(*texts: str | None) -> CertificateType | None:

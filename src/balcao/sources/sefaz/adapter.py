@@ -6,21 +6,24 @@ enabled; its type and the taxpayer's situation stand only in the national base.
 
 import re
 from dataclasses import dataclass
-from datetime import datetime
 
 import msgspec
 
-from balcao.core.calendar import BRASILIA
 from balcao.core.documents import Cnpj, Cpf
 from balcao.core.questions import REGISTRATION_SUBJECTS, Inquiry
-from balcao.core.registration import RegisteredAddress, Registration, Registrations
+from balcao.core.registration import (
+    RegisteredAddress,
+    Registration,
+    Registrations,
+    is_exempt,
+)
 from balcao.errors import SourceFailed
 from balcao.sources import replies
 from balcao.sources.contract import Conversation, Exchange, HttpReply, HttpRequest
 from balcao.sources.online import Capabilities
 from balcao.sources.replies import text
 from balcao.sources.sefaz import message, status
-from balcao.sources.sefaz.message import Address, Entry, Reply
+from balcao.sources.sefaz.message import Address, Entry, MtWrapper, Reply
 
 # Whom to ask about when our own certificate does not say who we are: any company will do, and
 # this one (Banco do Brasil) is public.
@@ -32,12 +35,14 @@ class Sefaz:
     """The services of all UFs in `ufs`; each has an upstream whose base address is its own.
 
     `cpf_ufs` are those that take a CPF (None: all), `header_ufs` those that still want the SOAP
-    header of version 3; `requester_cnpj` is the company our certificate names.
+    header of version 3; `mt_wrapper` is how Mato Grosso is asked; `requester_cnpj` is the company
+    our certificate names.
     """
 
     ufs: frozenset[str]
     cpf_ufs: frozenset[str] | None = None
     header_ufs: frozenset[str] = frozenset()
+    mt_wrapper: MtWrapper = "consultaCadastro"
     requester_cnpj: str | None = None
     name: str = "sefaz"
 
@@ -74,14 +79,19 @@ class Sefaz:
             "POST",
             "",  # the upstream's base address is the whole address
             headers=message.request_headers(uf),
-            body=message.request_body(uf, document, with_header=uf in self.header_ufs),
+            body=message.request_body(
+                uf,
+                document,
+                with_header=uf in self.header_ufs,
+                mt_wrapper=self.mt_wrapper,
+            ),
         )
 
     def _read(self, reply: HttpReply) -> Reply:
         """What they said, if it is found or none. Raises like `converse`."""
         match reply.status:
             case 200:
-                said = message.read(self.name, reply.body)
+                said = message.read(self.name, reply.body, reply.headers.get("content-type", ""))
             case 403:
                 raise replies.misconfigured(self.name, "certificado recusado, HTTP 403")
             case _:
@@ -95,22 +105,28 @@ class Sefaz:
     def _registrations(self, inquiry: Inquiry, said: Reply) -> Registrations:
         if said.uf not in (None, inquiry.uf):
             raise SourceFailed(f"{self.name}: respondeu sobre outra UF")
-        holders = [_holder(entry, inquiry.document) for entry in said.entries]
-        if any(holder != inquiry.document.text for holder in holders):
+        asked = inquiry.document
+        echo = _holder(said, asked)
+        own = [entry for entry in said.entries if not _by_company(entry, asked, echo)]
+        holders = [_holder(entry, asked) for entry in own]
+        if any(holder != asked.text for holder in holders):
             raise SourceFailed(f"{self.name}: respondeu sobre outro documento")
         # The echo of the argument. Without it, and without registrations, an answer would be
         # about nobody: too little to say that somebody has none.
-        about = _holder(said, inquiry.document) or next(iter(holders), "")
+        about = echo or next(iter(holders), "")
         if not about:
             raise SourceFailed(f"{self.name}: resposta incompleta, sem documento")
-        asked_at = self._instant(said.asked_at)
+        # A time without an offset is taken as it is.
+        asked_at = replies.civil(said.asked_at, without_zone=True)
         return Registrations(
             documento=about,
             uf=_uf(inquiry),
-            nome=text(said.entries[0].name) if said.entries else None,
+            nome=text(own[0].name) if own else None,
             com_endereco=True,
             inscricoes=tuple(
-                self._registration(entry, _uf(inquiry), asked_at) for entry in said.entries
+                self._registration(entry, _uf(inquiry), asked_at)
+                for entry in said.entries
+                if not is_exempt(entry.ie)
             ),
         )
 
@@ -126,23 +142,10 @@ class Sefaz:
             inscricao_estadual=number,
             uf=uf,
             ativa=entry.situation == "1",
-            data_status=replies.day(self.name, entry.changed_on)
-            or replies.day(self.name, entry.closed_on),
+            data_status=replies.day(entry.changed_on) or replies.day(entry.closed_on),
             updated_at=asked_at,
             endereco=_address(entry.address, entry.uf),
         )
-
-    def _instant(self, raw: str | None) -> str | None:
-        """`YYYY-MM-DD HH:mm:ss` in Brasília; without an offset it is taken as it is."""
-        if raw is None:
-            return None
-        try:
-            at = datetime.fromisoformat(raw)
-            if at.tzinfo is not None:
-                at = at.astimezone(BRASILIA)
-        except (ValueError, OverflowError):
-            raise SourceFailed(f"{self.name}: data e hora em outra forma") from None
-        return at.replace(tzinfo=None).isoformat(" ", "seconds")
 
 
 def _uf(inquiry: Inquiry) -> str:
@@ -156,6 +159,15 @@ def _holder(said: Reply | Entry, asked: Cnpj | Cpf) -> str:
     width = 14 if isinstance(asked, Cnpj) else 11
     stated = re.sub(r"[./\-\s]", "", (said.cnpj if width == 14 else said.cpf) or "")
     return stated.upper().rjust(width, "0") if stated else ""
+
+
+def _by_company(entry: Entry, asked: Cnpj | Cpf, echo: str) -> bool:
+    """Whether it is a registration of the person asked for that is held by a CNPJ of theirs.
+
+    Rural producers have one in some states (decision 0024). The treasury's word for it is the echo:
+    it was asked by this CPF, and names nobody else's.
+    """
+    return isinstance(asked, Cpf) and echo == asked.text and entry.cpf is None and bool(entry.cnpj)
 
 
 def _address(said: Address, uf: str | None) -> RegisteredAddress | None:

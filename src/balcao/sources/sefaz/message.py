@@ -7,6 +7,8 @@ as it travels. Answers come in envelopes that differ by UF; they are read by loc
 
 import re
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from typing import Literal, TypeAlias
 
 import msgspec
 from lxml import etree
@@ -24,6 +26,13 @@ VERSION = "2.00"
 _BARE_OPERATION_UFS = frozenset({"BA", "GO", "MS", "MT", "SP"})
 
 _XML_DECLARATION = re.compile(r"\A<\?xml[^>]*\?>")
+_CHARSET = re.compile(r""";\s*charset\s*=\s*["']?([\w.:-]+)""", re.IGNORECASE)
+_UTF_16_MARKS = (b"\xfe\xff", b"\xff\xfe")
+_WHITE_SPACE = b" \t\r\n"
+
+# What Mato Grosso wants around `nfeDadosMsg`: its operation (PyNFe), or the same element once more
+# (sped-nfe). Both are in current releases of public clients.
+MtWrapper: TypeAlias = Literal["consultaCadastro", "nfeDadosMsg"]
 
 
 class Address(msgspec.Struct, frozen=True):
@@ -75,15 +84,22 @@ def request_headers(uf: str) -> Mapping[str, str]:
     return headers
 
 
-def request_body(uf: str, document: Cnpj | Cpf, *, with_header: bool) -> bytes:
+def request_body(
+    uf: str,
+    document: Cnpj | Cpf,
+    *,
+    with_header: bool,
+    mt_wrapper: MtWrapper = "consultaCadastro",
+) -> bytes:
     """The question in its envelope. `with_header` adds `nfeCabecMsg`, which version 4 dropped."""
     kind = "CNPJ" if isinstance(document, Cnpj) else "CPF"
     question = (
         f'<ConsCad xmlns="{NFE}" versao="{VERSION}"><infCons><xServ>CONS-CAD</xServ>'
         f"<UF>{uf}</UF><{kind}>{document.text}</{kind}></infCons></ConsCad>"
     )
-    if uf == "MT":  # one more wrapper: here sped-nfe's form, the one with the most users
-        question = f"<nfeDadosMsg>{question}</nfeDadosMsg>"
+    outermost = "nfeDadosMsg"
+    if uf == "MT":
+        question, outermost = f"<nfeDadosMsg>{question}</nfeDadosMsg>", mt_wrapper
     header = (
         f'<soap:Header><nfeCabecMsg xmlns="{SERVICE}"><cUF>{IBGE_CODES[uf]}</cUF>'
         f"<versaoDados>{VERSION}</versaoDados></nfeCabecMsg></soap:Header>"
@@ -93,19 +109,19 @@ def request_body(uf: str, document: Cnpj | Cpf, *, with_header: bool) -> bytes:
     envelope = (
         '<?xml version="1.0" encoding="UTF-8"?>'
         f'<soap:Envelope xmlns:soap="{SOAP}">{header}<soap:Body>'
-        f'<nfeDadosMsg xmlns="{SERVICE}">{question}</nfeDadosMsg>'
+        f'<{outermost} xmlns="{SERVICE}">{question}</{outermost}>'
         "</soap:Body></soap:Envelope>"
     )
     return envelope.encode()
 
 
-def read(source: str, body: bytes) -> Reply:
-    """The answer of an HTTP 200.
+def read(source: str, body: bytes, content_type: str = "") -> Reply:
+    """The answer of an HTTP 200, with its `Content-Type`.
 
     Raises `SourceFailed` for what is not one: broken XML, HTML, a DTD, a SOAP fault. No part of
     the body is repeated in the error.
     """
-    root = _parsed(source, body)
+    root = _read_as(source, body, content_type)
     answer = _first(root, "retConsCad")
     if answer is None:
         if _first(root, "Fault") is not None:
@@ -122,9 +138,35 @@ def read(source: str, body: bytes) -> Reply:
     return msgspec.convert(said, Reply)
 
 
-def _parsed(source: str, body: bytes) -> etree._Element:
+def _read_as(source: str, body: bytes, content_type: str) -> etree._Element:
+    """The document, in the encoding it is in.
+
+    What is valid UTF-8 is UTF-8, whoever says otherwise: no accent in Latin-1 is so by chance. Else
+    the `Content-Type` goes before the declaration (RFC 7303, 3.2), unless it cannot be so. White
+    space in front, which XML forbids before a declaration, is passed over.
+    """
+    body = body.lstrip(_WHITE_SPACE)
+    if _is_utf_8(body):
+        return _parsed(source, body, encoding="utf-8")
+    told = _CHARSET.search(content_type)
+    if told is not None and not body.startswith(_UTF_16_MARKS):
+        with suppress(SourceFailed, LookupError):
+            return _parsed(source, body, encoding=told[1])
+    return _parsed(source, body)
+
+
+def _is_utf_8(body: bytes) -> bool:
+    try:
+        body.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _parsed(source: str, body: bytes, *, encoding: str | None = None) -> etree._Element:
     # A new parser each time: lxml's may not be shared by threads, and are cheap.
     parser = etree.XMLParser(
+        encoding=encoding,
         resolve_entities=False,
         no_network=True,
         load_dtd=False,
