@@ -75,7 +75,7 @@ def generate(generator: str, document: Path, folder: Path, *more: str) -> None:
     jar = str(resources.files("openapi_generator_cli") / "openapi-generator.jar")
     quick = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
     asked = ("generate", "-i", str(document), "-g", generator, "-o", str(folder), *more)
-    call([str(JAVA), *quick, "-jar", jar, *asked], folder.parent)
+    call([str(JAVA), *quick, "-jar", jar, *asked], document.parent)
 
 
 def call(command: Sequence[str], folder: Path, env: Mapping[str, str] | None = None) -> str:
@@ -128,7 +128,6 @@ def _go(document: Path, folder: Path) -> Sequence[str]:
 
 
 def _oapi_codegen(document: Path, folder: Path) -> Sequence[str]:
-    folder.mkdir()
     words = ("-package", "balcao", "-generate", "types,client", "-o", "balcao.go", str(document))
     call(["go", "run", OAPI_CODEGEN, *words], folder, {"GOFLAGS": "-mod=mod"})
     return _built_with_go(folder, "read_all_oapi.go")
@@ -158,7 +157,7 @@ def _csharp(document: Path, folder: Path) -> Sequence[str]:
 
 CLIENTS: Mapping[str, Client] = {
     "python": Client((), python, "openapi_client/models/[!_]*.py"),
-    "java": Client(("java", "mvn"), _java, "src/main/java/**/model/[!A]*.java"),
+    "java": Client(("java", "mvn"), _java, "src/main/java/**/model/*.java"),
     "typescript-fetch": Client(("node", "npm"), _typescript("fetch"), "client/models/[!i]*.ts"),
     "typescript-axios": Client(("node", "npm"), _typescript("axios"), ""),
     "go": Client(("go",), _go, "model_*.go"),
@@ -221,6 +220,7 @@ def _try(language: str, document: Path, folder: Path, base: str, key: str) -> st
     client, where = CLIENTS[language], folder / language
     if not all(map(shutil.which, client.tools)) or not client.is_there():
         return "passed over: its tools are not here"
+    where.mkdir()
     started = time.monotonic()
     command = client.make(document, where)
     seconds = time.monotonic() - started
