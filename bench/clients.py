@@ -30,6 +30,8 @@ from bench.crash import free_port, open_account, server
 
 PROGRAMS = Path(__file__).parent / "client_programs"
 
+PATIENCE_SECONDS = 900  # however slow the machine, and whatever must be fetched first
+
 # What every program prints, of the sandbox's fictitious documents.
 LINES = (
     "suframa 200 Ativa",
@@ -81,7 +83,12 @@ def generate(generator: str, document: Path, folder: Path, *more: str) -> None:
 def call(command: Sequence[str], folder: Path, env: Mapping[str, str] | None = None) -> str:
     """Run a program to its end; its standard output. AssertionError with all it said otherwise."""
     done = subprocess.run(
-        command, cwd=folder, env={**os.environ, **(env or {})}, capture_output=True, check=False
+        command,
+        cwd=folder,
+        env={**os.environ, **(env or {})},
+        capture_output=True,
+        check=False,
+        timeout=PATIENCE_SECONDS,
     )
     out, err = done.stdout.decode(), done.stderr.decode()
     assert done.returncode == 0, (
