@@ -1,4 +1,4 @@
-"""`python -m bench [ledger|http|import|registrations|nodes|scaling|crash|storm ...]`.
+"""`python -m bench [ledger|http|import|registrations|nodes|scaling|crash|storm|clients ...]`.
 
 The first four, if none is named.
 """
@@ -8,7 +8,7 @@ import tempfile
 from pathlib import Path
 
 NAMES = ("ledger", "http", "import", "registrations")
-LONG = ("nodes", "scaling", "crash", "storm")
+LONG = ("nodes", "scaling", "crash", "storm", "clients")
 
 
 def main(names: list[str]) -> None:
@@ -47,6 +47,10 @@ def main(names: list[str]) -> None:
             from bench import storm  # noqa: PLC0415
 
             storm.main([])
+        elif name == "clients":
+            from bench import clients  # noqa: PLC0415
+
+            clients.main([])
         else:
             raise SystemExit(f"bench: {name}? Use: {', '.join((*NAMES, *LONG))}")
 

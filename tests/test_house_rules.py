@@ -26,6 +26,7 @@ MAY_IMPORT = {
     "backup": {"backup", "core", "errors", "home", "opendata", "settings", "storage"},
     "moving": {"backup", "core", "errors", "home", "moving", "settings", "storage"},
     "http": {
+        "addresses",
         "core",
         "errors",
         "http",

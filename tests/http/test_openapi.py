@@ -1,5 +1,6 @@
 """The OpenAPI document says what the operations do (decisions 3), and its examples are true."""
 
+import asyncio
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -7,11 +8,14 @@ from typing import Any
 
 import jsonschema
 import msgspec
+import openapi_spec_validator
 import pytest
 
 from balcao import __version__
 from balcao.core.problems import problem_of, table
-from balcao.http import openapi
+from balcao.http import openapi, openapi_errors, pages
+from balcao.http.read import Request
+from balcao.settings import Settings
 from balcao.subjects import OPERATIONS
 from balcao.subjects.contract import Operation
 from tests.http.house import opened
@@ -51,12 +55,41 @@ def described(operation: Operation) -> Any:
     return DOCUMENT["paths"][address(operation)]["get"]
 
 
+def responses(path: str) -> dict[str, Any]:
+    """What an address answers by status, also where the document shares a response."""
+    return {
+        status: resolved(response)
+        for status, response in DOCUMENT["paths"][path]["get"]["responses"].items()
+    }
+
+
+def resolved(part: Any) -> Any:
+    """A part of the document, or what its reference leads to."""
+    while "$ref" in part:
+        place: Any = DOCUMENT
+        for step in part["$ref"].removeprefix("#/").split("/"):
+            place = place[step]
+        part = place
+    return part
+
+
 def contents() -> Iterator[tuple[str, str, Any]]:
     """Every response content of the document: where, status, content."""
-    for path, methods in DOCUMENT["paths"].items():
-        for status, response in methods["get"]["responses"].items():
+    for path in DOCUMENT["paths"]:
+        for status, response in responses(path).items():
             for content in response["content"].values():
                 yield path, status, content
+
+
+def schemas_within(part: Any) -> Iterator[dict[str, Any]]:
+    """Every object of a part of the document that may be a schema."""
+    if isinstance(part, dict):
+        yield part
+        for inner in part.values():
+            yield from schemas_within(inner)
+    if isinstance(part, list):
+        for inner in part:
+            yield from schemas_within(inner)
 
 
 def examples_of(content: Any) -> Iterator[Any]:
@@ -146,7 +179,9 @@ def test_every_status_and_code_of_the_registry_has_an_example() -> None:
 
 @ALL
 def test_every_problem_of_an_operation_has_an_example(operation: Operation) -> None:
-    faces = [problem_of(error) for kind in operation.problems for error in openapi.samples(kind)]
+    faces = [
+        problem_of(error) for kind in operation.problems for error in openapi_errors.samples(kind)
+    ]
     shown = {
         (int(status), example["error_message"]["code"])
         for path, status, content in contents()
@@ -182,7 +217,7 @@ PAGES_WITH_A_KEY = {
 def test_pages_that_want_a_key(path: str) -> None:
     page = DOCUMENT["paths"][path]["get"]
     assert page["security"] == [{"chave": []}]
-    assert {200, 401, 429} | PAGES_WITH_A_KEY[path] <= set(map(int, page["responses"]))
+    assert {200, 401, 429} | PAGES_WITH_A_KEY[path] <= set(map(int, responses(path)))
     assert "X-Creditos-Cobrados" not in page["responses"]["200"]["headers"]
     named = {each["name"] for each in page["parameters"] if each["in"] == "path"}
     assert named == set(re.findall(r"\{(\w+)\}", path))
@@ -217,7 +252,7 @@ def test_the_accounts_pages_are_as_described(tmp_path: Path) -> None:
         }
         answers = {at: (house.get(at), path) for at, path in asked.items()}
     for at, (answer, path) in answers.items():
-        response = DOCUMENT["paths"][path]["get"]["responses"][str(answer.status)]
+        response = responses(path)[str(answer.status)]
         assert answer.status == (404 if at == operation[:-1] else 200)
         content = response["content"][answer.headers["content-type"].partition(";")[0]]
         if answer.headers["content-type"].startswith("application/json"):
@@ -237,7 +272,7 @@ def test_every_problem_of_an_operation_is_in_the_table(operation: Operation) -> 
 
 @pytest.mark.parametrize("kind", table(), ids=lambda kind: kind.__name__)
 def test_every_problem_can_be_shown(kind: Any) -> None:
-    for error in openapi.samples(kind):
+    for error in openapi_errors.samples(kind):
         assert type(error) is kind
 
 
@@ -261,16 +296,18 @@ def test_all_examples_fit_their_schemas() -> None:
 @pytest.mark.parametrize(
     "change",
     [
-        {"success": True},
-        {"error": False},
+        {"success": "false"},
+        {"error": 1},
         {"error_message": None},
-        {"error_message": {"message": "x", "code": "OUTRO"}},
+        {"error_message": {"message": "x", "code": "outro"}},
+        {"response": []},
+        {"creditos_necessarios": -1},
         {"request_id": "1"},
         {"message": None},
     ],
 )
 def test_the_schemas_can_refuse(change: dict[str, Any]) -> None:
-    content = described(OPERATIONS["company"])["responses"]["402"]["content"]["application/json"]
+    content = responses(address(OPERATIONS["company"]))["402"]["content"]["application/json"]
     (example,) = examples_of(content)
     assert checker(content["schema"]).is_valid(example)
     assert not checker(content["schema"]).is_valid(example | change)
@@ -316,7 +353,7 @@ def test_no_text_is_left_in_english() -> None:
 
 
 def test_required_headers_are_there(world: World) -> None:
-    responses = described(OPERATIONS["company"])["responses"]
+    described_here = responses(address(OPERATIONS["company"]))
     world.source.says_absent()
     for answer in (
         world.get(company("1")),
@@ -326,21 +363,143 @@ def test_required_headers_are_there(world: World) -> None:
         world.get(company()),
         world.get(company(), content_length="1"),
     ):
-        headers = responses[str(answer.status)]["headers"]
+        headers = described_here[str(answer.status)]["headers"]
         for name, header in headers.items():
             if header.get("required"):
                 assert name.lower() in answer.headers, f"{answer.status} without {name}"
 
 
 def test_every_reference_leads_somewhere() -> None:
-    text = msgspec.json.encode(DOCUMENT).decode()
-    for reference in set(re.findall(r'"\$ref":"#/([^"]+)"', text)):
-        place: Any = DOCUMENT
-        for step in reference.split("/"):
-            place = place[step]
+    references = [each for each in schemas_within(DOCUMENT) if "$ref" in each]
+    assert len(references) > 100
+    for reference in references:
+        assert resolved(reference)
 
 
 def test_the_public_address_is_a_second_server() -> None:
-    servers = openapi.document("1", "https://api.example/")["servers"]
+    servers = openapi.document("1", "https://api.example/", public=True)["servers"]
     assert [server["url"] for server in servers] == ["/", "https://api.example"]
     assert [server["url"] for server in DOCUMENT["servers"]] == ["/"]
+
+
+# What generators of clients need (decision 0027); `test_generated_client.py` asks one.
+
+
+def test_it_is_valid_openapi() -> None:
+    openapi_spec_validator.validate(DOCUMENT)
+
+
+def test_no_const_on_booleans_and_no_null_alone() -> None:
+    for schema in schemas_within(DOCUMENT):
+        if schema.get("type") == "boolean":
+            assert not {"const", "enum"} & schema.keys(), schema
+        assert schema.get("type") != "null" or set(schema) == {"type"}, schema
+        assert not isinstance(schema.get("const"), bool), schema
+        for name, of_field in schema.get("properties", {}).items():
+            assert of_field.get("type") != "null", name
+            assert "type" in of_field or "$ref" in of_field or "anyOf" in of_field, name
+
+
+def test_what_no_boolean_type_says_the_examples_do() -> None:
+    """A refusal's `error` is true and its `success` false; a result's `error` is false."""
+    for path, status, content in contents():
+        error = content["schema"].get("$ref", "").rpartition("/")[2].startswith("Erro")
+        for example in examples_of(content):
+            if isinstance(example, dict) and "error" in example:
+                assert (example["error"], error and example["success"]) == (error, False), (
+                    f"{path} {status}"
+                )
+
+
+def test_every_body_is_named_and_open() -> None:
+    """Whatever JSON is answered is one of few components, and may get new fields."""
+    schemas = DOCUMENT["components"]["schemas"]
+    for path, status, content in contents():
+        if content["schema"].get("type") != "string":
+            assert set(content["schema"]) == {"$ref"}, f"{path} {status}"
+    assert len(schemas) <= 40
+    for name, schema in schemas.items():
+        assert schema["additionalProperties"] is True, name
+        for of_field in schema["properties"].values():
+            assert "properties" not in of_field
+            assert "properties" not in of_field.get("items", {})
+
+
+def test_what_is_left_out_is_never_null() -> None:
+    schemas = DOCUMENT["components"]["schemas"]
+    assert schemas["InscricaoEstadual"]["properties"]["updated_at"]["type"] == "string"
+    assert set(schemas["RespostaSuframa"]["properties"]["endereco"]) == {"$ref", "description"}
+    assert schemas["Empresa"]["properties"]["porte"]["type"] == ["string", "null"]
+
+
+def test_responses_list_their_codes() -> None:
+    """The schema takes any code, because there may be new ones; words and examples do not."""
+    for path, status, content in contents():
+        codes = {
+            example["error_message"]["code"]
+            for example in examples_of(content)
+            if isinstance(example, dict) and example.get("error")
+        }
+        text = responses(path)[status]["description"]
+        assert set(re.findall(r"`([A-Z][A-Z0-9_]+)`", text)) >= codes, f"{path} {status}"
+
+
+def test_equal_responses_are_shared() -> None:
+    seen: dict[bytes, str] = {}
+    for path, methods in DOCUMENT["paths"].items():
+        for status, response in methods["get"]["responses"].items():
+            if "$ref" not in response:
+                text = msgspec.json.encode(response)
+                assert text not in seen, f"{path} {status} is {seen.get(text)}"
+                seen[text] = f"{path} {status}"
+    assert DOCUMENT["components"]["responses"]
+
+
+def test_two_parameters_of_one_name_have_two_names_in_go() -> None:
+    for operation in OPERATIONS.values():
+        parameters = described(operation)["parameters"]
+        names = [each.get("x-go-name", each["name"]) for each in parameters]
+        assert len(names) == len(set(names)), operation.path
+
+
+def test_days_are_plain_strings() -> None:
+    """One type for a day and for nothing, which counts as omitted."""
+    parameters = DOCUMENT["paths"]["/conta/v1/consumo"]["get"]["parameters"]
+    for name in ("de", "ate"):
+        (schema,) = (each["schema"] for each in parameters if each["name"] == name)
+        assert set(schema) == {"type", "pattern"}
+        assert schema["type"] == "string"
+        for text, good in (("2026-08-08", True), ("", True), ("08/08/2026", False)):
+            assert (re.search(schema["pattern"], text) is not None) == good
+
+
+def test_who_where_and_under_which_licence() -> None:
+    here = openapi.document("1", "https://api.example/")
+    assert here["info"]["contact"]["url"] == "https://api.example/"
+    assert here["info"]["license"] == {"name": "MIT", "identifier": "MIT"}
+    assert here["externalDocs"]["url"] == "https://api.example/docs/sandbox"
+
+
+@pytest.mark.parametrize(
+    ("settings", "base"),
+    [
+        (Settings.model_construct(port=8123), "http://127.0.0.1:8123"),
+        (Settings.model_construct(public_url="https://api.example"), "https://api.example"),
+    ],
+)
+def test_links_are_absolute(settings: Settings, base: str) -> None:
+    page = pages.documentation(settings, OPERATIONS)["/openapi.json"]
+
+    async def body() -> bytes:
+        return (await page(Request("GET", "/openapi.json", b"", {})))[2]
+
+    document = msgspec.json.decode(asyncio.run(body()))
+    assert document["externalDocs"]["url"] == f"{base}/docs/sandbox"
+    assert ("Endereço público" in str(document["servers"])) == bool(settings.public_url)
+
+
+def test_tags_are_ascii() -> None:
+    for tag in DOCUMENT["tags"]:
+        assert tag["name"].isascii()
+    used = {tag for methods in DOCUMENT["paths"].values() for tag in methods["get"]["tags"]}
+    assert used == {tag["name"] for tag in DOCUMENT["tags"]}

