@@ -10,7 +10,7 @@ from balcao.errors import SourceFailed
 from balcao.sources import replies
 from balcao.sources.cnpja.pieces import Item
 from balcao.sources.contract import HttpReply
-from balcao.sources.replies import text
+from balcao.sources.replies import RegistrationList, text
 
 
 class _Registration(msgspec.Struct, rename="camel"):
@@ -24,7 +24,7 @@ class _Registration(msgspec.Struct, rename="camel"):
 
 class _Taxpayer(msgspec.Struct, rename="camel"):
     tax_id: str
-    registrations: list[_Registration]
+    registrations: RegistrationList[_Registration]
     updated: str | None = None
     name: str | None = None
     origin_state: str | None = None

@@ -1,0 +1,30 @@
+"""The body of somebody else's answer: as much of it as we take, and not a byte more."""
+
+import asyncio
+
+import httpx2
+
+from balcao.errors import SourceFailed
+
+# A body may come byte by byte, and what has arrived already is handed out without a pause.
+CHUNKS_AT_ONCE = 32
+
+
+async def whole(who: str, reply: httpx2.Response, bytes_max: int) -> bytes:
+    """All of it. Raises `SourceFailed`, which begins with `who`, as soon as it is too long."""
+    if reply.headers.get("content-encoding", "identity").lower() != "identity":
+        raise SourceFailed(f"{who}: resposta comprimida sem ter sido pedida")
+    announced = reply.headers.get("content-length", "")
+    # By its digits first: a number of thousands of them is refused by Python itself.
+    if announced.isdecimal() and (len(announced) > 18 or int(announced) > bytes_max):
+        raise SourceFailed(f"{who}: resposta grande demais")
+    body = bytearray()
+    chunks = 0
+    async for chunk in reply.aiter_bytes():
+        body += chunk
+        if len(body) > bytes_max:
+            raise SourceFailed(f"{who}: resposta grande demais")
+        chunks += 1
+        if chunks % CHUNKS_AT_ONCE == 0:
+            await asyncio.sleep(0)
+    return bytes(body)
