@@ -499,6 +499,30 @@ def good(reader: Reader) -> Answer:
     return Answer(soap(_good(reader)) if reader.good is None else json_of(reader.good))
 
 
+def unclean(reader: Reader) -> Answer:
+    """The good answer with control characters in all of its texts, and lines that are broken."""
+    if reader.good is None:
+        return Answer(soap(re.sub(">([^<>]+)<", _unclean_element, _good(reader))))
+    return Answer(json_of(_unclean(reader.good)))
+
+
+def _unclean_element(match: re.Match[str]) -> str:
+    """XML has no characters below the blank but three."""
+    broken = match[1].replace(" ", "&#13;&#10;&#9;")
+    return f">&#127;&#10;{broken[0]}&#x9f;{broken[1:]}&#133;&#128;<"
+
+
+def _unclean(told: Told) -> Told:
+    if isinstance(told, dict):
+        return {name: _unclean(each) for name, each in told.items()}
+    if isinstance(told, list):
+        return [_unclean(each) for each in told]
+    if not isinstance(told, str) or not told:
+        return told
+    broken = told.replace(" ", "\r\n\t")
+    return f"\x00\n{broken[0]}\x1b\x07{broken[1:]}\x85\x9f\v"
+
+
 # ---- As much as there may be ----
 
 

@@ -7,6 +7,8 @@ thread within one turn of the loop, so that a busy machine fails nobody.
 
 import asyncio
 import gc
+import json
+import re
 import time
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import ExitStack
@@ -201,6 +203,36 @@ def test_hostile_answers(places: Mapping[str, Place], reader: str) -> None:
     assert place.house.purse() == before
     assert len(place.house.charges()) == charges
     place.house.assert_books_agree()
+
+
+@pytest.mark.parametrize("reader", READERS)
+def test_control_characters(places: Mapping[str, Place], reader: str) -> None:
+    """They reach nobody, and change nothing of what is said; line breaks are blanks (9.5)."""
+    place = places[reader]
+    good = place.ask(READERS[reader], hostile.good(READERS[reader]))
+    unclean = place.ask(READERS[reader], hostile.unclean(READERS[reader]))
+    assert (good.status, unclean.status) == (200, 200), unclean.body
+    assert not any(NEVER.search(text) for text in texts_of(unclean.json))
+    assert without_instants(unclean.json) == without_instants(good.json)
+    kept = place.house.kept(READERS[reader].inquiry, "live")
+    assert kept is not None
+    assert not any(NEVER.search(text) for text in texts_of(json.loads(kept.body)))
+
+
+# No text of an answer has one of these, wherever it came from.
+NEVER = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff\u2028\u2029]|  |^ | $")
+
+
+def texts_of(told: Any) -> Iterator[str]:
+    if isinstance(told, str):
+        yield told
+    elif isinstance(told, dict | list):
+        for each in told.values() if isinstance(told, dict) else told:
+            yield from texts_of(each)
+
+
+def without_instants(said: Any) -> Any:
+    return {name: each for name, each in said.items() if name not in ("request_id", "served_at")}
 
 
 async def _forget(cache: Any, key: str) -> None:

@@ -44,6 +44,7 @@ def read(source: str, reply: HttpReply, ufs: Sequence[str]) -> Mapping[str, Regi
     """The registrations of a successful reply, by UF; every UF that was asked is there."""
     said = replies.decode(source, _Taxpayer, reply.body)
     updated_at = replies.civil(source, said.updated)
+    home = text(said.origin_state)
     found: dict[str, list[Registration]] = {uf: [] for uf in ufs}
     for each in said.registrations:
         uf = text(each.state)
@@ -55,7 +56,7 @@ def read(source: str, reply: HttpReply, ufs: Sequence[str]) -> Mapping[str, Regi
             documento=replies.plain(said.tax_id) or "",
             uf=uf,
             nome=text(said.name),
-            uf_principal=said.origin_state if said.origin_state in UFS else None,
+            uf_principal=home if home in UFS else None,
             inscricoes=tuple(registrations),
         )
         for uf, registrations in found.items()

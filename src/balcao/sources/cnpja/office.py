@@ -116,7 +116,7 @@ def _partner(source: str, said: _Member) -> Partner:
         pais=text(said.person.country.name) if said.person.country else None,
         documento_representante_legal=replies.plain(agent.tax_id),
         nome_representante_legal=text(agent.name),
-        faixa_etaria=_AGE_BANDS.get(said.person.age or ""),
+        faixa_etaria=_AGE_BANDS.get(text(said.person.age) or ""),
         data_entrada_sociedade=replies.entry_day(source, said.since),
     )
 

@@ -15,6 +15,7 @@ from lxml import etree
 from balcao.core.documents import Cnpj, Cpf
 from balcao.core.federation import IBGE_CODES
 from balcao.core.registration import REGISTRATIONS_MAX
+from balcao.core.text import clean
 from balcao.errors import SourceFailed
 
 NFE = "http://www.portalfiscal.inf.br/nfe"
@@ -192,7 +193,7 @@ def _texts(parent: etree._Element | None) -> Mapping[str, str]:
     """
     texts: dict[str, str] = {}
     for child in () if parent is None else islice(parent.iterchildren("*"), _FIELDS_MAX):
-        text = (child.text or "").strip()
+        text = clean(child.text or "")
         if text and len(child) == 0:
             texts.setdefault(etree.QName(child).localname, text)
     return texts
