@@ -309,6 +309,7 @@ JSON: Mapping[str, Callable[[Reader], Answer]] = {
     "too long, in pieces": lambda r: Answer(
         json_of(r.good).ljust(ANSWER_BYTES_MAX[r.subject] + 1), {}, chunks_of=997
     ),
+    "byte by byte": lambda r: Answer(json_of(r.good).ljust(30_000), {}, chunks_of=1),
     "deep lists": lambda r: Answer(_with(r, b"[" * 90_000 + b"]" * 90_000)),
     "deep objects": lambda r: Answer(_with(r, b'{"a":' * 50_000 + b"1" + b"}" * 50_000)),
     "too many objects": lambda r: Answer(_with(r, b"[" + b"{}," * 150_000 + b"{}]")),
@@ -417,6 +418,7 @@ XML: Mapping[str, Callable[[Reader], Answer]] = {
         soap(told(r, "<infCad><IE>1</IE></infCad>" * 49_000, "112"))
     ),
     "too long, in pieces": lambda r: Answer(soap(_good(r)).ljust(1_000_001), {}, chunks_of=97),
+    "byte by byte": lambda r: Answer(soap(_good(r)).ljust(30_000), {}, chunks_of=1),
     "1,001 registrations": lambda r: Answer(soap(told(r, entries(1_001, r), "112"))),
     "30,000 bare registrations": lambda r: Answer(soap(told(r, "<infCad/>" * 30_000, "112"))),
     "200,000 elements": lambda r: Answer(soap(told(r, entries(1, r) + "<a/>" * 200_000))),

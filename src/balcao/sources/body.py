@@ -8,6 +8,7 @@ from balcao.errors import SourceFailed
 
 # A body may come byte by byte, and what has arrived already is handed out without a pause.
 CHUNKS_AT_ONCE = 32
+CHUNKS_MAX = 20_000  # each costs its own work, however short it is
 
 
 async def whole(who: str, reply: httpx2.Response, bytes_max: int) -> bytes:
@@ -25,6 +26,8 @@ async def whole(who: str, reply: httpx2.Response, bytes_max: int) -> bytes:
         if len(body) > bytes_max:
             raise SourceFailed(f"{who}: resposta grande demais")
         chunks += 1
+        if chunks > CHUNKS_MAX:
+            raise SourceFailed(f"{who}: resposta em pedaços demais")
         if chunks % CHUNKS_AT_ONCE == 0:
             await asyncio.sleep(0)
     return bytes(body)
