@@ -9,10 +9,11 @@ fails as a source may, or brings a record that is about whom was asked, within i
 clean texts, and can be concluded and sent. Ends with status 1 where one did not; the input is then
 among the findings, and `python -m bench.fuzz READER FILE` shows what it does.
 
-What was found once is a case of `tests/sources/test_fuzz_finds.py`.
+What was found once becomes a case of `tests/sources/hostile.py`.
 """
 
 import argparse
+import hashlib
 import re
 import subprocess
 import sys
@@ -27,7 +28,6 @@ SLOW_SECONDS = 5  # under instrumentation, on a busy machine
 MEMORY_MB = 2_048
 
 _ROOT = Path(__file__).parent.parent
-_NEVER = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 
 
 def main(arguments: Sequence[str]) -> None:
@@ -59,7 +59,8 @@ def _ran(name: str, seconds: int, findings: Path) -> bool:
         words.write_text("\n".join(dictionary(name)), "utf-8")
         done = subprocess.run(
             [
-                sys.executable, "-m", "bench.fuzz", name, str(corpus), f"-dict={words}",
+                sys.executable, "-m", "bench.fuzz", name, f"--findings={findings}",
+                str(corpus), f"-dict={words}",
                 f"-max_total_time={seconds}", f"-max_len={ANSWER_BYTES_MAX}",
                 f"-timeout={SLOW_SECONDS}", f"-rss_limit_mb={MEMORY_MB}",
                 f"-artifact_prefix={findings}/{name}-", "-print_final_stats=1", "-verbosity=0",
@@ -110,13 +111,25 @@ def readers_of(name: str) -> Sequence[Any]:
 
 
 def _fuzz(name: str, arguments: Sequence[str]) -> None:
+    folders = [each.partition("=")[2] for each in arguments if each.startswith("--findings=")]
     import atheris  # noqa: PLC0415
 
     with atheris.instrument_imports(include=["balcao.sources", "balcao.core", "balcao.subjects"]):
         from bench import fuzz_one  # noqa: PLC0415
 
-    read = fuzz_one.harness(readers_of(name))
-    atheris.Setup([sys.argv[0], *arguments], read)
+    check = fuzz_one.harness(readers_of(name))
+
+    def read(data: bytes) -> None:
+        try:
+            check(data)
+        except BaseException:
+            for folder in folders:  # the fuzzer itself keeps only what hung or took the memory
+                digest = hashlib.sha256(data).hexdigest()[:16]
+                Path(folder, f"{name}-{digest}").write_bytes(data)
+            raise
+
+    theirs = [each for each in arguments if not each.startswith("--findings=")]
+    atheris.Setup([sys.argv[0], *theirs], read)
     atheris.Fuzz()
 
 
