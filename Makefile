@@ -10,7 +10,7 @@ export BALCAO_PORT ?= $(PORT)
 endif
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: serve test check format bench screenshots lock clean install install-dev install-otel
+.PHONY: serve test check format bench nightly screenshots lock clean install install-dev install-otel
 
 serve: $(VENV)/.installed
 	@$(BIN)/balcao serve
@@ -35,6 +35,13 @@ format: $(VENV)/.installed-dev
 
 bench: $(VENV)/.installed-dev
 	$(BIN)/python -m bench
+
+# Proofs that take too long for every change: an hour or so.
+NIGHTLY_FUZZ_SECONDS ?= 3000
+
+nightly: $(VENV)/.installed-dev
+	$(BIN)/python -m bench crash
+	$(BIN)/python -m bench fuzz --seconds $(NIGHTLY_FUZZ_SECONDS)
 
 install: $(VENV)/.installed
 install-dev: $(VENV)/.installed-dev

@@ -1,6 +1,6 @@
 """`python -m bench [ledger|http|import|registrations|nodes|scaling|crash|storm|clients ...]`.
 
-The first four, if none is named.
+The first four, if none is named. `python -m bench fuzz` has arguments of its own (`bench/fuzz.py`).
 """
 
 import sys
@@ -8,10 +8,15 @@ import tempfile
 from pathlib import Path
 
 NAMES = ("ledger", "http", "import", "registrations")
-LONG = ("nodes", "scaling", "crash", "storm", "clients")
+LONG = ("nodes", "scaling", "crash", "storm", "clients", "fuzz")
 
 
 def main(names: list[str]) -> None:
+    if names[:1] == ["fuzz"]:
+        from bench import fuzz  # noqa: PLC0415
+
+        fuzz.main(names[1:])
+        return
     for name in names or NAMES:
         print(f"== {name}", flush=True)
         if name == "ledger":

@@ -28,6 +28,10 @@ from balcao.subjects.contract import Circumstances
 
 log = structlog.get_logger()
 
+# Answers that are longer together are concluded in a thread: 27 UFs may have 1,000 registrations
+# each, which are read, put in order and written once more.
+CONCLUDED_IN_PLACE_BYTES_MAX = 64_000
+
 
 async def look_up(
     question: Question, caller: Caller, request_id: str, key: str | None, parts: Parts
@@ -239,7 +243,12 @@ async def _concluded(errand: Errand, outcomes: Sequence[Outcome], parts: Parts) 
     circumstances = Circumstances(
         parts.now_ms(), errand.caller.account_id, parts.numbering, company
     )
-    return errand.operation.conclude(errand.question, outcomes, circumstances)
+    conclude = partial(errand.operation.conclude, errand.question, outcomes, circumstances)
+    if sum([len(each.body) for each in outcomes if isinstance(each, Delivered)]) > (
+        CONCLUDED_IN_PLACE_BYTES_MAX
+    ):
+        return await asyncio.to_thread(conclude)
+    return conclude()
 
 
 async def _at_home(errand: Errand, world: World) -> Errand:

@@ -15,11 +15,12 @@ from balcao.core.certificates import MediaType
 from balcao.core.receipts import RECEIPT_BYTES_MAX
 from balcao.errors import SourceFailed
 
-# A receipt has a page or two and a few hundred objects.
+# A receipt has a page or two, a few hundred objects, and inflates to less than a megabyte.
 OBJECTS_MAX = 20_000
-INFLATED_BYTES_MAX = 100_000_000
+INFLATED_BYTES_MAX = 20_000_000
 
-# Of the whole process, which opens PDFs nowhere else: object streams are inflated to be read.
+# Of the whole process, which opens PDFs nowhere else: this is where the inflating of one stream
+# ends, whoever wants it inflated, before it has taken the memory.
 set_qpdf_limits(
     flate_max_memory=INFLATED_BYTES_MAX,
     run_length_max_memory=INFLATED_BYTES_MAX,
@@ -37,6 +38,7 @@ _ACTIONS_REFUSED = frozenset(
         "/Movie", "/Sound", "/RichMediaExecute", "/GoTo3DView",
     }
 )  # fmt: skip
+_EXTERNAL = frozenset({"/F", "/FFilter", "/FDecodeParms"})  # of streams: their data are elsewhere
 _SUBTYPES_REFUSED = frozenset(
     {"/FileAttachment", "/RichMedia", "/Movie", "/Sound", "/Screen", "/3D"}
 )
@@ -47,6 +49,16 @@ _KEYS_REFUSED = frozenset(
         "/RichMediaSettings",
     }
 )  # fmt: skip
+
+# What a stream may go through. Pictures are left as they are: to be shown is what they are for.
+# LZW is refused, since nothing limits what it makes of ten megabytes (27 GB).
+_FILTERS_SHRINKING = frozenset({"/ASCII85Decode", "/ASCIIHexDecode"})
+_FILTERS_READ = _FILTERS_SHRINKING | {"/FlateDecode", "/RunLengthDecode"}
+_FILTERS_OF_PICTURES = frozenset({"/DCTDecode", "/JPXDecode", "/CCITTFaxDecode", "/JBIG2Decode"})
+_LZW = re.compile(rb"/(?:L|#4[cC])(?:Z|#5[aA])(?:W|#57)(?:D|#44)")
+
+_END = re.compile(rb"%%EOF[\r\n\t ]*\Z")
+
 _LINK = re.compile(rb"\s*(?:https?:|mailto:|[^:]*$)", re.IGNORECASE)
 
 _HTML_START = re.compile(
@@ -65,6 +77,10 @@ def inspected(content: bytes) -> MediaType:
     if len(content) > RECEIPT_BYTES_MAX:
         raise SourceFailed("comprovante: grande demais")
     if content.startswith(b"%PDF-"):
+        if _END.search(content[-64:]) is None:
+            raise SourceFailed("comprovante: PDF com algo depois do fim")
+        if _LZW.search(content) is not None:
+            raise SourceFailed("comprovante: PDF com compressão LZW")
         _must_be_harmless(content)
         return "application/pdf"
     if _is_html(content):
@@ -80,9 +96,14 @@ def _must_be_harmless(content: bytes) -> None:
                 raise SourceFailed("comprovante: PDF cifrado")
             if not pdf.pages:
                 raise SourceFailed("comprovante: PDF sem páginas")
+            inflated_bytes = 0
             for each in _containers(pdf):
                 if (why := _objection(each)) is not None:
                     raise SourceFailed(f"comprovante: PDF com {why}")
+                if isinstance(each, pikepdf.Stream):
+                    inflated_bytes += _inflated_bytes(each)
+                    if inflated_bytes > INFLATED_BYTES_MAX:
+                        raise SourceFailed("comprovante: PDF grande demais depois de inflado")
             if pdf.get_warnings():
                 # What could not be read, or not within the limits, was not seen above.
                 raise SourceFailed("comprovante: PDF danificado")
@@ -126,11 +147,39 @@ def _objection(it: pikepdf.Object) -> str | None:
         return "anexos ou mídia"
     if not _KEYS_REFUSED.isdisjoint(it.keys()):
         return "scripts, anexos, mídia ou XFA"
+    if isinstance(it, pikepdf.Stream) and not _EXTERNAL.isdisjoint(it.keys()):
+        return "conteúdo em outro arquivo"
+    if isinstance(base := it.get("/URI"), pikepdf.Dictionary) and "/Base" in base:
+        return "endereço base para suas ligações"
     if action == "/URI":
         address = it.get("/URI")
         if not isinstance(address, pikepdf.String) or not _LINK.match(bytes(address)):
             return "ligações a outro lugar que a web"
     return None
+
+
+def _inflated_bytes(stream: pikepdf.Stream) -> int:
+    """What a reader makes of its content; of a picture, what it is made of.
+
+    Raises `SourceFailed` for filters of other kinds, and where one stream alone is too large.
+    """
+    said = stream.get("/Filter")
+    chain = [said] if isinstance(said, pikepdf.Name) else list(said or ())
+    filters = [str(each) for each in chain]
+    if (
+        filters
+        and filters[-1] in _FILTERS_OF_PICTURES
+        and _FILTERS_SHRINKING.issuperset(filters[:-1])
+    ):
+        return len(stream.get_raw_stream_buffer())
+    if not _FILTERS_READ.issuperset(filters):
+        raise SourceFailed("comprovante: PDF com compressão desconhecida")
+    try:
+        return len(stream.get_stream_buffer(pikepdf.StreamDecodeLevel.specialized))
+    except pikepdf.DataDecodingError:
+        raise SourceFailed(
+            "comprovante: PDF grande demais depois de inflado, ou danificado"
+        ) from None
 
 
 def _name(it: pikepdf.Object, key: str) -> str | None:

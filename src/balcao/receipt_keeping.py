@@ -16,6 +16,9 @@ from balcao.storage.contract import Blobs, Desk
 
 log = structlog.get_logger()
 
+# The certificate waits for it, which must not be lost over its receipt.
+CHECK_SECONDS_MAX = 10.0
+
 
 class ReceiptKeeping:
     """A `sources.contract.ReceiptKeeper`.
@@ -48,7 +51,8 @@ class ReceiptKeeping:
             if not 0 < len(content) <= RECEIPT_BYTES_MAX:
                 raise SourceError(f"{len(content)} bytes")
             step = "check"
-            media_type, digest = await asyncio.to_thread(self._examine, content)
+            async with asyncio.timeout(CHECK_SECONDS_MAX):
+                media_type, digest = await asyncio.to_thread(self._examine, content)
             step = "store"
             await self._blobs.put(digest, content)
         except Exception as error:

@@ -189,7 +189,8 @@ class Settings(BaseSettings):
     source_answer_bytes_max: int = Field(
         10_000_000,
         ge=1024,
-        description="Respostas de uma fonte com mais bytes que isso contam como falha.",
+        description="Respostas de uma fonte com mais bytes que isso contam como falha. Nunca são"
+        " lidos mais que 4 MB de dados de empresa e 1 MB de inscrições ou Suframa.",
     )
     breaker_failures: int = Field(
         5,

@@ -587,7 +587,7 @@ def test_our_own_busy_pool_does_not_open_the_circuit() -> None:
 
 
 def test_a_record_that_cannot_be_used_is_a_failure_but_leaves_the_circuit_alone() -> None:
-    def check(record: Company) -> None:
+    def check(record: Company) -> Company:
         raise SourceFailed("acme: respondeu sobre outro documento")
 
     async def story() -> None:

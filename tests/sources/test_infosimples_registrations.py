@@ -208,7 +208,7 @@ BY_CNPJ = {name: SAVED[name] for name in SAVED if "cnpj" not in name and "cpf" n
         ({"cnpj_cpf": "900.100.001-00"}, a_uf("SC", CPF), CPF),
         ({"cpf": CPF, "cnpj": OTHER_CNPJ}, a_uf("SC", CPF), CPF),
         ({"cpf": CPF, "cnpj": CNPJ}, a_uf(), CNPJ),
-        # What is told of somebody else is for `must_be_usable` to refuse.
+        # What is told of somebody else is for `sound` to refuse.
         ({"cnpj": OTHER_CNPJ}, a_uf(), OTHER_CNPJ),
         ({"cpf": CPF}, a_uf(), CPF),
         ({}, a_uf(), ""),

@@ -16,7 +16,7 @@ from balcao.sources.cnpja import Cnpja
 from balcao.sources.contract import Absent, Answer, Found
 from balcao.sources.infosimples import Infosimples
 from balcao.sources.minha_receita import MinhaReceita
-from balcao.sources.online import Adapter, Online, must_be_usable
+from balcao.sources.online import Adapter, Online, sound
 from balcao.sources.serpro import Serpro
 from tests.sources.test_cnpja import KEY
 from tests.sources.test_cnpja import SAVED as CNPJA
@@ -130,8 +130,8 @@ def test_registrations_of_another_uf_are_a_failure() -> None:
         Registrations(CNPJ, "SC", inscricoes=registrations("RS", "1").inscricoes),
     ):
         with pytest.raises(SourceFailed, match="outra UF"):
-            must_be_usable("acme", record, a_uf("SC"))
-    must_be_usable("acme", other, a_uf("RS"))
+            sound("acme", record, a_uf("SC"))
+    sound("acme", other, a_uf("RS"))
 
 
 @pytest.mark.parametrize("field", ["number", "name"])
@@ -227,15 +227,15 @@ def test_a_cpf_is_masked_unless_full_partners_are_asked_for() -> None:
 
 def test_masked_partners_do_not_answer_a_question_for_full_ones() -> None:
     company = a_company(socios=(Partner(nome="FULANA", cpf_cnpj_socio="***222333**"),))
-    must_be_usable("acme", company, an_inquiry())
+    sound("acme", company, an_inquiry())
     with pytest.raises(SourceFailed, match="ocultou"):
-        must_be_usable("acme", company, an_inquiry(full_partners=True))
+        sound("acme", company, an_inquiry(full_partners=True))
 
 
 def test_letters_are_compared_as_they_are() -> None:
-    must_be_usable("acme", a_company(LETTERS), an_inquiry(LETTERS))
+    sound("acme", a_company(LETTERS), an_inquiry(LETTERS))
     with pytest.raises(SourceFailed):
-        must_be_usable("acme", a_company(LETTERS.lower()), an_inquiry(LETTERS))
+        sound("acme", a_company(LETTERS.lower()), an_inquiry(LETTERS))
 
 
 @pytest.mark.parametrize(

@@ -112,6 +112,19 @@ BAD = {
     "import": annotated(a_link(S=Name.ImportData, F=String("a.fdf"))),
     "another file": annotated(a_link(S=Name.GoToR, F=String("a.pdf"))),
     "a file inside": annotated(a_link(S=Name.GoToE, T=Dictionary(R=Name.C))),
+    "a base for its links": rooted(URI=Dictionary(Base=String("https://evil.test/"))),
+    "a base for its links, elsewhere": rooted(
+        X=Array([Dictionary(URI=Dictionary(Base=String("https://evil.test/")))])
+    ),
+    "content of another file": lambda pdf: rooted(
+        X=pdf.make_stream(b"", F=String("https://evil.test/x"))
+    )(pdf),
+    "content of a specified file": lambda pdf: rooted(
+        X=pdf.make_stream(b"", F=Dictionary(Type=Name.Filespec, UF=String("/etc/passwd")))
+    )(pdf),
+    "how to read another file": lambda pdf: rooted(
+        X=pdf.make_stream(b"", FFilter=Name.FlateDecode)
+    )(pdf),
     "address of a script": annotated(a_link(S=Name.URI, URI=String("javascript:alert(1)"))),
     "address of a file": annotated(a_link(S=Name.URI, URI=String("file:///etc/passwd"))),
     "no address": annotated(a_link(S=Name.URI)),
@@ -229,6 +242,70 @@ def _with_object_stream(size: int) -> bytes:
         b"endstream endobj\nstartxref\n%d\n%%%%EOF\n" % (len(table), table, at[5])
     )
     return b"".join(parts)
+
+
+def _with_content(content: bytes, *filters: Name, **entries: Any) -> bytes:
+    """One page whose content is stored as it is given."""
+
+    def change(pdf: Pdf) -> None:
+        stream = pikepdf.Stream(pdf, content)
+        if filters:
+            stream["/Filter"] = Array(filters) if len(filters) > 1 else filters[0]
+        for name, value in entries.items():
+            stream[f"/{name}"] = value
+        pdf.pages[0].Contents = pdf.make_indirect(stream)
+
+    none = pikepdf.StreamDecodeLevel.none
+    return a_pdf(change, compress_streams=False, stream_decode_level=none)
+
+
+def test_what_follows_the_end() -> None:
+    good = a_pdf()
+    assert good.endswith(b"%%EOF\n")
+    assert inspected(good.rstrip()) == inspected(good + b"\r\n \n") == "application/pdf"
+    for more in (b"<script>", b"\x00", b"PK\x03\x04", b" " * 100, b"%"):
+        assert "depois do fim" in refused(good + more)
+
+
+BLANKS = b" " * (INFLATED_BYTES_MAX // 2 - 1_000)
+
+
+def test_content_that_inflates() -> None:
+    """In one stream, in several, in steps, or repeated."""
+    packed = zlib.compress(BLANKS)
+    assert inspected(_with_content(packed, Name.FlateDecode)) == "application/pdf"
+    assert inspected(_with_content(zlib.compress(packed), *[Name.FlateDecode] * 2))
+    more = zlib.compress(BLANKS * 2 + b" " * 2_001)
+    assert "inflado" in refused(_with_content(more, Name.FlateDecode))
+    assert "inflado" in refused(_with_content(zlib.compress(more), *[Name.FlateDecode] * 2))
+    runs = b"\x81 " * (INFLATED_BYTES_MAX // 128 + 1) + b"\x80"
+    assert inspected(_with_content(runs[-200_000:], Name.RunLengthDecode)) == "application/pdf"
+    assert "inflado" in refused(_with_content(runs, Name.RunLengthDecode))
+
+    def several(pdf: Pdf) -> None:
+        pdf.Root.X = Array([pdf.make_stream(BLANKS) for _ in range(3)])
+
+    assert "inflado" in refused(a_pdf(several))
+
+
+def test_filters_that_are_not_read() -> None:
+    """LZW knows no measure; a stranger's filter might make anything of it."""
+    for filters in (
+        [Name.LZWDecode],
+        [Name.ASCII85Decode, Name.LZWDecode],
+    ):
+        assert "LZW" in refused(_with_content(b"\x80\x0b", *filters))
+    hidden = _with_content(b"\x80\x0b", Name.LZWDecode).replace(b"/LZWDecode", b"/L#5aW#44ecode")
+    assert "LZW" in refused(hidden)
+    assert "desconhecida" in refused(_with_content(b"x", Name.Unheard))
+    assert "desconhecida" in refused(_with_content(b"x", Name.FlateDecode, Name.DCTDecode))
+    assert "danificado" in refused(_with_content(b"no such thing", Name.FlateDecode))
+
+
+def test_pictures_stay_as_they_are() -> None:
+    for kind in (Name.DCTDecode, Name.JPXDecode, Name.CCITTFaxDecode, Name.JBIG2Decode):
+        assert inspected(_with_content(b"a picture", kind)) == "application/pdf"
+    assert inspected(_with_content(b"00>", Name.ASCIIHexDecode, Name.DCTDecode))
 
 
 HTML = "<!DOCTYPE html><html><head><title>Certidão</title></head><body>NEGATIVA</body></html>"

@@ -189,7 +189,7 @@ def test_what_was_compressed_unasked() -> None:
             200, headers={"content-encoding": "br"}, stream=httpx2.ByteStream(PDF)
         )
 
-    assert "comprimida" in failing(answer=answer)
+    assert "codificação desconhecida" in failing(answer=answer)
 
 
 @pytest.mark.parametrize(

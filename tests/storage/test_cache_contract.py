@@ -119,6 +119,16 @@ def test_the_newest_answer_wins_in_whatever_order_they_come(reopen: Reopen, writ
     assert reopen().read(KEY) == kept(6, b"newest")
 
 
+def test_long_answers_are_not_kept_in_memory(reopen: Reopen) -> None:
+    """They are read anew each time: thousands of them would be gigabytes."""
+    long = kept(1, b"x" * 64_001)
+    reopen().keep([(KEY, long)])
+    cache = reopen()
+    found = [cache.read(KEY) for _ in range(3)]
+    assert found == [long] * 3
+    assert len({id(each.body) for each in found if each is not None}) == 3
+
+
 def test_of_two_answers_of_one_instant_the_last_is_kept(reopen: Reopen) -> None:
     cache = reopen()
     cache.keep([(KEY, kept(5, b"first")), (KEY, kept(5, b"second"))])

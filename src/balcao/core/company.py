@@ -9,15 +9,17 @@ import unicodedata
 
 import msgspec
 
+PARTNERS_MAX = 10_000  # real companies have thousands (decisions 9.5)
 
-class Coded(msgspec.Struct, frozen=True):
+
+class Coded(msgspec.Struct, frozen=True, gc=False):
     """A code of an official table. No text in the table: the code and a null description."""
 
     codigo: str | None
     descricao: str | None
 
 
-class Partner(msgspec.Struct, frozen=True):
+class Partner(msgspec.Struct, frozen=True, gc=False):
     """One partner. Natural persons' documents come as `***456789**` unless opted in."""
 
     nome: str | None = None

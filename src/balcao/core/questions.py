@@ -1,5 +1,6 @@
 """What is asked, as values: of us by a caller (`Question`), of a source by us (`Inquiry`)."""
 
+from collections.abc import Mapping
 from enum import StrEnum
 from typing import Literal, TypeAlias
 
@@ -29,6 +30,16 @@ class Strategy(StrEnum):
     SO_ONLINE = "SO_ONLINE"
     ONLINE_PREFERENCIAL = "ONLINE_PREFERENCIAL"
 
+
+# Bytes of a source's answer about one of them; certificates may bring their receipt (9.5).
+ANSWER_BYTES_MAX: Mapping[Subject, int] = {
+    "company": 4_000_000,
+    "state_registration": 1_000_000,
+    "rural_producer": 1_000_000,
+    "suframa": 1_000_000,
+    "federal_certificate": 10_000_000,
+    "state_certificate": 10_000_000,
+}
 
 REGISTRATION_SUBJECTS: frozenset[Subject] = frozenset({"state_registration", "rural_producer"})
 CERTIFICATE_SUBJECTS: frozenset[Subject] = frozenset({"federal_certificate", "state_certificate"})

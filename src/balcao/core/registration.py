@@ -15,6 +15,8 @@ import msgspec
 # (tipo_ie, situacao_pj) stand in the national base, addresses in the states' own (`ccc.md`).
 Part: TypeAlias = Literal["types", "addresses"]
 
+REGISTRATIONS_MAX = 1_000  # in one answer of a source (decisions 9.5)
+
 # By code of the national base. Code 4 is not read: it names two types, by the vendor's version.
 TYPE_TEXTS: Mapping[int, str] = {
     1: "IE Normal",
@@ -34,7 +36,7 @@ SITUATION_TEXTS: Mapping[int, str] = {
 }
 
 
-class RegisteredAddress(msgspec.Struct, frozen=True):
+class RegisteredAddress(msgspec.Struct, frozen=True, gc=False):
     """The address of a registration. Unknown parts are empty; only `complemento` may be null."""
 
     logradouro: str = ""
@@ -47,7 +49,7 @@ class RegisteredAddress(msgspec.Struct, frozen=True):
     cep: str = ""  # 8 digits
 
 
-class Registration(msgspec.Struct, frozen=True, omit_defaults=True):
+class Registration(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """One registration. What no source knows is absent."""
 
     inscricao_estadual: str

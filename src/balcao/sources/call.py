@@ -10,20 +10,24 @@ hold personal data, so they are never repeated.
 import asyncio
 import ssl
 from collections.abc import Awaitable, Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import partial
 from http.cookiejar import CookieJar, DefaultCookiePolicy
 from pathlib import PurePath
 from types import TracebackType
-from typing import Literal, TypeAlias, TypeVar
+from typing import Generic, Literal, TypeAlias, TypeVar
 
 import httpx2
 
 from balcao import __version__
 from balcao.core import breaker
 from balcao.core.breaker import BreakerSettings, Circuit, Refused
+from balcao.core.questions import ANSWER_BYTES_MAX, Subject
 from balcao.errors import DataRefused, SourceError, SourceFailed, SourceUnavailable
+from balcao.sources import body
 from balcao.sources.contract import Exchange, HttpReply, HttpRequest
 
 # Against a conversation that never ends; the time limit is what stops the others. The longest one
@@ -47,10 +51,16 @@ HEADERS = {
     "user-agent": f"Mozilla/5.0 (compatible; Balcao/{__version__})",
 }
 
-# At most one of them: what was compressed twice is nothing that anybody needs to send us.
-CODINGS = frozenset({"", "identity", "gzip", "deflate"})
-
 NOTHING_WAS_SENT = (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.ProxyError)
+
+# What is longer than this, or has more objects, lists or elements, is not read on the event loop:
+# making a record of ten thousand partners takes a quarter of a second.
+READ_IN_PLACE_BYTES_MAX = 64_000
+READ_IN_PLACE_PARTS_MAX = 500
+
+# One thread: they would only take turns at holding the interpreter, and the event loop would
+# have to wait for each of them. Who waits for it does so within the limit of his conversation.
+_reader = ThreadPoolExecutor(1, thread_name_prefix="source-reader")
 
 # When the call about to be made must be over, by the event loop's clock. Whoever asks several
 # sources in turn sets it (`asking.py`), the caller of an upstream reads it. It travels in the
@@ -79,6 +89,14 @@ class SourceCall:
     uf: str = ""  # of registrations; BR: all in one call
     detail: str = ""  # of what went wrong; no personal data, like every detail of a `SourceError`
     asked: bool = True  # False: it never came to that, which says nothing about the source
+
+
+@dataclass(frozen=True, slots=True)
+class _Concluded(Generic[T]):
+    """The end of a conversation; `unusable` says why its record is good for nothing."""
+
+    record: T | None
+    unusable: SourceFailed | None = None
 
 
 def new_client(
@@ -116,7 +134,7 @@ class Upstream:
         breaker_settings: BreakerSettings | None,
         clock: Callable[[], float],
         observe: Callable[[SourceCall], None],
-        subject: str = "company",
+        subject: Subject = "company",
         uf: str = "",
         around: Around | None = None,
     ) -> None:
@@ -126,7 +144,7 @@ class Upstream:
         self._base_url = base_url.rstrip("/")
         self._client = client
         self._timeout_seconds = timeout_seconds
-        self._answer_bytes_max = answer_bytes_max
+        self._answer_bytes_max = min(answer_bytes_max, ANSWER_BYTES_MAX[subject])
         self._breaker_settings = breaker_settings
         self._clock = clock
         self._observe = observe
@@ -143,13 +161,14 @@ class Upstream:
         conversation: Exchange[T],
         *,
         through: Layer | None = None,
-        check: Callable[[T], None] | None = None,
+        check: Callable[[T], T] | None = None,
     ) -> T | None:
         """Hold a conversation to its end. Raises `SourceError` of some kind, nothing else.
 
-        It lasts at most `timeout_seconds`, and less where `must_end_at` says so. `check` raises
-        `SourceFailed` about a record that cannot be used: a failed call, but no reason to leave
-        the source alone, since it is up and the next record may be as good as ever.
+        It lasts at most `timeout_seconds`, and less where `must_end_at` says so. `check` returns
+        the record as it may be used, or raises `SourceFailed` where it cannot be: a failed call,
+        but no reason to leave the source alone, since it is up and the next record may be as good
+        as ever. Both may run in another thread, the steps of a conversation one after the other.
         """
         started = self._clock()
         admission = breaker.admit(self._circuit, self._breaker_settings, started)
@@ -160,7 +179,7 @@ class Upstream:
             raise SourceUnavailable(detail, admission.retry_in_seconds)
         self._circuit = admission.circuit
         try:
-            record = await self._converse(conversation, through)
+            concluded = await self._converse(conversation, through, check)
         except httpx2.PoolTimeout:
             # All our connections are busy: we ask too much, which says nothing about the source.
             detail = f"{self.name}: conexões esgotadas"
@@ -188,14 +207,11 @@ class Upstream:
             self._note("failed", started, f"{self.name}: quem perguntou desistiu", asked=False)
             raise
         self._circuit = breaker.succeeded(self._circuit)
-        if record is not None and check is not None:
-            try:
-                check(record)
-            except SourceFailed as error:
-                self._note("failed", started, error.detail)
-                raise
-        self._note("absent" if record is None else "found", started)
-        return record
+        if concluded.unusable is not None:
+            self._note("failed", started, concluded.unusable.detail)
+            raise concluded.unusable
+        self._note("absent" if concluded.record is None else "found", started)
+        return concluded.record
 
     def _note(
         self,
@@ -208,7 +224,12 @@ class Upstream:
         seconds = self._clock() - started
         self._observe(SourceCall(self.name, outcome, seconds, self.subject, self.uf, detail, asked))
 
-    async def _converse(self, conversation: Exchange[T], through: Layer | None) -> T | None:
+    async def _converse(
+        self,
+        conversation: Exchange[T],
+        through: Layer | None,
+        check: Callable[[T], T] | None,
+    ) -> _Concluded[T]:
         """The rounds, within the time limit; every way of going wrong is a `SourceError`."""
         now = asyncio.get_running_loop().time()
         ends_at = now + self._timeout_seconds
@@ -221,20 +242,21 @@ class Upstream:
 
         try:
             async with asyncio.timeout_at(ends_at):
-                request = next(conversation)
+                turn = _turn(conversation, None, check)
                 for _ in range(ROUNDS_MAX):
-                    if request.after_seconds:
-                        await asyncio.sleep(request.after_seconds)
+                    if isinstance(turn, _Concluded):
+                        return turn
+                    if turn.after_seconds:
+                        await asyncio.sleep(turn.after_seconds)
                     try:
-                        reply = await (through(request, send) if through else send(request))
+                        reply = await (through(turn, send) if through else send(turn))
                     except SourceError as error:
-                        request = conversation.throw(error)
+                        turn = _turn(conversation, error, check)
                     else:
-                        request = conversation.send(reply)
+                        turn = await _read(reply, partial(_turn, conversation, reply, check))
+            if isinstance(turn, _Concluded):
+                return turn
             raise SourceFailed(f"{self.name}: sem resposta após {ROUNDS_MAX} rodadas")
-        except StopIteration as end:
-            found: T | None = end.value
-            return found
         except (SourceError, httpx2.PoolTimeout):
             raise
         except TimeoutError:
@@ -246,7 +268,8 @@ class Upstream:
                 f"{self.name}: resposta não compreendida ({_whereabouts(error)})"
             ) from None
         finally:
-            conversation.close()
+            with suppress(ValueError):  # it is still being read, by a thread that nobody stops
+                conversation.close()
 
     async def _send(self, request: HttpRequest, connect_seconds: float) -> HttpReply:
         """Send once; a read once more when it is certain that nothing was sent."""
@@ -289,27 +312,51 @@ class Upstream:
         )
         reply = await self._client.send(sending, stream=True, auth=None, follow_redirects=False)
         try:
-            return HttpReply(reply.status_code, dict(reply.headers), await self._body(reply))
+            content = await body.whole(self.name, reply, self._answer_bytes_max)
+            return HttpReply(reply.status_code, dict(reply.headers), content)
         finally:
             await reply.aclose()
 
-    async def _body(self, reply: httpx2.Response) -> bytes:
-        """The whole body, inflated, if it is not longer than we allow.
 
-        The client inflates in pieces of 1 MiB at the most, so that a bomb is found out by its first
-        ones. Codings that it does not know would come as they are: they are told here.
-        """
-        if reply.headers.get("content-encoding", "identity").strip().lower() not in CODINGS:
-            raise SourceFailed(f"{self.name}: resposta em codificação desconhecida")
-        announced = reply.headers.get("content-length", "")
-        if announced.isdecimal() and int(announced) > self._answer_bytes_max:
-            raise SourceFailed(f"{self.name}: resposta grande demais")
-        body = bytearray()
-        async for chunk in reply.aiter_bytes():
-            body += chunk
-            if len(body) > self._answer_bytes_max:
-                raise SourceFailed(f"{self.name}: resposta grande demais")
-        return bytes(body)
+def _turn(
+    conversation: Exchange[T], said: HttpReply | SourceError | None, check: Callable[[T], T] | None
+) -> HttpRequest | _Concluded[T]:
+    """One step of a conversation, and at its end the check of what it found.
+
+    A request that failed is told to the conversation, too: it may go on. Who does not care for
+    that fails with it.
+    """
+    try:
+        match said:
+            case None:
+                return next(conversation)
+            case SourceError():
+                return conversation.throw(said)
+            case _:
+                return conversation.send(said)
+    except StopIteration as end:
+        record: T | None = end.value
+    if record is None or check is None:
+        return _Concluded(record)
+    try:
+        return _Concluded(check(record))
+    except SourceFailed as error:
+        return _Concluded(None, error)
+
+
+async def _read(reply: HttpReply, turn: Callable[[], T]) -> T:
+    """Take the step that reads a reply: in place where that is quick, else in a thread."""
+    if _is_quick(reply.body):
+        return turn()
+    return await asyncio.get_running_loop().run_in_executor(_reader, turn)
+
+
+def _is_quick(content: bytes) -> bool:
+    return (
+        len(content) <= READ_IN_PLACE_BYTES_MAX
+        and content.count(b"{") + content.count(b"[") + content.count(b"<")
+        <= READ_IN_PLACE_PARTS_MAX
+    )
 
 
 def _out_of_time(name: str, conversation: Exchange[T]) -> SourceError:

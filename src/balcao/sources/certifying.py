@@ -27,7 +27,7 @@ from balcao.sources.contract import (
     HttpRequest,
     ReceiptKeeper,
 )
-from balcao.sources.online import Adapter, Online, UpstreamFor, must_be_usable
+from balcao.sources.online import Adapter, Online, UpstreamFor, sound
 
 BAD_GATEWAY = 502
 
@@ -71,7 +71,7 @@ class Certifying(Online):
             said = await self._upstream_for(inquiry).hold(
                 _noted(self._certificates.certify(inquiry), asked),
                 through=self._through,
-                check=partial(self._must_be_usable, inquiry),
+                check=partial(self._usable, inquiry),
             )
         except SourceUnavailable as error:
             # Whoever is asked once more after a reply is at work on it: nobody else must be asked.
@@ -91,16 +91,16 @@ class Certifying(Online):
             record = msgspec.structs.replace(record, receipt=stored)
         return Found(record, self.name, asked_at)
 
-    def _must_be_usable(self, inquiry: Inquiry, said: Certified) -> None:
+    def _usable(self, inquiry: Inquiry, said: Certified) -> Certified:
         """About whom was asked, and not expired: on its last day it is still in force."""
-        record = said.certificate
-        must_be_usable(self.name, record, inquiry)
+        record = sound(self.name, said.certificate, inquiry)
         last = (
             record.effective_validity if isinstance(record, FederalCertificate) else record.validity
         )
         today = self._now().astimezone(BRASILIA).date().isoformat()
         if record.good and last is not None and last < today:
             raise SourceFailed(f"{self.name}: respondeu com uma certidão vencida")
+        return Certified(record, said.receipt)
 
 
 def _without_cpf(

@@ -25,7 +25,7 @@ from balcao.errors import SourceError, SourceFailed, SourceUnavailable
 from balcao.sources import replies
 from balcao.sources.contract import Conversation, Exchange, HttpReply, HttpRequest
 from balcao.sources.online import Capabilities
-from balcao.sources.replies import text
+from balcao.sources.replies import PartnerList, ShortList, text
 
 PATHS = {"minha_receita": "/{}", "brasilapi": "/api/cnpj/v1/{}"}
 
@@ -68,7 +68,7 @@ class _Company(msgspec.Struct):
     data_inicio_atividade: str | None = None
     cnae_fiscal: int | None = None
     cnae_fiscal_descricao: str | None = None
-    cnaes_secundarios: list[_Activity] | None = None
+    cnaes_secundarios: ShortList[_Activity] | None = None
     codigo_natureza_juridica: int | None = None
     natureza_juridica: str | None = None
     descricao_tipo_de_logradouro: str | None = None
@@ -87,7 +87,7 @@ class _Company(msgspec.Struct):
     codigo_porte: int | None = None
     porte: str | None = None
     ente_federativo_responsavel: str | None = None
-    qsa: list[_Partner] | None = None
+    qsa: PartnerList[_Partner] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,23 +1,31 @@
 """A source that is asked over the network: an adapter and the upstream it speaks to.
 
 What every adapter's answer must pass is checked here, once: it is about what was asked, it is
-complete enough to be kept, and it shows persons as the inquiry allows.
+complete enough to be kept and not too large, its texts are clean, and it shows persons as the
+inquiry allows.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
-from typing import Protocol, TypeAlias
+from typing import Protocol, TypeAlias, TypeVar
 
 import msgspec
 
 from balcao.core.certificates import FederalCertificate, StateCertificate
-from balcao.core.company import Company, hides_a_partner, mask_cpf_in_text, masked
+from balcao.core.company import (
+    PARTNERS_MAX,
+    Company,
+    hides_a_partner,
+    mask_cpf_in_text,
+    masked,
+)
 from balcao.core.documents import Cnpj
 from balcao.core.questions import Inquiry, Subject
-from balcao.core.registration import Part, Registrations, once_each
+from balcao.core.registration import REGISTRATIONS_MAX, Part, Registrations, once_each
 from balcao.core.suframa import ZoneRecord
+from balcao.core.text import TextTooLong, cleaned
 from balcao.errors import SourceFailed
 from balcao.sources.call import Layer, Upstream
 from balcao.sources.contract import Absent, Answer, Conversation, Exchange, Found, Record
@@ -25,6 +33,8 @@ from balcao.sources.contract import Absent, Answer, Conversation, Exchange, Foun
 # A provider's service for one subject in one UF has a circuit of its own: where one state
 # treasury is down, the others go on being asked.
 UpstreamFor: TypeAlias = Callable[[Inquiry], Upstream]
+
+AnyRecord = TypeVar("AnyRecord", bound=Record)
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +132,7 @@ class Online:
         record: Record | None = await self._upstream_for(inquiry).hold(
             self._adapter.converse(inquiry),
             through=self._through,
-            check=partial(must_be_usable, self.name, inquiry=inquiry),
+            check=partial(usable, self.name, inquiry=inquiry),
         )
         if record is None:
             return Absent(
@@ -130,7 +140,7 @@ class Online:
                 conclusive=self._adapter.conclusive_absence,
                 so_far=self._adapter.capabilities.of_a_copy,
             )
-        return Found(as_allowed(record, inquiry), self.name, asked_at)
+        return Found(record, self.name, asked_at)
 
     async def probe(self, inquiry: Inquiry) -> str:
         """Whether such inquiries would be answered. Raises like `ask`."""
@@ -140,7 +150,22 @@ class Online:
         return said or "respondeu"
 
 
-def as_allowed(record: Record, inquiry: Inquiry) -> Record:
+def usable(source: str, record: Record, inquiry: Inquiry) -> Record:
+    """The record as it is answered and kept. Raises `SourceFailed` where it may be neither."""
+    return _as_allowed(sound(source, record, inquiry), inquiry)
+
+
+def sound(source: str, record: AnyRecord, inquiry: Inquiry) -> AnyRecord:
+    """The record with clean texts, if it is about what was asked, complete and not too large."""
+    try:
+        record = cleaned(record)
+    except TextTooLong:
+        raise SourceFailed(f"{source}: resposta com um texto grande demais") from None
+    _must_be_usable(source, record, inquiry)
+    return record
+
+
+def _as_allowed(record: Record, inquiry: Inquiry) -> Record:
     """The record, showing persons as the inquiry allows."""
     match record:
         case Company():
@@ -158,15 +183,19 @@ def _shown(record: Registrations | ZoneRecord) -> Record:
     return msgspec.structs.replace(record, nome=mask_cpf_in_text(record.nome))
 
 
-def must_be_usable(source: str, record: Record, inquiry: Inquiry) -> None:
+def _must_be_usable(source: str, record: Record, inquiry: Inquiry) -> None:
     """Raises `SourceFailed` for a record that must neither be answered nor kept (decisions 4.4)."""
     about: str
     needed: tuple[str, ...]
     match record:
         case Company():
             about, needed = record.cnpj, ("nome_empresarial", "situacao_cadastral")
+            if len(record.socios) > PARTNERS_MAX:
+                raise SourceFailed(f"{source}: resposta com sócios demais")
         case Registrations():
             about, needed = record.documento, ()
+            if len(record.inscricoes) > REGISTRATIONS_MAX:
+                raise SourceFailed(f"{source}: resposta com inscrições demais")
             if record.uf != inquiry.uf or any(each.uf != inquiry.uf for each in record.inscricoes):
                 raise SourceFailed(f"{source}: respondeu sobre outra UF")
             if once_each(record) is None:

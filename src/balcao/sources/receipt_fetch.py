@@ -11,6 +11,7 @@ from typing import TypeAlias
 import httpx2
 
 from balcao.errors import SourceFailed
+from balcao.sources import body
 from balcao.sources.call import HEADERS, must_end_at
 
 _PORTS = {"https": 443, "http": 80}
@@ -78,24 +79,12 @@ class ReceiptFetch:
         try:
             if reply.status_code != 200:
                 raise SourceFailed(f"comprovante: HTTP {reply.status_code}")
-            return await self._body(reply)
+            content = await body.whole("comprovante", reply, self._bytes_max)
         finally:
             await reply.aclose()
-
-    async def _body(self, reply: httpx2.Response) -> bytes:
-        if reply.headers.get("content-encoding", "identity").lower() != "identity":
-            raise SourceFailed("comprovante: resposta comprimida sem ter sido pedida")
-        announced = reply.headers.get("content-length", "")
-        if announced.isdecimal() and int(announced) > self._bytes_max:
-            raise SourceFailed("comprovante: grande demais")
-        body = bytearray()
-        async for chunk in reply.aiter_bytes():
-            body += chunk
-            if len(body) > self._bytes_max:
-                raise SourceFailed("comprovante: grande demais")
-        if not body:
+        if not content:
             raise SourceFailed("comprovante: vazio")
-        return bytes(body)
+        return content
 
 
 def _allowed(origins: Iterable[str]) -> Iterable[_Origin]:

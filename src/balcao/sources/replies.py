@@ -2,13 +2,14 @@
 
 import datetime
 import re
-import unicodedata
-from typing import TypeVar
+from typing import Annotated, TypeVar
 
 import msgspec
 
 from balcao.core.calendar import BRASILIA
-from balcao.core.company import Coded
+from balcao.core.company import PARTNERS_MAX, Coded
+from balcao.core.registration import REGISTRATIONS_MAX
+from balcao.core.text import clean
 from balcao.errors import SourceError, SourceFailed, SourceUnavailable
 from balcao.sources.contract import HttpReply
 
@@ -19,14 +20,40 @@ MISCONFIGURED_RETRY_SECONDS = 600  # a key, a contract, an account: a person has
 # How the detail begins of whoever is well and refuses us.
 MISCONFIGURED = "VERIFIQUE A CONFIGURAÇÃO DESTA FONTE: "
 
+# Before anything is made of a text, these are counted in it: reading JSON holds up all threads,
+# by some hundred nanoseconds for every value. A company with ten thousand partners has fewer.
+CONTAINERS_MAX = 100_000
+COMMAS_MAX = 250_000
+
+LIST_MAX = 1_000  # of lists that are short: activities, telephones, incentives
+NUMBER_MAX = 9_999_999  # codes of official tables have seven digits at the most
+
 T = TypeVar("T")
+
+# Lists as they may be at the most (decisions 9.5), to be used in the types that are decoded.
+ShortList = Annotated[list[T], msgspec.Meta(max_length=LIST_MAX)]
+RegistrationList = Annotated[list[T], msgspec.Meta(max_length=REGISTRATIONS_MAX)]
+PartnerList = Annotated[list[T], msgspec.Meta(max_length=PARTNERS_MAX)]
+Number = Annotated[int, msgspec.Meta(ge=0, le=NUMBER_MAX)]
+
+
+def parse(kind: type[T], body: bytes) -> T:
+    """Read JSON into its type. Raises `msgspec.DecodeError` for whatever is wrong with it."""
+    if body.count(b"{") + body.count(b"[") > CONTAINERS_MAX or body.count(b",") > COMMAS_MAX:
+        raise msgspec.DecodeError("Too many values")
+    try:
+        if not body.isascii():
+            body.decode()  # also what is not read must be text
+        return msgspec.json.decode(body, type=kind)
+    except (ValueError, RecursionError) as error:  # the text of the first may quote a value
+        raise msgspec.DecodeError(type(error).__name__) from None
 
 
 def decode(source: str, kind: type[T], body: bytes) -> T:
     """Read JSON into its type. Raises `SourceFailed`; unknown fields are let through."""
     try:
-        return msgspec.json.decode(body, type=kind)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        return parse(kind, body)
+    except msgspec.DecodeError as error:
         # The message names the place and the types ("Expected `str`, got `int` - at `$.uf`"),
         # never a value.
         raise SourceFailed(f"{source}: resposta em outra forma ({error})") from None
@@ -58,10 +85,8 @@ def retry_seconds(reply: HttpReply, default: int = RETRY_SECONDS) -> int:
 
 
 def text(raw: str | None) -> str | None:
-    """Composed (NFC), without padding; nothing where there is nothing."""
-    if raw is None:
-        return None
-    return unicodedata.normalize("NFC", " ".join(raw.split())) or None
+    """Clean (`core.text`); nothing where there is nothing."""
+    return None if raw is None else clean(raw) or None
 
 
 # Dates that a record may lack: one in another form is absent, like none (decisions 9.6).
@@ -113,13 +138,13 @@ def civil(raw: str | None, *, without_zone: bool = False) -> str | None:
 
 def plain(raw: str | None) -> str | None:
     """A document or CEP without punctuation. `***000000**` is the registry's way to say "none"."""
-    stated = re.sub(r"[./\-\s]", "", raw or "").upper()
+    stated = _bare(raw).upper()
     return None if stated in ("", "***000000**") or not stated.strip("0") else stated
 
 
 def code(raw: int | str | None, width: int) -> str | None:
     """A code of an official table at its full width; zero stands for none."""
-    stated = re.sub(r"[./\-\s]", "", str(raw if raw is not None else ""))
+    stated = _bare(None if raw is None else str(raw))
     return stated.rjust(width, "0") if stated.strip("0") else None
 
 
@@ -131,5 +156,10 @@ def coded(raw: int | str | None, width: int, description: str | None) -> Coded |
 
 def telephone(*numbers: str | None) -> str | None:
     """Area code and number, digits only; the first two there are, joined by ` / `."""
-    digits = (re.sub(r"[^0-9]", "", number or "") for number in numbers)
+    digits = (re.sub(r"[^0-9]", "", clean(number or "")) for number in numbers)
     return " / ".join([number for number in digits if number.strip("0")][:2]) or None
+
+
+def _bare(raw: str | None) -> str:
+    """Without the punctuation of documents and codes."""
+    return re.sub(r"[./\-\s]", "", clean(raw or ""))

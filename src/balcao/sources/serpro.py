@@ -5,6 +5,7 @@ it, shows their full CPF: the only source for the partner opt-in. The token is `
 """
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -17,7 +18,7 @@ from balcao.sources import replies
 from balcao.sources.contract import Conversation, Exchange, HttpReply, HttpRequest
 from balcao.sources.online import Capabilities
 from balcao.sources.qualifications import QUALIFICATION_TEXTS
-from balcao.sources.replies import text
+from balcao.sources.replies import PartnerList, ShortList, text
 
 # No CNPJ, for its check digits are wrong: they say so with a 400, which they do not charge.
 IMPOSSIBLE_CNPJ = "00000000000001"
@@ -82,11 +83,11 @@ class _Company(msgspec.Struct, rename="camel"):
     data_situacao_especial: str | None = None
     ente_federativo: _Text = None
     cnae_principal: _Item | None = None
-    cnae_secundarias: list[_Item] | None = None
+    cnae_secundarias: ShortList[_Item] | None = None
     natureza_juridica: _Item | None = None
     endereco: _Address | None = None
-    telefones: list[_Phone] | None = None
-    socios: list[_Partner] | None = None
+    telefones: ShortList[_Phone] | None = None
+    socios: PartnerList[_Partner] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,10 +162,8 @@ class Serpro:
 
     def _read(self, reply: HttpReply) -> Company:
         try:
-            said = msgspec.convert(
-                _camel(replies.decode(self.name, dict[str, Any], reply.body)), _Company
-            )
-        except msgspec.ValidationError as error:
+            said = msgspec.convert(self._fields(reply.body), _Company)
+        except msgspec.DecodeError as error:
             raise SourceFailed(f"{self.name}: resposta em outra forma ({error})") from None
         status = said.situacao_cadastral or _Status()
         address = said.endereco or _Address()
@@ -202,6 +201,19 @@ class Serpro:
             socios=tuple(self._partner(partner) for partner in said.socios or ()),
         )
 
+    def _fields(self, body: bytes) -> Mapping[str, Any]:
+        """What is said of the company. Raises `msgspec.DecodeError`.
+
+        Untyped, so bit by bit: there are thousands of partners, each of them small.
+        """
+        raw = _camel(replies.decode(self.name, dict[str, msgspec.Raw], body))
+        partners = raw.pop("socios", None)
+        fields = {name: _camel(_bit(each)) for name, each in raw.items() if name in _READ}
+        if partners is not None and bytes(partners) != b"null":
+            each_of_them = replies.parse(PartnerList[msgspec.Raw], bytes(partners))
+            fields["socios"] = [_camel(_bit(each)) for each in each_of_them]
+        return fields
+
     def _partner(self, said: _Partner) -> Partner:
         representative = said.representante_legal or _Representative()
         return Partner(
@@ -217,6 +229,18 @@ class Serpro:
 
 def _kind(inquiry: Inquiry) -> str:
     return "empresa" if inquiry.full_partners else "qsa"
+
+
+_READ = frozenset(_Company.__struct_encode_fields__)
+_BIT_BYTES_MAX = 64_000
+
+
+def _bit(raw: msgspec.Raw) -> Any:
+    """A part of an answer. Raises `msgspec.DecodeError` where it is longer than anybody's."""
+    body = bytes(raw)
+    if len(body) > _BIT_BYTES_MAX:
+        raise msgspec.DecodeError("Too long")
+    return replies.parse(object, body)
 
 
 def _camel(value: Any) -> Any:

@@ -143,8 +143,8 @@ class SerproCnd:
         """Their result. It counts before the HTTP status, which may only take it away."""
         good = 200 <= reply.status < 300
         try:
-            said = msgspec.json.decode(reply.body, type=_Said)
-        except (msgspec.DecodeError, UnicodeDecodeError):
+            said = replies.parse(_Said, reply.body)
+        except msgspec.DecodeError:
             if not good:
                 raise self._refusal(reply) from None
             return replies.decode(self.name, _Said, reply.body)
@@ -265,6 +265,7 @@ def _pauses() -> Iterator[float]:
 def _pdf(raw: str | None) -> bytes | None:
     """What cannot be read is no receipt, and the certificate is one without it."""
     try:
-        return base64.b64decode("".join((raw or "").split()), validate=True) or None
+        plain = (raw or "").encode("ascii").translate(None, b" \t\r\n")
+        return base64.b64decode(plain, validate=True) or None
     except (binascii.Error, ValueError):
         return None

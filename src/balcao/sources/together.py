@@ -18,7 +18,7 @@ from balcao.core.questions import Inquiry
 from balcao.core.registration import Registrations
 from balcao.errors import SourceError, SourceFailed
 from balcao.sources.contract import Absent, Answer, Exchange, Found
-from balcao.sources.online import Adapter, Online, UpstreamFor, as_allowed, must_be_usable
+from balcao.sources.online import Adapter, Online, UpstreamFor, usable
 
 ByUf: TypeAlias = Mapping[str, Registrations]
 
@@ -107,20 +107,25 @@ class Together(Online):
         several = msgspec.structs.replace(first, uf=ALL)
         records = await self._upstream_for(several).hold(
             self._together.converse_about(inquiries),
-            check=lambda found: self._must_be_usable(found, inquiries),
+            check=lambda found: self._usable(found, inquiries),
         )
         if records is None:
             absent = Absent(self.name, conclusive=self._adapter.conclusive_absence)
             return {inquiry.uf or "": absent for inquiry in inquiries}
         return {
-            uf: Found(as_allowed(record, inquiry), self.name, asked_at)
+            uf: Found(record, self.name, asked_at)
             for inquiry in inquiries
             if (uf := inquiry.uf) is not None and (record := records.get(uf)) is not None
         }
 
-    def _must_be_usable(self, found: ByUf, inquiries: Sequence[Inquiry]) -> None:
+    def _usable(self, found: ByUf, inquiries: Sequence[Inquiry]) -> ByUf:
+        """All or nothing: one UF about somebody else casts doubt on the others."""
+        ready: dict[str, Registrations] = {}
         for inquiry in inquiries:
             record = found.get(inquiry.uf or "")
             if record is None:
                 raise SourceFailed(f"{self.name}: resposta sem uma UF consultada")
-            must_be_usable(self.name, record, inquiry)
+            said = usable(self.name, record, inquiry)
+            assert isinstance(said, Registrations)
+            ready[said.uf] = said
+        return ready

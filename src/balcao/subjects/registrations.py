@@ -42,6 +42,16 @@ _encode = msgspec.json.Encoder().encode
 _decode = msgspec.json.Decoder(Registrations).decode
 
 
+class _AtAGlance(msgspec.Struct):
+    """What is to be known of an entry without reading its registrations."""
+
+    com_endereco: bool = False
+    inscricoes: list[msgspec.Raw] = []
+
+
+_glance = msgspec.json.Decoder(_AtAGlance).decode
+
+
 class UfOrigin(msgspec.Struct, frozen=True):
     """With `uf=BR`: where the answer about one UF came from."""
 
@@ -100,7 +110,7 @@ def encode(inquiry: Inquiry, record: Record) -> bytes:
 
 def plan(of: Question, inquiry: Inquiry, kept: Kept, now_ms: int) -> Serve | Ask:
     """By age; but an entry stored without addresses has none to give (decisions 4.5)."""
-    if inquiry.addresses and not _decode(kept.body).com_endereco:
+    if inquiry.addresses and not _glance(kept.body).com_endereco:
         return Ask(None)
     return by_age(of, inquiry, kept, now_ms)
 
@@ -108,7 +118,7 @@ def plan(of: Question, inquiry: Inquiry, kept: Kept, now_ms: int) -> Serve | Ask
 def all_empty(outcomes: Sequence[Outcome]) -> bool:
     """Whether those who answered know of no registration at all."""
     return not any(
-        isinstance(outcome, Delivered) and _decode(outcome.body).inscricoes for outcome in outcomes
+        isinstance(outcome, Delivered) and _glance(outcome.body).inscricoes for outcome in outcomes
     )
 
 

@@ -126,8 +126,8 @@ class Cnpja:
 
 def _exhausted(reply: HttpReply) -> bool:
     try:
-        error = msgspec.json.decode(reply.body, type=_Error)
-    except (msgspec.DecodeError, UnicodeDecodeError):
+        error = replies.parse(_Error, reply.body)
+    except msgspec.DecodeError:
         return False
     return error.required is not None or "credit" in error.message
 

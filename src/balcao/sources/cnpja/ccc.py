@@ -16,7 +16,7 @@ from balcao.errors import SourceFailed
 from balcao.sources import replies
 from balcao.sources.cnpja.pieces import Item
 from balcao.sources.contract import HttpReply
-from balcao.sources.replies import text
+from balcao.sources.replies import RegistrationList, text
 
 
 class _Registration(msgspec.Struct, rename="camel"):
@@ -30,7 +30,7 @@ class _Registration(msgspec.Struct, rename="camel"):
 
 class _Taxpayer(msgspec.Struct, rename="camel"):
     tax_id: str
-    registrations: list[_Registration]
+    registrations: RegistrationList[_Registration]
     updated: str | None = None
     name: str | None = None
     origin_state: str | None = None
@@ -50,6 +50,7 @@ def read(source: str, reply: HttpReply, ufs: Sequence[str]) -> Mapping[str, Regi
     """The registrations of a successful reply, by UF; every UF that was asked is there."""
     said = replies.decode(source, _Taxpayer, reply.body)
     updated_at = replies.civil(said.updated)
+    home = text(said.origin_state)
     found: dict[str, list[Registration]] = {uf: [] for uf in ufs}
     for each in said.registrations:
         uf = text(each.state)
@@ -62,7 +63,7 @@ def read(source: str, reply: HttpReply, ufs: Sequence[str]) -> Mapping[str, Regi
             documento=replies.plain(said.tax_id) or "",
             uf=uf,
             nome=text(said.name),
-            uf_principal=said.origin_state if said.origin_state in UFS else None,
+            uf_principal=home if home in UFS else None,
             inscricoes=tuple(registrations),
         )
         for uf, registrations in found.items()

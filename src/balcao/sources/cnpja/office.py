@@ -6,7 +6,7 @@ from balcao.core.company import AGE_BAND_TEXTS, SIZE_TEXTS, STATUS_TEXTS, Coded,
 from balcao.sources import replies
 from balcao.sources.cnpja.pieces import Address, Country, Email, Item, Phone
 from balcao.sources.contract import HttpReply
-from balcao.sources.replies import text
+from balcao.sources.replies import PartnerList, ShortList, text
 
 _AGE_BANDS = {
     "0-12": AGE_BAND_TEXTS["1"],
@@ -46,7 +46,7 @@ class _Company(msgspec.Struct):
     jurisdiction: str | None = None
     nature: Item | None = None
     size: Item | None = None
-    members: list[_Member] | None = None
+    members: PartnerList[_Member] | None = None
 
 
 class _Office(msgspec.Struct, rename="camel"):
@@ -60,10 +60,10 @@ class _Office(msgspec.Struct, rename="camel"):
     special: Item | None = None
     special_date: str | None = None
     main_activity: Item | None = None
-    side_activities: list[Item] | None = None
+    side_activities: ShortList[Item] | None = None
     address: Address | None = None
-    phones: list[Phone] | None = None
-    emails: list[Email] | None = None
+    phones: ShortList[Phone] | None = None
+    emails: ShortList[Email] | None = None
 
 
 def read(source: str, reply: HttpReply) -> Company:
@@ -116,7 +116,7 @@ def _partner(said: _Member) -> Partner:
         pais=text(said.person.country.name) if said.person.country else None,
         documento_representante_legal=replies.plain(agent.tax_id),
         nome_representante_legal=text(agent.name),
-        faixa_etaria=_AGE_BANDS.get(said.person.age or ""),
+        faixa_etaria=_AGE_BANDS.get(text(said.person.age) or ""),
         data_entrada_sociedade=replies.entry_day(said.since),
     )
 

@@ -2,11 +2,13 @@
 
 import msgspec
 
+from balcao.sources.replies import Number
+
 
 class Item(msgspec.Struct):
     """An entry of one of their tables."""
 
-    id: int | None = None
+    id: Number | None = None
     text: str | None = None
 
 
@@ -19,7 +21,7 @@ class Country(msgspec.Struct):
 class Address(msgspec.Struct):
     """An address. `street` holds type and name together."""
 
-    municipality: int | None = None  # IBGE
+    municipality: Number | None = None  # IBGE
     street: str | None = None
     number: str | None = None
     details: str | None = None

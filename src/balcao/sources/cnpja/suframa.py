@@ -21,11 +21,11 @@ from balcao.errors import SourceFailed
 from balcao.sources import replies
 from balcao.sources.cnpja.pieces import Address, Email, Item, Phone
 from balcao.sources.contract import HttpReply
-from balcao.sources.replies import text
+from balcao.sources.replies import Number, ShortList, text
 
 
 class _Activity(msgspec.Struct):
-    id: int
+    id: Number
     text: str
     performed: bool
 
@@ -40,7 +40,7 @@ class _Incentive(msgspec.Struct):
 
 
 class _Status(msgspec.Struct):
-    id: int
+    id: Number
     text: str | None = None
 
 
@@ -56,11 +56,11 @@ class _Zone(msgspec.Struct, rename="camel"):
     approval_date: str | None = None
     nature: Item | None = None
     address: Address | None = None
-    phones: list[Phone] | None = None
-    emails: list[Email] | None = None
+    phones: ShortList[Phone] | None = None
+    emails: ShortList[Email] | None = None
     main_activity: _Activity | None = None
-    side_activities: list[_Activity] | None = None
-    incentives: list[_Incentive] | None = None
+    side_activities: ShortList[_Activity] | None = None
+    incentives: ShortList[_Incentive] | None = None
 
 
 def read(source: str, reply: HttpReply) -> ZoneRecord:

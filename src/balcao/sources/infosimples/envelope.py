@@ -10,26 +10,31 @@ from balcao.errors import SourceError, SourceFailed, SourceUnavailable
 from balcao.sources import replies
 from balcao.sources.contract import HttpReply, HttpRequest
 from balcao.sources.infosimples.codes import CODES, Meaning
+from balcao.sources.replies import RegistrationList
 
 T = TypeVar("T")
+
+# What no result depends on is read only where it is as short as it should be.
+_ASIDE_BYTES_MAX = 16_000
+_ELAPSED_MS_MAX = 3_600_000
 
 _ERRORS_OF_THE_ORIGIN = frozenset({614, 616})
 
 
 class _Header(msgspec.Struct):
     billable: bool | None = None
-    elapsed_time_in_milliseconds: Any = None
-    parameters: Any = None
+    elapsed_time_in_milliseconds: msgspec.Raw = msgspec.Raw(b"null")
+    parameters: msgspec.Raw = msgspec.Raw(b"null")
 
 
 class Envelope(msgspec.Struct):
-    """What they wrap every result in. `Any`: what no result depends on may have any form."""
+    """What they wrap every result in. `Raw`: what no result depends on may have any form."""
 
     code: int
-    data: list[msgspec.Raw] | None = None
+    data: RegistrationList[msgspec.Raw] | None = None
     header: _Header | None = None
-    errors: Any = None
-    site_receipts: Any = None
+    errors: msgspec.Raw = msgspec.Raw(b"null")
+    site_receipts: msgspec.Raw = msgspec.Raw(b"null")
 
     @property
     def meaning(self) -> Meaning | None:
@@ -44,13 +49,13 @@ class Envelope(msgspec.Struct):
     @property
     def elapsed_ms(self) -> int:
         """How long they took; 0 where they do not say."""
-        elapsed = None if self.header is None else self.header.elapsed_time_in_milliseconds
-        return max(0, elapsed) if isinstance(elapsed, int) else 0
+        elapsed = None if self.header is None else _any(self.header.elapsed_time_in_milliseconds)
+        return elapsed if isinstance(elapsed, int) and 0 < elapsed <= _ELAPSED_MS_MAX else 0
 
     @property
     def parameters(self) -> Mapping[str, str]:
         """What they were asked, as they heard it."""
-        said = None if self.header is None else self.header.parameters
+        said = None if self.header is None else _any(self.header.parameters)
         if not isinstance(said, dict):
             return {}
         return {name: value for name, value in said.items() if isinstance(value, str)}
@@ -58,14 +63,12 @@ class Envelope(msgspec.Struct):
     @property
     def reasons(self) -> str | None:
         """`errors[]` as one text. It may name the document: for the caller, never for the log."""
-        said = self.errors if isinstance(self.errors, list) else []
-        return replies.text(" ".join(each for each in said if isinstance(each, str)))
+        return replies.text(" ".join(_texts(self.errors)))
 
     @property
     def receipt(self) -> str | None:
         """The address of the first receipt."""
-        said = self.site_receipts if isinstance(self.site_receipts, list) else []
-        return next((each for each in said if isinstance(each, str) and each), None)
+        return next(filter(None, _texts(self.site_receipts)), None)
 
 
 def request(service: str, parameters: dict[str, str]) -> HttpRequest:
@@ -83,8 +86,8 @@ def read(source: str, reply: HttpReply) -> Envelope:
     if reply.status == 200:
         return replies.decode(source, Envelope, reply.body)
     try:
-        envelope = msgspec.json.decode(reply.body, type=Envelope)
-    except (msgspec.DecodeError, UnicodeDecodeError):
+        envelope = replies.parse(Envelope, reply.body)
+    except msgspec.DecodeError:
         raise replies.refusal(source, reply) from None
     if envelope.meaning in (None, Meaning.FOUND):  # an HTTP error does not bring a result
         raise replies.refusal(source, reply)
@@ -134,3 +137,16 @@ def issuing_refusal(source: str, envelope: Envelope) -> SourceError:
     if reached and isinstance(error, SourceUnavailable):
         return SourceFailed(error.detail)
     return error
+
+
+def _any(raw: msgspec.Raw) -> Any:
+    """What stands there. Raises `msgspec.DecodeError` where it is longer than anybody's."""
+    body = bytes(raw)
+    if len(body) > _ASIDE_BYTES_MAX:
+        raise msgspec.DecodeError("Too long")
+    return replies.parse(object, body)
+
+
+def _texts(raw: msgspec.Raw) -> Sequence[str]:
+    said = _any(raw)
+    return [each for each in said if isinstance(each, str)] if isinstance(said, list) else []

@@ -46,7 +46,7 @@ def first(*raws: str | None) -> str | None:
 
 def words(raw: str | None) -> str:
     """Upper-case letters and single spaces: no accents, no punctuation."""
-    decomposed = unicodedata.normalize("NFD", (raw or "").upper())
+    decomposed = unicodedata.normalize("NFD", (text(raw) or "").upper())
     plain = "".join(char for char in decomposed if not unicodedata.combining(char))
     return " ".join(re.sub(r"[^0-9A-Z]+", " ", plain).split())
 

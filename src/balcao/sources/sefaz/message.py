@@ -8,6 +8,7 @@ as it travels. Answers come in envelopes that differ by UF; they are read by loc
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
+from itertools import islice
 from typing import Literal, TypeAlias
 
 import msgspec
@@ -15,6 +16,8 @@ from lxml import etree
 
 from balcao.core.documents import Cnpj, Cpf
 from balcao.core.federation import IBGE_CODES
+from balcao.core.registration import REGISTRATIONS_MAX
+from balcao.core.text import clean
 from balcao.errors import SourceFailed
 
 NFE = "http://www.portalfiscal.inf.br/nfe"
@@ -24,6 +27,20 @@ VERSION = "2.00"
 
 # The others call it `consultaCadastro4`; most servers go by the body and take either.
 _BARE_OPERATION_UFS = frozenset({"BA", "GO", "MS", "MT", "SP"})
+
+# Wrappers that have been seen around the answer; what is escaped in them is read, elsewhere not.
+_WRAPPERS = (
+    "{*}nfeResultMsg",
+    "{*}consultaCadastroResult",
+    "{*}consultaCadastro2Result",
+    "{*}consultaCadastro4Result",
+)
+
+_WRAPPERS_MAX = 3  # one in the other
+
+# Counted before anything is parsed: a registration has some fifty tags.
+_TAGS_MAX = 100_000
+_FIELDS_MAX = 100  # of one element: the longest that is known has 25
 
 _XML_DECLARATION = re.compile(r"\A<\?xml[^>]*\?>")
 _CHARSET = re.compile(r""";\s*charset\s*=\s*["']?([\w.:-]+)""", re.IGNORECASE)
@@ -131,9 +148,11 @@ def read(source: str, body: bytes, content_type: str = "") -> Reply:
     if told is None:
         raise SourceFailed(f"{source}: resposta em outra forma (sem retConsCad)")
     said: dict[str, object] = {**_texts(told)}
+    entries = list(islice(_children(told, "infCad"), REGISTRATIONS_MAX + 1))
+    if len(entries) > REGISTRATIONS_MAX:
+        raise SourceFailed(f"{source}: resposta com inscrições demais")
     said["entries"] = [
-        {**_texts(entry), "address": _texts(_first(entry, "ender"))}
-        for entry in _children(told, "infCad")
+        {**_texts(entry), "address": _texts(_first(entry, "ender"))} for entry in entries
     ]
     return msgspec.convert(said, Reply)
 
@@ -164,6 +183,8 @@ def _is_utf_8(body: bytes) -> bool:
 
 
 def _parsed(source: str, body: bytes, *, encoding: str | None = None) -> etree._Element:
+    if body.count(b"<") > _TAGS_MAX:
+        raise SourceFailed(f"{source}: resposta com elementos demais")
     # A new parser each time: lxml's may not be shared by threads, and are cheap.
     parser = etree.XMLParser(
         encoding=encoding,
@@ -190,13 +211,11 @@ def _parsed(source: str, body: bytes, *, encoding: str | None = None) -> etree._
 
 def _escaped(source: str, root: etree._Element) -> etree._Element | None:
     """The answer, where a server put it into its wrapper as text instead of as elements."""
-    for element in root.iter("*"):
+    for wrapper in islice(root.iter(*_WRAPPERS), _WRAPPERS_MAX):
         # Its own declaration speaks of an encoding that the text no longer is in.
-        text = _XML_DECLARATION.sub("", (element.text or "").strip(), count=1).lstrip()
+        text = _XML_DECLARATION.sub("", (wrapper.text or "").strip(), count=1).lstrip()
         if text.startswith("<"):
-            answer = _first(_parsed(source, text.encode()), "retConsCad")
-            if answer is not None:
-                return answer
+            return _first(_parsed(source, text.encode()), "retConsCad")
     return None
 
 
@@ -210,10 +229,13 @@ def _children(parent: etree._Element, name: str) -> Iterator[etree._Element]:
 
 
 def _texts(parent: etree._Element | None) -> Mapping[str, str]:
-    """Children without children of their own: local name and text, the empty ones left out."""
+    """Children without children of their own: local name and text, the empty ones left out.
+
+    Before the registrations, and only so many: there are no others that anybody would read.
+    """
     texts: dict[str, str] = {}
-    for child in () if parent is None else parent.iterchildren("*"):
-        text = (child.text or "").strip()
+    for child in () if parent is None else islice(parent.iterchildren("*"), _FIELDS_MAX):
+        text = clean(child.text or "")
         if text and len(child) == 0:
             texts.setdefault(etree.QName(child).localname, text)
     return texts

@@ -20,7 +20,12 @@ from balcao.storage.postgresql.connections import Line, opened_apart
 from balcao.storage.postgresql.rows import arrays, texts, unnest
 from balcao.storage.postgresql.schema import migrated
 from balcao.storage.postgresql.turns import Turns, Worker
-from balcao.storage.shared.behind import RECENT_MAX, WAITING_MAX, WrittenBehind
+from balcao.storage.shared.behind import (
+    RECENT_BYTES_MAX,
+    RECENT_MAX,
+    WAITING_MAX,
+    WrittenBehind,
+)
 from balcao.storage.shared.cache_keys import PARTNERS, PEOPLE
 
 log = logging.getLogger(__name__)
@@ -180,6 +185,8 @@ class PostgresCache(WrittenBehind[tuple[float, Kept]]):
                 if key in self._meanwhile:
                     continue
                 self._recent.pop(key, None)  # to the end of the line
+                if len(kept.body) > RECENT_BYTES_MAX:
+                    continue
                 if len(self._recent) >= RECENT_MAX:
                     del self._recent[next(iter(self._recent))]
                 self._recent[key] = (now, kept)

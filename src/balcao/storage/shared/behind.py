@@ -26,8 +26,10 @@ log = logging.getLogger(__name__)
 # Answers waiting to be written. Past this the oldest loses its place: it is only a cache.
 WAITING_MAX = 10_000
 
-# Entries kept in memory, about 2 kB each. The oldest goes first.
+# Entries kept in memory, about 2 kB each. The oldest goes first; long ones are read anew each time,
+# since so many companies with ten thousand partners would be 40 GB.
 RECENT_MAX = 16_384
+RECENT_BYTES_MAX = 64_000
 
 T = TypeVar("T")
 R = TypeVar("R")  # what an engine remembers of an entry

@@ -9,7 +9,12 @@ import apsw
 
 from balcao.core.data_subject import DataSubject
 from balcao.core.freshness import Kept
-from balcao.storage.shared.behind import RECENT_MAX, WAITING_MAX, WrittenBehind
+from balcao.storage.shared.behind import (
+    RECENT_BYTES_MAX,
+    RECENT_MAX,
+    WAITING_MAX,
+    WrittenBehind,
+)
 from balcao.storage.shared.cache_keys import PARTNERS, PEOPLE
 from balcao.storage.sqlite.files import connect, empty_log, migrate
 
@@ -81,9 +86,11 @@ class SqliteCache(WrittenBehind[Kept]):
             return None
         if row is None:
             return None
-        if len(self._recent) >= RECENT_MAX:
-            del self._recent[next(iter(self._recent))]
-        kept = self._recent[key] = Kept(*row)
+        kept = Kept(*row)
+        if len(kept.body) <= RECENT_BYTES_MAX:
+            if len(self._recent) >= RECENT_MAX:
+                del self._recent[next(iter(self._recent))]
+            self._recent[key] = kept
         return kept
 
     def close(self) -> None:

@@ -1,0 +1,137 @@
+"""Look for an answer that a reader of a source does not survive, guided by what the reader does.
+
+    .venv/bin/python -m bench fuzz --seconds 600            all five readers, two minutes each
+    .venv/bin/python -m bench fuzz --seconds 600 sefaz      one of them
+
+Readers: sefaz, infosimples, cnpja, serpro, minha_receita. An input is an answer with HTTP status
+200; its first byte says to which of the reader's operations. Whatever an answer is, the reader
+fails as a source may, or brings a record that is about whom was asked, within its limits, with
+clean texts, and can be concluded and sent. Ends with status 1 where one did not; the input is then
+among the findings, and `python -m bench.fuzz READER FILE` shows what it does.
+
+What was found once becomes a case of `tests/sources/hostile.py`.
+"""
+
+import argparse
+import hashlib
+import re
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+NAMES = ("sefaz", "infosimples", "cnpja", "serpro", "minha_receita")
+ANSWER_BYTES_MAX = 16_384  # of an input: what is longer is for the corpus of hostile answers
+SLOW_SECONDS = 5  # under instrumentation, on a busy machine
+MEMORY_MB = 2_048
+
+_ROOT = Path(__file__).parent.parent
+
+
+def main(arguments: Sequence[str]) -> None:
+    parser = argparse.ArgumentParser(prog="bench fuzz")
+    parser.add_argument("--seconds", type=int, default=300, help="of all readers together")
+    parser.add_argument("--findings", type=Path, default=None, help="folder of what was found")
+    parser.add_argument("readers", nargs="*", metavar="reader", help=", ".join(NAMES))
+    asked = parser.parse_args(arguments)
+    readers = asked.readers or NAMES
+    if unknown := set(readers) - set(NAMES):
+        parser.error(f"no such reader: {', '.join(sorted(unknown))}")
+    findings = asked.findings or Path(tempfile.mkdtemp(prefix="balcao-fuzz-"))
+    findings.mkdir(parents=True, exist_ok=True)
+    failed = [
+        name for name in readers if not _ran(name, asked.seconds // len(readers) or 1, findings)
+    ]
+    if failed:
+        raise SystemExit(f"fuzz: {', '.join(failed)} did not survive an answer; see {findings}")
+    print(f"{len(readers)} readers survived every answer")
+
+
+def _ran(name: str, seconds: int, findings: Path) -> bool:
+    """One reader in a process of its own, as the fuzzer wants it."""
+    with tempfile.TemporaryDirectory() as folder:
+        corpus, words = Path(folder, "corpus"), Path(folder, "words")
+        corpus.mkdir()
+        for number, seed in enumerate(seeds(name)):
+            Path(corpus, f"{number:04}").write_bytes(seed)
+        words.write_text("\n".join(dictionary(name)), "utf-8")
+        done = subprocess.run(
+            [
+                sys.executable, "-m", "bench.fuzz", name, f"--findings={findings}",
+                str(corpus), f"-dict={words}",
+                f"-max_total_time={seconds}", f"-max_len={ANSWER_BYTES_MAX}",
+                f"-timeout={SLOW_SECONDS}", f"-rss_limit_mb={MEMORY_MB}",
+                f"-artifact_prefix={findings}/{name}-", "-print_final_stats=1", "-verbosity=0",
+            ],
+            cwd=_ROOT,
+            check=False,
+            capture_output=True,
+            text=True,
+        )  # fmt: skip
+    ran = re.search(r"number_of_executed_units: *(\d+)", done.stderr)
+    print(f"{name}: {ran[1] if ran else '?'} answers in {seconds} s", flush=True)
+    if done.returncode:
+        print(done.stdout[-2_000:], done.stderr[-4_000:], sep="\n", flush=True)
+    return done.returncode == 0
+
+
+def seeds(name: str) -> Iterator[bytes]:
+    """Good answers and short hostile ones, each with the byte that leads to its operation."""
+    from tests.sources import hostile  # noqa: PLC0415
+
+    for number, reader in enumerate(readers_of(name)):
+        yield bytes([number]) + hostile.good(reader).body
+        yield bytes([number]) + hostile.unclean(reader).body
+        for case in hostile.CORPUS:
+            if case.reader is reader:
+                answer = case.make()
+                if len(answer.body) < ANSWER_BYTES_MAX and not answer.headers:
+                    yield bytes([number]) + answer.body
+
+
+def dictionary(name: str) -> Iterator[str]:
+    """Names of the fields, and what readers stumble over."""
+    words = {r"\\u0000", r"\\ud800", "null", "true", "[]", "{}", "1e400", "-1", "99999999999999"}
+    for seed in seeds(name):
+        text = seed[1:].decode("utf-8", "replace")
+        words |= set(re.findall(r'"[A-Za-z_0-9]+"', text)) | set(re.findall(r"</?\w+>", text))
+    for word in sorted(words):
+        plain = word.replace('"', '\\"') if '"' in word else word
+        if plain.isascii():
+            yield f'"{plain}"'
+
+
+def readers_of(name: str) -> Sequence[Any]:
+    """The reader's operations, in the order of their bytes."""
+    from tests.sources.hostile import READERS  # noqa: PLC0415
+
+    return [each for each in READERS.values() if each.provider == name]
+
+
+def _fuzz(name: str, arguments: Sequence[str]) -> None:
+    folders = [each.partition("=")[2] for each in arguments if each.startswith("--findings=")]
+    import atheris  # noqa: PLC0415
+
+    with atheris.instrument_imports(include=["balcao.sources", "balcao.core", "balcao.subjects"]):
+        from bench import fuzz_one  # noqa: PLC0415
+
+    check = fuzz_one.harness(readers_of(name))
+
+    def read(data: bytes) -> None:
+        try:
+            check(data)
+        except BaseException:
+            for folder in folders:  # the fuzzer itself keeps only what hung or took the memory
+                digest = hashlib.sha256(data).hexdigest()[:16]
+                Path(folder, f"{name}-{digest}").write_bytes(data)
+            raise
+
+    theirs = [each for each in arguments if not each.startswith("--findings=")]
+    atheris.Setup([sys.argv[0], *theirs], read)
+    atheris.Fuzz()
+
+
+if __name__ == "__main__":
+    _fuzz(sys.argv[1], sys.argv[2:])

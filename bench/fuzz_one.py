@@ -1,0 +1,98 @@
+"""One answer through one reader, and what must be true of whatever comes of it."""
+
+import json
+import re
+from collections.abc import Callable, Iterator, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+import msgspec
+
+from balcao.core.outcomes import Delivered
+from balcao.core.receipts import Numbering
+from balcao.core.text import TextTooLong
+from balcao.errors import SourceError
+from balcao.sources import cnpja, infosimples, minha_receita, serpro, serpro_cnd
+from balcao.sources.contract import Certified, HttpReply
+from balcao.sources.online import sound, usable
+from balcao.sources.sefaz import adapter as sefaz
+from balcao.sources.sefaz.endpoints import UFS_SERVED
+from balcao.subjects import OPERATIONS
+from balcao.subjects.contract import Circumstances
+from balcao.subjects.parameters import Parameters
+
+NOW_MS = round(datetime.now(UTC).timestamp() * 1000)
+NEVER = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
+
+# How a reader may say that it does not understand: `call.py` makes one kind of failure of them.
+REFUSALS = (SourceError, msgspec.DecodeError, TextTooLong)
+
+ADAPTERS: dict[str, Any] = {
+    "sefaz": sefaz.Sefaz(UFS_SERVED),
+    "infosimples": infosimples.Infosimples("t"),
+    "cnpja": cnpja.Cnpja("k"),
+    "serpro": serpro.Serpro(),
+    "serpro_cnd": serpro_cnd.SerproCnd(),
+    "minha_receita": minha_receita.MinhaReceita(),
+}
+
+
+def harness(readers: Sequence[Any]) -> Callable[[bytes], None]:
+    """What the fuzzer calls with every input."""
+
+    def one(data: bytes) -> None:
+        if data:
+            check(readers[data[0] % len(readers)], data[1:])
+
+    return one
+
+
+def check(reader: Any, body: bytes) -> None:
+    """Raises `AssertionError`, or whatever a reader must not raise."""
+    inquiry = reader.inquiry
+    try:
+        record = _read(reader, HttpReply(200, {}, body))
+    except REFUSALS:
+        return
+    if record is None:
+        return
+    operation = OPERATIONS[inquiry.subject]
+    kept = operation.encode(inquiry, record)
+    for text in _texts(json.loads(kept)):
+        assert NEVER.search(text) is None, "a control character"
+    query = b"cnpj=" + inquiry.document.text.encode() + b"&uf=" + (inquiry.uf or "").encode()
+    parameters = Parameters(query, {}, operation.names)
+    question = operation.parse(inquiry.document.text, parameters)
+    delivered = Delivered(kept, "online", reader.provider, NOW_MS, to_keep=True)
+    circumstances = Circumstances(NOW_MS, 1, Numbering(b"s" * 32))
+    concluded = operation.conclude(question, [delivered], circumstances)
+    said = json.loads(b"{" + concluded.fields)
+    assert said["error"] is False
+    assert concluded.status in (200, 404)
+
+
+def _read(reader: Any, reply: HttpReply) -> Any:
+    certificate = reader.subject.endswith("_certificate")
+    federal_by_serpro = reader.provider == "serpro" and certificate
+    adapter = ADAPTERS["serpro_cnd" if federal_by_serpro else reader.provider]
+    conversation = (adapter.certify if certificate else adapter.converse)(reader.inquiry)
+    next(conversation)
+    try:
+        conversation.send(reply)
+    except StopIteration as end:
+        found = end.value
+    else:
+        return None  # it wants to ask on
+    if found is None:
+        return None
+    if isinstance(found, Certified):
+        return sound(reader.provider, found.certificate, reader.inquiry)
+    return usable(reader.provider, found, reader.inquiry)
+
+
+def _texts(told: Any) -> Iterator[str]:
+    if isinstance(told, str):
+        yield told
+    elif isinstance(told, dict | list):
+        for each in told.values() if isinstance(told, dict) else told:
+            yield from _texts(each)
