@@ -83,7 +83,7 @@ def file_name(receipt: Receipt) -> str:
     """What a saved receipt is called: ASCII that every file system takes, no whole CPF.
 
     `CND-federal_90010001000100_EMPRESA-ATIVA_vale-2027-02-15.pdf`; by its number where nobody
-    remembers what it is about.
+    remembers what it is about. As a header has it, it needs no quoting (RFC 6266, RFC 8187).
     """
     about, extension = receipt.about, _EXTENSIONS[receipt.media_type]
     if about is None:

@@ -9,7 +9,7 @@ import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import Any, TypeAlias
-from urllib.parse import parse_qsl, quote
+from urllib.parse import parse_qsl
 
 import structlog
 from starlette.exceptions import HTTPException
@@ -22,7 +22,7 @@ from balcao.core.outcomes import Reply
 from balcao.core.problems import problem_of
 from balcao.errors import BalcaoError, StorageFailed
 from balcao.links import new_token
-from balcao.web import guard
+from balcao.web import guard, returning
 from balcao.web.pages import Assets
 from balcao.web.tools import Tools
 from balcao.web.visit import Visit, Who
@@ -50,12 +50,14 @@ class Page:
     who: Who
     answer: Answer
     method: str = "GET"
+    # Of a form: what of it may stand in an address, to be offered again after signing in.
+    offered: Callable[[Visit], Mapping[str, str]] = lambda visit: {}
 
 
-def page(path: str, name: str, who: Who, answer: Answer, *, method: str = "GET") -> Page:
+def page(path: str, name: str, who: Who, answer: Answer, **more: Any) -> Page:
     """See `Page`. Below `/app/operador` only operators may be let in."""
     assert who == "operator" or not path.startswith("/app/operador"), path
-    return Page(path, name, who, answer, method)
+    return Page(path, name, who, answer, **more)
 
 
 _POLICY = (
@@ -271,18 +273,19 @@ async def _form(request: Request) -> Mapping[str, str] | None:
 def _to_sign_in(visit: Visit, page: Page, askable: Set[str]) -> Response:
     """Sign in, and come back here; from a form, to the page of the form, where that can be told.
 
-    `fim` on the way back says that a session ended over a form.
+    `fim` says that a session ended over a form.
     """
     path, form = visit.request.url.path, page.path
+    ended = {} if page.method == "GET" else {"fim": "1"}
     if page.method == "GET":
-        back = path
+        back = f"{path}?{visit.request.url.query}"
     elif form in askable:
-        back = f"{path}?fim=1"
+        back = returning.address(path, page.offered(visit))
     elif form.rpartition("/")[0] in askable:
-        back = f"{path.rpartition('/')[0]}?fim=1"
+        back = returning.address(path.rpartition("/")[0], page.offered(visit))
     else:
-        back = "/app?fim=1"
-    address = f"/app/entrar?para={quote(back)}"
+        back = returning.HOME
+    address = returning.address("/app/entrar", {"para": returning.inside(back), **ended})
     if not visit.is_fragment:
         return RedirectResponse(address, 303)
     if page.method == "GET":  # a page that is asked for again and again: go there as a whole

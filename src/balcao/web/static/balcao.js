@@ -16,6 +16,18 @@
       .map((character, place) => (FORMS[kind].signs[place] || "") + character)
       .join("");
 
+  // Documents that stand apart from other letters and digits: are there several?
+  const DOCUMENT = new RegExp("(?<![0-9A-Z])(?:[0-9A-Z]{2}\\.?[0-9A-Z]{3}\\.?[0-9A-Z]{3}/?[0-9A-Z]{4}-?"
+    + "[0-9]{2}|[0-9]{3}\\.?[0-9]{3}\\.?[0-9]{3}-?[0-9]{2})(?![0-9A-Z])", "g");
+
+  const several = (text) => text.toUpperCase().match(DOCUMENT)?.length || 0;
+
+  // Whether this can become a document: words are left as they are typed.
+  const couldBe = (kind, text) =>
+    (kind === "cpf" ? /^[\d\s./-]*$/ : /^[\dA-Z\s./-]*$/i).test(text)
+    && /\d/.test(text) && bare("cnpj", text).length <= FORMS[kind].length
+    && (bare("cnpj", text).length === 14 || !/[A-Z]\s|\s[A-Z]/i.test(text));
+
   // A whole document in what was pasted, with words or spaces around and in it.
   const WHOLE = {
     cnpj: /\b[0-9A-Z]{2}\s*\.?\s*[0-9A-Z]{3}\s*\.?\s*[0-9A-Z]{3}\s*\/?\s*[0-9A-Z]{4}\s*-?\s*[0-9]{2}\b/,
@@ -25,7 +37,9 @@
   // No sign follows the last character: deleting works as anywhere else.
   function mask(input) {
     const kind = input.dataset.mask;
+    if (kind !== "date" && several(input.value) > 1) return;
     const whole = WHOLE[kind]?.exec(input.value.toUpperCase());
+    if (kind !== "date" && !whole && !couldBe(kind, input.value)) return;
     const value = masked(kind, whole ? whole[0] : input.value);
     if (value === input.value) return;
     let left = whole ? FORMS[kind].length
@@ -43,26 +57,35 @@
     return sum % 11 < 2 ? "0" : String(11 - (sum % 11));
   }
 
-  // What is wrong with a document, or "".
-  function wrong({ dataset: { check: kind }, value }) {
-    const text = bare(kind, value);
+  function right(kind, text) {
+    const weight = kind === "cnpj" ? 9 : 11;
+    const first = digit(text.slice(0, -2), weight);
+    return new RegExp(`^.{${FORMS[kind].length - 2}}\\d\\d$`).test(text) && !/^(.)\1*$/.test(text)
+      && text.endsWith(first + digit(text.slice(0, -2) + first, weight));
+  }
+
+  // What is wrong with a document, or "". The server has the sentences, and the links.
+  function wrong({ id, dataset: { check: kind, several: many, words }, value }) {
+    const text = bare("cnpj", value);
     const { length } = FORMS[kind];
-    if (!text) return "";
+    if (!value.trim()) return "";
+    const count = several(value);
+    if (count > 1 && many) return many.replace("#", count);
+    const other = document.getElementById(`${id}-other`);
+    if (other && right(kind === "cnpj" ? "cpf" : "cnpj", text)) return other.content;
+    if (words && text.length <= length && !couldBe(kind, value)) return words;
     if (text.length !== length) {
       const what = kind === "cnpj" ? "caracteres" : "dígitos";
       return `O ${kind.toUpperCase()} tem ${length} ${what}; aqui há ${text.length}.`;
     }
-    const weight = kind === "cnpj" ? 9 : 11;
-    const first = digit(text.slice(0, -2), weight);
-    const right = first + digit(text.slice(0, -2) + first, weight);
-    return text.endsWith(right) && !/^(.)\1*$/.test(text)
+    return right(kind, text)
       ? ""
       : `Os dígitos verificadores deste ${kind.toUpperCase()} não conferem.`;
   }
 
   function say(input, complaint) {
     const place = document.getElementById(`${input.id}-error`);
-    if (place) place.textContent = complaint;
+    if (place) place.replaceChildren(complaint.cloneNode?.(true) ?? complaint);
     if (complaint) input.setAttribute("aria-invalid", "true");
     else input.removeAttribute("aria-invalid");
   }
