@@ -17,9 +17,8 @@
       .join("");
 
   // Documents that stand apart from other letters and digits: are there several?
-  const DOCUMENT = new RegExp("(?<![0-9A-Z])(?:[0-9A-Z]{2}\\.?[0-9A-Z]{3}\\.?[0-9A-Z]{3}/?[0-9A-Z]{4}-?"
-    + "[0-9]{2}|[0-9]{3}\\.?[0-9]{3}\\.?[0-9]{3}-?[0-9]{2})(?![0-9A-Z])", "g");
-
+  const DOCUMENT =
+    /(?<![\dA-Z])(?:[\dA-Z]{2}\.?[\dA-Z]{3}\.?[\dA-Z]{3}\/?[\dA-Z]{4}-?\d{2}|\d{3}\.?\d{3}\.?\d{3}-?\d{2})(?![\dA-Z])/g;
   const several = (text) => text.toUpperCase().match(DOCUMENT)?.length || 0;
 
   // Whether this can become a document: words are left as they are typed.
@@ -34,16 +33,17 @@
     cpf: /\b[0-9]{3}\s*\.?\s*[0-9]{3}\s*\.?\s*[0-9]{3}\s*-?\s*[0-9]{2}\b/,
   };
 
-  // No sign follows the last character: deleting works as anywhere else.
-  function mask(input) {
+  // No sign follows the last character: deleting works as anywhere else. Of what is pasted the one
+  // document is taken; what is typed after a whole one stays, it may become another.
+  function mask(input, typed) {
     const kind = input.dataset.mask;
-    if (kind !== "date" && several(input.value) > 1) return;
-    const whole = WHOLE[kind]?.exec(input.value.toUpperCase());
-    if (kind !== "date" && !whole && !couldBe(kind, input.value)) return;
+    const { length } = FORMS[kind];
+    const whole = typed ? null : WHOLE[kind]?.exec(input.value.toUpperCase());
+    if (kind in WHOLE && (several(input.value) > 1 || (!whole && !couldBe(kind, input.value))
+      || (typed && /\W$/.test(input.value) && bare(kind, input.value).length === length))) return;
     const value = masked(kind, whole ? whole[0] : input.value);
     if (value === input.value) return;
-    let left = whole ? FORMS[kind].length
-      : bare(kind, input.value.slice(0, input.selectionStart)).length;
+    let left = whole ? length : bare(kind, input.value.slice(0, input.selectionStart)).length;
     input.value = value;
     let place = 0;
     while (left > 0 && place < value.length) if (/[0-9A-Z]/.test(value[place++])) left--;
@@ -90,9 +90,9 @@
     else input.removeAttribute("aria-invalid");
   }
 
-  document.addEventListener("input", ({ target, isComposing }) => {
+  document.addEventListener("input", ({ target, isComposing, data, inputType }) => {
     if (isComposing) return;
-    if (target.dataset.mask in FORMS) mask(target);
+    if (target.dataset.mask in FORMS) mask(target, data?.length === 1 || /^delete/.test(inputType));
     // A complaint goes when it is no longer true; a new one waits for the blur.
     if (target.dataset.check in FORMS && target.ariaInvalid && !wrong(target)) say(target, "");
   });
