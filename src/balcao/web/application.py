@@ -37,8 +37,14 @@ PATH_CHARACTERS_MAX = 512  # addresses here are short; no number in one has thou
 _MONTH_SECONDS = 30 * 86_400
 
 Answer: TypeAlias = Callable[[Visit], Awaitable[Response]]
+# What of a form may stand in an address: it is offered again after signing in.
+Offered: TypeAlias = Callable[[Visit], Mapping[str, str]]
 # Told of every request: route, reply (status, code, credits, ...), account, seconds.
 Observe: TypeAlias = Callable[[str, Reply, int | None, float], None]
+
+
+def _nothing(visit: Visit) -> Mapping[str, str]:
+    return {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,14 +56,21 @@ class Page:
     who: Who
     answer: Answer
     method: str = "GET"
-    # Of a form: what of it may stand in an address, to be offered again after signing in.
-    offered: Callable[[Visit], Mapping[str, str]] = lambda visit: {}
+    offered: Offered = _nothing
 
 
-def page(path: str, name: str, who: Who, answer: Answer, **more: Any) -> Page:
+def page(
+    path: str,
+    name: str,
+    who: Who,
+    answer: Answer,
+    *,
+    method: str = "GET",
+    offered: Offered = _nothing,
+) -> Page:
     """See `Page`. Below `/app/operador` only operators may be let in."""
     assert who == "operator" or not path.startswith("/app/operador"), path
-    return Page(path, name, who, answer, **more)
+    return Page(path, name, who, answer, method, offered)
 
 
 _POLICY = (

@@ -24,8 +24,10 @@ _CPF = re.compile(r"(?<![0-9A-Za-z])[0-9](?:[./ -]?[0-9]){10}(?![0-9A-Za-z])", r
 def inside(to: str) -> str:
     """This address if it is one of ours, without what may name a person; else the first page."""
     path, _, query = to.partition("?")
-    if len(to) > _CHARACTERS_MAX or not _PATH.fullmatch(path) or path.startswith(_SIGNING):
+    if not _PATH.fullmatch(path) or path.startswith(_SIGNING):
         return HOME
+    if len(to) > _CHARACTERS_MAX:
+        return path
     try:
         asked = parse_qsl(query, max_num_fields=_FIELDS_MAX)
     except ValueError:
