@@ -76,7 +76,11 @@ class Retention:
         removed = {
             "idempotency": await self.desk.purge(now),
             "sessions_and_traces": await self.desk.people.purge_people(
-                now, now - kept.trace_days * DAY_MS, now - kept.session_hours * HOUR_MS
+                now,
+                now - kept.trace_days * DAY_MS,
+                now - kept.session_hours * HOUR_MS,
+                # As long as the receipt can be fetched, the request leads to it.
+                now - max(kept.trace_days, kept.receipt_days) * DAY_MS,
             ),
             "receipts": await receipt_keeping.purge(
                 self.desk, self.blobs, now - kept.receipt_days * DAY_MS, RECEIPTS_AT_ONCE

@@ -315,7 +315,8 @@ class Settings(BaseSettings):
         180,
         ge=7,
         description="Por quantos dias são guardados os detalhes de cada consulta (quem, o quê,"
-        " por qual caminho). A cobrança, no livro-razão, fica para sempre.",
+        " por qual caminho); os das certidões, pelo menos enquanto o comprovante. A cobrança, no"
+        " livro-razão, fica para sempre.",
     )
     idempotency_hours: int = Field(
         96,

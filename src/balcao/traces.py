@@ -4,6 +4,7 @@ The application's page of a request is written from this and the ledger. It hold
 masked form, and a keyed hash by which a person's requests can be found and forgotten.
 """
 
+from balcao.core.certificates import CertificateGiven
 from balcao.core.data_subject import document_hash
 from balcao.core.documents import Cnpj, Cpf
 from balcao.core.ledger import Origin, Trace
@@ -26,6 +27,7 @@ def of_reply(errand: Errand, reply: Reply, conclusion: Conclusion, parts: Parts)
         asked_ms=reply.asked_ms,
         credits=conclusion.credits,
         rule=conclusion.rule,
+        certificate=conclusion.certificate,
     )
 
 
@@ -46,6 +48,7 @@ def _trace(
     asked_ms: int | None = None,
     credits: int = 0,
     rule: str,
+    certificate: CertificateGiven | None = None,
 ) -> Trace:
     question, caller = errand.question, errand.caller
     document = question.document
@@ -70,6 +73,7 @@ def _trace(
         rule,
         errand.at_ms,
         parts.now_ms(),
+        certificate,
     )
 
 

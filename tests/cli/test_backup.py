@@ -431,7 +431,14 @@ def older(path: Path) -> None:
     """Take a desk back to the first schema."""
     with closing(apsw.Connection(str(path))) as raw:
         raw.execute("PRAGMA foreign_keys = OFF")
-        people = ("trace", "audit_entry", "one_time_link", "web_session", "person")
+        people = (
+            "certificate_trace",
+            "trace",
+            "audit_entry",
+            "one_time_link",
+            "web_session",
+            "person",
+        )
         for table in (*people, "receipt", "pepper"):
             raw.execute(f"DROP TABLE {table}")
         raw.execute("ALTER TABLE account DROP COLUMN suspended_ms")

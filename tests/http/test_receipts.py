@@ -136,6 +136,24 @@ def test_a_persons_receipt(sandbox: OpenHouse) -> None:
     assert_a_pdf(sandbox.get(printed(sandbox, federal("90010000100"))))
 
 
+@pytest.mark.parametrize(
+    ("path", "kind", "stem"),
+    [
+        (federal(CNPJ), "inline", r"CND-federal_90010001000100_EMPRESA-ATIVA_vale-D\.pdf"),
+        (federal("90010003000107"), "inline", r"CPD-federal_90010003000107_[A-Z-]+\.pdf"),
+        (federal(HTML_CNPJ), "attachment", r"[A-Z]+-federal_90010011000145_[A-Z-]+_vale-D\.html"),
+        (federal("90010000100"), "inline", r"CND-federal_xxx100001xx_vale-D\.pdf"),
+        (state(CNPJ), "inline", r"CND-estadual-SP_90010001000100_vale-D\.pdf"),
+    ],
+)
+def test_receipts_are_named_for_people(sandbox: OpenHouse, path: str, kind: str, stem: str) -> None:
+    said = sandbox.get(printed(sandbox, path)).headers["content-disposition"]
+    found = re.fullmatch(r"(\w+); filename=\"([^\"]+)\"; filename\*=UTF-8''(.+)", said)
+    assert found, said
+    assert (found[1], found[2]) == (kind, found[3])
+    assert re.fullmatch(stem.replace("vale-D", r"vale-20\d\d-\d\d-\d\d"), found[2]), said
+
+
 def test_a_state_receipt_is_public(sandbox: OpenHouse, other: Client) -> None:
     """No key is needed, and a good or a bad one does not matter."""
     address = printed(sandbox, state(CNPJ))

@@ -73,6 +73,10 @@ class Engine(Protocol):
         """Leave the database as a newer version of the program would."""
         ...
 
+    def before_certificates(self) -> None:
+        """Take the schema back to when certificates were remembered like everything else."""
+        ...
+
     def close(self) -> None:
         """Close every desk that was opened, and the loop."""
         ...
@@ -147,6 +151,10 @@ class SqliteEngine(_OneLoop):
 
     def pretend_newer_schema(self) -> None:
         self.sql("PRAGMA user_version = 9999")
+
+    def before_certificates(self) -> None:
+        self.sql("DROP TABLE certificate_trace")
+        self.sql("PRAGMA user_version = 5")
 
     def close(self) -> None:
         for desk in self._desks:
@@ -228,6 +236,10 @@ class PostgresEngine(_OneLoop):
 
     def pretend_newer_schema(self) -> None:
         self.sql("UPDATE schema_version SET version = 9999")
+
+    def before_certificates(self) -> None:
+        self.sql("DROP TABLE certificate_trace")
+        self.sql("UPDATE schema_version SET version = 1 WHERE folder = 'desk'")
 
     def close(self) -> None:
         for desk in self._desks:

@@ -245,7 +245,7 @@ def test_months_are_made_another_time_when_tables_are_in_use(
 
 
 def purge(engine: PostgresEngine, desk: PostgresDesk, oldest_trace_ms: int) -> int:
-    return engine.run(desk.people.purge_people(NOW, oldest_trace_ms, 0))
+    return engine.run(desk.people.purge_people(NOW, oldest_trace_ms, 0, oldest_trace_ms))
 
 
 def test_old_months_of_traces_go_as_a_whole(

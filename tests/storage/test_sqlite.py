@@ -219,7 +219,8 @@ def test_a_file_from_before_takes_the_pepper_it_is_opened_with(tmp_path: Path) -
     path = tmp_path / "balcao.db"
     SqliteDesk(path).close()
     with closing(apsw.Connection(str(path))) as before:
-        before.execute("DROP TABLE pepper; PRAGMA user_version = 4")
+        before.execute("DROP TABLE pepper; DROP TABLE certificate_trace")
+        before.execute("PRAGMA user_version = 4")
     SqliteDesk(path, pepper=b"one").close()
     with pytest.raises(PepperDiffers):
         SqliteDesk(path, pepper=b"another")
@@ -525,8 +526,10 @@ def test_no_more_receipts_are_remembered_than_there_is_room_for(
         (receipts._PURGE, "receipt_by_age (created_ms<?)"),
         (receipts._NAMED, "receipt_of_digest (digest=?)"),
         (people._PURGES[0], "web_session_by_use (seen_ms<?)"),
-        (people._WITH_OLD_TRACES, "PRIMARY KEY (account_id=?)"),
-        (people._OLD_TRACES, "PRIMARY KEY (account_id=?)"),
+        (people._WITH_OLD_TRACES.format(table="trace"), "PRIMARY KEY (account_id=?)"),
+        (people._OLD_TRACES.format(table="trace"), "PRIMARY KEY (account_id=?)"),
+        (reading._RECEIPT, "certificate_trace_of_receipt (receipt_id=?)"),
+        (people_reading._CERTIFICATE + " ORDER BY request_id DESC", "PRIMARY KEY (account_id=?)"),
         (people_reading._MOVED, "ledger_entry_of_account (account_id=? AND at_ms>? AND at_ms<?)"),
         (people_reading._OWNER, "ledger_entry_of_request (request_id=?)"),
         (people_reading._OWNER, "PRIMARY KEY (account_id=? AND request_id=?)"),

@@ -1,11 +1,17 @@
 """What every desk remembers of requests besides money, for how long, and how it is found again."""
 
 import asyncio
+from typing import Any
 
+import msgspec
 import pytest
 
 from balcao.core.access import Account
-from balcao.core.ledger import Charge, Hold, Settle, Short
+from balcao.core.certificates import CertificateGiven
+from balcao.core.data_subject import ERASED, data_subject
+from balcao.core.documents import Cpf
+from balcao.core.ledger import Charge, Hold, KeepReceipt, Settle, Short, Trace
+from balcao.core.receipts import About
 from balcao.storage.contract import Desk
 from balcao.storage.people import People, TraceFilter
 from tests.storage.engines import Engine
@@ -16,6 +22,8 @@ from tests.storage.world import (
     OPERATION,
     Balance,
     a_charge,
+    a_finish,
+    a_keep,
     a_top_up,
     balance,
     charged,
@@ -59,6 +67,132 @@ def test_a_trace_is_read_as_it_was_written(
         assert people.trace(bruno.account_id, trace.request_id) is None, "another account's"
     assert people.traces(ana.account_id, ALWAYS, 10) == [full, plain]
     assert people.trace(ana.account_id, "r3") is None
+
+
+# Certificates: remembered as long as their receipts, in the same lists.
+
+BROUGHT = CertificateGiven("CND", "2027-02-15", "EMPRESA ATIVA LTDA", "n1", "application/pdf")
+
+
+def a_receipt(account: Account, number: str, **other: Any) -> KeepReceipt:
+    return msgspec.structs.replace(a_keep(account, number), **other)
+
+
+def a_certificate(account: Account, request: str, **other: object) -> Trace:
+    return a_trace(account, request, **{"certificate": BROUGHT, **other})
+
+
+def test_a_certificate_is_remembered_with_its_receipt(
+    engine: Engine, desk: Desk, people: People, ana: Account, bruno: Account
+) -> None:
+    without = CertificateGiven("none", None, None, None, None)
+    first, last = a_certificate(ana, "r1"), a_certificate(ana, "r4", certificate=without)
+    engine.commit(desk, a_charge(ana, "r1", 2), a_receipt(ana, "n1"), first)
+    engine.commit(desk, a_trace(ana, "r2"), a_trace(ana, "r3"), last, a_certificate(bruno, "r3"))
+    assert people.trace(ana.account_id, "r1") == first
+    assert people.trace(ana.account_id, "r4") == last
+    assert people.trace(bruno.account_id, "r1") is None
+    assert numbers(people, ana) == ["r4", "r3", "r2", "r1"], "one list, newest first"
+    pages = [people.traces(ana.account_id, ALWAYS, 2, before) for before in (None, "r3", "r1")]
+    assert [[trace.request_id for trace in page] for page in pages] == [
+        ["r4", "r3"],
+        ["r2", "r1"],
+        [],
+    ]
+    # What is recorded is passed over, as with the others.
+    again = a_certificate(ana, "r1", status=500)
+    assert engine.together(desk, [again], [again, a_certificate(ana, "r5")]) == [None, None]
+    assert people.trace(ana.account_id, "r1") == first
+
+
+def test_a_receipt_knows_what_it_is_about(engine: Engine, desk: Desk, ana: Account) -> None:
+    engine.commit(desk, a_receipt(ana, "n1"))
+    assert desk.receipt("n1").about is None, "nobody remembers"  # type: ignore[union-attr]
+    engine.commit(desk, a_certificate(ana, "r1", certificate=BROUGHT_BEFORE, uf="SP"))
+    engine.commit(desk, a_certificate(ana, "r2", uf="SP"))
+    about = About("90010001000100", "SP", "CND", "2027-02-15", "EMPRESA ATIVA LTDA")
+    assert desk.receipt("n1").about == about  # type: ignore[union-attr]
+    assert desk.receipt("n2") is None
+
+
+BROUGHT_BEFORE = CertificateGiven(None, None, None, "n1", "application/pdf")
+
+
+def test_certificates_outlive_the_others_and_lose_a_receipt_that_is_gone(
+    engine: Engine, desk: Desk, people: People, ana: Account
+) -> None:
+    engine.commit(desk, a_receipt(ana, "n1"), a_certificate(ana, "r1"), a_trace(ana, "r2"))
+    assert purge(engine, people, NOW + 1, oldest_certificate_ms=NOW) == 1
+    assert numbers(people, ana) == ["r1"]
+    engine.run(desk.purge_receipts(NOW + 1, 10))
+    (left,) = people.traces(ana.account_id, ALWAYS, 10)
+    assert left.certificate == CertificateGiven(
+        "CND", "2027-02-15", "EMPRESA ATIVA LTDA", None, None
+    )
+    assert purge(engine, people, NOW + 1, oldest_certificate_ms=NOW + 1) == 1
+    assert numbers(people, ana) == []
+
+
+def test_what_was_remembered_before_leads_to_its_receipt_where_that_can_be_told(
+    engine: Engine, desk: Desk, ana: Account, bruno: Account
+) -> None:
+    at_once = {"opened_ms": NOW + 1}
+    engine.commit(
+        desk,
+        # One request, one receipt recorded at its instant.
+        a_trace(ana, "a"),
+        a_receipt(ana, "of-a"),
+        # Of a state, hence public.
+        a_trace(ana, "b", operation="estadual", uf="SP"),
+        msgspec.structs.replace(a_keep(None, "of-b", "b"), operation="estadual"),
+        # Two at the same instant: whose is it?
+        a_trace(bruno, "c", **at_once),
+        a_trace(bruno, "d", **at_once),
+        a_receipt(bruno, "of-c-or-d", at_ms=NOW + 1),
+        # From the cache: its receipt was recorded long before.
+        a_trace(ana, "e", opened_ms=NOW + 2),
+        # Somebody else's at the same instant; and one that failed.
+        a_receipt(bruno, "of-nobody", at_ms=NOW + 2),
+        a_trace(ana, "f", opened_ms=NOW + 3, code="FALHA_TECNICA", status=400),
+        a_receipt(ana, "of-no-request", at_ms=NOW + 3),
+    )
+    before = [desk.people.traces(who.account_id, ALWAYS, 10) for who in (ana, bruno)]
+    engine.before_certificates()
+    again = engine.open()
+    assert [
+        [msgspec.structs.replace(t, certificate=None) for t in again.people.traces(n, ALWAYS, 10)]
+        for n in (ana.account_id, bruno.account_id)
+    ] == before, "nothing got lost, nothing is there twice"
+    found = {
+        trace.request_id: trace.certificate.receipt_id
+        for who in (ana, bruno)
+        for trace in again.people.traces(who.account_id, ALWAYS, 10)
+        if trace.certificate is not None
+    }
+    assert found == {"a": "of-a", "b": "of-b"}
+
+
+def test_an_erased_person_leaves_no_way_to_the_receipt(
+    engine: Engine, desk: Desk, people: People, ana: Account
+) -> None:
+    person = data_subject(b"s" * 32, Cpf.parse("900.100.001-00"))
+    brought = CertificateGiven("CND", "2027-02-15", None, "n1", "application/pdf")
+    mine: dict[str, Any] = {"document": "***100001**", "document_hash": person.document_hash}
+    engine.commit(desk, a_receipt(ana, "n1", document_hash=person.document_hash))
+    engine.commit(desk, a_certificate(ana, "r1", certificate=brought, key_digest="d", **mine))
+    engine.commit(desk, a_trace(ana, "r2", **mine), a_finish(ana, "d", "r1"))
+    held, digests = engine.run(desk.data_subjects.erase(person))
+    assert [one.request_id for one in held.requests] == ["r1", "r2"]
+    assert ([one.request_id for one in held.answers], len(digests)) == (["r1"], 1)
+    for request in ("r1", "r2"):
+        trace = people.trace(ana.account_id, request)
+        assert trace is not None
+        assert (trace.document, trace.document_hash) == (ERASED, None)
+    # Bought once more, it has its old number; the erased request does not lead to it.
+    engine.commit(desk, a_receipt(ana, "n1"))
+    erased = people.trace(ana.account_id, "r1")
+    assert erased is not None
+    assert erased.certificate == CertificateGiven("CND", "2027-02-15", None, None, None)
 
 
 def test_a_trace_that_is_recorded_is_passed_over(
@@ -217,8 +351,16 @@ def test_moved_credits_are_added_up_by_kind(
 # Purging.
 
 
-def purge(engine: Engine, people: People, oldest_trace_ms: int, oldest_session_ms: int = 0) -> int:
-    return engine.run(people.purge_people(NOW, oldest_trace_ms, oldest_session_ms))
+def purge(
+    engine: Engine,
+    people: People,
+    oldest_trace_ms: int,
+    oldest_session_ms: int = 0,
+    oldest_certificate_ms: int = 0,
+) -> int:
+    return engine.run(
+        people.purge_people(NOW, oldest_trace_ms, oldest_session_ms, oldest_certificate_ms)
+    )
 
 
 def test_old_traces_go_whatever_their_numbers(

@@ -6,7 +6,12 @@ from pathlib import Path
 import pytest
 
 from balcao.clock import system_now_ms
-from balcao.core.calendar import HOUR_MS
+from balcao.core.calendar import HOUR_MS, civil_day_text
+from balcao.home import Home
+from balcao.retention import Retention
+from balcao.storage.blobs import open_blobs
+from tests.http.house import FEDERAL as API_FEDERAL
+from tests.http.house import STATE as API_STATE
 from tests.http.house import OpenHouse, opened
 from tests.web.browser import Browser
 from tests.web.consulting import (
@@ -96,6 +101,74 @@ def test_receipts_belong_to_those_who_obtained_them(house: OpenHouse, browser: B
         assert stranger.get(shown).status == foreign
     assert Browser(house).get(shown).status == 303  # the state's too: this is the way by session
     assert browser.get("/app/comprovantes/nada").status == 404
+
+
+def test_a_receipt_is_found_as_long_as_it_is_kept(tmp_path: Path) -> None:
+    """By form and by API, with a key and without one, after answers and other requests went."""
+    with opened(tmp_path, session_idle_minutes=10**7, session_hours=10**6) as house:
+        manager, consultant = signed_in(house), signed_in(house, "consultant")
+        by_form = consultant.post(FEDERAL, by_cpf(FARMER, form_id="five-years-0123456789"))
+        paths = {
+            by_form.location.rpartition("/")[2]: "***100001**",
+            house.get(f"{API_FEDERAL}?cnpj={GOOD}").json["request_id"]: GOOD,
+            house.get(f"{API_FEDERAL}?cnpj={GOOD}").json["request_id"]: GOOD,  # from the cache
+            house.get(f"{API_STATE}/{GOOD}?uf=SP", idempotency_key="five-years-0123456789").json[
+                "request_id"
+            ]: GOOD,
+        }
+        other = house.get(f"/consultas/v2/suframa/{ZONE}").json["request_id"]
+        house.run(house.until(lambda: not house.house.front.parts.noting))
+        days = 1_800
+        object.__setattr__(
+            house.house.front.parts, "now_ms", lambda: system_now_ms() + days * 24 * HOUR_MS
+        )
+        settings, parts = house.house.settings, house.house.front.parts
+        blobs = open_blobs(Home(settings.home).receipts)
+        retention = Retention(house.house.desk, [], blobs, settings, parts.now_ms)
+        while house.run(retention.purge_some()):
+            pass
+        assert manager.get(f"/app/consultas/resultado/{other}").status == 404
+        then = civil_day_text(system_now_ms())
+        rows = manager.get(f"/app/historico?de={then}&ate={then}").tree.xpath("//tbody/tr")
+        assert len(rows) == len(paths)
+        for number, row in zip(reversed(paths), rows, strict=True):
+            (receipt,) = row.xpath(".//a[contains(@href, '/app/comprovantes/')]/@href")
+            for page in (f"/app/consultas/resultado/{number}", f"/app/historico/{number}"):
+                said = manager.get(page)
+                assert said.status == 200
+                opened_at, saved = said.tree.xpath("//a[contains(@href, 'comprovantes')]/@href")
+                assert (opened_at, saved) == (receipt, f"{receipt}?baixar=1")
+            assert "fica por 5 anos" in manager.get(f"/app/consultas/resultado/{number}").words
+            saved_as = manager.get(f"{receipt}?baixar=1").headers["content-disposition"]
+            assert f"_{paths[number].replace('*', 'x')}_" in saved_as
+            assert FARMER not in saved_as
+        # Consultants find their own, and no others.
+        mine = consultant.get(f"/app/historico?de={then}&ate={then}").tree.xpath("//tbody/tr")
+        assert len(mine) == 1
+        assert "CND" in mine[0].text_content()
+        # Then the receipt goes, and with it the way to it; nothing leads nowhere.
+        days = 1_826
+        while house.run(retention.purge_some()):
+            pass
+        for number in paths:
+            assert manager.get(f"/app/consultas/resultado/{number}").status == 404
+            left = manager.get(f"/app/historico/{number}")
+            assert "o que se vê vem do livro-razão" in left.words
+            assert "comprovantes" not in left.text
+
+
+def test_without_a_receipt_nothing_is_said_of_one(tmp_path: Path) -> None:
+    with opened(tmp_path) as house:
+        manager = signed_in(house)
+        nothing = house.get(f"{API_STATE}/90010006000132?uf=SP").json
+        company = house.get(f"/consultas/v2/sintegra/{GOOD}?uf=SP").json
+        house.run(house.until(lambda: not house.house.front.parts.noting))
+        assert nothing["print"] is None
+        said = manager.get(f"/app/consultas/resultado/{nothing['request_id']}")
+        assert "Desta consulta não há comprovante guardado." in said.words
+        said = manager.get(f"/app/consultas/resultado/{company['request_id']}")
+        assert "Da consulta em si e do preço nada se perdeu." in said.words
+        assert "omprovante" not in said.tree.xpath("//main")[0].text_content()
 
 
 def test_what_is_personal_stays_out_of_addresses_and_events(

@@ -141,6 +141,24 @@ def test_what_is_typed_is_checked_here_first(live: Live, context: BrowserContext
     for pasted in ("CNPJ: 90.010.001/0001-00", "90.010.001 / 0001 - 00, matriz"):
         field.fill(pasted)
         expect(field).to_have_value("90.010.001/0001-00")
+    complaint = page.locator("#cnpj-error")
+    # What is none stays as it was typed, and is told what it is.
+    for text, says in (
+        ("90.010.001/0001-00 90010002000154, 12ABC34501DE35", "Há 3 documentos aqui"),
+        ("padaria do joão", "Isto não é um CNPJ"),
+        ("padaria 2000", "Isto não é um CNPJ"),
+        ("90.010.001/0001-001", "O CNPJ tem 14 caracteres; aqui há 15."),
+    ):
+        field.fill("")
+        field.press_sequentially(text)
+        expect(field).to_have_value(text)
+        field.press("Tab")
+        expect(complaint).to_contain_text(says)
+    field.fill("900.100.001-00")
+    field.press("Tab")
+    expect(complaint).to_contain_text("Isto é um CPF")
+    link = complaint.get_by_role("link", name="Certidão federal")
+    expect(link).to_have_attribute("href", "/app/consultas/certidao-federal?quem=cpf")
     field.fill("90010001000101")
     field.press("Tab")
     expect(page.locator("#cnpj-error")).not_to_be_empty()

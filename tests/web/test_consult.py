@@ -2,8 +2,9 @@
 
 import asyncio
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from urllib.parse import unquote
 
 import pytest
 
@@ -380,6 +381,71 @@ def test_errors_stand_at_their_fields(
     assert not house.charges()
 
 
+THREE = "90.010.001/0001-00, 90010002000154\n90010003000107"
+
+
+@pytest.mark.parametrize(
+    ("path", "fields", "told"),
+    [
+        (COMPANY, {"cnpj": THREE}, ("Há 3 documentos aqui, e cada consulta é de um só.", [])),
+        (FEDERAL, by_cnpj(GOOD + ZONE), ("Há 2 documentos aqui", [])),
+        (STATE, {"cnpj": "padaria do joão", "uf": "SP"}, ("Isto não é um CNPJ, que tem 14", [])),
+        (COMPANY, {"cnpj": "900100010001"}, ("O CNPJ tem 14 caracteres; aqui há 12.", [])),
+        (COMPANY, {"cnpj": f"CNPJ {GOOD} matriz"}, ("Há um CNPJ no meio deste texto.", [])),
+        (
+            COMPANY,
+            {"cnpj": "900.100.001-00"},
+            ("Isto é um CPF, e esta consulta é por CNPJ.", [f"{FEDERAL}?quem=cpf", RURAL]),
+        ),
+        (FEDERAL, by_cnpj(FARMER), ("Isto é um CPF: escolha acima “Pessoa (CPF)”", [])),
+        (FEDERAL, by_cpf(GOOD), ("Isto é um CNPJ: escolha acima “Empresa (CNPJ)”", [])),
+        (RURAL, {"cpf": GOOD, "uf": "SP"}, ("Isto é um CNPJ", [COMPANY, SINTEGRA])),
+        (RURAL, {"cpf": "joão", "uf": "SP"}, ("Isto não é um CPF, que tem 11 dígitos", [])),
+        (
+            COMPANY,
+            {"cnpj": "01a202e1-a061-7653-8263-9d4b2f084f6b"},
+            (
+                "Isto é o número de uma consulta",
+                ["/app/historico/01a202e1-a061-7653-8263-9d4b2f084f6b"],
+            ),
+        ),
+    ],
+)
+def test_what_is_no_such_document_is_told_what_it_is(
+    house: OpenHouse,
+    browser: Browser,
+    path: str,
+    fields: Mapping[str, str],
+    told: tuple[str, Sequence[str]],
+) -> None:
+    says, links = told
+    field = "cpf" if path == RURAL or fields.get("quem") == "cpf" else "cnpj"
+    said = browser.post(path, {**fields, "form_id": "no-such-0123456789"})
+    assert said.status == 422
+    assert says in error_at(said, field)
+    assert said.tree.xpath(f"//p[@id='{field}-error']/a/@href") == links
+    # A field is one line; nothing else of what was pasted is lost.
+    assert said.field(field) == fields[field]
+    assert not house.charges()
+
+
+def test_the_other_kind_of_document_has_a_form(browser: Browser) -> None:
+    (link, _) = browser.post(COMPANY, {"cnpj": FARMER}).tree.xpath("//p[@id='cnpj-error']/a/@href")
+    assert FARMER not in link
+    assert browser.get(link).tree.xpath("//input[@name='quem'][@checked]/@value") == ["cpf"]
+
+
+def test_an_address_fills_a_form_with_what_is_no_persons(browser: Browser) -> None:
+    said = browser.get(f"{FEDERAL}?quem=cpf&cnpj={GOOD}&cpf={FARMER}&nascimento=01/01/1980&x=1")
+    assert said.tree.xpath("//input[@name='quem'][@checked]/@value") == ["cpf"]
+    assert [said.field(name) for name in ("cnpj", "cpf", "nascimento")] == [GOOD, "", ""]
+    said = browser.get(f"{SINTEGRA}?uf=SP&endereco=1&onde=fonte&dias=3&cnpj=900.100.001-00")
+    assert [said.field(name) for name in ("cnpj", "dias")] == ["", "3"]
+    assert said.tree.xpath("//option[@selected]/@value") == ["SP"]
+    assert said.tree.xpath("//input[@type='radio'][@checked]/@value") == ["fonte"]
+    assert said.tree.xpath("//input[@type='checkbox'][@checked]/@name") == ["endereco"]
+
+
 def test_dates_are_typed_as_people_write_them(house: OpenHouse, browser: Browser) -> None:
     for birth in ("01/01/1980", "1/1/1980", "01011980"):
         assert "Certidão negativa" in verdict(asked(browser, FEDERAL, by_cpf(FARMER, birth)))
@@ -474,7 +540,7 @@ def test_a_fresh_form_begins_at_its_document(house: OpenHouse, browser: Browser)
         said = browser.get(path)
         assert said.tree.xpath("//*[@autofocus]/@name") == [field]
         assert not said.tree.findtext(".//title").startswith("Erro")
-        assert said.tree.xpath(f"//input[@name='{field}']/@maxlength") == ["60"]
+        assert said.tree.xpath(f"//input[@name='{field}']/@maxlength") == ["4000"]
     # The accounts of a first start are for trying: they are told what to try.
     assert "Na sandbox, experimente 90.010.001/0001-00." in browser.get(COMPANY).words
     assert "Na sandbox, experimente 90.010.002/0001-54." in browser.get(ZONE_FORM).words
@@ -505,12 +571,25 @@ def test_a_session_that_ended_over_a_form(house: OpenHouse, browser: Browser) ->
     assert "hx-redirect" not in box.headers  # what is typed stays
     assert "Sua sessão terminou." in box.words
     (back,) = box.tree.xpath("//a[.='Entrar de novo']/@href")
+    assert f"cnpj%3D{GOOD}" in back
     sent = stranger.post(COMPANY, {"cnpj": GOOD, "form_id": "ended-0123456789"})
     assert (sent.status, sent.location) == (303, back)
     page = stranger.get(back)
     assert "Sua sessão terminou; nada foi enviado nem cobrado." in page.words
     assert page.field("para").partition("?")[0] == COMPANY
-    assert browser.get(page.field("para")).status == 200
+    offered = browser.get(page.field("para"))
+    assert (offered.status, offered.field("cnpj")) == (200, GOOD)
+    # Nothing about a person, wherever it was typed; the choices come back.
+    for path, fields in (
+        (FEDERAL, by_cpf(FARMER, "01/01/1980", cnpj="900.100.001-00", modo="guardado")),
+        (RURAL, {"cpf": FARMER, "uf": "SP", "onde": "fonte", "dias": FARMER}),
+        (f"{RURAL}/preco", {"cpf": FARMER, "cnpj": "90.010.000/100", "optin": "a@b.test"}),
+    ):
+        left = stranger.post(path, {**fields, "form_id": "ended-0123456789"}).location
+        for personal in (FARMER, "900.100", "01/01", "1980", "90.010", "%40", "a@b"):
+            assert personal not in unquote(unquote(left)), left
+    chosen = stranger.post(RURAL, {"uf": "SP", "onde": "fonte"}).location
+    assert "uf=SP&onde=fonte" in unquote(chosen)
     assert "Sua sessão terminou" not in stranger.get("/app/entrar?para=/app/historico").words
     # Pages that fetch themselves again go to sign in as a whole.
     assert "hx-redirect" in stranger.get("/app/operador/fontes", **FRAGMENT).headers

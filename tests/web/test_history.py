@@ -68,7 +68,7 @@ def note(house: OpenHouse, of: Client, at_ms: int, **fields: Any) -> str:
 def listed(said: Said) -> Sequence[str]:
     """The numbers of the requests on a page."""
     assert said.status == 200, said.words
-    return [href.rpartition("/")[2] for href in said.tree.xpath("//tbody//a/@href")]
+    return [href.rpartition("/")[2] for href in said.tree.xpath("//tbody//th/a/@href")]
 
 
 def lines_of(said: Said) -> Sequence[dict[str, str]]:

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Iterator
 from pathlib import Path
+from urllib.parse import quote
 
 import pytest
 
@@ -12,6 +13,7 @@ from balcao.links import LINK_HOURS, new_token, token_digest
 from balcao.storage.people import NewUser
 from balcao.web import guard, second_factor
 from balcao.web.passwords import AT_ONCE, Passwords
+from balcao.web.returning import inside
 from balcao.web.seal import Seal
 from balcao.web.throttle import OF_EMAIL_AND_ADDRESS, Throttle
 from tests.http.house import OpenHouse, opened
@@ -68,6 +70,75 @@ def test_in_and_out(house: OpenHouse) -> None:
     assert browser.post("/app/sair").location == "/app/entrar"
     browser.cookies = old  # what a thief kept
     assert browser.get("/app/eu").location.startswith("/app/entrar")
+
+
+@pytest.mark.parametrize(
+    ("to", "back"),
+    [
+        ("/app", "/app"),
+        ("/app/extrato?de=2026-10-01&ate=2026-10-31", "/app/extrato?de=2026-10-01&ate=2026-10-31"),
+        ("/app/historico.csv?chave=web", "/app/historico.csv?chave=web"),
+        (
+            "/app/historico?documento=90.010.001/0001-00",
+            "/app/historico?documento=90.010.001%2F0001-00",
+        ),
+        (
+            "/app/consultas/empresa?cnpj=90010001000100",
+            "/app/consultas/empresa?cnpj=90010001000100",
+        ),
+        ("/app/eu?a=b#c", "/app/eu?a=b%23c"),
+        # Nowhere else.
+        ("", "/app"),
+        ("//evil.test", "/app"),
+        ("https://evil.test/app", "/app"),
+        ("/app//evil.test", "/app"),
+        ("/app/..//evil.test", "/app"),
+        ("/app/../docs", "/app"),
+        ("/app\\evil.test", "/app"),
+        ("/app/%2f%2fevil.test", "/app"),
+        ("/app/%5cevil.test", "/app"),
+        ("/app/\t/evil.test", "/app"),
+        ("/app@evil.test", "/app"),
+        ("/app.evil.test", "/app"),
+        ("/apparatus", "/app"),
+        ("/docs", "/app"),
+        ("javascript:alert(1)", "/app"),
+        ("/app/entrar?para=/app/entrar", "/app"),
+        ("/app/sair", "/app"),
+        ("/app/eu?x=" + "a" * 2_000, "/app/eu"),
+        ("/app/eu?" + "&".join(f"a{n}=1" for n in range(99)), "/app/eu"),
+        ("/app/eu?next=//evil.test", "/app/eu?next=%2F%2Fevil.test"),  # says nothing to a browser
+        # Nothing about a person.
+        ("/app/historico?documento=90010000100&de=2026-10-01", "/app/historico?de=2026-10-01"),
+        ("/app/historico?documento=900.100.001-00", "/app/historico"),
+        ("/app/historico?documento=90.010.000/100", "/app/historico"),
+        ("/app/historico?documento=900+100+001+00", "/app/historico"),
+        ("/app/usuarios?email=ana%40balcao.test", "/app/usuarios"),
+    ],
+)
+def test_only_own_addresses_without_personal_data_lead_on(to: str, back: str) -> None:
+    assert inside(to) == back
+
+
+def test_signing_in_leads_to_the_page_that_was_asked_for(house: OpenHouse) -> None:
+    _person(house)
+    browser = Browser(house)
+    wanted = "/app/extrato?de=2026-10-01&ate=2026-10-31&operacao=&chave=web"
+    page = browser.get(browser.get(wanted).location)
+    assert "Sua sessão terminou" not in page.words
+    to = page.field("para")
+    assert to == "/app/extrato?de=2026-10-01&ate=2026-10-31&chave=web"
+    fields = {"email": EMAIL, "senha": "outra coisa", "para": to}
+    again = browser.post("/app/entrar", fields)  # a typing error loses nothing
+    assert again.field("para") == to
+    assert browser.post("/app/entrar", {**fields, "senha": PASSWORD}).location == to
+    # Another tab, whose sign-in page is still open.
+    assert browser.get(f"/app/entrar?para={quote(to)}").location == to
+    out = Browser(house)
+    evil = out.get(out.get("/app/historico?documento=90010000100").location)
+    assert "90010000100" not in evil.text
+    fields = {"email": EMAIL, "senha": PASSWORD, "para": "//evil.test"}
+    assert out.post("/app/entrar", fields).location == "/app"
 
 
 def test_unknown_wrong_and_suspended_look_alike(house: OpenHouse) -> None:

@@ -40,6 +40,7 @@ OWN_TABLES = (
     "one_time_link",
     "audit_entry",
     "trace",
+    "certificate_trace",
     "entry",
     "storage_move",
 )

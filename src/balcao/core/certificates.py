@@ -17,6 +17,9 @@ from balcao.core.calendar import civil_day_text
 
 CertificateType: TypeAlias = Literal["CND", "CPEND", "CPD"]
 
+# What came of asking for one: `none` where nothing was issued, `other` where nobody can say what.
+Verdict: TypeAlias = Literal["CND", "CPEND", "CPD", "other", "none"]
+
 # A result that may change as soon as somebody pays is not believed for longer (decisions 4.6).
 SHORT_CACHE_MS = 60 * 60 * 1000
 
@@ -29,6 +32,16 @@ class StoredReceipt(msgspec.Struct, frozen=True):
     digest: str  # BLAKE2b-256, hexadecimal
     media_type: MediaType
     size_bytes: int
+
+
+class CertificateGiven(msgspec.Struct, frozen=True, gc=False):
+    """What a request brought of a certificate, as it is remembered for as long as the receipt."""
+
+    verdict: Verdict | None  # None: asked for before this was remembered
+    validity: str | None  # the last day on which it proves anything
+    name: str | None  # a company's, without a CPF; a person's is not remembered
+    receipt_id: str | None  # None: there was no receipt, or it is not kept any more
+    media_type: MediaType | None  # of the receipt
 
 
 class FederalCertificate(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -66,6 +79,13 @@ class FederalCertificate(msgspec.Struct, frozen=True, omit_defaults=True):
         """CND or CPEND: what the caller hoped for."""
         return self.kind in ("CND", "CPEND")
 
+    @property
+    def verdict(self) -> Verdict:
+        """What came of asking for it."""
+        if self.kind is not None:
+            return self.kind
+        return "other" if self.kind_text or self.title else "none"
+
 
 class StateCertificate(msgspec.Struct, frozen=True, omit_defaults=True):
     """What one state treasury said of a company."""
@@ -86,6 +106,11 @@ class StateCertificate(msgspec.Struct, frozen=True, omit_defaults=True):
     def good(self) -> bool:
         """A negative certificate was issued."""
         return bool(self.issued) and self.negative is not False
+
+    @property
+    def verdict(self) -> Verdict:
+        """What came of asking for it; states tell negative ones from nothing (specification)."""
+        return "CND" if self.good else "none"
 
 
 def classify(kind_text: str | None, title: str | None) -> CertificateType | None:

@@ -14,6 +14,9 @@ from balcao.errors import InvalidCnpj, InvalidCpf
 
 _CNPJ = re.compile(r"[0-9A-Z]{2}\.?[0-9A-Z]{3}\.?[0-9A-Z]{3}/?[0-9A-Z]{4}-?[0-9]{2}", re.ASCII)
 _CPF = re.compile(r"[0-9]{3}\.?[0-9]{3}\.?[0-9]{3}-?[0-9]{2}", re.ASCII)
+_CPF_WITHIN = re.compile(
+    r"(?<![0-9A-Za-z])[0-9]{3}\.?[0-9]{3}\.?[0-9]{3}-?[0-9]{2}(?![0-9A-Za-z])", re.ASCII
+)
 _PUNCTUATION = str.maketrans("", "", "./-")
 
 # A document with its punctuation and generous white space; longer text is not one.
@@ -76,6 +79,11 @@ class Cpf:
 
     def __repr__(self) -> str:
         return f"Cpf({self.masked})"
+
+
+def without_cpf(name: str) -> str:
+    """A company's name without its owner's CPF, with which sole traders' names used to end."""
+    return " ".join(_CPF_WITHIN.sub(" ", name).split())
 
 
 # Clients ask for the same companies again and again; checking digits anew costs more

@@ -11,7 +11,7 @@ from typing import Literal, TypeAlias
 import msgspec
 
 from balcao.core.access import Account, Plan
-from balcao.core.certificates import MediaType
+from balcao.core.certificates import CertificateGiven, MediaType
 from balcao.core.idempotency import Recorded
 from balcao.core.people import Action, Signature
 
@@ -97,7 +97,8 @@ class Trace(msgspec.Struct, frozen=True, gc=False):
     """What is remembered of a request besides money, for the page that explains it.
 
     Purged after some months, while the ledger stays: so no CPF is in here, only its masked form
-    and a keyed hash by which a person's requests can be found and forgotten.
+    and a keyed hash by which a person's requests can be found and forgotten. One that brought a
+    certificate stays as long as the receipt (decision 0028).
     """
 
     request_id: str
@@ -120,6 +121,7 @@ class Trace(msgspec.Struct, frozen=True, gc=False):
     rule: str
     opened_ms: int
     settled_ms: int
+    certificate: CertificateGiven | None = None  # what it brought of one
 
 
 class Audit(msgspec.Struct, frozen=True, gc=False):

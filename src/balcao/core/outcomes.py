@@ -4,6 +4,7 @@ from typing import TypeAlias
 
 import msgspec
 
+from balcao.core.certificates import CertificateGiven
 from balcao.core.ledger import Origin
 from balcao.core.receipts import Receipt
 from balcao.errors import SourceError
@@ -48,6 +49,7 @@ class Conclusion(msgspec.Struct, frozen=True):
     code: str | None = None  # internal code of an error
     retry_after_seconds: int | None = None
     receipt: Receipt | None = None  # named by the answer: recorded with the charge
+    certificate: CertificateGiven | None = None  # remembered with the request
     detail: str | None = None  # of an error, for the log; no personal data
 
 

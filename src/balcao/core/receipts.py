@@ -6,13 +6,36 @@ nobody can guess one, and the same receipt has the same number whenever it is de
 """
 
 import hashlib
+import re
+import unicodedata
+from collections.abc import Mapping
 from functools import lru_cache
 
 import msgspec
 
-from balcao.core.certificates import MediaType, StoredReceipt
+from balcao.core.certificates import (
+    CertificateGiven,
+    CertificateType,
+    MediaType,
+    StoredReceipt,
+    Verdict,
+)
 
 RECEIPT_BYTES_MAX = 10_000_000
+
+_EXTENSIONS: Mapping[MediaType, str] = {"application/pdf": "pdf", "text/html": "html"}
+_PROVEN: Mapping[Verdict | None, CertificateType] = {"CND": "CND", "CPEND": "CPEND", "CPD": "CPD"}
+_NAME_CHARACTERS_MAX = 20  # whole words: enough to tell thirty files apart
+
+
+class About(msgspec.Struct, frozen=True):
+    """What a receipt is about, for people: from the newest request that brought it."""
+
+    document: str  # a CNPJ, or a masked CPF
+    uf: str | None  # of a state's certificate
+    verdict: Verdict | None
+    validity: str | None
+    name: str | None
 
 
 class Receipt(msgspec.Struct, frozen=True, gc=False):
@@ -23,6 +46,7 @@ class Receipt(msgspec.Struct, frozen=True, gc=False):
     digest: str
     media_type: MediaType
     size_bytes: int
+    about: About | None = None  # None: nobody remembers
 
 
 class Numbering(msgspec.Struct, frozen=True):
@@ -44,6 +68,47 @@ class Numbering(msgspec.Struct, frozen=True):
     def address(self, operation: str, receipt: Receipt) -> str:
         """Where it is fetched: the value of `print` (specification, "Receipt download")."""
         return f"{self.base_url}/consultas/v2/{operation}/print/{receipt.receipt_id}"
+
+
+def given(
+    verdict: Verdict, validity: str | None, name: str | None, receipt: Receipt | None
+) -> CertificateGiven:
+    """What a request that brought this certificate, and this receipt, is remembered with."""
+    if receipt is None:
+        return CertificateGiven(verdict, validity, name, None, None)
+    return CertificateGiven(verdict, validity, name, receipt.receipt_id, receipt.media_type)
+
+
+def file_name(receipt: Receipt) -> str:
+    """What a saved receipt is called: ASCII that every file system takes, no whole CPF.
+
+    `CND-federal_90010001000100_EMPRESA-ATIVA_vale-2027-02-15.pdf`; by its number where nobody
+    remembers what it is about. As a header has it, it needs no quoting (RFC 6266, RFC 8187).
+    """
+    about, extension = receipt.about, _EXTENSIONS[receipt.media_type]
+    if about is None:
+        return f"certidao-{receipt.receipt_id}.{extension}"
+    kind = _PROVEN.get(about.verdict, "certidao")
+    parts = (
+        f"{kind}-estadual-{about.uf}" if about.uf else f"{kind}-federal",
+        about.document.replace("*", "x"),
+        _short(about.name or ""),
+        f"vale-{about.validity[:10]}" if about.validity else "",
+    )
+    return "_".join(part for part in parts if part) + f".{extension}"
+
+
+def _short(name: str) -> str:
+    """The first words of a name, in ASCII and upper case, with hyphens."""
+    decomposed = unicodedata.normalize("NFD", name.upper())
+    words = re.findall("[0-9A-Z]+", decomposed.encode("ascii", "ignore").decode())
+    short = ""
+    for word in words:
+        longer = f"{short}-{word}" if short else word
+        if short and len(longer) > _NAME_CHARACTERS_MAX:
+            break
+        short = longer
+    return short[:_NAME_CHARACTERS_MAX]
 
 
 def digest_of(content: bytes) -> str:

@@ -5,18 +5,16 @@ public. Nothing in them can run in a browser: PDFs were checked before they were
 handed out as a file, in a sandbox without any rights.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 
 from balcao.core.access import Caller
-from balcao.core.receipts import Receipt
+from balcao.core.receipts import Receipt, file_name
 from balcao.errors import ReceiptNotFound
 from balcao.http.front import PREFIX, Window
 from balcao.http.read import Request
 from balcao.http.write import Headers
 from balcao.storage.contract import Blobs, Desk
 from balcao.subjects import federal_certificate, state_certificate
-
-_EXTENSIONS: Mapping[str, str] = {"application/pdf": "pdf", "text/html": "html"}
 
 # Bytes in memory, for receipts that many fetch within a short time.
 _RECENT_MAX = 64
@@ -86,11 +84,11 @@ class Files:
 def _headers(receipt: Receipt, *, download: bool) -> Headers:
     html = receipt.media_type == "text/html"
     kind = "attachment" if html or download else "inline"
-    name = f"certidao-{receipt.receipt_id}.{_EXTENSIONS[receipt.media_type]}"
+    name = file_name(receipt)
     public = receipt.account_id is None
     headers: Headers = [
         (b"content-type", receipt.media_type.encode()),
-        (b"content-disposition", f'{kind}; filename="{name}"'.encode()),
+        (b"content-disposition", f"{kind}; filename=\"{name}\"; filename*=UTF-8''{name}".encode()),
         (b"x-content-type-options", b"nosniff"),
         (b"referrer-policy", b"no-referrer"),
         (b"cache-control", b"public, max-age=86400, immutable" if public else b"private, no-store"),

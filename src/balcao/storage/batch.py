@@ -12,6 +12,7 @@ from typing import Any, TypeAlias
 import msgspec
 
 from balcao.core.calendar import civil_month
+from balcao.core.certificates import CertificateGiven
 from balcao.core.ledger import (
     Audit,
     Bind,
@@ -94,6 +95,7 @@ class Batch:
     touched: dict[int, int] = field(default_factory=dict)
     receipts: list[Row] = field(default_factory=list)  # some of them recorded before
     traces: list[Row] = field(default_factory=list)  # likewise
+    certificates: list[Row] = field(default_factory=list)  # traces that brought one; likewise
     deeds: list[Row] = field(default_factory=list)
 
     def admit(self, changes: Sequence[Change]) -> Refusal | None:
@@ -149,8 +151,11 @@ class Batch:
                 self._hold(change)
             case Settle():
                 self._settle(change)
-            case Trace():
-                self.traces.append(msgspec.structs.astuple(change))
+            case Trace(certificate=None):
+                self.traces.append(msgspec.structs.astuple(change)[:-1])
+            case Trace(certificate=CertificateGiven() as brought):
+                row = (*msgspec.structs.astuple(change)[:-1], *msgspec.structs.astuple(brought))
+                self.certificates.append(row[:-1])
             case TopUp():
                 self.purses[change.account_id].balance_credits += change.credits
                 self.entries.append(
@@ -256,7 +261,9 @@ RECEIPT_COLUMNS = (
     "document_hash",
 )  # fmt: skip
 OPENED_COLUMNS = ("request_id", "account_id", "operation", "credits", "opened_ms")
-TRACE_COLUMNS = Trace.__struct_fields__
+TRACE_COLUMNS = Trace.__struct_fields__[:-1]
+# What a receipt is, its record knows; whether there still is one too.
+CERTIFICATE_COLUMNS = (*TRACE_COLUMNS, *CertificateGiven.__struct_fields__[:-1])
 AUDIT_COLUMNS = (
     "at_ms", "channel", "user_id", "form_id", "action", "account_id", "target", "detail",
 )  # fmt: skip

@@ -171,7 +171,7 @@ class Desk(Protocol):
         ...
 
     def receipt(self, receipt_id: str) -> Receipt | None:
-        """The receipt of this number, whoever may fetch it."""
+        """The receipt of this number, whoever may fetch it, and what it is about."""
         ...
 
     def unnamed(self, digests: Collection[str]) -> Sequence[str]:

@@ -282,10 +282,17 @@ class People(Protocol):
         """
         ...
 
-    async def purge_people(self, now_ms: int, oldest_trace_ms: int, oldest_session_ms: int) -> int:
+    async def purge_people(
+        self,
+        now_ms: int,
+        oldest_trace_ms: int,
+        oldest_session_ms: int,
+        oldest_certificate_ms: int,
+    ) -> int:
         """Remove some of what has run out: sessions, links, traces. Count; 0: none left.
 
         Sessions unused since before `oldest_session_ms`, traces of requests before
-        `oldest_trace_ms`, the oldest first.
+        `oldest_trace_ms`, those that brought a certificate before `oldest_certificate_ms`; the
+        oldest first.
         """
         ...

@@ -19,13 +19,14 @@ from balcao.core.certificates import (
     federal_may_serve,
     federal_valid_until,
 )
-from balcao.core.documents import Cnpj, Cpf
+from balcao.core.documents import Cnpj, Cpf, without_cpf
 from balcao.core.freshness import CACHE_FIRST, Ask, Kept, Serve
 from balcao.core.idempotency import digest
 from balcao.core.ledger import Origin
 from balcao.core.outcomes import Conclusion, Delivered, Failed, Nothing, Outcome
 from balcao.core.problems import Problem
 from balcao.core.questions import Inquiry, Question, Strategy
+from balcao.core.receipts import given
 from balcao.errors import (
     BirthDateInFuture,
     BirthDateRequired,
@@ -205,6 +206,9 @@ def _delivered(question: Question, outcome: Delivered, circumstances: Circumstan
     origin = outcome.origin
     before, between, after = _text(outcome.body, outcome.asked_ms, question.document, origin)
     served_at = _instant(circumstances.now_ms // 1000).encode()
+    # A person's name is not remembered, nor the CPF in a sole trader's.
+    name = without_cpf(certificate.name) if isinstance(question.document, Cnpj) else None
+    validity = certificate.effective_validity
     return Conclusion(
         status=200 if certificate.good else 404,
         fields=before + b'"' + served_at + b'"' + between + address + after,
@@ -214,6 +218,7 @@ def _delivered(question: Question, outcome: Delivered, circumstances: Circumstan
         source=outcome.source,
         asked_ms=outcome.asked_ms,
         receipt=receipt,
+        certificate=given(certificate.verdict, validity, name or None, receipt),
     )
 
 

@@ -23,6 +23,7 @@ from balcao.core.ledger import Origin
 from balcao.core.outcomes import Conclusion, Delivered, Failed, Nothing, Outcome
 from balcao.core.problems import Problem
 from balcao.core.questions import Inquiry, Question, Strategy
+from balcao.core.receipts import given
 from balcao.errors import (
     CertificateFailed,
     CertificatesNotEnabled,
@@ -185,6 +186,7 @@ def _delivered(question: Question, outcome: Delivered, circumstances: Circumstan
         source=outcome.source,
         asked_ms=outcome.asked_ms,
         receipt=receipt,
+        certificate=given(certificate.verdict, certificate.validity, None, receipt),
     )
 
 

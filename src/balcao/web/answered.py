@@ -20,8 +20,9 @@ from balcao.web.consult import available, may_see
 from balcao.web.drawing import tile_map
 from balcao.web.forms import BY_SUBJECT, FORMS, Form
 from balcao.web.results import Body, Fact, Table, View
-from balcao.web.texts import NOTHING, instant
+from balcao.web.texts import NOTHING, instant, length
 from balcao.web.visit import Visit
+from balcao.web.vocabulary import outcome_of
 
 # Programs ask about the same company again and again, and most without a recorded answer: those
 # must not hide the one that a person asked for.
@@ -68,7 +69,8 @@ async def show(visit: Visit) -> Response:
         outcome = outcomes.of_code(trace.code, said.get("message"), form.subject)
         return visit.page("resultado/falha.html", outcome=outcome, **values)
     if recorded is None:
-        return visit.page("resultado/passado.html", **values)
+        kept = length(visit.tools.settings.receipt_days)
+        return visit.page("resultado/passado.html", kept=kept, word=outcome_of(trace), **values)
     body: Body = msgspec.json.decode(recorded.body)
     view = told(_view(visit, form, recorded, trace))
     beside, of_company = None, None

@@ -24,7 +24,7 @@ from balcao.core.problems import problem_of
 from balcao.errors import BalcaoError, StorageFailed
 from balcao.http.read import accepts_gzip
 from balcao.links import new_token
-from balcao.web import guard
+from balcao.web import guard, returning
 from balcao.web.pages import Assets
 from balcao.web.tools import Tools
 from balcao.web.visit import Visit, Who
@@ -39,8 +39,14 @@ PATH_CHARACTERS_MAX = 512  # addresses here are short; no number in one has thou
 _MONTH_SECONDS = 30 * 86_400
 
 Answer: TypeAlias = Callable[[Visit], Awaitable[Response]]
+# What of a form may stand in an address: it is offered again after signing in.
+Offered: TypeAlias = Callable[[Visit], Mapping[str, str]]
 # Told of every request: route, reply (status, code, credits, ...), account, seconds.
 Observe: TypeAlias = Callable[[str, Reply, int | None, float], None]
+
+
+def _nothing(visit: Visit) -> Mapping[str, str]:
+    return {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,12 +58,21 @@ class Page:
     who: Who
     answer: Answer
     method: str = "GET"
+    offered: Offered = _nothing
 
 
-def page(path: str, name: str, who: Who, answer: Answer, *, method: str = "GET") -> Page:
+def page(
+    path: str,
+    name: str,
+    who: Who,
+    answer: Answer,
+    *,
+    method: str = "GET",
+    offered: Offered = _nothing,
+) -> Page:
     """See `Page`. Below `/app/operador` only operators may be let in."""
     assert who == "operator" or not path.startswith("/app/operador"), path
-    return Page(path, name, who, answer, method)
+    return Page(path, name, who, answer, method, offered)
 
 
 _POLICY = (
@@ -313,18 +328,19 @@ async def _form(request: Request) -> Mapping[str, str] | None:
 def _to_sign_in(visit: Visit, page: Page, askable: Set[str]) -> Response:
     """Sign in, and come back here; from a form, to the page of the form, where that can be told.
 
-    `fim` on the way back says that a session ended over a form.
+    `fim` says that a session ended over a form.
     """
     path, form = visit.request.url.path, page.path
+    ended = {} if page.method == "GET" else {"fim": "1"}
     if page.method == "GET":
-        back = path
+        back = f"{path}?{visit.request.url.query}"
     elif form in askable:
-        back = f"{path}?fim=1"
+        back = returning.address(path, page.offered(visit))
     elif form.rpartition("/")[0] in askable:
-        back = f"{path.rpartition('/')[0]}?fim=1"
+        back = returning.address(path.rpartition("/")[0], page.offered(visit))
     else:
-        back = "/app?fim=1"
-    address = f"/app/entrar?para={quote(back)}"
+        back = returning.HOME
+    address = returning.address("/app/entrar", {"para": returning.inside(back), **ended})
     if not visit.is_fragment:
         return RedirectResponse(address, 303)
     if page.method == "GET":  # a page that is asked for again and again: go there as a whole

@@ -39,8 +39,9 @@ from balcao.lookup import foresee, look_up
 from balcao.storage.people import TraceFilter
 from balcao.subjects.contract import Operation
 from balcao.web import outcomes
+from balcao.web.advice import sentences
 from balcao.web.application import Page, page
-from balcao.web.forms import FORMS, Form, blank, filled, question
+from balcao.web.forms import FORMS, Form, addressable, blank, filled, question
 from balcao.web.outcomes import Earlier, Outcome, Price
 from balcao.web.texts import ago
 from balcao.web.throttle import OF_PRICES
@@ -64,8 +65,8 @@ def pages() -> Sequence[Page]:
         page("/app/consultas", "app:consultas", "account", index),
         page(waiting, "app:andamento", "account", wait),
         page(one, "app:consulta", "account", show),
-        page(one, "app:consultar", "account", ask, method="POST"),
-        page(f"{one}/preco", "app:preco", "account", price, method="POST"),
+        page(one, "app:consultar", "account", ask, method="POST", offered=offered),
+        page(f"{one}/preco", "app:preco", "account", price, method="POST", offered=offered),
     )
 
 
@@ -81,11 +82,17 @@ async def index(visit: Visit) -> Response:
 
 
 async def show(visit: Visit) -> Response:
-    """A form; `?de=` fills it from an earlier request, as far as an address may."""
+    """A form, filled as far as an address may: from an earlier request (`?de=`), field by field."""
     form = _form(visit)
     if (shut := _shut(visit, form)) is not None:
         return shut
-    return await _page(visit, form, _from_earlier(visit, form))
+    typed = {**_from_earlier(visit, form), **addressable(visit.request.query_params)}
+    return await _page(visit, form, typed)
+
+
+def offered(visit: Visit) -> Mapping[str, str]:
+    """What somebody typed whose session was over: it fills the form after signing in."""
+    return addressable(visit.form)
 
 
 async def price(visit: Visit) -> Response:
@@ -355,6 +362,7 @@ async def _page(
         earlier=earlier,
         available=left,
         may_optin=visit.account.partner_optin,
+        say=sentences(form),
     )
 
 

@@ -6,10 +6,12 @@ Nothing is checked here: the operation does that, as it does for callers of the 
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Literal
 from urllib.parse import urlencode
 
 from balcao.core.federation import ALL, UFS
 from balcao.core.questions import Question, Strategy, Subject
+from balcao.core.recognition import recognise
 from balcao.subjects.contract import Operation
 from balcao.subjects.parameters import Parameters
 
@@ -19,6 +21,11 @@ FIELDS = (
     *("onde", "dias", "modo"),
 )
 _CHARACTERS_MAX = 100  # of what is shown again
+DOCUMENTS: Sequence[Literal["cnpj", "cpf"]] = ("cnpj", "cpf")
+_DOCUMENT_CHARACTERS_MAX = 4_000  # somebody may paste a list: nothing of it is lost
+
+_OF_PEOPLE = ("cpf", "nascimento")
+_CHOICE = re.compile("[0-9A-Za-z]{1,10}", re.ASCII)  # shorter than any document
 
 _DATE = re.compile(r"([0-9]{1,2})/([0-9]{1,2})/([0-9]{4})|([0-9]{2})([0-9]{2})([0-9]{4})", re.ASCII)
 
@@ -48,6 +55,7 @@ class Form:
     example: str = "90.010.001/0001-00"  # a document that the sandbox knows
     certificate: bool = False
     has_strategy: bool = True  # the age alone does not say what comes first
+    characters_max: int = _DOCUMENT_CHARACTERS_MAX  # of a document's field
 
     def ufs(self, operation: Operation) -> Sequence[tuple[str, str]]:
         """The choices of UF, as values and texts."""
@@ -167,7 +175,22 @@ BY_SUBJECT: Mapping[Subject, Form] = {form.subject: form for form in FORMS.value
 
 def filled(typed: Mapping[str, str]) -> Mapping[str, str]:
     """What was typed, field by field, as it can be shown again."""
-    return {name: typed.get(name, "").strip()[:_CHARACTERS_MAX] for name in FIELDS}
+    return {
+        name: typed.get(name, "").strip()[
+            : _DOCUMENT_CHARACTERS_MAX if name in DOCUMENTS else _CHARACTERS_MAX
+        ]
+        for name in FIELDS
+    }
+
+
+def addressable(typed: Mapping[str, str]) -> Mapping[str, str]:
+    """What of the fields may stand in an address: companies and choices, nothing of people."""
+    kept = {name: typed.get(name, "").strip() for name in FIELDS if name not in _OF_PEOPLE}
+    return {
+        name: value
+        for name, value in kept.items()
+        if (recognise(value).kind == "cnpj" if name == "cnpj" else _CHOICE.fullmatch(value))
+    }
 
 
 def blank(form: Form) -> Mapping[str, str]:

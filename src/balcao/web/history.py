@@ -23,6 +23,7 @@ from balcao.web import asking, spreadsheet, vocabulary
 from balcao.web.application import Page, page
 from balcao.web.spreadsheet import Sheet, Value
 from balcao.web.statement_pages import file
+from balcao.web.texts import length
 from balcao.web.visit import Visit
 from balcao.web.vocabulary import Word
 
@@ -229,6 +230,7 @@ async def _listed(
         csv=asking.address(f"{PATH}.csv", fields),
         xlsx=asking.address(f"{PATH}.xlsx", fields),
         trace_days=visit.tools.settings.trace_days,
+        receipts_kept=length(visit.tools.settings.receipt_days),
         exported_max=EXPORTED_MAX,
         own_only=own_only(visit) is not None,
     )

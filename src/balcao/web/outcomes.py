@@ -1,6 +1,5 @@
 """What happened, what it cost and what to do, in plain words: of refusals, failures and prices."""
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -12,7 +11,8 @@ from balcao.core.problems import table as problems
 from balcao.core.questions import Question, Strategy, Subject
 from balcao.errors import NotServed, Overloaded, SourceUnavailable, StorageFailed
 from balcao.subjects.registrations import wants_addresses
-from balcao.web.forms import Form
+from balcao.web.advice import advice
+from balcao.web.forms import DOCUMENTS, Form
 from balcao.web.texts import credits, day, instant, whole
 
 
@@ -75,11 +75,6 @@ _COMPLAINTS: Mapping[str, Complaint] = {
         "optin", "O CPF dos sócios não está habilitado para esta conta."
     ),
 }
-_DIGITS = "Os dígitos verificadores deste {} não conferem."
-_WHOLE: Mapping[str, tuple[str, str]] = {  # by code: the document, and its form
-    "CNPJ_INVALIDO": ("CNPJ", "[0-9A-Z]{12}[0-9]{2}"),
-    "CPF_INVALIDO": ("CPF", "[0-9]{11}"),
-}
 _HOME_UNKNOWN = "Não se descobriu em que UF está a empresa. Escolha a UF."
 
 
@@ -92,10 +87,10 @@ def complaint(problem: Problem, form: Form, typed: Mapping[str, str]) -> Complai
     if problem.code == "PARAMETRO_INVALIDO":
         return Complaint("dias", f"Informe um número inteiro de dias, de 0 a {form.days_max}.")
     known = _COMPLAINTS.get(problem.code)
-    if known is not None and problem.code in _WHOLE:
-        name, pattern = _WHOLE[problem.code]
-        if re.fullmatch(pattern, re.sub(r"[\s./-]", "", typed[known.field]).upper()):
-            return Complaint(known.field, _DIGITS.format(name))
+    for field in DOCUMENTS:
+        if known is not None and known.field == field:
+            told = advice(form, field, typed[field])
+            return known if told is None else Complaint(field, told)
     return known
 
 

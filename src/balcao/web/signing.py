@@ -24,6 +24,7 @@ from balcao.links import new_token, token_digest
 from balcao.storage.people import Link, NewUser
 from balcao.web import guard, second_factor, throttle
 from balcao.web.application import Page, page
+from balcao.web.returning import HOME, inside
 from balcao.web.status import ANSWERS
 from balcao.web.visit import Visit
 
@@ -58,17 +59,18 @@ def pages() -> Sequence[Page]:
 async def show(visit: Visit) -> Response:
     """The form, or the way on for those who are signed in."""
     if visit.visitor is not None:
-        return visit.redirect("/app")
+        return visit.redirect(inside(visit.query("para")))
     if not await ANSWERS.of(visit.tools):
         raise StorageFailed("nobody could sign in")  # better said before a password is typed
-    return visit.page("entrar.html", email="", to=_inside(visit.query("para")))
+    ended = visit.query("fim") == "1"
+    return visit.page("entrar.html", email="", to=inside(visit.query("para")), ended=ended)
 
 
 async def enter(visit: Visit) -> Response:
     """E-mail and password."""
     people, tools = visit.tools.desk.people, visit.tools
     email, password = normal_email(visit.typed("email")), visit.form.get("senha", "")
-    to = _inside(visit.typed("para"))
+    to, ended = inside(visit.typed("para")), visit.typed("fim") == "1"
     where = _address(visit)
     tries = [
         (throttle.OF_EMAIL_AND_ADDRESS, f"{_hidden(email)} {where}"),
@@ -78,7 +80,8 @@ async def enter(visit: Visit) -> Response:
     _slow_down(visit, *tries)
     known = people.credentials(email) if is_email(email) else None
     if not await tools.passwords.verify(known.password_hash if known else None, password):
-        return visit.page("entrar.html", 403, email=visit.typed("email"), to=to, alert=_WRONG)
+        email = visit.typed("email")
+        return visit.page("entrar.html", 403, email=email, to=to, ended=ended, alert=_WRONG)
     assert known is not None
     assert known.password_hash is not None
     tools.throttle.forgive(*tries)
@@ -104,13 +107,13 @@ async def confirm(visit: Visit) -> Response:
     sealed = visit.typed("passo")
     opened = tools.seal.open(_HALFWAY, sealed.encode(), _HALFWAY_SECONDS)
     if opened is None:
-        return visit.page("entrar.html", 403, email="", to="/app", alert=_TOO_LATE)
+        return _too_late(visit)
     halfway = msgspec.json.decode(opened, type=_Halfway)
     codes = str(halfway.user_id)
     _slow_down(visit, (throttle.OF_CODES, codes), (throttle.OF_CODES_A_DAY, codes))
     known = people.credentials(halfway.email)
     if known is None or not _is_the_same(known, halfway):
-        return visit.page("entrar.html", 403, email="", to="/app", alert=_TOO_LATE)
+        return _too_late(visit)
     assert known.totp_secret is not None
     secret = tools.seal.open(TOTP, known.totp_secret)
     step = secret and second_factor.step_of(secret, visit.typed("codigo"), tools.now_ms())
@@ -120,7 +123,9 @@ async def confirm(visit: Visit) -> Response:
     return await _signed_in(visit, known.user, halfway.to)
 
 
-_TOO_LATE = "A entrada demorou demais. Comece de novo."
+def _too_late(visit: Visit) -> Response:
+    said = "A entrada demorou demais. Comece de novo."
+    return visit.page("entrar.html", 403, email="", to=HOME, ended=False, alert=said)
 
 
 async def leave(visit: Visit) -> Response:
@@ -254,9 +259,3 @@ def _address(visit: Visit) -> str:
         visit.request.headers.getlist("x-forwarded-for"),
         visit.tools.settings,
     )
-
-
-def _inside(to: str) -> str:
-    """Where to go on after signing in: only ever a page of this application."""
-    inside = to == "/app" or to.startswith("/app/")
-    return to if inside and "\\" not in to and "//" not in to else "/app"

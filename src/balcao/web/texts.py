@@ -50,6 +50,14 @@ def credits(number: int | None) -> str:
     return f"{whole(number)} {'crédito' if abs(number) == 1 else 'créditos'}"
 
 
+def length(days: int) -> str:
+    """A period: `5 anos` where it is whole years of 365 days, else `400 dias`."""
+    years, over = divmod(days, 365)
+    if over or not years:
+        return f"{whole(days)} {'dia' if days == 1 else 'dias'}"
+    return f"{years} {'ano' if years == 1 else 'anos'}"
+
+
 def day(value: date | str | None) -> str:
     """`12/11/2026`, of a date or of text that begins with `YYYY-MM-DD`."""
     if value is None or value == "":

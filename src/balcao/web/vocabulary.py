@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from balcao.core.access import Plan
+from balcao.core.certificates import Verdict
 from balcao.core.ledger import Origin, Trace
 from balcao.core.questions import Strategy
 from balcao.sight import SNAPSHOT
@@ -145,6 +146,17 @@ _RESULTS: Mapping[str, Word] = {
     state_certificate.PATH: Word("Sem certidão negativa", "info"),
 }
 
+# The same of what is remembered: what the certificate was.
+_VERDICTS: Mapping[tuple[str, Verdict], Word] = {
+    (federal_certificate.PATH, "CND"): Word("CND", "good"),
+    (federal_certificate.PATH, "CPEND"): Word("CPEND", "good"),
+    (federal_certificate.PATH, "CPD"): Word("CPD", "bad"),
+    (federal_certificate.PATH, "other"): _RESULTS[federal_certificate.PATH],
+    (federal_certificate.PATH, "none"): Word("Certidão não emitida", "warn"),
+    (state_certificate.PATH, "CND"): Word("Certidão negativa", "good"),
+    (state_certificate.PATH, "none"): _RESULTS[state_certificate.PATH],
+}
+
 
 def outcome(operation: str, status: int, code: str | None) -> Word:
     """What came of a request, in a few words."""
@@ -159,6 +171,10 @@ def outcome_of(trace: Trace) -> Word:
     """The same, of what is remembered. In the web application nobody sends keys: forms do."""
     if trace.code == "IDEMPOTENCY_KEY_REUTILIZADA" and trace.key_id is None:
         return Word("Formulário já usado", "warn")
+    if trace.certificate is not None and trace.certificate.verdict is not None:
+        known = _VERDICTS.get((trace.operation, trace.certificate.verdict))
+        if known is not None:
+            return known
     return outcome(trace.operation, trace.status, trace.code)
 
 

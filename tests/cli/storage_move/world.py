@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from pydantic import SecretStr
 
+from balcao.core.certificates import CertificateGiven
 from balcao.core.freshness import Kept
 from balcao.core.people import Signature
 from balcao.core.rate_limit import Limit
@@ -37,6 +38,8 @@ def furnish(desk: Desk) -> None:
     desk.commit_now([a_hold(acme, "h1", 3), a_bind(acme, "k2", "h1")])
     hashed = a_trace(acme, "p1", document="***", document_hash=b"\0\1\xff", uf="SP", code=ODD)
     desk.commit_now([hashed])
+    brought = CertificateGiven("CND", "2027-02-15", ODD, "n1", "application/pdf")
+    desk.commit_now([a_trace(acme, "p2", certificate=brought)])
 
     async def people() -> None:
         said = desk.people

@@ -22,7 +22,13 @@ class PostgresPeople(SharedPeople):
         super().__init__(in_place, apart, in_turn, forget_callers)
         self._partitions = partitions
 
-    async def purge_people(self, now_ms: int, oldest_trace_ms: int, oldest_session_ms: int) -> int:
+    async def purge_people(
+        self,
+        now_ms: int,
+        oldest_trace_ms: int,
+        oldest_session_ms: int,
+        oldest_certificate_ms: int,
+    ) -> int:
         """See the contract. A month counts once, however many traces were in it."""
 
         def drop(connection: Connection) -> int:
@@ -31,4 +37,6 @@ class PostgresPeople(SharedPeople):
                 return self._partitions.drop_traces(inner, oldest_trace_ms)
 
         dropped = await self._in_turn(drop)
-        return dropped + await super().purge_people(now_ms, oldest_trace_ms, oldest_session_ms)
+        return dropped + await super().purge_people(
+            now_ms, oldest_trace_ms, oldest_session_ms, oldest_certificate_ms
+        )

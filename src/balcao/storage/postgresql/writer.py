@@ -22,6 +22,7 @@ from balcao.errors import StorageFailed
 from balcao.storage.batch import (
     AUDIT_COLUMNS,
     BINDING_COLUMNS,
+    CERTIFICATE_COLUMNS,
     ENTRY_COLUMNS,
     OPENED_COLUMNS,
     RECEIPT_COLUMNS,
@@ -93,6 +94,11 @@ _BINDINGS = _table(
 )
 _RECEIPTS = _table("receipt", RECEIPT_COLUMNS, conflict="ON CONFLICT (receipt_id) DO NOTHING")
 _TRACES = _table("trace", TRACE_COLUMNS, conflict="ON CONFLICT (account_id, request_id) DO NOTHING")
+_CERTIFICATES = _table(
+    "certificate_trace",
+    CERTIFICATE_COLUMNS,
+    conflict="ON CONFLICT (account_id, request_id) DO NOTHING",
+)
 _DEEDS = _table("audit_entry", AUDIT_COLUMNS)
 
 _PURSES = (
@@ -285,6 +291,8 @@ def _statements(batch: Batch, node_id: int) -> Iterator[tuple[str, Sequence[Any]
         )
     if batch.traces:
         yield _insert(_TRACES, batch.traces)
+    if batch.certificates:
+        yield _insert(_CERTIFICATES, batch.certificates)
     if batch.deeds:
         yield _insert(_DEEDS, batch.deeds)
     if batch.touched:

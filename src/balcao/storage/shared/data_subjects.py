@@ -17,7 +17,8 @@ ERASED_AT_ONCE = 500
 
 _REQUESTS = (
     "SELECT account_id, request_id, operation, opened_ms FROM trace WHERE document_hash = ?"
-    " ORDER BY request_id"
+    " UNION ALL SELECT account_id, request_id, operation, opened_ms FROM certificate_trace"
+    " WHERE document_hash = ? ORDER BY request_id"
 )
 _RECEIPTS = (
     "SELECT account_id, receipt_id, operation, created_ms FROM receipt WHERE document_hash = ?"
@@ -27,10 +28,14 @@ _ANSWER = "SELECT account_id, request_id, key_digest, expires_ms FROM idempotenc
 # An answer about a person under their own CPF; its trace knows the key.
 _ASKED_FOR = (
     f"{_ANSWER} WHERE length(body) > 0 AND (account_id, key_digest) IN"  # noqa: S608 - ours
-    " (SELECT account_id, key_digest FROM trace WHERE document_hash = ?)"
+    " (SELECT account_id, key_digest FROM trace WHERE document_hash = ? UNION ALL"
+    " SELECT account_id, key_digest FROM certificate_trace WHERE document_hash = ?)"
 )
+# A request is in one of them.
 _FORGET_REQUEST = (
-    "UPDATE trace SET document = ?, document_hash = NULL WHERE account_id = ? AND request_id = ?"
+    "UPDATE trace SET document = ?, document_hash = NULL WHERE account_id = ? AND request_id = ?",
+    "UPDATE certificate_trace SET document = ?, document_hash = NULL, receipt_id = NULL"
+    " WHERE account_id = ? AND request_id = ?",
 )
 _FORGET_RECEIPT = "DELETE FROM receipt WHERE receipt_id = ? RETURNING digest"
 # The fingerprint goes too: it is made of the question, and whoever tries all CPFs finds it.
@@ -56,7 +61,10 @@ class SharedDataSubjects:
         """See the contract."""
         with self._apart() as reading:
             return Held(
-                [HeldRequest(*row) for row in _rows(reading, _REQUESTS, person.document_hash)],
+                [
+                    HeldRequest(*row)
+                    for row in _rows(reading, _REQUESTS, *[person.document_hash] * 2)
+                ],
                 [HeldReceipt(*row) for row in _rows(reading, _RECEIPTS, person.document_hash)],
                 _answers(reading, person),
                 [at_ms for (at_ms,) in _rows(reading, _ERASED, person.erasure_mark)],
@@ -75,7 +83,8 @@ class SharedDataSubjects:
         # Last: they are how the answers are found, should this be cut short.
         for few in _pieces(held.requests):
             marks = [(ERASED, one.account_id, one.request_id) for one in few]
-            await self._in_turn(_each(_FORGET_REQUEST, marks))
+            for sql in _FORGET_REQUEST:
+                await self._in_turn(_each(sql, marks))
         self.forget()
         return held, sorted(digests)
 
@@ -120,7 +129,7 @@ def _rows(connection: Connection, sql: str, *values: object) -> list[Any]:
 def _answers(reading: Connection, person: DataSubject) -> Sequence[HeldAnswer]:
     """Those under the person's own CPF, and those that name them, as a company's partner."""
     named = reading.contains.format(column="body")
-    rows = _rows(reading, _ASKED_FOR, person.document_hash)
+    rows = _rows(reading, _ASKED_FOR, *[person.document_hash] * 2)
     rows += _rows(reading, f"{_ANSWER} WHERE {named} OR {named}", *person.written)
     return [HeldAnswer(*row) for row in sorted(set(map(tuple, rows)), key=lambda row: row[1])]
 

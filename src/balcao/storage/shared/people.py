@@ -43,15 +43,17 @@ _PURGES = (
     "DELETE FROM one_time_link WHERE token_digest IN"
     " (SELECT token_digest FROM one_time_link WHERE expires_ms <= ? LIMIT ?) RETURNING 1",
 )
+
+
 # Numbers of requests grow with time, so an account's oldest trace is its first one: an index by
 # age would cost every request more than the rest of its trace, to find what runs out once.
 _WITH_OLD_TRACES = (
-    "SELECT account_id FROM account WHERE (SELECT opened_ms FROM trace"
-    " WHERE trace.account_id = account.account_id ORDER BY request_id LIMIT 1) < ?"
+    "SELECT account_id FROM account WHERE (SELECT opened_ms FROM {table} AS t"
+    " WHERE t.account_id = account.account_id ORDER BY request_id LIMIT 1) < ?"
 )
 _OLD_TRACES = (
-    "DELETE FROM trace WHERE account_id = ? AND request_id <= (SELECT max(request_id) FROM"
-    " (SELECT request_id FROM trace WHERE account_id = ? ORDER BY request_id LIMIT ?) AS first)"
+    "DELETE FROM {table} WHERE account_id = ? AND request_id <= (SELECT max(request_id) FROM"
+    " (SELECT request_id FROM {table} WHERE account_id = ? ORDER BY request_id LIMIT ?) AS first)"
     " AND opened_ms < ? RETURNING 1"
 )
 
@@ -340,9 +342,16 @@ class SharedPeople(PeopleReading):
 
     # What has run out.
 
-    async def purge_people(self, now_ms: int, oldest_trace_ms: int, oldest_session_ms: int) -> int:
+    async def purge_people(
+        self,
+        now_ms: int,
+        oldest_trace_ms: int,
+        oldest_session_ms: int,
+        oldest_certificate_ms: int,
+    ) -> int:
         """See the contract."""
         before = (oldest_session_ms, now_ms)
+        oldest = {"trace": oldest_trace_ms, "certificate_trace": oldest_certificate_ms}
 
         def work(connection: Connection) -> int:
             gone = 0
@@ -350,11 +359,14 @@ class SharedPeople(PeopleReading):
                 for sql, before_ms in zip(_PURGES, before, strict=True):
                     left = PURGED_AT_ONCE - gone
                     gone += len(connection.execute(sql, (before_ms, left)).fetchall())
-                old = connection.execute(_WITH_OLD_TRACES, (oldest_trace_ms,)).fetchall()
-                for (account_id,) in old:
-                    left = PURGED_AT_ONCE - gone
-                    wanted = (account_id, account_id, left, oldest_trace_ms)
-                    gone += len(connection.execute(_OLD_TRACES, wanted).fetchall())
+                for table, before_ms in oldest.items():
+                    find, remove = (
+                        sql.format(table=table) for sql in (_WITH_OLD_TRACES, _OLD_TRACES)
+                    )
+                    for (account_id,) in connection.execute(find, (before_ms,)).fetchall():
+                        left = PURGED_AT_ONCE - gone
+                        wanted = (account_id, account_id, left, before_ms)
+                        gone += len(connection.execute(remove, wanted).fetchall())
             return gone
 
         return await self._in_turn(work)

@@ -3,9 +3,10 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from balcao.core.certificates import CertificateGiven
 from balcao.core.ledger import Trace
 from balcao.core.people import Action, Credentials, Session, User, normal_email
-from balcao.storage.batch import TRACE_COLUMNS
+from balcao.storage.batch import CERTIFICATE_COLUMNS, TRACE_COLUMNS
 from balcao.storage.people import AuditEntry, Link, TraceFilter
 from balcao.storage.shared.connection import Apart, Connection
 from balcao.storage.shared.numbers import NUMBERED_BEFORE_MS_MAX, least_number
@@ -33,6 +34,14 @@ _AUDIT = (
     " LEFT JOIN account AS a ON a.account_id = e.account_id"
 )
 _TRACE = " ".join(("SELECT", ", ".join(TRACE_COLUMNS), "FROM trace WHERE account_id = ?"))
+_CERTIFICATE = " ".join(
+    (
+        *("SELECT", ", ".join(CERTIFICATE_COLUMNS)),
+        ", (SELECT media_type FROM receipt",
+        "WHERE receipt.receipt_id = certificate_trace.receipt_id)",
+        "FROM certificate_trace WHERE account_id = ?",
+    )
+)
 # By the primary key, account after account: a number alone is no beginning of it.
 _OWNER = (
     "SELECT account_id FROM ledger_entry WHERE request_id = ? UNION ALL"
@@ -122,9 +131,10 @@ class PeopleReading:
 
     def trace(self, account_id: int, request_id: str) -> Trace | None:
         """See the contract."""
-        row: Any = self._in_place.execute(
-            f"{_TRACE} AND request_id = ?", (account_id, request_id)
-        ).fetchone()
+        wanted = (account_id, request_id)
+        row: Any = self._in_place.execute(f"{_TRACE} AND request_id = ?", wanted).fetchone()
+        if row is None:
+            row = self._in_place.execute(f"{_CERTIFICATE} AND request_id = ?", wanted).fetchone()
         return None if row is None else _trace(row)
 
     def traces(
@@ -147,11 +157,15 @@ class PeopleReading:
             ("(status >= 400) = ?", wanted.errors_only or None),
         )
         with self._apart() as reading:
-            rows: Any = reading.execute(
-                f"{_TRACE} AND {where} ORDER BY request_id DESC LIMIT ?",
-                (account_id, *values, limit),
-            ).fetchall()
-        return [_trace(row) for row in rows]
+            rows: list[Any] = []
+            for select in (_TRACE, _CERTIFICATE):
+                rows += reading.execute(
+                    f"{select} AND {where} ORDER BY request_id DESC LIMIT ?",
+                    (account_id, *values, limit),
+                ).fetchall()
+        # Each has its newest, so the newest of both are among them.
+        newest = sorted(map(_trace, rows), key=lambda trace: trace.request_id, reverse=True)
+        return newest[:limit]
 
     def owner_of(self, request_id: str) -> int | None:
         """See the contract."""
@@ -193,8 +207,18 @@ def _user(row: Any) -> User:
 
 
 def _trace(row: Any) -> Trace:
-    trace = dict(zip(TRACE_COLUMNS, row, strict=True))
-    return Trace(**{**trace, "refresh": bool(trace["refresh"])})
+    plain, more = row[: len(TRACE_COLUMNS)], row[len(TRACE_COLUMNS) :]
+    trace = dict(zip(TRACE_COLUMNS, plain, strict=True))
+    brought = _brought(*more) if more else None
+    return Trace(**{**trace, "refresh": bool(trace["refresh"])}, certificate=brought)
+
+
+def _brought(
+    verdict: Any, validity: Any, name: Any, receipt_id: Any, media_type: Any
+) -> CertificateGiven:
+    """Without the number of a receipt that is not kept any more."""
+    number = None if media_type is None else receipt_id
+    return CertificateGiven(verdict, validity, name, number, media_type)
 
 
 def _matching(*conditions: tuple[str, object]) -> tuple[str, list[Any]]:

@@ -3,11 +3,13 @@
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+import msgspec
+
 from balcao.core.access import Account, Key
 from balcao.core.calendar import HOUR_MS, civil_day_text
 from balcao.core.idempotency import Attempt, Recorded
 from balcao.core.ledger import Origin
-from balcao.core.receipts import Receipt
+from balcao.core.receipts import About, Receipt
 from balcao.storage.contract import Consultation, ConsumptionRow, Entry
 from balcao.storage.shared.connection import Apart, Connection
 
@@ -30,6 +32,14 @@ _OPERATION = (
     "SELECT kind, at_ms, balance_change, held_change, operation, rule, origin, key_id"
     " FROM ledger_entry WHERE request_id = ? AND +account_id = ? ORDER BY entry_id"
 )
+# What a receipt is about is the same for every request that brought it; the newest knows most.
+_RECEIPT = (
+    "SELECT r.receipt_id, r.account_id, r.digest, r.media_type, r.size_bytes,"
+    " c.document, c.uf, c.verdict, c.validity, c.name FROM receipt AS r LEFT JOIN"
+    " (SELECT document, uf, verdict, validity, name FROM certificate_trace"
+    " WHERE receipt_id = ? ORDER BY request_id DESC LIMIT 1) AS c ON TRUE WHERE r.receipt_id = ?"
+)
+_RECEIPT_COLUMNS = 5
 # By the hour: a civil day need not have 24 of them, but it begins and ends with one.
 _CONSUMPTION = (
     "SELECT at_ms / ?, operation, key_id, origin, count(*), -CAST(sum(balance_change) AS BIGINT)"
@@ -94,12 +104,13 @@ class Reading:
 
     def receipt(self, receipt_id: str) -> Receipt | None:
         """See the contract."""
-        row: Any = self._in_place.execute(
-            "SELECT receipt_id, account_id, digest, media_type, size_bytes FROM receipt"
-            " WHERE receipt_id = ?",
-            (receipt_id,),
-        ).fetchone()
-        return None if row is None else Receipt(*row)
+        row: Any = self._in_place.execute(_RECEIPT, (receipt_id, receipt_id)).fetchone()
+        if row is None:
+            return None
+        receipt, about = Receipt(*row[:_RECEIPT_COLUMNS]), row[_RECEIPT_COLUMNS:]
+        if about[0] is None:
+            return receipt
+        return msgspec.structs.replace(receipt, about=About(*about))
 
     # The operator's side.
 

@@ -20,6 +20,7 @@ from balcao.core.ledger import Change, Purse
 from balcao.storage.batch import (
     AUDIT_COLUMNS,
     BINDING_COLUMNS,
+    CERTIFICATE_COLUMNS,
     ENTRY_COLUMNS,
     OPENED_COLUMNS,
     RECEIPT_COLUMNS,
@@ -290,6 +291,10 @@ def _store(connection: apsw.Connection, batch: Batch, limits: Sequence[tuple[str
     if batch.traces:
         known = "ON CONFLICT (account_id, request_id) DO NOTHING"
         _insert(connection, "trace", TRACE_COLUMNS, batch.traces, conflict=known)
+    if batch.certificates:
+        known = "ON CONFLICT (account_id, request_id) DO NOTHING"
+        rows = batch.certificates
+        _insert(connection, "certificate_trace", CERTIFICATE_COLUMNS, rows, conflict=known)
     _insert(connection, "audit_entry", AUDIT_COLUMNS, batch.deeds)
     if limits:
         connection.executemany("INSERT OR REPLACE INTO rate_limit VALUES (?, ?)", limits)

@@ -16,20 +16,34 @@
       .map((character, place) => (FORMS[kind].signs[place] || "") + character)
       .join("");
 
+  // Documents that stand apart from other letters and digits: are there several?
+  const DOCUMENT =
+    /(?<![\dA-Z])(?:[\dA-Z]{2}\.?[\dA-Z]{3}\.?[\dA-Z]{3}\/?[\dA-Z]{4}-?\d{2}|\d{3}\.?\d{3}\.?\d{3}-?\d{2})(?![\dA-Z])/g;
+  const several = (text) => text.toUpperCase().match(DOCUMENT)?.length || 0;
+
+  // Whether this can become a document: words are left as they are typed.
+  const couldBe = (kind, text) =>
+    (kind === "cpf" ? /^[\d\s./-]*$/ : /^[\dA-Z\s./-]*$/i).test(text)
+    && /\d/.test(text) && bare("cnpj", text).length <= FORMS[kind].length
+    && (bare("cnpj", text).length === 14 || !/[A-Z]\s|\s[A-Z]/i.test(text));
+
   // A whole document in what was pasted, with words or spaces around and in it.
   const WHOLE = {
     cnpj: /\b[0-9A-Z]{2}\s*\.?\s*[0-9A-Z]{3}\s*\.?\s*[0-9A-Z]{3}\s*\/?\s*[0-9A-Z]{4}\s*-?\s*[0-9]{2}\b/,
     cpf: /\b[0-9]{3}\s*\.?\s*[0-9]{3}\s*\.?\s*[0-9]{3}\s*-?\s*[0-9]{2}\b/,
   };
 
-  // No sign follows the last character: deleting works as anywhere else.
-  function mask(input) {
+  // No sign follows the last character: deleting works as anywhere else. Of what is pasted the one
+  // document is taken; what is typed after a whole one stays, it may become another.
+  function mask(input, typed) {
     const kind = input.dataset.mask;
-    const whole = WHOLE[kind]?.exec(input.value.toUpperCase());
+    const { length } = FORMS[kind];
+    const whole = typed ? null : WHOLE[kind]?.exec(input.value.toUpperCase());
+    if (kind in WHOLE && (several(input.value) > 1 || (!whole && !couldBe(kind, input.value))
+      || (typed && /\W$/.test(input.value) && bare(kind, input.value).length === length))) return;
     const value = masked(kind, whole ? whole[0] : input.value);
     if (value === input.value) return;
-    let left = whole ? FORMS[kind].length
-      : bare(kind, input.value.slice(0, input.selectionStart)).length;
+    let left = whole ? length : bare(kind, input.value.slice(0, input.selectionStart)).length;
     input.value = value;
     let place = 0;
     while (left > 0 && place < value.length) if (/[0-9A-Z]/.test(value[place++])) left--;
@@ -43,33 +57,42 @@
     return sum % 11 < 2 ? "0" : String(11 - (sum % 11));
   }
 
-  // What is wrong with a document, or "".
-  function wrong({ dataset: { check: kind }, value }) {
-    const text = bare(kind, value);
+  function right(kind, text) {
+    const weight = kind === "cnpj" ? 9 : 11;
+    const first = digit(text.slice(0, -2), weight);
+    return new RegExp(`^.{${FORMS[kind].length - 2}}\\d\\d$`).test(text) && !/^(.)\1*$/.test(text)
+      && text.endsWith(first + digit(text.slice(0, -2) + first, weight));
+  }
+
+  // What is wrong with a document, or "". The server has the sentences, and the links.
+  function wrong({ id, dataset: { check: kind, several: many, words }, value }) {
+    const text = bare("cnpj", value);
     const { length } = FORMS[kind];
-    if (!text) return "";
+    if (!value.trim()) return "";
+    const count = several(value);
+    if (count > 1 && many) return many.replace("#", count);
+    const other = document.getElementById(`${id}-other`);
+    if (other && right(kind === "cnpj" ? "cpf" : "cnpj", text)) return other.content;
+    if (words && text.length <= length && !couldBe(kind, value)) return words;
     if (text.length !== length) {
       const what = kind === "cnpj" ? "caracteres" : "dígitos";
       return `O ${kind.toUpperCase()} tem ${length} ${what}; aqui há ${text.length}.`;
     }
-    const weight = kind === "cnpj" ? 9 : 11;
-    const first = digit(text.slice(0, -2), weight);
-    const right = first + digit(text.slice(0, -2) + first, weight);
-    return text.endsWith(right) && !/^(.)\1*$/.test(text)
+    return right(kind, text)
       ? ""
       : `Os dígitos verificadores deste ${kind.toUpperCase()} não conferem.`;
   }
 
   function say(input, complaint) {
     const place = document.getElementById(`${input.id}-error`);
-    if (place) place.textContent = complaint;
+    if (place) place.replaceChildren(complaint.cloneNode?.(true) ?? complaint);
     if (complaint) input.setAttribute("aria-invalid", "true");
     else input.removeAttribute("aria-invalid");
   }
 
-  document.addEventListener("input", ({ target, isComposing }) => {
+  document.addEventListener("input", ({ target, isComposing, data, inputType }) => {
     if (isComposing) return;
-    if (target.dataset.mask in FORMS) mask(target);
+    if (target.dataset.mask in FORMS) mask(target, data?.length === 1 || /^delete/.test(inputType));
     // A complaint goes when it is no longer true; a new one waits for the blur.
     if (target.dataset.check in FORMS && target.ariaInvalid && !wrong(target)) say(target, "");
   });

@@ -1,0 +1,105 @@
+"""What a text is that somebody put where one document is asked for.
+
+Nothing here decides what may be asked: `documents` does. This is for saying what was found, and
+what to do about it.
+"""
+
+import re
+from collections.abc import Callable
+from typing import Literal, TypeAlias
+
+import msgspec
+
+from balcao.core.documents import Cnpj, Cpf
+from balcao.errors import InvalidCnpj, InvalidCpf
+
+Kind: TypeAlias = Literal[
+    "nothing",
+    "cnpj",
+    "cpf",
+    "digits",  # as long as the document, but its check digits are others
+    "several",
+    "request",  # the number of a request
+    "words",
+    "length",  # it could be one, with more or fewer characters
+]
+
+# With or without punctuation, apart from other letters and digits.
+_DOCUMENT = re.compile(
+    r"(?<![0-9A-Z])(?:[0-9A-Z]{2}\.?[0-9A-Z]{3}\.?[0-9A-Z]{3}/?[0-9A-Z]{4}-?[0-9]{2}"
+    r"|[0-9]{3}\.?[0-9]{3}\.?[0-9]{3}-?[0-9]{2})(?![0-9A-Z])",
+    re.ASCII,
+)
+_REQUEST = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.ASCII | re.IGNORECASE)
+_SIGNS = re.compile(r"[\s./-]")
+_CHARACTERS = re.compile(r"[0-9A-Za-z\s./-]*", re.ASCII)
+_WORD_APART = re.compile(r"[A-Za-z]\s|\s[A-Za-z]", re.ASCII)
+_CNPJ_CHARACTERS, _CPF_CHARACTERS = 14, 11
+
+
+class Seen(msgspec.Struct, frozen=True):
+    """What was found."""
+
+    kind: Kind
+    count: int = 0  # documents of several; characters of one of another length, and of `digits`
+    alone: bool = True  # False: there are words beside the document
+
+
+def recognise(text: str) -> Seen:
+    """What this text is, as far as its form tells."""
+    text = text.strip()
+    if not text:
+        return Seen("nothing")
+    if _REQUEST.fullmatch(text):
+        return Seen("request")
+    found: list[str] = _DOCUMENT.findall(text.upper())
+    if len(found) > 1:
+        return Seen("several", len(found))
+    bare = _SIGNS.sub("", text).upper()
+    if (run := _run_together(bare)) > 1:
+        return Seen("several", run)
+    if found and found[0] != text.upper():
+        seen = _one(found[0])
+        if seen.kind != "digits":
+            return msgspec.structs.replace(seen, alone=False)
+    if not _could_be_one(text, bare):
+        return Seen("words")
+    return _one(bare)
+
+
+def _one(text: str) -> Seen:
+    """One document, or what is as long as one, or not even that."""
+    bare = _SIGNS.sub("", text)
+    if _is(Cnpj.parse, bare):
+        return Seen("cnpj")
+    if _is(Cpf.parse, bare):
+        return Seen("cpf")
+    if len(bare) in (_CNPJ_CHARACTERS, _CPF_CHARACTERS):
+        return Seen("digits", len(bare))
+    return Seen("length", len(bare))
+
+
+def _could_be_one(text: str, bare: str) -> bool:
+    """Whether it has the characters of a document: its last two are digits, whatever else."""
+    if not _CHARACTERS.fullmatch(text) or not any(each.isdigit() for each in bare):
+        return False
+    return len(bare) == _CNPJ_CHARACTERS or not _WORD_APART.search(text)
+
+
+def _run_together(bare: str) -> int:
+    """How many documents without anything between them; 1: they are not several."""
+    for size, parse in ((_CNPJ_CHARACTERS, Cnpj.parse), (_CPF_CHARACTERS, Cpf.parse)):
+        count, over = divmod(len(bare), size)
+        if count > 1 and not over:
+            parts = [bare[at : at + size] for at in range(0, len(bare), size)]
+            if all(_is(parse, part) for part in parts):
+                return count
+    return 1
+
+
+def _is(parse: Callable[[str], Cnpj | Cpf], text: str) -> bool:
+    try:
+        parse(text)
+    except (InvalidCnpj, InvalidCpf):
+        return False
+    return True
