@@ -16,7 +16,6 @@ def open_desk(
     path: Path,
     *,
     pepper: bytes,
-    now_ms: int,
     observe_batch: Callable[[int], None] = lambda size: None,
 ) -> Desk:
     """The desk at this address, or in this file if it is empty.
@@ -29,7 +28,7 @@ def open_desk(
         return SqliteDesk(path, observe_batch, pepper=pepper)
     from balcao.storage.postgresql.desk import PostgresDesk  # noqa: PLC0415
 
-    return PostgresDesk(database, pepper=pepper, now_ms=now_ms, observe_batch=observe_batch)
+    return PostgresDesk(database, pepper=pepper, observe_batch=observe_batch)
 
 
 def open_cache(database: str, path: Path, mode: Mode, *, pepper: bytes) -> Cache:

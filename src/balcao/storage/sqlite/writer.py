@@ -43,6 +43,8 @@ IN_PLACE_AGAIN_SECONDS = 1.0
 
 WAL_PAGES_MAX = 4_000  # 16 MB: then what was committed is carried over into the file itself
 
+HEARTBEAT = "INSERT OR REPLACE INTO heartbeat VALUES (1, ?)"
+
 T = TypeVar("T")
 
 
@@ -53,6 +55,7 @@ class Job:
     lists: Sequence[Sequence[Change]]
     done: Callable[[Sequence[Outcome]], None]
     limits: Sequence[tuple[str, float]] = field(default_factory=tuple)  # rate limits, best effort
+    at_ms: int | None = None  # the instant, to be found in the books at the next start
 
 
 @dataclass(slots=True)
@@ -161,7 +164,7 @@ class Writer:
 
     def _together(self, job: Job) -> Sequence[Outcome]:
         try:
-            return write(self._connection, job.lists, job.limits)
+            return write(self._connection, job.lists, job.limits, job.at_ms)
         except apsw.BusyError:
             raise
         except (apsw.ConstraintError, AssertionError, LookupError, UnicodeError):
@@ -203,6 +206,7 @@ def write(
     connection: apsw.Connection,
     lists: Sequence[Sequence[Change]],
     limits: Sequence[tuple[str, float]] = (),
+    at_ms: int | None = None,
 ) -> list[Outcome]:
     """Decide the lists in order and commit what was admitted, durably, all at once."""
     connection.execute("BEGIN IMMEDIATE")
@@ -210,6 +214,8 @@ def write(
         batch = _read(connection, needs(lists))
         outcomes: list[Outcome] = [batch.admit(changes) for changes in lists]
         _store(connection, batch, limits)
+        if at_ms is not None:
+            connection.execute(HEARTBEAT, (at_ms,))
         connection.execute("COMMIT")
     except BaseException:
         if connection.in_transaction:
