@@ -36,6 +36,7 @@ from balcao.opendata.snapshot import CurrentSnapshot
 from balcao.parts import Parts, World
 from balcao.retention import Retention
 from balcao.settings import Settings
+from balcao.storage.ballast import Ballast
 from balcao.storage.blobs import open_blobs
 from balcao.storage.contract import Desk
 from balcao.storage.engine import open_cache, open_desk
@@ -112,8 +113,15 @@ def open_house(
     source_log = SourceLog(time.monotonic)
     health = Health()
     metrics.watch_clock(partial(_clock_measured, clock))
-    desk = open_desk(database, home.desk, pepper=pepper, observe_batch=metrics.batch)
-    caches = {mode: open_cache(database, home.cache(mode), mode, pepper=pepper) for mode in MODES}
+    ballast = Ballast(home.path, 0 if database else settings.ballast_mb << 20)
+    metrics.watch_ballast(lambda: (ballast.is_there, ballast.given_up))
+    desk = open_desk(
+        database, home.desk, pepper=pepper, observe_batch=metrics.batch, ballast=ballast
+    )
+    caches = {
+        mode: open_cache(database, home.cache(mode), mode, pepper=pepper, ballast=ballast)
+        for mode in MODES
+    }
     if spans:
         desk = spans.desk(desk)
         caches = {mode: spans.cache(cache) for mode, cache in caches.items()}

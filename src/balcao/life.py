@@ -43,6 +43,7 @@ class Life:
     async def start(self) -> None:
         """Give back what dead processes held, then begin what runs now and then."""
         await self._begin_clock()
+        await self._keep_room()
         given_back = self.desk.recover(self.clock.now_ms())
         if given_back:
             log.warning("holds.given_back", holds=given_back)
@@ -91,6 +92,10 @@ class Life:
         if accounts:
             log.warning("months.turned_back", accounts=accounts)
 
+    async def _keep_room(self) -> None:
+        with contextlib.suppress(StorageFailed):  # a full disk is told of by whoever writes
+            await self.desk.keep_room()
+
     async def _watch_clock(self) -> None:
         while True:
             await asyncio.sleep(CLOCK_EVERY_SECONDS)
@@ -107,6 +112,7 @@ class Life:
             try:
                 given_back = await self.desk.recover_others(self.clock.now_ms())
                 await self._turn_months_back()
+                await self._keep_room()
             except StorageFailed as error:  # the next time, then
                 log.warning("recovery.failed", detail=error.detail)
                 continue

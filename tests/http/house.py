@@ -182,7 +182,11 @@ def opened(
         source_deadline_seconds=deadline,
         source_timeout_seconds=timeout or deadline,
         log_format="json",
-        **{"limits_pre_pago": Limits(per_minute=100_000, per_day=1_000_000), **settings},
+        **{
+            "limits_pre_pago": Limits(per_minute=100_000, per_day=1_000_000),
+            "ballast_mb": 0,  # a test that fills no disk needs none
+            **settings,
+        },
     )
     first_start.prepare(Home(folder), configured, now_ms=system_now_ms, say=lambda _: None)
     house = compose.open_house(configured, clock=clock, live_transport=wire)

@@ -4,6 +4,7 @@ import asyncio
 import re
 import secrets
 from contextlib import ExitStack, closing
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -151,6 +152,10 @@ def test_another_process_that_goes_by_a_wrong_clock_turns_no_month_for_long(
         assert house.purse(lia).month_credits == 1
 
 
+def _ahead(ms: int) -> int:
+    return system_now_ms() + ms
+
+
 def test_nodes_whose_clocks_are_wrong_count_exactly_and_are_not_ready(tmp_path: Path) -> None:
     apart = {"right": 0, "half a minute": 30_000, "an hour": HOUR, "an hour back": -HOUR}
     address = postgres.new_address()
@@ -165,7 +170,7 @@ def test_nodes_whose_clocks_are_wrong_count_exactly_and_are_not_ready(tmp_path: 
                 houses[name] = stack.enter_context(
                     opened(
                         folder,
-                        clock=Clock(lambda ahead=ahead: system_now_ms() + ahead),
+                        clock=Clock(partial(_ahead, ahead)),
                         name=name,
                         database=SecretStr(address),
                         limits_gratuito=DAILY,

@@ -65,6 +65,7 @@ class Metrics:
         self._purged: dict[tuple[str], int] = {}
         self._circuits: Callable[[], Circuits] = dict
         self._backup_seconds: float | None = None
+        self._ballast: Callable[[], tuple[bool, int]] = lambda: (False, 0)
         self._clock: Callable[[], tuple[float, int, bool]] = lambda: (0.0, 0, False)
         self._registry = CollectorRegistry()
         self._registry.register(self)
@@ -107,6 +108,10 @@ class Metrics:
     def watch_clock(self, read: Callable[[], tuple[float, int, bool]]) -> None:
         """Whom to ask for the clock: seconds the system's is ahead, jumps, whether in doubt."""
         self._clock = read
+
+    def watch_ballast(self, read: Callable[[], tuple[bool, int]]) -> None:
+        """Whom to ask whether room is set aside on disk, and how often it was given up."""
+        self._ballast = read
 
     def backup(self, at_ms: int) -> None:
         """The newest backup that this process knows of was made at this instant."""
@@ -166,6 +171,15 @@ class Metrics:
             "balcao_clock_in_doubt",
             "1 while a jump of the clock is not confirmed, or the books contradict it.",
             value=float(in_doubt),
+        )
+        ballast, given_up = self._ballast()
+        yield GaugeMetricFamily(
+            "balcao_disk_ballast",
+            "1 while room is set aside on disk for when it is full; never with PostgreSQL.",
+            value=float(ballast),
+        )
+        yield CounterMetricFamily(
+            "balcao_disk_ballast_given_up", "Times that the disk was full.", value=given_up
         )
         if self._backup_seconds is not None:
             yield GaugeMetricFamily(

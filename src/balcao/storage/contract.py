@@ -252,6 +252,13 @@ class Desk(Protocol):
         """
         ...
 
+    async def keep_room(self) -> None:
+        """Have some room on disk for when it is full; free what can be when it is.
+
+        Where the storage is another's, nothing. Raises `StorageFailed`.
+        """
+        ...
+
     async def heartbeat(self, now_ms: int) -> None:
         """Make something small durable, to know that it can be done. Raises `StorageFailed`."""
         ...

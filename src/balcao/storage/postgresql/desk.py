@@ -242,6 +242,9 @@ class PostgresDesk(Reading):
         """See the contract."""
         await self._with_writer(lambda connection: counting.forget(connection, now_ms))
 
+    async def keep_room(self) -> None:
+        """See the contract. The disk is the server's."""
+
     async def heartbeat(self, now_ms: int) -> None:
         """See the contract."""
         await self._with_writer(lambda connection: connection.execute(_HEARTBEAT, (now_ms,)))

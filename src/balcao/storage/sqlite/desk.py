@@ -17,6 +17,7 @@ from balcao.core.ledger import Change, KeepReceipt, Refusal
 from balcao.core.people import AT_THE_TERMINAL, Signature
 from balcao.core.rate_limit import Limit, Verdict, spend
 from balcao.errors import StorageFailed
+from balcao.storage.ballast import Ballast
 from balcao.storage.batch import Outcome, Row
 from balcao.storage.contract import LedgerCheck, NewAccount, NewKey, PurgedReceipts
 from balcao.storage.moved import IN_SQLITE, check_here
@@ -82,6 +83,7 @@ class SqliteDesk(Reading):
         observe_batch: Callable[[int], None] = lambda size: None,
         *,
         pepper: bytes | None = None,
+        ballast: Ballast | None = None,
     ) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         writing = connect(path, synchronous="FULL")
@@ -92,7 +94,8 @@ class SqliteDesk(Reading):
         self._here = connect(path, synchronous="FULL")
         super().__init__(SqliteConnection(self._here), partial(opened_apart, path))
         self._folder = path.parent
-        self._writer = Writer(writing)
+        self._ballast = ballast or Ballast(path.parent)
+        self._writer = Writer(writing, self._ballast)
         self._observe_batch = observe_batch
         self._waiting: list[tuple[Sequence[Change], asyncio.Future[Refusal | None]]] = []
         self._writing = False
@@ -320,12 +323,23 @@ class SqliteDesk(Reading):
         self._buckets.update(dict.fromkeys(ahead, 0.0))
         self._dirty_buckets.update(ahead)
 
+    async def keep_room(self) -> None:
+        """See the contract."""
+        if self._is_full():
+            await self._writer.in_turn(lambda connection: self._writer.make_room())
+        await asyncio.to_thread(self._ballast.make)
+
+    def _is_full(self) -> bool:
+        return shutil.disk_usage(self._folder).free < ROOM_BYTES_MIN
+
     async def heartbeat(self, now_ms: int) -> None:
         """See the contract."""
 
         def beat(connection: apsw.Connection) -> None:
             # What is as small as this still fits into a log that does not grow: a lookup would not.
-            if shutil.disk_usage(self._folder).free < ROOM_BYTES_MIN:
+            if self._is_full():
+                self._writer.make_room()
+            if self._is_full():
                 raise StorageFailed("disk full")
             connection.execute(HEARTBEAT, (now_ms,))
 
@@ -353,6 +367,7 @@ class SqliteDesk(Reading):
         self._writer.submit(Job((), lambda outcomes: None, self._take_dirty_buckets()))
         self._writer.close()
         self._here.close()
+        self._ballast.remove()
 
 
 def _statement(sql: str, argument: int) -> Callable[[apsw.Connection], Sequence[Row]]:

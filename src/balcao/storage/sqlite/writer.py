@@ -17,6 +17,7 @@ from typing import Any, TypeVar
 import apsw
 
 from balcao.core.ledger import Change, Purse
+from balcao.storage.ballast import Ballast
 from balcao.storage.batch import (
     AUDIT_COLUMNS,
     BINDING_COLUMNS,
@@ -32,7 +33,7 @@ from balcao.storage.batch import (
     needs,
 )
 from balcao.storage.shared.failure import failure, told
-from balcao.storage.sqlite.files import BUSY_TIMEOUT_MS
+from balcao.storage.sqlite.files import BUSY_TIMEOUT_MS, is_full, make_room
 
 log = logging.getLogger(__name__)
 
@@ -78,8 +79,9 @@ class Writer:
     file never keep the event loop: then the thread waits for them.
     """
 
-    def __init__(self, connection: apsw.Connection) -> None:
+    def __init__(self, connection: apsw.Connection, ballast: Ballast) -> None:
         self._connection = connection
+        self._ballast = ballast
         self._jobs: SimpleQueue[Job | Chore | None] = SimpleQueue()
         connection.execute("PRAGMA wal_autocheckpoint = 0")
         self._wal_pages = 0
@@ -124,7 +126,7 @@ class Writer:
         try:
             self._connection.set_busy_timeout(0)
             outcomes = self._together(job)
-        except apsw.BusyError:
+        except (apsw.BusyError, _Full):
             return None
         finally:
             self._connection.set_busy_timeout(BUSY_TIMEOUT_MS)
@@ -159,8 +161,19 @@ class Writer:
     def _patiently(self, job: Job) -> Sequence[Outcome]:
         try:
             return self._together(job)
+        except _Full:
+            self.make_room()
+            try:
+                return self._together(job)
+            except (apsw.BusyError, _Full) as error:
+                return [_failure(error.__cause__ or error)] * len(job.lists)
         except apsw.BusyError as error:  # held by another process for longer than we wait
             return [_failure(error)] * len(job.lists)
+
+    def make_room(self) -> None:
+        """Free what can be on a full disk. In the thread, in its turn."""
+        make_room(self._connection, self._ballast)
+        self._wal_pages = 0
 
     def _together(self, job: Job) -> Sequence[Outcome]:
         try:
@@ -171,12 +184,16 @@ class Writer:
             # A wall of the schema, or a list that makes no sense: only that list may suffer.
             return [self._alone(changes) for changes in job.lists]
         except Exception as error:
+            if is_full(error):
+                raise _Full from error
             return [_failure(error)] * len(job.lists)
 
     def _beside(self, chore: Chore) -> Any:
         try:
             return chore.work(self._connection)
         except Exception as error:
+            if is_full(error):
+                self.make_room()  # for the next one
             return told(error)
 
     def _alone(self, changes: Sequence[Change]) -> Outcome:
@@ -197,8 +214,13 @@ class Writer:
         self._wal_pages = 0
 
 
-def _failure(error: Exception) -> Exception:
+class _Full(Exception):
+    """The disk has no room, and nothing was kept. The cause is SQLite's own error."""
+
+
+def _failure(error: BaseException) -> Exception:
     log.error("commit failed: %s", type(error).__name__)
+    assert isinstance(error, Exception)
     return failure(error)
 
 
