@@ -37,6 +37,27 @@ def test_a_machine_that_slept_is_no_jump() -> None:
     assert clock.state().jumps == 0
 
 
+def test_after_days_of_sleep_nothing_has_surely_run_out() -> None:
+    """Nor when all clocks of the machine jumped, the steady one too."""
+    clocks = Clocks()
+    clock = clocks.clock()
+    before = clock.now_ms()
+    clocks.go_on(97 * HOUR)
+    assert clock.now_ms() == before + 97 * HOUR
+    assert clock.surely_past_ms() == before + DAY, "before anybody has looked"
+    clock.look(None)
+    assert clock.surely_past_ms() == before
+    assert clock.state().in_doubt
+    clocks.go_on(HOUR)
+    clock.look(None)
+    assert clock.surely_past_ms() == clocks.system
+
+    clocks.go_on(-97 * HOUR)
+    clock.look(None)
+    assert clock.now_ms() == clock.surely_past_ms() == clocks.system
+    assert not clock.state().in_doubt
+
+
 def test_what_it_was_set_back_to_is_told_when_it_is_believed() -> None:
     clocks = Clocks()
     clock = clocks.clock()

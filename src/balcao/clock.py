@@ -11,7 +11,17 @@ from collections.abc import Callable
 
 import structlog
 
-from balcao.core.clock import SMALL_MS, Belief, ClockState, Heard, begin, listen, read_beside
+from balcao.core.clock import (
+    OFF_MS,
+    SMALL_MS,
+    Belief,
+    ClockState,
+    Heard,
+    after_gap,
+    begin,
+    listen,
+    read_beside,
+)
 
 log = structlog.get_logger()
 
@@ -42,6 +52,7 @@ class Clock:
         self._system = read_beside(steady_ms, system_ms)
         self._belief = begin(self._system.offset_ms, steady_ms(), None)
         self._offset_ms = self._belief.offset_ms
+        self._looked_ms = steady_ms()
         self._of_database = False
         self._jumps = 0
 
@@ -55,7 +66,8 @@ class Clock:
         What expires before it may go for good.
         """
         sure = min(self._belief.sure_ms, self._system.offset_ms)
-        return self.steady_ms() + sure
+        # After a long sleep the next look will say what is sure.
+        return min(self.steady_ms(), self._looked_ms + OFF_MS) + sure
 
     def begin(self, database: Heard | None, books_ms: int | None) -> bool:
         """At a start: the database's clock, if there is one, and the latest instant in the books.
@@ -64,7 +76,7 @@ class Clock:
         """
         self._system = read_beside(self.steady_ms, self._system_ms)
         self._of_database = database is not None
-        steady = self.steady_ms()
+        steady = self._looked_ms = self.steady_ms()
         known = None if books_ms is None else books_ms - steady
         self._believe(begin((database or self._system).offset_ms, steady, known))
         if self._belief.books_ms is not None:
@@ -81,8 +93,10 @@ class Clock:
         heard = database if self._of_database else self._system
         if heard is None:
             return False
-        before = self._belief
-        self._believe(listen(before, heard, self.steady_ms()))
+        steady, looked_ms = self.steady_ms(), self._looked_ms
+        self._looked_ms = steady
+        before = after_gap(self._belief, steady - looked_ms, steady)
+        self._believe(listen(before, heard, steady))
         after = self._belief
         if after.jump is not None and after.jump != before.jump:
             self._jumps += 1

@@ -33,8 +33,8 @@ def service(settings: Settings, home: Home) -> Iterator[Finding]:
         yield Finding(CLOCK, "ok", "certo")
     elif clock is not None:
         yield Finding(CLOCK, "warn", f"{clock}. Acerte o da máquina (NTP)")
-    elif isinstance(said, dict):
-        message = (said.get("error_message") or {}).get("message", "")
+    elif isinstance(said, dict) and said.get("error_message"):
+        message = said["error_message"]["message"]
         yield Finding("serviço", "fail", f"não está pronto: {message}")
     if settings.database.get_secret_value() or settings.ballast_mb == 0:
         return

@@ -117,6 +117,19 @@ def listen(belief: Belief, heard: Heard, steady_ms: int) -> Belief:
     return msgspec.structs.replace(belief, jump=jump)
 
 
+def after_gap(belief: Belief, gap_ms: int, steady_ms: int) -> Belief:
+    """What to believe when so much of the steady clock's time went by since the last look.
+
+    After a long one it is as at a start: a machine that slept, or one whose clocks all jumped. A
+    steady clock that has gone back was none.
+    """
+    if gap_ms < 0:
+        return begin(belief.offset_ms, steady_ms, None)
+    if gap_ms > OFF_MS:
+        return begin(belief.offset_ms, steady_ms, belief.sure_ms - gap_ms)
+    return belief
+
+
 def _fits_better(offset_ms: int, belief: Belief, books_ms: int) -> bool:
     """Whether a clock on trial was set to what the books leave possible, or nearer to them."""
     if offset_ms < books_ms - SMALL_MS:
