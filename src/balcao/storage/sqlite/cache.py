@@ -12,7 +12,7 @@ from balcao.core.freshness import Kept
 from balcao.storage.ballast import Ballast
 from balcao.storage.shared.behind import RECENT_MAX, WAITING_MAX, WrittenBehind
 from balcao.storage.shared.cache_keys import PARTNERS, PEOPLE
-from balcao.storage.sqlite.files import connect, empty_log, is_full, make_room, migrate
+from balcao.storage.sqlite.files import connect, empty_log, is_full, make_room, migrate, transaction
 
 log = logging.getLogger(__name__)
 
@@ -131,7 +131,8 @@ class SqliteCache(WrittenBehind[Kept]):
             log.error("cache not written: %s", type(error).__name__)
 
     def _insert(self, rows: Sequence[tuple[str, int, str, bytes]]) -> None:
-        with self._writing:
+        # A full disk may roll back by itself, which a savepoint would take for another error.
+        with transaction(self._writing):
             self._writing.executemany(
                 "INSERT INTO entry (key, asked_ms, source, body) VALUES (?, ?, ?, ?)"
                 " ON CONFLICT (key) DO UPDATE SET asked_ms = excluded.asked_ms,"
