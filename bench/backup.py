@@ -85,7 +85,7 @@ def main() -> None:
         home = Home(settings.home)
         home.create()
         now = filling.now()
-        open_desk(database, home.desk, pepper=home.pepper(), now_ms=now).close()
+        open_desk(database, home.desk, pepper=home.pepper()).close()
         if database:
             filling.fill_postgresql(database, given.operations, now, [])
         else:
@@ -101,7 +101,7 @@ def main() -> None:
         verdict = verify(made.path, settings)
         print(f"{'restore --verify':<40}{time.monotonic() - began:>10.2f} s")
         assert not verdict.complaints, verdict.complaints
-        desk = open_desk(database, home.desk, pepper=home.pepper(), now_ms=now)
+        desk = open_desk(database, home.desk, pepper=home.pepper())
         with closing(desk):
             asyncio.run(beside(settings, desk))
 

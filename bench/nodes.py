@@ -123,7 +123,7 @@ def open_account(home: Path, database: str) -> str:
     now = time.time_ns() // 1_000_000
     Home(home).create()
     pepper = Home(home).pepper()
-    desk = open_desk(database, Home(home).desk, pepper=pepper, now_ms=now)
+    desk = open_desk(database, Home(home).desk, pepper=pepper)
     account = desk.create_account(NewAccount("bench", "pre_pago", "test"), now)
     desk.commit_now([TopUp(account.account_id, 10**9, "bench", now)])
     key = new_key("test")

@@ -148,9 +148,7 @@ def filled(home: Path, count: int, bodies: list[bytes], server: Server | None) -
 
     seconds["fill"] = timed(fill)[0]
     print(f"  {count:,} filled in {seconds['fill']:.0f} s", flush=True)
-    seconds["open"], desk = timed(
-        lambda: open_desk(database, place.desk, pepper=place.pepper(), now_ms=now)
-    )
+    seconds["open"], desk = timed(lambda: open_desk(database, place.desk, pepper=place.pepper()))
     try:
         month = now - 30 * 86_400_000
         account = desk.accounts()[-1].account_id

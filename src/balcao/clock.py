@@ -1,8 +1,124 @@
-"""The one place that asks what time it is. Everybody else is told."""
+"""The one place that asks what time it is. Everybody else is told.
+
+`Clock` is what a process goes by: it tells the time from the steady clock, and asks the clock that
+knows the date (the database's where there is one, else the system's) now and then whether it
+still says the same. So no jump of it ever reaches a limit, a month or an expiry before
+`core.clock` believes it (decision 0025).
+"""
 
 import time
+from collections.abc import Callable
+
+import structlog
+
+from balcao.core.clock import (
+    OFF_MS,
+    SMALL_MS,
+    Belief,
+    ClockState,
+    Heard,
+    after_gap,
+    begin,
+    listen,
+    read_beside,
+)
+
+log = structlog.get_logger()
+
+# Linux's BOOTTIME goes on while a machine sleeps, as the date does. Others have none.
+_STEADY: int = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
 
 
 def system_now_ms() -> int:
     """The system's clock, in milliseconds since 1970."""
     return time.time_ns() // 1_000_000
+
+
+def steady_now_ms() -> int:
+    """Milliseconds since some moment. Never jumps, and knows no date."""
+    return time.clock_gettime_ns(_STEADY) // 1_000_000
+
+
+class Clock:
+    """The time that is believed. `now_ms` may be called anywhere; the rest on one thread."""
+
+    def __init__(
+        self,
+        system_ms: Callable[[], int] = system_now_ms,
+        steady_ms: Callable[[], int] = steady_now_ms,
+    ) -> None:
+        self.steady_ms = steady_ms
+        self._system_ms = system_ms
+        self._system = read_beside(steady_ms, system_ms)
+        self._belief = begin(self._system.offset_ms, steady_ms(), None)
+        self._offset_ms = self._belief.offset_ms
+        self._looked_ms = steady_ms()
+        self._of_database = False
+        self._jumps = 0
+
+    def now_ms(self) -> int:
+        """Milliseconds since 1970, as believed."""
+        return self.steady_ms() + self._offset_ms
+
+    def surely_past_ms(self) -> int:
+        """The latest instant that is past even if what is in doubt proves true.
+
+        What expires before it may go for good.
+        """
+        sure = min(self._belief.sure_ms, self._system.offset_ms)
+        # After a long sleep the next look will say what is sure.
+        return min(self.steady_ms(), self._looked_ms + OFF_MS) + sure
+
+    def begin(self, database: Heard | None, books_ms: int | None) -> bool:
+        """At a start: the database's clock, if there is one, and the latest instant in the books.
+
+        True: the clock is behind the books.
+        """
+        self._system = read_beside(self.steady_ms, self._system_ms)
+        self._of_database = database is not None
+        steady = self._looked_ms = self.steady_ms()
+        known = None if books_ms is None else books_ms - steady
+        self._believe(begin((database or self._system).offset_ms, steady, known))
+        if self._belief.books_ms is not None:
+            behind_seconds = self.state().books_ahead_ms // 1000
+            log.warning("clock.doubted", behind_books_seconds=behind_seconds)
+        return self._belief.behind_books
+
+    def look(self, database: Heard | None) -> bool:
+        """Read the clock again. True: it was set back, and that is believed now.
+
+        `database`: what its clock says, where there is one; None if that cannot be heard now.
+        """
+        self._system = read_beside(self.steady_ms, self._system_ms)
+        heard = database if self._of_database else self._system
+        if heard is None:
+            return False
+        steady, looked_ms = self.steady_ms(), self._looked_ms
+        self._looked_ms = steady
+        before = after_gap(self._belief, steady - looked_ms, steady)
+        self._believe(listen(before, heard, steady))
+        after = self._belief
+        if after.jump is not None and after.jump != before.jump:
+            self._jumps += 1
+            log.error("clock.jumped", seconds=(after.jump.offset_ms - after.offset_ms) // 1000)
+        changed = after.offset_ms - before.offset_ms
+        if abs(changed) > SMALL_MS:
+            log.warning("clock.believed", seconds=changed // 1000)
+        elif after.jump is None and before.jump is not None:
+            log.info("clock.undone")
+        return changed < -SMALL_MS
+
+    def state(self) -> ClockState:
+        """What there is to tell about it, as of the last time it was read."""
+        believed, jump, books = self._offset_ms, self._belief.jump, self._belief.books_ms
+        return ClockState(
+            self._of_database,
+            self._system.offset_ms - believed,
+            0 if jump is None else jump.offset_ms - believed,
+            0 if books is None else books - believed,
+            self._jumps,
+        )
+
+    def _believe(self, belief: Belief) -> None:
+        self._belief = belief
+        self._offset_ms = belief.offset_ms

@@ -7,6 +7,7 @@ import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import IO, TYPE_CHECKING
 
 import httpx2
@@ -14,7 +15,7 @@ import structlog
 import uuid_utils
 
 from balcao.backup.schedule import Schedule
-from balcao.clock import system_now_ms
+from balcao.clock import Clock
 from balcao.core.calendar import civil_day
 from balcao.core.questions import Mode
 from balcao.core.receipts import Numbering
@@ -35,6 +36,7 @@ from balcao.opendata.snapshot import CurrentSnapshot
 from balcao.parts import Parts, World
 from balcao.retention import Retention
 from balcao.settings import Settings
+from balcao.storage.ballast import Ballast
 from balcao.storage.blobs import open_blobs
 from balcao.storage.contract import Desk
 from balcao.storage.engine import open_cache, open_desk
@@ -59,9 +61,9 @@ SANDBOX_URL = "http://sandbox.invalid"
 RECEIPT_SECONDS = 10.0
 
 
-def new_request_id() -> str:
-    """A UUID version 7 (decisions 1.3)."""
-    return str(uuid_utils.uuid7())
+def new_request_ids(now_ms: Callable[[], int]) -> Callable[[], str]:
+    """What makes UUIDs of version 7 (decisions 1.3), by the clock that everything goes by."""
+    return lambda: str(uuid_utils.uuid7(nanoseconds=now_ms() * 1_000_000))
 
 
 @dataclass(slots=True)
@@ -87,8 +89,7 @@ class House:
 def open_house(
     settings: Settings,
     *,
-    now_ms: Callable[[], int] = system_now_ms,
-    new_id: Callable[[], str] = new_request_id,
+    clock: Clock | None = None,
     live_transport: httpx2.AsyncBaseTransport | None = None,
 ) -> House:
     """Open the data folder and put the service together. Raises `HomeInUse`, `StorageFailed`.
@@ -97,6 +98,8 @@ def open_house(
 
     `live_transport` stands in for the network in tests.
     """
+    clock = clock or Clock()
+    now_ms, new_id = clock.now_ms, new_request_ids(clock.now_ms)
     home = Home(settings.home)
     home.create()
     database = settings.database.get_secret_value()
@@ -109,10 +112,16 @@ def open_house(
     request_log = keeping_log(as_json=logs.is_json(settings.log_format), level=settings.log_level)
     source_log = SourceLog(time.monotonic)
     health = Health()
+    metrics.watch_clock(partial(_clock_measured, clock))
+    ballast = Ballast(home.path, 0 if database else settings.ballast_mb << 20)
+    metrics.watch_ballast(lambda: (ballast.is_there, ballast.given_up))
     desk = open_desk(
-        database, home.desk, pepper=pepper, now_ms=now_ms(), observe_batch=metrics.batch
+        database, home.desk, pepper=pepper, observe_batch=metrics.batch, ballast=ballast
     )
-    caches = {mode: open_cache(database, home.cache(mode), mode, pepper=pepper) for mode in MODES}
+    caches = {
+        mode: open_cache(database, home.cache(mode), mode, pepper=pepper, ballast=ballast)
+        for mode in MODES
+    }
     if spans:
         desk = spans.desk(desk)
         caches = {mode: spans.cache(cache) for mode, cache in caches.items()}
@@ -150,6 +159,7 @@ def open_house(
             lambda: civil_day(now_ms()),
         ),
         Numbering(pepper, settings.public_url.rstrip("/")),
+        surely_past_ms=clock.surely_past_ms,
     )
     limits = {
         "gratuito": settings.limits_gratuito,
@@ -159,11 +169,14 @@ def open_house(
     life = Life(
         parts,
         desk,
-        Retention(desk, list(caches.values()), blobs, settings, now_ms, metrics.purged),
+        Retention(
+            desk, list(caches.values()), blobs, settings, clock.surely_past_ms, metrics.purged
+        ),
         supply.clients,
         request_log,
         Schedule(settings, now_ms, metrics.backup),
         patience_seconds=settings.source_deadline_seconds,
+        clock=clock,
     )
     doorkeeper = Doorkeeper(desk, pepper, limits)  # type: ignore[arg-type]
     front = Front(
@@ -172,7 +185,15 @@ def open_house(
         metrics=metrics,
         request_log=request_log,
         new_id=new_id,
-        pages=build_pages(metrics, desk, snapshots, settings, now_ms, operations=parts.operations),
+        pages=build_pages(
+            metrics,
+            desk,
+            snapshots,
+            settings,
+            now_ms,
+            operations=parts.operations,
+            clock=clock.state,
+        ),
         header_bytes_max=settings.header_bytes_max,
         windows=[*receipts.windows(desk, blobs), *Books(desk, now_ms).windows()],
         start=life.start,
@@ -200,6 +221,11 @@ def open_house(
     ]
     app = spans.application(front) if spans else front
     return House(settings, front, app, desk, snapshots, closing, lock)
+
+
+def _clock_measured(clock: Clock) -> tuple[float, int, bool]:
+    seen = clock.state()
+    return seen.system_ahead_ms / 1000, seen.jumps, seen.in_doubt
 
 
 def _spans(settings: Settings) -> "Spans":

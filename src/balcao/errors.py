@@ -51,6 +51,7 @@ BalcaoError
 ├── StorageIncomplete              told to the operator only: data that are being moved here
 ├── PepperDiffers                  told to the operator only: other keys' secret than the database's
 ├── Overloaded                     we shed load
+├── ClockOff                       this node's clock is not the database's: send nothing here
 ├── NameTaken                      told to the operator only
 ├── EmailTaken                     told in the office only: somebody has this e-mail address
 ├── FormDone                       told in the office only: this very form was carried out before
@@ -265,6 +266,10 @@ class CertificateFailed(BalcaoError):
 
 class PepperDiffers(BalcaoError):
     """The database's keys were hashed with another `secret.key` than this folder's."""
+
+
+class ClockOff(BalcaoError):
+    """This node's clock differs from the database's by more than nodes' may (decisions 9.8)."""
 
 
 class Overloaded(BalcaoError):

@@ -84,7 +84,7 @@ def prepare(
         say("Criando as contas de teste")
         pepper = home.pepper()  # before there is a database that needs it
         database = settings.database.get_secret_value()
-        desk = open_desk(database, home.desk, pepper=pepper, now_ms=now_ms())
+        desk = open_desk(database, home.desk, pepper=pepper)
         try:
             with alone_at_first_start(database):
                 if database and _had_one(desk):

@@ -1,6 +1,7 @@
 """What runs beside the requests: recovery at start, purging now and then, a graceful end."""
 
 import asyncio
+import contextlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -8,7 +9,8 @@ import httpx2
 import structlog
 
 from balcao.backup.schedule import Schedule
-from balcao.clock import system_now_ms
+from balcao.clock import Clock
+from balcao.core.clock import Heard
 from balcao.errors import StorageFailed
 from balcao.observability.requests import RequestLog
 from balcao.parts import Parts
@@ -19,6 +21,9 @@ log = structlog.get_logger()
 
 # Holds of other nodes that died are given back after this long, or twice that.
 RECOVER_EVERY_SECONDS = 10.0
+
+# A clock that was set is found out after this long; until then nothing goes by it.
+CLOCK_EVERY_SECONDS = 2.0
 
 
 @dataclass(slots=True)
@@ -32,16 +37,20 @@ class Life:
     request_log: RequestLog
     backups: Schedule
     patience_seconds: float
+    clock: Clock
     tasks: "list[asyncio.Task[None]]" = field(default_factory=list)
 
     async def start(self) -> None:
         """Give back what dead processes held, then begin what runs now and then."""
-        given_back = self.desk.recover(system_now_ms())
+        await self._begin_clock()
+        await self._keep_room()
+        given_back = self.desk.recover(self.clock.now_ms())
         if given_back:
             log.warning("holds.given_back", holds=given_back)
         self.tasks = [
             *self.retention.tasks(),
             asyncio.create_task(self._recover_others()),
+            asyncio.create_task(self._watch_clock()),
             asyncio.create_task(self.backups.run()),
         ]
 
@@ -62,12 +71,48 @@ class Life:
             await client.aclose()
         self.request_log.flush()
 
+    async def look_at_clock(self) -> None:
+        """Read the clock again, and begin limits anew that belong to a time that never was."""
+        database: Heard | None = None
+        try:
+            database = await self.desk.database_clock(self.clock.steady_ms)
+        finally:  # the system's can be read in any case
+            set_back = self.clock.look(database)
+        if set_back:
+            await self.desk.forget_limits(self.clock.now_ms())
+
+    async def _begin_clock(self) -> None:
+        database = await self.desk.database_clock(self.clock.steady_ms)
+        if self.clock.begin(database, self.desk.latest_instant()):
+            await self.desk.forget_limits(self.clock.now_ms())
+        await self._turn_months_back()
+
+    async def _turn_months_back(self) -> None:
+        accounts = await self.desk.turn_months_back(self.clock.now_ms())
+        if accounts:
+            log.warning("months.turned_back", accounts=accounts)
+
+    async def _keep_room(self) -> None:
+        with contextlib.suppress(StorageFailed):  # a full disk is told of by whoever writes
+            await self.desk.keep_room()
+
+    async def _watch_clock(self) -> None:
+        while True:
+            await asyncio.sleep(CLOCK_EVERY_SECONDS)
+            with contextlib.suppress(StorageFailed):  # the next time, then
+                await self.look_at_clock()
+
     async def _recover_others(self) -> None:
-        """Give back what other nodes hold that died; where there can be none, this does nothing."""
+        """Give back what other nodes hold that died; where there can be none, this does nothing.
+
+        And mend what another process wrote by a clock that is not believed here.
+        """
         while True:
             await asyncio.sleep(RECOVER_EVERY_SECONDS)
             try:
-                given_back = await self.desk.recover_others(system_now_ms())
+                given_back = await self.desk.recover_others(self.clock.now_ms())
+                await self._turn_months_back()
+                await self._keep_room()
             except StorageFailed as error:  # the next time, then
                 log.warning("recovery.failed", detail=error.detail)
                 continue

@@ -47,6 +47,8 @@ class Parts:
     operations: Mapping[Subject, Operation] = field(default_factory=lambda: OPERATIONS)
     numbering: Numbering = field(default_factory=lambda: Numbering(b""))  # of receipts
     give_back_every_seconds: float = 5.0  # holds that a full disk kept from being settled
+    # Before it, what has run out has run out even if the clock is wrong; None: as `now_ms`.
+    surely_past_ms: Callable[[], int] | None = None
     running: set["asyncio.Task[Reply]"] = field(default_factory=set)
     giving_back: set["asyncio.Task[None]"] = field(default_factory=set)
     noting: set["asyncio.Task[None]"] = field(default_factory=set)

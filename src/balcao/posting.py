@@ -45,7 +45,9 @@ async def earlier(errand: Errand, parts: Parts) -> Reply | None:
     if errand.key_digest is None:
         return None
     account_id = errand.caller.account_id
-    attempt = await parts.desk.earlier(account_id, errand.key_digest, errand.at_ms)
+    # A key is forgotten when it has surely run out: else the same would be paid twice.
+    past_ms = errand.at_ms if parts.surely_past_ms is None else parts.surely_past_ms()
+    attempt = await parts.desk.earlier(account_id, errand.key_digest, past_ms)
     fingerprint = errand.operation.fingerprint(errand.question)
     recorded = idempotency.admit(attempt, fingerprint, errand.at_ms, parts.deadline_ms)
     if attempt is None or recorded is None:

@@ -280,6 +280,12 @@ class Settings(BaseSettings):
         description="Pasta das cópias de segurança, de preferência em outro disco; vazio: a pasta"
         " `backups` da pasta de dados.",
     )
+    ballast_mb: int = Field(
+        32,
+        ge=0,
+        description="Megabytes reservados na pasta de dados para quando o disco encher: são"
+        " liberados, e o serviço se recupera sozinho; 0: nenhum. Só com SQLite.",
+    )
     backup_every_hours: int = Field(
         24,
         ge=0,

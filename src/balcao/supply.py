@@ -84,8 +84,8 @@ class Supply:
         """Those of one mode, in their order."""
         keeper = self._receipt_keeper(mode, configured)
         available: dict[str, Source] = {"snapshot": Snapshot(self._snapshots[mode])}
-        for provider in providers.configured(configured, _now()):
-            source = _source(provider, self._upstream_for(provider, mode), keeper)
+        for provider in providers.configured(configured, self._now()):
+            source = _source(provider, self._upstream_for(provider, mode), keeper, self._now)
             available[provider.name] = self._spans.source(source) if self._spans else source
         order = {
             subject: [available[name] for name in names if name in available]
@@ -97,6 +97,9 @@ class Supply:
             source_timeout_seconds=self._settings.source_timeout_seconds,
             observe=partial(self._observe, mode),
         )
+
+    def _now(self) -> datetime:
+        return datetime.fromtimestamp(self._now_ms() / 1000, UTC)
 
     def _observe(self, mode: Mode, call: SourceCall) -> None:
         self._metrics.source_call(call.source, call.subject, call.uf, call.outcome, call.seconds)
@@ -165,24 +168,25 @@ class Supply:
         return ReceiptKeeping(self._blobs, fetch=fetch.get, inspect=inspected)
 
 
-def _source(provider: Provider, upstream_for: UpstreamFor, receipts: ReceiptKeeper) -> OnlineSource:
+def _source(
+    provider: Provider,
+    upstream_for: UpstreamFor,
+    receipts: ReceiptKeeper,
+    now: Callable[[], datetime],
+) -> OnlineSource:
     adapter = provider.adapter
     if isinstance(adapter, CertificateAdapter):
         return Certifying(
             provider.name,
             adapter,
             upstream_for,
-            now=_now,
+            now=now,
             receipts=receipts,
             through=provider.layer,
         )
     if isinstance(adapter, TogetherAdapter):
-        return Together(provider.name, adapter, upstream_for, now=_now)
-    return Online(provider.name, adapter, upstream_for, now=_now, through=provider.layer)
-
-
-def _now() -> datetime:
-    return datetime.now(UTC)
+        return Together(provider.name, adapter, upstream_for, now=now)
+    return Online(provider.name, adapter, upstream_for, now=now, through=provider.layer)
 
 
 def sandboxed(settings: Settings) -> Settings:

@@ -20,7 +20,6 @@ import structlog
 from typer.testing import CliRunner
 
 from balcao.cli.app import app
-from balcao.clock import system_now_ms
 from balcao.core.access import is_well_formed
 from balcao.home import Home
 from balcao.storage.engine import open_desk
@@ -77,7 +76,7 @@ class Shell:
 def begin(home: Home) -> None:
     """An empty data folder, as a first start leaves it but for the sandbox."""
     home.create()
-    open_desk("", home.desk, pepper=home.pepper(), now_ms=system_now_ms()).close()
+    open_desk("", home.desk, pepper=home.pepper()).close()
 
 
 def free_port() -> int:

@@ -3,10 +3,12 @@
 import re
 import shlex
 from datetime import datetime
+from functools import partial
 
 import pytest
 
-from balcao.cli import account
+from balcao.cli import office
+from balcao.clock import Clock
 from balcao.core.calendar import BRASILIA, to_ms
 from balcao.core.ledger import Charge
 from tests.cli.shell import Shell
@@ -114,7 +116,7 @@ def test_a_month_that_is_over_has_used_nothing_of_this_one(
     with shell.desk() as desk:
         assert desk.commit_now([charge]) is None
     for now, month, available in ((at, 3, 2), (at + 60_000, 0, 5)):
-        monkeypatch.setattr(account, "system_now_ms", lambda now=now: now)
+        monkeypatch.setattr(office, "Clock", partial(Clock, partial(int, now), partial(int, 0)))
         for found in (shell("account show a --json").json, *shell("account list --json").json):
             assert (found["month_credits"], found["available_credits"]) == (month, available)
         assert re.search(rf"Usados neste mês: +{month}\n", shell("account show a").out)

@@ -1,5 +1,6 @@
 """`balcao doctor`: clocks, our certificate of TLS, and what the providers think of our keys."""
 
+import asyncio
 import json
 import threading
 from collections.abc import Iterator, Sequence
@@ -16,7 +17,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 from cryptography.x509.oid import NameOID
 
-from balcao.cli import checks_database
+from balcao.cli import checks_database, checks_service
 from balcao.clock import system_now_ms
 from balcao.core.calendar import BRASILIA
 from tests.cli.shell import Shell, begin, free_port
@@ -48,7 +49,13 @@ def database(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 @pytest.mark.parametrize(
-    ("ahead_ms", "said"), [(600_000, "está adiantado "), (-600_000, "está atrasado ")]
+    ("ahead_ms", "said"),
+    [
+        (600_000, "está adiantado "),
+        (-600_000, "está atrasado "),
+        (-600_000, "este nó não se diz pronto"),
+        (4_000, "está adiantado "),
+    ],
 )
 def test_the_databases_clock(
     shell: Shell, database: None, monkeypatch: pytest.MonkeyPatch, ahead_ms: int, said: str
@@ -56,9 +63,47 @@ def test_the_databases_clock(
     name = "relógio do banco de dados"
     assert found(shell)[name] == ("ok", "de acordo com o desta máquina")
     monkeypatch.setattr(checks_database, "system_now_ms", lambda: system_now_ms() + ahead_ms)
+    off = abs(ahead_ms) > 5_000
+    status, text = found(shell, code=int(off))[name]
+    assert status == ("fail" if off else "warn")
+    assert said in text
+
+
+def test_a_clock_that_is_before_the_books(shell: Shell) -> None:
+    name = "relógio e livro"
+    shell("account create acme --plan pre_pago")
+    with shell.desk() as desk:
+        asyncio.run(desk.heartbeat(system_now_ms()))
+        assert name not in found(shell)
+        asyncio.run(desk.heartbeat(system_now_ms() + 86_400_000))
     status, text = found(shell)[name]
     assert status == "warn"
-    assert said in text
+    assert "está atrasado 86" in text
+
+
+SERVICE = {
+    "well": ({"status": "ok", "relógio": "certo"}, {"relógio do serviço": "ok"}),
+    "a jump": ({"status": "ok", "relógio": "saltou +9 s"}, {"relógio do serviço": "warn"}),
+    "not ready": ({"error_message": {"message": "O relógio difere"}}, {"serviço": "fail"}),
+    "an older version": ({"status": "ok"}, {}),
+}
+
+
+@pytest.mark.parametrize("case", SERVICE)
+@pytest.mark.parametrize("ballast", [True, False])
+def test_what_a_running_service_says(
+    shell: Shell, monkeypatch: pytest.MonkeyPatch, case: str, ballast: bool
+) -> None:
+    ready, expected = SERVICE[case]
+    replies = {"/livez": {"status": "ok"}, "/readyz": ready}
+    monkeypatch.setattr(checks_service, "_asked", lambda settings, path: replies[path])
+    shell("account create acme --plan pre_pago")
+    if ballast:
+        (shell.path / "ballast").write_bytes(b"x")
+    said = found(shell, code=1 if case == "not ready" else 0)
+    names = ("relógio do serviço", "serviço", "reserva no disco")
+    statuses = {name: said[name][0] for name in names if name in said}
+    assert statuses == expected | {"reserva no disco": "ok" if ballast else "warn"}
 
 
 def test_another_nodes_secret(fresh: Shell, database: None) -> None:

@@ -129,11 +129,23 @@ def test_a_clock_set_back_locks_nobody_out_for_longer_than_a_window(
         assert again.allowed
 
 
-@pytest.mark.parametrize("back_ms", [1, MINUTE, 365 * DAY])
-def test_a_clock_set_back_gives_no_second_quota(back_ms: int) -> None:
+@pytest.mark.parametrize("back_ms", [1, 5_000])
+def test_clocks_of_nodes_that_differ_a_little_give_no_second_quota(back_ms: int) -> None:
     limit = Limit("minuto", 5, MINUTE)
     (*_, last) = send(limit, [NOW] * 5)
     assert not spend(limit, last.empty_at_ms, NOW - back_ms).allowed
+
+
+@pytest.mark.parametrize("limit", [Limit("minuto", 30, MINUTE), Limit("dia", 500, DAY)])
+def test_a_clock_that_was_a_day_ahead_leaves_the_whole_quota(limit: Limit) -> None:
+    """No clock that is right has written an instant later than now and the window (9.8)."""
+    (*_, ahead) = send(limit, [NOW + DAY] * limit.quota)
+    verdicts, stored = [], ahead.empty_at_ms
+    for _ in range(limit.quota + 1):
+        verdict = spend(limit, stored, NOW)
+        stored = verdict.empty_at_ms
+        verdicts.append(verdict.allowed)
+    assert verdicts == [True] * limit.quota + [False]
 
 
 def test_the_longest_wait_is_the_one_that_is_told() -> None:

@@ -19,7 +19,7 @@ from typing import Any, TypeVar
 import httpx2
 
 from balcao import compose, first_start
-from balcao.clock import system_now_ms
+from balcao.clock import Clock, system_now_ms
 from balcao.core.access import Account, Plan
 from balcao.core.freshness import Kept
 from balcao.core.ledger import TopUp
@@ -180,6 +180,7 @@ def opened(
     deadline: float = 25.0,
     timeout: float | None = None,
     name: str = "ana",
+    clock: Clock | None = None,
     **settings: Any,
 ) -> Iterator[OpenHouse]:
     """Open a house after its first start; `timeout` is one source's while others may follow.
@@ -192,10 +193,14 @@ def opened(
         source_deadline_seconds=deadline,
         source_timeout_seconds=timeout or deadline,
         log_format="json",
-        **{"limits_pre_pago": Limits(per_minute=100_000, per_day=1_000_000), **settings},
+        **{
+            "limits_pre_pago": Limits(per_minute=100_000, per_day=1_000_000),
+            "ballast_mb": 0,  # a test that fills no disk needs none
+            **settings,
+        },
     )
     first_start.prepare(Home(folder), configured, now_ms=system_now_ms, say=lambda _: None)
-    house = compose.open_house(configured, live_transport=wire)
+    house = compose.open_house(configured, clock=clock, live_transport=wire)
     logged = bytearray()
     house.front.request_log.write = logged.extend
     try:

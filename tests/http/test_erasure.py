@@ -62,7 +62,7 @@ class Place:
         async def work() -> tuple[Found, Erased]:
             with ExitStack() as stack:
                 pepper = home.pepper()
-                desk = open_desk(self.database, home.desk, pepper=pepper, now_ms=system_now_ms())
+                desk = open_desk(self.database, home.desk, pepper=pepper)
                 stack.enter_context(closing(desk))
                 caches = {
                     mode: open_cache(self.database, home.cache(mode), mode, pepper=pepper)

@@ -837,15 +837,12 @@ def test_a_crash_forgives_nobody_what_a_commit_came_after(
     assert not passes(engine, engine.open(), "ana", [TWO])
 
 
-def test_a_clock_set_back_locks_nobody_out_for_longer_than_he_is_told(
+def test_what_a_clock_that_was_a_week_ahead_has_counted_says_nothing(
     engine: Engine, desk: Desk, ana: Account
 ) -> None:
     assert passes(engine, desk, "ana", [TWO], NOW + 7 * DAY_MS)
     assert passes(engine, desk, "ana", [TWO], NOW + 7 * DAY_MS)
-    (verdict,) = engine.run(desk.spend(a_caller(engine, desk, "ana"), [TWO], NOW))
-    assert not verdict.allowed
-    assert verdict.retry_ms <= TWO.window_ms
-    assert passes(engine, desk, "ana", [TWO], NOW + int(verdict.retry_ms))
+    assert [passes(engine, desk, "ana", [TWO]) for _ in range(3)] == [True, True, False]
 
 
 # What an operator reads.

@@ -18,7 +18,6 @@ from balcao.cli.output import (
     whole,
     yes_or_no,
 )
-from balcao.clock import system_now_ms
 from balcao.core.access import PLANS, Account, Plan
 from balcao.core.calendar import civil_month
 from balcao.core.ledger import available_credits, spent_credits
@@ -84,9 +83,10 @@ def create(
         ceiling_credits=ceiling,
     )
     with opened() as office:
-        account = office.desk.create_account(new, system_now_ms())
+        now = office.now_ms()
+        account = office.desk.create_account(new, now)
     if as_json:
-        print_json(_as_json(account, civil_month(system_now_ms())))
+        print_json(_as_json(account, civil_month(now)))
         return
     kind = "de teste" if test else "de produção"
     typer.echo(f"Conta {account.account_id} criada: {name} ({plan}, {kind}).")
@@ -107,7 +107,7 @@ def list_accounts(as_json: AsJson = False) -> None:
     """
     with opened() as office:
         accounts = office.desk.accounts()
-    month = civil_month(system_now_ms())
+        month = civil_month(office.now_ms())
     if as_json:
         print_json([_as_json(account, month) for account in accounts])
         return
@@ -141,7 +141,7 @@ def show(account: AccountName, as_json: AsJson = False) -> None:
     with opened() as office:
         found = office.account(account)
         keys = office.desk.keys(found.account_id)
-    month = civil_month(system_now_ms())
+        month = civil_month(office.now_ms())
     in_force = [key for key in keys if key.revoked_ms is None]
     if as_json:
         print_json({**_as_json(found, month), "keys": len(keys), "keys_not_revoked": len(in_force)})
@@ -228,7 +228,7 @@ def change(
             found.partner_optin if partner_optin is None else partner_optin,
             kept if new == "pos_pago" else None,
         )
-        now = system_now_ms()
+        now = office.now_ms()
         after = wait_for(
             office.desk.people.change_account(found.account_id, terms, AT_THE_TERMINAL, now)
         )
@@ -270,9 +270,8 @@ def resume(account: AccountName, as_json: AsJson = False) -> None:
 def _suspend(account: str, suspended: bool, as_json: bool) -> None:
     from balcao.core.people import AT_THE_TERMINAL
 
-    now = system_now_ms()
     with opened() as office:
-        number = office.account(account).account_id
+        now, number = office.now_ms(), office.account(account).account_id
         after = wait_for(
             office.desk.people.suspend_account(number, suspended, AT_THE_TERMINAL, now)
         )

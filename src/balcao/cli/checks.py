@@ -7,25 +7,26 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from datetime import date
 from importlib.metadata import PackageNotFoundError, version
+from typing import Any
 
 import apsw
-import httpx2
 
 from balcao import __version__
 from balcao.cli.checks_backup import backups
 from balcao.cli.checks_database import books_found, pepper_found, postgresql
 from balcao.cli.checks_places import RECEIPTS, disks, receipts
+from balcao.cli.checks_service import is_balcao, service
 from balcao.cli.checks_sources import certificate, reachable, sources
 from balcao.cli.checks_tls import TLS, tls
 from balcao.cli.configuration import read_settings, unknown_variables
 from balcao.cli.failures import CommandFailed, explain
 from balcao.cli.findings import Check, Finding
 from balcao.cli.opendata import month_in_use
-from balcao.cli.output import program, whole
+from balcao.cli.output import apart_text, program, whole
 from balcao.cli.serve import check_port
-from balcao.cli.welcome import address
 from balcao.clock import system_now_ms
 from balcao.core.calendar import civil_day, from_ms
+from balcao.core.clock import SMALL_MS
 from balcao.core.questions import Mode
 from balcao.home import PEPPER_BYTES, Home
 from balcao.settings import Settings, config_file
@@ -41,7 +42,6 @@ MONTH_DAYS_MAX = 45
 # No clock of a machine that runs this program can be right and say less.
 NO_EARLIER_THAN = date(2026, 8, 1)
 
-NETWORK_SECONDS = 5.0
 _OTHERS = stat.S_IRWXG | stat.S_IRWXO
 
 
@@ -67,6 +67,7 @@ def run_all(*, online: bool) -> Iterator[Finding]:
         "fontes": sources,
         "certificado A1": certificate,
         "porta": _port,
+        "serviço": service,
         TLS: tls,
     }
     for name, check in checks.items():
@@ -200,7 +201,21 @@ def _desk(settings: Settings, home: Home) -> Iterator[Finding]:
             return
         yield Finding("banco de dados", "ok", f"abre; versão {has} do esquema")
         yield from pepper_found(connection, pepper)
+        yield from _clock_of_books(connection)
         yield from books_found(check_books(connection, "BEGIN"))
+
+
+def _clock_of_books(connection: apsw.Connection) -> Iterator[Finding]:
+    """Whether this machine's clock is before what was committed last: one of them was wrong."""
+    latest: Any = connection.execute("SELECT at_ms FROM heartbeat").get
+    behind_ms = 0 if latest is None else latest - system_now_ms()
+    if behind_ms > SMALL_MS:
+        yield Finding(
+            "relógio e livro",
+            "warn",
+            f"o relógio desta máquina está {apart_text(-behind_ms / 1000)} em relação ao último"
+            " lançamento: acerte-o (NTP), se é ele que está errado",
+        )
 
 
 def _schema(connection: apsw.Connection) -> int:
@@ -243,20 +258,9 @@ def _port(settings: Settings, _: Home) -> Iterator[Finding]:
     try:
         check_port(settings.host, settings.port)
     except CommandFailed as error:
-        if _is_balcao(settings):
+        if is_balcao(settings):
             yield Finding("porta", "ok", f"{settings.port}: o Balcão está no ar")
         else:
             yield Finding("porta", "fail", str(error))
     else:
         yield Finding("porta", "ok", f"{settings.port} livre em {settings.host}")
-
-
-def _is_balcao(settings: Settings) -> bool:
-    """Whether the listener is one of ours. Its certificate proves nothing here."""
-    here = address(settings.model_copy(update={"public_url": ""}))
-    try:
-        with httpx2.Client(verify=False, timeout=NETWORK_SECONDS, trust_env=False) as client:
-            reply = client.get(f"{here}/livez")
-            return reply.status_code == 200 and reply.json() == {"status": "ok"}
-    except (httpx2.HTTPError, ValueError):
-        return False

@@ -8,6 +8,7 @@ from balcao.cli.failures import explain
 from balcao.cli.findings import Finding
 from balcao.cli.output import apart_text, program, whole
 from balcao.clock import system_now_ms
+from balcao.core.clock import SMALL_MS
 from balcao.errors import PepperDiffers
 from balcao.storage.contract import LedgerCheck
 from balcao.storage.moved import IN_POSTGRESQL, check_here
@@ -65,10 +66,12 @@ def _clock(connection: "psycopg.Connection[Any]") -> Finding:
     ahead = before_ms / 1000 + took_seconds / 2 - float(row[0])
     if abs(ahead) <= CLOCK_SECONDS_MAX + took_seconds / 2:
         return Finding("relógio do banco de dados", "ok", "de acordo com o desta máquina")
+    off = abs(ahead) * 1000 > SMALL_MS
     return Finding(
         "relógio do banco de dados",
-        "warn",
-        f"o desta máquina está {apart_text(ahead)} em relação a ele: acerte os dois (NTP)",
+        "fail" if off else "warn",
+        f"o desta máquina está {apart_text(ahead)} em relação a ele: acerte os dois (NTP)"
+        + ("; até lá, este nó não se diz pronto" if off else ""),
     )
 
 

@@ -7,7 +7,6 @@ import typer
 from balcao.cli.failures import CommandFailed
 from balcao.cli.office import AccountName, opened
 from balcao.cli.output import AsJson, print_json, whole
-from balcao.clock import system_now_ms
 from balcao.core.terms import CREDITS_MAX, credits_problem, reason_problem, top_up
 
 app = typer.Typer(no_args_is_help=True, help="Acrescenta e retira créditos.")
@@ -61,7 +60,7 @@ def add(
         raise typer.BadParameter(problem, param_hint="--reason")
     with opened() as office:
         found = office.account(account)
-        deed = top_up(found, credits, reason, AT_THE_TERMINAL, system_now_ms())
+        deed = top_up(found, credits, reason, AT_THE_TERMINAL, office.now_ms())
         refusal = office.desk.commit_now(deed)
         if isinstance(refusal, Short):
             raise CommandFailed(

@@ -48,8 +48,7 @@ def create(
     """
     from balcao.keys import issue_key
 
-    now = system_now_ms()
-    if expires is not None and expires <= now:
+    if expires is not None and expires <= system_now_ms():
         raise typer.BadParameter("essa data já passou.", param_hint="--expires")
     if not name.strip() or not name.isprintable() or len(name) > NAME_CHARACTERS_MAX:
         raise typer.BadParameter(
@@ -62,7 +61,7 @@ def create(
             office.home,
             found,
             name,
-            now,
+            office.now_ms(),
             expires_ms=expires,
             per_minute=per_minute,
             per_day=per_day,
@@ -137,7 +136,7 @@ def revoke(
             raise CommandFailed(
                 f"Não há chave número {key_id}. As chaves de uma conta: {program()} key list CONTA."
             )
-        office.desk.revoke_key(key_id, system_now_ms())
+        office.desk.revoke_key(key_id, office.now_ms())
         revoked = next(key for key in office.desk.keys(owner.account_id) if key.key_id == key_id)
     if as_json:
         print_json({"account": owner.name, **_as_json(revoked)})

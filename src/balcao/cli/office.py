@@ -2,7 +2,7 @@
 
 import difflib
 import errno
-from collections.abc import Coroutine, Iterator
+from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, TypeVar
@@ -13,7 +13,7 @@ from balcao.cli.before_migration import save_before_migration
 from balcao.cli.configuration import read_settings
 from balcao.cli.failures import CommandFailed
 from balcao.cli.output import program
-from balcao.clock import system_now_ms
+from balcao.clock import Clock
 
 if TYPE_CHECKING:
     from balcao.core.access import Account
@@ -35,6 +35,7 @@ class Office:
     settings: "Settings"
     home: "Home"
     desk: "Desk"
+    now_ms: Callable[[], int]  # the database's clock, where there is one
 
     def account(self, wanted: str) -> "Account":
         """The account of this name or number. Raises `CommandFailed`."""
@@ -83,9 +84,11 @@ def opened() -> Iterator[Office]:
     database = settings.database.get_secret_value()
     save_before_migration(settings)
     pepper = home.pepper()  # before there is a database that needs it
-    desk = open_desk(database, home.desk, pepper=pepper, now_ms=system_now_ms())
+    desk = open_desk(database, home.desk, pepper=pepper)
     try:
-        yield Office(settings, home, desk)
+        clock = Clock()
+        clock.begin(wait_for(desk.database_clock(clock.steady_ms)), None)
+        yield Office(settings, home, desk, clock.now_ms)
     finally:
         desk.close()
 

@@ -99,7 +99,7 @@ def erase(
             caches,
             open_blobs(office.settings.receipts or office.home.receipts),
             signed=AT_THE_TERMINAL,
-            now_ms=system_now_ms,
+            now_ms=office.now_ms,
         )
         erased = wait_for(work)
     if as_json:

@@ -8,7 +8,6 @@ import typer
 from balcao.cli.failures import CommandFailed
 from balcao.cli.office import Office, opened, wait_for
 from balcao.cli.output import AsJson, iso, print_json, print_table, program, when, yes_or_no
-from balcao.clock import system_now_ms
 from balcao.core.people import AT_THE_TERMINAL, NAME_CHARACTERS_MAX, User, is_email, normal_email
 
 if TYPE_CHECKING:
@@ -77,7 +76,7 @@ def create(
         number = None if account is None else office.account(account).account_id
         new = NewUser(email, name, role or "operator", number)
         people = office.desk.people
-        user = wait_for(people.add_user(new, AT_THE_TERMINAL, system_now_ms()))
+        user = wait_for(people.add_user(new, AT_THE_TERMINAL, office.now_ms()))
         link = _new_link(office, user)
     _show_link(user, link, "criado", as_json)
 
@@ -182,7 +181,7 @@ def reset_totp(user: UserName, as_json: AsJson = False) -> None:
         found = _find(office, user)
         if found.has_totp:
             people = office.desk.people
-            wait_for(people.set_totp(found.user_id, None, AT_THE_TERMINAL, system_now_ms()))
+            wait_for(people.set_totp(found.user_id, None, AT_THE_TERMINAL, office.now_ms()))
         after = _find(office, str(found.user_id))
     if as_json:
         print_json(_as_json(after))
@@ -196,7 +195,7 @@ def _suspend(wanted: str, suspended: bool, as_json: bool) -> None:
     with opened() as office:
         found = _find(office, wanted)
         people = office.desk.people
-        wait_for(people.suspend_user(found.user_id, suspended, AT_THE_TERMINAL, system_now_ms()))
+        wait_for(people.suspend_user(found.user_id, suspended, AT_THE_TERMINAL, office.now_ms()))
         after = _find(office, str(found.user_id))
     if as_json:
         print_json(_as_json(after))
@@ -231,7 +230,7 @@ def _new_link(office: Office, user: User) -> str:
     from balcao.links import make_link
 
     work = make_link(
-        office.desk.people, "set_password", user.user_id, AT_THE_TERMINAL, system_now_ms()
+        office.desk.people, "set_password", user.user_id, AT_THE_TERMINAL, office.now_ms()
     )
     return invitation(address(office.settings), wait_for(work))
 

@@ -218,6 +218,12 @@ _TABLE: Mapping[type[errors.BalcaoError], tuple[int, str, str]] = {
         "SERVICO_INDISPONIVEL",
         "O serviço não consegue gravar no momento. Nada foi cobrado; tente mais tarde.",
     ),
+    errors.ClockOff: (
+        503,
+        "SERVICO_INDISPONIVEL",
+        "O relógio desta máquina difere em mais de 5 segundos do relógio do banco de dados:"
+        " acerte os dois (NTP).",
+    ),
     errors.Overloaded: (
         503,
         "SERVICO_INDISPONIVEL",

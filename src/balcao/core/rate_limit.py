@@ -8,6 +8,8 @@ from collections.abc import Sequence
 
 import msgspec
 
+from balcao.core.clock import SMALL_MS
+
 
 class Limit(msgspec.Struct, frozen=True):
     """`quota` requests per `window_ms`."""
@@ -33,9 +35,10 @@ def spend(limit: Limit, empty_at_ms: float, now_ms: float) -> Verdict:
     """Put one request into the bucket, or say when there will be room for it."""
     interval = limit.window_ms / limit.quota
     # Idle time is not saved up: a bucket can be empty, never emptier. Nor can it be fuller
-    # than full: a clock that was set back must not lock callers out.
+    # than full: by more than clocks of nodes may differ, no clock that is right has written that
+    # (decisions 9.8), and it says nothing.
     full = now_ms + limit.window_ms
-    start = empty_at_ms if empty_at_ms > now_ms else now_ms
+    start = empty_at_ms if now_ms < empty_at_ms <= full + SMALL_MS else now_ms
     start = min(start, full)
     room_ms = full - (start + interval)
     if room_ms < -1e-6:

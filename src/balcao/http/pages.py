@@ -11,8 +11,9 @@ import msgspec
 
 from balcao import __version__
 from balcao.addresses import address
+from balcao.core.clock import ClockState
 from balcao.core.questions import Mode, Subject
-from balcao.errors import StorageFailed
+from balcao.errors import ClockOff, StorageFailed
 from balcao.http import openapi
 from balcao.http.front import Page
 from balcao.http.read import Request
@@ -29,6 +30,8 @@ _JSON: Headers = [
     (b"cache-control", b"no-store"),
 ]
 
+CLOCK_RIGHT = "certo"
+
 VERDICT_MS = 1_000  # how long it is believed that the desk can, or cannot, write
 
 _encode = msgspec.json.Encoder().encode
@@ -42,6 +45,7 @@ def build_pages(
     now_ms: Callable[[], int],
     *,
     operations: Mapping[Subject, Operation] = OPERATIONS,
+    clock: Callable[[], ClockState] = ClockState,
 ) -> Mapping[str, Page]:
     """The pages by path."""
 
@@ -52,14 +56,20 @@ def build_pages(
     heart = _Heart(desk, now_ms)
 
     async def ready(_: Request) -> tuple[int, Headers, bytes]:
-        """Whether requests may be sent here: the desk must be able to write, or it is a 503."""
+        """Whether requests may be sent here: the desk must be able to write, or it is a 503.
+
+        So must the clock be the database's. One that jumped is told of, and does no harm.
+        """
+        if (seen := clock()).is_off:
+            raise ClockOff(f"{seen.system_ahead_ms // 1000} s")
         if (complaint := await heart.complaint()) is not None:
             raise StorageFailed(complaint)
         months = {
             mode: None if snapshot.extraction_date is None else snapshot.extraction_date.isoformat()
             for mode, snapshot in snapshots.items()
         }
-        body = {"status": "ok", "gravação": True, "dados_abertos": months}
+        said = _of_clock(seen)
+        body = {"status": "ok", "gravação": True, "relógio": said, "dados_abertos": months}
         return 200, _JSON, _encode(body)
 
     async def measurements(_: Request) -> tuple[int, Headers, bytes]:
@@ -76,6 +86,25 @@ def build_pages(
         "/metrics": measurements,
         **documentation(settings, operations),
     }
+
+
+def _of_clock(seen: ClockState) -> str:
+    """What `/readyz` says of the clock; `balcao doctor` hands it on."""
+    if seen.jump_ms:
+        return (
+            f"saltou {_seconds(seen.jump_ms)}; vale a hora de antes, até que o salto seja desfeito"
+            " ou dure uma hora"
+        )
+    if seen.books_ahead_ms:
+        return (
+            f"no início estava {_seconds(-seen.books_ahead_ms)} em relação ao último lançamento;"
+            " nada vence em definitivo antes de uma hora"
+        )
+    return CLOCK_RIGHT
+
+
+def _seconds(apart_ms: int) -> str:
+    return f"{apart_ms // 1000:+d} s"
 
 
 @dataclass(slots=True)

@@ -272,7 +272,7 @@ class PostgresEnd:
 
     def recover(self, now_ms: int) -> int:
         """See the contract."""
-        with closing(PostgresDesk(self._address, pepper=self._pepper, now_ms=now_ms)) as desk:
+        with closing(PostgresDesk(self._address, pepper=self._pepper)) as desk:
             return desk.recover(now_ms)
 
     def books(self) -> LedgerCheck:

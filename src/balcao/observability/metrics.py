@@ -65,6 +65,8 @@ class Metrics:
         self._purged: dict[tuple[str], int] = {}
         self._circuits: Callable[[], Circuits] = dict
         self._backup_seconds: float | None = None
+        self._ballast: Callable[[], tuple[bool, int]] = lambda: (False, 0)
+        self._clock: Callable[[], tuple[float, int, bool]] = lambda: (0.0, 0, False)
         self._registry = CollectorRegistry()
         self._registry.register(self)
 
@@ -102,6 +104,14 @@ class Metrics:
     def watch_circuits(self, read: Callable[[], Circuits]) -> None:
         """Whom to ask, when measurements are read, for the circuits' states."""
         self._circuits = read
+
+    def watch_clock(self, read: Callable[[], tuple[float, int, bool]]) -> None:
+        """Whom to ask for the clock: seconds the system's is ahead, jumps, whether in doubt."""
+        self._clock = read
+
+    def watch_ballast(self, read: Callable[[], tuple[bool, int]]) -> None:
+        """Whom to ask whether room is set aside on disk, and how often it was given up."""
+        self._ballast = read
 
     def backup(self, at_ms: int) -> None:
         """The newest backup that this process knows of was made at this instant."""
@@ -147,6 +157,30 @@ class Metrics:
             for state in _CIRCUIT_STATES:
                 circuits.add_metric((*line, state), float(state == current))
         yield circuits
+        ahead_seconds, jumps, in_doubt = self._clock()
+        yield GaugeMetricFamily(
+            "balcao_clock_system_ahead_seconds",
+            "This machine's clock against the time that is believed: where there is a database,"
+            " its clock.",
+            value=ahead_seconds,
+        )
+        yield CounterMetricFamily(
+            "balcao_clock_jumps", "Jumps of the clock against the monotonic one.", value=jumps
+        )
+        yield GaugeMetricFamily(
+            "balcao_clock_in_doubt",
+            "1 while a jump of the clock is not confirmed, or the books contradict it.",
+            value=float(in_doubt),
+        )
+        ballast, given_up = self._ballast()
+        yield GaugeMetricFamily(
+            "balcao_disk_ballast",
+            "1 while room is set aside on disk for when it is full; never with PostgreSQL.",
+            value=float(ballast),
+        )
+        yield CounterMetricFamily(
+            "balcao_disk_ballast_given_up", "Times that the disk was full.", value=given_up
+        )
         if self._backup_seconds is not None:
             yield GaugeMetricFamily(
                 "balcao_backup_last_success_seconds",

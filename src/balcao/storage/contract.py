@@ -1,10 +1,11 @@
 """What every storage promises. One suite, `tests/storage`, runs on every engine."""
 
-from collections.abc import AsyncIterator, Collection, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol, TypeAlias
 
 from balcao.core.access import Account, Caller, Key, Plan
+from balcao.core.clock import Heard
 from balcao.core.data_subject import DataSubject
 from balcao.core.freshness import Kept
 from balcao.core.idempotency import Attempt
@@ -224,6 +225,38 @@ class Desk(Protocol):
         """The same while serving, for other processes on the same database that died. Count.
 
         Where one process has the database to itself there are none. Raises `StorageFailed`.
+        """
+        ...
+
+    async def database_clock(self, steady_ms: Callable[[], int]) -> Heard | None:
+        """What the database's own clock says beside the steady one. None: it has none of its own.
+
+        Raises `StorageFailed`.
+        """
+        ...
+
+    def latest_instant(self) -> int | None:
+        """About when something was committed last, by the clock of whoever did. None: never."""
+        ...
+
+    async def turn_months_back(self, now_ms: int) -> int:
+        """Bring accounts back from months that are not yet: the clock was ahead. Count.
+
+        Their month's credits are added up anew. Raises `StorageFailed`.
+        """
+        ...
+
+    async def forget_limits(self, now_ms: int) -> None:
+        """Begin the limits anew that are not empty at this instant: the clock was ahead.
+
+        Raises `StorageFailed`.
+        """
+        ...
+
+    async def keep_room(self) -> None:
+        """Have some room on disk for when it is full; free what can be when it is.
+
+        Where the storage is another's, nothing. Raises `StorageFailed`.
         """
         ...
 

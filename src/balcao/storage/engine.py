@@ -8,6 +8,7 @@ from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
 from balcao.core.questions import Mode
+from balcao.storage.ballast import Ballast
 from balcao.storage.contract import Cache, Desk
 
 
@@ -16,8 +17,8 @@ def open_desk(
     path: Path,
     *,
     pepper: bytes,
-    now_ms: int,
     observe_batch: Callable[[int], None] = lambda size: None,
+    ballast: Ballast | None = None,
 ) -> Desk:
     """The desk at this address, or in this file if it is empty.
 
@@ -26,18 +27,20 @@ def open_desk(
     if not database:
         from balcao.storage.sqlite.desk import SqliteDesk  # noqa: PLC0415
 
-        return SqliteDesk(path, observe_batch, pepper=pepper)
+        return SqliteDesk(path, observe_batch, pepper=pepper, ballast=ballast)
     from balcao.storage.postgresql.desk import PostgresDesk  # noqa: PLC0415
 
-    return PostgresDesk(database, pepper=pepper, now_ms=now_ms, observe_batch=observe_batch)
+    return PostgresDesk(database, pepper=pepper, observe_batch=observe_batch)
 
 
-def open_cache(database: str, path: Path, mode: Mode, *, pepper: bytes) -> Cache:
+def open_cache(
+    database: str, path: Path, mode: Mode, *, pepper: bytes, ballast: Ballast | None = None
+) -> Cache:
     """The cache of one mode, likewise. A database that is away is no reason not to start."""
     if not database:
         from balcao.storage.sqlite.cache import SqliteCache  # noqa: PLC0415
 
-        return SqliteCache(path, pepper)
+        return SqliteCache(path, pepper, ballast)
     from balcao.storage.postgresql.cache import PostgresCache  # noqa: PLC0415
 
     return PostgresCache(database, mode, pepper)

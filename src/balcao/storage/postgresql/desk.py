@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 import psycopg
 
 from balcao.core.access import Account, Caller, Key
+from balcao.core.clock import Heard
 from balcao.core.idempotency import Attempt
 from balcao.core.ledger import Change, KeepReceipt, Refusal
 from balcao.core.people import AT_THE_TERMINAL, Signature
@@ -23,7 +24,7 @@ from balcao.storage.moved import IN_POSTGRESQL, check_here
 from balcao.storage.postgresql import limits as counting
 from balcao.storage.postgresql import receipts
 from balcao.storage.postgresql.connections import Line, opened_apart, opened_to_add_up
-from balcao.storage.postgresql.node import Node
+from balcao.storage.postgresql.node import Node, hear_clock, read_clock
 from balcao.storage.postgresql.partitions import Partitions
 from balcao.storage.postgresql.people import PostgresPeople
 from balcao.storage.postgresql.reading import Asked, answer
@@ -32,6 +33,7 @@ from balcao.storage.postgresql.turns import Turns, Worker, in_thread
 from balcao.storage.postgresql.writer import Writer
 from balcao.storage.shared import office
 from balcao.storage.shared.check import check_books
+from balcao.storage.shared.clock import is_month_ahead, turn_months_back
 from balcao.storage.shared.connection import Connection
 from balcao.storage.shared.data_subjects import SharedDataSubjects
 from balcao.storage.shared.pepper import check_pepper
@@ -51,7 +53,6 @@ RECEIPTS_KNOWN_MAX = 32_768
 
 # More than clocks that are kept right ever differ by.
 CLOCK_AHEAD_MS_MAX = 60_000
-_CLOCK = "SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint"
 
 _HEARTBEAT = (
     "INSERT INTO heartbeat VALUES (1, %s)"
@@ -76,13 +77,12 @@ class PostgresDesk(Reading):
         address: str,
         *,
         pepper: bytes | None = None,
-        now_ms: int = 0,
         observe_batch: Callable[[int], None] = lambda size: None,
     ) -> None:
         self._address = address
         self._here = Line(address)
         super().__init__(self._here, partial(opened_apart, address))
-        self._node = Node(now_ms)
+        self._node = Node()
         self._writing = Line(address, self._node.greet, pipelines=True)
         self._reading = Line(address)
         self._counting = Line(address, _without_waiting_for_the_disk, pipelines=True)
@@ -223,6 +223,28 @@ class PostgresDesk(Reading):
             lambda connection: self._node.recover(connection, now_ms, at_start=False)
         )
 
+    async def database_clock(self, steady_ms: Callable[[], int]) -> Heard | None:
+        """See the contract."""
+        return await self._with_writer(lambda connection: hear_clock(connection, steady_ms))
+
+    def latest_instant(self) -> int | None:
+        """See the contract."""
+        with self._here.guarded() as connection:
+            return self._node.latest_of_others(connection)
+
+    async def turn_months_back(self, now_ms: int) -> int:
+        """See the contract."""
+        if not is_month_ahead(self._here, now_ms):
+            return 0
+        return await self._in_turn(lambda connection: turn_months_back(connection, now_ms))
+
+    async def forget_limits(self, now_ms: int) -> None:
+        """See the contract."""
+        await self._with_writer(lambda connection: counting.forget(connection, now_ms))
+
+    async def keep_room(self) -> None:
+        """See the contract. The disk is the server's."""
+
     async def heartbeat(self, now_ms: int) -> None:
         """See the contract."""
         await self._with_writer(lambda connection: connection.execute(_HEARTBEAT, (now_ms,)))
@@ -231,12 +253,11 @@ class PostgresDesk(Reading):
         """See the contract."""
 
         def work(connection: psycopg.Connection[Any]) -> int:
-            row = connection.execute(_CLOCK).fetchone()
-            assert row is not None
-            if now_ms - row[0] > CLOCK_AHEAD_MS_MAX and not self._told_of_clock:
+            database_ms = read_clock(connection)
+            if now_ms - database_ms > CLOCK_AHEAD_MS_MAX and not self._told_of_clock:
                 self._told_of_clock = True
                 log.warning("this machine's clock is ahead of the database's: set both (NTP)")
-            return min(now_ms, int(row[0]))
+            return min(now_ms, database_ms)
 
         return await self._with_writer(work)
 

@@ -119,6 +119,11 @@ def _one(visit: Visit, full: dict[str, float], changed: dict[str, float]) -> Ver
     return verdicts
 
 
+def forget(connection: psycopg.Connection[Any], now_ms: int) -> None:
+    """Begin all buckets anew that are not empty at this instant."""
+    connection.execute("DELETE FROM rate_limit WHERE empty_at_ms > %s", (now_ms,))
+
+
 def purge(connection: psycopg.Connection[Any], now_ms: int) -> int:
     """Remove some buckets that have long been empty. Count."""
     return connection.execute(_PURGE, (now_ms - KEPT_MS,)).rowcount

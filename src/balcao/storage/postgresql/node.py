@@ -6,10 +6,12 @@ node whose lock is free is not connected.
 """
 
 import time
+from collections.abc import Callable
 from typing import Any, Final
 
 import psycopg
 
+from balcao.core.clock import Heard, read_beside
 from balcao.core.freshness import DAY_MS
 from balcao.storage.postgresql.rows import integers
 
@@ -24,11 +26,16 @@ GONE_SECONDS = 8.0
 KEPT_MS = 30 * DAY_MS
 _FORGOTTEN_AT_ONCE = 100
 
-_REGISTER = "INSERT INTO node (started_ms, heartbeat_ms) VALUES (%s, %s) RETURNING node_id"
+_CLOCK = "SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint"
+_REGISTER = (
+    "INSERT INTO node (started_ms, heartbeat_ms)"
+    f" SELECT now_ms, now_ms FROM ({_CLOCK} AS now_ms) AS clock RETURNING node_id"
+)
 _BE_HERE = f"SELECT pg_advisory_lock_shared({LOCK_CLASS}, %s)"
 # Others may have given us up, and even removed the row, while we were away.
 _ALIVE = (
-    "INSERT INTO node (node_id, started_ms, heartbeat_ms) VALUES (%s, %s, %s)"
+    "INSERT INTO node (node_id, started_ms, heartbeat_ms)"
+    f" SELECT %s, now_ms, now_ms FROM ({_CLOCK} AS now_ms) AS clock"
     " ON CONFLICT (node_id) DO UPDATE SET ended_ms = NULL WHERE node.ended_ms IS NOT NULL"
 )
 _WHO = "SELECT pid, backend_start FROM pg_stat_activity WHERE pid = pg_backend_pid()"
@@ -65,9 +72,28 @@ _CLOSE = "DELETE FROM open_operation WHERE node_id = ANY(%s::bigint[])"
 _DIED = (
     "UPDATE idempotency SET state = 'died' WHERE state = 'running' AND node_id = ANY(%s::bigint[])"
 )
+# Those that were given up may have had another clock.
+_LATEST = "SELECT max(heartbeat_ms) FROM node WHERE ended_ms IS NULL AND node_id <> %s"
 _LONG_GONE = "SELECT node_id FROM node WHERE ended_ms <= %s ORDER BY ended_ms LIMIT %s"
 _REMOVE = "DELETE FROM node WHERE node_id = %s AND ended_ms <= %s"
 _ENDED = "UPDATE node SET ended_ms = %s WHERE node_id = ANY(%s::bigint[]) AND node_id <> %s"
+
+
+# A reading is as exact as it was quick: the quickest of some.
+_READINGS = 3
+
+
+def read_clock(connection: psycopg.Connection[Any]) -> int:
+    """The database's clock, in milliseconds since 1970."""
+    row = connection.execute(_CLOCK).fetchone()
+    assert row is not None
+    return int(row[0])
+
+
+def hear_clock(connection: psycopg.Connection[Any], steady_ms: Callable[[], int]) -> Heard:
+    """The database's clock beside our steady one."""
+    readings = [read_beside(steady_ms, lambda: read_clock(connection)) for _ in range(_READINGS)]
+    return min(readings, key=lambda heard: heard.error_ms)
 
 
 class Node:
@@ -75,9 +101,8 @@ class Node:
 
     COUNT: Final = "UPDATE node SET batch = %s WHERE node_id = %s"
 
-    def __init__(self, now_ms: int) -> None:
+    def __init__(self) -> None:
         self.node_id = 0
-        self._now_ms = now_ms
         self._batch = 0
         self._backend: tuple[Any, ...] | None = None
         self._gone: dict[int, float] = {}  # since when they were found gone, monotonic
@@ -85,7 +110,7 @@ class Node:
     def greet(self, connection: psycopg.Connection[Any]) -> None:
         """Be here on this connection: the first thing said on every new one of the writer's."""
         if not self.node_id:
-            row = connection.execute(_REGISTER, (self._now_ms, self._now_ms)).fetchone()
+            row = connection.execute(_REGISTER).fetchone()
             assert row is not None
             self.node_id = row[0]
         if self._backend is not None:
@@ -94,7 +119,7 @@ class Node:
             if connection.execute(_IS_THERE, self._backend).fetchone() is not None:
                 raise psycopg.OperationalError("the old connection will not end")
         connection.execute(_BE_HERE, (self.node_id,))
-        connection.execute(_ALIVE, (self.node_id, self._now_ms, self._now_ms))
+        connection.execute(_ALIVE, (self.node_id,))
         self._backend = connection.execute(_WHO).fetchone()
         self._gone.clear()  # while we were away ourselves, nobody was watched
 
@@ -128,6 +153,13 @@ class Node:
             "UPDATE node SET heartbeat_ms = %s WHERE node_id = %s", (now_ms, self.node_id)
         )
         return given_back
+
+    def latest_of_others(self, connection: psycopg.Connection[Any]) -> int | None:
+        """About when another node was alive, or this one before its last start."""
+        row = connection.execute(_LATEST, (self.node_id,)).fetchone()
+        assert row is not None
+        latest: int | None = row[0]
+        return latest
 
     def forget_others(self, connection: psycopg.Connection[Any], now_ms: int) -> int:
         """Remove the rows of some nodes that were given up long ago. Count."""

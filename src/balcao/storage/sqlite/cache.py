@@ -9,6 +9,7 @@ import apsw
 
 from balcao.core.data_subject import DataSubject
 from balcao.core.freshness import Kept
+from balcao.storage.ballast import Ballast
 from balcao.storage.shared.behind import (
     RECENT_BYTES_MAX,
     RECENT_MAX,
@@ -16,7 +17,7 @@ from balcao.storage.shared.behind import (
     WrittenBehind,
 )
 from balcao.storage.shared.cache_keys import PARTNERS, PEOPLE
-from balcao.storage.sqlite.files import connect, empty_log, migrate
+from balcao.storage.sqlite.files import connect, empty_log, is_full, make_room, migrate, transaction
 
 log = logging.getLogger(__name__)
 
@@ -42,7 +43,8 @@ _ABOUT = (
 class SqliteCache(WrittenBehind[Kept]):
     """One file; reads in place on the event loop's thread, which alone adds to `_recent`."""
 
-    def __init__(self, path: Path, secret: bytes = b"") -> None:
+    def __init__(self, path: Path, secret: bytes = b"", ballast: Ballast | None = None) -> None:
+        self._ballast = ballast or Ballast(path.parent)
         path.parent.mkdir(parents=True, exist_ok=True)
         try:
             self._open(path)
@@ -123,14 +125,25 @@ class SqliteCache(WrittenBehind[Kept]):
         return gone
 
     def _write(self, batch: Sequence[tuple[str, Kept]]) -> None:
+        rows = [(key, kept.asked_ms, kept.source, kept.body) for key, kept in batch]
         try:
-            with self._writing:
-                self._writing.executemany(
-                    "INSERT INTO entry (key, asked_ms, source, body) VALUES (?, ?, ?, ?)"
-                    " ON CONFLICT (key) DO UPDATE SET asked_ms = excluded.asked_ms,"
-                    " source = excluded.source, body = excluded.body"
-                    " WHERE excluded.asked_ms >= entry.asked_ms",
-                    [(key, kept.asked_ms, kept.source, kept.body) for key, kept in batch],
-                )
+            try:
+                self._insert(rows)
+            except apsw.Error as error:
+                if not is_full(error):
+                    raise
+                make_room(self._writing, self._ballast)
+                self._insert(rows)
         except apsw.Error as error:
             log.error("cache not written: %s", type(error).__name__)
+
+    def _insert(self, rows: Sequence[tuple[str, int, str, bytes]]) -> None:
+        # A full disk may roll back by itself, which a savepoint would take for another error.
+        with transaction(self._writing):
+            self._writing.executemany(
+                "INSERT INTO entry (key, asked_ms, source, body) VALUES (?, ?, ?, ?)"
+                " ON CONFLICT (key) DO UPDATE SET asked_ms = excluded.asked_ms,"
+                " source = excluded.source, body = excluded.body"
+                " WHERE excluded.asked_ms >= entry.asked_ms",
+                rows,
+            )

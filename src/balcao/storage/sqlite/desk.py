@@ -11,16 +11,19 @@ from typing import Any, TypeVar
 import apsw
 
 from balcao.core.access import Account, Caller, Key
+from balcao.core.clock import Heard
 from balcao.core.idempotency import Attempt
 from balcao.core.ledger import Change, KeepReceipt, Refusal
 from balcao.core.people import AT_THE_TERMINAL, Signature
 from balcao.core.rate_limit import Limit, Verdict, spend
 from balcao.errors import StorageFailed
+from balcao.storage.ballast import Ballast
 from balcao.storage.batch import Outcome, Row
 from balcao.storage.contract import LedgerCheck, NewAccount, NewKey, PurgedReceipts
 from balcao.storage.moved import IN_SQLITE, check_here
 from balcao.storage.shared import office
 from balcao.storage.shared.check import check_books
+from balcao.storage.shared.clock import is_month_ahead, turn_months_back
 from balcao.storage.shared.connection import Connection
 from balcao.storage.shared.data_subjects import SharedDataSubjects
 from balcao.storage.shared.people import SharedPeople
@@ -29,7 +32,7 @@ from balcao.storage.shared.reading import EARLIER_COLUMNS, Reading, attempt_of
 from balcao.storage.sqlite import receipts
 from balcao.storage.sqlite.connection import SqliteConnection, opened_apart
 from balcao.storage.sqlite.files import connect, migrate
-from balcao.storage.sqlite.writer import Job, Writer, write
+from balcao.storage.sqlite.writer import HEARTBEAT, Job, Writer, write
 
 T = TypeVar("T")
 
@@ -59,7 +62,6 @@ _EARLIER = (
 # A disk with less room than this is full.
 ROOM_BYTES_MIN = 1_000_000
 
-_HEARTBEAT = "INSERT OR REPLACE INTO heartbeat VALUES (1, ?)"
 _PURGE = (
     "DELETE FROM idempotency WHERE rowid IN"
     " (SELECT rowid FROM idempotency WHERE expires_ms <= ? LIMIT 1000) RETURNING 1"
@@ -81,6 +83,7 @@ class SqliteDesk(Reading):
         observe_batch: Callable[[int], None] = lambda size: None,
         *,
         pepper: bytes | None = None,
+        ballast: Ballast | None = None,
     ) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         writing = connect(path, synchronous="FULL")
@@ -91,7 +94,8 @@ class SqliteDesk(Reading):
         self._here = connect(path, synchronous="FULL")
         super().__init__(SqliteConnection(self._here), partial(opened_apart, path))
         self._folder = path.parent
-        self._writer = Writer(writing)
+        self._ballast = ballast or Ballast(path.parent)
+        self._writer = Writer(writing, self._ballast)
         self._observe_batch = observe_batch
         self._waiting: list[tuple[Sequence[Change], asyncio.Future[Refusal | None]]] = []
         self._writing = False
@@ -137,7 +141,7 @@ class SqliteDesk(Reading):
             except RuntimeError:  # the loop is closed: nobody waits any more
                 self._writing = False
 
-        job = Job([changes for changes, _ in batch], done, self._limits_to_write())
+        job = Job([changes for changes, _ in batch], done, *self._now_and_then())
         outcomes = self._writer.at_once(job)
         if outcomes is None:
             self._writer.submit(job)
@@ -222,11 +226,12 @@ class SqliteDesk(Reading):
         row = self._in_place.execute(_EARLIER, (account_id, key_digest, now_ms)).fetchone()
         return None if row is None else attempt_of(row)
 
-    def _limits_to_write(self) -> Sequence[tuple[str, float]]:
+    def _now_and_then(self) -> tuple[Sequence[tuple[str, float]], int | None]:
+        """What goes with a commit once a second: limits, and the instant."""
         if abs(self._now_ms - self._limits_written_ms) < LIMITS_WRITTEN_EVERY_MS:
-            return ()
+            return (), None
         self._limits_written_ms = self._now_ms
-        return self._take_dirty_buckets()
+        return self._take_dirty_buckets(), self._now_ms
 
     def _take_dirty_buckets(self) -> Sequence[tuple[str, float]]:
         dirty, self._dirty_buckets = self._dirty_buckets, set()
@@ -297,14 +302,46 @@ class SqliteDesk(Reading):
 
     # In the writer's thread, in its turn: these may wait for a busy file.
 
+    async def database_clock(self, steady_ms: Callable[[], int]) -> Heard | None:
+        """See the contract. It is the system's."""
+        return None
+
+    def latest_instant(self) -> int | None:
+        """See the contract. To the second: it is written with the limits."""
+        row: Any = self._in_place.execute("SELECT at_ms FROM heartbeat").fetchone()
+        return None if row is None else row[0]
+
+    async def turn_months_back(self, now_ms: int) -> int:
+        """See the contract."""
+        if not is_month_ahead(self._in_place, now_ms):
+            return 0
+        return await self._in_turn(lambda connection: turn_months_back(connection, now_ms))
+
+    async def forget_limits(self, now_ms: int) -> None:
+        """See the contract."""
+        ahead = [name for name, at in self._buckets.items() if at > now_ms]
+        self._buckets.update(dict.fromkeys(ahead, 0.0))
+        self._dirty_buckets.update(ahead)
+
+    async def keep_room(self) -> None:
+        """See the contract."""
+        if self._is_full():
+            await self._writer.in_turn(lambda connection: self._writer.make_room())
+        await asyncio.to_thread(self._ballast.make)
+
+    def _is_full(self) -> bool:
+        return shutil.disk_usage(self._folder).free < ROOM_BYTES_MIN
+
     async def heartbeat(self, now_ms: int) -> None:
         """See the contract."""
 
         def beat(connection: apsw.Connection) -> None:
             # What is as small as this still fits into a log that does not grow: a lookup would not.
-            if shutil.disk_usage(self._folder).free < ROOM_BYTES_MIN:
+            if self._is_full():
+                self._writer.make_room()
+            if self._is_full():
                 raise StorageFailed("disk full")
-            connection.execute(_HEARTBEAT, (now_ms,))
+            connection.execute(HEARTBEAT, (now_ms,))
 
         await self._writer.in_turn(beat)
 
@@ -330,6 +367,7 @@ class SqliteDesk(Reading):
         self._writer.submit(Job((), lambda outcomes: None, self._take_dirty_buckets()))
         self._writer.close()
         self._here.close()
+        self._ballast.remove()
 
 
 def _statement(sql: str, argument: int) -> Callable[[apsw.Connection], Sequence[Row]]:

@@ -1,5 +1,6 @@
 """Opening a SQLite file: settings, migrations, and what its errors mean."""
 
+import logging
 import re
 import time
 from collections.abc import Iterator
@@ -11,6 +12,9 @@ from typing import Any
 import apsw
 
 from balcao.errors import StorageFailed, StorageNewer
+from balcao.storage.ballast import Ballast
+
+log = logging.getLogger(__name__)
 
 _MIGRATION = re.compile(r"(\d{4})_\w+\.sql")
 
@@ -18,6 +22,9 @@ _MIGRATION = re.compile(r"(\d{4})_\w+\.sql")
 BUSY_TIMEOUT_MS = 10_000
 LOG_TRIES_MAX = 200
 LOG_TRY_SECONDS = 0.01
+
+# On a full disk nobody writes meanwhile anyway.
+ROOM_TIMEOUT_MS = 1_000
 
 # A backup reads its rows of one moment for about this long; nobody waits for it meanwhile.
 EMPTY_SECONDS_MAX = 10.0
@@ -54,6 +61,26 @@ def _use_log(connection: apsw.Connection) -> None:
             return
         time.sleep(LOG_TRY_SECONDS)
     raise StorageFailed("busy")
+
+
+def is_full(error: Exception) -> bool:
+    """Whether the disk has no room: for the file, for its log, or for the log's index."""
+    if isinstance(error, apsw.FullError):
+        return True
+    code = getattr(error, "extendedresult", None)
+    return bool(code == apsw.SQLITE_IOERR_SHMSIZE)
+
+
+def make_room(connection: apsw.Connection, ballast: Ballast) -> None:
+    """On a full disk: give up the ballast, and carry the log over, which frees it."""
+    ballast.give_up()
+    connection.set_busy_timeout(ROOM_TIMEOUT_MS)
+    try:
+        connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
+    except apsw.Error as error:  # somebody still reads; the next time, then
+        log.warning("no checkpoint on a full disk: %s", type(error).__name__)
+    finally:
+        connection.set_busy_timeout(BUSY_TIMEOUT_MS)
 
 
 def empty_log(connection: apsw.Connection) -> None:

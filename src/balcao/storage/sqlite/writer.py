@@ -17,6 +17,7 @@ from typing import Any, TypeVar
 import apsw
 
 from balcao.core.ledger import Change, Purse
+from balcao.storage.ballast import Ballast
 from balcao.storage.batch import (
     AUDIT_COLUMNS,
     BINDING_COLUMNS,
@@ -33,7 +34,7 @@ from balcao.storage.batch import (
     needs,
 )
 from balcao.storage.shared.failure import failure, told
-from balcao.storage.sqlite.files import BUSY_TIMEOUT_MS
+from balcao.storage.sqlite.files import BUSY_TIMEOUT_MS, is_full, make_room
 
 log = logging.getLogger(__name__)
 
@@ -43,6 +44,8 @@ IN_PLACE_SECONDS_MAX = 0.005
 IN_PLACE_AGAIN_SECONDS = 1.0
 
 WAL_PAGES_MAX = 4_000  # 16 MB: then what was committed is carried over into the file itself
+
+HEARTBEAT = "INSERT OR REPLACE INTO heartbeat VALUES (1, ?)"
 
 T = TypeVar("T")
 
@@ -54,6 +57,7 @@ class Job:
     lists: Sequence[Sequence[Change]]
     done: Callable[[Sequence[Outcome]], None]
     limits: Sequence[tuple[str, float]] = field(default_factory=tuple)  # rate limits, best effort
+    at_ms: int | None = None  # the instant, to be found in the books at the next start
 
 
 @dataclass(slots=True)
@@ -76,8 +80,9 @@ class Writer:
     file never keep the event loop: then the thread waits for them.
     """
 
-    def __init__(self, connection: apsw.Connection) -> None:
+    def __init__(self, connection: apsw.Connection, ballast: Ballast) -> None:
         self._connection = connection
+        self._ballast = ballast
         self._jobs: SimpleQueue[Job | Chore | None] = SimpleQueue()
         connection.execute("PRAGMA wal_autocheckpoint = 0")
         self._wal_pages = 0
@@ -122,7 +127,7 @@ class Writer:
         try:
             self._connection.set_busy_timeout(0)
             outcomes = self._together(job)
-        except apsw.BusyError:
+        except (apsw.BusyError, _Full):
             return None
         finally:
             self._connection.set_busy_timeout(BUSY_TIMEOUT_MS)
@@ -157,24 +162,39 @@ class Writer:
     def _patiently(self, job: Job) -> Sequence[Outcome]:
         try:
             return self._together(job)
+        except _Full:
+            self.make_room()
+            try:
+                return self._together(job)
+            except (apsw.BusyError, _Full) as error:
+                return [_failure(error.__cause__ or error)] * len(job.lists)
         except apsw.BusyError as error:  # held by another process for longer than we wait
             return [_failure(error)] * len(job.lists)
 
+    def make_room(self) -> None:
+        """Free what can be on a full disk. In the thread, in its turn."""
+        make_room(self._connection, self._ballast)
+        self._wal_pages = 0
+
     def _together(self, job: Job) -> Sequence[Outcome]:
         try:
-            return write(self._connection, job.lists, job.limits)
+            return write(self._connection, job.lists, job.limits, job.at_ms)
         except apsw.BusyError:
             raise
         except (apsw.ConstraintError, AssertionError, LookupError, UnicodeError):
             # A wall of the schema, or a list that makes no sense: only that list may suffer.
             return [self._alone(changes) for changes in job.lists]
         except Exception as error:
+            if is_full(error):
+                raise _Full from error
             return [_failure(error)] * len(job.lists)
 
     def _beside(self, chore: Chore) -> Any:
         try:
             return chore.work(self._connection)
         except Exception as error:
+            if is_full(error):
+                self.make_room()  # for the next one
             return told(error)
 
     def _alone(self, changes: Sequence[Change]) -> Outcome:
@@ -195,8 +215,13 @@ class Writer:
         self._wal_pages = 0
 
 
-def _failure(error: Exception) -> Exception:
+class _Full(Exception):
+    """The disk has no room, and nothing was kept. The cause is SQLite's own error."""
+
+
+def _failure(error: BaseException) -> Exception:
     log.error("commit failed: %s", type(error).__name__)
+    assert isinstance(error, Exception)
     return failure(error)
 
 
@@ -204,6 +229,7 @@ def write(
     connection: apsw.Connection,
     lists: Sequence[Sequence[Change]],
     limits: Sequence[tuple[str, float]] = (),
+    at_ms: int | None = None,
 ) -> list[Outcome]:
     """Decide the lists in order and commit what was admitted, durably, all at once."""
     connection.execute("BEGIN IMMEDIATE")
@@ -211,6 +237,8 @@ def write(
         batch = _read(connection, needs(lists))
         outcomes: list[Outcome] = [batch.admit(changes) for changes in lists]
         _store(connection, batch, limits)
+        if at_ms is not None:
+            connection.execute(HEARTBEAT, (at_ms,))
         connection.execute("COMMIT")
     except BaseException:
         if connection.in_transaction:

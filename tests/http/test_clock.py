@@ -1,0 +1,198 @@
+"""A house while its clock jumps, from outside: nothing expires, fills or turns (decisions 9.8)."""
+
+import asyncio
+import re
+import secrets
+from contextlib import ExitStack, closing
+from functools import partial
+from pathlib import Path
+
+import pytest
+from pydantic import SecretStr
+
+from balcao import life
+from balcao.clock import Clock, system_now_ms
+from balcao.core.calendar import civil_month
+from balcao.core.ledger import TopUp
+from balcao.settings import Limits
+from balcao.storage.sqlite.desk import SqliteDesk
+from tests.clocks import Clocks
+from tests.http.house import OpenHouse, opened
+from tests.storage import postgres
+from tests.storage.world import brasilia
+from tests.world import Client
+
+MINUTE, HOUR, DAY = 60_000, 3_600_000, 86_400_000
+COMPANY = "/consultas/v2/cnpj-receita-federal/90010001000100"
+SALDO = "/conta/v1/saldo"
+DAILY = Limits(per_minute=100_000, per_day=20)
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(life, "CLOCK_EVERY_SECONDS", 0.001)
+    monkeypatch.setattr(life, "RECOVER_EVERY_SECONDS", 0.001)
+
+
+def seen(house: OpenHouse, sentence: str) -> None:
+    """Wait until `/readyz` says so of the clock."""
+
+    async def story() -> None:
+        async with asyncio.timeout(20):
+            while sentence not in (await house.aget("/readyz")).json["relógio"]:  # noqa: ASYNC110
+                await asyncio.sleep(0.001)
+
+    house.run(story())
+
+
+def measured(house: OpenHouse, name: str) -> float:
+    found = re.search(rf"^{name} (\S+)$", house.get("/metrics").body.decode(), re.MULTILINE)
+    assert found
+    return float(found[1])
+
+
+def admitted(house: OpenHouse, client: Client, of: int) -> int:
+    return [house.get(SALDO, client).status for _ in range(of)].count(200)
+
+
+def test_while_it_jumps_and_after_it_was_set_right(tmp_path: Path) -> None:
+    clocks = Clocks()
+    with opened(tmp_path, clock=clocks.clock(), limits_gratuito=DAILY) as house:
+        free = house.account("livre", plan="gratuito")
+        first = house.get(COMPANY, idempotency_key="compra-0001")
+        assert first.status == 200
+        assert admitted(house, free, 5) == 5
+        at = re.search(r'"dia";r=(\d+)', house.get(SALDO, free).headers["ratelimit"])
+        assert at is not None
+        assert at[1] == "14"
+
+        clocks.jump(97 * HOUR)
+        seen(house, "saltou +349200 s")
+        again = house.get(COMPANY, idempotency_key="compra-0001")
+        assert (again.status, again.body) == (200, first.body)
+        assert len(house.charges()) == 1
+        assert house.purse().month == civil_month(clocks.system - 97 * HOUR)
+        assert admitted(house, free, 4) == 4
+        assert measured(house, "balcao_clock_system_ahead_seconds") == 97 * 3600
+        assert measured(house, "balcao_clock_in_doubt") == 1
+        assert measured(house, "balcao_clock_jumps_total") == 1
+        # Numbers, too, tell the time that is believed.
+        said = int(house.get(COMPANY).json["request_id"].replace("-", "")[:12], 16)
+        assert abs(said - (clocks.system - 97 * HOUR)) < 1_000
+
+        clocks.jump(-97 * HOUR)
+        seen(house, "certo")
+        assert house.get(COMPANY, idempotency_key="compra-0001").body == first.body
+        assert admitted(house, free, 20) == 10
+        assert measured(house, "balcao_clock_in_doubt") == 0
+
+
+@pytest.mark.parametrize("ahead", [DAY, 12 * HOUR])
+def test_started_ahead_and_set_right_while_it_serves(tmp_path: Path, ahead: int) -> None:
+    clocks = Clocks()
+    clocks.jump(ahead)
+    with opened(tmp_path, clock=clocks.clock(), limits_gratuito=DAILY) as house:
+        free = house.account("livre", plan="gratuito")
+        assert admitted(house, free, 21) == 20
+        clocks.jump(-ahead)
+        seen(house, "saltou")
+        clocks.go_on(HOUR)  # confirmed
+        seen(house, "certo")
+        assert admitted(house, free, 21) == 20
+
+
+def test_a_restart_with_the_clock_set_right(tmp_path: Path) -> None:
+    """A clock that was a month ahead: no lockout, and the ceiling is this month's."""
+    clocks = Clocks(brasilia("2026-08-20 12:00:00"))
+    with opened(tmp_path, clock=clocks.clock(), limits_gratuito=DAILY) as house:
+        house.account("livre", plan="gratuito")
+        lia = house.account("lia", plan="pos_pago", credits=0)
+        assert [house.get(COMPANY, lia).status for _ in range(3)] == [200] * 3
+    clocks.jump(15 * DAY)
+    with opened(tmp_path, clock=clocks.clock(), limits_gratuito=DAILY, name="bia") as house:
+        assert house.purse(lia).month == "2026-08"
+        assert house.get(COMPANY, lia).status == 200
+        assert house.purse(lia).month == "2026-09"
+    clocks.jump(-15 * DAY)
+    with opened(tmp_path, clock=clocks.clock(), limits_gratuito=DAILY, name="caio") as house:
+        seen(house, "no início estava -12")
+        purse = house.purse(lia)
+        assert (purse.month, purse.month_credits) == ("2026-08", 3)
+        clocks.go_on(HOUR)
+        seen(house, "certo")
+
+
+def test_keys_outlive_a_restart_with_a_clock_that_is_ahead(tmp_path: Path) -> None:
+    clocks = Clocks()
+    with opened(tmp_path, clock=clocks.clock()) as house:
+        ana = house.client
+        first = house.get(COMPANY, idempotency_key="compra-0001")
+    clocks.jump(97 * HOUR)
+    with opened(tmp_path, clock=clocks.clock(), name="bia") as house:
+        seen(house, "no início estava +3492")
+        again = house.get(COMPANY, ana, idempotency_key="compra-0001")
+        assert again.body == first.body, "nothing but the clock says that it has run out"
+        clocks.go_on(HOUR)
+        seen(house, "certo")
+        later = house.get(COMPANY, ana, idempotency_key="compra-0001")
+        assert later.json["request_id"] != first.json["request_id"]
+
+
+def test_another_process_that_goes_by_a_wrong_clock_turns_no_month_for_long(
+    tmp_path: Path,
+) -> None:
+    clocks = Clocks(brasilia("2026-08-20 12:00:00"))
+    with opened(tmp_path, clock=clocks.clock()) as house:
+        lia = house.account("lia", plan="pos_pago", credits=0)
+        assert house.get(COMPANY, lia).status == 200
+        with closing(SqliteDesk(tmp_path / "balcao.db")) as command:
+            command.commit_now([TopUp(lia.account_id, 5, "carga", clocks.system + 20 * DAY)])
+        assert house.purse(lia).month == "2026-09"
+        house.run(house.until(lambda: house.purse(lia).month == "2026-08"))
+        assert house.purse(lia).month_credits == 1
+
+
+def _ahead(ms: int) -> int:
+    return system_now_ms() + ms
+
+
+def test_nodes_whose_clocks_are_wrong_count_exactly_and_are_not_ready(tmp_path: Path) -> None:
+    apart = {"right": 0, "half a minute": 30_000, "an hour": HOUR, "an hour back": -HOUR}
+    address = postgres.new_address()
+    secret = secrets.token_bytes(32)
+    try:
+        with ExitStack() as stack:
+            houses: dict[str, OpenHouse] = {}
+            for name, ahead in apart.items():
+                folder = tmp_path / name
+                folder.mkdir()
+                (folder / "secret.key").write_bytes(secret)
+                houses[name] = stack.enter_context(
+                    opened(
+                        folder,
+                        clock=Clock(partial(_ahead, ahead)),
+                        name=name,
+                        database=SecretStr(address),
+                        limits_gratuito=DAILY,
+                    )
+                )
+            free = houses["right"].account("livre", plan="gratuito")
+            statuses = [
+                house.get(SALDO, free).status for _ in range(20) for house in houses.values()
+            ]
+            assert statuses.count(200) == 20
+            assert statuses.count(429) == 60
+            ready = {name: house.get("/readyz") for name, house in houses.items()}
+            assert [reply.status for reply in ready.values()] == [200, 503, 503, 503]
+            assert ready["right"].json["relógio"] == "certo"
+            said = ready["an hour"].json["error_message"]["message"]
+            assert "difere em mais de 5 segundos" in said
+            ahead_seconds = measured(houses["an hour"], "balcao_clock_system_ahead_seconds")
+            assert ahead_seconds == pytest.approx(3600, abs=2)
+            # What they write tells the database's time.
+            charged = houses["an hour"].get(COMPANY)
+            assert charged.status == 200
+            (entry,) = houses["an hour"].charges()
+            assert abs(entry.at_ms - system_now_ms()) < MINUTE
+    finally:
+        postgres.server().drop_database(address)
