@@ -141,6 +141,11 @@ def _no_port(error: OSError, host: str, port: int) -> str:
 def check_tls(settings: "Settings") -> None:
     """Both files, readable and of one pair, or none. Raises `CommandFailed`."""
     certificate, key = settings.tls_certificate, settings.tls_key
+    if settings.http2 and certificate is None:
+        raise CommandFailed(
+            "BALCAO_HTTP2 precisa de HTTPS: defina BALCAO_TLS_CERTIFICATE e BALCAO_TLS_KEY, ou"
+            " desligue-a."
+        )
     if certificate is None and key is None:
         return
     if certificate is None or key is None:
