@@ -1,13 +1,13 @@
-"""`python -m bench [ledger|http|import|registrations|nodes|scaling|crash|storm ...]`.
+"""`python -m bench [ledger|http|door|import|registrations|nodes|scaling|crash|storm ...]`.
 
-The first four, if none is named.
+Those of `NAMES`, if none is named.
 """
 
 import sys
 import tempfile
 from pathlib import Path
 
-NAMES = ("ledger", "http", "import", "registrations")
+NAMES = ("ledger", "http", "door", "import", "registrations")
 LONG = ("nodes", "scaling", "crash", "storm")
 
 
@@ -22,6 +22,10 @@ def main(names: list[str]) -> None:
             from bench import http  # noqa: PLC0415
 
             http.run()
+        elif name == "door":
+            from bench import door  # noqa: PLC0415
+
+            door.run()
         elif name == "import":
             from bench import import_month  # noqa: PLC0415
 

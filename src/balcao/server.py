@@ -58,13 +58,13 @@ async def run(house: "House") -> None:
     stopping = asyncio.Event()
     _on_signals(stopping.set)
     metrics = house.front.metrics
-    async with _living(house.app):
+    async with living(house.app):
         door = Door(
             house.app,
             house.front.refuse,
             limits_of(settings, connections_max()),
             observe=metrics.connection_closed,
-            tls=_tls(settings),
+            tls=tls_context(settings),
         )
         metrics.watch_connections(lambda: len(door.connections))
         door.open(settings.host, settings.port)
@@ -108,7 +108,8 @@ def _on_signals(stop: Callable[[], object]) -> None:
         loop.add_signal_handler(number, stop)
 
 
-def _tls(settings: "Settings") -> ssl.SSLContext | None:
+def tls_context(settings: "Settings") -> ssl.SSLContext | None:
+    """For HTTP/1.1 by TLS, where the settings name a certificate."""
     if settings.tls_certificate is None:
         return None
     context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
@@ -118,7 +119,7 @@ def _tls(settings: "Settings") -> ssl.SSLContext | None:
 
 
 @contextlib.asynccontextmanager
-async def _living(app: "ASGIApp") -> AsyncIterator[None]:
+async def living(app: "ASGIApp") -> AsyncIterator[None]:
     """The application's lifespan (ASGI). Raises what keeps it from starting or ending well."""
     said: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
     heard: asyncio.Queue[dict[str, Any]] = asyncio.Queue()

@@ -32,6 +32,8 @@ def head_of(size: int) -> bytes:
 BAD, LONG = "REQUISICAO_INVALIDA", "REQUISICAO_GRANDE_DEMAIS"
 NOT_ALLOWED = "METODO_NAO_PERMITIDO"
 
+CHUNKED = b"POST /echo HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n"
+
 REFUSED = {
     "101 fields": (get(*[b"x%d: 1" % n for n in range(100)]), 431, LONG),
     "150 fields": (get(*[b"x%d: 1" % n for n in range(150)]), 431, LONG),
@@ -104,22 +106,22 @@ REFUSED = {
     "a method that is no word": (b"G@T /hello HTTP/1.1\r\nHost: a\r\n\r\n", 400, BAD),
     "TLS": (bytes.fromhex("16030100c8010000c40303") + bytes(100), 400, BAD),
     "a bad chunk": (
-        b"POST /echo HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nxyz\r\n",
+        CHUNKED + b"xyz\r\n",
         400,
         BAD,
     ),
     "a signed chunk": (
-        b"POST /echo HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n+3\r\nabc\r\n0\r\n\r\n",
+        CHUNKED + b"+3\r\nabc\r\n0\r\n\r\n",
         400,
         BAD,
     ),
     "a chunk ended by a line feed": (
-        b"POST /echo HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n3\nabc\r\n0\r\n\r\n",
+        CHUNKED + b"3\nabc\r\n0\r\n\r\n",
         400,
         BAD,
     ),
     "a chunk of another length": (
-        b"POST /echo HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nabc\r\n0\r\n\r\n",
+        CHUNKED + b"2\r\nabc\r\n0\r\n\r\n",
         400,
         BAD,
     ),
@@ -168,8 +170,7 @@ TAKEN = {
     "another method": (b"PATCH /hello HTTP/1.1\r\nHost: a\r\n\r\n", b"PATCH /hello"),
     "a form": (b"POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\nabc", b"abc"),
     "a form in chunks": (
-        b"POST /echo HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n"
-        b"3\r\nabc\r\n4;x=y\r\ndefg\r\n0\r\nTrailer: x\r\n\r\n",
+        CHUNKED + b"3\r\nabc\r\n4;x=y\r\ndefg\r\n0\r\nTrailer: x\r\n\r\n",
         b"abcdefg",
     ),
     "CHUNKED": (
@@ -211,9 +212,7 @@ def test_a_body_is_not_taken_for_the_next_request(door: Served) -> None:
 
 def test_behind_chunks_nothing_is_read(door: Served) -> None:
     """Where such a body ends is what two readers disagree about most: the connection ends."""
-    form = (
-        b"POST /echo HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n"
-    )
+    form = CHUNKED + b"3\r\nabc\r\n0\r\n\r\n"
     ((status, headers, body),) = answers_in(door.say(form + HELLO), ["POST"])
     assert (status, headers["connection"], body) == (200, "close", b"abc")
 

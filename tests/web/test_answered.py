@@ -7,6 +7,8 @@ import pytest
 
 from balcao.clock import system_now_ms
 from balcao.core.calendar import HOUR_MS
+from balcao.http import receipts
+from balcao.storage import blobs
 from tests.http.house import OpenHouse, opened
 from tests.web.browser import Browser
 from tests.web.consulting import (
@@ -96,6 +98,19 @@ def test_receipts_belong_to_those_who_obtained_them(house: OpenHouse, browser: B
         assert stranger.get(shown).status == foreign
     assert Browser(house).get(shown).status == 303  # the state's too: this is the way by session
     assert browser.get("/app/comprovantes/nada").status == 404
+
+
+def test_large_receipts_come_in_pieces(
+    house: OpenHouse, browser: Browser, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    result = asked(browser, FEDERAL, by_cnpj(GOOD))
+    shown = result.tree.xpath("//a[contains(@href, '/app/comprovantes/')]/@href")[0]
+    whole = browser.get(shown)
+    monkeypatch.setattr(receipts, "WHOLE_BYTES_MAX", 100)
+    monkeypatch.setattr(blobs, "PIECE_BYTES", 512)
+    said = browser.get(shown)
+    assert said.content == whole.content
+    assert said.headers == whole.headers | {"x-request-id": said.headers["x-request-id"]}
 
 
 def test_what_is_personal_stays_out_of_addresses_and_events(
