@@ -110,7 +110,8 @@ def test_large_receipts_come_in_pieces(
     monkeypatch.setattr(blobs, "PIECE_BYTES", 512)
     said = browser.get(shown)
     assert said.content == whole.content
-    assert said.headers == whole.headers | {"x-request-id": said.headers["x-request-id"]}
+    for name in set(said.headers) - {"x-request-id"}:
+        assert said.headers[name] == whole.headers[name]
 
 
 def test_what_is_personal_stays_out_of_addresses_and_events(

@@ -94,8 +94,9 @@ def _first_start(home: "Home", settings: "Settings") -> "Sequence[Issued]":
 def leave() -> NoReturn:
     """End the process at once, when everything is closed.
 
-    The server's threads may still be letting go of Python objects. Under load one of them meets
-    an interpreter that is being taken down and aborts the process (seen: 6 ends in 60).
+    Threads of libraries (Granian's, where it serves) may still be letting go of Python objects.
+    Under load one of them meets an interpreter that is being taken down and aborts the process
+    (seen: 6 ends in 60).
     """
     sys.stdout.flush()
     sys.stderr.flush()

@@ -141,6 +141,8 @@ class Exchange:
             start = self._start(body, more=more)
             if max(self._left or 0, len(body)) > LARGE_BYTES and not self.bodiless:
                 await connection.room.place(connection)
+                if self.ended:  # it was broken off meanwhile
+                    return
         if self.bodiless:
             body = b""
         elif self._left is not None:
