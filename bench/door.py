@@ -37,10 +37,8 @@ class Crowd:
     made: int = 0
 
     def gather(self, silent: int, slow: int, at_most: int = 1 << 30) -> None:
-        """Bring both to their numbers again: some were shown out. `at_most`: new ones."""
+        """Bring both to their numbers. `at_most`: new ones."""
         last = self.made + at_most
-        self.silent = [one for one in self.silent if _is_there(one)]
-        self.slow = [one for one in self.slow if _is_there(one, peek=False)]
         while len(self.silent) < silent and self.made < last:
             self.silent.append(self._connect(0))
         while len(self.slow) < slow and self.made < last:
@@ -49,6 +47,11 @@ class Crowd:
             with contextlib.suppress(OSError):
                 one.send((b"GET %b HTTP/1.1\r\nHost: a\r\n\r\n" % self.path) * 4)
             self.slow.append(one)
+
+    def count(self) -> None:
+        """See who was shown out."""
+        self.silent = [one for one in self.silent if _is_there(one)]
+        self.slow = [one for one in self.slow if _is_there(one, peek=False)]
 
     def _connect(self, receive_bytes: int) -> socket.socket:
         one = socket.socket()
@@ -158,11 +161,13 @@ def _meanwhile(
     most, port = 0.0, clients.port
     silent, slow = len(clients.silent), len(clients.slow)
     with socket.create_connection(("127.0.0.1", port), 30) as one:
+        ask(port)  # when all are in
         until = time.monotonic() + seconds
         while time.monotonic() < until:
-            # All that are shown out after ten seconds come again.
-            clients.gather(silent, slow, at_most=(silent + slow) // 8)
+            clients.count()
             for _ in range(PROBES_PER_SECOND):
+                # All that are shown out come again, some hundreds a second.
+                clients.gather(silent, slow, at_most=(silent + slow) // 8 // PROBES_PER_SECOND)
                 fresh.append(ask(port))
                 kept.append(ask(port, one))
                 time.sleep(1 / PROBES_PER_SECOND)
