@@ -277,7 +277,7 @@ def test_large_answers_take_turns() -> None:
             small.sendall(HELLO)
             assert small.recv(10_000).endswith(b"GET /hello")
             door.until(lambda: len(door.door.room.queue) == 1)
-            door.later(9)
+            door.later(2)
             assert not door.reasons
             door.later(1)
             assert answers_in(heard(waiting), ["GET"])[0][2] == b"x" * LARGE

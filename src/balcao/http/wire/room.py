@@ -12,7 +12,9 @@ from typing import Protocol
 
 from balcao.http.wire.limits import Limits
 
-# Who has had a large answer's place this long is compared by pace, if others wait for a place.
+# While others wait for a large answer's place, who has it takes something this often, and after
+# the longer time has had a pace.
+_PATIENT_SECONDS = 3.0
 _FAIR_SECONDS = 10.0
 _FAIR_BYTES_PER_SECOND = 65_536.0
 
@@ -84,15 +86,15 @@ class Room:
             self._call_next()
 
     def sweep(self, now: float) -> None:
-        """End those that have taken nothing for too long, and one that keeps others waiting."""
+        """End those that have taken nothing for too long, and those that keep others waiting."""
         self.now = now
         last = now - self._limits.write_seconds
         for holder in [each for each, held in self.stalled.items() if held.since <= last]:
             holder.cut("slow_reader")
         if self.queue:
-            slowest = min(self._large, key=self._pace)
-            if self._pace(slowest) < _FAIR_BYTES_PER_SECOND:
-                slowest.cut("no_room")
+            slow = [each for each in self._large if self._is_in_the_way(each)]
+            for holder in slow[: len(self.queue)]:
+                holder.cut("no_room")
 
     def _call_next(self) -> None:
         if self.queue:
@@ -102,9 +104,12 @@ class Room:
         held = self.stalled[holder]
         return held.size * (self.now - held.since + 1)
 
-    def _pace(self, holder: Holder) -> float:
+    def _is_in_the_way(self, holder: Holder) -> bool:
+        held = self.stalled.get(holder)
+        if held is not None and self.now - held.since >= _PATIENT_SECONDS:
+            return True
         seconds = self.now - self._large[holder]
-        return holder.sent_bytes / seconds if seconds >= _FAIR_SECONDS else float("inf")
+        return seconds >= _FAIR_SECONDS and holder.sent_bytes < _FAIR_BYTES_PER_SECOND * seconds
 
 
 def _release(turn: asyncio.Future[None]) -> None:
