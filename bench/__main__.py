@@ -1,13 +1,14 @@
-"""`python -m bench [ledger|http|import|registrations|nodes|scaling|crash|storm|clients ...]`.
+"""`python -m bench [ledger|http|door|import|registrations|nodes|scaling|crash|storm|clients ...]`.
 
-The first four, if none is named. `python -m bench fuzz` has arguments of its own (`bench/fuzz.py`).
+Those of `NAMES`, if none is named. `python -m bench fuzz` has arguments of its own
+(`bench/fuzz.py`).
 """
 
 import sys
 import tempfile
 from pathlib import Path
 
-NAMES = ("ledger", "http", "import", "registrations")
+NAMES = ("ledger", "http", "door", "import", "registrations")
 LONG = ("nodes", "scaling", "crash", "storm", "clients", "fuzz")
 
 
@@ -27,6 +28,10 @@ def main(names: list[str]) -> None:
             from bench import http  # noqa: PLC0415
 
             http.run()
+        elif name == "door":
+            from bench import door  # noqa: PLC0415
+
+            door.run()
         elif name == "import":
             from bench import import_month  # noqa: PLC0415
 

@@ -1,8 +1,7 @@
-"""A bare answer of a given size behind the same server with the same settings as ours."""
+"""A bare answer of a given size behind Granian, a well-known server written in Rust."""
 
 import asyncio
 import sys
-from types import SimpleNamespace
 from typing import Any
 
 from balcao import server
@@ -26,5 +25,4 @@ def app_of(size: int) -> Any:
 
 if __name__ == "__main__":
     size, port = int(sys.argv[1]), int(sys.argv[2])
-    house = SimpleNamespace(settings=Settings(port=port), app=app_of(size))
-    asyncio.run(server.run(house))  # type: ignore[arg-type]
+    asyncio.run(server.run_granian(app_of(size), Settings(port=port)))

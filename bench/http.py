@@ -1,7 +1,7 @@
-"""The hot path from outside: metered lookups beside a bare hello on the same server.
+"""The hot path from outside: metered lookups beside a bare hello on Granian.
 
 Rounds alternate between all contestants; a figure is the median of its rounds. Ratios are what
-counts: the machine, the server and the load generator (wrk) are the same for all.
+counts: the machine and the load generator (wrk) are the same for all.
 """
 
 import contextlib
@@ -222,7 +222,7 @@ def companies_elsewhere(count: int) -> list[str]:
 def report(shots: dict[str, list[Shot]]) -> dict[str, float]:
     figures: dict[str, float] = {}
     hello = statistics.median(shot.per_second for shot in shots["hello"])
-    print("\npython -m bench http   (medians; ratio to hello on the same server)")
+    print("\npython -m bench http   (medians; ratio to hello on Granian)")
     for name, runs in shots.items():
         rate = statistics.median(shot.per_second for shot in runs)
         p50 = statistics.median(shot.p50_ms for shot in runs)

@@ -41,6 +41,10 @@ class Fails:
     async def get(self, digest: str) -> bytes | None:
         raise self.error
 
+    async def pieces(self, digest: str, size_bytes: int) -> AsyncIterator[bytes]:
+        raise self.error
+        yield b""
+
     async def delete(self, name: str) -> None:
         raise self.error
 

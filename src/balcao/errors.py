@@ -36,7 +36,8 @@ BalcaoError
 │   │   ├── OperationNotFound      unknown, or another account's
 │   │   └── RouteNotFound
 │   ├── MethodNotAllowed
-│   └── RequestTooLarge
+│   ├── RequestTooLarge
+│   └── InvalidRequest             no HTTP/1.1, or not all of it
 ├── SourceError                    an upstream let us down; nothing is charged
 │   ├── SourceUnavailable          down, in maintenance, circuit open
 │   │   └── NotServed              no source is configured that takes such a question
@@ -234,6 +235,18 @@ class RequestTooLarge(CallerError):
     def __init__(self, *, headers: bool) -> None:
         super().__init__()
         self.headers = headers
+
+
+class InvalidRequest(CallerError):
+    """What came is no HTTP/1.1 request, or not one that can be read in one way only.
+
+    `status`: 400; 408, it did not come in time; 501, in a coding that nobody knows here; 505,
+    another version.
+    """
+
+    def __init__(self, status: int = 400) -> None:
+        super().__init__()
+        self.status = status
 
 
 class SourceError(BalcaoError):

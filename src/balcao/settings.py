@@ -165,6 +165,36 @@ class Settings(BaseSettings):
     tls_key: File = Field(
         None, description="Arquivo PEM da chave do certificado (PKCS#8, sem senha)."
     )
+    http2: bool = Field(
+        False,
+        description="Aceita também HTTP/2, por outro servidor, que não conhece os quatro ajustes"
+        " de conexões a seguir; precisa de `tls_certificate`. Com um proxy à frente, não é"
+        " preciso.",
+    )
+    connections_per_address_max: int = Field(
+        1024,
+        ge=1,
+        description="Conexões abertas ao mesmo tempo por um endereço de rede (em IPv6, por um"
+        " /64); além delas, recusadas. As dos `trusted_proxies` não são contadas.",
+    )
+    keep_alive_seconds: float = Field(
+        75.0,
+        ge=1,
+        description="Segundos que uma conexão fica aberta à espera da próxima requisição. Um proxy"
+        " à frente deve desistir antes (o nginx, 60 s).",
+    )
+    unread_bytes_max: int = Field(
+        64_000_000,
+        ge=1_000_000,
+        description="Bytes de respostas que os clientes ainda não receberam, somados; além deles,"
+        " termina a conexão que há mais tempo segura mais.",
+    )
+    large_answers_max: int = Field(
+        64,
+        ge=1,
+        description="Respostas com mais de 256 KB, como comprovantes, enviadas ao mesmo tempo; as"
+        " outras esperam a vez.",
+    )
     requests_max: int = Field(
         1024,
         ge=128,

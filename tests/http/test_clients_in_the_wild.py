@@ -410,12 +410,6 @@ def test_a_repeated_request_that_is_still_running(service: Service) -> None:
     assert len(service.ledger(client)[2]) == 1
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=(json.JSONDecodeError, ConnectionError),
-    reason="decisions 1.1: the envelope on every non-2xx answer, oversized requests too; the"
-    " server's own wall answers 431 without a body",
-)
 @pytest.mark.parametrize(
     "further",
     ["x-longo: " + "a" * 100_000 + "\r\n", "".join(f"x-{n}: 1\r\n" for n in range(150))],

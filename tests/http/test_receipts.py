@@ -23,7 +23,9 @@ from structlog.testing import capture_logs
 from balcao import receipt_keeping
 from balcao.clock import system_now_ms
 from balcao.home import Home
+from balcao.http import receipts
 from balcao.settings_providers import Infosimples, Serpro
+from balcao.storage import blobs
 from balcao.storage.blobs import open_blobs
 from tests.http.house import (
     CREDITS,
@@ -648,3 +650,54 @@ def test_missing_bytes(fresh: OpenHouse) -> None:
     file.unlink()
     assert_no_receipt(fresh.get(address))
     assert fresh.get(federal(CNPJ)).status == 200
+
+
+# Large ones are handed on in pieces
+
+
+@pytest.fixture
+def in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever there is counts as large."""
+    monkeypatch.setattr(receipts, "WHOLE_BYTES_MAX", 100)
+    monkeypatch.setattr(blobs, "PIECE_BYTES", 512)
+
+
+@pytest.mark.usefixtures("in_pieces")
+def test_a_large_receipt(fresh: OpenHouse) -> None:
+    """The same bytes and headers; never as a whole in memory; HEAD is GET without the content."""
+    address = printed(fresh, federal(CNPJ))
+    answer = fresh.get(address)
+    assert_a_pdf(answer)
+    assert answer.headers["cache-control"] == "private, no-store"
+    head = fresh.send("HEAD", address, fresh.client)
+    assert (head.status, head.raw) == (200, b"")
+    assert head.headers["content-length"] == str(len(answer.raw))
+    html = fresh.get(printed(fresh, federal(HTML_CNPJ)), accept_encoding="gzip")
+    assert html.raw.lower().startswith(b"<!doctype html")
+    assert html.headers["content-security-policy"] == "sandbox; default-src 'none'"
+    assert fresh.event(answer.headers["x-request-id"])["status"] == 200
+
+
+@pytest.mark.usefixtures("in_pieces")
+def test_a_large_receipt_that_is_not_there(fresh: OpenHouse) -> None:
+    """What is wrong before the first byte is told as ever."""
+    address = printed(fresh, federal(CNPJ))
+    (file,) = files(fresh)
+    file.write_bytes(file.read_bytes()[:-1])
+    assert_no_receipt(fresh.get(address))
+    file.unlink()
+    assert_no_receipt(fresh.get(address))
+
+
+@pytest.mark.usefixtures("in_pieces")
+def test_a_large_receipt_that_is_damaged_is_not_handed_out_whole(
+    fresh: OpenHouse, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Less than was announced: nobody takes it for the receipt. It is in the log."""
+    address = printed(fresh, federal(CNPJ))
+    (file,) = files(fresh)
+    file.write_bytes(_flipped(file.read_bytes()))
+    answer = fresh.get(address)
+    assert answer.status == 200
+    assert len(answer.raw) < int(answer.headers["content-length"])
+    assert "receipt damaged" in caplog.text

@@ -265,3 +265,50 @@ def test_what_a_crash_left_half_written_has_a_name_to_delete_it_by(folder: Path)
     asyncio.run(blobs.delete(half.name))
     assert asyncio.run(all_names(blobs)) == [DIGEST]
     assert (folder / "lost+found" / "something").exists()
+
+
+# In pieces
+
+
+def pieces_of(blobs: Blobs, digest: str, size_bytes: int) -> list[bytes]:
+    async def work() -> list[bytes]:
+        return [piece async for piece in blobs.pieces(digest, size_bytes)]
+
+    return asyncio.run(work())
+
+
+@pytest.mark.parametrize("size", [1, 7, 8, 9, 16, 100])
+def test_pieces_are_what_was_put(blobs: Blobs, size: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(blobs_module, "PIECE_BYTES", 8)
+    content = os.urandom(size)
+    put(blobs, content)
+    found = pieces_of(blobs, digest_of(content), size)
+    assert b"".join(found) == content
+    assert {len(piece) for piece in found[:-1]} <= {8}
+
+
+def test_there_are_no_pieces_of_what_is_not_there_or_of_another_size(
+    blobs: Blobs, caplog: pytest.LogCaptureFixture
+) -> None:
+    assert pieces_of(blobs, DIGEST, len(CONTENT)) == []
+    assert not caplog.records
+    put(blobs, CONTENT)
+    assert pieces_of(blobs, DIGEST, len(CONTENT) - 1) == []
+    assert "receipt damaged" in caplog.text
+
+
+def test_damaged_bytes_are_never_handed_on_to_their_end(
+    blobs: Blobs, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(blobs_module, "PIECE_BYTES", 8)
+    asyncio.run(blobs.put(DIGEST, CONTENT[::-1]))
+    found: list[bytes] = []
+
+    async def work() -> None:
+        async for piece in blobs.pieces(DIGEST, len(CONTENT)):
+            found.append(piece)
+
+    with pytest.raises(StorageFailed):
+        asyncio.run(work())
+    assert b"".join(found) == CONTENT[::-1][:16]
+    assert "receipt damaged" in caplog.text

@@ -8,7 +8,9 @@ import pytest
 from balcao.clock import system_now_ms
 from balcao.core.calendar import HOUR_MS, civil_day_text
 from balcao.home import Home
+from balcao.http import receipts
 from balcao.retention import Retention
+from balcao.storage import blobs
 from balcao.storage.blobs import open_blobs
 from tests.http.house import FEDERAL as API_FEDERAL
 from tests.http.house import STATE as API_STATE
@@ -169,6 +171,20 @@ def test_without_a_receipt_nothing_is_said_of_one(tmp_path: Path) -> None:
         said = manager.get(f"/app/consultas/resultado/{company['request_id']}")
         assert "Da consulta em si e do preço nada se perdeu." in said.words
         assert "omprovante" not in said.tree.xpath("//main")[0].text_content()
+
+
+def test_large_receipts_come_in_pieces(
+    house: OpenHouse, browser: Browser, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    result = asked(browser, FEDERAL, by_cnpj(GOOD))
+    shown = result.tree.xpath("//a[contains(@href, '/app/comprovantes/')]/@href")[0]
+    whole = browser.get(shown)
+    monkeypatch.setattr(receipts, "WHOLE_BYTES_MAX", 100)
+    monkeypatch.setattr(blobs, "PIECE_BYTES", 512)
+    said = browser.get(shown)
+    assert said.content == whole.content
+    for name in set(said.headers) - {"x-request-id"}:
+        assert said.headers[name] == whole.headers[name]
 
 
 def test_what_is_personal_stays_out_of_addresses_and_events(

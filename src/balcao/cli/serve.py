@@ -94,8 +94,9 @@ def _first_start(home: "Home", settings: "Settings") -> "Sequence[Issued]":
 def leave() -> NoReturn:
     """End the process at once, when everything is closed.
 
-    The server's threads may still be letting go of Python objects. Under load one of them meets
-    an interpreter that is being taken down and aborts the process (seen: 6 ends in 60).
+    Threads of libraries (Granian's, where it serves) may still be letting go of Python objects.
+    Under load one of them meets an interpreter that is being taken down and aborts the process
+    (seen: 6 ends in 60).
     """
     sys.stdout.flush()
     sys.stderr.flush()
@@ -141,6 +142,11 @@ def _no_port(error: OSError, host: str, port: int) -> str:
 def check_tls(settings: "Settings") -> None:
     """Both files, readable and of one pair, or none. Raises `CommandFailed`."""
     certificate, key = settings.tls_certificate, settings.tls_key
+    if settings.http2 and certificate is None:
+        raise CommandFailed(
+            "BALCAO_HTTP2 precisa de HTTPS: defina BALCAO_TLS_CERTIFICATE e BALCAO_TLS_KEY, ou"
+            " desligue-a."
+        )
     if certificate is None and key is None:
         return
     if certificate is None or key is None:

@@ -186,6 +186,12 @@ _TABLE: Mapping[type[errors.BalcaoError], tuple[int, str, str]] = {
         "A requisição é grande demais: não envie corpo, e mantenha a linha e os cabeçalhos"
         " abaixo de 16 KB.",
     ),
+    errors.InvalidRequest: (
+        400,
+        "REQUISICAO_INVALIDA",
+        "A requisição não está escrita como o HTTP/1.1 pede (linha, cabeçalhos ou tamanho do"
+        " corpo). Nada foi cobrado.",
+    ),
     errors.SourceUnavailable: (
         503,
         "SERVICO_INDISPONIVEL",
@@ -233,6 +239,13 @@ _TABLE: Mapping[type[errors.BalcaoError], tuple[int, str, str]] = {
 
 _BUG = Problem(500, "ERRO_INTERNO", "Falha interna. Nada foi cobrado; tente novamente.")
 
+# Of requests that cannot be read, for other reasons than how they are written.
+_INVALID_REQUESTS: Mapping[int, str] = {
+    408: "A requisição não chegou inteira a tempo. Nada foi cobrado; envie-a de novo.",
+    501: "A requisição usa um Transfer-Encoding que este serviço não conhece. Nada foi cobrado.",
+    505: "Esta versão do HTTP não é aceita aqui; use HTTP/1.1. Nada foi cobrado.",
+}
+
 # Only where several nodes share a database: it went away in the middle of a commit.
 _PERHAPS_CHARGED = (
     "O serviço perdeu a ligação com o banco de dados e não sabe ainda se esta consulta foi cobrada."
@@ -272,6 +285,8 @@ def problem_of(error: Exception) -> Problem:
             return Problem(status, code, message, fields=needed)
         case errors.RequestTooLarge(headers=True):
             return Problem(431, code, message)
+        case errors.InvalidRequest(status=given):
+            return Problem(given, code, _INVALID_REQUESTS.get(given, message))
         case errors.StorageFailed(perhaps_kept=unknown):
             message = _PERHAPS_CHARGED if unknown else message
             return Problem(status, code, message, retry_after_seconds=_STORAGE_RETRY_SECONDS)

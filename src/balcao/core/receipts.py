@@ -113,7 +113,14 @@ def _short(name: str) -> str:
 
 def digest_of(content: bytes) -> str:
     """The name of these bytes in the store: BLAKE2b-256, hexadecimal."""
-    return hashlib.blake2b(content, digest_size=32).hexdigest()
+    seen = hashing()
+    seen.update(content)
+    return seen.hexdigest()
+
+
+def hashing() -> hashlib.blake2b:
+    """The same, for bytes that come in pieces."""
+    return hashlib.blake2b(digest_size=32)
 
 
 # The same receipts are delivered again and again.

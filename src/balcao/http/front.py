@@ -29,9 +29,11 @@ from balcao.http.write import (
     CORS,
     PREFLIGHT,
     Headers,
+    Pieces,
     Send,
     limit_headers,
     lookup_headers,
+    send_pieces,
     send_whole,
 )
 from balcao.lookup import look_up
@@ -47,6 +49,8 @@ log = structlog.get_logger()
 PREFIX = "/consultas/v2/"
 _METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 _PARAMETER_HEADERS = frozenset({b"cache", b"idempotency-key"})
+
+_ALLOWED = b"GET, OPTIONS"  # of what costs credits
 
 _PDF = b"application/pdf"
 
@@ -68,7 +72,7 @@ class Window:
 
     path: str  # ends with a slash, unless nothing may follow
     name: str  # in the event and the measurements
-    answer: Callable[[Request, str, Caller | None], Awaitable[tuple[int, Headers, bytes]]]
+    answer: Callable[[Request, str, Caller | None], Awaitable[tuple[int, Headers, bytes | Pieces]]]
     public: bool = False
 
 
@@ -130,6 +134,12 @@ class Front:
                 raise MethodNotAllowed
             reply = await self._lookup(operation, document, request, visit)
         except Exception as error:
+            if visit.broken:  # the client has a part of the answer, and will see that it ends
+                if not isinstance(error, OSError):  # it left, by itself or because it was slow
+                    log.warning("answer.broken", request_id=request_id, kind=type(error).__name__)
+                done = Reply(request_id, 200, b"", credits=0)
+                self._observe(visit, done, time.perf_counter() - started)
+                return
             if not isinstance(error, BalcaoError):
                 log.exception("request.bug", request_id=request_id)
             reply = _refusal(visit, error)
@@ -137,11 +147,25 @@ class Front:
             reply, visit.verdicts, self.parts.now_ms(), deprecated=visit.deprecated
         )
         if reply.status == 405:
-            allowed = b"GET, HEAD, OPTIONS" if operation is None else b"GET, OPTIONS"
-            headers.append((b"allow", allowed))
+            headers.append((b"allow", b"GET, HEAD, OPTIONS" if operation is None else _ALLOWED))
         head = scope["method"] == "HEAD"
         await send_whole(send, reply.status, headers, reply.body, gzipped=visit.gzip, head=head)
         self._observe(visit, reply, time.perf_counter() - started)
+
+    def refuse(self, error: Exception, path: str) -> tuple[int, Headers, bytes]:
+        """What is no request for the application: the error in the form of the address's others.
+
+        `path`: as far as it could be read, else empty.
+        """
+        operation, document = self._operation_of(path)
+        name = "outros" if operation is None else operation.path
+        visit = Visit(operation, document, self.new_id(), name)
+        reply = _refusal(visit, error)
+        headers = lookup_headers(reply, (), self.parts.now_ms(), deprecated=False)
+        if reply.status == 405:
+            headers.append((b"allow", b"GET, HEAD, OPTIONS" if operation is None else _ALLOWED))
+        self._observe(visit, reply, 0.0)
+        return reply.status, headers, reply.body
 
     def _operation_of(self, path: str) -> tuple[Operation | None, str]:
         """The operation and the document's text. A slash may stand inside a CNPJ (2.1)."""
@@ -197,6 +221,7 @@ class Front:
             await send_whole(send, 204, [*PREFLIGHT, mark], b"")
             return 204
         page = self.pages.get(request.path)
+        body: bytes | Pieces
         if page is None and visit.window is None:
             raise RouteNotFound
         if request.method not in ("GET", "HEAD"):
@@ -207,13 +232,19 @@ class Front:
             caller = None if visit.window.public else await self._recognised(request, visit)
             rest = request.path[len(visit.window.path) :]
             status, headers, body = await visit.window.answer(request, rest, caller)
-            if body.startswith(b'{"'):  # every answer in JSON says which one it is
+            if isinstance(body, bytes) and body.startswith(
+                b'{"'
+            ):  # every answer in JSON says which one it is
                 body = b'{"request_id":"' + visit.request_id.encode() + b'",' + body[1:]
             headers = [*headers, *CORS, *limit_headers(visit.verdicts)]
         else:
             assert page is not None
             status, headers, body = await page(request)
         headers = [*headers, mark]
+        if isinstance(body, Pieces):
+            visit.broken = True
+            await send_pieces(send, status, headers, body, head=request.method == "HEAD")
+            return status
         # Files that are compressed once, not per request, come compressed; a PDF is, inside.
         ready = any(name == b"content-encoding" or value == _PDF for name, value in headers)
         await send_whole(
@@ -278,6 +309,7 @@ class Visit(msgspec.Struct):
     verdicts: Sequence[Verdict] = ()
     deprecated: bool = False
     gzip: bool = False
+    broken: bool = False  # an answer that has begun, if anything is raised from now on
 
 
 def _refusal(visit: Visit, error: Exception) -> Reply:

@@ -5,20 +5,21 @@ public. Nothing in them can run in a browser: PDFs were checked before they were
 handed out as a file, in a sandbox without any rights.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Collection, Sequence
 
 from balcao.core.access import Caller
 from balcao.core.receipts import Receipt, file_name
 from balcao.errors import ReceiptNotFound
 from balcao.http.front import PREFIX, Window
 from balcao.http.read import Request
-from balcao.http.write import Headers
+from balcao.http.write import Headers, Pieces
 from balcao.storage.contract import Blobs, Desk
 from balcao.subjects import federal_certificate, state_certificate
 
-# Bytes in memory, for receipts that many fetch within a short time.
+# Larger ones are handed on in pieces. Most receipts are a tenth of it: read, checked and
+# remembered as a whole, since many fetch the same one within a short time.
+WHOLE_BYTES_MAX = 262_144
 _RECENT_MAX = 64
-_RECENT_BYTES_MAX = 1_000_000
 
 
 def windows(desk: Desk, blobs: Blobs) -> Sequence[Window]:
@@ -27,7 +28,7 @@ def windows(desk: Desk, blobs: Blobs) -> Sequence[Window]:
 
     async def private(
         request: Request, number: str, caller: Caller | None
-    ) -> tuple[int, Headers, bytes]:
+    ) -> tuple[int, Headers, bytes | Pieces]:
         """A federal receipt, to the account that obtained it."""
         assert caller is not None
         headers, content = await files.fetch(number, {caller.account_id})
@@ -35,7 +36,7 @@ def windows(desk: Desk, blobs: Blobs) -> Sequence[Window]:
 
     async def public(
         request: Request, number: str, caller: Caller | None
-    ) -> tuple[int, Headers, bytes]:
+    ) -> tuple[int, Headers, bytes | Pieces]:
         """A state receipt, to everybody who knows its number."""
         headers, content = await files.fetch(number, {None})
         return 200, headers, content
@@ -57,7 +58,7 @@ class Files:
 
     async def fetch(
         self, number: str, owners: Collection[int | None], *, download: bool = False
-    ) -> tuple[Headers, bytes]:
+    ) -> tuple[Headers, bytes | Pieces]:
         """A receipt of one of these accounts (None: the public ones), as it is handed out.
 
         `download`: as a file to be saved, also where a browser could show it. Raises
@@ -68,17 +69,27 @@ class Files:
             raise ReceiptNotFound
         return _headers(receipt, download=download), await self._content(receipt)
 
-    async def _content(self, receipt: Receipt) -> bytes:
+    async def _content(self, receipt: Receipt) -> bytes | Pieces:
+        if receipt.size_bytes > WHOLE_BYTES_MAX:
+            pieces = self._blobs.pieces(receipt.digest, receipt.size_bytes)
+            async for first in pieces:  # what is wrong with it at all shows before the answer
+                return Pieces(receipt.size_bytes, _chained(first, pieces))
+            raise ReceiptNotFound
         content = self._recent.get(receipt.digest)
         if content is None:
             content = await self._blobs.get(receipt.digest)
             if content is None:
                 raise ReceiptNotFound
-            if len(content) <= _RECENT_BYTES_MAX:
-                if len(self._recent) >= _RECENT_MAX:
-                    del self._recent[next(iter(self._recent))]
-                self._recent[receipt.digest] = content
+            if len(self._recent) >= _RECENT_MAX:
+                del self._recent[next(iter(self._recent))]
+            self._recent[receipt.digest] = content
         return content
+
+
+async def _chained(first: bytes, others: AsyncIterator[bytes]) -> AsyncGenerator[bytes, None]:
+    yield first
+    async for piece in others:
+        yield piece
 
 
 def _headers(receipt: Receipt, *, download: bool) -> Headers:

@@ -2,7 +2,9 @@
 
 import asyncio
 import gzip
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from balcao.core.outcomes import Reply
@@ -10,6 +12,15 @@ from balcao.core.rate_limit import Verdict
 
 Send: TypeAlias = Callable[[dict[str, Any]], Awaitable[None]]
 Headers: TypeAlias = list[tuple[bytes, bytes]]
+
+
+@dataclass(frozen=True, slots=True)
+class Pieces:
+    """A content that is too large to be held as a whole."""
+
+    size_bytes: int
+    pieces: AsyncGenerator[bytes, None]
+
 
 _JSON = (b"content-type", b"application/json; charset=utf-8")
 _NO_STORE = (b"cache-control", b"no-store")
@@ -128,3 +139,19 @@ async def send_whole(
         headers.append((b"content-length", str(len(body)).encode()))
     await send({"type": "http.response.start", "status": status, "headers": headers})
     await send({"type": "http.response.body", "body": b"" if head else body})
+
+
+async def send_pieces(
+    send: Send, status: int, headers: Headers, body: Pieces, *, head: bool = False
+) -> None:
+    """The same of a content in pieces, as it is. Raises what keeps a piece from being there.
+
+    Then the answer is left unfinished, which tells the client that something is missing.
+    """
+    headers.append((b"content-length", str(body.size_bytes).encode()))
+    async with aclosing(body.pieces) as pieces:
+        await send({"type": "http.response.start", "status": status, "headers": headers})
+        if not head:
+            async for piece in pieces:
+                await send({"type": "http.response.body", "body": piece, "more_body": True})
+        await send({"type": "http.response.body", "body": b""})

@@ -63,6 +63,8 @@ class Metrics:
         self._call_seconds: dict[str, Tally] = {}
         self._batches = Tally(_SIZES)
         self._purged: dict[tuple[str], int] = {}
+        self._closed: dict[tuple[str], int] = {}
+        self._connections: Callable[[], int] | None = None
         self._circuits: Callable[[], Circuits] = dict
         self._backup_seconds: float | None = None
         self._ballast: Callable[[], tuple[bool, int]] = lambda: (False, 0)
@@ -100,6 +102,14 @@ class Metrics:
     def purged(self, kind: str, count: int) -> None:
         """Count what was removed because it had run out, by class."""
         self._purged[kind,] = self._purged.get((kind,), 0) + count
+
+    def connection_closed(self, reason: str) -> None:
+        """Count a connection that we refused or ended before its client did."""
+        self._closed[reason,] = self._closed.get((reason,), 0) + 1
+
+    def watch_connections(self, read: Callable[[], int]) -> None:
+        """Whom to ask, when measurements are read, how many connections are open."""
+        self._connections = read
 
     def watch_circuits(self, read: Callable[[], Circuits]) -> None:
         """Whom to ask, when measurements are read, for the circuits' states."""
@@ -148,6 +158,17 @@ class Metrics:
             ("class",),
             self._purged.items(),
         )
+        yield _counter(
+            "balcao_connections_closed",
+            "Connections that the service refused (address_full, full) or ended: no_request or idle"
+            " for too long, slow_body, slow_reader, no_room for unread answers, broken.",
+            ("reason",),
+            self._closed.items(),
+        )
+        if self._connections is not None:
+            yield GaugeMetricFamily(
+                "balcao_connections_open", "Connections of clients.", value=self._connections()
+            )
         circuits = GaugeMetricFamily(
             "balcao_source_circuit",
             "State of a live source's circuit: 1 for the state it is in, 0 for the others.",

@@ -21,7 +21,7 @@ import obstore
 from obstore.exceptions import BaseError
 from obstore.store import LocalStore, from_url
 
-from balcao.core.receipts import RECEIPT_BYTES_MAX, digest_of
+from balcao.core.receipts import RECEIPT_BYTES_MAX, digest_of, hashing
 from balcao.errors import StorageFailed
 
 if TYPE_CHECKING:
@@ -32,6 +32,9 @@ log = logging.getLogger(__name__)
 # A caller waits for this, within the sources' deadline or after it.
 REQUEST_SECONDS = 5
 RETRIES_MAX = 2
+
+# What is asked for at a time, of what is handed on in pieces.
+PIECE_BYTES = 131_072
 
 # What S3 calls it, in the answer that an error of obstore repeats beside names and addresses.
 _S3_CODE = re.compile(r"<Code>(\w{1,60})</Code>")
@@ -68,8 +71,36 @@ class StoredBlobs:
                 return None
         if await asyncio.to_thread(digest_of, content) == digest:
             return content
-        log.error("receipt damaged: the bytes of %s are not those that were stored", digest)
+        _complain_of_damage(digest)
         return None
+
+    async def pieces(self, digest: str, size_bytes: int) -> AsyncIterator[bytes]:
+        """See the contract.
+
+        Each piece is asked for by itself: a stream of the store's would have to be read within
+        `REQUEST_SECONDS`, however slowly it is taken from us.
+        """
+        seen = hashing()
+        with _failing():
+            try:
+                found = await obstore.head_async(self._store, _path(digest))
+            except FileNotFoundError as error:
+                _insist_on_the_bucket(error)
+                return
+        if found["size"] != size_bytes:
+            _complain_of_damage(digest)
+            return
+        for start in range(0, size_bytes, PIECE_BYTES):
+            end = min(start + PIECE_BYTES, size_bytes)
+            with _failing():
+                piece = bytes(
+                    await obstore.get_range_async(self._store, _path(digest), start=start, end=end)
+                )
+            seen.update(piece)
+            if end == size_bytes and seen.hexdigest() != digest:
+                _complain_of_damage(digest)
+                raise StorageFailed("damaged")
+            yield piece
 
     async def delete(self, name: str) -> None:
         """See the contract."""
@@ -181,6 +212,10 @@ def _make_durable(folder: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+def _complain_of_damage(digest: str) -> None:
+    log.error("receipt damaged: the bytes of %s are not those that were stored", digest)
 
 
 def _path(name: str) -> str:

@@ -378,6 +378,15 @@ class Blobs(Protocol):
         """
         ...
 
+    def pieces(self, digest: str, size_bytes: int) -> AsyncIterator[bytes]:
+        """The same in pieces of some 100 kB, for who hands them on; none, where there are none.
+
+        Nothing is held between two of them. `size_bytes`: what there should be. The last piece
+        comes only when all together are the bytes of this digest. Raises `StorageFailed`, for
+        damaged ones too, which is logged.
+        """
+        ...
+
     async def delete(self, name: str) -> None:
         """Remove bytes by their digest, or a name found by `names`. Fine if there are none.
 

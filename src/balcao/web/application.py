@@ -122,7 +122,7 @@ class Application:
 
         async def send_marked(message: Message) -> None:
             if message["type"] == "http.response.start":
-                seen.status = message["status"]
+                seen.status, seen.begun = message["status"], True
                 named = {name.lower() for name, _ in message["headers"]}
                 extra = [
                     (name.encode(), value.encode())
@@ -142,7 +142,10 @@ class Application:
                 await self._router(scope, receive, send_marked)
         except ClientDisconnect:
             return
-        except Exception:  # beside the pages, which have words of their own for it
+        except Exception as error:  # beside the pages, which have words of their own for it
+            if seen.begun:  # the browser has a part of the answer, and will see that it ends
+                log.warning("answer.broken", request_id=request_id, kind=type(error).__name__)
+                return
             log.exception("page.bug", request_id=request_id, page=seen.name)
             await PlainTextResponse(_SAID[500][1], 500)(scope, receive, send_marked)
         reply = seen.reply or Reply(request_id, seen.status, b"", 0)
@@ -268,6 +271,7 @@ class _Seen:
     request_id: str
     name: str = "app:outros"
     status: int = 500
+    begun: bool = False
     account_id: int | None = None
     reply: Reply | None = None
 

@@ -2,9 +2,10 @@
 
 from collections.abc import Sequence
 
-from starlette.responses import Response
+from starlette.responses import Response, StreamingResponse
 
 from balcao.http.receipts import Files
+from balcao.http.write import Pieces
 from balcao.web.application import Page, page
 from balcao.web.visit import Visit
 
@@ -29,4 +30,7 @@ async def show(visit: Visit) -> Response:
     named["cache-control"] = "private, no-store"  # behind a sign-in, whatever it is
     # The pages' own policy would keep browsers from showing a PDF.
     named.setdefault("content-security-policy", "frame-ancestors 'none'")
+    if isinstance(content, Pieces):
+        named["content-length"] = str(content.size_bytes)
+        return StreamingResponse(content.pieces, headers=named)
     return Response(content, headers=named)

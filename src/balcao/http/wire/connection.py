@@ -1,0 +1,314 @@
+"""One connection: heads in, one request after the other, and a word to what is no request."""
+
+import asyncio
+from typing import TYPE_CHECKING, cast
+
+from balcao.errors import BalcaoError, InvalidRequest, RequestTooLarge
+from balcao.http.wire.exchange import Exchange, start_of
+from balcao.http.wire.head import END, cannot_be, path_asked, read_head
+from balcao.http.wire.limits import TICK_SECONDS
+
+if TYPE_CHECKING:
+    from balcao.http.wire.door import Door
+
+# Of a client that goes on sending after it was refused, before it is cut off.
+_LINGER_BYTES_MAX = 1_000_000
+
+_NEVER = float("inf")
+
+
+class Connection(asyncio.BufferedProtocol):
+    """Reads a head, has it answered, reads the next one. Made by a `Door`.
+
+    Of what comes while a request is being answered, at most one reading is kept, and no more is
+    read until the answer is with the client.
+    """
+
+    __slots__ = (
+        "_buffer",
+        "_door",
+        "_drained",
+        "_exchange",
+        "_lingering",
+        "_transport",
+        "address",
+        "app",
+        "client",
+        "deadline",
+        "ending",
+        "gone",
+        "paused",
+        "reason",
+        "room",
+        "scheme",
+        "sent_bytes",
+        "server",
+        "shaking",
+    )
+
+    def __init__(self, door: "Door", address: str, client: tuple[str, int]) -> None:
+        """`address`: as which it is counted; `client`: as the application is told."""
+        self._door = door
+        self.app = door.app
+        self.room = door.room
+        self.address = address
+        self.client = client
+        self.scheme = door.scheme
+        self.server = door.server
+        self.shaking: asyncio.Task[None] | None = None  # hands, by TLS
+        self.gone = False
+        self.ending = False  # no request after the present one
+        self.paused = False  # the client does not take what is sent
+        self.reason = ""  # why we ended it; empty: the client did, or nobody is to blame
+        self.sent_bytes = 0
+        self.deadline = door.room.now + TICK_SECONDS + door.limits.head_seconds
+        self._transport: asyncio.Transport | None = None
+        self._buffer = b""
+        self._exchange: Exchange | None = None
+        self._lingering = 0  # bytes that were thrown away, and one
+        self._drained: asyncio.Future[None] | None = None
+
+    # asyncio's side
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """asyncio's."""
+        self._transport = cast(asyncio.Transport, transport)
+        # So that we are told of every byte that the client does not take at once.
+        self._transport.set_write_buffer_limits(high=1, low=0)
+        if self._door.closing:
+            self._transport.abort()
+
+    def get_buffer(self, sizehint: int) -> memoryview:
+        """asyncio's: all connections read into one place, and keep only what they need."""
+        return self._door.scratch
+
+    def buffer_updated(self, nbytes: int) -> None:
+        """asyncio's."""
+        self.received(bytes(self._door.scratch[:nbytes]))
+
+    def eof_received(self) -> bool:
+        """asyncio's: a client may say that it has no more to say, and wait for the answer."""
+        self.ending = True
+        if self._door.scheme == "https":
+            return False
+        if self._exchange is not None:
+            return True
+        if self._buffer and not self._lingering:
+            self.refuse(InvalidRequest(), path_asked(self._buffer))
+            return True
+        return False
+
+    def pause_writing(self) -> None:
+        """asyncio's."""
+        self.paused = True
+
+    def resume_writing(self) -> None:
+        """asyncio's."""
+        self.paused = False
+        self._wake()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """asyncio's: it is over, whoever ended it."""
+        self.gone = self.ending = True
+        self.paused = False
+        self.deadline = _NEVER
+        self.room.leave(self)
+        self._wake()
+        if self._exchange is not None:
+            self._exchange.wake()
+        self._door.forget(self)
+
+    def _wake(self) -> None:
+        if self._drained is not None and not self._drained.done():
+            self._drained.set_result(None)
+
+    # Requests
+
+    def received(self, data: bytes) -> None:
+        """Bytes of the client."""
+        if self._lingering:
+            self._lingering += len(data)
+            if self._lingering > _LINGER_BYTES_MAX:
+                self.cut("")
+            return
+        exchange = self._exchange
+        if exchange is None:
+            self._read(data)
+            return
+        if not exchange.complete:
+            try:
+                data = exchange.take(data)
+            except InvalidRequest as error:
+                self._break_off(exchange, error)
+                return
+            if exchange.complete:
+                self.deadline = _NEVER
+        if data:
+            self._buffer += data
+        if data or exchange.full:
+            self._pause_reading()
+
+    def _read(self, data: bytes) -> None:
+        """Towards a head, or all of one."""
+        fresh = not self._buffer
+        buffer = self._buffer + data
+        while buffer.startswith(b"\r\n"):  # old clients end a body so (RFC 9112, 2.2)
+            buffer = buffer[2:]
+        end = buffer.find(END, max(0, len(buffer) - len(data) - len(END)))
+        try:
+            if end < 0:
+                self._buffer = buffer
+                if len(buffer) > self._door.limits.head_bytes:
+                    raise RequestTooLarge(headers=True)
+                if cannot_be(buffer):
+                    raise InvalidRequest
+                if fresh and buffer:
+                    within = self._door.limits.head_seconds
+                    self.deadline = min(self.deadline, self.room.now + TICK_SECONDS + within)
+                self.read_on()
+                return
+            raw, self._buffer = buffer[: end + 4], buffer[end + 4 :]
+            if len(raw) > self._door.limits.head_bytes:
+                raise RequestTooLarge(headers=True)
+            head = read_head(raw)
+        except BalcaoError as error:
+            self.refuse(error, path_asked(buffer))
+            return
+        self._door.busy(self)
+        self.sent_bytes = 0
+        self._exchange = exchange = Exchange(self, head, raw)
+        self.deadline = _NEVER
+        if not exchange.complete:
+            self.deadline = self.room.now + TICK_SECONDS + self._door.limits.body_seconds
+            rest, self._buffer = self._buffer, b""
+            self.read_on()
+            if rest:
+                self.received(rest)
+                if self._exchange is not exchange:
+                    return
+        elif self._buffer:
+            self._pause_reading()
+        exchange.task = self._door.loop.create_task(exchange.run())
+
+    def answered(self, exchange: Exchange) -> None:
+        """The answer is with the transport, as a whole."""
+        if self._exchange is not exchange:  # it was broken off meanwhile
+            return
+        self._exchange = None
+        self.room.leave(self)
+        if self.gone:
+            return
+        if not exchange.keep_alive or self.ending:
+            self._end(tidy=exchange.complete and not self._buffer)
+            return
+        self.deadline = self.room.now + TICK_SECONDS + self._door.limits.idle_seconds
+        self._door.idle(self)
+        if self._buffer:
+            rest, self._buffer = self._buffer, b""
+            self._read(rest)
+        else:
+            self.read_on()
+
+    def refuse(self, error: Exception, path: str) -> None:
+        """Say no in the API's own form, and end the connection: nobody knows what comes next."""
+        if self.gone:
+            return
+        status, headers, body = self._door.refusal(error, path)
+        lines = [b"%b: %b\r\n" % pair for pair in headers]
+        lines.append(b"content-length: %d\r\nconnection: close\r\n" % len(body))
+        self.write(b"".join([start_of(status, "1.1"), *lines, self.date(), b"\r\n", body]))
+        self._exchange = None
+        self._buffer = b""
+        self._end(tidy=False)
+
+    def _break_off(self, exchange: Exchange, error: BalcaoError) -> None:
+        """The rest of a request's body will not come. Who waits for it is told that nobody is
+        there; what goes on without it goes on.
+        """
+        began, exchange.ended = exchange.began, True
+        exchange.wake()
+        if began:
+            self.cut("slow_body")
+        else:
+            self.refuse(error, exchange.head.path)
+
+    def _end(self, *, tidy: bool) -> None:
+        """Close, when all is sent. Untidily: the client may still be sending, and must not be
+        told of that before it has read what we said."""
+        assert self._transport is not None
+        self.ending = True
+        self._door.busy(self)
+        self.room.leave(self)
+        self._lingering = 1
+        self.deadline = self.room.now + TICK_SECONDS + self._door.limits.linger_seconds
+        if tidy or not self._transport.can_write_eof():
+            self._transport.close()
+            return
+        self._transport.write_eof()
+        self.read_on()
+
+    # For the exchange
+
+    def write(self, data: "bytes | memoryview") -> None:
+        """To the client, if it is there."""
+        if self._transport is not None and not self.gone:
+            self.sent_bytes += len(data)
+            self._transport.write(data)
+
+    async def drained(self, held_bytes: int) -> None:
+        """Wait until the client has taken everything, or is gone."""
+        if self.gone:
+            return
+        self._drained = asyncio.get_running_loop().create_future()
+        self.room.stall(self, held_bytes)
+        await self._drained
+        self._drained = None
+        self.room.go_on(self)
+
+    def date(self) -> bytes:
+        """The header."""
+        return self._door.date
+
+    def read_on(self) -> None:
+        """Let the client say more."""
+        if self._transport is not None and not self.gone:
+            self._transport.resume_reading()
+
+    def _pause_reading(self) -> None:
+        if self._transport is not None:
+            self._transport.pause_reading()
+
+    # For the door
+
+    def overdue(self) -> None:
+        """Its time is over."""
+        if self._exchange is not None:
+            self.reason = "slow_body"
+            self._break_off(self._exchange, InvalidRequest(408))
+        elif self._lingering:
+            self.cut("")
+        elif self._buffer:
+            self.reason = "no_request"
+            self.refuse(InvalidRequest(408), path_asked(self._buffer))
+        else:
+            self.cut("no_request" if self.is_new else "idle")
+
+    @property
+    def is_new(self) -> bool:
+        """Whether it has not asked for anything yet."""
+        return self in self._door.new
+
+    def retire(self) -> None:
+        """No further request: the service ends."""
+        self.ending = True
+        if self._exchange is None and not self._lingering:
+            self.cut("")
+
+    def cut(self, reason: str) -> None:
+        """End it at once, whatever has not been said."""
+        self.reason = self.reason or reason
+        if self.shaking is not None:
+            self.shaking.cancel()
+        if self._transport is not None:
+            self.gone = True  # asyncio tells us a little later
+            self._transport.abort()

@@ -1,0 +1,350 @@
+"""The wire: how long a client may take, and how much of us it may have (decisions 9.9).
+
+The door's clock stands still until a test moves it.
+"""
+
+import json
+import socket
+from collections.abc import Iterator
+from ipaddress import ip_network
+
+import pytest
+
+from balcao.http.wire.door import Door
+from balcao.http.wire.limits import LARGE_BYTES, TICK_SECONDS
+from tests.http.wire import HELLO, LARGE, Served, answers_in, assert_refusal, heard, served
+
+HEAD, IDLE, WRITE, BODY = 10, 75, 30, 30  # seconds
+FORM = b"POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\n"
+
+
+@pytest.fixture
+def door() -> Iterator[Served]:
+    with served() as here:
+        yield here
+
+
+def silent(door: Served, count: int = 1, source: str = "127.0.0.1") -> list[socket.socket]:
+    """Connections that the door has let in."""
+    before = len(door.door.connections)
+    clients = [door.connect(source) for _ in range(count)]
+    door.until(lambda: len(door.door.connections) == before + count)
+    return clients
+
+
+def is_over(client: socket.socket) -> bool:
+    """Whether the other side has ended it."""
+    try:
+        return client.recv(1000) == b""
+    except ConnectionResetError:
+        return True
+
+
+def take(door: Served, client: socket.socket, text: bytes) -> None:
+    """Send something, and wait until the door has read it."""
+    (connection,) = door.door.connections
+    before = len(connection._buffer)
+    client.sendall(text)
+    door.until(lambda: len(connection._buffer) == before + len(text))
+
+
+# Seconds
+
+
+def test_who_says_nothing_is_shown_out(door: Served) -> None:
+    (client,) = silent(door)
+    door.later(HEAD)
+    assert len(door.door.connections) == 1
+    door.later(TICK_SECONDS)
+    assert is_over(client)
+    door.until(lambda: not door.door.connections)
+    assert door.reasons == ["no_request"]
+
+
+def test_a_trickle_wins_no_time(door: Served) -> None:
+    (client,) = silent(door)
+    for byte in (b"G", b"E", b"T"):
+        door.later(3)
+        take(door, client, byte)
+    door.later(2)
+    assert_refusal(heard(client), 408, "REQUISICAO_INVALIDA")
+    assert door.reasons == []
+    client.close()
+    door.until(lambda: not door.door.connections)
+    assert door.reasons == ["no_request"]
+
+
+def test_who_was_answered_may_rest_longer(door: Served) -> None:
+    (client,) = silent(door)
+    client.sendall(HELLO)
+    assert client.recv(10_000)
+    door.until(lambda: len(door.door.resting) == 1)
+    door.later(IDLE)
+    take(door, client, b"GET")  # the next head has as long as the first one
+    door.later(TICK_SECONDS + HEAD - 1)
+    assert len(door.door.connections) == 1
+    door.later(1)
+    assert_refusal(heard(client), 408, "REQUISICAO_INVALIDA")
+
+
+def test_but_not_for_ever(door: Served) -> None:
+    (client,) = silent(door)
+    client.sendall(HELLO)
+    assert client.recv(10_000)
+    door.until(lambda: len(door.door.resting) == 1)
+    door.later(IDLE + TICK_SECONDS)
+    assert is_over(client)
+    door.until(lambda: not door.door.connections)
+    assert door.reasons == ["idle"]
+
+
+def test_a_body_comes_in_time(door: Served) -> None:
+    (client,) = silent(door)
+    (connection,) = door.door.connections
+    client.sendall(FORM + b"abc")
+    door.until(lambda: connection._exchange is not None)
+    door.later(BODY + TICK_SECONDS)
+    assert_refusal(heard(client), 408, "REQUISICAO_INVALIDA")
+
+
+def test_who_goes_on_sending_after_a_refusal_is_cut_off(door: Served) -> None:
+    (client,) = silent(door)
+    client.sendall(b"x\n")
+    assert client.recv(10_000).startswith(b"HTTP/1.1 400 ")
+    door.later(3)
+    door.until(lambda: not door.door.connections)
+
+
+def slow_reader(door: Served, path: bytes = b"/large", receive_bytes: int = 2_048) -> socket.socket:
+    """A client that asks for much, and reads nothing."""
+    before = len(door.door.room.stalled)
+    client = door.connect(receive_bytes=receive_bytes)
+    client.sendall(b"GET %b HTTP/1.1\r\nHost: a\r\n\r\n" % path)
+    door.until(lambda: len(door.door.room.stalled) == before + 1)
+    return client
+
+
+@pytest.mark.parametrize("path", [b"/large", b"/stream"])
+def test_who_does_not_read_is_cut_off(path: bytes, door: Served) -> None:
+    client = slow_reader(door, path)
+    door.later(WRITE - 1)
+    assert len(door.door.connections) == 1
+    door.later(1)
+    door.until(lambda: not door.door.connections)
+    assert len(heard(client)) < LARGE
+    assert door.reasons == ["slow_reader"]
+    assert door.door.room.bytes == 0
+
+
+def test_who_reads_slowly_but_reads_gets_everything(door: Served) -> None:
+    client = slow_reader(door, receive_bytes=65_536)
+    (connection,) = door.door.connections
+    found = b""
+    while not whole(found):
+        sent = connection.sent_bytes
+        while connection.sent_bytes == sent and not whole(found):
+            found += more(client, 10_000)
+        door.later(WRITE - 1)  # after it took a piece
+    assert answers_in(found, ["GET"])[0][2] == b"x" * LARGE
+    assert door.reasons == []
+
+
+# Connections
+
+
+def test_one_address_has_only_so_many() -> None:
+    with served(per_address=3, trusted=(ip_network("127.0.0.9"),)) as door:
+        clients = silent(door, 3)
+        with door.connect() as one_more:
+            assert is_over(one_more)
+        others = silent(door, 2, "127.0.0.2")
+        proxys = silent(door, 5, "127.0.0.9")
+        clients.pop().close()
+        door.until(lambda: len(door.door.connections) == 9)
+        clients += silent(door, 1)
+        assert door.reasons == ["address_full"]
+        for client in (*clients, *others, *proxys):
+            client.close()
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        ("2001:db8:1:2::1", "2001:db8:1:2:ffff::9", True),
+        ("2001:db8:1:2::1", "2001:db8:1:3::1", False),
+        ("::ffff:10.0.0.1", "10.0.0.1", True),
+        ("::ffff:10.0.0.1", "::ffff:10.0.0.2", False),
+        ("fe80::1%eth0", "fe80::2%eth0", True),
+    ],
+)
+def test_what_one_address_is(one: str, other: str, same: bool) -> None:
+    """Who has one address of IPv6 has the 2^64 beside it."""
+    with served(per_address=1) as door:
+
+        def both() -> bool:
+            made = [door.door.admit(host, 1) for host in (one, other)]
+            for connection in made:
+                if connection is not None:
+                    door.door.forget(connection)
+            return made[1] is None
+
+        assert door.call(both) is same
+
+
+def test_the_silent_make_room_for_those_who_ask() -> None:
+    """When the house is full, who never asked leaves first, then who has rested the longest."""
+    with served(connections=4) as door:
+        resting = silent(door, 2)
+        for client in resting:
+            client.sendall(HELLO)
+            assert client.recv(10_000)
+        door.until(lambda: len(door.door.resting) == 2)
+        quiet = silent(door, 2)
+        for _ in range(3):
+            client = door.connect()
+            client.sendall(HELLO)
+            assert client.recv(10_000).startswith(b"HTTP/1.1 200 ")
+        for client in (*quiet, resting[0]):
+            assert is_over(client)
+        assert door.reasons == ["full"] * 3
+        resting[1].sendall(HELLO)
+        assert resting[1].recv(10_000).startswith(b"HTTP/1.1 200 ")
+        assert len(door.door.connections) == 4
+
+
+def test_when_all_are_busy_nobody_is_let_in() -> None:
+    with served(connections=1) as door:
+        busy = slow_reader(door)
+        with door.connect() as client:
+            assert is_over(client)
+        assert door.reasons == ["full"]
+        assert len(door.door.connections) == 1
+        busy.close()
+
+
+# Memory
+
+
+def test_those_who_hold_the_most_for_the_longest_make_room() -> None:
+    with served(unread_bytes=2 * LARGE + 1) as door:
+        first = slow_reader(door)
+        door.later(5)
+        second = slow_reader(door)
+        door.later(5)
+        third = slow_reader_beyond(door)
+        assert door.reasons == ["no_room"]
+        assert len(heard(first)) < LARGE
+        assert door.door.room.bytes <= 2 * LARGE
+        for client in (second, third):
+            assert answers_in(read_exactly(client), ["GET"])[0][2] == b"x" * LARGE
+
+
+def slow_reader_beyond(door: Served) -> socket.socket:
+    """One more than there is room for."""
+    client = door.connect(receive_bytes=2_048)
+    client.sendall(b"GET /large HTTP/1.1\r\nHost: a\r\n\r\n")
+    door.until(lambda: bool(door.reasons))
+    return client
+
+
+def read_exactly(client: socket.socket) -> bytes:
+    """One large answer, of a connection that stays."""
+    found = b""
+    while not whole(found):
+        found += more(client, 65_536)
+    return found
+
+
+def more(client: socket.socket, size: int) -> bytes:
+    """What comes next; there must be something."""
+    piece = client.recv(size)
+    assert piece
+    return piece
+
+
+def whole(found: bytes) -> bool:
+    """Whether it is all of a large answer."""
+    return len(found) > LARGE and len(found.partition(b"\r\n\r\n")[2]) == LARGE
+
+
+def test_large_answers_take_turns() -> None:
+    """The place is given on when an answer is over, or to who waits if its reader is too slow."""
+    assert LARGE > LARGE_BYTES
+    with served(large_at_once=1) as door:
+        slow = slow_reader(door)
+        with door.connect() as waiting, door.connect() as small:
+            waiting.sendall(b"GET /large HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
+            small.sendall(HELLO)
+            assert small.recv(10_000).endswith(b"GET /hello")
+            door.until(lambda: len(door.door.room.queue) == 1)
+            door.later(2)
+            assert not door.reasons
+            door.later(1)
+            assert answers_in(heard(waiting), ["GET"])[0][2] == b"x" * LARGE
+        assert door.reasons == ["no_room"]
+        assert len(heard(slow)) < LARGE
+
+
+def test_who_leaves_while_waiting_takes_no_place() -> None:
+    with served(large_at_once=1) as door:
+        slow = slow_reader(door)
+        for _ in range(3):
+            waiting = door.connect()
+            waiting.sendall(b"GET /large HTTP/1.1\r\nHost: a\r\n\r\n")
+            door.until(lambda: len(door.door.room.queue) == 1)
+            # Reset: who only says that it has no more to say would wait for its answer.
+            waiting.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\x01\0\0\0\0\0\0\0")
+            waiting.close()
+            door.until(lambda: not door.door.room.queue)
+        read_exactly(slow)
+        said = door.say(b"GET /large HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
+        assert answers_in(said, ["GET"])[0][2] == b"x" * LARGE
+
+
+# The end
+
+
+def test_an_end_finishes_what_began(door: Served) -> None:
+    """Answers under way are finished and say that they are the last; who rests is let go."""
+    (resting,) = silent(door)
+    busy = door.connect()
+    busy.sendall(FORM)
+    door.until(lambda: any(each._exchange for each in door.door.connections))
+    ended = door.loop.create_task  # on the door's thread
+    closing = door.call(lambda: ended(door.door.close(20)))
+    assert is_over(resting)
+    with pytest.raises(ConnectionRefusedError):
+        door.connect()
+    busy.sendall(b"0123456789")
+    ((_, headers, body),) = answers_in(heard(busy), ["POST"])
+    assert (headers["connection"], body) == ("close", b"0123456789")
+    door.until(closing.done)
+
+
+def test_the_application_is_told_of_who_leaves() -> None:
+    told: list[str] = []
+
+    async def waits(scope: object, receive: object, send: object) -> None:
+        message = await receive()  # type: ignore[operator]
+        message = await receive()  # type: ignore[operator]
+        told.append(json.dumps(message))
+
+    with served(waits) as door:
+        client = door.connect()
+        client.sendall(HELLO)
+        door.until(lambda: len(door.door.connections) == 1 and not door.door.new)
+        client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\x01\0\0\0\0\0\0\0")
+        client.close()
+        door.until(lambda: told == ['{"type": "http.disconnect"}'])
+
+
+def test_a_door_reads_into_one_place() -> None:
+    """What silent connections cost: no buffer of their own."""
+    with served() as door:
+        made = [door.call(lambda: door.door.admit("127.0.0.1", 1)) for _ in range(2)]
+        places = [each.get_buffer(1).obj for each in made if each is not None]
+        assert places[0] is places[1]
+        assert isinstance(door.door, Door)
+        for each in made:
+            assert each is not None
+            door.call(lambda each=each: door.door.forget(each))  # type: ignore[misc]

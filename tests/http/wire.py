@@ -1,0 +1,215 @@
+"""A door with a small application behind it, in a thread of its own, and raw clients for it."""
+
+import asyncio
+import json
+import socket
+import threading
+from collections.abc import Callable, Coroutine, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+import h11
+
+from balcao.core.outcomes import reply_of
+from balcao.http.wire.door import Door
+from balcao.http.wire.limits import Limits
+from balcao.http.write import lookup_headers
+from balcao.subjects import envelope
+
+T = TypeVar("T")
+
+REQUEST_ID = "01a202df-1184-73c1-a9c1-7cf196275f03"
+PATIENCE_SECONDS = 20
+HELLO = b"GET /hello HTTP/1.1\r\nHost: a\r\n\r\n"
+LARGE = 1_000_000
+
+
+def refusal(error: Exception, path: str) -> tuple[int, list[tuple[bytes, bytes]], bytes]:
+    """As the front's, with a number that is known."""
+    reply = reply_of(REQUEST_ID, envelope.refusal(error))
+    return reply.status, lookup_headers(reply, (), 0, deprecated=False), reply.body
+
+
+async def application(scope: Any, receive: Any, send: Any) -> None:
+    """`/hello`, `/echo`, `/large`, `/stream`, and what goes wrong."""
+
+    async def say(body: bytes, *further: tuple[bytes, bytes], more: bool = False) -> None:
+        headers = [(b"content-type", b"text/plain"), *further]
+        await send({"type": "http.response.start", "status": 200, "headers": headers})
+        await send({"type": "http.response.body", "body": body, "more_body": more})
+
+    match scope["path"]:
+        case "/echo":
+            body, more = b"", True
+            while more:
+                message = await receive()
+                if message["type"] == "http.disconnect":
+                    return
+                body, more = body + message["body"], message["more_body"]
+            await say(body)
+        case "/large":
+            await say(b"x" * LARGE)
+        case "/stream":
+            await say(b"x" * 1000, more=True)
+            for _ in range(LARGE // 1000 - 1):
+                await send({"type": "http.response.body", "body": b"x" * 1000, "more_body": True})
+            await send({"type": "http.response.body", "body": b""})
+        case "/short":
+            await say(b"x", (b"content-length", b"2"), more=True)
+            await send({"type": "http.response.body", "body": b""})
+        case "/split":
+            await say(b"x", (b"location", b"/a\r\nset-cookie: b=c"))
+        case "/bug":
+            raise ZeroDivisionError
+        case "/silent":
+            return
+        case path:
+            await say(f"{scope['method']} {path}".encode())
+
+
+@dataclass
+class Served:
+    """A door that is open."""
+
+    loop: asyncio.AbstractEventLoop
+    door: Door
+    port: int
+    reasons: list[str] = field(default_factory=list)
+    clients: list[socket.socket] = field(default_factory=list)
+
+    def call(self, what: Callable[[], T]) -> T:
+        """Do something on the door's thread."""
+
+        async def done() -> T:
+            return what()
+
+        return self.run(done())
+
+    def run(self, story: Coroutine[Any, Any, T]) -> T:
+        """Run a coroutine there."""
+        return asyncio.run_coroutine_threadsafe(story, self.loop).result(PATIENCE_SECONDS)
+
+    def later(self, seconds: float) -> None:
+        """Let the door believe that time has passed."""
+        self.call(lambda: self.door.sweep(self.door.room.now + seconds))
+
+    def until(self, true: Callable[[], bool]) -> None:
+        """Wait for something on the door's thread."""
+
+        async def waiting() -> None:
+            async with asyncio.timeout(PATIENCE_SECONDS):
+                while not true():  # noqa: ASYNC110 - what is waited for knows nothing of tests
+                    await asyncio.sleep(0.002)
+
+        self.run(waiting())
+
+    def connect(self, source: str = "127.0.0.1", *, receive_bytes: int = 0) -> socket.socket:
+        """A client at an address of the loopback network."""
+        client = socket.socket()
+        if receive_bytes:
+            client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_bytes)
+        client.settimeout(PATIENCE_SECONDS)
+        client.bind((source, 0))
+        self.clients.append(client)
+        client.connect(("127.0.0.1", self.port))
+        return client
+
+    def say(self, *pieces: bytes, end: bool = False) -> bytes:
+        """Say something on a connection of its own, and hear it to the end."""
+        with self.connect() as client:
+            for piece in pieces:
+                client.sendall(piece)
+            if end:
+                client.shutdown(socket.SHUT_WR)
+            return heard(client)
+
+
+@contextmanager
+def served(app: Any = application, **limits: Any) -> Iterator[Served]:
+    """Open a door whose clock stands still but for `later`."""
+    loop = asyncio.new_event_loop()
+    thread = threading.Thread(target=loop.run_forever)
+    thread.start()
+    reasons: list[str] = []
+
+    async def begin() -> tuple[Door, int]:
+        door = Door(app, refusal, Limits(**limits), observe=reasons.append)
+        port = door.open("127.0.0.1", 0)
+        assert door.ticking is not None
+        door.ticking.cancel()
+        return door, port
+
+    try:
+        door, port = asyncio.run_coroutine_threadsafe(begin(), loop).result()
+        here = Served(loop, door, port, reasons)
+        try:
+            yield here
+        finally:
+            for client in here.clients:
+                client.close()
+            here.run(door.close(0))
+            here.until(lambda: not door.connections)
+    finally:
+        loop.call_soon_threadsafe(loop.stop)
+        thread.join()
+        loop.close()
+
+
+def heard(client: socket.socket) -> bytes:
+    """Everything until the end."""
+    found = b""
+    try:
+        while piece := client.recv(65_536):
+            found += piece
+    except ConnectionResetError:
+        pass
+    return found
+
+
+def answers_in(text: bytes, methods: list[str]) -> list[tuple[int, dict[str, str], bytes]]:
+    """Take answers to these methods apart, by another library than ours. They must be whole."""
+    found = []
+    rest = text
+    for method in methods:
+        if not rest:
+            break
+        parser = h11.Connection(h11.CLIENT)
+        parser.send(h11.Request(method=method, target="/", headers=[("host", "a")]))
+        parser.send(h11.EndOfMessage())
+        parser.receive_data(rest)
+        head, body = None, b""
+        while True:
+            event = parser.next_event()
+            if event is h11.NEED_DATA:
+                parser.receive_data(b"")
+                continue
+            if isinstance(event, h11.InformationalResponse):
+                continue
+            if isinstance(event, h11.Response):
+                head = event
+            elif isinstance(event, h11.Data):
+                body += event.data
+            else:
+                assert isinstance(event, h11.EndOfMessage), event
+                break
+        assert head is not None
+        headers = {name.decode(): value.decode() for name, value in head.headers}
+        found.append((head.status_code, headers, body))
+        rest = parser.trailing_data[0]
+    assert not rest
+    return found
+
+
+def assert_refusal(text: bytes, status: int, code: str) -> None:
+    """One answer, in the API's envelope, and the connection ended with it (decisions 1.1)."""
+    ((found, headers, body),) = answers_in(text, ["GET"])
+    said = json.loads(body)
+    assert (found, said["error_message"]["code"]) == (status, code)
+    assert (said["success"], said["error"]) == (False, True)
+    assert said["message"] == said["error_message"]["message"]
+    assert said["request_id"] == headers["x-request-id"] == REQUEST_ID
+    assert headers["connection"] == "close"
+    assert headers["access-control-allow-origin"] == "*"
+    assert headers["date"]
+    assert "server" not in headers

@@ -1,0 +1,164 @@
+"""How the house is put on the network: TLS, limits of the system, the application's life."""
+
+import asyncio
+import resource
+import ssl
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
+from cryptography.x509.oid import NameOID
+
+from balcao import server
+from balcao.cli.failures import CommandFailed
+from balcao.cli.serve import check_tls
+from balcao.http.wire.door import Door
+from balcao.http.wire.limits import Limits
+from balcao.settings import Settings
+from tests.http.wire import HELLO, application, refusal
+
+
+def certificate_files(folder: Path) -> tuple[Path, Path]:
+    """Of this machine, signed by itself."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "localhost")])
+    now = datetime.now(UTC)
+    certificate = (
+        x509.CertificateBuilder()
+        .subject_name(name)
+        .issuer_name(name)
+        .public_key(key.public_key())
+        .serial_number(1)
+        .not_valid_before(now - timedelta(days=1))
+        .not_valid_after(now + timedelta(days=1))
+        .add_extension(x509.SubjectAlternativeName([x509.DNSName("localhost")]), critical=False)
+        .sign(key, hashes.SHA256())
+    )
+    (folder / "c.pem").write_bytes(certificate.public_bytes(Encoding.PEM))
+    (folder / "k.pem").write_bytes(
+        key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+    )
+    return folder / "c.pem", folder / "k.pem"
+
+
+@pytest.fixture(scope="module")
+def tls(tmp_path_factory: pytest.TempPathFactory) -> Settings:
+    certificate, key = certificate_files(tmp_path_factory.mktemp("tls"))
+    return Settings(tls_certificate=certificate, tls_key=key)
+
+
+def talk(settings: Settings, alpn: Sequence[str], text: bytes) -> tuple[str | None, bytes]:
+    """What one client by TLS is told, and the protocol that was agreed on."""
+
+    async def story() -> tuple[str | None, bytes]:
+        context = server.tls_context(settings)
+        door = Door(application, refusal, Limits(), tls=context)
+        port = door.open("127.0.0.1", 0)
+        trusting = ssl.create_default_context(cafile=str(settings.tls_certificate))
+        trusting.set_alpn_protocols(list(alpn))
+        reader, writer = await asyncio.open_connection(
+            "127.0.0.1", port, ssl=trusting, server_hostname="localhost"
+        )
+        agreed = writer.get_extra_info("ssl_object").selected_alpn_protocol()
+        writer.write(text)
+        said = await reader.read()
+        writer.close()
+        await writer.wait_closed()
+        await door.close(5)
+        assert not door.connections
+        return agreed, said
+
+    return asyncio.run(story())
+
+
+@pytest.mark.parametrize("alpn", [["http/1.1"], ["h2", "http/1.1"]])
+def test_by_tls(tls: Settings, alpn: Sequence[str]) -> None:
+    """HTTP/1.1, also for who would rather speak another one."""
+    large = b"GET /large HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n"
+    agreed, said = talk(tls, alpn, HELLO + large)
+    assert agreed == "http/1.1"
+    assert said.startswith(b"HTTP/1.1 200 OK\r\n")
+    assert said.endswith(b"x" * 1_000_000)
+    _, said = talk(tls, alpn, b"GET /a b HTTP/1.1\r\n\r\n")
+    assert said.startswith(b"HTTP/1.1 400 ")
+
+
+def test_who_says_nothing_of_tls_is_counted_and_shown_out(tls: Settings) -> None:
+    """Before the handshake too, where no request can be told from another."""
+
+    async def story() -> None:
+        reasons: list[str] = []
+        door = Door(
+            application,
+            refusal,
+            Limits(per_address=2),
+            observe=reasons.append,
+            tls=server.tls_context(tls),
+        )
+        port = door.open("127.0.0.1", 0)
+        clients = [await asyncio.open_connection("127.0.0.1", port) for _ in range(3)]
+        assert await clients[2][0].read() == b""
+        assert len(door.connections) == 2
+        door.sweep(door.room.now + 11)
+        for reader, _ in clients[:2]:
+            assert await reader.read() == b""
+        assert not door.connections
+        assert reasons == ["address_full", "no_request", "no_request"]
+        for _, writer in clients:
+            writer.close()
+        await door.close(0)
+
+    asyncio.run(story())
+
+
+def test_http2_needs_tls() -> None:
+    with pytest.raises(CommandFailed, match="BALCAO_HTTP2 precisa de HTTPS"):
+        check_tls(Settings(http2=True))
+
+
+@pytest.mark.parametrize(
+    ("files", "connections"),
+    [(1_024, 512), (100, 64), (20_000, 16_384), (resource.RLIM_INFINITY, 16_384)],
+)
+def test_room_for_connections(
+    files: int, connections: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What the system's limit leaves; the soft one is raised to the hard one before."""
+    raised: list[Any] = []
+    monkeypatch.setattr(resource, "getrlimit", lambda _: (64, files))
+    monkeypatch.setattr(resource, "setrlimit", lambda _, limits: raised.append(limits))
+    assert server.connections_max() == connections
+    assert raised == [(files, files)]
+
+
+def test_an_application_that_does_not_start_stops_the_server() -> None:
+    async def failing(scope: Any, receive: Any, send: Any) -> None:
+        await receive()
+        raise ZeroDivisionError
+
+    async def story() -> None:
+        async with server.living(failing):
+            raise AssertionError("it lives")
+
+    with pytest.raises(ZeroDivisionError):
+        asyncio.run(story())
+
+
+def test_settings_reach_the_door(tmp_path: Path) -> None:
+    settings = Settings(
+        home=tmp_path,
+        header_bytes_max=2_048,
+        connections_per_address_max=7,
+        keep_alive_seconds=5,
+        unread_bytes_max=2_000_000,
+        large_answers_max=3,
+    )
+    limits = server.limits_of(settings, 99)
+    assert (limits.head_bytes, limits.per_address, limits.idle_seconds) == (2_048, 7, 5)
+    assert (limits.unread_bytes, limits.large_at_once, limits.connections) == (2_000_000, 3, 99)
