@@ -5,6 +5,7 @@ BalcaoError
 ├── CallerError                    this request cannot succeed as it was sent; nothing is charged
 │   ├── KeyRefused                 missing, unknown, revoked or expired
 │   ├── RateLimited                wait, then send it again
+│   ├── ExportRunning              the account's last export is still being written
 │   ├── CertificatesNotEnabled     the account's plan does not include the certificates
 │   ├── OptInNotEnabled            the account may not see partners' documents
 │   ├── InvalidInput
@@ -94,6 +95,10 @@ class RateLimited(CallerError):
         super().__init__(window)
         self.retry_in_seconds = retry_in_seconds
         self.window = window
+
+
+class ExportRunning(CallerError):
+    """Another export of this account is being written: one at a time (429)."""
 
 
 class CertificatesNotEnabled(CallerError):

@@ -11,7 +11,7 @@ import io
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal, TypeAlias
+from typing import IO, Literal, TypeAlias
 
 from balcao.core.access import Account
 from balcao.core.calendar import day_starts_ms
@@ -183,16 +183,19 @@ def line_of(row: ConsumptionRow, names: Mapping[int | None, str]) -> Line:
 
 
 def as_csv(columns: Sequence[str], lines: Iterable[Sequence[Cell]]) -> bytes:
+    """See `write_csv`."""
+    content = io.BytesIO()
+    write_csv(content, columns, lines)
+    return content.getvalue()
+
+
+def write_csv(file: IO[bytes], columns: Sequence[str], lines: Iterable[Sequence[Cell]]) -> None:
     """With semicolons and a byte order mark, as spreadsheets in Brazil open it."""
-    return "\ufeff".encode() + csv_lines([columns]) + csv_lines(lines)
-
-
-def csv_lines(lines: Iterable[Sequence[Cell]]) -> bytes:
-    """Further lines of `as_csv`."""
-    text = io.StringIO()
+    text = io.TextIOWrapper(file, "utf-8-sig", newline="", write_through=True)
     writer = csv.writer(text, delimiter=";", lineterminator="\r\n")
-    writer.writerows([[_harmless(value) for value in line] for line in lines])
-    return text.getvalue().encode()
+    writer.writerow(columns)
+    writer.writerows([_harmless(value) for value in line] for line in lines)
+    text.detach()
 
 
 def _harmless(value: Cell) -> Cell:

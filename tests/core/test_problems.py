@@ -26,6 +26,7 @@ FACES = [
     (errors.StillRunning(5), 409, "OPERACAO_EM_ANDAMENTO"),
     (errors.ResultUnavailable(), 409, "RESULTADO_INDISPONIVEL"),
     (errors.RateLimited(3, "minuto"), 429, "LIMITE_EXCEDIDO"),
+    (errors.ExportRunning(), 429, "LIMITE_EXCEDIDO"),
     (errors.SourceFailed("timeout"), 500, "ERRO_INTERNO"),
     (errors.SourceUnavailable("circuit open"), 503, "SERVICO_INDISPONIVEL"),
     (errors.StorageFailed("FullError"), 503, "SERVICO_INDISPONIVEL"),

@@ -33,6 +33,11 @@ _TABLE: Mapping[type[errors.BalcaoError], tuple[int, str, str]] = {
         "LIMITE_EXCEDIDO",
         "Limite de requisições atingido. Aguarde o tempo indicado em Retry-After e repita.",
     ),
+    errors.ExportRunning: (
+        429,
+        "LIMITE_EXCEDIDO",
+        "Outra exportação desta conta ainda está sendo feita. Espere que ela termine e repita.",
+    ),
     errors.CertificatesNotEnabled: (
         403,
         "CND_POS_PAGO_NAO_HABILITADO",
@@ -253,6 +258,9 @@ _PERHAPS_CHARGED = (
     " /conta/v1/operacoes."
 )
 
+# 50,000 rows take about as long.
+_EXPORT_SECONDS = 10
+
 # A full disk takes a person to empty it; a moment of contention is over by then.
 _STORAGE_RETRY_SECONDS = 30
 
@@ -275,6 +283,8 @@ def problem_of(error: Exception) -> Problem:
             | errors.InvalidUf(detail=detail)
         ) if detail:
             return Problem(status, code, detail)
+        case errors.ExportRunning():
+            return Problem(status, code, message, retry_after_seconds=_EXPORT_SECONDS)
         case errors.RateLimited(retry_in_seconds=seconds):
             return Problem(status, code, message, retry_after_seconds=seconds)
         case errors.InsufficientCredits():

@@ -6,10 +6,11 @@ is looked for by its keyed hash.
 
 import asyncio
 import datetime
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import IO
 
-from starlette.responses import Response, StreamingResponse
+from starlette.responses import Response
 
 from balcao.core.access import names_of_keys
 from balcao.core.calendar import day_starts_ms, from_ms
@@ -17,12 +18,12 @@ from balcao.core.data_subject import document_hash
 from balcao.core.documents import Cnpj, Cpf
 from balcao.core.ledger import Trace
 from balcao.errors import InvalidCnpj, InvalidCpf
-from balcao.statement import Cell, Choice, Period, as_csv, csv_lines
+from balcao.statement import Cell, Choice, Period, write_csv
 from balcao.storage.people import TraceFilter
 from balcao.web import asking, spreadsheet, vocabulary
 from balcao.web.application import Page, page
+from balcao.web.exports import CSV, leaving_room
 from balcao.web.spreadsheet import Sheet, Value
-from balcao.web.statement_pages import file
 from balcao.web.texts import length
 from balcao.web.visit import Visit
 from balcao.web.vocabulary import Word
@@ -32,7 +33,7 @@ OF_A_PERSON = f"{PATH}/pessoa"
 
 SHOWN = 50
 EXPORTED_MAX = 50_000
-_READ_AT_ONCE = 1_000
+_READ_AT_ONCE = 200
 
 _NO_CNPJ = "O CNPJ não confere. Para procurar por CPF, use o campo próprio."
 _BAD_DOCUMENT = "documento"
@@ -259,15 +260,13 @@ async def as_table(visit: Visit) -> Response:
     asked = _asked(visit, visit.request.query_params)
     if asked.complaint:
         return visit.redirect(asking.address(PATH, asked.fields()))
+    found = _all(visit, _wanted(visit, asked))
     names = names_of(visit, visit.account.account_id)
 
-    async def content() -> AsyncIterator[bytes]:
-        yield as_csv(COLUMNS, [])
-        async for some in _all(visit, _wanted(visit, asked)):
-            yield csv_lines(_as_text(names.row(trace)) for trace in some)
+    def write(file: IO[bytes]) -> None:
+        write_csv(file, COLUMNS, (_as_text(names.row(trace)) for trace in leaving_room(found)))
 
-    headers = {"content-disposition": f'attachment; filename="{_stem(asked.period)}.csv"'}
-    return StreamingResponse(content(), media_type="text/csv; charset=utf-8", headers=headers)
+    return await visit.export(write, CSV, f"{_stem(asked.period)}.csv")
 
 
 async def as_workbook(visit: Visit) -> Response:
@@ -275,33 +274,35 @@ async def as_workbook(visit: Visit) -> Response:
     asked = _asked(visit, visit.request.query_params)
     if asked.complaint:
         return visit.redirect(asking.address(PATH, asked.fields()))
+    found = _all(visit, _wanted(visit, asked))
     names = names_of(visit, visit.account.account_id)
-    found = [trace async for some in _all(visit, _wanted(visit, asked)) for trace in some]
-    content = await spreadsheet.in_turn(lambda: _workbook(found, names))
-    return file(content, spreadsheet.MEDIA_TYPE, f"{_stem(asked.period)}.xlsx")
+
+    def write(file: IO[bytes]) -> None:
+        total: list[Value] = ["Total", *[None] * 10, 0]
+
+        def rows() -> Iterator[Sequence[Value]]:
+            credits = 0
+            for trace in leaving_room(found):
+                credits += trace.credits
+                total[-1] = credits  # known when the last row is written: it stands below them
+                yield list(_as_cells(names.row(trace)))
+
+        widths = (19, 38, 18, 20, 5, 8, 24, 26, 8, 24, 19, 10, 40, 24)
+        spreadsheet.write_xlsx(file, [Sheet("Consultas", widths, rows(), COLUMNS, total)])
+
+    return await visit.export(write, spreadsheet.MEDIA_TYPE, f"{_stem(asked.period)}.xlsx")
 
 
-async def _all(visit: Visit, wanted: TraceFilter) -> AsyncIterator[Sequence[Trace]]:
+def _all(visit: Visit, wanted: TraceFilter) -> Iterator[Trace]:
+    """Read page after page, in whatever thread takes them."""
+    traces, number = visit.tools.desk.people.traces, visit.account.account_id
     before, left = None, EXPORTED_MAX
     while left > 0:
-        some = await read(visit, wanted, min(left, _READ_AT_ONCE), before)
+        some = traces(number, wanted, min(left, _READ_AT_ONCE), before)
         if not some:
             return
-        yield some
+        yield from some
         before, left = some[-1].request_id, left - len(some)
-
-
-def _workbook(found: Sequence[Trace], names: Names) -> bytes:
-    rows = [list(_as_cells(names.row(trace))) for trace in found]
-    total: Sequence[Value] = ["Total", *[None] * 10, sum(trace.credits for trace in found)]
-    sheet = Sheet(
-        "Consultas",
-        (19, 38, 18, 20, 5, 8, 24, 26, 8, 24, 19, 10, 40, 24),
-        rows,
-        COLUMNS,
-        total,
-    )
-    return spreadsheet.as_xlsx([sheet])
 
 
 def _as_text(row: Row) -> Sequence[Cell]:

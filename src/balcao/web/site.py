@@ -34,6 +34,7 @@ from balcao.web import (
     status,
 )
 from balcao.web.application import Application
+from balcao.web.exports import Exports
 from balcao.web.pages import Assets, Pages
 from balcao.web.passwords import Passwords
 from balcao.web.seal import Seal
@@ -94,6 +95,7 @@ def build_site(
         passwords=Passwords(),
         throttle=Throttle(),
         pages=Pages(assets),
+        exports=Exports(),
         new_id=new_id,
     )
 

@@ -4,16 +4,18 @@ import datetime
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import IO
 
 from starlette.responses import Response
 
 from balcao.core.access import names_of_keys
 from balcao.core.calendar import from_ms
-from balcao.statement import COLUMNS, Choice, Period, Statement, as_csv, line_of, read
+from balcao.statement import COLUMNS, Choice, Period, Statement, line_of, read, write_csv
 from balcao.storage.contract import ConsumptionRow
 from balcao.web import asking, drawing, spreadsheet, vocabulary
 from balcao.web.application import Page, page
 from balcao.web.drawing import Bar, Share
+from balcao.web.exports import CSV, leaving_room
 from balcao.web.spreadsheet import Sheet
 from balcao.web.visit import Visit
 
@@ -147,8 +149,12 @@ async def as_table(visit: Visit) -> Response:
     if asked.complaint:
         return visit.redirect(asking.address(PATH, dict(visit.request.query_params)))
     found = await _read(visit, asked.period)
-    content = as_csv(COLUMNS, [line_of(row, found.names) for row in found.rows])
-    return file(content, "text/csv; charset=utf-8", f"{_stem(asked.period)}.csv")
+    lines = (line_of(row, found.names) for row in found.rows)
+
+    def write(file: IO[bytes]) -> None:
+        write_csv(file, COLUMNS, leaving_room(lines))
+
+    return await visit.export(write, CSV, f"{_stem(asked.period)}.csv")
 
 
 async def as_workbook(visit: Visit) -> Response:
@@ -158,16 +164,11 @@ async def as_workbook(visit: Visit) -> Response:
         return visit.redirect(asking.address(PATH, dict(visit.request.query_params)))
     found = await _read(visit, asked.period)
     now = from_ms(visit.tools.now_ms())
-    content = await spreadsheet.in_turn(
-        lambda: spreadsheet.as_xlsx([_summary(found, now), _lines(found)])
-    )
-    return file(content, spreadsheet.MEDIA_TYPE, f"{_stem(asked.period)}.xlsx")
 
+    def write(file: IO[bytes]) -> None:
+        spreadsheet.write_xlsx(file, [_summary(found, now), _lines(found)])
 
-def file(content: bytes, media_type: str, name: str) -> Response:
-    """A download. The name says what it is, and nothing of whose it is."""
-    headers = {"content-disposition": f'attachment; filename="{name}"'}
-    return Response(content, media_type=media_type, headers=headers)
+    return await visit.export(write, spreadsheet.MEDIA_TYPE, f"{_stem(asked.period)}.xlsx")
 
 
 def _stem(period: Period) -> str:
@@ -219,7 +220,7 @@ def _lines(found: _Read) -> Sheet:
     return Sheet(
         "Consumo",
         (12, 24, 28, 10, 12, 12),
-        [
+        (
             (
                 datetime.date.fromisoformat(row.day),
                 vocabulary.short(row.operation),
@@ -228,8 +229,8 @@ def _lines(found: _Read) -> Sheet:
                 row.requests,
                 row.credits,
             )
-            for row in found.rows
-        ],
+            for row in leaving_room(found.rows)
+        ),
         ("Dia", "Operação", "Chave", "Origem", "Consultas", "Créditos"),
         ("Total", None, None, None, found.requests, found.credits),
     )

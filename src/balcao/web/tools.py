@@ -11,6 +11,7 @@ from balcao.observability.health import Health
 from balcao.parts import Parts
 from balcao.settings import Settings
 from balcao.storage.contract import Blobs, Desk
+from balcao.web.exports import Exports
 from balcao.web.pages import Pages
 from balcao.web.passwords import Passwords
 from balcao.web.seal import Seal
@@ -33,6 +34,7 @@ class Tools:
     passwords: Passwords
     throttle: Throttle
     pages: Pages
+    exports: Exports
     new_id: Callable[[], str]
 
     @property

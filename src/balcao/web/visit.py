@@ -1,8 +1,8 @@
 """One request of the web application: who it is from, what it brings, how it is answered."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Literal, TypeAlias
+from typing import IO, Literal, TypeAlias
 from urllib.parse import urlencode
 
 from starlette.requests import Request
@@ -98,6 +98,12 @@ class Visit:
     def csrf(self) -> str:
         """The token for this browser's forms."""
         return self.tools.seal.token_for(self.cookie)
+
+    async def export(
+        self, write: Callable[[IO[bytes]], None], media_type: str, name: str
+    ) -> Response:
+        """A file of the visitor's account. Raises `ExportRunning`; see `exports.py`."""
+        return await self.tools.exports.answer(self.account.account_id, write, media_type, name)
 
     @property
     def is_fragment(self) -> bool:

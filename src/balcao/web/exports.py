@@ -1,0 +1,74 @@
+"""Files of an account's data, made beside the lookups that share this process with them.
+
+A file is made in a thread, a few rows at a time, and leaves the interpreter to others between
+them: 50,000 rows at a stretch made every caller of the API wait ten times as long. It is written
+to a temporary file and sent from there in pieces, so that its size is nobody's memory.
+"""
+
+import asyncio
+import tempfile
+import time
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+from contextlib import ExitStack
+from typing import IO, TypeVar
+
+from starlette.responses import Response, StreamingResponse
+
+from balcao.errors import ExportRunning
+
+T = TypeVar("T")
+
+CSV = "text/csv; charset=utf-8"
+
+_ROWS_AT_ONCE = 20
+_PAUSE_SECONDS = 0.0005
+_PIECE_BYTES = 65_536
+_IN_MEMORY_BYTES_MAX = 1 << 20
+
+
+class Exports:
+    """One export of an account at a time, and one of all that is being written."""
+
+    def __init__(self) -> None:
+        self._running: set[int] = set()
+        self._writing = asyncio.Lock()
+
+    async def answer(
+        self, account_id: int, write: Callable[[IO[bytes]], None], media_type: str, name: str
+    ) -> Response:
+        """What `write` writes, as a download. Raises `ExportRunning`, and whatever `write` raises.
+
+        The name says what it is, and nothing of whose it is.
+        """
+        if account_id in self._running:
+            raise ExportRunning
+        self._running.add(account_id)
+        try:
+            with ExitStack() as stack:
+                file = stack.enter_context(tempfile.SpooledTemporaryFile(_IN_MEMORY_BYTES_MAX))
+                async with self._writing:
+                    await asyncio.to_thread(write, file)
+                size = file.tell()
+                stack.pop_all()  # it is closed when it has been sent
+        finally:
+            self._running.discard(account_id)
+        headers = {
+            "content-disposition": f'attachment; filename="{name}"',
+            "content-length": str(size),
+        }
+        return StreamingResponse(_pieces(file), media_type=media_type, headers=headers)
+
+
+async def _pieces(file: IO[bytes]) -> AsyncIterator[bytes]:
+    with file:
+        file.seek(0)
+        while piece := file.read(_PIECE_BYTES):
+            yield piece
+
+
+def leaving_room(rows: Iterable[T]) -> Iterator[T]:
+    """The same rows; whoever takes them in a thread lets others run now and then."""
+    for number, row in enumerate(rows):
+        if number % _ROWS_AT_ONCE == 0:
+            time.sleep(_PAUSE_SECONDS)
+        yield row
