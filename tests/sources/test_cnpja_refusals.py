@@ -44,7 +44,7 @@ REFUSALS = [
     (a_reply(200, b"<html>maintenance</html>"), SourceFailed),
     (a_reply(200), SourceFailed),
     (a_reply(200, {"taxId": CNPJ}), SourceFailed),
-    (a_reply(200, SAVED | {"head": "yes"}), SourceFailed),
+    (a_reply(200, SAVED | {"company": "yes"}), SourceFailed),
 ]
 
 

@@ -24,7 +24,7 @@ KNOWN = "/33683111000280"
 class Provider:
     """Somebody who speaks that form; what each path says can be changed as the story goes on."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, timeout_seconds: float = 60) -> None:
         self.asked: Counter[str] = Counter()
         self.says: dict[str, Callable[[], Any]] = {
             f"/{CNPJ}": lambda: httpx2.Response(200, json=json.loads(SAVED)),
@@ -32,7 +32,9 @@ class Provider:
             UPDATED: lambda: httpx2.Response(200, json={"message": "2026-08-08"}),
         }
         self.clock = Clock()
-        self._upstream = an_upstream(self._answer, base_url="http://mr.test", timeout_seconds=0.5)
+        self._upstream = an_upstream(
+            self._answer, base_url="http://mr.test", timeout_seconds=timeout_seconds
+        )
         self._layer = Remembering(
             UPDATED, usable=lambda reply: day_of_data(reply) is not None, clock=self.clock
         )
@@ -92,7 +94,7 @@ def test_a_company_that_is_not_there_is_told_from_a_database_that_is_down() -> N
 def test_a_404_of_who_does_not_find_a_known_company_is_unavailable(
     known: Callable[[], Any],
 ) -> None:
-    provider = Provider()
+    provider = Provider(timeout_seconds=0.5)
     provider.says = {KNOWN: known}
     with pytest.raises(SourceError) as caught:
         asyncio.run(provider.ask())
@@ -161,6 +163,6 @@ def test_a_day_that_was_never_told_is_tried_again_once_in_a_minute(
 
 def test_a_day_that_never_comes_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("balcao.sources.remembering.PATIENCE_SECONDS", 0.01)
-    provider = Provider()
+    provider = Provider(timeout_seconds=0.5)
     provider.says[UPDATED] = lambda: None
     assert asyncio.run(provider.day()) is None

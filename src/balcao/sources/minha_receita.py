@@ -159,7 +159,7 @@ class MinhaReceita:
         )
 
     def _read(self, reply: HttpReply, day: str | None) -> DatedCompany:
-        said = replies.decode(self.name, _Company, reply.body)
+        said = replies.decode_what_can_be(self.name, _Company, reply.body)
         return DatedCompany(
             data_base=day,
             cnpj=replies.plain(said.cnpj) or "",

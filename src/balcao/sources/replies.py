@@ -2,6 +2,7 @@
 
 import datetime
 import re
+from collections.abc import Mapping
 from typing import Annotated, TypeVar
 
 import msgspec
@@ -45,6 +46,8 @@ def parse(kind: type[T], body: bytes) -> T:
         if not body.isascii():
             body.decode()  # also what is not read must be text
         return msgspec.json.decode(body, type=kind)
+    except msgspec.DecodeError:  # names the place and the kinds, never a value
+        raise
     except (ValueError, RecursionError) as error:  # the text of the first may quote a value
         raise msgspec.DecodeError(type(error).__name__) from None
 
@@ -57,6 +60,66 @@ def decode(source: str, kind: type[T], body: bytes) -> T:
         # The message names the place and the types ("Expected `str`, got `int` - at `$.uf`"),
         # never a value.
         raise SourceFailed(f"{source}: resposta em outra forma ({error})") from None
+
+
+def decode_what_can_be(source: str, kind: type[T], body: bytes) -> T:
+    """The same for records, in which an optional value may be absent: see `converted`."""
+    try:
+        return parse(kind, body)
+    except msgspec.ValidationError:
+        return converted(source, kind, parse(object, body))
+    except msgspec.DecodeError as error:
+        raise SourceFailed(f"{source}: resposta em outra forma ({error})") from None
+
+
+def converted(source: str, kind: type[T], content: object) -> T:
+    """Untyped JSON as its type; a value of another kind than text, number or flag is absent.
+
+    What `kind` requires must be there, and lists and objects must be what they are (decisions
+    9.6): a list that was dropped would pass for an empty one. Certificates are read by `decode`.
+    Changes `content`. Raises `SourceFailed`.
+    """
+    told = ""
+    for _ in range(_DROPPED_MAX + 1):
+        try:
+            return msgspec.convert(content, kind)
+        except msgspec.ValidationError as error:
+            told = str(error)
+        found = _NOT_UNDERSTOOD.fullmatch(told)
+        if found is None or not _drop(content, found["path"], _KINDS[found["got"]]):
+            break
+    raise SourceFailed(f"{source}: resposta em outra forma ({told})")
+
+
+# As msgspec tells it, where a simple value is due and none would do: the kinds and the place.
+_NOT_UNDERSTOOD = re.compile(
+    r"Expected `(?:(?:str|int|float|bool) \| )+null`, got `(?P<got>\w+)`"
+    r" - at `\$(?P<path>[.\w\[\]]+)`"
+)
+_KINDS: Mapping[str, type] = {
+    "str": str,
+    "int": int,
+    "float": float,
+    "bool": bool,
+    "array": list,
+    "object": dict,
+}
+_DROPPED_MAX = 5  # fields; with more of them it is another form altogether
+
+
+def _drop(content: object, path: str, kind: type) -> bool:
+    """Take the values of this kind out that stand at a path, in all items of its lists."""
+    *steps, last = re.findall(r"\w+|\[", re.sub(r"\[\d+\]", "[", path))
+    level = [content]
+    for step in steps:
+        if step == "[":
+            level = [item for each in level if isinstance(each, list) for item in each]
+        else:
+            level = [each[step] for each in level if isinstance(each, dict) and step in each]
+    found = [each for each in level if isinstance(each, dict) and type(each.get(last)) is kind]
+    for each in found:
+        del each[last]
+    return bool(found)
 
 
 def refusal(source: str, reply: HttpReply) -> SourceError:

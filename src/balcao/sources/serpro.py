@@ -162,9 +162,10 @@ class Serpro:
 
     def _read(self, reply: HttpReply) -> Company:
         try:
-            said = msgspec.convert(self._fields(reply.body), _Company)
+            fields = self._fields(reply.body)
         except msgspec.DecodeError as error:
             raise SourceFailed(f"{self.name}: resposta em outra forma ({error})") from None
+        said = replies.converted(self.name, _Company, fields)
         status = said.situacao_cadastral or _Status()
         address = said.endereco or _Address()
         return Company(

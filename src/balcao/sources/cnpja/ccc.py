@@ -48,7 +48,7 @@ def none(document: str, ufs: Sequence[str]) -> Mapping[str, Registrations]:
 
 def read(source: str, reply: HttpReply, ufs: Sequence[str]) -> Mapping[str, Registrations]:
     """The registrations of a successful reply, by UF; every UF that was asked is there."""
-    said = replies.decode(source, _Taxpayer, reply.body)
+    said = replies.decode_what_can_be(source, _Taxpayer, reply.body)
     updated_at = replies.civil(said.updated)
     home = text(said.origin_state)
     found: dict[str, list[Registration]] = {uf: [] for uf in ufs}

@@ -68,7 +68,7 @@ class _Office(msgspec.Struct, rename="camel"):
 
 def read(source: str, reply: HttpReply) -> Company:
     """The company of a successful reply."""
-    said = replies.decode(source, _Office, reply.body)
+    said = replies.decode_what_can_be(source, _Office, reply.body)
     company, address = said.company, said.address or Address()
     return Company(
         cnpj=replies.plain(said.tax_id) or "",

@@ -65,7 +65,7 @@ class _Zone(msgspec.Struct, rename="camel"):
 
 def read(source: str, reply: HttpReply) -> ZoneRecord:
     """The record of a successful reply."""
-    said = replies.decode(source, _Zone, reply.body)
+    said = replies.decode_what_can_be(source, _Zone, reply.body)
     updated = replies.instant(said.updated)
     return ZoneRecord(
         cnpj=replies.plain(said.tax_id) or "",
