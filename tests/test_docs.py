@@ -123,26 +123,11 @@ def quoted_in(page: Path) -> list[str]:
 @cache
 def code() -> tuple[str, ...]:
     """Every text of the repository that is not a page, nor somebody else's."""
-    known = (
-        ".py",
-        ".sql",
-        ".xsd",
-        ".html",
-        ".css",
-        ".js",
-        ".json",
-        ".toml",
-        ".conf",
-        ".yaml",
-        ".yml",
-    )
+    others = {".md", ".png", ".ico", ".svg", ".woff2", ".pyc"}
     return tuple(
         path.read_text("utf-8", errors="replace")
         for path in FILES
-        if (path.suffix in known or path.suffix == "" or path.parent.name == "deploy")
-        and path.suffix != ".md"
-        and "swagger-ui" not in path.parts
-        and path != Path(__file__)
+        if path.suffix not in others and "swagger-ui" not in path.parts and path != Path(__file__)
     )
 
 
