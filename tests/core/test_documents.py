@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from balcao.core.documents import Cnpj, Cpf
 from balcao.errors import InvalidCnpj, InvalidCpf
 
-# cnpj-alfanumerico-vectors.csv: valid ones with the form they are read as, invalid ones why.
+# `cnpj-alfanumerico.md`, section 2: valid ones with the form they are read as, invalid ones why.
 VALID = {
     "12ABC34501DE35": "12ABC34501DE35",  # official example
     "12.ABC.345/01DE-35": "12ABC34501DE35",  # masked

@@ -1,6 +1,6 @@
 """What programs that exist do with such a service, over a real server process.
 
-Each test is one kind of client, as seen in the wild (decisions.md): what it sends, and the little
+Each test is one kind of client, as seen in the wild: what it sends, and the little
 that it looks at.
 """
 

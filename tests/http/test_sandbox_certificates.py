@@ -1,7 +1,7 @@
 """Tax clearance certificates in the sandbox, as sandbox.md promises them, row by row.
 
 Through the whole composition: the simulated providers, receipts, all stores. What is expected is
-written from sandbox.md, decisions.md and the specification. "Today" is the day on which the source
+written from sandbox.md and from `docs/contract/`. "Today" is the day on which the source
 says that it was asked.
 """
 
@@ -668,7 +668,7 @@ def test_misbehaving_documents_leave_the_others_alone(sandbox: OpenHouse) -> Non
     assert sandbox.get(state("90010001000100", "SP", "atualizar_online=1")).status == 200
 
 
-# Promised extra documents (docs/sandbox.md of the simulator).
+# Promised extra documents (`docs/sandbox.md`).
 
 
 @pytest.mark.parametrize("root", ["90040001", "90050001", "90060001"])

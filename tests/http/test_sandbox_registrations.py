@@ -1,7 +1,7 @@
 """State registrations and rural producers in the sandbox, as sandbox.md promises them.
 
 Through the whole composition: the generated month, the simulated providers, all stores. What is
-expected is written from sandbox.md and decisions.md, row by row.
+expected is written from sandbox.md and from `docs/contract/`, row by row.
 """
 
 import asyncio

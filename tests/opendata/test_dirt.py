@@ -276,6 +276,6 @@ def test_no_date_is_not_a_bad_date(tmp_path: Path, none: str) -> None:
 
 
 def test_the_layout_has_the_columns_of_the_official_one() -> None:
-    """`rfb-open-data-layout.csv`, by count: the file is kept outside the project."""
+    """`rfb-open-data.md`, sections 4.1 to 4.4, by count."""
     assert ESTABELECIMENTOS.width == 30
     assert ESTABELECIMENTOS.columns[27] == "correio_eletronico"

@@ -1,4 +1,4 @@
-"""The special cases that are looked up again after an import (section 10.4)."""
+"""The special cases that are looked up again after an import (`rfb-open-data.md`, section 10.4)."""
 
 import pytest
 

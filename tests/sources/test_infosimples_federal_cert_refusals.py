@@ -1,4 +1,4 @@
-"""Infosimples: no federal certificate, or none that may pass for one (section 4)."""
+"""Infosimples: no federal certificate, none that may pass for one (`infosimples.md` section 4)."""
 
 from typing import Any
 from urllib.parse import parse_qs

@@ -1,4 +1,4 @@
-"""Infosimples: whose state certificate it is, and whose may be asked (section 5)."""
+"""Infosimples: whose state certificate it is, whose may be asked (`infosimples.md` section 5)."""
 
 from typing import Any
 from urllib.parse import parse_qs

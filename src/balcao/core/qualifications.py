@@ -1,4 +1,4 @@
-"""The registry's table of partner qualifications (`rfb-open-data.md`, section 7)."""
+"""The registry's table of partner qualifications (`rfb-open-data.md`, section 5)."""
 
 QUALIFICATIONS = {
     "00": "Não informada",

@@ -91,7 +91,10 @@ def sort_group(group: Group, reading: Reading, site: Site) -> Sorting:
 
 
 def check_accounts(reading: Reading, sorting: Sorting) -> None:
-    """Every record read is stored, rejected or a duplicate, file by file (section 10.3)."""
+    """Every record read is stored, rejected or a duplicate, file by file.
+
+    `rfb-open-data.md`, section 10.3.
+    """
     for report in reading.reports:
         stored = sorting.stored.get(report.file, 0)
         again = sorting.duplicates.get(report.file, 0)

@@ -48,7 +48,10 @@ def check_witnesses(
     witnesses: Mapping[str, str],
     most_partners: tuple[int, str],
 ) -> Verdict:
-    """Whether the special cases met while reading come back as what they are (section 10.4)."""
+    """Whether the special cases met while reading come back as what they are.
+
+    `rfb-open-data.md`, section 10.4.
+    """
     verdict = Verdict()
     for kind, key in witnesses.items():
         if kind == MEI:

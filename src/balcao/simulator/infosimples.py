@@ -48,7 +48,7 @@ _NUMBER = re.compile(r"[0-9]+(\.[0-9]+)?")
 # Echoed as digests only.
 _SECRETS = frozenset({"login_cpf", "login_senha", "pkcs12_cert", "pkcs12_pass"})
 
-# Code: whether it is billed, and its message (`infosimples-codes.csv`).
+# Code: whether it is billed, and its message (`infosimples.md`, section 3).
 _CODES: Mapping[int, tuple[bool, str]] = {
     200: (True, "A requisição foi processada com sucesso."),
     201: (True, "A requisição foi processada com sucesso."),

@@ -1,7 +1,8 @@
-"""Infosimples' `sintegra/unificada`: state registrations as the UFs print them (section 6).
+"""Infosimples' `sintegra/unificada`: state registrations as the UFs print them.
 
-What the pages of the UFs have is an address and a situation in words of their own; they know
-neither the type of a registration nor the taxpayer's situation, and no code of a municipality.
+`infosimples.md`, section 6. What the pages of the UFs have is an address and a situation in words
+of their own; they know neither the type of a registration nor the taxpayer's situation, and no code
+of a municipality.
 """
 
 from collections.abc import Mapping

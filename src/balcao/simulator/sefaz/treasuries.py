@@ -1,6 +1,6 @@
 """Which treasury answers at which path, and the manners of each state.
 
-Paths are those of the production addresses (`endpoints-consulta-cadastro.csv`). Nobody has
+Paths are those of the production addresses. Nobody has
 published which state has which manner (`sefaz-consulta-cadastro.md`, sections 3, 5 and 8), but
 for MT's wrapper and PE's header: the others are our choice, each in one state, so that a client
 that does not know one of them fails there.

@@ -26,7 +26,7 @@ _BRASILIA = timezone(timedelta(hours=-3))
 _REJECTED = "Rejeicao: "
 _ABROAD = "9999999"
 
-# Without accents, as the manual has them (`cstat-consulta-cadastro.csv`).
+# Without accents, as the manual has them (`sefaz-consulta-cadastro.md`, section 6).
 TEXTS: Mapping[int, str] = MappingProxyType(
     {
         108: "Servico paralisado momentaneamente (curto prazo)",
