@@ -10,36 +10,45 @@ export BALCAO_PORT ?= $(PORT)
 endif
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: serve test check format bench nightly screenshots lock clean install install-dev install-otel
+.PHONY: help serve test test-fast check format bench nightly screenshots lock clean install install-dev install-otel
 
-serve: $(VENV)/.installed
+help: ## What there is
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1|\2/p' Makefile | while IFS='|' read -r name what; do \
+		printf '  make %-14s %s\n' "$$name" "$$what"; done
+
+serve: $(VENV)/.installed ## Sets up and serves; PORT=9000 for another port
 	@$(BIN)/balcao serve
 
-test: $(VENV)/.installed-dev
+test: $(VENV)/.installed-dev ## Sets up and runs all tests
 	@tools/system-packages chromium postgresql nginx caddy promtool iproute2
 	$(BIN)/python -m pytest -n auto
 
+# Decisions, readers of sources, house rules and pages: no server, no browser, no database server.
+test-fast: $(VENV)/.installed-dev ## The tests that need a minute
+	$(BIN)/python -m pytest -n auto -q tests/core tests/fiction tests/sefaz tests/sources \
+		--ignore tests/sources/test_hostile.py tests/test_*.py
+
 # The pictures in docs/screenshots, taken of a running service in a real browser.
-screenshots: $(VENV)/.installed-dev
+screenshots: $(VENV)/.installed-dev ## Takes the pictures in docs/screenshots anew
 	@tools/system-packages chromium
 	$(BIN)/python -m tests.web.screenshots docs/screenshots
 
-check: $(VENV)/.installed-dev
+check: $(VENV)/.installed-dev ## Formatting, lint, types
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 
-format: $(VENV)/.installed-dev
+format: $(VENV)/.installed-dev ## Mends what a machine can mend
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-bench: $(VENV)/.installed-dev
+bench: $(VENV)/.installed-dev ## Prints the figures, with the command for each
 	$(BIN)/python -m bench
 
 # Proofs that take too long for every change: an hour or so.
 NIGHTLY_FUZZ_SECONDS ?= 3000
 
-nightly: $(VENV)/.installed-dev
+nightly: $(VENV)/.installed-dev ## Long proofs: kills under load, fuzzing
 	$(BIN)/python -m bench crash
 	$(BIN)/python -m bench fuzz --seconds $(NIGHTLY_FUZZ_SECONDS)
 
@@ -66,10 +75,10 @@ $(VENV)/.installed-dev: $(VENV)/.installed requirements-dev.lock
 COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
 	--no-emit-index-url --custom-compile-command 'make lock' pyproject.toml --group build
 
-lock: $(VENV)/.installed-dev
+lock: $(VENV)/.installed-dev ## Renews the lock files
 	$(COMPILE) --output-file requirements.lock
 	$(COMPILE) --extra otel --constraints requirements.lock --output-file requirements-otel.lock
 	$(COMPILE) --extra otel --group dev --constraints requirements-otel.lock --output-file requirements-dev.lock
 
-clean:
+clean: ## Removes the virtual environment and what was built
 	rm -rf $(VENV) build dist src/*.egg-info
