@@ -47,6 +47,9 @@ STATE = "/consultas/v2/certidao-negativa-de-debitos-estadual"
 # Where live accounts' providers are said to be; `Wire` is what answers there.
 PROVIDERS = "http://provedores.invalid"
 
+# However busy the machine is. Nothing waits this long when all is well.
+PATIENCE_SECONDS = 120
+
 
 def federal(document: str, query: str = "", birth: str = "19800101") -> str:
     """The address of a lookup of a federal certificate, by CNPJ or by CPF."""
@@ -123,7 +126,7 @@ class OpenHouse:
 
     async def until(self, true: Callable[[], bool]) -> None:
         """Let the others go on until something is so."""
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(PATIENCE_SECONDS):
             while not true():  # noqa: ASYNC110 - what is waited for knows nothing of tests
                 await asyncio.sleep(0.001)
 

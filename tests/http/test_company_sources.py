@@ -17,6 +17,7 @@ from pydantic import SecretStr
 
 from balcao.core.calendar import civil_day_text
 from balcao.settings_providers import Cnpja, MinhaReceita, Sefaz, Serpro
+from balcao.sources import remembering
 from tests.http.house import PROVIDERS, OpenHouse, Wire, assert_refused, opened
 from tests.world import company, sintegra
 
@@ -129,8 +130,14 @@ def test_a_known_company_that_fails_proves_nothing(here: OpenHouse, deployment: 
 
 
 def test_the_day_of_the_data_is_the_source_s_from_the_cache_too(
-    here: OpenHouse, deployment: Deployment
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(remembering, "PATIENCE_SECONDS", 60)
+    with house(tmp_path, "minha_receita", wire=Deployment()) as here:
+        _the_day_is_the_source_s(here)
+
+
+def _the_day_is_the_source_s(here: OpenHouse) -> None:
     first = here.get(company(EXISTING, "cache_strategy=SO_ONLINE"))
     cached = here.get(company(EXISTING, "cache_strategy=CACHE_SE_EXISTIR"))
     assert first.headers["cache-status"] != cached.headers["cache-status"]

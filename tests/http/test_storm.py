@@ -16,7 +16,7 @@ from balcao.core.documents import Cnpj
 from balcao.core.questions import Inquiry
 from balcao.fiction.digits import cnpj as cnpj_of
 from balcao.settings_providers import Infosimples
-from tests.http.house import CREDITS, PROVIDERS, OpenHouse, Wire, federal, opened
+from tests.http.house import CREDITS, PATIENCE_SECONDS, PROVIDERS, OpenHouse, Wire, federal, opened
 from tests.world import Reply
 
 KEYS = 200
@@ -87,7 +87,12 @@ def test_a_storm_while_the_source_takes_its_time(tmp_path: Path) -> None:
     """Nothing is answered yet: of 25 each, one waits and 24 are told so; later all are replays."""
     wire = Wire()
     with opened(
-        tmp_path, mode="live", wire=wire, infosimples=INFOSIMPLES, requests_max=PLACES
+        tmp_path,
+        mode="live",
+        wire=wire,
+        infosimples=INFOSIMPLES,
+        requests_max=PLACES,
+        deadline=PATIENCE_SECONDS,
     ) as house:
 
         async def story() -> tuple[dict[str, Reply], list[tuple[str, Reply]]]:

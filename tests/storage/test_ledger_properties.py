@@ -141,7 +141,7 @@ class LedgerMachine(RuleBasedStateMachine):
         ]
         if key is not None:
             changes.append(a_finish(facts.account, key, request, at_ms=self.now_ms))
-        refusal = facts.short_of(credits, self.now_ms) or self._key_taken(facts, key)
+        refusal = self._key_taken(facts, key) or facts.short_of(credits, self.now_ms)
         if refusal is None:
             facts.posts[request] = (civil_month(self.now_ms), credits)
             self._record(receipts)
@@ -162,7 +162,7 @@ class LedgerMachine(RuleBasedStateMachine):
         changes: list[Change] = [a_hold(facts.account, request, credits, at_ms=self.now_ms)]
         if key is not None:
             changes.append(a_bind(facts.account, key, request, at_ms=self.now_ms))
-        refusal = facts.short_of(credits, self.now_ms) or self._key_taken(facts, key)
+        refusal = self._key_taken(facts, key) or facts.short_of(credits, self.now_ms)
         if refusal is None:
             facts.holds[request] = credits
             if key is not None:
@@ -181,10 +181,10 @@ class LedgerMachine(RuleBasedStateMachine):
         ]
         if key is not None:
             changes.append(a_finish(facts.account, key, request, at_ms=self.now_ms))
-        if request not in facts.holds:
-            return Wish(changes, HoldGone())
         if key is not None and facts.holders.get(key, request) != request:
             return Wish(changes, KeyBound())  # its key ran out meanwhile and was taken again
+        if request not in facts.holds:
+            return Wish(changes, HoldGone())
         del facts.holds[request]
         self._record(receipts)
         if credits:

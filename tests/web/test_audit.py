@@ -73,7 +73,7 @@ def _everything(house: OpenHouse, operator: Browser, folder: Path) -> None:
     do(f"{one}/sem-totp")
     for day in (date(2026, 7, 11), date(2026, 8, 8)):
         Month(folder / str(day), day=day).build(house.house.settings.home / "opendata" / "live")
-    do("/app/operador/dados-abertos/voltar", ambiente="live", de="2026-08-08")
+    do("/app/operador/dados-abertos/voltar", ambiente="live", de="2026-08-08.snapshot")
 
 
 def test_operators_let_each_other_in_and_keep_each_other_out(tmp_path: Path) -> None:

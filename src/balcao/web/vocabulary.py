@@ -134,6 +134,7 @@ CODES: Mapping[str, Word] = {
     "ROTA_NAO_ENCONTRADA": Word("Endereço não existe", "warn"),
     "METODO_NAO_PERMITIDO": Word("Método não permitido", "warn"),
     "REQUISICAO_GRANDE_DEMAIS": Word("Requisição grande demais", "warn"),
+    "REQUISICAO_INVALIDA": Word("Requisição malformada", "warn"),
     "SERVICO_INDISPONIVEL": Word("Indisponível", "bad"),
     "ERRO_INTERNO": Word("Falhou", "bad"),
     "FALHA_TECNICA": Word("A fonte falhou", "bad"),

@@ -93,6 +93,6 @@ def test_addresses(filled: Shell, address: str, monkeypatch: pytest.MonkeyPatch)
     assert "própria origem" in filled(f"storage move --to {address}", code=1).err
 
 
-def test_nothing_to_move(shell: Shell, address: str) -> None:
-    assert "não há o que mover" in shell(f"storage move --to {address}", code=1).err
-    assert not shell.path.exists()
+def test_nothing_to_move(fresh: Shell, address: str) -> None:
+    assert "não há o que mover" in fresh(f"storage move --to {address}", code=1).err
+    assert not fresh.path.exists()
