@@ -14,6 +14,7 @@ from balcao import life
 from balcao.clock import Clock, system_now_ms
 from balcao.core.calendar import civil_month
 from balcao.core.ledger import TopUp
+from balcao.errors import StorageFailed
 from balcao.settings import Limits
 from balcao.storage.sqlite.desk import SqliteDesk
 from tests.clocks import Clocks
@@ -98,6 +99,31 @@ def test_started_ahead_and_set_right_while_it_serves(tmp_path: Path, ahead: int)
         seen(house, "saltou")
         clocks.go_on(HOUR)  # confirmed
         seen(house, "certo")
+        assert admitted(house, free, 21) == 20
+
+
+def test_limits_begin_anew_even_if_that_fails_at_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    forget, failures = SqliteDesk.forget_limits, iter([StorageFailed("deadlock")])
+    forgotten = asyncio.Event()
+
+    async def fails_once(desk: SqliteDesk, now_ms: int) -> None:
+        for failure in failures:
+            raise failure
+        await forget(desk, now_ms)
+        forgotten.set()
+
+    monkeypatch.setattr(SqliteDesk, "forget_limits", fails_once)
+    clocks = Clocks()
+    clocks.jump(12 * HOUR)
+    with opened(tmp_path, clock=clocks.clock(), limits_gratuito=DAILY) as house:
+        free = house.account("livre", plan="gratuito")
+        assert admitted(house, free, 10) == 10
+        clocks.jump(-12 * HOUR)
+        seen(house, "saltou")
+        clocks.go_on(HOUR)  # confirmed
+        house.run(asyncio.wait_for(forgotten.wait(), 20))
         assert admitted(house, free, 21) == 20
 
 
