@@ -105,6 +105,23 @@ def test_the_databases_clock_may_jump_too() -> None:
     assert (state.jump_ms, state.is_off, state.in_doubt) == (97 * HOUR, False, True)
 
 
+@pytest.mark.parametrize("apart", [-HOUR, 30_000, 97 * HOUR])
+def test_a_clock_that_jumped_together_with_the_databases_is_not_off(apart: int) -> None:
+    """As on one machine, or where all are set by the same one: else no node would be ready."""
+    clocks = Clocks()
+    clock = clocks.clock()
+    right = clocks.system - clocks.steady
+    clock.begin(Heard(right, 1), None)
+    clocks.jump(apart)
+    clock.look(Heard(right + apart, 1))
+    state = clock.state()
+    assert (state.jump_ms, state.is_off, state.in_doubt) == (apart, False, True)
+
+    clocks.jump(2 * HOUR)
+    clock.look(Heard(right + apart, 1))
+    assert clock.state().is_off, "it is neither what is believed nor what the database says"
+
+
 def test_a_clock_that_is_behind_the_books_at_the_start() -> None:
     clocks = Clocks()
     clock = clocks.clock()

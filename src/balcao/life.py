@@ -38,6 +38,7 @@ class Life:
     backups: Schedule
     patience_seconds: float
     clock: Clock
+    set_back: bool = False  # the clock was, and limits are to begin anew as soon as they can
     tasks: "list[asyncio.Task[None]]" = field(default_factory=list)
 
     async def start(self) -> None:
@@ -77,15 +78,22 @@ class Life:
         try:
             database = await self.desk.database_clock(self.clock.steady_ms)
         finally:  # the system's can be read in any case
-            set_back = self.clock.look(database)
-        if set_back:
+            self.set_back = self.clock.look(database) or self.set_back
+            self._doubt()
+        if self.set_back:
             await self.desk.forget_limits(self.clock.now_ms())
+            self.set_back = False
 
     async def _begin_clock(self) -> None:
         database = await self.desk.database_clock(self.clock.steady_ms)
-        if self.clock.begin(database, self.desk.latest_instant()):
+        behind_books = self.clock.begin(database, self.desk.latest_instant())
+        self._doubt()
+        if behind_books:
             await self.desk.forget_limits(self.clock.now_ms())
         await self._turn_months_back()
+
+    def _doubt(self) -> None:
+        self.desk.doubt(max(0, -self.clock.state().books_ahead_ms))
 
     async def _turn_months_back(self) -> None:
         accounts = await self.desk.turn_months_back(self.clock.now_ms())

@@ -190,10 +190,12 @@ async def _give_back(errand: Errand, of_the_key: Sequence[Change], parts: Parts)
     while True:
         await asyncio.sleep(parts.give_back_every_seconds)
         try:
-            await parts.desk.commit([_void(errand, parts), *of_the_key])
+            declined = await parts.desk.commit([_void(errand, parts), *of_the_key])
         except StorageFailed:
             continue
-        return
+        if not isinstance(declined, KeyBound):
+            return
+        of_the_key = ()  # somebody took it meanwhile: theirs
 
 
 def _void(errand: Errand, parts: Parts) -> Settle:

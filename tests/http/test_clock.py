@@ -14,6 +14,7 @@ from balcao import life
 from balcao.clock import Clock, system_now_ms
 from balcao.core.calendar import civil_month
 from balcao.core.ledger import TopUp
+from balcao.errors import StorageFailed
 from balcao.settings import Limits
 from balcao.storage.sqlite.desk import SqliteDesk
 from tests.clocks import Clocks
@@ -101,11 +102,36 @@ def test_started_ahead_and_set_right_while_it_serves(tmp_path: Path, ahead: int)
         assert admitted(house, free, 21) == 20
 
 
+def test_limits_begin_anew_even_if_that_fails_at_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    forget, failures = SqliteDesk.forget_limits, iter([StorageFailed("deadlock")])
+    forgotten = asyncio.Event()
+
+    async def fails_once(desk: SqliteDesk, now_ms: int) -> None:
+        for failure in failures:
+            raise failure
+        await forget(desk, now_ms)
+        forgotten.set()
+
+    monkeypatch.setattr(SqliteDesk, "forget_limits", fails_once)
+    clocks = Clocks()
+    clocks.jump(12 * HOUR)
+    with opened(tmp_path, clock=clocks.clock(), limits_gratuito=DAILY) as house:
+        free = house.account("livre", plan="gratuito")
+        assert admitted(house, free, 10) == 10
+        clocks.jump(-12 * HOUR)
+        seen(house, "saltou")
+        clocks.go_on(HOUR)  # confirmed
+        house.run(asyncio.wait_for(forgotten.wait(), 20))
+        assert admitted(house, free, 21) == 20
+
+
 def test_a_restart_with_the_clock_set_right(tmp_path: Path) -> None:
     """A clock that was a month ahead: no lockout, and the ceiling is this month's."""
     clocks = Clocks(brasilia("2026-08-20 12:00:00"))
     with opened(tmp_path, clock=clocks.clock(), limits_gratuito=DAILY) as house:
-        house.account("livre", plan="gratuito")
+        free = house.account("livre", plan="gratuito")
         lia = house.account("lia", plan="pos_pago", credits=0)
         assert [house.get(COMPANY, lia).status for _ in range(3)] == [200] * 3
     clocks.jump(15 * DAY)
@@ -113,13 +139,13 @@ def test_a_restart_with_the_clock_set_right(tmp_path: Path) -> None:
         assert house.purse(lia).month == "2026-08"
         assert house.get(COMPANY, lia).status == 200
         assert house.purse(lia).month == "2026-09"
+        assert admitted(house, free, 21) == 20
     clocks.jump(-15 * DAY)
     with opened(tmp_path, clock=clocks.clock(), limits_gratuito=DAILY, name="caio") as house:
-        seen(house, "no início estava -12")
+        seen(house, "certo")
         purse = house.purse(lia)
         assert (purse.month, purse.month_credits) == ("2026-08", 3)
-        clocks.go_on(HOUR)
-        seen(house, "certo")
+        assert admitted(house, free, 21) == 20
 
 
 def test_keys_outlive_a_restart_with_a_clock_that_is_ahead(tmp_path: Path) -> None:
@@ -136,6 +162,22 @@ def test_keys_outlive_a_restart_with_a_clock_that_is_ahead(tmp_path: Path) -> No
         seen(house, "certo")
         later = house.get(COMPANY, ana, idempotency_key="compra-0001")
         assert later.json["request_id"] != first.json["request_id"]
+
+
+def test_a_second_restart_does_not_end_the_trial(tmp_path: Path) -> None:
+    """Whoever ends an hour early, as by a crash, has not shown that the clock is right."""
+    clocks = Clocks()
+    with opened(tmp_path, clock=clocks.clock()) as house:
+        ana = house.client
+        first = house.get(COMPANY, idempotency_key="compra-0001")
+    clocks.jump(97 * HOUR)
+    for name in ("bia", "caio", "davi"):
+        clocks.go_on(MINUTE)
+        with opened(tmp_path, clock=clocks.clock(), name=name) as house:
+            seen(house, "no início estava +349")
+            again = house.get(COMPANY, ana, idempotency_key="compra-0001")
+            assert again.body == first.body
+            assert house.get(COMPANY, ana).status == 200  # it is in the books
 
 
 def test_another_process_that_goes_by_a_wrong_clock_turns_no_month_for_long(

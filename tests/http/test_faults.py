@@ -15,7 +15,7 @@ import pytest
 from pydantic import SecretStr
 
 from balcao.core.documents import Cnpj
-from balcao.core.ledger import Change, Hold, Refusal, Settle
+from balcao.core.ledger import Change, Finish, Hold, KeyBound, Refusal, Settle
 from balcao.core.questions import Inquiry
 from balcao.errors import StorageFailed
 from balcao.settings_providers import Cnpja, Infosimples, Sefaz
@@ -376,6 +376,35 @@ def test_a_br_that_cannot_be_settled_is_given_back(tmp_path: Path) -> None:
         repeated = house.get(sintegra(CNPJ, "uf=BR"), idempotency_key="pedido-0001")
         assert (repeated.status, repeated.headers["idempotent-replayed"]) == (503, "true")
         assert house.get(sintegra(CNPJ, "uf=BR")).credits == 27
+        house.assert_books_agree()
+
+
+def test_a_hold_is_given_back_even_if_somebody_took_its_key_meanwhile(tmp_path: Path) -> None:
+    """The disk was full for so long that the key had run out."""
+    wire = Wire()
+    with living(tmp_path, wire, cnpja=CNPJA) as house:
+        front, desk = house.house.front, house.house.desk
+        front.parts = dataclasses.replace(front.parts, give_back_every_seconds=0.001)
+        commit = desk.commit
+        failures = iter([StorageFailed("disk full")])
+
+        async def fails_to_settle(changes: Sequence[Change]) -> Refusal | None:
+            if any(isinstance(change, Settle) for change in changes):
+                for failure in failures:
+                    raise failure
+                if any(isinstance(change, Finish) for change in changes):
+                    return KeyBound()
+            return await commit(changes)
+
+        desk.commit = fails_to_settle  # type: ignore[method-assign]
+
+        async def story() -> Reply:
+            answer = await house.aget(sintegra(CNPJ, "uf=BR"), idempotency_key="pedido-0001")
+            await house.until(lambda: house.purse().held_credits == 0)
+            return answer
+
+        assert_refused(house.run(story()), 503, "SERVICO_INDISPONIVEL", CNPJ)
+        assert house.money() == (CREDITS, 0)
         house.assert_books_agree()
 
 

@@ -89,3 +89,17 @@ def test_the_books_know_the_latest_instant(engine: Engine) -> None:
     assert engine.commit(first, a_charge(lia, "r1", at_ms=NOW + 7_000)) is None
     engine.run(first.recover_others(NOW + 7_000))
     assert engine.open().latest_instant() == NOW + 7_000
+
+
+def test_what_is_on_trial_is_not_in_the_books(engine: Engine) -> None:
+    """A clock that is wrong for all must not be right for the second who starts."""
+    first = engine.open()
+    first.recover(NOW)
+    lia = open_account(engine, first, "ana", plan="pos_pago")
+    first.doubt(30 * DAY_MS)
+    later = NOW + 30 * DAY_MS + 7_000
+    assert admitted(engine, first, later, of=1) == 1
+    assert engine.commit(first, a_charge(lia, "r1", at_ms=later)) is None
+    engine.run(first.recover_others(later))
+    engine.run(first.heartbeat(later))
+    assert engine.open().latest_instant() == NOW + 7_000

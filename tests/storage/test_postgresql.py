@@ -21,6 +21,7 @@ from balcao.core.ledger import HoldGone, KeyBound, Short, TopUp
 from balcao.core.rate_limit import Limit
 from balcao.errors import PepperDiffers, StorageFailed
 from balcao.storage.contract import NewAccount, NewKey
+from balcao.storage.postgresql import connections, schema
 from balcao.storage.postgresql import desk as desk_module
 from balcao.storage.postgresql import node as node_module
 from balcao.storage.postgresql.cache import PostgresCache
@@ -250,6 +251,24 @@ def test_nodes_that_start_together_migrate_once() -> None:
     for desk in desks:
         assert desk.check().complaints == []
         desk.close()
+    postgres.server().drop_database(address)
+
+
+def test_a_migration_takes_longer_than_any_request_may(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As when an older backup with years of requests is tried out."""
+    address = postgres.new_address()
+    PostgresDesk(address).close()
+    files = schema._files("desk")
+    slow = tmp_path / "slow.sql"
+    slow.write_text("SELECT pg_sleep(2)", "utf-8")
+    more = {**files, max(files) + 1: slow}
+    monkeypatch.setattr(schema, "_files", lambda folder: more)
+    monkeypatch.setattr(connections.Punctual, "patience_seconds", 1.5)
+    PostgresDesk(address).close()
+    with psycopg.connect(address) as connection:
+        assert schema.version(connection, "desk") == max(more)
     postgres.server().drop_database(address)
 
 

@@ -80,8 +80,13 @@ class ClockState(msgspec.Struct, frozen=True):
 
     @property
     def is_off(self) -> bool:
-        """Whether this machine's clock is not the database's: no request should be sent here."""
-        return self.of_database and abs(self.system_ahead_ms) > SMALL_MS
+        """Whether this machine's clock is not the database's: no request should be sent here.
+
+        Nor what the database's says since a jump: where all machines are set by the same one, they
+        all jump together, and no node would be left.
+        """
+        apart = min(abs(self.system_ahead_ms), abs(self.system_ahead_ms - self.jump_ms))
+        return self.of_database and apart > SMALL_MS
 
     @property
     def in_doubt(self) -> bool:

@@ -239,6 +239,13 @@ class Desk(Protocol):
         """About when something was committed last, by the clock of whoever did. None: never."""
         ...
 
+    def doubt(self, ahead_ms: int) -> None:
+        """By how much the time may be ahead: instants in the books are that much earlier.
+
+        Else a clock on trial would be right for whoever starts next (decision 0025).
+        """
+        ...
+
     async def turn_months_back(self, now_ms: int) -> int:
         """Bring accounts back from months that are not yet: the clock was ahead. Count.
 

@@ -309,6 +309,20 @@ def first_start(address: str) -> Iterator[None]:
         yield  # the lock goes with the connection
 
 
+@contextmanager
+def taking_time(connection: psycopg.Connection[Any], seconds_max: int) -> Iterator[None]:
+    """Wait for answers as long as the server may work on one, and a little longer."""
+    if not isinstance(connection, Punctual):
+        yield
+        return
+    before = connection.patience_seconds
+    connection.patience_seconds = seconds_max + 5.0
+    try:
+        yield
+    finally:
+        connection.patience_seconds = before
+
+
 def _patiently(seconds_max: int, connection: psycopg.Connection[Any]) -> None:
     assert isinstance(connection, Punctual)
     connection.patience_seconds = seconds_max + 5.0

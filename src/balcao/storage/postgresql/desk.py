@@ -232,6 +232,10 @@ class PostgresDesk(Reading):
         with self._here.guarded() as connection:
             return self._node.latest_of_others(connection)
 
+    def doubt(self, ahead_ms: int) -> None:
+        """See the contract."""
+        self._node.doubt_ms = ahead_ms
+
     async def turn_months_back(self, now_ms: int) -> int:
         """See the contract."""
         if not is_month_ahead(self._here, now_ms):

@@ -27,15 +27,16 @@ KEPT_MS = 30 * DAY_MS
 _FORGOTTEN_AT_ONCE = 100
 
 _CLOCK = "SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint"
+# Without a heartbeat: whether that clock is believed is found out later.
 _REGISTER = (
     "INSERT INTO node (started_ms, heartbeat_ms)"
-    f" SELECT now_ms, now_ms FROM ({_CLOCK} AS now_ms) AS clock RETURNING node_id"
+    f" SELECT now_ms, 0 FROM ({_CLOCK} AS now_ms) AS clock RETURNING node_id"
 )
 _BE_HERE = f"SELECT pg_advisory_lock_shared({LOCK_CLASS}, %s)"
 # Others may have given us up, and even removed the row, while we were away.
 _ALIVE = (
     "INSERT INTO node (node_id, started_ms, heartbeat_ms)"
-    f" SELECT %s, now_ms, now_ms FROM ({_CLOCK} AS now_ms) AS clock"
+    f" SELECT %s, now_ms, 0 FROM ({_CLOCK} AS now_ms) AS clock"
     " ON CONFLICT (node_id) DO UPDATE SET ended_ms = NULL WHERE node.ended_ms IS NOT NULL"
 )
 _WHO = "SELECT pid, backend_start FROM pg_stat_activity WHERE pid = pg_backend_pid()"
@@ -73,7 +74,10 @@ _DIED = (
     "UPDATE idempotency SET state = 'died' WHERE state = 'running' AND node_id = ANY(%s::bigint[])"
 )
 # Those that were given up may have had another clock.
-_LATEST = "SELECT max(heartbeat_ms) FROM node WHERE ended_ms IS NULL AND node_id <> %s"
+_LATEST = (
+    "SELECT max(heartbeat_ms) FROM node"
+    " WHERE ended_ms IS NULL AND heartbeat_ms > 0 AND node_id <> %s"
+)
 _LONG_GONE = "SELECT node_id FROM node WHERE ended_ms <= %s ORDER BY ended_ms LIMIT %s"
 _REMOVE = "DELETE FROM node WHERE node_id = %s AND ended_ms <= %s"
 _ENDED = "UPDATE node SET ended_ms = %s WHERE node_id = ANY(%s::bigint[]) AND node_id <> %s"
@@ -103,6 +107,7 @@ class Node:
 
     def __init__(self) -> None:
         self.node_id = 0
+        self.doubt_ms = 0  # by how much the time may be ahead
         self._batch = 0
         self._backend: tuple[Any, ...] | None = None
         self._gone: dict[int, float] = {}  # since when they were found gone, monotonic
@@ -150,7 +155,8 @@ class Node:
                     given_back += self._give_back(connection, [node_id], now_ms)
                     self._gone.pop(node_id, None)
         connection.execute(
-            "UPDATE node SET heartbeat_ms = %s WHERE node_id = %s", (now_ms, self.node_id)
+            "UPDATE node SET heartbeat_ms = %s WHERE node_id = %s",
+            (now_ms - self.doubt_ms, self.node_id),
         )
         return given_back
 

@@ -9,8 +9,10 @@ from typing import Any
 import psycopg
 
 from balcao.errors import StorageNewer, StorageUnreleased
+from balcao.storage.postgresql.connections import taking_time
 
 _MIGRATION = re.compile(r"(\d{4})_\w+\.sql")
+MIGRATION_SECONDS_MAX = 3_600
 _LOCK = 0x62616C64  # of all nodes that start together, one migrates
 
 # The first file changed until it was released: what it made since the last time.
@@ -29,10 +31,15 @@ def migrate(connection: psycopg.Connection[Any], folder: str) -> None:
     """
     files = _files(folder)
     newest = max(files)
-    with connection.transaction():
+    with taking_time(connection, MIGRATION_SECONDS_MAX), connection.transaction():
         # Another node may be at it for longer than a request would wait, and what is done to a
-        # billion rows takes its time.
-        connection.execute("SET LOCAL lock_timeout = '60s'; SET LOCAL statement_timeout = '1h'")
+        # billion rows takes its time: even longer if they were looked up one by one.
+        connection.execute(
+            "SET LOCAL lock_timeout = '60s';"
+            f" SET LOCAL statement_timeout = '{MIGRATION_SECONDS_MAX}s';"
+            " SET LOCAL enable_seqscan = on; SET LOCAL enable_hashjoin = on;"
+            " SET LOCAL enable_mergejoin = on"
+        )
         connection.execute("SELECT pg_advisory_xact_lock(%s)", (_LOCK,))
         connection.execute(
             "CREATE TABLE IF NOT EXISTS schema_version"

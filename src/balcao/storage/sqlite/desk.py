@@ -105,6 +105,7 @@ class SqliteDesk(Reading):
         self._dirty_buckets: set[str] = set()
         self._limits_written_ms = 0
         self._now_ms = 0  # the last request's
+        self._doubt_ms = 0
         self._recorded: set[str] = set()  # numbers of receipts
         self.people = SharedPeople(
             self._in_place, partial(opened_apart, path), self._in_turn, self._callers.clear
@@ -231,7 +232,7 @@ class SqliteDesk(Reading):
         if abs(self._now_ms - self._limits_written_ms) < LIMITS_WRITTEN_EVERY_MS:
             return (), None
         self._limits_written_ms = self._now_ms
-        return self._take_dirty_buckets(), self._now_ms
+        return self._take_dirty_buckets(), self._now_ms - self._doubt_ms
 
     def _take_dirty_buckets(self) -> Sequence[tuple[str, float]]:
         dirty, self._dirty_buckets = self._dirty_buckets, set()
@@ -311,6 +312,10 @@ class SqliteDesk(Reading):
         row: Any = self._in_place.execute("SELECT at_ms FROM heartbeat").fetchone()
         return None if row is None else row[0]
 
+    def doubt(self, ahead_ms: int) -> None:
+        """See the contract."""
+        self._doubt_ms = ahead_ms
+
     async def turn_months_back(self, now_ms: int) -> int:
         """See the contract."""
         if not is_month_ahead(self._in_place, now_ms):
@@ -341,7 +346,7 @@ class SqliteDesk(Reading):
                 self._writer.make_room()
             if self._is_full():
                 raise StorageFailed("disk full")
-            connection.execute(HEARTBEAT, (now_ms,))
+            connection.execute(HEARTBEAT, (now_ms - self._doubt_ms,))
 
         await self._writer.in_turn(beat)
 
