@@ -19,6 +19,7 @@ from balcao.core.ledger import Trace
 from balcao.errors import InvalidCnpj, InvalidCpf
 from balcao.statement import Cell, Choice, Period, as_csv, csv_lines
 from balcao.storage.people import TraceFilter
+from balcao.subjects import tariff
 from balcao.web import asking, spreadsheet, vocabulary
 from balcao.web.application import Page, page
 from balcao.web.spreadsheet import Sheet, Value
@@ -248,6 +249,7 @@ COLUMNS = (
     "fonte_consultada_em",
     "creditos",
     "regra",
+    "regra_codigo",
     "quem",
 )
 
@@ -294,7 +296,7 @@ def _workbook(found: Sequence[Trace], names: Names) -> bytes:
     total: Sequence[Value] = ["Total", *[None] * 10, sum(trace.credits for trace in found)]
     sheet = Sheet(
         "Consultas",
-        (19, 38, 18, 20, 5, 8, 24, 26, 8, 24, 19, 10, 40, 24),
+        (19, 38, 18, 20, 5, 8, 24, 26, 8, 24, 19, 10, 40, 28, 24),
         rows,
         COLUMNS,
         total,
@@ -324,6 +326,7 @@ def _as_cells(row: Row) -> Iterator[str | int | datetime.datetime | None]:
     yield trace.source
     yield None if trace.asked_ms is None else from_ms(trace.asked_ms)
     yield trace.credits
+    yield tariff.sentence(trace.rule)
     yield trace.rule
     yield row.who
 
