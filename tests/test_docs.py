@@ -34,8 +34,6 @@ OTHERS = {
     "ledger_entry_2026_01",
 }  # fmt: skip
 
-# Promised in docs/contract/9-refinements.md, and not given yet.
-PROMISED = {"regra_codigo"}
 TREES = ("src", "tests", "docs", "deploy", "bench", "tools")
 FILES = [
     *(path for path in ROOT.iterdir() if path.is_file()),
@@ -87,7 +85,7 @@ def test_names_in_back_quotes_exist(page: Path) -> None:
     """Fields, settings, functions, codes: somewhere in what is not a page there is such a word."""
     said = {word for quoted in quoted_in(page) for word in _NAME.findall(quoted)}
     settings = {word for word in said if word.startswith("BALCAO_")}  # have a test of their own
-    strangers = said - words() - OTHERS - PROMISED - settings
+    strangers = said - words() - OTHERS - settings
     assert not strangers
 
 

@@ -30,6 +30,7 @@ from balcao.core.ledger import (
     Unbind,
 )
 from balcao.core.outcomes import Conclusion, Reply, reply_of
+from balcao.core.tariff import ERROR
 from balcao.errors import InsufficientCredits, ResultExpired, StillRunning, StorageFailed
 from balcao.parts import Errand, Parts
 from balcao.subjects import envelope
@@ -199,7 +200,7 @@ async def _give_back(errand: Errand, of_the_key: Sequence[Change], parts: Parts)
 
 
 def _void(errand: Errand, parts: Parts) -> Settle:
-    return Settle(errand.caller.account_id, errand.request_id, 0, "erro", None, parts.now_ms())
+    return Settle(errand.caller.account_id, errand.request_id, 0, ERROR, None, parts.now_ms())
 
 
 def _receipt(errand: Errand, conclusion: Conclusion, parts: Parts) -> Sequence[KeepReceipt]:

@@ -11,6 +11,7 @@ from balcao.core.ledger import Origin, Trace
 from balcao.core.outcomes import Conclusion, Reply
 from balcao.core.problems import problem_of
 from balcao.core.questions import Question
+from balcao.core.tariff import REFUSED
 from balcao.errors import CallerError
 from balcao.parts import Errand, Parts
 
@@ -34,7 +35,7 @@ def of_reply(errand: Errand, reply: Reply, conclusion: Conclusion, parts: Parts)
 def of_refusal(errand: Errand, error: CallerError, parts: Parts) -> Trace:
     """Of a request that was refused after its question was understood."""
     problem = problem_of(error)
-    return _trace(errand, parts, status=problem.status, code=problem.code, rule="recusa")
+    return _trace(errand, parts, status=problem.status, code=problem.code, rule=REFUSED)
 
 
 def _trace(

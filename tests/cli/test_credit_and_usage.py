@@ -33,7 +33,7 @@ def charge(
     at_ms = to_ms(datetime.fromisoformat(at).replace(tzinfo=BRASILIA))
     with shell.desk() as desk:
         refusal = desk.commit_now(
-            [Charge(1, 1, request, operation, credits, "a regra", origin, at_ms)]
+            [Charge(1, 1, request, operation, credits, "suframa/lookup", origin, at_ms)]
         )
     assert refusal is None
 
@@ -135,7 +135,8 @@ def test_every_total_is_that_of_the_ledger(shell: Shell) -> None:
         "time": "2026-10-01T10:00:00.000-03:00",
         "request_id": "a",
         "operation": "suframa",
-        "rule": "a regra",
+        "rule": "suframa: 1 por consulta concluída",
+        "rule_code": "suframa/lookup",
         "origin": "cache",
         "key_id": "1",
         "key": "produção",

@@ -117,7 +117,7 @@ class Client:
         await asyncio.sleep(self.dice.random() * SOURCE_SECONDS_MAX)
 
         posted = self.dice.randint(0, price)
-        rule, origin = ("consulta", "online") if posted else ("erro", None)
+        rule, origin = ("consulta", "online") if posted else ("error", None)
         settle = Settle(account, request, posted, rule, origin, now_ms())  # type: ignore[arg-type]
         receipts = await self.obtain_receipts(account, request) if posted else []
         finish = self.finish(account, key, request, posted)

@@ -412,19 +412,49 @@ def test_a_key_s_name_is_no_formula(house: OpenHouse, who: Client) -> None:
 # Operations
 
 
+FEDERAL_ONLINE = ("federal_certificate/online", "certidão federal: 2 por resultado da fonte")
+
+
 @pytest.mark.parametrize(
-    ("paths", "price"),
+    ("paths", "price", "rule"),
     [
-        ([federal(CNPJ, "cache_strategy=SO_ONLINE")], (2, "online")),
-        ([federal(CNPJ), federal(CNPJ)], (1, "cache")),
-        ([federal("90010003000107", "cache_strategy=SO_ONLINE")], (2, "online")),
-        ([state("90010003000107")], (2, "online")),
-        ([sintegra(CNPJ, "uf=BR&endereco=true")], (28, "online")),
-        ([company(CNPJ)], (1, "online")),
+        ([federal(CNPJ, "cache_strategy=SO_ONLINE")], (2, "online"), FEDERAL_ONLINE),
+        (
+            [federal(CNPJ), federal(CNPJ)],
+            (1, "cache"),
+            ("federal_certificate/cache", "certidão federal: 1 por resultado do cache"),
+        ),
+        (
+            [federal("90010003000107", "cache_strategy=SO_ONLINE")],
+            (2, "online"),
+            FEDERAL_ONLINE,
+        ),
+        (
+            [state("90010003000107")],
+            (2, "online"),
+            ("state_certificate/online", "certidão estadual: 2 por consulta à fonte"),
+        ),
+        (
+            [sintegra(CNPJ, "uf=BR&endereco=true")],
+            (28, "online"),
+            (
+                "state_registration/uf+addresses",
+                "sintegra: 1 por UF respondida + 1 por endereco",
+            ),
+        ),
+        (
+            [company(CNPJ)],
+            (1, "online"),
+            ("company/lookup", "cnpj-receita-federal: 1 por consulta concluída"),
+        ),
     ],
 )
 def test_a_charged_operation(
-    house: OpenHouse, who: Client, paths: Sequence[str], price: tuple[int, str]
+    house: OpenHouse,
+    who: Client,
+    paths: Sequence[str],
+    price: tuple[int, str],
+    rule: tuple[str, str],
 ) -> None:
     """The state, the price, the rule that made it, whose key it was and when: the entry's."""
     *before, path = paths
@@ -440,7 +470,9 @@ def test_a_charged_operation(
         credits,
         0,
     )
-    assert (said["regra"], said["origem"]) == (entry.rule, entry.origin) == (entry.rule, origin)
+    assert (said["regra_codigo"], said["regra"]) == rule
+    assert entry.rule == rule[0]
+    assert said["origem"] == entry.origin == origin
     assert said["operacao"] == entry.operation == path.split("/")[3].partition("?")[0]
     assert said["chave"] == "teste"
     begun, ended = (
@@ -451,6 +483,11 @@ def test_a_charged_operation(
     assert said["request_id"] != said["operacao_id"]
 
 
+def test_a_rule_of_a_newer_version_is_shown_as_it_is(house: OpenHouse, who: Client) -> None:
+    said = operation(house, charge(house, who, system_now_ms()), who)
+    assert (said["regra"], said["regra_codigo"]) == ("regra", "regra")
+
+
 @pytest.mark.parametrize("path", [federal("90020003000180"), federal("90020001000190")])
 def test_a_failed_operation_cost_nothing(house: OpenHouse, who: Client, path: str) -> None:
     """A source that failed after credits were set aside: not charged, and nothing held."""
@@ -458,6 +495,7 @@ def test_a_failed_operation_cost_nothing(house: OpenHouse, who: Client, path: st
     assert answer.credits == 0
     said = operation(house, answer.json["request_id"], who)
     assert (said["estado"], said["creditos"], said["creditos_reservados"]) == ("nao_cobrada", 0, 0)
+    assert (said["regra"], said["regra_codigo"]) == ("erro", "error")
     assert said["concluida_em"] is not None
 
 
@@ -496,7 +534,7 @@ def test_a_running_operation(tmp_path: Path) -> None:
             running = ok(await house.aget(OPERATIONS + request_id))
             assert running["estado"] == "em_andamento"
             assert (running["creditos"], running["creditos_reservados"]) == (0, 2)
-            assert (running["regra"], running["concluida_em"]) == (None, None)
+            assert running["regra"] is running["regra_codigo"] is running["concluida_em"] is None
             balance = ok(await house.aget(BALANCE))
             assert balance["saldo_creditos"] == CREDITS
             assert balance["creditos_reservados"] == 2

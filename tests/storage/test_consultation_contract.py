@@ -81,7 +81,7 @@ def test_a_request_that_failed_was_free(engine: Engine, desk: Desk, ana: Account
     said = desk.operation(ana.account_id, "r1")
     assert said is not None
     assert (said.state, said.held_credits, said.charged_credits) == ("free", 0, 0)
-    assert (said.rule, said.origin, said.settled_ms) == ("erro", None, NOW + 900)
+    assert (said.rule, said.origin, said.settled_ms) == ("error", None, NOW + 900)
 
 
 def test_a_request_that_died_with_its_process_was_free(
@@ -94,7 +94,7 @@ def test_a_request_that_died_with_its_process_was_free(
     said = next_one.operation(ana.account_id, "r1")
     assert said is not None
     assert (said.state, said.charged_credits, said.settled_ms) == ("free", 0, NOW + 5)
-    assert said.rule == "processo interrompido"
+    assert said.rule == "interrupted"
 
 
 @pytest.mark.parametrize("paid", ["charge", "hold", "post"])

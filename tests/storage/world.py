@@ -66,7 +66,7 @@ def a_hold(account: Account, request: str, credits: int = 1, *, at_ms: int = NOW
 
 
 def a_settle(account: Account, request: str, credits: int, *, at_ms: int = NOW) -> Settle:
-    rule, origin = ("consulta", "online") if credits else ("erro", None)
+    rule, origin = ("consulta", "online") if credits else ("error", None)
     return Settle(account.account_id, request, credits, rule, origin, at_ms)  # type: ignore[arg-type]
 
 

@@ -191,10 +191,12 @@ def _request(chance: random.Random, account_id: int, key_id: int, at: int) -> li
     request_id = f"{at:012x}"[:8] + f"-{chance.randrange(16**4):04x}-7{chance.randrange(16**3):03x}"
     request_id += f"-a{chance.randrange(16**3):03x}-{chance.randrange(16**12):012x}"
     rule = {
-        "cnpj-receita-federal": "consulta",
-        "sintegra": "uf",
-        "suframa": "consulta",
-    }.get(path, "cache" if origin == "cache" else "online")
+        "cnpj-receita-federal": "company/lookup",
+        "sintegra": "state_registration/uf",
+        "suframa": "suframa/lookup",
+        "certidao-negativa-de-debitos-federal": f"federal_certificate/{origin}",
+        "certidao-negativa-de-debitos-estadual": f"state_certificate/{origin}",
+    }[path]
     document = cnpj_of(f"{chance.randrange(10**8):08d}", "0001")
     trace = Trace(
         request_id, account_id, key_id, None, path, document, None,

@@ -1,6 +1,5 @@
 """The page of one request: what it says of every way that a request can go."""
 
-import ast
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -15,7 +14,6 @@ from balcao.core.ledger import Charge, Hold, Settle, Trace
 from balcao.core.problems import table
 from balcao.core.questions import Strategy
 from balcao.storage.contract import Consultation
-from balcao.subjects import OPERATIONS
 from balcao.web import vocabulary
 from balcao.web.explaining import Explanation, Known, explain
 from tests.http.house import OpenHouse, federal, opened
@@ -35,48 +33,6 @@ ID = "0198f2d4-7c1a-7b3e-9f00-5d2c8a41e6b8"
 
 
 # Nothing is missing in the words.
-
-
-def written_rules() -> Iterator[str]:
-    """Every tariff rule that stands anywhere in the source, as a text."""
-    for file in SOURCE.joinpath("subjects").glob("*.py"):
-        for node in ast.walk(ast.parse(file.read_text("utf-8"))):
-            target, value = None, None
-            if isinstance(node, ast.Assign):
-                target, value = node.targets[0], node.value
-            elif isinstance(node, ast.AnnAssign):
-                target, value = node.target, node.value
-            elif isinstance(node, ast.keyword) and node.arg == "rule":
-                target, value = ast.Name("RULE"), node.value
-            if not isinstance(target, ast.Name) or target.id not in ("RULE", "RULES"):
-                continue
-            texts = value.values if isinstance(value, ast.Dict) else [value]
-            yield from (str(text.value) for text in texts if isinstance(text, ast.Constant))
-
-
-def test_every_rule_is_explained() -> None:
-    rules = set(written_rules())
-    assert len(rules) >= 9, rules  # two for each certificate, four more, and "erro"
-    assert rules <= set(vocabulary.RULES), "explain the new rule in web/vocabulary.py"
-    # What posting, traces and the desk write where nothing is charged.
-    assert {"erro", "recusa", "processo interrompido"} <= set(vocabulary.RULES)
-    for path in ("sintegra", "produtor-rural"):
-        assert f"{path}: 1 por UF respondida + 1 por endereco" in vocabulary.RULES
-    # And nothing is explained that nobody writes.
-    endings = {rule.removesuffix(" + 1 por endereco") for rule in vocabulary.RULES}
-    assert endings - rules == {"recusa", "processo interrompido"}
-
-
-def test_every_rule_of_an_example_is_explained() -> None:
-    """The examples of the API's document are made by `conclude`: their rules are real ones."""
-    from balcao.core.receipts import Numbering
-    from balcao.subjects.contract import Circumstances
-
-    around = Circumstances(NOW, 1, Numbering(b"secret"))
-    for operation in OPERATIONS.values():
-        for example in operation.examples:
-            said = operation.conclude(example.question, example.outcomes, around)
-            assert vocabulary.meaning_of(said.rule), said.rule
 
 
 def test_every_code_operation_and_strategy_has_words() -> None:
@@ -129,7 +85,7 @@ def trace(**fields: Any) -> Trace:
         source="sefaz",
         asked_ms=NOW + 400,
         credits=1,
-        rule="sintegra: 1 por UF respondida",
+        rule="state_registration/uf",
         opened_ms=NOW,
         settled_ms=NOW + 1_200,
     )
@@ -144,7 +100,7 @@ def booked(**fields: Any) -> Consultation:
         "state": "charged",
         "held_credits": 0,
         "charged_credits": 1,
-        "rule": "sintegra: 1 por UF respondida",
+        "rule": "state_registration/uf",
         "origin": "online",
         "opened_ms": NOW,
         "settled_ms": NOW + 1_200,
@@ -152,7 +108,7 @@ def booked(**fields: Any) -> Consultation:
     return Consultation(**(usual | fields))
 
 
-FREE = booked(state="free", charged_credits=0, rule="erro", origin=None)
+FREE = booked(state="free", charged_credits=0, rule="error", origin=None)
 FAILED = trace(
     status=503, code="SERVICO_INDISPONIVEL", origin=None, source=None, asked_ms=None, credits=0
 )
@@ -232,7 +188,7 @@ FAILED = trace(
         ),
         pytest.param(
             Known(
-                replace(FAILED, status=402, code="SALDO_INSUFICIENTE", rule="recusa"),
+                replace(FAILED, status=402, code="SALDO_INSUFICIENTE", rule="refused"),
                 None,
                 False,
                 "ERP",
@@ -243,7 +199,7 @@ FAILED = trace(
         ),
         pytest.param(
             Known(
-                replace(FAILED, status=404, code="CNPJ_NAO_ENCONTRADO", rule="erro"),
+                replace(FAILED, status=404, code="CNPJ_NAO_ENCONTRADO", rule="error"),
                 None,
                 False,
                 "ERP",
@@ -257,9 +213,9 @@ FAILED = trace(
                 trace(
                     uf="BR",
                     credits=25,
-                    rule="sintegra: 1 por UF respondida + 1 por endereco",
+                    rule="state_registration/uf+addresses",
                 ),
-                booked(charged_credits=25, rule="sintegra: 1 por UF respondida + 1 por endereco"),
+                booked(charged_credits=25, rule="state_registration/uf+addresses"),
                 False,
                 "ERP",
             ),
@@ -281,7 +237,7 @@ FAILED = trace(
                     credits=2,
                     source="infosimples",
                 ),
-                booked(charged_credits=2, rule="certidão federal: 2 por resultado da fonte"),
+                booked(charged_credits=2, rule="federal_certificate/online"),
                 False,
                 "ERP",
             ),
@@ -311,7 +267,7 @@ FAILED = trace(
         pytest.param(
             Known(
                 None,
-                booked(state="free", charged_credits=0, rule="processo interrompido", origin=None),
+                booked(state="free", charged_credits=0, rule="interrupted", origin=None),
                 False,
                 "ERP",
             ),
@@ -394,6 +350,8 @@ def test_online_then_cache(house: OpenHouse) -> None:
     assert online.status == 200
     assert "pela fonte, na hora (Infosimples). Custou 2 créditos." in online.words
     assert "2 créditos por resultado obtido da fonte na hora" in online.words
+    rule = "Regra: “certidão federal: 2 por resultado da fonte”; no livro-razão"
+    assert f"{rule} federal_certificate/online." in online.words
     assert facts(online)["Origem da resposta"] == "fonte, na hora"
     cached = page(house, house.get(federal(CNPJ), who), who)
     assert "sem nova consulta à fonte. Custou 1 crédito." in cached.words
@@ -446,9 +404,9 @@ def test_where_nobody_answered() -> None:
         return dict(explain(known).path)["Quem respondeu"]
 
     assert who(Known(FAILED, FREE, False, "ERP")) == "nenhuma fonte respondeu"
-    refused = replace(FAILED, status=402, code="SALDO_INSUFICIENTE", rule="recusa")
+    refused = replace(FAILED, status=402, code="SALDO_INSUFICIENTE", rule="refused")
     assert who(Known(refused, None, False, "ERP")) == "nenhuma fonte foi consultada"
-    absent = replace(FAILED, status=404, code="CNPJ_NAO_ENCONTRADO", rule="erro")
+    absent = replace(FAILED, status=404, code="CNPJ_NAO_ENCONTRADO", rule="error")
     assert who(Known(absent, None, False, "ERP")) == "não ficou registrado"
 
 
@@ -528,7 +486,7 @@ def test_what_only_the_ledger_knows(house: OpenHouse) -> None:
     """Older than the traces are kept: still explained, also while it runs."""
     who, now = house.account("antiga"), system_now_ms()
     desk = house.house.desk
-    rule = "suframa: 1 por consulta concluída"
+    rule = "suframa/lookup"
     at_once, held = f"{ID[:-1]}1", f"{ID[:-1]}2"
     charge = Charge(who.account_id, who.key_id, at_once, "suframa", 1, rule, "cache", now - 5)
     assert desk.commit_now([charge]) is None
@@ -541,7 +499,7 @@ def test_what_only_the_ledger_knows(house: OpenHouse) -> None:
     running = browser.get(f"/app/historico/{held}")
     assert "ainda está em andamento" in running.words
     assert "Reservados, por enquanto" in running.words
-    assert desk.commit_now([Settle(who.account_id, held, 0, "erro", None, now + 9)]) is None
+    assert desk.commit_now([Settle(who.account_id, held, 0, "error", None, now + 9)]) is None
     over = browser.get(f"/app/historico/{held}")
     assert "A consulta terminou sem resultado que se cobre. Nada foi cobrado." in over.words
 

@@ -57,7 +57,7 @@ def note(house: OpenHouse, of: Client, at_ms: int, **fields: Any) -> str:
         "source": "sefaz",
         "asked_ms": at_ms,
         "credits": 1,
-        "rule": "sintegra: 1 por UF respondida",
+        "rule": "state_registration/uf",
         "opened_ms": at_ms,
         "settled_ms": at_ms + 5,
     }
@@ -246,6 +246,9 @@ def test_files_go_beyond_a_page_and_end_somewhere(
     browser = signed_in(house, who)
     rows = lines_of(browser.get("/app/historico.csv"))
     assert [row["request_id"] for row in rows] == numbers
+    assert {(row["regra"], row["regra_codigo"]) for row in rows} == {
+        ("sintegra: 1 por UF respondida", "state_registration/uf")
+    }
     head, *lines, total = cells(browser.get("/app/historico.xlsx").content, 1)
     assert head == list(history.COLUMNS)
     assert [line[1] for line in lines] == numbers

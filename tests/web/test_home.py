@@ -123,7 +123,7 @@ def test_credits_that_are_held_make_balance_and_available_differ(house: OpenHous
     told = stats(browser(house, "manager", who.account_id).get("/app"))
     assert (told["Saldo"], told["Disponíveis"]) == ("100.000 créditos", "99.996 créditos")
     assert told["Reservados agora"].startswith("4 ")
-    void = Settle(who.account_id, hold.request_id, 0, "erro", None, now)
+    void = Settle(who.account_id, hold.request_id, 0, "error", None, now)
     assert house.house.desk.commit_now([void]) is None
 
 

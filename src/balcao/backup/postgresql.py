@@ -49,6 +49,8 @@ OWN_FUNCTIONS = (
     "make_partition",
     "ledger_settlement_frees_its_hold",
     "ledger_entries_move_the_balance",
+    "rules_are_codes",
+    "rule_code",
 )
 
 # The cache may be lost, and limits begin anew after a crash too. Their tables stay, empty.

@@ -19,7 +19,17 @@ if TYPE_CHECKING:
     from balcao.core.access import Account
     from balcao.storage.contract import Entry
 
-_COLUMNS = ("time", "request_id", "operation", "rule", "origin", "key_id", "key", "credits")
+_COLUMNS = (
+    "time",
+    "request_id",
+    "operation",
+    "rule",
+    "rule_code",
+    "origin",
+    "key_id",
+    "key",
+    "credits",
+)
 
 
 @dataclass(slots=True)
@@ -108,6 +118,8 @@ def usage(
 
 
 def _print_csv(office: Office, account: "Account", entries: "Iterable[Entry]") -> None:
+    from balcao.subjects import tariff
+
     names = {key.key_id: key.name for key in office.desk.keys(account.account_id)}
     writer = csv.writer(sys.stdout, lineterminator="\n")
     writer.writerow(_COLUMNS)
@@ -118,6 +130,7 @@ def _print_csv(office: Office, account: "Account", entries: "Iterable[Entry]") -
                     iso(entry.at_ms),
                     entry.request_id,
                     entry.operation,
+                    tariff.sentence(entry.rule),
                     entry.rule,
                     entry.origin,
                     entry.key_id,

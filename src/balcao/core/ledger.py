@@ -26,7 +26,7 @@ class Charge(msgspec.Struct, frozen=True, gc=False):
     request_id: str
     operation: str
     credits: int
-    rule: str  # the tariff rule that made the price (decisions 5.4)
+    rule: str  # code of the tariff rule that made the price (decisions 5.4, 9.10)
     origin: Origin
     at_ms: int
 

@@ -21,6 +21,7 @@ from balcao.http.read import Request
 from balcao.http.write import Headers
 from balcao.statement import COLUMNS, DAYS_MAX, Period, as_csv, line_of, read_day
 from balcao.storage.contract import Desk
+from balcao.subjects import tariff
 from balcao.subjects.parameters import Parameters
 
 PREFIX = "/conta/v1/"
@@ -97,7 +98,8 @@ class Books:
                 "estado": _STATES[found.state],
                 "creditos": found.charged_credits,
                 "creditos_reservados": found.held_credits,
-                "regra": found.rule,
+                "regra": tariff.sentence(found.rule),
+                "regra_codigo": found.rule,
                 "origem": found.origin,
                 "chave": self._names(caller.account_id).get(found.key_id),
                 "iniciada_em": _instant(found.opened_ms),

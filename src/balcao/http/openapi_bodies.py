@@ -3,8 +3,9 @@
 from collections.abc import Mapping
 from typing import Any
 
+from balcao.core.tariff import REFUSED
 from balcao.http.openapi_errors import SCHEMAS
-from balcao.subjects import federal_certificate
+from balcao.subjects import tariff
 
 _UUID = {"type": "string", "format": "uuid"}
 _COUNT = {"type": "integer", "minimum": 0}
@@ -23,6 +24,8 @@ _INSTANT = {"type": "string", "format": "date-time"}
 def _nullable(schema: Mapping[str, Any]) -> Mapping[str, Any]:
     return {**schema, "type": [schema["type"], "null"]}
 
+
+_RULE = "federal_certificate/online"
 
 # Field: schema, meaning, example.
 _Fields = Mapping[str, tuple[Mapping[str, Any], str, object]]
@@ -77,9 +80,17 @@ _OPERATION: _Fields = {
     "creditos": (_COUNT, "Cobrados.", 2),
     "creditos_reservados": (_COUNT, "Reservados enquanto ela está em andamento.", 0),
     "regra": (
-        {"type": "string"},
-        "A regra da tabela de preços que fez o preço, ou por que nada foi cobrado.",
-        federal_certificate.RULES["online"],
+        _nullable({"type": "string"}),
+        "A regra da tabela de preços que fez o preço, ou por que nada foi cobrado, em palavras, que"
+        " podem mudar; nulo enquanto está em andamento.",
+        tariff.sentence(_RULE),
+    ),
+    "regra_codigo": (
+        _nullable({"type": "string"}),
+        "O código da regra, que não muda; podem surgir outros: "
+        + ", ".join(f"`{code}`" for code in tariff.RULES if code != REFUSED)
+        + ".",
+        _RULE,
     ),
     "origem": (
         {"type": ["string", "null"], "enum": ["cache", "online", None]},

@@ -14,6 +14,7 @@ import msgspec
 from balcao import errors
 from balcao.core.outcomes import Conclusion, reply_of
 from balcao.core.problems import Problem, problem_of
+from balcao.core.tariff import ERROR
 from balcao.http import openapi_texts as texts
 from balcao.http import openapi_types as types
 from balcao.subjects import envelope
@@ -133,7 +134,7 @@ def _examples(form: Form, problems: Sequence[Problem]) -> dict[str, Any]:
 
 def _body(problem: Problem, fields_of: ErrorFields, document: str) -> Any:
     fields = fields_of(problem, document)
-    conclusion = Conclusion(problem.status, fields, credits=0, rule="erro", code=problem.code)
+    conclusion = Conclusion(problem.status, fields, credits=0, rule=ERROR, code=problem.code)
     return msgspec.json.decode(reply_of(REQUEST_ID, conclusion).body)
 
 

@@ -16,6 +16,7 @@ from balcao.core.idempotency import digest
 from balcao.core.outcomes import Conclusion, Delivered, Failed, Nothing, Outcome
 from balcao.core.problems import Problem
 from balcao.core.questions import Inquiry, Question, Strategy
+from balcao.core.tariff import Rule, Rules
 from balcao.errors import (
     CnpjNotFound,
     InvalidCnpj,
@@ -48,7 +49,13 @@ CACHE_DAYS_MAX = 365
 # One credit per request completed without error: cache, online or with the opt-in; the
 # strategy does not change the cost (specification, "Credits").
 PRICE_CREDITS = 1
-RULE = "cnpj-receita-federal: 1 por consulta concluída"
+RULE = "company/lookup"
+RULES: Rules = {
+    RULE: Rule(
+        "cnpj-receita-federal: 1 por consulta concluída",
+        "1 crédito por consulta concluída, de onde quer que venha o resultado.",
+    ),
+}
 
 _encode = msgspec.json.Encoder().encode
 
@@ -277,6 +284,7 @@ OPERATION = Operation(
     fingerprint=fingerprint,
     permit=permit,
     greatest_price=lambda question: PRICE_CREDITS,
+    rules=RULES,
     encode=encode,
     conclude=conclude,
     error_fields=error_fields,

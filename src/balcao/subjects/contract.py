@@ -11,6 +11,7 @@ from balcao.core.freshness import Ask, Kept, Serve, decide
 from balcao.core.outcomes import Conclusion, Outcome
 from balcao.core.questions import Inquiry, Question, Subject
 from balcao.core.receipts import Numbering
+from balcao.core.tariff import Rules
 from balcao.errors import (
     BalcaoError,
     IdempotencyKeyReused,
@@ -148,6 +149,7 @@ class Operation:
     fingerprint: Callable[[Question], str]
     permit: Callable[[Question, Caller], None]  # raises what the account may not do (403)
     greatest_price: Callable[[Question], int]
+    rules: Rules  # that make its prices: codes, and their words
     encode: Callable[[Inquiry, Record], bytes]  # the record as it is kept and sent
     conclude: Callable[[Question, Sequence[Outcome], Circumstances], Conclusion]
     error_fields: ErrorFields

@@ -8,6 +8,7 @@ import msgspec
 from balcao.core.documents import Cnpj, Cpf
 from balcao.core.outcomes import Conclusion
 from balcao.core.problems import Problem, problem_of
+from balcao.core.tariff import ERROR
 from balcao.errors import CertificateFailed, InvalidCnpj, InvalidCpf, SourceError, StorageFailed
 
 # An operation's form of an error: the problem, and the document as it stood in the request.
@@ -71,7 +72,7 @@ def refusal(
         status=problem.status,
         fields=fields_of(problem, document),
         credits=0,
-        rule="erro",
+        rule=ERROR,
         code=problem.code,
         retry_after_seconds=problem.retry_after_seconds,
         detail=error.detail if isinstance(error, OPERATORS_DETAILS) else None,

@@ -46,7 +46,7 @@ from balcao.errors import (
     SourceFailed,
 )
 from balcao.sources.contract import Record
-from balcao.subjects import envelope
+from balcao.subjects import certificate_rules, envelope
 from balcao.subjects.contract import (
     PROBLEMS_OF_ALL,
     Circumstances,
@@ -59,10 +59,6 @@ from balcao.subjects.parameters import Parameters
 
 PATH = "certidao-negativa-de-debitos-federal"
 PRICES: dict[Origin, int] = {"cache": 1, "online": 2}
-RULES: dict[Origin, str] = {
-    "cache": "certidão federal: 1 por resultado do cache",
-    "online": "certidão federal: 2 por resultado da fonte",
-}
 
 
 class _Recorded(msgspec.Struct):
@@ -213,7 +209,7 @@ def _delivered(question: Question, outcome: Delivered, circumstances: Circumstan
         status=200 if certificate.good else 404,
         fields=before + b'"' + served_at + b'"' + between + address + after,
         credits=PRICES[origin],
-        rule=RULES[origin],
+        rule=f"federal_certificate/{origin}",
         origin=origin,
         source=outcome.source,
         asked_ms=outcome.asked_ms,
@@ -366,6 +362,7 @@ def operation(today: Callable[[], datetime.date]) -> Operation:
         permit=everybody_may,
         enter=enter,
         greatest_price=lambda question: PRICES["online"],
+        rules=certificate_rules.FEDERAL,
         encode=encode,
         plan=plan,
         keeps=keeps,

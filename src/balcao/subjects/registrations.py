@@ -16,6 +16,7 @@ from balcao.core.ledger import Origin
 from balcao.core.outcomes import Conclusion, Delivered, Failed, Nothing, Outcome
 from balcao.core.questions import Inquiry, Question, Strategy, Subject
 from balcao.core.registration import Registration, Registrations
+from balcao.core.tariff import Rule, Rules
 from balcao.errors import CnpjNotFound, SourceError, SourceFailed, SourceUnavailable
 from balcao.sources.contract import Record
 from balcao.subjects import envelope
@@ -102,6 +103,23 @@ def greatest_price(of: Question) -> int:
     return len(of.inquiries) + wants_addresses(of)
 
 
+def rules(subject: Subject, per_uf: str) -> Rules:
+    """The rules of one of the two operations; `per_uf` is the sentence of the first."""
+    by_uf = "1 crédito por UF que respondeu. UFs que falharam não são cobradas."
+    return {
+        _rule_of(subject, with_addresses=False): Rule(per_uf, by_uf),
+        _rule_of(subject, with_addresses=True): Rule(
+            f"{per_uf} + 1 por endereco",
+            f"{by_uf} Mais 1 crédito pelos endereços, uma vez por consulta.",
+            with_addresses=True,
+        ),
+    }
+
+
+def _rule_of(subject: Subject, *, with_addresses: bool) -> str:
+    return f"{subject}/uf+addresses" if with_addresses else f"{subject}/uf"
+
+
 def encode(inquiry: Inquiry, record: Record) -> bytes:
     """What a document has in one UF, as it is kept."""
     assert isinstance(record, Registrations)
@@ -163,7 +181,7 @@ class Tally:
 
 
 def conclusion(
-    of: Question, tally: Tally, answer: msgspec.Struct, rule: str, error_fields: ErrorFields
+    of: Question, tally: Tally, answer: msgspec.Struct, error_fields: ErrorFields
 ) -> Conclusion:
     """The answer's status and price; `answer` is its body, with an empty request_id."""
     document = of.document.text
@@ -172,7 +190,7 @@ def conclusion(
             status=200,
             fields=_encode(answer).removeprefix(_WITHOUT_ID),
             credits=tally.credits,
-            rule=f"{rule}{' + 1 por endereco' if tally.with_addresses else ''}",
+            rule=_rule_of(of.subject, with_addresses=tally.with_addresses),
             origin=tally.origin,
             source=tally.sources,
             asked_ms=tally.asked_ms,

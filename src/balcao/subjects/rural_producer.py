@@ -34,7 +34,7 @@ from balcao.subjects.parameters import Parameters
 from balcao.subjects.registrations import Tally, UfOrigin
 
 PATH = "produtor-rural"
-RULE = "produtor-rural: 1 por UF respondida"
+RULES = registrations.rules("rural_producer", "produtor-rural: 1 por UF respondida")
 NAMES = registrations.NAMES
 
 
@@ -104,7 +104,7 @@ def conclude(
         ],
         ufs=msgspec.UNSET if tally.ufs is None else tally.ufs,
     )
-    return registrations.conclusion(question, tally, body, RULE, error_fields)
+    return registrations.conclusion(question, tally, body, error_fields)
 
 
 def error_fields(problem: Problem, document: str) -> bytes:
@@ -195,6 +195,7 @@ def operation(ufs: Sequence[str] = RURAL_UFS) -> Operation:
         fingerprint=registrations.fingerprint,
         permit=everybody_may,
         greatest_price=registrations.greatest_price,
+        rules=RULES,
         encode=registrations.encode,
         plan=registrations.plan,
         conclude=conclude,

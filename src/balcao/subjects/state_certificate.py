@@ -34,7 +34,7 @@ from balcao.errors import (
     UfRequired,
 )
 from balcao.sources.contract import Record
-from balcao.subjects import envelope
+from balcao.subjects import certificate_rules, envelope
 from balcao.subjects.contract import (
     PROBLEMS_OF_ALL,
     Circumstances,
@@ -50,10 +50,6 @@ from balcao.subjects.parameters import Parameters
 PATH = "certidao-negativa-de-debitos-estadual"
 NAMES = ("uf", "atualizar_online")
 PRICES: dict[Origin, int] = {"cache": 1, "online": 2}
-RULES: dict[Origin, str] = {
-    "cache": "certidão estadual: 1 por certidão do cache",
-    "online": "certidão estadual: 2 por consulta à fonte",
-}
 
 
 class _Recorded(msgspec.Struct):
@@ -181,7 +177,7 @@ def _delivered(question: Question, outcome: Delivered, circumstances: Circumstan
         status=200 if certificate.good else 404,
         fields=_encode(answer).removeprefix(_WITHOUT_ID),
         credits=PRICES[origin],
-        rule=RULES[origin],
+        rule=f"state_certificate/{origin}",
         origin=origin,
         source=outcome.source,
         asked_ms=outcome.asked_ms,
@@ -273,6 +269,7 @@ def operation() -> Operation:
         permit=everybody_may,
         enter=enter,
         greatest_price=lambda question: PRICES["online"],
+        rules=certificate_rules.STATE,
         encode=encode,
         plan=plan,
         keeps=keeps,

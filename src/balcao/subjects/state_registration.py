@@ -43,7 +43,7 @@ from balcao.subjects.registrations import Tally, UfOrigin
 
 PATH = "sintegra"
 NAMES = registrations.NAMES
-RULE = "sintegra: 1 por UF respondida"
+RULES = registrations.rules("state_registration", "sintegra: 1 por UF respondida")
 
 
 class StateAddress(msgspec.Struct, frozen=True):
@@ -111,7 +111,7 @@ def conclude(
         ],
         ufs=msgspec.UNSET if tally.ufs is None else tally.ufs,
     )
-    return registrations.conclusion(question, tally, body, RULE, error_fields)
+    return registrations.conclusion(question, tally, body, error_fields)
 
 
 def _home(question: Question) -> str | None:
@@ -212,6 +212,7 @@ def operation(ufs: Sequence[str] = UFS) -> Operation:
         fingerprint=registrations.fingerprint,
         permit=everybody_may,
         greatest_price=registrations.greatest_price,
+        rules=RULES,
         encode=registrations.encode,
         plan=registrations.plan,
         doubtful=registrations.all_empty,

@@ -23,6 +23,7 @@ from balcao.core.suframa import (
     ZonePhone,
     ZoneRecord,
 )
+from balcao.core.tariff import Rule, Rules
 from balcao.errors import InvalidCnpj, RegistrationNotFound
 from balcao.sources.contract import Record
 from balcao.subjects import envelope
@@ -41,7 +42,13 @@ PATH = "suframa"
 CACHE_DAYS_DEFAULT = 25
 CACHE_DAYS_MAX = 45
 PRICE_CREDITS = 1
-RULE = "suframa: 1 por consulta concluída"
+RULE = "suframa/lookup"
+RULES: Rules = {
+    RULE: Rule(
+        "suframa: 1 por consulta concluída",
+        "1 crédito por consulta concluída, de onde quer que venha o resultado.",
+    ),
+}
 
 _encode = msgspec.json.Encoder().encode
 
@@ -198,6 +205,7 @@ def operation() -> Operation:
         fingerprint=fingerprint,
         permit=everybody_may,
         greatest_price=lambda question: PRICE_CREDITS,
+        rules=RULES,
         encode=encode,
         conclude=conclude,
         error_fields=error_fields,

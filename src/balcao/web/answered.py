@@ -13,8 +13,8 @@ from balcao.core.idempotency import Recorded
 from balcao.core.ledger import Trace
 from balcao.errors import OperationNotFound
 from balcao.storage.people import TraceFilter
-from balcao.subjects import state_registration
-from balcao.web import outcomes, results, results_certificates, results_registrations, vocabulary
+from balcao.subjects import state_registration, tariff
+from balcao.web import outcomes, results, results_certificates, results_registrations
 from balcao.web.application import Page, page
 from balcao.web.consult import available, may_see
 from balcao.web.drawing import tile_map
@@ -56,7 +56,7 @@ async def show(visit: Visit) -> Response:
         "form": form,
         "trace": trace,
         "document": results.masked(trace),
-        "meaning": vocabulary.meaning_of(trace.rule),
+        "meaning": tariff.meaning(trace.rule),
         "cost": outcomes.cost(trace.credits),
         "available": available(visit),
         "origin": _origin(trace),

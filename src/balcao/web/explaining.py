@@ -10,13 +10,13 @@ from dataclasses import dataclass
 
 from balcao.core.freshness import CACHE_FIRST
 from balcao.core.ledger import Trace
+from balcao.core.tariff import INTERRUPTED, REFUSED
 from balcao.sight import SNAPSHOT
 from balcao.storage.contract import Consultation
+from balcao.subjects import tariff
 from balcao.web import vocabulary as words
 from balcao.web.texts import cnpj, credits, instant, listed, seconds, time_of_day, whole
 from balcao.web.vocabulary import Tone, Word
-
-INTERRUPTED = "processo interrompido"
 
 # What was kept while credits were being set aside was kept by somebody who asked at that moment.
 _MEANWHILE_MS = 60_000
@@ -58,7 +58,8 @@ class Explanation:
     path: Sequence[tuple[str, str | None]]
     strategy: str | None  # as the API calls it
     charge: Sequence[tuple[str, str]]  # what the price is made of
-    rule: str | None  # the ledger's own words
+    rule: str | None  # its code, as the ledger has it
+    sentence: str | None  # the same in words
     meaning: str | None  # and what they mean
     credits: int
     held_credits: int  # set aside now; 0 unless it still runs
@@ -81,7 +82,8 @@ def explain(known: Known) -> Explanation:
         strategy=None if trace is None else trace.strategy,
         charge=story.charge(),
         rule=story.rule,
-        meaning=words.meaning_of(story.rule),
+        sentence=tariff.sentence(story.rule),
+        meaning=tariff.meaning(story.rule),
         credits=story.credits,
         held_credits=known.booked.held_credits if known.booked else 0,
         is_running=story.running,
@@ -120,7 +122,7 @@ class _Story:
         if booked is not None and booked.state != "running":
             self.credits, rule = booked.charged_credits, booked.rule or rule
         self.rule = rule or None
-        self.refused = trace is not None and trace.rule == "recusa"
+        self.refused = trace is not None and trace.rule == REFUSED
         self.interrupted = self.rule == INTERRUPTED
         self.all_ufs = trace is not None and trace.uf == "BR"
         self.ufs = known.ufs
@@ -232,7 +234,7 @@ class _Story:
     @property
     def with_addresses(self) -> bool:
         """One of the credits is for the addresses."""
-        return (self.rule or "").endswith("endereco")
+        return tariff.with_addresses(self.rule)
 
     def charge(self) -> Sequence[tuple[str, str]]:
         """What the price is made of, line by line."""

@@ -20,6 +20,7 @@ from balcao.core.ledger import Trace
 from balcao.errors import InvalidCnpj, InvalidCpf
 from balcao.statement import Cell, Choice, Period, write_csv
 from balcao.storage.people import TraceFilter
+from balcao.subjects import tariff
 from balcao.web import asking, spreadsheet, vocabulary
 from balcao.web.application import Page, page
 from balcao.web.exports import CSV, leaving_room
@@ -251,6 +252,7 @@ COLUMNS = (
     "fonte_consultada_em",
     "creditos",
     "regra",
+    "regra_codigo",
     "quem",
 )
 
@@ -287,7 +289,7 @@ async def as_workbook(visit: Visit) -> Response:
                 total[-1] = credits  # known when the last row is written: it stands below them
                 yield list(_as_cells(names.row(trace)))
 
-        widths = (19, 38, 18, 20, 5, 8, 24, 26, 8, 24, 19, 10, 40, 24)
+        widths = (19, 38, 18, 20, 5, 8, 24, 26, 8, 24, 19, 10, 40, 28, 24)
         spreadsheet.write_xlsx(file, [Sheet("Consultas", widths, rows(), COLUMNS, total)])
 
     return await visit.export(write, spreadsheet.MEDIA_TYPE, f"{_stem(asked.period)}.xlsx")
@@ -327,6 +329,7 @@ def _as_cells(row: Row) -> Iterator[str | int | datetime.datetime | None]:
     yield trace.source
     yield None if trace.asked_ms is None else from_ms(trace.asked_ms)
     yield trace.credits
+    yield tariff.sentence(trace.rule)
     yield trace.rule
     yield row.who
 

@@ -1,7 +1,7 @@
-"""What the house's own words mean, for people: operations, outcomes, sources, strategies, rules.
+"""What the house's own words mean, for people: operations, outcomes, sources, strategies.
 
-Tests hold that nothing is missing: every code of `core.problems`, every strategy and every tariff
-rule that is written anywhere has its words here.
+Tests hold that nothing is missing: every code of `core.problems` and every strategy has its words
+here. Those of the tariff's rules stand beside each operation (`subjects.tariff`).
 """
 
 from collections.abc import Mapping
@@ -13,15 +13,7 @@ from balcao.core.certificates import Verdict
 from balcao.core.ledger import Origin, Trace
 from balcao.core.questions import Strategy
 from balcao.sight import SNAPSHOT
-from balcao.subjects import (
-    OPERATIONS,
-    company,
-    federal_certificate,
-    rural_producer,
-    state_certificate,
-    state_registration,
-    suframa,
-)
+from balcao.subjects import OPERATIONS, federal_certificate, state_certificate
 
 # As the command line and the ledger have them, and what they are called.
 PLANS: Mapping[Plan, str] = {
@@ -66,31 +58,6 @@ STRATEGIES: Mapping[str, str] = {
     Strategy.SO_ONLINE: "só a fonte; o que está guardado não é usado",
     Strategy.ONLINE_PREFERENCIAL: "primeiro a fonte; se ela falhar, o que está guardado e ainda"
     " serve",
-}
-
-# The tariff rules of the ledger, and what stands there instead where nothing was charged.
-NOT_CHARGED: Mapping[str, str] = {
-    "erro": "Erros não custam nada: sem resultado não há cobrança.",
-    "recusa": "A consulta foi recusada antes de ser feita; recusas não custam nada.",
-    "processo interrompido": "O serviço parou no meio da consulta. O que estava reservado foi"
-    " devolvido por inteiro quando ele voltou.",
-}
-_BY_UF = "1 crédito por UF que respondeu. UFs que falharam não são cobradas."
-_ADDRESS = " Mais 1 crédito pelos endereços, uma vez por consulta."
-RULES: Mapping[str, str] = {
-    **NOT_CHARGED,
-    company.RULE: "1 crédito por consulta concluída, de onde quer que venha o resultado.",
-    suframa.RULE: "1 crédito por consulta concluída, de onde quer que venha o resultado.",
-    state_registration.RULE: _BY_UF,
-    f"{state_registration.RULE} + 1 por endereco": _BY_UF + _ADDRESS,
-    rural_producer.RULE: _BY_UF,
-    f"{rural_producer.RULE} + 1 por endereco": _BY_UF + _ADDRESS,
-    federal_certificate.RULES["cache"]: "1 crédito por resultado que já estava guardado.",
-    federal_certificate.RULES["online"]: "2 créditos por resultado obtido da fonte na hora,"
-    " também quando ele não é CND nem CPEND.",
-    state_certificate.RULES["cache"]: "1 crédito por certidão que já estava guardada.",
-    state_certificate.RULES["online"]: "2 créditos por consulta concluída na fonte, também quando"
-    " ela não emite certidão.",
 }
 
 
@@ -203,8 +170,3 @@ def source_names(source: str) -> str:
             name, _, part = filling.removesuffix(")").partition("(")
             said[f"{_PARTS.get(part, part)}: {SOURCES.get(name, name)}"] = None
     return "; ".join(said)
-
-
-def meaning_of(rule: str | None) -> str | None:
-    """What a rule means; a rule that is not known any more is shown as it is, without one."""
-    return None if rule is None else RULES.get(rule)

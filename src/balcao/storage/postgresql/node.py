@@ -13,6 +13,7 @@ import psycopg
 
 from balcao.core.clock import Heard, read_beside
 from balcao.core.freshness import DAY_MS
+from balcao.core.tariff import INTERRUPTED
 from balcao.storage.postgresql.rows import integers
 
 LOCK_CLASS = 0x62616C6E  # of our advisory locks, "baln"
@@ -66,7 +67,7 @@ _VOID = (
     "INSERT INTO ledger_entry (account_id, at_ms, month, kind, balance_change, held_change,"
     " request_id, key_id, operation, rule)"
     " SELECT o.account_id, %s, e.month, 'void', 0, -o.credits, o.request_id, e.key_id,"
-    f" o.operation, 'processo interrompido' FROM open_operation AS o {OPENING_ENTRY}"
+    f" o.operation, %s FROM open_operation AS o {OPENING_ENTRY}"
     " WHERE o.node_id = ANY(%s::bigint[])"
 )
 _CLOSE = "DELETE FROM open_operation WHERE node_id = ANY(%s::bigint[])"
@@ -188,7 +189,7 @@ class Node:
     def _give_back(self, connection: psycopg.Connection[Any], nodes: list[int], now_ms: int) -> int:
         gone = integers(nodes)
         connection.execute(_OWNERS, (gone, gone))
-        given_back = connection.execute(_VOID, (now_ms, gone)).rowcount
+        given_back = connection.execute(_VOID, (now_ms, INTERRUPTED, gone)).rowcount
         connection.execute(_CLOSE, (gone,))
         connection.execute(_DIED, (gone,))
         connection.execute(_ENDED, (now_ms, gone, self.node_id))

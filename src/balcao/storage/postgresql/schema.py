@@ -53,7 +53,7 @@ def migrate(connection: psycopg.Connection[Any], folder: str) -> None:
             raise StorageNewer(f"schema {has} is newer than this program's {newest}")
         if folder == "desk" and has and connection.execute(_RELEASED).fetchone() != (True,):
             raise StorageUnreleased(f"schema {has}")
-        for number in range(has + 1, newest + 1):
+        for number in sorted(number for number in files if number > has):
             connection.execute(files[number].read_text("utf-8").encode())
         connection.execute(
             "INSERT INTO schema_version VALUES (%s, %s)"

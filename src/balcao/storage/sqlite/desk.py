@@ -16,6 +16,7 @@ from balcao.core.idempotency import Attempt
 from balcao.core.ledger import Change, KeepReceipt, Refusal
 from balcao.core.people import AT_THE_TERMINAL, Signature
 from balcao.core.rate_limit import Limit, Verdict, spend
+from balcao.core.tariff import INTERRUPTED
 from balcao.errors import StorageFailed
 from balcao.storage.ballast import Ballast
 from balcao.storage.batch import Outcome, Row
@@ -288,10 +289,10 @@ class SqliteDesk(Reading):
                 "INSERT INTO ledger_entry (account_id, at_ms, month, kind, balance_change,"
                 " held_change, request_id, key_id, operation, rule)"
                 " SELECT o.account_id, ?, e.month, 'void', 0, -o.credits, o.request_id, e.key_id,"
-                " o.operation, 'processo interrompido' FROM open_operation AS o"
+                " o.operation, ? FROM open_operation AS o"
                 " JOIN ledger_entry AS e ON e.request_id = o.request_id"
                 " AND (e.kind IN ('post', 'void')) = 0 RETURNING entry_id",
-                (now_ms,),
+                (now_ms, INTERRUPTED),
             ).fetchall()
             self._in_place.execute("DELETE FROM open_operation")
             self._in_place.execute("UPDATE idempotency SET state = 'died' WHERE state = 'running'")

@@ -120,7 +120,8 @@ def transaction(connection: apsw.Connection) -> Iterator[None]:
 def migrate(connection: apsw.Connection, folder: str) -> None:
     """Bring the schema up to the newest numbered file of `sql/{folder}`. Forward only.
 
-    Raises `StorageNewer` when the file was written by a newer version of this program.
+    Triggers rest meanwhile, on this connection alone: a new form is given also to rows that never
+    change. Raises `StorageNewer` when the file was written by a newer version of this program.
     """
     files = {
         int(match[1]): entry
@@ -128,15 +129,19 @@ def migrate(connection: apsw.Connection, folder: str) -> None:
         if (match := _MIGRATION.fullmatch(entry.name))
     }
     newest = max(files)
+    triggers = connection.config(apsw.SQLITE_DBCONFIG_ENABLE_TRIGGER, -1)
     connection.execute("BEGIN IMMEDIATE")
     try:
         version: Any = connection.execute("PRAGMA user_version").fetchall()[0][0]
         if version > newest:
             raise StorageNewer(f"schema {version} is newer than this program's {newest}")
-        for number in range(version + 1, newest + 1):
+        connection.config(apsw.SQLITE_DBCONFIG_ENABLE_TRIGGER, 0)
+        for number in sorted(number for number in files if number > version):
             connection.execute(files[number].read_text("utf-8"))
             connection.execute(f"PRAGMA user_version = {number}")
     except BaseException:
         connection.execute("ROLLBACK")
         raise
+    finally:
+        connection.config(apsw.SQLITE_DBCONFIG_ENABLE_TRIGGER, triggers)
     connection.execute("COMMIT")
