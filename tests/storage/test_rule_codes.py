@@ -149,7 +149,7 @@ def old_node(address: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Postgres
     sentences.make_postgresql(address)
     with monkeypatch.context() as patched:
         patched.setattr("balcao.storage.postgresql.desk.migrate", lambda connection, folder: None)
-        desk = PostgresDesk(address, now_ms=NOW)
+        desk = PostgresDesk(address)
     with closing(desk):
         desk.create_account(NewAccount("ana", "pre_pago", "live"), NOW)
         desk.commit_now([a_top_up(desk.accounts()[0], 100)])
@@ -167,7 +167,7 @@ def test_what_an_old_node_still_writes_is_brought_to_codes(
     (ana,) = old_node.accounts()
     sentence = SENTENCES["rural_producer/uf+addresses"]
     assert old_node.commit_now([a_hold(ana, "held", 5)]) is None
-    PostgresDesk(address, now_ms=NOW).close()
+    PostgresDesk(address).close()
     for number, rule in enumerate([sentence, "state_registration/uf", UNKNOWN]):
         request = f"{least_number(NOW + number)}-7abc"
         charge = replace(a_charge(ana, request, 3), rule=rule)
@@ -205,7 +205,7 @@ def test_what_an_old_node_writes_meanwhile_is_brought_to_codes(
             " VALUES (%s, 1, '2026-08', 'charge', -1, 0, 'late', 'suframa', %s, 'online')",
             (ana.account_id, sentence),
         )
-        migration = beside.submit(lambda: PostgresDesk(address, now_ms=NOW).close())
+        migration = beside.submit(lambda: PostgresDesk(address).close())
         until = time.monotonic() + PATIENCE_SECONDS
         while asked(address, waiting) == [(0,)] and not migration.done():
             assert time.monotonic() < until
