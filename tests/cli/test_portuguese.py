@@ -45,6 +45,14 @@ def test_every_help_has_an_example_and_is_portuguese(fresh: Shell, name: str) ->
     assert not fresh.path.exists()
 
 
+def test_paragraphs_of_help_are_wrapped_once(fresh: Shell) -> None:
+    """Our sources are wrapped at 100 characters; a terminal of 80 once left a word alone."""
+    said = fresh("opendata build --help").out
+    paragraph = said.split("A Receita Federal publica")[1].split("Exemplo:")[0].strip()
+    lines = [line.rstrip() for line in paragraph.splitlines()]
+    assert all(len(line) > 50 for line in lines[1:-1]), lines
+
+
 def test_the_first_help_names_every_group(shell: Shell) -> None:
     said = shell("--help").out
     for name in NAMES:

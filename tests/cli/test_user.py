@@ -52,6 +52,7 @@ def test_a_user_is_made_and_their_link_stands_alone_on_stdout(shell: Shell) -> N
     assert token not in said.err
     assert said.err.startswith("Usuário 1 criado.")
     assert "72 horas" in said.err
+    assert "BALCAO_PORT" in said.err  # of this shell, perhaps not of the service
     with shell.desk() as desk:
         link = desk.people.link(token_digest(token), 0)
     assert link is not None
@@ -83,7 +84,9 @@ def test_a_user_as_json(shell: Shell) -> None:
 def test_links_begin_with_the_public_address(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("BALCAO_PUBLIC_URL", "https://balcao.exemplo.com.br/")
     assert Settings().public_url
-    assert shell(OLGA).out.startswith("https://balcao.exemplo.com.br/app/convite/")
+    said = shell(OLGA)
+    assert said.out.startswith("https://balcao.exemplo.com.br/app/convite/")
+    assert "BALCAO_PORT" not in said.err
 
 
 def test_operators_and_the_users_of_an_account_are_listed(shell: Shell) -> None:

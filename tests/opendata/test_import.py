@@ -186,7 +186,7 @@ def test_the_switch_is_one_rename_and_can_be_taken_back(tmp_path: Path) -> None:
     assert found is not None
     assert found.nome_fantasia == "AS OF 2026-07-11"
     snapshot.close()
-    with pytest.raises(OpenDataError, match="nenhum mês anterior a 2026-07-11"):
+    with pytest.raises(OpenDataError, match="nenhum mês anterior a 11/07/2026"):
         rollback(tmp_path)
 
 
@@ -220,7 +220,7 @@ def test_a_month_built_anew_leaves_its_first_build_to_go_back_to(tmp_path: Path)
     assert found is not None
     assert found.nome_fantasia == "BUILD 2"
     snapshot.close()
-    with pytest.raises(OpenDataError, match="nenhum mês anterior a 2026-08-08"):
+    with pytest.raises(OpenDataError, match="nenhum mês anterior a 08/08/2026"):
         rollback(tmp_path)
     Month(tmp_path / "month-4").build(tmp_path)  # and the one that was not wanted is in no way
     assert sorted(path.name for path in tmp_path.glob("*.snapshot")) == [

@@ -155,6 +155,7 @@ def test_what_is_typed_is_checked_here_first(live: Live, context: BrowserContext
         field.press("Tab")
         expect(complaint).to_contain_text(says)
     field.fill("900.100.001-00")
+    expect(field).to_have_value("900.100.001-00")  # and not half a CNPJ, 90.010.000/100
     field.press("Tab")
     expect(complaint).to_contain_text("Isto é um CPF")
     link = complaint.get_by_role("link", name="Certidão federal")
@@ -163,6 +164,32 @@ def test_what_is_typed_is_checked_here_first(live: Live, context: BrowserContext
     field.press("Tab")
     expect(page.locator("#cnpj-error")).not_to_be_empty()
     expect(field).to_have_attribute("aria-invalid", "true")
+
+
+def test_a_date_pasted_with_its_year_first_is_understood(
+    live: Live, context: BrowserContext
+) -> None:
+    page = live.sign_in(context, people.CONSULTANT)
+    page.goto("/app/consultas/certidao-federal?quem=cpf")
+    field = page.get_by_label("Data de nascimento")
+    field.fill("1980-01-31")  # in one piece, as a paste
+    expect(field).to_have_value("31/01/1980")
+    field.fill("")
+    field.press_sequentially("31011980")
+    expect(field).to_have_value("31/01/1980")
+
+
+def test_a_long_name_does_not_push_the_history_out_of_its_page(
+    live: Live, context: BrowserContext
+) -> None:
+    page = live.sign_in(context, people.MANAGER)
+    ask(page, "certidao-federal", "90080001000186")
+    consult(page)
+    page.goto("/app/historico")
+    name = page.locator(".document small").first
+    name.evaluate("(name) => { name.textContent = 'COOPERATIVA AGROPECUARIA FICTICIA '.repeat(3) }")
+    table = page.get_by_role("region").last
+    assert table.evaluate("table => table.scrollWidth <= table.clientWidth")
 
 
 def test_a_negative_result_says_what_it_cost_and_what_to_do(
@@ -402,6 +429,7 @@ def test_the_documentation_can_be_read_while_it_is_used(live: Live, dark: bool) 
         page = context.new_page()
         page.goto("/docs")
         page.get_by_role("button", name="Informar chave").first.click()
+        assert list(_violations(page)) == []
         page.locator(".modal-ux input").fill(live.keys["pre-pago"])
         page.locator(".modal-ux button.authorize").click()
         page.locator(".modal-ux .btn-done").click()
@@ -412,6 +440,12 @@ def test_the_documentation_can_be_read_while_it_is_used(live: Live, dark: bool) 
         operation.get_by_role("button", name="Executar").click()
         answer = page.locator(".live-responses-table .highlight-code").first
         expect(answer).to_contain_text("incentivos")
+        with_an_old_header = page.locator("[id^=operations-Consultas-cnpj]")
+        with_an_old_header.locator(".opblock-summary-control").click()
+        expect(with_an_old_header.get_by_text("obsoleto", exact=True)).to_be_visible()
+        page.locator("section.models button").first.click()
+        expect(page.get_by_text("Abrir tudo").first).to_be_visible()
+        assert not page.get_by_text(re.compile("Expand all|Controls|deprecated$")).count()
         assert list(_violations(page)) == []
 
 

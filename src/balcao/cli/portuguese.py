@@ -99,6 +99,8 @@ def _install_completion(ctx: Any, param: Any, wanted: Any) -> Any:
 class _Portuguese:
     """What a command and a group of commands have in common."""
 
+    help: Any  # of the class beside us
+
     def get_params(self, ctx: Any) -> Any:
         params = super().get_params(ctx)  # type: ignore[misc]
         for param in params:
@@ -120,9 +122,23 @@ class _Portuguese:
     def format_help(self, ctx: Any, formatter: Any) -> None:
         from typer import rich_utils
 
+        self.help = _unwrapped(self.help or "")
         for name, text in _HEADINGS.items():
             setattr(rich_utils, name, text)
         super().format_help(ctx, formatter)  # type: ignore[misc]
+
+
+def _unwrapped(text: str) -> str:
+    """A help text whose paragraphs are one line each, for the terminal to wrap.
+
+    They are wrapped as our sources are, at 100 characters: kept, each line would be wrapped once
+    more in a narrower terminal, and leave a word or two alone. What is indented is an example.
+    """
+    paragraphs = text.split("\n\n")
+    return "\n\n".join(
+        paragraph if paragraph.startswith(" ") else " ".join(paragraph.split("\n"))
+        for paragraph in paragraphs
+    )
 
 
 class Command(_Portuguese, TyperCommand):

@@ -78,7 +78,7 @@ def create(
         people = office.desk.people
         user = wait_for(people.add_user(new, AT_THE_TERMINAL, office.now_ms()))
         link = _new_link(office, user)
-    _show_link(user, link, "criado", as_json)
+    _show_link(user, link, "criado", as_json, office.settings.public_url)
 
 
 @app.command("list")
@@ -142,7 +142,7 @@ def link(user: UserName, as_json: AsJson = False) -> None:
                 f" {program()} user resume {found.user_id}"
             )
         made = _new_link(office, found)
-    _show_link(found, made, "tem um novo link", as_json)
+    _show_link(found, made, "tem um novo link", as_json, office.settings.public_url)
 
 
 @app.command()
@@ -235,7 +235,7 @@ def _new_link(office: Office, user: User) -> str:
     return invitation(address(office.settings), wait_for(work))
 
 
-def _show_link(user: User, link: str, what: str, as_json: bool) -> None:
+def _show_link(user: User, link: str, what: str, as_json: bool, public_url: str) -> None:
     from balcao.links import LINK_HOURS
 
     if as_json:
@@ -246,6 +246,12 @@ def _show_link(user: User, link: str, what: str, as_json: bool) -> None:
         f" {LINK_HOURS} horas, uma vez, e não será mostrado de novo.",
         err=True,
     )
+    if not public_url:
+        typer.echo(
+            "O endereço do link é o de BALCAO_HOST e BALCAO_PORT, daqui. Se a pessoa alcança o"
+            " serviço por outro, troque-o, ou defina BALCAO_PUBLIC_URL.",
+            err=True,
+        )
     typer.echo(link)
 
 

@@ -61,7 +61,7 @@ def document(
         },
         "servers": servers,
         "tags": [{"name": name, "description": text} for name, text in texts.TAGS.items()],
-        "externalDocs": {"url": f"{address}/docs/sandbox", "description": "Documentos do sandbox"},
+        "externalDocs": {"url": f"{address}/docs/sandbox", "description": "Documentos da sandbox"},
         "paths": paths,
         "components": {
             "securitySchemes": {

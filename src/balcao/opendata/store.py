@@ -172,7 +172,9 @@ def rollback(store: Path) -> SnapshotInfo:
     now = current_edition(store)
     earlier = _before(store, now)
     if earlier is None:
-        raise OpenDataError(f"nenhum mês anterior a {now.extraction_date} está guardado em {store}")
+        raise OpenDataError(
+            f"nenhum mês anterior a {now.extraction_date:%d/%m/%Y} está guardado em {store}"
+        )
     with closing(Snapshot.open(store / earlier.file_name)) as snapshot:  # better to find out now
         info = snapshot.info()
     _point_to(store, earlier.file_name)

@@ -9,8 +9,11 @@ const LABELS = new Map(Object.entries({
   "Clear": "Limpar",
   "Close": "Fechar",
   "Code": "Status",
+  "Collapse all": "Fechar tudo",
+  "Controls": "Vai no cabeçalho ",
   "Copy to clipboard": "Copiar",
   "Curl": "curl",
+  "deprecated": "obsoleto",
   "Description": "Descrição",
   "Details": "Detalhes",
   "Download": "Baixar",
@@ -18,7 +21,9 @@ const LABELS = new Map(Object.entries({
   "Examples": "Exemplos",
   "Examples:": "Exemplos:",
   "Execute": "Executar",
+  "Expand all": "Abrir tudo",
   "Headers:": "Cabeçalhos:",
+  "header.": " da requisição.",
   "Links": "Links",
   "Logout": "Esquecer chave",
   "Media type": "Tipo de mídia",
@@ -50,10 +55,15 @@ const named = ({ className, id }) =>
 
 const accessible = (type, props) => {
   if (type === "select") return [type, { "aria-label": named(props ?? {}), ...props }];
+  // Um botão que é só um desenho.
+  if (type === "button" && props?.className === "close-modal")
+    return [type, { "aria-label": "Fechar", ...props }];
   // O que rola dentro da página precisa poder receber o foco.
   if (type === "pre") return [type, { tabIndex: 0, ...props }];
   // A página já tem o seu conteúdo principal.
   if (type === "main") return ["div", props];
+  // Uma tabela continua tabela: regiões sem nome, uma por operação aberta, não se distinguem.
+  if (type === "table" && props?.role === "region") return [type, { ...props, role: undefined }];
   // Um link dentro de um botão: o botão basta.
   if (type === "a" && props?.className === "nostyle") return ["span", { className: "nostyle" }];
   return [type, props];

@@ -38,6 +38,12 @@
   function mask(input, typed) {
     const kind = input.dataset.mask;
     const { length } = FORMS[kind];
+    // A pasted document of the other kind keeps its own signs: half a CNPJ is not what it is.
+    const other = { cnpj: "cpf", cpf: "cnpj" }[kind];
+    if (other && !typed && right(other, bare("cnpj", input.value))) return;
+    // A date pasted from a spreadsheet or a system may begin with its year.
+    const iso = kind === "date" && !typed && /^\s*(\d{4})-(\d\d)-(\d\d)\s*$/.exec(input.value);
+    if (iso) input.value = `${iso[3]}${iso[2]}${iso[1]}`;
     const whole = typed ? null : WHOLE[kind]?.exec(input.value.toUpperCase());
     if (kind in WHOLE && (several(input.value) > 1 || (!whole && !couldBe(kind, input.value))
       || (typed && /\W$/.test(input.value) && bare(kind, input.value).length === length))) return;
