@@ -212,6 +212,36 @@ def test_the_silent_make_room_for_those_who_ask() -> None:
         assert len(door.door.connections) == 4
 
 
+def test_who_only_begins_and_who_was_refused_make_room() -> None:
+    """They wait for nothing of ours: a form that never comes must not keep others out."""
+    with served(connections=2) as door:
+        (begun,) = silent(door)
+        begun.sendall(FORM)
+        door.until(lambda: any(each._exchange for each in door.door.connections))
+        refused = door.connect()
+        refused.sendall(b"\n")
+        assert refused.recv(10_000).startswith(b"HTTP/1.1 400 ")
+        clients = []
+        for _ in range(2):
+            client = door.connect()
+            client.sendall(HELLO)
+            assert client.recv(10_000).startswith(b"HTTP/1.1 200 ")
+            clients.append(client)
+        assert door.reasons == ["full"] * 2
+        assert is_over(begun)
+
+
+def test_a_form_that_is_there_is_under_way() -> None:
+    """And is not given up for others."""
+    with served(connections=1) as door:
+        (client,) = silent(door)
+        client.sendall(FORM)
+        door.until(lambda: any(each._exchange for each in door.door.connections))
+        client.sendall(b"0123456789")
+        assert client.recv(10_000).endswith(b"0123456789")
+        assert door.call(lambda: (len(door.door.new), len(door.door.resting))) == (0, 1)
+
+
 def test_when_all_are_busy_nobody_is_let_in() -> None:
     with served(connections=1) as door:
         busy = slow_reader(door)
