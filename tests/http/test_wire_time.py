@@ -315,6 +315,23 @@ def test_large_answers_take_turns() -> None:
         assert len(heard(slow)) < LARGE
 
 
+def test_a_place_goes_to_another_address_first() -> None:
+    """Whoever asks for the largest file a thousand times keeps others waiting for one of them."""
+    large = b"GET /large HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n"
+    with served(large_at_once=2) as door:
+        many = [door.connect("127.0.0.2", receive_bytes=2_048) for _ in range(4)]
+        for count, client in enumerate(many):
+            client.sendall(large)
+            door.until(lambda n=count: len(door.door.room.stalled) >= min(n + 1, 2))  # type: ignore[misc]
+        door.until(lambda: len(door.door.room.queue) == 2)
+        with door.connect() as other:
+            other.sendall(large)
+            door.until(lambda: len(door.door.room.queue) == 3)
+            assert len(heard(many[0])) > LARGE
+            assert answers_in(heard(other), ["GET"])[0][2] == b"x" * LARGE
+        assert not door.reasons
+
+
 def test_who_leaves_while_waiting_takes_no_place() -> None:
     with served(large_at_once=1) as door:
         slow = slow_reader(door)

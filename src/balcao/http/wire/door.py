@@ -196,7 +196,8 @@ class Door:
     def hearing(self, connection: Connection) -> None:
         """Its body is yet to come, or what it says is not listened to any more."""
         self.resting.pop(connection, None)
-        self.new.setdefault(connection)
+        if connection in self.connections:  # else it was given up already
+            self.new.setdefault(connection)
 
     def busy(self, connection: Connection) -> None:
         """It has asked for something, wholly."""
