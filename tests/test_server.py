@@ -2,6 +2,7 @@
 
 import asyncio
 import resource
+import socket
 import ssl
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
@@ -113,6 +114,55 @@ def test_who_says_nothing_of_tls_is_counted_and_shown_out(tls: Settings) -> None
         for _, writer in clients:
             writer.close()
         await door.close(0)
+
+    asyncio.run(story())
+
+
+@pytest.mark.parametrize("last", [b"Connection: close\r\n", b""])
+def test_who_reads_slowly_by_tls_gets_the_end(tls: Settings, last: bytes) -> None:
+    """An answer that is handed over is not all sent: part of it waits where only asyncio sees it.
+
+    It is waited for when the connection ends, and when the service does.
+    """
+    size = 131_072
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        await send({"type": "http.response.body", "body": b"x" * size})
+
+    def client(port: int, context: ssl.SSLContext) -> ssl.SSLSocket:
+        plain = socket.socket()
+        plain.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4_096)
+        plain.settimeout(20)
+        plain.connect(("127.0.0.1", port))
+        talking = context.wrap_socket(plain, server_hostname="localhost")
+        talking.sendall(b"GET / HTTP/1.1\r\nHost: a\r\n" + last + b"\r\n")
+        return talking
+
+    def heard(talking: ssl.SSLSocket) -> int:
+        found = 0
+        with talking:
+            while piece := talking.recv(65_536):
+                found += piece.count(b"x")
+        return found
+
+    async def story() -> None:
+        door = Door(app, refusal, Limits(), tls=server.tls_context(tls))
+        port = door.open("127.0.0.1", 0)
+        assert door.ticking is not None
+        door.ticking.cancel()
+        context = ssl.create_default_context(cafile=str(tls.tls_certificate))
+        talking = await asyncio.to_thread(client, port, context)
+        async with asyncio.timeout(20):
+            while not any(each.sent_bytes >= size or each.paused for each in door.connections):  # noqa: ASYNC110
+                await asyncio.sleep(0.002)
+        closing = asyncio.create_task(door.close(20))
+        reading = asyncio.create_task(asyncio.to_thread(heard, talking))
+        for _ in range(3):
+            door.sweep(door.room.now + 4)
+            await asyncio.sleep(0)
+        assert await reading == size
+        await closing
 
     asyncio.run(story())
 

@@ -5,8 +5,10 @@ something else. HTML is not rewritten: it is served in a sandbox (decisions 7.3)
 """
 
 import re
+import time
 from collections.abc import Iterator
 from io import BytesIO
+from itertools import chain
 
 import pikepdf
 from pikepdf.settings import set_qpdf_limits
@@ -18,6 +20,10 @@ from balcao.errors import SourceFailed
 # A receipt has a page or two, a few hundred objects, and inflates to less than a megabyte.
 OBJECTS_MAX = 20_000
 INFLATED_BYTES_MAX = 20_000_000
+
+# Of the thread that looks at the objects. Inflating shuts out all other threads, and what a stream
+# inflates to on the way, where it takes several steps, is counted nowhere: it may end as nothing.
+PROCESSOR_SECONDS_MAX = 3.0
 
 # Of the whole process, which opens PDFs nowhere else: this is where the inflating of one stream
 # ends, whoever wants it inflated, before it has taken the memory.
@@ -118,20 +124,22 @@ def _must_be_harmless(content: bytes) -> None:
 
 def _containers(pdf: pikepdf.Pdf) -> Iterator[pikepdf.Object]:
     """Every dictionary and stream, wherever it hangs, or even where nothing leads to it."""
+    until = time.thread_time() + PROCESSOR_SECONDS_MAX
     seen = 0
-    pending: list[pikepdf.Object] = [pdf.trailer, *filter(_is_container, pdf.objects)]
-    while pending:
-        it = pending.pop()
-        seen += 1
-        if seen > OBJECTS_MAX:
-            raise SourceFailed("comprovante: PDF complexo demais")
-        if isinstance(it, pikepdf.Dictionary | pikepdf.Stream):
-            yield it
-            inside = [value for _, value in it.items()]
-        else:
-            inside = list(it)
-        # Indirect objects are all in the list already.
-        pending += [each for each in inside if _is_container(each) and not each.is_indirect]
+    for indirect in chain((pdf.trailer,), pdf.objects):
+        pending: list[pikepdf.Object] = [indirect] if _is_container(indirect) else []
+        while pending:
+            it = pending.pop()
+            seen += 1
+            if seen > OBJECTS_MAX or time.thread_time() > until:
+                raise SourceFailed("comprovante: PDF complexo demais")
+            if isinstance(it, pikepdf.Dictionary | pikepdf.Stream):
+                yield it
+                inside = [value for _, value in it.items()]
+            else:
+                inside = list(it)
+            # Indirect objects come by themselves.
+            pending += [each for each in inside if _is_container(each) and not each.is_indirect]
 
 
 def _is_container(it: object) -> bool:

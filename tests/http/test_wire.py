@@ -250,6 +250,8 @@ def test_a_connection_is_kept_where_the_client_wants_it(door: Served) -> None:
         assert b"connection: close\r\n" in heard(client)
     ended = door.say(get(b"Connection: foo, Close"))
     assert b"connection: close\r\n" in ended
+    ended = door.say(get(b"Connection: close", b"Connection: foo"))
+    assert b"connection: close\r\n" in ended
 
 
 def test_head_is_answered_without_content(door: Served) -> None:

@@ -36,6 +36,10 @@ streams = st.lists(
 class FakeTransport:
     """What asyncio's socket transport does, without a socket: the client takes everything."""
 
+    def get_write_buffer_size(self) -> int:
+        """All is taken at once."""
+        return 0
+
     def __init__(self) -> None:
         self.said = bytearray()
         self.ended = False  # nothing more can be said

@@ -212,6 +212,36 @@ def test_the_silent_make_room_for_those_who_ask() -> None:
         assert len(door.door.connections) == 4
 
 
+def test_who_only_begins_and_who_was_refused_make_room() -> None:
+    """They wait for nothing of ours: a form that never comes must not keep others out."""
+    with served(connections=2) as door:
+        (begun,) = silent(door)
+        begun.sendall(FORM)
+        door.until(lambda: any(each._exchange for each in door.door.connections))
+        refused = door.connect()
+        refused.sendall(b"\n")
+        assert refused.recv(10_000).startswith(b"HTTP/1.1 400 ")
+        clients = []
+        for _ in range(2):
+            client = door.connect()
+            client.sendall(HELLO)
+            assert client.recv(10_000).startswith(b"HTTP/1.1 200 ")
+            clients.append(client)
+        assert door.reasons == ["full"] * 2
+        assert is_over(begun)
+
+
+def test_a_form_that_is_there_is_under_way() -> None:
+    """And is not given up for others."""
+    with served(connections=1) as door:
+        (client,) = silent(door)
+        client.sendall(FORM)
+        door.until(lambda: any(each._exchange for each in door.door.connections))
+        client.sendall(b"0123456789")
+        assert client.recv(10_000).endswith(b"0123456789")
+        assert door.call(lambda: (len(door.door.new), len(door.door.resting))) == (0, 1)
+
+
 def test_when_all_are_busy_nobody_is_let_in() -> None:
     with served(connections=1) as door:
         busy = slow_reader(door)
@@ -283,6 +313,23 @@ def test_large_answers_take_turns() -> None:
             assert answers_in(heard(waiting), ["GET"])[0][2] == b"x" * LARGE
         assert door.reasons == ["no_room"]
         assert len(heard(slow)) < LARGE
+
+
+def test_a_place_goes_to_another_address_first() -> None:
+    """Whoever asks for the largest file a thousand times keeps others waiting for one of them."""
+    large = b"GET /large HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n"
+    with served(large_at_once=2) as door:
+        many = [door.connect("127.0.0.2", receive_bytes=2_048) for _ in range(4)]
+        for count, client in enumerate(many):
+            client.sendall(large)
+            door.until(lambda n=count: len(door.door.room.stalled) >= min(n + 1, 2))  # type: ignore[misc]
+        door.until(lambda: len(door.door.room.queue) == 2)
+        with door.connect() as other:
+            other.sendall(large)
+            door.until(lambda: len(door.door.room.queue) == 3)
+            assert len(heard(many[0])) > LARGE
+            assert answers_in(heard(other), ["GET"])[0][2] == b"x" * LARGE
+        assert not door.reasons
 
 
 def test_who_leaves_while_waiting_takes_no_place() -> None:

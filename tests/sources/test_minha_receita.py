@@ -8,7 +8,7 @@ import pytest
 from balcao.core.company import Coded, Company, DatedCompany, Partner
 from balcao.errors import SourceError, SourceFailed, SourceUnavailable
 from balcao.sources.contract import HttpReply
-from balcao.sources.minha_receita import MinhaReceita
+from balcao.sources.minha_receita import MinhaReceita, day_of_data
 from tests.sources.world import CNPJ, LETTERS, a_reply, an_inquiry, talk
 
 # The example of the page, word for word.
@@ -23,6 +23,12 @@ def read(**changes: Any) -> Company:
     _, company = talk(MinhaReceita().converse(an_inquiry()), UPDATED, a_reply(200, body))
     assert isinstance(company, Company)
     return company
+
+
+@pytest.mark.parametrize("message", ["ontem", "", "2026-08-08" * 500])
+def test_what_is_no_day_is_told_by_nobody(message: str) -> None:
+    """It costs the day, and never the answer."""
+    assert day_of_data(a_reply(200, {"message": message})) is None
 
 
 def test_the_page_s_example_fills_every_field() -> None:

@@ -288,6 +288,24 @@ def test_content_that_inflates() -> None:
     assert "inflado" in refused(a_pdf(several))
 
 
+def test_what_inflates_on_the_way_to_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A few hundred bytes that take a tenth of a second each, and leave nothing to be counted."""
+    blocks = INFLATED_BYTES_MAX // 5 - 10
+    nothing = b"\x78\x01" + b"\0\0\0\xff\xff" * blocks + b"\1\0\0\xff\xff" + b"\0\0\0\1"
+    assert zlib.decompress(nothing) == b""
+    packed = zlib.compress(nothing)
+
+    def several(pdf: Pdf) -> None:
+        twice = Array([Name.FlateDecode] * 2)
+        pdf.Root.X = Array([pikepdf.Stream(pdf, packed, Filter=twice) for _ in range(9)])
+
+    none = pikepdf.StreamDecodeLevel.none
+    content = a_pdf(several, compress_streams=False, stream_decode_level=none)
+    assert inspected(content) == "application/pdf"
+    monkeypatch.setattr("balcao.receipt_check.PROCESSOR_SECONDS_MAX", 0.01)
+    assert "complexo" in refused(content)
+
+
 def test_filters_that_are_not_read() -> None:
     """LZW knows no measure; a stranger's filter might make anything of it."""
     for filters in (

@@ -21,6 +21,7 @@ from balcao.core.company import (
 )
 from balcao.core.questions import Inquiry
 from balcao.core.routing import UNCONFIRMED_RETRY_SECONDS
+from balcao.core.text import TextTooLong
 from balcao.errors import SourceError, SourceFailed, SourceUnavailable
 from balcao.sources import replies
 from balcao.sources.contract import Conversation, Exchange, HttpReply, HttpRequest
@@ -225,7 +226,7 @@ def day_of_data(reply: HttpReply) -> str | None:
         return None
     try:
         return replies.day(replies.decode("", _Updated, reply.body).message)
-    except SourceFailed:
+    except (SourceFailed, TextTooLong):
         return None
 
 

@@ -31,6 +31,8 @@ class Connection(asyncio.BufferedProtocol):
         "_exchange",
         "_lingering",
         "_transport",
+        "_until",
+        "_wire",
         "address",
         "app",
         "client",
@@ -63,6 +65,8 @@ class Connection(asyncio.BufferedProtocol):
         self.sent_bytes = 0
         self.deadline = door.room.now + TICK_SECONDS + door.limits.head_seconds
         self._transport: asyncio.Transport | None = None
+        self._wire: asyncio.WriteTransport | None = None  # who has the socket; see `_wire_of`
+        self._until = _NEVER  # of who ends: so long it may take what was said last
         self._buffer = b""
         self._exchange: Exchange | None = None
         self._lingering = 0  # bytes that were thrown away, and one
@@ -75,6 +79,9 @@ class Connection(asyncio.BufferedProtocol):
         self._transport = cast(asyncio.Transport, transport)
         # So that we are told of every byte that the client does not take at once.
         self._transport.set_write_buffer_limits(high=1, low=0)
+        self._wire = _wire_of(self._transport)
+        if self._wire is not self._transport:
+            self._wire.set_write_buffer_limits(high=1, low=0)
         if self._door.closing:
             self._transport.abort()
 
@@ -143,6 +150,7 @@ class Connection(asyncio.BufferedProtocol):
                 return
             if exchange.complete:
                 self.deadline = _NEVER
+                self._door.busy(self)
         if data:
             self._buffer += data
         if data or exchange.full:
@@ -174,11 +182,15 @@ class Connection(asyncio.BufferedProtocol):
         except BalcaoError as error:
             self.refuse(error, path_asked(buffer))
             return
-        self._door.busy(self)
         self.sent_bytes = 0
         self._exchange = exchange = Exchange(self, head, raw)
         self.deadline = _NEVER
-        if not exchange.complete:
+        if exchange.complete:
+            self._door.busy(self)
+            if self._buffer:
+                self._pause_reading()
+        else:
+            self._door.hearing(self)
             self.deadline = self.room.now + TICK_SECONDS + self._door.limits.body_seconds
             rest, self._buffer = self._buffer, b""
             self.read_on()
@@ -186,8 +198,6 @@ class Connection(asyncio.BufferedProtocol):
                 self.received(rest)
                 if self._exchange is not exchange:
                     return
-        elif self._buffer:
-            self._pause_reading()
         exchange.task = self._door.loop.create_task(exchange.run())
 
     def answered(self, exchange: Exchange) -> None:
@@ -237,15 +247,23 @@ class Connection(asyncio.BufferedProtocol):
         told of that before it has read what we said."""
         assert self._transport is not None
         self.ending = True
-        self._door.busy(self)
+        self._door.hearing(self)
         self.room.leave(self)
         self._lingering = 1
-        self.deadline = self.room.now + TICK_SECONDS + self._door.limits.linger_seconds
+        self._linger()
+        self._until = self.room.now + TICK_SECONDS + self._door.limits.write_seconds
         if tidy or not self._transport.can_write_eof():
             self._transport.close()
             return
         self._transport.write_eof()
         self.read_on()
+
+    def _linger(self) -> None:
+        self.deadline = self.room.now + TICK_SECONDS + self._door.limits.linger_seconds
+
+    def _has_unsent(self) -> bool:
+        """Whether something is left that the kernel has not taken: by TLS, up to a piece."""
+        return self._wire is not None and self._wire.get_write_buffer_size() > 0
 
     # For the exchange
 
@@ -286,7 +304,10 @@ class Connection(asyncio.BufferedProtocol):
             self.reason = "slow_body"
             self._break_off(self._exchange, InvalidRequest(408))
         elif self._lingering:
-            self.cut("")
+            if self._has_unsent() and self.room.now < self._until:
+                self._linger()
+            else:
+                self.cut("")
         elif self._buffer:
             self.reason = "no_request"
             self.refuse(InvalidRequest(408), path_asked(self._buffer))
@@ -301,7 +322,11 @@ class Connection(asyncio.BufferedProtocol):
     def retire(self) -> None:
         """No further request: the service ends."""
         self.ending = True
-        if self._exchange is None and not self._lingering:
+        if self._exchange is not None or self._lingering:
+            return
+        if self._has_unsent():  # of the answer before
+            self._end(tidy=True)
+        else:
             self.cut("")
 
     def cut(self, reason: str) -> None:
@@ -312,3 +337,13 @@ class Connection(asyncio.BufferedProtocol):
         if self._transport is not None:
             self.gone = True  # asyncio tells us a little later
             self._transport.abort()
+
+
+def _wire_of(transport: asyncio.Transport) -> asyncio.WriteTransport:
+    """The transport that has the socket.
+
+    By TLS, asyncio's own stands before another one, which it does not tell of: what that one
+    keeps back was not sent, and is counted nowhere.
+    """
+    tls = getattr(transport, "_ssl_protocol", None)
+    return transport if tls is None else cast(asyncio.WriteTransport, tls._transport)

@@ -69,7 +69,8 @@ class Door:
         self.closing = False
         self.date = b""
         self.connections: set[Connection] = set()
-        # Who has nothing under way, the longest first: before the first request, and after one.
+        # Who has nothing under way, the longest first: those of whom there is no whole request yet,
+        # or none any more, and those who may have another one.
         self.new: dict[Connection, None] = {}
         self.resting: dict[Connection, None] = {}
         self._by_address: dict[str, int] = {}
@@ -162,7 +163,8 @@ class Door:
             client,
             ssl=self._tls,
             ssl_handshake_timeout=self.limits.head_seconds,
-            ssl_shutdown_timeout=self.limits.linger_seconds,
+            # Ours are shorter where nothing is left to be sent (`Connection.overdue`).
+            ssl_shutdown_timeout=TICK_SECONDS + self.limits.write_seconds,
         )
 
     def _shaken(
@@ -191,8 +193,14 @@ class Door:
         self._by_address[address] = count + 1
         return connection
 
+    def hearing(self, connection: Connection) -> None:
+        """Its body is yet to come, or what it says is not listened to any more."""
+        self.resting.pop(connection, None)
+        if connection in self.connections:  # else it was given up already
+            self.new.setdefault(connection)
+
     def busy(self, connection: Connection) -> None:
-        """It has asked for something, or is about to end."""
+        """It has asked for something, wholly."""
         self.resting.pop(connection, None)
         self.new.pop(connection, None)
 
@@ -217,7 +225,7 @@ class Door:
             self._empty.set()
 
     def _give_one_up(self) -> bool:
-        """End the one that has been idle the longest; before others, one that never asked."""
+        """End the one that has been idle the longest; before others, one that asks for nothing."""
         for waiting in (self.new, self.resting):
             for connection in waiting:
                 connection.cut("full")

@@ -114,7 +114,8 @@ def read_head(head: bytes) -> Head:
     for name, value in fields.found:
         if name in named and name in _ONCE:
             raise InvalidRequest
-        named[name] = value
+        # A list may come in several lines (RFC 9110, 5.3): one `close` among them is enough.
+        named[name] = b"%b,%b" % (named[name], value) if name in named else value
     host = named.get(b"host")
     if (host is None and version == b"1.1") or (host and not _HOST.fullmatch(host)):
         raise InvalidRequest

@@ -6,7 +6,7 @@ has taken nothing for the longest. Of large answers, only some are under way at 
 """
 
 import asyncio
-from collections import deque
+from collections import Counter, deque
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -22,6 +22,7 @@ _FAIR_BYTES_PER_SECOND = 65_536.0
 class Holder(Protocol):
     """A connection, as far as it matters here."""
 
+    address: str  # as which it is counted
     gone: bool
     sent_bytes: int  # of its present answer, handed to the transport
 
@@ -97,8 +98,16 @@ class Room:
                 holder.cut("no_room")
 
     def _call_next(self) -> None:
-        if self.queue:
-            _release(self.queue.popleft()[1])
+        """Who has waited the longest, of those whose address has the fewest places.
+
+        The largest file is there for everybody: one address must not fill the queue before others.
+        """
+        if not self.queue:
+            return
+        places = Counter(holder.address for holder in self._large)
+        called = min(self.queue, key=lambda waiting: places[waiting[0].address])
+        self.queue.remove(called)
+        _release(called[1])
 
     def _weight(self, holder: Holder) -> float:
         held = self.stalled[holder]
