@@ -259,6 +259,12 @@ def test_an_address_that_cannot_be_ours_is_refused_at_start(text: str) -> None:
             {"trusted_proxies": ("10.0.0.0/8",)},
             "198.51.100.1",
         ),
+        (
+            "::ffff:10.0.0.5",  # the same proxy, where we listen on `::`
+            ["198.51.100.1"],
+            {"trusted_proxies": ("10.0.0.0/8",)},
+            "198.51.100.1",
+        ),
         ("10.0.0.5", [], {"public_url": "https://a.example"}, ""),  # a proxy that nobody named
         ("127.0.0.1", [], {}, "127.0.0.1"),
         ("", [], {}, ""),

@@ -8,10 +8,10 @@ the form's token must belong to the browser's cookie.
 
 import contextlib
 from collections.abc import Sequence
-from ipaddress import ip_address
 
 from starlette.requests import Request
 
+from balcao.addresses import of_peer
 from balcao.errors import StorageFailed
 from balcao.links import token_digest
 from balcao.settings import Settings
@@ -70,7 +70,7 @@ def address_of(peer: str, forwarded: Sequence[str], settings: Settings) -> str:
     we do not end TLS ourselves).
     """
     try:
-        host = ip_address(peer)
+        host = of_peer(peer)
     except ValueError:
         return ""
     if any(host in network for network in settings.trusted_proxies):

@@ -10,11 +10,12 @@ from asyncio import sslproto
 from collections.abc import Awaitable, Callable
 from email.utils import formatdate
 from functools import partial
-from ipaddress import IPv6Address, ip_address
+from ipaddress import IPv4Address, IPv6Address
 from typing import Any, TypeAlias
 
 import structlog
 
+from balcao.addresses import of_peer
 from balcao.http.wire.connection import Connection
 from balcao.http.wire.limits import TICK_SECONDS, Limits
 from balcao.http.wire.room import Room
@@ -242,10 +243,8 @@ class Door:
     def _is_trusted(self, host: str) -> bool:
         if not self.limits.trusted:
             return False
-        address = ip_address(host.partition("%")[0])
-        if isinstance(address, IPv6Address) and address.ipv4_mapped is not None:
-            address = address.ipv4_mapped
-        return any(address in network for network in self.limits.trusted)
+        peer = of_peer(host)
+        return any(peer in network for network in self.limits.trusted)
 
     # Time
 
@@ -266,8 +265,7 @@ def _counted_as(host: str) -> str:
     """Who owns an address of IPv6 owns the 2^64 beside it: they count as one."""
     if ":" not in host:
         return host
-    address = ip_address(host.partition("%")[0])
-    assert isinstance(address, IPv6Address)
-    if address.ipv4_mapped is not None:
-        return str(address.ipv4_mapped)
-    return f"{IPv6Address(int(address) >> 64 << 64)}/64"
+    peer = of_peer(host)
+    if isinstance(peer, IPv4Address):
+        return str(peer)
+    return f"{IPv6Address(int(peer) >> 64 << 64)}/64"
