@@ -61,7 +61,22 @@ _KEYS_REFUSED = frozenset(
 _FILTERS_SHRINKING = frozenset({"/ASCII85Decode", "/ASCIIHexDecode"})
 _FILTERS_READ = _FILTERS_SHRINKING | {"/FlateDecode", "/RunLengthDecode"}
 _FILTERS_OF_PICTURES = frozenset({"/DCTDecode", "/JPXDecode", "/CCITTFaxDecode", "/JBIG2Decode"})
-_LZW = re.compile(rb"/(?:L|#4[cC])(?:Z|#5[aA])(?:W|#57)(?:D|#44)")
+
+
+def _spelled(word: str) -> bytes:
+    """A pattern of a PDF name, each letter of which may be written as its number."""
+    return b"/" + b"".join(
+        b"(?:%c|#(?i:%02x))" % (letter, letter) for letter in word.encode("ascii")
+    )
+
+
+_LZW = re.compile(_spelled("LZWD"))
+
+# A stream of objects has a `/First`, a stream of references that is not the last a `/Prev`, in the
+# clear. They are inflated when the file is opened, before anything can be counted or be timed, some
+# tenth of a second each. Receipts have one or two; bookmarks, which have such keys too, none.
+_STREAMS_OF_OBJECTS = re.compile(_spelled("First") + b"|" + _spelled("Prev"))
+STREAMS_OF_OBJECTS_MAX = 32
 
 _END = re.compile(rb"%%EOF[\r\n\t ]*\Z")
 
@@ -87,6 +102,8 @@ def inspected(content: bytes) -> MediaType:
             raise SourceFailed("comprovante: PDF com algo depois do fim")
         if _LZW.search(content) is not None:
             raise SourceFailed("comprovante: PDF com compressão LZW")
+        if len(_STREAMS_OF_OBJECTS.findall(content)) > STREAMS_OF_OBJECTS_MAX:
+            raise SourceFailed("comprovante: PDF complexo demais")
         _must_be_harmless(content)
         return "application/pdf"
     if _is_html(content):

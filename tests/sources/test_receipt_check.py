@@ -14,7 +14,7 @@ from pikepdf import Array, Dictionary, Name, Pdf, String
 
 from balcao.core.receipts import RECEIPT_BYTES_MAX
 from balcao.errors import SourceFailed
-from balcao.receipt_check import INFLATED_BYTES_MAX, OBJECTS_MAX, inspected
+from balcao.receipt_check import INFLATED_BYTES_MAX, OBJECTS_MAX, STREAMS_OF_OBJECTS_MAX, inspected
 
 
 def a_pdf(
@@ -304,6 +304,46 @@ def test_what_inflates_on_the_way_to_nothing(monkeypatch: pytest.MonkeyPatch) ->
     assert inspected(content) == "application/pdf"
     monkeypatch.setattr("balcao.receipt_check.PROCESSOR_SECONDS_MAX", 0.01)
     assert "complexo" in refused(content)
+
+
+@pytest.mark.parametrize("named", [b"/First", b"/Fir#73t", b"/#46irst"])
+def test_streams_of_objects_are_counted_before_they_are_opened(named: bytes) -> None:
+    """Each of them may inflate to the limit, when nobody can look at the clock."""
+    most = _of_object_streams(STREAMS_OF_OBJECTS_MAX, named)
+    assert inspected(most) == "application/pdf"
+    assert "complexo" in refused(_of_object_streams(STREAMS_OF_OBJECTS_MAX + 1, named))
+
+
+def _of_object_streams(count: int, first: bytes) -> bytes:
+    """A page, and so many streams with an object each, all of it written by hand."""
+    parts = [
+        b"<< /Type /Catalog /Pages 2 0 R >>",
+        b"<< /Type /Pages /Kids [3 0 R] /Count 1 >>",
+        b"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 9 9] /Resources << >> >>",
+    ]
+    entries = {0: b"\0" * 6}
+    for number in range(count):
+        inside, stream = 4 + number, 4 + count + number
+        head = b"%d 0 " % inside
+        data = zlib.compress(head + b"<< /A 1 >>")
+        parts.append(
+            b"<< /Type /ObjStm /N 1 %b %d /Filter /FlateDecode /Length %d >>\nstream\n%b\nendstream"
+            % (first, len(head), len(data), data)
+        )
+        entries[inside] = b"\2" + stream.to_bytes(4, "big") + b"\0"
+    content = bytearray(b"%PDF-1.7\n")
+    for at, part in enumerate(parts):
+        number = at + 1 if at < 3 else at + 1 + count
+        entries[number] = b"\1" + len(content).to_bytes(4, "big") + b"\0"
+        content += b"%d 0 obj\n%b\nendobj\n" % (number, part)
+    last, at = 4 + 2 * count, len(content)
+    entries[last] = b"\1" + at.to_bytes(4, "big") + b"\0"
+    data = zlib.compress(b"".join(entries[number] for number in range(last + 1)))
+    content += (
+        b"%d 0 obj\n<< /Type /XRef /Size %d /W [1 4 1] /Root 1 0 R"
+        b" /Filter /FlateDecode /Length %d >>\nstream\n%b\nendstream\nendobj\nstartxref\n%d\n%%%%EOF\n"
+    ) % (last, last + 1, len(data), data, at)
+    return bytes(content)
 
 
 def test_filters_that_are_not_read() -> None:
