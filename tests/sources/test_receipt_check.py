@@ -341,7 +341,8 @@ def _of_object_streams(count: int, first: bytes) -> bytes:
     data = zlib.compress(b"".join(entries[number] for number in range(last + 1)))
     content += (
         b"%d 0 obj\n<< /Type /XRef /Size %d /W [1 4 1] /Root 1 0 R"
-        b" /Filter /FlateDecode /Length %d >>\nstream\n%b\nendstream\nendobj\nstartxref\n%d\n%%%%EOF\n"
+        b" /Filter /FlateDecode /Length %d >>\nstream\n%b\nendstream\nendobj\n"
+        b"startxref\n%d\n%%%%EOF\n"
     ) % (last, last + 1, len(data), data, at)
     return bytes(content)
 
