@@ -120,7 +120,9 @@ def test_what_is_in_one(filled: Shell, tmp_path: Path) -> None:
 
 
 def test_nothing_to_copy(fresh: Shell) -> None:
-    assert "Não há o que copiar" in fresh("backup create", code=1).err
+    said = fresh("backup create", code=1).err
+    assert "Não há dados do Balcão" in said
+    assert "balcao serve" in said  # how to begin
     assert not fresh.path.exists()
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from balcao.cli.configuration import read_settings
+from balcao.cli.office import begun
 from balcao.cli.output import (
     AsJson,
     age,
@@ -51,6 +52,7 @@ def create(
     from balcao.backup.making import make
 
     settings = read_settings()
+    begun(settings)
     began = time.monotonic()
     made = make(settings, system_now_ms, folder=to)
     seconds = time.monotonic() - began
