@@ -15,15 +15,17 @@ from balcao import posting, traces
 from balcao.core import idempotency
 from balcao.core.access import Caller
 from balcao.core.calendar import to_ms
+from balcao.core.company import Company
 from balcao.core.documents import Cnpj
 from balcao.core.freshness import CACHE_FIRST, Ask, Kept, Serve
 from balcao.core.outcomes import Conclusion, Delivered, Failed, Forecast, Nothing, Outcome, Reply
 from balcao.core.questions import Inquiry, Question, Strategy
+from balcao.core.registration import Registrations
 from balcao.errors import CallerError, DataRefused, NothingInCache, SourceError, UfRequired
 from balcao.parts import Errand, Parts, World
 from balcao.sources.asking import UnderWay
 from balcao.sources.call import must_end_at
-from balcao.sources.contract import Absent, Found
+from balcao.sources.contract import Absent, Found, Record
 from balcao.subjects.contract import Circumstances
 
 log = structlog.get_logger()
@@ -31,6 +33,7 @@ log = structlog.get_logger()
 # Answers that are longer together are concluded in a thread: 27 UFs may have 1,000 registrations
 # each, which are read, put in order and written once more.
 CONCLUDED_IN_PLACE_BYTES_MAX = 64_000
+ENCODED_IN_PLACE_PARTS_MAX = 500  # partners or registrations
 
 
 async def look_up(
@@ -185,11 +188,23 @@ async def _ask(errand: Errand, inquiry: Inquiry, joining: UnderWay | None, parts
                 return Failed(error)
     if isinstance(answer, Absent):
         return Nothing(answer.source)
-    body = errand.operation.encode(inquiry, answer.record)
+    encode = partial(errand.operation.encode, inquiry, answer.record)
+    body = await asyncio.to_thread(encode) if _is_long(answer.record) else encode()
     asked_ms = to_ms(answer.as_of)
     return Delivered(
         body, "online", answer.source, asked_ms, to_keep=not answer.local, complete=answer.complete
     )
+
+
+def _is_long(record: Record) -> bool:
+    """Whether writing it down would hold up everybody else (decision 0023)."""
+    match record:
+        case Company():
+            return len(record.socios) > ENCODED_IN_PLACE_PARTS_MAX
+        case Registrations():
+            return len(record.inscricoes) > ENCODED_IN_PLACE_PARTS_MAX
+        case _:
+            return False
 
 
 async def _without_phantoms(
