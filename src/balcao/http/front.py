@@ -232,9 +232,8 @@ class Front:
             caller = None if visit.window.public else await self._recognised(request, visit)
             rest = request.path[len(visit.window.path) :]
             status, headers, body = await visit.window.answer(request, rest, caller)
-            if isinstance(body, bytes) and body.startswith(
-                b'{"'
-            ):  # every answer in JSON says which one it is
+            # Every answer in JSON says which one it is.
+            if isinstance(body, bytes) and body.startswith(b'{"'):
                 body = b'{"request_id":"' + visit.request_id.encode() + b'",' + body[1:]
             headers = [*headers, *CORS, *limit_headers(visit.verdicts)]
         else:
