@@ -175,9 +175,11 @@ BY_SUBJECT: Mapping[Subject, Form] = {form.subject: form for form in FORMS.value
 
 def filled(typed: Mapping[str, str]) -> Mapping[str, str]:
     """What was typed, field by field, as it can be shown again."""
-    longest = dict[str, int].fromkeys(DOCUMENTS, _DOCUMENT_CHARACTERS_MAX)
     return {
-        name: typed.get(name, "").strip()[: longest.get(name, _CHARACTERS_MAX)] for name in FIELDS
+        name: typed.get(name, "").strip()[
+            : _DOCUMENT_CHARACTERS_MAX if name in DOCUMENTS else _CHARACTERS_MAX
+        ]
+        for name in FIELDS
     }
 
 
