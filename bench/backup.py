@@ -20,9 +20,9 @@ from tests.storage.postgres import Server
 
 from balcao.backup.bringing_back import verify
 from balcao.backup.making import Made, make
-from balcao.clock import system_now_ms
 from balcao.core.ledger import Charge
 from balcao.home import Home
+from balcao.service.clock import system_now_ms
 from balcao.settings import Settings
 from balcao.storage.contract import Desk
 from balcao.storage.engine import open_desk

@@ -22,7 +22,7 @@ from balcao.core.certificates import CertificateType, FederalCertificate, StateC
 from balcao.core.documents import Cnpj
 from balcao.core.freshness import Kept, Serve
 from balcao.core.questions import Inquiry, Question, Strategy
-from balcao.subjects import OPERATIONS
+from balcao.operations import OPERATIONS
 
 CNPJ = Cnpj.parse("90010001000100")
 CASES = 100_000

@@ -114,7 +114,7 @@ def _fuzz(name: str, arguments: Sequence[str]) -> None:
     folders = [each.partition("=")[2] for each in arguments if each.startswith("--findings=")]
     import atheris  # noqa: PLC0415
 
-    with atheris.instrument_imports(include=["balcao.sources", "balcao.core", "balcao.subjects"]):
+    with atheris.instrument_imports(include=["balcao.sources", "balcao.core", "balcao.operations"]):
         from bench import fuzz_one  # noqa: PLC0415
 
     check = fuzz_one.harness(readers_of(name))

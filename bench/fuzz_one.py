@@ -12,14 +12,14 @@ from balcao.core.outcomes import Delivered
 from balcao.core.receipts import Numbering
 from balcao.core.text import TextTooLong
 from balcao.errors import SourceError
+from balcao.operations import OPERATIONS
+from balcao.operations.contract import Circumstances
+from balcao.operations.parameters import Parameters
 from balcao.sources import cnpja, infosimples, minha_receita, serpro, serpro_cnd
 from balcao.sources.contract import Certified, HttpReply
 from balcao.sources.online import sound, usable
 from balcao.sources.sefaz import adapter as sefaz
 from balcao.sources.sefaz.endpoints import UFS_SERVED
-from balcao.subjects import OPERATIONS
-from balcao.subjects.contract import Circumstances
-from balcao.subjects.parameters import Parameters
 
 NOW_MS = round(datetime.now(UTC).timestamp() * 1000)
 NEVER = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")

@@ -4,7 +4,7 @@ import asyncio
 import sys
 from typing import Any
 
-from balcao import server
+from balcao.service import server
 from balcao.settings import Settings
 
 

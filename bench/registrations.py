@@ -37,6 +37,7 @@ from balcao.core.documents import Cnpj
 from balcao.core.federation import UFS
 from balcao.fiction import registrations_of
 from balcao.home import Home
+from balcao.operations import state_registration
 from balcao.simulator import create_server_app
 from balcao.simulator.exchange import Message, Receive, Send, read, write
 from balcao.simulator.sefaz import holder
@@ -45,7 +46,6 @@ from balcao.simulator.sefaz.treasuries import Treasury
 from balcao.simulator.sefaz.writing import Voice
 from balcao.sources.sefaz.endpoints import endpoint
 from balcao.sources.sefaz.message import request_body, request_headers
-from balcao.subjects import state_registration
 from bench.http import PLENTY, free_port, open_account, running
 from bench.ledger import fsyncs
 

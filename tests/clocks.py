@@ -1,6 +1,6 @@
 """Clocks that a test sets: time goes by when it says so, and the system's jumps when it says so."""
 
-from balcao.clock import Clock, system_now_ms
+from balcao.service.clock import Clock, system_now_ms
 
 DAY_MS = 86_400_000
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from balcao.clock import Clock, steady_now_ms, system_now_ms
 from balcao.core.clock import Heard
+from balcao.service.clock import Clock, steady_now_ms, system_now_ms
 from tests.clocks import Clocks
 
 DAY, HOUR = 86_400_000, 3_600_000

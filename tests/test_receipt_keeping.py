@@ -13,7 +13,7 @@ from balcao.core.certificates import MediaType, StoredReceipt
 from balcao.core.ledger import KeepReceipt
 from balcao.core.receipts import RECEIPT_BYTES_MAX, digest_of
 from balcao.errors import SourceError, SourceFailed, SourceUnavailable, StorageFailed
-from balcao.receipt_keeping import ReceiptKeeping, orphans, purge
+from balcao.receipts.keeping import ReceiptKeeping, orphans, purge
 from balcao.sources.contract import ReceiptKeeper
 from balcao.storage.blobs import StoredBlobs, open_blobs
 from balcao.storage.contract import Blobs

@@ -1,7 +1,7 @@
 """The memory of what was just said never outlives the copy it was read from."""
 
 from balcao.core.outcomes import Delivered
-from balcao.recent import Recent
+from balcao.lookup.recent import Recent
 
 
 def said(text: bytes) -> Delivered:

@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 from structlog.testing import capture_logs
 
-from balcao import retention
-from balcao.clock import system_now_ms
 from balcao.core.freshness import DAY_MS, Kept
 from balcao.core.ledger import Change
 from balcao.core.questions import Mode
 from balcao.core.receipts import digest_of
-from balcao.retention import Retention
+from balcao.service import retention
+from balcao.service.clock import system_now_ms
+from balcao.service.retention import Retention
 from balcao.settings import Settings
 from balcao.storage.blobs import open_blobs
 from balcao.storage.contract import NewAccount

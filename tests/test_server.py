@@ -16,11 +16,11 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 from cryptography.x509.oid import NameOID
 
-from balcao import server
 from balcao.cli.failures import CommandFailed
 from balcao.cli.serve import check_tls
 from balcao.http.wire.door import Door
 from balcao.http.wire.limits import Limits
+from balcao.service import server
 from balcao.settings import Settings
 from tests.http.wire import HELLO, application, refusal
 

@@ -7,8 +7,8 @@ import pytest
 
 from balcao.core.receipts import Numbering
 from balcao.core.tariff import NOT_CHARGED
-from balcao.subjects import OPERATIONS, tariff
-from balcao.subjects.contract import Circumstances
+from balcao.operations import OPERATIONS, tariff
+from balcao.operations.contract import Circumstances
 
 SOURCE = Path(__file__).parents[1] / "src" / "balcao"
 NOW = 1_785_942_000_000
@@ -32,9 +32,9 @@ SENTENCES = {
 # Where they may stand: the tables of words, and the migrations from the time before codes.
 TABLES = {
     SOURCE / "core" / "tariff.py",
-    SOURCE / "subjects" / "certificate_rules.py",
+    SOURCE / "operations" / "certificate_rules.py",
     *(
-        SOURCE / "subjects" / f"{subject}.py"
+        SOURCE / "operations" / f"{subject}.py"
         for subject in ("company", "suframa", "state_registration", "rural_producer")
     ),
     SOURCE / "storage" / "sql" / "desk" / "0007_rules.sql",

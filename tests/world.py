@@ -35,21 +35,21 @@ from balcao.core.questions import Inquiry, Mode
 from balcao.core.registration import Part, RegisteredAddress, Registration, Registrations
 from balcao.core.suframa import NumberedText, ZoneRecord
 from balcao.errors import DataRefused, SourceFailed, SourceUnavailable
-from balcao.gate import Gate
-from balcao.http.doorkeeper import Doorkeeper
+from balcao.http.authenticator import Authenticator
 from balcao.http.front import Front
 from balcao.http.pages import build_pages
+from balcao.lookup.admission import AdmissionControl
+from balcao.lookup.context import Parts
+from balcao.lookup.context import World as PartsWorld
 from balcao.observability.metrics import Metrics
 from balcao.observability.requests import RequestLog
-from balcao.parts import Parts
-from balcao.parts import World as PartsWorld
+from balcao.operations import OPERATIONS, operations
 from balcao.settings import Limits, Settings
 from balcao.sources.asking import Source, Sources
 from balcao.sources.contract import Absent, Answer, Found, Record
 from balcao.storage.contract import Entry, LedgerCheck, NewAccount, NewKey
 from balcao.storage.sqlite.cache import SqliteCache
 from balcao.storage.sqlite.desk import SqliteDesk
-from balcao.subjects import OPERATIONS, operations
 
 T = TypeVar("T")
 
@@ -237,8 +237,8 @@ class FakeSource:
         self.reissues = True
         self.parts: frozenset[Part] = frozenset({"types", "addresses"})
         self._clock = clock
-        self._gate = asyncio.Event()
-        self._gate.set()
+        self._admission = asyncio.Event()
+        self._admission.set()
         self._say: Callable[[Inquiry], Answer] = self._find
 
     @property
@@ -284,10 +284,10 @@ class FakeSource:
         self._raise(error)
 
     def waits(self) -> None:
-        self._gate.clear()
+        self._admission.clear()
 
     def answers_now(self) -> None:
-        self._gate.set()
+        self._admission.set()
 
     def serves(self, inquiry: Inquiry) -> bool:
         return self.serves_it and (self.reissues or not inquiry.reissue)
@@ -295,7 +295,7 @@ class FakeSource:
     async def ask(self, inquiry: Inquiry) -> Answer:
         self.inquiries.append(inquiry)
         at = datetime.fromtimestamp(self._clock() / 1000, UTC)
-        await self._gate.wait()
+        await self._admission.wait()
         self.answered += 1
         answer = self._say(inquiry)
         if isinstance(answer, Found):
@@ -595,7 +595,9 @@ class World:
             idempotency_hours=96,
             deadline_ms=round(1000 * self.deadline_seconds),
             operations=operations(today=lambda: civil_day(self.clock())),
-            gate=Gate(self.requests_max, self.account_max, round(self.deadline_seconds) + 1),
+            admission=AdmissionControl(
+                self.requests_max, self.account_max, round(self.deadline_seconds) + 1
+            ),
         )
         metrics = Metrics()
         self._request_log = RequestLog(as_json=True, level=self.log_level, write=self.logged.extend)
@@ -604,7 +606,7 @@ class World:
         limits = dict.fromkeys(ALL_PLANS, default) | dict(self.limits or {})
         self.front = Front(
             parts=self.parts,
-            doorkeeper=Doorkeeper(self.desk, PEPPER, limits),
+            authenticator=Authenticator(self.desk, PEPPER, limits),
             metrics=metrics,
             request_log=self._request_log,
             new_id=lambda: str(uuid_utils.uuid7()),

@@ -8,9 +8,9 @@ from functools import partial
 import pytest
 
 from balcao.cli import office
-from balcao.clock import Clock
 from balcao.core.calendar import BRASILIA, to_ms
 from balcao.core.ledger import Charge
+from balcao.service.clock import Clock
 from tests.cli.shell import Shell
 
 

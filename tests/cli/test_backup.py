@@ -16,8 +16,8 @@ from balcao.backup import archive, sqlite
 from balcao.backup.archive import read_manifest
 from balcao.backup.making import make
 from balcao.backup.shelf import kept_in, remove_old
-from balcao.clock import system_now_ms
 from balcao.core.receipts import digest_of
+from balcao.service.clock import system_now_ms
 from balcao.settings import Settings
 from balcao.storage.contract import Desk
 from balcao.storage.sqlite.desk import SqliteDesk

@@ -18,8 +18,8 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 from cryptography.x509.oid import NameOID
 
 from balcao.cli import checks_database, checks_service
-from balcao.clock import system_now_ms
 from balcao.core.calendar import BRASILIA
+from balcao.service.clock import system_now_ms
 from tests.cli.shell import Shell, begin, free_port
 from tests.storage import postgres
 

@@ -7,21 +7,21 @@ from pathlib import Path
 
 import pytest
 
-from balcao import compose, first_start
+from balcao.accounts.keys import issue_key
 from balcao.cli import welcome
-from balcao.clock import system_now_ms
 from balcao.core.access import Account, key_hash
 from balcao.core.documents import Cnpj
 from balcao.core.ledger import Change, Refusal
 from balcao.errors import HomeInUse
 from balcao.fiction.sandbox import EXISTING_COMPANIES
 from balcao.home import Home
-from balcao.keys import issue_key
 from balcao.opendata.snapshot import CurrentSnapshot
+from balcao.operations import OPERATIONS
+from balcao.service import compose, first_start
+from balcao.service.clock import system_now_ms
 from balcao.settings import Settings
 from balcao.storage.contract import NewAccount
 from balcao.storage.sqlite.desk import SqliteDesk
-from balcao.subjects import OPERATIONS
 from tests.cli.shell import curl_lines
 from tests.world import Reply, at_once, call
 
@@ -179,7 +179,7 @@ def test_every_request_shown_is_answered_by_the_sandbox(home: Home) -> None:
 
     lines = curl_lines(shown)
     assert [line[:4] for line in lines] == [["curl", "-sS", "-H", f"x-api-key: {key}"]] * 6
-    addresses = [line[4].removeprefix(welcome.address(settings)) for line in lines]
+    addresses = [line[4].removeprefix(settings.address) for line in lines]
     assert addresses == [
         "/consultas/v2/suframa/90010002000154",
         "/consultas/v2/sintegra/90010001000100",

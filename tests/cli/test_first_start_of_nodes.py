@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from pydantic import SecretStr
 
-from balcao import first_start
 from balcao.errors import PepperDiffers
 from balcao.home import Home
+from balcao.service import first_start
 from balcao.settings import Settings
 from balcao.storage.postgresql.desk import PostgresDesk
 from tests.storage import postgres

@@ -173,7 +173,7 @@ def test_help_and_small_commands_load_little() -> None:
         "granian",
         "httpx2",
         "starlette",
-        "balcao.compose",
+        "balcao.service.compose",
         "balcao.opendata.importer",
     }
     script = (

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from balcao import first_start
 from balcao.backup.making import make
-from balcao.clock import system_now_ms
 from balcao.errors import PepperDiffers
 from balcao.home import PEPPER_BYTES, Home
+from balcao.service import first_start
+from balcao.service.clock import system_now_ms
 from balcao.settings import Settings
 from tests.cli.shell import Shell, begin
 from tests.cli.test_backup import complaints

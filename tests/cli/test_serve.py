@@ -13,16 +13,16 @@ from types import SimpleNamespace
 import httpx2
 import pytest
 
+from balcao.accounts.links import token_digest
 from balcao.cli import simulator
 from balcao.cli.failures import CommandFailed
 from balcao.cli.serve import check_port
-from balcao.cli.welcome import address, curl_line, later_words
-from balcao.clock import system_now_ms
-from balcao.first_start import OPENINGS
-from balcao.links import token_digest
+from balcao.cli.welcome import curl_line, later_words
+from balcao.operations import OPERATIONS
+from balcao.operations.contract import Parameter
+from balcao.service.clock import system_now_ms
+from balcao.service.first_start import OPENINGS
 from balcao.settings import Settings
-from balcao.subjects import OPERATIONS
-from balcao.subjects.contract import Parameter
 from tests.cli.shell import (
     PATIENCE_SECONDS,
     Shell,
@@ -230,7 +230,7 @@ def test_the_simulator_is_configured_by_settings_that_exist(
 )
 def test_links_lead_here(given: dict[str, object], base: str) -> None:
     settings = Settings(**given)  # type: ignore[arg-type]
-    assert address(settings) == base
+    assert settings.address == base
     assert f"{base}/docs" in later_words(settings)
     assert "operador" not in later_words(settings)
     assert "Ainda não há operador: " in later_words(settings, without_operator=True)

@@ -16,11 +16,11 @@ import httpx2
 import pytest
 from rich.console import Console
 
-from balcao import providers
 from balcao.cli import source as command
 from balcao.cli.sources_seen import SNAPSHOT, SWITCHES
 from balcao.core.federation import UFS
 from balcao.errors import HomeInUse
+from balcao.providers import configured
 from balcao.settings import Settings
 from tests.cli.shell import PATIENCE_SECONDS, Said, Shell, exports, free_port
 from tests.sources.sefaz.certificates import PASSWORD, a_certificate, of_cnpj, saved
@@ -94,7 +94,7 @@ def section(text: str, subject: str) -> str:
 
 
 def test_every_source_of_the_settings_can_be_named() -> None:
-    names = {name for names in providers.order(Settings()).values() for name in names}
+    names = {name for names in configured.order(Settings()).values() for name in names}
     assert set(command.ONLINE) == set(SWITCHES) == names - {SNAPSHOT}
 
 

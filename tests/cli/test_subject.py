@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from balcao import erasure
 from balcao.cli.app import app
 from balcao.core.data_subject import document_hash
 from balcao.core.freshness import Kept
 from balcao.core.questions import Mode
+from balcao.service import erasure
 from balcao.storage.sqlite.cache import SqliteCache
 from tests.cli.shell import Said, Shell
 from tests.storage import postgres

@@ -5,14 +5,14 @@ import re
 
 import pytest
 
-from balcao.core.people import Signature
-from balcao.links import (
+from balcao.accounts.links import (
     FIRST_OPERATOR_HOURS,
     LINK_HOURS,
     first_operator_link,
     new_token,
     token_digest,
 )
+from balcao.core.people import Signature
 from balcao.settings import Settings
 from balcao.storage.people import AuditEntry
 from tests.cli.shell import Shell

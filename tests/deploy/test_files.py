@@ -16,8 +16,8 @@ from balcao.cli.configuration import unknown_variables
 from balcao.home import PEPPER_BYTES
 from balcao.http.front import PREFIX
 from balcao.observability.metrics import Metrics
+from balcao.operations import OPERATIONS
 from balcao.settings import Settings
-from balcao.subjects import OPERATIONS
 from tests.deploy.files import DEPLOY, ROOT, assignments, directives, parsed, text, unit
 
 # Of other programs.

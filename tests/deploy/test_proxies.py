@@ -32,9 +32,9 @@ from cryptography.x509.oid import NameOID
 from balcao.core.problems import problem_of
 from balcao.errors import RequestTooLarge, StorageFailed
 from balcao.http.front import PREFIX
+from balcao.operations import OPERATIONS
+from balcao.operations.envelope import plain_error_fields
 from balcao.settings import Settings
-from balcao.subjects import OPERATIONS
-from balcao.subjects.envelope import plain_error_fields
 from tests.cli.shell import PATIENCE_SECONDS, free_port
 from tests.deploy.files import text
 

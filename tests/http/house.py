@@ -18,14 +18,14 @@ from typing import Any, TypeVar
 
 import httpx2
 
-from balcao import compose, first_start
-from balcao.clock import Clock, system_now_ms
+from balcao.accounts.keys import issue_key
 from balcao.core.access import Account, Plan
 from balcao.core.freshness import Kept
 from balcao.core.ledger import TopUp
 from balcao.core.questions import Inquiry, Mode
 from balcao.home import Home
-from balcao.keys import issue_key
+from balcao.service import compose, first_start
+from balcao.service.clock import Clock, system_now_ms
 from balcao.settings import Limits, Settings
 from balcao.simulator import create_app
 from balcao.storage.contract import Entry, NewAccount
@@ -66,7 +66,7 @@ def state(cnpj: str, uf: str = "SP", query: str = "") -> str:
 class OpenHouse:
     """A house with its event loop, and the account that asks unless another one does."""
 
-    house: compose.House
+    house: compose.Application
     runner: asyncio.Runner
     logged: bytearray
     client: Client = field(init=False)
@@ -219,11 +219,11 @@ def opened(
         house.close()
 
 
-async def _started(house: compose.House) -> None:
+async def _started(house: compose.Application) -> None:
     await house.front.start()
 
 
-async def _stopped(house: compose.House) -> None:
+async def _stopped(house: compose.Application) -> None:
     await house.front.stop()
 
 

@@ -18,11 +18,11 @@ from zoneinfo import ZoneInfo
 import pytest
 from pydantic import SecretStr
 
-from balcao.clock import system_now_ms
+from balcao.accounts.keys import issue_key
 from balcao.core.ledger import Charge, TopUp
 from balcao.home import Home
-from balcao.keys import issue_key
-from balcao.settings_providers import Infosimples
+from balcao.service.clock import system_now_ms
+from balcao.settings.providers import Infosimples
 from balcao.storage.contract import NewAccount
 from tests.http.house import (
     CREDITS,

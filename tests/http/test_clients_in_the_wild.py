@@ -19,12 +19,12 @@ from typing import Any
 import httpx2
 import pytest
 
-from balcao.clock import system_now_ms
+from balcao.accounts.keys import issue_key
 from balcao.core.access import Plan
 from balcao.core.ledger import TopUp
 from balcao.fiction.digits import cnpj as cnpj_of
 from balcao.home import Home
-from balcao.keys import issue_key
+from balcao.service.clock import system_now_ms
 from balcao.storage.contract import Entry, NewAccount
 from balcao.storage.sqlite.desk import SqliteDesk
 from tests.cli.shell import Server, free_port, serving

@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 from pydantic import SecretStr
 
-from balcao import life
-from balcao.clock import Clock, system_now_ms
 from balcao.core.calendar import civil_month
 from balcao.core.ledger import TopUp
 from balcao.errors import StorageFailed
+from balcao.service import lifespan
+from balcao.service.clock import Clock, system_now_ms
 from balcao.settings import Limits
 from balcao.storage.sqlite.desk import SqliteDesk
 from tests.clocks import Clocks
@@ -31,8 +31,8 @@ DAILY = Limits(per_minute=100_000, per_day=20)
 
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(life, "CLOCK_EVERY_SECONDS", 0.001)
-    monkeypatch.setattr(life, "RECOVER_EVERY_SECONDS", 0.001)
+    monkeypatch.setattr(lifespan, "CLOCK_EVERY_SECONDS", 0.001)
+    monkeypatch.setattr(lifespan, "RECOVER_EVERY_SECONDS", 0.001)
 
 
 def seen(house: OpenHouse, sentence: str) -> None:

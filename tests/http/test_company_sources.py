@@ -16,7 +16,7 @@ import pytest
 from pydantic import SecretStr
 
 from balcao.core.calendar import civil_day_text
-from balcao.settings_providers import Cnpja, MinhaReceita, Sefaz, Serpro
+from balcao.settings.providers import Cnpja, MinhaReceita, Sefaz, Serpro
 from balcao.sources import remembering
 from tests.http.house import PROVIDERS, OpenHouse, Wire, assert_refused, opened
 from tests.world import company, sintegra

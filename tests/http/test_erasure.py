@@ -15,14 +15,14 @@ import psycopg
 import pytest
 from pydantic import SecretStr
 
-from balcao import erasure
-from balcao.clock import system_now_ms
 from balcao.core.data_subject import data_subject
 from balcao.core.documents import Cpf
 from balcao.core.people import AT_THE_TERMINAL
 from balcao.core.questions import Inquiry, Mode
-from balcao.erasure import Erased, Found
 from balcao.home import Home
+from balcao.service import erasure
+from balcao.service.clock import system_now_ms
+from balcao.service.erasure import Erased, Found
 from balcao.storage.blobs import open_blobs
 from balcao.storage.engine import open_cache, open_desk
 from tests.http.house import OpenHouse, federal, opened

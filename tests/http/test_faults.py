@@ -18,7 +18,7 @@ from balcao.core.documents import Cnpj
 from balcao.core.ledger import Change, Finish, Hold, KeyBound, Refusal, Settle
 from balcao.core.questions import Inquiry
 from balcao.errors import StorageFailed
-from balcao.settings_providers import Cnpja, Infosimples, Sefaz
+from balcao.settings.providers import Cnpja, Infosimples, Sefaz
 from tests.http.house import (
     ALL_UFS,
     CREDITS,

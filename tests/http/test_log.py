@@ -16,17 +16,18 @@ import pytest
 import structlog
 from pydantic import SecretStr
 
-from balcao import compose, lookup
 from balcao.core.access import key_hash, new_key
 from balcao.core.company import Partner
 from balcao.errors import StorageFailed
 from balcao.home import Home
 from balcao.http import front
+from balcao.lookup import story
 from balcao.observability import logs
 from balcao.opendata.errors import OpenDataError
 from balcao.opendata.snapshot import CurrentSnapshot
+from balcao.service import compose
 from balcao.settings import Settings
-from balcao.settings_providers import Cnpja
+from balcao.settings.providers import Cnpja
 from balcao.storage.contract import NewAccount, NewKey
 from tests.world import CNPJ, Client, Reply, World, a_company, call, company
 
@@ -68,7 +69,7 @@ def terminal(monkeypatch: pytest.MonkeyPatch) -> Iterator[Terminal]:
     logs.configure("json", "debug")
     # Loggers remember their first configuration; these are new.
     monkeypatch.setattr(front, "log", structlog.get_logger())
-    monkeypatch.setattr(lookup, "log", structlog.get_logger())
+    monkeypatch.setattr(story, "log", structlog.get_logger())
     yield terminal
     structlog.reset_defaults()
 
@@ -200,7 +201,7 @@ def test_measurements_name_nobody(world: World) -> None:
     assert_says_nothing(text, world)
 
 
-# What is no lookup.
+# What is no story.
 
 
 def test_pages_and_preflights_have_events_and_are_counted(world: World) -> None:
@@ -279,7 +280,7 @@ def house(tmp_path: Path, terminal: Terminal) -> Iterator[Callable[..., "House"]
 class House:
     """A running house and one account's key."""
 
-    def __init__(self, house: compose.House, runner: asyncio.Runner) -> None:
+    def __init__(self, house: compose.Application, runner: asyncio.Runner) -> None:
         account = house.desk.create_account(NewAccount("ana", "pos_pago", "live"), 1)
         self.key = new_key("live")
         pepper = Home(house.settings.home).pepper()

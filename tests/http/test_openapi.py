@@ -15,9 +15,9 @@ from balcao import __version__
 from balcao.core.problems import problem_of, table
 from balcao.http import openapi, openapi_errors, pages
 from balcao.http.read import Request
+from balcao.operations import OPERATIONS
+from balcao.operations.contract import Operation
 from balcao.settings import Settings
-from balcao.subjects import OPERATIONS
-from balcao.subjects.contract import Operation
 from tests.http.house import opened
 from tests.world import CNPJ, World, a_company, company
 

@@ -20,11 +20,11 @@ import structlog
 from pydantic import SecretStr
 from structlog.testing import capture_logs
 
-from balcao import receipt_keeping
-from balcao.clock import system_now_ms
 from balcao.home import Home
 from balcao.http import receipts
-from balcao.settings_providers import Infosimples, Serpro
+from balcao.receipts import keeping
+from balcao.service.clock import system_now_ms
+from balcao.settings.providers import Infosimples, Serpro
 from balcao.storage import blobs
 from balcao.storage.blobs import open_blobs
 from tests.http.house import (
@@ -205,7 +205,7 @@ def test_a_federal_receipt_is_for_its_account_alone(sandbox: OpenHouse, other: C
 
 def test_another_key_of_the_same_account_fetches_it(sandbox: OpenHouse) -> None:
     """An API key of the same account is asked for, not the same key."""
-    from balcao.keys import issue_key
+    from balcao.accounts.keys import issue_key
 
     address = printed(sandbox, federal(CNPJ))
     desk = sandbox.house.desk
@@ -559,7 +559,7 @@ def files(house: OpenHouse) -> list[Path]:
 def purged(house: OpenHouse, before_ms: int, limit: int = 100) -> int:
     """What the house does now and then: how many records went."""
     blobs = open_blobs(Home(house.house.settings.home).receipts)
-    return house.run(receipt_keeping.purge(house.house.desk, blobs, before_ms, limit))
+    return house.run(keeping.purge(house.house.desk, blobs, before_ms, limit))
 
 
 def test_the_same_bytes_are_stored_once(fresh: OpenHouse) -> None:

@@ -12,11 +12,11 @@ from typing import Any
 
 import pytest
 
-from balcao import compose, first_start
-from balcao.clock import system_now_ms
+from balcao.accounts.keys import issue_key
 from balcao.home import Home
 from balcao.http import openapi
-from balcao.keys import issue_key
+from balcao.service import compose, first_start
+from balcao.service.clock import system_now_ms
 from balcao.settings import Settings
 from balcao.storage.contract import NewAccount
 from tests.world import Reply, call, company
@@ -28,7 +28,7 @@ SECONDS = 2.0  # the sources' deadline; only "never answers" waits for it
 class Sandbox:
     """A house after its first start, and the keys it showed."""
 
-    house: compose.House
+    house: compose.Application
     keys: Mapping[str, str]
     runner: asyncio.Runner
 

@@ -22,7 +22,7 @@ from structlog.testing import capture_logs
 from balcao.core.documents import Cnpj, Cpf
 from balcao.core.questions import Inquiry
 from balcao.fiction.digits import cnpj as cnpj_of
-from balcao.settings_providers import Serpro
+from balcao.settings.providers import Serpro
 from tests.cli.shell import Shell
 from tests.http.house import (
     ALL_UFS,

@@ -15,7 +15,7 @@ from pydantic import SecretStr
 from balcao.core.documents import Cnpj
 from balcao.core.questions import Inquiry
 from balcao.fiction.digits import cnpj as cnpj_of
-from balcao.settings_providers import Infosimples
+from balcao.settings.providers import Infosimples
 from tests.http.house import CREDITS, PATIENCE_SECONDS, PROVIDERS, OpenHouse, Wire, federal, opened
 from tests.world import Reply
 

@@ -15,7 +15,7 @@ from balcao.core.outcomes import reply_of
 from balcao.http.wire.door import Door
 from balcao.http.wire.limits import Limits
 from balcao.http.write import lookup_headers
-from balcao.subjects import envelope
+from balcao.operations import envelope
 
 T = TypeVar("T")
 

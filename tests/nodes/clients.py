@@ -12,8 +12,8 @@ from itertools import count
 
 import httpx2
 
-from balcao.clock import system_now_ms
 from balcao.fiction.digits import cnpj as cnpj_of
+from balcao.service.clock import system_now_ms
 from tests.nodes.harness import Account, Cluster, Node
 
 PATH = "/consultas/v2/certidao-negativa-de-debitos-federal"

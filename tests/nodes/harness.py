@@ -20,11 +20,11 @@ from typing import Any
 import httpx2
 
 import balcao
-from balcao.clock import system_now_ms
+from balcao.accounts.keys import issue_key
 from balcao.core.access import Plan
 from balcao.core.ledger import TopUp
 from balcao.home import Home
-from balcao.keys import issue_key
+from balcao.service.clock import system_now_ms
 from balcao.storage.contract import NewAccount
 from balcao.storage.postgresql.desk import PostgresDesk
 from tests.cli.shell import PATIENCE_SECONDS, free_port

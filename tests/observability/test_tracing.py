@@ -15,7 +15,7 @@ import httpx2
 import pytest
 from pydantic import SecretStr
 
-from balcao.settings_providers import Cnpja, Infosimples
+from balcao.settings.providers import Cnpja, Infosimples
 from balcao.simulator import create_app
 from tests.http.house import PROVIDERS, OpenHouse, federal, opened, state
 from tests.observability.collector import Collector, collecting
@@ -333,14 +333,15 @@ def assert_nothing_of(collector: Collector, *secrets: str) -> None:
 OPEN_A_HOUSE = """
 import sys
 from pathlib import Path
-from balcao import compose
+from balcao.service import compose
 from balcao.cli import app, serve
 from balcao.settings import Settings
 house = compose.open_house(Settings(home=Path(sys.argv[1]), otel=sys.argv[2] == "on"))
 assert (house.app is house.front) == (sys.argv[2] == "off")
 house.close()
 found = [n for n in sys.modules if n.split(".")[0] in ("opentelemetry", "requests", "google")]
-print(len(found), "balcao.spans" in sys.modules, "balcao.observability.tracing" in sys.modules)
+loaded = sys.modules
+print(len(found), "balcao.service.spans" in loaded, "balcao.observability.tracing" in loaded)
 """
 
 

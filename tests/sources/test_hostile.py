@@ -19,7 +19,7 @@ import httpx2
 import pytest
 from pydantic import SecretStr
 
-from balcao.settings_providers import Cnpja, Infosimples, MinhaReceita, Sefaz, Serpro
+from balcao.settings.providers import Cnpja, Infosimples, MinhaReceita, Sefaz, Serpro
 from tests.http.house import PROVIDERS, OpenHouse, federal, opened, state
 from tests.sources import hostile
 from tests.sources.hostile import CORPUS, CPF, READERS, Answer, Case, Reader

@@ -14,7 +14,7 @@ from pikepdf import Array, Dictionary, Name, Pdf, String
 
 from balcao.core.receipts import RECEIPT_BYTES_MAX
 from balcao.errors import SourceFailed
-from balcao.receipt_check import INFLATED_BYTES_MAX, OBJECTS_MAX, STREAMS_OF_OBJECTS_MAX, inspected
+from balcao.receipts.check import INFLATED_BYTES_MAX, OBJECTS_MAX, STREAMS_OF_OBJECTS_MAX, inspected
 
 
 def a_pdf(
@@ -302,7 +302,7 @@ def test_what_inflates_on_the_way_to_nothing(monkeypatch: pytest.MonkeyPatch) ->
     none = pikepdf.StreamDecodeLevel.none
     content = a_pdf(several, compress_streams=False, stream_decode_level=none)
     assert inspected(content) == "application/pdf"
-    monkeypatch.setattr("balcao.receipt_check.PROCESSOR_SECONDS_MAX", 0.01)
+    monkeypatch.setattr("balcao.receipts.check.PROCESSOR_SECONDS_MAX", 0.01)
     assert "complexo" in refused(content)
 
 

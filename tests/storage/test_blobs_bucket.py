@@ -16,11 +16,11 @@ from typing import Any
 import pytest
 from pydantic import SecretStr
 
-from balcao import receipt_keeping
-from balcao.clock import system_now_ms
 from balcao.core.receipts import digest_of
 from balcao.errors import StorageFailed
 from balcao.home import Home
+from balcao.receipts import keeping
+from balcao.service.clock import system_now_ms
 from balcao.storage import blobs as blobs_module
 from balcao.storage.blobs import StoredBlobs, open_blobs
 from tests.http.house import assert_refused, federal, opened, state
@@ -189,9 +189,7 @@ def test_a_house_with_its_receipts_there(server: Server, prefix: str, tmp_path: 
             assert house.get(address).raw.startswith(b"%PDF")
         assert not Home(tmp_path).receipts.exists()
 
-        purging = receipt_keeping.purge(
-            house.house.desk, open_blobs(where), system_now_ms() + 1, 100
-        )
+        purging = keeping.purge(house.house.desk, open_blobs(where), system_now_ms() + 1, 100)
         assert house.run(purging) == 2
         assert not [name for name in server.names() if name.startswith(prefix)]
         assert [house.get(address).status for address in addresses] == [404, 404]

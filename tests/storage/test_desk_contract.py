@@ -719,7 +719,7 @@ def test_a_caller_is_an_account_through_one_of_its_keys(
 
 
 def test_a_key_that_has_run_out_says_when(engine: Engine, desk: Desk, ana: Account) -> None:
-    """Whether that is over is the doorkeeper's to say, at the very instant."""
+    """Whether that is over is the authenticator's to say, at the very instant."""
     expires = NOW + 100
     desk.create_key(NewKey(ana.account_id, "k", "p", a_hash("short"), expires), NOW)
     for now in (NOW, expires - 1, expires, expires + DAY_MS):

@@ -14,9 +14,9 @@ from typing import Any
 import httpx2
 from lxml import html
 
-from balcao.clock import system_now_ms
+from balcao.accounts.links import new_token, token_digest
 from balcao.core.people import Role, Signature, User
-from balcao.links import new_token, token_digest
+from balcao.service.clock import system_now_ms
 from balcao.storage.people import NewUser
 from balcao.web import guard
 from tests.http.house import OpenHouse

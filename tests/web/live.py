@@ -16,11 +16,11 @@ from typing import Any
 import httpx2
 from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 
-from balcao.clock import system_now_ms
+from balcao.accounts.keys import issue_key
 from balcao.core.ledger import Change, Charge, Origin, TopUp, Trace
 from balcao.fiction.digits import cnpj as cnpj_of
 from balcao.home import Home
-from balcao.keys import issue_key
+from balcao.service.clock import system_now_ms
 from balcao.storage.sqlite.desk import SqliteDesk
 from tests.cli.shell import Server, free_port, serving
 

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from balcao.clock import system_now_ms
 from balcao.core.calendar import HOUR_MS, civil_day_text
 from balcao.home import Home
 from balcao.http import receipts
-from balcao.retention import Retention
+from balcao.service.clock import system_now_ms
+from balcao.service.retention import Retention
 from balcao.storage import blobs
 from balcao.storage.blobs import open_blobs
 from tests.http.house import FEDERAL as API_FEDERAL

@@ -5,9 +5,9 @@ from datetime import date
 from pathlib import Path
 from typing import get_args
 
-from balcao.clock import system_now_ms
+from balcao.accounts.links import new_token
 from balcao.core.people import Action, Signature, User
-from balcao.links import new_token
+from balcao.service.clock import system_now_ms
 from balcao.web.operator_audit import ACTIONS, PER_PAGE
 from tests.http.house import OpenHouse, opened
 from tests.opendata.months import Month

@@ -8,8 +8,8 @@ from urllib.parse import unquote
 
 import pytest
 
-from balcao.clock import system_now_ms
 from balcao.core.people import Signature
+from balcao.service.clock import system_now_ms
 from balcao.settings import Limits
 from tests.http.house import OpenHouse, opened
 from tests.web.browser import Browser, Said

@@ -9,10 +9,10 @@ import pytest
 from msgspec.structs import replace
 
 from balcao import errors
-from balcao.clock import system_now_ms
 from balcao.core.ledger import Charge, Hold, Settle, Trace
 from balcao.core.problems import table
 from balcao.core.questions import Strategy
+from balcao.service.clock import system_now_ms
 from balcao.storage.contract import Consultation
 from balcao.web import vocabulary
 from balcao.web.explaining import Explanation, Known, explain

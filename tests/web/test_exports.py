@@ -10,8 +10,8 @@ from typing import IO
 import pytest
 from starlette.responses import Response
 
+from balcao.accounts.statement import write_csv
 from balcao.errors import ExportRunning
-from balcao.statement import write_csv
 from balcao.web.exports import CSV, Exports, leaving_room
 from balcao.web.spreadsheet import Sheet, write_xlsx
 

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
+from balcao.accounts.links import new_token, token_digest
 from balcao.errors import StorageFailed
-from balcao.links import new_token, token_digest
 from balcao.settings import Settings
 from balcao.web import application, guard, status
 from balcao.web.application import BODY_BYTES_MAX

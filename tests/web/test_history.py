@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from balcao.clock import system_now_ms
 from balcao.core.data_subject import document_hash
 from balcao.core.ledger import Trace
+from balcao.service.clock import system_now_ms
 from balcao.web import history
 from tests.http.house import OpenHouse, federal, opened
 from tests.web.browser import Browser, Said
@@ -158,8 +158,8 @@ def test_consultants_see_their_own(house: OpenHouse, many: Any) -> None:
     assert listed(browser.get("/app/historico")) == []  # somebody else
     assert len(browser.get("/app/historico.csv").text.splitlines()) == 1
     assert len(cells(browser.get("/app/historico.xlsx").content, 1)) == 2  # head and total
+    from balcao.accounts.links import new_token, token_digest
     from balcao.core.people import Signature
-    from balcao.links import new_token, token_digest
     from balcao.web import guard
 
     token = new_token()

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from balcao.clock import system_now_ms
 from balcao.core.ledger import Hold, Settle
 from balcao.core.people import Signature
+from balcao.service.clock import system_now_ms
 from tests.http.house import CREDITS, OpenHouse, federal, opened
 from tests.web.browser import Browser, Said
 

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from balcao.clock import system_now_ms
+from balcao.accounts.keys import issue_key
 from balcao.core.access import is_well_formed
 from balcao.core.calendar import civil_day, day_starts_ms
 from balcao.home import Home
-from balcao.keys import issue_key
+from balcao.service.clock import system_now_ms
 from balcao.web.keys_page import IN_FORCE_MAX
 from tests.http.house import OpenHouse, opened
 from tests.web.browser import Browser, Said

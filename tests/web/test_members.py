@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from balcao.clock import system_now_ms
 from balcao.core.people import User
+from balcao.service.clock import system_now_ms
 from tests.http.house import OpenHouse, opened
 from tests.web.browser import Browser, Said
 from tests.world import Client

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from balcao.clock import system_now_ms
+from balcao.accounts.links import new_token
 from balcao.core.access import Account
 from balcao.core.ledger import Charge, Hold
 from balcao.core.people import Signature
-from balcao.links import new_token
+from balcao.service.clock import system_now_ms
 from balcao.storage.contract import Entry
 from balcao.web.site import PAGES
 from tests.http.house import OpenHouse, federal, opened

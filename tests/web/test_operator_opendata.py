@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from balcao.links import new_token
+from balcao.accounts.links import new_token
 from balcao.opendata.progress_file import FileProgress
 from balcao.web.month_age import MonthAge
 from tests.http.house import OpenHouse, opened

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 from pydantic import SecretStr
 
-from balcao.clock import system_now_ms
 from balcao.observability.health import Health
-from balcao.settings_providers import Cnpja, Infosimples, Sefaz
+from balcao.service.clock import system_now_ms
+from balcao.settings.providers import Cnpja, Infosimples, Sefaz
 from tests.http.house import MARANHAO, PROVIDERS, OpenHouse, federal, opened
 from tests.web.browser import Browser, Said
 from tests.web.consulting import DOWN, GOOD

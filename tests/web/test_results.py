@@ -10,7 +10,7 @@ from balcao.core.calendar import BRASILIA, HOUR_MS, day_starts_ms
 from balcao.core.ledger import Trace
 from balcao.core.outcomes import Forecast
 from balcao.core.problems import table as problems
-from balcao.subjects import OPERATIONS
+from balcao.operations import OPERATIONS
 from balcao.web import outcomes, results, results_certificates, results_registrations
 from balcao.web.forms import BY_SUBJECT, FORMS, blank, filled, question
 

@@ -7,9 +7,9 @@ from urllib.parse import quote
 
 import pytest
 
-from balcao.clock import system_now_ms
+from balcao.accounts.links import LINK_HOURS, new_token, token_digest
 from balcao.core.people import Signature, User
-from balcao.links import LINK_HOURS, new_token, token_digest
+from balcao.service.clock import system_now_ms
 from balcao.storage.people import NewUser
 from balcao.web import guard, second_factor
 from balcao.web.passwords import AT_ONCE, Passwords

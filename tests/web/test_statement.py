@@ -12,13 +12,13 @@ from typing import Any
 import pytest
 from lxml import etree
 
-from balcao import statement
-from balcao.clock import system_now_ms
+from balcao.accounts import statement
+from balcao.accounts.keys import issue_key
+from balcao.accounts.statement import Choice, Period, Proof
 from balcao.core.calendar import civil_day
 from balcao.core.ledger import Charge, TopUp
 from balcao.home import Home
-from balcao.keys import issue_key
-from balcao.statement import Choice, Period, Proof
+from balcao.service.clock import system_now_ms
 from tests.http.house import OpenHouse, federal, opened
 from tests.web.browser import Browser
 from tests.world import Client

@@ -7,7 +7,7 @@ import pytest
 from pydantic import SecretStr
 
 from balcao.errors import StorageFailed
-from balcao.settings_providers import Infosimples
+from balcao.settings.providers import Infosimples
 from balcao.web.vocabulary import SOURCES
 from tests.http.house import PROVIDERS, federal, opened
 from tests.opendata.months import Month

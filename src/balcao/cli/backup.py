@@ -19,7 +19,7 @@ from balcao.cli.output import (
     when,
     whole,
 )
-from balcao.clock import system_now_ms
+from balcao.service.clock import system_now_ms
 
 if TYPE_CHECKING:
     from balcao.backup.archive import Manifest
@@ -198,8 +198,8 @@ def restore(
 
 def _sandbox(settings: "Settings") -> None:
     """A folder that had its first start does not get another one, which makes this month."""
-    from balcao import first_start
     from balcao.home import Home
+    from balcao.service import first_start
 
     home = Home(settings.home)
     if first_start.is_done(home):

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from balcao.cli.failures import CommandFailed, explain
-from balcao.clock import system_now_ms
+from balcao.service.clock import system_now_ms
 
 if TYPE_CHECKING:
     from balcao.settings import Settings

@@ -24,11 +24,11 @@ from balcao.cli.findings import Check, Finding
 from balcao.cli.opendata import month_in_use
 from balcao.cli.output import apart_text, program, whole
 from balcao.cli.serve import check_port
-from balcao.clock import system_now_ms
 from balcao.core.calendar import civil_day, from_ms
 from balcao.core.clock import SMALL_MS
 from balcao.core.questions import Mode
 from balcao.home import PEPPER_BYTES, Home
+from balcao.service.clock import system_now_ms
 from balcao.settings import Settings, config_file
 from balcao.storage.moved import IN_SQLITE, check_here
 from balcao.storage.shared.check import check_books

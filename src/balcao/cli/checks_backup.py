@@ -6,9 +6,9 @@ from balcao.backup.making import folder_of
 from balcao.backup.shelf import newest_ms
 from balcao.cli.findings import Finding
 from balcao.cli.output import age, program, when
-from balcao.clock import system_now_ms
 from balcao.core.calendar import HOUR_MS
 from balcao.home import Home
+from balcao.service.clock import system_now_ms
 from balcao.settings import Settings
 
 # The next one may be late by as much as the time between two.

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 from balcao.cli.failures import explain
 from balcao.cli.findings import Finding
 from balcao.cli.output import apart_text, program, whole
-from balcao.clock import system_now_ms
 from balcao.core.clock import SMALL_MS
 from balcao.errors import PepperDiffers
+from balcao.service.clock import system_now_ms
 from balcao.storage.contract import LedgerCheck
 from balcao.storage.moved import IN_POSTGRESQL, check_here
 

@@ -7,7 +7,6 @@ import httpx2
 
 from balcao.cli.findings import Finding
 from balcao.cli.output import whole
-from balcao.cli.welcome import address
 from balcao.home import Home
 from balcao.settings import Settings
 from balcao.storage.ballast import Ballast
@@ -51,7 +50,7 @@ def service(settings: Settings, home: Home) -> Iterator[Finding]:
 
 def _asked(settings: Settings, path: str) -> Any:
     """The JSON that our own service answers. Its certificate proves nothing here."""
-    here = address(settings.model_copy(update={"public_url": ""}))
+    here = settings.model_copy(update={"public_url": ""}).address
     try:
         with httpx2.Client(verify=False, timeout=NETWORK_SECONDS, trust_env=False) as client:
             return client.get(f"{here}{path}").json()

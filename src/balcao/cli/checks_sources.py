@@ -7,13 +7,21 @@ from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 
-from balcao import probing, providers
 from balcao.cli.findings import Finding
 from balcao.cli.output import apart_text, program, whole
-from balcao.cli.sources_seen import SNAPSHOT, SUBJECTS, SWITCHES, Sight, day, sight, ufs_text
+from balcao.cli.sources_seen import (
+    SNAPSHOT,
+    SUBJECTS,
+    SWITCHES,
+    Inventory,
+    day,
+    inventory,
+    ufs_text,
+)
 from balcao.core.questions import Subject
 from balcao.errors import CertificateUnusable
 from balcao.home import Home
+from balcao.providers import configured, probing
 from balcao.settings import Settings
 from balcao.sources.replies import MISCONFIGURED
 from balcao.sources.sefaz.certificate import Certificate, client_context
@@ -40,9 +48,9 @@ _OTHERS = stat.S_IRWXG | stat.S_IRWXO
 
 def sources(settings: Settings, _: Home) -> Iterator[Finding]:
     """Every online source, then who answers each subject."""
-    seen = sight(settings)
+    seen = inventory(settings)
     for name in dict.fromkeys(
-        name for names in providers.order(settings).values() for name in names if name != SNAPSHOT
+        name for names in configured.order(settings).values() for name in names if name != SNAPSHOT
     ):
         yield _source(seen, name)
     yield from _credentials(settings)
@@ -68,7 +76,7 @@ def _credentials(settings: Settings) -> Iterator[Finding]:
             yield Finding(f"credenciais de {provider}", "warn", text)
 
 
-def _source(seen: Sight, name: str) -> Finding:
+def _source(seen: Inventory, name: str) -> Finding:
     if name in seen.out_of_use:
         return Finding(f"fonte {name}", "warn", f"fora de uso: {seen.out_of_use[name]}")
     if all(provider.name != name for provider in seen.providers):
@@ -76,7 +84,7 @@ def _source(seen: Sight, name: str) -> Finding:
     return Finding(f"fonte {name}", "ok", seen.address(name))
 
 
-def _answers(seen: Sight, subject: Subject, title: str) -> Finding:
+def _answers(seen: Inventory, subject: Subject, title: str) -> Finding:
     name = f"quem responde {title}"
     on = [source for source in seen.sources(subject) if source.is_on]
     if not on:
@@ -92,7 +100,7 @@ def _answers(seen: Sight, subject: Subject, title: str) -> Finding:
     return Finding(name, "ok", told)
 
 
-def _remedy(seen: Sight, subject: Subject) -> str:
+def _remedy(seen: Inventory, subject: Subject) -> str:
     configure = f"configure uma fonte ({program()} source list)"
     if subject != "company":
         return configure
@@ -107,7 +115,7 @@ def certificate(settings: Settings, _: Home) -> Iterator[Finding]:
     if sefaz is None or sefaz.certificate is None:
         return
     try:
-        found = providers.certificate_of(sefaz)
+        found = configured.certificate_of(sefaz)
         assert found is not None, "one is named"
         client_context(found, sefaz.ca_file)
     except CertificateUnusable as error:
@@ -151,7 +159,7 @@ def _privacy(path: Path) -> Iterator[Finding]:
 
 def reachable(settings: Settings, _: Home) -> Iterator[Finding]:
     """Each source that is on, asked whether it would answer, and what its clock says."""
-    probes = probing.plan(settings, sight(settings).providers)
+    probes = probing.plan(settings, inventory(settings).providers)
     results = asyncio.run(probing.run(probes, settings))
     by_source: dict[str, list[probing.Result]] = {}
     for result in results:

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from balcao.addresses import HIDDEN, shown_address
 from balcao.cli.failures import CommandFailed
 from balcao.cli.output import program
+from balcao.core.addresses import HIDDEN, shown_address
 
 if TYPE_CHECKING:
     from pydantic import BaseModel

@@ -9,8 +9,8 @@ from balcao.cli.dates import end_of
 from balcao.cli.failures import CommandFailed
 from balcao.cli.office import AccountName, opened
 from balcao.cli.output import AsJson, iso, print_json, print_table, program, when, whole
-from balcao.clock import system_now_ms
 from balcao.core.access import Key
+from balcao.service.clock import system_now_ms
 
 app = typer.Typer(no_args_is_help=True, help="Emite, lista e revoga chaves de API.")
 
@@ -46,7 +46,7 @@ def create(
 
       $ CHAVE=$(balcao key create acme --name produção --expires 2027-12-31)
     """
-    from balcao.keys import issue_key
+    from balcao.accounts.keys import issue_key
 
     if expires is not None and expires <= system_now_ms():
         raise typer.BadParameter("essa data já passou.", param_hint="--expires")

@@ -12,7 +12,7 @@ from pydantic.fields import FieldInfo
 from balcao.cli.configuration import printable, setting_name
 from balcao.core.federation import UFS
 from balcao.settings import Network, Settings
-from balcao.settings_providers import Uf
+from balcao.settings.providers import Uf
 
 _HEAD = """\
 # Configurações

@@ -13,7 +13,7 @@ from balcao.cli.before_migration import save_before_migration
 from balcao.cli.configuration import read_settings
 from balcao.cli.failures import CommandFailed
 from balcao.cli.output import program
-from balcao.clock import Clock
+from balcao.service.clock import Clock
 
 if TYPE_CHECKING:
     from balcao.core.access import Account

@@ -12,9 +12,9 @@ from balcao.cli.configuration import read_settings
 from balcao.cli.failures import CommandFailed
 from balcao.cli.office import begun
 from balcao.cli.output import AsJson, decimal, iso, print_json, print_table, program, when, whole
-from balcao.clock import system_now_ms
 from balcao.core.calendar import civil_day, to_ms
 from balcao.core.questions import Mode
+from balcao.service.clock import system_now_ms
 
 if TYPE_CHECKING:
     from balcao.opendata.importer import BuildReport

@@ -12,13 +12,13 @@ from balcao.cli.before_migration import save_before_migration
 from balcao.cli.configuration import read_settings, unknown_variables
 from balcao.cli.failures import CommandFailed
 from balcao.cli.output import console, program
-from balcao.clock import system_now_ms
+from balcao.service.clock import system_now_ms
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from balcao.first_start import Issued
     from balcao.home import Home
+    from balcao.service.first_start import Issued
     from balcao.settings import Settings
 
 
@@ -47,11 +47,11 @@ def serve(
     if settings.otel:
         check_tracing(os.environ)
 
-    from balcao import compose, first_start, server
+    from balcao.accounts.links import first_operator_link
     from balcao.cli import welcome
     from balcao.home import Home
-    from balcao.links import first_operator_link
     from balcao.observability.logs import configure
+    from balcao.service import compose, first_start, server
 
     configure(settings.log_format, settings.log_level)
     home = Home(settings.home)
@@ -75,7 +75,7 @@ def serve(
 
 
 def _first_start(home: "Home", settings: "Settings") -> "Sequence[Issued]":
-    from balcao import first_start
+    from balcao.service import first_start
 
     out = console(stderr=True)
     if not out.is_terminal:
@@ -173,7 +173,7 @@ def check_certificate(settings: "Settings") -> None:
     sefaz = settings.sefaz
     if sefaz is None:
         return
-    from balcao.providers import certificate_of
+    from balcao.providers.configured import certificate_of
     from balcao.sources.sefaz.certificate import client_context
 
     certificate = certificate_of(sefaz)

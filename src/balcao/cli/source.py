@@ -16,8 +16,8 @@ from balcao.core.questions import CERTIFICATE_SUBJECTS, REGISTRATION_SUBJECTS, S
 from balcao.core.registration import Part
 
 if TYPE_CHECKING:
-    from balcao.cli.sources_seen import Seen, Sight
-    from balcao.probing import Probe, Result
+    from balcao.cli.sources_seen import Inventory, Seen
+    from balcao.providers.probing import Probe, Result
     from balcao.settings import Settings
 
 app = typer.Typer(no_args_is_help=True, help="Mostra e verifica quem responde cada consulta.")
@@ -38,9 +38,9 @@ def list_sources(as_json: AsJson = False) -> None:
 
       $ balcao source list
     """
-    from balcao.cli.sources_seen import SUBJECTS, sight
+    from balcao.cli.sources_seen import SUBJECTS, inventory
 
-    seen = sight(read_settings())
+    seen = inventory(read_settings())
     if as_json:
         print_json({subject: _subject_as_json(seen, subject) for subject in SUBJECTS})
         return
@@ -52,7 +52,7 @@ def list_sources(as_json: AsJson = False) -> None:
         typer.echo("")
 
 
-def warnings(seen: "Sight", subject: Subject) -> Sequence[str]:
+def warnings(seen: "Inventory", subject: Subject) -> Sequence[str]:
     """What a subject cannot be asked for."""
     if not any(source.is_on for source in seen.sources(subject)):
         return ["ninguém responde; ligue uma das fontes"]
@@ -64,7 +64,7 @@ def warnings(seen: "Sight", subject: Subject) -> Sequence[str]:
     return found
 
 
-def _print_sources(seen: "Sight", subject: Subject) -> None:
+def _print_sources(seen: "Inventory", subject: Subject) -> None:
     from balcao.cli.sources_seen import ufs_text
 
     asked = seen.ufs.get(subject, ())
@@ -117,7 +117,7 @@ def _takes_people(source: "Seen") -> bool:
     return source.capabilities is not None and source.capabilities.cpf_ufs is None
 
 
-def _subject_as_json(seen: "Sight", subject: Subject) -> Mapping[str, object]:
+def _subject_as_json(seen: "Inventory", subject: Subject) -> Mapping[str, object]:
     from balcao.cli.sources_seen import SWITCHES
 
     def as_json(source: "Seen") -> Mapping[str, object]:
@@ -194,11 +194,11 @@ def check(
       $ balcao source check
       $ balcao source check --subject state_registration --uf SP --uf RJ --source sefaz
     """
-    from balcao.cli.sources_seen import SUBJECTS, sight
-    from balcao.probing import plan
+    from balcao.cli.sources_seen import SUBJECTS, inventory
+    from balcao.providers.probing import plan
 
     settings = read_settings()
-    seen = sight(settings)
+    seen = inventory(settings)
     subjects = [each for each in SUBJECTS if not subject or each in subject]
     switched_on = [each for each in seen.providers if not source or each.name in source]
     probes = plan(settings, switched_on, subjects=subjects, ufs=uf or ())
@@ -219,7 +219,7 @@ def check(
         raise typer.Exit(1)
 
 
-def _nobody(seen: "Sight", names: Sequence[str]) -> str:
+def _nobody(seen: "Inventory", names: Sequence[str]) -> str:
     on = {provider.name for provider in seen.providers}
     return " ".join(
         [
@@ -231,13 +231,13 @@ def _nobody(seen: "Sight", names: Sequence[str]) -> str:
 
 
 def _without_asking(
-    seen: "Sight", subjects: Sequence[Subject], ufs: Sequence[str], names: Sequence[str]
+    seen: "Inventory", subjects: Sequence[Subject], ufs: Sequence[str], names: Sequence[str]
 ) -> "Sequence[Result]":
     """What is known to be wrong before anybody is asked."""
-    from balcao import providers
-    from balcao.probing import Result, typical
+    from balcao.providers import configured
+    from balcao.providers.probing import Result, typical
 
-    order = providers.order(seen.settings)
+    order = configured.order(seen.settings)
     found = []
     for name, why in seen.out_of_use.items():
         kinds = tuple(typical(each) for each in subjects if name in order[each])
@@ -262,7 +262,7 @@ def _without_asking(
 
 def _watched(probes: "Sequence[Probe]", settings: "Settings") -> "Sequence[Result]":
     """Make the probes; on a terminal, show how far they are."""
-    from balcao.probing import run
+    from balcao.providers.probing import run
 
     out = console(stderr=True)
     if not out.is_terminal:

@@ -1,14 +1,14 @@
-"""Who answers what, for `balcao source` and `balcao doctor`: `balcao.sight`, looked at now."""
+"""Who answers what, for `balcao source` and `balcao doctor`: the inventory, looked at now."""
 
 from datetime import UTC, datetime
 
 from balcao.cli.failures import explain
+from balcao.providers.inventory import SNAPSHOT, SUBJECTS, SWITCHES, Inventory, Seen, day, ufs_text
 from balcao.settings import Settings
-from balcao.sight import SNAPSHOT, SUBJECTS, SWITCHES, Seen, Sight, day, ufs_text
 
-__all__ = ["SNAPSHOT", "SUBJECTS", "SWITCHES", "Seen", "Sight", "day", "sight", "ufs_text"]
+__all__ = ["SNAPSHOT", "SUBJECTS", "SWITCHES", "Inventory", "Seen", "day", "inventory", "ufs_text"]
 
 
-def sight(settings: Settings) -> Sight:
+def inventory(settings: Settings) -> Inventory:
     """Look now."""
-    return Sight(settings, datetime.now(UTC), explain)
+    return Inventory(settings, datetime.now(UTC), explain)

@@ -9,7 +9,7 @@ import typer
 
 from balcao.cli.configuration import read_settings
 from balcao.cli.output import AsJson, console, decimal, print_json, print_table, program, whole
-from balcao.clock import system_now_ms
+from balcao.service.clock import system_now_ms
 
 if TYPE_CHECKING:
     from balcao.moving.move import Report

@@ -11,12 +11,12 @@ import typer
 from balcao.cli.failures import CommandFailed
 from balcao.cli.office import Office, opened, wait_for
 from balcao.cli.output import AsJson, iso, print_json, print_table, program, when
-from balcao.clock import system_now_ms
+from balcao.service.clock import system_now_ms
 
 if TYPE_CHECKING:
     from balcao.core.data_subject import DataSubject
     from balcao.core.questions import Mode
-    from balcao.erasure import Found
+    from balcao.service.erasure import Found
     from balcao.settings import Settings
     from balcao.storage.contract import Cache
 
@@ -44,7 +44,7 @@ def find(cpf: Refused = None, as_json: AsJson = False) -> None:
       $ balcao subject find --json < cpf.txt
     """
     with _subject_in_office(cpf) as (office, person, caches):
-        from balcao import erasure
+        from balcao.service import erasure
 
         found = wait_for(erasure.find(person, office.desk, caches))
         accounts = {one.account_id: one.name for one in office.desk.accounts()}
@@ -77,8 +77,8 @@ def erase(
       $ balcao subject erase --yes < cpf.txt
     """
     with _subject_in_office(cpf) as (office, person, caches):
-        from balcao import erasure
         from balcao.core.people import AT_THE_TERMINAL
+        from balcao.service import erasure
         from balcao.storage.blobs import open_blobs
 
         found = wait_for(erasure.find(person, office.desk, caches))

@@ -12,8 +12,8 @@ import typer
 from balcao.cli.dates import civil_date, day_after_starts_ms
 from balcao.cli.office import AccountName, Office, opened
 from balcao.cli.output import AsJson, iso, print_json, print_table, whole
-from balcao.clock import system_now_ms
 from balcao.core.calendar import civil_day, day_starts_ms
+from balcao.service.clock import system_now_ms
 
 if TYPE_CHECKING:
     from balcao.core.access import Account
@@ -118,7 +118,7 @@ def usage(
 
 
 def _print_csv(office: Office, account: "Account", entries: "Iterable[Entry]") -> None:
-    from balcao.subjects import tariff
+    from balcao.operations import tariff
 
     names = {key.key_id: key.name for key in office.desk.keys(account.account_id)}
     writer = csv.writer(sys.stdout, lineterminator="\n")

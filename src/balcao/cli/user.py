@@ -226,17 +226,17 @@ def _find(office: Office, wanted: str) -> User:
 
 def _new_link(office: Office, user: User) -> str:
     """The address of a new one-time link."""
-    from balcao.cli.welcome import address, invitation
-    from balcao.links import make_link
+    from balcao.accounts.links import make_link
+    from balcao.core.addresses import invitation
 
     work = make_link(
         office.desk.people, "set_password", user.user_id, AT_THE_TERMINAL, office.now_ms()
     )
-    return invitation(address(office.settings), wait_for(work))
+    return invitation(office.settings.address, wait_for(work))
 
 
 def _show_link(user: User, link: str, what: str, as_json: bool, public_url: str) -> None:
-    from balcao.links import LINK_HOURS
+    from balcao.accounts.links import LINK_HOURS
 
     if as_json:
         print_json({"link": link, "link_hours": LINK_HOURS, **_as_json(user)})

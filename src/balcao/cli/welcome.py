@@ -2,14 +2,15 @@
 
 from collections.abc import Sequence
 
-from balcao.addresses import address, curl_line, invitation
+from balcao.accounts.links import FIRST_OPERATOR_HOURS
 from balcao.cli.output import program
-from balcao.first_start import OPENINGS, Issued
-from balcao.links import FIRST_OPERATOR_HOURS
+from balcao.core.addresses import invitation
+from balcao.operations import OPERATIONS
+from balcao.operations.contract import curl_line
+from balcao.service.first_start import OPENINGS, Issued
 from balcao.settings import Settings
-from balcao.subjects import OPERATIONS
 
-__all__ = ["EXAMPLE_ACCOUNT", "address", "curl_line", "first_words", "invitation", "later_words"]
+__all__ = ["EXAMPLE_ACCOUNT", "curl_line", "first_words", "invitation", "later_words"]
 
 # The account whose key stands in the examples: it has everything.
 EXAMPLE_ACCOUNT = "pre-pago"
@@ -30,7 +31,7 @@ def first_words(
 
     `operator_token` is that of the first operator's link, while nobody has used it.
     """
-    base = address(settings)
+    base = settings.address
     here = program(settings.home)
     width = max((len(one.account.name) for one in issued), default=0)
     example = next(
@@ -88,7 +89,7 @@ def first_words(
 
 def later_words(settings: Settings, *, without_operator: bool = False) -> str:
     """Every other start."""
-    base = address(settings)
+    base = settings.address
     lines = [f"Balcão em {base} (dados em {settings.home}).", *_places(base)]
     if without_operator:
         here = program(settings.home)

@@ -9,7 +9,7 @@ import msgspec
 from balcao.core.documents import Cnpj, Cpf
 from balcao.core.registration import Part
 
-# What can be asked about; one file each in `subjects/`.
+# What can be asked about; one file each in `operations/`.
 Subject: TypeAlias = Literal[
     "company",
     "state_registration",

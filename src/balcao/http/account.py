@@ -12,6 +12,7 @@ from uuid import UUID
 
 import msgspec
 
+from balcao.accounts.statement import COLUMNS, DAYS_MAX, Period, as_csv, line_of, read_day
 from balcao.core.access import Caller, names_of_keys
 from balcao.core.calendar import civil_day, civil_month, from_ms
 from balcao.core.ledger import available_credits, spent_credits
@@ -19,10 +20,9 @@ from balcao.errors import InvalidParameter, OperationNotFound
 from balcao.http.front import Window
 from balcao.http.read import Request
 from balcao.http.write import Headers
-from balcao.statement import COLUMNS, DAYS_MAX, Period, as_csv, line_of, read_day
+from balcao.operations import tariff
+from balcao.operations.parameters import Parameters
 from balcao.storage.contract import Desk
-from balcao.subjects import tariff
-from balcao.subjects.parameters import Parameters
 
 PREFIX = "/conta/v1/"
 

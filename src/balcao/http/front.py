@@ -23,7 +23,7 @@ from balcao.errors import (
     RepeatedParameter,
     RouteNotFound,
 )
-from balcao.http.doorkeeper import Doorkeeper, must_wait
+from balcao.http.authenticator import Authenticator, must_wait
 from balcao.http.read import Request, Scope, read
 from balcao.http.write import (
     CORS,
@@ -36,13 +36,13 @@ from balcao.http.write import (
     send_pieces,
     send_whole,
 )
-from balcao.lookup import look_up
+from balcao.lookup.context import Parts
+from balcao.lookup.story import look_up
 from balcao.observability.metrics import Metrics
 from balcao.observability.requests import RequestEvent, RequestLog
-from balcao.parts import Parts
-from balcao.subjects import envelope
-from balcao.subjects.contract import Operation
-from balcao.subjects.parameters import Parameters
+from balcao.operations import envelope
+from balcao.operations.contract import Operation
+from balcao.operations.parameters import Parameters
 
 log = structlog.get_logger()
 
@@ -81,7 +81,7 @@ class Front:
     """The application. `pages` are the addresses that are not lookups (health, docs, ...)."""
 
     parts: Parts
-    doorkeeper: Doorkeeper
+    authenticator: Authenticator
     metrics: Metrics
     request_log: RequestLog
     new_id: Callable[[], str]
@@ -207,8 +207,8 @@ class Front:
         if b"x-api-key" in request.repeated:
             raise KeyRefused
         header = request.headers.get(b"x-api-key")
-        caller = visit.caller = await self.doorkeeper.recognise(header, now)
-        visit.verdicts = await self.doorkeeper.count(caller, now)
+        caller = visit.caller = await self.authenticator.recognise(header, now)
+        visit.verdicts = await self.authenticator.count(caller, now)
         if (limited := must_wait(visit.verdicts)) is not None:
             raise limited
         return caller

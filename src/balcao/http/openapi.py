@@ -19,8 +19,8 @@ from balcao.http import openapi_texts as texts
 from balcao.http import openapi_types as types
 from balcao.http.front import PREFIX
 from balcao.http.openapi_errors import JSON, REQUEST_ID, SCHEMAS
-from balcao.subjects import OPERATIONS
-from balcao.subjects.contract import Circumstances, Operation, Parameter
+from balcao.operations import OPERATIONS
+from balcao.operations.contract import Circumstances, Operation, Parameter
 
 _CIRCUMSTANCES = Circumstances(1_786_158_000_000, 1, Numbering(b"exemplo"))  # 2026-08-08
 _RESPONSES = "#/components/responses/"

@@ -5,7 +5,7 @@ from typing import Any
 
 from balcao.core.tariff import REFUSED
 from balcao.http.openapi_errors import SCHEMAS
-from balcao.subjects import tariff
+from balcao.operations import tariff
 
 _UUID = {"type": "string", "format": "uuid"}
 _COUNT = {"type": "integer", "minimum": 0}

@@ -17,9 +17,9 @@ from balcao.core.problems import Problem, problem_of
 from balcao.core.tariff import ERROR
 from balcao.http import openapi_texts as texts
 from balcao.http import openapi_types as types
-from balcao.subjects import envelope
-from balcao.subjects.contract import Operation
-from balcao.subjects.envelope import ErrorFields
+from balcao.operations import envelope
+from balcao.operations.contract import Operation
+from balcao.operations.envelope import ErrorFields
 
 JSON = "application/json"
 REQUEST_ID = "0198f2d4-7c1a-7b3e-9f00-5d2c8a41e6b7"

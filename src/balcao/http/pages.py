@@ -10,7 +10,6 @@ from importlib import resources
 import msgspec
 
 from balcao import __version__
-from balcao.addresses import address
 from balcao.core.clock import ClockState
 from balcao.core.questions import Mode, Subject
 from balcao.errors import ClockOff, StorageFailed
@@ -19,11 +18,11 @@ from balcao.http.front import Page
 from balcao.http.read import Request
 from balcao.http.write import Headers
 from balcao.observability.metrics import Metrics
+from balcao.operations import OPERATIONS
+from balcao.operations.contract import Operation
 from balcao.settings import Settings
 from balcao.sources.opendata import Registry
 from balcao.storage.contract import Desk
-from balcao.subjects import OPERATIONS
-from balcao.subjects.contract import Operation
 
 _JSON: Headers = [
     (b"content-type", b"application/json; charset=utf-8"),
@@ -191,7 +190,7 @@ def documentation(
         _encode(
             openapi.document(
                 __version__,
-                address(settings),
+                settings.address,
                 settings.idempotency_hours,
                 operations,
                 public=bool(settings.public_url),

@@ -12,8 +12,8 @@ from balcao.core.calendar import HOUR_MS
 from balcao.core.idempotency import Recorded
 from balcao.core.ledger import Trace
 from balcao.errors import OperationNotFound
+from balcao.operations import state_registration, tariff
 from balcao.storage.people import TraceFilter
-from balcao.subjects import state_registration, tariff
 from balcao.web import outcomes, results, results_certificates, results_registrations
 from balcao.web.application import Page, page
 from balcao.web.consult import available, may_see

@@ -19,11 +19,11 @@ from starlette.responses import PlainTextResponse, RedirectResponse, Response, S
 from starlette.routing import BaseRoute, Match, Route, Router
 from starlette.types import Message, Receive, Scope, Send
 
+from balcao.accounts.links import new_token
 from balcao.core.outcomes import Reply
 from balcao.core.problems import problem_of
 from balcao.errors import BalcaoError, StorageFailed
 from balcao.http.read import accepts_gzip
-from balcao.links import new_token
 from balcao.web import guard, returning
 from balcao.web.pages import Assets
 from balcao.web.tools import Tools

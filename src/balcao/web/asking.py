@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import Literal
 from urllib.parse import urlencode
 
+from balcao.accounts.statement import DAYS_MAX, Choice, Period, read_day
 from balcao.core.calendar import civil_day
 from balcao.core.ledger import Origin
-from balcao.statement import DAYS_MAX, Choice, Period, read_day
 from balcao.web import vocabulary
 from balcao.web.texts import listed
 from balcao.web.visit import Visit

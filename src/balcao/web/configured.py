@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from balcao.core.questions import Subject
+from balcao.providers.inventory import SNAPSHOT, SUBJECTS, Inventory, Seen
 from balcao.settings import Settings
-from balcao.sight import SNAPSHOT, SUBJECTS, Seen, Sight
 from balcao.web.remembered import Remembered
 from balcao.web.tools import Tools
 
@@ -45,7 +45,7 @@ class Configured:
 
 
 def _look(settings: Settings) -> Configured:
-    seen = Sight(settings, datetime.now(UTC), _why)
+    seen = Inventory(settings, datetime.now(UTC), _why)
     return Configured({subject: tuple(seen.sources(subject)) for subject in SUBJECTS}, seen.ufs)
 
 

@@ -34,10 +34,10 @@ from balcao.errors import (
     StillRunning,
     StorageFailed,
 )
-from balcao.http.doorkeeper import must_wait
-from balcao.lookup import foresee, look_up
+from balcao.http.authenticator import must_wait
+from balcao.lookup.story import foresee, look_up
+from balcao.operations.contract import Operation
 from balcao.storage.people import TraceFilter
-from balcao.subjects.contract import Operation
 from balcao.web import outcomes
 from balcao.web.advice import sentences
 from balcao.web.application import Page, page
@@ -145,7 +145,7 @@ async def _looked_up(visit: Visit, form: Form, typed: Mapping[str, str]) -> Resp
     """The fixed order of checks (decisions 2.10), then the lookup itself, and on to its page."""
     tools = visit.tools
     caller = visit.person.caller()
-    verdicts = await tools.doorkeeper.count(caller, tools.now_ms())
+    verdicts = await tools.authenticator.count(caller, tools.now_ms())
     if (limited := must_wait(verdicts)) is not None:
         raise limited
     _operation(visit, form).enter(caller)

@@ -12,8 +12,8 @@ from urllib.parse import urlencode
 from balcao.core.federation import ALL, UFS
 from balcao.core.questions import Question, Strategy, Subject
 from balcao.core.recognition import recognise
-from balcao.subjects.contract import Operation
-from balcao.subjects.parameters import Parameters
+from balcao.operations.contract import Operation
+from balcao.operations.parameters import Parameters
 
 # What a form may send; other fields are nobody's business.
 FIELDS = (

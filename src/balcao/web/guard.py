@@ -11,9 +11,9 @@ from collections.abc import Sequence
 
 from starlette.requests import Request
 
-from balcao.addresses import of_peer
+from balcao.accounts.links import token_digest
+from balcao.core.addresses import of_peer
 from balcao.errors import StorageFailed
-from balcao.links import token_digest
 from balcao.settings import Settings
 from balcao.web.tools import Tools
 from balcao.web.visit import Visitor

@@ -12,15 +12,15 @@ from typing import IO
 
 from starlette.responses import Response
 
+from balcao.accounts.statement import Cell, Choice, Period, write_csv
 from balcao.core.access import names_of_keys
 from balcao.core.calendar import day_starts_ms, from_ms
 from balcao.core.data_subject import document_hash
 from balcao.core.documents import Cnpj, Cpf
 from balcao.core.ledger import Trace
 from balcao.errors import InvalidCnpj, InvalidCpf
-from balcao.statement import Cell, Choice, Period, write_csv
+from balcao.operations import tariff
 from balcao.storage.people import TraceFilter
-from balcao.subjects import tariff
 from balcao.web import asking, spreadsheet, vocabulary
 from balcao.web.application import Page, page
 from balcao.web.exports import CSV, leaving_room

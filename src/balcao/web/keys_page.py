@@ -6,13 +6,13 @@ from dataclasses import dataclass
 
 from starlette.responses import Response
 
-from balcao.addresses import address, curl_line
+from balcao.accounts.keys import issue_key
+from balcao.accounts.statement import read_day
 from balcao.core.access import Account, Key
 from balcao.core.calendar import day_starts_ms
 from balcao.core.people import Signature
 from balcao.errors import FormDone
-from balcao.keys import issue_key
-from balcao.statement import read_day
+from balcao.operations.contract import curl_line
 from balcao.web import asking
 from balcao.web.application import Page, page
 from balcao.web.home import limits_of
@@ -88,7 +88,7 @@ async def create(visit: Visit) -> Response:
         return _listed(visit, made.status, alert=made.alert, complaints=made.complaints)
     text, key = made
     tools = visit.tools
-    example = curl_line(tools.parts.operations["company"], text, address(tools.settings))
+    example = curl_line(tools.parts.operations["company"], text, tools.settings.address)
     return visit.page("chave_criada.html", 201, key=key, text=text, example=example)
 
 

@@ -18,10 +18,10 @@ from typing import TypeAlias
 
 from starlette.responses import Response
 
-from balcao.addresses import address as public_address
+from balcao.accounts.links import LINK_HOURS, make_link
+from balcao.core.addresses import invitation
 from balcao.core.people import EMAIL_CHARACTERS_MAX, NAME_CHARACTERS_MAX, Role, User, is_email
 from balcao.errors import EmailTaken, FormDone
-from balcao.links import LINK_HOURS, make_link
 from balcao.storage.people import NewUser
 from balcao.web import asking
 from balcao.web.application import Page, page
@@ -206,7 +206,7 @@ async def _with_link(
         201,
         user=user,
         address=address,
-        link=f"{public_address(tools.settings)}/app/convite/{token}",
+        link=invitation(tools.settings.address, token),
         hours=LINK_HOURS,
         is_new=is_new,
     )

@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 
 from starlette.responses import Response
 
+from balcao.accounts.links import new_token, token_digest
 from balcao.core.people import User
-from balcao.links import new_token, token_digest
 from balcao.web import guard, second_factor, throttle
 from balcao.web.application import Page, page
 from balcao.web.signing import TOTP, new_password_problem

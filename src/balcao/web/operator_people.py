@@ -7,11 +7,10 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 
 from starlette.responses import Response
 
-from balcao.addresses import address as public_address
-from balcao.addresses import invitation
+from balcao.accounts.links import LINK_HOURS, make_link
+from balcao.core.addresses import invitation
 from balcao.core.people import EMAIL_CHARACTERS_MAX, NAME_CHARACTERS_MAX, User, is_email
 from balcao.errors import EmailTaken, FormDone, LastOperator
-from balcao.links import LINK_HOURS, make_link
 from balcao.storage.people import NewUser
 from balcao.web import members
 from balcao.web.application import Page, page
@@ -160,7 +159,7 @@ async def _with_link(visit: Visit, user: User, form_id: str | None, *, is_new: b
         201,
         user=user,
         address=_PATH,
-        link=invitation(public_address(tools.settings), token),
+        link=invitation(tools.settings.address, token),
         hours=LINK_HOURS,
         is_new=is_new,
     )

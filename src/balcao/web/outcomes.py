@@ -10,7 +10,7 @@ from balcao.core.problems import Problem
 from balcao.core.problems import table as problems
 from balcao.core.questions import Question, Strategy, Subject
 from balcao.errors import NotServed, Overloaded, SourceUnavailable, StorageFailed
-from balcao.subjects.registrations import wants_addresses
+from balcao.operations.registrations import wants_addresses
 from balcao.web.advice import advice
 from balcao.web.forms import DOCUMENTS, Form
 from balcao.web.texts import credits, day, instant, whole

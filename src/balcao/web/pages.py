@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from balcao import __version__
-from balcao.links import new_token
+from balcao.accounts.links import new_token
 from balcao.web import texts
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from balcao.core.calendar import civil_day, civil_day_text, day_starts_ms
 from balcao.core.certificates import SHORT_CACHE_MS, CertificateType
 from balcao.core.ledger import Trace
-from balcao.subjects import federal_certificate, state_certificate
+from balcao.operations import federal_certificate, state_certificate
 from balcao.web.forms import Form
 from balcao.web.results import (
     REGISTER_FIGURES,

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 import msgspec
 from starlette.responses import Response
 
+from balcao.accounts.links import new_token, token_digest
 from balcao.core.people import (
     Credentials,
     Signature,
@@ -20,7 +21,6 @@ from balcao.core.people import (
 )
 from balcao.core.rate_limit import Limit
 from balcao.errors import EmailTaken, RateLimited, StorageFailed
-from balcao.links import new_token, token_digest
 from balcao.storage.people import Link, NewUser
 from balcao.web import guard, second_factor, throttle
 from balcao.web.application import Page, page

@@ -4,11 +4,11 @@ from collections.abc import Callable, Mapping
 
 from balcao.core.outcomes import Reply
 from balcao.home import Home
-from balcao.http.doorkeeper import Doorkeeper
+from balcao.http.authenticator import Authenticator
+from balcao.lookup.context import Parts
 from balcao.observability.health import Health
 from balcao.observability.metrics import Metrics
 from balcao.observability.requests import RequestEvent, RequestLog
-from balcao.parts import Parts
 from balcao.settings import Settings
 from balcao.storage.contract import Blobs, Desk
 from balcao.web import (
@@ -70,7 +70,7 @@ def build_site(
     parts: Parts,
     desk: Desk,
     blobs: Blobs,
-    doorkeeper: Doorkeeper,
+    authenticator: Authenticator,
     settings: Settings,
     home: Home,
     health: Health,
@@ -86,7 +86,7 @@ def build_site(
         parts=parts,
         desk=desk,
         blobs=blobs,
-        doorkeeper=doorkeeper,
+        authenticator=authenticator,
         settings=settings,
         home=home,
         health=health,

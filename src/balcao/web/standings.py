@@ -6,7 +6,7 @@ from typing import TypeAlias
 from balcao.core.federation import UFS
 from balcao.core.questions import Subject
 from balcao.observability.health import ALL_UFS, Standing
-from balcao.subjects import OPERATIONS
+from balcao.operations import OPERATIONS
 from balcao.web.drawing import Tile
 from balcao.web.vocabulary import SHORT, Tone, Word
 

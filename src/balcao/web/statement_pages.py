@@ -8,9 +8,9 @@ from typing import IO
 
 from starlette.responses import Response
 
+from balcao.accounts.statement import COLUMNS, Choice, Period, Statement, line_of, read, write_csv
 from balcao.core.access import names_of_keys
 from balcao.core.calendar import from_ms
-from balcao.statement import COLUMNS, Choice, Period, Statement, line_of, read, write_csv
 from balcao.storage.contract import ConsumptionRow
 from balcao.web import asking, drawing, spreadsheet, vocabulary
 from balcao.web.application import Page, page

@@ -6,9 +6,9 @@ from pathlib import Path
 
 from balcao.core.questions import Mode
 from balcao.home import Home
-from balcao.http.doorkeeper import Doorkeeper
+from balcao.http.authenticator import Authenticator
+from balcao.lookup.context import Parts
 from balcao.observability.health import Health
-from balcao.parts import Parts
 from balcao.settings import Settings
 from balcao.storage.contract import Blobs, Desk
 from balcao.web.exports import Exports
@@ -25,7 +25,7 @@ class Tools:
     parts: Parts
     desk: Desk
     blobs: Blobs
-    doorkeeper: Doorkeeper
+    authenticator: Authenticator
     settings: Settings
     home: Home
     health: Health

@@ -12,8 +12,8 @@ from balcao.core.access import Plan
 from balcao.core.certificates import Verdict
 from balcao.core.ledger import Origin, Trace
 from balcao.core.questions import Strategy
-from balcao.sight import SNAPSHOT
-from balcao.subjects import OPERATIONS, federal_certificate, state_certificate
+from balcao.operations import OPERATIONS, federal_certificate, state_certificate
+from balcao.providers.inventory import SNAPSHOT
 
 # As the command line and the ledger have them, and what they are called.
 PLANS: Mapping[Plan, str] = {

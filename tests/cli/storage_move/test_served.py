@@ -7,9 +7,9 @@ from typing import Any
 import httpx2
 import pytest
 
-from balcao.clock import system_now_ms
+from balcao.accounts.links import token_digest
 from balcao.core.people import Signature
-from balcao.links import token_digest
+from balcao.service.clock import system_now_ms
 from balcao.storage.people import NewUser
 from tests.cli.shell import Shell, free_port, keys_in, serving
 

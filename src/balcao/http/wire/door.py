@@ -15,7 +15,7 @@ from typing import Any, TypeAlias
 
 import structlog
 
-from balcao.addresses import of_peer
+from balcao.core.addresses import of_peer
 from balcao.http.wire.connection import Connection
 from balcao.http.wire.limits import TICK_SECONDS, Limits
 from balcao.http.wire.room import Room

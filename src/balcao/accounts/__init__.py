@@ -1,0 +1,1 @@
+"""Keys, one-time links and statements."""

@@ -1,0 +1,114 @@
+"""Who may come in, and how often: keys and limits (decisions 2.10, 7.1, 7.2)."""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+
+import msgspec
+
+from balcao.core.access import Caller, Plan, is_well_formed, key_hash
+from balcao.core.ledger import Touch
+from balcao.core.rate_limit import Limit, Verdict, refused
+from balcao.errors import KeyRefused, RateLimited, StorageFailed
+from balcao.settings import Limits
+from balcao.storage.contract import Desk
+
+# The last use of a key is shown to people; to the minute is close enough.
+LAST_USE_EVERY_MS = 60_000
+
+_MINUTE_MS = 60_000
+_DAY_MS = 86_400_000
+
+# Checking and hashing a key costs more than all the rest of letting a caller in. What is
+# remembered lives in this process only and goes with it.
+_HASHES_MAX = 10_000
+
+
+class Authenticator:
+    """Recognises callers and counts their requests."""
+
+    def __init__(self, desk: Desk, pepper: bytes, limits: Mapping[Plan, Limits]) -> None:
+        self._desk = desk
+        self._pepper = pepper
+        self._hashes: dict[bytes, bytes] = {}
+        self._used: dict[int, int] = {}  # when each key's use was last noted
+        self._noting: set[asyncio.Task[None]] = set()
+        self._plan_limits: Mapping[Plan, Sequence[Limit]] = {
+            plan: (
+                Limit("minuto", of_plan.per_minute, _MINUTE_MS),
+                Limit("dia", of_plan.per_day, _DAY_MS),
+            )
+            for plan, of_plan in limits.items()
+        }
+
+    async def recognise(self, header: bytes | None, now_ms: int) -> Caller:
+        """The caller behind an `x-api-key` header. Raises `KeyRefused`."""
+        if header is None:
+            raise KeyRefused
+        hashed = self._hashes.get(header)
+        if hashed is None:
+            hashed = await self._hash(header)
+        caller = await self._desk.caller(hashed, now_ms)
+        if caller is None or (caller.expires_ms is not None and caller.expires_ms <= now_ms):
+            raise KeyRefused
+        return caller
+
+    async def _hash(self, header: bytes) -> bytes:
+        key = header.decode("latin-1")
+        if not is_well_formed(key):
+            raise KeyRefused
+        hashed = key_hash(key, self._pepper)
+        if await self._desk.caller(hashed, 0) is not None:  # strangers' keys are not remembered
+            if len(self._hashes) >= _HASHES_MAX:
+                self._hashes.clear()
+            self._hashes[header] = hashed
+        return hashed
+
+    async def count(self, caller: Caller, now_ms: int) -> Sequence[Verdict]:
+        """Count one request against every limit. The verdicts tell whether it may go on."""
+        key_id = caller.key_id
+        if key_id is not None and now_ms - self._used.get(key_id, 0) > LAST_USE_EVERY_MS:
+            self._used[key_id] = now_ms
+            # Nobody waits for it.
+            noting = asyncio.create_task(self._note_use(key_id, now_ms))
+            self._noting.add(noting)
+            noting.add_done_callback(self._noting.discard)
+        verdicts = await self._desk.spend(caller, self._limits(caller), now_ms)
+        for verdict in verdicts:
+            if not verdict.allowed:
+                return [_not_spent(verdict) for verdict in verdicts]
+        return verdicts
+
+    async def _note_use(self, key_id: int, now_ms: int) -> None:
+        try:
+            await self._desk.commit([Touch(key_id, now_ms)])
+        except StorageFailed:
+            self._used.pop(key_id, None)  # the next request tries again
+
+    def _limits(self, caller: Caller) -> Sequence[Limit]:
+        limits = self._plan_limits[caller.plan]
+        if caller.key_per_minute is None and caller.key_per_day is None:
+            return limits
+        own = list(limits)
+        if caller.key_per_minute is not None:
+            own.append(Limit("chave-minuto", caller.key_per_minute, _MINUTE_MS, of_key=True))
+        if caller.key_per_day is not None:
+            own.append(Limit("chave-dia", caller.key_per_day, _DAY_MS, of_key=True))
+        return own
+
+
+def _not_spent(verdict: Verdict) -> Verdict:
+    """A request that one limit refuses is not counted by the others, and they say so."""
+    if not verdict.allowed:
+        return verdict
+    interval_ms = verdict.limit.window_ms / verdict.limit.quota
+    return msgspec.structs.replace(
+        verdict, remaining=verdict.remaining + 1, reset_ms=verdict.reset_ms - interval_ms
+    )
+
+
+def must_wait(verdicts: Sequence[Verdict]) -> RateLimited | None:
+    """The refusal, if one of the limits says so, with a wait after which it is not repeated."""
+    worst = refused(verdicts)
+    if worst is None:
+        return None
+    return RateLimited(max(1, -int(-worst.retry_ms // 1000)), worst.limit.name)

@@ -1,0 +1,1 @@
+"""The story of one lookup, and what it is told with."""

@@ -1,0 +1,42 @@
+"""How many lookups may wait for a source at once, in all and for one account.
+
+A source that hangs keeps lookups for as long as the deadline allows. What is at hand must be
+answered all the same, and nobody may take all places: neither one account, nor the sandbox.
+"""
+
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from balcao.core.access import Caller
+from balcao.errors import Overloaded
+
+
+class AdmissionControl:
+    """Places for lookups that go to a source; live and test accounts have their own."""
+
+    def __init__(self, places: int, places_per_account: int, wait_seconds: int) -> None:
+        """`wait_seconds`: after that long, whoever is inside now is out again."""
+        self._places = places
+        self._places_per_account = places_per_account
+        self._wait_seconds = wait_seconds
+        self._by_mode: Counter[str] = Counter()
+        self._by_account: Counter[int] = Counter()
+
+    @contextmanager
+    def place(self, caller: Caller) -> Iterator[None]:
+        """Take a place for as long as the block runs. Raises `Overloaded` when there is none."""
+        if (
+            self._by_mode[caller.mode] >= self._places
+            or self._by_account[caller.account_id] >= self._places_per_account
+        ):
+            raise Overloaded(self._wait_seconds)
+        self._by_mode[caller.mode] += 1
+        self._by_account[caller.account_id] += 1
+        try:
+            yield
+        finally:
+            self._by_mode[caller.mode] -= 1
+            self._by_account[caller.account_id] -= 1
+            if not self._by_account[caller.account_id]:
+                del self._by_account[caller.account_id]

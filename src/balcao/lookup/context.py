@@ -1,0 +1,65 @@
+"""What a lookup is made of: where answers come from, the parts it needs, and its errand."""
+
+import asyncio
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+import msgspec
+
+from balcao.core.access import Caller
+from balcao.core.outcomes import Reply
+from balcao.core.questions import Mode, Question, Subject
+from balcao.core.receipts import Numbering
+from balcao.lookup.admission import AdmissionControl
+from balcao.lookup.recent import Recent
+from balcao.lookup.registry import Registry
+from balcao.operations import OPERATIONS
+from balcao.operations.contract import Operation
+from balcao.sources.asking import Sources
+from balcao.storage.contract import Cache, Desk
+
+
+@dataclass(frozen=True, slots=True)
+class World:
+    """Where answers come from: the configured sources for live accounts, the sandbox for test
+    ones, each with cache entries of its own. Nothing below knows which of the two it is in."""
+
+    cache: Cache
+    sources: Sources
+    recent: Recent = field(default_factory=Recent)
+
+    @property
+    def registry(self) -> Registry:
+        """What the company registry says, for our own use."""
+        return Registry(self.cache, self.sources)
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """Everything a lookup needs, handed in by `compose`."""
+
+    desk: Desk
+    worlds: Mapping[Mode, World]
+    now_ms: Callable[[], int]
+    idempotency_hours: int
+    deadline_ms: int  # all sources together; then an execution settles
+    admission: AdmissionControl
+    operations: Mapping[Subject, Operation] = field(default_factory=lambda: OPERATIONS)
+    numbering: Numbering = field(default_factory=lambda: Numbering(b""))  # of receipts
+    give_back_every_seconds: float = 5.0  # holds that a full disk kept from being settled
+    # Before it, what has run out has run out even if the clock is wrong; None: as `now_ms`.
+    surely_past_ms: Callable[[], int] | None = None
+    running: set["asyncio.Task[Reply]"] = field(default_factory=set)
+    giving_back: set["asyncio.Task[None]"] = field(default_factory=set)
+    noting: set["asyncio.Task[None]"] = field(default_factory=set)
+
+
+class Errand(msgspec.Struct, frozen=True):
+    """One request on its way through the house."""
+
+    question: Question
+    operation: Operation
+    caller: Caller
+    request_id: str
+    key_digest: str | None  # of the Idempotency-Key, if one was sent
+    at_ms: int

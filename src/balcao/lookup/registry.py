@@ -1,0 +1,87 @@
+"""What the company registry says, for the house's own use: nobody is charged for it.
+
+State registrations need it twice: to find the UF of a company when the caller names none
+(decisions 2.3), and to tell a company without registrations from a CNPJ that does not exist
+(decisions 3), which the states answer alike.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import msgspec
+
+from balcao.core.calendar import to_ms
+from balcao.core.company import Company
+from balcao.core.documents import Cnpj
+from balcao.core.freshness import Kept
+from balcao.core.questions import Inquiry
+from balcao.core.registration import Registrations
+from balcao.errors import SourceError
+from balcao.operations import company
+from balcao.sources.asking import Sources
+from balcao.sources.contract import Absent, Answer
+from balcao.storage.contract import Cache
+
+_company = msgspec.json.Decoder(Company).decode
+_registrations = msgspec.json.Decoder(Registrations).decode
+
+
+@dataclass(frozen=True, slots=True)
+class Registry:
+    """The registry of one mode, live or test."""
+
+    cache: Cache
+    sources: Sources
+
+    async def company_at_hand(self, cnpj: Cnpj) -> Company | None:
+        """The company, from what is here already: our copy, or an answer of any age."""
+        inquiry = Inquiry("company", cnpj)
+        said = self.sources.at_hand(inquiry)
+        if said is not None and not isinstance(said, Absent):
+            assert isinstance(said.record, Company)
+            return said.record
+        kept = await self.cache.read([inquiry.key])
+        return _company(kept[inquiry.key].body) if kept else None
+
+    async def home_at_hand(self, cnpj: Cnpj, ufs: Sequence[str]) -> str | None:
+        """The company's own UF, if it is one of these and what is here already tells it."""
+        if (company := await self.company_at_hand(cnpj)) is not None:
+            return company.uf if company.uf in ufs else None
+        keys = [Inquiry("state_registration", cnpj, uf).key for uf in ufs]
+        kept = await self.cache.read(keys)
+        for key in keys:
+            if key in kept and (home := _registrations(kept[key].body).uf_principal) in ufs:
+                return home
+        return None
+
+    async def find_home(self, cnpj: Cnpj, ufs: Sequence[str]) -> str | Absent | None:
+        """The company's own UF, asking the sources; absent where there is no such company.
+
+        None: it is not known, or none of these (abroad, or not served here).
+        """
+        try:
+            said = await self._ask(Inquiry("company", cnpj))
+        except SourceError:
+            return None
+        if isinstance(said, Absent):
+            return said
+        assert isinstance(said.record, Company)
+        return said.record.uf if said.record.uf in ufs else None
+
+    async def denies(self, cnpj: Cnpj) -> Absent | None:
+        """The proof that there is no such company, where somebody has one."""
+        inquiry = Inquiry("company", cnpj)
+        said = self.sources.at_hand(inquiry)
+        if said is None and not await self.cache.read([inquiry.key]):
+            try:
+                said = await self._ask(inquiry)
+            except SourceError:  # whoever answered about registrations is believed
+                return None
+        return said if isinstance(said, Absent) else None
+
+    async def _ask(self, inquiry: Inquiry) -> Answer:
+        said = await self.sources.ask(inquiry)
+        if not isinstance(said, Absent) and not said.local:
+            body = company.encode(inquiry, said.record)
+            self.cache.keep([(inquiry.key, Kept(body, to_ms(said.as_of), said.source))])
+        return said

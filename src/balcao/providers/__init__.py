@@ -1,0 +1,1 @@
+"""Those whom we can ask."""

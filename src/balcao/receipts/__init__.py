@@ -1,0 +1,1 @@
+"""What proves an answer: judged and kept."""

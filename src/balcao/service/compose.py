@@ -1,0 +1,237 @@
+"""The only place where the real parts are put together. Tests call it with fakes.
+
+Importing this module opens nothing; `open_house` does.
+"""
+
+import math
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import IO, TYPE_CHECKING
+
+import httpx2
+import structlog
+import uuid_utils
+
+from balcao.backup.schedule import Schedule
+from balcao.core.calendar import civil_day
+from balcao.core.questions import Mode
+from balcao.core.receipts import Numbering
+from balcao.home import Home
+from balcao.http import receipts
+from balcao.http.account import Books
+from balcao.http.authenticator import Authenticator
+from balcao.http.front import ASGIApp, Front
+from balcao.http.pages import build_pages
+from balcao.lookup.admission import AdmissionControl
+from balcao.lookup.context import Parts, World
+from balcao.observability import logs
+from balcao.observability.health import Health
+from balcao.observability.metrics import Metrics
+from balcao.observability.requests import RequestLog
+from balcao.observability.source_log import SourceLog
+from balcao.opendata.snapshot import CurrentSnapshot
+from balcao.operations import operations
+from balcao.service.clock import Clock
+from balcao.service.lifespan import Life
+from balcao.service.provider_factory import ProviderFactory, sandboxed
+from balcao.service.retention import Retention
+from balcao.settings import Settings
+from balcao.storage.ballast import Ballast
+from balcao.storage.blobs import open_blobs
+from balcao.storage.contract import Desk
+from balcao.storage.engine import open_cache, open_desk
+from balcao.web.site import build_site
+
+if TYPE_CHECKING:
+    from balcao.service.spans import Spans
+
+log = structlog.get_logger()
+
+# One account may fill a quarter of the places for lookups that wait for a source.
+ACCOUNT_SHARE = 4
+
+MODES: tuple[Mode, ...] = ("live", "test")
+
+# The sandbox is configured like an operator's own sources, at an address that is this process.
+SANDBOX_URL = "http://sandbox.invalid"
+
+# A receipt is a file of some kilobytes, and the certificate waits for it.
+RECEIPT_SECONDS = 10.0
+
+
+def new_request_ids(now_ms: Callable[[], int]) -> Callable[[], str]:
+    """What makes UUIDs of version 7 (decisions 1.3), by the clock that everything goes by."""
+    return lambda: str(uuid_utils.uuid7(nanoseconds=now_ms() * 1_000_000))
+
+
+@dataclass(slots=True)
+class Application:
+    """Everything that one server process holds open."""
+
+    settings: Settings
+    front: Front
+    app: ASGIApp  # what is served: the front, and around it whatever watches
+    desk: Desk
+    snapshots: Mapping[Mode, CurrentSnapshot]
+    _closing: Sequence[Callable[[], None]]
+    _lock: IO[bytes] | None
+
+    def close(self) -> None:
+        """Let go of all files."""
+        for close in self._closing:
+            close()
+        if self._lock is not None:
+            self._lock.close()
+
+
+def open_house(
+    settings: Settings,
+    *,
+    clock: Clock | None = None,
+    live_transport: httpx2.AsyncBaseTransport | None = None,
+) -> Application:
+    """Open the data folder and put the service together. Raises `HomeInUse`, `StorageFailed`.
+
+    `PepperDiffers` tells of a database whose keys this folder's secret does not know.
+
+    `live_transport` stands in for the network in tests.
+    """
+    clock = clock or Clock()
+    now_ms, new_id = clock.now_ms, new_request_ids(clock.now_ms)
+    home = Home(settings.home)
+    home.create()
+    database = settings.database.get_secret_value()
+    # With SQLite, the only server on these files. PostgreSQL knows its nodes itself.
+    lock = None if database else home.lock()
+    pepper = home.pepper()
+    metrics = Metrics()
+    spans = _spans(settings) if settings.otel else None
+    keeping_log = spans.request_log if spans else RequestLog
+    request_log = keeping_log(as_json=logs.is_json(settings.log_format), level=settings.log_level)
+    source_log = SourceLog(time.monotonic)
+    health = Health()
+    metrics.watch_clock(partial(_clock_measured, clock))
+    ballast = Ballast(home.path, 0 if database else settings.ballast_mb << 20)
+    metrics.watch_ballast(lambda: (ballast.is_there, ballast.given_up))
+    desk = open_desk(
+        database, home.desk, pepper=pepper, observe_batch=metrics.batch, ballast=ballast
+    )
+    caches = {
+        mode: open_cache(database, home.cache(mode), mode, pepper=pepper, ballast=ballast)
+        for mode in MODES
+    }
+    if spans:
+        desk = spans.desk(desk)
+        caches = {mode: spans.cache(cache) for mode, cache in caches.items()}
+    snapshots = {mode: CurrentSnapshot(home.opendata(mode), time.monotonic) for mode in MODES}
+    blobs = open_blobs(settings.receipts or home.receipts)
+    factory = ProviderFactory(
+        settings,
+        snapshots,
+        blobs,
+        metrics=metrics,
+        health=health,
+        source_log=source_log,
+        now_ms=now_ms,
+        live_transport=live_transport,
+        spans=spans,
+    )
+    worlds: Mapping[Mode, World] = {
+        "live": World(caches["live"], factory.sources("live", settings)),
+        "test": World(caches["test"], factory.sources("test", sandboxed(settings))),
+    }
+    parts = Parts(
+        desk,
+        worlds,
+        now_ms,
+        settings.idempotency_hours,
+        round(settings.source_deadline_seconds * 1000),
+        AdmissionControl(
+            settings.requests_max,
+            max(1, settings.requests_max // ACCOUNT_SHARE),
+            math.ceil(settings.source_deadline_seconds) + 1,
+        ),
+        operations(
+            settings.state_registration_ufs,
+            settings.rural_producer_ufs,
+            lambda: civil_day(now_ms()),
+        ),
+        Numbering(pepper, settings.public_url.rstrip("/")),
+        surely_past_ms=clock.surely_past_ms,
+    )
+    limits = {
+        "gratuito": settings.limits_gratuito,
+        "pre_pago": settings.limits_pre_pago,
+        "pos_pago": settings.limits_pos_pago,
+    }
+    life = Life(
+        parts,
+        desk,
+        Retention(
+            desk, list(caches.values()), blobs, settings, clock.surely_past_ms, metrics.purged
+        ),
+        factory.clients,
+        request_log,
+        Schedule(settings, now_ms, metrics.backup),
+        patience_seconds=settings.source_deadline_seconds,
+        clock=clock,
+    )
+    authenticator = Authenticator(desk, pepper, limits)  # type: ignore[arg-type]
+    front = Front(
+        parts=parts,
+        authenticator=authenticator,
+        metrics=metrics,
+        request_log=request_log,
+        new_id=new_id,
+        pages=build_pages(
+            metrics,
+            desk,
+            snapshots,
+            settings,
+            now_ms,
+            operations=parts.operations,
+            clock=clock.state,
+        ),
+        header_bytes_max=settings.header_bytes_max,
+        windows=[*receipts.windows(desk, blobs), *Books(desk, now_ms).windows()],
+        start=life.start,
+        stop=life.stop,
+        web=build_site(
+            parts=parts,
+            desk=desk,
+            blobs=blobs,
+            authenticator=authenticator,
+            settings=settings,
+            home=home,
+            health=health,
+            circuits=factory.circuits,
+            secret=pepper,
+            new_id=new_id,
+            metrics=metrics,
+            request_log=request_log,
+        ),
+    )
+    closing = [
+        desk.close,
+        *(c.close for c in caches.values()),
+        *(s.close for s in snapshots.values()),
+        *([spans.close] if spans else ()),
+    ]
+    app = spans.application(front) if spans else front
+    return Application(settings, front, app, desk, snapshots, closing, lock)
+
+
+def _clock_measured(clock: Clock) -> tuple[float, int, bool]:
+    seen = clock.state()
+    return seen.system_ahead_ms / 1000, seen.jumps, seen.in_doubt
+
+
+def _spans(settings: Settings) -> "Spans":
+    """Loaded only where it is wanted: OpenTelemetry is an optional extra, and slow to load."""
+    from balcao.observability.tracing import Tracing  # noqa: PLC0415
+    from balcao.service.spans import Spans  # noqa: PLC0415
+
+    database = "postgresql" if settings.database.get_secret_value() else "sqlite"
+    return Spans(Tracing(), database=database)

@@ -1,0 +1,190 @@
+"""The first start on a data folder: a fictitious month and five accounts of the sandbox.
+
+It may be killed at any instant and run again: every step looks at what is there already, and a
+marker file, written when the keys have been shown, says that all is done. A key that may never
+have been seen is revoked and another one issued.
+"""
+
+import json
+import os
+import shutil
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from balcao.accounts.keys import issue_key
+from balcao.core.access import Account
+from balcao.core.calendar import civil_day, from_ms
+from balcao.core.people import Signature
+from balcao.core.terms import top_up
+from balcao.home import Home
+from balcao.settings import Settings
+from balcao.storage.contract import Desk, NewAccount
+from balcao.storage.engine import alone_at_first_start, open_desk
+
+# The same fictitious month everywhere, and not today's: the answers of the sandbox are known.
+SEED = 20260808
+
+KEY_NAME = "primeiro início"
+_REASON = "créditos de teste do primeiro início"
+_SIGNED = Signature("start")
+_MARKER = "first-start.json"
+_SCRATCH = "first-start.tmp"
+_END_OF_TIME_MS = 2**62
+
+
+@dataclass(frozen=True, slots=True)
+class Opening:
+    """An account of the first start, and the credits it begins with."""
+
+    account: NewAccount
+    credits: int = 0
+
+
+# sandbox.md, "Accounts of a first start".
+OPENINGS = (
+    Opening(NewAccount("gratuito", "gratuito", "test"), 1_000),
+    Opening(
+        NewAccount("pre-pago", "pre_pago", "test", certificates=True, partner_optin=True), 10_000
+    ),
+    Opening(NewAccount("pos-pago", "pos_pago", "test")),
+    Opening(NewAccount("pos-pago-certidoes", "pos_pago", "test", certificates=True)),
+    Opening(NewAccount("um-credito", "pre_pago", "test", certificates=True), 1),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Issued:
+    """A key as it is shown, once."""
+
+    account: Account
+    key: str
+
+    def __repr__(self) -> str:
+        return f"Issued({self.account.name}, ***)"
+
+
+def is_done(home: Home) -> bool:
+    """Whether this folder has had its first start."""
+    return (home.path / _MARKER).is_file()
+
+
+def prepare(
+    home: Home, settings: Settings, *, now_ms: Callable[[], int], say: Callable[[str], None]
+) -> Sequence[Issued]:
+    """Make everything a first start promises, and issue its keys.
+
+    Of nodes that share a database, only the first one issues keys; the others get none.
+    `say` is told each step, for a person who waits. Show the keys, then call `finish`.
+    Raises `HomeInUse`, `StorageFailed`, `OpenDataError`.
+    """
+    home.create()
+    with home.lock():
+        _make_month(home, settings, now_ms, say)
+        say("Criando as contas de teste")
+        pepper = home.pepper()  # before there is a database that needs it
+        database = settings.database.get_secret_value()
+        desk = open_desk(database, home.desk, pepper=pepper)
+        try:
+            with alone_at_first_start(database):
+                if database and _had_one(desk):
+                    return []  # another node's
+                accounts = [_account(desk, opening, now_ms()) for opening in OPENINGS]
+                return [
+                    Issued(account, _key(desk, home, account, now_ms()))
+                    for account in accounts
+                    if account is not None
+                ]
+        finally:
+            desk.close()
+
+
+def finish(home: Home, now_ms: int) -> None:
+    """The keys were shown: never do this again on this folder."""
+    written = home.path / f"{_MARKER}.tmp"
+    with written.open("w", encoding="utf-8") as file:
+        json.dump({"finished_at": from_ms(now_ms).isoformat(timespec="seconds")}, file)
+        file.flush()
+        os.fsync(file.fileno())
+    written.replace(home.path / _MARKER)
+    folder = os.open(home.path, os.O_RDONLY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)
+
+
+def _make_month(
+    home: Home, settings: Settings, now_ms: Callable[[], int], say: Callable[[str], None]
+) -> None:
+    """Generate the month of the sandbox and import it, unless it is there or not wanted."""
+    # Needed on the first start only, and slow to load.
+    from balcao.fiction.sandbox import EXISTING_COMPANIES  # noqa: PLC0415
+    from balcao.opendata.generator import generate  # noqa: PLC0415
+    from balcao.opendata.importer import build  # noqa: PLC0415
+
+    store = home.opendata("test")
+    scratch = home.path / _SCRATCH
+    shutil.rmtree(scratch, ignore_errors=True)  # of a start that was killed
+    if settings.sandbox_establishments == 0 or has_month(store):
+        return
+    size = max(settings.sandbox_establishments, len(EXISTING_COMPANIES))
+    try:
+        say("Gerando os dados abertos fictícios da sandbox")
+        month = generate(scratch, size, SEED, include=EXISTING_COMPANIES)
+        say("Importando os dados abertos fictícios da sandbox")
+        build(month.files, store, today=civil_day(now_ms()), workers=1)
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+
+
+def make_month(
+    home: Home, settings: Settings, *, now_ms: Callable[[], int], say: Callable[[str], None]
+) -> None:
+    """The sandbox's month alone, where a folder was restored that had its first start before.
+
+    Raises `HomeInUse`, `OpenDataError`.
+    """
+    with home.lock():
+        _make_month(home, settings, now_ms, say)
+
+
+def has_month(store: Path) -> bool:
+    """Whether a month is published in this store."""
+    from balcao.opendata.snapshot import CurrentSnapshot  # noqa: PLC0415
+
+    snapshot = CurrentSnapshot(store, lambda: 0.0)
+    try:
+        return snapshot.extraction_date is not None
+    finally:
+        snapshot.close()
+
+
+def _account(desk: Desk, opening: Opening, now_ms: int) -> Account | None:
+    """Open an account with its credits; finish one that was opened half; None: name taken."""
+    wanted = opening.account
+    account = next((known for known in desk.accounts() if known.name == wanted.name), None)
+    if account is None:
+        account = desk.create_account(wanted, now_ms, _SIGNED)
+    elif account.mode != "test" or account.plan != wanted.plan:
+        return None  # the operator opened an account of this name before the first start
+    if opening.credits and not any(desk.entries(account.account_id, 0, _END_OF_TIME_MS)):
+        desk.commit_now(top_up(account, opening.credits, _REASON, _SIGNED, now_ms))
+    return next(known for known in desk.accounts() if known.account_id == account.account_id)
+
+
+def _had_one(desk: Desk) -> bool:
+    """Whether the first start of another node has issued all its keys on this database."""
+    known = {account.name: account for account in desk.accounts()}
+    return all(
+        opening.account.name in known
+        and any(key.name == KEY_NAME for key in desk.keys(known[opening.account.name].account_id))
+        for opening in OPENINGS
+    )
+
+
+def _key(desk: Desk, home: Home, account: Account, now_ms: int) -> str:
+    for earlier in desk.keys(account.account_id):
+        if earlier.name == KEY_NAME and earlier.revoked_ms is None:
+            desk.revoke_key(earlier.key_id, now_ms, _SIGNED)  # issued by a start that was killed
+    return issue_key(desk, home, account, KEY_NAME, now_ms, signed=_SIGNED)[0]

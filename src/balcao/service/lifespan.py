@@ -1,0 +1,128 @@
+"""What runs beside the requests: recovery at start, purging now and then, a graceful end."""
+
+import asyncio
+import contextlib
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import httpx2
+import structlog
+
+from balcao.backup.schedule import Schedule
+from balcao.core.clock import Heard
+from balcao.errors import StorageFailed
+from balcao.lookup.context import Parts
+from balcao.observability.requests import RequestLog
+from balcao.service.clock import Clock
+from balcao.service.retention import Retention
+from balcao.storage.contract import Desk
+
+log = structlog.get_logger()
+
+# Holds of other nodes that died are given back after this long, or twice that.
+RECOVER_EVERY_SECONDS = 10.0
+
+# A clock that was set is found out after this long; until then nothing goes by it.
+CLOCK_EVERY_SECONDS = 2.0
+
+
+@dataclass(slots=True)
+class Life:
+    """What runs beside the requests, from the first event-loop turn to the last."""
+
+    parts: Parts
+    desk: Desk
+    retention: Retention
+    clients: Sequence[httpx2.AsyncClient]
+    request_log: RequestLog
+    backups: Schedule
+    patience_seconds: float
+    clock: Clock
+    set_back: bool = False  # the clock was, and limits are to begin anew as soon as they can
+    tasks: "list[asyncio.Task[None]]" = field(default_factory=list)
+
+    async def start(self) -> None:
+        """Give back what dead processes held, then begin what runs now and then."""
+        await self._begin_clock()
+        await self._keep_room()
+        given_back = self.desk.recover(self.clock.now_ms())
+        if given_back:
+            log.warning("holds.given_back", holds=given_back)
+        self.tasks = [
+            *self.retention.tasks(),
+            asyncio.create_task(self._recover_others()),
+            asyncio.create_task(self._watch_clock()),
+            asyncio.create_task(self.backups.run()),
+        ]
+
+    async def stop(self) -> None:
+        """Let lookups under way settle, then close the connections to the sources."""
+        self.backups.stop()
+        for task in self.tasks:
+            task.cancel()
+        if self.parts.running:
+            await asyncio.wait(self.parts.running, timeout=self.patience_seconds)
+        if self.parts.noting:
+            await asyncio.wait(self.parts.noting, timeout=1)
+        for task in self.parts.giving_back:  # the next start gives those holds back
+            task.cancel()
+        for world in self.parts.worlds.values():
+            await world.sources.close()
+        for client in self.clients:
+            await client.aclose()
+        self.request_log.flush()
+
+    async def look_at_clock(self) -> None:
+        """Read the clock again, and begin limits anew that belong to a time that never was."""
+        database: Heard | None = None
+        try:
+            database = await self.desk.database_clock(self.clock.steady_ms)
+        finally:  # the system's can be read in any case
+            self.set_back = self.clock.look(database) or self.set_back
+            self._doubt()
+        if self.set_back:
+            await self.desk.forget_limits(self.clock.now_ms())
+            self.set_back = False
+
+    async def _begin_clock(self) -> None:
+        database = await self.desk.database_clock(self.clock.steady_ms)
+        behind_books = self.clock.begin(database, self.desk.latest_instant())
+        self._doubt()
+        if behind_books:
+            await self.desk.forget_limits(self.clock.now_ms())
+        await self._turn_months_back()
+
+    def _doubt(self) -> None:
+        self.desk.doubt(max(0, -self.clock.state().books_ahead_ms))
+
+    async def _turn_months_back(self) -> None:
+        accounts = await self.desk.turn_months_back(self.clock.now_ms())
+        if accounts:
+            log.warning("months.turned_back", accounts=accounts)
+
+    async def _keep_room(self) -> None:
+        with contextlib.suppress(StorageFailed):  # a full disk is told of by whoever writes
+            await self.desk.keep_room()
+
+    async def _watch_clock(self) -> None:
+        while True:
+            await asyncio.sleep(CLOCK_EVERY_SECONDS)
+            with contextlib.suppress(StorageFailed):  # the next time, then
+                await self.look_at_clock()
+
+    async def _recover_others(self) -> None:
+        """Give back what other nodes hold that died; where there can be none, this does nothing.
+
+        And mend what another process wrote by a clock that is not believed here.
+        """
+        while True:
+            await asyncio.sleep(RECOVER_EVERY_SECONDS)
+            try:
+                given_back = await self.desk.recover_others(self.clock.now_ms())
+                await self._turn_months_back()
+                await self._keep_room()
+            except StorageFailed as error:  # the next time, then
+                log.warning("recovery.failed", detail=error.detail)
+                continue
+            if given_back:
+                log.warning("holds.given_back", holds=given_back)

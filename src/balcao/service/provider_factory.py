@@ -1,0 +1,221 @@
+"""Where answers come from, put together: for each provider that the settings name an adapter, and
+an upstream with connections and a circuit of its own for every subject and UF.
+"""
+
+import ssl
+import time
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from functools import partial
+from typing import TYPE_CHECKING
+
+import httpx2
+from pydantic import SecretStr
+
+from balcao.core.breaker import BreakerSettings
+from balcao.core.questions import Inquiry, Mode, Subject
+from balcao.core.receipts import RECEIPT_BYTES_MAX
+from balcao.observability.health import Health
+from balcao.observability.metrics import Metrics
+from balcao.observability.source_log import SourceLog
+from balcao.providers import configured
+from balcao.providers.configured import Provider
+from balcao.receipts.check import inspected
+from balcao.receipts.keeping import ReceiptKeeping
+from balcao.settings import Settings
+from balcao.settings.providers import Cnpja, Infosimples, MinhaReceita, Sefaz, Serpro
+from balcao.simulator.app import create_app
+from balcao.sources.asking import Source, Sources
+from balcao.sources.call import SourceCall, Upstream, new_client
+from balcao.sources.certifying import CertificateAdapter, Certifying
+from balcao.sources.contract import OnlineSource, ReceiptKeeper
+from balcao.sources.online import Online, UpstreamFor
+from balcao.sources.opendata import Registry, Snapshot
+from balcao.sources.receipt_fetch import ReceiptFetch
+from balcao.sources.together import Together, TogetherAdapter
+from balcao.storage.contract import Blobs
+
+if TYPE_CHECKING:
+    from balcao.service.spans import Spans
+
+# The sandbox is configured like an operator's own sources, at an address that is this process.
+SANDBOX_URL = "http://sandbox.invalid"
+
+# A receipt is a file of some kilobytes, and the certificate waits for it.
+RECEIPT_SECONDS = 10.0
+
+
+class ProviderFactory:
+    """Builds the sources of each mode. `live_transport` stands in for the network in tests."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        snapshots: Mapping[Mode, Registry],
+        blobs: Blobs,
+        *,
+        metrics: Metrics,
+        health: Health,
+        source_log: SourceLog,
+        now_ms: Callable[[], int],
+        live_transport: httpx2.AsyncBaseTransport | None,
+        spans: "Spans | None" = None,
+    ) -> None:
+        self._settings = settings
+        self._snapshots = snapshots
+        self._blobs = blobs
+        self._metrics = metrics
+        self._health = health
+        self._source_log = source_log
+        self._now_ms = now_ms
+        self._live_transport = live_transport
+        self._spans = spans
+        self._simulator = create_app()
+        self._usual_tls = httpx2.create_ssl_context()  # one for all: making it takes milliseconds
+        self._live: list[Upstream] = []
+        self.clients: list[httpx2.AsyncClient] = []  # to be closed at the end
+        metrics.watch_circuits(self.circuits)
+
+    def circuits(self) -> Mapping[tuple[str, str, str], str]:
+        """State of each live circuit by source, subject and UF."""
+        return {(one.name, one.subject, one.uf): one.circuit_state for one in self._live}
+
+    def sources(self, mode: Mode, settings: Settings) -> Sources:
+        """Those of one mode, in their order."""
+        keeper = self._receipt_keeper(mode, settings)
+        available: dict[str, Source] = {"snapshot": Snapshot(self._snapshots[mode])}
+        for provider in configured.configured(settings, self._now()):
+            source = _source(provider, self._upstream_for(provider, mode), keeper, self._now)
+            available[provider.name] = self._spans.source(source) if self._spans else source
+        order = {
+            subject: [available[name] for name in names if name in available]
+            for subject, names in configured.order(settings).items()
+        }
+        return Sources(
+            order,
+            deadline_seconds=self._settings.source_deadline_seconds,
+            source_timeout_seconds=self._settings.source_timeout_seconds,
+            observe=partial(self._observe, mode),
+        )
+
+    def _now(self) -> datetime:
+        return datetime.fromtimestamp(self._now_ms() / 1000, UTC)
+
+    def _observe(self, mode: Mode, call: SourceCall) -> None:
+        self._metrics.source_call(call.source, call.subject, call.uf, call.outcome, call.seconds)
+        if call.asked:
+            self._health.note(
+                mode,
+                call.source,
+                call.subject,
+                call.uf,
+                outcome=call.outcome,
+                seconds=call.seconds,
+                at_ms=self._now_ms(),
+            )
+        self._source_log.note(
+            mode,
+            call.source,
+            call.outcome,
+            call.detail,
+            call.seconds,
+            subject=call.subject,
+            uf=call.uf,
+        )
+
+    def _client(self, mode: Mode, tls: ssl.SSLContext | None) -> httpx2.AsyncClient:
+        # One for each upstream: a provider that hangs must not use up the others' connections.
+        live = mode == "live"
+        transport = self._live_transport if live else httpx2.ASGITransport(app=self._simulator)
+        self.clients.append(new_client(transport, tls=tls or self._usual_tls))
+        return self.clients[-1]
+
+    def _upstream_for(self, provider: Provider, mode: Mode) -> UpstreamFor:
+        settings = self._settings
+        # Misbehaving documents of the sandbox fail on purpose and for everybody who tries
+        # them: they must not close the sandbox for all the others.
+        breaker = BreakerSettings(settings.breaker_failures, settings.breaker_seconds)
+        opened: dict[tuple[Subject, str], Upstream] = {}
+
+        def find(inquiry: Inquiry) -> Upstream:
+            line = (inquiry.subject, inquiry.uf or "")
+            if line not in opened:
+                address = provider.address_for(inquiry)
+                opened[line] = Upstream(
+                    provider.name,
+                    address,
+                    self._client(mode, provider.tls),
+                    timeout_seconds=settings.source_deadline_seconds,
+                    answer_bytes_max=settings.source_answer_bytes_max,
+                    breaker_settings=None if mode == "test" else breaker,
+                    clock=time.monotonic,
+                    observe=partial(self._observe, mode),
+                    subject=inquiry.subject,
+                    uf=inquiry.uf or "",
+                    around=self._spans.around(provider.name, address) if self._spans else None,
+                )
+                if mode == "live":
+                    self._live.append(opened[line])
+            return opened[line]
+
+        return find
+
+    def _receipt_keeper(self, mode: Mode, settings: Settings) -> ReceiptKeeping:
+        origins = settings.infosimples.receipt_origins if settings.infosimples else ()
+        fetch = ReceiptFetch(
+            self._client(mode, None), frozenset(origins), RECEIPT_SECONDS, RECEIPT_BYTES_MAX
+        )
+        return ReceiptKeeping(self._blobs, fetch=fetch.get, inspect=inspected)
+
+
+def _source(
+    provider: Provider,
+    upstream_for: UpstreamFor,
+    receipts: ReceiptKeeper,
+    now: Callable[[], datetime],
+) -> OnlineSource:
+    adapter = provider.adapter
+    if isinstance(adapter, CertificateAdapter):
+        return Certifying(
+            provider.name,
+            adapter,
+            upstream_for,
+            now=now,
+            receipts=receipts,
+            through=provider.layer,
+        )
+    if isinstance(adapter, TogetherAdapter):
+        return Together(provider.name, adapter, upstream_for, now=now)
+    return Online(provider.name, adapter, upstream_for, now=now, through=provider.layer)
+
+
+def sandboxed(settings: Settings) -> Settings:
+    """The same service with every provider simulated (sandbox.md)."""
+    return settings.model_copy(
+        update={
+            "company_sources": ("snapshot", "minha_receita", "cnpja", "serpro"),
+            "state_registration_sources": ("cnpja", "sefaz", "infosimples"),
+            "rural_producer_sources": ("cnpja", "sefaz", "infosimples"),
+            "suframa_sources": ("cnpja",),
+            "federal_certificate_sources": ("infosimples", "serpro_cnd"),
+            "state_certificate_sources": ("infosimples",),
+            "minha_receita": MinhaReceita(url=f"{SANDBOX_URL}/minha-receita"),
+            "cnpja": Cnpja(
+                url=f"{SANDBOX_URL}/cnpja", key=SecretStr("sandbox"), accepts_alphanumeric=True
+            ),
+            "serpro": Serpro(
+                url=f"{SANDBOX_URL}/serpro",
+                consumer_key=SecretStr("sandbox"),
+                consumer_secret=SecretStr("sandbox"),
+                full_partners=True,
+                cnd=True,
+            ),
+            "sefaz": Sefaz(url=f"{SANDBOX_URL}/sefaz"),
+            "infosimples": Infosimples(
+                url=f"{SANDBOX_URL}/infosimples",
+                token=SecretStr("sandbox"),
+                accepts_alphanumeric=True,
+                receipt_origins=(SANDBOX_URL,),
+            ),
+        }
+    )

@@ -1,0 +1,242 @@
+"""One lookup as a trace: the parts of the house with a span around what may take time.
+
+`compose` puts these around the real parts where the setting `otel` is on. Where it is off, none of
+this is imported and nothing of it stands in anybody's way. What may be in a span, and what must
+not: `observability/tracing.py`.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, cast
+from urllib.parse import urlsplit
+
+import msgspec
+from opentelemetry.sdk.trace import Span
+from opentelemetry.trace import SpanKind, format_trace_id, get_current_span
+
+from balcao.core.access import Caller
+from balcao.core.freshness import Kept
+from balcao.core.idempotency import Attempt
+from balcao.core.ledger import Change, Refusal
+from balcao.core.questions import Inquiry
+from balcao.core.rate_limit import Limit, Verdict
+from balcao.core.registration import Part
+from balcao.errors import DataRefused
+from balcao.http.front import PREFIX, PROBES, ASGIApp
+from balcao.observability.requests import RequestEvent, RequestLog
+from balcao.observability.tracing import Attributes, Tracing, failed, parent_in
+from balcao.operations import OPERATIONS
+from balcao.sources.call import Around, Send
+from balcao.sources.contract import Answer, Found, HttpReply, HttpRequest, OnlineSource
+from balcao.storage.contract import Cache, Desk
+
+# Others are written as `_OTHER`: a method is text that a caller sends us.
+METHODS = frozenset(
+    {"GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE", "TRACE", "CONNECT"}
+)
+
+_ROUTES = {
+    operation.path: f"{PREFIX}{operation.path}"
+    + (f"/{{{operation.document}}}" if operation.document else "")
+    for operation in OPERATIONS.values()
+}
+
+
+class Spans:
+    """Puts spans around the parts of one house."""
+
+    def __init__(self, tracing: Tracing, *, database: str) -> None:
+        """`database`: OpenTelemetry's name of the engine, `sqlite` or `postgresql`."""
+        self._tracing = tracing
+        self._database = database
+        self.request_log = TracedRequestLog
+        self.close = tracing.close
+
+    def application(self, app: ASGIApp) -> ASGIApp:
+        """The front, with a span for each request that is no probe."""
+        return _TracedApplication(app, self._tracing)
+
+    def desk(self, desk: Desk) -> Desk:
+        """The desk, with a span around what every request needs of it."""
+        return cast(Desk, _TracedDesk(desk, self._tracing, self._database))
+
+    def cache(self, cache: Cache) -> Cache:
+        """The cache, with a span around reading."""
+        return cast(Cache, _TracedCache(cache, self._tracing, self._database))
+
+    def source(self, source: OnlineSource) -> OnlineSource:
+        """A source, with a span around each asking."""
+        return _TracedSource(source, self._tracing)
+
+    def around(self, source: str, address: str) -> Around:
+        """What each attempt to reach a source at this address goes through."""
+        parts = urlsplit(address)
+        place: dict[str, str | int] = {"balcao.source": source}
+        if parts.hostname:
+            place["server.address"] = parts.hostname
+        if parts.port:
+            place["server.port"] = parts.port
+
+        async def attempt(request: HttpRequest, number: int, send: Send) -> HttpReply:
+            attributes = {**place, "http.request.method": request.method, "balcao.attempt": number}
+            if number > 1:
+                attributes["http.request.resend_count"] = number - 1
+            name = f"{request.method} {source}"
+            # No `traceparent` goes out: the callers' traces are no business of a provider's.
+            with self._tracing.span(name, SpanKind.CLIENT, attributes) as span:
+                reply = await send(request)
+                span.set_attribute("http.response.status_code", reply.status)
+                if reply.status >= 400 and reply.status != 404:  # which is an answer, mostly
+                    failed(span, str(reply.status))
+                return reply
+
+        return attempt
+
+
+class TracedRequestLog(RequestLog):
+    """Tells the request's span what its event says, and the event which trace it belongs to."""
+
+    def note(self, event: RequestEvent) -> None:
+        """See `RequestLog`."""
+        span = get_current_span()
+        if isinstance(span, Span):  # it is recorded
+            self._tell(span, event)
+        if trace_id := span.get_span_context().trace_id:  # no probe's
+            event = msgspec.structs.replace(event, trace_id=format_trace_id(trace_id))
+        super().note(event)
+
+    def _tell(self, span: Span, event: RequestEvent) -> None:
+        route = _ROUTES.get(event.operation, event.operation)
+        told: dict[str, str | int | bool | None] = {
+            "http.route": route if route.startswith("/") else None,
+            "http.response.status_code": event.status,
+            "balcao.request_id": event.request_id,
+            "balcao.operation": event.operation,
+            "balcao.code": event.code,
+            "balcao.account": event.account,
+            "balcao.origin": event.origin,
+            "balcao.source": event.source,
+            "balcao.credits": event.credits,
+            "balcao.replayed": event.replayed,
+        }
+        span.set_attributes({name: value for name, value in told.items() if value is not None})
+        span.update_name(f"{span.name} {route}")
+        if event.status >= 500:
+            failed(span, event.code or str(event.status))
+
+
+class _TracedApplication:
+    """See `Spans.application`."""
+
+    def __init__(self, app: ASGIApp, tracing: Tracing) -> None:
+        self._app = app
+        self._tracing = tracing
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        """ASGI entry."""
+        if scope["type"] != "http" or scope["path"] in PROBES:
+            await self._app(scope, receive, send)
+            return
+        method = scope["method"] if scope["method"] in METHODS else "_OTHER"
+        attributes = {"http.request.method": method, "url.scheme": scope["scheme"]}
+        sent = [value for name, value in scope["headers"] if name == b"traceparent"]
+        parent = parent_in(sent[0].decode("latin-1")) if len(sent) == 1 else None
+        with self._tracing.span(method, SpanKind.SERVER, attributes, parent):
+            await self._app(scope, receive, send)
+
+
+class _TracedDesk:
+    """See `Spans.desk`. What is not here is the desk's own."""
+
+    def __init__(self, desk: Desk, tracing: Tracing, database: str) -> None:
+        self._desk = desk
+        self._tracing = tracing
+        self._database = database
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._desk, name)
+
+    async def commit(self, changes: Sequence[Change]) -> Refusal | None:
+        attributes = _of_database(self._database, "commit")
+        if len(changes) > 1:
+            attributes["db.operation.batch.size"] = len(changes)
+        # From handing them in until they are durable. Many requests share a commit of the
+        # database; each has this span of its own.
+        with self._tracing.span("desk.commit", SpanKind.CLIENT, attributes) as span:
+            refused = await self._desk.commit(changes)
+            if refused is not None:
+                span.set_attribute("balcao.refusal", type(refused).__name__)
+            return refused
+
+    async def caller(self, key_hash: bytes, now_ms: int) -> Caller | None:
+        with self._tracing.span("desk.caller", SpanKind.CLIENT, self._of("caller")):
+            return await self._desk.caller(key_hash, now_ms)
+
+    async def spend(
+        self, caller: Caller, limits: Sequence[Limit], now_ms: int
+    ) -> Sequence[Verdict]:
+        with self._tracing.span("desk.spend", SpanKind.CLIENT, self._of("spend")):
+            return await self._desk.spend(caller, limits, now_ms)
+
+    async def earlier(self, account_id: int, key_digest: str, now_ms: int) -> Attempt | None:
+        with self._tracing.span("desk.earlier", SpanKind.CLIENT, self._of("earlier")) as span:
+            found = await self._desk.earlier(account_id, key_digest, now_ms)
+            span.set_attribute("balcao.found", found is not None)
+            return found
+
+    def _of(self, operation: str) -> Attributes:
+        return _of_database(self._database, operation)
+
+
+class _TracedCache:
+    """See `Spans.cache`. What is not here is the cache's own."""
+
+    def __init__(self, cache: Cache, tracing: Tracing, database: str) -> None:
+        self._cache = cache
+        self._tracing = tracing
+        self._database = database
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._cache, name)
+
+    async def read(self, keys: Sequence[str]) -> Mapping[str, Kept]:
+        attributes = _of_database(self._database, "read")
+        attributes["balcao.keys"] = len(keys)
+        with self._tracing.span("cache.read", SpanKind.CLIENT, attributes) as span:
+            found = await self._cache.read(keys)
+            span.set_attribute("balcao.found", len(found))
+            return found
+
+
+class _TracedSource:
+    """See `Spans.source`."""
+
+    def __init__(self, source: OnlineSource, tracing: Tracing) -> None:
+        self._source = source
+        self._tracing = tracing
+        self.name = source.name
+        self.serves = source.serves
+
+    @property
+    def parts(self) -> frozenset[Part]:
+        return self._source.parts
+
+    async def ask(self, inquiry: Inquiry) -> Answer:
+        attributes = {"balcao.source": self.name, "balcao.subject": inquiry.subject}
+        if inquiry.uf:
+            attributes["balcao.uf"] = inquiry.uf
+        refused: DataRefused | None = None
+        with self._tracing.span(f"source {self.name}", SpanKind.INTERNAL, attributes) as span:
+            try:
+                answer = await self._source.ask(inquiry)
+            except DataRefused as error:  # an answer about the data, in which the source was well
+                span.set_attribute("balcao.outcome", "refused")
+                refused = error
+            else:
+                outcome = "found" if isinstance(answer, Found) else "absent"
+                span.set_attribute("balcao.outcome", outcome)
+                return answer
+        raise refused
+
+
+def _of_database(database: str, operation: str) -> dict[str, str | int]:
+    return {"db.system.name": database, "db.operation.name": operation}

@@ -1,0 +1,400 @@
+"""Every setting, typed, with its sentence. `docs/settings.md` is written from this class.
+
+The sentences are Portuguese: operators read them.
+
+Settings come from the environment (`BALCAO_PORT`, nested ones with two underscores:
+`BALCAO_CNPJA__KEY`) and from one TOML file (`$BALCAO_CONFIG`, else `balcao.toml` in the data
+folder or here). The environment wins. They are read once, at start; all complaints together.
+"""
+
+import os
+import re
+from ipaddress import IPv4Network, IPv6Network
+from pathlib import Path
+from typing import Annotated, Any, Literal, TypeAlias
+from urllib.parse import urlsplit
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, SecretStr
+from pydantic_settings import (
+    BaseSettings,
+    PydanticBaseSettingsSource,
+    SettingsConfigDict,
+    TomlConfigSettingsSource,
+)
+
+from balcao.core.federation import RURAL_UFS, UFS
+from balcao.settings.providers import Cnpja, File, Infosimples, MinhaReceita, Sefaz, Serpro, Uf
+
+# Who can answer which subject; put together in `providers/configured.py`.
+CompanySource: TypeAlias = Literal["snapshot", "minha_receita", "cnpja", "serpro"]
+RegistrationSource: TypeAlias = Literal["cnpja", "sefaz", "infosimples"]
+SuframaSource: TypeAlias = Literal["cnpja"]
+FederalCertificateSource: TypeAlias = Literal["infosimples", "serpro_cnd"]
+StateCertificateSource: TypeAlias = Literal["infosimples"]
+
+_ANYWHERE = {"0.0.0.0": "127.0.0.1", "::": "[::1]", "": "127.0.0.1"}  # noqa: S104 - recognised only
+
+
+def _in_order(ufs: tuple[str, ...]) -> tuple[str, ...]:
+    """Each once, in the contract's order: BR asks, answers and charges by this list."""
+    if len(set(ufs)) < len(ufs):
+        raise ValueError("repete uma UF")
+    return tuple(uf for uf in UFS if uf in ufs)
+
+
+Ufs: TypeAlias = Annotated[tuple[Uf, ...], AfterValidator(_in_order)]
+
+
+def _origin(text: str) -> str:
+    """An address as browsers write it: scheme and host in small letters, no default port."""
+    if not text:
+        return ""
+    parts = urlsplit(text.rstrip("/"))
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise ValueError("deve começar com http:// ou https:// e ter o nome de uma máquina")
+    if parts.path or parts.query or parts.fragment or parts.username:
+        raise ValueError("deve ter só o nome da máquina e a porta, sem caminho")
+    host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
+    usual = {"http": 80, "https": 443}[parts.scheme]
+    port = "" if parts.port in (None, usual) else f":{parts.port}"
+    return f"{parts.scheme}://{host}{port}"
+
+
+Origin: TypeAlias = Annotated[str, AfterValidator(_origin)]
+# What looks like an address: a word and a colon, a store's name and two slashes, or, anywhere, what
+# no path has (an environment file's quotes may have become part of the value).
+_LIKE_AN_ADDRESS = re.compile(
+    r"[a-z][a-z0-9+.-]*:|(s3a?|gs|az|adl|azure|abfss?|https?|file)[^\w/]?//|.*://", re.I
+)
+_ADDRESS = re.compile(r"([a-z][a-z0-9+.-]*)://(?=\S)(.*)", re.I)
+
+
+def _place(text: str) -> str:
+    """A folder's path or an address. What is neither would become a folder of that name."""
+    if address := _ADDRESS.fullmatch(text.strip()):
+        return f"{address[1].lower()}://{address[2]}"
+    if _LIKE_AN_ADDRESS.match(text):
+        raise ValueError(
+            "parece um endereço, e não está escrito como um: escreva s3://balde/prefixo, com dois"
+            " pontos e duas barras e sem aspas, ou o caminho de uma pasta, com / ou ./ no início"
+        )
+    return text
+
+
+Place: TypeAlias = Annotated[str, AfterValidator(_place)]
+Network: TypeAlias = Annotated[IPv4Network | IPv6Network, Field(union_mode="left_to_right")]
+
+
+class Limits(BaseModel):
+    """Requests allowed for an account (decisions 7.1)."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+    per_minute: int = Field(
+        ge=1, description="Requisições por minuto, e quantas podem vir de uma vez."
+    )
+    per_day: int = Field(
+        ge=1, description="Requisições em 24 horas, e quantas podem vir de uma vez."
+    )
+
+
+# Files and folders that a TOML file names are looked for beside it.
+_FILES = (
+    "tls_certificate",
+    "tls_key",
+    "backup_folder",
+    ("sefaz", "certificate"),
+    ("sefaz", "ca_file"),
+)
+
+
+class _Toml(TomlConfigSettingsSource):
+    """The TOML file, with the files it names."""
+
+    def __call__(self) -> dict[str, Any]:
+        """pydantic-settings' own hook."""
+        values = super().__call__()
+        beside = config_file()
+        for name in _FILES:
+            *group, last = (name,) if isinstance(name, str) else name
+            holder = values.get(group[0], {}) if group else values
+            if beside is not None and isinstance(holder, dict) and holder.get(last):
+                holder[last] = str(beside.absolute().parent / str(holder[last]))
+        return values
+
+
+class Settings(BaseSettings):
+    """All settings of one process."""
+
+    model_config = SettingsConfigDict(
+        env_prefix="BALCAO_",
+        env_nested_delimiter="__",
+        nested_model_default_partial_update=True,
+        extra="forbid",
+        frozen=True,
+    )
+
+    home: Path = Field(
+        Path(".balcao"), description="Pasta de dados: bancos de dados e meses importados."
+    )
+    database: SecretStr = Field(
+        SecretStr(""),
+        description="Endereço de um PostgreSQL (`postgresql://usuário:senha@host/banco`) que"
+        " vários nós compartilham; vazio: SQLite, na pasta de dados. Todos os nós precisam do"
+        " mesmo arquivo `secret.key`.",
+    )
+    host: str = Field("127.0.0.1", description="Endereço de rede onde ouvir.")
+    port: int = Field(8000, ge=1, le=65535, description="Porta onde ouvir.")
+    public_url: Origin = Field(
+        "", description="Endereço em links e exemplos; vazio: o de `host` e `port`."
+    )
+    log_format: Literal["auto", "json", "console"] = Field(
+        "auto",
+        description="Registro em JSON, um evento por linha, ou para pessoas lerem (`console`);"
+        " `auto`: `console` em um terminal, senão JSON.",
+    )
+    log_level: Literal["debug", "info", "warning", "error"] = Field(
+        "info", description="Menor gravidade que vai para o registro."
+    )
+    otel: bool = Field(
+        False,
+        description="Envia o trace de cada requisição (OpenTelemetry, OTLP sobre HTTP); para onde"
+        " e quantos, dizem as variáveis padrão `OTEL_…`, lidas só do ambiente. Precisa do extra"
+        " `otel`.",
+    )
+    tls_certificate: File = Field(
+        None, description="Arquivo PEM do certificado; junto com `tls_key` liga o HTTPS."
+    )
+    tls_key: File = Field(
+        None, description="Arquivo PEM da chave do certificado (PKCS#8, sem senha)."
+    )
+    http2: bool = Field(
+        False,
+        description="Aceita também HTTP/2, por outro servidor, que não conhece os quatro ajustes"
+        " de conexões a seguir; precisa de `tls_certificate`. Com um proxy à frente, não é"
+        " preciso.",
+    )
+    connections_per_address_max: int = Field(
+        1024,
+        ge=1,
+        description="Conexões abertas ao mesmo tempo por um endereço de rede (em IPv6, por um"
+        " /64); além delas, recusadas. As dos `trusted_proxies` não são contadas.",
+    )
+    keep_alive_seconds: float = Field(
+        75.0,
+        ge=1,
+        description="Segundos que uma conexão fica aberta à espera da próxima requisição. Um proxy"
+        " à frente deve desistir antes (o nginx, 60 s).",
+    )
+    unread_bytes_max: int = Field(
+        64_000_000,
+        ge=1_000_000,
+        description="Bytes de respostas que os clientes ainda não receberam, somados; além deles,"
+        " termina a conexão que há mais tempo segura mais.",
+    )
+    large_answers_max: int = Field(
+        64,
+        ge=1,
+        description="Respostas com mais de 256 KB, como comprovantes, enviadas ao mesmo tempo; as"
+        " outras esperam a vez.",
+    )
+    requests_max: int = Field(
+        1024,
+        ge=128,
+        description="Consultas que esperam por uma fonte ao mesmo tempo; além delas, 503."
+        " Uma conta ocupa no máximo um quarto. O que está à mão é sempre respondido.",
+    )
+    header_bytes_max: int = Field(
+        16_384,
+        ge=1024,
+        description="Tamanho máximo, em bytes, da linha e dos cabeçalhos da requisição.",
+    )
+    source_deadline_seconds: float = Field(
+        25.0,
+        gt=0,
+        description="Tempo de todas as fontes juntas, em segundos; depois a consulta falha.",
+    )
+    source_timeout_seconds: float = Field(
+        10.0,
+        gt=0,
+        description="Tempo de uma fonte, em segundos, quando ainda há outra a consultar.",
+    )
+    source_answer_bytes_max: int = Field(
+        10_000_000,
+        ge=1024,
+        description="Respostas de uma fonte com mais bytes que isso contam como falha. Nunca são"
+        " lidos mais que 4 MB de dados de empresa e 1 MB de inscrições ou Suframa.",
+    )
+    breaker_failures: int = Field(
+        5,
+        ge=1,
+        description="Falhas seguidas até que uma fonte deixe de ser consultada por um tempo.",
+    )
+    breaker_seconds: float = Field(
+        15.0, gt=0, description="Por quantos segundos ela deixa de ser consultada."
+    )
+    company_sources: tuple[CompanySource, ...] = Field(
+        ("snapshot", "minha_receita", "cnpja", "serpro"),
+        description="Quem responde o cadastro de empresas, nesta ordem (`snapshot` é o mês"
+        " importado); as fontes não configuradas são puladas.",
+    )
+    state_registration_sources: tuple[RegistrationSource, ...] = Field(
+        ("cnpja", "sefaz", "infosimples"),
+        description="Quem responde as inscrições estaduais, nesta ordem. A primeira que responde"
+        " diz quais inscrições há; o que ela não sabe (tipo e situação: `cnpja`; endereço: as"
+        " outras) as seguintes completam.",
+    )
+    rural_producer_sources: tuple[RegistrationSource, ...] = Field(
+        ("cnpja", "sefaz", "infosimples"),
+        description="Quem responde as inscrições de produtores rurais, da mesma maneira.",
+    )
+    suframa_sources: tuple[SuframaSource, ...] = Field(
+        ("cnpja",), description="Quem responde as inscrições na Suframa."
+    )
+    federal_certificate_sources: tuple[FederalCertificateSource, ...] = Field(
+        ("infosimples", "serpro_cnd"),
+        description="Quem emite a certidão federal. A seguinte só é consultada quando a anterior"
+        " não chegou a aceitar o pedido: uma emissão nunca é comprada duas vezes.",
+    )
+    state_certificate_sources: tuple[StateCertificateSource, ...] = Field(
+        ("infosimples",), description="Quem emite as certidões estaduais."
+    )
+    state_registration_ufs: Ufs = Field(
+        UFS, min_length=1, description="UFs das inscrições estaduais: as que BR consulta e cobra."
+    )
+    rural_producer_ufs: Ufs = Field(
+        RURAL_UFS,
+        min_length=1,
+        description="UFs do produtor rural: as que BR consulta e cobra.",
+    )
+    minha_receita: MinhaReceita | None = Field(
+        None, description="Minha Receita, ou BrasilAPI, que responde na mesma forma."
+    )
+    cnpja: Cnpja | None = Field(None, description="CNPJá, API comercial.")
+    serpro: Serpro | None = Field(None, description="SERPRO, Consulta CNPJ v2, por contrato.")
+    sefaz: Sefaz | None = Field(
+        None, description="Consulta Cadastro das secretarias da fazenda, com certificado A1."
+    )
+    infosimples: Infosimples | None = Field(None, description="Infosimples, por contrato.")
+    limits_gratuito: Limits = Field(
+        Limits(per_minute=20, per_day=500), description="Limites de cada conta do plano `gratuito`."
+    )
+    limits_pre_pago: Limits = Field(
+        Limits(per_minute=300, per_day=50_000),
+        description="Limites de cada conta do plano `pre_pago`.",
+    )
+    limits_pos_pago: Limits = Field(
+        Limits(per_minute=1_200, per_day=500_000),
+        description="Limites de cada conta do plano `pos_pago`.",
+    )
+    receipts: Place = Field(
+        "",
+        description="Onde guardar os comprovantes: uma pasta, ou um endereço como"
+        " `s3://balde/prefixo`; vazio: a pasta `receipts` da pasta de dados.",
+    )
+    cache_days: int = Field(
+        1825,
+        ge=1,
+        description="Por quantos dias uma resposta fica no cache, desde a consulta à fonte.",
+    )
+    cache_person_days: int = Field(
+        365,
+        ge=1,
+        description="O mesmo, para as respostas sobre pessoas físicas (produtor rural e certidão"
+        " federal, por CPF).",
+    )
+    receipt_days: int = Field(
+        1825,
+        ge=366,
+        description="Por quantos dias um comprovante é guardado, desde a primeira entrega.",
+    )
+    backup_folder: File = Field(
+        None,
+        description="Pasta das cópias de segurança, de preferência em outro disco; vazio: a pasta"
+        " `backups` da pasta de dados.",
+    )
+    ballast_mb: int = Field(
+        32,
+        ge=0,
+        description="Megabytes reservados na pasta de dados para quando o disco encher: são"
+        " liberados, e o serviço se recupera sozinho; 0: nenhum. Só com SQLite.",
+    )
+    backup_every_hours: int = Field(
+        24,
+        ge=0,
+        description="De quantas em quantas horas o serviço faz uma cópia de segurança; 0: nunca."
+        " De vários nós, um só a faz.",
+    )
+    backup_keep: int = Field(
+        7,
+        ge=1,
+        description="Quantas cópias ficam na pasta; as mais antigas são apagadas. As feitas antes"
+        " de uma migração ou de uma restauração não contam, e ficam.",
+    )
+    own_backup_of_schema: int = Field(
+        0,
+        ge=0,
+        description="Versão do esquema do banco de dados de que você mesmo tem uma cópia: a partida"
+        " que a migra não faz outra. Só vale para essa versão.",
+    )
+    trusted_proxies: tuple[Network, ...] = Field(
+        (),
+        description="Endereços ou redes dos proxies à frente do serviço, como `10.0.0.0/8`: deles"
+        " se aceita o endereço do navegador (`X-Forwarded-For`), que limita tentativas de entrada.",
+    )
+    session_idle_minutes: int = Field(
+        60,
+        ge=5,
+        description="Minutos sem uso até que uma sessão da aplicação web termine.",
+    )
+    session_hours: int = Field(
+        12, ge=1, description="Horas até que uma sessão da aplicação web termine de todo modo."
+    )
+    trace_days: int = Field(
+        180,
+        ge=7,
+        description="Por quantos dias são guardados os detalhes de cada consulta (quem, o quê,"
+        " por qual caminho); os das certidões, pelo menos enquanto o comprovante. A cobrança, no"
+        " livro-razão, fica para sempre.",
+    )
+    idempotency_hours: int = Field(
+        96,
+        ge=1,
+        description="Por quantas horas um resultado pode ser repetido com a sua Idempotency-Key.",
+    )
+    sandbox_establishments: int = Field(
+        10_000,
+        ge=0,
+        description="Estabelecimentos do mês fictício criado no primeiro início; 0: nenhum mês.",
+    )
+
+    @property
+    def address(self) -> str:
+        """Where the service is reached, for links and examples."""
+        if self.public_url:
+            return self.public_url.rstrip("/")
+        host = _ANYWHERE.get(self.host, f"[{self.host}]" if ":" in self.host else self.host)
+        scheme = "https" if self.tls_certificate is not None else "http"
+        return f"{scheme}://{host}:{self.port}"
+
+    @classmethod
+    def settings_customise_sources(  # noqa: D102 - pydantic-settings' own hook
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        toml = _Toml(settings_cls, toml_file=config_file())
+        return init_settings, env_settings, toml
+
+
+def config_file() -> Path | None:
+    """The TOML file in force, or None: `$BALCAO_CONFIG`, the data folder's, the working one's."""
+    if named := os.environ.get("BALCAO_CONFIG"):
+        return Path(named)
+    home = Path(os.environ.get("BALCAO_HOME", ".balcao"))
+    for candidate in (home / "balcao.toml", Path("balcao.toml")):
+        if candidate.is_file():
+            return candidate
+    return None
