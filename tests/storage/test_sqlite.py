@@ -161,9 +161,11 @@ def test_the_log_is_carried_over_and_does_not_grow_for_ever(
     for number in range(200):
         request = f"r{number}"
         engine.commit(desk, a_charge(ana, request), a_finish(ana, request, request))
+        if number % 20 == 19:  # the thread has had its turn, and with it the log
+            engine.run(desk.heartbeat(NOW))
 
-    log = engine.path.with_name("balcao.db-wal")
-    assert log.stat().st_size < 100 * 4_200, "pages of the log are used again"
+    log = engine.path.with_name("balcao.db-wal")  # 1,466 pages if none is used again
+    assert log.stat().st_size < 400 * 4_200, "pages of the log are used again"
     assert len(charged(desk, ana)) == 200
     assert desk.check().complaints == []
 

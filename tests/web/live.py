@@ -22,7 +22,7 @@ from balcao.fiction.digits import cnpj as cnpj_of
 from balcao.home import Home
 from balcao.service.clock import system_now_ms
 from balcao.storage.sqlite.desk import SqliteDesk
-from tests.cli.shell import Server, free_port, serving
+from tests.cli.shell import PATIENCE_SECONDS, Server, free_port, serving
 
 CHROMIUM = next(
     (
@@ -40,7 +40,6 @@ OPERATOR, MANAGER, CONSULTANT = "olga@balcao.test", "marina@balcao.test", "caio@
 WIDE, NARROW = {"width": 1280, "height": 900}, {"width": 390, "height": 844}
 
 _DAY_MS = 86_400_000
-_PATIENCE_MS = 15_000
 
 
 @dataclass
@@ -70,7 +69,7 @@ class Live:
             timezone_id="America/Sao_Paulo",
             accept_downloads=True,
         )
-        context.set_default_timeout(_PATIENCE_MS)
+        context.set_default_timeout(PATIENCE_SECONDS * 1000)
         return context
 
     def sign_in(self, context: BrowserContext, email: str, *, again: bool = False) -> Page:

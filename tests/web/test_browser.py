@@ -104,6 +104,36 @@ def test_a_state_certificate_and_its_explanation(live: Live, context: BrowserCon
     expect(page.get_by_role("main")).to_contain_text("cache")
 
 
+def test_a_button_stays_under_the_finger(live: Live, context: BrowserContext) -> None:
+    """The price is asked for when the field is left, by pressing the button below the price."""
+    page = live.sign_in(context, people.CONSULTANT)
+    ask(page, "suframa", SUFRAMA)
+    consult(page)
+    page.goto("/app/consultas/suframa")
+    button = page.get_by_role("button", name="Consultar", exact=True)
+    box = button.bounding_box()
+    assert box is not None
+    page.get_by_label("CNPJ", exact=True).fill(SUFRAMA)
+    page.mouse.move(box["x"] + 20, box["y"] + 5)
+    with page.expect_response(re.compile("/preco$")) as price:
+        page.mouse.down()
+    assert "Você consultou este documento" in price.value.text()  # one line more
+    page.evaluate("() => new Promise((done) => setTimeout(done, 100))")
+    assert button.bounding_box() == box
+    page.mouse.up()
+    page.wait_for_url(re.compile("/app/consultas/resultado/"))
+
+    # Let go beside it, and the price that was held back is told.
+    page.goto("/app/consultas/suframa")
+    page.get_by_label("CNPJ", exact=True).fill(SUFRAMA)
+    page.mouse.move(box["x"] + 20, box["y"] + 5)
+    with page.expect_response(re.compile("/preco$")):
+        page.mouse.down()
+    page.mouse.move(5, 5)
+    page.mouse.up()
+    expect(page.locator("#preco")).to_contain_text("Você consultou este documento")
+
+
 def test_nothing_is_charged_twice(live: Live, context: BrowserContext) -> None:
     """A double click, a reload of the result, and going back to send the same form again."""
     page, before = live.sign_in(context, people.CONSULTANT), _balance(live)

@@ -103,9 +103,17 @@
     if (target.dataset.check in FORMS && target.ariaInvalid && !wrong(target)) say(target, "");
   });
 
+  // What changes above a button moves it from under the finger: it waits for the finger.
   let pressed = false;
+  const released = [];
   addEventListener("pointerdown", () => { pressed = true; }, true);
-  addEventListener("pointerup", () => { pressed = false; }, true);
+  for (const end of ["pointerup", "pointercancel"]) {
+    addEventListener(end, () => {
+      pressed = false;
+      // After the click that may come of it.
+      setTimeout(() => released.splice(0).forEach((then) => then()), 50);
+    }, true);
+  }
 
   document.addEventListener("focusout", ({ target }) => {
     if (!(target.dataset.check in FORMS)) return;
@@ -114,9 +122,15 @@
       // The server's complaint stays until the value changes.
       if (complaint || target.value !== target.defaultValue) say(target, complaint);
     };
-    // A new line would move the button being pressed from under the finger.
-    if (pressed) addEventListener("pointerup", () => setTimeout(check, 50), { once: true });
+    if (pressed) released.push(check);
     else check();
+  });
+
+  document.addEventListener("htmx:before:swap", (event) => {
+    if (!pressed) return;
+    event.preventDefault();
+    const form = event.target.closest("form");
+    released.push(() => { if (form && !waiting.has(form)) form.dispatchEvent(new Event("change")); });
   });
 
   const openMenu = () => document.querySelector("details.person[open]");
