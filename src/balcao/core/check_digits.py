@@ -1,0 +1,47 @@
+"""Check digits of CNPJs and CPFs: modulo 11, a character counting as its ASCII code minus 48.
+
+Rules: decisions 2.1 and 2.2; `cnpj-alfanumerico.md` section 2. Written out, because every lookup
+of a company that was not asked for lately needs them, and the generator millions of them; the
+tests compare with a library's.
+"""
+
+
+def cnpj_check_digits(base: str) -> str:
+    """The two check digits of 12 characters `[0-9A-Z]`."""
+    a, b, c, d, e, f, g, h, i, j, k, m = base.encode("ascii")
+    # The weights add up to 58 and 62: 48 is taken off every code at once.
+    first = (
+        (5 * (a + i) + 4 * (b + j) + 3 * (c + k) + 2 * (d + m) + 9 * e + 8 * f + 7 * g + 6 * h)
+        - 48 * 58
+    ) % 11
+    first = 11 - first if first > 1 else 0
+    second = (
+        (6 * (a + i) + 5 * (b + j) + 4 * (c + k) + 3 * (d + m) + 2 * e + 9 * f + 8 * g + 7 * h)
+        - 48 * 62
+        + 2 * first
+    ) % 11
+    second = 11 - second if second > 1 else 0
+    return f"{first}{second}"
+
+
+def cpf_check_digits(base: str) -> str:
+    """The two check digits of 9 digits."""
+    a, b, c, d, e, f, g, h, i = base.encode("ascii")
+    # The weights add up to 54 and 63 without that of the first check digit.
+    first = (10 * a + 9 * b + 8 * c + 7 * d + 6 * e + 5 * f + 4 * g + 3 * h + 2 * i - 48 * 54) % 11
+    first = 11 - first if first > 1 else 0
+    second = (
+        11 * a
+        + 10 * b
+        + 9 * c
+        + 8 * d
+        + 7 * e
+        + 6 * f
+        + 5 * g
+        + 4 * h
+        + 3 * i
+        - 48 * 63
+        + 2 * first
+    ) % 11
+    second = 11 - second if second > 1 else 0
+    return f"{first}{second}"
