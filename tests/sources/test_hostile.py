@@ -236,8 +236,12 @@ def texts_of(told: Any) -> Iterator[str]:
             yield from texts_of(each)
 
 
+# What no two answers have in common, whatever was said.
+OWN = {"request_id", "served_at", "provider_elapsed_time_in_milliseconds"}
+
+
 def without_instants(said: Any) -> Any:
-    return {name: each for name, each in said.items() if name not in ("request_id", "served_at")}
+    return {name: each for name, each in said.items() if name not in OWN}
 
 
 async def _forget(cache: Any, key: str) -> None:
