@@ -15,7 +15,7 @@ from balcao.core.ledger import Change, Refusal
 from balcao.errors import HomeInUse
 from balcao.fiction.sandbox import EXISTING_COMPANIES
 from balcao.home import Home
-from balcao.opendata.snapshot import CurrentSnapshot
+from balcao.opendata.current import CurrentSnapshot
 from balcao.operations import OPERATIONS
 from balcao.service import compose, first_start
 from balcao.service.clock import system_now_ms

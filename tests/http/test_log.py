@@ -23,8 +23,8 @@ from balcao.home import Home
 from balcao.http import front
 from balcao.lookup import story
 from balcao.observability import logs
+from balcao.opendata.current import CurrentSnapshot
 from balcao.opendata.errors import OpenDataError
-from balcao.opendata.snapshot import CurrentSnapshot
 from balcao.service import compose
 from balcao.settings import Settings
 from balcao.settings.providers import Cnpja

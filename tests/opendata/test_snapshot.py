@@ -7,9 +7,10 @@ from typing import Any
 import pytest
 
 from balcao.core.company import Coded, Company, Partner
+from balcao.opendata.current import CurrentSnapshot
 from balcao.opendata.errors import OpenDataError
 from balcao.opendata.importer import BuildReport
-from balcao.opendata.snapshot import CurrentSnapshot, Snapshot
+from balcao.opendata.snapshot import Snapshot
 from tests.opendata.months import DAY, Month, cnpj, company, content, find, root, row
 
 SERPRO = cnpj("33683111", "0002")

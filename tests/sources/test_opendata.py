@@ -9,7 +9,7 @@ import pytest
 from balcao.core.company import Company, Partner
 from balcao.core.documents import Cnpj, Cpf
 from balcao.core.questions import Inquiry
-from balcao.opendata.snapshot import CurrentSnapshot
+from balcao.opendata.current import CurrentSnapshot
 from balcao.sources.contract import Absent, Found, LocalSource
 from balcao.sources.opendata import Registry, Snapshot
 from tests.sources.world import CNPJ, OTHER_CNPJ, a_company, an_inquiry, the_company

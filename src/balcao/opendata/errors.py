@@ -6,7 +6,8 @@ OpenDataError
 ├── BadInput              the files given cannot be a month: missing, damaged, mixed
 ├── TooManyRejects        so many unreadable records that the layout must have changed
 ├── VerificationFailed    built, but not believed; the published month stays
-└── BuildRunning          another build is at work in the same store
+├── BuildRunning          another build is at work in the same store
+└── NoRoom                the disk is too small
 """
 
 from collections.abc import Sequence
@@ -38,3 +39,7 @@ class VerificationFailed(OpenDataError):
 
 class BuildRunning(OpenDataError):
     """Another build is at work in the same store."""
+
+
+class NoRoom(OpenDataError):
+    """The disk is too small for what is wanted."""

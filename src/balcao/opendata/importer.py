@@ -9,7 +9,6 @@ Killed at any moment, the same call goes on where it was. Nothing published chan
 the last step, which is a rename.
 """
 
-import shutil
 import time
 from collections.abc import Sequence
 from contextlib import closing
@@ -94,7 +93,8 @@ def build(
         Team(_workers_for(plan, workers)) as team,
     ):
         progress = Both(told, progress or NoProgress())
-        _check_disk(store, plan)
+        share = _DISK_PER_CSV_BYTE if plan.compress_spill else _DISK_PER_CSV_BYTE_PLAIN
+        work.demand(int(_csv_bytes(plan) * share))
         previous = _previous(store, warnings)
         domains, kept = _read_domains(plan, previous)
         with closing(Building(work.building)) as building:
@@ -161,17 +161,6 @@ def _csv_bytes(plan: Plan) -> int:
 
 def _workers_for(plan: Plan, workers: int) -> int:
     return workers if workers > 1 and _csv_bytes(plan) > _BYTES_WORTH_WORKERS else 0
-
-
-def _check_disk(store: Path, plan: Plan) -> None:
-    share = _DISK_PER_CSV_BYTE if plan.compress_spill else _DISK_PER_CSV_BYTE_PLAIN
-    needed = int(_csv_bytes(plan) * share)
-    work_bytes = sum(file.stat().st_size for file in (store / "work").iterdir())
-    free = shutil.disk_usage(store).free + work_bytes
-    if free < needed:
-        raise OpenDataError(
-            f"{store} precisa de uns {needed >> 20} MiB livres, e tem {free >> 20} MiB"
-        )
 
 
 @dataclass(frozen=True, slots=True)

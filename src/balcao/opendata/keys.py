@@ -34,6 +34,19 @@ def block_of(number: int, blocks: int) -> int:
     return (number >> 32) * blocks >> 32
 
 
+# Spread numbers of two roots differ by more than 4 million: what is left of them without these
+# bits still tells all roots apart, and an establishment's number has room in their place.
+_ORDER_BITS = 21
+
+
+def place_of(cnpj: str) -> int:
+    """Where a CNPJ (its first 12 characters count) stands among all: a number of its own.
+
+    Grows with the block of its company. It fits SQLite's signed row ids.
+    """
+    return ((spread(cnpj[:8]) >> _ORDER_BITS << _ORDER_BITS) | int(cnpj[8:12], 36)) - (1 << 63)
+
+
 def characters(buffer: Bytes, starts: Positions, count: int) -> Bytes:
     """The `count` bytes from each start, as a matrix. Every start has that many after it."""
     # Seen as overlapping items of `count` bytes; four times as fast as a matrix of positions.

@@ -5,7 +5,7 @@ number is its row id: a lookup reads two blocks, unpacks them, and searches byte
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Iterable, Iterator
 from datetime import date
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -28,7 +28,6 @@ FORMAT = 1
 _PAGE_CACHE_KIB = 16 * 1024
 
 CURRENT = "current"  # a small text file in the store that names the published snapshot
-_CHECK_SECONDS = 1.0
 _SNAPSHOT_NAME = re.compile(r"(\d{4}-\d{2}-\d{2})(?:\.([1-9]\d*))?\.snapshot")
 
 
@@ -88,10 +87,34 @@ class Snapshot:
         establishment = _row(self._establishments.read(text[:12]), key)
         if establishment is None:
             return None
-        rows = self._companies.read(text[:8])
-        of_company = _row(rows, b"\nC%b\x1f" % root)
-        partners = _rows(rows, b"\nP%b\x1f" % root)
-        return company(text, establishment, of_company, partners, self._texts)
+        return self._company(text, establishment, self._companies.read(text[:8]))
+
+    def establishments(self) -> Iterator[bytes]:
+        """The rows of every establishment, in the file's order."""
+        for rows in self._establishments.all():
+            yield from rows.split(b"\n")[1:]
+
+    def companies_of(self, rows: Iterable[bytes]) -> Iterator[Company]:
+        """The companies of some establishments' rows, as `find` gives them.
+
+        Rows in the order of `keys.place_of` have each block of companies read once.
+        """
+        number, of_companies = -1, b""
+        for row in rows:
+            root, order, check = row[1:].split(b"\x1f", 3)[:3]
+            if (needed := self._companies.number(root.decode())) != number:
+                number, of_companies = needed, self._companies.read(root.decode())
+            yield self._company((root + order + check).decode(), row, of_companies)
+
+    def _company(self, cnpj: str, establishment: bytes, of_companies: bytes) -> Company:
+        root = cnpj[:8].encode()
+        return company(
+            cnpj,
+            establishment,
+            _row(of_companies, b"\nC%b\x1f" % root),
+            _rows(of_companies, b"\nP%b\x1f" % root),
+            self._texts,
+        )
 
     def simples(self, root: str) -> list[str] | None:
         """The fields of the root's row in Simples, as in the file."""
@@ -131,10 +154,22 @@ class _Blocks:
         # Incremental reading by row id costs a third less than a SELECT.
         self._blob = connection.blob_open("main", group, "rows", 0, False)
 
+    def number(self, key: str) -> int:
+        """The block of a key."""
+        return block_of(spread(key), self._count)
+
+    def all(self) -> Iterator[bytes]:
+        """The rows of every block, as `read` gives them."""
+        for number in range(self._count):
+            yield self._rows(number)
+
     def read(self, key: str) -> bytes:
         """The rows, each after a line feed, among which those of the key are, if any."""
+        return self._rows(self.number(key))
+
+    def _rows(self, number: int) -> bytes:
         try:
-            self._blob.reopen(block_of(spread(key), self._count))
+            self._blob.reopen(number)
             return self._unpack(self._blob.read())
         except (apsw.Error, zstandard.ZstdError) as error:
             raise OpenDataError(f"as linhas de {self._group} estão danificadas") from error
@@ -179,68 +214,6 @@ def _texts(domains: dict[str, dict[str, str]], extraction: date) -> Texts:
         countries=domains["Paises"],
         qualifications=domains["Qualificacoes"],
     )
-
-
-class CurrentSnapshot:
-    """The published month, whichever it is: follows the store, so servers need no restart."""
-
-    def __init__(self, store: Path, clock: Callable[[], float]) -> None:
-        """`clock` counts seconds and never goes back."""
-        self._store = store
-        self._clock = clock
-        self._pointer = store / CURRENT
-        self._seen: tuple[int, int] | None = None
-        self._snapshot: Snapshot | None = None
-        self._check_again_at = float("-inf")
-        self._edition = 0
-
-    @property
-    def edition(self) -> int:
-        """How many times a month was switched in."""
-        self._follow()
-        return self._edition
-
-    @property
-    def extraction_date(self) -> date | None:
-        """The day the data is as of; None when nothing was imported."""
-        snapshot = self._follow()
-        return None if snapshot is None else snapshot.extraction_date
-
-    def find(self, cnpj: Cnpj) -> Company | None:
-        """`Snapshot.find` in the published month; None when nothing was imported."""
-        snapshot = self._follow()
-        return None if snapshot is None else snapshot.find(cnpj)
-
-    def close(self) -> None:
-        """Release the file."""
-        if self._snapshot is not None:
-            self._snapshot.close()
-            self._snapshot = None
-
-    def _follow(self) -> Snapshot | None:
-        now = self._clock()
-        if now < self._check_again_at:
-            return self._snapshot
-        self._check_again_at = now + _CHECK_SECONDS
-        try:
-            status = self._pointer.stat()
-        except OSError:
-            return self._snapshot
-        # The pointer is replaced, never rewritten, even when the same month is built again.
-        seen = (status.st_ino, status.st_mtime_ns)
-        if seen != self._seen:
-            self._switch(seen)
-        return self._snapshot
-
-    def _switch(self, seen: tuple[int, int]) -> None:
-        try:
-            fresh = Snapshot.open(current_path(self._store))
-        except OpenDataError:
-            return  # the old month serves on, and we try again in a second
-        self.close()
-        self._snapshot = fresh
-        self._seen = seen
-        self._edition += 1
 
 
 class Edition(NamedTuple):

@@ -57,8 +57,8 @@ class SpillWriter:
             begins.append(self._file.tell())
         self._index.append(begins)
 
-    def finish(self, report: PartReport) -> None:
-        """Put the file, complete, at its name."""
+    def finish(self, report: PartReport | None = None) -> None:
+        """Put the file, complete, at its name; `report`: of the zip it was read from."""
         index = np.array(self._index, np.uint64).tobytes()
         packed = msgspec.msgpack.encode(report)
         tail = _TAIL.pack(len(index), len(packed), self._compressed)

@@ -3,9 +3,11 @@
 2026-08-08.snapshot       a month; its date is the extraction date
 2026-08-08.2.snapshot     the same month, built anew: the first build can be gone back to
 2026-08-08.rejects.jsonl  its records that nobody could read
+2026-08-08.answers        its finished answers (`answers.py`)
 current                   the name of the published one; replaced by rename
 progress.json             how far the last build is, or how it ended (`progress_file.py`)
 work/                     what an unfinished build will go on from
+answers/, answers.lock    the same of answers
 lock                      held while building
 """
 
@@ -13,7 +15,7 @@ import fcntl
 import os
 import shutil
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from datetime import date
@@ -23,7 +25,7 @@ from typing import Self
 import msgspec
 
 from balcao.opendata.archive import Part
-from balcao.opendata.errors import BuildRunning, OpenDataError
+from balcao.opendata.errors import BuildRunning, NoRoom, OpenDataError
 from balcao.opendata.plan import Plan
 from balcao.opendata.repair import Reject
 from balcao.opendata.snapshot import (
@@ -43,61 +45,78 @@ _LOCK = "lock"
 _LOOK_SECONDS = 0.02
 
 
-class Work:
-    """The folder of one build: holds the lock, and knows which files belong to this plan."""
+class WorkFolder:
+    """A folder of unfinished work in a store, and the lock that is held while somebody works.
 
-    def __init__(self, store: Path, plan: Plan) -> None:
+    What is in it survives `kill -9`, not a power cut: it was never forced to the disk.
+    """
+
+    def __init__(self, store: Path, name: str, lock: str, mine: Collection[str]) -> None:
+        """`mine`: names of the files to go on from; others are of no use any more."""
         self._store = store
-        self._plan = plan
-        self._folder = store / "work"
+        self._lock_file = store / lock
         self._lock = -1
+        self._mine = {*mine, "boot"}
+        self.path = store / name
 
     def __enter__(self) -> Self:
-        """Take the lock and remove what other plans left. Raises `BuildRunning`."""
+        """Take the lock and remove what others left. Raises `BuildRunning`."""
         self._store.mkdir(parents=True, exist_ok=True)
-        self._lock = os.open(self._store / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        self._lock = os.open(self._lock_file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
         try:
             _hold(self._lock)
         except OSError:
             os.close(self._lock)
             raise BuildRunning(f"outra importação está em andamento em {self._store}") from None
-        self._folder.mkdir(exist_ok=True)
+        self.path.mkdir(exist_ok=True)
         self._forget_others()
         return self
 
     def __exit__(self, *_: object) -> None:
         os.close(self._lock)  # which releases it
 
-    @property
-    def building(self) -> Path:
-        """The snapshot being built."""
-        return self._folder / f"{self._plan.key}.building"
-
-    @property
-    def rejects(self) -> Path:
-        """The records that nobody could read."""
-        return self._folder / "rejects.jsonl"
-
-    def spill(self, part: Part) -> Path:
-        """Where the rows of a zip wait."""
-        return self._folder / f"{part.identity}-{self._plan.reading_key}.spill"
+    def demand(self, needed_bytes: int) -> None:
+        """Raises `NoRoom` unless the disk has so much, what is here already included."""
+        here = sum(file.stat().st_size for file in self.path.iterdir())
+        free = shutil.disk_usage(self._store).free + here
+        if free < needed_bytes:
+            raise NoRoom(
+                f"{self._store} precisa de uns {needed_bytes >> 20} MiB livres, e tem"
+                f" {free >> 20} MiB"
+            )
 
     def remove(self) -> None:
         """Nothing is left to go on from."""
-        shutil.rmtree(self._folder)
+        shutil.rmtree(self.path)
 
     def _forget_others(self) -> None:
-        boot = self._folder / "boot"
+        boot = self.path / "boot"
         this_boot = _BOOT_ID.read_text("ascii") if _BOOT_ID.exists() else ""
-        mine = {self.spill(part).name for part in self._plan.inputs.parts}
-        mine |= {self.building.name, f"{self.building.name}-journal", boot.name}
-        # What was written before a power cut may have holes: it was never forced to the disk.
-        if not boot.exists() or boot.read_text("ascii") != this_boot:
-            mine = set()
-        for file in self._folder.iterdir():
-            if file.name not in mine:
+        # What was written before a power cut may have holes.
+        known = boot.exists() and boot.read_text("ascii") == this_boot
+        for file in self.path.iterdir():
+            if not known or file.name not in self._mine:
                 file.unlink()
         boot.write_text(this_boot, "ascii")
+
+
+class Work(WorkFolder):
+    """The folder of one build: knows which files belong to this plan."""
+
+    def __init__(self, store: Path, plan: Plan) -> None:
+        self._plan = plan
+        building = f"{plan.key}.building"
+        spills = {self._spill_name(part) for part in plan.inputs.parts}
+        super().__init__(store, "work", _LOCK, {building, f"{building}-journal", *spills})
+        self.building = self.path / building  # the snapshot
+        self.rejects = self.path / "rejects.jsonl"  # the records that nobody could read
+
+    def spill(self, part: Part) -> Path:
+        """Where the rows of a zip wait."""
+        return self.path / self._spill_name(part)
+
+    def _spill_name(self, part: Part) -> str:
+        return f"{part.identity}-{self._plan.reading_key}.spill"
 
 
 def _hold(lock: int) -> None:
@@ -278,6 +297,7 @@ def _forget_older(store: Path, name: str, before: str | None) -> None:
         if other != keep:
             (store / other).unlink()
             rejects_of(store / other).unlink(missing_ok=True)
+            (store / other).with_suffix(".answers").unlink(missing_ok=True)
 
 
 def _force_to_disk(path: Path) -> None:

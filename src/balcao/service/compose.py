@@ -31,7 +31,7 @@ from balcao.observability.health import Health
 from balcao.observability.metrics import Metrics
 from balcao.observability.requests import RequestLog
 from balcao.observability.source_log import SourceLog
-from balcao.opendata.snapshot import CurrentSnapshot
+from balcao.opendata.current import CurrentSnapshot
 from balcao.operations import operations
 from balcao.service.clock import Clock
 from balcao.service.lifespan import Life

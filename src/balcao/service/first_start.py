@@ -151,7 +151,7 @@ def make_month(
 
 def has_month(store: Path) -> bool:
     """Whether a month is published in this store."""
-    from balcao.opendata.snapshot import CurrentSnapshot  # noqa: PLC0415
+    from balcao.opendata.current import CurrentSnapshot  # noqa: PLC0415
 
     snapshot = CurrentSnapshot(store, lambda: 0.0)
     try:

@@ -13,7 +13,7 @@ from balcao.sources.contract import Absent, Answer, Found
 
 
 class Registry(Protocol):
-    """What is read: `balcao.opendata.snapshot.CurrentSnapshot`."""
+    """What is read: `balcao.opendata.current.CurrentSnapshot`."""
 
     @property
     def extraction_date(self) -> datetime.date | None:

@@ -1,0 +1,261 @@
+"""Finished answers: what is said of each establishment of a month, ready to be sent.
+
+A file derived from the published month and beside it: `2026-08-08.answers`. To read an answer
+costs a tenth of putting it together from rows. It is built after the month is in use, at low
+priority and by another process; until it is there, and where there is no room for it, rows
+answer. It goes when its month goes.
+"""
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, suppress
+from hashlib import sha256
+from itertools import chain, islice
+from math import ceil
+from pathlib import Path
+from typing import Any
+
+import apsw
+import msgspec
+import zstandard
+
+from balcao.core.company import Company
+from balcao.core.documents import Cnpj
+from balcao.opendata.errors import OpenDataError
+from balcao.opendata.keys import place_of
+from balcao.opendata.progress import NoProgress, Progress
+from balcao.opendata.snapshot import Snapshot, current_path
+from balcao.opendata.spill import SpillWriter, read_partition
+from balcao.opendata.store import WorkFolder
+
+# Raised when an answer is made otherwise: files of another form are not read. A test tells when.
+FORM = 1
+
+# Small tables stay in the processor's cache; twice the size packs 2 % better.
+_DICTIONARY_BYTES = 32 * 1024
+_SAMPLES = 4_000
+_LEVEL = 3
+_ROWS_PER_PARTITION = 100_000  # some 25 MB of rows: they are sorted in memory
+_PAGE_BYTES = 8192
+_PAGE_CACHE_KIB = 16 * 1024
+# Of disk, for each establishment: its answer, and its row while it waits to be sorted.
+_BYTES_EACH = 150 + 90
+
+Make = Callable[[Company], bytes]
+
+
+class Answers:
+    """The finished answers of one month, open for reading. Not thread safe."""
+
+    def __init__(self, connection: apsw.Connection) -> None:
+        self._connection = connection
+        dictionary = zstandard.ZstdCompressionDict(_meta(connection, "dictionary"))
+        self._unpack = zstandard.ZstdDecompressor(dict_data=dictionary).decompress
+        self._blob: apsw.Blob | None = None
+
+    @classmethod
+    def open(cls, snapshot: Path) -> "Answers":
+        """Those of a month's file. Raises `OpenDataError` where there are none to be used."""
+        path = answers_of(snapshot)
+        try:
+            connection = apsw.Connection(
+                f"{path.absolute().as_uri()}?immutable=1",
+                flags=apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI,
+            )
+            connection.pragma("cache_size", -_PAGE_CACHE_KIB)
+            if _meta(connection, "of") != _identity(snapshot):
+                raise OpenDataError(f"{path} não é deste mês, ou tem outra forma")
+            return cls(connection)
+        except (apsw.Error, OSError, zstandard.ZstdError) as error:
+            raise OpenDataError(f"{path} não tem as respostas prontas de um mês") from error
+
+    def find(self, cnpj: Cnpj) -> bytes | None:
+        """The answer about a CNPJ; None: there is none. Raises `OpenDataError` (damaged)."""
+        place = place_of(cnpj.text)
+        try:
+            if self._blob is None:
+                self._blob = self._connection.blob_open("main", "answer", "body", place, False)
+            else:
+                self._blob.reopen(place)
+            return self._unpack(self._blob.read())
+        except apsw.SQLError:  # no such row, which leaves the handle of no use
+            self._close_blob()
+            return None
+        except (apsw.Error, zstandard.ZstdError) as error:
+            raise OpenDataError("as respostas prontas estão danificadas") from error
+
+    def close(self) -> None:
+        """Release the file."""
+        self._close_blob()
+        self._connection.close()
+
+    def _close_blob(self) -> None:
+        if self._blob is not None:
+            self._blob.close(True)
+            self._blob = None
+
+
+def answers_of(snapshot: Path) -> Path:
+    """Where the finished answers of a month's file are, if there are any."""
+    return snapshot.with_suffix(".answers")
+
+
+def are_finished(store: Path) -> bool:
+    """Whether the published month has its answers. Raises `OpenDataError`: there is no month."""
+    path = current_path(store)
+    try:
+        Answers.open(path).close()
+    except OpenDataError:
+        return False
+    return True
+
+
+def finish(store: Path, make: Make, progress: Progress | None = None) -> Path:
+    """Build the finished answers of the published month, and put them beside it.
+
+    `make` gives the bytes that are said of a company. What was interrupted goes on where it was.
+    Raises `OpenDataError` (no month, damaged), `NoRoom`, `BuildRunning` (somebody else does it).
+    """
+    path = current_path(store)
+    spill, building = f"{path.stem}-{FORM}.spill", f"{path.stem}-{FORM}.building"
+    with (
+        WorkFolder(
+            store, "answers", "answers.lock", {spill, building, f"{building}-journal"}
+        ) as work,
+        closing(Snapshot.open(path)) as snapshot,
+    ):
+        establishments = snapshot.info().rows["Estabelecimentos"]
+        work.demand(establishments * _BYTES_EACH)
+        partitions = max(1, ceil(establishments / _ROWS_PER_PARTITION))
+        told = progress or NoProgress()
+        rows = work.path / spill
+        if not rows.exists():
+            told.begin("Separando estabelecimentos", establishments)
+            _scatter(snapshot, rows, partitions, told)
+        told.begin("Escrevendo respostas", establishments)
+        with closing(_begin(work.path / building)) as connection:
+            sorted_rows = (
+                sorted(read_partition(rows, each, partitions).split(b"\n")[:-1], key=_place_of_row)
+                for each in range(partitions)
+            )
+            _write(connection, sorted_rows, lambda of: map(make, snapshot.companies_of(of)), told)
+            _set_meta(connection, "of", _identity(path))
+        _force_to_disk(work.path / building)
+        if not path.exists():
+            raise OpenDataError(f"{path.name} não existe mais: outro mês tomou o seu lugar")
+        for other in store.glob("*.answers"):
+            other.unlink()  # of the month before: rows answer, if it comes back
+        (work.path / building).replace(answers_of(path))
+        work.remove()
+    return answers_of(path)
+
+
+def _scatter(snapshot: Snapshot, spill: Path, partitions: int, progress: Progress) -> None:
+    """Deal the establishments' rows over partitions, in the order of their companies' blocks."""
+    writer = SpillWriter(spill, compressed=True)
+    try:
+        rows = snapshot.establishments()
+        while batch := list(islice(rows, _ROWS_PER_PARTITION)):
+            dealt: list[list[bytes]] = [[] for _ in range(partitions)]
+            for row in batch:
+                dealt[(_place_of_row(row) + (1 << 63)) * partitions >> 64].append(row)
+            writer.write([[b"\n".join(rows), b"\n"] if rows else [] for rows in dealt])
+            progress.advance("", len(batch), len(batch))
+        writer.finish()
+    except BaseException:
+        writer.abandon()
+        raise
+
+
+def _write(
+    connection: apsw.Connection,
+    partitions: Iterator[list[bytes]],
+    answers_of_rows: Callable[[list[bytes]], Iterator[bytes]],
+    progress: Progress,
+) -> None:
+    done = int(_meta(connection, "partitions_done"))
+    pack = _packer(connection, ())
+    for partition, rows in enumerate(partitions, 1):
+        if partition > done:
+            answers = answers_of_rows(rows)
+            if pack is None:
+                first = list(islice(answers, _SAMPLES))
+                pack = _packer(connection, first)
+                answers = chain(first, answers)
+            assert pack is not None
+            with connection:
+                connection.executemany(
+                    "INSERT INTO answer (place, body) VALUES (?, ?)",
+                    zip(map(_place_of_row, rows), map(pack, answers), strict=True),
+                )
+                _set_meta(connection, "partitions_done", partition)
+        progress.advance("", len(rows), len(rows))
+
+
+def _packer(
+    connection: apsw.Connection, samples: Sequence[bytes]
+) -> Callable[[bytes], bytes] | None:
+    """With the file's dictionary, trained on these answers if need be; None: there are none."""
+    known = connection.execute("SELECT value FROM meta WHERE name = 'dictionary'").get
+    if known is None:
+        if not samples:
+            return None
+        known = b""
+        with suppress(zstandard.ZstdError):  # too few, or all the same: nothing to learn
+            known = zstandard.train_dictionary(
+                _DICTIONARY_BYTES, list(samples), level=_LEVEL
+            ).as_bytes()
+        _set_meta(connection, "dictionary", known)
+    loaded = zstandard.ZstdCompressionDict(known)
+    if known:
+        loaded.precompute_compress(level=_LEVEL)
+    # With a checksum: a damaged disk must not make a wrong answer.
+    return zstandard.ZstdCompressor(
+        level=_LEVEL, dict_data=loaded, write_dict_id=False, write_checksum=True
+    ).compress
+
+
+def _place_of_row(row: bytes) -> int:
+    return place_of((row[1:9] + row[10:14]).decode())
+
+
+def _begin(path: Path) -> apsw.Connection:
+    connection = apsw.Connection(str(path))
+    connection.pragma("page_size", _PAGE_BYTES)
+    connection.pragma("journal_mode", "truncate")
+    connection.pragma("synchronous", 0)
+    connection.pragma("locking_mode", "exclusive")
+    with connection:
+        connection.execute(
+            "CREATE TABLE IF NOT EXISTS meta (name TEXT PRIMARY KEY, value BLOB NOT NULL)"
+            " WITHOUT ROWID;"
+            "CREATE TABLE IF NOT EXISTS answer (place INTEGER PRIMARY KEY, body BLOB NOT NULL);"
+            "INSERT OR IGNORE INTO meta VALUES ('partitions_done', 0);"
+        )
+    return connection
+
+
+def _identity(snapshot: Path) -> bytes:
+    """Which month, which build of it, and which form of answers."""
+    with closing(Snapshot.open(snapshot)) as opened:
+        info = msgspec.json.encode(opened.info())
+    return sha256(b"%d %b %b" % (FORM, snapshot.name.encode(), info)).digest()
+
+
+def _meta(connection: apsw.Connection, name: str) -> Any:
+    value = connection.execute("SELECT value FROM meta WHERE name = ?", (name,)).get
+    if value is None:
+        raise OpenDataError(f"falta {name}: respostas inacabadas?")
+    return value
+
+
+def _set_meta(connection: apsw.Connection, name: str, value: bytes | int) -> None:
+    connection.execute("INSERT OR REPLACE INTO meta (name, value) VALUES (?, ?)", (name, value))
+
+
+def _force_to_disk(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,216 @@
+"""Finished answers: the same as what is put together from rows, or none."""
+
+from collections import namedtuple
+from collections.abc import Callable
+from contextlib import closing
+from datetime import date
+from hashlib import sha256
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from balcao.core.company import Company, masked
+from balcao.core.documents import Cnpj
+from balcao.core.questions import Inquiry
+from balcao.opendata import answers
+from balcao.opendata.answers import answers_of, are_finished, finish
+from balcao.opendata.current import CurrentSnapshot
+from balcao.opendata.errors import BuildRunning, NoRoom, OpenDataError
+from balcao.opendata.generator import generate
+from balcao.opendata.importer import build
+from balcao.opendata.keys import block_of, place_of, spread
+from balcao.opendata.snapshot import Snapshot, current_path
+from balcao.opendata.store import WorkFolder
+from balcao.operations import OPERATIONS
+from tests.opendata.months import TODAY, Month, cnpj, row
+from tests.opendata.test_snapshot import SERPRO, Clock
+
+ESTABLISHMENTS = 3_000
+
+
+def made(company: Company) -> bytes:
+    """What the lookup of a company says of it."""
+    inquiry = Inquiry("company", Cnpj(company.cnpj))
+    return OPERATIONS["company"].encode(inquiry, masked(company))
+
+
+@pytest.fixture(scope="module")
+def month(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The files of a month with letters, branches and partners."""
+    folder = tmp_path_factory.mktemp("mes")
+    generate(folder, ESTABLISHMENTS, 7, alphanumeric_share=0.01, clean=True)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def finished(month: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A store whose month is finished, in several partitions."""
+    store = tmp_path_factory.mktemp("dados")
+    build([month], store, today=TODAY)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(answers, "_ROWS_PER_PARTITION", 700)
+        assert not are_finished(store)
+        assert finish(store, made) == answers_of(current_path(store))
+    assert are_finished(store)
+    assert not (store / "answers").exists()
+    return store
+
+
+def documents(store: Path) -> list[Cnpj]:
+    """All of the published month."""
+    with closing(Snapshot.open(current_path(store))) as snapshot:
+        return [
+            Cnpj((row[1:9] + row[10:14] + row[15:17]).decode()) for row in snapshot.establishments()
+        ]
+
+
+def test_every_establishment_has_the_answer_that_its_rows_give(finished: Path) -> None:
+    known = documents(finished)
+    assert len(known) == ESTABLISHMENTS
+    with (
+        closing(Snapshot.open(current_path(finished))) as snapshot,
+        closing(CurrentSnapshot(finished, Clock())) as current,
+    ):
+        for each in known:
+            company = snapshot.find(each)
+            assert company is not None
+            assert current.answer(each) == made(company)
+
+
+def test_a_missing_one_spoils_nothing(finished: Path) -> None:
+    known = documents(finished)[0]
+    with closing(CurrentSnapshot(finished, Clock())) as current:
+        answer = current.answer(known)
+        assert answer is not None
+        for _ in range(2):
+            assert current.answer(cnpj("99999999")) is None
+            assert current.answer(known) == answer
+
+
+def test_the_form_is_told_by_its_number(finished: Path) -> None:
+    """When this fails, answers are made otherwise: raise `FORM`, and write the new digest here."""
+    digest = sha256()
+    with closing(CurrentSnapshot(finished, Clock())) as current:
+        for each in sorted(documents(finished), key=lambda one: one.text)[:500]:
+            digest.update(current.answer(each) or b"")
+    assert (answers.FORM, digest.hexdigest()[:16]) == (1, "88837ee0439faca1")
+
+
+def test_files_of_another_form_or_month_are_not_read(
+    finished: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    known = documents(finished)[0]
+    monkeypatch.setattr(answers, "FORM", answers.FORM + 1)
+    assert not are_finished(finished)
+    with closing(CurrentSnapshot(finished, Clock())) as current:
+        assert current.answer(known) is None
+        assert current.find(known) is not None
+
+
+def test_what_was_interrupted_goes_on(
+    month: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(answers, "_ROWS_PER_PARTITION", 700)
+    build([month], tmp_path, today=TODAY)
+    calls: list[str] = []
+
+    def dying(at: int) -> Callable[[Company], bytes]:
+        def make(company: Company) -> bytes:
+            calls.append(company.cnpj)
+            if len(calls) == at:
+                raise KeyboardInterrupt
+            return made(company)
+
+        return make
+
+    with pytest.raises(KeyboardInterrupt):
+        finish(tmp_path, dying(1_500))
+    assert not are_finished(tmp_path)
+    finish(tmp_path, dying(-1))
+    assert ESTABLISHMENTS < len(calls) < ESTABLISHMENTS + 800  # one partition twice
+    assert set(calls) == {each.text for each in documents(tmp_path)}
+    assert are_finished(tmp_path)
+
+
+def test_a_server_follows_and_a_new_month_takes_the_answers_away(tmp_path: Path) -> None:
+    clock = Clock()
+    with closing(CurrentSnapshot(tmp_path, clock)) as current:
+        assert current.answer(SERPRO) is None
+        Month(tmp_path / "1", day=date(2026, 7, 11)).build(tmp_path)
+        clock.now += 1
+        assert current.answer(SERPRO) is None
+        first = finish(tmp_path, lambda company: (company.nome_fantasia or "").encode())
+        assert current.answer(SERPRO) is None  # looked less than a second ago
+        clock.now += 1
+        assert current.answer(SERPRO) == b"REGIONAL"
+
+        changed = row("Estabelecimentos", nome_fantasia="NOVO NOME")
+        Month(tmp_path / "2", files={"Estabelecimentos0": changed}).build(tmp_path)
+        clock.now += 1
+        assert current.answer(SERPRO) is None
+        assert first.exists()  # it can be gone back to
+        second = finish(tmp_path, lambda company: (company.nome_fantasia or "").encode())
+        clock.now += 1
+        assert current.answer(SERPRO) == b"NOVO NOME"
+        assert not first.exists()
+        Month(tmp_path / "3", day=date(2026, 9, 12)).build(tmp_path)
+        Month(tmp_path / "4", day=date(2026, 10, 10)).build(tmp_path)
+        assert not second.exists()  # its month is gone
+
+
+def test_damaged_ones_leave_the_rows_answering(tmp_path: Path) -> None:
+    Month(tmp_path / "month").build(tmp_path)
+    path = finish(tmp_path, lambda company: company.cnpj.encode() * 100)
+    body = path.read_bytes()
+    at = body.index(b"\x28\xb5\x2f\xfd") + 12  # zstd's mark, and into what follows
+    path.write_bytes(body[:at] + bytes([body[at] ^ 255]) + body[at + 1 :])
+    with closing(CurrentSnapshot(tmp_path, Clock())) as current:
+        assert current.answer(SERPRO) is None
+        assert current.find(SERPRO) is not None
+
+
+def test_no_month_no_room_and_no_two_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(OpenDataError):
+        finish(tmp_path, made)
+    Month(tmp_path / "month").build(tmp_path)
+    with WorkFolder(tmp_path, "answers", "answers.lock", ()), pytest.raises(BuildRunning):
+        finish(tmp_path, made)
+    usage = namedtuple("usage", "free")
+    monkeypatch.setattr("shutil.disk_usage", lambda path: usage(10))
+    with pytest.raises(NoRoom, match="precisa de"):
+        finish(tmp_path, made)
+    assert not are_finished(tmp_path)
+
+
+@given(st.lists(st.text("0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ", min_size=12, max_size=12)))
+def test_places_tell_all_apart_and_follow_the_blocks(bases: list[str]) -> None:
+    places = {place_of(base): base for base in bases}
+    assert set(places.values()) == set(bases)
+    assert all(-(1 << 63) <= place < 1 << 63 for place in places)
+    blocks = [block_of(spread(base[:8]), 5_000_000) for _, base in sorted(places.items())]
+    assert blocks == sorted(blocks)
+
+
+def test_no_two_roots_are_too_near_each_other_to_be_told_apart() -> None:
+    """The distance of their spread numbers: least for the denominators of the continued fraction
+    of what they are multiplied by, of those that are smaller than the number of roots."""
+    modulus, roots = 1 << 64, 36**8
+    numerator, denominator = spread("1"), modulus
+    before, denominators = 1, [0]
+    while denominator:
+        quotient = numerator // denominator
+        following = quotient * denominators[-1] + before
+        before = denominators[-1]
+        if following >= roots:
+            break
+        denominators.append(following)
+        numerator, denominator = denominator, numerator - quotient * denominator
+    distances = [
+        min(n * spread("1") % modulus, -n * spread("1") % modulus) for n in denominators[1:]
+    ]
+    assert min(distances) > 1 << 21
+    assert 36**4 <= 1 << 21
