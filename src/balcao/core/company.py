@@ -101,6 +101,7 @@ _CPF_IN_TEXT = re.compile(
     r"|[0-9]{8}[-/]?[0-9]{2})"
     r"(?![0-9])"
 )
+_DIGIT = re.compile(r"[0-9]")
 CPF_LENGTH = 11
 _NOBODY_KNOWS = "9999"  # after every day
 
@@ -110,7 +111,7 @@ _MASKED_CPF = re.compile(r"\*{3}[0-9]{6}\*{2}")
 
 def mask_cpf_in_text(text: str | None) -> str | None:
     """Hide every CPF inside a name as `***456789**`."""
-    if text is None or not any(c.isdigit() for c in text):
+    if text is None or not _DIGIT.search(text):  # most names: quicker than to look for a CPF
         return text
     return _CPF_IN_TEXT.sub(_masked_match, text)
 

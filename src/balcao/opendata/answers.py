@@ -7,7 +7,7 @@ answer. It goes when its month goes.
 """
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, suppress
 from hashlib import sha256
 from itertools import chain, islice
@@ -134,11 +134,8 @@ def finish(store: Path, make: Make, progress: Progress | None = None) -> Path:
             _scatter(snapshot, rows, partitions, told)
         told.begin("Escrevendo respostas", establishments)
         with closing(_begin(work.path / building)) as connection:
-            sorted_rows = (
-                sorted(read_partition(rows, each, partitions).split(b"\n")[:-1], key=_place_of_row)
-                for each in range(partitions)
-            )
-            _write(connection, sorted_rows, lambda of: map(make, snapshot.companies_of(of)), told)
+            placed = (_placed(rows, each, partitions) for each in range(partitions))
+            _write(connection, placed, lambda of: map(make, snapshot.companies_of(of)), told)
             _set_meta(connection, "of", _identity(path))
         _force_to_disk(work.path / building)
         if not path.exists():
@@ -167,17 +164,23 @@ def _scatter(snapshot: Snapshot, spill: Path, partitions: int, progress: Progres
         raise
 
 
+def _placed(spill: Path, partition: int, partitions: int) -> list[tuple[int, bytes]]:
+    """The rows of a partition, each after its place, in the order of their places."""
+    rows = read_partition(spill, partition, partitions).split(b"\n")[:-1]
+    return sorted(zip(map(_place_of_row, rows), rows, strict=True))
+
+
 def _write(
     connection: apsw.Connection,
-    partitions: Iterator[list[bytes]],
-    answers_of_rows: Callable[[list[bytes]], Iterator[bytes]],
+    partitions: Iterator[list[tuple[int, bytes]]],
+    answers_of_rows: Callable[[Iterable[bytes]], Iterator[bytes]],
     progress: Progress,
 ) -> None:
     done = int(_meta(connection, "partitions_done"))
     pack = _packer(connection, ())
     for partition, rows in enumerate(partitions, 1):
         if partition > done:
-            answers = answers_of_rows(rows)
+            answers = answers_of_rows(row for _, row in rows)
             if pack is None:
                 first = list(islice(answers, _SAMPLES))
                 pack = _packer(connection, first)
@@ -186,7 +189,7 @@ def _write(
             with connection:
                 connection.executemany(
                     "INSERT INTO answer (place, body) VALUES (?, ?)",
-                    zip(map(_place_of_row, rows), map(pack, answers), strict=True),
+                    zip((place for place, _ in rows), map(pack, answers), strict=True),
                 )
                 _set_meta(connection, "partitions_done", partition)
         progress.advance("", len(rows), len(rows))
