@@ -292,7 +292,7 @@ class FakeSource:
     def serves(self, inquiry: Inquiry) -> bool:
         return self.serves_it and (self.reissues or not inquiry.reissue)
 
-    async def ask(self, inquiry: Inquiry) -> Answer:
+    async def ask(self, inquiry: Inquiry, until: float | None = None) -> Answer:
         self.inquiries.append(inquiry)
         at = datetime.fromtimestamp(self._clock() / 1000, UTC)
         await self._admission.wait()
@@ -518,7 +518,7 @@ class World:
                 inquiry = Inquiry("state_registration", Cnpj.parse(record.documento), record.uf)
         body = OPERATIONS[inquiry.subject].encode(inquiry, record)
         asked_ms = self.clock() - round(days * DAY_SECONDS * 1000)
-        self.caches[mode].keep([(inquiry.key, Kept(body, asked_ms, "fonte"))])
+        self.caches[mode].keep([(inquiry.cache_key, Kept(body, asked_ms, "fonte"))])
 
     def kept(self, cnpj: str = CNPJ, *, full_partners: bool = False) -> Kept | None:
         """The live cache's entry of a company."""
@@ -526,7 +526,7 @@ class World:
 
     def kept_for(self, inquiry: Inquiry) -> Kept | None:
         """The live cache's entry of any inquiry."""
-        return at_once(self.caches["live"].read([inquiry.key])).get(inquiry.key)
+        return at_once(self.caches["live"].read([inquiry.cache_key])).get(inquiry.cache_key)
 
     @staticmethod
     def registrations_of(entry: Kept) -> Registrations:

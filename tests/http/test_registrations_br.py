@@ -300,10 +300,10 @@ def test_the_order_is_active_then_uf_then_number(world: World, of: Lookup) -> No
 class SomeHang(FakeSource):
     """Never answers about these UFs."""
 
-    async def ask(self, inquiry: Inquiry) -> Answer:
+    async def ask(self, inquiry: Inquiry, until: float | None = None) -> Answer:
         if inquiry.uf in ("BA", "MG"):
             await asyncio.Event().wait()
-        return await super().ask(inquiry)
+        return await super().ask(inquiry, until)
 
 
 @both

@@ -67,6 +67,8 @@ class Keeper:
     def __init__(self) -> None:
         self.given: list[tuple[str, bytes | str]] = []
 
-    async def keep(self, source: str, receipt: bytes | str) -> StoredReceipt | None:
+    async def keep(
+        self, source: str, receipt: bytes | str, until: float | None = None
+    ) -> StoredReceipt | None:
         self.given.append((source, receipt))
         return STORED

@@ -11,11 +11,11 @@ import pytest
 from balcao.core.questions import Inquiry
 from balcao.errors import NotServed, SourceError, SourceFailed, SourceUnavailable
 from balcao.sources.asking import Source, Sources
-from balcao.sources.call import SourceCall
 from balcao.sources.contract import Absent, Answer, Found, LocalSource
 from balcao.sources.flight import SingleFlight
 from balcao.sources.minha_receita import MinhaReceita
 from balcao.sources.online import Online
+from balcao.sources.upstream import SourceCall
 from tests.sources.world import (
     CNPJ,
     NOW,

@@ -24,8 +24,7 @@ from balcao.errors import CallerError, DataRefused, NothingInCache, SourceError,
 from balcao.lookup import booking, traces
 from balcao.lookup.context import Errand, Parts, World
 from balcao.operations.contract import Circumstances
-from balcao.sources.asking import UnderWay
-from balcao.sources.call import must_end_at
+from balcao.sources.asking import InFlight
 from balcao.sources.contract import Absent, Found, Record
 
 log = structlog.get_logger()
@@ -112,22 +111,22 @@ async def _ask_and_settle(
     """Steps 5 to 7, if there is a place among those who wait for sources."""
     with parts.admission.place(errand.caller):
         # Everything that is asked from here on, the registry included, is over by then.
-        must_end_at.set(asyncio.get_running_loop().time() + parts.deadline_ms / 1000)
+        until = asyncio.get_running_loop().time() + parts.deadline_ms / 1000
         # What is being asked for somebody else at this moment is asked for us too.
-        joining = [world.sources.under_way(inquiry) for inquiry in errand.question.inquiries]
+        joining = [world.sources.in_flight(inquiry) for inquiry in errand.question.inquiries]
         # 5  Nobody is asked before the credits are set aside and the key is taken.
         if (replayed := await booking.set_aside(errand, parts)) is not None:
             return replayed
         if errand.question.home_unknown:
-            return await _go_home_first(errand, world, parts)
-        return await _ask_then_settle(errand, at_hand, joining, world, parts)
+            return await _resolve_home_uf(errand, world, parts, until)
+        return await _ask_then_settle(errand, at_hand, joining, parts, until)
 
 
-async def _go_home_first(errand: Errand, world: World, parts: Parts) -> Reply:
+async def _resolve_home_uf(errand: Errand, world: World, parts: Parts, until: float) -> Reply:
     """Ask the registry, uncharged, for the UF that the caller left out (decisions 2.3)."""
     assert isinstance(errand.question.document, Cnpj)
     try:
-        home = await world.registry.find_home(errand.question.document, errand.operation.ufs)
+        home = await world.registry.find_home(errand.question.document, errand.operation.ufs, until)
     except Exception as bug:
         log.exception("lookup.bug", operation=errand.operation.path)
         return await booking.settle(errand, booking.refusal(errand, bug), parts)
@@ -138,17 +137,18 @@ async def _go_home_first(errand: Errand, world: World, parts: Parts) -> Reply:
         nothing = await _concluded(errand, [Nothing(home.source)], parts)
         return await booking.settle(errand, nothing, parts)
     errand = msgspec.structs.replace(errand, question=errand.question.at_home(home))
-    return await _ask_then_settle(errand, [None], [None], world, parts)
+    return await _ask_then_settle(errand, [None], [None], parts, until)
 
 
 async def _ask_then_settle(
     errand: Errand,
     at_hand: Sequence[Outcome | None],
-    joining: Sequence[UnderWay | None],
-    world: World,
+    joining: Sequence[InFlight | None],
     parts: Parts,
+    until: float,
 ) -> Reply:
     """The greatest price is held. Ask, then post the real one or give everything back."""
+    world = parts.worlds[errand.caller.mode]
     try:
         if errand.question.strategy in CACHE_FIRST:
             # What somebody else was told while we held is not bought again.
@@ -156,11 +156,11 @@ async def _ask_then_settle(
         inquiries = zip(errand.question.inquiries, joining, at_hand, strict=True)
         outcomes: Sequence[Outcome] = await _all(
             [
-                _ask(errand, inquiry, flight, parts) if outcome is None else _ready(outcome)
+                _ask(errand, inquiry, flight, parts, until) if outcome is None else _ready(outcome)
                 for inquiry, flight, outcome in inquiries
             ]
         )
-        outcomes = await _without_phantoms(errand, outcomes, world)
+        outcomes = await _drop_unknown_company(errand, outcomes, world, until)
         await _keep(errand, outcomes, world)
         # 6  What is said, and what it costs.
         conclusion = await _concluded(errand, outcomes, parts)
@@ -171,16 +171,18 @@ async def _ask_then_settle(
     return await booking.settle(errand, conclusion, parts)
 
 
-async def _ask(errand: Errand, inquiry: Inquiry, joining: UnderWay | None, parts: Parts) -> Outcome:
+async def _ask(
+    errand: Errand, inquiry: Inquiry, joining: InFlight | None, parts: Parts, until: float
+) -> Outcome:
     """Ask the sources about one inquiry; fall back on what is kept where that is allowed."""
     world = parts.worlds[errand.caller.mode]
     try:
-        answer = await world.sources.ask(inquiry, joining)
+        answer = await world.sources.ask(inquiry, joining, until=until)
     except DataRefused as error:  # no failure of a source, and nothing can stand in for it
         return Failed(error)
     except SourceError as error:
         # By now it may be tomorrow: a certificate expires while its source is asked.
-        kept = await world.cache.read([inquiry.key])
+        kept = await world.cache.read([inquiry.cache_key])
         match _plan(errand, inquiry, kept, parts.now_ms()):
             case Serve(usable) | Ask(usable) if usable is not None:
                 return _from_cache(usable)
@@ -207,14 +209,14 @@ def _is_long(record: Record) -> bool:
             return False
 
 
-async def _without_phantoms(
-    errand: Errand, outcomes: Sequence[Outcome], world: World
+async def _drop_unknown_company(
+    errand: Errand, outcomes: Sequence[Outcome], world: World, until: float
 ) -> Sequence[Outcome]:
     """An empty answer about a company that does not exist is no answer (decisions 3)."""
     document = errand.question.document
     asked = any(isinstance(outcome, Delivered) and outcome.to_keep for outcome in outcomes)
     if asked and errand.operation.doubtful(outcomes) and isinstance(document, Cnpj):
-        denial = await world.registry.denies(document)
+        denial = await world.registry.denies(document, until)
         if denial is not None:
             return [Nothing(denial.source)] * len(outcomes)
     return outcomes
@@ -227,7 +229,7 @@ async def _keep(errand: Errand, outcomes: Sequence[Outcome], world: World) -> No
     outage would make the cache poorer for everybody (decision 0011).
     """
     said = {
-        inquiry.key: outcome
+        inquiry.cache_key: outcome
         for inquiry, outcome in zip(errand.question.inquiries, outcomes, strict=True)
         if isinstance(outcome, Delivered) and outcome.to_keep
     }
@@ -282,7 +284,7 @@ async def _all_at_hand(errand: Errand, world: World) -> Sequence[Outcome | None]
     inquiries = errand.question.inquiries
     kept: Mapping[str, Kept] = {}
     if errand.question.strategy in CACHE_FIRST:
-        kept = await world.cache.read([inquiry.key for inquiry in inquiries])
+        kept = await world.cache.read([inquiry.cache_key for inquiry in inquiries])
     return [_at_hand(errand, inquiry, kept, world) for inquiry in inquiries]
 
 
@@ -294,13 +296,13 @@ def _at_hand(
     if isinstance(plan, Serve):
         return _from_cache(plan.kept)
     edition = world.sources.edition(inquiry.subject)
-    if (said := world.recent.get(inquiry.key, edition)) is not None:
+    if (said := world.recent.get(inquiry.cache_key, edition)) is not None:
         return said
     answer = world.sources.at_hand(inquiry)
     if isinstance(answer, Found):
         body = errand.operation.encode(inquiry, answer.record)
         delivered = Delivered(body, "online", answer.source, to_ms(answer.as_of))
-        world.recent.put(inquiry.key, edition, delivered)
+        world.recent.put(inquiry.cache_key, edition, delivered)
         return delivered
     if isinstance(answer, Absent):
         return Nothing(answer.source)
@@ -308,7 +310,7 @@ def _at_hand(
 
 
 def _plan(errand: Errand, inquiry: Inquiry, kept: Mapping[str, Kept], now_ms: int) -> Serve | Ask:
-    entry = kept.get(inquiry.key)
+    entry = kept.get(inquiry.cache_key)
     if entry is None:
         return Ask(None)
     return errand.operation.plan(errand.question, inquiry, entry, now_ms)

@@ -54,12 +54,6 @@ ACCOUNT_SHARE = 4
 
 MODES: tuple[Mode, ...] = ("live", "test")
 
-# The sandbox is configured like an operator's own sources, at an address that is this process.
-SANDBOX_URL = "http://sandbox.invalid"
-
-# A receipt is a file of some kilobytes, and the certificate waits for it.
-RECEIPT_SECONDS = 10.0
-
 
 def new_request_ids(now_ms: Callable[[], int]) -> Callable[[], str]:
     """What makes UUIDs of version 7 (decisions 1.3), by the clock that everything goes by."""
@@ -172,7 +166,7 @@ def open_house(
         Retention(
             desk, list(caches.values()), blobs, settings, clock.surely_past_ms, metrics.purged
         ),
-        factory.clients,
+        factory.upstreams,
         request_log,
         Schedule(settings, now_ms, metrics.backup),
         patience_seconds=settings.source_deadline_seconds,

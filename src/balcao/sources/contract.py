@@ -51,6 +51,7 @@ class LocalSource(Protocol):
     """A source of our own, read in place within microseconds: asking it needs no hold."""
 
     name: str
+    parts: frozenset[Part]  # of registrations, as those of `OnlineSource`
 
     @property
     def edition(self) -> Hashable:
@@ -76,8 +77,8 @@ class OnlineSource(Protocol):
         """Whether this source can answer such an inquiry (subject, UF, letters, opt-in)."""
         ...
 
-    async def ask(self, inquiry: Inquiry) -> Answer:
-        """Ask it. Raises `SourceUnavailable` or `SourceFailed`, nothing else."""
+    async def ask(self, inquiry: Inquiry, until: float | None = None) -> Answer:
+        """Ask it, until then by the event loop's clock. Raises `SourceError` of some kind."""
         ...
 
 
@@ -121,7 +122,9 @@ class Certified:
 class ReceiptKeeper(Protocol):
     """Where receipts go before the records that name them."""
 
-    async def keep(self, source: str, receipt: bytes | str) -> StoredReceipt | None:
+    async def keep(
+        self, source: str, receipt: bytes | str, until: float | None = None
+    ) -> StoredReceipt | None:
         """Fetch it where it is an address, check it, store it. None: there is none to be had.
 
         Never raises `SourceError`: a certificate without its receipt is a certificate.
