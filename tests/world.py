@@ -39,8 +39,7 @@ from balcao.http.authenticator import Authenticator
 from balcao.http.front import Front
 from balcao.http.pages import build_pages
 from balcao.lookup.admission import AdmissionControl
-from balcao.lookup.context import Parts
-from balcao.lookup.context import World as PartsWorld
+from balcao.lookup.context import Environment, Parts
 from balcao.observability.metrics import Metrics
 from balcao.observability.requests import RequestLog
 from balcao.operations import OPERATIONS, operations
@@ -584,13 +583,13 @@ class World:
             {subject: [self.sandbox] for subject in OPERATIONS},
             deadline_seconds=self.deadline_seconds,
         )
-        worlds: Mapping[Mode, PartsWorld] = {
-            "live": PartsWorld(self.caches["live"], live),
-            "test": PartsWorld(self.caches["test"], test),
+        environments: Mapping[Mode, Environment] = {
+            "live": Environment(self.caches["live"], live),
+            "test": Environment(self.caches["test"], test),
         }
         self.parts = Parts(
             self.desk,
-            worlds,
+            environments,
             self.clock,
             idempotency_hours=96,
             deadline_ms=round(1000 * self.deadline_seconds),
@@ -621,8 +620,8 @@ class World:
         self.desk.recover(self.clock())
 
     async def _stop(self) -> None:
-        for world in self.parts.worlds.values():
-            await world.sources.close()
+        for environment in self.parts.environments.values():
+            await environment.sources.close()
 
     def _close(self) -> None:
         self.run(self._stop())

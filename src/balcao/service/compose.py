@@ -25,7 +25,7 @@ from balcao.http.authenticator import Authenticator
 from balcao.http.front import ASGIApp, Front
 from balcao.http.pages import build_pages
 from balcao.lookup.admission import AdmissionControl
-from balcao.lookup.context import Parts, World
+from balcao.lookup.context import Environment, Parts
 from balcao.observability import logs
 from balcao.observability.health import Health
 from balcao.observability.metrics import Metrics
@@ -132,13 +132,13 @@ def open_house(
         live_transport=live_transport,
         spans=spans,
     )
-    worlds: Mapping[Mode, World] = {
-        "live": World(caches["live"], factory.sources("live", settings)),
-        "test": World(caches["test"], factory.sources("test", sandboxed(settings))),
+    environments: Mapping[Mode, Environment] = {
+        "live": Environment(caches["live"], factory.sources("live", settings)),
+        "test": Environment(caches["test"], factory.sources("test", sandboxed(settings))),
     }
     parts = Parts(
         desk,
-        worlds,
+        environments,
         now_ms,
         settings.idempotency_hours,
         round(settings.source_deadline_seconds * 1000),

@@ -66,8 +66,8 @@ class Life:
             await asyncio.wait(self.parts.noting, timeout=1)
         for task in self.parts.giving_back:  # the next start gives those holds back
             task.cancel()
-        for world in self.parts.worlds.values():
-            await world.sources.close()
+        for environment in self.parts.environments.values():
+            await environment.sources.close()
         for upstream in self.upstreams:
             await upstream.close()
         self.request_log.flush()
