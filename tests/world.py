@@ -16,6 +16,7 @@ import json
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from math import inf
 from pathlib import Path
 from types import TracebackType
 from typing import Any, TypeVar, cast
@@ -291,7 +292,7 @@ class FakeSource:
     def serves(self, inquiry: Inquiry) -> bool:
         return self.serves_it and (self.reissues or not inquiry.reissue)
 
-    async def ask(self, inquiry: Inquiry, until: float | None = None) -> Answer:
+    async def ask(self, inquiry: Inquiry, until: float = inf) -> Answer:
         self.inquiries.append(inquiry)
         at = datetime.fromtimestamp(self._clock() / 1000, UTC)
         await self._admission.wait()
@@ -578,10 +579,9 @@ class World:
         self.sandbox = FakeSource(self.clock, "sandbox")
         first, more = self.first_sources(self.clock), self.more_sources(self.clock)
         everybody = [*first, self.source, *more]
-        live = Sources(dict.fromkeys(OPERATIONS, everybody), deadline_seconds=self.deadline_seconds)
+        live = Sources(dict.fromkeys(OPERATIONS, everybody))
         test = Sources(
             {subject: [self.sandbox] for subject in OPERATIONS},
-            deadline_seconds=self.deadline_seconds,
         )
         environments: Mapping[Mode, Environment] = {
             "live": Environment(self.caches["live"], live),

@@ -226,7 +226,7 @@ def test_a_contract_without_full_partners() -> None:
 
 def test_all_in_turn_as_an_installation_asks_them() -> None:
     async def story() -> None:
-        sources = Sources({"company": list(Sandbox().sources.values())}, deadline_seconds=20.0)
+        sources = Sources({"company": list(Sandbox().sources.values())})
 
         async def source_of(cnpj: str, *, full_partners: bool = False) -> str:
             answer = await sources.ask(an_inquiry(cnpj, full_partners=full_partners))

@@ -4,6 +4,7 @@ import asyncio
 import json
 from collections.abc import Callable, Generator
 from datetime import UTC, datetime
+from math import inf
 from typing import Any, TypeVar
 
 import httpx2
@@ -178,7 +179,7 @@ class FakeOnline:
     def serves(self, inquiry: Inquiry) -> bool:
         return self._serves
 
-    async def ask(self, inquiry: Inquiry, until: float | None = None) -> Answer:
+    async def ask(self, inquiry: Inquiry, until: float = inf) -> Answer:
         self.asked += 1
         self.was_asked.set()
         await asyncio.sleep(self._takes_seconds)

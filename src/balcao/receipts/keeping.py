@@ -6,6 +6,7 @@ A process may die between the two. Then there are bytes that nothing names, neve
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from math import inf
 
 import structlog
 
@@ -32,7 +33,7 @@ class ReceiptKeeping:
         self,
         blobs: Blobs,
         *,
-        fetch: Callable[[str, float | None], Awaitable[bytes]],
+        fetch: Callable[[str, float], Awaitable[bytes]],
         inspect: Callable[[bytes], MediaType],
     ) -> None:
         self._blobs = blobs
@@ -40,7 +41,7 @@ class ReceiptKeeping:
         self._inspect = inspect
 
     async def keep(
-        self, source: str, receipt: bytes | str, until: float | None = None
+        self, source: str, receipt: bytes | str, until: float = inf
     ) -> StoredReceipt | None:
         """Fetch it where it is an address, check it, store it. None: there is none to be had.
 

@@ -90,7 +90,6 @@ class ProviderFactory:
         }
         return Sources(
             order,
-            deadline_seconds=self._settings.source_deadline_seconds,
             source_timeout_seconds=self._settings.source_timeout_seconds,
             observe=partial(self._observe, mode),
         )

@@ -6,6 +6,7 @@ not: `observability/tracing.py`.
 """
 
 from collections.abc import Mapping, Sequence
+from math import inf
 from typing import Any, cast
 from urllib.parse import urlsplit
 
@@ -220,7 +221,7 @@ class _TracedSource:
     def parts(self) -> frozenset[Part]:
         return self._source.parts
 
-    async def ask(self, inquiry: Inquiry, until: float | None = None) -> Answer:
+    async def ask(self, inquiry: Inquiry, until: float = inf) -> Answer:
         attributes = {"balcao.source": self.name, "balcao.subject": inquiry.subject}
         if inquiry.uf:
             attributes["balcao.uf"] = inquiry.uf

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from math import inf
 from typing import TypeAlias, TypeGuard, cast
 
 import msgspec
@@ -61,18 +62,16 @@ class Sources:
         self,
         order: Mapping[Subject, Sequence[Source]],
         *,
-        deadline_seconds: float,
-        source_timeout_seconds: float | None = None,
+        source_timeout_seconds: float = inf,
         observe: Callable[[SourceCall], None] = lambda call: None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`deadline_seconds` is for all sources together, `source_timeout_seconds` for one of them
-        while others may follow. `observe` hears of local sources; online ones are measured where
-        they are called.
+        """`source_timeout_seconds` is for each of them while others may follow.
+
+        `observe` hears of local sources; online ones are measured where they are called.
         """
         self._routes = {subject: _route(sources) for subject, sources in order.items()}
-        self._deadline_seconds = deadline_seconds
-        self._source_timeout_seconds = source_timeout_seconds or deadline_seconds
+        self._source_timeout_seconds = source_timeout_seconds
         self._observe = observe
         self._clock = clock
         self._flights: SingleFlight[Answer] = SingleFlight()
@@ -105,13 +104,13 @@ class Sources:
         return self._flights.in_flight(inquiry.flight_key)
 
     async def ask(
-        self, inquiry: Inquiry, joining: InFlight | None = None, *, until: float | None = None
+        self, inquiry: Inquiry, joining: InFlight | None = None, *, until: float = inf
     ) -> Answer:
         """Ask in turn, or wait for what is `joining`. Raises `SourceUnavailable`, `SourceFailed`.
 
         The same inquiry by many callers at once asks once; a caller that is cancelled stops
-        waiting and leaves the asking to the others. It lasts as long as the deadline at the most,
-        and not beyond `until`, by the event loop's clock, of the caller who began it.
+        waiting and leaves the asking to the others. All sources together are asked `until` then,
+        by the event loop's clock, as the caller said who began it.
         """
         if joining is not None:
             return await self._flights.result(joining)
@@ -123,12 +122,9 @@ class Sources:
         """Give up what is in flight, when the process stops."""
         await self._flights.close()
 
-    async def _ask_all_needed(self, inquiry: Inquiry, until: float | None) -> Answer:
+    async def _ask_all_needed(self, inquiry: Inquiry, until: float) -> Answer:
         """Ask in turn; then ask others for what the one that answered does not know."""
-        ends_at = asyncio.get_running_loop().time() + self._deadline_seconds
-        if until is not None:
-            ends_at = min(ends_at, until)
-        asking = _Asking(self._route(inquiry), inquiry, ends_at)
+        asking = _Asking(self._route(inquiry), inquiry, until)
         answer = await self._in_turn(asking, asking.able)
         if isinstance(answer, Found) and isinstance(answer.record, Registrations):
             if not answer.record.inscricoes and inquiry.addresses:
@@ -180,11 +176,11 @@ class Sources:
             else:
                 # Nobody follows on a failed issuance, so it may take all the time there is.
                 follows = more and not issuing
-                patience = now() + self._source_timeout_seconds if follows else asking.ends_at
-                limit = min(asking.ends_at, patience)
+                patience = now() + self._source_timeout_seconds if follows else inf
+                limit = min(asking.until, patience)
                 last = await _asked(cast(OnlineSource, source), asking.inquiry, limit)
             outcomes.append(last.outcome)
-            more = more and now() < asking.ends_at
+            more = more and now() < asking.until
             verdict = routing.decide(outcomes, more=more, only_local=only_local, issuing=issuing)
             if not isinstance(verdict, GoOn):
                 return _answer(verdict, last)
@@ -217,10 +213,10 @@ class Sources:
 class _Asking:
     """One inquiry on its way through the sources of a subject."""
 
-    def __init__(self, route: Route, inquiry: Inquiry, ends_at: float) -> None:
+    def __init__(self, route: Route, inquiry: Inquiry, until: float) -> None:
         self.route = route
         self.inquiry = inquiry
-        self.ends_at = ends_at
+        self.until = until
         self.able = [
             source for source in route.sources if _is_local(source) or _serves(source, inquiry)
         ]

@@ -7,6 +7,7 @@ The record that is answered and kept names the receipt's bytes, so these come fi
 from collections.abc import Callable
 from datetime import datetime
 from functools import partial
+from math import inf
 from typing import Protocol, runtime_checkable
 
 import msgspec
@@ -61,7 +62,7 @@ class Certifying(Online):
         self._certificates = adapter
         self._receipts = receipts
 
-    async def ask(self, inquiry: Inquiry, until: float | None = None) -> Answer:
+    async def ask(self, inquiry: Inquiry, until: float = inf) -> Answer:
         """Ask it. Raises `SourceError` of some kind, nothing else."""
         if inquiry.subject not in CERTIFICATE_SUBJECTS:
             return await super().ask(inquiry, until)
@@ -104,7 +105,7 @@ class Certifying(Online):
         return Certified(record, said.receipt)
 
 
-async def fetch_receipt(upstream: Upstream, address: str, until: float | None = None) -> bytes:
+async def fetch_receipt(upstream: Upstream, address: str, until: float = inf) -> bytes:
     """A receipt from where a provider keeps it for a short time. Raises `SourceError`.
 
     Whoever asked for the certificate may leave little time: it must not be lost over this. No

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
+from math import inf
 from typing import Protocol, TypeAlias, TypeVar
 
 import msgspec
@@ -126,7 +127,7 @@ class Online:
         """Whether this source can answer such an inquiry."""
         return self._adapter.capabilities.include(inquiry)
 
-    async def ask(self, inquiry: Inquiry, until: float | None = None) -> Answer:
+    async def ask(self, inquiry: Inquiry, until: float = inf) -> Answer:
         """Ask it. Raises `SourceUnavailable` or `SourceFailed`, nothing else."""
         asked_at = self._now()
         record: Record | None = await self._upstream_for(inquiry).hold(

@@ -9,6 +9,7 @@ import copy
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from math import inf
 from typing import Protocol, TypeAlias, runtime_checkable
 
 import msgspec
@@ -42,7 +43,7 @@ class _Group:
 
     inquiries: list[Inquiry] = field(default_factory=list)
     waiting: dict[str, asyncio.Future[Answer]] = field(default_factory=dict)  # by UF
-    until: float | None = None  # as whoever came first said
+    until: float = inf  # as whoever came first said
 
 
 class Together(Online):
@@ -61,7 +62,7 @@ class Together(Online):
         self._groups: dict[Inquiry, _Group] = {}
         self._travelling: set[asyncio.Task[None]] = set()
 
-    async def ask(self, inquiry: Inquiry, until: float | None = None) -> Answer:
+    async def ask(self, inquiry: Inquiry, until: float = inf) -> Answer:
         """Ask it, together with whoever asks of the same document at this moment."""
         if inquiry.uf is None or not self._together.takes_together(inquiry):
             return await super().ask(inquiry, until)

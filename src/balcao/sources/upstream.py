@@ -16,6 +16,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from http.cookiejar import CookieJar, DefaultCookiePolicy
+from math import inf
 from pathlib import PurePath
 from types import TracebackType
 from typing import Generic, Literal, TypeAlias, TypeVar
@@ -171,7 +172,7 @@ class Upstream:
     async def hold(
         self,
         conversation: Exchange[T],
-        until: float | None = None,
+        until: float = inf,
         *,
         through: Layer | None = None,
         check: Callable[[T], T] | None = None,
@@ -236,15 +237,13 @@ class Upstream:
     async def _converse(
         self,
         conversation: Exchange[T],
-        until: float | None,
+        until: float,
         through: Layer | None,
         check: Callable[[T], T] | None,
     ) -> _Concluded[T]:
         """The rounds, within the time limit; every way of going wrong is a `SourceError`."""
         now = asyncio.get_running_loop().time()
-        ends_at = now + self._timeout_seconds
-        if until is not None:
-            ends_at = min(ends_at, until)
+        ends_at = min(until, now + self._timeout_seconds)
         connect_seconds = max(0.001, min(CONNECT_SECONDS_MAX, (ends_at - now) / 3))
 
         async def send(request: HttpRequest) -> HttpReply:
