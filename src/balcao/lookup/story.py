@@ -43,7 +43,7 @@ async def look_up(
     reused key, 402) and `StorageFailed` when the desk cannot write. A source's failure is a
     reply like any other, recorded under the idempotency key (decisions 6.2).
     """
-    context = _context(question, caller, request_id, idempotency_key, parts)
+    context = asked = _context(question, caller, request_id, idempotency_key, parts)
     booking = Booking(context)
     try:
         # 1  Was this very request answered before?
@@ -51,14 +51,16 @@ async def look_up(
             return replayed
 
         # 2  What is at hand, in the cache and in our own copies?  3  May it be served?
-        context = await _with_home_at_hand(context)
+        if question.home_unknown:
+            context = await _with_home_at_hand(context)
+            booking = Booking(context)
         at_hand = await _all_at_hand(context)
 
         # 4  Everything is at hand: the charge and the answer are one commit.
         known = [outcome for outcome in at_hand if outcome is not None]
         if len(known) == len(at_hand):
-            return await Booking(context).charge(await _concluded(context, known))
-        if context.question.strategy is Strategy.SO_CACHE:
+            return await booking.charge(await _concluded(context, known))
+        if question.strategy is Strategy.SO_CACHE:
             raise NothingInCache
 
         # 5 to 7 go on to their end even when the caller hangs up (decisions 5.5).
@@ -67,13 +69,15 @@ async def look_up(
         task.add_done_callback(partial(_done, parts))
         return await asyncio.shield(task)
     except CallerError as refused:
-        booking.note_refused(refused)
+        Booking(asked).note_refused(refused)
         raise
 
 
 async def quote(question: Question, caller: Caller, parts: Parts) -> Quote:
     """What this question would cost now, without asking or charging anything."""
-    context = await _with_home_at_hand(_context(question, caller, "", None, parts))
+    context = _context(question, caller, "", None, parts)
+    if question.home_unknown:
+        context = await _with_home_at_hand(context)
     at_hand = await _all_at_hand(context)
     known = [outcome for outcome in at_hand if outcome is not None]
     if len(known) < len(at_hand):
@@ -142,8 +146,6 @@ def _done(parts: Parts, task: "asyncio.Task[Reply]") -> None:
 
 async def _with_home_at_hand(context: LookupContext) -> LookupContext:
     """The lookup of the company's own UF, if what is here already tells it."""
-    if not context.question.home_unknown:
-        return context
     document, registry = context.question.document, context.environment.registry
     assert isinstance(document, Cnpj)
     home = await registry.home_at_hand(document, context.operation.ufs)
