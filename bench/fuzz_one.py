@@ -24,7 +24,7 @@ from balcao.sources.sefaz.endpoints import UFS_SERVED
 NOW_MS = round(datetime.now(UTC).timestamp() * 1000)
 NEVER = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 
-# How a reader may say that it does not understand: `call.py` makes one kind of failure of them.
+# How a reader may say that it does not understand: `upstream.py` makes one kind of failure of them.
 REFUSALS = (SourceError, msgspec.DecodeError, TextTooLong)
 
 ADAPTERS: dict[str, Any] = {

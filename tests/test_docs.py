@@ -54,7 +54,7 @@ page = pytest.mark.parametrize("page", PAGES, ids=named)
 
 
 def files_called(name: str) -> list[Path]:
-    """`sources/call.py` is any file whose path ends so."""
+    """`sources/upstream.py` is any file whose path ends so."""
     wanted = Path(name).parts
     return [path for path in FILES if path.parts[-len(wanted) :] == wanted]
 

@@ -57,20 +57,20 @@ def a_pdf(content: bytes) -> MediaType:
     return "application/pdf"
 
 
-def fetches(content: bytes) -> Callable[[str], Awaitable[bytes]]:
-    async def fetch(address: str) -> bytes:
+def fetches(content: bytes) -> Callable[[str, float], Awaitable[bytes]]:
+    async def fetch(address: str, until: float) -> bytes:
         assert address == ADDRESS
         return content
 
     return fetch
 
 
-async def must_not_be_fetched(address: str) -> bytes:
+async def must_not_be_fetched(address: str, until: float) -> bytes:
     raise AssertionError("the bytes were there already")
 
 
-def raises(error: Exception) -> Callable[[Any], Any]:
-    def work(given: object) -> Any:
+def raises(error: Exception) -> Callable[..., Any]:
+    def work(*given: object) -> Any:
         raise error
 
     return work
@@ -80,7 +80,7 @@ def keep(
     blobs: Blobs,
     receipt: bytes | str,
     *,
-    fetch: Callable[[str], Awaitable[bytes]] = must_not_be_fetched,
+    fetch: Callable[[str, float], Awaitable[bytes]] = must_not_be_fetched,
     inspect: Callable[[bytes], MediaType] = a_pdf,
 ) -> tuple[StoredReceipt | None, list[Any]]:
     """What is kept, and what is logged about it."""
@@ -161,7 +161,7 @@ def test_a_store_that_cannot_store_costs_only_the_receipt(error: Exception, deta
 
 
 def test_a_caller_who_goes_away_is_not_an_unusable_receipt(blobs: StoredBlobs) -> None:
-    async def for_ever(address: str) -> bytes:
+    async def for_ever(address: str, until: float) -> bytes:
         await asyncio.Event().wait()
         return b""
 

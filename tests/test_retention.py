@@ -100,7 +100,7 @@ def test_no_entry_outlives_the_receipt_that_it_names(
 def test_lookups_go_on_while_a_full_cache_is_swept(tmp_path: Path) -> None:
     with opened(tmp_path) as house:
         mode: Mode = "test"
-        cache = house.house.front.parts.worlds[mode].cache
+        cache = house.house.front.parts.environments[mode].cache
         keeper = house.house.front.parts  # the house's own clock
 
         async def story() -> None:

@@ -16,6 +16,7 @@ import json
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from math import inf
 from pathlib import Path
 from types import TracebackType
 from typing import Any, TypeVar, cast
@@ -39,8 +40,7 @@ from balcao.http.authenticator import Authenticator
 from balcao.http.front import Front
 from balcao.http.pages import build_pages
 from balcao.lookup.admission import AdmissionControl
-from balcao.lookup.context import Parts
-from balcao.lookup.context import World as PartsWorld
+from balcao.lookup.context import Environment, Parts
 from balcao.observability.metrics import Metrics
 from balcao.observability.requests import RequestLog
 from balcao.operations import OPERATIONS, operations
@@ -292,7 +292,7 @@ class FakeSource:
     def serves(self, inquiry: Inquiry) -> bool:
         return self.serves_it and (self.reissues or not inquiry.reissue)
 
-    async def ask(self, inquiry: Inquiry) -> Answer:
+    async def ask(self, inquiry: Inquiry, until: float = inf) -> Answer:
         self.inquiries.append(inquiry)
         at = datetime.fromtimestamp(self._clock() / 1000, UTC)
         await self._admission.wait()
@@ -518,7 +518,7 @@ class World:
                 inquiry = Inquiry("state_registration", Cnpj.parse(record.documento), record.uf)
         body = OPERATIONS[inquiry.subject].encode(inquiry, record)
         asked_ms = self.clock() - round(days * DAY_SECONDS * 1000)
-        self.caches[mode].keep([(inquiry.key, Kept(body, asked_ms, "fonte"))])
+        self.caches[mode].keep([(inquiry.cache_key, Kept(body, asked_ms, "fonte"))])
 
     def kept(self, cnpj: str = CNPJ, *, full_partners: bool = False) -> Kept | None:
         """The live cache's entry of a company."""
@@ -526,7 +526,7 @@ class World:
 
     def kept_for(self, inquiry: Inquiry) -> Kept | None:
         """The live cache's entry of any inquiry."""
-        return at_once(self.caches["live"].read([inquiry.key])).get(inquiry.key)
+        return at_once(self.caches["live"].read([inquiry.cache_key])).get(inquiry.cache_key)
 
     @staticmethod
     def registrations_of(entry: Kept) -> Registrations:
@@ -579,18 +579,17 @@ class World:
         self.sandbox = FakeSource(self.clock, "sandbox")
         first, more = self.first_sources(self.clock), self.more_sources(self.clock)
         everybody = [*first, self.source, *more]
-        live = Sources(dict.fromkeys(OPERATIONS, everybody), deadline_seconds=self.deadline_seconds)
+        live = Sources(dict.fromkeys(OPERATIONS, everybody))
         test = Sources(
             {subject: [self.sandbox] for subject in OPERATIONS},
-            deadline_seconds=self.deadline_seconds,
         )
-        worlds: Mapping[Mode, PartsWorld] = {
-            "live": PartsWorld(self.caches["live"], live),
-            "test": PartsWorld(self.caches["test"], test),
+        environments: Mapping[Mode, Environment] = {
+            "live": Environment(self.caches["live"], live),
+            "test": Environment(self.caches["test"], test),
         }
         self.parts = Parts(
             self.desk,
-            worlds,
+            environments,
             self.clock,
             idempotency_hours=96,
             deadline_ms=round(1000 * self.deadline_seconds),
@@ -621,8 +620,8 @@ class World:
         self.desk.recover(self.clock())
 
     async def _stop(self) -> None:
-        for world in self.parts.worlds.values():
-            await world.sources.close()
+        for environment in self.parts.environments.values():
+            await environment.sources.close()
 
     def _close(self) -> None:
         self.run(self._stop())

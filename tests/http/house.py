@@ -147,8 +147,8 @@ class OpenHouse:
 
     def kept(self, inquiry: Inquiry, mode: Mode = "test") -> Kept | None:
         """The cache's entry."""
-        cache = self.house.front.parts.worlds[mode].cache
-        return at_once(cache.read([inquiry.key])).get(inquiry.key)
+        cache = self.house.front.parts.environments[mode].cache
+        return at_once(cache.read([inquiry.cache_key])).get(inquiry.cache_key)
 
     def event(self, request_id: str) -> Any:
         """The one event of a request."""

@@ -134,8 +134,8 @@ def ask_about(place: Place, cpf: str) -> None:
 
 
 def in_cache(house: OpenHouse, cpf: str) -> bool:
-    key = Inquiry("rural_producer", Cpf.parse(cpf), "SP").key
-    return bool(house.run(house.house.front.parts.worlds["test"].cache.read([key])))
+    key = Inquiry("rural_producer", Cpf.parse(cpf), "SP").cache_key
+    return bool(house.run(house.house.front.parts.environments["test"].cache.read([key])))
 
 
 def replayed(place: Place, cpf: str, key: str = "federal") -> tuple[int, str]:

@@ -523,7 +523,7 @@ def two(tmp_path: Path) -> World:
 
 
 def first_of(world: World) -> FakeSource:
-    route = world.parts.worlds["live"].sources._routes["federal_certificate"]
+    route = world.parts.environments["live"].sources._routes["federal_certificate"]
     source = route.sources[0]
     assert isinstance(source, FakeSource)
     return source
@@ -612,7 +612,7 @@ def test_a_timeout_is_not_repeated_and_a_later_second_copy_finds_the_certificate
         refused = world.get(federal())
         assert_refused(refused, 400, "FALHA_TECNICA")
         assert (world.source.asked, world.source.answered) == (1, 0)
-        other = world.parts.worlds["live"].sources._routes["federal_certificate"].sources[1]
+        other = world.parts.environments["live"].sources._routes["federal_certificate"].sources[1]
         assert isinstance(other, FakeSource)
         assert other.asked == 0
         assert money(world) == (1000, 0)

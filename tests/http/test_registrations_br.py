@@ -7,6 +7,7 @@ Specification, endpoints 2 and 3 and "Credits"; decisions 3 (the paragraph on `u
 import asyncio
 from collections.abc import Mapping
 from datetime import UTC, datetime
+from math import inf
 from pathlib import Path
 
 import pytest
@@ -300,10 +301,10 @@ def test_the_order_is_active_then_uf_then_number(world: World, of: Lookup) -> No
 class SomeHang(FakeSource):
     """Never answers about these UFs."""
 
-    async def ask(self, inquiry: Inquiry) -> Answer:
+    async def ask(self, inquiry: Inquiry, until: float = inf) -> Answer:
         if inquiry.uf in ("BA", "MG"):
             await asyncio.Event().wait()
-        return await super().ask(inquiry)
+        return await super().ask(inquiry, until)
 
 
 @both

@@ -13,6 +13,7 @@ import pytest
 
 from balcao.core.documents import Cnpj
 from balcao.core.questions import Inquiry
+from balcao.core.registration import Part
 from balcao.errors import SourceFailed, SourceUnavailable
 from balcao.sources.contract import Absent, Answer, Found
 from tests.world import (
@@ -109,6 +110,7 @@ class OwnCopy:
     """The snapshot's part: a local source of companies."""
 
     name = "snapshot"
+    parts: frozenset[Part] = frozenset()
     edition = 1
 
     def __init__(self, answer: Answer | None) -> None:

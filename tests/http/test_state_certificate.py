@@ -147,7 +147,7 @@ def test_a_timeout_is_a_failure_and_is_not_repeated(tmp_path: Path) -> None:
     ) as world:
         world.source.waits()
         assert_refused(world.get(state()), 400, "FALHA_TECNICA")
-        other = world.parts.worlds["live"].sources._routes["state_certificate"].sources[1]
+        other = world.parts.environments["live"].sources._routes["state_certificate"].sources[1]
         assert isinstance(other, FakeSource)
         assert (world.source.asked, other.asked, money(world)) == (1, 0, (1000, 0))
         world.source.answers_now()
@@ -159,7 +159,7 @@ def test_only_an_unavailable_source_is_followed(tmp_path: Path, says: str, asked
     """A failed issuance is not asked of the next; an unavailable source is followed by it."""
     with World(tmp_path, more_sources=lambda clock: [FakeSource(clock, "outra")]) as world:
         getattr(world.source, says)()
-        other = world.parts.worlds["live"].sources._routes["state_certificate"].sources[1]
+        other = world.parts.environments["live"].sources._routes["state_certificate"].sources[1]
         assert isinstance(other, FakeSource)
         assert world.get(state()).status == (200 if asked else 400)
         assert (world.source.asked, other.asked) == (1, asked)

@@ -1,5 +1,6 @@
 """What the tests of certificates share: the documents' samples, and a keeper of receipts."""
 
+from math import inf
 from typing import Any
 
 from balcao.core.certificates import FederalCertificate, StateCertificate, StoredReceipt
@@ -67,6 +68,8 @@ class Keeper:
     def __init__(self) -> None:
         self.given: list[tuple[str, bytes | str]] = []
 
-    async def keep(self, source: str, receipt: bytes | str) -> StoredReceipt | None:
+    async def keep(
+        self, source: str, receipt: bytes | str, until: float = inf
+    ) -> StoredReceipt | None:
         self.given.append((source, receipt))
         return STORED

@@ -11,11 +11,11 @@ import pytest
 from balcao.core.questions import Inquiry
 from balcao.errors import NotServed, SourceError, SourceFailed, SourceUnavailable
 from balcao.sources.asking import Source, Sources
-from balcao.sources.call import SourceCall
 from balcao.sources.contract import Absent, Answer, Found, LocalSource
 from balcao.sources.flight import SingleFlight
 from balcao.sources.minha_receita import MinhaReceita
 from balcao.sources.online import Online
+from balcao.sources.upstream import SourceCall
 from tests.sources.world import (
     CNPJ,
     NOW,
@@ -33,8 +33,8 @@ BROKEN = SourceFailed("acme: HTTP 500")
 FOREVER = 60.0  # of these tests: nothing waits for it
 
 
-def the_sources(*order: Source, deadline_seconds: float = 5.0, **settings: Any) -> Sources:
-    return Sources({"company": order}, deadline_seconds=deadline_seconds, **settings)
+def the_sources(*order: Source, **settings: Any) -> Sources:
+    return Sources({"company": order}, **settings)
 
 
 def ask(*order: Source, inquiry: Inquiry | None = None) -> Answer:
@@ -167,7 +167,7 @@ def test_asking_after_at_hand_had_nothing_looks_again() -> None:
 
 
 def test_a_subject_without_any_source() -> None:
-    sources = Sources({}, deadline_seconds=1.0)
+    sources = Sources({})
     assert sources.at_hand(an_inquiry()) is None
     with pytest.raises(SourceUnavailable, match="nenhuma fonte configurada"):
         asyncio.run(sources.ask(an_inquiry()))
@@ -201,9 +201,7 @@ def test_a_local_source_that_breaks_says_how_and_not_over_what() -> None:
 def test_a_source_that_hangs_leaves_time_for_the_next() -> None:
     async def story() -> None:
         slow = FakeOnline("slow", takes_seconds=FOREVER)
-        sources = the_sources(
-            slow, FakeOnline("next"), deadline_seconds=FOREVER, source_timeout_seconds=0.05
-        )
+        sources = the_sources(slow, FakeOnline("next"), source_timeout_seconds=0.05)
         answer = await sources.ask(an_inquiry())
         assert isinstance(answer, Found)
         assert answer.source == "next"
@@ -219,7 +217,6 @@ def test_the_last_one_has_all_the_time_that_is_left() -> None:
         sources = the_sources(
             FakeOnline("patient", takes_seconds=0.2),
             FakeOnline("other", serves=False),
-            deadline_seconds=FOREVER,
             source_timeout_seconds=0.05,
         )
         answer = await sources.ask(an_inquiry())
@@ -232,9 +229,10 @@ def test_the_last_one_has_all_the_time_that_is_left() -> None:
 def test_all_together_take_no_longer_than_the_deadline() -> None:
     async def story() -> None:
         never = FakeOnline("never")
-        sources = the_sources(FakeOnline("a", takes_seconds=FOREVER), never, deadline_seconds=0.05)
+        sources = the_sources(FakeOnline("a", takes_seconds=FOREVER), never)
+        until = asyncio.get_running_loop().time() + 0.05
         with pytest.raises(SourceFailed, match="a: tempo esgotado"):
-            await sources.ask(an_inquiry())
+            await sources.ask(an_inquiry(), until=until)
         assert never.asked == 0
 
     run(story())

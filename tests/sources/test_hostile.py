@@ -187,8 +187,8 @@ def test_there_are_two_hundred() -> None:
 def test_hostile_answers(places: Mapping[str, Place], reader: str) -> None:
     place = places[reader]
     inquiry = READERS[reader].inquiry
-    cache = place.house.house.front.parts.worlds["live"].cache
-    place.house.run(_forget(cache, inquiry.key))
+    cache = place.house.house.front.parts.environments["live"].cache
+    place.house.run(_forget(cache, inquiry.cache_key))
     before, charges = place.house.purse(), len(place.house.charges())
     wrong: list[str] = []
     for case in (case for case in CORPUS if case.reader.name == reader):

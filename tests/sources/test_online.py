@@ -11,13 +11,13 @@ from balcao.core.company import Partner
 from balcao.core.questions import Inquiry
 from balcao.core.registration import Registrations
 from balcao.errors import SourceFailed
-from balcao.sources.call import Layer, Upstream
 from balcao.sources.cnpja import Cnpja
 from balcao.sources.contract import Absent, Answer, Found
 from balcao.sources.infosimples import Infosimples
 from balcao.sources.minha_receita import MinhaReceita
 from balcao.sources.online import Adapter, Online, sound
 from balcao.sources.serpro import Serpro
+from balcao.sources.upstream import Layer, Upstream
 from tests.sources.test_cnpja import KEY
 from tests.sources.test_cnpja import SAVED as CNPJA
 from tests.sources.test_cnpja_registrations import SAVED as CNPJA_CCC

@@ -7,9 +7,10 @@ from typing import Any
 import httpx2
 import pytest
 
-from balcao.errors import SourceFailed
-from balcao.sources.call import must_end_at, new_client
-from balcao.sources.receipt_fetch import ReceiptFetch
+from balcao.errors import SourceError, SourceFailed, SourceUnavailable
+from balcao.sources.certifying import fetch_receipt
+from balcao.sources.upstream import Upstream
+from tests.sources.world import an_upstream
 
 ORIGIN = "https://storage.example.com"
 KEY = "0001-secret"
@@ -17,29 +18,34 @@ URL = f"{ORIGIN}/receipts/{KEY}.pdf?signature=abc"
 PDF = b"%PDF-1.4 fictitious"
 
 
-def a_fetch(
+def an_origin(
     answer: Callable[[httpx2.Request], Any] | None = None,
     *,
     origins: frozenset[str] = frozenset({ORIGIN}),
     timeout_seconds: float = 5.0,
     bytes_max: int = 1000,
-) -> ReceiptFetch:
-    client = new_client(
-        httpx2.MockTransport(answer or (lambda _: httpx2.Response(200, content=PDF)))
+) -> Upstream:
+    return an_upstream(
+        answer or (lambda _: httpx2.Response(200, content=PDF)),
+        timeout_seconds=timeout_seconds,
+        answer_bytes_max=bytes_max,
+        base_url="",
+        name="comprovante",
+        origins=origins,
     )
-    return ReceiptFetch(client, origins, timeout_seconds, bytes_max)
 
 
 def get(url: str = URL, answer: Callable[[httpx2.Request], Any] | None = None, **how: Any) -> bytes:
-    return asyncio.run(a_fetch(answer, **how).get(url))
+    return asyncio.run(fetch_receipt(an_origin(answer, **how), url))
 
 
 def failing(
     url: str = URL, answer: Callable[[httpx2.Request], Any] | None = None, **how: Any
 ) -> str:
-    with pytest.raises(SourceFailed) as caught:
+    with pytest.raises(SourceError) as caught:
         get(url, answer, **how)
     error = caught.value
+    assert type(error) in (SourceFailed, SourceUnavailable)
     assert error.detail.startswith("comprovante: ")
     assert KEY not in str(error)
     assert "example" not in str(error)
@@ -66,9 +72,9 @@ def test_cookies_are_neither_kept_nor_sent() -> None:
             assert "cookie" not in request.headers
             return httpx2.Response(200, content=PDF, headers={"set-cookie": "a=b"})
 
-        fetch = a_fetch(answer)
+        origin = an_origin(answer)
         for _ in range(2):
-            assert await fetch.get(URL) == PDF
+            assert await fetch_receipt(origin, URL) == PDF
 
     asyncio.run(story())
 
@@ -144,7 +150,7 @@ def test_nowhere_is_allowed_unless_it_is_named() -> None:
 )
 def test_what_is_no_origin(origin: str) -> None:
     with pytest.raises(ValueError, match=r"origin|https|scheme"):
-        a_fetch(origins=frozenset({origin}))
+        an_origin(origins=frozenset({origin}))
 
 
 @pytest.mark.parametrize(
@@ -213,8 +219,8 @@ def test_the_time_limit() -> None:
 
 def test_whoever_asked_may_leave_less_time() -> None:
     async def story() -> None:
-        must_end_at.set(asyncio.get_running_loop().time() + 0.05)
+        until = asyncio.get_running_loop().time() + 0.05
         with pytest.raises(SourceFailed, match="tempo esgotado"):
-            await a_fetch(never, timeout_seconds=60.0).get(URL)
+            await fetch_receipt(an_origin(never, timeout_seconds=60.0), URL, until)
 
     asyncio.run(asyncio.wait_for(story(), 30))

@@ -8,10 +8,10 @@ import httpx2
 import pytest
 
 from balcao.errors import SourceFailed
-from balcao.sources.call import ROUNDS_MAX
 from balcao.sources.contract import Certified
 from balcao.sources.oauth import ClientCredentials
 from balcao.sources.serpro_cnd import SerproCnd, _pauses
+from balcao.sources.upstream import ROUNDS_MAX
 from tests.sources.certificates_world import federal, the_federal
 from tests.sources.test_serpro_cnd import KEY, PROCESSING, SAVED, certified, failing, saved
 from tests.sources.world import Clock, a_reply, an_upstream, talk

@@ -10,13 +10,13 @@ from balcao.core.company import Company, hides_a_partner, uniform
 from balcao.errors import SourceError, SourceFailed, SourceUnavailable
 from balcao.simulator import create_app
 from balcao.sources.asking import Sources
-from balcao.sources.call import Upstream, new_client
 from balcao.sources.cnpja import Cnpja
 from balcao.sources.contract import Absent, Answer, Found
 from balcao.sources.minha_receita import MinhaReceita
 from balcao.sources.oauth import ClientCredentials
 from balcao.sources.online import Adapter, Online
 from balcao.sources.serpro import Serpro
+from balcao.sources.upstream import Upstream
 from tests.sources.world import LETTERS, NOW, an_inquiry
 
 NAMES = ("minha_receita", "brasilapi", "cnpja", "serpro")
@@ -45,7 +45,7 @@ class Sandbox:
         cnpja_key: str = "sandbox",
         serpro_key: str = "sandbox",
     ) -> None:
-        self._client = new_client(httpx2.ASGITransport(create_app(slow_seconds=slow_seconds)))
+        self._transport = httpx2.ASGITransport(create_app(slow_seconds=slow_seconds))
         self._timeout_seconds = timeout_seconds
         token = ClientCredentials("serpro", key=serpro_key, secret="sandbox", clock=time.monotonic)
         self.sources = {
@@ -61,12 +61,9 @@ class Sandbox:
         upstream = Upstream(
             prefix,
             f"http://sandbox.test/{prefix}",
-            self._client,
             timeout_seconds=self._timeout_seconds,
             answer_bytes_max=10_000_000,
-            breaker_settings=None,
-            clock=time.monotonic,
-            observe=lambda call: None,
+            transport=self._transport,
         )
         name = prefix.replace("-", "_")
         return Online(name, adapter, lambda _: upstream, now=lambda: NOW, through=through)
@@ -229,7 +226,7 @@ def test_a_contract_without_full_partners() -> None:
 
 def test_all_in_turn_as_an_installation_asks_them() -> None:
     async def story() -> None:
-        sources = Sources({"company": list(Sandbox().sources.values())}, deadline_seconds=20.0)
+        sources = Sources({"company": list(Sandbox().sources.values())})
 
         async def source_of(cnpj: str, *, full_partners: bool = False) -> str:
             answer = await sources.ask(an_inquiry(cnpj, full_partners=full_partners))

@@ -43,7 +43,7 @@ def test_all_ufs_asked_in_one_turn_are_one_call() -> None:
 def test_the_same_through_all_that_asks() -> None:
     async def story() -> None:
         provider = Provider()
-        sources = Sources({"state_registration": [together(provider)]}, deadline_seconds=5.0)
+        sources = Sources({"state_registration": [together(provider)]})
         answers = await asyncio.gather(*(sources.ask(a_uf(uf)) for uf in UFS))
         assert provider.asked == [(CNPJ, "BR")]
         assert [the_registrations(answer).uf for answer in answers] == list(UFS)

@@ -152,13 +152,13 @@ def test_when_the_process_stops_nobody_waits_for_ever() -> None:
         source = together(provider)
         asking = asyncio.create_task(source.ask(a_uf("SC")))
         await turns()
-        (under_way,) = source._under_way
-        under_way.cancel()
+        (travelling,) = source._travelling
+        travelling.cancel()
         with pytest.raises(asyncio.CancelledError):
             await asking
         await turns()
-        assert under_way.cancelled()
-        assert source._under_way == set()
+        assert travelling.cancelled()
+        assert source._travelling == set()
 
     run(story())
 

@@ -4,6 +4,7 @@ import asyncio
 import json
 from collections.abc import Callable, Generator
 from datetime import UTC, datetime
+from math import inf
 from typing import Any, TypeVar
 
 import httpx2
@@ -15,8 +16,8 @@ from balcao.core.questions import Inquiry, Subject
 from balcao.core.registration import Part, Registration, Registrations
 from balcao.core.suframa import ZoneRecord
 from balcao.errors import SourceError
-from balcao.sources.call import SourceCall, Upstream, new_client
 from balcao.sources.contract import Absent, Answer, Found, HttpReply, HttpRequest, Record
+from balcao.sources.upstream import SourceCall, Upstream
 
 CNPJ = "11222333000181"
 OTHER_CNPJ = "90010001000100"
@@ -129,18 +130,20 @@ def an_upstream(
     observe: Callable[[SourceCall], None] = lambda call: None,
     base_url: str = "http://upstream.test/prefix/",
     name: str = "acme",
+    origins: frozenset[str] | None = None,
 ) -> Upstream:
     if not isinstance(transport, httpx2.AsyncBaseTransport):
         transport = httpx2.MockTransport(transport)
     return Upstream(
         name,
         base_url,
-        new_client(transport),
         timeout_seconds=timeout_seconds,
         answer_bytes_max=answer_bytes_max,
         breaker_settings=breaker_settings,
         clock=clock or Clock(),
         observe=observe,
+        origins=origins,
+        transport=transport,
     )
 
 
@@ -176,7 +179,7 @@ class FakeOnline:
     def serves(self, inquiry: Inquiry) -> bool:
         return self._serves
 
-    async def ask(self, inquiry: Inquiry) -> Answer:
+    async def ask(self, inquiry: Inquiry, until: float = inf) -> Answer:
         self.asked += 1
         self.was_asked.set()
         await asyncio.sleep(self._takes_seconds)
@@ -204,6 +207,7 @@ class FakeLocal:
         broken: bool = False,
     ) -> None:
         self.name = name
+        self.parts: frozenset[Part] = frozenset()
         self.edition = 1
         self._has = has
         self._can = can

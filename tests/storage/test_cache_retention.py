@@ -26,10 +26,10 @@ OTHER = data_subject(SECRET, Cpf.parse("90010000291"))
 
 COMPANY = "company:11222333000181:"
 PARTNERS = "company+socios:11222333000181:"
-RURAL = Inquiry("rural_producer", PERSON.cpf, "SP").key
-FEDERAL = Inquiry("federal_certificate", PERSON.cpf, birth="1980-01-01").key
-FEDERAL_BORN_LATER = Inquiry("federal_certificate", PERSON.cpf, birth="1990-01-01").key
-OTHERS = Inquiry("rural_producer", OTHER.cpf, "SP").key
+RURAL = Inquiry("rural_producer", PERSON.cpf, "SP").cache_key
+FEDERAL = Inquiry("federal_certificate", PERSON.cpf, birth="1980-01-01").cache_key
+FEDERAL_BORN_LATER = Inquiry("federal_certificate", PERSON.cpf, birth="1990-01-01").cache_key
+OTHERS = Inquiry("rural_producer", OTHER.cpf, "SP").cache_key
 
 
 def kept(asked_ms: int, body: bytes = b"{}") -> Kept:

@@ -8,7 +8,7 @@ import pytest
 
 from balcao.core.calendar import BRASILIA, HOUR_MS, day_starts_ms
 from balcao.core.ledger import Trace
-from balcao.core.outcomes import Forecast
+from balcao.core.outcomes import Quote
 from balcao.core.problems import table as problems
 from balcao.operations import OPERATIONS
 from balcao.web import outcomes, results, results_certificates, results_registrations
@@ -296,52 +296,52 @@ def test_waits_are_said_in_units_that_fit(seconds: int, text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("forecast", "available", "says"),
+    ("quote", "available", "says"),
     [
-        (Forecast(2, at_hand=False), 10, "Até 2 créditos."),
-        (Forecast(2, at_hand=False), None, "Até 2 créditos."),
-        (Forecast(2, at_hand=False), 1, "Precisa de 2 créditos disponíveis, e há 1."),
+        (Quote(2, at_hand=False), 10, "Até 2 créditos."),
+        (Quote(2, at_hand=False), None, "Até 2 créditos."),
+        (Quote(2, at_hand=False), 1, "Precisa de 2 créditos disponíveis, e há 1."),
         (
-            Forecast(1, True, "cache", ASKED_MS),
+            Quote(1, True, "cache", ASKED_MS),
             10,
             "Há um resultado guardado de 12/11/2026: 1 crédito.",
         ),
     ],
 )
-def test_prices_of_certificates(forecast: Forecast, available: int | None, says: str) -> None:
+def test_prices_of_certificates(quote: Quote, available: int | None, says: str) -> None:
     form = FORMS["certidao-federal"]
     asked = question(form, OPERATIONS[form.subject], _typed(form.slug, cnpj="90010001000100"))
-    assert outcomes.price(asked, forecast, available, ASKED_MS + DAY_MS).text == says
+    assert outcomes.price(asked, quote, available, ASKED_MS + DAY_MS).text == says
 
 
 @pytest.mark.parametrize(
-    ("slug", "uf", "forecast", "says"),
+    ("slug", "uf", "quote", "says"),
     [
         (
             "empresa",
             "",
-            Forecast(1, True, "online", ASKED_MS),
+            Quote(1, True, "online", ASKED_MS),
             "A resposta está na nossa cópia dos dados abertos: 1 crédito.",
         ),
-        ("empresa", "", Forecast(0, True), "já diz que não existe: sem custo"),
+        ("empresa", "", Quote(0, True), "já diz que não existe: sem custo"),
         (
             "suframa",
             "",
-            Forecast(1, True, "cache", ASKED_MS),
+            Quote(1, True, "cache", ASKED_MS),
             "Há um resultado guardado de 12/11/2026: 1 crédito.",
         ),
         (
             "inscricoes-estaduais",
             "BR",
-            Forecast(27, True, "cache", ASKED_MS),
+            Quote(27, True, "cache", ASKED_MS),
             "Há resultados guardados das 27 UFs, desde 12/11/2026: 27 créditos.",
         ),
     ],
 )
-def test_prices_of_the_others(slug: str, uf: str, forecast: Forecast, says: str) -> None:
+def test_prices_of_the_others(slug: str, uf: str, quote: Quote, says: str) -> None:
     form = FORMS[slug]
     asked = question(form, OPERATIONS[form.subject], _typed(slug, cnpj="90010001000100", uf=uf))
-    assert says in outcomes.price(asked, forecast, None, ASKED_MS + DAY_MS).text
+    assert says in outcomes.price(asked, quote, None, ASKED_MS + DAY_MS).text
 
 
 # ---- Forms ----

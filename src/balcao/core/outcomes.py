@@ -85,7 +85,7 @@ def reply_of(request_id: str, conclusion: Conclusion) -> Reply:
     )
 
 
-class Forecast(msgspec.Struct, frozen=True):
+class Quote(msgspec.Struct, frozen=True):
     """What a question would cost at this moment."""
 
     credits: int  # exactly, when the answer is at hand; else at the most

@@ -68,17 +68,20 @@ class Inquiry(msgspec.Struct, frozen=True):
     reissue: bool = False
 
     @property
-    def key(self) -> str:
-        """Cache key. Subject, document, UF or birth date, variant; nothing about the caller."""
+    def cache_key(self) -> str:
+        """Where the cache keeps its answer.
+
+        Subject, document, UF or birth date, variant; nothing about the caller.
+        """
         variant = "+socios" if self.full_partners else ""
         return f"{self.subject}{variant}:{self.document.text}:{self.uf or self.birth or ''}"
 
     @property
-    def errand(self) -> str:
+    def flight_key(self) -> str:
         """What is asked of sources: who waits for one of these may share its answer."""
         if self.reissue:
-            return f"{self.key}+nova"
-        return f"{self.key}+enderecos" if self.addresses else self.key
+            return f"{self.cache_key}+nova"
+        return f"{self.cache_key}+enderecos" if self.addresses else self.cache_key
 
     @property
     def parts(self) -> frozenset[Part]:

@@ -1,4 +1,4 @@
-"""What a lookup is made of: where answers come from, the parts it needs, and its errand."""
+"""What a lookup is made of: where answers come from, the parts it needs, and its context."""
 
 import asyncio
 from collections.abc import Callable, Mapping
@@ -20,7 +20,7 @@ from balcao.storage.contract import Cache, Desk
 
 
 @dataclass(frozen=True, slots=True)
-class World:
+class Environment:
     """Where answers come from: the configured sources for live accounts, the sandbox for test
     ones, each with cache entries of its own. Nothing below knows which of the two it is in."""
 
@@ -39,7 +39,7 @@ class Parts:
     """Everything a lookup needs, handed in by `compose`."""
 
     desk: Desk
-    worlds: Mapping[Mode, World]
+    environments: Mapping[Mode, Environment]
     now_ms: Callable[[], int]
     idempotency_hours: int
     deadline_ms: int  # all sources together; then an execution settles
@@ -54,12 +54,18 @@ class Parts:
     noting: set["asyncio.Task[None]"] = field(default_factory=set)
 
 
-class Errand(msgspec.Struct, frozen=True):
-    """One request on its way through the house."""
+class LookupContext(msgspec.Struct, frozen=True):
+    """One request, and everything that is needed to answer it."""
 
-    question: Question
+    parts: Parts
+    environment: Environment  # that of the caller's account
     operation: Operation
+    question: Question
     caller: Caller
     request_id: str
     key_digest: str | None  # of the Idempotency-Key, if one was sent
     at_ms: int
+
+    def at_home(self, uf: str) -> "LookupContext":
+        """The same, now that the company's own UF is known (decisions 2.3)."""
+        return msgspec.structs.replace(self, question=self.question.at_home(uf))

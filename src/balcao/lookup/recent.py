@@ -14,25 +14,25 @@ ANSWERS_MAX = 16_384
 
 
 class Recent:
-    """Encoded answers by inquiry key, valid for one edition of our copies."""
+    """Encoded answers by cache key, valid for one edition of our copies."""
 
     def __init__(self, answers_max: int = ANSWERS_MAX) -> None:
         self._answers_max = answers_max
         self._edition: Hashable = None
         self._answers: dict[str, Delivered] = {}
 
-    def get(self, key: str, edition: Hashable) -> Delivered | None:
+    def get(self, cache_key: str, edition: Hashable) -> Delivered | None:
         """The answer, unless it is of another edition."""
         if edition != self._edition:
             self._answers.clear()
             self._edition = edition
             return None
-        return self._answers.get(key)
+        return self._answers.get(cache_key)
 
-    def put(self, key: str, edition: Hashable, answer: Delivered) -> None:
+    def put(self, cache_key: str, edition: Hashable, answer: Delivered) -> None:
         """Remember an answer of this edition."""
         if edition != self._edition:
             return  # the copy was replaced while this was being read
         if len(self._answers) >= self._answers_max:
             del self._answers[next(iter(self._answers))]
-        self._answers[key] = answer
+        self._answers[cache_key] = answer

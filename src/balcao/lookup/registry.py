@@ -40,27 +40,27 @@ class Registry:
         if said is not None and not isinstance(said, Absent):
             assert isinstance(said.record, Company)
             return said.record
-        kept = await self.cache.read([inquiry.key])
-        return _company(kept[inquiry.key].body) if kept else None
+        kept = await self.cache.read([inquiry.cache_key])
+        return _company(kept[inquiry.cache_key].body) if kept else None
 
     async def home_at_hand(self, cnpj: Cnpj, ufs: Sequence[str]) -> str | None:
         """The company's own UF, if it is one of these and what is here already tells it."""
         if (company := await self.company_at_hand(cnpj)) is not None:
             return company.uf if company.uf in ufs else None
-        keys = [Inquiry("state_registration", cnpj, uf).key for uf in ufs]
+        keys = [Inquiry("state_registration", cnpj, uf).cache_key for uf in ufs]
         kept = await self.cache.read(keys)
         for key in keys:
             if key in kept and (home := _registrations(kept[key].body).uf_principal) in ufs:
                 return home
         return None
 
-    async def find_home(self, cnpj: Cnpj, ufs: Sequence[str]) -> str | Absent | None:
+    async def find_home(self, cnpj: Cnpj, ufs: Sequence[str], until: float) -> str | Absent | None:
         """The company's own UF, asking the sources; absent where there is no such company.
 
         None: it is not known, or none of these (abroad, or not served here).
         """
         try:
-            said = await self._ask(Inquiry("company", cnpj))
+            said = await self._ask(Inquiry("company", cnpj), until)
         except SourceError:
             return None
         if isinstance(said, Absent):
@@ -68,20 +68,20 @@ class Registry:
         assert isinstance(said.record, Company)
         return said.record.uf if said.record.uf in ufs else None
 
-    async def denies(self, cnpj: Cnpj) -> Absent | None:
+    async def denies(self, cnpj: Cnpj, until: float) -> Absent | None:
         """The proof that there is no such company, where somebody has one."""
         inquiry = Inquiry("company", cnpj)
         said = self.sources.at_hand(inquiry)
-        if said is None and not await self.cache.read([inquiry.key]):
+        if said is None and not await self.cache.read([inquiry.cache_key]):
             try:
-                said = await self._ask(inquiry)
+                said = await self._ask(inquiry, until)
             except SourceError:  # whoever answered about registrations is believed
                 return None
         return said if isinstance(said, Absent) else None
 
-    async def _ask(self, inquiry: Inquiry) -> Answer:
-        said = await self.sources.ask(inquiry)
+    async def _ask(self, inquiry: Inquiry, until: float) -> Answer:
+        said = await self.sources.ask(inquiry, until=until)
         if not isinstance(said, Absent) and not said.local:
             body = company.encode(inquiry, said.record)
-            self.cache.keep([(inquiry.key, Kept(body, to_ms(said.as_of), said.source))])
+            self.cache.keep([(inquiry.cache_key, Kept(body, to_ms(said.as_of), said.source))])
         return said

@@ -81,7 +81,7 @@ def parse(document: str, parameters: Parameters) -> Question:
 def fingerprint(question: Question) -> str:
     """What makes two requests the same one, defaults filled in (decisions 6)."""
     inquiry = question.inquiries[0]
-    return digest(f"{PATH} {inquiry.key} {question.strategy} {question.max_age_days}")
+    return digest(f"{PATH} {inquiry.cache_key} {question.strategy} {question.max_age_days}")
 
 
 def permit(question: Question, caller: Caller) -> None:

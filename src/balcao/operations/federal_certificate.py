@@ -122,7 +122,7 @@ class FederalAnswer(msgspec.Struct, frozen=True):
 def fingerprint(question: Question) -> str:
     """What makes two requests the same one, defaults filled in (decisions 6)."""
     inquiry = question.inquiries[0]
-    return digest(f"{PATH} {inquiry.errand} {question.strategy} {question.refresh}")
+    return digest(f"{PATH} {inquiry.flight_key} {question.strategy} {question.refresh}")
 
 
 def enter(caller: Caller) -> None:

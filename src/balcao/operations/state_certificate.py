@@ -103,7 +103,7 @@ def parse(document: str, parameters: Parameters) -> Question:
 
 def fingerprint(question: Question) -> str:
     """What makes two requests the same one, defaults filled in (decisions 6)."""
-    return digest(f"{PATH} {question.inquiries[0].errand} {question.refresh}")
+    return digest(f"{PATH} {question.inquiries[0].flight_key} {question.refresh}")
 
 
 def plan(question: Question, inquiry: Inquiry, kept: Kept, now_ms: int) -> Serve | Ask:

@@ -17,13 +17,13 @@ from balcao.core.questions import Inquiry, Subject
 from balcao.settings import Settings
 from balcao.settings.providers import Sefaz
 from balcao.sources import cnpja, infosimples, minha_receita, serpro, serpro_cnd
-from balcao.sources.call import Layer
 from balcao.sources.oauth import ClientCredentials
 from balcao.sources.online import Adapter
 from balcao.sources.remembering import Remembering
 from balcao.sources.sefaz import adapter as sefaz
 from balcao.sources.sefaz.certificate import Certificate, client_context, read_certificate
 from balcao.sources.sefaz.endpoints import endpoint
+from balcao.sources.upstream import Layer
 
 log = structlog.get_logger()
 

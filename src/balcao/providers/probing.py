@@ -5,7 +5,6 @@ It may be done beside a running server: nothing of the data folder is opened.
 
 import asyncio
 import ssl
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -21,10 +20,10 @@ from balcao.errors import SourceError
 from balcao.providers import configured
 from balcao.providers.configured import Provider
 from balcao.settings import Settings
-from balcao.sources.call import SourceCall, Upstream, new_client
-from balcao.sources.contract import HttpRequest
+from balcao.sources.contract import HttpReply, HttpRequest
 from balcao.sources.online import Online
 from balcao.sources.replies import MISCONFIGURED
+from balcao.sources.upstream import Send, SourceCall, Upstream
 
 Status: TypeAlias = Literal["ok", "warn", "fail"]
 
@@ -159,33 +158,34 @@ async def _made(probe: Probe, settings: Settings, tls: ssl.SSLContext) -> Result
     calls: list[SourceCall] = []
     ahead: list[float] = []
 
-    async def compare_clocks(response: httpx2.Response) -> None:
+    async def compare_clocks(request: HttpRequest, attempt: int, send: Send) -> HttpReply:
+        reply = await send(request)
         with suppress(ValueError):  # none, or in a form of its own
-            theirs = parsedate_to_datetime(response.headers.get("date", ""))
+            theirs = parsedate_to_datetime(reply.headers.get("date", ""))
             ahead.append((_now() - theirs.astimezone(UTC)).total_seconds())
+        return reply
 
-    async with new_client(tls=tls) as client:
-        client.event_hooks = {"response": [compare_clocks]}
-        upstream = Upstream(
-            provider.name,
-            provider.address_for(inquiry),
-            client,
-            timeout_seconds=settings.source_deadline_seconds,
-            answer_bytes_max=settings.source_answer_bytes_max,
-            breaker_settings=None,
-            clock=time.monotonic,
-            observe=calls.append,
-            subject=inquiry.subject,
-            uf=inquiry.uf or "",
-        )
-        source = Online(
-            provider.name, provider.adapter, lambda _: upstream, now=_now, through=provider.layer
-        )
-        status: Status = "ok"
-        try:
-            text = await source.probe(inquiry)
-        except SourceError as error:
-            status, text = "fail", error.detail.removeprefix(f"{provider.name}: ")
+    upstream = Upstream(
+        provider.name,
+        provider.address_for(inquiry),
+        timeout_seconds=settings.source_deadline_seconds,
+        answer_bytes_max=settings.source_answer_bytes_max,
+        observe=calls.append,
+        subject=inquiry.subject,
+        uf=inquiry.uf or "",
+        around=compare_clocks,
+        tls=tls,
+    )
+    source = Online(
+        provider.name, provider.adapter, lambda _: upstream, now=_now, through=provider.layer
+    )
+    status: Status = "ok"
+    try:
+        text = await source.probe(inquiry)
+    except SourceError as error:
+        status, text = "fail", error.detail.removeprefix(f"{provider.name}: ")
+    finally:
+        await upstream.close()
     seconds = sum(call.seconds for call in calls)
     if status == "ok" and seconds > settings.source_timeout_seconds:
         status = "warn"

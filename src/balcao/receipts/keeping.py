@@ -6,6 +6,7 @@ A process may die between the two. Then there are bytes that nothing names, neve
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from math import inf
 
 import structlog
 
@@ -23,22 +24,25 @@ CHECK_SECONDS_MAX = 10.0
 class ReceiptKeeping:
     """A `sources.contract.ReceiptKeeper`.
 
-    `fetch` gets the bytes from a provider's address and raises `SourceError`. `inspect` says what
-    they are, or raises `SourceError` for what may not be kept; it may take a while.
+    `fetch` gets the bytes from a provider's address, until a time by the event loop's clock, and
+    raises `SourceError`. `inspect` says what they are, or raises `SourceError` for what may not be
+    kept; it may take a while.
     """
 
     def __init__(
         self,
         blobs: Blobs,
         *,
-        fetch: Callable[[str], Awaitable[bytes]],
+        fetch: Callable[[str, float], Awaitable[bytes]],
         inspect: Callable[[bytes], MediaType],
     ) -> None:
         self._blobs = blobs
         self._fetch = fetch
         self._inspect = inspect
 
-    async def keep(self, source: str, receipt: bytes | str) -> StoredReceipt | None:
+    async def keep(
+        self, source: str, receipt: bytes | str, until: float = inf
+    ) -> StoredReceipt | None:
         """Fetch it where it is an address, check it, store it. None: there is none to be had.
 
         A certificate without its receipt is a certificate: whatever happens here, a bug
@@ -46,7 +50,7 @@ class ReceiptKeeping:
         """
         step = "fetch"
         try:
-            content = await self._fetch(receipt) if isinstance(receipt, str) else receipt
+            content = receipt if isinstance(receipt, bytes) else await self._fetch(receipt, until)
             step = "size"
             if not 0 < len(content) <= RECEIPT_BYTES_MAX:
                 raise SourceError(f"{len(content)} bytes")

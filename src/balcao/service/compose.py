@@ -25,7 +25,7 @@ from balcao.http.authenticator import Authenticator
 from balcao.http.front import ASGIApp, Front
 from balcao.http.pages import build_pages
 from balcao.lookup.admission import AdmissionControl
-from balcao.lookup.context import Parts, World
+from balcao.lookup.context import Environment, Parts
 from balcao.observability import logs
 from balcao.observability.health import Health
 from balcao.observability.metrics import Metrics
@@ -53,12 +53,6 @@ log = structlog.get_logger()
 ACCOUNT_SHARE = 4
 
 MODES: tuple[Mode, ...] = ("live", "test")
-
-# The sandbox is configured like an operator's own sources, at an address that is this process.
-SANDBOX_URL = "http://sandbox.invalid"
-
-# A receipt is a file of some kilobytes, and the certificate waits for it.
-RECEIPT_SECONDS = 10.0
 
 
 def new_request_ids(now_ms: Callable[[], int]) -> Callable[[], str]:
@@ -138,13 +132,13 @@ def open_house(
         live_transport=live_transport,
         spans=spans,
     )
-    worlds: Mapping[Mode, World] = {
-        "live": World(caches["live"], factory.sources("live", settings)),
-        "test": World(caches["test"], factory.sources("test", sandboxed(settings))),
+    environments: Mapping[Mode, Environment] = {
+        "live": Environment(caches["live"], factory.sources("live", settings)),
+        "test": Environment(caches["test"], factory.sources("test", sandboxed(settings))),
     }
     parts = Parts(
         desk,
-        worlds,
+        environments,
         now_ms,
         settings.idempotency_hours,
         round(settings.source_deadline_seconds * 1000),
@@ -172,7 +166,7 @@ def open_house(
         Retention(
             desk, list(caches.values()), blobs, settings, clock.surely_past_ms, metrics.purged
         ),
-        factory.clients,
+        factory.upstreams,
         request_log,
         Schedule(settings, now_ms, metrics.backup),
         patience_seconds=settings.source_deadline_seconds,

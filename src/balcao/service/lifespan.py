@@ -5,7 +5,6 @@ import contextlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-import httpx2
 import structlog
 
 from balcao.backup.schedule import Schedule
@@ -15,6 +14,7 @@ from balcao.lookup.context import Parts
 from balcao.observability.requests import RequestLog
 from balcao.service.clock import Clock
 from balcao.service.retention import Retention
+from balcao.sources.upstream import Upstream
 from balcao.storage.contract import Desk
 
 log = structlog.get_logger()
@@ -33,7 +33,7 @@ class Life:
     parts: Parts
     desk: Desk
     retention: Retention
-    clients: Sequence[httpx2.AsyncClient]
+    upstreams: Sequence[Upstream]
     request_log: RequestLog
     backups: Schedule
     patience_seconds: float
@@ -66,10 +66,10 @@ class Life:
             await asyncio.wait(self.parts.noting, timeout=1)
         for task in self.parts.giving_back:  # the next start gives those holds back
             task.cancel()
-        for world in self.parts.worlds.values():
-            await world.sources.close()
-        for client in self.clients:
-            await client.aclose()
+        for environment in self.parts.environments.values():
+            await environment.sources.close()
+        for upstream in self.upstreams:
+            await upstream.close()
         self.request_log.flush()
 
     async def look_at_clock(self) -> None:

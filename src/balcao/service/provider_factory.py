@@ -2,8 +2,6 @@
 an upstream with connections and a circuit of its own for every subject and UF.
 """
 
-import ssl
-import time
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from functools import partial
@@ -26,13 +24,12 @@ from balcao.settings import Settings
 from balcao.settings.providers import Cnpja, Infosimples, MinhaReceita, Sefaz, Serpro
 from balcao.simulator.app import create_app
 from balcao.sources.asking import Source, Sources
-from balcao.sources.call import SourceCall, Upstream, new_client
-from balcao.sources.certifying import CertificateAdapter, Certifying
+from balcao.sources.certifying import CertificateAdapter, Certifying, fetch_receipt
 from balcao.sources.contract import OnlineSource, ReceiptKeeper
 from balcao.sources.online import Online, UpstreamFor
 from balcao.sources.opendata import Registry, Snapshot
-from balcao.sources.receipt_fetch import ReceiptFetch
 from balcao.sources.together import Together, TogetherAdapter
+from balcao.sources.upstream import SourceCall, Upstream
 from balcao.storage.contract import Blobs
 
 if TYPE_CHECKING:
@@ -73,7 +70,7 @@ class ProviderFactory:
         self._simulator = create_app()
         self._usual_tls = httpx2.create_ssl_context()  # one for all: making it takes milliseconds
         self._live: list[Upstream] = []
-        self.clients: list[httpx2.AsyncClient] = []  # to be closed at the end
+        self.upstreams: list[Upstream] = []  # to be closed at the end
         metrics.watch_circuits(self.circuits)
 
     def circuits(self) -> Mapping[tuple[str, str, str], str]:
@@ -93,7 +90,6 @@ class ProviderFactory:
         }
         return Sources(
             order,
-            deadline_seconds=self._settings.source_deadline_seconds,
             source_timeout_seconds=self._settings.source_timeout_seconds,
             observe=partial(self._observe, mode),
         )
@@ -123,12 +119,8 @@ class ProviderFactory:
             uf=call.uf,
         )
 
-    def _client(self, mode: Mode, tls: ssl.SSLContext | None) -> httpx2.AsyncClient:
-        # One for each upstream: a provider that hangs must not use up the others' connections.
-        live = mode == "live"
-        transport = self._live_transport if live else httpx2.ASGITransport(app=self._simulator)
-        self.clients.append(new_client(transport, tls=tls or self._usual_tls))
-        return self.clients[-1]
+    def _transport(self, mode: Mode) -> httpx2.AsyncBaseTransport | None:
+        return self._live_transport if mode == "live" else httpx2.ASGITransport(self._simulator)
 
     def _upstream_for(self, provider: Provider, mode: Mode) -> UpstreamFor:
         settings = self._settings
@@ -144,16 +136,17 @@ class ProviderFactory:
                 opened[line] = Upstream(
                     provider.name,
                     address,
-                    self._client(mode, provider.tls),
                     timeout_seconds=settings.source_deadline_seconds,
                     answer_bytes_max=settings.source_answer_bytes_max,
                     breaker_settings=None if mode == "test" else breaker,
-                    clock=time.monotonic,
                     observe=partial(self._observe, mode),
                     subject=inquiry.subject,
                     uf=inquiry.uf or "",
                     around=self._spans.around(provider.name, address) if self._spans else None,
+                    transport=self._transport(mode),
+                    tls=provider.tls or self._usual_tls,
                 )
+                self.upstreams.append(opened[line])
                 if mode == "live":
                     self._live.append(opened[line])
             return opened[line]
@@ -162,10 +155,20 @@ class ProviderFactory:
 
     def _receipt_keeper(self, mode: Mode, settings: Settings) -> ReceiptKeeping:
         origins = settings.infosimples.receipt_origins if settings.infosimples else ()
-        fetch = ReceiptFetch(
-            self._client(mode, None), frozenset(origins), RECEIPT_SECONDS, RECEIPT_BYTES_MAX
+        upstream = Upstream(
+            "comprovante",
+            "",
+            timeout_seconds=RECEIPT_SECONDS,
+            answer_bytes_max=RECEIPT_BYTES_MAX,
+            subject="federal_certificate",
+            origins=origins,
+            transport=self._transport(mode),
+            tls=self._usual_tls,
         )
-        return ReceiptKeeping(self._blobs, fetch=fetch.get, inspect=inspected)
+        self.upstreams.append(upstream)
+        return ReceiptKeeping(
+            self._blobs, fetch=partial(fetch_receipt, upstream), inspect=inspected
+        )
 
 
 def _source(

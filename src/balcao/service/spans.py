@@ -6,6 +6,7 @@ not: `observability/tracing.py`.
 """
 
 from collections.abc import Mapping, Sequence
+from math import inf
 from typing import Any, cast
 from urllib.parse import urlsplit
 
@@ -25,8 +26,8 @@ from balcao.http.front import PREFIX, PROBES, ASGIApp
 from balcao.observability.requests import RequestEvent, RequestLog
 from balcao.observability.tracing import Attributes, Tracing, failed, parent_in
 from balcao.operations import OPERATIONS
-from balcao.sources.call import Around, Send
 from balcao.sources.contract import Answer, Found, HttpReply, HttpRequest, OnlineSource
+from balcao.sources.upstream import Around, Send
 from balcao.storage.contract import Cache, Desk
 
 # Others are written as `_OTHER`: a method is text that a caller sends us.
@@ -220,14 +221,14 @@ class _TracedSource:
     def parts(self) -> frozenset[Part]:
         return self._source.parts
 
-    async def ask(self, inquiry: Inquiry) -> Answer:
+    async def ask(self, inquiry: Inquiry, until: float = inf) -> Answer:
         attributes = {"balcao.source": self.name, "balcao.subject": inquiry.subject}
         if inquiry.uf:
             attributes["balcao.uf"] = inquiry.uf
         refused: DataRefused | None = None
         with self._tracing.span(f"source {self.name}", SpanKind.INTERNAL, attributes) as span:
             try:
-                answer = await self._source.ask(inquiry)
+                answer = await self._source.ask(inquiry, until)
             except DataRefused as error:  # an answer about the data, in which the source was well
                 span.set_attribute("balcao.outcome", "refused")
                 refused = error

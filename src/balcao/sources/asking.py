@@ -6,7 +6,8 @@ import time
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Literal, TypeAlias, TypeGuard, cast
+from math import inf
+from typing import TypeAlias, TypeGuard, cast
 
 import msgspec
 import structlog
@@ -16,14 +17,14 @@ from balcao.core.questions import CERTIFICATE_SUBJECTS, Inquiry, Subject
 from balcao.core.registration import Part, Registrations, merged
 from balcao.core.routing import Answered, GoOn, Kind, Outcome, Verdict
 from balcao.errors import DataRefused, SourceError, SourceFailed, SourceUnavailable
-from balcao.sources.call import SourceCall, must_end_at
 from balcao.sources.contract import Absent, Answer, Found, LocalSource, OnlineSource
 from balcao.sources.flight import SingleFlight
+from balcao.sources.upstream import SourceCall, SourceOutcome
 
 log = structlog.get_logger()
 
 Source: TypeAlias = LocalSource | OnlineSource
-UnderWay: TypeAlias = asyncio.Task[Answer | SourceError]
+InFlight: TypeAlias = asyncio.Task[Answer | SourceError]
 
 # A source is told a little less than it has, so that its own clock rings first and the failure
 # is counted where it happened; ours is for sources that do not keep their time.
@@ -50,15 +51,8 @@ class _Asked:
 
 _NO_ROUTE = Route((), (), only_local=False)
 
-_MEASURED: Mapping[Kind, Literal["found", "absent", "unavailable", "failed"]] = {
-    Kind.FOUND: "found",
-    Kind.ABSENT: "absent",
-    Kind.ABSENT_SO_FAR: "absent",
-    Kind.PERHAPS_ABSENT: "absent",
-    Kind.UNAVAILABLE: "unavailable",
-    Kind.FAILED: "failed",
-    Kind.REFUSED: "absent",
-}
+# What is neither is an absence of some kind.
+_MEASURED: Mapping[Kind, SourceOutcome] = {Kind.FOUND: "found", Kind.FAILED: "failed"}
 
 
 class Sources:
@@ -68,18 +62,16 @@ class Sources:
         self,
         order: Mapping[Subject, Sequence[Source]],
         *,
-        deadline_seconds: float,
-        source_timeout_seconds: float | None = None,
+        source_timeout_seconds: float = inf,
         observe: Callable[[SourceCall], None] = lambda call: None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`deadline_seconds` is for all sources together, `source_timeout_seconds` for one of them
-        while others may follow. `observe` hears of local sources; online ones are measured where
-        they are called.
+        """`source_timeout_seconds` is for each of them while others may follow.
+
+        `observe` hears of local sources; online ones are measured where they are called.
         """
         self._routes = {subject: _route(sources) for subject, sources in order.items()}
-        self._deadline_seconds = deadline_seconds
-        self._source_timeout_seconds = source_timeout_seconds or deadline_seconds
+        self._source_timeout_seconds = source_timeout_seconds
         self._observe = observe
         self._clock = clock
         self._flights: SingleFlight[Answer] = SingleFlight()
@@ -107,27 +99,32 @@ class Sources:
                 return _answer(verdict, asked)
         return None
 
-    def under_way(self, inquiry: Inquiry) -> UnderWay | None:
+    def in_flight(self, inquiry: Inquiry) -> InFlight | None:
         """The same inquiry, if it is being asked at this moment: `ask` may join it."""
-        return self._flights.under_way(inquiry.errand)
+        return self._flights.in_flight(inquiry.flight_key)
 
-    async def ask(self, inquiry: Inquiry, joining: UnderWay | None = None) -> Answer:
+    async def ask(
+        self, inquiry: Inquiry, joining: InFlight | None = None, *, until: float = inf
+    ) -> Answer:
         """Ask in turn, or wait for what is `joining`. Raises `SourceUnavailable`, `SourceFailed`.
 
         The same inquiry by many callers at once asks once; a caller that is cancelled stops
-        waiting and leaves the asking to the others.
+        waiting and leaves the asking to the others. All sources together are asked `until` then,
+        by the event loop's clock, as the caller said who began it.
         """
         if joining is not None:
             return await self._flights.result(joining)
-        return await self._flights.do(inquiry.errand, lambda: self._ask_all_needed(inquiry))
+        return await self._flights.do(
+            inquiry.flight_key, lambda: self._ask_all_needed(inquiry, until)
+        )
 
     async def close(self) -> None:
-        """Give up what is under way, when the process stops."""
+        """Give up what is in flight, when the process stops."""
         await self._flights.close()
 
-    async def _ask_all_needed(self, inquiry: Inquiry) -> Answer:
+    async def _ask_all_needed(self, inquiry: Inquiry, until: float) -> Answer:
         """Ask in turn; then ask others for what the one that answered does not know."""
-        asking = _Asking(self._route(inquiry), inquiry, self._deadline_seconds)
+        asking = _Asking(self._route(inquiry), inquiry, until)
         answer = await self._in_turn(asking, asking.able)
         if isinstance(answer, Found) and isinstance(answer.record, Registrations):
             if not answer.record.inscricoes and inquiry.addresses:
@@ -179,11 +176,11 @@ class Sources:
             else:
                 # Nobody follows on a failed issuance, so it may take all the time there is.
                 follows = more and not issuing
-                patience = now() + self._source_timeout_seconds if follows else asking.ends_at
-                limit = min(asking.ends_at, patience)
+                patience = now() + self._source_timeout_seconds if follows else inf
+                limit = min(asking.until, patience)
                 last = await _asked(cast(OnlineSource, source), asking.inquiry, limit)
             outcomes.append(last.outcome)
-            more = more and now() < asking.ends_at
+            more = more and now() < asking.until
             verdict = routing.decide(outcomes, more=more, only_local=only_local, issuing=issuing)
             if not isinstance(verdict, GoOn):
                 return _answer(verdict, last)
@@ -192,30 +189,22 @@ class Sources:
         return _answer(verdict, last)
 
     def _asked_in_place(self, source: LocalSource, inquiry: Inquiry) -> _Asked | None:
-        started = self._clock()
+        started, name = self._clock(), source.name
         try:
             answer = source.find(inquiry)
         except Exception as error:  # a broken file of ours is no reason not to ask the others
-            outcome = Outcome(
-                source.name,
-                Kind.FAILED,
-                local=True,
-                detail=f"{source.name}: {type(error).__name__}",
-            )
-            return _Asked(outcome, None, self._clock() - started)
+            detail = f"{name}: {type(error).__name__}"
+            failed = Outcome(name, Kind.FAILED, local=True, detail=detail)
+            return _Asked(failed, None, self._clock() - started)
         if answer is None:
             return None
-        return _Asked(
-            Outcome(source.name, _kind_of(answer), local=True), answer, self._clock() - started
-        )
+        outcome = Outcome(name, _kind_of(answer), local=True)
+        return _Asked(outcome, answer, self._clock() - started)
 
     def _measure(self, asked: _Asked) -> None:
-        outcome = asked.outcome
-        self._observe(
-            SourceCall(
-                outcome.source, _MEASURED[outcome.kind], asked.seconds, detail=outcome.detail
-            )
-        )
+        source, kind, detail = asked.outcome.source, asked.outcome.kind, asked.outcome.detail
+        outcome = _MEASURED.get(kind, "absent")
+        self._observe(SourceCall(source, outcome, asked.seconds, detail=detail))
 
     def _route(self, inquiry: Inquiry) -> Route:
         return self._routes.get(inquiry.subject, _NO_ROUTE)
@@ -224,35 +213,29 @@ class Sources:
 class _Asking:
     """One inquiry on its way through the sources of a subject."""
 
-    def __init__(self, route: Route, inquiry: Inquiry, deadline_seconds: float) -> None:
+    def __init__(self, route: Route, inquiry: Inquiry, until: float) -> None:
         self.route = route
         self.inquiry = inquiry
+        self.until = until
         self.able = [
             source for source in route.sources if _is_local(source) or _serves(source, inquiry)
         ]
-        self.ends_at = asyncio.get_running_loop().time() + deadline_seconds
-        if (limit := must_end_at.get()) is not None:
-            self.ends_at = min(self.ends_at, limit)
         self.asked: set[str] = set()
 
     def lacking(self, answer: Found, record: Registrations) -> Sequence[Part]:
         """What was wanted of registrations and the source that answered does not know."""
         if not record.inscricoes:
             return ()
-        known = (source for source in self.able if source.name == answer.source)
-        return sorted(self.inquiry.parts.difference(*(_parts(source) for source in known)))
+        known = (source.parts for source in self.able if source.name == answer.source)
+        return sorted(self.inquiry.parts.difference(*known))
 
     def somebody_knows(self, part: Part) -> bool:
         """Whether any source that may be asked knows it."""
-        return any(part in _parts(source) for source in self.able)
+        return any(part in source.parts for source in self.able)
 
     def who_knows(self, part: Part) -> Sequence[Source]:
         """Those who know it and were not asked yet, in the order of asking."""
-        return [
-            source
-            for source in self.able
-            if part in _parts(source) and source.name not in self.asked
-        ]
+        return [each for each in self.able if part in each.parts and each.name not in self.asked]
 
 
 @lru_cache
@@ -269,34 +252,25 @@ def _serves(source: Source, inquiry: Inquiry) -> bool:
     return cast(OnlineSource, source).serves(inquiry)
 
 
-def _parts(source: Source) -> frozenset[Part]:
-    return frozenset() if _is_local(source) else cast(OnlineSource, source).parts
+async def _asked(source: OnlineSource, inquiry: Inquiry, until: float) -> _Asked:
+    """Ask one source until then, by the event loop's clock."""
 
-
-async def _asked(source: OnlineSource, inquiry: Inquiry, limit: float) -> _Asked:
-    """Ask one source until `limit`, by the event loop's clock."""
-    now = asyncio.get_running_loop().time()
-    told = must_end_at.set(now + (limit - now) * TOLD_SHARE)
-    try:
-        async with asyncio.timeout_at(limit):
-            answer = await source.ask(inquiry)
-    except SourceUnavailable as error:
-        outcome = Outcome(
-            source.name,
-            Kind.UNAVAILABLE,
-            detail=error.detail,
-            retry_in_seconds=error.retry_in_seconds,
-        )
+    def failed(kind: Kind, detail: str, wait_seconds: int = 0) -> _Asked:
+        outcome = Outcome(source.name, kind, detail=detail, retry_in_seconds=wait_seconds)
         return _Asked(outcome, None)
+
+    now = asyncio.get_running_loop().time()
+    try:
+        async with asyncio.timeout_at(until):
+            answer = await source.ask(inquiry, now + (until - now) * TOLD_SHARE)
+    except SourceUnavailable as error:
+        return failed(Kind.UNAVAILABLE, error.detail, error.retry_in_seconds)
     except SourceFailed as error:
-        return _Asked(Outcome(source.name, Kind.FAILED, detail=error.detail), None)
+        return failed(Kind.FAILED, error.detail)
     except DataRefused as error:
-        return _Asked(Outcome(source.name, Kind.REFUSED, detail=error.detail), None)
+        return failed(Kind.REFUSED, error.detail)
     except TimeoutError:
-        detail = f"{source.name}: tempo esgotado"
-        return _Asked(Outcome(source.name, Kind.FAILED, detail=detail), None)
-    finally:
-        must_end_at.reset(told)
+        return failed(Kind.FAILED, f"{source.name}: tempo esgotado")
     return _Asked(Outcome(source.name, _kind_of(answer)), answer)
 
 

@@ -7,6 +7,7 @@ The record that is answered and kept names the receipt's bytes, so these come fi
 from collections.abc import Callable
 from datetime import datetime
 from functools import partial
+from math import inf
 from typing import Protocol, runtime_checkable
 
 import msgspec
@@ -17,7 +18,6 @@ from balcao.core.company import mask_cpf_in_text
 from balcao.core.documents import Cnpj
 from balcao.core.questions import CERTIFICATE_SUBJECTS, Inquiry
 from balcao.errors import SourceFailed, SourceUnavailable
-from balcao.sources.call import Layer
 from balcao.sources.contract import (
     Absent,
     Answer,
@@ -28,6 +28,7 @@ from balcao.sources.contract import (
     ReceiptKeeper,
 )
 from balcao.sources.online import Adapter, Online, UpstreamFor, sound
+from balcao.sources.upstream import Layer, Upstream
 
 BAD_GATEWAY = 502
 
@@ -61,15 +62,16 @@ class Certifying(Online):
         self._certificates = adapter
         self._receipts = receipts
 
-    async def ask(self, inquiry: Inquiry) -> Answer:
+    async def ask(self, inquiry: Inquiry, until: float = inf) -> Answer:
         """Ask it. Raises `SourceError` of some kind, nothing else."""
         if inquiry.subject not in CERTIFICATE_SUBJECTS:
-            return await super().ask(inquiry)
+            return await super().ask(inquiry, until)
         asked_at = self._now()
         asked: list[HttpRequest] = []
         try:
             said = await self._upstream_for(inquiry).hold(
                 _noted(self._certificates.certify(inquiry), asked),
+                until,
                 through=self._through,
                 check=partial(self._usable, inquiry),
             )
@@ -87,7 +89,7 @@ class Certifying(Online):
         if isinstance(inquiry.document, Cnpj):
             record = _without_cpf(record)
         if said.receipt is not None:
-            stored = await self._receipts.keep(self.name, said.receipt)
+            stored = await self._receipts.keep(self.name, said.receipt, until)
             record = msgspec.structs.replace(record, receipt=stored)
         return Found(record, self.name, asked_at)
 
@@ -101,6 +103,27 @@ class Certifying(Online):
         if record.good and last is not None and last < today:
             raise SourceFailed(f"{self.name}: respondeu com uma certidão vencida")
         return Certified(record, said.receipt)
+
+
+async def fetch_receipt(upstream: Upstream, address: str, until: float = inf) -> bytes:
+    """A receipt from where a provider keeps it for a short time. Raises `SourceError`.
+
+    Whoever asked for the certificate may leave little time: it must not be lost over this. No
+    error repeats an address, which is a key to the receipt.
+    """
+    receipt = await upstream.hold(_receipt(upstream.name, address), until)
+    assert receipt is not None
+    return receipt
+
+
+def _receipt(who: str, address: str) -> Exchange[bytes]:
+    accepted = {"accept": "application/pdf, text/html"}
+    reply = yield HttpRequest("GET", address, headers=accepted)
+    if reply.status != 200:
+        raise SourceFailed(f"{who}: HTTP {reply.status}")
+    if not reply.body:
+        raise SourceFailed(f"{who}: vazio")
+    return reply.body
 
 
 def _without_cpf(

@@ -7,6 +7,7 @@ A source finds the thing (`Found`), says that it is not there (`Absent`), or let
 from collections.abc import Generator, Hashable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from math import inf
 from typing import Protocol, TypeAlias, TypeVar, runtime_checkable
 
 from balcao.core.certificates import FederalCertificate, StateCertificate, StoredReceipt
@@ -51,6 +52,7 @@ class LocalSource(Protocol):
     """A source of our own, read in place within microseconds: asking it needs no hold."""
 
     name: str
+    parts: frozenset[Part]  # of registrations, as those of `OnlineSource`
 
     @property
     def edition(self) -> Hashable:
@@ -76,8 +78,8 @@ class OnlineSource(Protocol):
         """Whether this source can answer such an inquiry (subject, UF, letters, opt-in)."""
         ...
 
-    async def ask(self, inquiry: Inquiry) -> Answer:
-        """Ask it. Raises `SourceUnavailable` or `SourceFailed`, nothing else."""
+    async def ask(self, inquiry: Inquiry, until: float = inf) -> Answer:
+        """Ask it, until then by the event loop's clock. Raises `SourceError` of some kind."""
         ...
 
 
@@ -121,7 +123,9 @@ class Certified:
 class ReceiptKeeper(Protocol):
     """Where receipts go before the records that name them."""
 
-    async def keep(self, source: str, receipt: bytes | str) -> StoredReceipt | None:
+    async def keep(
+        self, source: str, receipt: bytes | str, until: float = inf
+    ) -> StoredReceipt | None:
         """Fetch it where it is an address, check it, store it. None: there is none to be had.
 
         Never raises `SourceError`: a certificate without its receipt is a certificate.

@@ -11,30 +11,30 @@ T = TypeVar("T")
 
 
 class SingleFlight(Generic[T]):
-    """Work under way, by key. What it brings, or its `SourceError`, goes to all who wait.
+    """Work in flight, by key. What it brings, or its `SourceError`, goes to all who wait.
 
     The work belongs to nobody: it runs in a task of its own, and a caller that goes away stops
     waiting but does not stop it.
     """
 
     def __init__(self) -> None:
-        self._under_way: dict[str, asyncio.Task[T | SourceError]] = {}
+        self._in_flight: dict[str, asyncio.Task[T | SourceError]] = {}
 
     async def do(self, key: str, work: Callable[[], Awaitable[T]]) -> T:
-        """The result of `work`, or of the same work if it is under way already."""
-        task = self._under_way.get(key)
+        """The result of `work`, or of the same work if it is in flight already."""
+        task = self._in_flight.get(key)
         if task is None:
             task = asyncio.create_task(_as_value(work))
-            self._under_way[key] = task
+            self._in_flight[key] = task
             task.add_done_callback(lambda done: self._landed(key, done))
         return await self.result(task)
 
-    def under_way(self, key: str) -> asyncio.Task[T | SourceError] | None:
-        """The work that is under way now, to be waited for later with `result`."""
-        return self._under_way.get(key)
+    def in_flight(self, key: str) -> asyncio.Task[T | SourceError] | None:
+        """The work that is in flight now, to be waited for later with `result`."""
+        return self._in_flight.get(key)
 
     async def result(self, task: asyncio.Task[T | SourceError]) -> T:
-        """What a task of `under_way` brings, also when it is over by now."""
+        """What a task of `in_flight` brings, also when it is over by now."""
         await asyncio.wait((task,))  # unlike awaiting the task, this does not hand on cancellation
         if task.cancelled():
             raise SourceUnavailable("consulta interrompida: o serviço está encerrando", 1)
@@ -45,15 +45,15 @@ class SingleFlight(Generic[T]):
         return result
 
     async def close(self) -> None:
-        """Give up what is under way; those who wait are told so."""
-        tasks = tuple(self._under_way.values())
+        """Give up what is in flight; those who wait are told so."""
+        tasks = tuple(self._in_flight.values())
         for task in tasks:
             task.cancel()
         if tasks:
             await asyncio.wait(tasks)
 
     def _landed(self, key: str, task: asyncio.Task[T | SourceError]) -> None:
-        del self._under_way[key]
+        del self._in_flight[key]
         if not task.cancelled():
             task.exception()  # seen: a bug is raised where it is waited for, if anybody waits
 

@@ -13,9 +13,9 @@ import msgspec
 
 from balcao.errors import SourceFailed
 from balcao.sources import replies
-from balcao.sources.call import Send
 from balcao.sources.contract import HttpReply, HttpRequest
 from balcao.sources.flight import SingleFlight
+from balcao.sources.upstream import Send
 
 # Renewed this long before its end, or a tenth of its life where that is less: a token must
 # outlive the conversation that sets out with it.
@@ -39,7 +39,7 @@ class _TokenReply(msgspec.Struct):
 
 
 class ClientCredentials:
-    """The `Layer` of one OAuth 2 client (see `call.py`)."""
+    """The `Layer` of one OAuth 2 client (see `upstream.py`)."""
 
     def __init__(
         self,

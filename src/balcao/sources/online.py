@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
+from math import inf
 from typing import Protocol, TypeAlias, TypeVar
 
 import msgspec
@@ -27,8 +28,8 @@ from balcao.core.registration import REGISTRATIONS_MAX, Part, Registrations, onc
 from balcao.core.suframa import ZoneRecord
 from balcao.core.text import TextTooLong, cleaned
 from balcao.errors import SourceFailed
-from balcao.sources.call import Layer, Upstream
 from balcao.sources.contract import Absent, Answer, Conversation, Exchange, Found, Record
+from balcao.sources.upstream import Layer, Upstream
 
 # A provider's service for one subject in one UF has a circuit of its own: where one state
 # treasury is down, the others go on being asked.
@@ -126,11 +127,12 @@ class Online:
         """Whether this source can answer such an inquiry."""
         return self._adapter.capabilities.include(inquiry)
 
-    async def ask(self, inquiry: Inquiry) -> Answer:
+    async def ask(self, inquiry: Inquiry, until: float = inf) -> Answer:
         """Ask it. Raises `SourceUnavailable` or `SourceFailed`, nothing else."""
         asked_at = self._now()
         record: Record | None = await self._upstream_for(inquiry).hold(
             self._adapter.converse(inquiry),
+            until,
             through=self._through,
             check=partial(usable, self.name, inquiry=inquiry),
         )

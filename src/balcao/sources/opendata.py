@@ -9,6 +9,7 @@ from balcao.core.calendar import BRASILIA
 from balcao.core.company import Company, hides_a_partner, masked
 from balcao.core.documents import Cnpj
 from balcao.core.questions import Inquiry
+from balcao.core.registration import Part
 from balcao.sources.contract import Absent, Answer, Found
 
 
@@ -32,6 +33,8 @@ class Registry(Protocol):
 
 class Snapshot:
     """A `LocalSource` (see `contract.py`)."""
+
+    parts: frozenset[Part] = frozenset()
 
     def __init__(self, registry: Registry, name: str = "snapshot") -> None:
         self.name = name

@@ -11,9 +11,9 @@ from collections.abc import Callable
 import httpx2
 
 from balcao.errors import SourceError, SourceUnavailable
-from balcao.sources.call import Send
 from balcao.sources.contract import HttpReply, HttpRequest
 from balcao.sources.flight import SingleFlight
+from balcao.sources.upstream import Send
 
 # Data that change once a month, and the provider's own word for its answers is a day.
 KEEP_SECONDS = 3600.0
@@ -23,7 +23,7 @@ PATIENCE_SECONDS = 2.0
 
 
 class Remembering:
-    """The `Layer` (see `call.py`) that asks for one path now and then, and for others always."""
+    """The `Layer` (see `upstream.py`) that asks for one path now and then, for others always."""
 
     def __init__(
         self, path: str, *, usable: Callable[[HttpReply], bool], clock: Callable[[], float]

@@ -9,6 +9,7 @@ import copy
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from math import inf
 from typing import Protocol, TypeAlias, runtime_checkable
 
 import msgspec
@@ -42,6 +43,7 @@ class _Group:
 
     inquiries: list[Inquiry] = field(default_factory=list)
     waiting: dict[str, asyncio.Future[Answer]] = field(default_factory=dict)  # by UF
+    until: float = inf  # as whoever came first said
 
 
 class Together(Online):
@@ -58,32 +60,32 @@ class Together(Online):
         super().__init__(name, adapter, upstream_for, now=now)
         self._together = adapter
         self._groups: dict[Inquiry, _Group] = {}
-        self._under_way: set[asyncio.Task[None]] = set()
+        self._travelling: set[asyncio.Task[None]] = set()
 
-    async def ask(self, inquiry: Inquiry) -> Answer:
+    async def ask(self, inquiry: Inquiry, until: float = inf) -> Answer:
         """Ask it, together with whoever asks of the same document at this moment."""
         if inquiry.uf is None or not self._together.takes_together(inquiry):
-            return await super().ask(inquiry)
-        errand = msgspec.structs.replace(inquiry, uf=ALL)
-        group = self._groups.get(errand)
+            return await super().ask(inquiry, until)
+        several = msgspec.structs.replace(inquiry, uf=ALL)
+        group = self._groups.get(several)
         if group is None:
-            group = self._groups[errand] = _Group()
+            group = self._groups[several] = _Group(until=until)
             # In the next turn everybody who starts in this one is aboard.
-            asyncio.get_running_loop().call_soon(self._depart, errand)
+            asyncio.get_running_loop().call_soon(self._depart, several)
         if inquiry.uf not in group.waiting:
             group.waiting[inquiry.uf] = asyncio.get_running_loop().create_future()
             group.inquiries.append(inquiry)
         return await asyncio.shield(group.waiting[inquiry.uf])
 
-    def _depart(self, errand: Inquiry) -> None:
-        task = asyncio.create_task(self._travel(self._groups.pop(errand)))
-        self._under_way.add(task)
-        task.add_done_callback(self._under_way.discard)
+    def _depart(self, several: Inquiry) -> None:
+        task = asyncio.create_task(self._travel(several, self._groups.pop(several)))
+        self._travelling.add(task)
+        task.add_done_callback(self._travelling.discard)
 
-    async def _travel(self, group: _Group) -> None:
+    async def _travel(self, several: Inquiry, group: _Group) -> None:
         """Bring everybody an answer or an error; nobody is left waiting."""
         try:
-            answers = await self._answers(group.inquiries)
+            answers = await self._answers(several, group)
         except BaseException as error:
             for future in group.waiting.values():
                 if not future.done():
@@ -98,25 +100,21 @@ class Together(Online):
             if not future.done():
                 future.set_result(answers[uf])
 
-    async def _answers(self, inquiries: Sequence[Inquiry]) -> Mapping[str, Answer]:
-        first = inquiries[0]
+    async def _answers(self, several: Inquiry, group: _Group) -> Mapping[str, Answer]:
+        inquiries = group.inquiries
         if len(inquiries) == 1:
-            assert first.uf is not None
-            return {first.uf: await super().ask(first)}
+            answer = await super().ask(inquiries[0], group.until)
+            return dict.fromkeys(group.waiting, answer)
         asked_at = self._now()
-        several = msgspec.structs.replace(first, uf=ALL)
         records = await self._upstream_for(several).hold(
             self._together.converse_about(inquiries),
+            group.until,
             check=lambda found: self._usable(found, inquiries),
         )
         if records is None:
             absent = Absent(self.name, conclusive=self._adapter.conclusive_absence)
-            return {inquiry.uf or "": absent for inquiry in inquiries}
-        return {
-            uf: Found(record, self.name, asked_at)
-            for inquiry in inquiries
-            if (uf := inquiry.uf) is not None and (record := records.get(uf)) is not None
-        }
+            return dict.fromkeys(group.waiting, absent)
+        return {uf: Found(records[uf], self.name, asked_at) for uf in group.waiting}
 
     def _usable(self, found: ByUf, inquiries: Sequence[Inquiry]) -> ByUf:
         """All or nothing: one UF about somebody else casts doubt on the others."""

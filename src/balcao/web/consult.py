@@ -18,7 +18,7 @@ from balcao.core.documents import Cnpj, Cpf
 from balcao.core.federation import ALL
 from balcao.core.idempotency import Attempt
 from balcao.core.ledger import Trace, available_credits
-from balcao.core.outcomes import Forecast, Reply
+from balcao.core.outcomes import Quote, Reply
 from balcao.core.problems import problem_of
 from balcao.core.questions import Question
 from balcao.errors import (
@@ -35,7 +35,7 @@ from balcao.errors import (
     StorageFailed,
 )
 from balcao.http.authenticator import must_wait
-from balcao.lookup.story import foresee, look_up
+from balcao.lookup.story import look_up, quote
 from balcao.operations.contract import Operation
 from balcao.storage.people import TraceFilter
 from balcao.web import outcomes
@@ -263,10 +263,10 @@ async def _price(
     inquiry = asked.inquiries[0]
     if isinstance(inquiry.document, Cpf) and inquiry.birth is None:
         # Whether somebody asked about a person is nobody's business, and changes no price here.
-        forecast = Forecast(_operation(visit, form).greatest_price(asked), at_hand=False)
+        quoted = Quote(_operation(visit, form).greatest_price(asked), at_hand=False)
     else:
-        forecast = await foresee(asked, visit.person.caller(), tools.parts)
-    price = outcomes.price(asked, forecast, available(visit), tools.now_ms())
+        quoted = await quote(asked, visit.person.caller(), tools.parts)
+    price = outcomes.price(asked, quoted, available(visit), tools.now_ms())
     return price, await _just_now(visit, asked)
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from balcao.core.calendar import civil_day
 from balcao.core.federation import ALL
-from balcao.core.outcomes import Forecast
+from balcao.core.outcomes import Quote
 from balcao.core.problems import Problem
 from balcao.core.problems import table as problems
 from balcao.core.questions import Question, Strategy, Subject
@@ -287,21 +287,19 @@ def _wait(seconds: int) -> str:
     return f"{minutes} minutos" if minutes < 100 else f"{-(-minutes // 60)} horas"
 
 
-def price(of: Question, forecast: Forecast, available: int | None, now_ms: int) -> Price:
+def price(of: Question, quote: Quote, available: int | None, now_ms: int) -> Price:
     """What this very question would cost now."""
-    if available is not None and forecast.credits > available:
-        short = (
-            f"Precisa de {credits(forecast.credits)} disponíveis, e há {whole(max(available, 0))}."
-        )
+    if available is not None and quote.credits > available:
+        short = f"Precisa de {credits(quote.credits)} disponíveis, e há {whole(max(available, 0))}."
         return Price(short, "warn")
-    if not forecast.at_hand:
-        return _at_most(of, forecast.credits)
-    if forecast.origin is None:
+    if not quote.at_hand:
+        return _at_most(of, quote.credits)
+    if quote.origin is None:
         return Price("A nossa cópia dos dados já diz que não existe: sem custo.", "good")
-    cost = credits(forecast.credits)
-    if forecast.origin == "online":
+    cost = credits(quote.credits)
+    if quote.origin == "online":
         return Price(f"A resposta está na nossa cópia dos dados abertos: {cost}.", "good")
-    asked = when(forecast.asked_ms, now_ms)
+    asked = when(quote.asked_ms, now_ms)
     if of.uf == ALL:
         count = len(of.inquiries)
         return Price(f"Há resultados guardados das {count} UFs, desde {asked}: {cost}.", "good")

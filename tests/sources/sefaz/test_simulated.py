@@ -1,7 +1,6 @@
 """The adapter against the simulated treasuries, through the client that speaks HTTP."""
 
 import asyncio
-import time
 
 import httpx2
 import pytest
@@ -9,11 +8,11 @@ import pytest
 from balcao.core.registration import Registrations
 from balcao.errors import SourceFailed
 from balcao.simulator import create_app
-from balcao.sources.call import Upstream, new_client
 from balcao.sources.contract import Found
 from balcao.sources.online import Online
 from balcao.sources.sefaz.adapter import Sefaz
 from balcao.sources.sefaz.endpoints import UFS_SERVED, endpoint
+from balcao.sources.upstream import Upstream
 from tests.sources.sefaz.world import an_inquiry
 from tests.sources.world import NOW
 
@@ -25,12 +24,9 @@ def ask(document: str, uf: str = "SP", adapter: Sefaz | None = None) -> Registra
     upstream = Upstream(
         "sefaz",
         f"http://sandbox.test/sefaz{httpx2.URL(endpoint('production', uf) or '').path}",
-        new_client(httpx2.ASGITransport(create_app())),
         timeout_seconds=20.0,
         answer_bytes_max=1_000_000,
-        breaker_settings=None,
-        clock=time.monotonic,
-        observe=lambda call: None,
+        transport=httpx2.ASGITransport(create_app()),
         subject="state_registration",
         uf=uf,
     )

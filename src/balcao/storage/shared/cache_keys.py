@@ -28,7 +28,7 @@ class Keys:
     secret: bytes
 
     def stored(self, key: str) -> str:
-        """The key under which an entry is stored. See `core.questions.Inquiry.key`."""
+        """The key under which an entry is stored. See `core.questions.Inquiry.cache_key`."""
         parts = key.split(":")
         if len(parts) != 3 or len(parts[1]) != _CPF_CHARACTERS:
             return key

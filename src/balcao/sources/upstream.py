@@ -1,4 +1,4 @@
-"""The only place that talks to an upstream.
+"""The only place that sends requests out: to the providers, and for the receipts they keep.
 
 Adapters say what to send and what the replies mean; everything else about calling somebody
 else's service is here, once: time limits, size limits, the circuit breaker, the one retry,
@@ -9,13 +9,14 @@ hold personal data, so they are never repeated.
 
 import asyncio
 import ssl
-from collections.abc import Awaitable, Callable
+import time
+from collections.abc import Awaitable, Callable, Collection
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import partial
 from http.cookiejar import CookieJar, DefaultCookiePolicy
+from math import inf
 from pathlib import PurePath
 from types import TracebackType
 from typing import Generic, Literal, TypeAlias, TypeVar
@@ -27,7 +28,6 @@ from balcao.core import breaker
 from balcao.core.breaker import BreakerSettings, Circuit, Refused
 from balcao.core.questions import ANSWER_BYTES_MAX, Subject
 from balcao.errors import DataRefused, SourceError, SourceFailed, SourceUnavailable
-from balcao.sources import body
 from balcao.sources.contract import Exchange, HttpReply, HttpRequest
 
 # Against a conversation that never ends; the time limit is what stops the others. The longest one
@@ -41,10 +41,11 @@ CONNECT_SECONDS_MAX = 3.0
 # An idle connection that the other side closes while we write on it is a failed call which may
 # not be repeated; servers keep theirs for a minute and more, so ours go first.
 KEEPALIVE_SECONDS = 15.0
+CONNECTIONS_MAX = 100
 
 HEADERS = {
     # Compressed bodies are not asked for: an answer is a few kilobytes. What comes compressed all
-    # the same is read (`Upstream._body`).
+    # the same is read (`_whole`).
     "accept-encoding": "identity",
     "accept": "application/json",
     # BrasilAPI turns clients away that do not look like one people use.
@@ -62,12 +63,18 @@ READ_IN_PLACE_PARTS_MAX = 500
 # have to wait for each of them. Who waits for it does so within the limit of his conversation.
 _reader = ThreadPoolExecutor(1, thread_name_prefix="source-reader")
 
-# When the call about to be made must be over, by the event loop's clock. Whoever asks several
-# sources in turn sets it (`asking.py`), the caller of an upstream reads it. It travels in the
-# context because everybody in between would only hand it on.
-must_end_at: ContextVar[float | None] = ContextVar("must_end_at", default=None)
+# A body may come byte by byte, and what has arrived already is handed out without a pause.
+CHUNKS_AT_ONCE = 32
+CHUNKS_MAX = 20_000  # each costs its own work, however short it is
+
+# Unasked, too. At most one of them: nobody needs to send us what was compressed twice.
+CODINGS = frozenset({"", "identity", "gzip", "deflate"})
+
+_PORTS = {"https": 443, "http": 80}
 
 T = TypeVar("T")
+
+SourceOutcome: TypeAlias = Literal["found", "absent", "unavailable", "failed"]
 
 Send: TypeAlias = Callable[[HttpRequest], Awaitable[HttpReply]]
 
@@ -83,7 +90,7 @@ class SourceCall:
     """One conversation, for the measurements and the log."""
 
     source: str
-    outcome: Literal["found", "absent", "unavailable", "failed"]
+    outcome: SourceOutcome
     seconds: float
     subject: str = "company"
     uf: str = ""  # of registrations; BR: all in one call
@@ -99,50 +106,52 @@ class _Concluded(Generic[T]):
     unusable: SourceFailed | None = None
 
 
-def new_client(
-    transport: httpx2.AsyncBaseTransport | None = None,
-    *,
-    connections_max: int = 100,
-    tls: ssl.SSLContext | None = None,
-) -> httpx2.AsyncClient:
-    """A client as `Upstream` wants it: pooled, patient only within its limits, no redirects."""
-    return httpx2.AsyncClient(
-        transport=transport,
-        verify=True if tls is None else tls,
-        limits=httpx2.Limits(
-            max_connections=connections_max,
-            max_keepalive_connections=connections_max,
-            keepalive_expiry=KEEPALIVE_SECONDS,
-        ),
-        follow_redirects=False,
-        # No cookies: what one caller's conversation was given must not travel with another's.
-        cookies=CookieJar(DefaultCookiePolicy(allowed_domains=())),
-    )
-
-
 class Upstream:
-    """One provider's service for one subject (and UF), with its circuit."""
+    """One provider's service for one subject (and UF), with connections and a circuit of its own.
+
+    A provider that hangs must not use up the others' connections.
+    """
 
     def __init__(
         self,
         name: str,
         base_url: str,
-        client: httpx2.AsyncClient,
         *,
         timeout_seconds: float,
         answer_bytes_max: int,
-        breaker_settings: BreakerSettings | None,
-        clock: Callable[[], float],
-        observe: Callable[[SourceCall], None],
+        breaker_settings: BreakerSettings | None = None,
+        clock: Callable[[], float] = time.monotonic,
+        observe: Callable[[SourceCall], None] = lambda call: None,
         subject: Subject = "company",
         uf: str = "",
         around: Around | None = None,
+        origins: Collection[str] | None = None,
+        transport: httpx2.AsyncBaseTransport | None = None,
+        tls: ssl.SSLContext | None = None,
     ) -> None:
+        """`origins`, such as `https://storage.example.com`: nowhere else is anything sent to.
+
+        That is for addresses which are a stranger's word; unencrypted ones are gone to where they
+        are listed as `http://`. Raises `ValueError` for what is no origin. `transport` stands in
+        for the network.
+        """
         self.name = name
         self.subject = subject
         self.uf = uf
         self._base_url = base_url.rstrip("/")
-        self._client = client
+        self._origins = None if origins is None else frozenset(map(_listed, origins))
+        self._client = httpx2.AsyncClient(
+            transport=transport,
+            verify=True if tls is None else tls,
+            limits=httpx2.Limits(
+                max_connections=CONNECTIONS_MAX,
+                max_keepalive_connections=CONNECTIONS_MAX,
+                keepalive_expiry=KEEPALIVE_SECONDS,
+            ),
+            follow_redirects=False,
+            # No cookies: what one caller's conversation was given must not travel with another's.
+            cookies=CookieJar(DefaultCookiePolicy(allowed_domains=())),
+        )
         self._timeout_seconds = timeout_seconds
         self._answer_bytes_max = min(answer_bytes_max, ANSWER_BYTES_MAX[subject])
         self._breaker_settings = breaker_settings
@@ -156,19 +165,25 @@ class Upstream:
         """For the measurements."""
         return breaker.state(self._circuit, self._clock())
 
+    async def close(self) -> None:
+        """Close its connections."""
+        await self._client.aclose()
+
     async def hold(
         self,
         conversation: Exchange[T],
+        until: float = inf,
         *,
         through: Layer | None = None,
         check: Callable[[T], T] | None = None,
     ) -> T | None:
         """Hold a conversation to its end. Raises `SourceError` of some kind, nothing else.
 
-        It lasts at most `timeout_seconds`, and less where `must_end_at` says so. `check` returns
-        the record as it may be used, or raises `SourceFailed` where it cannot be: a failed call,
-        but no reason to leave the source alone, since it is up and the next record may be as good
-        as ever. Both may run in another thread, the steps of a conversation one after the other.
+        It lasts at most `timeout_seconds`, and not beyond `until`, by the event loop's clock.
+        `check` returns the record as it may be used, or raises `SourceFailed` where it cannot be:
+        a failed call, but no reason to leave the source alone, since it is up and the next record
+        may be as good as ever. Both may run in another thread, the steps of a conversation one
+        after the other.
         """
         started = self._clock()
         admission = breaker.admit(self._circuit, self._breaker_settings, started)
@@ -179,7 +194,7 @@ class Upstream:
             raise SourceUnavailable(detail, admission.retry_in_seconds)
         self._circuit = admission.circuit
         try:
-            concluded = await self._converse(conversation, through, check)
+            concluded = await self._converse(conversation, until, through, check)
         except httpx2.PoolTimeout:
             # All our connections are busy: we ask too much, which says nothing about the source.
             detail = f"{self.name}: conexões esgotadas"
@@ -194,13 +209,13 @@ class Upstream:
         except SourceError as error:
             now = self._clock()
             self._circuit = breaker.failed(self._circuit, self._breaker_settings, now)
-            if not isinstance(error, SourceUnavailable):
-                self._note("failed", started, error.detail)
-                raise
-            # Whoever comes sooner than the next probe is refused again.
-            wait_seconds = breaker.wait_seconds(self._circuit, now)
-            error.retry_in_seconds = max(error.retry_in_seconds, wait_seconds)
-            self._note("unavailable", started, error.detail)
+            outcome: SourceOutcome = "failed"
+            if isinstance(error, SourceUnavailable):
+                outcome = "unavailable"
+                # Whoever comes sooner than the next probe is refused again.
+                wait_seconds = breaker.wait_seconds(self._circuit, now)
+                error.retry_in_seconds = max(error.retry_in_seconds, wait_seconds)
+            self._note(outcome, started, error.detail)
             raise
         except asyncio.CancelledError:
             # Whoever asked stopped waiting. That says nothing about the source.
@@ -214,12 +229,7 @@ class Upstream:
         return concluded.record
 
     def _note(
-        self,
-        outcome: Literal["found", "absent", "unavailable", "failed"],
-        started: float,
-        detail: str = "",
-        *,
-        asked: bool = True,
+        self, outcome: SourceOutcome, started: float, detail: str = "", *, asked: bool = True
     ) -> None:
         seconds = self._clock() - started
         self._observe(SourceCall(self.name, outcome, seconds, self.subject, self.uf, detail, asked))
@@ -227,14 +237,13 @@ class Upstream:
     async def _converse(
         self,
         conversation: Exchange[T],
+        until: float,
         through: Layer | None,
         check: Callable[[T], T] | None,
     ) -> _Concluded[T]:
         """The rounds, within the time limit; every way of going wrong is a `SourceError`."""
         now = asyncio.get_running_loop().time()
-        ends_at = now + self._timeout_seconds
-        if (limit := must_end_at.get()) is not None:
-            ends_at = min(ends_at, limit)
+        ends_at = min(until, now + self._timeout_seconds)
         connect_seconds = max(0.001, min(CONNECT_SECONDS_MAX, (ends_at - now) / 3))
 
         async def send(request: HttpRequest) -> HttpReply:
@@ -302,7 +311,7 @@ class Upstream:
     async def _send_once(self, request: HttpRequest, connect_seconds: float) -> HttpReply:
         sending = self._client.build_request(
             request.method,
-            self._base_url + request.path,
+            self._address(request.path),
             params=dict(request.query) or None,
             headers=HEADERS | dict(request.headers),
             content=request.body,
@@ -312,10 +321,63 @@ class Upstream:
         )
         reply = await self._client.send(sending, stream=True, auth=None, follow_redirects=False)
         try:
-            content = await body.whole(self.name, reply, self._answer_bytes_max)
+            content = await _whole(self.name, reply, self._answer_bytes_max)
             return HttpReply(reply.status_code, dict(reply.headers), content)
         finally:
             await reply.aclose()
+
+    def _address(self, path: str) -> httpx2.URL:
+        """Where it is sent to, parsed by who uses it. Raises `SourceFailed` for other origins."""
+        if self._origins is None:
+            return httpx2.URL(self._base_url + path)
+        try:
+            address = httpx2.URL(self._base_url + path)
+            origin = _origin(address)
+        except Exception:
+            raise SourceFailed(f"{self.name}: endereço inválido") from None
+        if address.userinfo or origin not in self._origins:
+            raise SourceFailed(f"{self.name}: endereço fora dos permitidos")
+        return address
+
+
+def _listed(origin: str) -> tuple[str, str, int]:
+    """Scheme, host and port of an origin as the operator wrote it."""
+    address = httpx2.URL(origin)
+    if address.userinfo or address.raw_path not in (b"", b"/") or address.fragment:
+        raise ValueError("an origin is a scheme, a host and at most a port")
+    return _origin(address)
+
+
+def _origin(address: httpx2.URL) -> tuple[str, str, int]:
+    if address.scheme not in _PORTS or not address.host:
+        raise ValueError("neither http nor https")
+    return address.scheme, address.raw_host.decode(), address.port or _PORTS[address.scheme]
+
+
+async def _whole(who: str, reply: httpx2.Response, bytes_max: int) -> bytes:
+    """All of it, inflated. Raises `SourceFailed`, which begins with `who`, when it is too long.
+
+    The client inflates in pieces of 1 MiB at the most, so that a bomb is found out by its first
+    ones. Codings that it does not know would come as they are: they are told here.
+    """
+    if reply.headers.get("content-encoding", "identity").strip().lower() not in CODINGS:
+        raise SourceFailed(f"{who}: resposta em codificação desconhecida")
+    announced = reply.headers.get("content-length", "")
+    # By its digits first: a number of thousands of them is refused by Python itself.
+    if announced.isdecimal() and (len(announced) > 18 or int(announced) > bytes_max):
+        raise SourceFailed(f"{who}: resposta grande demais")
+    body = bytearray()
+    chunks = 0
+    async for chunk in reply.aiter_bytes():
+        body += chunk
+        if len(body) > bytes_max:
+            raise SourceFailed(f"{who}: resposta grande demais")
+        chunks += 1
+        if chunks > CHUNKS_MAX:
+            raise SourceFailed(f"{who}: resposta em pedaços demais")
+        if chunks % CHUNKS_AT_ONCE == 0:
+            await asyncio.sleep(0)
+    return bytes(body)
 
 
 def _turn(

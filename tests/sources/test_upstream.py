@@ -1,21 +1,24 @@
 """Everything that may happen between us and an upstream, and what we make of it."""
 
+import ast
 import asyncio
 import gzip
 import socket
 import tracemalloc
 import zlib
-from collections.abc import AsyncIterator, Awaitable, Callable, MutableMapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, MutableMapping
+from pathlib import Path
 from typing import Any, TypeAlias
 
 import httpx2
 import pytest
 
+import balcao
 from balcao.core.breaker import BreakerSettings
 from balcao.core.company import Company
 from balcao.errors import SourceError, SourceFailed, SourceUnavailable
-from balcao.sources.call import ROUNDS_MAX, Upstream, must_end_at
 from balcao.sources.contract import Exchange, HttpReply, HttpRequest
+from balcao.sources.upstream import ROUNDS_MAX, Upstream
 from tests.sources.world import CNPJ, Clock, Measured, a_company, an_upstream
 
 Message: TypeAlias = MutableMapping[str, Any]
@@ -333,7 +336,7 @@ def test_an_adapter_that_stumbles_says_where_and_not_over_what() -> None:
 
     error = failing(an_upstream(lambda request: httpx2.Response(200)), conversation())
     assert isinstance(error, SourceFailed)
-    assert "ValueError, test_call.py:" in error.detail
+    assert "ValueError, test_upstream.py:" in error.detail
 
 
 def test_what_the_adapter_says_reaches_the_caller() -> None:
@@ -422,9 +425,9 @@ def test_the_time_is_for_the_whole_conversation() -> None:
 
 def test_whoever_asks_in_turn_may_leave_less_time() -> None:
     async def story() -> None:
-        must_end_at.set(asyncio.get_running_loop().time() + 0.05)
+        until = asyncio.get_running_loop().time() + 0.05
         with pytest.raises(SourceFailed, match="tempo esgotado"):
-            await asgi(never, timeout_seconds=FOREVER).hold(asking())
+            await asgi(never, timeout_seconds=FOREVER).hold(asking(), until)
 
     asyncio.run(asyncio.wait_for(story(), FOREVER / 2))
 
@@ -620,3 +623,40 @@ def test_a_layer_stands_between_the_conversation_and_the_network() -> None:
 
     assert asyncio.run(an_upstream(upstream).hold(asking(), through=layer)) == a_company()
     assert paths == ["/prefix/before", f"/prefix/office/{CNPJ}"]
+
+
+# --- the only place ------------------------------------------------------------------------------
+
+SENDERS = {
+    "AsyncClient", "AsyncHTTPTransport", "Client", "HTTPTransport", "delete", "get", "head",
+    "options", "patch", "post", "put", "request", "stream",
+}  # fmt: skip
+OTHER_CLIENTS = {"aiohttp", "http.client", "httpx", "niquests", "requests", "urllib3"}
+# `doctor` asks the server of this very machine whether it is alive.
+ALLOWED = {"sources/upstream.py", "cli/checks_service.py"}
+
+
+def sends(file: Path) -> Iterator[str]:
+    """By which names of HTTP clients a file could send a request out."""
+    for node in ast.walk(ast.parse(file.read_text("utf-8"))):
+        match node:
+            case ast.Import(names=names):
+                yield from ({each.name for each in names} & OTHER_CLIENTS)
+                yield from (each.asname for each in names if each.name == "httpx2" and each.asname)
+            case ast.ImportFrom(module="httpx2" | "urllib.request" as module, names=names):
+                yield from (f"{module}.{each.name}" for each in names if each.name in SENDERS)
+                yield from (f"{module}.urlopen" for each in names if each.name == "urlopen")
+            case ast.ImportFrom(module=str(module)) if module in OTHER_CLIENTS:
+                yield module
+            case ast.Attribute(value=ast.Name(id="httpx2"), attr=name) if name in SENDERS:
+                yield f"httpx2.{name}"
+
+
+def test_nobody_else_sends_requests_out() -> None:
+    source = Path(balcao.__file__).parent
+    found = {
+        str(file.relative_to(source)): names
+        for file in sorted(source.rglob("*.py"))
+        if (names := set(sends(file)))
+    }
+    assert set(found) == ALLOWED, f"hand it to an `Upstream`: {found}"

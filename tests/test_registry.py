@@ -1,0 +1,34 @@
+"""The company registry for the house's own use: never beyond the time of the lookup it is for."""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+
+import pytest
+
+from balcao.core.documents import Cnpj
+from balcao.core.freshness import Kept
+from balcao.lookup.registry import Registry
+from balcao.sources.asking import Sources
+from tests.sources.world import CNPJ, FakeOnline
+
+FOREVER = 60.0  # of these tests: nothing waits for it
+
+
+class EmptyCache:
+    async def read(self, keys: Sequence[str]) -> Mapping[str, Kept]:
+        return {}
+
+
+@pytest.mark.parametrize("asking", ["find_home", "denies"])
+def test_a_registry_that_hangs_is_given_up_with_the_lookup(asking: str) -> None:
+    async def story() -> None:
+        hangs = FakeOnline(takes_seconds=FOREVER)
+        registry = Registry(EmptyCache(), Sources({"company": [hangs]}))  # type: ignore[arg-type]
+        until = asyncio.get_running_loop().time() + 0.05
+        if asking == "find_home":
+            assert await registry.find_home(Cnpj(CNPJ), ["SP"], until) is None
+        else:
+            assert await registry.denies(Cnpj(CNPJ), until) is None
+        assert (hangs.asked, hangs.finished) == (1, 0)
+
+    asyncio.run(asyncio.wait_for(story(), FOREVER / 2))
