@@ -16,25 +16,27 @@ from balcao.web import (
     consult,
     history,
     home,
-    keys_page,
+    keys,
     members,
     myself,
-    operator_account,
-    operator_accounts,
-    operator_audit,
-    operator_home,
-    operator_keys,
-    operator_opendata,
-    operator_people,
-    operator_sources,
     receipts,
-    request_page,
+    request,
     signing,
-    statement_pages,
+    statement,
     status,
 )
 from balcao.web.application import Application
 from balcao.web.exports import Exports
+from balcao.web.operator import (
+    account,
+    accounts,
+    audit,
+    opendata,
+    operators,
+    overview,
+    sources,
+)
+from balcao.web.operator import keys as operator_keys
 from balcao.web.pages import Assets, Pages
 from balcao.web.passwords import Passwords
 from balcao.web.seal import Seal
@@ -48,19 +50,19 @@ PAGES = (
     *answered.pages(),
     *receipts.pages(),
     *home.pages(),
-    *statement_pages.pages(),
+    *statement.pages(),
     *history.pages(),
-    *request_page.pages(),
-    *keys_page.pages(),
+    *request.pages(),
+    *keys.pages(),
     *members.pages(),
-    *operator_home.pages(),
-    *operator_accounts.pages(),
-    *operator_account.pages(),
+    *overview.pages(),
+    *accounts.pages(),
+    *account.pages(),
     *operator_keys.pages(),
-    *operator_people.pages(),
-    *operator_sources.pages(),
-    *operator_opendata.pages(),
-    *operator_audit.pages(),
+    *operators.pages(),
+    *sources.pages(),
+    *opendata.pages(),
+    *audit.pages(),
     *status.pages(),
 )
 

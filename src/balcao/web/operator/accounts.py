@@ -13,7 +13,7 @@ from balcao.core.terms import name_problem
 from balcao.errors import FormDone, NameTaken
 from balcao.storage.contract import NewAccount
 from balcao.web.application import Page, page
-from balcao.web.operator_forms import MODES, once, sentence, typed_again, typed_terms
+from balcao.web.operator.forms import MODES, once, sentence, typed_again, typed_terms
 from balcao.web.tools import Tools
 from balcao.web.visit import Visit
 from balcao.web.vocabulary import PLANS

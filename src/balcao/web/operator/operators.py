@@ -14,7 +14,7 @@ from balcao.errors import EmailTaken, FormDone, LastOperator
 from balcao.storage.people import NewUser
 from balcao.web import members
 from balcao.web.application import Page, page
-from balcao.web.operator_forms import account_in, no_account, once, typed_again
+from balcao.web.operator.forms import account_in, no_account, once, typed_again
 from balcao.web.visit import Visit
 
 _PATH = "/app/operador/operadores"

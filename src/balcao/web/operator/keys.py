@@ -1,6 +1,6 @@
 """`/app/operador/contas/{account_id}/chaves`: an account's keys, made and revoked for it.
 
-The same as managers do on `/app/chaves` (`keys_page`), for any account.
+The same as managers do on `/app/chaves` (`web.keys`), for any account.
 """
 
 from collections.abc import Mapping, Sequence
@@ -10,8 +10,8 @@ from starlette.responses import Response
 from balcao.core.access import Account, Key
 from balcao.errors import FormDone
 from balcao.web.application import Page, page
-from balcao.web.keys_page import Refused, issue, key_of, listing, unknown
-from balcao.web.operator_forms import account_in, no_account, once
+from balcao.web.keys import Refused, issue, key_of, listing, unknown
+from balcao.web.operator.forms import account_in, no_account, once
 from balcao.web.visit import Visit
 
 _PATH = "/app/operador/contas/{account_id:int}/chaves"

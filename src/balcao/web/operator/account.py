@@ -17,8 +17,8 @@ from balcao.storage.people import Terms, TraceFilter
 from balcao.web.application import Page, page
 from balcao.web.drawing import bars_by_day
 from balcao.web.history import names_of
-from balcao.web.operator_accounts import last_use_ms
-from balcao.web.operator_forms import (
+from balcao.web.operator.accounts import last_use_ms
+from balcao.web.operator.forms import (
     MODES,
     account_in,
     no_account,
