@@ -27,7 +27,7 @@ from balcao.http.read import accepts_gzip
 from balcao.web import guard, returning
 from balcao.web.pages import Assets
 from balcao.web.tools import Tools
-from balcao.web.visit import Visit, Who
+from balcao.web.visit import Instead, Visit, Who
 
 log = structlog.get_logger()
 
@@ -182,6 +182,8 @@ class Application:
             if away is not None and page.who != "anyone":
                 raise away  # to sign in would not help
             response = await self._admitted(visit, page)
+        except Instead as instead:
+            response = instead.response
         except BalcaoError as error:
             response = refused(visit, error)
         except ClientDisconnect:

@@ -13,7 +13,7 @@ from typing import IO
 from starlette.responses import Response
 
 from balcao.accounts.statement import Cell, Choice, Period, write_csv
-from balcao.core.access import names_of_keys
+from balcao.core.access import Account, names_of_keys
 from balcao.core.calendar import day_starts_ms, from_ms
 from balcao.core.data_subject import document_hash
 from balcao.core.documents import Cnpj, Cpf
@@ -24,6 +24,7 @@ from balcao.storage.people import TraceFilter
 from balcao.web import asking, spreadsheet, vocabulary
 from balcao.web.application import Page, page
 from balcao.web.exports import CSV, leaving_room
+from balcao.web.mounting import AccountPage, for_operators
 from balcao.web.spreadsheet import Sheet, Value
 from balcao.web.texts import length
 from balcao.web.visit import Visit
@@ -32,10 +33,11 @@ from balcao.web.vocabulary import Word
 PATH = "/app/historico"
 OF_A_PERSON = f"{PATH}/pessoa"
 
-SHOWN = 50
+SHOWN, SHOWN_TO_OPERATORS = 50, 100
 EXPORTED_MAX = 50_000
 _READ_AT_ONCE = 200
 
+_EVERYTHING = TraceFilter(0, 2**62)
 _NO_CNPJ = "O CNPJ não confere. Para procurar por CPF, use o campo próprio."
 _BAD_DOCUMENT = "documento"
 _NO_CPF = "O CPF não confere."
@@ -49,11 +51,12 @@ def pages() -> Sequence[Page]:
         page(f"{PATH}.xlsx", "app:historico-xlsx", "account", as_workbook),
         page(OF_A_PERSON, "app:historico-pessoa", "account", show_person, method="POST"),
         page(OF_A_PERSON, "app:historico-pessoa", "account", to_the_list),
+        *for_operators("/historico", (AccountPage("historico", show_to_operator),)),
     )
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class RequestRow:
     """One request as the tables show it; `trace` has the rest."""
 
     trace: Trace
@@ -78,9 +81,9 @@ class Names:
             return self.users.get(user_id, f"usuário {user_id}")
         return self.keys[None]
 
-    def row(self, trace: Trace) -> Row:
+    def row(self, trace: Trace) -> RequestRow:
         """A request, in words."""
-        return Row(
+        return RequestRow(
             trace,
             vocabulary.short(trace.operation),
             vocabulary.outcome_of(trace),
@@ -160,11 +163,30 @@ def _wanted(visit: Visit, asked: _Asked) -> TraceFilter:
 
 
 async def read(
-    visit: Visit, wanted: TraceFilter, limit: int, before: str | None = None
+    visit: Visit,
+    wanted: TraceFilter,
+    limit: int,
+    before: str | None = None,
+    account: Account | None = None,
 ) -> Sequence[Trace]:
-    """Some requests of the visitor's account, newest first."""
-    traces = visit.tools.desk.people.traces
-    return await asyncio.to_thread(traces, visit.account.account_id, wanted, limit, before)
+    """Some requests of an account, the visitor's unless another is named, newest first."""
+    traces, account = visit.tools.desk.people.traces, account or visit.account
+    return await asyncio.to_thread(traces, account.account_id, wanted, limit, before)
+
+
+async def show_to_operator(visit: Visit, account: Account, base: str) -> Response:
+    """The account's last consultations, to help whoever asks about one."""
+    before = visit.query("antes") or None
+    # One more than is shown tells whether there are older ones.
+    found = await read(visit, _EVERYTHING, SHOWN_TO_OPERATORS + 1, before, account)
+    shown, names = found[:SHOWN_TO_OPERATORS], names_of(visit, account.account_id)
+    return visit.page(
+        "operador/historico.html",
+        account=account,
+        rows=[names.row(trace) for trace in shown],
+        older=f"{base}?antes={shown[-1].request_id}" if len(found) > len(shown) else None,
+        newer=base if before else None,
+    )
 
 
 async def show(visit: Visit) -> Response:
@@ -307,7 +329,7 @@ def _all(visit: Visit, wanted: TraceFilter) -> Iterator[Trace]:
         before, left = some[-1].request_id, left - len(some)
 
 
-def _as_text(row: Row) -> Sequence[Cell]:
+def _as_text(row: RequestRow) -> Sequence[Cell]:
     """Instants with their offset, as the API writes them."""
     return [
         value.isoformat(timespec="milliseconds") if isinstance(value, datetime.datetime) else value
@@ -315,7 +337,7 @@ def _as_text(row: Row) -> Sequence[Cell]:
     ]
 
 
-def _as_cells(row: Row) -> Iterator[str | int | datetime.datetime | None]:
+def _as_cells(row: RequestRow) -> Iterator[str | int | datetime.datetime | None]:
     trace = row.trace
     yield from_ms(trace.opened_ms)
     yield trace.request_id

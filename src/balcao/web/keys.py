@@ -2,31 +2,35 @@
 
 import datetime
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from typing import Annotated
 
+from pydantic import BeforeValidator, Field, ValidationInfo
 from starlette.responses import Response
 
 from balcao.accounts.keys import issue_key
 from balcao.accounts.statement import read_day
 from balcao.core.access import Account, Key
 from balcao.core.calendar import day_starts_ms
-from balcao.core.people import Signature
 from balcao.errors import FormDone
 from balcao.operations.contract import curl_line
 from balcao.web import asking
-from balcao.web.application import Page, page
+from balcao.web.application import Page
 from balcao.web.home import limits_of
-from balcao.web.visit import Visit
+from balcao.web.mounting import ACCOUNTS, AccountPage, for_both
+from balcao.web.typed import TypedForm, checked, read
+from balcao.web.visit import Instead, Visit
 from balcao.web.vocabulary import Word
 
-PATH = "/app/chaves"
 IN_FORCE_MAX = 50
 NAME_CHARACTERS_MAX = 100
 # Of those that are no good any more, the newest: the list stays short.
 ENDED_SHOWN = 20
 _LIMIT_MAX = 10**9
 
-_DONE: Mapping[str, str] = {"revogada": "Chave revogada. Ela deixa de valer em um segundo."}
+_DONE: Mapping[str, str] = {
+    "revogada": "Chave revogada. Ela deixa de valer em um segundo.",
+    "ja": "Este formulário já tinha sido enviado; foi feito uma vez só.",
+}
 _FORM_DONE = (
     "Esta chave já foi criada e já foi mostrada; ela não pode ser mostrada de novo. Se não a"
     " guardou, revogue-a e crie outra com o formulário abaixo."
@@ -36,32 +40,53 @@ _TOO_MANY = f"Cada conta tem no máximo {IN_FORCE_MAX} chaves em vigor. Revogue 
 
 def pages() -> Sequence[Page]:
     """The addresses of this file."""
-    return (
-        page(PATH, "app:chaves", "manager", show),
-        page(PATH, "app:chave-nova", "manager", create, method="POST"),
-        page(f"{PATH}/{{key_id}}/revogar", "app:chave-revogar", "manager", confirm),
-        page(f"{PATH}/{{key_id}}/revogar", "app:chave-revogar", "manager", revoke, method="POST"),
+    one = "/{key_id}/revogar"
+    return for_both(
+        "/chaves",
+        (
+            AccountPage("chaves", show),
+            AccountPage("chave-nova", create, method="POST"),
+            AccountPage("chave-revogar", confirm, one),
+            AccountPage("chave-revogar", revoke, one, "POST"),
+        ),
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Typed:
-    """A form for a new key, checked: `complaints` by field."""
-
-    name: str
-    expires_ms: int | None
-    per_minute: int | None
-    per_day: int | None
-    complaints: Mapping[str, str]
+def _is_name(text: str) -> bool:
+    return 0 < len(text) <= NAME_CHARACTERS_MAX and text.isprintable()
 
 
-@dataclass(frozen=True, slots=True)
-class Refused:
-    """A form for a new key that came to nothing, and why."""
+def _end_of_day(text: str, info: ValidationInfo) -> int | None:
+    """The whole of its last day, in Brasília."""
+    if not text:
+        return None
+    try:
+        ends_ms = day_starts_ms(read_day(text) + datetime.timedelta(days=1))
+    except ValueError:
+        raise ValueError("Esta data não existe.") from None
+    assert info.context is not None
+    if ends_ms <= info.context["now_ms"]:
+        raise ValueError("Esta data já passou.")
+    return ends_ms
 
-    status: int
-    alert: str | None
-    complaints: Mapping[str, str] | None = None
+
+def _limit(text: str) -> int | None:
+    if not text:
+        return None
+    if not asking.is_number(text) or not 1 <= int(text) <= _LIMIT_MAX:
+        raise ValueError("Use um número inteiro, de 1 em diante, ou deixe vazio.")
+    return int(text)
+
+
+class NewKeyForm(TypedForm):
+    """A key that is wanted."""
+
+    name: Annotated[
+        str, checked(_is_name, f"Dê um nome de até {NAME_CHARACTERS_MAX} caracteres.")
+    ] = Field(alias="nome")
+    expires_ms: Annotated[int | None, BeforeValidator(_end_of_day)] = Field(alias="vale_ate")
+    per_minute: Annotated[int | None, BeforeValidator(_limit)] = Field(alias="por_minuto")
+    per_day: Annotated[int | None, BeforeValidator(_limit)] = Field(alias="por_dia")
 
 
 def state_of(key: Key, now_ms: int) -> Word:
@@ -73,109 +98,98 @@ def state_of(key: Key, now_ms: int) -> Word:
     return Word("Em vigor", "good")
 
 
-async def show(visit: Visit) -> Response:
+async def show(visit: Visit, account: Account, base: str) -> Response:
     """The list, and the form for another one."""
-    return _listed(visit, message=_DONE.get(visit.query("feito")))
+    return _listed(visit, account, base, message=_DONE.get(visit.query("feito")))
 
 
-async def create(visit: Visit) -> Response:
+async def create(visit: Visit, account: Account, base: str) -> Response:
     """Issue a key and show it: now, and never again."""
+    tools, now = visit.tools, visit.tools.now_ms()
     form_id = visit.typed("form_id")
-    if not form_id:
-        return _listed(visit, 422)
-    made = issue(visit, visit.account, visit.signed(form_id))
-    if isinstance(made, Refused):
-        return _listed(visit, made.status, alert=made.alert, complaints=made.complaints)
-    text, key = made
-    tools = visit.tools
-    example = curl_line(tools.parts.operations["company"], text, tools.settings.address)
-    return visit.page("chave_criada.html", 201, key=key, text=text, example=example)
-
-
-def issue(visit: Visit, account: Account, signed: Signature) -> tuple[str, Key] | Refused:
-    """Make the key that the form describes, for any account: its text and what is kept of it."""
-    tools = visit.tools
-    now = tools.now_ms()
-    typed = _read(visit, now)
-    if typed.complaints:
-        return Refused(422, None, typed.complaints)
+    typed = read(NewKeyForm, visit.form, {"now_ms": now})
+    if not isinstance(typed, NewKeyForm) or not form_id:
+        complaints = {} if isinstance(typed, NewKeyForm) else typed
+        return _listed(visit, account, base, 422, complaints=complaints)
     # From here to the key's entry nothing is awaited, so that two forms cannot both be the last.
     if len(_in_force(tools.desk.keys(account.account_id), now)) >= IN_FORCE_MAX:
-        return Refused(422, _TOO_MANY)
+        return _listed(visit, account, base, 422, alert=_TOO_MANY)
+    signed = visit.signed(form_id)
     try:
-        return issue_key(
-            tools.desk,
-            tools.home,
-            account,
-            typed.name,
-            now,
-            expires_ms=typed.expires_ms,
-            per_minute=typed.per_minute,
-            per_day=typed.per_day,
-            signed=signed,
+        text, key = issue_key(
+            tools.desk, tools.home, account, now_ms=now, signed=signed, **typed.model_dump()
         )
     except FormDone:
-        return Refused(409, _FORM_DONE)
-
-
-async def confirm(visit: Visit) -> Response:
-    """Once more, before a program stops working."""
-    key = _own(visit)
-    if key is None:
-        return unknown(visit)
+        return _listed(visit, account, base, 409, alert=_FORM_DONE)
+    example = curl_line(tools.parts.operations["company"], text, tools.settings.address)
     return visit.page(
-        "chave_revogar.html", key=key, state=state_of(key, visit.tools.now_ms()), path=PATH
+        "chave_criada.html", 201, key=key, text=text, example=example, account=account, path=base
     )
 
 
-async def revoke(visit: Visit) -> Response:
+async def confirm(visit: Visit, account: Account, base: str) -> Response:
+    """Once more, before a program stops working."""
+    key = _key_in(visit, account)
+    if not visit.person.is_operator:
+        state = state_of(key, visit.tools.now_ms())
+        return visit.page("chave_revogar.html", key=key, state=state, path=base)
+    if key.revoked_ms is not None:
+        return visit.redirect(base, feito="revogada")
+    return visit.page(
+        "operador/confirmar.html",
+        question=f"Revogar a chave {key.name}?",
+        consequences=(
+            f"Ela começa com {key.prefix} e é da conta {account.name}.",
+            "Em um segundo, todo programa que a usa passa a receber 401.",
+            "Não se pode voltar atrás; o histórico e as cobranças dela ficam.",
+        ),
+        button="Revogar para sempre",
+        href=f"{base}/{key.key_id}/revogar",
+        back=base,
+        crumbs=(
+            ("Contas", ACCOUNTS),
+            (account.name, f"{ACCOUNTS}/{account.account_id}"),
+            ("Chaves", base),
+            ("Revogar", None),
+        ),
+    )
+
+
+async def revoke(visit: Visit, account: Account, base: str) -> Response:
     """For ever. Twice is once."""
-    key = _own(visit)
-    if key is None:
-        return unknown(visit)
-    visit.tools.desk.revoke_key(key.key_id, visit.tools.now_ms(), visit.signed())
-    return visit.redirect(PATH, feito="revogada")
+    key, now = _key_in(visit, account), visit.tools.now_ms()
+    try:
+        visit.tools.desk.revoke_key(key.key_id, now, visit.signed(visit.typed("form_id")))
+    except FormDone:
+        return visit.redirect(base, feito="ja")
+    return visit.redirect(base, feito="revogada")
 
 
-def _own(visit: Visit) -> Key | None:
+def _key_in(visit: Visit, account: Account) -> Key:
     """The key of the address, if it is this account's."""
     number = visit.request.path_params["key_id"]
-    return key_of(visit, visit.account, int(number)) if asking.is_number(number) else None
-
-
-def key_of(visit: Visit, account: Account, key_id: int) -> Key | None:
-    """The key of this number, if it is this account's."""
-    keys = visit.tools.desk.keys(account.account_id)
-    return next((key for key in keys if key.key_id == key_id), None)
-
-
-def unknown(visit: Visit) -> Response:
-    """What is said where there is none."""
-    return visit.page(
-        "problema.html",
-        404,
-        title="Chave não encontrada",
-        text="Esta conta não tem uma chave com este número.",
-    )
+    for key in visit.tools.desk.keys(account.account_id):
+        if asking.is_number(number) and key.key_id == int(number):
+            return key
+    text = "Esta conta não tem uma chave com este número."
+    raise Instead(visit.missing("Chave não encontrada", text))
 
 
 def _in_force(keys: Sequence[Key], now_ms: int) -> Sequence[Key]:
     return [key for key in keys if state_of(key, now_ms).tone == "good"]
 
 
-def _listed(visit: Visit, status: int = 200, **said: object) -> Response:
-    return visit.page("chaves.html", status, **listing(visit, visit.account, PATH, **said))
-
-
-def listing(visit: Visit, account: Account, path: str, **said: object) -> dict[str, object]:
-    """What a page of any account's keys shows; `said` is what became of a form."""
+def _listed(
+    visit: Visit, account: Account, base: str, status: int = 200, **said: object
+) -> Response:
+    """The list and the form; `said` is what became of a form."""
     now = visit.tools.now_ms()
     keys = visit.tools.desk.keys(account.account_id)
     in_force = _in_force(keys, now)
     ended = [key for key in reversed(keys) if key not in in_force]
-    return {
+    shown: dict[str, object] = {
         "account": account,
-        "path": path,
+        "path": base,
         "in_force": [(key, state_of(key, now)) for key in reversed(in_force)],
         "ended": [(key, state_of(key, now)) for key in ended[:ENDED_SHOWN]],
         "ended_more": max(0, len(ended) - ENDED_SHOWN),
@@ -184,39 +198,6 @@ def listing(visit: Visit, account: Account, path: str, **said: object) -> dict[s
         "today": asking.today_of(visit).isoformat(),
         "typed": visit.form,
         "name_characters_max": NAME_CHARACTERS_MAX,
-        **said,
-        "complaints": said.get("complaints") or {},
+        "complaints": {},
     }
-
-
-def _read(visit: Visit, now_ms: int) -> Typed:
-    complaints: dict[str, str] = {}
-    name = visit.typed("nome")
-    if not name or not name.isprintable() or len(name) > NAME_CHARACTERS_MAX:
-        complaints["nome"] = f"Dê um nome de até {NAME_CHARACTERS_MAX} caracteres."
-    expires_ms = None
-    if (until := visit.typed("vale_ate")) != "":
-        try:
-            # The whole of its last day, in Brasília.
-            expires_ms = day_starts_ms(read_day(until) + datetime.timedelta(days=1))
-        except ValueError:
-            complaints["vale_ate"] = "Esta data não existe."
-        else:
-            if expires_ms <= now_ms:
-                complaints["vale_ate"] = "Esta data já passou."
-    return Typed(
-        name,
-        expires_ms,
-        _limit(visit, "por_minuto", complaints),
-        _limit(visit, "por_dia", complaints),
-        complaints,
-    )
-
-
-def _limit(visit: Visit, field: str, complaints: dict[str, str]) -> int | None:
-    if (text := visit.typed(field)) == "":
-        return None
-    if asking.is_number(text) and 1 <= int(text) <= _LIMIT_MAX:
-        return int(text)
-    complaints[field] = "Use um número inteiro, de 1 em diante, ou deixe vazio."
-    return None
+    return visit.page("chaves.html", status, **(shown | said))

@@ -36,7 +36,6 @@ from balcao.web.operator import (
     overview,
     sources,
 )
-from balcao.web.operator import keys as operator_keys
 from balcao.web.pages import Assets, Pages
 from balcao.web.passwords import Passwords
 from balcao.web.seal import Seal
@@ -58,7 +57,6 @@ PAGES = (
     *overview.pages(),
     *accounts.pages(),
     *account.pages(),
-    *operator_keys.pages(),
     *operators.pages(),
     *sources.pages(),
     *opendata.pages(),

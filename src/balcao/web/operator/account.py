@@ -1,8 +1,8 @@
-"""`/app/operador/contas/{account_id}`: one account, its terms, its credits, and its history."""
+"""`/app/operador/contas/{account_id}`: one account, its terms and its credits."""
 
 import asyncio
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Mapping, Sequence
 from datetime import timedelta
 
 from starlette.responses import Response
@@ -10,34 +10,26 @@ from starlette.responses import Response
 from balcao.core.access import Account
 from balcao.core.calendar import civil_day, civil_month, day_starts_ms
 from balcao.core.ledger import DoneBefore, Short, available_credits, spent_credits
-from balcao.core.terms import credits_problem, reason_problem, top_up
-from balcao.errors import FormDone, TermsRefused
+from balcao.core.terms import top_up
+from balcao.errors import TermsRefused
 from balcao.storage.contract import Desk, Entry
-from balcao.storage.people import Terms, TraceFilter
-from balcao.web.application import Page, page
+from balcao.storage.people import Terms
+from balcao.web.application import Page
 from balcao.web.drawing import bars_by_day
-from balcao.web.history import names_of
+from balcao.web.members import member
+from balcao.web.mounting import ACCOUNTS, AccountPage, done, for_operators
 from balcao.web.operator.accounts import last_use_ms
-from balcao.web.operator.forms import (
-    MODES,
-    account_in,
-    no_account,
-    once,
-    sentence,
-    typed_again,
-    typed_terms,
-    whole_number,
-)
+from balcao.web.operator.forms import MODES, CreditsForm, TermsForm, once
+from balcao.web.operator.operators import turn_totp_off
 from balcao.web.spending import bars_of
 from balcao.web.texts import whole
+from balcao.web.typed import read
 from balcao.web.visit import Visit
 from balcao.web.vocabulary import PLANS
 
 DAYS = 30  # of the chart and of the ledger
 ENTRIES_MAX = 30
-TRACES_MAX = 100
 
-_PATH = "/app/operador/contas/{account_id:int}"
 _END_OF_TIME_MS = 2**62
 
 _DONE: Mapping[str, str] = {
@@ -53,26 +45,31 @@ _DONE: Mapping[str, str] = {
 
 def pages() -> Sequence[Page]:
     """The addresses of this file."""
-    return (
-        page(_PATH, "operador:conta", "operator", show),
-        page(f"{_PATH}/termos", "operador:termos", "operator", change_terms, method="POST"),
-        page(f"{_PATH}/creditos", "operador:creditos", "operator", add_credits, method="POST"),
-        page(f"{_PATH}/suspender", "operador:suspender", "operator", ask_to_suspend),
-        page(f"{_PATH}/suspender", "operador:suspender", "operator", suspend, method="POST"),
-        page(f"{_PATH}/reativar", "operador:reativar", "operator", resume, method="POST"),
-        page(f"{_PATH}/historico", "operador:historico", "operator", history),
+    return for_operators(
+        "",
+        (
+            AccountPage("conta", show),
+            AccountPage("termos", change_terms, "/termos", "POST"),
+            AccountPage("creditos", add_credits, "/creditos", "POST"),
+            AccountPage("suspender", ask_to_suspend, "/suspender"),
+            AccountPage("suspender", suspend, "/suspender", "POST"),
+            AccountPage("reativar", resume, "/reativar", "POST"),
+            AccountPage("usuario-sem-totp", totp_off, "/usuarios/{user_id}/sem-totp", "POST"),
+        ),
     )
 
 
-async def show(visit: Visit) -> Response:
+async def show(visit: Visit, account: Account, base: str) -> Response:
     """Everything about the account that is not a key, a user or a request."""
-    account = account_in(visit)
-    if account is None:
-        return no_account(visit)
     return await _shown(visit, account)
 
 
-async def _shown(visit: Visit, account: Account, **errors: str) -> Response:
+async def _shown(
+    visit: Visit,
+    account: Account,
+    complaints: Mapping[str, str] | None = None,
+    alert: str | None = None,
+) -> Response:
     """The page, with what is wrong with a form that was just sent."""
     tools = visit.tools
     desk, now = tools.desk, tools.now_ms()
@@ -83,7 +80,7 @@ async def _shown(visit: Visit, account: Account, **errors: str) -> Response:
     entries = await asyncio.to_thread(_last_top_ups, desk, number, begins_ms)
     return visit.page(
         "operador/conta.html",
-        422 if errors else 200,
+        422 if complaints or alert else 200,
         account=account,
         plan=PLANS[account.plan],
         mode=MODES[account.mode],
@@ -95,10 +92,10 @@ async def _shown(visit: Visit, account: Account, **errors: str) -> Response:
         days=DAYS,
         entries=entries,
         with_totp=[user for user in desk.people.users(number) if user.has_totp],
-        typed=typed_again(visit, ("plano", "certidoes", "optin", "teto", "creditos", "motivo")),
-        errors=errors,
+        typed=visit.form,
+        complaints=complaints or {},
         message=_DONE.get(visit.query("feito")),
-        alert=errors.get("todo"),
+        alert=alert,
     )
 
 
@@ -109,28 +106,17 @@ def _last_top_ups(desk: Desk, account_id: int, from_ms: int) -> Sequence[Entry]:
     return list(reversed(given))
 
 
-def _address(account: Account) -> str:
-    return f"/app/operador/contas/{account.account_id}"
-
-
-async def change_terms(visit: Visit) -> Response:
+async def change_terms(visit: Visit, account: Account, base: str) -> Response:
     """Plan, certificates, opt-in and ceiling."""
-    account = account_in(visit)
-    if account is None:
-        return no_account(visit)
-    signed = once(visit)
-    terms, errors = typed_terms(visit)
-    if terms is None:
-        return await _shown(visit, account, **errors)
-    now = visit.tools.now_ms()
-    people = visit.tools.desk.people
+    signed, typed, now = once(visit), read(TermsForm, visit.form), visit.tools.now_ms()
+    if not isinstance(typed, TermsForm):
+        return await _shown(visit, account, typed)
+    change = visit.tools.desk.people.change_account
     try:
-        await people.change_account(account.account_id, terms, signed, now)
+        told = await done(change(account.account_id, typed.terms, signed, now), "termos")
     except TermsRefused:
-        return await _shown(visit, account, todo=_why_refused(account, terms, now))
-    except FormDone:
-        return visit.redirect(_address(account), feito="ja")
-    return visit.redirect(_address(account), feito="termos")
+        return await _shown(visit, account, alert=_why_refused(account, typed.terms, now))
+    return visit.redirect(base, feito=told)
 
 
 def _why_refused(account: Account, terms: Terms, now_ms: int) -> str:
@@ -148,45 +134,31 @@ def _why_refused(account: Account, terms: Terms, now_ms: int) -> str:
     )
 
 
-async def add_credits(visit: Visit) -> Response:
+async def add_credits(visit: Visit, account: Account, base: str) -> Response:
     """Give credits, or take them back. Once, however often it is sent."""
-    account = account_in(visit)
-    if account is None:
-        return no_account(visit)
-    signed = once(visit)
-    credits, reason = whole_number(visit.typed("creditos")), visit.typed("motivo")
-    errors: dict[str, str] = {}
-    if credits is None:
-        errors["creditos"] = "Escreva um número inteiro, como 1000 ou -50."
-    elif problem := credits_problem(credits):
-        errors["creditos"] = sentence(problem)
-    if problem := reason_problem(reason):
-        errors["motivo"] = sentence(problem)
-    if credits is None or errors:
-        return await _shown(visit, account, **errors)
-    changes = top_up(account, credits, reason, signed, visit.tools.now_ms())
+    signed, typed = once(visit), read(CreditsForm, visit.form)
+    if not isinstance(typed, CreditsForm):
+        return await _shown(visit, account, typed)
+    changes = top_up(account, typed.credits, typed.reason, signed, visit.tools.now_ms())
     match await visit.tools.desk.commit(changes):
         case None:
-            return visit.redirect(_address(account), feito="creditos")
+            return visit.redirect(base, feito="creditos")
         case DoneBefore():
-            return visit.redirect(_address(account), feito="ja")
+            return visit.redirect(base, feito="ja")
         case Short(needed_credits=needed, available_credits=available):
             text = (
                 f"Não é possível retirar {whole(needed)}: há {whole(available)} disponíveis"
                 " (o saldo, menos o que está retido por consultas em andamento)."
             )
-            return await _shown(visit, account, creditos=text)
+            return await _shown(visit, account, {"creditos": text})
         case other:
             raise AssertionError(other)
 
 
-async def ask_to_suspend(visit: Visit) -> Response:
+async def ask_to_suspend(visit: Visit, account: Account, base: str) -> Response:
     """Whether it is meant."""
-    account = account_in(visit)
-    if account is None:
-        return no_account(visit)
     if account.suspended_ms is not None:
-        return visit.redirect(_address(account))
+        return visit.redirect(base)
     return visit.page(
         "operador/confirmar.html",
         question=f"Suspender a conta {account.name}?",
@@ -196,62 +168,28 @@ async def ask_to_suspend(visit: Visit) -> Response:
             "Créditos, chaves e histórico ficam como estão; reativar desfaz tudo.",
         ),
         button="Suspender a conta",
-        href=f"{_address(account)}/suspender",
-        back=_address(account),
-        crumbs=_crumbs(account, "Suspender"),
+        href=f"{base}/suspender",
+        back=base,
+        crumbs=(("Contas", ACCOUNTS), (account.name, base), ("Suspender", None)),
     )
 
 
-async def suspend(visit: Visit) -> Response:
+async def suspend(visit: Visit, account: Account, base: str) -> Response:
     """Refuse its keys and its users' lookups."""
-    return await _suspended(visit, True)
+    return visit.redirect(base, feito=await done(_suspend(visit, account, True), "suspensa"))
 
 
-async def resume(visit: Visit) -> Response:
+async def resume(visit: Visit, account: Account, base: str) -> Response:
     """Accept them again."""
-    return await _suspended(visit, False)
+    return visit.redirect(base, feito=await done(_suspend(visit, account, False), "reativada"))
 
 
-async def _suspended(visit: Visit, suspended: bool) -> Response:
-    account = account_in(visit)
-    if account is None:
-        return no_account(visit)
-    signed, now = once(visit), visit.tools.now_ms()
-    people = visit.tools.desk.people
-    try:
-        await people.suspend_account(account.account_id, suspended, signed, now)
-    except FormDone:
-        return visit.redirect(_address(account), feito="ja")
-    return visit.redirect(_address(account), feito="suspensa" if suspended else "reativada")
+def _suspend(visit: Visit, account: Account, suspended: bool) -> Awaitable[object]:
+    people, signed = visit.tools.desk.people, once(visit)
+    return people.suspend_account(account.account_id, suspended, signed, visit.tools.now_ms())
 
 
-async def history(visit: Visit) -> Response:
-    """The account's last consultations, to help whoever asks about one."""
-    account = account_in(visit)
-    if account is None:
-        return no_account(visit)
-    before = visit.query("antes") or None
-    # One more than is shown tells whether there are older ones.
-    traces = await asyncio.to_thread(
-        visit.tools.desk.people.traces,
-        account.account_id,
-        TraceFilter(0, _END_OF_TIME_MS),
-        TRACES_MAX + 1,
-        before,
-    )
-    shown = traces[:TRACES_MAX]
-    names = names_of(visit, account.account_id)
-    path = f"{_address(account)}/historico"
-    more = len(traces) > TRACES_MAX
-    return visit.page(
-        "operador/historico.html",
-        account=account,
-        rows=[names.row(trace) for trace in shown],
-        older=f"{path}?antes={shown[-1].request_id}" if more else None,
-        newer=path if before else None,
-        crumbs=_crumbs(account, "Histórico"),
-    )
-
-
-def _crumbs(account: Account, here: str) -> Sequence[tuple[str, str | None]]:
-    return (("Contas", "/app/operador/contas"), (account.name, _address(account)), (here, None))
+async def totp_off(visit: Visit, account: Account, base: str) -> Response:
+    """For a user of the account who lost the telephone."""
+    deed = turn_totp_off(visit, member(visit, account))
+    return visit.redirect(base, feito=await done(deed, "sem-totp"))
