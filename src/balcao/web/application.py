@@ -23,7 +23,7 @@ from balcao.accounts.links import new_token
 from balcao.core.outcomes import Reply
 from balcao.core.problems import problem_of
 from balcao.errors import BalcaoError, StorageFailed
-from balcao.http.read import accepts_gzip
+from balcao.http import read
 from balcao.web import guard, returning
 from balcao.web.pages import Assets
 from balcao.web.tools import Tools
@@ -94,7 +94,6 @@ _GZIPPED: Mapping[str, str] = {"content-encoding": "gzip"}
 # A page of 40 kB: a fifth, for a third of a millisecond.
 _GZIP_LEVEL = 4
 _GZIP_BYTES_MIN = 1_000
-_FILE_TYPES = {"css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
 
 
 class Application:
@@ -228,16 +227,13 @@ class Application:
     async def _file(self, request: Request) -> Response:
         seen: _Seen = request.scope["balcao"]
         seen.name = "app:arquivo"
-        name = request.path_params["name"]
-        compressed = _wants_gzip(request)
-        content = self._assets.content(name, compressed=compressed)
-        if content is None:
+        file = self._assets.named(request.path_params["name"])
+        if file is None:
             return Response(status_code=404)
-        kind = _FILE_TYPES[name.rpartition(".")[2]]
-        headers = {"cache-control": "public, max-age=31536000, immutable", **_VARIES}
-        if compressed:
-            headers |= _GZIPPED
-        return Response(content, media_type=f"{kind}; charset=utf-8", headers=headers)
+        scope = request.scope
+        asked = read.Request(scope["method"], scope["path"], b"", dict(scope["headers"]))
+        status, headers, content = await file(asked)
+        return Response(content, status, {key.decode(): text.decode() for key, text in headers})
 
     async def _nothing_here(self, scope: Scope, receive: Receive, send: Send) -> None:
         """404, as a page for those who are signed in and for those who are not.
@@ -280,7 +276,7 @@ class _Seen:
 
 def _wants_gzip(request: Request) -> bool:
     header = request.headers.get("accept-encoding")
-    return header is not None and accepts_gzip(header.encode("latin-1"))
+    return header is not None and read.accepts_gzip(header.encode("latin-1"))
 
 
 def _compressed(request: Request, response: Response) -> Response:
