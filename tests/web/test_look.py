@@ -23,14 +23,9 @@ HOSTILE = '"><script>alert(1)</script>&'
 # ---- Colours ----
 
 
-def theme(selector: str) -> dict[str, str]:
-    """The custom properties that are colours, of the first block of this selector."""
-    block = CSS[CSS.index(selector + " {") :]
-    return dict(re.findall(r"--([a-z-]+): (#[0-9a-f]{6});", block[: block.index("}")]))
-
-
-LIGHT = theme(":root")
-DARK = theme(':root[data-theme="dark"]')
+COLOURS = re.findall(r"--([a-z-]+): light-dark\((#[0-9a-f]{6}), (#[0-9a-f]{6})\);", CSS)
+LIGHT = {name: light for name, light, _ in COLOURS}
+DARK = {name: dark for name, _, dark in COLOURS}
 
 
 def luminance(colour: str) -> float:
@@ -89,10 +84,10 @@ def test_shapes_can_be_seen(colours: dict[str, str]) -> None:
     assert not poor
 
 
-def test_dark_is_the_same_by_wish_and_by_choice() -> None:
-    assert theme(':root:not([data-theme="light"])') == DARK
-    assert LIGHT.keys() == DARK.keys()
-    assert len(LIGHT) > 15
+def test_each_colour_is_declared_once_for_both_themes() -> None:
+    assert len(COLOURS) == len(LIGHT) > 15
+    themes = CSS[: CSS.index("/* ---- Ground ---- */")]
+    assert len(re.findall(r"#[0-9a-fA-F]{3,8}\b", themes)) == 2 * len(COLOURS)
 
 
 def test_colours_are_only_written_in_the_themes() -> None:
@@ -300,9 +295,8 @@ def test_symbols_are_those_of_the_macros() -> None:
         drawing.shares([Share(HOSTILE, 1, HOSTILE)], title=HOSTILE),
         drawing.tile_map({"SP": Tile(HOSTILE, HOSTILE, HOSTILE, HOSTILE)}, title=HOSTILE),
         drawing.meter(0.5, HOSTILE),
-        drawing.sparkline([1.0], HOSTILE),
     ],
-    ids=["bars", "shares", "tiles", "meter", "sparkline"],
+    ids=["bars", "shares", "tiles", "meter"],
 )
 def test_drawings_escape(markup: Markup) -> None:
     svg = drawn(markup)
@@ -325,13 +319,6 @@ def test_shares_are_drawn_to_one_scale() -> None:
 def test_meter(share: float, width: str) -> None:
     _, filled = drawn(drawing.meter(share)).iter(f"{SVG}rect")
     assert filled.get("width") == width
-
-
-def test_sparkline() -> None:
-    (line,) = drawn(drawing.sparkline([1, 3, 2])).iter(f"{SVG}polyline")
-    assert line.get("points") == "4,24 60,4 116,14"
-    drawn(drawing.sparkline([]))
-    drawn(drawing.sparkline([5]))
 
 
 # ---- Words ----

@@ -232,7 +232,7 @@ def _short(label: str, by_month: bool) -> str:
     return f"{at.day:02}/{at.month:02}"
 
 
-# ---- Shares, meter, sparkline ----
+# ---- Shares, meter ----
 
 
 def shares(items: Sequence[Share], title: str = "Por operação") -> Markup:
@@ -263,38 +263,6 @@ def meter(share: float, title: str | None = None) -> Markup:
     filled = min(max(share, 0.0), 1.0) * 120
     bars = (_rect("track", 0, 0, (120, 10)), _rect("online", 0, 0, (filled, 10)))
     return _svg((120, 10), "meter", label, bars)
-
-
-_LINE_OF_POINTS = Markup('<polyline class="line" points="{points}"/>')
-_DOT = Markup('<circle class="online" cx="{x}" cy="{y}" r="3"/>')
-
-
-def sparkline(values: Sequence[float], title: str = "Evolução") -> Markup:
-    """A small line without axes; the last value has a dot."""
-    size = (120, 28)
-    if not values:
-        return _svg(size, "sparkline", f"{title}: sem valores.", ())
-    low, high = min(values), max(values)
-    step = 112 / max(len(values) - 1, 1)
-    points = [
-        (_number(4 + step * position), _number(_height_of(value, low, high)))
-        for position, value in enumerate(values)
-    ]
-    label = (
-        f"{title}: {len(values)} valores, de {_plain(low)} a {_plain(high)},"
-        f" por fim {_plain(values[-1])}."
-    )
-    line = _LINE_OF_POINTS.format(points=" ".join(f"{x},{y}" for x, y in points))
-    x, y = points[-1]
-    return _svg(size, "sparkline", label, (line, _DOT.format(x=x, y=y)))
-
-
-def _height_of(value: float, low: float, high: float) -> float:
-    return 24 - (value - low) / (high - low) * 20 if high > low else 14.0
-
-
-def _plain(value: float) -> str:
-    return whole(int(value)) if value == int(value) else _number(value).replace(".", ",")
 
 
 # ---- Brazil in tiles ----
