@@ -43,11 +43,16 @@ def decimal(number: float | None, places: int = 1) -> str:
     return text.translate(str.maketrans(",.-", ".,−"))
 
 
-def credits(number: int | None) -> str:
-    """`1 crédito`, `2 créditos`, `1.234 créditos`."""
+def counted(number: int | None, one: str, many: str) -> str:
+    """`1 dia`, `2 dias`, `1.234 dias`."""
     if number is None:
         return NOTHING
-    return f"{whole(number)} {'crédito' if abs(number) == 1 else 'créditos'}"
+    return f"{whole(number)} {one if abs(number) == 1 else many}"
+
+
+def credits(number: int | None) -> str:
+    """`1 crédito`, `2 créditos`, `1.234 créditos`."""
+    return counted(number, "crédito", "créditos")
 
 
 def length(days: int) -> str:
