@@ -104,7 +104,6 @@ def render(out: Path, theme: str | None) -> str:
             ]
         ),
         meter=drawing.meter(0.62, "Cota do mês"),
-        spark=drawing.sparkline([3, 4, 2, 8, 6, 9, 12, 7, 11, 14]),
         map=drawing.tile_map(tiles()),
     )
     return page.replace("<html ", f'<html data-theme="{theme}" ') if theme else page

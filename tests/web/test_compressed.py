@@ -46,6 +46,18 @@ def test_text_is_compressed_where_it_is_taken(browser: Browser) -> None:
         )
 
 
+@pytest.mark.parametrize("page", ["/app", "/docs"])
+def test_files_are_kept_for_ever_and_known_again(browser: Browser, page: str) -> None:
+    """The application's and the documentation's alike: they come from one place."""
+    tree = browser.get(page).tree
+    for file in {*tree.xpath("//link[@rel='stylesheet']/@href"), *tree.xpath("//script/@src")}:
+        said = browser.get(file)
+        assert said.headers["cache-control"] == "public, max-age=31536000, immutable", file
+        again = browser.get(file, if_none_match=said.headers["etag"])
+        assert (again.status, again.content) == (304, b""), file
+        assert browser.get(file, if_none_match='W/"another"').status == 200
+
+
 def test_a_forms_token_is_another_each_time_and_always_taken(browser: Browser) -> None:
     tokens = [browser.get("/app/eu").field("csrf") for _ in range(2)]
     assert tokens[0] != tokens[1]

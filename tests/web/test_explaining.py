@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from string import Formatter
 from typing import Any
 
 import pytest
@@ -14,7 +15,7 @@ from balcao.core.problems import table
 from balcao.core.questions import Strategy
 from balcao.service.clock import system_now_ms
 from balcao.storage.contract import Consultation
-from balcao.web import vocabulary
+from balcao.web import explaining, vocabulary
 from balcao.web.explaining import Explanation, Known, explain
 from tests.http.house import OpenHouse, federal, opened
 from tests.web.browser import Browser, Said
@@ -64,6 +65,18 @@ def test_sources_by_name(source: str, said: str) -> None:
 
 
 # The pure half: a table of stories.
+
+
+def test_the_words_of_each_way_name_only_what_is_said() -> None:
+    known = set(explaining._said(explaining._Facts(Known(trace(), booked(), False, "ERP"))))
+    for way in explaining._WAYS.values():
+        templates = [
+            way.summary,
+            *(text for text, _, _ in way.steps),
+            *(n for _, n, _ in way.steps),
+        ]
+        named = {field for each in templates for _, field, *_ in Formatter().parse(each) if field}
+        assert named <= known
 
 
 def trace(**fields: Any) -> Trace:

@@ -13,7 +13,7 @@ from balcao.core.access import is_well_formed
 from balcao.core.calendar import civil_day, day_starts_ms
 from balcao.home import Home
 from balcao.service.clock import system_now_ms
-from balcao.web.keys_page import IN_FORCE_MAX
+from balcao.web.keys import IN_FORCE_MAX
 from tests.http.house import OpenHouse, opened
 from tests.web.browser import Browser, Said
 from tests.world import Client, company

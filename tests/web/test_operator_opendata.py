@@ -93,7 +93,7 @@ def test_a_way_back_that_does_not_open_changes_nothing(
     def broken(store: Path) -> date:
         raise OSError(5, "disco")
 
-    monkeypatch.setattr("balcao.web.operator_opendata.rollback", broken)
+    monkeypatch.setattr("balcao.web.operator.opendata.rollback", broken)
     form = {"form_id": new_token(), "ambiente": "live", "de": f"{AUGUST}.snapshot"}
     said = operator.post(f"{PATH}/voltar", form)
     assert said.status == 409

@@ -1,8 +1,6 @@
 """Addresses that are not lookups: health, measurements, the OpenAPI document, documentation."""
 
 import asyncio
-import gzip
-import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from importlib import resources
@@ -14,6 +12,7 @@ from balcao.core.clock import ClockState
 from balcao.core.questions import Mode, Subject
 from balcao.errors import ClockOff, StorageFailed
 from balcao.http import openapi
+from balcao.http.assets import ASK_AGAIN, FOR_EVER, TYPES, Asset, digest_of
 from balcao.http.front import Page
 from balcao.http.read import Request
 from balcao.http.write import Headers
@@ -136,12 +135,6 @@ class _Heart:
 
 # Documentation. Nothing it shows is loaded from elsewhere.
 
-_TYPES: Mapping[str, bytes] = {
-    "html": b"text/html; charset=utf-8",
-    "css": b"text/css; charset=utf-8",
-    "js": b"text/javascript; charset=utf-8",
-    "txt": b"text/plain; charset=utf-8",
-}
 _FILES = (
     "docs.css",
     "init.js",
@@ -152,9 +145,6 @@ _FILES = (
     "swagger-ui/LICENSE.txt",
     "swagger-ui/NOTICE.txt",
 )
-# Files have their content's digest in the address and never change; pages are asked again.
-_FOR_EVER = b"public, max-age=31536000, immutable"
-_ASK_AGAIN = b"no-cache"
 _SECURE: Headers = [
     (b"x-content-type-options", b"nosniff"),
     (b"referrer-policy", b"no-referrer"),
@@ -164,7 +154,6 @@ _POLICY = (
     b"default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:;"
     b" connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
 )
-_GZIP_LEVEL = 9  # compressed once per process
 
 
 def documentation(
@@ -173,20 +162,20 @@ def documentation(
     """`/openapi.json`, and the documentation page with its files."""
     folder = resources.files("balcao.http").joinpath("static")
     contents = {name: folder.joinpath(name).read_bytes() for name in _FILES}
-    digest = hashlib.blake2b(b"".join(contents.values()), digest_size=6).hexdigest()
-    prefix = f"/docs/{digest}"
+    prefix = f"/docs/{digest_of(b''.join(contents.values()))}"
     pages: dict[str, Page] = {}
     for name, body in contents.items():
         short = name.rpartition("/")[2]
-        pages[f"{prefix}/{short}"] = _Static(body, _TYPES[name.rpartition(".")[2]], _FOR_EVER)
+        kind = TYPES[name.rpartition(".")[2]]
+        pages[f"{prefix}/{short}"] = Asset(body, kind, FOR_EVER, _SECURE)
 
-    def page(name: str) -> _Static:
+    def page(name: str) -> Asset:
         html = folder.joinpath(name).read_text("utf-8").replace("{{files}}", prefix)
-        return _Static(html.encode(), _TYPES["html"], _ASK_AGAIN, [_POLICY])
+        return Asset(html.encode(), TYPES["html"], ASK_AGAIN, [*_SECURE, _POLICY])
 
     pages["/docs"] = pages["/docs/"] = page("docs.html")
     pages["/docs/sandbox"] = page("sandbox.html")
-    pages["/openapi.json"] = _Static(
+    pages["/openapi.json"] = Asset(
         _encode(
             openapi.document(
                 __version__,
@@ -197,8 +186,8 @@ def documentation(
             )
         ),
         b"application/json; charset=utf-8",
-        _ASK_AGAIN,
-        [(b"access-control-allow-origin", b"*")],
+        ASK_AGAIN,
+        [*_SECURE, (b"access-control-allow-origin", b"*")],
     )
     pages["/"] = _to_application
     return pages
@@ -206,41 +195,3 @@ def documentation(
 
 async def _to_application(_: Request) -> tuple[int, Headers, bytes]:
     return 302, [(b"location", b"/app"), (b"cache-control", b"no-store")], b""
-
-
-@dataclass(slots=True)
-class _Static:
-    """A page whose bytes do not change while the process runs."""
-
-    body: bytes
-    content_type: bytes
-    caching: bytes
-    more: Headers = field(default_factory=list)
-    _headers: Headers = field(init=False)
-    _etag: bytes = field(init=False)
-    _compressed: bytes | None = field(default=None, init=False)
-
-    def __post_init__(self) -> None:
-        digest = hashlib.blake2b(self.body, digest_size=12).hexdigest()
-        self._etag = f'W/"{digest}"'.encode()
-        self._headers = [
-            (b"cache-control", self.caching),
-            (b"etag", self._etag),
-            (b"vary", b"accept-encoding"),
-            *_SECURE,
-            *self.more,
-        ]
-
-    async def __call__(self, request: Request) -> tuple[int, Headers, bytes]:
-        """200, or 304 for those who have it already."""
-        known = request.headers.get(b"if-none-match", b"")
-        if self._etag in (part.strip() for part in known.split(b",")):
-            return 304, list(self._headers), b""
-        headers = [(b"content-type", self.content_type), *self._headers]
-        if not request.wants_gzip:
-            return 200, headers, self.body
-        if self._compressed is None:
-            self._compressed = await asyncio.to_thread(
-                gzip.compress, self.body, _GZIP_LEVEL, mtime=0
-            )
-        return 200, [*headers, (b"content-encoding", b"gzip")], self._compressed

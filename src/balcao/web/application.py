@@ -23,11 +23,11 @@ from balcao.accounts.links import new_token
 from balcao.core.outcomes import Reply
 from balcao.core.problems import problem_of
 from balcao.errors import BalcaoError, StorageFailed
-from balcao.http.read import accepts_gzip
+from balcao.http import read
 from balcao.web import guard, returning
 from balcao.web.pages import Assets
 from balcao.web.tools import Tools
-from balcao.web.visit import Visit, Who
+from balcao.web.visit import Instead, Visit, Who
 
 log = structlog.get_logger()
 
@@ -94,10 +94,9 @@ _GZIPPED: Mapping[str, str] = {"content-encoding": "gzip"}
 # A page of 40 kB: a fifth, for a third of a millisecond.
 _GZIP_LEVEL = 4
 _GZIP_BYTES_MIN = 1_000
-_FILE_TYPES = {"css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
 
 
-class Application:
+class WebApplication:
     """The ASGI application behind `/app` and `/status`."""
 
     def __init__(
@@ -182,6 +181,8 @@ class Application:
             if away is not None and page.who != "anyone":
                 raise away  # to sign in would not help
             response = await self._admitted(visit, page)
+        except Instead as instead:
+            response = instead.response
         except BalcaoError as error:
             response = refused(visit, error)
         except ClientDisconnect:
@@ -191,14 +192,8 @@ class Application:
             response = _problem(visit, 500, _words(500))
         html = response.headers.get("content-type", "").startswith("text/html")
         if first_visit is not None and page.who == "anyone" and html:
-            response.set_cookie(
-                guard.cookie_name(guard.FIRST_VISIT, secure=secure),
-                first_visit,
-                max_age=_MONTH_SECONDS,
-                secure=secure,
-                httponly=True,
-                samesite="lax",
-            )
+            name = guard.FIRST_VISIT
+            guard.set_cookie(response, name, first_visit, secure=secure, max_age=_MONTH_SECONDS)
         seen.reply = visit.reply
         return _compressed(request, response)
 
@@ -226,16 +221,13 @@ class Application:
     async def _file(self, request: Request) -> Response:
         seen: _Seen = request.scope["balcao"]
         seen.name = "app:arquivo"
-        name = request.path_params["name"]
-        compressed = _wants_gzip(request)
-        content = self._assets.content(name, compressed=compressed)
-        if content is None:
+        file = self._assets.named(request.path_params["name"])
+        if file is None:
             return Response(status_code=404)
-        kind = _FILE_TYPES[name.rpartition(".")[2]]
-        headers = {"cache-control": "public, max-age=31536000, immutable", **_VARIES}
-        if compressed:
-            headers |= _GZIPPED
-        return Response(content, media_type=f"{kind}; charset=utf-8", headers=headers)
+        scope = request.scope
+        asked = read.Request(scope["method"], scope["path"], b"", dict(scope["headers"]))
+        status, headers, content = await file(asked)
+        return Response(content, status, {key.decode(): text.decode() for key, text in headers})
 
     async def _nothing_here(self, scope: Scope, receive: Receive, send: Send) -> None:
         """404, as a page for those who are signed in and for those who are not.
@@ -278,7 +270,7 @@ class _Seen:
 
 def _wants_gzip(request: Request) -> bool:
     header = request.headers.get("accept-encoding")
-    return header is not None and accepts_gzip(header.encode("latin-1"))
+    return header is not None and read.accepts_gzip(header.encode("latin-1"))
 
 
 def _compressed(request: Request, response: Response) -> Response:

@@ -11,7 +11,7 @@ from datetime import date
 
 from markupsafe import Markup
 
-from balcao.web.texts import credits, day, percent, whole
+from balcao.web.texts import MONTHS, credits, day, percent, whole
 
 # Where each UF stands, as (column, row): the north at the top, the coast at the right.
 TILES: Mapping[str, tuple[int, int]] = {
@@ -40,8 +40,6 @@ _SYMBOLS = {
     "info": "M8 6.5v7M8 2.5v1",
     "neutral": "M3 8h10",
 }
-
-_MONTHS = ("jan", "fev", "mar", "abr", "mai", "jun", "jul", "ago", "set", "out", "nov", "dez")
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,15 +222,12 @@ def _short(label: str, by_month: bool) -> str:
     except ValueError:
         return label[:6]
     if by_month:
-        return (
-            f"{_MONTHS[at.month - 1]}/{at.year % 100:02}"
-            if at.month == 1
-            else _MONTHS[at.month - 1]
-        )
+        name = MONTHS[at.month - 1][:3]
+        return f"{name}/{at.year % 100:02}" if at.month == 1 else name
     return f"{at.day:02}/{at.month:02}"
 
 
-# ---- Shares, meter, sparkline ----
+# ---- Shares, meter ----
 
 
 def shares(items: Sequence[Share], title: str = "Por operação") -> Markup:
@@ -263,38 +258,6 @@ def meter(share: float, title: str | None = None) -> Markup:
     filled = min(max(share, 0.0), 1.0) * 120
     bars = (_rect("track", 0, 0, (120, 10)), _rect("online", 0, 0, (filled, 10)))
     return _svg((120, 10), "meter", label, bars)
-
-
-_LINE_OF_POINTS = Markup('<polyline class="line" points="{points}"/>')
-_DOT = Markup('<circle class="online" cx="{x}" cy="{y}" r="3"/>')
-
-
-def sparkline(values: Sequence[float], title: str = "Evolução") -> Markup:
-    """A small line without axes; the last value has a dot."""
-    size = (120, 28)
-    if not values:
-        return _svg(size, "sparkline", f"{title}: sem valores.", ())
-    low, high = min(values), max(values)
-    step = 112 / max(len(values) - 1, 1)
-    points = [
-        (_number(4 + step * position), _number(_height_of(value, low, high)))
-        for position, value in enumerate(values)
-    ]
-    label = (
-        f"{title}: {len(values)} valores, de {_plain(low)} a {_plain(high)},"
-        f" por fim {_plain(values[-1])}."
-    )
-    line = _LINE_OF_POINTS.format(points=" ".join(f"{x},{y}" for x, y in points))
-    x, y = points[-1]
-    return _svg(size, "sparkline", label, (line, _DOT.format(x=x, y=y)))
-
-
-def _height_of(value: float, low: float, high: float) -> float:
-    return 24 - (value - low) / (high - low) * 20 if high > low else 14.0
-
-
-def _plain(value: float) -> str:
-    return whole(int(value)) if value == int(value) else _number(value).replace(".", ",")
 
 
 # ---- Brazil in tiles ----

@@ -6,14 +6,15 @@ is looked for by its keyed hash.
 
 import asyncio
 import datetime
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import IO
 
 from starlette.responses import Response
 
 from balcao.accounts.statement import Cell, Choice, Period, write_csv
-from balcao.core.access import names_of_keys
+from balcao.core.access import Account, names_of_keys
 from balcao.core.calendar import day_starts_ms, from_ms
 from balcao.core.data_subject import document_hash
 from balcao.core.documents import Cnpj, Cpf
@@ -24,6 +25,7 @@ from balcao.storage.people import TraceFilter
 from balcao.web import asking, spreadsheet, vocabulary
 from balcao.web.application import Page, page
 from balcao.web.exports import CSV, leaving_room
+from balcao.web.mounting import AccountPage, for_operators
 from balcao.web.spreadsheet import Sheet, Value
 from balcao.web.texts import length
 from balcao.web.visit import Visit
@@ -32,10 +34,11 @@ from balcao.web.vocabulary import Word
 PATH = "/app/historico"
 OF_A_PERSON = f"{PATH}/pessoa"
 
-SHOWN = 50
+SHOWN, SHOWN_TO_OPERATORS = 50, 100
 EXPORTED_MAX = 50_000
 _READ_AT_ONCE = 200
 
+_EVERYTHING = TraceFilter(0, 2**62)
 _NO_CNPJ = "O CNPJ não confere. Para procurar por CPF, use o campo próprio."
 _BAD_DOCUMENT = "documento"
 _NO_CPF = "O CPF não confere."
@@ -49,11 +52,12 @@ def pages() -> Sequence[Page]:
         page(f"{PATH}.xlsx", "app:historico-xlsx", "account", as_workbook),
         page(OF_A_PERSON, "app:historico-pessoa", "account", show_person, method="POST"),
         page(OF_A_PERSON, "app:historico-pessoa", "account", to_the_list),
+        *for_operators("/historico", (AccountPage("historico", show_to_operator),)),
     )
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class RequestRow:
     """One request as the tables show it; `trace` has the rest."""
 
     trace: Trace
@@ -78,9 +82,9 @@ class Names:
             return self.users.get(user_id, f"usuário {user_id}")
         return self.keys[None]
 
-    def row(self, trace: Trace) -> Row:
+    def row(self, trace: Trace) -> RequestRow:
         """A request, in words."""
-        return Row(
+        return RequestRow(
             trace,
             vocabulary.short(trace.operation),
             vocabulary.outcome_of(trace),
@@ -160,11 +164,30 @@ def _wanted(visit: Visit, asked: _Asked) -> TraceFilter:
 
 
 async def read(
-    visit: Visit, wanted: TraceFilter, limit: int, before: str | None = None
+    visit: Visit,
+    wanted: TraceFilter,
+    limit: int,
+    before: str | None = None,
+    account: Account | None = None,
 ) -> Sequence[Trace]:
-    """Some requests of the visitor's account, newest first."""
-    traces = visit.tools.desk.people.traces
-    return await asyncio.to_thread(traces, visit.account.account_id, wanted, limit, before)
+    """Some requests of an account, the visitor's unless another is named, newest first."""
+    traces, account = visit.tools.desk.people.traces, account or visit.account
+    return await asyncio.to_thread(traces, account.account_id, wanted, limit, before)
+
+
+async def show_to_operator(visit: Visit, account: Account, base: str) -> Response:
+    """The account's last consultations, to help whoever asks about one."""
+    before = visit.query("antes") or None
+    # One more than is shown tells whether there are older ones.
+    found = await read(visit, _EVERYTHING, SHOWN_TO_OPERATORS + 1, before, account)
+    shown, names = found[:SHOWN_TO_OPERATORS], names_of(visit, account.account_id)
+    return visit.page(
+        "operador/historico.html",
+        account=account,
+        rows=[names.row(trace) for trace in shown],
+        older=f"{base}?antes={shown[-1].request_id}" if len(found) > len(shown) else None,
+        newer=base if before else None,
+    )
 
 
 async def show(visit: Visit) -> Response:
@@ -259,40 +282,45 @@ COLUMNS = (
 
 async def as_table(visit: Visit) -> Response:
     """The list as CSV, page after page: the newest 50,000 at most."""
-    asked = _asked(visit, visit.request.query_params)
-    if asked.complaint:
-        return visit.redirect(asking.address(PATH, asked.fields()))
-    found = _all(visit, _wanted(visit, asked))
-    names = names_of(visit, visit.account.account_id)
-
-    def write(file: IO[bytes]) -> None:
-        write_csv(file, COLUMNS, (_as_text(names.row(trace)) for trace in leaving_room(found)))
-
-    return await visit.export(write, CSV, f"{_stem(asked.period)}.csv")
+    return await _exported(visit, "csv", CSV, _write_table)
 
 
 async def as_workbook(visit: Visit) -> Response:
     """The list as a spreadsheet: the newest 50,000 at most."""
+    return await _exported(visit, "xlsx", spreadsheet.MEDIA_TYPE, _write_workbook)
+
+
+async def _exported(
+    visit: Visit,
+    extension: str,
+    media_type: str,
+    write: Callable[[Iterator[RequestRow], IO[bytes]], None],
+) -> Response:
     asked = _asked(visit, visit.request.query_params)
     if asked.complaint:
         return visit.redirect(asking.address(PATH, asked.fields()))
-    found = _all(visit, _wanted(visit, asked))
     names = names_of(visit, visit.account.account_id)
+    rows = map(names.row, leaving_room(_all(visit, _wanted(visit, asked))))
+    name = f"historico-{asked.period.first}-{asked.period.last}.{extension}"
+    return await visit.export(partial(write, rows), media_type, name)
 
-    def write(file: IO[bytes]) -> None:
-        total: list[Value] = ["Total", *[None] * 10, 0]
 
-        def rows() -> Iterator[Sequence[Value]]:
-            credits = 0
-            for trace in leaving_room(found):
-                credits += trace.credits
-                total[-1] = credits  # known when the last row is written: it stands below them
-                yield list(_as_cells(names.row(trace)))
+def _write_table(rows: Iterator[RequestRow], file: IO[bytes]) -> None:
+    write_csv(file, COLUMNS, map(_as_text, rows))
 
-        widths = (19, 38, 18, 20, 5, 8, 24, 26, 8, 24, 19, 10, 40, 28, 24)
-        spreadsheet.write_xlsx(file, [Sheet("Consultas", widths, rows(), COLUMNS, total)])
 
-    return await visit.export(write, spreadsheet.MEDIA_TYPE, f"{_stem(asked.period)}.xlsx")
+def _write_workbook(rows: Iterator[RequestRow], file: IO[bytes]) -> None:
+    total: list[Value] = ["Total", *[None] * 10, 0]
+
+    def adding_up() -> Iterator[Sequence[Value]]:
+        credits = 0
+        for row in rows:
+            credits += row.trace.credits
+            total[-1] = credits  # known when the last row is written: it stands below them
+            yield list(_as_cells(row))
+
+    widths = (19, 38, 18, 20, 5, 8, 24, 26, 8, 24, 19, 10, 40, 28, 24)
+    spreadsheet.write_xlsx(file, [Sheet("Consultas", widths, adding_up(), COLUMNS, total)])
 
 
 def _all(visit: Visit, wanted: TraceFilter) -> Iterator[Trace]:
@@ -307,7 +335,7 @@ def _all(visit: Visit, wanted: TraceFilter) -> Iterator[Trace]:
         before, left = some[-1].request_id, left - len(some)
 
 
-def _as_text(row: Row) -> Sequence[Cell]:
+def _as_text(row: RequestRow) -> Sequence[Cell]:
     """Instants with their offset, as the API writes them."""
     return [
         value.isoformat(timespec="milliseconds") if isinstance(value, datetime.datetime) else value
@@ -315,7 +343,7 @@ def _as_text(row: Row) -> Sequence[Cell]:
     ]
 
 
-def _as_cells(row: Row) -> Iterator[str | int | datetime.datetime | None]:
+def _as_cells(row: RequestRow) -> Iterator[str | int | datetime.datetime | None]:
     trace = row.trace
     yield from_ms(trace.opened_ms)
     yield trace.request_id
@@ -332,10 +360,6 @@ def _as_cells(row: Row) -> Iterator[str | int | datetime.datetime | None]:
     yield tariff.sentence(trace.rule)
     yield trace.rule
     yield row.who
-
-
-def _stem(period: Period) -> str:
-    return f"historico-{period.first.isoformat()}-{period.last.isoformat()}"
 
 
 def lately(visit: Visit) -> TraceFilter:

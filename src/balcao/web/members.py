@@ -1,33 +1,26 @@
 """The users of an account: adding them, changing them, keeping them out, sending them a link.
 
-The doing takes the account and the address of its list, so that an account's managers
-(`/app/usuarios`) and the operators (the same pages below their page of an account) share it:
-
-    page(f"{list}", …, members.show)            members.show(visit, account_id, address)
-    page(f"{list}", …, POST)                    members.add
-    page(f"{list}/{user_id}", …)                members.show_one
-    page(f"{list}/{user_id}", …, POST)          members.change
-    page(f"{list}/{user_id}/suspender", …, POST)   members.suspend   (also `retomar`: resume)
-    page(f"{list}/{user_id}/link", …, POST)     members.send_link
-
-Nobody locks themself out: a manager can neither suspend nor demote themself.
+For its managers below `/app/usuarios`, for operators below their page of the account. Nobody
+locks themself out: a manager can neither suspend nor demote themself.
 """
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import TypeAlias
+from collections.abc import Mapping, Sequence
+from typing import Annotated
 
+from pydantic import Field
 from starlette.responses import Response
 
 from balcao.accounts.links import LINK_HOURS, make_link
+from balcao.core.access import Account
 from balcao.core.addresses import invitation
-from balcao.core.people import EMAIL_CHARACTERS_MAX, NAME_CHARACTERS_MAX, Role, User, is_email
+from balcao.core.people import EMAIL_CHARACTERS_MAX, NAME_CHARACTERS_MAX, Role, Signature, User
 from balcao.errors import EmailTaken, FormDone
 from balcao.storage.people import NewUser
 from balcao.web import asking
-from balcao.web.application import Page, page
-from balcao.web.visit import Visit
-
-PATH = "/app/usuarios"
+from balcao.web.application import Page
+from balcao.web.mounting import AccountPage, done, for_both
+from balcao.web.typed import EMAIL, PERSON_NAME, TypedForm, one_of, read
+from balcao.web.visit import Instead, Visit
 
 ROLE_WORDS: Mapping[Role, str] = {"consultant": "Consultor", "manager": "Gestor"}
 
@@ -42,232 +35,178 @@ _LINK_DONE = (
     " Se não o guardou, abra o usuário na lista e faça outro link."
 )
 _TAKEN = "Já existe um usuário com este e-mail, nesta conta ou em outra."
-_NO_NAME = f"Diga o nome, com até {NAME_CHARACTERS_MAX} caracteres."
-_NO_EMAIL = "O e-mail não parece completo."
-_NO_ROLE = "Escolha um dos papéis."
 _NOT_YOURSELF = (
     "Você não pode suspender a si mesmo nem deixar de ser gestor. Peça a outro gestor, ou a quem"
     " opera o serviço."
 )
-
-# What the pages here are: functions of the visit, the account and the address of its list.
-Doing: TypeAlias = Callable[[Visit, int, str], Awaitable[Response]]
+_NO_LINK = "Um usuário suspenso não pode usar um link. Retome-o antes."
 
 
 def pages() -> Sequence[Page]:
-    """The addresses of this file: the manager's own account."""
-
-    def own(do: Doing) -> Callable[[Visit], Awaitable[Response]]:
-        async def answer(visit: Visit) -> Response:
-            return await do(visit, visit.account.account_id, PATH)
-
-        return answer
-
-    one = f"{PATH}/{{user_id}}"
-    return (
-        page(PATH, "app:usuarios", "manager", own(show)),
-        page(PATH, "app:usuario-novo", "manager", own(add), method="POST"),
-        page(one, "app:usuario", "manager", own(show_one)),
-        page(one, "app:usuario-mudar", "manager", own(change), method="POST"),
-        page(f"{one}/suspender", "app:usuario-suspender", "manager", own(suspend), method="POST"),
-        page(f"{one}/retomar", "app:usuario-retomar", "manager", own(resume), method="POST"),
-        page(f"{one}/link", "app:usuario-link", "manager", own(send_link), method="POST"),
+    """The addresses of this file."""
+    one = "/{user_id}"
+    return for_both(
+        "/usuarios",
+        (
+            AccountPage("usuarios", show),
+            AccountPage("usuario-novo", add, method="POST"),
+            AccountPage("usuario", show_one, one),
+            AccountPage("usuario-mudar", change, one, "POST"),
+            AccountPage("usuario-suspender", suspend, f"{one}/suspender", "POST"),
+            AccountPage("usuario-retomar", resume, f"{one}/retomar", "POST"),
+            AccountPage("usuario-link", send_link, f"{one}/link", "POST"),
+        ),
     )
 
 
-async def show(visit: Visit, account_id: int, address: str) -> Response:
+class MemberForm(TypedForm):
+    """What an account's user is called, and may do."""
+
+    name: Annotated[str, PERSON_NAME] = Field(alias="nome")
+    role: Annotated[Role, one_of(ROLE_WORDS, "Escolha um dos papéis.")] = Field(alias="papel")
+
+
+class NewMemberForm(MemberForm):
+    """Somebody new."""
+
+    email: Annotated[str, EMAIL]
+
+
+async def show(visit: Visit, account: Account, base: str) -> Response:
     """The list, and the form for somebody new."""
-    return _listed(visit, account_id, address, message=_DONE.get(visit.query("feito")))
+    return _listed(visit, account, base, message=_DONE.get(visit.query("feito")))
 
 
-async def add(visit: Visit, account_id: int, address: str) -> Response:
+async def add(visit: Visit, account: Account, base: str) -> Response:
     """Let somebody in; the link by which they set their password is shown now, once."""
-    name, email, role = visit.typed("nome"), visit.typed("email"), role_of(visit.typed("papel"))
-    complaints: dict[str, str] = {}
-    if not is_name(name):
-        complaints["nome"] = _NO_NAME
-    if not is_email(email):
-        complaints["email"] = _NO_EMAIL
-    if role is None:
-        complaints["papel"] = _NO_ROLE
-    form_id = visit.typed("form_id")
-    if complaints or role is None or not form_id:
-        return _listed(visit, account_id, address, 422, complaints=complaints)
-    people, now = visit.tools.desk.people, visit.tools.now_ms()
-    new = NewUser(email, name, role, account_id)
-    try:
-        user = await people.add_user(new, visit.signed(form_id), now)
-    except FormDone:
-        return _listed(visit, account_id, address, 409, alert=_LINK_DONE, typed={})
-    except EmailTaken:
-        return _listed(visit, account_id, address, 422, complaints={"email": _TAKEN})
-    return await _with_link(visit, user, address, None, is_new=True)
-
-
-async def show_one(visit: Visit, account_id: int, address: str) -> Response:
-    """One user, and what can be done to them."""
-    user = member(visit, account_id)
-    return _unknown(visit) if user is None else _shown(visit, user, address)
-
-
-async def change(visit: Visit, account_id: int, address: str) -> Response:
-    """Another name or role."""
-    user = member(visit, account_id)
-    if user is None:
-        return _unknown(visit)
-    name, role = visit.typed("nome"), role_of(visit.typed("papel"))
-    if not is_name(name):
-        return _shown(visit, user, address, 422, complaints={"nome": _NO_NAME})
-    if role is None:
-        return _shown(visit, user, address, 422, complaints={"papel": _NO_ROLE})
-    if _is_oneself(visit, user) and role != user.role:
-        return _shown(visit, user, address, 422, alert=_NOT_YOURSELF)
-    people, now = visit.tools.desk.people, visit.tools.now_ms()
-    signed = visit.signed(visit.typed("form_id"))
-    try:
-        await people.change_user(user.user_id, name, role, signed, now)
-    except FormDone:
-        return visit.redirect(address, feito="antes")
-    return visit.redirect(address, feito="mudado")
-
-
-async def suspend(visit: Visit, account_id: int, address: str) -> Response:
-    """Keep somebody out, at once."""
-    return await _suspended(visit, account_id, address, suspended=True)
-
-
-async def resume(visit: Visit, account_id: int, address: str) -> Response:
-    """Let them in again, with the password they had."""
-    return await _suspended(visit, account_id, address, suspended=False)
-
-
-async def send_link(visit: Visit, account_id: int, address: str) -> Response:
-    """A new link, for a password that was forgotten or never set. Earlier links are void."""
-    user = member(visit, account_id)
-    if user is None:
-        return _unknown(visit)
-    if user.suspended_ms is not None:
-        alert = "Um usuário suspenso não pode usar um link. Retome-o antes."
-        return _shown(visit, user, address, 422, alert=alert)
-    form_id = visit.typed("form_id")
+    typed, form_id = read(NewMemberForm, visit.form), visit.typed("form_id")
+    if not isinstance(typed, NewMemberForm):
+        return _listed(visit, account, base, 422, complaints=typed)
     if not form_id:
-        return _shown(visit, user, address, 422)
+        return _listed(visit, account, base, 422)
+    new = NewUser(typed.email, typed.name, typed.role, account.account_id)
     try:
-        return await _with_link(visit, user, address, form_id, is_new=False)
+        user = await visit.tools.desk.people.add_user(
+            new, visit.signed(form_id), visit.tools.now_ms()
+        )
     except FormDone:
-        return _shown(visit, user, address, 409, alert=_LINK_DONE)
+        return _listed(visit, account, base, 409, alert=_LINK_DONE, typed={})
+    except EmailTaken:
+        return _listed(visit, account, base, 422, complaints={"email": _TAKEN})
+    return await with_link(visit, user, base, None, is_new=True)
 
 
-def member(visit: Visit, account_id: int) -> User | None:
+async def show_one(visit: Visit, account: Account, base: str) -> Response:
+    """One user, and what can be done to them."""
+    return _shown(visit, member(visit, account), base)
+
+
+async def change(visit: Visit, account: Account, base: str) -> Response:
+    """Another name or role."""
+    user, typed = member(visit, account), read(MemberForm, visit.form)
+    if not isinstance(typed, MemberForm):
+        return _shown(visit, user, base, 422, complaints=typed)
+    if _is_oneself(visit, user) and typed.role != user.role:
+        return _shown(visit, user, base, 422, alert=_NOT_YOURSELF)
+    deed = visit.tools.desk.people.change_user(
+        user.user_id, typed.name, typed.role, _signed(visit), visit.tools.now_ms()
+    )
+    return visit.redirect(base, feito=await done(deed, "mudado", "antes"))
+
+
+async def suspend(visit: Visit, account: Account, base: str) -> Response:
+    """Keep somebody out, at once."""
+    user = member(visit, account)
+    if _is_oneself(visit, user):
+        return _shown(visit, user, base, 422, alert=_NOT_YOURSELF)
+    deed = visit.tools.desk.people.suspend_user(
+        user.user_id, True, _signed(visit), visit.tools.now_ms()
+    )
+    return visit.redirect(base, feito=await done(deed, "suspenso", "antes"))
+
+
+async def resume(visit: Visit, account: Account, base: str) -> Response:
+    """Let them in again, with the password they had."""
+    deed = visit.tools.desk.people.suspend_user(
+        member(visit, account).user_id, False, _signed(visit), visit.tools.now_ms()
+    )
+    return visit.redirect(base, feito=await done(deed, "retomado", "antes"))
+
+
+async def send_link(visit: Visit, account: Account, base: str) -> Response:
+    """A new link, for a password that was forgotten or never set. Earlier links are void."""
+    user, form_id = member(visit, account), visit.typed("form_id")
+    if user.suspended_ms is not None:
+        return _shown(visit, user, base, 422, alert=_NO_LINK)
+    if not form_id:
+        return _shown(visit, user, base, 422)
+    try:
+        return await with_link(visit, user, base, form_id, is_new=False)
+    except FormDone:
+        return _shown(visit, user, base, 409, alert=_LINK_DONE)
+
+
+def member(visit: Visit, account: Account) -> User:
     """The user of the address, if they belong to this account."""
     number = visit.request.path_params["user_id"]
     user = visit.tools.desk.people.user(int(number)) if asking.is_number(number) else None
-    return user if user is not None and user.account_id == account_id else None
+    if user is None or user.account_id != account.account_id:
+        text = "Esta conta não tem um usuário com este número."
+        raise Instead(visit.missing("Usuário não encontrado", text))
+    return user
 
 
-def role_of(text: str) -> Role | None:
-    """A role that users of accounts may have."""
-    return "manager" if text == "manager" else "consultant" if text == "consultant" else None
-
-
-def is_name(text: str) -> bool:
-    """Whether a person can be called so on our pages."""
-    return 0 < len(text) <= NAME_CHARACTERS_MAX and text.isprintable()
+def _signed(visit: Visit) -> Signature:
+    return visit.signed(visit.typed("form_id"))
 
 
 def _is_oneself(visit: Visit, user: User) -> bool:
     return user.user_id == visit.person.user.user_id
 
 
-async def _suspended(visit: Visit, account_id: int, address: str, *, suspended: bool) -> Response:
-    user = member(visit, account_id)
-    if user is None:
-        return _unknown(visit)
-    if suspended and _is_oneself(visit, user):
-        return _shown(visit, user, address, 422, alert=_NOT_YOURSELF)
-    now = visit.tools.now_ms()
-    signed = visit.signed(visit.typed("form_id"))
-    try:
-        await visit.tools.desk.people.suspend_user(user.user_id, suspended, signed, now)
-    except FormDone:
-        return visit.redirect(address, feito="antes")
-    return visit.redirect(address, feito="suspenso" if suspended else "retomado")
-
-
-async def _with_link(
-    visit: Visit, user: User, address: str, form_id: str | None, *, is_new: bool
+async def with_link(
+    visit: Visit, user: User, base: str, form_id: str | None, *, is_new: bool
 ) -> Response:
     """Make a link and show it: now, and never again. Raises `FormDone`."""
-    tools = visit.tools
-    signed = visit.signed(form_id)
+    tools, signed = visit.tools, visit.signed(form_id)
     token = await make_link(tools.desk.people, "set_password", user.user_id, signed, tools.now_ms())
-    response = visit.page(
+    return visit.page(
         "usuario_link.html",
         201,
         user=user,
-        address=address,
+        address=base,
         link=invitation(tools.settings.address, token),
         hours=LINK_HOURS,
         is_new=is_new,
     )
-    response.headers["cache-control"] = "no-store"
-    return response
-
-
-def _unknown(visit: Visit) -> Response:
-    return visit.page(
-        "problema.html",
-        404,
-        title="Usuário não encontrado",
-        text="Esta conta não tem um usuário com este número.",
-    )
 
 
 def _listed(
-    visit: Visit,
-    account_id: int,
-    address: str,
-    status: int = 200,
-    *,
-    message: str | None = None,
-    alert: str | None = None,
-    complaints: Mapping[str, str] | None = None,
-    typed: Mapping[str, str] | None = None,
+    visit: Visit, account: Account, base: str, status: int = 200, **said: object
 ) -> Response:
-    return visit.page(
-        "usuarios.html",
-        status,
-        message=message,
-        alert=alert,
-        address=address,
-        account=visit.tools.desk.account(account_id),
-        users=visit.tools.desk.people.users(account_id),
-        roles=ROLE_WORDS,
-        complaints=complaints or {},
-        typed=visit.form if typed is None else typed,
-        oneself=visit.person.user.user_id,
-        email_characters_max=EMAIL_CHARACTERS_MAX,
-        name_characters_max=NAME_CHARACTERS_MAX,
-    )
+    """The list and the form; `said` is what became of a form."""
+    shown: dict[str, object] = {
+        "address": base,
+        "account": account,
+        "users": visit.tools.desk.people.users(account.account_id),
+        "roles": ROLE_WORDS,
+        "complaints": {},
+        "typed": visit.form,
+        "oneself": visit.person.user.user_id,
+        "email_characters_max": EMAIL_CHARACTERS_MAX,
+        "name_characters_max": NAME_CHARACTERS_MAX,
+    }
+    return visit.page("usuarios.html", status, **(shown | said))
 
 
-def _shown(
-    visit: Visit,
-    user: User,
-    address: str,
-    status: int = 200,
-    *,
-    alert: str | None = None,
-    complaints: Mapping[str, str] | None = None,
-) -> Response:
-    return visit.page(
-        "usuario.html",
-        status,
-        alert=alert,
-        user=user,
-        address=address,
-        roles=ROLE_WORDS,
-        complaints=complaints or {},
-        is_oneself=_is_oneself(visit, user),
-        name_characters_max=NAME_CHARACTERS_MAX,
-    )
+def _shown(visit: Visit, user: User, base: str, status: int = 200, **said: object) -> Response:
+    """One user's page; `said` is what became of a form."""
+    shown: dict[str, object] = {
+        "user": user,
+        "address": base,
+        "roles": ROLE_WORDS,
+        "complaints": {},
+        "is_oneself": _is_oneself(visit, user),
+        "name_characters_max": NAME_CHARACTERS_MAX,
+    }
+    return visit.page("usuario.html", status, **(shown | said))

@@ -1,7 +1,5 @@
 """Templates: Jinja, escaped by default, with the house's own words for numbers and days."""
 
-import gzip
-import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib import resources
@@ -11,12 +9,11 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from balcao import __version__
 from balcao.accounts.links import new_token
+from balcao.http.assets import TYPES, Asset, digest_of
 from balcao.web import texts
 
 if TYPE_CHECKING:
     from balcao.web.visit import Visit
-
-_SMALLEST = 9  # once, at the start
 
 _STATIC = resources.files("balcao.web").joinpath("static")
 
@@ -24,6 +21,7 @@ _FILTERS = (
     "ago",
     "cep",
     "cnpj",
+    "counted",
     "cpf",
     "credits",
     "day",
@@ -65,25 +63,23 @@ class Assets:
     """The application's own files: addresses carry their content's digest and never change."""
 
     def __init__(self) -> None:
-        self._files: dict[str, tuple[bytes, bytes]] = {}  # plain and compressed, by name
+        self._files: dict[str, Asset] = {}
         self._names: dict[str, str] = {}
         for entry in _STATIC.iterdir():
-            if entry.name.endswith((".css", ".js", ".svg")):
+            stem, _, extension = entry.name.rpartition(".")
+            if extension in ("css", "js", "svg"):
                 content = entry.read_bytes()
-                digest = hashlib.blake2b(content, digest_size=6).hexdigest()
-                stem, _, extension = entry.name.rpartition(".")
-                self._names[entry.name] = f"{stem}-{digest}.{extension}"
-                compressed = gzip.compress(content, _SMALLEST, mtime=0)
-                self._files[self._names[entry.name]] = content, compressed
+                name = f"{stem}-{digest_of(content)}.{extension}"
+                self._names[entry.name] = name
+                self._files[name] = Asset(content, TYPES[extension])
 
     def address(self, name: str) -> str:
         """Where a file of `static/` is fetched."""
         return f"/app/arquivos/{self._names[name]}"
 
-    def content(self, name: str, *, compressed: bool) -> bytes | None:
-        """What is there, with or without gzip; None: nothing of this name."""
-        found = self._files.get(name)
-        return None if found is None else found[compressed]
+    def named(self, name: str) -> Asset | None:
+        """The file of this name, as it stands in its address."""
+        return self._files.get(name)
 
 
 class Pages:

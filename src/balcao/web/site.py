@@ -16,25 +16,26 @@ from balcao.web import (
     consult,
     history,
     home,
-    keys_page,
+    keys,
     members,
     myself,
-    operator_account,
-    operator_accounts,
-    operator_audit,
-    operator_home,
-    operator_keys,
-    operator_opendata,
-    operator_people,
-    operator_sources,
     receipts,
-    request_page,
+    request,
     signing,
-    statement_pages,
+    statement,
     status,
 )
-from balcao.web.application import Application
+from balcao.web.application import WebApplication
 from balcao.web.exports import Exports
+from balcao.web.operator import (
+    account,
+    accounts,
+    audit,
+    opendata,
+    operators,
+    overview,
+    sources,
+)
 from balcao.web.pages import Assets, Pages
 from balcao.web.passwords import Passwords
 from balcao.web.seal import Seal
@@ -48,19 +49,18 @@ PAGES = (
     *answered.pages(),
     *receipts.pages(),
     *home.pages(),
-    *statement_pages.pages(),
+    *statement.pages(),
     *history.pages(),
-    *request_page.pages(),
-    *keys_page.pages(),
+    *request.pages(),
+    *keys.pages(),
     *members.pages(),
-    *operator_home.pages(),
-    *operator_accounts.pages(),
-    *operator_account.pages(),
-    *operator_keys.pages(),
-    *operator_people.pages(),
-    *operator_sources.pages(),
-    *operator_opendata.pages(),
-    *operator_audit.pages(),
+    *overview.pages(),
+    *accounts.pages(),
+    *account.pages(),
+    *operators.pages(),
+    *sources.pages(),
+    *opendata.pages(),
+    *audit.pages(),
     *status.pages(),
 )
 
@@ -79,7 +79,7 @@ def build_site(
     new_id: Callable[[], str],
     metrics: Metrics,
     request_log: RequestLog,
-) -> Application:
+) -> WebApplication:
     """The application over the parts of the house."""
     assets = Assets()
     tools = Tools(
@@ -117,4 +117,4 @@ def build_site(
             )
         )
 
-    return Application(tools, assets, PAGES, observe)
+    return WebApplication(tools, assets, PAGES, observe)

@@ -22,6 +22,14 @@ Who: TypeAlias = Literal["anyone", "signed_in", "account", "manager", "operator"
 FORM_ID_CHARACTERS_MAX = 64
 
 
+class Instead(Exception):
+    """A page's answer, from where it is found out that there is nothing to go on with."""
+
+    def __init__(self, response: Response) -> None:
+        super().__init__()
+        self.response = response
+
+
 @dataclass(frozen=True, slots=True)
 class Visitor:
     """A signed-in person."""
@@ -131,6 +139,10 @@ class Visit:
         """A page, or a fragment of one."""
         html = self.tools.pages.render(template, self, values)
         return HTMLResponse(html, status)
+
+    def missing(self, title: str, text: str) -> Response:
+        """What is said where the address names nothing."""
+        return self.page("problema.html", 404, title=title, text=text)
 
     def redirect(self, path: str, **query: str) -> Response:
         """Go on there with a GET: what was posted is not posted again by a reload."""

@@ -1,40 +1,38 @@
 """`/app/operador/contas`: all accounts, and opening another one."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from urllib.parse import urlencode
 
 from starlette.responses import Response
 
 from balcao.core.access import Account
 from balcao.core.calendar import civil_month
 from balcao.core.ledger import available_credits, spent_credits
-from balcao.core.terms import name_problem
 from balcao.errors import FormDone, NameTaken
 from balcao.storage.contract import NewAccount
+from balcao.web import asking
 from balcao.web.application import Page, page
-from balcao.web.operator_forms import MODES, once, sentence, typed_again, typed_terms
+from balcao.web.mounting import ACCOUNTS
+from balcao.web.operator.forms import MODES, NewAccountForm, once
 from balcao.web.tools import Tools
+from balcao.web.typed import read
 from balcao.web.visit import Visit
 from balcao.web.vocabulary import PLANS
 
 PER_PAGE = 50
 
-_PATH = "/app/operador/contas"
-_FIELDS = ("nome", "plano", "tipo", "certidoes", "optin", "teto")
-
 
 def pages() -> Sequence[Page]:
     """The addresses of this file."""
     return (
-        page(_PATH, "operador:contas", "operator", show),
-        page(f"{_PATH}/nova", "operador:conta-nova", "operator", blank),
-        page(f"{_PATH}/nova", "operador:conta-nova", "operator", create, method="POST"),
+        page(ACCOUNTS, "operador:contas", "operator", show),
+        page(f"{ACCOUNTS}/nova", "operador:conta-nova", "operator", blank),
+        page(f"{ACCOUNTS}/nova", "operador:conta-nova", "operator", create, method="POST"),
     )
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class AccountRow:
     """One line of the list. Credits; `available` is None where there is no limit."""
 
     account: Account
@@ -75,8 +73,7 @@ class Filter:
             "estado": self.state,
             "de": str(at) if at else "",
         }
-        query = urlencode({name: value for name, value in asked.items() if value})
-        return f"{_PATH}?{query}" if query else _PATH
+        return asking.address(ACCOUNTS, asked)
 
 
 async def show(visit: Visit) -> Response:
@@ -101,9 +98,9 @@ async def show(visit: Visit) -> Response:
     )
 
 
-def _row(account: Account, tools: Tools) -> Row:
+def _row(account: Account, tools: Tools) -> AccountRow:
     month = civil_month(tools.now_ms())
-    return Row(
+    return AccountRow(
         account,
         PLANS[account.plan],
         MODES[account.mode],
@@ -125,36 +122,36 @@ async def blank(visit: Visit) -> Response:
     return _form(visit)
 
 
-def _form(visit: Visit, **errors: str) -> Response:
-    typed = typed_again(visit, _FIELDS)
+def _form(visit: Visit, complaints: Mapping[str, str] | None = None) -> Response:
     return visit.page(
-        "operador/conta_nova.html", 422 if errors else 200, typed=typed, errors=errors
+        "operador/conta_nova.html",
+        422 if complaints else 200,
+        typed=visit.form,
+        complaints=complaints or {},
     )
 
 
 async def create(visit: Visit) -> Response:
     """Open the account, live or for tests for ever."""
-    signed = once(visit)
-    name = visit.typed("nome")
-    terms, errors = typed_terms(visit)
-    if problem := name_problem(name):
-        errors = {**errors, "nome": sentence(problem)}
-    mode = next((mode for mode in MODES if mode == visit.typed("tipo")), None)
-    if mode is None:
-        errors = {**errors, "tipo": "Escolha para que a conta serve; isso não muda depois."}
-    if terms is None or mode is None or errors:
-        return _form(visit, **errors)
+    signed, typed = once(visit), read(NewAccountForm, visit.form)
+    if not isinstance(typed, NewAccountForm):
+        return _form(visit, typed)
+    terms, desk = typed.terms, visit.tools.desk
     new = NewAccount(
-        name, terms.plan, mode, terms.certificates, terms.partner_optin, terms.ceiling_credits
+        typed.name,
+        terms.plan,
+        typed.mode,
+        terms.certificates,
+        terms.partner_optin,
+        terms.ceiling_credits,
     )
-    desk = visit.tools.desk
     try:
         account = desk.create_account(new, visit.tools.now_ms(), signed)
     except NameTaken:
-        return _form(visit, nome="Já existe uma conta com este nome.")
+        return _form(visit, {"nome": "Já existe uma conta com este nome."})
     except FormDone:
-        known = next((one for one in desk.accounts() if one.name == name), None)
+        known = next((one for one in desk.accounts() if one.name == typed.name), None)
         if known is None:
-            return visit.redirect(_PATH)
-        return visit.redirect(f"{_PATH}/{known.account_id}", feito="ja")
-    return visit.redirect(f"{_PATH}/{account.account_id}", feito="criada")
+            return visit.redirect(ACCOUNTS)
+        return visit.redirect(f"{ACCOUNTS}/{known.account_id}", feito="ja")
+    return visit.redirect(f"{ACCOUNTS}/{account.account_id}", feito="criada")

@@ -36,7 +36,7 @@ CIRCUITS: Mapping[str, str] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class SourceRow:
     """A source in a table: as a whole, or in one UF. Times in milliseconds; None: unknown."""
 
     order: int | None
@@ -60,7 +60,7 @@ class Section:
 
     subject: Subject
     name: str
-    rows: Sequence[Row]
+    rows: Sequence[SourceRow]
     map: Markup | None
     unserved: str  # UFs that nobody takes
 
@@ -137,14 +137,14 @@ def _section(
 
 def _configured_rows(
     sources: Sequence[Seen], lines: Sequence[Line], subject: Subject, *, whole: bool
-) -> list[Row]:
-    rows: list[Row] = []
+) -> list[SourceRow]:
+    rows: list[SourceRow] = []
     for order, source in enumerate(sources, 1):
         if source.is_on:
             rows += _rows(source.name, order, source.remark, lines, subject, whole=whole)
         else:
             off = Word("Desligada", "neutral")
-            rows.append(Row(order, _name(source.name), source.remark, "", off, 0))
+            rows.append(SourceRow(order, _name(source.name), source.remark, "", off, 0))
     return rows
 
 
@@ -156,11 +156,11 @@ def _rows(
     subject: Subject,
     *,
     whole: bool,
-) -> list[Row]:
+) -> list[SourceRow]:
     """A source that is on: its line, or where it has many a sum and those that matter."""
     own = [line for line in lines if line.source == name]
     if not own:
-        return [Row(order, _name(name), remark, "", WORDS["quiet"], 0)]
+        return [SourceRow(order, _name(name), remark, "", WORDS["quiet"], 0)]
     if subject not in BY_UF:
         return [_row(line, order, remark) for line in own]
     if len(own) == 1:
@@ -172,8 +172,8 @@ def _rows(
     ]
 
 
-def _row(line: Line, order: int | None, remark: str) -> Row:
-    return Row(
+def _row(line: Line, order: int | None, remark: str) -> SourceRow:
+    return SourceRow(
         order,
         _name(line.source),
         remark,
@@ -190,11 +190,11 @@ def _row(line: Line, order: int | None, remark: str) -> Row:
     )
 
 
-def _sum(lines: Sequence[Line], order: int | None, remark: str) -> Row:
+def _sum(lines: Sequence[Line], order: int | None, remark: str) -> SourceRow:
     """All lines of a source. Percentiles cannot be added up."""
     calls = sum(line.calls for line in lines)
     open_ = sum(line.circuit == "open" for line in lines)
-    return Row(
+    return SourceRow(
         order,
         _name(lines[0].source),
         remark,

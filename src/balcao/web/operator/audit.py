@@ -2,13 +2,13 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from urllib.parse import urlencode
 
 from starlette.responses import Response
 
 from balcao.core.access import find_account
 from balcao.core.people import Action, Channel
 from balcao.storage.people import AuditEntry
+from balcao.web import asking
 from balcao.web.application import Page, page
 from balcao.web.texts import instant
 from balcao.web.visit import Visit
@@ -119,6 +119,5 @@ async def show(visit: Visit) -> Response:
 
 
 def _address(asked: str, action: Action | None, before_id: int | None = None) -> str:
-    given = {"conta": asked, "acao": action, "antes": before_id}
-    query = urlencode({name: value for name, value in given.items() if value})
-    return f"{_PATH}?{query}" if query else _PATH
+    given = {"conta": asked, "acao": action or "", "antes": str(before_id or "")}
+    return asking.address(_PATH, given)

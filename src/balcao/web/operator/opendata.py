@@ -18,7 +18,7 @@ from balcao.opendata.store import Month, months
 from balcao.web.application import Page, page
 from balcao.web.drawing import meter
 from balcao.web.month_age import MonthAge
-from balcao.web.operator_forms import MODES, once
+from balcao.web.operator.forms import MODES, once
 from balcao.web.tools import Tools
 from balcao.web.visit import Visit
 

@@ -16,8 +16,8 @@ from balcao.storage.contract import ConsumptionRow, Desk
 from balcao.web.application import Page, page
 from balcao.web.drawing import Bar, bars_by_day
 from balcao.web.month_age import in_use
-from balcao.web.operator_audit import deeds_of
-from balcao.web.operator_sources import OUTCOMES
+from balcao.web.operator.audit import deeds_of
+from balcao.web.operator.sources import OUTCOMES
 from balcao.web.remembered import Remembered
 from balcao.web.spending import bars_of
 from balcao.web.standings import SUBJECTS, WORDS

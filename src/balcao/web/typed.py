@@ -1,0 +1,60 @@
+"""Forms read by models: one way to read what was typed, one way to say what is wrong beside it.
+
+A model's fields are named by what they become, their aliases by what the form calls them; a
+validator that raises `ValueError` says in its text what stands beside the field.
+"""
+
+from collections.abc import Callable, Container, Mapping
+from typing import Any, TypeAlias, TypeVar
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError
+
+from balcao.core.people import NAME_CHARACTERS_MAX, is_email
+
+Complaints: TypeAlias = dict[str, str]  # by the field's name in the form
+
+
+class TypedForm(BaseModel):
+    """What was typed into a form, checked. What is left out counts as left empty."""
+
+    model_config = ConfigDict(frozen=True, hide_input_in_errors=True)
+
+
+F = TypeVar("F", bound=TypedForm)
+
+
+def read(
+    model: type[F], form: Mapping[str, str], context: Mapping[str, Any] | None = None
+) -> F | Complaints:
+    """The form without spaces around what was typed, or what is wrong with each field."""
+    left_empty = {each.alias or name: "" for name, each in model.model_fields.items()}
+    typed = left_empty | {name: text.strip() for name, text in form.items()}
+    try:
+        return model.model_validate(typed, context=context)
+    except ValidationError as error:
+        return {str(each["loc"][0]): str(each["ctx"]["error"]) for each in error.errors()}
+
+
+def checked(is_right: Callable[[str], bool], complaint: str) -> BeforeValidator:
+    """Text of which this is true."""
+
+    def check(text: str) -> str:
+        if not is_right(text):
+            raise ValueError(complaint)
+        return text
+
+    return BeforeValidator(check)
+
+
+def one_of(choices: Container[str], complaint: str) -> BeforeValidator:
+    """One of these words."""
+    return checked(choices.__contains__, complaint)
+
+
+def _is_name(text: str) -> bool:
+    """Whether a person can be called so on our pages."""
+    return 0 < len(text) <= NAME_CHARACTERS_MAX and text.isprintable()
+
+
+PERSON_NAME = checked(_is_name, f"Diga o nome, com até {NAME_CHARACTERS_MAX} caracteres.")
+EMAIL = checked(is_email, "O e-mail não parece completo.")
