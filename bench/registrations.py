@@ -37,7 +37,7 @@ from balcao.core.documents import Cnpj
 from balcao.core.federation import UFS
 from balcao.fiction import registrations_of
 from balcao.home import Home
-from balcao.operations import state_registration
+from balcao.operations.state_registration import operation as state_registration
 from balcao.simulator import create_server_app
 from balcao.simulator.exchange import Message, Receive, Send, read, write
 from balcao.simulator.sefaz import holder

@@ -32,9 +32,9 @@ SENTENCES = {
 # Where they may stand: the tables of words, and the migrations from the time before codes.
 TABLES = {
     SOURCE / "core" / "tariff.py",
-    SOURCE / "operations" / "certificate_rules.py",
+    SOURCE / "operations" / "certificates" / "lookup.py",
     *(
-        SOURCE / "operations" / f"{subject}.py"
+        SOURCE / "operations" / subject / "operation.py"
         for subject in ("company", "suframa", "state_registration", "rural_producer")
     ),
     SOURCE / "storage" / "sql" / "desk" / "0007_rules.sql",

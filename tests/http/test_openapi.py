@@ -13,7 +13,9 @@ import pytest
 
 from balcao import __version__
 from balcao.core.problems import problem_of, table
-from balcao.http import openapi, openapi_errors, pages
+from balcao.http import pages
+from balcao.http.openapi import document as openapi
+from balcao.http.openapi import errors as openapi_errors
 from balcao.http.read import Request
 from balcao.operations import OPERATIONS
 from balcao.operations.contract import Operation

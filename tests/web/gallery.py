@@ -11,7 +11,8 @@ from pathlib import Path
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from balcao.web import drawing, texts
+from balcao.core import writing
+from balcao.web import drawing
 
 STATIC = Path(drawing.__file__).parent / "static"
 
@@ -45,7 +46,7 @@ def environment() -> Environment:
         "seconds",
         "whole",
     ):
-        made.filters[name] = getattr(texts, name)
+        made.filters[name] = getattr(writing, name)
     return made
 
 

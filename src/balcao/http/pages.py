@@ -13,8 +13,8 @@ from balcao import __version__
 from balcao.core.clock import ClockState
 from balcao.core.questions import Mode, Subject
 from balcao.errors import ClockOff, StorageFailed
-from balcao.http import openapi
 from balcao.http.front import Page
+from balcao.http.openapi import document as openapi
 from balcao.http.read import Request
 from balcao.http.write import Headers
 from balcao.observability.metrics import Metrics

@@ -13,7 +13,8 @@ from balcao.errors import ReceiptNotFound
 from balcao.http.front import PREFIX, Window
 from balcao.http.read import Request
 from balcao.http.write import Headers, Pieces
-from balcao.operations import federal_certificate, state_certificate
+from balcao.operations.federal_certificate import operation as federal_certificate
+from balcao.operations.state_certificate import operation as state_certificate
 from balcao.storage.contract import Blobs, Desk
 
 # Larger ones are handed on in pieces. Most receipts are a tenth of it: read, checked and

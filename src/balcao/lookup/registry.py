@@ -17,7 +17,7 @@ from balcao.core.freshness import Kept
 from balcao.core.questions import Inquiry
 from balcao.core.registration import Registrations
 from balcao.errors import SourceError
-from balcao.operations import company
+from balcao.operations.company import operation as company
 from balcao.sources.asking import Sources
 from balcao.sources.contract import Absent, Answer
 from balcao.storage.contract import Cache

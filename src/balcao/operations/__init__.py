@@ -7,15 +7,13 @@ from types import MappingProxyType
 from balcao.core.calendar import BRASILIA
 from balcao.core.federation import RURAL_UFS, UFS
 from balcao.core.questions import Subject
-from balcao.operations import (
-    company,
-    federal_certificate,
-    rural_producer,
-    state_certificate,
-    state_registration,
-    suframa,
-)
+from balcao.operations.company import operation as company
 from balcao.operations.contract import Operation
+from balcao.operations.federal_certificate import operation as federal_certificate
+from balcao.operations.rural_producer import operation as rural_producer
+from balcao.operations.state_certificate import operation as state_certificate
+from balcao.operations.state_registration import operation as state_registration
+from balcao.operations.suframa import operation as suframa
 
 
 def _today() -> datetime.date:

@@ -11,8 +11,10 @@ from starlette.responses import Response
 from balcao.core.calendar import HOUR_MS
 from balcao.core.idempotency import Recorded
 from balcao.core.ledger import Trace
+from balcao.core.writing import NOTHING, instant, length
 from balcao.errors import OperationNotFound
-from balcao.operations import state_registration, tariff
+from balcao.operations import tariff
+from balcao.operations.state_registration import operation as state_registration
 from balcao.storage.people import TraceFilter
 from balcao.web import outcomes, results, results_certificates, results_registrations
 from balcao.web.application import Page, page
@@ -20,7 +22,6 @@ from balcao.web.consult import available, may_see
 from balcao.web.drawing import tile_map
 from balcao.web.forms import BY_SUBJECT, FORMS, Form
 from balcao.web.results import Body, Fact, Table, View
-from balcao.web.texts import NOTHING, instant, length
 from balcao.web.visit import Visit
 from balcao.web.vocabulary import outcome_of
 

@@ -21,6 +21,7 @@ from balcao.core.ledger import Trace, available_credits
 from balcao.core.outcomes import Forecast, Reply
 from balcao.core.problems import problem_of
 from balcao.core.questions import Question
+from balcao.core.writing import ago
 from balcao.errors import (
     BalcaoError,
     CallerError,
@@ -43,7 +44,6 @@ from balcao.web.advice import sentences
 from balcao.web.application import Page, page
 from balcao.web.forms import FORMS, Form, addressable, blank, filled, question
 from balcao.web.outcomes import Earlier, Outcome, Price
-from balcao.web.texts import ago
 from balcao.web.throttle import OF_PRICES
 from balcao.web.visit import Visit
 

@@ -11,7 +11,7 @@ from datetime import date
 
 from markupsafe import Markup
 
-from balcao.web.texts import credits, day, percent, whole
+from balcao.core.writing import credits, day, percent, whole
 
 # Where each UF stands, as (column, row): the north at the top, the coast at the right.
 TILES: Mapping[str, tuple[int, int]] = {

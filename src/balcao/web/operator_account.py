@@ -11,6 +11,7 @@ from balcao.core.access import Account
 from balcao.core.calendar import civil_day, civil_month, day_starts_ms
 from balcao.core.ledger import DoneBefore, Short, available_credits, spent_credits
 from balcao.core.terms import credits_problem, reason_problem, top_up
+from balcao.core.writing import whole
 from balcao.errors import FormDone, TermsRefused
 from balcao.storage.contract import Desk, Entry
 from balcao.storage.people import Terms, TraceFilter
@@ -29,7 +30,6 @@ from balcao.web.operator_forms import (
     whole_number,
 )
 from balcao.web.spending import bars_of
-from balcao.web.texts import whole
 from balcao.web.visit import Visit
 from balcao.web.vocabulary import PLANS
 

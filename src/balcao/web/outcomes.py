@@ -9,11 +9,11 @@ from balcao.core.outcomes import Forecast
 from balcao.core.problems import Problem
 from balcao.core.problems import table as problems
 from balcao.core.questions import Question, Strategy, Subject
+from balcao.core.writing import credits, day, instant, whole
 from balcao.errors import NotServed, Overloaded, SourceUnavailable, StorageFailed
-from balcao.operations.registrations import wants_addresses
+from balcao.operations.registrations.lookup import wants_addresses
 from balcao.web.advice import advice
 from balcao.web.forms import DOCUMENTS, Form
-from balcao.web.texts import credits, day, instant, whole
 
 
 @dataclass(frozen=True, slots=True)

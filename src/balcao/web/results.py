@@ -10,9 +10,9 @@ from typing import Any, TypeAlias
 from markupsafe import Markup
 
 from balcao.core.ledger import Trace
+from balcao.core.writing import cep, cnpj, cpf, credits, day, phone
 from balcao.web.drawing import Tile
 from balcao.web.forms import Form
-from balcao.web.texts import cep, cnpj, cpf, credits, day, phone
 
 Body: TypeAlias = Mapping[str, Any]
 Fact: TypeAlias = tuple[str, object]

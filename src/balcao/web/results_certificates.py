@@ -6,7 +6,9 @@ from collections.abc import Sequence
 from balcao.core.calendar import civil_day, civil_day_text, day_starts_ms
 from balcao.core.certificates import SHORT_CACHE_MS, CertificateType
 from balcao.core.ledger import Trace
-from balcao.operations import federal_certificate, state_certificate
+from balcao.core.writing import cnpj, credits, day, instant
+from balcao.operations.federal_certificate import operation as federal_certificate
+from balcao.operations.state_certificate import operation as state_certificate
 from balcao.web.forms import Form
 from balcao.web.results import (
     REGISTER_FIGURES,
@@ -20,7 +22,6 @@ from balcao.web.results import (
     receipt_number,
     truth,
 )
-from balcao.web.texts import cnpj, credits, day, instant
 
 _KINDS: dict[CertificateType, tuple[str, str, str]] = {
     "CND": ("good", "Certidão negativa (CND)", "Não há débitos"),

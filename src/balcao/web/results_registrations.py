@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from balcao.core.federation import ALL
 from balcao.core.ledger import Trace
+from balcao.core.writing import credits, day
 from balcao.web.drawing import Tile
 from balcao.web.forms import Form
 from balcao.web.results import (
@@ -20,7 +21,6 @@ from balcao.web.results import (
     plural,
     renewed,
 )
-from balcao.web.texts import credits, day
 
 
 def registrations(form: Form, body: Body, trace: Trace) -> View:

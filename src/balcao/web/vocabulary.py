@@ -12,7 +12,9 @@ from balcao.core.access import Plan
 from balcao.core.certificates import Verdict
 from balcao.core.ledger import Origin, Trace
 from balcao.core.questions import Strategy
-from balcao.operations import OPERATIONS, federal_certificate, state_certificate
+from balcao.operations import OPERATIONS
+from balcao.operations.federal_certificate import operation as federal_certificate
+from balcao.operations.state_certificate import operation as state_certificate
 from balcao.providers.inventory import SNAPSHOT
 
 # As the command line and the ledger have them, and what they are called.

@@ -33,7 +33,8 @@ from balcao.errors import (
     SourceFailed,
     UfRequired,
 )
-from balcao.operations import certificate_rules, envelope
+from balcao.operations import envelope
+from balcao.operations.certificates import lookup as certificate_rules
 from balcao.operations.contract import (
     PROBLEMS_OF_ALL,
     Circumstances,
@@ -43,7 +44,7 @@ from balcao.operations.contract import (
     cnpj_in_path,
     everybody_may,
 )
-from balcao.operations.federal_certificate import as_told, enter
+from balcao.operations.federal_certificate.operation import as_told, enter
 from balcao.operations.parameters import Parameters
 from balcao.sources.contract import Record
 

@@ -21,7 +21,7 @@ from balcao.core.registration import (
     Registrations,
 )
 from balcao.errors import InvalidCpf, InvalidStrategy, InvalidUf, UfRequired
-from balcao.operations import envelope, registrations
+from balcao.operations import envelope
 from balcao.operations.contract import (
     PROBLEMS_OF_ALL,
     Circumstances,
@@ -31,7 +31,8 @@ from balcao.operations.contract import (
     everybody_may,
 )
 from balcao.operations.parameters import Parameters
-from balcao.operations.registrations import Tally, UfOrigin
+from balcao.operations.registrations import lookup as registrations
+from balcao.operations.registrations.lookup import Tally, UfOrigin
 
 PATH = "produtor-rural"
 RULES = registrations.rules("rural_producer", "produtor-rural: 1 por UF respondida")

@@ -15,8 +15,7 @@ from balcao import errors
 from balcao.core.outcomes import Conclusion, reply_of
 from balcao.core.problems import Problem, problem_of
 from balcao.core.tariff import ERROR
-from balcao.http import openapi_texts as texts
-from balcao.http import openapi_types as types
+from balcao.http.openapi import texts, types
 from balcao.operations import envelope
 from balcao.operations.contract import Operation
 from balcao.operations.envelope import ErrorFields

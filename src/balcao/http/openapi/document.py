@@ -1,7 +1,7 @@
 """The OpenAPI 3.1 document, made from the code that answers.
 
 Operations, parameters and the problems each may answer are data of `subjects`; bodies of the
-examples are made by the same functions that make real ones; words are in `openapi_texts`.
+examples are made by the same functions that make real ones; words are in `texts`.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -14,11 +14,12 @@ from balcao.core.idempotency import KEY_CHARACTERS_MAX, KEY_CHARACTERS_MIN
 from balcao.core.outcomes import reply_of
 from balcao.core.questions import Subject
 from balcao.core.receipts import Numbering
-from balcao.http import openapi_bodies, openapi_errors, openapi_pages
-from balcao.http import openapi_texts as texts
-from balcao.http import openapi_types as types
 from balcao.http.front import PREFIX
-from balcao.http.openapi_errors import JSON, REQUEST_ID, SCHEMAS
+from balcao.http.openapi import bodies as openapi_bodies
+from balcao.http.openapi import errors as openapi_errors
+from balcao.http.openapi import pages as openapi_pages
+from balcao.http.openapi import texts, types
+from balcao.http.openapi.errors import JSON, REQUEST_ID, SCHEMAS
 from balcao.operations import OPERATIONS
 from balcao.operations.contract import Circumstances, Operation, Parameter
 

@@ -28,7 +28,7 @@ from balcao.errors import (
     SourceUnavailable,
     UfRequired,
 )
-from balcao.operations import envelope, registrations
+from balcao.operations import envelope
 from balcao.operations.contract import (
     PROBLEMS_OF_ALL,
     Circumstances,
@@ -39,7 +39,8 @@ from balcao.operations.contract import (
     everybody_may,
 )
 from balcao.operations.parameters import Parameters
-from balcao.operations.registrations import Tally, UfOrigin
+from balcao.operations.registrations import lookup as registrations
+from balcao.operations.registrations.lookup import Tally, UfOrigin
 
 PATH = "sintegra"
 NAMES = registrations.NAMES

@@ -9,12 +9,12 @@ from typing import Any
 
 from balcao import errors
 from balcao.accounts.statement import COLUMNS, DAYS_DEFAULT, DAYS_MAX, as_csv
-from balcao.http import openapi_bodies as bodies
-from balcao.http import openapi_texts as texts
 from balcao.http.account import OPERATION_DAYS, PREFIX
 from balcao.http.front import PREFIX as LOOKUPS
-from balcao.http.openapi_errors import JSON, SCHEMAS
-from balcao.operations import federal_certificate, state_certificate
+from balcao.http.openapi import bodies, texts
+from balcao.http.openapi.errors import JSON, SCHEMAS
+from balcao.operations.federal_certificate import operation as federal_certificate
+from balcao.operations.state_certificate import operation as state_certificate
 
 # Responses to what goes wrong, by status: of these kinds, and whether a key is asked for.
 Refusals = Callable[[Sequence[type[errors.BalcaoError]], bool], dict[str, Any]]

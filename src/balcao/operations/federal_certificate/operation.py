@@ -45,7 +45,8 @@ from balcao.errors import (
     SourceError,
     SourceFailed,
 )
-from balcao.operations import certificate_rules, envelope
+from balcao.operations import envelope
+from balcao.operations.certificates import lookup as certificate_rules
 from balcao.operations.contract import (
     PROBLEMS_OF_ALL,
     Circumstances,
@@ -53,7 +54,7 @@ from balcao.operations.contract import (
     Operation,
     everybody_may,
 )
-from balcao.operations.federal_request import NAMES, PARAMETERS, parse
+from balcao.operations.federal_certificate.request import NAMES, PARAMETERS, parse
 from balcao.operations.parameters import Parameters
 from balcao.sources.contract import Record
 
