@@ -5,12 +5,14 @@ Specification, endpoint 6 and "Company registry data"; decisions 2.4, 2.7, 3, 8.
 
 import re
 from collections.abc import Sequence
+from typing import Annotated
 
 import msgspec
 
 from balcao.core.access import Caller
 from balcao.core.calendar import civil_day_text
 from balcao.core.company import Coded, Company, Partner, uniform
+from balcao.core.described import described, said
 from balcao.core.documents import Cnpj
 from balcao.core.idempotency import digest
 from balcao.core.outcomes import Conclusion, Delivered, Failed, Nothing, Outcome
@@ -152,15 +154,24 @@ def error_fields(problem: Problem, document: str) -> bytes:
     return envelope.error_fields(problem, extra=_NO_RESPONSE)
 
 
+@described("RespostaEmpresa", "Resposta da consulta de dados cadastrais.")
 class CompanyAnswer(msgspec.Struct, frozen=True):
     """The body that `conclude` writes, as a type: for the OpenAPI document and for tests."""
 
-    request_id: str
-    success: bool
-    error: bool
-    error_message: None
-    data_base: str | None
-    response: Company
+    request_id: Annotated[str, said("Identificador único da operação.", format="uuid")]
+    success: Annotated[bool, said("Sempre `true` nesta resposta.")]
+    error: Annotated[bool, said("Sempre `false` nesta resposta.")]
+    error_message: Annotated[None, said("Sempre nulo nesta resposta: não há erro.")]
+    data_base: Annotated[
+        str | None,
+        said(
+            "Dia a que os dados se referem: o da extração, quando vêm de uma cópia do cadastro"
+            " público; senão, o dia (horário de Brasília) em que a fonte foi consultada. Nulo"
+            " quando a fonte tem uma cópia e não informa de que dia.",
+            format="date",
+        ),
+    ]
+    response: Annotated[Company, said("Os dados cadastrais.")]
 
 
 # As the sandbox answers 90010001000100.

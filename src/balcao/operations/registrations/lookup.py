@@ -4,10 +4,11 @@ Specification, endpoints 2 and 3, "State tax registrations", "Credits"; decision
 """
 
 from collections.abc import Sequence
-from typing import TypeVar
+from typing import Annotated, TypeVar
 
 import msgspec
 
+from balcao.core.described import described, said
 from balcao.core.documents import Cnpj, Cpf
 from balcao.core.federation import ALL
 from balcao.core.freshness import Ask, Kept, Serve
@@ -53,11 +54,18 @@ class _AtAGlance(msgspec.Struct):
 _glance = msgspec.json.Decoder(_AtAGlance).decode
 
 
+@described("OrigemUf", "De onde veio a resposta de uma UF.")
 class UfOrigin(msgspec.Struct, frozen=True):
     """With `uf=BR`: where the answer about one UF came from."""
 
-    uf: str
-    origem: str  # online, cache, indisponivel
+    uf: Annotated[str, said("A UF.")]
+    origem: Annotated[
+        str,
+        said(
+            "`online`, `cache`, ou `indisponivel`: não respondeu e não foi cobrada.",
+            enum=["online", "cache", "indisponivel"],
+        ),
+    ]
 
 
 def question(

@@ -5,15 +5,18 @@ Specification, endpoint 3 and "Rural producer registrations"; decisions 2.3, 3, 
 
 from collections.abc import Sequence
 from functools import partial
+from typing import Annotated
 
 import msgspec
 
+from balcao.core.described import described, said
 from balcao.core.documents import Cpf
 from balcao.core.federation import ALL, RURAL_UFS
 from balcao.core.outcomes import Conclusion, Delivered, Outcome
 from balcao.core.problems import Problem
 from balcao.core.questions import Question
 from balcao.core.registration import (
+    ALL_TYPE_TEXTS,
     SITUATION_TEXTS,
     TYPE_TEXTS,
     RegisteredAddress,
@@ -39,43 +42,64 @@ RULES = registrations.rules("rural_producer", "produtor-rural: 1 por UF respondi
 NAMES = registrations.NAMES
 
 
+@described("EnderecoProdutorRural", "Endereço de uma inscrição.")
 class RuralAddress(msgspec.Struct, frozen=True):
     """The address of a registration."""
 
-    logradouro: str
-    numero: str
-    bairro: str
-    municipio: str
-    codigo_municipio_ibge: str
-    uf: str
-    cep: str
+    logradouro: Annotated[str, said("Logradouro.")]
+    numero: Annotated[str, said("Número.")]
+    bairro: Annotated[str, said("Bairro.")]
+    municipio: Annotated[str, said("Município.")]
+    codigo_municipio_ibge: Annotated[
+        str, said("Código IBGE do município; vazio se a fonte não o diz.")
+    ]
+    uf: Annotated[str, said("Sigla da UF do endereço.")]
+    cep: Annotated[str, said("CEP, só dígitos.")]
 
 
+@described(
+    "InscricaoProdutorRural", "Uma inscrição de produtor rural. O que nenhuma fonte sabe é omitido."
+)
 class RuralRegistration(msgspec.Struct, frozen=True, omit_defaults=True):
     """One registration of a rural producer; what no source knows is absent."""
 
-    inscricao_estadual: str
-    uf: str
-    ativa: bool
-    tipo_ie: str | None = None
-    situacao_pj: str | None = None
-    data_status: str | None = None
-    updated_at: str | None = None
-    endereco: RuralAddress | None = None
+    inscricao_estadual: Annotated[str, said("Número da inscrição.")]
+    uf: Annotated[str, said("UF da inscrição.")]
+    ativa: Annotated[bool, said("`true` se está ativa.")]
+    tipo_ie: Annotated[str | None, said("Tipo da inscrição.", enum=[*ALL_TYPE_TEXTS])] = None
+    situacao_pj: Annotated[
+        str | None, said("Situação do contribuinte na UF.", enum=[*SITUATION_TEXTS.values()])
+    ] = None
+    data_status: Annotated[
+        str | None, said("Data da última mudança de situação.", format="date")
+    ] = None
+    updated_at: Annotated[
+        str | None, said("Última atualização, `YYYY-MM-DD HH:mm:ss`, horário de Brasília.")
+    ] = None
+    endereco: Annotated[
+        RuralAddress | None, said("Só com `endereco=true`, quando a fonte tem um.")
+    ] = None
 
 
+@described("RespostaProdutorRural", "Inscrições estaduais de um produtor rural.")
 class RuralProducerAnswer(msgspec.Struct, frozen=True):
     """The body of a result; `ufs` only with `uf=BR`."""
 
-    request_id: str
-    success: bool
-    error: bool
-    is_cache: bool
-    cpf: str
-    nome: str | None
-    uf: str
-    inscricoes_estaduais: Sequence[RuralRegistration]
-    ufs: Sequence[UfOrigin] | msgspec.UnsetType = msgspec.UNSET
+    request_id: Annotated[str, said("Identificador único da operação.", format="uuid")]
+    success: Annotated[bool, said("Sempre `true` nesta resposta.")]
+    error: Annotated[bool, said("Sempre `false` nesta resposta.")]
+    is_cache: Annotated[bool, said("`true` se nada veio da fonte nesta consulta.")]
+    cpf: Annotated[str, said("CPF consultado, sem pontuação.")]
+    nome: Annotated[str | None, said("Nome do produtor, quando a fonte o diz.")]
+    uf: Annotated[str, said("UF consultada, ou `BR`.")]
+    inscricoes_estaduais: Annotated[
+        Sequence[RuralRegistration],
+        said("Inscrições encontradas: ativas primeiro, depois por UF e número."),
+    ]
+    ufs: Annotated[
+        Sequence[UfOrigin] | msgspec.UnsetType,
+        said("Só com `uf=BR`: de onde veio a resposta de cada UF, na ordem das UFs."),
+    ] = msgspec.UNSET
 
 
 def parse(ufs: Sequence[str], document: str, parameters: Parameters) -> Question:

@@ -5,6 +5,7 @@ Specification, endpoint 5, "State tax clearance certificate", "HTTP status - sta
 """
 
 from collections.abc import Sequence
+from typing import Annotated
 
 import msgspec
 
@@ -15,6 +16,7 @@ from balcao.core.certificates import (
     state_may_serve,
     state_valid_until,
 )
+from balcao.core.described import described, said
 from balcao.core.documents import Cnpj
 from balcao.core.federation import UFS
 from balcao.core.freshness import Ask, Kept, Serve
@@ -66,23 +68,35 @@ _decode = msgspec.json.Decoder(StateCertificate).decode
 _WITHOUT_ID = b'{"request_id":"",'
 
 
+@described(
+    "RespostaCertidaoEstadual",
+    "Certidão estadual, ou o resultado negativo da consulta (404 com `error: false`).",
+)
 class StateCertificateAnswer(msgspec.Struct, frozen=True):
     """The body of a result, functional negatives included; these have a `message` too."""
 
-    request_id: str
-    success: bool
-    error: bool
-    error_message: None
-    codigo: str | None
-    certidao_mensagem: str | None
-    certidao_negativa: bool | None
-    conseguiu_emitir_certidao_negativa: bool | None
-    datahora: str | None
-    mensagem: str | None
-    numero: str | None
-    validade: str | None
-    print: str | None
-    message: str | msgspec.UnsetType = msgspec.UNSET
+    request_id: Annotated[str, said("Identificador único da operação.", format="uuid")]
+    success: Annotated[bool, said("`true`: a certidão negativa foi emitida.")]
+    error: Annotated[bool, said("Sempre `false` nesta resposta.")]
+    error_message: Annotated[None, said("Sempre nulo nesta resposta: não há erro.")]
+    codigo: Annotated[str | None, said("Código da certidão.")]
+    certidao_mensagem: Annotated[str | None, said("Mensagem fiscal da certidão.")]
+    certidao_negativa: Annotated[
+        bool | None, said("Se o resultado corresponde a uma certidão negativa.")
+    ]
+    conseguiu_emitir_certidao_negativa: Annotated[bool | None, said("Se a fonte a emitiu.")]
+    datahora: Annotated[
+        str | None, said("Data e hora da consulta, `YYYY-MM-DD HH:mm:ss`, em Brasília.")
+    ]
+    mensagem: Annotated[str | None, said("Mensagem complementar da origem.")]
+    numero: Annotated[str | None, said("Número da certidão.")]
+    validade: Annotated[str | None, said("Validade.", format="date")]
+    print: Annotated[
+        str | None, said("Endereço público do comprovante em PDF; nulo quando não há.")
+    ]
+    message: Annotated[
+        str | msgspec.UnsetType, said("Só no resultado negativo: o que aconteceu.")
+    ] = msgspec.UNSET
 
 
 def parse(document: str, parameters: Parameters) -> Question:

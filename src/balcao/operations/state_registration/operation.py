@@ -5,15 +5,18 @@ Specification, endpoint 2 and "State tax registrations"; decisions 2.3, 3, 4.5, 
 
 from collections.abc import Sequence
 from functools import partial
+from typing import Annotated
 
 import msgspec
 
+from balcao.core.described import described, said
 from balcao.core.documents import Cnpj
 from balcao.core.federation import ALL, UFS
 from balcao.core.outcomes import Conclusion, Delivered, Failed, Outcome
 from balcao.core.problems import Problem
 from balcao.core.questions import Question
 from balcao.core.registration import (
+    ALL_TYPE_TEXTS,
     SITUATION_TEXTS,
     TYPE_TEXTS,
     RegisteredAddress,
@@ -47,43 +50,60 @@ NAMES = registrations.NAMES
 RULES = registrations.rules("state_registration", "sintegra: 1 por UF respondida")
 
 
+@described("EnderecoInscricao", "Endereço de uma inscrição.")
 class StateAddress(msgspec.Struct, frozen=True):
     """The address of a registration."""
 
-    logradouro: str
-    numero: str
-    complemento: str | None
-    bairro: str
-    municipio: str
-    codigo_municipio_ibge: str
-    uf: str
-    cep: str
+    logradouro: Annotated[str, said("Logradouro.")]
+    numero: Annotated[str, said("Número.")]
+    complemento: Annotated[str | None, said("Complemento, ou nulo.")]
+    bairro: Annotated[str, said("Bairro.")]
+    municipio: Annotated[str, said("Município.")]
+    codigo_municipio_ibge: Annotated[
+        str, said("Código IBGE do município; vazio se a fonte não o diz.")
+    ]
+    uf: Annotated[str, said("Sigla da UF do endereço.")]
+    cep: Annotated[str, said("CEP, só dígitos.")]
 
 
+@described("InscricaoEstadual", "Uma inscrição estadual. O que nenhuma fonte sabe é omitido.")
 class StateRegistration(msgspec.Struct, frozen=True, omit_defaults=True):
     """One state registration; what no source knows is absent."""
 
-    inscricao_estadual: str
-    uf: str
-    ativa: bool
-    tipo_ie: str | None = None
-    situacao_pj: str | None = None
-    updated_at: str | None = None
-    endereco: StateAddress | None = None
+    inscricao_estadual: Annotated[str, said("Número da inscrição.")]
+    uf: Annotated[str, said("UF da inscrição.")]
+    ativa: Annotated[bool, said("`true` se está ativa.")]
+    tipo_ie: Annotated[str | None, said("Tipo da inscrição.", enum=[*ALL_TYPE_TEXTS])] = None
+    situacao_pj: Annotated[
+        str | None, said("Situação do contribuinte na UF.", enum=[*SITUATION_TEXTS.values()])
+    ] = None
+    updated_at: Annotated[
+        str | None, said("Última atualização, `YYYY-MM-DD HH:mm:ss`, horário de Brasília.")
+    ] = None
+    endereco: Annotated[
+        StateAddress | None, said("Só com `endereco=true`, quando a fonte tem um.")
+    ] = None
 
 
+@described("RespostaInscricoes", "Inscrições estaduais de uma empresa.")
 class StateRegistrationAnswer(msgspec.Struct, frozen=True):
     """The body of a result; `ufs` only with `uf=BR`."""
 
-    request_id: str
-    success: bool
-    error: bool
-    is_cache: bool
-    cnpj: str
-    razao_social: str | None
-    uf: str | None
-    inscricoes_estaduais: Sequence[StateRegistration]
-    ufs: Sequence[UfOrigin] | msgspec.UnsetType = msgspec.UNSET
+    request_id: Annotated[str, said("Identificador único da operação.", format="uuid")]
+    success: Annotated[bool, said("Sempre `true` nesta resposta.")]
+    error: Annotated[bool, said("Sempre `false` nesta resposta.")]
+    is_cache: Annotated[bool, said("`true` se nada veio da fonte nesta consulta.")]
+    cnpj: Annotated[str, said("CNPJ consultado, sem pontuação.")]
+    razao_social: Annotated[str | None, said("Razão social, quando a fonte a diz.")]
+    uf: Annotated[str | None, said("UF da própria empresa, quando conhecida.")]
+    inscricoes_estaduais: Annotated[
+        Sequence[StateRegistration],
+        said("Inscrições encontradas: ativas primeiro, depois por UF e número."),
+    ]
+    ufs: Annotated[
+        Sequence[UfOrigin] | msgspec.UnsetType,
+        said("Só com `uf=BR`: de onde veio a resposta de cada UF, na ordem das UFs."),
+    ] = msgspec.UNSET
 
 
 def parse(ufs: Sequence[str], document: str, parameters: Parameters) -> Question:

@@ -4,9 +4,11 @@ Specification, endpoint 1 and "Free-trade-zone registry record"; decisions 2.4, 
 """
 
 from collections.abc import Sequence
+from typing import Annotated
 
 import msgspec
 
+from balcao.core.described import described, said
 from balcao.core.documents import Cnpj
 from balcao.core.idempotency import digest
 from balcao.core.outcomes import Conclusion, Delivered, Failed, Nothing, Outcome
@@ -53,12 +55,13 @@ RULES: Rules = {
 _encode = msgspec.json.Encoder().encode
 
 
+@described("RespostaSuframa", "Inscrição na Suframa. Campos sem informação na fonte são omitidos.")
 class ZoneAnswer(ZoneRecord, frozen=True, kw_only=True):
     """The body of a result: the record's fields beside the envelope's."""
 
-    request_id: str
-    success: bool
-    error: bool
+    request_id: Annotated[str, said("Identificador único da operação.", format="uuid")]
+    success: Annotated[bool, said("Sempre `true` nesta resposta.")]
+    error: Annotated[bool, said("Sempre `false` nesta resposta.")]
 
 
 def parse(document: str, parameters: Parameters) -> Question:
