@@ -12,8 +12,9 @@ from markupsafe import Markup
 
 from balcao.core import writing
 from balcao.core.federation import UFS
+from balcao.operations.views import Tile
 from balcao.web import drawing
-from balcao.web.drawing import Bar, Share, Tile
+from balcao.web.drawing import Bar, Share
 from tests.web.gallery import STATIC, environment, render
 
 CSS = (STATIC / "balcao.css").read_text("utf-8")

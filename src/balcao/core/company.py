@@ -6,11 +6,14 @@ Every source fills this one type; the answer's `response` is this type as JSON.
 
 import re
 import unicodedata
-from typing import Annotated
+from typing import Annotated, Self, TypeVar
 
 import msgspec
 
 from balcao.core.described import described, said
+from balcao.core.questions import Inquiry, Record
+
+AnyCompany = TypeVar("AnyCompany", bound="Company")
 
 PARTNERS_MAX = 10_000  # real companies have thousands (decisions 9.5)
 
@@ -48,7 +51,7 @@ class Partner(msgspec.Struct, frozen=True, gc=False):
     "Dados cadastrais de um estabelecimento e de sua empresa. Sem informação, o campo é nulo ou"
     " vazio.",
 )
-class Company(msgspec.Struct, frozen=True, kw_only=True):
+class Company(Record, frozen=True, kw_only=True):
     """One establishment with its company's data. Dates are YYYY-MM-DD, codes are text."""
 
     cnpj: Annotated[str, said("CNPJ, sem pontuação.")]
@@ -90,6 +93,21 @@ class Company(msgspec.Struct, frozen=True, kw_only=True):
         str | None, said("`MICRO EMPRESA`, `EMPRESA DE PEQUENO PORTE` ou `DEMAIS`.")
     ] = None
     socios: Annotated[tuple[Partner, ...], said("Quadro de sócios e administradores.")] = ()
+
+    def flaw(self, inquiry: Inquiry) -> str | None:
+        """See `Record`."""
+        if len(self.socios) > PARTNERS_MAX:
+            return "resposta com sócios demais"
+        needed = ("nome_empresarial", "situacao_cadastral")
+        if (another := self.another(self.cnpj, inquiry, needed)) is not None:
+            return another
+        if inquiry.full_partners and hides_a_partner(self):
+            return "ocultou documentos de sócios que deveria informar"
+        return None
+
+    def as_allowed(self, inquiry: Inquiry) -> Self:
+        """See `Record`."""
+        return self if inquiry.full_partners else masked(self)
 
 
 class DatedCompany(Company, frozen=True, kw_only=True):
@@ -156,7 +174,7 @@ def _mask_document(text: str | None) -> str | None:
     return text
 
 
-def masked(company: Company) -> Company:
+def masked(company: AnyCompany) -> AnyCompany:
     """The company as callers without the partner opt-in may see it (specification, Partners)."""
     return msgspec.structs.replace(
         company,

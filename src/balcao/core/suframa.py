@@ -5,11 +5,13 @@ source does not say is absent.
 """
 
 from collections.abc import Mapping
-from typing import Annotated
+from typing import Annotated, Self
 
 import msgspec
 
+from balcao.core.company import mask_cpf_in_text
 from balcao.core.described import described, said
+from balcao.core.questions import Inquiry, Record
 
 STATUS_TEXTS: Mapping[int, str] = {
     1: "Ativa",
@@ -84,7 +86,7 @@ class Incentive(msgspec.Struct, frozen=True):
     tributo: Annotated[str, said("Tributo: IPI, ICMS, …")]
 
 
-class ZoneRecord(msgspec.Struct, frozen=True, omit_defaults=True):
+class ZoneRecord(Record, frozen=True, omit_defaults=True):
     """One company in the authority's registry."""
 
     cnpj: Annotated[str, said("CNPJ consultado, sem pontuação.")]
@@ -109,3 +111,11 @@ class ZoneRecord(msgspec.Struct, frozen=True, omit_defaults=True):
     incentivos: Annotated[tuple[Incentive, ...] | None, said("Incentivos fiscais concedidos.")] = (
         None
     )
+
+    def flaw(self, inquiry: Inquiry) -> str | None:
+        """See `Record`."""
+        return self.another(self.cnpj, inquiry, ("inscricao", "nome"))
+
+    def as_allowed(self, inquiry: Inquiry) -> Self:
+        """A sole trader's name ends with the CPF."""
+        return msgspec.structs.replace(self, nome=mask_cpf_in_text(self.nome))

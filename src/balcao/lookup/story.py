@@ -18,7 +18,7 @@ from balcao.core.company import Company
 from balcao.core.documents import Cnpj
 from balcao.core.freshness import CACHE_FIRST, Ask, Kept, Serve
 from balcao.core.outcomes import Conclusion, Delivered, Failed, Forecast, Nothing, Outcome, Reply
-from balcao.core.questions import Inquiry, Question, Strategy
+from balcao.core.questions import Inquiry, Question, Record, Strategy
 from balcao.core.registration import Registrations
 from balcao.errors import CallerError, DataRefused, NothingInCache, SourceError, UfRequired
 from balcao.lookup import booking, traces
@@ -26,7 +26,7 @@ from balcao.lookup.context import Errand, Parts, World
 from balcao.operations.contract import Circumstances
 from balcao.sources.asking import UnderWay
 from balcao.sources.call import must_end_at
-from balcao.sources.contract import Absent, Found, Record
+from balcao.sources.contract import Absent, Found
 
 log = structlog.get_logger()
 

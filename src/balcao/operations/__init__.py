@@ -1,43 +1,38 @@
-"""What can be asked, one file per operation: data and small pure functions."""
+"""What can be asked: one folder per operation, listed here."""
 
 import datetime
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 
-from balcao.core.calendar import BRASILIA
-from balcao.core.federation import RURAL_UFS, UFS
 from balcao.core.questions import Subject
-from balcao.operations.company import operation as company
-from balcao.operations.contract import Operation
-from balcao.operations.federal_certificate import operation as federal_certificate
-from balcao.operations.rural_producer import operation as rural_producer
-from balcao.operations.state_certificate import operation as state_certificate
-from balcao.operations.state_registration import operation as state_registration
-from balcao.operations.suframa import operation as suframa
+from balcao.operations.company.operation import CompanyLookup
+from balcao.operations.contract import Operation, today_in_brasilia
+from balcao.operations.federal_certificate.operation import FederalCertificateLookup
+from balcao.operations.rural_producer.operation import RuralProducerLookup
+from balcao.operations.state_certificate.operation import StateCertificateLookup
+from balcao.operations.state_registration.operation import StateRegistrationLookup
+from balcao.operations.suframa.operation import SuframaLookup
 
-
-def _today() -> datetime.date:
-    return datetime.datetime.now(BRASILIA).date()
+# As operators read of them; the contract has an order of its own (`endpoint`).
+ALL_OPERATIONS: Sequence[type[Operation]] = (
+    CompanyLookup,
+    StateRegistrationLookup,
+    RuralProducerLookup,
+    SuframaLookup,
+    FederalCertificateLookup,
+    StateCertificateLookup,
+)
 
 
 def operations(
-    state_ufs: Sequence[str] = UFS,
-    rural_ufs: Sequence[str] = RURAL_UFS,
-    today: Callable[[], datetime.date] = _today,
+    ufs: Mapping[Subject, Sequence[str]] = MappingProxyType({}),
+    today: Callable[[], datetime.date] = today_in_brasilia,
 ) -> Mapping[Subject, Operation]:
-    """All operations, in the order of the specification.
-
-    Which UFs they take is a setting; `today` is the civil date in Brasília.
-    """
-    all_of_them = (
-        suframa.operation(),
-        state_registration.operation(state_ufs),
-        rural_producer.operation(rural_ufs),
-        federal_certificate.operation(today),
-        state_certificate.operation(),
-        company.OPERATION,
+    """By their subject, in the order of the specification. Which UFs each takes is a setting."""
+    in_order = sorted(ALL_OPERATIONS, key=lambda each: each.endpoint)
+    return MappingProxyType(
+        {each.subject: each(ufs.get(each.subject, ()), today) for each in in_order}
     )
-    return MappingProxyType({operation.subject: operation for operation in all_of_them})
 
 
 # With the default settings.

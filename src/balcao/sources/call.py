@@ -25,8 +25,9 @@ import httpx2
 from balcao import __version__
 from balcao.core import breaker
 from balcao.core.breaker import BreakerSettings, Circuit, Refused
-from balcao.core.questions import ANSWER_BYTES_MAX, Subject
+from balcao.core.questions import Subject
 from balcao.errors import DataRefused, SourceError, SourceFailed, SourceUnavailable
+from balcao.operations import OPERATIONS
 from balcao.sources import body
 from balcao.sources.contract import Exchange, HttpReply, HttpRequest
 
@@ -144,7 +145,7 @@ class Upstream:
         self._base_url = base_url.rstrip("/")
         self._client = client
         self._timeout_seconds = timeout_seconds
-        self._answer_bytes_max = min(answer_bytes_max, ANSWER_BYTES_MAX[subject])
+        self._answer_bytes_max = min(answer_bytes_max, OPERATIONS[subject].answer_bytes_max)
         self._breaker_settings = breaker_settings
         self._clock = clock
         self._observe = observe

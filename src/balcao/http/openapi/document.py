@@ -22,9 +22,10 @@ from balcao.http.openapi import pages as openapi_pages
 from balcao.http.openapi import texts
 from balcao.http.openapi.errors import JSON, REQUEST_ID, SCHEMAS
 from balcao.operations import OPERATIONS
-from balcao.operations.contract import Circumstances, Operation, Parameter
+from balcao.operations.contract import EXAMPLE_MS, Circumstances, Operation
+from balcao.operations.parameters import Parameter
 
-_CIRCUMSTANCES = Circumstances(1_786_158_000_000, 1, Numbering(b"exemplo"))  # 2026-08-08
+_CIRCUMSTANCES = Circumstances(EXAMPLE_MS, 1, Numbering(b"exemplo"))
 _RESPONSES = "#/components/responses/"
 
 
@@ -194,7 +195,7 @@ def _responses(operation: Operation) -> dict[str, Any]:
 def _results(operation: Operation) -> dict[int, dict[str, Any]]:
     """Examples of results, by status."""
     by_status: dict[int, dict[str, Any]] = {}
-    for example in operation.examples:
+    for example in operation.examples():
         reply = reply_of(
             REQUEST_ID, operation.conclude(example.question, example.outcomes, _CIRCUMSTANCES)
         )

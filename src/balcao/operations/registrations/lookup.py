@@ -3,42 +3,54 @@
 Specification, endpoints 2 and 3, "State tax registrations", "Credits"; decisions 2.3, 3, 4.5, 5.2.
 """
 
+from abc import abstractmethod
 from collections.abc import Sequence
-from typing import Annotated, TypeVar
 
 import msgspec
 
-from balcao.core.described import described, said
+from balcao.core.company import Company
 from balcao.core.documents import Cnpj, Cpf
 from balcao.core.federation import ALL
 from balcao.core.freshness import Ask, Kept, Serve
 from balcao.core.idempotency import digest
 from balcao.core.ledger import Origin
 from balcao.core.outcomes import Conclusion, Delivered, Failed, Nothing, Outcome
-from balcao.core.questions import Inquiry, Question, Strategy, Subject
-from balcao.core.registration import Registration, Registrations
+from balcao.core.questions import Inquiry, Part, Question, Strategy, Subject
+from balcao.core.registration import Registrations
 from balcao.core.tariff import Rule, Rules
 from balcao.errors import CnpjNotFound, SourceError, SourceFailed, SourceUnavailable
 from balcao.operations import envelope
-from balcao.operations.contract import Parameter, by_age
-from balcao.operations.envelope import ErrorFields
-from balcao.operations.parameters import Parameters
-from balcao.sources.contract import Record
-
-STRATEGIES = (
-    Strategy.CACHE_SE_EXISTIR,
-    Strategy.CACHE_PREFERENCIAL,
-    Strategy.SO_ONLINE,
-    Strategy.ONLINE_PREFERENCIAL,
+from balcao.operations.contract import EXAMPLE_MS, Circumstances, Operation
+from balcao.operations.parameters import (
+    BY_AGE,
+    CACHE,
+    CACHE_HEADER,
+    Flag,
+    Parameter,
+    Parameters,
+    StrategyChoice,
+    Uf,
 )
-CACHE_DAYS_DEFAULT = 7
-CACHE_DAYS_MAX = 365
+from balcao.operations.registrations import page
+from balcao.operations.registrations.answer import UfOrigin
+from balcao.operations.views import Recorded, ResultView
 
-NAMES = ("uf", "cache", "cache_strategy", "error_fallback", "endereco")
+STRATEGY = StrategyChoice(
+    "Cache ou fonte primeiro, e o que fazer quando a fonte falha; decidido por UF.",
+    BY_AGE,
+    default=Strategy.ONLINE_PREFERENCIAL,
+)
+FALLBACK = Flag(
+    "error_fallback", "true: se a fonte falhar, aceita um resultado guardado de qualquer idade."
+)
+ADDRESSES = Flag(
+    "endereco",
+    "true: cada inscrição que tem endereço o traz; custa 1 crédito a mais por requisição.",
+    field="endereco",
+)
 
-T = TypeVar("T")
-
-_WITHOUT_ID = b'{"request_id":"",'
+_TYPES_ONLY: frozenset[Part] = frozenset({"types"})
+_WITH_ADDRESSES: frozenset[Part] = frozenset({"types", "addresses"})
 
 _encode = msgspec.json.Encoder().encode
 _decode = msgspec.json.Decoder(Registrations).decode
@@ -52,63 +64,6 @@ class _AtAGlance(msgspec.Struct):
 
 
 _glance = msgspec.json.Decoder(_AtAGlance).decode
-
-
-@described("OrigemUf", "De onde veio a resposta de uma UF.")
-class UfOrigin(msgspec.Struct, frozen=True):
-    """With `uf=BR`: where the answer about one UF came from."""
-
-    uf: Annotated[str, said("A UF.")]
-    origem: Annotated[
-        str,
-        said(
-            "`online`, `cache`, ou `indisponivel`: não respondeu e não foi cobrada.",
-            enum=["online", "cache", "indisponivel"],
-        ),
-    ]
-
-
-def question(
-    subject: Subject,
-    document: Cnpj | Cpf,
-    uf: str | None,
-    ufs: Sequence[str],
-    parameters: Parameters,
-) -> Question:
-    """The question about one UF, all of `ufs` (BR), or none yet. Raises `InvalidInput`."""
-    days, from_header = parameters.days("cache", default=CACHE_DAYS_DEFAULT, largest=CACHE_DAYS_MAX)
-    strategy = parameters.strategy(STRATEGIES, Strategy.ONLINE_PREFERENCIAL)
-    error_fallback = parameters.boolean("error_fallback")
-    addresses = parameters.boolean("endereco")
-    asked: Sequence[str | None] = ufs if uf == ALL else (uf,)
-    return Question(
-        subject=subject,
-        inquiries=tuple(Inquiry(subject, document, each, addresses=addresses) for each in asked),
-        strategy=strategy,
-        max_age_days=days,
-        error_fallback=error_fallback,
-        deprecated_header=from_header,
-        uf=uf,
-        home_unknown=uf is None,
-    )
-
-
-def wants_addresses(of: Question) -> bool:
-    """Whether `endereco=true` was sent."""
-    return of.inquiries[0].addresses
-
-
-def fingerprint(of: Question) -> str:
-    """What makes two requests the same one, defaults filled in (decisions 6)."""
-    return digest(
-        f"{of.subject} {of.document.text} {of.uf} {of.strategy} {of.max_age_days}"
-        f" {of.error_fallback} {wants_addresses(of)}"
-    )
-
-
-def greatest_price(of: Question) -> int:
-    """One credit per UF, and one per request for the addresses (specification, "Credits")."""
-    return len(of.inquiries) + wants_addresses(of)
 
 
 def rules(subject: Subject, per_uf: str) -> Rules:
@@ -128,17 +83,100 @@ def _rule_of(subject: Subject, *, with_addresses: bool) -> str:
     return f"{subject}/uf+addresses" if with_addresses else f"{subject}/uf"
 
 
-def encode(inquiry: Inquiry, record: Record) -> bytes:
-    """What a document has in one UF, as it is kept."""
-    assert isinstance(record, Registrations)
-    return _encode(record)
+class RegistrationLookup(Operation):
+    """Registrations of one document, in one UF or in all of them."""
 
+    document_parameter: Parameter
+    absence = CnpjNotFound
+    record = Registrations
+    by_uf = True
+    failures = page.FAILURES
 
-def plan(of: Question, inquiry: Inquiry, kept: Kept, now_ms: int) -> Serve | Ask:
-    """By age; but an entry stored without addresses has none to give (decisions 4.5)."""
-    if inquiry.addresses and not _glance(kept.body).com_endereco:
-        return Ask(None)
-    return by_age(of, inquiry, kept, now_ms)
+    @abstractmethod
+    def declare_uf(self) -> Uf:
+        """Its parameter `uf`."""
+
+    @abstractmethod
+    def body(
+        self, question: Question, found: "Gathered", company: Company | None
+    ) -> msgspec.Struct:
+        """The answer, with an empty request_id."""
+
+    def declare(self) -> Sequence[Parameter]:
+        """See `Operation`."""
+        self.uf = self.declare_uf()
+        document = self.document_parameter
+        return (document, self.uf, CACHE, STRATEGY, FALLBACK, ADDRESSES, CACHE_HEADER)
+
+    def question(self, document: Cnpj | Cpf, uf: str | None, sent: Parameters) -> Question:
+        """The question about one UF, all of them (BR), or none yet. Raises `InvalidInput`."""
+        days, from_header = CACHE.read(sent)
+        strategy = STRATEGY.read(sent)
+        fallback = FALLBACK.read(sent)
+        addresses = ADDRESSES.read(sent)
+        asked: Sequence[str | None] = self.ufs if uf == ALL else (uf,)
+        return Question(
+            subject=self.subject,
+            inquiries=tuple(
+                Inquiry(self.subject, document, each, addresses=addresses) for each in asked
+            ),
+            strategy=strategy,
+            max_age_days=days,
+            error_fallback=fallback,
+            deprecated_header=from_header,
+            uf=uf,
+            home_unknown=uf is None,
+        )
+
+    def fingerprint(self, question: Question) -> str:
+        """See `Operation`."""
+        return digest(
+            f"{question.subject} {question.document.text} {question.uf} {question.strategy}"
+            f" {question.max_age_days} {question.error_fallback} {question.wants_addresses}"
+        )
+
+    def parts(self, inquiry: Inquiry) -> frozenset[Part]:
+        """See `Operation`."""
+        return _WITH_ADDRESSES if inquiry.addresses else _TYPES_ONLY
+
+    def greatest_price(self, question: Question) -> int:
+        """One credit per UF, and one per request for the addresses (specification, "Credits")."""
+        return len(question.inquiries) + question.wants_addresses
+
+    def plan(self, question: Question, inquiry: Inquiry, kept: Kept, now_ms: int) -> Serve | Ask:
+        """By age; but an entry stored without addresses has none to give (decisions 4.5)."""
+        if inquiry.addresses and not _glance(kept.body).com_endereco:
+            return Ask(None)
+        return super().plan(question, inquiry, kept, now_ms)
+
+    def conclude(
+        self, question: Question, outcomes: Sequence[Outcome], circumstances: Circumstances
+    ) -> Conclusion:
+        """See `Operation`."""
+        found = Gathered(question, outcomes)
+        if found.answered:
+            body = self.body(question, found, circumstances.company)
+            return Conclusion(
+                status=200,
+                fields=_encode(body).removeprefix(envelope.WITHOUT_ID),
+                credits=found.credits,
+                rule=_rule_of(self.subject, with_addresses=found.with_addresses),
+                origin=found.origin,
+                source=found.sources,
+                asked_ms=found.asked_ms,
+            )
+        error: Exception = _worst(found.failures)
+        if found.absent and isinstance(question.document, Cnpj):
+            error = self.absence()
+        return envelope.refusal(error, question.document.text, self.error_fields)
+
+    def delivered(self, question: Question, record: Registrations) -> Delivered:
+        """For examples: this record from the source."""
+        return Delivered(self.encode(question.inquiries[0], record), "online", "cnpja", EXAMPLE_MS)
+
+    def view(self, recorded: Recorded) -> ResultView:
+        """See `Operation`."""
+        return page.view(self.document, recorded)
 
 
 def all_empty(outcomes: Sequence[Outcome]) -> bool:
@@ -148,7 +186,7 @@ def all_empty(outcomes: Sequence[Outcome]) -> bool:
     )
 
 
-class Tally:
+class Gathered:
     """What came of a question, put together over its UFs."""
 
     def __init__(self, of: Question, outcomes: Sequence[Outcome]) -> None:
@@ -162,7 +200,7 @@ class Tally:
         )
         # Addresses are paid unless they could not be asked for anywhere (decision 0011).
         registered = [record for record in records if record.inscricoes]
-        self.with_addresses = wants_addresses(of) and (
+        self.with_addresses = of.wants_addresses and (
             not registered or any(record.com_endereco for record in registered)
         )
         self.credits = self.answered + self.with_addresses
@@ -188,26 +226,6 @@ class Tally:
         )
 
 
-def conclusion(
-    of: Question, tally: Tally, answer: msgspec.Struct, error_fields: ErrorFields
-) -> Conclusion:
-    """The answer's status and price; `answer` is its body, with an empty request_id."""
-    document = of.document.text
-    if tally.answered:
-        return Conclusion(
-            status=200,
-            fields=_encode(answer).removeprefix(_WITHOUT_ID),
-            credits=tally.credits,
-            rule=_rule_of(of.subject, with_addresses=tally.with_addresses),
-            origin=tally.origin,
-            source=tally.sources,
-            asked_ms=tally.asked_ms,
-        )
-    if tally.absent and isinstance(of.document, Cnpj):
-        return envelope.refusal(CnpjNotFound(), document, error_fields)
-    return envelope.refusal(_worst(tally.failures), document, error_fields)
-
-
 def _worst(failures: Sequence[SourceError]) -> SourceError:
     """One failure that speaks for all: waiting helps only where nobody failed for good."""
     for error in failures:
@@ -217,56 +235,4 @@ def _worst(failures: Sequence[SourceError]) -> SourceError:
         (error for error in failures if isinstance(error, SourceUnavailable)),
         key=lambda error: error.retry_in_seconds,
         default=SourceFailed("nobody can know that there is no such person"),
-    )
-
-
-def shown(registration: Registration, of: Question, kind: type[T]) -> T:
-    """A registration in an operation's own shape, which leaves out what it does not know."""
-    fields = msgspec.structs.asdict(registration)
-    address = registration.endereco if wants_addresses(of) else None
-    fields["endereco"] = None if address is None else msgspec.structs.asdict(address)
-    return msgspec.convert(fields, kind)
-
-
-def parameters(uf: Parameter) -> tuple[Parameter, ...]:
-    """The parameters after the document, for the OpenAPI document."""
-    days = {"type": "integer", "minimum": 0, "maximum": CACHE_DAYS_MAX}
-    return (
-        uf,
-        Parameter(
-            "cache",
-            "query",
-            "Idade máxima, em dias, de um resultado guardado. 0 nunca usa um guardado por idade.",
-            days | {"default": CACHE_DAYS_DEFAULT},
-        ),
-        Parameter(
-            "cache_strategy",
-            "query",
-            "Cache ou fonte primeiro, e o que fazer quando a fonte falha; decidido por UF.",
-            {
-                "type": "string",
-                "enum": [str(strategy) for strategy in STRATEGIES],
-                "default": str(Strategy.ONLINE_PREFERENCIAL),
-            },
-        ),
-        Parameter(
-            "error_fallback",
-            "query",
-            "true: se a fonte falhar, aceita um resultado guardado de qualquer idade.",
-            {"type": "boolean", "default": False},
-        ),
-        Parameter(
-            "endereco",
-            "query",
-            "true: cada inscrição que tem endereço o traz; custa 1 crédito a mais por requisição.",
-            {"type": "boolean", "default": False},
-        ),
-        Parameter(
-            "cache",
-            "header",
-            "Forma antiga do parâmetro de consulta `cache`, que prevalece quando os dois são"
-            " enviados. A resposta traz então o cabeçalho Deprecation.",
-            days,
-            deprecated=True,
-        ),
     )
