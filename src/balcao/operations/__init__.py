@@ -1,26 +1,24 @@
-"""What can be asked: one folder per operation, listed here."""
+"""What can be asked: one folder per operation, named by its subject and listed here."""
 
 import datetime
 from collections.abc import Callable, Mapping, Sequence
+from importlib import import_module
 from types import MappingProxyType
 
 from balcao.core.questions import Subject
-from balcao.operations.company.operation import CompanyLookup
 from balcao.operations.contract import Operation, today_in_brasilia
-from balcao.operations.federal_certificate.operation import FederalCertificateLookup
-from balcao.operations.rural_producer.operation import RuralProducerLookup
-from balcao.operations.state_certificate.operation import StateCertificateLookup
-from balcao.operations.state_registration.operation import StateRegistrationLookup
-from balcao.operations.suframa.operation import SuframaLookup
 
 # As operators read of them; the contract has an order of its own (`endpoint`).
-ALL_OPERATIONS: Sequence[type[Operation]] = (
-    CompanyLookup,
-    StateRegistrationLookup,
-    RuralProducerLookup,
-    SuframaLookup,
-    FederalCertificateLookup,
-    StateCertificateLookup,
+_FOLDERS = (
+    "company",
+    "state_registration",
+    "rural_producer",
+    "suframa",
+    "federal_certificate",
+    "state_certificate",
+)
+ALL_OPERATIONS: Sequence[type[Operation]] = tuple(
+    import_module(f"balcao.operations.{name}.operation").OPERATION for name in _FOLDERS
 )
 
 

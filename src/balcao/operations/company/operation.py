@@ -177,3 +177,6 @@ def _parted(outcome: Delivered) -> tuple[bytes, bytes]:
     if dated is None:
         return b'"' + civil_day_text(outcome.asked_ms).encode() + b'"', body
     return dated[1], body[: dated.start()] + b"}"
+
+
+OPERATION = CompanyLookup

@@ -354,3 +354,6 @@ def _reason(certificate: FederalCertificate) -> str:
 def _instant(second: int) -> str:
     """`YYYY-MM-DDTHH:mm:ss-03:00`: Brasília, with its offset on that day."""
     return from_ms(second * 1000).isoformat(timespec="seconds")
+
+
+OPERATION = FederalCertificateLookup

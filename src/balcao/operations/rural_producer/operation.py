@@ -102,3 +102,6 @@ class RuralProducerLookup(RegistrationLookup):
             Example("uma_uf", "Uma UF, com endereço", one, (self.delivered(one, EXAMPLE),)),
             Example("sem_inscricao", "Não há inscrição na UF", one, (self.delivered(one, none),)),
         )
+
+
+OPERATION = RuralProducerLookup

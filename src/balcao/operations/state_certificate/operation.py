@@ -196,3 +196,6 @@ class StateCertificateLookup(CertificateLookup):
     def view(self, recorded: Recorded) -> ResultView:
         """See `Operation`."""
         return page.view(recorded)
+
+
+OPERATION = StateCertificateLookup

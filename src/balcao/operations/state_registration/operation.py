@@ -151,3 +151,6 @@ class StateRegistrationLookup(RegistrationLookup):
                 "brasil", "Todas as UFs; uma não respondeu e não foi cobrada", everywhere, outcomes
             ),
         )
+
+
+OPERATION = StateRegistrationLookup

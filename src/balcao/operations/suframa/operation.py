@@ -114,3 +114,6 @@ class SuframaLookup(Operation):
     def view(self, recorded: Recorded) -> ResultView:
         """See `Operation`."""
         return page.view(recorded)
+
+
+OPERATION = SuframaLookup
