@@ -37,7 +37,7 @@ from balcao.core.documents import Cnpj
 from balcao.core.federation import UFS
 from balcao.fiction import registrations_of
 from balcao.home import Home
-from balcao.operations import state_registration
+from balcao.operations.state_registration.operation import StateRegistrationLookup
 from balcao.simulator import create_server_app
 from balcao.simulator.exchange import Message, Receive, Send, read, write
 from balcao.simulator.sefaz import holder
@@ -50,7 +50,7 @@ from bench.http import PLENTY, free_port, open_account, running
 from bench.ledger import fsyncs
 
 HOST = "http://127.0.0.1"
-PATH = f"/consultas/v2/{state_registration.PATH}/"
+PATH = f"/consultas/v2/{StateRegistrationLookup.path}/"
 
 MA, NEVER = "/ma", "/never"
 

@@ -32,11 +32,7 @@ SENTENCES = {
 # Where they may stand: the tables of words, and the migrations from the time before codes.
 TABLES = {
     SOURCE / "core" / "tariff.py",
-    SOURCE / "operations" / "certificate_rules.py",
-    *(
-        SOURCE / "operations" / f"{subject}.py"
-        for subject in ("company", "suframa", "state_registration", "rural_producer")
-    ),
+    *(SOURCE / "operations" / subject / "operation.py" for subject in OPERATIONS),
     SOURCE / "storage" / "sql" / "desk" / "0007_rules.sql",
     SOURCE / "storage" / "sql" / "postgresql" / "desk" / "0003_rules.sql",
 }
@@ -68,7 +64,7 @@ def test_every_rule_that_makes_a_price_is_in_its_operations_table() -> None:
     """The examples of the API's document are made by `conclude`: their rules are real ones."""
     around = Circumstances(NOW, 1, Numbering(b"secret"))
     for operation in OPERATIONS.values():
-        for example in operation.examples:
+        for example in operation.examples():
             said = operation.conclude(example.question, example.outcomes, around)
             assert said.rule in (operation.rules if said.credits else NOT_CHARGED)
 

@@ -32,8 +32,8 @@ from balcao.core.company import Company
 from balcao.core.documents import Cnpj, Cpf
 from balcao.core.freshness import Kept
 from balcao.core.ledger import TopUp
-from balcao.core.questions import Inquiry, Mode
-from balcao.core.registration import Part, RegisteredAddress, Registration, Registrations
+from balcao.core.questions import Inquiry, Mode, Part, Record
+from balcao.core.registration import RegisteredAddress, Registration, Registrations
 from balcao.core.suframa import NumberedText, ZoneRecord
 from balcao.errors import DataRefused, SourceFailed, SourceUnavailable
 from balcao.http.authenticator import Authenticator
@@ -46,7 +46,7 @@ from balcao.observability.requests import RequestLog
 from balcao.operations import OPERATIONS, operations
 from balcao.settings import Limits, Settings
 from balcao.sources.asking import Source, Sources
-from balcao.sources.contract import Absent, Answer, Found, Record
+from balcao.sources.contract import Absent, Answer, Found
 from balcao.storage.contract import Entry, LedgerCheck, NewAccount, NewKey
 from balcao.storage.sqlite.cache import SqliteCache
 from balcao.storage.sqlite.desk import SqliteDesk
@@ -512,10 +512,12 @@ class World:
                 inquiry = Inquiry("federal_certificate", Cnpj.parse(record.document))
             case StateCertificate():
                 inquiry = Inquiry("state_certificate", Cnpj.parse(record.document), record.uf)
-            case _ if len(record.documento) == len(CPF):
+            case Registrations() if len(record.documento) == len(CPF):
                 inquiry = Inquiry("rural_producer", Cpf.parse(record.documento), record.uf)
-            case _:
+            case Registrations():
                 inquiry = Inquiry("state_registration", Cnpj.parse(record.documento), record.uf)
+            case _:
+                raise AssertionError(record)
         body = OPERATIONS[inquiry.subject].encode(inquiry, record)
         asked_ms = self.clock() - round(days * DAY_SECONDS * 1000)
         self.caches[mode].keep([(inquiry.cache_key, Kept(body, asked_ms, "fonte"))])

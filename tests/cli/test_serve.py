@@ -19,7 +19,7 @@ from balcao.cli.failures import CommandFailed
 from balcao.cli.serve import check_port
 from balcao.cli.welcome import curl_line, later_words
 from balcao.operations import OPERATIONS
-from balcao.operations.contract import Parameter
+from balcao.operations.parameters import Parameter
 from balcao.service.clock import system_now_ms
 from balcao.service.first_start import OPENINGS
 from balcao.settings import Settings
@@ -241,11 +241,11 @@ def test_a_line_for_an_operation_with_its_document_in_the_query() -> None:
         path="certidao",
         document="",
         parameters=(
-            Parameter("cnpj", "query", "", {}, example="90010001000100"),
-            Parameter("cpf", "query", "", {}),
-            Parameter("uf", "query", "", {}, required=True, example="SP"),
-            Parameter("cache", "query", "", {}, example=7),
-            Parameter("Idempotency-Key", "header", "", {}, example="abc"),
+            Parameter("cnpj", "", {}, example="90010001000100"),
+            Parameter("cpf", "", {}),
+            Parameter("uf", "", {}, required=True, example="SP"),
+            Parameter("cache", "", {}, example=7),
+            Parameter("Idempotency-Key", "", {}, place="header", example="abc"),
         ),
     )
     line = curl_line(operation, "k", "http://h")  # type: ignore[arg-type]

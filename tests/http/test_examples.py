@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from balcao.http import openapi
+from balcao.http.openapi import document as openapi
 from tests.http.house import OpenHouse, opened
 from tests.world import producer, sintegra, suframa
 

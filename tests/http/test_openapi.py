@@ -13,9 +13,11 @@ import pytest
 
 from balcao import __version__
 from balcao.core.problems import problem_of, table
-from balcao.http import openapi, openapi_errors, pages
+from balcao.http import pages
+from balcao.http.openapi import document as openapi
+from balcao.http.openapi import errors as openapi_errors
 from balcao.http.read import Request
-from balcao.operations import OPERATIONS
+from balcao.operations import OPERATIONS, operations
 from balcao.operations.contract import Operation
 from balcao.settings import Settings
 from tests.http.house import opened
@@ -136,6 +138,18 @@ def test_what_is_read_is_what_is_described(operation: Operation) -> None:
     assert parameters == {(each.name, each.place) for each in operation.parameters} | {
         ("Idempotency-Key", "header")
     }
+
+
+def test_operators_may_do_without_the_uf_of_the_examples() -> None:
+    served = {"state_registration": ("AC", "RJ"), "rural_producer": ("AC", "RJ")}
+    chosen = operations(served)
+    paths = openapi.document(__version__, operations=chosen)["paths"]
+    for subject in served:
+        one = next(each for each in chosen[subject].parameters if each.name == "uf")
+        assert "SP" not in str(one.schema)
+        parameters = paths[address(chosen[subject])]["get"]["parameters"]
+        (described_uf,) = (each for each in parameters if each["name"] == "uf")
+        assert described_uf.get("example", "AC") == "AC"
 
 
 def test_the_registrys_parameters() -> None:

@@ -14,7 +14,7 @@ import pytest
 
 from balcao.accounts.keys import issue_key
 from balcao.home import Home
-from balcao.http import openapi
+from balcao.http.openapi import document as openapi
 from balcao.service import compose, first_start
 from balcao.service.clock import system_now_ms
 from balcao.settings import Settings

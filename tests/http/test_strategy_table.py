@@ -20,9 +20,8 @@ import pytest
 from stdnum.br import cpf as stdnum_cpf
 
 from balcao.core.documents import Cnpj, Cpf
-from balcao.core.questions import Inquiry, Subject
+from balcao.core.questions import Inquiry, Record, Subject
 from balcao.fiction.digits import cnpj as a_cnpj
-from balcao.sources.contract import Record
 from tests import world as addresses
 from tests.world import (
     NAME,

@@ -17,9 +17,10 @@ from typing import Any, TypeAlias
 
 from balcao.core.company import PARTNERS_MAX
 from balcao.core.documents import Cnpj, Cpf
-from balcao.core.questions import ANSWER_BYTES_MAX, Inquiry, Subject
+from balcao.core.questions import Inquiry, Subject
 from balcao.core.registration import REGISTRATIONS_MAX
 from balcao.core.text import TEXT_CHARACTERS_MAX
+from balcao.operations import OPERATIONS
 from tests.sources import (
     test_cnpja,
     test_cnpja_registrations,
@@ -304,10 +305,10 @@ JSON: Mapping[str, Callable[[Reader], Answer]] = {
     "cut short": lambda r: Answer(json_of(r.good)[:-30]),
     "twice": lambda r: Answer(json_of(r.good) * 2),
     "one byte too long": lambda r: Answer(
-        json_of(r.good).ljust(ANSWER_BYTES_MAX[r.subject] + 1), {}
+        json_of(r.good).ljust(OPERATIONS[r.subject].answer_bytes_max + 1), {}
     ),
     "too long, in pieces": lambda r: Answer(
-        json_of(r.good).ljust(ANSWER_BYTES_MAX[r.subject] + 1), {}, chunks_of=997
+        json_of(r.good).ljust(OPERATIONS[r.subject].answer_bytes_max + 1), {}, chunks_of=997
     ),
     "byte by byte": lambda r: Answer(json_of(r.good).ljust(30_000), {}, chunks_of=1),
     "deep lists": lambda r: Answer(_with(r, b"[" * 90_000 + b"]" * 90_000)),
@@ -324,7 +325,7 @@ JSON: Mapping[str, Callable[[Reader], Answer]] = {
         json_of(changed(r.good, r.text, "A\u0301 " * TEXT_CHARACTERS_MAX))
     ),
     "an enormous text": lambda r: Answer(
-        _spliced(r, r.text, b'"' + b"7\\n" * (ANSWER_BYTES_MAX[r.subject] // 4) + b'"')
+        _spliced(r, r.text, b'"' + b"7\\n" * (OPERATIONS[r.subject].answer_bytes_max // 4) + b'"')
     ),
     "an infinite number": lambda r: Answer(_spliced(r, r.number, b"1e400")),
     "a number of 100,000 digits": lambda r: Answer(_spliced(r, r.number, b"9" * 100_000)),

@@ -104,7 +104,7 @@ def test_serpros_certificate_comes_with_its_bytes_and_is_timed_by_us() -> None:
 
     found = ask(SerproCnd(), federal(), Answers(SERPRO), keeper=keeper, now=now)
     assert keeper.given == [("acme", PDF)]
-    assert found.record.provider_elapsed_ms == 3000  # type: ignore[union-attr]
+    assert found.record.provider_elapsed_ms == 3000  # type: ignore[attr-defined]
 
 
 ABOUT_OTHERS = [
@@ -135,7 +135,7 @@ def test_a_branch_is_certified_by_its_head_office() -> None:
     asked = enveloped(200, FEDERAL, header={"parameters": {"cnpj": BRANCH}}).body
     adapters: list[tuple[CertificateAdapter, Any]] = [(INFOSIMPLES, asked), (SerproCnd(), SERPRO)]
     for adapter, body in adapters:
-        assert ask(adapter, federal(BRANCH), Answers(body)).record.good  # type: ignore[union-attr]
+        assert ask(adapter, federal(BRANCH), Answers(body)).record.good  # type: ignore[attr-defined]
 
 
 LAST_DAYS = [
@@ -161,7 +161,7 @@ def test_an_expired_one_is_never_handed_on(
     adapter: CertificateAdapter, inquiry: Inquiry, body: Any
 ) -> None:
     last = datetime(2026, 8, 6, 2, 59, 59, tzinfo=UTC)  # still the fifth in Brasília
-    assert ask(adapter, inquiry, Answers(body), now=lambda: last).record.good  # type: ignore[union-attr]
+    assert ask(adapter, inquiry, Answers(body), now=lambda: last).record.good  # type: ignore[attr-defined]
     first = datetime(2026, 8, 6, 3, 0, 0, tzinfo=UTC)
     error = refused(adapter, inquiry, Answers(body), now=lambda: first)
     assert type(error) is SourceFailed
@@ -171,7 +171,7 @@ def test_an_expired_one_is_never_handed_on(
 def test_a_positive_one_may_be_as_old_as_it_is() -> None:
     old = FEDERAL | {"tipo": "Positiva", "validade_data": "01/07/2026"}
     found = ask(INFOSIMPLES, federal(), Answers(enveloped(200, old).body))
-    assert not found.record.good  # type: ignore[union-attr]
+    assert not found.record.good  # type: ignore[attr-defined]
 
 
 # --- nothing is bought twice -------------------------------------------------------------------

@@ -11,7 +11,9 @@ from pathlib import Path
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from balcao.web import drawing, texts
+from balcao.core import writing
+from balcao.operations.views import Tile
+from balcao.web import drawing
 
 STATIC = Path(drawing.__file__).parent / "static"
 
@@ -45,7 +47,7 @@ def environment() -> Environment:
         "seconds",
         "whole",
     ):
-        made.filters[name] = getattr(texts, name)
+        made.filters[name] = getattr(writing, name)
     return made
 
 
@@ -58,11 +60,11 @@ def bars(count: int) -> list[drawing.Bar]:
     ]
 
 
-def tiles() -> dict[str, drawing.Tile]:
+def tiles() -> dict[str, Tile]:
     """Some of each tone, some with links."""
     tones = ["good", "good", "good", "warn", "good", "bad", "info", "neutral"]
     return {
-        uf: drawing.Tile(
+        uf: Tile(
             tones[at % 8], str(at % 4 or "—"), f"{at % 4} fontes", f"#{uf}" if at % 2 else None
         )
         for at, uf in enumerate(drawing.TILES)

@@ -10,8 +10,9 @@ from balcao.core.calendar import BRASILIA, HOUR_MS, day_starts_ms
 from balcao.core.ledger import Trace
 from balcao.core.outcomes import Quote
 from balcao.core.problems import table as problems
-from balcao.operations import OPERATIONS
-from balcao.web import outcomes, results, results_certificates, results_registrations
+from balcao.operations import OPERATIONS, views
+from balcao.operations.registrations import page as registrations
+from balcao.web import outcomes
 from balcao.web.forms import BY_SUBJECT, FORMS, blank, filled, question
 
 ASKED = datetime.datetime(2026, 11, 12, 14, 3, tzinfo=BRASILIA)
@@ -59,6 +60,12 @@ STATE: dict[str, Any] = {
 }
 
 
+def seen(
+    subject: str, body: dict[str, Any], trace: Trace, now_ms: int = ASKED_MS, **of_it: bool
+) -> views.ResultView:
+    return OPERATIONS[subject].view(views.Recorded(body, trace, now_ms, **of_it))
+
+
 def registration(uf: str, active: bool, **more: object) -> dict[str, object]:
     return {"inscricao_estadual": "1", "uf": uf, "ativa": active, **more}
 
@@ -75,13 +82,12 @@ def registration(uf: str, active: bool, **more: object) -> dict[str, object]:
     ],
 )
 def test_federal_verdicts(said: dict[str, Any], tone: str, text: str) -> None:
-    view = results_certificates.federal(FORMS["certidao-federal"], FEDERAL | said, TRACE, ASKED_MS)
-    assert (view.verdict.tone, view.verdict.text) == (tone, text)
+    view = seen("federal_certificate", FEDERAL | said, TRACE, ASKED_MS)
+    assert (view.headline.tone, view.headline.text) == (tone, text)
 
 
 def test_federal_facts() -> None:
-    form = FORMS["certidao-federal"]
-    view = results_certificates.federal(form, FEDERAL, TRACE, ASKED_MS)
+    view = seen("federal_certificate", FEDERAL, TRACE, ASKED_MS)
     facts = dict(view.facts)
     assert facts["Válida até"] == "17/12/2026"
     assert facts["Guardada até"] == "16/12/2026; até lá, outra consulta custa 1 crédito"
@@ -94,11 +100,11 @@ def test_federal_facts() -> None:
     assert (view.receipt_id, view.receipt_kind) == ("abc-1", "PDF")
     assert [each.needs_birth for each in view.again] == [False, False]
     longer = FEDERAL | {"extended_validity": "2027-01-20", "effective_validity": "2027-01-20"}
-    facts = dict(results_certificates.federal(form, longer, TRACE, ASKED_MS).facts)
+    facts = dict(seen("federal_certificate", longer, TRACE, ASKED_MS).facts)
     assert (facts["Válida até"], facts["Validade original"]) == ("20/01/2027", "17/12/2026")
-    expired = results_certificates.federal(form, FEDERAL, TRACE, ASKED_MS, in_force=False)
-    assert (expired.verdict.tone, expired.verdict.text) == ("bad", "Certidão vencida")
-    assert "17/12/2026" in expired.verdict.note
+    expired = seen("federal_certificate", FEDERAL, TRACE, ASKED_MS, in_force=False)
+    assert (expired.headline.tone, expired.headline.text) == ("bad", "Certidão vencida")
+    assert "17/12/2026" in expired.headline.note
 
 
 NEGATIVE: dict[str, Any] = {
@@ -132,28 +138,27 @@ def test_until_when_a_federal_certificate_is_kept(
 ) -> None:
     trace = msgspec.structs.replace(TRACE, asked_ms=asked_ms)
     body = FEDERAL | said
-    facts = dict(results_certificates.federal(FORMS["certidao-federal"], body, trace, now_ms).facts)
+    facts = dict(seen("federal_certificate", body, trace, now_ms).facts)
     assert keeping in str(facts.get("Guardada até") or facts["Guardada"])
 
 
 def test_what_a_certificate_in_force_says_first() -> None:
-    form = FORMS["certidao-federal"]
     tells = {
         "2ª via, emitida em 20/06/2026.": {},
         "Vence hoje, 12/11/2026.": {"effective_validity": "2026-11-12"},
         "Vale para a matriz e as filiais.": {"cnpj": "90.010.007/0002-68"},
     }
     for note, said in tells.items():
-        verdict = results_certificates.federal(form, FEDERAL | said, TRACE, ASKED_MS).verdict
+        verdict = seen("federal_certificate", FEDERAL | said, TRACE, ASKED_MS).headline
         assert note in verdict.note
         assert verdict.tone == ("warn" if "hoje" in note else "good")
         others = [each for each in tells if each != note and "2ª" not in each]
         assert not any(each in verdict.note for each in others)
     new = FEDERAL | {"issued_at": "2026-11-12"}
-    assert "2ª via" not in results_certificates.federal(form, new, TRACE, ASKED_MS).verdict.note
+    assert "2ª via" not in seen("federal_certificate", new, TRACE, ASKED_MS).headline.note
     today = STATE | {"validade": "2026-11-12"}
-    view = results_certificates.state(FORMS["certidao-estadual"], today, TRACE, ASKED_MS)
-    assert (view.verdict.tone, view.verdict.note) == ("warn", "Vence hoje, 12/11/2026.")
+    view = seen("state_certificate", today, TRACE, ASKED_MS)
+    assert (view.headline.tone, view.headline.note) == ("warn", "Vence hoje, 12/11/2026.")
     assert "Não fica guardada" in str(dict(view.facts)["Guardada"])
 
 
@@ -167,14 +172,14 @@ def test_what_a_certificate_in_force_says_first() -> None:
     ],
 )
 def test_state_verdicts(said: dict[str, Any], tone: str, note: str) -> None:
-    view = results_certificates.state(FORMS["certidao-estadual"], STATE | said, TRACE, ASKED_MS)
-    assert view.verdict.tone == tone
-    assert note in view.verdict.note
+    view = seen("state_certificate", STATE | said, TRACE, ASKED_MS)
+    assert view.headline.tone == tone
+    assert note in view.headline.note
     assert view.receipt_id is None
 
 
 def test_state_is_served_until_the_day_before() -> None:
-    view = results_certificates.state(FORMS["certidao-estadual"], STATE, TRACE, ASKED_MS)
+    view = seen("state_certificate", STATE, TRACE, ASKED_MS)
     facts = dict(view.facts)
     assert "30/11/2026;" in str(facts["Guardada até"])
     assert facts["Fonte consultada em"] == "12/11/2026 às 14:03"
@@ -194,8 +199,8 @@ def test_state_is_served_until_the_day_before() -> None:
 )
 def test_companies_of_which_little_is_known(status: str | None, tone: str) -> None:
     body = {"response": {"cnpj": "90010001000100", "situacao_cadastral": status}}
-    view = results.company(FORMS["empresa"], body, TRACE)
-    assert view.verdict.tone == tone
+    view = seen("company", body, TRACE)
+    assert view.headline.tone == tone
     assert [each.rows for each in view.tables] == [[], []]
 
 
@@ -209,9 +214,9 @@ def test_addresses_are_put_together_from_what_there_is() -> None:
         "uf": "SP",
         "cep": "04000100",
     }
-    assert results.address(whole, "RUA") == "RUA DAS ACACIAS, 100, SAO PAULO/SP, 04000-100"
-    assert results.address({"cidade": "MANAUS", "estado": "AM"}) == "MANAUS/AM"
-    assert results.address({}) is None
+    assert views.address(whole, "RUA") == "RUA DAS ACACIAS, 100, SAO PAULO/SP, 04000-100"
+    assert views.address({"cidade": "MANAUS", "estado": "AM"}) == "MANAUS/AM"
+    assert views.address({}) is None
 
 
 def test_what_sources_say_is_escaped() -> None:
@@ -221,7 +226,7 @@ def test_what_sources_say_is_escaped() -> None:
             "socios": [{"nome": "<b>X</b>", "pais": "<i>", "cpf_cnpj_socio": "<u>"}],
         }
     }
-    (row,) = results.company(FORMS["empresa"], body, TRACE).tables[1].rows
+    (row,) = seen("company", body, TRACE).tables[1].rows
     assert str(row[0]) == "&lt;b&gt;X&lt;/b&gt; <small>&lt;i&gt;</small>"
     assert "<u>" not in str(row[1])
 
@@ -241,7 +246,7 @@ def test_tiles(active: list[bool], tone: str, text: str, title: str) -> None:
         "inscricoes_estaduais": [registration("MG", each) for each in active],
         "ufs": [{"uf": "MG", "origem": "cache"}, {"uf": "BA", "origem": "indisponivel"}],
     }
-    tiles = results_registrations.tiles(body)
+    tiles = registrations.tiles(body)
     assert set(tiles) == {"MG", "BA"}
     assert (tiles["MG"].tone, tiles["MG"].text, tiles["MG"].title) == (tone, text, title)
     assert (tiles["BA"].tone, tiles["BA"].text) == ("warn", "falhou")
@@ -249,10 +254,10 @@ def test_tiles(active: list[bool], tone: str, text: str, title: str) -> None:
 
 def test_columns_that_nobody_filled_are_left_out() -> None:
     rows = [registration("SP", True, tipo_ie="IE Normal"), registration("MG", False)]
-    table = results_registrations.table(rows)
+    table = registrations.table(rows)
     assert table.columns == ("Inscrição", "UF", "Situação", "Tipo")
     assert table.rows[1][3] is None
-    assert results_registrations.table(rows, short=True).columns == ("Inscrição", "UF", "Situação")
+    assert registrations.table(rows, short=True).columns == ("Inscrição", "UF", "Situação")
 
 
 # ---- Words ----

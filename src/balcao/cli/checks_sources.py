@@ -104,7 +104,7 @@ def _remedy(seen: Inventory, subject: Subject) -> str:
     configure = f"configure uma fonte ({program()} source list)"
     if subject != "company":
         return configure
-    if SNAPSHOT not in seen.settings.company_sources:
+    if SNAPSHOT not in seen.settings.sources_of("company"):
         return f'inclua "{SNAPSHOT}" em BALCAO_COMPANY_SOURCES ou {configure}'
     return f"importe um mês ({program()} opendata build PASTA) ou {configure}"
 

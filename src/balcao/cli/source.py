@@ -1,8 +1,8 @@
 """`balcao source`: who answers what, and whether they would answer now."""
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Annotated, Literal, get_args
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -12,13 +12,16 @@ from balcao.cli.failures import CommandFailed
 from balcao.cli.findings import WORDS
 from balcao.cli.output import AsJson, console, print_json, print_table, program, whole, yes_or_no
 from balcao.core.federation import UFS
-from balcao.core.questions import CERTIFICATE_SUBJECTS, REGISTRATION_SUBJECTS, Subject
-from balcao.core.registration import Part
+from balcao.core.questions import Part, Subject
+from balcao.operations import ALL_OPERATIONS, OPERATIONS
+from balcao.operations.contract import SourceFact
 
 if TYPE_CHECKING:
     from balcao.cli.sources_seen import Inventory, Seen
     from balcao.providers.probing import Probe, Result
     from balcao.settings import Settings
+
+_SUBJECTS = tuple(each.subject for each in ALL_OPERATIONS)
 
 app = typer.Typer(no_args_is_help=True, help="Mostra e verifica quem responde cada consulta.")
 
@@ -65,35 +68,24 @@ def warnings(seen: "Inventory", subject: Subject) -> Sequence[str]:
 
 
 def _print_sources(seen: "Inventory", subject: Subject) -> None:
-    from balcao.cli.sources_seen import ufs_text
-
     asked = seen.ufs.get(subject, ())
     # Each subject has the columns that tell its sources apart.
-    cells: dict[str, Callable[[Seen], str]] = {}
-    if subject in REGISTRATION_SUBJECTS:
-        by = "por CPF" if subject == "rural_producer" else "por CNPJ"
-        cells[f"UFs ({by})"] = lambda source: ufs_text(source.ufs, asked)
-        cells["Informa"] = lambda source: ", ".join(gives(source))
-    if subject == "state_certificate":
-        cells["UFs"] = lambda source: ufs_text(source.ufs, asked)
-    if subject == "federal_certificate":
-        cells["CPF"] = lambda source: yes_or_no(_takes_people(source))
-        cells["Emissão nova"] = lambda source: yes_or_no(_can(source, "reissues"))
-    if subject in CERTIFICATE_SUBJECTS:
-        cells["Comprovante"] = lambda source: yes_or_no(seen.brings_receipts(source.name))
-    if subject != "rural_producer":
-        cells["CNPJ com letras"] = lambda source: yes_or_no(_can(source, "alphanumeric"))
-    if subject == "company":
-        cells["optin=1"] = lambda source: yes_or_no(_can(source, "full_partners"))
+    facts = OPERATIONS[subject].source_facts
     print_table(
-        ("Ordem", "Fonte", "Ligada", "Endereço, ou o que falta", *cells),
+        (
+            "Ordem",
+            "Fonte",
+            "Ligada",
+            "Endereço, ou o que falta",
+            *(_title(fact, subject) for fact in facts),
+        ),
         [
             (
                 str(place),
                 source.name,
                 yes_or_no(source.is_on),
                 source.remark,
-                *(cell(source) if source.is_on else "—" for cell in cells.values()),
+                *(_cell(fact, source, seen, asked) if source.is_on else "—" for fact in facts),
             )
             for place, source in enumerate(seen.sources(subject), 1)
         ],
@@ -101,20 +93,53 @@ def _print_sources(seen: "Inventory", subject: Subject) -> None:
     )
 
 
-def gives(source: "Seen") -> Sequence[str]:
-    """What it tells of registrations besides their numbers."""
-    if source.capabilities is None:
-        return ()
-    return [name for part, name in _PARTS.items() if part in source.capabilities.parts]
+# What tells sources apart, as a column; which of these, each operation says.
+_TITLES: Mapping[SourceFact, str] = {
+    "ufs": "UFs",
+    "parts": "Informa",
+    "people": "CPF",
+    "reissues": "Emissão nova",
+    "receipts": "Comprovante",
+    "alphanumeric": "CNPJ com letras",
+    "full_partners": "optin=1",
+}
 
 
-def _can(source: "Seen", what: Literal["alphanumeric", "full_partners", "reissues"]) -> bool:
-    return source.capabilities is not None and getattr(source.capabilities, what)
+def _title(fact: SourceFact, subject: Subject) -> str:
+    """Where registrations are listed by UF, sources may take a CNPJ there and no CPF."""
+    operation = OPERATIONS[subject]
+    if fact == "ufs" and "parts" in operation.source_facts:
+        return f"UFs (por {operation.document.upper()})"
+    return _TITLES[fact]
 
 
-def _takes_people(source: "Seen") -> bool:
-    """Whether it can be asked for a person's federal certificate."""
-    return source.capabilities is not None and source.capabilities.cpf_ufs is None
+def _known(fact: SourceFact, source: "Seen", seen: "Inventory") -> object:
+    """One fact of a source that is on."""
+    capabilities = source.capabilities
+    assert capabilities is not None
+    match fact:
+        case "ufs":
+            return list(source.ufs)
+        case "parts":
+            return sorted(capabilities.parts)
+        case "people":
+            return capabilities.cpf_ufs is None  # asked for a person's federal certificate
+        case "receipts":
+            return seen.brings_receipts(source.name)
+        case _:
+            return bool(getattr(capabilities, fact))
+
+
+def _cell(fact: SourceFact, source: "Seen", seen: "Inventory", asked: Sequence[str]) -> str:
+    """The same as the text of a column."""
+    from balcao.cli.sources_seen import ufs_text
+
+    known = _known(fact, source, seen)
+    if fact == "ufs":
+        return ufs_text(source.ufs, asked)
+    if isinstance(known, list):
+        return ", ".join(name for part, name in _PARTS.items() if part in known)
+    return yes_or_no(bool(known))
 
 
 def _subject_as_json(seen: "Inventory", subject: Subject) -> Mapping[str, object]:
@@ -129,23 +154,10 @@ def _subject_as_json(seen: "Inventory", subject: Subject) -> Mapping[str, object
         }
         if source.capabilities is None:
             return known
-        if subject in REGISTRATION_SUBJECTS:
-            known["ufs"] = list(source.ufs)
-            known["parts"] = sorted(source.capabilities.parts)
-            addresses = seen.addresses(source.name)
-            if addresses:
+        for fact in OPERATIONS[subject].source_facts:
+            known[fact] = _known(fact, source, seen)
+            if fact == "parts" and (addresses := seen.addresses(source.name)):
                 known["addresses"] = {uf: addresses[uf] for uf in source.ufs}
-        if subject == "state_certificate":
-            known["ufs"] = list(source.ufs)
-        if subject == "federal_certificate":
-            known["people"] = _takes_people(source)
-            known["reissues"] = _can(source, "reissues")
-        if subject in CERTIFICATE_SUBJECTS:
-            known["receipts"] = seen.brings_receipts(source.name)
-        if subject != "rural_producer":
-            known["alphanumeric"] = _can(source, "alphanumeric")
-        if subject == "company":
-            known["full_partners"] = _can(source, "full_partners")
         return known
 
     return {
@@ -160,9 +172,9 @@ def check(
     subject: Annotated[
         list[str] | None,
         typer.Option(
-            parser=one_of(get_args(Subject)),
+            parser=one_of(_SUBJECTS),
             metavar="ASSUNTO",
-            help=f"Só estes: {', '.join(get_args(Subject))}; pode repetir.",
+            help=f"Só estes: {', '.join(_SUBJECTS)}; pode repetir.",
         ),
     ] = None,
     uf: Annotated[

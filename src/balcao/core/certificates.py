@@ -14,6 +14,8 @@ from typing import Literal, TypeAlias
 import msgspec
 
 from balcao.core.calendar import civil_day_text
+from balcao.core.documents import Cnpj
+from balcao.core.questions import Inquiry, Record
 
 CertificateType: TypeAlias = Literal["CND", "CPEND", "CPD"]
 
@@ -44,7 +46,7 @@ class CertificateGiven(msgspec.Struct, frozen=True, gc=False):
     media_type: MediaType | None  # of the receipt
 
 
-class FederalCertificate(msgspec.Struct, frozen=True, omit_defaults=True):
+class FederalCertificate(Record, frozen=True, omit_defaults=True):
     """What a source said of one taxpayer, functional negatives included."""
 
     document: str  # CNPJ or CPF, without punctuation
@@ -86,8 +88,15 @@ class FederalCertificate(msgspec.Struct, frozen=True, omit_defaults=True):
             return self.kind
         return "other" if self.kind_text or self.title else "none"
 
+    def flaw(self, inquiry: Inquiry) -> str | None:
+        """See `Record`. A branch is certified by its head office."""
+        asked = inquiry.document
+        if isinstance(asked, Cnpj) and self.document[:8] == asked.root:
+            return None
+        return self.another(self.document, inquiry)
 
-class StateCertificate(msgspec.Struct, frozen=True, omit_defaults=True):
+
+class StateCertificate(Record, frozen=True, omit_defaults=True):
     """What one state treasury said of a company."""
 
     document: str
@@ -111,6 +120,12 @@ class StateCertificate(msgspec.Struct, frozen=True, omit_defaults=True):
     def verdict(self) -> Verdict:
         """What came of asking for it; states tell negative ones from nothing (specification)."""
         return "CND" if self.good else "none"
+
+    def flaw(self, inquiry: Inquiry) -> str | None:
+        """See `Record`."""
+        if self.uf != inquiry.uf:
+            return "respondeu sobre outra UF"
+        return self.another(self.document, inquiry)
 
 
 def classify(kind_text: str | None, title: str | None) -> CertificateType | None:

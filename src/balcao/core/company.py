@@ -6,60 +6,108 @@ Every source fills this one type; the answer's `response` is this type as JSON.
 
 import re
 import unicodedata
+from typing import Annotated, Self, TypeVar
 
 import msgspec
+
+from balcao.core.described import described, said
+from balcao.core.questions import Inquiry, Record
+
+AnyCompany = TypeVar("AnyCompany", bound="Company")
 
 PARTNERS_MAX = 10_000  # real companies have thousands (decisions 9.5)
 
 
+@described("Codigo", "Um código de uma tabela oficial e sua descrição.")
 class Coded(msgspec.Struct, frozen=True, gc=False):
     """A code of an official table. No text in the table: the code and a null description."""
 
-    codigo: str | None
-    descricao: str | None
+    codigo: Annotated[str | None, said("O código, como texto.")]
+    descricao: Annotated[str | None, said("A descrição da tabela.")]
 
 
+@described("Socio", "Um sócio ou administrador.")
 class Partner(msgspec.Struct, frozen=True, gc=False):
     """One partner. Natural persons' documents come as `***456789**` unless opted in."""
 
-    nome: str | None = None
-    cpf_cnpj_socio: str | None = None
-    qualificacao_socio: str | None = None
-    pais: str | None = None
-    documento_representante_legal: str | None = None
-    nome_representante_legal: str | None = None
-    faixa_etaria: str | None = None
-    data_entrada_sociedade: str | None = None  # YYYY-MM-DD 00:00:00
+    nome: Annotated[str | None, said("Nome ou nome empresarial.")] = None
+    cpf_cnpj_socio: Annotated[
+        str | None, said("CNPJ, ou CPF na forma `***456789**`; o CPF inteiro só com `optin=1`.")
+    ] = None
+    qualificacao_socio: Annotated[str | None, said("Qualificação na empresa.")] = None
+    pais: Annotated[str | None, said("País, de sócios do exterior.")] = None
+    documento_representante_legal: Annotated[
+        str | None, said("CPF do representante, mascarado como acima.")
+    ] = None
+    nome_representante_legal: Annotated[str | None, said("Nome do representante legal.")] = None
+    faixa_etaria: Annotated[str | None, said("`Entre 41 a 50 anos`, …, `Não se aplica`.")] = None
+    data_entrada_sociedade: Annotated[
+        str | None, said("Entrada na sociedade, `YYYY-MM-DD HH:mm:ss`.")
+    ] = None
 
 
-class Company(msgspec.Struct, frozen=True, kw_only=True):
+@described(
+    "Empresa",
+    "Dados cadastrais de um estabelecimento e de sua empresa. Sem informação, o campo é nulo ou"
+    " vazio.",
+)
+class Company(Record, frozen=True, kw_only=True):
     """One establishment with its company's data. Dates are YYYY-MM-DD, codes are text."""
 
-    cnpj: str
-    identificador_matriz_filial: str | None = None  # MATRIZ, FILIAL
-    data_de_abertura: str | None = None
-    nome_empresarial: str | None = None
-    nome_fantasia: str | None = None
-    atividade_economica_principal: Coded | None = None
-    atividades_economicas_secundarias: tuple[Coded, ...] = ()
-    natureza_juridica: Coded | None = None
-    tipo_logradouro: str | None = None
-    logradouro: str | None = None
-    numero: str | None = None
-    complemento: str | None = None
-    bairro: str | None = None
-    municipio: str | None = None
-    cep: str | None = None
-    uf: str | None = None
-    endereco_eletronico: str | None = None
-    telefone: str | None = None  # area code and number, digits; two joined by " / "
-    ente_federativo_responsavel: str | None = None
-    situacao_cadastral: str | None = None  # NULA, ATIVA, SUSPENSA, INAPTA, BAIXADA
-    data_da_situacao_cadastral: str | None = None
-    situacao_especial: str | None = None
-    data_da_situacao_especial: str | None = None
-    porte: str | None = None  # MICRO EMPRESA, EMPRESA DE PEQUENO PORTE, DEMAIS
-    socios: tuple[Partner, ...] = ()
+    cnpj: Annotated[str, said("CNPJ, sem pontuação.")]
+    identificador_matriz_filial: Annotated[str | None, said("`MATRIZ` ou `FILIAL`.")] = None
+    data_de_abertura: Annotated[str | None, said("Data de abertura.", format="date")] = None
+    nome_empresarial: Annotated[str | None, said("Nome empresarial (razão social).")] = None
+    nome_fantasia: Annotated[str | None, said("Nome fantasia.")] = None
+    atividade_economica_principal: Annotated[Coded | None, said("Atividade principal (CNAE).")] = (
+        None
+    )
+    atividades_economicas_secundarias: Annotated[
+        tuple[Coded, ...], said("Atividades secundárias (CNAE).")
+    ] = ()
+    natureza_juridica: Annotated[Coded | None, said("Natureza jurídica.")] = None
+    tipo_logradouro: Annotated[str | None, said("Tipo do logradouro: RUA, AVENIDA, …")] = None
+    logradouro: Annotated[str | None, said("Nome do logradouro.")] = None
+    numero: Annotated[str | None, said("Número no logradouro.")] = None
+    complemento: Annotated[str | None, said("Complemento do endereço.")] = None
+    bairro: Annotated[str | None, said("Bairro.")] = None
+    municipio: Annotated[str | None, said("Município.")] = None
+    cep: Annotated[str | None, said("CEP, só dígitos.")] = None
+    uf: Annotated[str | None, said("Sigla da unidade da federação.")] = None
+    endereco_eletronico: Annotated[str | None, said("E-mail de contato.")] = None
+    telefone: Annotated[
+        str | None, said("Telefone com DDD, só dígitos; dois são separados por ` / `.")
+    ] = None
+    ente_federativo_responsavel: Annotated[str | None, said("Ente federativo responsável.")] = None
+    situacao_cadastral: Annotated[
+        str | None, said("`NULA`, `ATIVA`, `SUSPENSA`, `INAPTA` ou `BAIXADA`.")
+    ] = None
+    data_da_situacao_cadastral: Annotated[
+        str | None, said("Data da situação cadastral.", format="date")
+    ] = None
+    situacao_especial: Annotated[str | None, said("Situação especial.")] = None
+    data_da_situacao_especial: Annotated[
+        str | None, said("Data da situação especial.", format="date")
+    ] = None
+    porte: Annotated[
+        str | None, said("`MICRO EMPRESA`, `EMPRESA DE PEQUENO PORTE` ou `DEMAIS`.")
+    ] = None
+    socios: Annotated[tuple[Partner, ...], said("Quadro de sócios e administradores.")] = ()
+
+    def flaw(self, inquiry: Inquiry) -> str | None:
+        """See `Record`."""
+        if len(self.socios) > PARTNERS_MAX:
+            return "resposta com sócios demais"
+        needed = ("nome_empresarial", "situacao_cadastral")
+        if (another := self.another(self.cnpj, inquiry, needed)) is not None:
+            return another
+        if inquiry.full_partners and hides_a_partner(self):
+            return "ocultou documentos de sócios que deveria informar"
+        return None
+
+    def as_allowed(self, inquiry: Inquiry) -> Self:
+        """See `Record`."""
+        return self if inquiry.full_partners else masked(self)
 
 
 class DatedCompany(Company, frozen=True, kw_only=True):
@@ -127,7 +175,7 @@ def _mask_document(text: str | None) -> str | None:
     return text
 
 
-def masked(company: Company) -> Company:
+def masked(company: AnyCompany) -> AnyCompany:
     """The company as callers without the partner opt-in may see it (specification, Partners)."""
     return msgspec.structs.replace(
         company,

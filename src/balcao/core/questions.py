@@ -1,23 +1,18 @@
 """What is asked, as values: of us by a caller (`Question`), of a source by us (`Inquiry`)."""
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from enum import StrEnum
-from typing import Literal, TypeAlias
+from typing import Literal, Self, TypeAlias
 
 import msgspec
 
 from balcao.core.documents import Cnpj, Cpf
-from balcao.core.registration import Part
 
-# What can be asked about; one file each in `operations/`.
-Subject: TypeAlias = Literal[
-    "company",
-    "state_registration",
-    "rural_producer",
-    "suframa",
-    "federal_certificate",
-    "state_certificate",
-]
+# What can be asked about: an operation's name inside (`operations/`).
+Subject: TypeAlias = str
+# What a source may know of a registration besides its number and whether it is active. Types
+# (tipo_ie, situacao_pj) stand in the national base, addresses in the states' own (`ccc.md`).
+Part: TypeAlias = Literal["types", "addresses"]
 Mode: TypeAlias = Literal["live", "test"]  # an account is one of them for ever (sandbox.md)
 
 
@@ -29,24 +24,6 @@ class Strategy(StrEnum):
     SO_CACHE = "SO_CACHE"
     SO_ONLINE = "SO_ONLINE"
     ONLINE_PREFERENCIAL = "ONLINE_PREFERENCIAL"
-
-
-# Bytes of a source's answer about one of them; certificates may bring their receipt (9.5).
-ANSWER_BYTES_MAX: Mapping[Subject, int] = {
-    "company": 4_000_000,
-    "state_registration": 1_000_000,
-    "rural_producer": 1_000_000,
-    "suframa": 1_000_000,
-    "federal_certificate": 10_000_000,
-    "state_certificate": 10_000_000,
-}
-
-REGISTRATION_SUBJECTS: frozenset[Subject] = frozenset({"state_registration", "rural_producer"})
-CERTIFICATE_SUBJECTS: frozenset[Subject] = frozenset({"federal_certificate", "state_certificate"})
-
-_NO_PARTS: frozenset[Part] = frozenset()
-_TYPES_ONLY: frozenset[Part] = frozenset({"types"})
-_WITH_ADDRESSES: frozenset[Part] = frozenset({"types", "addresses"})
 
 
 class Inquiry(msgspec.Struct, frozen=True):
@@ -83,12 +60,27 @@ class Inquiry(msgspec.Struct, frozen=True):
             return f"{self.cache_key}+nova"
         return f"{self.cache_key}+enderecos" if self.addresses else self.cache_key
 
-    @property
-    def parts(self) -> frozenset[Part]:
-        """What the answer should tell, and what not every source knows."""
-        if self.subject not in REGISTRATION_SUBJECTS:
-            return _NO_PARTS
-        return _WITH_ADDRESSES if self.addresses else _TYPES_ONLY
+
+class Record(msgspec.Struct, frozen=True):
+    """What a source found: what every one must pass is asked of it here, once."""
+
+    def flaw(self, inquiry: Inquiry) -> str | None:
+        """Why it must neither be answered nor kept (decisions 4.4), for the operator; None: it may.
+
+        Without personal data.
+        """
+        raise NotImplementedError
+
+    def as_allowed(self, inquiry: Inquiry) -> Self:
+        """The same, showing persons as the inquiry allows."""
+        return self
+
+    def another(self, about: str, inquiry: Inquiry, needed: Sequence[str] = ()) -> str | None:
+        """The flaw of being about somebody else, or without one of these fields."""
+        if about != inquiry.document.text:
+            return "respondeu sobre outro documento"
+        missing = next((field for field in needed if not getattr(self, field)), None)
+        return missing and f"resposta incompleta, sem {missing}"
 
 
 class Question(msgspec.Struct, frozen=True):
@@ -108,6 +100,11 @@ class Question(msgspec.Struct, frozen=True):
     def document(self) -> Cnpj | Cpf:
         """The document of the first (or only) inquiry."""
         return self.inquiries[0].document
+
+    @property
+    def wants_addresses(self) -> bool:
+        """Whether the addresses of registrations are asked for."""
+        return self.inquiries[0].addresses
 
     def at_home(self, uf: str) -> "Question":
         """The same question, now that the company's own UF is known (decisions 2.3)."""

@@ -7,13 +7,14 @@ decisions 8; code tables: `ccc.md` section 2.
 import re
 import unicodedata
 from collections.abc import Mapping
-from typing import Literal, TypeAlias
+from typing import Self, TypeVar
 
 import msgspec
 
-# What a source may know of a registration besides its number and whether it is active. Types
-# (tipo_ie, situacao_pj) stand in the national base, addresses in the states' own (`ccc.md`).
-Part: TypeAlias = Literal["types", "addresses"]
+from balcao.core.company import mask_cpf_in_text
+from balcao.core.questions import Inquiry, Record
+
+AnyRegistrations = TypeVar("AnyRegistrations", bound="Registrations")
 
 REGISTRATIONS_MAX = 1_000  # in one answer of a source (decisions 9.5)
 
@@ -62,7 +63,7 @@ class Registration(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     endereco: RegisteredAddress | None = None
 
 
-class Registrations(msgspec.Struct, frozen=True, omit_defaults=True):
+class Registrations(Record, frozen=True, omit_defaults=True):
     """What a document has in one UF; `inscricoes` may be empty, which is an answer too."""
 
     documento: str  # CNPJ or CPF, without punctuation
@@ -71,6 +72,21 @@ class Registrations(msgspec.Struct, frozen=True, omit_defaults=True):
     uf_principal: str | None = None  # the company's own UF, where the source says it
     com_endereco: bool = False  # a source that knows addresses was asked (decisions 4.5)
     inscricoes: tuple[Registration, ...] = ()
+
+    def flaw(self, inquiry: Inquiry) -> str | None:
+        """See `Record`."""
+        if len(self.inscricoes) > REGISTRATIONS_MAX:
+            return "resposta com inscrições demais"
+        if self.uf != inquiry.uf or any(each.uf != inquiry.uf for each in self.inscricoes):
+            return "respondeu sobre outra UF"
+        if once_each(self) is None:
+            return "a mesma inscrição com dados diferentes"
+        return self.another(self.documento, inquiry)
+
+    def as_allowed(self, inquiry: Inquiry) -> Self:
+        """A sole trader's name ends with the CPF."""
+        once = once_each(self) or self
+        return msgspec.structs.replace(once, nome=mask_cpf_in_text(self.nome))
 
 
 def type_text(text: str | None, code: int | None = None) -> str | None:
@@ -106,7 +122,7 @@ def is_exempt(number: str | None) -> bool:
     return (number or "").strip().upper() == "ISENTO"
 
 
-def once_each(record: Registrations) -> Registrations | None:
+def once_each(record: AnyRegistrations) -> AnyRegistrations | None:
     """The record with every registration once; None where it contradicts itself.
 
     What is repeated must say the same, but for what one of them leaves out (decision 0024).

@@ -5,8 +5,13 @@ source does not say is absent.
 """
 
 from collections.abc import Mapping
+from typing import Annotated, Self
 
 import msgspec
+
+from balcao.core.company import mask_cpf_in_text
+from balcao.core.described import described, said
+from balcao.core.questions import Inquiry, Record
 
 STATUS_TEXTS: Mapping[int, str] = {
     1: "Ativa",
@@ -17,79 +22,100 @@ STATUS_TEXTS: Mapping[int, str] = {
 }
 
 
+@described("CodigoNumerico", "Um código numérico e sua descrição.")
 class NumberedText(msgspec.Struct, frozen=True):
     """An integer code and its text."""
 
-    codigo: int
-    descricao: str
+    codigo: Annotated[int, said("O código.")]
+    descricao: Annotated[str, said("A descrição.")]
 
 
+@described("Pais", "Um país.")
 class ZoneCountry(msgspec.Struct, frozen=True):
     """Country of an address."""
 
-    nome: str
+    nome: Annotated[str, said("Nome do país.")]
 
 
+@described("EnderecoSuframa", "Endereço registrado na Suframa.")
 class ZoneAddress(msgspec.Struct, frozen=True, omit_defaults=True):
     """The registered address."""
 
-    codigo_municipio: int | None = None  # IBGE, 7 digits
-    logradouro: str | None = None
-    numero: str | None = None
-    bairro: str | None = None
-    cidade: str | None = None
-    estado: str | None = None  # UF
-    cep: str | None = None  # 8 digits
-    pais: ZoneCountry | None = None
+    codigo_municipio: Annotated[int | None, said("Código IBGE do município.")] = None
+    logradouro: Annotated[str | None, said("Logradouro.")] = None
+    numero: Annotated[str | None, said("Número.")] = None
+    bairro: Annotated[str | None, said("Bairro.")] = None
+    cidade: Annotated[str | None, said("Município.")] = None
+    estado: Annotated[str | None, said("Sigla da UF.")] = None
+    cep: Annotated[str | None, said("CEP, só dígitos.")] = None
+    pais: Annotated[ZoneCountry | None, said("País.")] = None
 
 
+@described("TelefoneSuframa", "Um telefone.")
 class ZonePhone(msgspec.Struct, frozen=True):
     """A telephone number."""
 
-    ddd: str
-    numero: str
+    ddd: Annotated[str, said("Código de área.")]
+    numero: Annotated[str, said("Número, só dígitos.")]
 
 
+@described("EmailSuframa", "Um e-mail.")
 class ZoneEmail(msgspec.Struct, frozen=True):
     """An e-mail address and its domain."""
 
-    endereco: str
-    dominio: str
+    endereco: Annotated[str, said("Endereço completo.")]
+    dominio: Annotated[str, said("Domínio.")]
 
 
+@described("AtividadeSuframa", "Uma atividade econômica.")
 class ZoneActivity(msgspec.Struct, frozen=True):
     """An economic activity and whether it is exercised."""
 
-    codigo: int  # CNAE, 7 digits
-    atividade_exercida: bool
-    descricao: str
+    codigo: Annotated[int, said("Código CNAE.")]
+    atividade_exercida: Annotated[bool, said("`true` se a atividade é exercida.")]
+    descricao: Annotated[str, said("Descrição.")]
 
 
+@described("Incentivo", "Um incentivo fiscal.")
 class Incentive(msgspec.Struct, frozen=True):
     """A tax incentive granted."""
 
-    fundamento_legal: str
-    beneficio: str
-    finalidade: str
-    tributo: str
+    fundamento_legal: Annotated[str, said("Fundamento legal.")]
+    beneficio: Annotated[str, said("Benefício: isenção, redução, …")]
+    finalidade: Annotated[str, said("Finalidade.")]
+    tributo: Annotated[str, said("Tributo: IPI, ICMS, …")]
 
 
-class ZoneRecord(msgspec.Struct, frozen=True, omit_defaults=True):
+class ZoneRecord(Record, frozen=True, omit_defaults=True):
     """One company in the authority's registry."""
 
-    cnpj: str
-    inscricao: str
-    nome: str
-    matriz: bool
-    aprovado: bool
-    status: NumberedText
-    atualizado_em: str | None = None  # ISO 8601
-    desde: str | None = None  # YYYY-MM-DD
-    data_aprovacao: str | None = None  # YYYY-MM-DD
-    natureza_juridica: NumberedText | None = None
-    endereco: ZoneAddress | None = None
-    telefones: tuple[ZonePhone, ...] | None = None
-    emails: tuple[ZoneEmail, ...] | None = None
-    atividade_principal: ZoneActivity | None = None
-    atividades_secundarias: tuple[ZoneActivity, ...] | None = None
-    incentivos: tuple[Incentive, ...] | None = None
+    cnpj: Annotated[str, said("CNPJ consultado, sem pontuação.")]
+    inscricao: Annotated[str, said("Número da inscrição na Suframa.")]
+    nome: Annotated[str, said("Razão social.")]
+    matriz: Annotated[bool, said("`true` se o estabelecimento é a matriz.")]
+    aprovado: Annotated[bool, said("`true` se a inscrição está aprovada.")]
+    status: Annotated[NumberedText, said("Situação atual da inscrição.")]
+    atualizado_em: Annotated[
+        str | None, said("Última atualização do registro.", format="date-time")
+    ] = None
+    desde: Annotated[str | None, said("Início da inscrição.", format="date")] = None
+    data_aprovacao: Annotated[str | None, said("Data da aprovação.", format="date")] = None
+    natureza_juridica: Annotated[NumberedText | None, said("Natureza jurídica.")] = None
+    endereco: Annotated[ZoneAddress | None, said("Endereço registrado.")] = None
+    telefones: Annotated[tuple[ZonePhone, ...] | None, said("Telefones registrados.")] = None
+    emails: Annotated[tuple[ZoneEmail, ...] | None, said("E-mails registrados.")] = None
+    atividade_principal: Annotated[ZoneActivity | None, said("Atividade principal.")] = None
+    atividades_secundarias: Annotated[
+        tuple[ZoneActivity, ...] | None, said("Atividades secundárias.")
+    ] = None
+    incentivos: Annotated[tuple[Incentive, ...] | None, said("Incentivos fiscais concedidos.")] = (
+        None
+    )
+
+    def flaw(self, inquiry: Inquiry) -> str | None:
+        """See `Record`."""
+        return self.another(self.cnpj, inquiry, ("inscricao", "nome"))
+
+    def as_allowed(self, inquiry: Inquiry) -> Self:
+        """A sole trader's name ends with the CPF."""
+        return msgspec.structs.replace(self, nome=mask_cpf_in_text(self.nome))

@@ -11,9 +11,9 @@ from balcao import __version__
 from balcao.core.clock import ClockState
 from balcao.core.questions import Mode, Subject
 from balcao.errors import ClockOff, StorageFailed
-from balcao.http import openapi
 from balcao.http.assets import ASK_AGAIN, FOR_EVER, TYPES, Asset, digest_of
 from balcao.http.front import Page
+from balcao.http.openapi import document as openapi
 from balcao.http.read import Request
 from balcao.http.write import Headers
 from balcao.observability.metrics import Metrics

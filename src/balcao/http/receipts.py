@@ -13,7 +13,8 @@ from balcao.errors import ReceiptNotFound
 from balcao.http.front import PREFIX, Window
 from balcao.http.read import Request
 from balcao.http.write import Headers, Pieces
-from balcao.operations import federal_certificate, state_certificate
+from balcao.operations.federal_certificate.operation import FederalCertificateLookup
+from balcao.operations.state_certificate.operation import StateCertificateLookup
 from balcao.storage.contract import Blobs, Desk
 
 # Larger ones are handed on in pieces. Most receipts are a tenth of it: read, checked and
@@ -41,7 +42,7 @@ def windows(desk: Desk, blobs: Blobs) -> Sequence[Window]:
         headers, content = await files.fetch(number, {None})
         return 200, headers, content
 
-    federal, state = federal_certificate.PATH, state_certificate.PATH
+    federal, state = FederalCertificateLookup.path, StateCertificateLookup.path
     return (
         Window(f"{PREFIX}{federal}/print/", "comprovante-federal", private),
         Window(f"{PREFIX}{state}/print/", "comprovante-estadual", public, public=True),

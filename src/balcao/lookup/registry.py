@@ -17,7 +17,7 @@ from balcao.core.freshness import Kept
 from balcao.core.questions import Inquiry
 from balcao.core.registration import Registrations
 from balcao.errors import SourceError
-from balcao.operations import company
+from balcao.operations import OPERATIONS
 from balcao.sources.asking import Sources
 from balcao.sources.contract import Absent, Answer
 from balcao.storage.contract import Cache
@@ -82,6 +82,6 @@ class Registry:
     async def _ask(self, inquiry: Inquiry, until: float) -> Answer:
         said = await self.sources.ask(inquiry, until=until)
         if not isinstance(said, Absent) and not said.local:
-            body = company.encode(inquiry, said.record)
+            body = OPERATIONS["company"].encode(inquiry, said.record)
             self.cache.keep([(inquiry.cache_key, Kept(body, to_ms(said.as_of), said.source))])
         return said

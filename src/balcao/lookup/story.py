@@ -17,14 +17,14 @@ from balcao.core.company import Company
 from balcao.core.documents import Cnpj
 from balcao.core.freshness import CACHE_FIRST, Ask, Kept, Serve
 from balcao.core.outcomes import Conclusion, Delivered, Failed, Nothing, Outcome, Quote, Reply
-from balcao.core.questions import Inquiry, Question, Strategy
+from balcao.core.questions import Inquiry, Question, Record, Strategy
 from balcao.core.registration import Registrations
 from balcao.errors import CallerError, DataRefused, NothingInCache, SourceError, UfRequired
 from balcao.lookup.booking import Booking
 from balcao.lookup.context import LookupContext, Parts
 from balcao.operations.contract import Circumstances
 from balcao.sources.asking import InFlight
-from balcao.sources.contract import Absent, Found, Record
+from balcao.sources.contract import Absent, Found
 
 log = structlog.get_logger()
 

@@ -1,45 +1,36 @@
-"""What can be asked, one file per operation: data and small pure functions."""
+"""What can be asked: one folder per operation, named by its subject and listed here."""
 
 import datetime
 from collections.abc import Callable, Mapping, Sequence
+from importlib import import_module
 from types import MappingProxyType
 
-from balcao.core.calendar import BRASILIA
-from balcao.core.federation import RURAL_UFS, UFS
 from balcao.core.questions import Subject
-from balcao.operations import (
-    company,
-    federal_certificate,
-    rural_producer,
-    state_certificate,
-    state_registration,
-    suframa,
+from balcao.operations.contract import Operation, today_in_brasilia
+
+# As operators read of them; the contract has an order of its own (`endpoint`).
+_FOLDERS = (
+    "company",
+    "state_registration",
+    "rural_producer",
+    "suframa",
+    "federal_certificate",
+    "state_certificate",
 )
-from balcao.operations.contract import Operation
-
-
-def _today() -> datetime.date:
-    return datetime.datetime.now(BRASILIA).date()
+ALL_OPERATIONS: Sequence[type[Operation]] = tuple(
+    import_module(f"balcao.operations.{name}.operation").OPERATION for name in _FOLDERS
+)
 
 
 def operations(
-    state_ufs: Sequence[str] = UFS,
-    rural_ufs: Sequence[str] = RURAL_UFS,
-    today: Callable[[], datetime.date] = _today,
+    ufs: Mapping[Subject, Sequence[str]] = MappingProxyType({}),
+    today: Callable[[], datetime.date] = today_in_brasilia,
 ) -> Mapping[Subject, Operation]:
-    """All operations, in the order of the specification.
-
-    Which UFs they take is a setting; `today` is the civil date in Brasília.
-    """
-    all_of_them = (
-        suframa.operation(),
-        state_registration.operation(state_ufs),
-        rural_producer.operation(rural_ufs),
-        federal_certificate.operation(today),
-        state_certificate.operation(),
-        company.OPERATION,
+    """By their subject, in the order of the specification. Which UFs each takes is a setting."""
+    in_order = sorted(ALL_OPERATIONS, key=lambda each: each.endpoint)
+    return MappingProxyType(
+        {each.subject: each(ufs.get(each.subject, ()), today) for each in in_order}
     )
-    return MappingProxyType({operation.subject: operation for operation in all_of_them})
 
 
 # With the default settings.

@@ -1,17 +1,27 @@
-"""What every operation is to the story in `lookup/story.py`: data and pure functions."""
+"""What an operation is to everybody: the lookup, the API's document, the application, the sources.
 
+Each is one class in a folder of its own; `operations/__init__.py` lists them. What most of them do
+alike stands here as a default.
+"""
+
+import datetime
 import shlex
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal, TypeAlias
 from urllib.parse import quote, urlencode
 
 import msgspec
 
 from balcao.core.access import Caller
+from balcao.core.calendar import BRASILIA
 from balcao.core.company import Company
 from balcao.core.freshness import Ask, Kept, Serve, decide
-from balcao.core.outcomes import Conclusion, Outcome
-from balcao.core.questions import Inquiry, Question, Subject
+from balcao.core.outcomes import Conclusion, Delivered, Failed, Nothing, Outcome
+from balcao.core.problems import Problem
+from balcao.core.questions import Inquiry, Part, Question, Record, Subject
 from balcao.core.receipts import Numbering
 from balcao.core.tariff import Rules
 from balcao.errors import (
@@ -27,14 +37,15 @@ from balcao.errors import (
     RequestTooLarge,
     ResultErased,
     ResultUnavailable,
+    SourceError,
     SourceFailed,
     SourceUnavailable,
     StillRunning,
     StorageFailed,
 )
-from balcao.operations.envelope import ErrorFields
-from balcao.operations.parameters import Parameters
-from balcao.sources.contract import Record
+from balcao.operations import envelope
+from balcao.operations.parameters import Parameter, Parameters
+from balcao.operations.views import FormWords, Notice, Recorded, ResultView, Tone
 
 # What every operation may answer besides its results.
 PROBLEMS_OF_ALL: tuple[type[BalcaoError], ...] = (
@@ -55,34 +66,18 @@ PROBLEMS_OF_ALL: tuple[type[BalcaoError], ...] = (
     Overloaded,
 )
 
+# What tells the sources of an operation apart, where they are listed.
+SourceFact: TypeAlias = Literal[
+    "ufs", "parts", "people", "reissues", "receipts", "alphanumeric", "full_partners"
+]
+
 # A document that is not in the path is a parameter that is not required: there may be another.
 _DOCUMENTS = ("cnpj", "cpf")
 
+_NO_PARTS: frozenset[Part] = frozenset()
+_encode = msgspec.json.Encoder().encode
 
-@dataclass(frozen=True, slots=True)
-class Parameter:
-    """One parameter of the contract, for the OpenAPI document and for reading."""
-
-    name: str
-    place: str  # path, query, header
-    description: str
-    schema: Mapping[str, object]
-    required: bool = False
-    example: object = None
-    deprecated: bool = False
-
-
-def cnpj_in_path(example: str) -> Parameter:
-    """The document of an operation about a company."""
-    return Parameter(
-        "cnpj",
-        "path",
-        "CNPJ completo, com ou sem pontuação (a barra pode ir codificada como %2F ou não). Letras"
-        " são aceitas nas doze primeiras posições.",
-        {"type": "string", "format": "cnpj", "minLength": 14, "maxLength": 64},
-        required=True,
-        example=example,
-    )
+EXAMPLE_MS = 1_786_158_000_000  # 2026-08-08 in Brasília
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,71 +100,154 @@ class Circumstances:
     company: Company | None = None  # of a CNPJ, as far as it is at hand, for those who wanted it
 
 
-def everybody_may(question: Question, caller: Caller) -> None:
-    """Of operations that every account may use, with all their parameters."""
+def today_in_brasilia() -> datetime.date:
+    """The civil date there, by the system's clock."""
+    return datetime.datetime.now(BRASILIA).date()
 
 
-def everybody_enters(caller: Caller) -> None:
-    """Of operations that every account may use."""
+class Operation(ABC):
+    """One operation of the API. `ufs` are those that may be asked and that BR stands for."""
 
-
-def by_age(question: Question, inquiry: Inquiry, kept: Kept, now_ms: int) -> Serve | Ask:
-    """May this entry be served? By its age, as most operations have it (decisions 4.2)."""
-    return decide(
-        kept,
-        question.strategy,
-        question.max_age_days,
-        now_ms,
-        error_fallback=question.error_fallback,
-    )
-
-
-def always_keeps(body: bytes, asked_ms: int, kept: Kept | None) -> bool:
-    """Whether a complete answer takes the place of what is kept."""
-    return True
-
-
-def always_valid(body: bytes, now_ms: int) -> bool:
-    """Whether a recorded result may be sent again (its idempotency key was used before)."""
-    return True
-
-
-def never_doubtful(outcomes: Sequence[Outcome]) -> bool:
-    """Whether the company registry must confirm that there is such a company (decisions 3)."""
-    return False
-
-
-@dataclass(frozen=True, slots=True)
-class Operation:
-    """One operation of the API."""
-
-    subject: Subject
+    subject: Subject  # what it is called inside, for ever: keys of the cache, settings, metrics
+    endpoint: int  # its place in the specification
     path: str  # the segment under /consultas/v2/
-    document: str  # name of the path parameter: cnpj or cpf; empty: none is in the path
+    document = "cnpj"  # name of the path parameter: cnpj or cpf; empty: none is in the path
     title: str
     description: str
-    parameters: Sequence[Parameter]
-    names: Sequence[str]  # query parameters of the contract
-    parse: Callable[[str, Parameters], Question]
-    fingerprint: Callable[[Question], str]
-    permit: Callable[[Question, Caller], None]  # raises what the account may not do (403)
-    greatest_price: Callable[[Question], int]
-    rules: Rules  # that make its prices: codes, and their words
-    encode: Callable[[Inquiry, Record], bytes]  # the record as it is kept and sent
-    conclude: Callable[[Question, Sequence[Outcome], Circumstances], Conclusion]
-    error_fields: ErrorFields
-    # For the OpenAPI document:
-    problems: Sequence[type[BalcaoError]]  # all that it may answer besides results
+
+    # Its prices: codes, and their words.
+    rules: Rules
+
+    absence: type[BalcaoError]  # how callers are told that there is no such thing
+
+    # Its sources.
+    record: type[Record]  # what they hand over, and what is kept
+    sources_title: str  # what they know, for operators
+    sources: Sequence[str]  # the setting `<subject>_sources`: who may be asked, in usual order
+    sources_setting: str  # its sentence
+    usual_ufs: Sequence[str] = ()  # the setting `<subject>_ufs`, where there is one
+    ufs_setting = ""  # its sentence
+    source_facts: Sequence[SourceFact] = ()
+    answer_bytes_max = 1_000_000  # of a source's answer (decisions 9.5)
+    by_uf = False  # whether sources are asked, and may be down, UF by UF
+    issues = False  # asking may begin to issue something: nobody else is asked after a failure
+    wants_company = False
+
+    # The application.
+    form: FormWords
+    failures: Mapping[str, Notice] = {}  # by internal code, where everybody's words do not fit
+    negative_result = ""  # a 404 that is a result, in a few words
+    verdicts: Mapping[str, tuple[str, Tone]] = {}  # of certificates: words and tone
+
+    # The OpenAPI document.
     answer: type[msgspec.Struct]  # the body of a result
-    examples: Sequence[Example]
-    ufs: Sequence[str] = ()  # those that may be asked, and that BR stands for
-    # Where an operation has more to say than most:
-    enter: Callable[[Caller], None] = everybody_enters  # raises what refuses before 400 (2.10)
-    wants_company: bool = False
-    plan: Callable[[Question, Inquiry, Kept, int], Serve | Ask] = by_age
-    keeps: Callable[[bytes, int, Kept | None], bool] = always_keeps
-    still_valid: Callable[[bytes, int], bool] = always_valid
-    doubtful: Callable[[Sequence[Outcome]], bool] = never_doubtful
+    problems: Sequence[type[BalcaoError]]  # all that it may answer besides results
+
+    def __init__(
+        self,
+        ufs: Sequence[str] = (),
+        today: Callable[[], datetime.date] = today_in_brasilia,
+    ) -> None:
+        self.ufs = ufs or self.usual_ufs
+        self.today = today
+        self.parameters = self.declare()
+        self.names = tuple(each.name for each in self.parameters if each.place == "query")
+
+    @abstractmethod
+    def declare(self) -> Sequence[Parameter]:
+        """Its parameters, in the order of the document."""
+
+    @abstractmethod
+    def parse(self, document: str, sent: Parameters) -> Question:
+        """Check and normalise a request. Raises `InvalidInput` of some kind, before any query."""
+
+    @abstractmethod
+    def fingerprint(self, question: Question) -> str:
+        """What makes two requests the same one, defaults filled in (decisions 6)."""
+
+    def enter(self, caller: Caller) -> None:
+        """Raises what refuses an account before its request is read (decisions 2.10)."""
+        return None
+
+    def permit(self, question: Question, caller: Caller) -> None:
+        """Raises what the account may not ask (403)."""
+        return None
+
+    def parts(self, inquiry: Inquiry) -> frozenset[Part]:
+        """What an answer should tell, and what not every source knows."""
+        return _NO_PARTS
+
+    def plan(self, question: Question, inquiry: Inquiry, kept: Kept, now_ms: int) -> Serve | Ask:
+        """May this entry be served? By its age, as most operations have it (decisions 4.2)."""
+        return decide(
+            kept,
+            question.strategy,
+            question.max_age_days,
+            now_ms,
+            error_fallback=question.error_fallback,
+        )
+
+    def encode(self, inquiry: Inquiry, record: Record) -> bytes:
+        """The record as JSON, as it is kept and sent."""
+        assert isinstance(record, self.record)
+        return _encode(record)
+
+    def keeps(self, body: bytes, asked_ms: int, kept: Kept | None) -> bool:
+        """Whether a complete answer takes the place of what is kept."""
+        return True
+
+    def still_valid(self, body: bytes, now_ms: int) -> bool:
+        """Whether a recorded result may be sent again (its idempotency key was used before)."""
+        return True
+
+    def doubtful(self, outcomes: Sequence[Outcome]) -> bool:
+        """Whether the company registry must confirm that there is such a company (decisions 3)."""
+        return False
+
+    def greatest_price(self, question: Question) -> int:
+        """Credits, at the most."""
+        return 1
+
+    def conclude(
+        self, question: Question, outcomes: Sequence[Outcome], circumstances: Circumstances
+    ) -> Conclusion:
+        """The answer's status, body and price; here, of a question with one inquiry."""
+        (outcome,) = outcomes
+        document = question.document.text
+        match outcome:
+            case Delivered():
+                return self.deliver(question, outcome, circumstances)
+            case Nothing():
+                return envelope.refusal(self.absence(), document, self.error_fields)
+            case Failed(error):
+                return envelope.refusal(self.as_told(error), document, self.error_fields)
+
+    def deliver(
+        self, question: Question, outcome: Delivered, circumstances: Circumstances
+    ) -> Conclusion:
+        """The conclusion from the only record."""
+        raise NotImplementedError
+
+    def as_told(self, error: SourceError) -> BalcaoError:
+        """How callers are told that its source let us down."""
+        return error
+
+    def error_fields(self, problem: Problem, document: str) -> bytes:
+        """The body of a refusal; `document` as it stood in the request."""
+        return envelope.error_fields(problem)
+
+    @abstractmethod
+    def examples(self) -> Sequence[Example]:
+        """Results for the OpenAPI document."""
+
+    @abstractmethod
+    def view(self, recorded: Recorded) -> ResultView:
+        """A result as the application shows it."""
+
+    @cached_property
+    def fields(self) -> frozenset[str]:
+        """The fields of its form."""
+        return frozenset(each.field for each in self.parameters if each.field)
 
 
 def curl_line(operation: Operation, key: str, base: str) -> str:

@@ -1,15 +1,25 @@
 """The fields that every answer shares (specification, "Common envelope"; decisions 1.1)."""
 
 from collections.abc import Callable
-from typing import TypeAlias
+from typing import Annotated, TypeAlias
 
 import msgspec
 
+from balcao.core.described import said
 from balcao.core.documents import Cnpj, Cpf
 from balcao.core.outcomes import Conclusion
 from balcao.core.problems import Problem, problem_of
 from balcao.core.tariff import ERROR
 from balcao.errors import CertificateFailed, InvalidCnpj, InvalidCpf, SourceError, StorageFailed
+
+# Fields of answers that mean the same everywhere. Which of the two a boolean always is stands in
+# its description: a `const` on a boolean is more than most generators of clients can read.
+RequestId: TypeAlias = Annotated[str, said("Identificador único da operação.", format="uuid")]
+AlwaysTrue: TypeAlias = Annotated[bool, said("Sempre `true` nesta resposta.")]
+AlwaysFalse: TypeAlias = Annotated[bool, said("Sempre `false` nesta resposta.")]
+NoError: TypeAlias = Annotated[None, said("Sempre nulo nesta resposta: não há erro.")]
+
+WITHOUT_ID = b'{"request_id":"",'  # how the JSON of an answer begins that has no number yet
 
 # An operation's form of an error: the problem, and the document as it stood in the request.
 ErrorFields: TypeAlias = Callable[[Problem, str], bytes]

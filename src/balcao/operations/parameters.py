@@ -1,12 +1,23 @@
-"""Reading the parameters of a request (decisions 2). Every complaint names the parameter."""
+"""Parameters of requests (decisions 2): each reads and describes itself. Complaints name it."""
 
+import datetime
 import re
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
+from typing import Generic, TypeVar
 from urllib.parse import parse_qsl
 
+from balcao.core.documents import Cnpj, Cpf
+from balcao.core.federation import ALL
 from balcao.core.questions import Strategy
-from balcao.errors import InvalidParameter, InvalidStrategy, InvalidUf, RepeatedParameter
+from balcao.errors import (
+    BirthDateInFuture,
+    InvalidBirthDate,
+    InvalidParameter,
+    InvalidStrategy,
+    InvalidUf,
+    RepeatedParameter,
+)
 
 # More fields than this is no request of ours; parse_qsl refuses to go on.
 _FIELDS_MAX = 100
@@ -32,11 +43,6 @@ _split_short = lru_cache(maxsize=1024)(_split_now)
 def _upper(text: str) -> str:
     """Upper case; but what is not ASCII stays as it is, since `upper` makes an S of a long s."""
     return text.upper() if text.isascii() else text
-
-
-_BOOLEANS: Mapping[str, bool] = {"true": True, "1": True, "false": False, "0": False}
-
-_DAYS = re.compile(r"[0-9]{1,4}", re.ASCII)
 
 
 class Parameters:
@@ -65,47 +71,244 @@ class Parameters:
         # HTTP's white space only: a no-break space is a character, and no visible one.
         return None if value is None else value.decode("latin-1").strip(" \t")
 
-    def days(self, name: str, *, default: int, largest: int) -> tuple[int, bool]:
+
+class Parameter:
+    """One parameter of the contract. `field` is the form's field that fills it in, if any does."""
+
+    def __init__(
+        self,
+        name: str,
+        description: str,
+        schema: Mapping[str, object],
+        *,
+        place: str = "query",  # path, query, header
+        required: bool = False,
+        example: object = None,
+        deprecated: bool = False,
+        field: str = "",
+    ) -> None:
+        self.name = name
+        self.description = description
+        self.schema = schema
+        self.place = place
+        self.required = required
+        self.example = example
+        self.deprecated = deprecated
+        self.field = field
+
+
+Kind = TypeVar("Kind", Cnpj, Cpf)
+
+
+class Document(Parameter, Generic[Kind]):
+    """A CNPJ or CPF."""
+
+    def __init__(
+        self, kind: type[Kind], description: str, *, place: str, example: str | None = None
+    ) -> None:
+        name, characters = ("cnpj", 14) if kind is Cnpj else ("cpf", 11)
+        super().__init__(
+            name,
+            description,
+            {"type": "string", "format": name, "minLength": characters, "maxLength": 64},
+            place=place,
+            required=place == "path",
+            example=example,
+            field=name if place == "path" else "quem",
+        )
+        self._kind: type[Kind] = kind
+
+    def read(self, text: str) -> Kind:
+        """The document. Raises `InvalidCnpj` or `InvalidCpf`."""
+        document: Kind = self._kind.parse(text)
+        return document
+
+
+def cnpj_in_path(example: str) -> Document[Cnpj]:
+    """The document of an operation about a company."""
+    return Document(
+        Cnpj,
+        "CNPJ completo, com ou sem pontuação (a barra pode ir codificada como %2F ou não). Letras"
+        " são aceitas nas doze primeiras posições.",
+        place="path",
+        example=example,
+    )
+
+
+class BirthDate(Parameter):
+    """`data_nascimento`: yyyyMMdd (decisions 2.8)."""
+
+    _FORM = re.compile(r"[0-9]{8}", re.ASCII)
+
+    def __init__(self, description: str) -> None:
+        schema = {"type": "string", "pattern": "^[0-9]{8}$"}
+        super().__init__("data_nascimento", description, schema, field="quem")
+
+    def read(self, text: str, today: datetime.date) -> str:
+        """The day as `YYYY-MM-DD`. Raises `InvalidBirthDate`, `BirthDateInFuture`."""
+        if not self._FORM.fullmatch(text):
+            raise InvalidBirthDate
+        try:
+            born = datetime.date(int(text[:4]), int(text[4:6]), int(text[6:]))
+        except ValueError:
+            raise InvalidBirthDate from None
+        if born > today:
+            raise BirthDateInFuture
+        return born.isoformat()
+
+
+class Days(Parameter):
+    """`cache`: how many days old a kept result may be; a header too, which the query outdoes."""
+
+    _FORM = re.compile(r"[0-9]{1,4}", re.ASCII)
+
+    def __init__(self, description: str, *, default: int, largest: int) -> None:
+        schema = {"type": "integer", "minimum": 0, "maximum": largest}
+        super().__init__("cache", description, schema | {"default": default}, field="onde")
+        self.default, self.largest = default, largest
+
+    def in_header(self, description: str, *, deprecated: bool = False) -> Parameter:
+        """The same as a header (decisions 2.4)."""
+        schema = dict(self.schema)
+        if deprecated:
+            del schema["default"]
+        return Parameter(self.name, description, schema, place="header", deprecated=deprecated)
+
+    def read(self, sent: Parameters) -> tuple[int, bool]:
         """A number of days, and whether it came as a header. The query wins (decisions 2.4)."""
-        text, from_header = self.text(name), False
+        text, from_header = sent.text(self.name), False
         if text is None:
-            text = self.header(name.encode())
+            text = sent.header(b"cache")
             from_header = text is not None
         if text is None:
-            return default, False
-        if not _DAYS.fullmatch(text) or int(text) > largest:
+            return self.default, False
+        if not self._FORM.fullmatch(text) or int(text) > self.largest:
             raise InvalidParameter(
-                f"O parâmetro {name} deve ser um número inteiro de dias, de 0 a {largest}."
+                f"O parâmetro {self.name} deve ser um número inteiro de dias, de 0 a"
+                f" {self.largest}."
             )
         return int(text), from_header
 
-    def boolean(self, name: str, *, default: bool = False) -> bool:
-        """`true`, `false`, `1`, `0` in any case (decisions 2.6)."""
-        text = self.text(name)
+
+class Flag(Parameter):
+    """`true`, `false`, `1`, `0` in any case; false unless it is sent (decisions 2.6)."""
+
+    _VALUES: Mapping[str, bool] = {"true": True, "1": True, "false": False, "0": False}
+
+    def __init__(self, name: str, description: str, *, field: str = "") -> None:
+        super().__init__(name, description, {"type": "boolean", "default": False}, field=field)
+
+    def read(self, sent: Parameters) -> bool:
+        """Its value."""
+        text = sent.text(self.name)
         if text is None:
-            return default
-        value = _BOOLEANS.get(text.lower())
+            return False
+        value = self._VALUES.get(text.lower())
         if value is None:
-            raise InvalidParameter(f"O parâmetro {name} deve ser true ou false.")
+            raise InvalidParameter(f"O parâmetro {self.name} deve ser true ou false.")
         return value
 
-    def uf(self, allowed: Sequence[str]) -> str | None:
-        """`uf`: trimmed, any case; empty counts as omitted (decisions 2.3). Raises `InvalidUf`."""
-        text = self.text("uf")
+
+class Choice(Parameter):
+    """One of two words in any case, the first unless it is sent; or, if so said, also if empty."""
+
+    def __init__(
+        self,
+        name: str,
+        description: str,
+        words: tuple[str, str],
+        *,
+        field: str = "",
+        empty_is_first: bool = False,
+    ) -> None:
+        schema = {"type": "string", "enum": [*words], "default": words[0]}
+        super().__init__(name, description, schema, field=field)
+        self._words = words
+        self._left_out = (None, "") if empty_is_first else (None,)
+
+    def read(self, sent: Parameters) -> str:
+        """The word."""
+        text = sent.text(self.name)
+        if text in self._left_out:
+            return self._words[0]
+        if text is None or text.lower() not in self._words:
+            first, second = self._words
+            raise InvalidParameter(f"O parâmetro {self.name} deve ser {first} ou {second}.")
+        return text.lower()
+
+
+class Uf(Parameter):
+    """`uf`: trimmed, any case; empty counts as omitted (decisions 2.3)."""
+
+    def __init__(
+        self,
+        description: str,
+        ufs: Sequence[str],
+        *,
+        all_at_once: bool = False,  # BR
+        required: bool = False,
+    ) -> None:
+        self.allowed = (ALL, *ufs) if all_at_once else tuple(ufs)
+        super().__init__(
+            "uf",
+            description,
+            {"type": "string", "enum": [*self.allowed] if required else ["", *self.allowed]},
+            required=required,
+            example=("SP" if "SP" in ufs else ufs[0]) if required else None,
+            field="uf",
+        )
+
+    def read(self, sent: Parameters) -> str | None:
+        """The UF, BR, or None. Raises `InvalidUf`."""
+        text = sent.text("uf")
         if not text:
             return None
         uf = _upper(text)
-        if uf not in allowed:
-            raise InvalidUf(f"O parâmetro uf deve ser um destes: {', '.join(allowed)}.")
+        if uf not in self.allowed:
+            raise InvalidUf(f"O parâmetro uf deve ser um destes: {', '.join(self.allowed)}.")
         return uf
 
-    def strategy(self, allowed: Sequence[Strategy], default: Strategy) -> Strategy:
-        """`cache_strategy`: exact names, any case (decisions 2.5)."""
-        text = self.text("cache_strategy")
+
+class StrategyChoice(Parameter):
+    """`cache_strategy`: exact names, any case (decisions 2.5)."""
+
+    def __init__(
+        self,
+        description: str,
+        allowed: Sequence[Strategy],
+        *,
+        default: Strategy,
+        field: str = "onde",
+    ) -> None:
+        schema = {"type": "string", "enum": [*map(str, allowed)], "default": str(default)}
+        super().__init__("cache_strategy", description, schema, field=field)
+        self._allowed, self._default = allowed, default
+
+    def read(self, sent: Parameters) -> Strategy:
+        """The strategy. Raises `InvalidStrategy`."""
+        text = sent.text(self.name)
         if text is None:
-            return default
-        for strategy in allowed:
+            return self._default
+        for strategy in self._allowed:
             if strategy == _upper(text):
                 return strategy
-        names = ", ".join(allowed)
-        raise InvalidStrategy(f"cache_strategy deve ser uma destas: {names}.")
+        raise InvalidStrategy(f"cache_strategy deve ser uma destas: {', '.join(self._allowed)}.")
+
+
+# What companies and registrations have in common (decisions 2.4, 2.5).
+BY_AGE = (
+    Strategy.CACHE_SE_EXISTIR,
+    Strategy.CACHE_PREFERENCIAL,
+    Strategy.SO_ONLINE,
+    Strategy.ONLINE_PREFERENCIAL,
+)
+CACHE = Days(
+    "Idade máxima, em dias, de um resultado guardado. 0 nunca usa um guardado por idade.",
+    default=7,
+    largest=365,
+)
+CACHE_HEADER = CACHE.in_header(
+    "Forma antiga do parâmetro de consulta `cache`, que prevalece quando os dois são"
+    " enviados. A resposta traz então o cabeçalho Deprecation.",
+    deprecated=True,
+)

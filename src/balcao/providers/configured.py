@@ -14,6 +14,7 @@ import structlog
 
 from balcao.core.federation import UFS
 from balcao.core.questions import Inquiry, Subject
+from balcao.operations import ALL_OPERATIONS
 from balcao.settings import Settings
 from balcao.settings.providers import Sefaz
 from balcao.sources import cnpja, infosimples, minha_receita, serpro, serpro_cnd
@@ -42,21 +43,13 @@ class Provider:
 
 def order(settings: Settings) -> Mapping[Subject, Sequence[str]]:
     """Names of the sources of each subject, in the order of asking."""
-    return {
-        "company": settings.company_sources,
-        "state_registration": settings.state_registration_sources,
-        "rural_producer": settings.rural_producer_sources,
-        "suframa": settings.suframa_sources,
-        "federal_certificate": settings.federal_certificate_sources,
-        "state_certificate": settings.state_certificate_sources,
-    }
+    return {each.subject: settings.sources_of(each.subject) for each in ALL_OPERATIONS}
 
 
 def ufs(settings: Settings) -> Mapping[Subject, Sequence[str]]:
-    """The UFs of those subjects that are asked by UF."""
+    """The UFs of those subjects that are asked by UF, where that is a setting."""
     return {
-        "state_registration": settings.state_registration_ufs,
-        "rural_producer": settings.rural_producer_ufs,
+        each.subject: settings.ufs_of(each.subject) for each in ALL_OPERATIONS if each.usual_ufs
     }
 
 

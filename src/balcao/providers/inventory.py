@@ -9,11 +9,12 @@ from functools import cached_property
 from balcao.core.addresses import shown_address
 from balcao.core.calendar import BRASILIA
 from balcao.core.federation import UFS
-from balcao.core.questions import CERTIFICATE_SUBJECTS, Subject
+from balcao.core.questions import Subject
 from balcao.errors import CertificateUnusable
 from balcao.home import Home
 from balcao.opendata.errors import OpenDataError
 from balcao.opendata.store import published
+from balcao.operations import ALL_OPERATIONS, OPERATIONS
 from balcao.providers import configured
 from balcao.providers.configured import Provider
 from balcao.providers.probing import ufs_served
@@ -22,14 +23,7 @@ from balcao.sources.online import Capabilities
 
 SNAPSHOT = "snapshot"
 
-SUBJECTS: Mapping[Subject, str] = {
-    "company": "cadastro de empresas",
-    "state_registration": "inscrições estaduais",
-    "rural_producer": "produtor rural",
-    "suframa": "Suframa",
-    "federal_certificate": "certidão federal",
-    "state_certificate": "certidões estaduais",
-}
+SUBJECTS: Mapping[Subject, str] = {each.subject: each.sources_title for each in ALL_OPERATIONS}
 
 # The variables that switch a source on.
 SWITCHES: Mapping[str, Sequence[str]] = {
@@ -152,7 +146,7 @@ class Inventory:
 
     def without_receipts(self, subject: Subject) -> str | None:
         """What to say where certificates would come without their receipts."""
-        if subject not in CERTIFICATE_SUBJECTS:
+        if not OPERATIONS[subject].issues:
             return None
         on = [source.name for source in self.sources(subject) if source.is_on]
         if all(self.brings_receipts(name) for name in on):
@@ -161,8 +155,9 @@ class Inventory:
 
     @property
     def ufs(self) -> Mapping[Subject, Sequence[str]]:
-        """The UFs of those subjects that are asked by UF; of state certificates all."""
-        return {**configured.ufs(self.settings), "state_certificate": UFS}
+        """The UFs of those subjects that are asked by UF; all, where that is no setting."""
+        every = {each.subject: UFS for each in ALL_OPERATIONS if each.by_uf}
+        return {**every, **configured.ufs(self.settings)}
 
     def unserved(self, subject: Subject) -> Sequence[str]:
         """The UFs that the subject is asked for and nobody serves."""

@@ -17,6 +17,7 @@ import httpx2
 from balcao.core.documents import Cnpj, Cpf
 from balcao.core.questions import Inquiry, Subject
 from balcao.errors import SourceError
+from balcao.operations import OPERATIONS
 from balcao.providers import configured
 from balcao.providers.configured import Provider
 from balcao.settings import Settings
@@ -67,7 +68,7 @@ class Result:
 
 def typical(subject: Subject, uf: str | None = None, *, full_partners: bool = False) -> Inquiry:
     """An inquiry of this kind, about nobody in particular."""
-    document = _ANY_CPF if subject == "rural_producer" else _ANY_CNPJ
+    document = _ANY_CPF if OPERATIONS[subject].document == "cpf" else _ANY_CNPJ
     return Inquiry(subject, document, uf, full_partners)
 
 
@@ -115,7 +116,8 @@ def _inquiries(
         yield from (typical(subject, uf) for uf in (served if provider.by_uf else served[:1]))
         return
     # The opt-in is about companies, and by some contracts it is another product.
-    for full_partners in (False, True) if subject == "company" else (False,):
+    opts_in = "full_partners" in OPERATIONS[subject].source_facts
+    for full_partners in (False, True) if opts_in else (False,):
         inquiry = typical(subject, full_partners=full_partners)
         if provider.adapter.capabilities.include(inquiry):
             yield inquiry

@@ -33,6 +33,7 @@ from balcao.observability.requests import RequestLog
 from balcao.observability.source_log import SourceLog
 from balcao.opendata.current import CurrentSnapshot
 from balcao.operations import operations
+from balcao.providers import configured
 from balcao.service.clock import Clock
 from balcao.service.lifespan import Life
 from balcao.service.provider_factory import ProviderFactory, sandboxed
@@ -147,11 +148,7 @@ def open_house(
             max(1, settings.requests_max // ACCOUNT_SHARE),
             math.ceil(settings.source_deadline_seconds) + 1,
         ),
-        operations(
-            settings.state_registration_ufs,
-            settings.rural_producer_ufs,
-            lambda: civil_day(now_ms()),
-        ),
+        operations(configured.ufs(settings), lambda: civil_day(now_ms())),
         Numbering(pepper, settings.public_url.rstrip("/")),
         surely_past_ms=clock.surely_past_ms,
     )

@@ -16,6 +16,7 @@ from balcao.core.receipts import RECEIPT_BYTES_MAX
 from balcao.observability.health import Health
 from balcao.observability.metrics import Metrics
 from balcao.observability.source_log import SourceLog
+from balcao.operations import ALL_OPERATIONS
 from balcao.providers import configured
 from balcao.providers.configured import Provider
 from balcao.receipts.check import inspected
@@ -196,12 +197,7 @@ def sandboxed(settings: Settings) -> Settings:
     """The same service with every provider simulated (sandbox.md)."""
     return settings.model_copy(
         update={
-            "company_sources": ("snapshot", "minha_receita", "cnpja", "serpro"),
-            "state_registration_sources": ("cnpja", "sefaz", "infosimples"),
-            "rural_producer_sources": ("cnpja", "sefaz", "infosimples"),
-            "suframa_sources": ("cnpja",),
-            "federal_certificate_sources": ("infosimples", "serpro_cnd"),
-            "state_certificate_sources": ("infosimples",),
+            **{f"{each.subject}_sources": tuple(each.sources) for each in ALL_OPERATIONS},
             "minha_receita": MinhaReceita(url=f"{SANDBOX_URL}/minha-receita"),
             "cnpja": Cnpja(
                 url=f"{SANDBOX_URL}/cnpja", key=SecretStr("sandbox"), accepts_alphanumeric=True

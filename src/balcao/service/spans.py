@@ -18,9 +18,8 @@ from balcao.core.access import Caller
 from balcao.core.freshness import Kept
 from balcao.core.idempotency import Attempt
 from balcao.core.ledger import Change, Refusal
-from balcao.core.questions import Inquiry
+from balcao.core.questions import Inquiry, Part
 from balcao.core.rate_limit import Limit, Verdict
-from balcao.core.registration import Part
 from balcao.errors import DataRefused
 from balcao.http.front import PREFIX, PROBES, ASGIApp
 from balcao.observability.requests import RequestEvent, RequestLog

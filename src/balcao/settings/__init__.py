@@ -9,12 +9,13 @@ folder or here). The environment wins. They are read once, at start; all complai
 
 import os
 import re
+from collections.abc import Sequence
 from ipaddress import IPv4Network, IPv6Network
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 from urllib.parse import urlsplit
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, SecretStr
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, SecretStr, create_model
 from pydantic_settings import (
     BaseSettings,
     PydanticBaseSettingsSource,
@@ -22,15 +23,10 @@ from pydantic_settings import (
     TomlConfigSettingsSource,
 )
 
-from balcao.core.federation import RURAL_UFS, UFS
+from balcao.core.federation import UFS
+from balcao.core.questions import Subject
+from balcao.operations import ALL_OPERATIONS
 from balcao.settings.providers import Cnpja, File, Infosimples, MinhaReceita, Sefaz, Serpro, Uf
-
-# Who can answer which subject; put together in `providers/configured.py`.
-CompanySource: TypeAlias = Literal["snapshot", "minha_receita", "cnpja", "serpro"]
-RegistrationSource: TypeAlias = Literal["cnpja", "sefaz", "infosimples"]
-SuframaSource: TypeAlias = Literal["cnpja"]
-FederalCertificateSource: TypeAlias = Literal["infosimples", "serpro_cnd"]
-StateCertificateSource: TypeAlias = Literal["infosimples"]
 
 _ANYWHERE = {"0.0.0.0": "127.0.0.1", "::": "[::1]", "": "127.0.0.1"}  # noqa: S104 - recognised only
 
@@ -122,8 +118,8 @@ class _Toml(TomlConfigSettingsSource):
         return values
 
 
-class Settings(BaseSettings):
-    """All settings of one process."""
+class _Before(BaseSettings):
+    """The first of the settings: `docs/settings.md` has them in this order."""
 
     model_config = SettingsConfigDict(
         env_prefix="BALCAO_",
@@ -232,40 +228,39 @@ class Settings(BaseSettings):
     breaker_seconds: float = Field(
         15.0, gt=0, description="Por quantos segundos ela deixa de ser consultada."
     )
-    company_sources: tuple[CompanySource, ...] = Field(
-        ("snapshot", "minha_receita", "cnpja", "serpro"),
-        description="Quem responde o cadastro de empresas, nesta ordem (`snapshot` é o mês"
-        " importado); as fontes não configuradas são puladas.",
-    )
-    state_registration_sources: tuple[RegistrationSource, ...] = Field(
-        ("cnpja", "sefaz", "infosimples"),
-        description="Quem responde as inscrições estaduais, nesta ordem. A primeira que responde"
-        " diz quais inscrições há; o que ela não sabe (tipo e situação: `cnpja`; endereço: as"
-        " outras) as seguintes completam.",
-    )
-    rural_producer_sources: tuple[RegistrationSource, ...] = Field(
-        ("cnpja", "sefaz", "infosimples"),
-        description="Quem responde as inscrições de produtores rurais, da mesma maneira.",
-    )
-    suframa_sources: tuple[SuframaSource, ...] = Field(
-        ("cnpja",), description="Quem responde as inscrições na Suframa."
-    )
-    federal_certificate_sources: tuple[FederalCertificateSource, ...] = Field(
-        ("infosimples", "serpro_cnd"),
-        description="Quem emite a certidão federal. A seguinte só é consultada quando a anterior"
-        " não chegou a aceitar o pedido: uma emissão nunca é comprada duas vezes.",
-    )
-    state_certificate_sources: tuple[StateCertificateSource, ...] = Field(
-        ("infosimples",), description="Quem emite as certidões estaduais."
-    )
-    state_registration_ufs: Ufs = Field(
-        UFS, min_length=1, description="UFs das inscrições estaduais: as que BR consulta e cobra."
-    )
-    rural_producer_ufs: Ufs = Field(
-        RURAL_UFS,
-        min_length=1,
-        description="UFs do produtor rural: as que BR consulta e cobra.",
-    )
+
+
+def _of_operations() -> Any:
+    """For each operation, who answers it and, where they can be chosen, its UFs."""
+    sources = {
+        f"{each.subject}_sources": (
+            tuple[Literal.__getitem__(tuple(each.sources)), ...],  # type: ignore[misc]
+            Field(tuple(each.sources), description=each.sources_setting),
+        )
+        for each in ALL_OPERATIONS
+    }
+    ufs = {
+        f"{each.subject}_ufs": (
+            Ufs,
+            Field(tuple(each.usual_ufs), min_length=1, description=each.ufs_setting),
+        )
+        for each in ALL_OPERATIONS
+        if each.usual_ufs
+    }
+    return create_model("_WithOperations", __base__=_Before, **sources, **ufs)  # type: ignore[call-overload]
+
+
+if TYPE_CHECKING:
+
+    class _WithOperations(_Before): ...
+
+else:
+    _WithOperations = _of_operations()
+
+
+class Settings(_WithOperations):
+    """All settings of one process."""
+
     minha_receita: MinhaReceita | None = Field(
         None, description="Minha Receita, ou BrasilAPI, que responde na mesma forma."
     )
@@ -366,6 +361,16 @@ class Settings(BaseSettings):
         ge=0,
         description="Estabelecimentos do mês fictício criado no primeiro início; 0: nenhum mês.",
     )
+
+    def sources_of(self, subject: Subject) -> Sequence[str]:
+        """Who may answer it, in the order of asking."""
+        found: Sequence[str] = getattr(self, f"{subject}_sources")
+        return found
+
+    def ufs_of(self, subject: Subject) -> Sequence[str]:
+        """The UFs of an operation that lets them be chosen."""
+        found: Sequence[str] = getattr(self, f"{subject}_ufs")
+        return found
 
     @property
     def address(self) -> str:

@@ -13,10 +13,11 @@ import msgspec
 import structlog
 
 from balcao.core import routing
-from balcao.core.questions import CERTIFICATE_SUBJECTS, Inquiry, Subject
-from balcao.core.registration import Part, Registrations, merged
+from balcao.core.questions import Inquiry, Part, Subject
+from balcao.core.registration import Registrations, merged
 from balcao.core.routing import Answered, GoOn, Kind, Outcome, Verdict
 from balcao.errors import DataRefused, SourceError, SourceFailed, SourceUnavailable
+from balcao.operations import OPERATIONS
 from balcao.sources.contract import Absent, Answer, Found, LocalSource, OnlineSource
 from balcao.sources.flight import SingleFlight
 from balcao.sources.upstream import SourceCall, SourceOutcome
@@ -161,7 +162,7 @@ class Sources:
     async def _in_turn(self, asking: "_Asking", able: Sequence[Source]) -> Answer:
         now = asyncio.get_running_loop().time
         only_local = asking.route.only_local
-        issuing = asking.inquiry.subject in CERTIFICATE_SUBJECTS
+        issuing = OPERATIONS[asking.inquiry.subject].issues
         outcomes: list[Outcome] = []
         last: _Asked | None = None
         for position, source in enumerate(able, start=1):
@@ -226,8 +227,9 @@ class _Asking:
         """What was wanted of registrations and the source that answered does not know."""
         if not record.inscricoes:
             return ()
-        known = (source.parts for source in self.able if source.name == answer.source)
-        return sorted(self.inquiry.parts.difference(*known))
+        known = (source for source in self.able if source.name == answer.source)
+        wanted = OPERATIONS[self.inquiry.subject].parts(self.inquiry)
+        return sorted(wanted.difference(*(source.parts for source in known)))
 
     def somebody_knows(self, part: Part) -> bool:
         """Whether any source that may be asked knows it."""

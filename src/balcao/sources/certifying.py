@@ -16,8 +16,9 @@ from balcao.core.calendar import BRASILIA
 from balcao.core.certificates import FederalCertificate, StateCertificate
 from balcao.core.company import mask_cpf_in_text
 from balcao.core.documents import Cnpj
-from balcao.core.questions import CERTIFICATE_SUBJECTS, Inquiry
+from balcao.core.questions import Inquiry
 from balcao.errors import SourceFailed, SourceUnavailable
+from balcao.operations import OPERATIONS
 from balcao.sources.contract import (
     Absent,
     Answer,
@@ -64,7 +65,7 @@ class Certifying(Online):
 
     async def ask(self, inquiry: Inquiry, until: float = inf) -> Answer:
         """Ask it. Raises `SourceError` of some kind, nothing else."""
-        if inquiry.subject not in CERTIFICATE_SUBJECTS:
+        if not OPERATIONS[inquiry.subject].issues:
             return await super().ask(inquiry, until)
         asked_at = self._now()
         asked: list[HttpRequest] = []

@@ -11,13 +11,7 @@ from math import inf
 from typing import Protocol, TypeAlias, TypeVar, runtime_checkable
 
 from balcao.core.certificates import FederalCertificate, StateCertificate, StoredReceipt
-from balcao.core.company import Company
-from balcao.core.questions import Inquiry
-from balcao.core.registration import Part, Registrations
-from balcao.core.suframa import ZoneRecord
-
-# What a source can find.
-Record: TypeAlias = Company | Registrations | ZoneRecord | FederalCertificate | StateCertificate
+from balcao.core.questions import Inquiry, Part, Record
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,23 +12,11 @@ from functools import partial
 from math import inf
 from typing import Protocol, TypeAlias, TypeVar
 
-import msgspec
-
-from balcao.core.certificates import FederalCertificate, StateCertificate
-from balcao.core.company import (
-    PARTNERS_MAX,
-    Company,
-    hides_a_partner,
-    mask_cpf_in_text,
-    masked,
-)
 from balcao.core.documents import Cnpj
-from balcao.core.questions import Inquiry, Subject
-from balcao.core.registration import REGISTRATIONS_MAX, Part, Registrations, once_each
-from balcao.core.suframa import ZoneRecord
+from balcao.core.questions import Inquiry, Part, Record, Subject
 from balcao.core.text import TextTooLong, cleaned
 from balcao.errors import SourceFailed
-from balcao.sources.contract import Absent, Answer, Conversation, Exchange, Found, Record
+from balcao.sources.contract import Absent, Answer, Conversation, Exchange, Found
 from balcao.sources.upstream import Layer, Upstream
 
 # A provider's service for one subject in one UF has a circuit of its own: where one state
@@ -152,9 +140,9 @@ class Online:
         return said or "respondeu"
 
 
-def usable(source: str, record: Record, inquiry: Inquiry) -> Record:
+def usable(source: str, record: AnyRecord, inquiry: Inquiry) -> AnyRecord:
     """The record as it is answered and kept. Raises `SourceFailed` where it may be neither."""
-    return _as_allowed(sound(source, record, inquiry), inquiry)
+    return sound(source, record, inquiry).as_allowed(inquiry)
 
 
 def sound(source: str, record: AnyRecord, inquiry: Inquiry) -> AnyRecord:
@@ -163,59 +151,6 @@ def sound(source: str, record: AnyRecord, inquiry: Inquiry) -> AnyRecord:
         record = cleaned(record)
     except TextTooLong:
         raise SourceFailed(f"{source}: resposta com um texto grande demais") from None
-    _must_be_usable(source, record, inquiry)
+    if (flaw := record.flaw(inquiry)) is not None:
+        raise SourceFailed(f"{source}: {flaw}")
     return record
-
-
-def _as_allowed(record: Record, inquiry: Inquiry) -> Record:
-    """The record, showing persons as the inquiry allows."""
-    match record:
-        case Company():
-            return record if inquiry.full_partners else masked(record)
-        case Registrations():
-            return _shown(once_each(record) or record)
-        case ZoneRecord():
-            return _shown(record)
-        case _:  # a certificate names whom it certifies
-            return record
-
-
-def _shown(record: Registrations | ZoneRecord) -> Record:
-    """A sole trader's name ends with the CPF."""
-    return msgspec.structs.replace(record, nome=mask_cpf_in_text(record.nome))
-
-
-def _must_be_usable(source: str, record: Record, inquiry: Inquiry) -> None:
-    """Raises `SourceFailed` for a record that must neither be answered nor kept (decisions 4.4)."""
-    about: str
-    needed: tuple[str, ...]
-    match record:
-        case Company():
-            about, needed = record.cnpj, ("nome_empresarial", "situacao_cadastral")
-            if len(record.socios) > PARTNERS_MAX:
-                raise SourceFailed(f"{source}: resposta com sócios demais")
-        case Registrations():
-            about, needed = record.documento, ()
-            if len(record.inscricoes) > REGISTRATIONS_MAX:
-                raise SourceFailed(f"{source}: resposta com inscrições demais")
-            if record.uf != inquiry.uf or any(each.uf != inquiry.uf for each in record.inscricoes):
-                raise SourceFailed(f"{source}: respondeu sobre outra UF")
-            if once_each(record) is None:
-                raise SourceFailed(f"{source}: a mesma inscrição com dados diferentes")
-        case ZoneRecord():
-            about, needed = record.cnpj, ("inscricao", "nome")
-        case StateCertificate():
-            about, needed = record.document, ()
-            if record.uf != inquiry.uf:
-                raise SourceFailed(f"{source}: respondeu sobre outra UF")
-        case FederalCertificate():
-            about, needed = record.document, ()
-            if isinstance(inquiry.document, Cnpj) and about[:8] == inquiry.document.root:
-                about = inquiry.document.text  # a branch is certified by its head office
-    if about != inquiry.document.text:
-        raise SourceFailed(f"{source}: respondeu sobre outro documento")
-    for field in needed:
-        if not getattr(record, field):
-            raise SourceFailed(f"{source}: resposta incompleta, sem {field}")
-    if isinstance(record, Company) and inquiry.full_partners and hides_a_partner(record):
-        raise SourceFailed(f"{source}: ocultou documentos de sócios que deveria informar")

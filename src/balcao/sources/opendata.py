@@ -8,8 +8,7 @@ from typing import Protocol
 from balcao.core.calendar import BRASILIA
 from balcao.core.company import Company, hides_a_partner, masked
 from balcao.core.documents import Cnpj
-from balcao.core.questions import Inquiry
-from balcao.core.registration import Part
+from balcao.core.questions import Inquiry, Part
 from balcao.sources.contract import Absent, Answer, Found
 
 

@@ -26,8 +26,9 @@ import httpx2
 from balcao import __version__
 from balcao.core import breaker
 from balcao.core.breaker import BreakerSettings, Circuit, Refused
-from balcao.core.questions import ANSWER_BYTES_MAX, Subject
+from balcao.core.questions import Subject
 from balcao.errors import DataRefused, SourceError, SourceFailed, SourceUnavailable
+from balcao.operations import OPERATIONS
 from balcao.sources.contract import Exchange, HttpReply, HttpRequest
 
 # Against a conversation that never ends; the time limit is what stops the others. The longest one
@@ -153,7 +154,7 @@ class Upstream:
             cookies=CookieJar(DefaultCookiePolicy(allowed_domains=())),
         )
         self._timeout_seconds = timeout_seconds
-        self._answer_bytes_max = min(answer_bytes_max, ANSWER_BYTES_MAX[subject])
+        self._answer_bytes_max = min(answer_bytes_max, OPERATIONS[subject].answer_bytes_max)
         self._breaker_settings = breaker_settings
         self._clock = clock
         self._observe = observe

@@ -11,7 +11,7 @@ from typing import Literal, TypeAlias
 from markupsafe import Markup
 
 from balcao.core.recognition import recognise
-from balcao.web.forms import DOCUMENTS, FORMS, Form
+from balcao.web.forms import DOCUMENTS, FORMS, LookupForm
 
 Field: TypeAlias = Literal["cnpj", "cpf"]
 
@@ -37,7 +37,7 @@ _REQUEST = Markup(
 _LINK = Markup('<a href="/app/consultas/{}">{}</a>')
 
 
-def advice(form: Form, field: Field, text: str) -> str | None:
+def advice(form: LookupForm, field: Field, text: str) -> str | None:
     """What is there instead of the field's document, and what to do; None: nothing is."""
     seen = recognise(text)
     name = field.upper()
@@ -69,12 +69,12 @@ class Sentences:
     other_kind: Mapping[Field, Markup]
 
 
-def sentences(form: Form) -> Sentences:
+def sentences(form: LookupForm) -> Sentences:
     """Those of this form."""
     return Sentences(SEVERAL, WORDS, {field: other_kind(form, field) for field in DOCUMENTS})
 
 
-def other_kind(form: Form, field: Field) -> Markup:
+def other_kind(form: LookupForm, field: Field) -> Markup:
     """A CPF stands where a CNPJ is asked for, or the other way round: where it is asked for."""
     other = "CPF" if field == "cnpj" else "CNPJ"
     if "quem" in form.fields:

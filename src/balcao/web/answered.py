@@ -1,7 +1,7 @@
 """`/app/consultas/resultado/{request_id}`: what came of a consultation, from what is recorded."""
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -11,33 +11,22 @@ from starlette.responses import Response
 from balcao.core.calendar import HOUR_MS
 from balcao.core.idempotency import Recorded
 from balcao.core.ledger import Trace
+from balcao.core.writing import NOTHING, cnpj, cpf, instant, length
 from balcao.errors import OperationNotFound
-from balcao.operations import state_registration, tariff
+from balcao.operations import tariff, views
+from balcao.operations.views import Beside, Fact, ResultTable, ResultView
 from balcao.storage.people import TraceFilter
-from balcao.web import outcomes, results, results_certificates, results_registrations
+from balcao.web import outcomes
 from balcao.web.application import Page, page
 from balcao.web.consult import available, may_see
 from balcao.web.drawing import tile_map
-from balcao.web.forms import BY_SUBJECT, FORMS, Form
-from balcao.web.results import Body, Fact, Table, View
-from balcao.web.texts import NOTHING, instant, length
+from balcao.web.forms import BY_SUBJECT, LookupForm
 from balcao.web.visit import Visit
 from balcao.web.vocabulary import outcome_of
 
 # Programs ask about the same company again and again, and most without a recorded answer: those
 # must not hide the one that a person asked for.
 _LOOK_THROUGH_MAX = 200
-
-_VIEWS: Mapping[str, Callable[[Form, Body, Trace], View]] = {
-    "empresa": results.company,
-    "suframa": results.suframa,
-    "inscricoes-estaduais": results_registrations.registrations,
-    "produtor-rural": results_registrations.registrations,
-}
-_CERTIFICATES: Mapping[str, Callable[..., View]] = {
-    "certidao-federal": results_certificates.federal,
-    "certidao-estadual": results_certificates.state,
-}
 
 
 def pages() -> Sequence[Page]:
@@ -55,7 +44,7 @@ async def show(visit: Visit) -> Response:
     values: dict[str, Any] = {
         "form": form,
         "trace": trace,
-        "document": results.masked(trace),
+        "document": _masked(trace),
         "meaning": tariff.meaning(trace.rule),
         "cost": outcomes.cost(trace.credits),
         "available": available(visit),
@@ -66,26 +55,18 @@ async def show(visit: Visit) -> Response:
     recorded = await _recorded(visit, trace)
     if trace.code is not None:
         said = {} if recorded is None else msgspec.json.decode(recorded.body)
-        outcome = outcomes.of_code(trace.code, said.get("message"), form.subject)
+        outcome = outcomes.of_code(trace.code, said.get("message"), form)
         return visit.page("resultado/falha.html", outcome=outcome, **values)
     if recorded is None:
         kept = length(visit.tools.settings.receipt_days)
         return visit.page("resultado/passado.html", kept=kept, word=outcome_of(trace), **values)
-    body: Body = msgspec.json.decode(recorded.body)
     view = told(_view(visit, form, recorded, trace))
-    beside, of_company = None, None
-    if form.subject == "company":
-        beside = await _registrations_at_hand(visit, body)
-        of_company = results_registrations.of_company(
-            body["response"]["cnpj"], FORMS["inscricoes-estaduais"]
-        )
     return visit.page(
         "resultado/resultado.html",
         view=view,
         map=tile_map(view.tiles, _MAP_TITLE) if view.tiles else None,
-        beside=beside,
-        of_company=of_company,
-        registrations_form=FORMS["inscricoes-estaduais"],
+        at_hand=view.beside and await _at_hand(visit, view.beside),
+        beside_form=view.beside and BY_SUBJECT[view.beside.subject],
         **values,
     )
 
@@ -93,7 +74,7 @@ async def show(visit: Visit) -> Response:
 _MAP_TITLE = "Inscrições por unidade da federação"
 
 
-def told(view: View) -> View:
+def told(view: ResultView) -> ResultView:
     """The same without lines that have nothing to say, and without groups of such lines."""
     groups = [(title, _filled(facts)) for title, facts in view.more_facts]
     return replace(
@@ -107,14 +88,17 @@ def _filled(facts: Sequence[Fact]) -> Sequence[Fact]:
     return [(name, value) for name, value in facts if value not in (None, "", NOTHING)]
 
 
-def _view(visit: Visit, form: Form, recorded: Recorded, trace: Trace) -> View:
+def _view(visit: Visit, form: LookupForm, recorded: Recorded, trace: Trace) -> ResultView:
+    operation = visit.tools.parts.operations[form.subject]
+    now = visit.tools.now_ms()
     body = msgspec.json.decode(recorded.body)
-    if form.certificate:
-        operation = visit.tools.parts.operations[form.subject]
-        now = visit.tools.now_ms()
-        in_force = operation.still_valid(recorded.body, now)
-        return _CERTIFICATES[form.slug](form, body, trace, now, in_force=in_force)
-    return _VIEWS[form.slug](form, body, trace)
+    in_force = operation.still_valid(recorded.body, now)
+    return operation.view(views.Recorded(body, trace, now, in_force))
+
+
+def _masked(trace: Trace) -> str:
+    """The document for titles: a CNPJ whole, a CPF as public bodies show it."""
+    return cnpj(trace.document) if len(trace.document) == 14 else cpf(trace.document)
 
 
 def _origin(trace: Trace) -> str | None:
@@ -125,7 +109,7 @@ def _origin(trace: Trace) -> str | None:
     return "do cache" if trace.origin == "cache" else "da fonte"
 
 
-def _form_of(visit: Visit, trace: Trace) -> Form:
+def _form_of(visit: Visit, trace: Trace) -> LookupForm:
     for operation in visit.tools.parts.operations.values():
         if operation.path == trace.operation:
             return BY_SUBJECT[operation.subject]
@@ -144,16 +128,17 @@ async def _recorded(visit: Visit, trace: Trace) -> Recorded | None:
     return recorded
 
 
-async def _registrations_at_hand(visit: Visit, body: Body) -> tuple[Trace, Table] | None:
-    """The latest registrations of this company that this person has a recorded answer of."""
+async def _at_hand(visit: Visit, beside: Beside) -> tuple[Trace, ResultTable] | None:
+    """The latest result of another operation about this company that this person has recorded."""
     tools = visit.tools
     now = tools.now_ms()
+    operation = tools.parts.operations[beside.subject]
     wanted = TraceFilter(
         now - tools.parts.idempotency_hours * HOUR_MS,
         now + 1,
-        operation=state_registration.PATH,
+        operation=operation.path,
         user_id=None if visit.person.is_manager else visit.person.user.user_id,
-        document=body["response"]["cnpj"],
+        document=beside.document,
     )
     traces = await asyncio.to_thread(
         tools.desk.people.traces, visit.account.account_id, wanted, _LOOK_THROUGH_MAX
@@ -161,6 +146,5 @@ async def _registrations_at_hand(visit: Visit, body: Body) -> tuple[Trace, Table
     for trace in traces:
         recorded = await _recorded(visit, trace) if trace.status == 200 else None
         if recorded is not None:
-            said = msgspec.json.decode(recorded.body)
-            return trace, results_registrations.table(said["inscricoes_estaduais"], short=True)
+            return trace, beside.table(msgspec.json.decode(recorded.body))
     return None

@@ -9,8 +9,8 @@ from urllib.parse import urlencode
 from balcao.accounts.statement import DAYS_MAX, Choice, Period, read_day
 from balcao.core.calendar import civil_day
 from balcao.core.ledger import Origin
+from balcao.core.writing import listed
 from balcao.web import vocabulary
-from balcao.web.texts import listed
 from balcao.web.visit import Visit
 
 WEB: Literal["web"] = "web"  # in place of a key's number: asked in the web application

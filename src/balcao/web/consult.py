@@ -1,4 +1,4 @@
-"""Consulting by hand: the six forms, what they would cost, and the lookup itself.
+"""Consulting by hand: the forms, what they would cost, and the lookup itself.
 
 The lookup is the API's own, with its order of checks, its cache, its prices and its idempotency:
 a form carries a number that becomes the key, so that sending it twice charges once.
@@ -21,6 +21,7 @@ from balcao.core.ledger import Trace, available_credits
 from balcao.core.outcomes import Quote, Reply
 from balcao.core.problems import problem_of
 from balcao.core.questions import Question
+from balcao.core.writing import ago
 from balcao.errors import (
     BalcaoError,
     CallerError,
@@ -37,13 +38,13 @@ from balcao.errors import (
 from balcao.http.authenticator import must_wait
 from balcao.lookup.story import look_up, quote
 from balcao.operations.contract import Operation
+from balcao.operations.views import Notice
 from balcao.storage.people import TraceFilter
 from balcao.web import outcomes
 from balcao.web.advice import sentences
 from balcao.web.application import Page, page
-from balcao.web.forms import FORMS, Form, addressable, blank, filled, question
-from balcao.web.outcomes import Earlier, Outcome, Price
-from balcao.web.texts import ago
+from balcao.web.forms import FORMS, LookupForm, addressable, blank, filled, question
+from balcao.web.outcomes import Earlier, Price
 from balcao.web.throttle import OF_PRICES
 from balcao.web.visit import Visit
 
@@ -141,7 +142,7 @@ async def wait(visit: Visit) -> Response:
 _DIED = outcomes.of_code("RESULTADO_INDISPONIVEL")
 
 
-async def _looked_up(visit: Visit, form: Form, typed: Mapping[str, str]) -> Response:
+async def _looked_up(visit: Visit, form: LookupForm, typed: Mapping[str, str]) -> Response:
     """The fixed order of checks (decisions 2.10), then the lookup itself, and on to its page."""
     tools = visit.tools
     caller = visit.person.caller()
@@ -227,18 +228,18 @@ async def _attempt(visit: Visit, key: str) -> Attempt | None:
     return await visit.tools.desk.earlier(visit.account.account_id, digest, visit.tools.now_ms())
 
 
-def _form(visit: Visit) -> Form:
+def _form(visit: Visit) -> LookupForm:
     form = FORMS.get(visit.request.path_params["operacao"])
     if form is None:
         raise RouteNotFound
     return form
 
 
-def _operation(visit: Visit, form: Form) -> Operation:
+def _operation(visit: Visit, form: LookupForm) -> Operation:
     return visit.tools.parts.operations[form.subject]
 
 
-def _question(visit: Visit, form: Form, typed: Mapping[str, str]) -> Question:
+def _question(visit: Visit, form: LookupForm, typed: Mapping[str, str]) -> Question:
     """What is asked, if the account may ask it."""
     operation = _operation(visit, form)
     asked = question(form, operation, typed)
@@ -247,7 +248,7 @@ def _question(visit: Visit, form: Form, typed: Mapping[str, str]) -> Question:
 
 
 async def _price(
-    visit: Visit, form: Form, typed: Mapping[str, str]
+    visit: Visit, form: LookupForm, typed: Mapping[str, str]
 ) -> tuple[Price, Earlier | None]:
     """What it would cost now (in general, as long as something is missing), and what this person
     was told about it a moment ago."""
@@ -303,7 +304,7 @@ def available(visit: Visit) -> int | None:
     return available_credits(visit.account, civil_month(visit.tools.now_ms()))
 
 
-def _from_earlier(visit: Visit, form: Form) -> Mapping[str, str]:
+def _from_earlier(visit: Visit, form: LookupForm) -> Mapping[str, str]:
     """The form as it is at first, with a CNPJ and UF that were asked about before."""
     typed = dict(blank(form))
     request_id = visit.query("de")
@@ -320,7 +321,7 @@ def may_see(visit: Visit, asked_by: int | None) -> bool:
 
 
 async def _again(
-    visit: Visit, form: Form, typed: Mapping[str, str], error: BalcaoError
+    visit: Visit, form: LookupForm, typed: Mapping[str, str], error: BalcaoError
 ) -> Response:
     """The form once more, filled as it was, with what is to be done about it."""
     problem = problem_of(error)
@@ -334,7 +335,7 @@ async def _again(
 
 async def _page(
     visit: Visit,
-    form: Form,
+    form: LookupForm,
     typed: Mapping[str, str],
     *,
     error: BalcaoError | None = None,
@@ -366,7 +367,7 @@ async def _page(
     )
 
 
-def _shut(visit: Visit, form: Form) -> Response | None:
+def _shut(visit: Visit, form: LookupForm) -> Response | None:
     """Why this account cannot ask this at all, if so."""
     if visit.account.suspended_ms is not None:
         return _suspended(visit)
@@ -386,7 +387,7 @@ def _outside_the_plan(visit: Visit) -> Response:
     return visit.page("problema.html", 403, title="Certidões fora do plano", text=text)
 
 
-_SUSPENDED = Outcome(
+_SUSPENDED = Notice(
     "warn",
     "Conta suspensa",
     "Quem opera o serviço suspendeu esta conta. Enquanto isso nada pode ser consultado, e nada é"

@@ -11,7 +11,8 @@ from datetime import date
 
 from markupsafe import Markup
 
-from balcao.web.texts import MONTHS, credits, day, percent, whole
+from balcao.core.writing import MONTHS, credits, day, percent, whole
+from balcao.operations.views import Tile
 
 # Where each UF stands, as (column, row): the north at the top, the coast at the right.
 TILES: Mapping[str, tuple[int, int]] = {
@@ -58,16 +59,6 @@ class Share:
     label: str
     value: int
     text: str | None = None  # what is written for the value; else the value in credits
-
-
-@dataclass(frozen=True, slots=True)
-class Tile:
-    """What is said of one UF."""
-
-    tone: str  # good, warn, bad, info, neutral
-    text: str  # short: it stands under the UF's letters
-    title: str  # the whole sentence, shown on hover and read out
-    href: str | None = None
 
 
 _SVG = Markup(

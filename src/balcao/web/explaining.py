@@ -11,12 +11,13 @@ from dataclasses import dataclass
 from balcao.core.freshness import CACHE_FIRST
 from balcao.core.ledger import Trace
 from balcao.core.tariff import INTERRUPTED, REFUSED
+from balcao.core.writing import cnpj, counted, credits, instant, listed, seconds, time_of_day, whole
 from balcao.operations import tariff
+from balcao.operations.views import Tone
 from balcao.providers.inventory import SNAPSHOT
 from balcao.storage.contract import Consultation
 from balcao.web import vocabulary as words
-from balcao.web.texts import cnpj, counted, credits, instant, listed, seconds, time_of_day, whole
-from balcao.web.vocabulary import Tone, Word
+from balcao.web.vocabulary import Word
 
 # What was kept while credits were being set aside was kept by somebody who asked at that moment.
 _MEANWHILE_MS = 60_000

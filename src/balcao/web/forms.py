@@ -1,19 +1,20 @@
-"""The six forms as data, and how what was typed becomes an operation's own request.
+"""The forms, one per operation, and how what was typed becomes an operation's own request.
 
 Nothing is checked here: the operation does that, as it does for callers of the API.
 """
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, TypeVar
 from urllib.parse import urlencode
 
-from balcao.core.federation import ALL, UFS
+from balcao.core.federation import ALL
 from balcao.core.questions import Question, Strategy, Subject
 from balcao.core.recognition import recognise
+from balcao.operations import OPERATIONS
 from balcao.operations.contract import Operation
-from balcao.operations.parameters import Parameters
+from balcao.operations.parameters import Days, Parameter, Parameters, StrategyChoice, Uf
+from balcao.web.vocabulary import IN_MENUS
 
 # What a form may send; other fields are nobody's business.
 FIELDS = (
@@ -37,37 +38,49 @@ _MODES: Mapping[str, Mapping[str, str]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Form:
-    """One operation's form: what it is called, what it says of itself, and its fields."""
+OneParameter = TypeVar("OneParameter", bound=Parameter)
 
-    slug: str  # in addresses
-    subject: Subject
-    title: str
-    answers: str  # what one learns, for the list
-    price: str  # in general
-    price_sentence: str
-    fields: Sequence[str]
-    document: str = "cnpj"  # the field that goes into the path; empty: none does
-    days: int | None = None  # how old a kept result may be, unless something else is typed
-    days_max: int = 365
-    uf_hint: str = ""
-    example: str = "90.010.001/0001-00"  # a document that the sandbox knows
-    certificate: bool = False
-    has_strategy: bool = True  # the age alone does not say what comes first
-    characters_max: int = _DOCUMENT_CHARACTERS_MAX  # of a document's field
+
+def _of_kind(operation: Operation, kind: type[OneParameter]) -> OneParameter | None:
+    return next((each for each in operation.parameters if isinstance(each, kind)), None)
+
+
+class LookupForm:
+    """One operation's form: its words, and fields for its parameters."""
+
+    characters_max = _DOCUMENT_CHARACTERS_MAX  # of a document's field
+
+    def __init__(self, operation: type[Operation]) -> None:
+        words = operation.form
+        self.slug, self.title, self.answers = words.slug, words.title, words.answers
+        self.price, self.price_sentence = words.price, words.price_sentence
+        self.example, self.uf_hint = words.example, words.uf_hint
+        self.subject = operation.subject
+        self.document = operation.document  # the field that goes into the path; empty: none does
+        self.certificate = operation.issues
+        self.failures = operation.failures
+        usual = operation()
+        self.fields = usual.fields
+        age = _of_kind(usual, Days)
+        self.days = age and age.default  # unless something else is typed
+        self.days_max = age.largest if age else 0
+        # Else the age alone says what comes first.
+        self.has_strategy = _of_kind(usual, StrategyChoice) is not None
 
     def ufs(self, operation: Operation) -> Sequence[tuple[str, str]]:
         """The choices of UF, as values and texts."""
-        known = operation.ufs or UFS
-        every = [(uf, uf) for uf in known]
-        match self.subject:
-            case "state_registration":
-                return [("", "A UF da empresa"), (ALL, f"Todas ({len(known)})"), *every]
-            case "rural_producer":
-                return [("", "Escolha"), (ALL, f"Todas ({len(known)})"), *every]
-            case _:
-                return [("", "Escolha"), *every]
+        uf = _of_kind(operation, Uf)
+        if uf is None:
+            return ()
+        texts = {ALL: f"Todas ({len(uf.allowed) - 1})"}
+        none = "Escolha" if uf.required else "A UF da empresa"
+        return [("", none), *((each, texts.get(each, each)) for each in uf.allowed)]
+
+    @property
+    def uf_may_be_left_out(self) -> bool:
+        """Whether there is a UF that is meant then."""
+        uf = _of_kind(OPERATIONS[self.subject], Uf)
+        return uf is not None and not uf.required
 
     def focus(self, typed: Mapping[str, str]) -> str:
         """The field where one begins to type."""
@@ -93,84 +106,9 @@ _INSISTENT: Mapping[str, tuple[str, str, str]] = {
     "nova": ("nova", "Pedir uma emissão nova à fonte", "2 créditos"),
 }
 
-FORMS: Mapping[str, Form] = {
-    form.slug: form
-    for form in (
-        Form(
-            "certidao-federal",
-            "federal_certificate",
-            "Certidão federal",
-            "Débitos de tributos federais e da dívida ativa da União, por CNPJ ou por CPF, com o"
-            " comprovante.",
-            "1 crédito guardada, 2 da fonte",
-            "Uma certidão guardada que ainda vale custa 1 crédito; uma consulta à fonte, 2."
-            " Falhas não custam nada.",
-            ("quem", "modo"),
-            document="",
-            certificate=True,
-        ),
-        Form(
-            "certidao-estadual",
-            "state_certificate",
-            "Certidão estadual",
-            "Certidão de débitos da secretaria da fazenda de uma UF, por CNPJ, com o comprovante"
-            " público.",
-            "1 crédito guardada, 2 da fonte",
-            "Uma certidão guardada que ainda vale custa 1 crédito; uma consulta à fonte, 2."
-            " Falhas não custam nada.",
-            ("cnpj", "uf"),
-            certificate=True,
-        ),
-        Form(
-            "empresa",
-            "company",
-            "Empresa",
-            "Cadastro da Receita Federal: situação, endereço, atividades, porte e sócios.",
-            "1 crédito",
-            "1 crédito, venha a resposta de onde vier. Falhas não custam nada.",
-            ("cnpj", "optin", "onde"),
-            days=7,
-        ),
-        Form(
-            "inscricoes-estaduais",
-            "state_registration",
-            "Inscrições estaduais",
-            "Inscrições de uma empresa em uma UF ou em todas, com situação e tipo (Sintegra).",
-            "1 crédito por UF",
-            "1 crédito por UF que responder, e mais 1 com os endereços. Falhas não custam nada.",
-            ("cnpj", "uf", "endereco", "onde"),
-            days=7,
-            uf_hint="Sem escolha, vale a UF em que a empresa está.",
-        ),
-        Form(
-            "produtor-rural",
-            "rural_producer",
-            "Produtor rural",
-            "Inscrições estaduais de um produtor rural, por CPF, em uma UF ou em todas.",
-            "1 crédito por UF",
-            "1 crédito por UF que responder, e mais 1 com os endereços. Falhas não custam nada.",
-            ("cpf", "uf", "endereco", "onde"),
-            document="cpf",
-            example="900.100.001-00",
-            days=7,
-        ),
-        Form(
-            "suframa",
-            "suframa",
-            "Suframa",
-            "Inscrição na Zona Franca de Manaus: situação, aprovação e incentivos fiscais.",
-            "1 crédito",
-            "1 crédito, venha a resposta de onde vier. Falhas não custam nada.",
-            ("cnpj", "onde"),
-            example="90.010.002/0001-54",
-            days=25,
-            days_max=45,
-            has_strategy=False,
-        ),
-    )
-}
 
-BY_SUBJECT: Mapping[Subject, Form] = {form.subject: form for form in FORMS.values()}
+FORMS: Mapping[str, LookupForm] = {each.form.slug: LookupForm(each) for each in IN_MENUS}
+BY_SUBJECT: Mapping[Subject, LookupForm] = {form.subject: form for form in FORMS.values()}
 
 
 def filled(typed: Mapping[str, str]) -> Mapping[str, str]:
@@ -193,20 +131,20 @@ def addressable(typed: Mapping[str, str]) -> Mapping[str, str]:
     }
 
 
-def blank(form: Form) -> Mapping[str, str]:
+def blank(form: LookupForm) -> Mapping[str, str]:
     """An untouched form."""
     untouched = dict.fromkeys(FIELDS, "") | {"quem": "cnpj", "onde": "guardado"}
     return untouched | {"dias": "" if form.days is None else str(form.days)}
 
 
-def question(form: Form, operation: Operation, typed: Mapping[str, str]) -> Question:
+def question(form: LookupForm, operation: Operation, typed: Mapping[str, str]) -> Question:
     """What is asked, read by the operation itself. Raises `InvalidInput` of some kind."""
     query = urlencode(_parameters(form, typed)).encode()
     document = typed[form.document] if form.document else ""
     return operation.parse(document, Parameters(query, {}, operation.names))
 
 
-def _parameters(form: Form, typed: Mapping[str, str]) -> Mapping[str, str]:
+def _parameters(form: LookupForm, typed: Mapping[str, str]) -> Mapping[str, str]:
     """The fields under the names that the contract has for them."""
     wanted = dict(_MODES.get(typed["modo"], {})) if form.certificate else _by_age(form, typed)
     if not form.document:
@@ -223,7 +161,7 @@ def _parameters(form: Form, typed: Mapping[str, str]) -> Mapping[str, str]:
     return wanted
 
 
-def _by_age(form: Form, typed: Mapping[str, str]) -> dict[str, str]:
+def _by_age(form: LookupForm, typed: Mapping[str, str]) -> dict[str, str]:
     days = typed["dias"] or str(form.days)
     if typed["onde"] == "fonte":
         return {"cache_strategy": Strategy.SO_ONLINE} if form.has_strategy else {"cache": "0"}

@@ -19,6 +19,7 @@ from balcao.core.calendar import day_starts_ms, from_ms
 from balcao.core.data_subject import document_hash
 from balcao.core.documents import Cnpj, Cpf
 from balcao.core.ledger import Trace
+from balcao.core.writing import length
 from balcao.errors import InvalidCnpj, InvalidCpf
 from balcao.operations import tariff
 from balcao.storage.people import TraceFilter
@@ -27,7 +28,6 @@ from balcao.web.application import Page, page
 from balcao.web.exports import CSV, leaving_room
 from balcao.web.mounting import AccountPage, for_operators
 from balcao.web.spreadsheet import Sheet, Value
-from balcao.web.texts import length
 from balcao.web.visit import Visit
 from balcao.web.vocabulary import Word
 

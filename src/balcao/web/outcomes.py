@@ -8,22 +8,12 @@ from balcao.core.federation import ALL
 from balcao.core.outcomes import Quote
 from balcao.core.problems import Problem
 from balcao.core.problems import table as problems
-from balcao.core.questions import Question, Strategy, Subject
+from balcao.core.questions import Question, Strategy
+from balcao.core.writing import credits, day, instant, whole
 from balcao.errors import NotServed, Overloaded, SourceUnavailable, StorageFailed
-from balcao.operations.registrations import wants_addresses
+from balcao.operations.views import Notice
 from balcao.web.advice import advice
-from balcao.web.forms import DOCUMENTS, Form
-from balcao.web.texts import credits, day, instant, whole
-
-
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """What came of a consultation that has no result to show."""
-
-    tone: str  # good, warn, bad, info
-    title: str
-    text: str  # what happened
-    advice: str  # what to do
+from balcao.web.forms import DOCUMENTS, LookupForm
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,11 +68,11 @@ _COMPLAINTS: Mapping[str, Complaint] = {
 _HOME_UNKNOWN = "Não se descobriu em que UF está a empresa. Escolha a UF."
 
 
-def complaint(problem: Problem, form: Form, typed: Mapping[str, str]) -> Complaint | None:
+def complaint(problem: Problem, form: LookupForm, typed: Mapping[str, str]) -> Complaint | None:
     """At which field to say what is wrong; None: it is not about a field."""
     if problem.code == "DOCUMENTO_OBRIGATORIO" and typed["quem"] == "cpf":
         return _COMPLAINTS["CPF_INVALIDO"]
-    if problem.code == "UF_OBRIGATORIA" and form.subject == "state_registration":
+    if problem.code == "UF_OBRIGATORIA" and form.uf_may_be_left_out:
         return Complaint("uf", _HOME_UNKNOWN)
     if problem.code == "PARAMETRO_INVALIDO":
         return Complaint("dias", f"Informe um número inteiro de dias, de 0 a {form.days_max}.")
@@ -96,132 +86,99 @@ def complaint(problem: Problem, form: Form, typed: Mapping[str, str]) -> Complai
 
 _NO_COST = "Nada foi cobrado."
 
-_BY_CODE: Mapping[str, Outcome] = {
-    "CNPJ_NAO_ENCONTRADO": Outcome(
+_BY_CODE: Mapping[str, Notice] = {
+    "CNPJ_NAO_ENCONTRADO": Notice(
         "warn",
         "Este CNPJ não existe",
         "A fonte diz que o CNPJ não existe ou foi removido da base da Receita Federal.",
         "Confira o número. Uma empresa aberta nos últimos dias pode ainda não constar.",
     ),
-    "INSCRICAO_NAO_ENCONTRADA": Outcome(
+    "INSCRICAO_NAO_ENCONTRADA": Notice(
         "info",
         "Sem inscrição na Suframa",
         "A Suframa respondeu que esta empresa não tem inscrição.",
         "Confira o número, se esperava uma: cada filial tem a sua inscrição.",
     ),
-    "DADOS_RECUSADOS_PELA_FONTE": Outcome(
+    "DADOS_RECUSADOS_PELA_FONTE": Notice(
         "warn",
         "A fonte recusou os dados",
         "A data de nascimento não é a que a Receita Federal tem deste CPF.",
         "Confira o CPF e a data, e consulte de novo.",
     ),
-    "FALHA_TECNICA": Outcome(
+    "FALHA_TECNICA": Notice(
         "bad",
         "A fonte falhou",
         "A fonte foi consultada e não deu uma resposta que se possa usar.",
         "Espere alguns minutos antes de repetir: a Receita Federal pode ter começado a emitir a"
         " certidão, e então a consulta seguinte a encontra.",
     ),
-    "ERRO_INTERNO": Outcome(
+    "ERRO_INTERNO": Notice(
         "bad",
         "A fonte falhou",
         "A fonte foi consultada e não deu uma resposta que se possa usar.",
         "Tente de novo em instantes, ou aceite um resultado guardado.",
     ),
-    "SERVICO_INDISPONIVEL": Outcome(
+    "SERVICO_INDISPONIVEL": Notice(
         "bad",
         "Fonte indisponível",
         "Quem responde esta consulta está fora do ar ou em manutenção.",
         "Tente mais tarde. A página da situação das fontes mostra quando elas voltam.",
     ),
-    "SEM_RESULTADO_EM_CACHE": Outcome(
+    "SEM_RESULTADO_EM_CACHE": Notice(
         "info",
         "Não há nada guardado",
         "Não há certidão guardada que ainda valha, e a fonte não foi consultada.",
         "Para consultar a fonte, escolha “A guardada, se ainda valer; senão, a fonte”.",
     ),
-    "SALDO_INSUFICIENTE": Outcome(
+    "SALDO_INSUFICIENTE": Notice(
         "warn",
         "Créditos insuficientes",
         "A consulta precisava de mais créditos do que havia disponíveis.",
         "Peça créditos a quem administra a conta, e consulte de novo.",
     ),
-    "OPERACAO_EM_ANDAMENTO": Outcome(
+    "OPERACAO_EM_ANDAMENTO": Notice(
         "info",
         "Já estava em andamento",
         "O mesmo formulário já tinha sido enviado, e a primeira consulta ainda corria.",
         "O resultado está no histórico, na linha da primeira consulta.",
     ),
-    "RESULTADO_INDISPONIVEL": Outcome(
+    "RESULTADO_INDISPONIVEL": Notice(
         "warn",
         "Consulta interrompida",
         "O serviço parou no meio desta consulta, e o resultado se perdeu.",
         "Consulte de novo.",
     ),
-    "IDEMPOTENCY_KEY_REUTILIZADA": Outcome(
+    "IDEMPOTENCY_KEY_REUTILIZADA": Notice(
         "info",
         "Este formulário já tinha sido usado",
         "Com ele já foi feita outra consulta, que está no histórico.",
         "Confira os dados abaixo e consulte de novo.",
     ),
-    "IDEMPOTENCY_KEY_INVALIDA": Outcome(
+    "IDEMPOTENCY_KEY_INVALIDA": Notice(
         "info",
         "O formulário chegou incompleto",
         "Faltou o número que impede uma cobrança em dobro.",
         "Confira os dados abaixo e consulte de novo.",
     ),
-    "UF_OBRIGATORIA": Outcome("warn", "Faltou a UF", _HOME_UNKNOWN, "Consulte de novo, com a UF."),
-}
-
-
-# Where an operation's failures need other words than everybody's.
-_OF_ONE: Mapping[tuple[Subject, str], Outcome] = {
-    ("state_certificate", "FALHA_TECNICA"): Outcome(
-        "bad",
-        "A fonte falhou",
-        "A secretaria da fazenda não respondeu, ou deu uma resposta que não se pode usar.",
-        "Espere alguns minutos e consulte de novo. Se continuar assim, emita a certidão na página"
-        " da secretaria da fazenda.",
-    ),
-    ("company", "ERRO_INTERNO"): Outcome(
-        "bad",
-        "A fonte falhou",
-        "A fonte do cadastro não respondeu, ou deu uma resposta que não se pode usar.",
-        "Tente de novo em instantes, ou aceite um resultado guardado há mais dias.",
-    ),
-    **{
-        (subject, "ERRO_INTERNO"): Outcome(
-            "bad",
-            "A fonte falhou",
-            "Nenhuma secretaria da fazenda consultada deu uma resposta que se possa usar.",
-            "Tente de novo em instantes, ou aceite um resultado guardado há mais dias.",
-        )
-        for subject in ("state_registration", "rural_producer")
-    },
-    ("suframa", "ERRO_INTERNO"): Outcome(
-        "bad",
-        "A fonte falhou",
-        "A Suframa não respondeu, ou deu uma resposta que não se pode usar.",
-        "Tente de novo em instantes, ou aceite um resultado guardado há mais dias.",
-    ),
+    "UF_OBRIGATORIA": Notice("warn", "Faltou a UF", _HOME_UNKNOWN, "Consulte de novo, com a UF."),
 }
 
 # Several things come under one code: what callers of the API read tells which.
-_BY_MESSAGE: Mapping[str, Outcome] = {
+_BY_MESSAGE: Mapping[str, Notice] = {
     problems()[SourceUnavailable][2]: _BY_CODE["SERVICO_INDISPONIVEL"],
-    problems()[NotServed][2]: Outcome(
+    problems()[NotServed][2]: Notice(
         "bad",
         "Consulta não atendida",
         "Nenhuma fonte deste serviço responde esta consulta: a operação, a UF ou o documento.",
         "Fale com quem opera o serviço.",
     ),
-    problems()[StorageFailed][2]: Outcome(
+    problems()[StorageFailed][2]: Notice(
         "bad",
         "Serviço indisponível",
         "O serviço não consegue gravar no momento, e por isso não consulta.",
         "Tente mais tarde.",
     ),
-    problems()[Overloaded][2]: Outcome(
+    problems()[Overloaded][2]: Notice(
         "warn",
         "Serviço sobrecarregado",
         "Há consultas demais em andamento, e esta não foi feita.",
@@ -230,18 +187,17 @@ _BY_MESSAGE: Mapping[str, Outcome] = {
 }
 
 
-def of_code(code: str | None, message: str | None = None, of: Subject | None = None) -> Outcome:
+def of_code(code: str | None, message: str | None = None, form: LookupForm | None = None) -> Notice:
     """Why there is no result, by the internal code; `message` is what callers of the API read."""
     if message is not None and message in _BY_MESSAGE:
         return _BY_MESSAGE[message]
-    if of is not None and (of, code or "") in _OF_ONE:
-        return _OF_ONE[of, code or ""]
-    known = _BY_CODE.get(code or "")
+    own = {} if form is None else form.failures
+    known = own.get(code or "") or _BY_CODE.get(code or "")
     if known is None:
         text = message or "A consulta não pôde ser respondida."
-        return Outcome("bad", "Sem resultado", text, "Confira os dados e consulte de novo.")
+        return Notice("bad", "Sem resultado", text, "Confira os dados e consulte de novo.")
     if code == "SERVICO_INDISPONIVEL" and message:
-        return Outcome(known.tone, known.title, message, known.advice)
+        return Notice(known.tone, known.title, message, known.advice)
     return known
 
 
@@ -250,7 +206,9 @@ def cost(charged: int) -> str:
     return f"Cobrado: {credits(charged)}." if charged else _NO_COST
 
 
-def of_refusal(problem: Problem, form: Form, available: int | None, *, is_manager: bool) -> Outcome:
+def of_refusal(
+    problem: Problem, form: LookupForm, available: int | None, *, is_manager: bool
+) -> Notice:
     """Why a form was not carried out, where that is not about one of its fields."""
     match problem.status:
         case 402:
@@ -259,7 +217,7 @@ def of_refusal(problem: Problem, form: Form, available: int | None, *, is_manage
             who = (
                 "Peça créditos a quem opera o serviço" if is_manager else "Avise o gestor da conta"
             )
-            return Outcome(
+            return Notice(
                 "warn",
                 "Créditos insuficientes",
                 f"Esta consulta precisa de {credits(needed)} disponíveis, e há {whole(left)}."
@@ -268,7 +226,7 @@ def of_refusal(problem: Problem, form: Form, available: int | None, *, is_manage
             )
         case 429:
             wait = problem.retry_after_seconds or 1
-            return Outcome(
+            return Notice(
                 "warn",
                 "Muitas consultas em pouco tempo",
                 f"A conta atingiu o limite de consultas do seu plano. {_NO_COST}"
@@ -276,8 +234,8 @@ def of_refusal(problem: Problem, form: Form, available: int | None, *, is_manage
                 f"Espere {_wait(wait)} e consulte de novo.",
             )
         case _:
-            said = of_code(problem.code, problem.message, form.subject)
-            return Outcome(said.tone, said.title, f"{said.text} {_NO_COST}", said.advice)
+            said = of_code(problem.code, problem.message, form)
+            return Notice(said.tone, said.title, f"{said.text} {_NO_COST}", said.advice)
 
 
 def _wait(seconds: int) -> str:
@@ -317,7 +275,7 @@ def when(at_ms: int | None, now_ms: int) -> str:
 def _at_most(of: Question, most: int) -> Price:
     if of.strategy is Strategy.SO_CACHE:
         return Price("Não há certidão guardada que ainda valha: sem resultado e sem custo.", "warn")
-    addresses = ", mais 1 pelos endereços" if wants_addresses(of) else ""
+    addresses = ", mais 1 pelos endereços" if of.wants_addresses else ""
     if of.uf == ALL:
         return Price(
             f"São {len(of.inquiries)} UFs{addresses}: até {credits(most)}; só as que responderem"

@@ -9,8 +9,8 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from balcao import __version__
 from balcao.accounts.links import new_token
+from balcao.core import writing
 from balcao.http.assets import TYPES, Asset, digest_of
-from balcao.web import texts
 
 if TYPE_CHECKING:
     from balcao.web.visit import Visit
@@ -94,7 +94,7 @@ class Pages:
             lstrip_blocks=True,
             auto_reload=False,
         )
-        self._templates.filters.update({name: getattr(texts, name) for name in _FILTERS})
+        self._templates.filters.update({name: getattr(writing, name) for name in _FILTERS})
         self._templates.globals.update(asset=assets.address, version=__version__)
         self._templates.globals["new_form_id"] = new_token
 

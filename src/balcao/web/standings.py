@@ -6,9 +6,9 @@ from typing import TypeAlias
 from balcao.core.federation import UFS
 from balcao.core.questions import Subject
 from balcao.observability.health import ALL_UFS, Standing
-from balcao.operations import OPERATIONS
-from balcao.web.drawing import Tile
-from balcao.web.vocabulary import SHORT, Tone, Word
+from balcao.operations import ALL_OPERATIONS, OPERATIONS
+from balcao.operations.views import Tile, Tone
+from balcao.web.vocabulary import Word
 
 # Everything a subject may be said to be: the standing of its best source, or that it has none.
 WORDS: Mapping[Standing | None, Word] = {
@@ -27,9 +27,9 @@ _ON_TILES: Mapping[Standing | None, str] = {
     None: "—",
 }
 SUBJECTS: Mapping[Subject, str] = {
-    subject: SHORT[operation.path] for subject, operation in OPERATIONS.items()
+    subject: operation.form.title for subject, operation in OPERATIONS.items()
 }
-BY_UF: frozenset[Subject] = frozenset({"state_registration", "rural_producer", "state_certificate"})
+BY_UF: frozenset[Subject] = frozenset(each.subject for each in ALL_OPERATIONS if each.by_uf)
 
 Standings: TypeAlias = Mapping[tuple[str, str], Standing]
 

@@ -14,6 +14,7 @@ from balcao.core.calendar import civil_day, from_ms
 from balcao.core.questions import Mode, Subject
 from balcao.errors import StorageFailed
 from balcao.observability.health import Standing, of_subject
+from balcao.operations.views import Tone
 from balcao.web import standings
 from balcao.web.application import Page, page
 from balcao.web.configured import CONFIGURED
@@ -23,7 +24,7 @@ from balcao.web.remembered import Remembered
 from balcao.web.standings import BY_UF, SUBJECTS, WORDS
 from balcao.web.tools import Tools
 from balcao.web.visit import Visit
-from balcao.web.vocabulary import Tone, Word
+from balcao.web.vocabulary import Word
 
 # Nobody can make us work it out all the time by asking.
 LOOKED_AT_MS = 3_000

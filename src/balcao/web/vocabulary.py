@@ -4,15 +4,15 @@ Tests hold that nothing is missing: every code of `core.problems` and every stra
 here. Those of the tariff's rules stand beside each operation (`subjects.tariff`).
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
 
 from balcao.core.access import Plan
-from balcao.core.certificates import Verdict
 from balcao.core.ledger import Origin, Trace
 from balcao.core.questions import Strategy
-from balcao.operations import OPERATIONS, federal_certificate, state_certificate
+from balcao.operations import ALL_OPERATIONS
+from balcao.operations.contract import Operation
+from balcao.operations.views import Tone
 from balcao.providers.inventory import SNAPSHOT
 
 # As the command line and the ledger have them, and what they are called.
@@ -22,18 +22,12 @@ PLANS: Mapping[Plan, str] = {
     "pos_pago": "pós-pago",
 }
 
-Tone: TypeAlias = Literal["good", "warn", "bad", "info", "neutral"]
+# Certificates first: most come for one.
+IN_MENUS: Sequence[type[Operation]] = sorted(ALL_OPERATIONS, key=lambda each: not each.issues)
 
 # What operations are called, everywhere; `title` is the operation's own, longer one.
-SHORT: Mapping[str, str] = {
-    federal_certificate.PATH: "Certidão federal",
-    state_certificate.PATH: "Certidão estadual",
-    OPERATIONS["state_registration"].path: "Inscrições estaduais",
-    OPERATIONS["rural_producer"].path: "Produtor rural",
-    OPERATIONS["suframa"].path: "Suframa",
-    OPERATIONS["company"].path: "Empresa",
-}
-TITLES: Mapping[str, str] = {each.path: each.title for each in OPERATIONS.values()}
+SHORT: Mapping[str, str] = {each.path: each.form.title for each in IN_MENUS}
+TITLES: Mapping[str, str] = {each.path: each.title for each in ALL_OPERATIONS}
 
 ORIGINS: Mapping[Origin, str] = {"cache": "guardado", "online": "fonte"}
 OWN_COPY = "cópia própria"
@@ -110,19 +104,14 @@ CODES: Mapping[str, Word] = {
 
 # Results, whatever they say: an answer about a certificate that is no clearance is 404 (1.1).
 _RESULTS: Mapping[str, Word] = {
-    federal_certificate.PATH: Word("Nem CND nem CPEND", "info"),
-    state_certificate.PATH: Word("Sem certidão negativa", "info"),
+    each.path: Word(each.negative_result, "info") for each in ALL_OPERATIONS if each.negative_result
 }
 
 # The same of what is remembered: what the certificate was.
-_VERDICTS: Mapping[tuple[str, Verdict], Word] = {
-    (federal_certificate.PATH, "CND"): Word("CND", "good"),
-    (federal_certificate.PATH, "CPEND"): Word("CPEND", "good"),
-    (federal_certificate.PATH, "CPD"): Word("CPD", "bad"),
-    (federal_certificate.PATH, "other"): _RESULTS[federal_certificate.PATH],
-    (federal_certificate.PATH, "none"): Word("Certidão não emitida", "warn"),
-    (state_certificate.PATH, "CND"): Word("Certidão negativa", "good"),
-    (state_certificate.PATH, "none"): _RESULTS[state_certificate.PATH],
+_VERDICTS: Mapping[tuple[str, str], Word] = {
+    (each.path, verdict): Word(*said)
+    for each in ALL_OPERATIONS
+    for verdict, said in each.verdicts.items()
 }
 
 

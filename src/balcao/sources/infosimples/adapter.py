@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from balcao.core.questions import CERTIFICATE_SUBJECTS, REGISTRATION_SUBJECTS, Inquiry
+from balcao.core.questions import Inquiry
 from balcao.sources.contract import Certified, Conversation, Exchange, HttpRequest
 from balcao.sources.infosimples import envelope, federal, registrations, state
 from balcao.sources.infosimples.codes import Meaning
@@ -29,7 +29,14 @@ class Infosimples:
     def capabilities(self) -> Capabilities:
         """The states' own pages know addresses, but no types."""
         return Capabilities(
-            REGISTRATION_SUBJECTS | CERTIFICATE_SUBJECTS,
+            frozenset(
+                {
+                    "state_registration",
+                    "rural_producer",
+                    "federal_certificate",
+                    "state_certificate",
+                }
+            ),
             alphanumeric=self.accepts_alphanumeric,
             parts=frozenset({"addresses"}),
             ufs=self.ufs,

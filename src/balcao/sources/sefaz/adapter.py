@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import msgspec
 
 from balcao.core.documents import Cnpj, Cpf
-from balcao.core.questions import REGISTRATION_SUBJECTS, Inquiry
+from balcao.core.questions import Inquiry
 from balcao.core.registration import (
     RegisteredAddress,
     Registration,
@@ -54,7 +54,7 @@ class Sefaz:
     def capabilities(self) -> Capabilities:
         """CNPJ with letters: the schema takes them since package PL_010_V1.30."""
         return Capabilities(
-            REGISTRATION_SUBJECTS,
+            frozenset({"state_registration", "rural_producer"}),
             alphanumeric=True,
             parts=frozenset({"addresses"}),
             ufs=self.ufs,

@@ -11,6 +11,7 @@ from balcao.core.access import Account
 from balcao.core.calendar import civil_day, civil_month, day_starts_ms
 from balcao.core.ledger import DoneBefore, Short, available_credits, spent_credits
 from balcao.core.terms import top_up
+from balcao.core.writing import whole
 from balcao.errors import TermsRefused
 from balcao.storage.contract import Desk, Entry
 from balcao.storage.people import Terms
@@ -22,7 +23,6 @@ from balcao.web.operator.accounts import last_use_ms
 from balcao.web.operator.forms import MODES, CreditsForm, TermsForm, once
 from balcao.web.operator.operators import turn_totp_off
 from balcao.web.spending import bars_of
-from balcao.web.texts import whole
 from balcao.web.typed import read
 from balcao.web.visit import Visit
 from balcao.web.vocabulary import PLANS

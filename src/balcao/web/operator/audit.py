@@ -7,10 +7,10 @@ from starlette.responses import Response
 
 from balcao.core.access import find_account
 from balcao.core.people import Action, Channel
+from balcao.core.writing import instant
 from balcao.storage.people import AuditEntry
 from balcao.web import asking
 from balcao.web.application import Page, page
-from balcao.web.texts import instant
 from balcao.web.visit import Visit
 
 PER_PAGE = 100

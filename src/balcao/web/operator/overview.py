@@ -90,7 +90,7 @@ async def show(visit: Visit) -> Response:
             (
                 line,
                 SOURCES.get(line.source, line.source),
-                SUBJECTS.get(line.subject, line.subject),  # type: ignore[call-overload]
+                SUBJECTS.get(line.subject, line.subject),
                 WORDS[standing(line)],
                 OUTCOMES.get(line.last_outcome, line.last_outcome),
             )

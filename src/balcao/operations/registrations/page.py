@@ -4,27 +4,60 @@ from collections.abc import Callable, Mapping, Sequence
 
 from balcao.core.federation import ALL
 from balcao.core.ledger import Trace
-from balcao.web.drawing import Tile
-from balcao.web.forms import Form
-from balcao.web.results import (
+from balcao.core.writing import credits, day
+from balcao.operations.parameters import CACHE
+from balcao.operations.views import (
     REGISTER_FIGURES,
     Again,
+    Beside,
     Body,
     Button,
-    Table,
-    Verdict,
-    View,
+    FormWords,
+    Headline,
+    Recorded,
+    ResultTable,
+    ResultView,
+    Tile,
     address,
     badge,
     document,
     plural,
     renewed,
+    source_failed,
 )
-from balcao.web.texts import credits, day
+
+FAILURES = {
+    "ERRO_INTERNO": source_failed(
+        "Nenhuma secretaria da fazenda consultada deu uma resposta que se possa usar."
+    )
+}
+
+_DAYS = str(CACHE.default)
 
 
-def registrations(form: Form, body: Body, trace: Trace) -> View:
+def form(
+    slug: str,
+    title: str,
+    answers: str,
+    *,
+    example: str = "90.010.001/0001-00",
+    uf_hint: str = "",
+) -> FormWords:
+    """The words of one of the two forms; prices are the same."""
+    return FormWords(
+        slug,
+        title,
+        answers,
+        "1 crédito por UF",
+        "1 crédito por UF que responder, e mais 1 com os endereços. Falhas não custam nada.",
+        example,
+        uf_hint,
+    )
+
+
+def view(document_field: str, recorded: Recorded) -> ResultView:
     """State registrations of a company or of a rural producer."""
+    body, trace = recorded.body, recorded.trace
     found: Sequence[Body] = body["inscricoes_estaduais"]
     active = sum(each["ativa"] for each in found)
     silent = [each["uf"] for each in body.get("ufs") or () if each["origem"] == "indisponivel"]
@@ -40,16 +73,17 @@ def registrations(form: Form, body: Body, trace: Trace) -> View:
     number = body.get("cnpj") or body.get("cpf") or ""
     tone, text = _registered(active, len(found))
     where = _where(body, trace, silent) or ("" if found else " estadual")
-    return View(
-        Verdict(tone, text + where, " ".join(f"{each}." for each in notes)),
+    return ResultView(
+        Headline(tone, text + where, " ".join(f"{each}." for each in notes)),
         facts=(
             ("CPF" if len(number) == 11 else "CNPJ", document(number)),
             ("Nome", name),
             ("UF consultada", _asked(body, trace)),
         ),
         tables=(table(found),),
+        tables_first=not everywhere,
         tiles=tiles(body) if everywhere else {},
-        again=_again(form, body, trace, number, silent),
+        again=_again(document_field, body, trace, number, silent),
     )
 
 
@@ -83,15 +117,15 @@ _CREDITS_AT_ONCE = 3
 
 
 def _again(
-    form: Form, body: Body, trace: Trace, number: str, silent: Sequence[str]
+    document_field: str, body: Body, trace: Trace, number: str, silent: Sequence[str]
 ) -> Sequence[Again]:
     """The same once more; one by one what failed; and everywhere, after a look at the price."""
     everywhere = body.get("ufs")
     with_addresses = any(each.get("endereco") for each in body["inscricoes_estaduais"])
     same = [
-        (form.document, number),
+        (document_field, number),
         *((("endereco", "1"),) if with_addresses else ()),
-        ("dias", str(form.days)),
+        ("dias", _DAYS),
     ]
     each_costs = 1 + with_addresses
     asked: list[Again] = []
@@ -115,11 +149,18 @@ def _everywhere(fields: Sequence[tuple[str, str]]) -> Again:
     return Again([*fields, ("uf", ALL)], [button], only_prices=True)
 
 
-def of_company(cnpj: str, form: Form) -> Sequence[Again]:
-    """How to get the registrations of a company that is being looked at."""
-    same = [("cnpj", cnpj), ("onde", "guardado"), ("dias", str(form.days))]
+def beside(cnpj: str) -> Beside:
+    """The registrations of a company that is being looked at, and how to get them."""
+    same = [("cnpj", cnpj), ("onde", "guardado"), ("dias", _DAYS)]
     button = Button("Consultar inscrições estaduais (1 crédito)", 1, hint="Na UF da empresa.")
-    return [Again([*same, ("uf", "")], [button]), _everywhere(same)]
+    return Beside(
+        "state_registration",
+        cnpj,
+        "Inscrições estaduais",
+        "São outra consulta. Falhas não custam nada.",
+        [Again([*same, ("uf", "")], [button]), _everywhere(same)],
+        lambda body: table(body["inscricoes_estaduais"], short=True),
+    )
 
 
 _FURTHER: Sequence[tuple[str, str, Callable[[Body], str | None]]] = (
@@ -131,7 +172,7 @@ _FURTHER: Sequence[tuple[str, str, Callable[[Body], str | None]]] = (
 )
 
 
-def table(found: Sequence[Body], *, short: bool = False) -> Table:
+def table(found: Sequence[Body], *, short: bool = False) -> ResultTable:
     """One row per registration; what nobody said of any has no column, nor has much if `short`."""
     further = [
         (title, text)
@@ -148,7 +189,9 @@ def table(found: Sequence[Body], *, short: bool = False) -> Table:
         for each in found
     ]
     columns = ("Inscrição", "UF", "Situação", *(title for title, _ in further))
-    return Table("Inscrições estaduais", columns, rows, "Nenhuma inscrição nas UFs consultadas.")
+    return ResultTable(
+        "Inscrições estaduais", columns, rows, "Nenhuma inscrição nas UFs consultadas."
+    )
 
 
 def tiles(body: Body) -> Mapping[str, Tile]:

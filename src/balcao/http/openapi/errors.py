@@ -12,11 +12,11 @@ from typing import Any
 import msgspec
 
 from balcao import errors
+from balcao.core.described import description_of
 from balcao.core.outcomes import Conclusion, reply_of
 from balcao.core.problems import Problem, problem_of
 from balcao.core.tariff import ERROR
-from balcao.http import openapi_texts as texts
-from balcao.http import openapi_types as types
+from balcao.http.openapi import texts
 from balcao.operations import envelope
 from balcao.operations.contract import Operation
 from balcao.operations.envelope import ErrorFields
@@ -24,6 +24,19 @@ from balcao.operations.envelope import ErrorFields
 JSON = "application/json"
 REQUEST_ID = "0198f2d4-7c1a-7b3e-9f00-5d2c8a41e6b7"
 SCHEMAS = "#/components/schemas/"
+
+# What errors carry everywhere, and what some carry too.
+_ENVELOPE = ("request_id", "success", "error", "error_message", "message")
+_FURTHER: Mapping[str, str] = {
+    "cnpj": "CNPJ consultado, sem pontuação, quando é conhecido.",
+    "cpf": "CPF consultado, sem pontuação, quando é conhecido.",
+    "inscricoes_estaduais": "Sempre vazia: nada se sabe das inscrições.",
+    "response": "Sempre nulo: não há dados.",
+}
+_CREDITS: Mapping[str, str] = {
+    "creditos_necessarios": "Só com status 402: os créditos que a consulta pede.",
+    "creditos_disponiveis": "Só com status 402: os créditos que a conta tem.",
+}
 
 _PLAIN = "Erro"
 _DETAIL = "DetalheErro"
@@ -50,7 +63,7 @@ def form_of(operation: Operation) -> Form:
     document = str(operation.parameters[0].example)  # also where it is in the query
     if not _further(operation.error_fields, document):
         return Form(_PLAIN, operation.error_fields, document)
-    name = types.TYPES[operation.answer.__name__].name.replace("Resposta", _PLAIN)
+    name = description_of(operation.answer)[0].replace("Resposta", _PLAIN)
     return Form(name, operation.error_fields, document)
 
 
@@ -63,9 +76,9 @@ def schemas(
         form = form_of(operation)
         if form.name in found:
             continue
-        result = answers[types.TYPES[operation.answer.__name__].name]
+        result = answers[description_of(operation.answer)[0]]
         properties = {
-            name: {**_empty(value, result["properties"][name]), "description": types.ERROR[name]}
+            name: {**_empty(value, result["properties"][name]), "description": _FURTHER[name]}
             for name, value in _further(form.fields_of, form.document).items()
         }
         found[form.name] = _schema(properties, _further(form.fields_of, ""))
@@ -144,7 +157,7 @@ def _body(problem: Problem, fields_of: ErrorFields, document: str) -> Any:
 def _further(fields_of: ErrorFields, document: str) -> dict[str, Any]:
     """What errors about a document carry beside the envelope."""
     body = _body(problem_of(RuntimeError()), fields_of, document)
-    return {name: value for name, value in body.items() if name not in types.ENVELOPE_OF_ERRORS}
+    return {name: value for name, value in body.items() if name not in _ENVELOPE}
 
 
 def _empty(value: object, of_result: Mapping[str, Any]) -> dict[str, Any]:
@@ -157,21 +170,24 @@ def _empty(value: object, of_result: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _schema(properties: Mapping[str, Any], required: Mapping[str, Any] | Sequence[str]) -> Any:
-    fields = types.ENVELOPE
     count = {"type": "integer", "minimum": 0}
     return {
         "type": "object",
         "description": "Recusa ou falha técnica. Nada foi cobrado.",
         "properties": {
-            "request_id": {"type": "string", **types.described(fields["request_id"])},
+            "request_id": {
+                "type": "string",
+                "format": "uuid",
+                "description": "Identificador único da operação.",
+            },
             "success": {"type": "boolean", "description": "Sempre `false` nesta resposta."},
             "error": {"type": "boolean", "description": "Sempre `true` nesta resposta."},
             "error_message": {"$ref": SCHEMAS + _DETAIL, "description": "O que houve."},
             "message": {"type": "string", "description": "Igual a `error_message.message`."},
             **properties,
-            **{name: {**count, "description": text} for name, text in types.CREDITS.items()},
+            **{name: {**count, "description": text} for name, text in _CREDITS.items()},
         },
-        "required": [*types.ENVELOPE_OF_ERRORS, *required],
+        "required": [*_ENVELOPE, *required],
     }
 
 

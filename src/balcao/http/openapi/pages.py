@@ -9,12 +9,12 @@ from typing import Any
 
 from balcao import errors
 from balcao.accounts.statement import COLUMNS, DAYS_DEFAULT, DAYS_MAX, as_csv
-from balcao.http import openapi_bodies as bodies
-from balcao.http import openapi_texts as texts
 from balcao.http.account import OPERATION_DAYS, PREFIX
 from balcao.http.front import PREFIX as LOOKUPS
-from balcao.http.openapi_errors import JSON, SCHEMAS
-from balcao.operations import federal_certificate, state_certificate
+from balcao.http.openapi import bodies, texts
+from balcao.http.openapi.errors import JSON, SCHEMAS
+from balcao.operations.federal_certificate.operation import FederalCertificateLookup
+from balcao.operations.state_certificate.operation import StateCertificateLookup
 
 # Responses to what goes wrong, by status: of these kinds, and whether a key is asked for.
 Refusals = Callable[[Sequence[type[errors.BalcaoError]], bool], dict[str, Any]]
@@ -40,7 +40,7 @@ def paths(refusals: Refusals, headers: HeadersOf) -> dict[str, Any]:
 def _receipts(refusals: Refusals, headers: HeadersOf) -> dict[str, Any]:
     problems = (errors.ReceiptNotFound, errors.StorageFailed)
     return {
-        f"{LOOKUPS}{federal_certificate.PATH}/print/{{receipt_id}}": {
+        f"{LOOKUPS}{FederalCertificateLookup.path}/print/{{receipt_id}}": {
             "get": {
                 "operationId": "comprovante_federal",
                 "tags": [texts.TAG_RECEIPTS],
@@ -58,7 +58,7 @@ def _receipts(refusals: Refusals, headers: HeadersOf) -> dict[str, Any]:
                 },
             }
         },
-        f"{LOOKUPS}{state_certificate.PATH}/print/{{receipt_id}}": {
+        f"{LOOKUPS}{StateCertificateLookup.path}/print/{{receipt_id}}": {
             "get": {
                 "operationId": "comprovante_estadual",
                 "tags": [texts.TAG_RECEIPTS],

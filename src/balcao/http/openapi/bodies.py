@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from balcao.core.tariff import REFUSED
-from balcao.http.openapi_errors import SCHEMAS
+from balcao.http.openapi.errors import SCHEMAS
 from balcao.operations import tariff
 
 _UUID = {"type": "string", "format": "uuid"}

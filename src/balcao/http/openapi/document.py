@@ -1,7 +1,7 @@
 """The OpenAPI 3.1 document, made from the code that answers.
 
 Operations, parameters and the problems each may answer are data of `subjects`; bodies of the
-examples are made by the same functions that make real ones; words are in `openapi_texts`.
+examples are made by the same functions that make real ones; words are in `texts`.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -10,19 +10,22 @@ from typing import Any
 import msgspec
 
 from balcao import errors
+from balcao.core.described import description_of
 from balcao.core.idempotency import KEY_CHARACTERS_MAX, KEY_CHARACTERS_MIN
 from balcao.core.outcomes import reply_of
 from balcao.core.questions import Subject
 from balcao.core.receipts import Numbering
-from balcao.http import openapi_bodies, openapi_errors, openapi_pages
-from balcao.http import openapi_texts as texts
-from balcao.http import openapi_types as types
 from balcao.http.front import PREFIX
-from balcao.http.openapi_errors import JSON, REQUEST_ID, SCHEMAS
+from balcao.http.openapi import bodies as openapi_bodies
+from balcao.http.openapi import errors as openapi_errors
+from balcao.http.openapi import pages as openapi_pages
+from balcao.http.openapi import texts
+from balcao.http.openapi.errors import JSON, REQUEST_ID, SCHEMAS
 from balcao.operations import OPERATIONS
-from balcao.operations.contract import Circumstances, Operation, Parameter
+from balcao.operations.contract import EXAMPLE_MS, Circumstances, Operation
+from balcao.operations.parameters import Parameter
 
-_CIRCUMSTANCES = Circumstances(1_786_158_000_000, 1, Numbering(b"exemplo"))  # 2026-08-08
+_CIRCUMSTANCES = Circumstances(EXAMPLE_MS, 1, Numbering(b"exemplo"))
 _RESPONSES = "#/components/responses/"
 
 
@@ -179,7 +182,7 @@ def _responses(operation: Operation) -> dict[str, Any]:
             "headers": headers[status],
             "content": {
                 JSON: {
-                    "schema": {"$ref": SCHEMAS + types.TYPES[operation.answer.__name__].name},
+                    "schema": {"$ref": SCHEMAS + description_of(operation.answer)[0]},
                     "examples": examples,
                 }
             },
@@ -192,7 +195,7 @@ def _responses(operation: Operation) -> dict[str, Any]:
 def _results(operation: Operation) -> dict[int, dict[str, Any]]:
     """Examples of results, by status."""
     by_status: dict[int, dict[str, Any]] = {}
-    for example in operation.examples:
+    for example in operation.examples():
         reply = reply_of(
             REQUEST_ID, operation.conclude(example.question, example.outcomes, _CIRCUMSTANCES)
         )
@@ -217,63 +220,68 @@ def _headers(status: int) -> dict[str, Any]:
 
 
 def _answers(answers: Iterable[type[msgspec.Struct]]) -> dict[str, Any]:
-    """The schemas of results and their parts, by our name."""
+    """The schemas of results and their parts, by our name: types and texts are the answers' own."""
     answers = list(answers)
     _, components = msgspec.json.schema_components(answers, ref_template=SCHEMAS + "{name}")
-    silent = {
-        each.cls.__name__
-        for each in _structs(msgspec.inspect.multi_type_info(answers))
-        if each.cls.__struct_config__.omit_defaults
-    }
+    kinds = {each.__name__: each for each in _structs(msgspec.inspect.multi_type_info(answers))}
     schemas: dict[str, Any] = {}
     for name, schema in components.items():
-        text = types.TYPES[name]
-        properties = {}
-        for field, of_field in schema["properties"].items():
-            # What is left out where there is nothing is never null.
-            left_out = name in silent and of_field.get("default", ...) is None
-            properties[field] = _plain(of_field, nullable=not left_out) | types.described(
-                text.fields[field]
-            )
-        schemas[text.name] = {
+        # What is left out where there is nothing is never null.
+        silent = kinds[name].__struct_config__.omit_defaults
+        title, description = description_of(kinds[name])
+        schemas[title] = {
             "type": "object",
-            "description": text.description,
-            "properties": properties,
+            "description": description,
+            "properties": {
+                field: _plain(
+                    of_field,
+                    kinds,
+                    nullable=not (silent and of_field.get("default", ...) is None),
+                )
+                for field, of_field in schema["properties"].items()
+            },
             "required": list(schema["required"]),
         }
     return schemas
 
 
-def _structs(found: Iterable[msgspec.inspect.Type]) -> Iterator[msgspec.inspect.StructType]:
+def _structs(found: Iterable[msgspec.inspect.Type]) -> Iterator[type[msgspec.Struct]]:
     """All structs in these types, and in their fields."""
     for kind in found:
         match kind:
             case msgspec.inspect.StructType():
-                yield kind
+                yield kind.cls
                 yield from _structs(field.type for field in kind.fields)
             case msgspec.inspect.UnionType():
                 yield from _structs(kind.types)
             case msgspec.inspect.CollectionType() | msgspec.inspect.VarTupleType():
                 yield from _structs([kind.item_type])
+            case msgspec.inspect.Metadata():
+                yield from _structs([kind.type])
 
 
-def _plain(schema: Mapping[str, Any], *, nullable: bool = True) -> dict[str, Any]:
+def _plain(
+    schema: Mapping[str, Any], kinds: Mapping[str, type[msgspec.Struct]], *, nullable: bool = True
+) -> dict[str, Any]:
     """A schema with our names in its references, without the defaults of Python, and with `null`
     as one more type, which more programs understand than `anyOf`."""
-    if "anyOf" in schema:
-        kinds = [_plain(kind) for kind in schema["anyOf"] if kind != {"type": "null"}]
-        if len(kinds) == 1 and not nullable:
-            return kinds[0]
-        if len(kinds) == 1 and "type" in kinds[0]:
-            return {**kinds[0], "type": [kinds[0]["type"], "null"]}
-        return {"anyOf": [*kinds, {"type": "null"}]}
-    if "$ref" in schema:
-        return {"$ref": SCHEMAS + types.TYPES[schema["$ref"].removeprefix(SCHEMAS)].name}
     kept = {
-        key: _plain(value) if isinstance(value, Mapping) else value
+        key: _plain(value, kinds) if isinstance(value, Mapping) else value
         for key, value in schema.items()
-        if key != "default"
+        if key not in ("default", "anyOf", "$ref")
     }
+    if "anyOf" in schema:
+        (kind,) = [_plain(kind, kinds) for kind in schema["anyOf"] if kind != {"type": "null"}]
+        if not nullable:
+            return {**kind, **kept}
+        if "type" in kind:
+            return {**kind, **kept, "type": [kind["type"], "null"]}
+        return {"anyOf": [kind, {"type": "null"}], **kept}
+    if "$ref" in schema:
+        name, _ = description_of(kinds[schema["$ref"].removeprefix(SCHEMAS)])
+        return {"$ref": SCHEMAS + name, **kept}
+    if kept.get("type") == "null":  # alone, it has no name in most languages
+        return {**kept, "type": ["object", "null"]}
     return {"type": "string", **kept} if "enum" in kept else kept  # all ours are of texts
 
 

@@ -1,0 +1,1 @@
+"""The OpenAPI 3.1 document, made from the code that answers."""

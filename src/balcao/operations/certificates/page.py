@@ -1,0 +1,72 @@
+"""What the two certificates' results have in common on their pages."""
+
+import datetime
+from collections.abc import Sequence
+
+from balcao.core.calendar import civil_day_text
+from balcao.core.writing import credits, day, instant
+from balcao.operations.certificates.lookup import PRICES
+from balcao.operations.views import REGISTER_FIGURES, Fact, FormWords, Headline
+
+
+def form(slug: str, title: str, answers: str) -> FormWords:
+    """The words of one of the two forms; prices are the same."""
+    return FormWords(
+        slug,
+        title,
+        answers,
+        "1 crédito guardada, 2 da fonte",
+        "Uma certidão guardada que ainda vale custa 1 crédito; uma consulta à fonte, 2."
+        " Falhas não custam nada.",
+    )
+
+
+def keeping(until: str | None, is_over: bool | None) -> Sequence[Fact]:
+    """Until when the same question costs less; None: from now on it does not."""
+    kept, online = (credits(PRICES[path]) for path in ("cache", "online"))
+    if until is None:
+        return (("Guardada", f"Não fica guardada: a próxima consulta custa {online}"),)
+    if is_over:
+        return (("Guardada", f"Não está mais guardada: a próxima consulta custa {online}"),)
+    return (("Guardada até", f"{until}; até lá, outra consulta custa {kept}"),)
+
+
+def in_force(text: str, note: str, until: str | None, now_ms: int) -> Headline:
+    """Of a certificate that proves something today: whether also tomorrow."""
+    if not until:
+        return Headline("good", text, note)
+    if until[:10] == civil_day_text(now_ms):
+        return Headline("warn", text, f"{note} Vence hoje, {day(until)}.".lstrip())
+    return Headline("good", text, f"{note} Válida até {day(until)}.".lstrip())
+
+
+def expired(until: str | None) -> Headline:
+    """Of what was in force when it was delivered."""
+    return Headline(
+        "bad",
+        "Certidão vencida",
+        f"Venceu em {day(until)} e não serve mais como prova. Consulte de novo.",
+    )
+
+
+def figures(text: str | None) -> object:
+    """A number, in the figures of registers."""
+    return REGISTER_FIGURES.format(text) if text else None
+
+
+def moment(text: str | None) -> str | None:
+    """`YYYY-MM-DD HH:mm:ss`, or with its offset, as people write it."""
+    if not text:
+        return None
+    try:
+        at = datetime.datetime.fromisoformat(text)
+    except ValueError:
+        return text
+    if at.tzinfo is None:  # Brasília's clock already
+        return f"{day(at.date())} às {at:%H:%M}"
+    return instant(round(at.timestamp() * 1000))
+
+
+def receipt_number(address: str | None) -> str | None:
+    """The number at the end of the address in `print`."""
+    return address.rpartition("/")[2] if address else None

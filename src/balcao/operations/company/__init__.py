@@ -1,0 +1,1 @@
+"""Company registry data."""

@@ -1,0 +1,184 @@
+"""Company registry data: `GET /consultas/v2/cnpj-receita-federal/{cnpj}`.
+
+Specification, endpoint 6 and "Company registry data"; decisions 2.4, 2.7, 3, 8.
+"""
+
+import re
+from collections.abc import Sequence
+
+from balcao.core.access import Caller
+from balcao.core.calendar import civil_day_text
+from balcao.core.company import Company, uniform
+from balcao.core.idempotency import digest
+from balcao.core.outcomes import Conclusion, Delivered
+from balcao.core.problems import Problem
+from balcao.core.questions import Inquiry, Question, Record, Strategy
+from balcao.core.tariff import Rule, Rules
+from balcao.errors import CnpjNotFound, InvalidCnpj, InvalidStrategy, OptInNotEnabled
+from balcao.operations import envelope
+from balcao.operations.company import page
+from balcao.operations.company.answer import EXAMPLE, CompanyAnswer
+from balcao.operations.contract import (
+    EXAMPLE_MS,
+    PROBLEMS_OF_ALL,
+    Circumstances,
+    Example,
+    Operation,
+)
+from balcao.operations.parameters import (
+    BY_AGE,
+    CACHE,
+    CACHE_HEADER,
+    Choice,
+    Parameter,
+    Parameters,
+    StrategyChoice,
+    cnpj_in_path,
+)
+from balcao.operations.views import Recorded, ResultView
+
+CNPJ = cnpj_in_path("90010001000100")
+STRATEGY = StrategyChoice(
+    "Cache ou fonte primeiro, e o que fazer quando a fonte falha.",
+    BY_AGE,
+    default=Strategy.ONLINE_PREFERENCIAL,
+)
+OPTIN = Choice(
+    "optin",
+    "1 pede o CPF dos sócios; precisa estar habilitado na conta.",
+    ("0", "1"),
+    field="optin",
+)
+
+# One credit per request completed without error: cache, online or with the opt-in; the
+# strategy does not change the cost (specification, "Credits").
+PRICE_CREDITS = 1
+RULE = "company/lookup"
+RULES: Rules = {
+    RULE: Rule(
+        "cnpj-receita-federal: 1 por consulta concluída",
+        "1 crédito por consulta concluída, de onde quer que venha o resultado.",
+    ),
+}
+
+
+class CompanyLookup(Operation):
+    """The operation."""
+
+    subject = "company"
+    endpoint = 6
+    path = "cnpj-receita-federal"
+    title = "Dados cadastrais da empresa (Receita Federal)"
+    description = (
+        "Dados cadastrais de um CNPJ: nome, situação, endereço, atividades, natureza jurídica,"
+        " porte e sócios. Custa 1 crédito por consulta concluída sem erro, venha ela do cache ou"
+        " da fonte; erros não custam nada."
+    )
+    rules = RULES
+    absence = CnpjNotFound
+    record = Company
+    sources_title = "cadastro de empresas"
+    sources = ("snapshot", "minha_receita", "cnpja", "serpro")
+    sources_setting = (
+        "Quem responde o cadastro de empresas, nesta ordem (`snapshot` é o mês"
+        " importado); as fontes não configuradas são puladas."
+    )
+    source_facts = ("alphanumeric", "full_partners")
+    answer_bytes_max = 4_000_000
+    form = page.FORM
+    failures = page.FAILURES
+    answer = CompanyAnswer
+    problems = (InvalidCnpj, InvalidStrategy, *PROBLEMS_OF_ALL, OptInNotEnabled, CnpjNotFound)
+
+    def declare(self) -> Sequence[Parameter]:
+        """See `Operation`."""
+        return (CNPJ, CACHE, STRATEGY, OPTIN, CACHE_HEADER)
+
+    def parse(self, document: str, sent: Parameters) -> Question:
+        """See `Operation`."""
+        cnpj = CNPJ.read(document)
+        days, from_header = CACHE.read(sent)
+        strategy = STRATEGY.read(sent)
+        full = OPTIN.read(sent) == "1"
+        return Question(
+            subject=self.subject,
+            inquiries=(Inquiry(self.subject, cnpj, full_partners=full),),
+            strategy=strategy,
+            max_age_days=days,
+            deprecated_header=from_header,
+        )
+
+    def fingerprint(self, question: Question) -> str:
+        """See `Operation`."""
+        inquiry = question.inquiries[0]
+        return digest(
+            f"{self.path} {inquiry.cache_key} {question.strategy} {question.max_age_days}"
+        )
+
+    def permit(self, question: Question, caller: Caller) -> None:
+        """The opt-in needs to be enabled on the account. Raises `OptInNotEnabled`."""
+        if question.inquiries[0].full_partners and not caller.partner_optin:
+            raise OptInNotEnabled
+
+    def encode(self, inquiry: Inquiry, record: Record) -> bytes:
+        """The record as JSON, said alike by all sources.
+
+        They hand it over as the inquiry allows: masked, or with opt-in.
+        """
+        assert isinstance(record, Company)
+        return super().encode(inquiry, uniform(record))
+
+    def deliver(
+        self, question: Question, outcome: Delivered, circumstances: Circumstances
+    ) -> Conclusion:
+        """See `Operation`."""
+        day, response = _parted(outcome)
+        return Conclusion(
+            status=200,
+            fields=b'"success":true,"error":false,"error_message":null,"data_base":'
+            + day
+            + b',"response":'
+            + response
+            + b"}",
+            credits=PRICE_CREDITS,
+            rule=RULE,
+            origin=outcome.origin,
+            source=outcome.source,
+            asked_ms=outcome.asked_ms,
+        )
+
+    def error_fields(self, problem: Problem, document: str) -> bytes:
+        """See `Operation`."""
+        return envelope.error_fields(problem, extra=b'"response":null,')
+
+    def examples(self) -> Sequence[Example]:
+        """See `Operation`."""
+        question = self.parse(EXAMPLE.cnpj, Parameters(b"", {}, ()))
+        body = self.encode(question.inquiries[0], EXAMPLE)
+        delivered = Delivered(body, "online", "snapshot", EXAMPLE_MS)
+        return (Example("encontrada", "A empresa existe", question, (delivered,)),)
+
+    def view(self, recorded: Recorded) -> ResultView:
+        """See `Operation`."""
+        return page.view(recorded)
+
+
+# How the JSON of a `DatedCompany` ends: no other record's last member is a text or null.
+_DATED = re.compile(rb',"data_base":(null|"[0-9]{4}-[0-9]{2}-[0-9]{2}")\}\Z')
+_DATED_BYTES_MAX = 28
+
+
+def _parted(outcome: Delivered) -> tuple[bytes, bytes]:
+    """The day of the data as JSON, and the company without it (decisions 9.3).
+
+    Where the source is no copy of the registry it is the day on which it was asked, or for our own
+    copy that of its extraction.
+    """
+    body = outcome.body
+    dated = _DATED.search(body, max(0, len(body) - _DATED_BYTES_MAX))
+    if dated is None:
+        return b'"' + civil_day_text(outcome.asked_ms).encode() + b'"', body
+    return dated[1], body[: dated.start()] + b"}"
+
+
+OPERATION = CompanyLookup

@@ -1,0 +1,1 @@
+"""Federal joint tax clearance."""

@@ -1,0 +1,359 @@
+"""Federal joint tax clearance: `GET /consultas/v2/certidao-negativa-de-debitos-federal`.
+
+Specification, endpoint 4, "Federal joint tax clearance certificate", "HTTP status - federal
+certificate", "Credits"; decisions 2.5, 2.6, 2.8, 3, 4.6, 5.
+"""
+
+import secrets
+from collections.abc import Sequence
+from functools import lru_cache
+
+import msgspec
+
+from balcao.core.calendar import civil_day_text, from_ms
+from balcao.core.certificates import FederalCertificate, federal_may_serve, federal_valid_until
+from balcao.core.documents import Cnpj, Cpf, without_cpf
+from balcao.core.freshness import CACHE_FIRST, Ask, Kept, Serve
+from balcao.core.idempotency import digest
+from balcao.core.ledger import Origin
+from balcao.core.outcomes import Conclusion, Delivered
+from balcao.core.questions import Inquiry, Question, Strategy
+from balcao.core.receipts import given
+from balcao.core.tariff import Rule, Rules
+from balcao.errors import (
+    BirthDateInFuture,
+    BirthDateRequired,
+    DataRefused,
+    DocumentRequired,
+    DocumentsConflict,
+    InvalidBirthDate,
+    InvalidCnpj,
+    InvalidCpf,
+    InvalidStrategy,
+    NothingInCache,
+    ParametersConflict,
+)
+from balcao.operations.certificates.lookup import (
+    PRICES,
+    PROBLEMS_OF_CERTIFICATES,
+    CertificateLookup,
+)
+from balcao.operations.contract import EXAMPLE_MS, Circumstances, Example
+from balcao.operations.envelope import WITHOUT_ID
+from balcao.operations.federal_certificate import page
+from balcao.operations.federal_certificate.answer import EXAMPLE, Billing, FederalAnswer
+from balcao.operations.parameters import (
+    BirthDate,
+    Choice,
+    Document,
+    Flag,
+    Parameter,
+    Parameters,
+    StrategyChoice,
+)
+from balcao.operations.views import Recorded, ResultView
+
+CNPJ = Document(
+    Cnpj,
+    "CNPJ, com ou sem pontuação. Não se combina com cpf nem data_nascimento.",
+    place="query",
+    example="90010001000100",
+)
+CPF = Document(Cpf, "CPF, com ou sem pontuação; exige data_nascimento.", place="query")
+BIRTH = BirthDate("Data de nascimento, yyyyMMdd; obrigatória com cpf.")
+STRATEGY = StrategyChoice(
+    "Cache ou fonte primeiro. Uma certidão vencida nunca é entregue como válida.",
+    (
+        Strategy.CACHE_PREFERENCIAL,
+        Strategy.CACHE_SE_EXISTIR,
+        Strategy.SO_CACHE,
+        Strategy.SO_ONLINE,
+        Strategy.ONLINE_PREFERENCIAL,
+    ),
+    default=Strategy.CACHE_PREFERENCIAL,
+    field="modo",
+)
+PREFERENCE = Choice(
+    "preferencia_emissao",
+    "`2via` procura na fonte uma certidão ainda válida antes de emitir outra; `nova` pede uma"
+    " emissão nova à fonte.",
+    ("2via", "nova"),
+    empty_is_first=True,
+)
+REFRESH = Flag("atualizar_online", "true: consulta a fonte mesmo que haja um resultado guardado.")
+
+
+class _Recorded(msgspec.Struct):
+    """What a recorded answer says of its own validity."""
+
+    success: bool = False
+    effective_validity: str | None = None
+
+
+_recorded = msgspec.json.Decoder(_Recorded).decode
+
+
+_recorded = msgspec.json.Decoder(_Recorded).decode
+_encode = msgspec.json.Encoder().encode
+_decoder = msgspec.json.Decoder(FederalCertificate)
+
+# What differs between two deliveries of one certificate; spliced into what does not.
+_SERVED_AT, _PRINT = secrets.token_hex(16), secrets.token_hex(16)  # nobody can send these
+RULES: Rules = {
+    "federal_certificate/cache": Rule(
+        "certidão federal: 1 por resultado do cache",
+        "1 crédito por resultado que já estava guardado.",
+    ),
+    "federal_certificate/online": Rule(
+        "certidão federal: 2 por resultado da fonte",
+        "2 créditos por resultado obtido da fonte na hora, também quando ele não é CND nem CPEND.",
+    ),
+}
+
+
+class FederalCertificateLookup(CertificateLookup):
+    """The operation."""
+
+    subject = "federal_certificate"
+    endpoint = 4
+    path = "certidao-negativa-de-debitos-federal"
+    document = ""
+    title = "Certidão de débitos federais (CND)"
+    description = (
+        "Certidão conjunta de tributos federais e dívida ativa da União, por CNPJ, ou por CPF"
+        " com data de nascimento. 200: CND ou CPEND. 404 com `error: false`: a consulta"
+        " terminou sem CND nem CPEND, e é cobrada. Custa 1 crédito do cache e 2 da fonte; erros"
+        " não custam nada. Não repita sozinho depois de um tempo esgotado: use a mesma"
+        " Idempotency-Key."
+    )
+    rules = RULES
+    record = FederalCertificate
+    sources_title = "certidão federal"
+    sources = ("infosimples", "serpro_cnd")
+    sources_setting = (
+        "Quem emite a certidão federal. A seguinte só é consultada quando a anterior"
+        " não chegou a aceitar o pedido: uma emissão nunca é comprada duas vezes."
+    )
+    source_facts = ("people", "reissues", "receipts", "alphanumeric")
+    form = page.FORM
+    negative_result = page.NEGATIVE
+    verdicts = page.VERDICTS
+    answer = FederalAnswer
+    problems = (
+        DocumentRequired,
+        DocumentsConflict,
+        InvalidCnpj,
+        InvalidCpf,
+        BirthDateRequired,
+        InvalidBirthDate,
+        BirthDateInFuture,
+        InvalidStrategy,
+        ParametersConflict,
+        NothingInCache,
+        DataRefused,
+        *PROBLEMS_OF_CERTIFICATES,
+    )
+
+    def declare(self) -> Sequence[Parameter]:
+        """See `Operation`."""
+        return (CNPJ, CPF, BIRTH, STRATEGY, PREFERENCE, REFRESH)
+
+    def parse(self, document: str, sent: Parameters) -> Question:
+        """See `Operation`."""
+        inquired, birth = self._who(sent)
+        strategy = STRATEGY.read(sent)
+        reissue = PREFERENCE.read(sent) == "nova"
+        refresh = REFRESH.read(sent)
+        if strategy is Strategy.SO_CACHE and (reissue or refresh):
+            raise ParametersConflict
+        return Question(
+            subject=self.subject,
+            inquiries=(Inquiry(self.subject, inquired, birth=birth, reissue=reissue),),
+            strategy=strategy,
+            max_age_days=0,
+            refresh=refresh,
+        )
+
+    def _who(self, sent: Parameters) -> tuple[Cnpj | Cpf, str | None]:
+        """The one document of the request (decisions 2.8)."""
+        cnpj, cpf, birth = sent.text("cnpj"), sent.text("cpf"), sent.text("data_nascimento")
+        if cnpj and (cpf or birth):
+            raise DocumentsConflict
+        if cnpj:
+            return CNPJ.read(cnpj), None
+        if not cpf:
+            raise DocumentRequired
+        person = CPF.read(cpf)
+        if not birth:
+            raise BirthDateRequired
+        return person, BIRTH.read(birth, self.today())
+
+    def fingerprint(self, question: Question) -> str:
+        """See `Operation`."""
+        inquiry = question.inquiries[0]
+        return digest(f"{self.path} {inquiry.flight_key} {question.strategy} {question.refresh}")
+
+    def plan(self, question: Question, inquiry: Inquiry, kept: Kept, now_ms: int) -> Serve | Ask:
+        """By its validity, never by its age (decisions 4.6). An expired one is never delivered."""
+        certificate = _decode(kept.body)
+        if not federal_may_serve(certificate, kept.asked_ms, now_ms):
+            return Ask(None)
+        if question.strategy in CACHE_FIRST:
+            # `nova` and `atualizar_online` go to the source whatever is kept.
+            return Ask(None) if question.refresh or inquiry.reissue else Serve(kept)
+        # A functional negative may have changed since: it never stands in for a failure.
+        falls_back = question.strategy is Strategy.ONLINE_PREFERENCIAL and certificate.good
+        return Ask(kept if falls_back else None)
+
+    def keeps(self, body: bytes, asked_ms: int, kept: Kept | None) -> bool:
+        """What is newer is believed; but what proves nothing displaces no certificate in force.
+
+        A good one that can never be served (no code, no validity) only ends a negative one.
+        That nothing could be issued is no proof of debts: a CND or CPEND in force stays (4.6).
+        """
+        new = _decode(body)
+        old = None if kept is None else _decode(kept.body)
+        if new.good:
+            unusable = federal_valid_until(new, asked_ms) is None
+            return not unusable or (old is not None and not old.good)
+        if new.kind is None and old is not None and kept is not None and old.good:
+            return not federal_may_serve(old, kept.asked_ms, asked_ms)
+        return True
+
+    def still_valid(self, body: bytes, now_ms: int) -> bool:
+        """An expired certificate is never delivered as valid, by a replay neither."""
+        said = _recorded(body)
+        last = said.effective_validity
+        return not said.success or last is None or civil_day_text(now_ms) <= last
+
+    def deliver(
+        self, question: Question, outcome: Delivered, circumstances: Circumstances
+    ) -> Conclusion:
+        """200 only for CND and CPEND."""
+        certificate = _decode(outcome.body)
+        receipt = None
+        address = b"null"
+        if certificate.receipt is not None:
+            receipt = circumstances.numbering.private(circumstances.account_id, certificate.receipt)
+            address = b'"' + circumstances.numbering.address(self.path, receipt).encode() + b'"'
+        origin = outcome.origin
+        before, between, after = _text(outcome.body, outcome.asked_ms, question.document, origin)
+        served_at = _instant(circumstances.now_ms // 1000).encode()
+        # A person's name is not remembered, nor the CPF in a sole trader's.
+        name = without_cpf(certificate.name) if isinstance(question.document, Cnpj) else None
+        validity = certificate.effective_validity
+        return Conclusion(
+            status=200 if certificate.good else 404,
+            fields=before + b'"' + served_at + b'"' + between + address + after,
+            credits=PRICES[origin],
+            rule=f"{self.subject}/{origin}",
+            origin=origin,
+            source=outcome.source,
+            asked_ms=outcome.asked_ms,
+            receipt=receipt,
+            certificate=given(certificate.verdict, validity, name or None, receipt),
+        )
+
+    def examples(self) -> Sequence[Example]:
+        """See `Operation`."""
+        question = self.parse("", Parameters(b"cnpj=90010001000100", {}, self.names))
+
+        def delivered(
+            name: str, summary: str, of: FederalCertificate, origin: Origin = "online"
+        ) -> Example:
+            body = self.encode(question.inquiries[0], of)
+            said = Delivered(body, origin, "infosimples", EXAMPLE_MS)
+            return Example(name, summary, question, (said,))
+
+        positive = msgspec.structs.replace(
+            EXAMPLE,
+            kind="CPD",
+            title="CERTIDÃO POSITIVA DE DÉBITOS",
+            code=None,
+            status="",
+            validity=None,
+            issued=False,
+            rfb_debts=True,
+            receipt=None,
+        )
+        impossible = FederalCertificate(
+            document="90010001000100", provider_code=611, provider_billable=True
+        )
+        return (
+            delivered("cnd_da_fonte", "CND emitida pela fonte", EXAMPLE),
+            delivered("cnd_do_cache", "A mesma, do cache", EXAMPLE, "cache"),
+            delivered("positiva", "Há débitos: CPD", positive),
+            delivered("impossivel", "Não pôde ser emitida", impossible),
+        )
+
+    def view(self, recorded: Recorded) -> ResultView:
+        """See `Operation`."""
+        return page.view(recorded)
+
+
+# A cached certificate is delivered thousands of times before it expires.
+@lru_cache(maxsize=4096)
+def _text(
+    body: bytes, asked_ms: int, document: Cnpj | Cpf, origin: Origin
+) -> tuple[bytes, bytes, bytes]:
+    """The answer's fields, in three pieces: between them go `served_at` and `print`."""
+    certificate = _decode(body)
+    answer = FederalAnswer(
+        request_id="",
+        success=certificate.good,
+        error=False,
+        error_message={},
+        certificate_type=certificate.kind or certificate.kind_text,
+        certificate=certificate.title,
+        certificate_code=certificate.code,
+        cnpj=document.punctuated if isinstance(document, Cnpj) else None,
+        cpf=document.punctuated if isinstance(document, Cpf) else None,
+        corporate_name=certificate.name,
+        # Where nothing was issued, the source's own words are its status (decisions 8).
+        status=certificate.status or certificate.message or "",
+        issued_at=certificate.issued_on,
+        validity=certificate.validity,
+        extended_validity=certificate.extended_validity,
+        effective_validity=certificate.effective_validity,
+        valid_until=federal_valid_until(certificate, asked_ms),
+        source_queried_at=certificate.queried_at or _instant(asked_ms // 1000),
+        served_at=_SERVED_AT,
+        source=origin,
+        issued_successfully=certificate.issued,
+        rfb_debts=certificate.rfb_debts,
+        pgfn_debts=certificate.pgfn_debts,
+        receipt_type=certificate.receipt.media_type if certificate.receipt else "",
+        receipt_verification_code=certificate.verification_code,
+        print=_PRINT,
+        provider_code=certificate.provider_code,
+        provider_billable=certificate.provider_billable,
+        provider_elapsed_time_in_milliseconds=certificate.provider_elapsed_ms,
+        billing=Billing(PRICES[origin], origin),
+        message=msgspec.UNSET if certificate.good else _reason(certificate),
+    )
+    before, _, rest = _encode(answer).removeprefix(WITHOUT_ID).partition(_encode(_SERVED_AT))
+    between, _, after = rest.partition(_encode(_PRINT))
+    return before, between, after
+
+
+@lru_cache(maxsize=4096)
+def _decode(body: bytes) -> FederalCertificate:
+    return _decoder.decode(body)
+
+
+def _reason(certificate: FederalCertificate) -> str:
+    """Why there is no CND or CPEND, in a sentence for the caller (decisions 1.1, 1.4)."""
+    if certificate.kind == "CPD":
+        return "A consulta terminou: há débitos, e a certidão é positiva (CPD)."
+    if certificate.kind_text is not None or certificate.title:
+        return "A consulta terminou: a fonte deu um resultado que não é CND nem CPEND."
+    return "A consulta terminou: a fonte não pôde emitir a certidão pela internet."
+
+
+@lru_cache(maxsize=64)
+def _instant(second: int) -> str:
+    """`YYYY-MM-DDTHH:mm:ss-03:00`: Brasília, with its offset on that day."""
+    return from_ms(second * 1000).isoformat(timespec="seconds")
+
+
+OPERATION = FederalCertificateLookup

@@ -1,0 +1,159 @@
+"""How the application asks for a federal certificate, and shows what came of it."""
+
+import datetime
+from collections.abc import Mapping, Sequence
+
+from balcao.core.calendar import civil_day, civil_day_text, day_starts_ms
+from balcao.core.certificates import SHORT_CACHE_MS, CertificateType
+from balcao.core.ledger import Trace
+from balcao.core.writing import credits, day, instant
+from balcao.operations.certificates import page
+from balcao.operations.certificates.lookup import PRICES
+from balcao.operations.certificates.page import (
+    expired,
+    figures,
+    in_force,
+    keeping,
+    moment,
+    receipt_number,
+)
+from balcao.operations.views import (
+    Again,
+    Body,
+    Button,
+    Fact,
+    Headline,
+    Recorded,
+    ResultView,
+    Tone,
+    document,
+    truth,
+)
+
+FORM = page.form(
+    "certidao-federal",
+    "Certidão federal",
+    "Débitos de tributos federais e da dívida ativa da União, por CNPJ ou por CPF, com o"
+    " comprovante.",
+)
+NEGATIVE = "Nem CND nem CPEND"
+VERDICTS: Mapping[str, tuple[str, Tone]] = {
+    "CND": ("CND", "good"),
+    "CPEND": ("CPEND", "good"),
+    "CPD": ("CPD", "bad"),
+    "other": (NEGATIVE, "info"),
+    "none": ("Certidão não emitida", "warn"),
+}
+
+_KINDS: dict[CertificateType, tuple[str, str, str]] = {
+    "CND": ("good", "Certidão negativa (CND)", "Não há débitos"),
+    "CPEND": (
+        "good",
+        "Positiva com efeitos de negativa (CPEND)",
+        "Há débitos, suspensos ou garantidos: vale como a negativa",
+    ),
+    "CPD": (
+        "bad",
+        "Certidão positiva (CPD)",
+        "Há débitos em aberto. Regularize-os ou procure a Receita Federal e a PGFN, e consulte"
+        " de novo: o resultado muda depois da regularização.",
+    ),
+}
+_IMPOSSIBLE = (
+    "A Receita Federal não pôde emitir a certidão pela internet. Costuma haver pendências a"
+    " resolver no e-CAC ou em uma unidade de atendimento."
+)
+_UNCLASSIFIED = "A fonte deu um resultado que não é CND nem CPEND. Leia o texto da certidão abaixo."
+
+
+def view(recorded: Recorded) -> ResultView:
+    """The federal joint certificate."""
+    body, trace, now_ms = recorded.body, recorded.trace, recorded.now_ms
+    number = body.get("cnpj") or body.get("cpf")
+    verification = body["receipt_verification_code"]
+    until = body["effective_validity"]
+    return ResultView(
+        _headline(body, trace, now_ms) if recorded.in_force else expired(until),
+        facts=(
+            ("CPF" if body.get("cpf") else "CNPJ", document(number)),
+            ("Nome", body["corporate_name"]),
+            ("Título", body["certificate"]),
+            ("Tipo", body["certificate_type"]),
+            ("Código de controle", figures(body["certificate_code"])),
+            ("Situação", body["status"]),
+            ("Emitida em", day(body["issued_at"])),
+            ("Válida até", day(until)),
+            *_extension(body),
+            *_keeping(body, trace, now_ms),
+            ("Débitos na Receita Federal", truth(body["rfb_debts"])),
+            ("Débitos na PGFN (dívida ativa)", truth(body["pgfn_debts"])),
+            ("Fonte consultada em", moment(body["source_queried_at"])),
+            ("Entregue em", moment(body["served_at"])),
+            (
+                "Código do comprovante",
+                figures(verification) if verification != body["certificate_code"] else None,
+            ),
+        ),
+        receipt_id=receipt_number(body["print"]),
+        receipt_kind="HTML" if "html" in body["receipt_type"] else "PDF",
+        again=_again(body),
+    )
+
+
+def _extension(body: Body) -> Sequence[Fact]:
+    if not body["extended_validity"]:
+        return ()
+    return (
+        ("Validade original", day(body["validity"])),
+        ("Prorrogada até", day(body["extended_validity"])),
+    )
+
+
+def _keeping(body: Body, trace: Trace, now_ms: int) -> Sequence[Fact]:
+    """Until when the same question costs less: negative results for an hour of the same day."""
+    until, asked_ms = body["valid_until"], trace.asked_ms
+    if body["success"]:
+        return keeping(day(until) if until else None, until and civil_day_text(now_ms) > until)
+    if asked_ms is None:
+        return ()
+    tomorrow = civil_day(asked_ms) + datetime.timedelta(days=1)
+    until_ms = min(asked_ms + SHORT_CACHE_MS, day_starts_ms(tomorrow))
+    at = instant(until_ms).rpartition(" ")[2]  # it is within the hour, so that is enough
+    return keeping(at, now_ms >= until_ms)
+
+
+def _headline(body: Body, trace: Trace, now_ms: int) -> Headline:
+    kind = body["certificate_type"]
+    if kind in _KINDS:
+        tone, text, note = _KINDS[kind]
+        number = body.get("cnpj")
+        branch = "" if not number or "/0001-" in number else " Vale para a matriz e as filiais."
+        if tone != "good":
+            return Headline(tone, text, note + branch)
+        verdict = in_force(text, f"{note}.", body["effective_validity"], now_ms)
+        return Headline(verdict.tone, text, f"{verdict.note}{_copy(body, trace)}{branch}")
+    if kind or body["certificate"]:
+        return Headline("warn", kind or body["certificate"], _UNCLASSIFIED)
+    return Headline("warn", "Certidão não emitida", _IMPOSSIBLE)
+
+
+def _copy(body: Body, trace: Trace) -> str:
+    """Whether the source gave again what it had issued before it was asked."""
+    issued, asked_ms = body["issued_at"], trace.asked_ms
+    if not issued or asked_ms is None or issued[:10] >= civil_day_text(asked_ms):
+        return ""
+    return f" 2ª via, emitida em {day(issued)}."
+
+
+def _again(body: Body) -> Sequence[Again]:
+    cost = PRICES["online"]
+    buttons = [
+        Button(f"{text} ({credits(cost)})", cost, "modo", mode, hint)
+        for text, mode, hint in (
+            ("Atualizar online", "online", "Procura na fonte a certidão que ainda vale (2ª via)."),
+            ("Nova emissão", "nova", "Pede à fonte outra certidão."),
+        )
+    ]
+    if person := body.get("cpf"):
+        return [Again([("quem", "cpf"), ("cpf", person)], buttons, needs_birth=True)]
+    return [Again([("quem", "cnpj"), ("cnpj", body["cnpj"])], [button]) for button in buttons]

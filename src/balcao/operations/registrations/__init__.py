@@ -1,0 +1,1 @@
+"""What the two operations about state registrations share."""

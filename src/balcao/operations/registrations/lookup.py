@@ -1,0 +1,238 @@
+"""What state registrations and rural producers share: reading a request, concluding, the price.
+
+Specification, endpoints 2 and 3, "State tax registrations", "Credits"; decisions 2.3, 3, 4.5, 5.2.
+"""
+
+from abc import abstractmethod
+from collections.abc import Sequence
+
+import msgspec
+
+from balcao.core.company import Company
+from balcao.core.documents import Cnpj, Cpf
+from balcao.core.federation import ALL
+from balcao.core.freshness import Ask, Kept, Serve
+from balcao.core.idempotency import digest
+from balcao.core.ledger import Origin
+from balcao.core.outcomes import Conclusion, Delivered, Failed, Nothing, Outcome
+from balcao.core.questions import Inquiry, Part, Question, Strategy, Subject
+from balcao.core.registration import Registrations
+from balcao.core.tariff import Rule, Rules
+from balcao.errors import CnpjNotFound, SourceError, SourceFailed, SourceUnavailable
+from balcao.operations import envelope
+from balcao.operations.contract import EXAMPLE_MS, Circumstances, Operation
+from balcao.operations.parameters import (
+    BY_AGE,
+    CACHE,
+    CACHE_HEADER,
+    Flag,
+    Parameter,
+    Parameters,
+    StrategyChoice,
+    Uf,
+)
+from balcao.operations.registrations import page
+from balcao.operations.registrations.answer import UfOrigin
+from balcao.operations.views import Recorded, ResultView
+
+STRATEGY = StrategyChoice(
+    "Cache ou fonte primeiro, e o que fazer quando a fonte falha; decidido por UF.",
+    BY_AGE,
+    default=Strategy.ONLINE_PREFERENCIAL,
+)
+FALLBACK = Flag(
+    "error_fallback", "true: se a fonte falhar, aceita um resultado guardado de qualquer idade."
+)
+ADDRESSES = Flag(
+    "endereco",
+    "true: cada inscrição que tem endereço o traz; custa 1 crédito a mais por requisição.",
+    field="endereco",
+)
+
+_TYPES_ONLY: frozenset[Part] = frozenset({"types"})
+_WITH_ADDRESSES: frozenset[Part] = frozenset({"types", "addresses"})
+
+_encode = msgspec.json.Encoder().encode
+_decode = msgspec.json.Decoder(Registrations).decode
+
+
+class _AtAGlance(msgspec.Struct):
+    """What is to be known of an entry without reading its registrations."""
+
+    com_endereco: bool = False
+    inscricoes: list[msgspec.Raw] = []
+
+
+_glance = msgspec.json.Decoder(_AtAGlance).decode
+
+
+def rules(subject: Subject, per_uf: str) -> Rules:
+    """The rules of one of the two operations; `per_uf` is the sentence of the first."""
+    by_uf = "1 crédito por UF que respondeu. UFs que falharam não são cobradas."
+    return {
+        _rule_of(subject, with_addresses=False): Rule(per_uf, by_uf),
+        _rule_of(subject, with_addresses=True): Rule(
+            f"{per_uf} + 1 por endereco",
+            f"{by_uf} Mais 1 crédito pelos endereços, uma vez por consulta.",
+            with_addresses=True,
+        ),
+    }
+
+
+def _rule_of(subject: Subject, *, with_addresses: bool) -> str:
+    return f"{subject}/uf+addresses" if with_addresses else f"{subject}/uf"
+
+
+class RegistrationLookup(Operation):
+    """Registrations of one document, in one UF or in all of them."""
+
+    document_parameter: Parameter
+    absence = CnpjNotFound
+    record = Registrations
+    by_uf = True
+    failures = page.FAILURES
+
+    @abstractmethod
+    def declare_uf(self) -> Uf:
+        """Its parameter `uf`."""
+
+    @abstractmethod
+    def body(
+        self, question: Question, found: "Gathered", company: Company | None
+    ) -> msgspec.Struct:
+        """The answer, with an empty request_id."""
+
+    def declare(self) -> Sequence[Parameter]:
+        """See `Operation`."""
+        self.uf = self.declare_uf()
+        document = self.document_parameter
+        return (document, self.uf, CACHE, STRATEGY, FALLBACK, ADDRESSES, CACHE_HEADER)
+
+    def question(self, document: Cnpj | Cpf, uf: str | None, sent: Parameters) -> Question:
+        """The question about one UF, all of them (BR), or none yet. Raises `InvalidInput`."""
+        days, from_header = CACHE.read(sent)
+        strategy = STRATEGY.read(sent)
+        fallback = FALLBACK.read(sent)
+        addresses = ADDRESSES.read(sent)
+        asked: Sequence[str | None] = self.ufs if uf == ALL else (uf,)
+        return Question(
+            subject=self.subject,
+            inquiries=tuple(
+                Inquiry(self.subject, document, each, addresses=addresses) for each in asked
+            ),
+            strategy=strategy,
+            max_age_days=days,
+            error_fallback=fallback,
+            deprecated_header=from_header,
+            uf=uf,
+            home_unknown=uf is None,
+        )
+
+    def fingerprint(self, question: Question) -> str:
+        """See `Operation`."""
+        return digest(
+            f"{question.subject} {question.document.text} {question.uf} {question.strategy}"
+            f" {question.max_age_days} {question.error_fallback} {question.wants_addresses}"
+        )
+
+    def parts(self, inquiry: Inquiry) -> frozenset[Part]:
+        """See `Operation`."""
+        return _WITH_ADDRESSES if inquiry.addresses else _TYPES_ONLY
+
+    def greatest_price(self, question: Question) -> int:
+        """One credit per UF, and one per request for the addresses (specification, "Credits")."""
+        return len(question.inquiries) + question.wants_addresses
+
+    def plan(self, question: Question, inquiry: Inquiry, kept: Kept, now_ms: int) -> Serve | Ask:
+        """By age; but an entry stored without addresses has none to give (decisions 4.5)."""
+        if inquiry.addresses and not _glance(kept.body).com_endereco:
+            return Ask(None)
+        return super().plan(question, inquiry, kept, now_ms)
+
+    def conclude(
+        self, question: Question, outcomes: Sequence[Outcome], circumstances: Circumstances
+    ) -> Conclusion:
+        """See `Operation`."""
+        found = Gathered(question, outcomes)
+        if found.answered:
+            body = self.body(question, found, circumstances.company)
+            return Conclusion(
+                status=200,
+                fields=_encode(body).removeprefix(envelope.WITHOUT_ID),
+                credits=found.credits,
+                rule=_rule_of(self.subject, with_addresses=found.with_addresses),
+                origin=found.origin,
+                source=found.sources,
+                asked_ms=found.asked_ms,
+            )
+        error: Exception = _worst(found.failures)
+        if found.absent and isinstance(question.document, Cnpj):
+            error = self.absence()
+        return envelope.refusal(error, question.document.text, self.error_fields)
+
+    def delivered(self, question: Question, record: Registrations) -> Delivered:
+        """For examples: this record from the source."""
+        return Delivered(self.encode(question.inquiries[0], record), "online", "cnpja", EXAMPLE_MS)
+
+    def view(self, recorded: Recorded) -> ResultView:
+        """See `Operation`."""
+        return page.view(self.document, recorded)
+
+
+def all_empty(outcomes: Sequence[Outcome]) -> bool:
+    """Whether those who answered know of no registration at all."""
+    return not any(
+        isinstance(outcome, Delivered) and _glance(outcome.body).inscricoes for outcome in outcomes
+    )
+
+
+class Gathered:
+    """What came of a question, put together over its UFs."""
+
+    def __init__(self, of: Question, outcomes: Sequence[Outcome]) -> None:
+        delivered = [outcome for outcome in outcomes if isinstance(outcome, Delivered)]
+        records = [_decode(outcome.body) for outcome in delivered]
+        self.failures = [outcome.error for outcome in outcomes if isinstance(outcome, Failed)]
+        self.absent = any(isinstance(outcome, Nothing) for outcome in outcomes)
+        self.answered = len(delivered)
+        self.origin: Origin = (
+            "online" if any(each.origin == "online" for each in delivered) else "cache"
+        )
+        # Addresses are paid unless they could not be asked for anywhere (decision 0011).
+        registered = [record for record in records if record.inscricoes]
+        self.with_addresses = of.wants_addresses and (
+            not registered or any(record.com_endereco for record in registered)
+        )
+        self.credits = self.answered + self.with_addresses
+        self.name = next((each.nome for each in records if each.nome), None)
+        self.home_uf = next((each.uf_principal for each in records if each.uf_principal), None)
+        self.registrations = sorted(
+            (each for record in records for each in record.inscricoes),
+            key=lambda each: (not each.ativa, each.uf, each.inscricao_estadual),
+        )
+        # The oldest part of an answer says how old it is.
+        self.asked_ms = min((each.asked_ms for each in delivered), default=None)
+        self.sources = ",".join(sorted({each.source for each in delivered}))
+        self.ufs = (
+            [
+                UfOrigin(
+                    inquiry.uf or "",
+                    outcome.origin if isinstance(outcome, Delivered) else "indisponivel",
+                )
+                for inquiry, outcome in zip(of.inquiries, outcomes, strict=True)
+            ]
+            if of.uf == ALL
+            else None
+        )
+
+
+def _worst(failures: Sequence[SourceError]) -> SourceError:
+    """One failure that speaks for all: waiting helps only where nobody failed for good."""
+    for error in failures:
+        if isinstance(error, SourceFailed):
+            return error
+    return min(
+        (error for error in failures if isinstance(error, SourceUnavailable)),
+        key=lambda error: error.retry_in_seconds,
+        default=SourceFailed("nobody can know that there is no such person"),
+    )

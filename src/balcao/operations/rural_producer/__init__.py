@@ -1,0 +1,1 @@
+"""State tax registrations of a rural producer."""

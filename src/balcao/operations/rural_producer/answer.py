@@ -1,0 +1,114 @@
+"""The body of a result (specification, "Rural producer registrations"), and an example."""
+
+from collections.abc import Sequence
+from typing import Annotated
+
+import msgspec
+
+from balcao.core.described import described, said
+from balcao.core.registration import (
+    SITUATION_TEXTS,
+    TYPE_TEXTS,
+    RegisteredAddress,
+    Registration,
+    Registrations,
+)
+from balcao.operations.envelope import AlwaysFalse, AlwaysTrue, RequestId
+from balcao.operations.registrations.answer import (
+    IN_ORDER,
+    ONLY_WITH_ADDRESSES,
+    Active,
+    AddressUf,
+    Cep,
+    City,
+    CityCode,
+    District,
+    FromCache,
+    HouseNumber,
+    Number,
+    OfUf,
+    Origins,
+    Situation,
+    Street,
+    TypeText,
+    UpdatedAt,
+)
+
+
+@described("EnderecoProdutorRural", "Endereço de uma inscrição.")
+class RuralAddress(msgspec.Struct, frozen=True):
+    """The address of a registration."""
+
+    logradouro: Street
+    numero: HouseNumber
+    bairro: District
+    municipio: City
+    codigo_municipio_ibge: CityCode
+    uf: AddressUf
+    cep: Cep
+
+
+@described(
+    "InscricaoProdutorRural", "Uma inscrição de produtor rural. O que nenhuma fonte sabe é omitido."
+)
+class RuralRegistration(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One registration of a rural producer; what no source knows is absent."""
+
+    inscricao_estadual: Number
+    uf: OfUf
+    ativa: Active
+    tipo_ie: TypeText = None
+    situacao_pj: Situation = None
+    data_status: Annotated[
+        str | None, said("Data da última mudança de situação.", format="date")
+    ] = None
+    updated_at: UpdatedAt = None
+    endereco: Annotated[RuralAddress | None, ONLY_WITH_ADDRESSES] = None
+
+
+@described("RespostaProdutorRural", "Inscrições estaduais de um produtor rural.")
+class RuralProducerAnswer(msgspec.Struct, frozen=True):
+    """The body of a result; `ufs` only with `uf=BR`."""
+
+    request_id: RequestId
+    success: AlwaysTrue
+    error: AlwaysFalse
+    is_cache: FromCache
+    cpf: Annotated[str, said("CPF consultado, sem pontuação.")]
+    nome: Annotated[str | None, said("Nome do produtor, quando a fonte o diz.")]
+    uf: Annotated[str, said("UF consultada, ou `BR`.")]
+    inscricoes_estaduais: Annotated[
+        Sequence[RuralRegistration],
+        IN_ORDER,
+    ]
+    ufs: Origins = msgspec.UNSET
+
+
+# As the sandbox answers it.
+EXAMPLE = Registrations(
+    documento="90010000100",
+    uf="SP",
+    nome="PRODUTORA DA FICCAO PAULISTA",
+    uf_principal="SP",
+    com_endereco=True,
+    inscricoes=(
+        Registration(
+            inscricao_estadual="120484227823",
+            uf="SP",
+            ativa=True,
+            tipo_ie=TYPE_TEXTS[5],
+            situacao_pj=SITUATION_TEXTS[1],
+            data_status="2015-03-02",
+            updated_at="2026-08-08 10:15:30",
+            endereco=RegisteredAddress(
+                logradouro="SITIO BARAO DO RIO BRANCO FICTICIA",
+                numero="S/N",
+                bairro="ZONA RURAL",
+                municipio="SAO JOSE DO RIO PRETO",
+                codigo_municipio_ibge="3549805",
+                uf="SP",
+                cep="15014656",
+            ),
+        ),
+    ),
+)

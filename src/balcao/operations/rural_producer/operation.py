@@ -1,0 +1,107 @@
+"""State registrations of a rural producer: `GET /consultas/v2/produtor-rural/{cpf}`.
+
+Specification, endpoint 3 and "Rural producer registrations"; decisions 2.3, 3, 4.5, 5.2, 8.
+"""
+
+from collections.abc import Sequence
+
+import msgspec
+
+from balcao.core.company import Company
+from balcao.core.documents import Cpf
+from balcao.core.federation import RURAL_UFS
+from balcao.core.problems import Problem
+from balcao.core.questions import Question
+from balcao.core.registration import Registrations
+from balcao.errors import InvalidCpf, InvalidStrategy, InvalidUf, UfRequired
+from balcao.operations import envelope
+from balcao.operations.contract import PROBLEMS_OF_ALL, Example
+from balcao.operations.parameters import Document, Parameters, Uf
+from balcao.operations.registrations import page
+from balcao.operations.registrations.answer import shown
+from balcao.operations.registrations.lookup import Gathered, RegistrationLookup, rules
+from balcao.operations.rural_producer.answer import (
+    EXAMPLE,
+    RuralProducerAnswer,
+    RuralRegistration,
+)
+
+CPF = Document(Cpf, "CPF completo, com ou sem pontuação.", place="path", example="90010000100")
+
+
+class RuralProducerLookup(RegistrationLookup):
+    """The operation."""
+
+    subject = "rural_producer"
+    endpoint = 3
+    path = "produtor-rural"
+    document = "cpf"
+    title = "Inscrições estaduais do produtor rural"
+    description = (
+        "Inscrições estaduais de um produtor rural, por CPF, em uma UF ou em todas (`uf=BR`)."
+        " Custa 1 crédito por UF respondida, e mais 1 por requisição com `endereco=true`; erros"
+        " não custam nada. Quem não tem inscrição é um resultado: lista vazia."
+    )
+    rules = rules("rural_producer", "produtor-rural: 1 por UF respondida")
+    document_parameter = CPF
+    sources_title = "produtor rural"
+    sources = ("cnpja", "sefaz", "infosimples")
+    sources_setting = "Quem responde as inscrições de produtores rurais, da mesma maneira."
+    usual_ufs = RURAL_UFS
+    ufs_setting = "UFs do produtor rural: as que BR consulta e cobra."
+    source_facts = ("ufs", "parts")
+    form = page.form(
+        slug="produtor-rural",
+        title="Produtor rural",
+        answers="Inscrições estaduais de um produtor rural, por CPF, em uma UF ou em todas.",
+        example="900.100.001-00",
+    )
+    answer = RuralProducerAnswer
+    problems = (InvalidCpf, InvalidUf, UfRequired, InvalidStrategy, *PROBLEMS_OF_ALL)
+
+    def declare_uf(self) -> Uf:
+        """Nobody knows a person's own."""
+        return Uf("UF consultada; `BR` consulta todas.", self.ufs, all_at_once=True, required=True)
+
+    def parse(self, document: str, sent: Parameters) -> Question:
+        """See `Operation`."""
+        cpf = CPF.read(document)
+        uf = self.uf.read(sent)
+        if uf is None:
+            raise UfRequired
+        return self.question(cpf, uf, sent)
+
+    def body(self, question: Question, found: Gathered, company: Company | None) -> msgspec.Struct:
+        """See `RegistrationLookup`."""
+        return RuralProducerAnswer(
+            request_id="",
+            success=True,
+            error=False,
+            is_cache=found.origin == "cache",
+            cpf=question.document.text,
+            nome=found.name,
+            uf=question.uf or "",
+            inscricoes_estaduais=[
+                shown(each, RuralRegistration, addresses=question.wants_addresses)
+                for each in found.registrations
+            ],
+            ufs=msgspec.UNSET if found.ufs is None else found.ufs,
+        )
+
+    def error_fields(self, problem: Problem, document: str) -> bytes:
+        """See `Operation`."""
+        extra = envelope.cpf_field(document) + b'"inscricoes_estaduais":[],'
+        return envelope.error_fields(problem, extra)
+
+    def examples(self) -> Sequence[Example]:
+        """See `Operation`."""
+        query = f"uf={self.uf.example}&endereco=true".encode()
+        one = self.parse(EXAMPLE.documento, Parameters(query, {}, self.names))
+        none = Registrations(EXAMPLE.documento, str(self.uf.example))
+        return (
+            Example("uma_uf", "Uma UF, com endereço", one, (self.delivered(one, EXAMPLE),)),
+            Example("sem_inscricao", "Não há inscrição na UF", one, (self.delivered(one, none),)),
+        )
+
+
+OPERATION = RuralProducerLookup

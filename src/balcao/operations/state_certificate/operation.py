@@ -1,0 +1,201 @@
+"""State tax clearance: `GET /consultas/v2/certidao-negativa-de-debitos-estadual/{cnpj}`.
+
+Specification, endpoint 5, "State tax clearance certificate", "HTTP status - state certificate",
+"Credits"; decisions 2.3, 3, 4.7, 5.
+"""
+
+from collections.abc import Sequence
+
+import msgspec
+
+from balcao.core.calendar import civil_day_text, from_ms
+from balcao.core.certificates import StateCertificate, state_may_serve, state_valid_until
+from balcao.core.federation import UFS
+from balcao.core.freshness import Ask, Kept, Serve
+from balcao.core.idempotency import digest
+from balcao.core.outcomes import Conclusion, Delivered, Outcome
+from balcao.core.questions import Inquiry, Question, Strategy
+from balcao.core.receipts import given
+from balcao.core.tariff import Rule, Rules
+from balcao.errors import InvalidCnpj, InvalidUf, UfRequired
+from balcao.operations.certificates.lookup import (
+    PRICES,
+    PROBLEMS_OF_CERTIFICATES,
+    CertificateLookup,
+)
+from balcao.operations.contract import EXAMPLE_MS, Circumstances, Example
+from balcao.operations.envelope import WITHOUT_ID
+from balcao.operations.parameters import Flag, Parameter, Parameters, Uf, cnpj_in_path
+from balcao.operations.state_certificate import page
+from balcao.operations.state_certificate.answer import EXAMPLE, StateCertificateAnswer
+from balcao.operations.views import Recorded, ResultView
+
+CNPJ = cnpj_in_path("90010001000100")
+# Which UFs can be answered is the sources' configuration.
+UF = Uf("UF cuja certidão se pede; uma por requisição.", UFS, required=True)
+REFRESH = Flag("atualizar_online", "true: consulta a fonte mesmo que haja uma certidão guardada.")
+
+
+class _Recorded(msgspec.Struct):
+    """What a recorded answer says of its own validity."""
+
+    success: bool = False
+    validade: str | None = None
+
+
+_recorded = msgspec.json.Decoder(_Recorded).decode
+_encode = msgspec.json.Encoder().encode
+_decode = msgspec.json.Decoder(StateCertificate).decode
+
+_NOT_ISSUED = (
+    "A consulta terminou: a secretaria da fazenda não emitiu uma certidão negativa."
+    " O motivo, quando ela o diz, está em mensagem ou certidao_mensagem."
+)
+RULES: Rules = {
+    "state_certificate/cache": Rule(
+        "certidão estadual: 1 por certidão do cache",
+        "1 crédito por certidão que já estava guardada.",
+    ),
+    "state_certificate/online": Rule(
+        "certidão estadual: 2 por consulta à fonte",
+        "2 créditos por consulta concluída na fonte, também quando ela não emite certidão.",
+    ),
+}
+
+
+class StateCertificateLookup(CertificateLookup):
+    """The operation."""
+
+    subject = "state_certificate"
+    endpoint = 5
+    path = "certidao-negativa-de-debitos-estadual"
+    title = "Certidão de débitos estaduais"
+    description = (
+        "Certidão de débitos de uma secretaria estadual da fazenda. 200: certidão negativa."
+        " 404 com `error: false`: a consulta terminou sem ela, e é cobrada. Custa 1 crédito"
+        " do cache e 2 da fonte; erros não custam nada. O comprovante em `print` é público."
+    )
+    rules = RULES
+    record = StateCertificate
+    sources_title = "certidões estaduais"
+    sources = ("infosimples",)
+    sources_setting = "Quem emite as certidões estaduais."
+    source_facts = ("ufs", "receipts", "alphanumeric")
+    by_uf = True
+    form = page.FORM
+    failures = page.FAILURES
+    negative_result = page.NEGATIVE
+    verdicts = page.VERDICTS
+    answer = StateCertificateAnswer
+    problems = (InvalidCnpj, InvalidUf, UfRequired, *PROBLEMS_OF_CERTIFICATES)
+
+    def declare(self) -> Sequence[Parameter]:
+        """See `Operation`."""
+        return (CNPJ, UF, REFRESH)
+
+    def parse(self, document: str, sent: Parameters) -> Question:
+        """One UF."""
+        cnpj = CNPJ.read(document)
+        uf = UF.read(sent)
+        if uf is None:
+            raise UfRequired
+        refresh = REFRESH.read(sent)
+        return Question(
+            subject=self.subject,
+            inquiries=(Inquiry(self.subject, cnpj, uf),),
+            strategy=Strategy.CACHE_PREFERENCIAL,
+            max_age_days=0,
+            uf=uf,
+            refresh=refresh,
+        )
+
+    def fingerprint(self, question: Question) -> str:
+        """See `Operation`."""
+        return digest(f"{self.path} {question.inquiries[0].flight_key} {question.refresh}")
+
+    def plan(self, question: Question, inquiry: Inquiry, kept: Kept, now_ms: int) -> Serve | Ask:
+        """By its validity, never by its age (decisions 4.7); never as a fallback."""
+        usable = state_may_serve(_decode(kept.body), kept.asked_ms, now_ms)
+        return Serve(kept) if usable and not question.refresh else Ask(None)
+
+    def keeps(self, body: bytes, asked_ms: int, kept: Kept | None) -> bool:
+        """Only a positive result with a validity date is ever served again (decisions 4.7).
+
+        A refusal is kept all the same, in the place of the certificate that came before it: what is
+        newer is believed, and the next request asks the source.
+        """
+        certificate = _decode(body)
+        return not certificate.good or state_valid_until(certificate, asked_ms) is not None
+
+    def still_valid(self, body: bytes, now_ms: int) -> bool:
+        """An expired certificate is never delivered as valid, by a replay neither."""
+        said = _recorded(body)
+        return not said.success or said.validade is None or civil_day_text(now_ms) <= said.validade
+
+    def deliver(
+        self, question: Question, outcome: Delivered, circumstances: Circumstances
+    ) -> Conclusion:
+        """200 only when a negative certificate was issued."""
+        certificate = _decode(outcome.body)
+        numbering = circumstances.numbering
+        receipt = None
+        # Public and shared by all: only what cannot run anything in a browser (decisions 7.3).
+        if certificate.receipt is not None and certificate.receipt.media_type == "application/pdf":
+            receipt = numbering.public(question.document.text, certificate.uf, certificate.receipt)
+        origin = outcome.origin
+        answer = StateCertificateAnswer(
+            request_id="",
+            success=certificate.good,
+            error=False,
+            error_message=None,
+            codigo=certificate.code,
+            certidao_mensagem=certificate.fiscal_message,
+            certidao_negativa=certificate.negative,
+            conseguiu_emitir_certidao_negativa=certificate.issued,
+            # Without a valid time of the source, ours (specification, "datahora").
+            datahora=certificate.queried_at or f"{from_ms(outcome.asked_ms):%Y-%m-%d %H:%M:%S}",
+            mensagem=certificate.message,
+            numero=certificate.number,
+            validade=certificate.validity,
+            print=None if receipt is None else numbering.address(self.path, receipt),
+            message=msgspec.UNSET if certificate.good else _NOT_ISSUED,
+        )
+        return Conclusion(
+            status=200 if certificate.good else 404,
+            fields=_encode(answer).removeprefix(WITHOUT_ID),
+            credits=PRICES[origin],
+            rule=f"{self.subject}/{origin}",
+            origin=origin,
+            source=outcome.source,
+            asked_ms=outcome.asked_ms,
+            receipt=receipt,
+            certificate=given(certificate.verdict, certificate.validity, None, receipt),
+        )
+
+    def examples(self) -> Sequence[Example]:
+        """See `Operation`."""
+        question = self.parse("90010001000100", Parameters(b"uf=SP", {}, self.names))
+
+        def delivered(certificate: StateCertificate) -> Sequence[Outcome]:
+            body = self.encode(question.inquiries[0], certificate)
+            return (Delivered(body, "online", "infosimples", EXAMPLE_MS),)
+
+        refused = StateCertificate(
+            document="90010001000100",
+            uf="SP",
+            negative=False,
+            issued=False,
+            message="Constam débitos em nome do contribuinte.",
+            queried_at="2026-08-08 10:20:08",
+        )
+        return (
+            Example("negativa", "Certidão negativa emitida", question, delivered(EXAMPLE)),
+            Example("nao_emitida", "Não foi emitida", question, delivered(refused)),
+        )
+
+    def view(self, recorded: Recorded) -> ResultView:
+        """See `Operation`."""
+        return page.view(recorded)
+
+
+OPERATION = StateCertificateLookup

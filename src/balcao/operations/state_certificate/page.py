@@ -1,0 +1,108 @@
+"""How the application asks for a state certificate, and shows what came of it."""
+
+import datetime
+from collections.abc import Mapping, Sequence
+
+from balcao.core.calendar import civil_day_text
+from balcao.core.ledger import Trace
+from balcao.core.writing import cnpj, credits, day
+from balcao.operations.certificates import page
+from balcao.operations.certificates.lookup import PRICES
+from balcao.operations.certificates.page import (
+    expired,
+    figures,
+    in_force,
+    keeping,
+    moment,
+    receipt_number,
+)
+from balcao.operations.views import (
+    Again,
+    Body,
+    Button,
+    Fact,
+    Headline,
+    Recorded,
+    ResultView,
+    Tone,
+    document,
+    source_failed,
+    truth,
+)
+
+FORM = page.form(
+    "certidao-estadual",
+    "Certidão estadual",
+    "Certidão de débitos da secretaria da fazenda de uma UF, por CNPJ, com o comprovante público.",
+)
+FAILURES = {
+    "FALHA_TECNICA": source_failed(
+        "A secretaria da fazenda não respondeu, ou deu uma resposta que não se pode usar.",
+        "Espere alguns minutos e consulte de novo. Se continuar assim, emita a certidão na página"
+        " da secretaria da fazenda.",
+    )
+}
+NEGATIVE = "Sem certidão negativa"
+VERDICTS: Mapping[str, tuple[str, Tone]] = {
+    "CND": ("Certidão negativa", "good"),
+    "none": (NEGATIVE, "info"),
+}
+
+
+def view(recorded: Recorded) -> ResultView:
+    """A state certificate; its answer does not repeat who and where, which the trace knows."""
+    body, trace, now_ms = recorded.body, recorded.trace, recorded.now_ms
+    uf, until = trace.uf or "", body["validade"]
+    cost = PRICES["online"]
+    button = Button(
+        f"Atualizar online ({credits(cost)})",
+        cost,
+        "modo",
+        "online",
+        "Consulta agora a secretaria da fazenda.",
+    )
+    return ResultView(
+        _headline(body, uf, now_ms) if recorded.in_force else expired(until),
+        facts=(
+            ("CNPJ", document(trace.document)),
+            ("UF", uf),
+            ("Número", figures(body["numero"])),
+            ("Código", figures(body["codigo"])),
+            ("Mensagem fiscal", body["certidao_mensagem"]),
+            ("Mensagem da fonte", body["mensagem"]),
+            ("Válida até", day(until)),
+            *_keeping(body, trace, now_ms),
+            ("Certidão negativa", truth(body["certidao_negativa"])),
+            ("Emitida pela fonte", truth(body["conseguiu_emitir_certidao_negativa"])),
+            ("Fonte consultada em", moment(body["datahora"])),
+        ),
+        receipt_id=receipt_number(body["print"]),
+        receipt_kind="PDF",
+        again=(Again([("cnpj", cnpj(trace.document)), ("uf", uf)], [button]),),
+    )
+
+
+def _keeping(body: Body, trace: Trace, now_ms: int) -> Sequence[Fact]:
+    """Only positive results with a validity are kept, until the day before it."""
+    until = body["validade"] if body["success"] else None
+    if not until or trace.asked_ms is None:
+        return keeping(None, None)
+    last = (datetime.date.fromisoformat(until) - datetime.timedelta(days=1)).isoformat()
+    if last < civil_day_text(trace.asked_ms):
+        return keeping(None, None)
+    return keeping(day(last), civil_day_text(now_ms) > last)
+
+
+def _headline(body: Body, uf: str, now_ms: int) -> Headline:
+    if body["success"]:
+        until = body["validade"]
+        note = "" if until else "A fonte não disse até quando ela vale."
+        return in_force(f"Certidão negativa ({uf})", note, until, now_ms)
+    reason = body["mensagem"] or body["certidao_mensagem"] or ""
+    return Headline(
+        "bad",
+        f"Certidão negativa não emitida ({uf})",
+        f"{reason.rstrip('.')}. Procure a secretaria da fazenda de {uf}."
+        if reason
+        else f"A secretaria da fazenda de {uf} não disse o motivo. Procure-a.",
+    )

@@ -1,0 +1,156 @@
+"""State tax registrations of a company: `GET /consultas/v2/sintegra/{cnpj}`.
+
+Specification, endpoint 2 and "State tax registrations"; decisions 2.3, 3, 4.5, 5.2, 8.
+"""
+
+from collections.abc import Sequence
+
+import msgspec
+
+from balcao.core.company import Company
+from balcao.core.federation import UFS
+from balcao.core.outcomes import Failed, Outcome
+from balcao.core.problems import Problem
+from balcao.core.questions import Question
+from balcao.core.registration import Registrations
+from balcao.errors import (
+    CnpjNotFound,
+    InvalidCnpj,
+    InvalidStrategy,
+    InvalidUf,
+    SourceUnavailable,
+    UfRequired,
+)
+from balcao.operations import envelope
+from balcao.operations.contract import PROBLEMS_OF_ALL, Example
+from balcao.operations.parameters import Parameters, Uf, cnpj_in_path
+from balcao.operations.registrations import page
+from balcao.operations.registrations.answer import shown
+from balcao.operations.registrations.lookup import (
+    Gathered,
+    RegistrationLookup,
+    all_empty,
+    rules,
+)
+from balcao.operations.state_registration.answer import (
+    EXAMPLE,
+    StateRegistration,
+    StateRegistrationAnswer,
+)
+
+CNPJ = cnpj_in_path("90010001000100")
+
+
+class StateRegistrationLookup(RegistrationLookup):
+    """The operation."""
+
+    subject = "state_registration"
+    endpoint = 2
+    path = "sintegra"
+    title = "Inscrições estaduais da empresa (Sintegra)"
+    description = (
+        "Inscrições estaduais de um CNPJ em uma UF ou em todas (`uf=BR`). Custa 1 crédito por"
+        " UF respondida, venha a resposta do cache ou da fonte, e mais 1 por requisição com"
+        " `endereco=true`; erros não custam nada. Com `uf=BR` o campo `ufs` diz de onde veio"
+        " cada UF; as que não responderam não são cobradas. Uma empresa sem inscrição é um"
+        " resultado: lista vazia."
+    )
+    rules = rules("state_registration", "sintegra: 1 por UF respondida")
+    document_parameter = CNPJ
+    sources_title = "inscrições estaduais"
+    sources = ("cnpja", "sefaz", "infosimples")
+    sources_setting = (
+        "Quem responde as inscrições estaduais, nesta ordem. A primeira que responde"
+        " diz quais inscrições há; o que ela não sabe (tipo e situação: `cnpja`; endereço: as"
+        " outras) as seguintes completam."
+    )
+    usual_ufs = UFS
+    ufs_setting = "UFs das inscrições estaduais: as que BR consulta e cobra."
+    source_facts = ("ufs", "parts", "alphanumeric")
+    wants_company = True
+    form = page.form(
+        slug="inscricoes-estaduais",
+        title="Inscrições estaduais",
+        answers=(
+            "Inscrições de uma empresa em uma UF ou em todas, com situação e tipo (Sintegra)."
+        ),
+        uf_hint="Sem escolha, vale a UF em que a empresa está.",
+    )
+    answer = StateRegistrationAnswer
+    problems = (
+        InvalidCnpj,
+        InvalidUf,
+        UfRequired,
+        InvalidStrategy,
+        *PROBLEMS_OF_ALL,
+        CnpjNotFound,
+    )
+
+    def declare_uf(self) -> Uf:
+        """Without it the company's own is meant."""
+        return Uf(
+            "UF consultada; `BR` consulta todas. Sem ela, a UF da própria empresa.",
+            self.ufs,
+            all_at_once=True,
+        )
+
+    def parse(self, document: str, sent: Parameters) -> Question:
+        """See `Operation`."""
+        cnpj = CNPJ.read(document)
+        return self.question(cnpj, self.uf.read(sent), sent)
+
+    def doubtful(self, outcomes: Sequence[Outcome]) -> bool:
+        """States answer alike about a company without registrations and one that is none."""
+        return all_empty(outcomes)
+
+    def body(self, question: Question, found: Gathered, company: Company | None) -> msgspec.Struct:
+        """A state need not say whose registrations these are: `company` may."""
+        # Asked about no UF, we asked about the company's own.
+        home = question.inquiries[0].uf if question.uf is None else None
+        return StateRegistrationAnswer(
+            request_id="",
+            success=True,
+            error=False,
+            is_cache=found.origin == "cache",
+            cnpj=question.document.text,
+            razao_social=found.name or (company.nome_empresarial if company else None),
+            uf=found.home_uf or (company.uf if company else home),
+            inscricoes_estaduais=[
+                shown(each, StateRegistration, addresses=question.wants_addresses)
+                for each in found.registrations
+            ],
+            ufs=msgspec.UNSET if found.ufs is None else found.ufs,
+        )
+
+    def error_fields(self, problem: Problem, document: str) -> bytes:
+        """See `Operation`."""
+        extra = envelope.cnpj_field(document) + b'"inscricoes_estaduais":[],'
+        return envelope.error_fields(problem, extra)
+
+    def examples(self) -> Sequence[Example]:
+        """See `Operation`."""
+        home = "SP" if "SP" in self.ufs else self.ufs[0]
+        query = f"uf={home}&endereco=true".encode()
+        one = self.parse(EXAMPLE.documento, Parameters(query, {}, self.names))
+        everywhere = self.parse(EXAMPLE.documento, Parameters(b"uf=BR", {}, self.names))
+        there = self.delivered(one, EXAMPLE)
+        outcomes: list[Outcome] = []
+        for uf in self.ufs:
+            if uf == home:
+                outcomes.append(there)
+            elif uf == "BA":
+                outcomes.append(Failed(SourceUnavailable()))
+            else:
+                outcomes.append(self.delivered(one, Registrations(EXAMPLE.documento, uf)))
+        none = Registrations(EXAMPLE.documento, home, nome=EXAMPLE.nome, uf_principal=home)
+        nothing = (self.delivered(one, none),)
+        return (
+            Example("uma_uf", "Uma UF, com endereço", one, (there,)),
+            Example("sem_inscricao", "A empresa não tem inscrição na UF", one, nothing),
+            Example(
+                "brasil", "Todas as UFs; uma não respondeu e não foi cobrada", everywhere, outcomes
+            ),
+        )
+
+
+OPERATION = StateRegistrationLookup

@@ -1,0 +1,1 @@
+"""Free-trade-zone registry record."""

@@ -1,0 +1,119 @@
+"""Free-trade-zone registry record: `GET /consultas/v2/suframa/{cnpj}`.
+
+Specification, endpoint 1 and "Free-trade-zone registry record"; decisions 2.4, 3, 4.3, 5.2, 8.
+"""
+
+from collections.abc import Sequence
+
+from balcao.core.idempotency import digest
+from balcao.core.outcomes import Conclusion, Delivered
+from balcao.core.problems import Problem
+from balcao.core.questions import Inquiry, Question, Strategy
+from balcao.core.suframa import ZoneRecord
+from balcao.core.tariff import Rule, Rules
+from balcao.errors import InvalidCnpj, RegistrationNotFound
+from balcao.operations import envelope
+from balcao.operations.contract import (
+    EXAMPLE_MS,
+    PROBLEMS_OF_ALL,
+    Circumstances,
+    Example,
+    Operation,
+)
+from balcao.operations.parameters import Days, Parameter, Parameters, cnpj_in_path
+from balcao.operations.suframa import page
+from balcao.operations.suframa.answer import EXAMPLE, ZoneAnswer
+from balcao.operations.views import Recorded, ResultView
+
+CNPJ = cnpj_in_path("90010002000154")
+_CACHE = (
+    "Idade máxima, em dias, de um resultado guardado, que então é usado sem consultar a fonte."
+    " 0 força uma consulta nova."
+)
+CACHE = Days(f"{_CACHE} Prevalece sobre o cabeçalho.", default=25, largest=45)
+
+PRICE_CREDITS = 1
+RULE = "suframa/lookup"
+RULES: Rules = {
+    RULE: Rule(
+        "suframa: 1 por consulta concluída",
+        "1 crédito por consulta concluída, de onde quer que venha o resultado.",
+    ),
+}
+
+
+class SuframaLookup(Operation):
+    """The operation."""
+
+    subject = "suframa"
+    endpoint = 1
+    path = "suframa"
+    title = "Inscrição na Suframa"
+    description = (
+        "Inscrição, situação e incentivos de um CNPJ na Superintendência da Zona Franca de"
+        " Manaus. Custa 1 crédito por consulta concluída sem erro, venha ela do cache ou da"
+        " fonte; erros não custam nada. Campos sem informação na fonte são omitidos."
+    )
+    rules = RULES
+    absence = RegistrationNotFound
+    record = ZoneRecord
+    sources_title = "Suframa"
+    sources = ("cnpja",)
+    sources_setting = "Quem responde as inscrições na Suframa."
+    source_facts = ("alphanumeric",)
+    form = page.FORM
+    failures = page.FAILURES
+    answer = ZoneAnswer
+    problems = (InvalidCnpj, *PROBLEMS_OF_ALL, RegistrationNotFound)
+
+    def declare(self) -> Sequence[Parameter]:
+        """The header is the documented form here (decisions 2.4)."""
+        return (CNPJ, CACHE.in_header(_CACHE), CACHE)
+
+    def parse(self, document: str, sent: Parameters) -> Question:
+        """See `Operation`."""
+        cnpj = CNPJ.read(document)
+        days, _ = CACHE.read(sent)
+        return Question(
+            subject=self.subject,
+            inquiries=(Inquiry(self.subject, cnpj),),
+            # An entry within the age, else the source, no fallback (decisions 4.3).
+            strategy=Strategy.CACHE_PREFERENCIAL,
+            max_age_days=days,
+        )
+
+    def fingerprint(self, question: Question) -> str:
+        """See `Operation`."""
+        return digest(f"{self.path} {question.document.text} {question.max_age_days}")
+
+    def deliver(
+        self, question: Question, outcome: Delivered, circumstances: Circumstances
+    ) -> Conclusion:
+        """See `Operation`."""
+        return Conclusion(
+            status=200,
+            fields=b'"success":true,"error":false,' + outcome.body[1:],
+            credits=PRICE_CREDITS,
+            rule=RULE,
+            origin=outcome.origin,
+            source=outcome.source,
+            asked_ms=outcome.asked_ms,
+        )
+
+    def error_fields(self, problem: Problem, document: str) -> bytes:
+        """Never with `inscricao`: clients look at nothing else (decisions 1.1)."""
+        return envelope.error_fields(problem, envelope.cnpj_field(document))
+
+    def examples(self) -> Sequence[Example]:
+        """See `Operation`."""
+        question = self.parse(EXAMPLE.cnpj, Parameters(b"", {}, ()))
+        body = self.encode(question.inquiries[0], EXAMPLE)
+        delivered = Delivered(body, "online", "cnpja", EXAMPLE_MS)
+        return (Example("encontrada", "A empresa tem inscrição", question, (delivered,)),)
+
+    def view(self, recorded: Recorded) -> ResultView:
+        """See `Operation`."""
+        return page.view(recorded)
+
+
+OPERATION = SuframaLookup

@@ -1,0 +1,185 @@
+"""What must know a seventh operation, asked in a copy of the program that has one.
+
+`test_operation.py` makes the copy and runs this file in it; here, the operation does not exist.
+"""
+
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+from pathlib import Path
+
+import httpx2
+import msgspec
+import openapi_spec_validator
+import pytest
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import JSONResponse
+from starlette.routing import Route
+
+from balcao.cli.manual import write_manual
+from balcao.core.access import Account
+from balcao.core.questions import Inquiry, Mode
+from balcao.operations import OPERATIONS
+from balcao.providers import configured, inventory
+from balcao.providers.configured import Provider
+from balcao.service import provider_factory
+from balcao.settings import Settings
+from balcao.sources import replies
+from balcao.sources.contract import Conversation, Exchange, HttpRequest
+from balcao.sources.online import Capabilities
+from tests.cli.shell import Shell, begin
+from tests.http.house import OpenHouse, opened
+from tests.web.consulting import asked, signed_in, verdict
+
+CNPJ, STRANGER, BROKEN = "90010001000100", "90010004000143", "90010003000107"
+LOOKUP = f"/consultas/v2/simples-nacional/{CNPJ}"
+
+
+class Registry:
+    """How the only source of the operation is spoken to: the same in the sandbox."""
+
+    capabilities = Capabilities(frozenset({"simples"}), alphanumeric=True)
+    conclusive_absence = True
+
+    def converse(self, inquiry: Inquiry) -> Conversation:
+        """One request."""
+        reply = yield HttpRequest("GET", f"/simples/{inquiry.document.text}")
+        match reply.status:
+            case 200:
+                return msgspec.json.decode(reply.body, type=OPERATIONS["simples"].record)
+            case 404:
+                return None
+            case _:
+                raise replies.refusal("registro", reply)
+
+    def probe(self, inquiry: Inquiry) -> Exchange[str]:
+        """The same."""
+        yield HttpRequest("GET", "/simples/00000000000191")
+        return "respondeu"
+
+
+async def answer(request: Request) -> JSONResponse:
+    """The registry itself."""
+    cnpj = request.path_params["cnpj"]
+    if cnpj == CNPJ:
+        return JSONResponse({"cnpj": cnpj, "optante": True, "desde": "2015-03-02"})
+    return JSONResponse({}, 404 if cnpj == STRANGER else 500)
+
+
+REGISTRY = Starlette(routes=[Route("/simples/{cnpj}", answer)])
+
+
+@pytest.fixture(scope="module", autouse=True)
+def source() -> Iterator[None]:
+    """A provider, which is no part of an operation."""
+    usual = configured.configured
+
+    def also(settings: Settings, now: datetime) -> Sequence[Provider]:
+        registry = Provider("registro", Registry(), lambda inquiry: "http://registro.invalid")
+        return [*usual(settings, now), registry]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(configured, "configured", also)
+        patch.setattr(provider_factory, "create_app", lambda: REGISTRY)
+        patch.setattr(inventory.Inventory, "address", lambda seen, name: "http://registro")
+        yield
+
+
+@pytest.fixture(scope="module", params=["live", "test"])
+def house(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[OpenHouse]:
+    """Asked of the source, and of the sandbox."""
+    mode: Mode = request.param
+    wire = httpx2.ASGITransport(app=REGISTRY)
+    with opened(tmp_path_factory.mktemp(mode), mode=mode, wire=wire) as house:
+        yield house
+        house.assert_books_agree()
+
+
+def spent(house: OpenHouse, before: Account) -> int:
+    return before.balance_credits - house.purse().balance_credits
+
+
+def test_lookup_price_and_idempotency(house: OpenHouse) -> None:
+    before = house.purse()
+    first = house.get(LOOKUP, idempotency_key="uma-chave-0001")
+    assert (first.status, first.json["optante"], first.json["desde"]) == (200, True, "2015-03-02")
+    assert first.headers["x-creditos-cobrados"] == "3"
+    again = house.get(LOOKUP, idempotency_key="uma-chave-0001")
+    assert again.body == first.body
+    assert again.headers["idempotent-replayed"] == "true"
+    assert spent(house, before) == 3
+    kept = house.get(LOOKUP)
+    assert kept.headers["cache-status"] == "Balcao; hit"
+    told = house.get(f"/conta/v1/operacoes/{first.json['request_id']}").json
+    assert (told["operacao"], told["creditos"]) == ("simples-nacional", 3)
+    assert told["regra"] == "simples-nacional: 3 por consulta concluída"
+
+
+def test_what_is_refused_and_what_fails_costs_nothing(house: OpenHouse) -> None:
+    before = house.purse()
+    assert (
+        house.get("/consultas/v2/simples-nacional/1").json["error_message"]["code"]
+        == "CNPJ_INVALIDO"
+    )
+    assert house.get(f"{LOOKUP}?cache=31").status == 400
+    assert house.get(LOOKUP.replace(CNPJ, STRANGER)).status == 404
+    assert house.get(LOOKUP.replace(CNPJ, BROKEN)).status in (500, 503)
+    assert spent(house, before) == 0
+
+
+def test_the_document_and_its_page(house: OpenHouse) -> None:
+    document = house.get("/openapi.json").json
+    openapi_spec_validator.validate(document)
+    described = document["paths"]["/consultas/v2/simples-nacional/{cnpj}"]["get"]
+    assert described["summary"] == "Opção pelo Simples Nacional"
+    assert [each["name"] for each in described["parameters"]] == [
+        "cnpj",
+        "cache",
+        "Idempotency-Key",
+    ]
+    schema = document["components"]["schemas"]["RespostaSimples"]
+    assert schema["properties"]["desde"]["type"] == ["string", "null"]
+    codes = document["components"]["schemas"]["RespostaOperacao"]["properties"]["regra_codigo"]
+    assert "`simples/lookup`" in codes["description"]
+    assert "/openapi.json" in house.get("/docs").body.decode()
+
+
+def test_form_and_result(house: OpenHouse) -> None:
+    browser = signed_in(house)
+    assert "Simples Nacional 3 créditos" in browser.get("/app/consultas").words
+    form = browser.get("/app/consultas/simples")
+    assert "3 créditos por consulta. Falhas não custam nada." in form.words
+    assert form.field("dias") == "10"
+    shown = asked(browser, "/app/consultas/simples", {"cnpj": CNPJ, "onde": "fonte"})
+    assert "Optante" in verdict(shown)
+    assert "02/03/2015" in shown.words
+    assert "Atualizar online (3 créditos)" in shown.words
+    failed = asked(browser, "/app/consultas/simples", {"cnpj": BROKEN, "onde": "fonte"})
+    assert "Nada foi cobrado" in failed.words
+
+
+def test_statement_history_and_status(house: OpenHouse) -> None:
+    house.get(LOOKUP)
+    browser = signed_in(house)
+    lines = house.get("/conta/v1/consumo").json["linhas"]
+    assert {line["operacao"] for line in lines} == {"simples-nacional"}
+    for page in ("/app/extrato", "/app/historico", "/status"):
+        assert "Simples Nacional" in browser.get(page).words, page
+    assert 'subject="simples"' in house.get("/metrics").body.decode()
+
+
+def test_the_command_line_and_the_settings(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("BALCAO_HOME", str(tmp_path / "dados"))
+    monkeypatch.chdir(tmp_path)
+    shell = Shell(tmp_path / "dados")
+    begin(shell.home)
+    (listed,) = shell("source list --json").json["simples"]["sources"]
+    assert (listed["source"], listed["on"], listed["alphanumeric"]) == ("registro", True, True)
+    assert "opção pelo Simples (simples)" in shell("source list").out
+    assert "quem responde opção pelo Simples" in shell("doctor", code=0).out
+    assert "`BALCAO_SIMPLES_SOURCES`" in write_manual()
+    assert Settings().sources_of("simples") == ("registro",)
+    with pytest.raises(ValueError, match="registro"):
+        Settings.model_validate({"simples_sources": ("outra",)})

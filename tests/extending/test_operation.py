@@ -1,0 +1,71 @@
+"""A seventh operation is a folder and one line.
+
+Proved on a copy of the program: no other file of it is touched, and `checks_of_simples.py`, run in
+the copy, finds the operation wherever operations are known.
+"""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+from balcao.operations import ALL_OPERATIONS
+from balcao.providers.inventory import SNAPSHOT, SWITCHES
+
+HERE = Path(__file__).parent
+SOURCE = HERE.parents[1] / "src" / "balcao"
+BEFORE = '    "state_certificate",\n'  # the last line of the list
+PATIENCE_SECONDS = 600  # however slow the machine is
+
+
+def test_a_folder_and_one_line(tmp_path: Path) -> None:
+    program = tmp_path / "src" / "balcao"
+    shutil.copytree(SOURCE, program)
+    shutil.copytree(HERE / "simples", program / "operations" / "simples")
+    listed = program / "operations" / "__init__.py"
+    text = listed.read_text("utf-8")
+    assert text.count(BEFORE) == 1
+    listed.write_text(text.replace(BEFORE, f'{BEFORE}    "simples",\n'), "utf-8")
+
+    done = subprocess.run(
+        [
+            sys.executable,
+            "-m",
+            "pytest",
+            "-q",
+            "-p",
+            "no:cacheprovider",
+            HERE / "checks_of_simples.py",
+        ],
+        env={**os.environ, "PYTHONPATH": str(program.parent)},
+        cwd=HERE.parents[1],
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_SECONDS,
+        check=False,
+    )
+
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert " passed" in done.stdout
+
+
+def test_a_folder_is_named_by_its_subject() -> None:
+    """Keys of the cache, settings and labels of metrics are made of it."""
+    for each in ALL_OPERATIONS:
+        assert each.__module__ == f"balcao.operations.{each.subject}.operation"
+        assert re.fullmatch("[a-z_]+", each.subject)
+
+
+def test_operations_are_told_apart() -> None:
+    for names in zip(
+        *((each.subject, each.endpoint, each.path, each.form.slug) for each in ALL_OPERATIONS),
+        strict=True,
+    ):
+        assert len(set(names)) == len(ALL_OPERATIONS)
+
+
+def test_sources_are_those_that_there_are() -> None:
+    for each in ALL_OPERATIONS:
+        assert set(each.sources) <= {SNAPSHOT, *SWITCHES}
