@@ -7,7 +7,7 @@ import pytest
 
 from balcao.core.documents import Cnpj
 from balcao.core.freshness import Kept
-from balcao.lookup.registry import Registry
+from balcao.lookup.registry import CompanyRegistry
 from balcao.sources.asking import Sources
 from tests.sources.world import CNPJ, FakeOnline
 
@@ -23,7 +23,7 @@ class EmptyCache:
 def test_a_registry_that_hangs_is_given_up_with_the_lookup(asking: str) -> None:
     async def story() -> None:
         hangs = FakeOnline(takes_seconds=FOREVER)
-        registry = Registry(EmptyCache(), Sources({"company": [hangs]}))  # type: ignore[arg-type]
+        registry = CompanyRegistry(EmptyCache(), Sources({"company": [hangs]}))  # type: ignore[arg-type]
         until = asyncio.get_running_loop().time() + 0.05
         if asking == "find_home":
             assert await registry.find_home(Cnpj(CNPJ), ["SP"], until) is None

@@ -11,7 +11,6 @@ from typing import Literal, TypeAlias
 import msgspec
 
 Role: TypeAlias = Literal["consultant", "manager", "operator"]
-ROLES: tuple[Role, ...] = ("consultant", "manager", "operator")
 
 # Through which door something was done.
 Channel: TypeAlias = Literal["web", "cli", "start"]

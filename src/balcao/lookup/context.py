@@ -12,7 +12,7 @@ from balcao.core.questions import Mode, Question, Subject
 from balcao.core.receipts import Numbering
 from balcao.lookup.admission import AdmissionControl
 from balcao.lookup.recent import Recent
-from balcao.lookup.registry import Registry
+from balcao.lookup.registry import CompanyRegistry
 from balcao.operations import OPERATIONS
 from balcao.operations.contract import Operation
 from balcao.sources.asking import Sources
@@ -29,9 +29,9 @@ class Environment:
     recent: Recent = field(default_factory=Recent)
 
     @property
-    def registry(self) -> Registry:
+    def registry(self) -> CompanyRegistry:
         """What the company registry says, for our own use."""
-        return Registry(self.cache, self.sources)
+        return CompanyRegistry(self.cache, self.sources)
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,7 +27,7 @@ _registrations = msgspec.json.Decoder(Registrations).decode
 
 
 @dataclass(frozen=True, slots=True)
-class Registry:
+class CompanyRegistry:
     """The registry of one mode, live or test."""
 
     cache: Cache
