@@ -147,13 +147,13 @@ def test_what_a_postpaid_account_owes(house: OpenHouse) -> None:
 def test_books_that_do_not_agree_are_told(
     house: OpenHouse, used: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    real = statement._read
+    real = statement.read_now
 
     def missing(*asked: Any) -> Any:
         said = real(*asked)
         return replace(said, proof=replace(said.proof, listed_credits=9))
 
-    monkeypatch.setattr(statement, "_read", missing)
+    monkeypatch.setattr(statement, "read_now", missing)
     said = manager(house, used).get("/app/extrato")
     assert "Não confere com o livro-razão" in said.words
     assert said.tree.xpath("//*[@role='alert']")
@@ -162,7 +162,7 @@ def test_books_that_do_not_agree_are_told(
 def test_an_account_in_use_is_read_again(house: OpenHouse, monkeypatch: pytest.MonkeyPatch) -> None:
     """A charge between two readings is no disagreement."""
     who = house.account("viva")
-    real, readings = statement._read, []
+    real, readings = statement.read_now, []
 
     def busy(desk: Any, account: Any, period: Any) -> Any:
         readings.append(1)
@@ -170,7 +170,7 @@ def test_an_account_in_use_is_read_again(house: OpenHouse, monkeypatch: pytest.M
             charge(house, who, 0, 1)
         return real(desk, account, period)
 
-    monkeypatch.setattr(statement, "_read", busy)
+    monkeypatch.setattr(statement, "read_now", busy)
     said = manager(house, who).get("/app/extrato")
     assert "Confere com o livro-razão" in said.words
     assert len(readings) == 2
@@ -179,7 +179,7 @@ def test_an_account_in_use_is_read_again(house: OpenHouse, monkeypatch: pytest.M
         charge(house, who, 0, 1)
         return real(desk, account, period)
 
-    monkeypatch.setattr(statement, "_read", never)
+    monkeypatch.setattr(statement, "read_now", never)
     said = manager(house, who).get("/app/extrato")
     assert "A conta está em uso" in said.words
     assert "Não confere" not in said.words

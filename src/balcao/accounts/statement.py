@@ -1,7 +1,8 @@
 """An account's statement: a period, what was consumed in it, and whether the ledger agrees.
 
-The API (`/conta/v1/consumo`) and the web application tell the same from here. Days are civil days
-in Brasília, credits are whole, and money is the ledger's: nothing is counted anywhere else.
+The API (`/conta/v1/consumo`), the web application and `balcao usage` tell the same from here. Days
+are civil days in Brasília, credits are whole, and money is the ledger's: nothing is counted
+anywhere else.
 """
 
 import asyncio
@@ -142,13 +143,31 @@ class Statement:
     proof: Proof
     settled: bool
 
+    @property
+    def requests(self) -> int:
+        """How many were charged."""
+        return sum(row.requests for row in self.rows)
+
+    @property
+    def rows_of_all_keys(self) -> Sequence[ConsumptionRow]:
+        """By day, operation and origin alone, in that order."""
+        sums: dict[tuple[str, str, Origin], list[int]] = {}
+        for row in self.rows:
+            both = sums.setdefault((row.day, row.operation, row.origin), [0, 0])
+            both[0] += row.requests
+            both[1] += row.credits
+        return [
+            ConsumptionRow(day, operation, None, origin, requests, credits)
+            for (day, operation, origin), (requests, credits) in sorted(sums.items())
+        ]
+
 
 async def read(desk: Desk, account_id: int, period: Period) -> Statement:
     """Read an account's period, with its proof. A second for a million entries, in a thread."""
     readings = 0
     while True:
         before = desk.account(account_id)
-        statement = await asyncio.to_thread(_read, desk, before, period)
+        statement = await asyncio.to_thread(read_now, desk, before, period)
         readings += 1
         if statement.proof.agrees:
             return statement
@@ -158,7 +177,8 @@ async def read(desk: Desk, account_id: int, period: Period) -> Statement:
             return replace(statement, settled=False)
 
 
-def _read(desk: Desk, account: Account, period: Period) -> Statement:
+def read_now(desk: Desk, account: Account, period: Period) -> Statement:
+    """The same in this thread, as far as the account is known; of one that is in use, once."""
     people, number = desk.people, account.account_id
     rows = desk.consumption(number, period.from_ms, period.to_ms)
     earlier = people.moved_credits(number, _BEGINNING_MS, period.from_ms)

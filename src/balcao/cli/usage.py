@@ -3,19 +3,19 @@
 import csv
 import sys
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from datetime import date
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from balcao.cli.dates import civil_date, day_after_starts_ms
+from balcao.cli.dates import civil_date
 from balcao.cli.office import AccountName, Office, opened
 from balcao.cli.output import AsJson, iso, print_json, print_table, whole
-from balcao.core.calendar import civil_day, day_starts_ms
+from balcao.core.calendar import civil_day
 from balcao.service.clock import system_now_ms
 
 if TYPE_CHECKING:
+    from balcao.accounts.statement import Statement
     from balcao.core.access import Account
     from balcao.storage.contract import Entry
 
@@ -30,33 +30,6 @@ _COLUMNS = (
     "key",
     "credits",
 )
-
-
-@dataclass(slots=True)
-class Line:
-    """Queries of one day, operation and origin."""
-
-    queries: int = 0
-    credits: int = 0
-
-
-@dataclass(slots=True)
-class Statement:
-    """What moved in a period, added up."""
-
-    lines: dict[tuple[date, str, str], Line] = field(default_factory=dict)
-    total: Line = field(default_factory=Line)
-    added_credits: int = 0  # by the operator, in the period
-
-    def take(self, entry: "Entry") -> None:
-        """Count one entry of the ledger."""
-        if entry.kind == "top_up":
-            self.added_credits += entry.credits
-            return
-        key = (civil_day(entry.at_ms), entry.operation or "", entry.origin or "")
-        for line in (self.lines.setdefault(key, Line()), self.total):
-            line.queries += 1
-            line.credits -= entry.credits
 
 
 def usage(
@@ -93,6 +66,8 @@ def usage(
       $ balcao usage acme --from 2026-10-01 --to 2026-10-31
       $ balcao usage acme --csv > consumo.csv
     """
+    from balcao.accounts.statement import Period, read_now
+
     today = civil_day(system_now_ms())
     last = until or today
     first = since or last.replace(day=1)
@@ -102,19 +77,16 @@ def usage(
         raise typer.BadParameter("não pode ir junto com --json.", param_hint="--csv")
     with opened() as office:
         found = office.account(account)
-        entries = office.desk.entries(
-            found.account_id, day_starts_ms(first), day_after_starts_ms(last)
-        )
+        period = Period(first, last)
         if as_csv:
+            entries = office.desk.entries(found.account_id, period.from_ms, period.to_ms)
             _print_csv(office, found, entries)
             return
-        statement = Statement()
-        for entry in entries:
-            statement.take(entry)
+        statement = read_now(office.desk, found, period)
     if as_json:
-        _print_json(found, first, last, statement)
+        _print_json(statement)
     else:
-        _print_people(found, first, last, statement)
+        _print_people(statement)
 
 
 def _print_csv(office: Office, account: "Account", entries: "Iterable[Entry]") -> None:
@@ -140,48 +112,52 @@ def _print_csv(office: Office, account: "Account", entries: "Iterable[Entry]") -
             )
 
 
-def _print_json(account: "Account", first: date, last: date, statement: Statement) -> None:
+def _print_json(statement: "Statement") -> None:
+    account, period, rows = statement.account, statement.period, statement.rows_of_all_keys
     print_json(
         {
             "account_id": account.account_id,
             "account": account.name,
-            "from": first.isoformat(),
-            "to": last.isoformat(),
+            "from": period.first.isoformat(),
+            "to": period.last.isoformat(),
             "rows": [
                 {
-                    "day": day.isoformat(),
-                    "operation": operation,
-                    "origin": origin,
-                    "queries": line.queries,
-                    "credits": line.credits,
+                    "day": row.day,
+                    "operation": row.operation,
+                    "origin": row.origin,
+                    "queries": row.requests,
+                    "credits": row.credits,
                 }
-                for (day, operation, origin), line in sorted(statement.lines.items())
+                for row in rows
             ],
-            "total": {"queries": statement.total.queries, "credits": statement.total.credits},
-            "added_credits": statement.added_credits,
+            "total": {"queries": statement.requests, "credits": statement.proof.listed_credits},
+            "added_credits": statement.proof.added_credits,
             "balance_credits": account.balance_credits,
         }
     )
 
 
-def _print_people(account: "Account", first: date, last: date, statement: Statement) -> None:
-    typer.echo(f"Consumo da conta {account.name}, de {first:%d/%m/%Y} a {last:%d/%m/%Y}")
+def _print_people(statement: "Statement") -> None:
+    account, period, proof = statement.account, statement.period, statement.proof
+    typer.echo(
+        f"Consumo da conta {account.name}, de {period.first:%d/%m/%Y} a {period.last:%d/%m/%Y}"
+    )
     print_table(
         ("Dia", "Operação", "Origem", "Consultas", "Créditos"),
         [
-            (f"{day:%d/%m/%Y}", operation, origin, whole(line.queries), whole(line.credits))
-            for (day, operation, origin), line in sorted(statement.lines.items())
+            (
+                f"{date.fromisoformat(row.day):%d/%m/%Y}",
+                row.operation,
+                row.origin,
+                whole(row.requests),
+                whole(row.credits),
+            )
+            for row in statement.rows_of_all_keys
         ],
         numbers=("Consultas", "Créditos"),
-        total=(
-            "Total",
-            "",
-            "",
-            whole(statement.total.queries),
-            whole(statement.total.credits),
-        ),
+        total=("Total", "", "", whole(statement.requests), whole(proof.listed_credits)),
     )
     typer.echo(
-        f"Créditos acrescentados no período: {whole(statement.added_credits)}."
+        f"Créditos acrescentados no período: {whole(proof.added_credits)}."
         f" Saldo atual: {whole(account.balance_credits)}."
     )
