@@ -142,7 +142,6 @@ def said(template: str, **values: object) -> str:
         "{{ ui.crumbs([(x, x), (x, None)]) }}",
         "{{ ui.timeline([{'at': x, 'text': x, 'note': x}]) }}",
         "{% call ui.panel(x, note=x) %}{{ x }}{% endcall %}",
-        "{{ ui.empty(x, x, (x, x)) }}",
         "{{ ui.leaders([(x, x)], (x, x)) }}",
     ],
 )
@@ -343,7 +342,9 @@ NOW = 1_794_502_980_000  # 2026-11-12T17:03:00Z, 14:03 in Brasília
         (texts.day("ontem"), "ontem"),
         (texts.instant(NOW), "12/11/2026 às 14:03"),
         (texts.time_of_day(NOW), "14:03:00"),
-        (texts.machine_time(NOW + 250), "2026-11-12T14:03:00-03:00"),
+        (texts.counted(1, "dia", "dias"), "1 dia"),
+        (texts.counted(1000, "dia", "dias"), "1.000 dias"),
+        (texts.counted(None, "dia", "dias"), "—"),
         (texts.seconds(45), "45 ms"),
         (texts.seconds(99.6), "0,1 s"),
         (texts.seconds(1234), "1,2 s"),

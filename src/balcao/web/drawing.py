@@ -11,7 +11,7 @@ from datetime import date
 
 from markupsafe import Markup
 
-from balcao.web.texts import credits, day, percent, whole
+from balcao.web.texts import MONTHS, credits, day, percent, whole
 
 # Where each UF stands, as (column, row): the north at the top, the coast at the right.
 TILES: Mapping[str, tuple[int, int]] = {
@@ -40,8 +40,6 @@ _SYMBOLS = {
     "info": "M8 6.5v7M8 2.5v1",
     "neutral": "M3 8h10",
 }
-
-_MONTHS = ("jan", "fev", "mar", "abr", "mai", "jun", "jul", "ago", "set", "out", "nov", "dez")
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,11 +222,8 @@ def _short(label: str, by_month: bool) -> str:
     except ValueError:
         return label[:6]
     if by_month:
-        return (
-            f"{_MONTHS[at.month - 1]}/{at.year % 100:02}"
-            if at.month == 1
-            else _MONTHS[at.month - 1]
-        )
+        name = MONTHS[at.month - 1][:3]
+        return f"{name}/{at.year % 100:02}" if at.month == 1 else name
     return f"{at.day:02}/{at.month:02}"
 
 

@@ -6,15 +6,11 @@ from pathlib import Path
 
 from balcao.opendata.errors import OpenDataError
 from balcao.opendata.snapshot import current_edition
+from balcao.web.texts import MONTHS
 from balcao.web.vocabulary import Tone
 
 # The Receita Federal publishes each month between these days (see `balcao opendata build --help`).
 PUBLISHED_FROM, PUBLISHED_BY = 9, 17
-
-_NAMES = (
-    "janeiro", "fevereiro", "março", "abril", "maio", "junho", "julho", "agosto", "setembro",
-    "outubro", "novembro", "dezembro",
-)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +34,7 @@ class MonthAge:
     @property
     def name(self) -> str:
         """`outubro de 2026`."""
-        return f"{_NAMES[self.extraction.month - 1]} de {self.extraction.year}"
+        return f"{MONTHS[self.extraction.month - 1]} de {self.extraction.year}"
 
     @property
     def tone(self) -> Tone:
@@ -55,7 +51,7 @@ class MonthAge:
         coming = _number(self.today) > _number(self.extraction)
         if coming and self.today.day >= PUBLISHED_FROM:
             return (
-                f"O de {_NAMES[self.today.month - 1]} está saindo: a Receita Federal publica"
+                f"O de {MONTHS[self.today.month - 1]} está saindo: a Receita Federal publica"
                 f" entre os dias {PUBLISHED_FROM} e {PUBLISHED_BY}."
             )
         return "É o mês mais novo publicado."

@@ -21,6 +21,7 @@ _FILTERS = (
     "ago",
     "cep",
     "cnpj",
+    "counted",
     "cpf",
     "credits",
     "day",

@@ -1,4 +1,4 @@
-"""What was charged, day by day, for the charts."""
+"""What was charged, day by day or week by week, for the charts."""
 
 from collections.abc import Iterable, Sequence
 from datetime import date, timedelta
@@ -7,10 +7,12 @@ from balcao.storage.contract import ConsumptionRow
 from balcao.web.drawing import Bar
 
 
-def bars_of(rows: Iterable[ConsumptionRow], first: date, days: int) -> Sequence[Bar]:
-    """One bar for each of so many days from `first` on, those without a charge included."""
-    sums = {(first + timedelta(days=passed)).isoformat(): [0, 0] for passed in range(days)}
+def bars_of(rows: Iterable[ConsumptionRow], first: date, days: int, each: int = 1) -> Sequence[Bar]:
+    """So many days from `first` on, those without a charge included; `each` of them to a bar."""
+    begins = [(first + timedelta(passed - passed % each)).isoformat() for passed in range(days)]
+    bar_of = {(first + timedelta(passed)).isoformat(): day for passed, day in enumerate(begins)}
+    sums = {day: [0, 0] for day in begins}
     for row in rows:
-        if row.day in sums:
-            sums[row.day][row.origin == "online"] += row.credits
+        if row.day in bar_of:
+            sums[bar_of[row.day]][row.origin == "online"] += row.credits
     return [Bar(day, cache, online) for day, (cache, online) in sums.items()]

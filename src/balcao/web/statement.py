@@ -14,8 +14,9 @@ from balcao.core.calendar import from_ms
 from balcao.storage.contract import ConsumptionRow
 from balcao.web import asking, drawing, spreadsheet, vocabulary
 from balcao.web.application import Page, page
-from balcao.web.drawing import Bar, Share
+from balcao.web.drawing import Share
 from balcao.web.exports import CSV, leaving_room
+from balcao.web.spending import bars_of
 from balcao.web.spreadsheet import Sheet
 from balcao.web.visit import Visit
 
@@ -121,18 +122,8 @@ def _is_long(period: Period) -> bool:
 
 
 def _by_day(rows: Sequence[ConsumptionRow], period: Period) -> str:
-    by_day = Counter[tuple[str, str]]()
-    for row in rows:
-        by_day[row.day, row.origin] += row.credits
-    days = period.days
-    step = 7 if _is_long(period) else 1
-    bars = []
-    for start in range(0, len(days), step):
-        some = days[start : start + step]
-        cache, online = (sum(by_day[day, origin] for day in some) for origin in ("cache", "online"))
-        bars.append(Bar(some[0], cache, online))
-    title = "Créditos por semana" if step > 1 else "Créditos por dia"
-    return drawing.bars_by_day(bars, title)
+    step, title = (7, "Créditos por semana") if _is_long(period) else (1, "Créditos por dia")
+    return drawing.bars_by_day(bars_of(rows, period.first, len(period.days), step), title)
 
 
 def _by_operation(rows: Sequence[ConsumptionRow]) -> str | None:

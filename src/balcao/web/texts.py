@@ -6,11 +6,15 @@ is shown as it is: a page never fails over what it is told to show.
 
 import re
 from collections.abc import Sequence
-from datetime import date, datetime
+from datetime import date
 
 from balcao.core.calendar import from_ms
 
 NOTHING = "—"
+MONTHS = (
+    "janeiro", "fevereiro", "março", "abril", "maio", "junho", "julho", "agosto", "setembro",
+    "outubro", "novembro", "dezembro",
+)  # fmt: skip
 
 _SECOND_MS = 1000
 _MINUTE_MS = 60 * _SECOND_MS
@@ -58,9 +62,7 @@ def credits(number: int | None) -> str:
 def length(days: int) -> str:
     """A period: `5 anos` where it is whole years of 365 days, else `400 dias`."""
     years, over = divmod(days, 365)
-    if over or not years:
-        return f"{whole(days)} {'dia' if days == 1 else 'dias'}"
-    return f"{years} {'ano' if years == 1 else 'anos'}"
+    return counted(days, "dia", "dias") if over or not years else counted(years, "ano", "anos")
 
 
 def day(value: date | str | None) -> str:
@@ -92,15 +94,6 @@ def instant(at_ms: int | None) -> str:
 def time_of_day(at_ms: int | None) -> str:
     """`14:03:27`, in Brasília, of milliseconds since 1970."""
     return NOTHING if at_ms is None else f"{from_ms(at_ms):%H:%M:%S}"
-
-
-def machine_time(at_ms: int | None) -> str:
-    """RFC 3339 with its offset, for `<time datetime>`; empty for None."""
-    return "" if at_ms is None else _whole_second(from_ms(at_ms)).isoformat()
-
-
-def _whole_second(at: datetime) -> datetime:
-    return at.replace(microsecond=0)
 
 
 def seconds(duration_ms: float | None) -> str:
@@ -167,6 +160,6 @@ def ago(at_ms: int | None, now_ms: int) -> str:
     distance = abs(now_ms - at_ms)
     for unit_ms, one, many in _UNITS:
         if distance >= unit_ms:
-            count = distance // unit_ms
-            return f"{'há' if at_ms < now_ms else 'em'} {count} {one if count == 1 else many}"
+            when = "há" if at_ms < now_ms else "em"
+            return f"{when} {counted(distance // unit_ms, one, many)}"
     return "agora"
