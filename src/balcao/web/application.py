@@ -96,7 +96,7 @@ _GZIP_LEVEL = 4
 _GZIP_BYTES_MIN = 1_000
 
 
-class Application:
+class WebApplication:
     """The ASGI application behind `/app` and `/status`."""
 
     def __init__(
@@ -192,14 +192,8 @@ class Application:
             response = _problem(visit, 500, _words(500))
         html = response.headers.get("content-type", "").startswith("text/html")
         if first_visit is not None and page.who == "anyone" and html:
-            response.set_cookie(
-                guard.cookie_name(guard.FIRST_VISIT, secure=secure),
-                first_visit,
-                max_age=_MONTH_SECONDS,
-                secure=secure,
-                httponly=True,
-                samesite="lax",
-            )
+            name = guard.FIRST_VISIT
+            guard.set_cookie(response, name, first_visit, secure=secure, max_age=_MONTH_SECONDS)
         seen.reply = visit.reply
         return _compressed(request, response)
 

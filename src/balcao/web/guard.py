@@ -10,6 +10,7 @@ import contextlib
 from collections.abc import Sequence
 
 from starlette.requests import Request
+from starlette.responses import Response
 
 from balcao.accounts.links import token_digest
 from balcao.core.addresses import of_peer
@@ -35,6 +36,14 @@ def is_secure(request: Request, tools: Tools) -> bool:
 def cookie_name(name: str, *, secure: bool) -> str:
     """Under TLS no other host and no plain page can set these (the `__Host-` prefix)."""
     return _SECURE_PREFIX + name if secure else name
+
+
+def set_cookie(
+    response: Response, name: str, token: str, *, secure: bool, max_age: int | None = None
+) -> None:
+    """Tie this browser to a token, until it is closed or for so many seconds."""
+    name = cookie_name(name, secure=secure)
+    response.set_cookie(name, token, max_age, secure=secure, httponly=True, samesite="lax")
 
 
 async def visitor_of(request: Request, tools: Tools) -> Visitor | None:

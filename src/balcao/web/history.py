@@ -6,8 +6,9 @@ is looked for by its keyed hash.
 
 import asyncio
 import datetime
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import IO
 
 from starlette.responses import Response
@@ -281,40 +282,45 @@ COLUMNS = (
 
 async def as_table(visit: Visit) -> Response:
     """The list as CSV, page after page: the newest 50,000 at most."""
-    asked = _asked(visit, visit.request.query_params)
-    if asked.complaint:
-        return visit.redirect(asking.address(PATH, asked.fields()))
-    found = _all(visit, _wanted(visit, asked))
-    names = names_of(visit, visit.account.account_id)
-
-    def write(file: IO[bytes]) -> None:
-        write_csv(file, COLUMNS, (_as_text(names.row(trace)) for trace in leaving_room(found)))
-
-    return await visit.export(write, CSV, f"{_stem(asked.period)}.csv")
+    return await _exported(visit, "csv", CSV, _write_table)
 
 
 async def as_workbook(visit: Visit) -> Response:
     """The list as a spreadsheet: the newest 50,000 at most."""
+    return await _exported(visit, "xlsx", spreadsheet.MEDIA_TYPE, _write_workbook)
+
+
+async def _exported(
+    visit: Visit,
+    extension: str,
+    media_type: str,
+    write: Callable[[Iterator[RequestRow], IO[bytes]], None],
+) -> Response:
     asked = _asked(visit, visit.request.query_params)
     if asked.complaint:
         return visit.redirect(asking.address(PATH, asked.fields()))
-    found = _all(visit, _wanted(visit, asked))
     names = names_of(visit, visit.account.account_id)
+    rows = map(names.row, leaving_room(_all(visit, _wanted(visit, asked))))
+    name = f"historico-{asked.period.first}-{asked.period.last}.{extension}"
+    return await visit.export(partial(write, rows), media_type, name)
 
-    def write(file: IO[bytes]) -> None:
-        total: list[Value] = ["Total", *[None] * 10, 0]
 
-        def rows() -> Iterator[Sequence[Value]]:
-            credits = 0
-            for trace in leaving_room(found):
-                credits += trace.credits
-                total[-1] = credits  # known when the last row is written: it stands below them
-                yield list(_as_cells(names.row(trace)))
+def _write_table(rows: Iterator[RequestRow], file: IO[bytes]) -> None:
+    write_csv(file, COLUMNS, map(_as_text, rows))
 
-        widths = (19, 38, 18, 20, 5, 8, 24, 26, 8, 24, 19, 10, 40, 28, 24)
-        spreadsheet.write_xlsx(file, [Sheet("Consultas", widths, rows(), COLUMNS, total)])
 
-    return await visit.export(write, spreadsheet.MEDIA_TYPE, f"{_stem(asked.period)}.xlsx")
+def _write_workbook(rows: Iterator[RequestRow], file: IO[bytes]) -> None:
+    total: list[Value] = ["Total", *[None] * 10, 0]
+
+    def adding_up() -> Iterator[Sequence[Value]]:
+        credits = 0
+        for row in rows:
+            credits += row.trace.credits
+            total[-1] = credits  # known when the last row is written: it stands below them
+            yield list(_as_cells(row))
+
+    widths = (19, 38, 18, 20, 5, 8, 24, 26, 8, 24, 19, 10, 40, 28, 24)
+    spreadsheet.write_xlsx(file, [Sheet("Consultas", widths, adding_up(), COLUMNS, total)])
 
 
 def _all(visit: Visit, wanted: TraceFilter) -> Iterator[Trace]:
@@ -354,10 +360,6 @@ def _as_cells(row: RequestRow) -> Iterator[str | int | datetime.datetime | None]
     yield tariff.sentence(trace.rule)
     yield trace.rule
     yield row.who
-
-
-def _stem(period: Period) -> str:
-    return f"historico-{period.first.isoformat()}-{period.last.isoformat()}"
 
 
 def lately(visit: Visit) -> TraceFilter:

@@ -52,8 +52,7 @@ async def change_password(visit: Visit) -> Response:
     await people.open_session(user.user_id, token_digest(token), visit.signed(), tools.now_ms())
     response = visit.redirect("/app/eu", feito="senha")
     secure = guard.is_secure(visit.request, tools)
-    name = guard.cookie_name(guard.SESSION, secure=secure)
-    response.set_cookie(name, token, secure=secure, httponly=True, samesite="lax")
+    guard.set_cookie(response, guard.SESSION, token, secure=secure)
     return response
 
 

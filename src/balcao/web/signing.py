@@ -212,15 +212,9 @@ async def _signed_in(visit: Visit, user: User, to: str) -> Response:
     token = new_token()
     signed = Signature("web", user.user_id)
     await tools.desk.people.open_session(user.user_id, token_digest(token), signed, tools.now_ms())
-    secure = guard.is_secure(visit.request, tools)
     response = visit.redirect(to)
-    response.set_cookie(
-        guard.cookie_name(guard.SESSION, secure=secure),
-        token,
-        secure=secure,
-        httponly=True,
-        samesite="lax",
-    )
+    secure = guard.is_secure(visit.request, tools)
+    guard.set_cookie(response, guard.SESSION, token, secure=secure)
     return response
 
 

@@ -25,7 +25,7 @@ from balcao.web import (
     statement,
     status,
 )
-from balcao.web.application import Application
+from balcao.web.application import WebApplication
 from balcao.web.exports import Exports
 from balcao.web.operator import (
     account,
@@ -79,7 +79,7 @@ def build_site(
     new_id: Callable[[], str],
     metrics: Metrics,
     request_log: RequestLog,
-) -> Application:
+) -> WebApplication:
     """The application over the parts of the house."""
     assets = Assets()
     tools = Tools(
@@ -117,4 +117,4 @@ def build_site(
             )
         )
 
-    return Application(tools, assets, PAGES, observe)
+    return WebApplication(tools, assets, PAGES, observe)

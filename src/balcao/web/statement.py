@@ -2,8 +2,9 @@
 
 import datetime
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import IO
 
 from starlette.responses import Response
@@ -136,34 +137,35 @@ def _by_operation(rows: Sequence[ConsumptionRow]) -> str | None:
 
 async def as_table(visit: Visit) -> Response:
     """The lines as CSV, as the API gives them."""
-    asked = _asked(visit)
-    if asked.complaint:
-        return visit.redirect(asking.address(PATH, dict(visit.request.query_params)))
-    found = await _read(visit, asked.period)
-    lines = (line_of(row, found.names) for row in found.rows)
-
-    def write(file: IO[bytes]) -> None:
-        write_csv(file, COLUMNS, leaving_room(lines))
-
-    return await visit.export(write, CSV, f"{_stem(asked.period)}.csv")
+    return await _exported(visit, "csv", CSV, _write_table)
 
 
 async def as_workbook(visit: Visit) -> Response:
     """The lines and their sums as a spreadsheet."""
+    return await _exported(visit, "xlsx", spreadsheet.MEDIA_TYPE, _write_workbook)
+
+
+async def _exported(
+    visit: Visit,
+    extension: str,
+    media_type: str,
+    write: Callable[[_Read, datetime.datetime, IO[bytes]], None],
+) -> Response:
     asked = _asked(visit)
     if asked.complaint:
         return visit.redirect(asking.address(PATH, dict(visit.request.query_params)))
-    found = await _read(visit, asked.period)
-    now = from_ms(visit.tools.now_ms())
-
-    def write(file: IO[bytes]) -> None:
-        spreadsheet.write_xlsx(file, [_summary(found, now), _lines(found)])
-
-    return await visit.export(write, spreadsheet.MEDIA_TYPE, f"{_stem(asked.period)}.xlsx")
+    found, now = await _read(visit, asked.period), from_ms(visit.tools.now_ms())
+    name = f"extrato-{asked.period.first}-{asked.period.last}.{extension}"
+    return await visit.export(partial(write, found, now), media_type, name)
 
 
-def _stem(period: Period) -> str:
-    return f"extrato-{period.first.isoformat()}-{period.last.isoformat()}"
+def _write_table(found: _Read, now: datetime.datetime, file: IO[bytes]) -> None:
+    lines = (line_of(row, found.names) for row in found.rows)
+    write_csv(file, COLUMNS, leaving_room(lines))
+
+
+def _write_workbook(found: _Read, now: datetime.datetime, file: IO[bytes]) -> None:
+    spreadsheet.write_xlsx(file, [_summary(found, now), _lines(found)])
 
 
 def _summary(found: _Read, now: datetime.datetime) -> Sheet:
