@@ -8,12 +8,11 @@ import sys
 from datetime import date, timedelta
 from pathlib import Path
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from balcao.core import writing
 from balcao.operations.views import Tile
 from balcao.web import drawing
+from balcao.web.pages import environment
 
 STATIC = Path(drawing.__file__).parent / "static"
 
@@ -25,30 +24,6 @@ class Thing:
 
     def __init__(self, **values: object) -> None:
         self.__dict__.update(values)
-
-
-def environment() -> Environment:
-    """As the application's own, with the filters."""
-    made = Environment(
-        loader=PackageLoader("balcao.web"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    for name in (
-        "ago",
-        "cnpj",
-        "credits",
-        "day",
-        "instant",
-        "percent",
-        "phone",
-        "seconds",
-        "whole",
-    ):
-        made.filters[name] = getattr(writing, name)
-    return made
 
 
 def bars(count: int) -> list[drawing.Bar]:

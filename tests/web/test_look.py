@@ -15,7 +15,8 @@ from balcao.core.federation import UFS
 from balcao.operations.views import Tile
 from balcao.web import drawing
 from balcao.web.drawing import Bar, Share
-from tests.web.gallery import STATIC, environment, render
+from balcao.web.pages import environment
+from tests.web.gallery import STATIC, render
 
 CSS = (STATIC / "balcao.css").read_text("utf-8")
 SVG = "{http://www.w3.org/2000/svg}"
@@ -285,7 +286,7 @@ def test_tiles_say_their_tone_without_colour_and_are_links() -> None:
 
 
 def test_symbols_are_those_of_the_macros() -> None:
-    for tone, shape in drawing._SYMBOLS.items():
+    for tone, shape in drawing.SYMBOLS.items():
         assert f'd="{shape}"' in said("{{ ui.icon(tone) }}", tone=tone)
 
 

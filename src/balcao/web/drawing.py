@@ -33,8 +33,8 @@ TILES: Mapping[str, tuple[int, int]] = {
     if uf != ".."
 }
 
-# The same symbols as the macro `icon` draws, in a square of 16.
-_SYMBOLS = {
+# Of each tone, in a square of 16; the macro `icon` draws them too.
+SYMBOLS: Mapping[str, str] = {
     "good": "m2.5 8.5 3.7 4 7.3-9",
     "warn": "M8 2.5v7M8 12.5v1",
     "bad": "m3.5 3.5 9 9m0-9-9 9",
@@ -283,12 +283,12 @@ def tile_map(tiles: Mapping[str, Tile], title: str = "As 27 unidades da federaç
 
 def _tile(uf: str, place: tuple[int, int], tile: Tile) -> Markup:
     x, y = (1 + at * (_TILE + _GAP) for at in place)
-    tone = tile.tone if tile.tone in _SYMBOLS else "neutral"
+    tone = tile.tone if tile.tone in SYMBOLS else "neutral"
     inside = (
         _SQUARE.format(x=x, y=y, side=_TILE),
         _text(x + 8, y + 20, uf, "uf"),
         _text(x + 8, y + 41, tile.text),
-        _SYMBOL.format(x=x + _TILE - 18, y=y + 9, shape=_SYMBOLS[tone]),
+        _SYMBOL.format(x=x + _TILE - 18, y=y + 9, shape=SYMBOLS[tone]),
     )
     around = _LINKED if tile.href else _SILENT
     return around.format(

@@ -14,9 +14,10 @@ from starlette.responses import Response
 from balcao.core.access import Account
 from balcao.errors import FormDone
 from balcao.web.application import Answer, Page, page
-from balcao.web.visit import Instead, Visit
+from balcao.web.visit import Instead, Visit, Who
 
 ACCOUNTS = "/app/operador/contas"
+_NUMBER = "{account_id:int}"
 
 OfAccount: TypeAlias = Callable[[Visit, Account, str], Awaitable[Response]]
 
@@ -33,54 +34,39 @@ class AccountPage:
 
 def for_managers(family: str, pages: Sequence[AccountPage]) -> Sequence[Page]:
     """These pages of the visitor's own account, below `/app`."""
-    base = f"/app{family}"
-
-    def mounted(answer: OfAccount) -> Answer:
-        @wraps(answer)
-        async def own(visit: Visit) -> Response:
-            return await answer(visit, visit.account, base)
-
-        return own
-
-    return [
-        page(
-            base + each.below,
-            f"app:{each.name}",
-            "manager",
-            mounted(each.answer),
-            method=each.method,
-        )
-        for each in pages
-    ]
+    return _mounted(pages, f"/app{family}", "app", "manager", lambda visit: visit.account)
 
 
 def for_operators(family: str, pages: Sequence[AccountPage]) -> Sequence[Page]:
     """These pages of any account, below the operators' page of it."""
-
-    def mounted(answer: OfAccount) -> Answer:
-        @wraps(answer)
-        async def of_any(visit: Visit) -> Response:
-            account = _account_in(visit)
-            return await answer(visit, account, f"{ACCOUNTS}/{account.account_id}{family}")
-
-        return of_any
-
-    base = f"{ACCOUNTS}/{{account_id:int}}{family}"
-    return [
-        page(
-            base + each.below,
-            f"operador:{each.name}",
-            "operator",
-            mounted(each.answer),
-            method=each.method,
-        )
-        for each in pages
-    ]
+    return _mounted(pages, f"{ACCOUNTS}/{_NUMBER}{family}", "operador", "operator", _account_in)
 
 
 def for_both(family: str, pages: Sequence[AccountPage]) -> Sequence[Page]:
     """The same pages for an account's managers and for operators."""
     return [*for_managers(family, pages), *for_operators(family, pages)]
+
+
+def _mounted(
+    pages: Sequence[AccountPage],
+    base: str,
+    prefix: str,
+    who: Who,
+    account_of: Callable[[Visit], Account],
+) -> Sequence[Page]:
+    def mounted(answer: OfAccount) -> Answer:
+        @wraps(answer)
+        async def placed(visit: Visit) -> Response:
+            account = account_of(visit)
+            here = base.replace(_NUMBER, str(account.account_id))
+            return await answer(visit, account, here)
+
+        return placed
+
+    return [
+        page(base + of.below, f"{prefix}:{of.name}", who, mounted(of.answer), method=of.method)
+        for of in pages
+    ]
 
 
 def _account_in(visit: Visit) -> Account:

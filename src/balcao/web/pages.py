@@ -11,6 +11,7 @@ from balcao import __version__
 from balcao.accounts.links import new_token
 from balcao.core import writing
 from balcao.http.assets import TYPES, Asset, digest_of
+from balcao.web.drawing import SYMBOLS
 
 if TYPE_CHECKING:
     from balcao.web.visit import Visit
@@ -82,21 +83,27 @@ class Assets:
         return self._files.get(name)
 
 
+def environment() -> Environment:
+    """Templates with all that they know but where files are (`asset`)."""
+    made = Environment(
+        loader=PackageLoader("balcao.web"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        auto_reload=False,
+    )
+    made.filters.update({name: getattr(writing, name) for name in _FILTERS})
+    made.globals.update(new_form_id=new_token, symbols=SYMBOLS, version=__version__)
+    return made
+
+
 class Pages:
     """Renders templates."""
 
     def __init__(self, assets: Assets) -> None:
-        self._templates = Environment(
-            loader=PackageLoader("balcao.web"),
-            autoescape=True,
-            undefined=StrictUndefined,
-            trim_blocks=True,
-            lstrip_blocks=True,
-            auto_reload=False,
-        )
-        self._templates.filters.update({name: getattr(writing, name) for name in _FILTERS})
-        self._templates.globals.update(asset=assets.address, version=__version__)
-        self._templates.globals["new_form_id"] = new_token
+        self._templates = environment()
+        self._templates.globals["asset"] = assets.address
 
     def render(self, template: str, visit: "Visit", values: Mapping[str, object]) -> str:
         """A page for this visit. Every template knows what is put together here."""
