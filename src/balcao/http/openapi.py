@@ -17,8 +17,8 @@ from balcao.core.receipts import Numbering
 from balcao.http import openapi_bodies, openapi_errors, openapi_pages
 from balcao.http import openapi_texts as texts
 from balcao.http import openapi_types as types
-from balcao.http.front import PREFIX
 from balcao.http.openapi_errors import JSON, REQUEST_ID, SCHEMAS
+from balcao.http.routes import PREFIX
 from balcao.operations import OPERATIONS
 from balcao.operations.contract import Circumstances, Operation, Parameter
 

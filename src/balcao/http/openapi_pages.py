@@ -12,8 +12,8 @@ from balcao.accounts.statement import COLUMNS, DAYS_DEFAULT, DAYS_MAX, as_csv
 from balcao.http import openapi_bodies as bodies
 from balcao.http import openapi_texts as texts
 from balcao.http.account import OPERATION_DAYS, PREFIX
-from balcao.http.front import PREFIX as LOOKUPS
 from balcao.http.openapi_errors import JSON, SCHEMAS
+from balcao.http.routes import PREFIX as LOOKUPS
 from balcao.operations import federal_certificate, state_certificate
 
 # Responses to what goes wrong, by status: of these kinds, and whether a key is asked for.

@@ -19,11 +19,11 @@ from balcao.core.calendar import civil_day
 from balcao.core.questions import Mode
 from balcao.core.receipts import Numbering
 from balcao.home import Home
-from balcao.http import receipts
 from balcao.http.account import Books
 from balcao.http.authenticator import Authenticator
 from balcao.http.front import ASGIApp, Front
-from balcao.http.pages import build_pages
+from balcao.http.pages import Probes, documentation
+from balcao.http.receipts import Files
 from balcao.lookup.admission import AdmissionControl
 from balcao.lookup.context import Parts, World
 from balcao.observability import logs
@@ -185,17 +185,13 @@ def open_house(
         metrics=metrics,
         request_log=request_log,
         new_id=new_id,
-        pages=build_pages(
-            metrics,
-            desk,
-            snapshots,
-            settings,
-            now_ms,
-            operations=parts.operations,
-            clock=clock.state,
-        ),
+        beside=[
+            *Files(desk, blobs).routes(),
+            *Books(desk, now_ms).routes(),
+            *Probes(metrics, desk, snapshots, now_ms, clock.state).routes(),
+            *documentation(settings, parts.operations),
+        ],
         header_bytes_max=settings.header_bytes_max,
-        windows=[*receipts.windows(desk, blobs), *Books(desk, now_ms).windows()],
         start=life.start,
         stop=life.stop,
         web=build_site(
