@@ -14,6 +14,7 @@ from balcao.cli import (
     key,
     ledger,
     opendata,
+    routes,
     serve,
     simulator,
     source,
@@ -70,5 +71,6 @@ app.add_typer(opendata.app, name="opendata")
 app.add_typer(source.app, name="source")
 app.add_typer(simulator.app, name="simulator")
 app.add_typer(config.app, name="config")
+app.command("routes")(routes.routes)
 app.command("doctor")(doctor.doctor)
 in_portuguese(app)

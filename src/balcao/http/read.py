@@ -14,9 +14,6 @@ from balcao.errors import InvalidRequest, RequestTooLarge, UnsupportedMediaType
 Scope: TypeAlias = Mapping[str, Any]
 Receive: TypeAlias = Callable[[], Awaitable[Mapping[str, Any]]]
 
-# Bodies that are taken are small, and come at once.
-BODY_SECONDS_MAX = 10.0
-
 
 class Request(msgspec.Struct, frozen=True):
     """One request. Header names are lower case; of repeated headers the first counts."""
@@ -86,6 +83,7 @@ class Body:
 
     bytes_max: int
     media_types: tuple[bytes, ...]
+    seconds: float = 10.0  # what is small comes at once
 
     async def read(self, headers: Mapping[bytes, bytes], pieces: AsyncIterator[bytes]) -> bytes:
         """The whole body. Raises `UnsupportedMediaType`, `RequestTooLarge`, `InvalidRequest`.
@@ -100,7 +98,7 @@ class Body:
             raise RequestTooLarge(body_bytes_max=self.bytes_max)
         body = b""
         try:
-            async with asyncio.timeout(BODY_SECONDS_MAX):
+            async with asyncio.timeout(self.seconds):
                 async for piece in pieces:
                     body += piece
                     if len(body) > self.bytes_max:

@@ -14,6 +14,7 @@ Nobody locks themself out: a manager can neither suspend nor demote themself.
 """
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from functools import wraps
 from typing import TypeAlias
 
 from starlette.responses import Response
@@ -58,6 +59,7 @@ def pages() -> Sequence[Page]:
     """The addresses of this file: the manager's own account."""
 
     def own(do: Doing) -> Callable[[Visit], Awaitable[Response]]:
+        @wraps(do)
         async def answer(visit: Visit) -> Response:
             return await do(visit, visit.account.account_id, PATH)
 

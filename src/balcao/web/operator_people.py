@@ -4,6 +4,7 @@ Nobody does these things to themself: one's own password and second factor are o
 """
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from functools import wraps
 
 from starlette.responses import Response
 
@@ -73,6 +74,7 @@ def pages() -> Sequence[Page]:
 def _of_account(do: members.Doing) -> Callable[[Visit], Awaitable[Response]]:
     """What managers do to their own users, done to those of the account in the address."""
 
+    @wraps(do)
     async def answer(visit: Visit) -> Response:
         account = account_in(visit)
         if account is None:
