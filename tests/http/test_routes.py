@@ -1,5 +1,6 @@
 """The table of routes: what it finds, what may be sent to an address, and that it can be listed."""
 
+import asyncio
 from collections.abc import AsyncIterator, Sequence
 from importlib import import_module
 from pathlib import Path
@@ -50,7 +51,7 @@ def test_a_route_that_wants_a_body_is_given_it(world: World) -> None:
         assert reply.status == 201, reply.body
         assert reply.json["corpo"] == "12345678901234567890"
         assert reply.json["conta"] == world.client.account_id
-        assert list(reply.json)[0] == "request_id"
+        assert next(iter(reply.json)) == "request_id"
         assert "ratelimit" in reply.headers
     assert post(world, b"1", **{"transfer-encoding": "chunked"}).json["corpo"] == "1"
     assert post(world, b"").json["corpo"] == ""
@@ -129,7 +130,6 @@ def test_a_body_that_does_not_come_as_it_should(
 
 def test_a_body_that_is_late_is_not_waited_for(world: World) -> None:
     async def never() -> AsyncIterator[bytes]:
-        import asyncio
 
         await asyncio.Event().wait()
         yield b""

@@ -28,15 +28,9 @@ def routes(as_json: AsJson = False) -> None:
             ]
         )
         return
-    print_table(
-        ("Método", "Endereço", "Função", "Corpo"),
-        [
-            (
-                one.methods,
-                one.path,
-                one.handler,
-                whole(one.body_bytes_max) if one.body_bytes_max else "—",
-            )
-            for one in found
-        ],
-    )
+    rows = [(one.methods, one.path, one.handler, _bytes(one.body_bytes_max)) for one in found]
+    print_table(("Método", "Endereço", "Função", "Corpo"), rows)
+
+
+def _bytes(number: int) -> str:
+    return whole(number) if number else "—"

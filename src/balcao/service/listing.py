@@ -1,4 +1,4 @@
-"""Every address that the service answers, by which methods, who answers, and what it may be sent."""
+"""Every address that the service answers: by which methods, who answers, what it may be sent."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
