@@ -6,7 +6,7 @@ Importing this module opens nothing; `open_house` does.
 import math
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from functools import partial
 from typing import IO, TYPE_CHECKING
 
@@ -178,6 +178,7 @@ def open_house(
         patience_seconds=settings.source_deadline_seconds,
         clock=clock,
     )
+    metrics.watch_work(lambda: {name: astuple(seen) for name, seen in life.runner.seen.items()})
     authenticator = Authenticator(desk, pepper, limits)  # type: ignore[arg-type]
     front = Front(
         parts=parts,
