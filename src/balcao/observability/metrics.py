@@ -72,6 +72,7 @@ class Metrics:
         self._backup_seconds: float | None = None
         self._ballast: Callable[[], tuple[bool, int]] = lambda: (False, 0)
         self._work: Callable[[], Mapping[str, Turns]] = dict
+        self._jobs: Callable[[], Iterable[tuple[str, str, int, int]]] = list
         self._clock: Callable[[], tuple[float, int, bool]] = lambda: (0.0, 0, False)
         self._registry = CollectorRegistry()
         self._registry.register(self)
@@ -122,6 +123,10 @@ class Metrics:
     def watch_work(self, read: Callable[[], Mapping[str, Turns]]) -> None:
         """Whom to ask how periodic work went, by its name."""
         self._work = read
+
+    def watch_jobs(self, read: Callable[[], Iterable[tuple[str, str, int, int]]]) -> None:
+        """Whom to ask for jobs: kind, state, how many, and from when on the oldest was due (ms)."""
+        self._jobs = read
 
     def watch_clock(self, read: Callable[[], tuple[float, int, bool]]) -> None:
         """Whom to ask for the clock: seconds the system's is ahead, jumps, whether in doubt."""
@@ -187,6 +192,21 @@ class Metrics:
                 circuits.add_metric((*line, state), float(state == current))
         yield circuits
         yield from _work(self._work())
+        jobs = GaugeMetricFamily(
+            "balcao_jobs",
+            "Jobs that commits left to be done: waiting, running or, given up, failed.",
+            labels=("kind", "state"),
+        )
+        due = GaugeMetricFamily(
+            "balcao_jobs_oldest_due_seconds",
+            "From when on the oldest waiting job of a kind was to be done, in Unix time.",
+            labels=("kind",),
+        )
+        for kind, job_state, count, oldest_ms in self._jobs():
+            jobs.add_metric((kind, job_state), count)
+            if job_state == "waiting":
+                due.add_metric((kind,), oldest_ms / 1000)
+        yield from (jobs, due)
         ahead_seconds, jumps, in_doubt = self._clock()
         yield GaugeMetricFamily(
             "balcao_clock_system_ahead_seconds",

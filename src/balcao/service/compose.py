@@ -24,6 +24,7 @@ from balcao.http.authenticator import Authenticator
 from balcao.http.front import ASGIApp, Front
 from balcao.http.pages import Probes, documentation
 from balcao.http.receipts import Files
+from balcao.jobs.durable import Worker
 from balcao.lookup.admission import AdmissionControl
 from balcao.lookup.context import Parts, World
 from balcao.observability import logs
@@ -33,6 +34,7 @@ from balcao.observability.requests import RequestLog
 from balcao.observability.source_log import SourceLog
 from balcao.opendata.snapshot import CurrentSnapshot
 from balcao.operations import operations
+from balcao.receipts.keeping import deleting_bytes
 from balcao.service.clock import Clock
 from balcao.service.lifespan import Life
 from balcao.service.provider_factory import ProviderFactory, sandboxed
@@ -166,6 +168,10 @@ def open_house(
         "pre_pago": settings.limits_pre_pago,
         "pos_pago": settings.limits_pos_pago,
     }
+    worker = Worker(desk.jobs, [deleting_bytes(desk, blobs)], now_ms)
+    metrics.watch_jobs(
+        lambda: [(one.kind, one.state, one.count, one.oldest_due_ms) for one in worker.standing]
+    )
     life = Life(
         parts,
         desk,
@@ -175,6 +181,7 @@ def open_house(
         factory.clients,
         request_log,
         Schedule(settings, now_ms, metrics.backup),
+        worker,
         patience_seconds=settings.source_deadline_seconds,
         clock=clock,
     )

@@ -11,6 +11,7 @@ import structlog
 from balcao.backup.schedule import FIRST_SECONDS, LOOK_SECONDS_MAX, Schedule
 from balcao.core.clock import Heard
 from balcao.errors import StorageFailed
+from balcao.jobs.durable import Worker
 from balcao.jobs.periodic import Periodic, Runner, warning
 from balcao.lookup.context import Parts
 from balcao.observability.requests import RequestLog
@@ -37,6 +38,7 @@ class Life:
     clients: Sequence[httpx2.AsyncClient]
     request_log: RequestLog
     backups: Schedule
+    worker: Worker
     patience_seconds: float
     clock: Clock
     set_back: bool = False  # the clock was, and limits are to begin anew as soon as they can
@@ -45,6 +47,7 @@ class Life:
     def __post_init__(self) -> None:
         works = [
             *self.retention.works(),
+            *self.worker.works(),
             Periodic(
                 "holds",
                 self._recover_others,
@@ -73,6 +76,7 @@ class Life:
         """Let lookups under way settle, then close the connections to the sources."""
         self.backups.stop()
         await self.runner.stop()
+        await self.worker.release()
         if self.parts.running:
             await asyncio.wait(self.parts.running, timeout=self.patience_seconds)
         if self.parts.noting:

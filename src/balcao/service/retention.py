@@ -23,6 +23,10 @@ PURGE_EVERY_SECONDS = 600.0
 PAUSE_SECONDS = 0.05
 RECEIPTS_AT_ONCE = 100
 
+# Nobody asks what was done; what was given up is shown for as long as somebody may look.
+JOBS_DONE_DAYS = 1
+JOBS_FAILED_DAYS = 30
+
 # To find what is old, the whole cache is read: once a day, and not in the hurry of a start.
 CACHE_FIRST_SECONDS = 60.0
 CACHE_EVERY_SECONDS = 86_400.0
@@ -111,8 +115,11 @@ class Retention:
                 # As long as the receipt can be fetched, the request leads to it.
                 now - max(kept.trace_days, kept.receipt_days) * DAY_MS,
             ),
-            "receipts": await keeping.purge(
-                self.desk, self.blobs, now - kept.receipt_days * DAY_MS, RECEIPTS_AT_ONCE
+            "receipts": await self.desk.purge_receipts(
+                now - kept.receipt_days * DAY_MS, RECEIPTS_AT_ONCE, now
+            ),
+            "jobs": await self.desk.jobs.purge(
+                now - JOBS_DONE_DAYS * DAY_MS, now - JOBS_FAILED_DAYS * DAY_MS
             ),
         }
         for kind, count in removed.items():
