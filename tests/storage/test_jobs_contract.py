@@ -1,5 +1,8 @@
 """What every desk promises of jobs: born with their cause, held by one, never lost."""
 
+import subprocess
+import sys
+
 import pytest
 
 from balcao.core.access import Account
@@ -7,7 +10,7 @@ from balcao.core.ledger import Enqueue
 from balcao.errors import StorageFailed
 from balcao.storage.contract import Desk
 from balcao.storage.shared.jobs import Claimed, Standing
-from tests.storage.engines import Engine
+from tests.storage.engines import Engine, PostgresEngine
 from tests.storage.world import DAY_MS, NOW, a_charge, a_keep, charged
 
 KIND, LEASE_MS, ATTEMPTS_MAX = "sweep", 30_000, 3
@@ -94,6 +97,45 @@ def test_who_dies_loses_the_lease_and_another_one_begins_anew(engine: Engine, de
     assert standing(engine, other) == {}
 
 
+# A process of its own: it takes the job, says so, and waits to be killed.
+_TAKER = """
+import asyncio, sys
+from pathlib import Path
+from balcao.storage.postgresql.desk import PostgresDesk
+from balcao.storage.sqlite.desk import SqliteDesk
+
+where, now_ms, until_ms = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+desk = PostgresDesk(where) if "://" in where or "=" in where else SqliteDesk(Path(where))
+
+async def story():
+    print(len(await desk.jobs.claim("sweep", "taker", now_ms, until_ms, 9, 3)), flush=True)
+    await asyncio.Event().wait()
+
+asyncio.run(story())
+"""
+
+
+def test_a_process_that_is_killed_with_a_job_loses_it_and_the_job_is_done(
+    engine: Engine, desk: Desk
+) -> None:
+    """kill -9 between taking it and having done it."""
+    engine.commit(desk, A)
+    where = engine.address if isinstance(engine, PostgresEngine) else engine.path  # type: ignore[attr-defined]
+    line = [sys.executable, "-c", _TAKER, str(where), str(NOW), str(NOW + LEASE_MS)]
+    with subprocess.Popen(line, stdout=subprocess.PIPE) as taker:
+        assert taker.stdout is not None
+        try:
+            assert taker.stdout.readline() == b"1\n"
+            assert claim(engine, desk) == []
+        finally:
+            taker.kill()
+    assert claim(engine, desk, at_ms=NOW + LEASE_MS - 1) == []
+    (job,) = claim(engine, desk, at_ms=NOW + LEASE_MS)
+    assert (job.about, job.attempts) == ("a", 2)
+    engine.run(desk.jobs.finish(job, "me", NOW))
+    assert standing(engine, desk) == {}
+
+
 def test_a_lease_is_kept_by_who_renews_it(engine: Engine, desk: Desk) -> None:
     engine.commit(desk, A, B)
     claim(engine, desk, limit=1)
@@ -122,8 +164,13 @@ def test_a_failure_is_due_again_and_given_up_at_last(engine: Engine, desk: Desk)
     found = list(engine.run(desk.jobs.standing()))
     assert found == [Standing(KIND, "failed", 1, NOW + 6, "TimeoutError")]
     assert claim(engine, desk, at_ms=NOW + DAY_MS) == []
+    assert engine.run(desk.jobs.retry(NOW + DAY_MS)) == 1
+    (job,) = claim(engine, desk, at_ms=NOW + DAY_MS)
+    assert job.attempts == 1
+    engine.run(desk.jobs.fail(job, "me", "TimeoutError", NOW, None))
     engine.commit(desk, A)
-    assert standing(engine, desk) == {"failed": 1, "waiting": 1}, "a new cause is a new job"
+    (job,) = claim(engine, desk)
+    assert job.attempts == 1, "a new cause begins it anew, too"
 
 
 def test_what_kills_everybody_who_takes_it_is_given_up(engine: Engine, desk: Desk) -> None:

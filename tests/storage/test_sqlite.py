@@ -220,7 +220,7 @@ def test_a_file_from_before_takes_the_pepper_it_is_opened_with(tmp_path: Path) -
     path = tmp_path / "balcao.db"
     SqliteDesk(path).close()
     with closing(apsw.Connection(str(path))) as before:
-        before.execute("DROP TABLE pepper; DROP TABLE certificate_trace")
+        before.execute("DROP TABLE pepper; DROP TABLE certificate_trace; DROP TABLE job")
         before.execute("PRAGMA user_version = 4")
     SqliteDesk(path, pepper=b"one").close()
     with pytest.raises(PepperDiffers):

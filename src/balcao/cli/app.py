@@ -11,6 +11,7 @@ from balcao.cli import (
     config,
     credit,
     doctor,
+    job,
     key,
     ledger,
     opendata,
@@ -64,6 +65,7 @@ app.add_typer(user.app, name="user")
 app.add_typer(credit.app, name="credit")
 app.command("usage")(usage.usage)
 app.add_typer(ledger.app, name="ledger")
+app.add_typer(job.app, name="job")
 app.add_typer(subject.app, name="subject")
 app.add_typer(backup.app, name="backup")
 app.add_typer(storage.app, name="storage")

@@ -161,7 +161,7 @@ class KeepReceipt(msgspec.Struct, frozen=True, gc=False):
 class Enqueue(msgspec.Struct, frozen=True, gc=False):
     """Leave something to be done after this commit (decision 0035). Never refused.
 
-    While such a job is open, it is no news but asks for it once more.
+    One that is open already is asked for once more, one that was given up begins anew.
     """
 
     kind: str

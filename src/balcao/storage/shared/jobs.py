@@ -15,10 +15,13 @@ if TYPE_CHECKING:
     from balcao.storage.shared.people import InTurn
 
 COLUMNS = ("kind", "about", "state", "due_ms", "attempts", "causes", "changed_ms")
-# One that is open is not entered twice: whoever is at it learns that it was asked for again.
+# One that is open is not entered twice: whoever is at it learns that it was asked for again. One
+# that was given up begins anew.
 ASKED_AGAIN = (
-    "ON CONFLICT (kind, about) WHERE state IN ('waiting', 'running')"
-    " DO UPDATE SET causes = job.causes + 1"
+    "ON CONFLICT (kind, about) WHERE state <> 'done' DO UPDATE SET causes = job.causes + 1,"
+    " due_ms = CASE job.state WHEN 'failed' THEN excluded.due_ms ELSE job.due_ms END,"
+    " attempts = CASE job.state WHEN 'failed' THEN 0 ELSE job.attempts END,"
+    " state = CASE job.state WHEN 'failed' THEN 'waiting' ELSE job.state END"
 )
 INTERRUPTED = "interrupted"  # in the place of an error's class: every attempt died
 PURGED_AT_ONCE = 1_000
@@ -50,6 +53,9 @@ _FAIL = (
 _RELEASE = (
     "UPDATE job SET state = 'waiting', owner = NULL, due_ms = ?, attempts = attempts - 1"
     " WHERE state = 'running' AND owner = ?"
+)
+_RETRY = (
+    "UPDATE job SET state = 'waiting', due_ms = ?, attempts = 0 WHERE state = 'failed' RETURNING 1"
 )
 _PURGE = (
     "DELETE FROM job WHERE job_id IN (SELECT job_id FROM job WHERE state IN ('done', 'failed')"
@@ -118,8 +124,7 @@ class Jobs:
 
     async def renew(self, owner: str, until_ms: int) -> int:
         """Keep what is this owner's for longer. Count."""
-        rows: list[Any] = await self._run(_RENEW, until_ms, owner)
-        return len(rows)
+        return len(await self._run(_RENEW, until_ms, owner))
 
     async def finish(self, job: Claimed, owner: str, now_ms: int) -> None:
         """It is done; once more, if it was asked for again meanwhile. Nothing, if it was lost."""
@@ -136,6 +141,10 @@ class Jobs:
     async def release(self, owner: str, now_ms: int) -> None:
         """Let others have what is this owner's; as if it had not been begun."""
         await self._run(_RELEASE, now_ms, owner)
+
+    async def retry(self, now_ms: int) -> int:
+        """Begin anew what was given up. Count."""
+        return len(await self._run(_RETRY, now_ms))
 
     async def purge(self, done_before_ms: int, failed_before_ms: int) -> int:
         """Remove some that were done, or given up, before those instants. Count; 0: none left."""

@@ -14,6 +14,6 @@ CREATE TABLE job (
     changed_ms INTEGER NOT NULL
 ) STRICT;
 
-CREATE UNIQUE INDEX job_open ON job (kind, about) WHERE state IN ('waiting', 'running');
+CREATE UNIQUE INDEX job_open ON job (kind, about) WHERE state <> 'done';
 CREATE INDEX job_due ON job (kind, due_ms) WHERE state IN ('waiting', 'running');
 CREATE INDEX job_closed ON job (changed_ms) WHERE state IN ('done', 'failed');
