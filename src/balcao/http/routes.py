@@ -56,6 +56,15 @@ class Routes:
         exact = self._exact.get(path)
         if exact is not None:
             return exact, ""
+        at = path.rfind("/") + 1  # nearly always: no slash follows
+        found, rest = self._below.get(path[:at]), path[at:]
+        if found is None:
+            found, rest = self._deepest(path)
+        if found is not None and found.operation is not None and not rest:
+            return None, ""  # there is no lookup without a document
+        return found, rest
+
+    def _deepest(self, path: str) -> tuple[Route | None, str]:
         found, rest, at = None, "", 0
         for _ in range(self._depth):
             at = path.find("/", at) + 1
@@ -64,8 +73,6 @@ class Routes:
             below = self._below.get(path[:at])
             if below is not None:
                 found, rest = below, path[at:]
-        if found is not None and found.operation is not None and not rest:
-            return None, ""  # there is no lookup without a document
         return found, rest
 
 
