@@ -13,7 +13,7 @@ from balcao.core.certificates import MediaType, StoredReceipt
 from balcao.core.ledger import KeepReceipt
 from balcao.core.receipts import RECEIPT_BYTES_MAX, digest_of
 from balcao.errors import SourceError, SourceFailed, SourceUnavailable, StorageFailed
-from balcao.jobs.durable import Worker
+from balcao.jobs.durable import JobWorker
 from balcao.receipts.keeping import ReceiptKeeping, deleting_bytes, orphans
 from balcao.service.clock import system_now_ms
 from balcao.sources.contract import ReceiptKeeper
@@ -208,7 +208,7 @@ def a_record(number: str, content: bytes, at_ms: int = NOW) -> KeepReceipt:
 async def purge(desk: Desk, blobs: Blobs, before_ms: int, limit: int = 100) -> int:
     """What retention does, and then the jobs that it leaves: how many records went."""
     count = await desk.purge_receipts(before_ms, limit, system_now_ms())
-    await Worker(desk.jobs, [deleting_bytes(desk, blobs)], system_now_ms).work_off()
+    await JobWorker(desk.jobs, [deleting_bytes(desk, blobs)], system_now_ms).work_off()
     while await desk.jobs.standing():  # noqa: ASYNC110 - whoever serves was quicker
         await asyncio.sleep(0)
     return count

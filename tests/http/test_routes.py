@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 
 from balcao.errors import BalcaoError, InvalidRequest, RequestTooLarge, UnsupportedMediaType
-from balcao.http.read import Body, Request, pieces_of
+from balcao.http.read import BodyLimit, Request, pieces_of
 from balcao.http.routes import Answer, Route, Routes, lookups
 from balcao.operations import OPERATIONS
 from balcao.service.listing import addresses
 from tests.world import Reply, World, call
 
-TAKEN = Body(20, (b"application/json", b"text/csv"))
+TAKEN = BodyLimit(20, (b"application/json", b"text/csv"))
 
 
 async def told(request: Request) -> Answer:
@@ -136,7 +136,7 @@ def test_a_body_that_is_late_is_not_waited_for(world: World) -> None:
 
     async def story() -> None:
         with pytest.raises(InvalidRequest) as told:
-            await Body(9, (b"",), seconds=0).read({}, never())
+            await BodyLimit(9, (b"",), seconds=0).read({}, never())
         assert told.value.status == 408
 
     world.run(story())

@@ -10,8 +10,8 @@ from structlog.testing import capture_logs
 
 from balcao.core.ledger import Enqueue
 from balcao.errors import StorageFailed
-from balcao.jobs.durable import LEASE_MS, MORE_SECONDS, Kind, Worker, again_in_ms
-from balcao.storage.shared.jobs import Standing
+from balcao.jobs.durable import LEASE_MS, MORE_SECONDS, JobKind, JobWorker, again_in_ms
+from balcao.storage.shared.jobs import JobCount
 from balcao.storage.sqlite.desk import SqliteDesk
 
 CPF = "900.100.001-00"
@@ -37,9 +37,9 @@ def desk(tmp_path: Path) -> Iterator[SqliteDesk]:
 
 def worker(
     desk: SqliteDesk, clock: Clock, work: Callable[[str], Awaitable[None]], at_once: int = 2
-) -> tuple[Worker, Kind]:
-    kind = Kind("it", work, at_once=at_once, attempts_max=3)
-    return Worker(desk.jobs, [kind], clock), kind
+) -> tuple[JobWorker, JobKind]:
+    kind = JobKind("it", work, at_once=at_once, attempts_max=3)
+    return JobWorker(desk.jobs, [kind], clock), kind
 
 
 async def ask(desk: SqliteDesk, clock: Clock, *about: str) -> None:
@@ -136,11 +136,11 @@ def test_what_takes_long_keeps_its_lease_and_is_given_back_at_the_end(
             clock.now_ms += LEASE_MS // 3
             await one.keep()
             assert await other.look(kind) is None
-        assert one.standing == [Standing("it", "running", 1, clock() + LEASE_MS, None)]
+        assert one.standing == [JobCount("it", "running", 1, clock() + LEASE_MS, None)]
         looking.cancel()
         await asyncio.wait([looking])
         await one.release()
         await one.keep()
-        assert one.standing == [Standing("it", "waiting", 1, clock(), None)]
+        assert one.standing == [JobCount("it", "waiting", 1, clock(), None)]
 
     asyncio.run(story())

@@ -7,7 +7,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from balcao.errors import StorageFailed
-from balcao.jobs.periodic import Periodic, Runner, Seen, quietly, warning
+from balcao.jobs.periodic import Periodic, Runner, WorkSeen, quietly, warning
 
 
 class Slept(Exception):
@@ -20,7 +20,7 @@ def played(
     every: float,
     first: float = 0.0,
     complain: Callable[[Exception], bool] = quietly,
-) -> tuple[list[float], Seen]:
+) -> tuple[list[float], WorkSeen]:
     """How long it waits before each turn and after the last one, and what is seen in the end."""
     left, waits = list(results), list[float]()
 
@@ -38,7 +38,7 @@ def played(
 
     done = asyncio.Event()
 
-    async def story() -> Seen:
+    async def story() -> WorkSeen:
         runner = Runner(
             [Periodic("it", work, every, first, complain)], lambda: 1_000 * len(waits), sleep
         )
@@ -53,7 +53,7 @@ def played(
 def test_it_is_done_every_so_often() -> None:
     waits, seen = played([None, None, None], every=600, first=60)
     assert waits == [60, 600, 600, 600]
-    assert seen == Seen(last_success_ms=3_000)
+    assert seen == WorkSeen(last_success_ms=3_000)
 
 
 def test_what_has_more_to_do_says_when_it_goes_on() -> None:
@@ -64,10 +64,10 @@ def test_what_has_more_to_do_says_when_it_goes_on() -> None:
 def test_a_failure_is_tried_again_less_and_less_often() -> None:
     waits, seen = played([StorageFailed("full")] * 6, every=600)
     assert waits == [0, 60, 120, 240, 480, 600, 600]
-    assert seen == Seen(last_failure_ms=6_000, failures=6)
+    assert seen == WorkSeen(last_failure_ms=6_000, failures=6)
     waits, seen = played([*[StorageFailed("full")] * 40, None, StorageFailed("full")], every=86_400)
     assert waits[-3:] == [86_400, 86_400, 60], "a success begins anew"
-    assert seen == Seen(last_success_ms=41_000, last_failure_ms=42_000, failures=1)
+    assert seen == WorkSeen(last_success_ms=41_000, last_failure_ms=42_000, failures=1)
 
 
 def test_what_is_done_often_goes_on_so() -> None:

@@ -9,7 +9,7 @@ from balcao.core.access import Account
 from balcao.core.ledger import Enqueue
 from balcao.errors import StorageFailed
 from balcao.storage.contract import Desk
-from balcao.storage.shared.jobs import Claimed, Standing
+from balcao.storage.shared.jobs import Claimed, JobCount
 from tests.storage.engines import Engine, PostgresEngine
 from tests.storage.world import DAY_MS, NOW, a_charge, a_keep, charged
 
@@ -162,7 +162,7 @@ def test_a_failure_is_due_again_and_given_up_at_last(engine: Engine, desk: Desk)
     assert job.attempts == 2
     engine.run(desk.jobs.fail(job, "me", "TimeoutError", NOW + 6, None))
     found = list(engine.run(desk.jobs.standing()))
-    assert found == [Standing(KIND, "failed", 1, NOW + 6, "TimeoutError")]
+    assert found == [JobCount(KIND, "failed", 1, NOW + 6, "TimeoutError")]
     assert claim(engine, desk, at_ms=NOW + DAY_MS) == []
     assert engine.run(desk.jobs.retry(NOW + DAY_MS)) == 1
     (job,) = claim(engine, desk, at_ms=NOW + DAY_MS)

@@ -78,7 +78,7 @@ def _weighed(header: bytes) -> Sequence[tuple[bytes, float]]:
 
 
 @dataclass(frozen=True, slots=True)
-class Body:
+class BodyLimit:
     """What a route takes besides the address: at most so many bytes, of one of these types."""
 
     bytes_max: int

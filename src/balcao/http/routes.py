@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from balcao.http.read import Body, Request
+from balcao.http.read import BodyLimit, Request
 from balcao.http.write import Headers, Pieces
 from balcao.lookup.story import look_up
 from balcao.operations.contract import Operation
@@ -27,7 +27,7 @@ class Route:
     name: str  # in the event and the measurements
     handler: Callable[..., Awaitable[Any]]  # a `Handler`; of lookups, `look_up`
     methods: tuple[str, ...] = ("GET", "HEAD")
-    body: Body | None = None  # None: there must be none
+    body: BodyLimit | None = None  # None: there must be none
     needs_key: bool = False
     of_api: bool = True  # callable from any page, says its request's number
     operation: Operation | None = None  # a lookup

@@ -18,7 +18,7 @@ from balcao.errors import StorageFailed
 from balcao.jobs.periodic import Periodic
 
 if TYPE_CHECKING:
-    from balcao.storage.shared.jobs import Claimed, Jobs, Standing
+    from balcao.storage.shared.jobs import Claimed, JobCount, Jobs
 
 log = structlog.get_logger()
 
@@ -36,7 +36,7 @@ def again_in_ms(attempts: int) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class JobKind:
     """What is done with jobs of a kind. `work` is told what the job is about.
 
     With eight attempts a store may be away for three hours.
@@ -48,15 +48,15 @@ class Kind:
     attempts_max: int = 8
 
 
-class Worker:
+class JobWorker:
     """Does the jobs of some kinds, in this process."""
 
-    def __init__(self, jobs: "Jobs", kinds: Sequence[Kind], now_ms: Callable[[], int]) -> None:
+    def __init__(self, jobs: "Jobs", kinds: Sequence[JobKind], now_ms: Callable[[], int]) -> None:
         self._jobs = jobs
         self._kinds = kinds
         self._now_ms = now_ms
         self._owner = secrets.token_hex(8)
-        self.standing: Sequence[Standing] = ()  # as of the last `keep`
+        self.standing: Sequence[JobCount] = ()  # as of the last `keep`
 
     def works(self) -> Sequence[Periodic]:
         """What is done now and then for it: a look at each kind, and keeping what is ours."""
@@ -66,7 +66,7 @@ class Worker:
         ]
         return [*looks, Periodic("job_leases", self.keep, RENEW_SECONDS)]
 
-    async def look(self, kind: Kind) -> float | None:
+    async def look(self, kind: JobKind) -> float | None:
         """Do some that are due, and go on soon if there may be more. Raises `StorageFailed`."""
         done = await self._some(kind)
         return MORE_SECONDS if len(done) == kind.at_once else None
@@ -91,14 +91,14 @@ class Worker:
         with contextlib.suppress(StorageFailed):  # then its lease runs out
             await self._jobs.release(self._owner, self._now_ms())
 
-    async def _some(self, kind: Kind) -> Sequence[bool]:
+    async def _some(self, kind: JobKind) -> Sequence[bool]:
         now = self._now_ms()
         claimed = await self._jobs.claim(
             kind.name, self._owner, now, now + LEASE_MS, kind.at_once, kind.attempts_max
         )
         return await asyncio.gather(*(self._do(kind, job) for job in claimed))
 
-    async def _do(self, kind: Kind, job: "Claimed") -> bool:
+    async def _do(self, kind: JobKind, job: "Claimed") -> bool:
         try:
             await kind.work(job.about)
         except Exception as error:

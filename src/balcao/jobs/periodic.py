@@ -50,7 +50,7 @@ class Periodic:
 
 
 @dataclass(slots=True)
-class Seen:
+class WorkSeen:
     """How it went. Instants in milliseconds since 1970. None: not since the process began."""
 
     last_success_ms: int | None = None
@@ -73,7 +73,7 @@ class Runner:
         self._works = tuple(works)
         self._now_ms = now_ms
         self._sleep = sleep
-        self.seen = {each.name: Seen() for each in self._works}
+        self.seen = {each.name: WorkSeen() for each in self._works}
         self._tasks: list[asyncio.Task[None]] = []
 
     def start(self) -> None:

@@ -12,7 +12,7 @@ import structlog
 from balcao.core.certificates import MediaType, StoredReceipt
 from balcao.core.receipts import DELETE_BYTES, RECEIPT_BYTES_MAX, digest_of
 from balcao.errors import SourceError, StorageFailed
-from balcao.jobs.durable import Kind
+from balcao.jobs.durable import JobKind
 from balcao.storage.contract import Blobs, Desk
 
 log = structlog.get_logger()
@@ -72,14 +72,14 @@ class ReceiptKeeping:
         return self._inspect(content), digest_of(content)
 
 
-def deleting_bytes(desk: Desk, blobs: Blobs) -> Kind:
+def deleting_bytes(desk: Desk, blobs: Blobs) -> JobKind:
     """The jobs that purging and erasing leave: delete bytes, if no record names them any more."""
 
     async def delete(digest: str) -> None:
         if desk.unnamed([digest]):
             await blobs.delete(digest)
 
-    return Kind(DELETE_BYTES, delete)
+    return JobKind(DELETE_BYTES, delete)
 
 
 async def orphans(desk: Desk, blobs: Blobs, before_ms: int) -> AsyncIterator[Sequence[str]]:

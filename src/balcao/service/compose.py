@@ -24,7 +24,7 @@ from balcao.http.authenticator import Authenticator
 from balcao.http.front import ASGIApp, Front
 from balcao.http.pages import Probes, documentation
 from balcao.http.receipts import Files
-from balcao.jobs.durable import Worker
+from balcao.jobs.durable import JobWorker
 from balcao.lookup.admission import AdmissionControl
 from balcao.lookup.context import Parts, World
 from balcao.observability import logs
@@ -168,7 +168,7 @@ def open_house(
         "pre_pago": settings.limits_pre_pago,
         "pos_pago": settings.limits_pos_pago,
     }
-    worker = Worker(desk.jobs, [deleting_bytes(desk, blobs)], now_ms)
+    worker = JobWorker(desk.jobs, [deleting_bytes(desk, blobs)], now_ms)
     metrics.watch_jobs(
         lambda: [(one.kind, one.state, one.count, one.oldest_due_ms) for one in worker.standing]
     )

@@ -11,7 +11,7 @@ import structlog
 from balcao.backup.schedule import FIRST_SECONDS, LOOK_SECONDS_MAX, Schedule
 from balcao.core.clock import Heard
 from balcao.errors import StorageFailed
-from balcao.jobs.durable import Worker
+from balcao.jobs.durable import JobWorker
 from balcao.jobs.periodic import Periodic, Runner, warning
 from balcao.lookup.context import Parts
 from balcao.observability.requests import RequestLog
@@ -38,7 +38,7 @@ class Life:
     clients: Sequence[httpx2.AsyncClient]
     request_log: RequestLog
     backups: Schedule
-    worker: Worker
+    worker: JobWorker
     patience_seconds: float
     clock: Clock
     set_back: bool = False  # the clock was, and limits are to begin anew as soon as they can

@@ -12,7 +12,7 @@ from balcao.web.application import Application
 
 
 @dataclass(frozen=True, slots=True)
-class Address:
+class ListedRoute:
     """One of them, of the API or the web application."""
 
     methods: str
@@ -21,7 +21,7 @@ class Address:
     body_bytes_max: int  # 0: there must be no body
 
 
-def addresses() -> Iterator[Address]:
+def addresses() -> Iterator[ListedRoute]:
     """All of them, by path, as a service with its usual settings has them.
 
     Of one that is put together for that, on an empty folder: the list cannot differ from it.
@@ -32,7 +32,7 @@ def addresses() -> Iterator[Address]:
     front, site = application.front, application.front.web
     assert isinstance(site, Application)
     found = [
-        Address(
+        ListedRoute(
             ", ".join(route.methods),
             route.path,
             _name(route.handler),
@@ -42,7 +42,7 @@ def addresses() -> Iterator[Address]:
     ]
     for method, path, handler, body_bytes_max in site.addresses():
         methods = "GET, HEAD" if method == "GET" else method
-        found.append(Address(methods, path, _name(handler), body_bytes_max))
+        found.append(ListedRoute(methods, path, _name(handler), body_bytes_max))
     yield from sorted(found, key=lambda address: address.path)
 
 

@@ -28,7 +28,7 @@ from balcao.errors import (
     StorageFailed,
     UnsupportedMediaType,
 )
-from balcao.http.read import Body, accepts_gzip
+from balcao.http.read import BodyLimit, accepts_gzip
 from balcao.web import guard, returning
 from balcao.web.pages import Assets
 from balcao.web.tools import Tools
@@ -36,7 +36,7 @@ from balcao.web.visit import Visit, Who
 
 log = structlog.get_logger()
 
-FORM = Body(32_768, (b"application/x-www-form-urlencoded",))
+FORM = BodyLimit(32_768, (b"application/x-www-form-urlencoded",))
 FIELDS_MAX = 100
 FILES = "/app/arquivos/{name}"
 PATH_CHARACTERS_MAX = 512  # addresses here are short; no number in one has thousands of digits
@@ -317,7 +317,7 @@ def _by_path(pages: Sequence[Page]) -> Mapping[str, Mapping[str, Page]]:
 
 
 async def _form(request: Request) -> Mapping[str, str]:
-    """The fields of a form, the first of each name. Raises what `Body.read` does, `ValueError`."""
+    """The fields of a form, the first of each name. Raises as `BodyLimit.read`, and `ValueError`."""
     body = await FORM.read(dict(request.scope["headers"]), request.stream())
     pairs = parse_qsl(
         body.decode("utf-8"), keep_blank_values=True, max_num_fields=FIELDS_MAX, errors="strict"

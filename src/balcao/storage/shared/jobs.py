@@ -78,7 +78,7 @@ class Claimed:
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class JobCount:
     """How many jobs of a kind are waiting, running or failed."""
 
     kind: str
@@ -150,9 +150,9 @@ class Jobs:
         """Remove some that were done, or given up, before those instants. Count; 0: none left."""
         return len(await self._run(_PURGE, done_before_ms, failed_before_ms, PURGED_AT_ONCE))
 
-    async def standing(self) -> Sequence[Standing]:
+    async def standing(self) -> Sequence[JobCount]:
         """How many there are of which kind and state, those that are done excepted."""
-        return [Standing(*row) for row in await self._run(STANDING)]
+        return [JobCount(*row) for row in await self._run(STANDING)]
 
     async def _run(self, sql: str, *values: object) -> list[Any]:
         def work(connection: "Connection") -> list[Any]:
