@@ -317,7 +317,7 @@ def _by_path(pages: Sequence[Page]) -> Mapping[str, Mapping[str, Page]]:
 
 
 async def _form(request: Request) -> Mapping[str, str]:
-    """The fields of a form, the first of each name. Raises as `BodyLimit.read`, and `ValueError`."""
+    """The fields of a form, the first of each name. Raises as `BodyLimit.read`, `ValueError`."""
     body = await FORM.read(dict(request.scope["headers"]), request.stream())
     pairs = parse_qsl(
         body.decode("utf-8"), keep_blank_values=True, max_num_fields=FIELDS_MAX, errors="strict"
