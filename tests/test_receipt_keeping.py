@@ -13,10 +13,12 @@ from balcao.core.certificates import MediaType, StoredReceipt
 from balcao.core.ledger import KeepReceipt
 from balcao.core.receipts import RECEIPT_BYTES_MAX, digest_of
 from balcao.errors import SourceError, SourceFailed, SourceUnavailable, StorageFailed
-from balcao.receipts.keeping import ReceiptKeeping, orphans, purge
+from balcao.jobs.durable import JobWorker
+from balcao.receipts.keeping import ReceiptKeeping, deleting_bytes, orphans
+from balcao.service.clock import system_now_ms
 from balcao.sources.contract import ReceiptKeeper
 from balcao.storage.blobs import StoredBlobs, open_blobs
-from balcao.storage.contract import Blobs
+from balcao.storage.contract import Blobs, Desk
 from balcao.storage.sqlite.desk import SqliteDesk
 
 PDF = b"%PDF-1.7 certidao de 11222333000181"
@@ -203,6 +205,15 @@ def a_record(number: str, content: bytes, at_ms: int = NOW) -> KeepReceipt:
     )
 
 
+async def purge(desk: Desk, blobs: Blobs, before_ms: int, limit: int = 100) -> int:
+    """What retention does, and then the jobs that it leaves: how many records went."""
+    count = await desk.purge_receipts(before_ms, limit, system_now_ms())
+    await JobWorker(desk.jobs, [deleting_bytes(desk, blobs)], system_now_ms).work_off()
+    while await desk.jobs.standing():  # noqa: ASYNC110 - whoever serves was quicker
+        await asyncio.sleep(0)
+    return count
+
+
 async def all_orphans(desk: SqliteDesk, blobs: StoredBlobs, before_ms: int) -> list[str]:
     return [name async for names in orphans(desk, blobs, before_ms) for name in names]
 
@@ -227,7 +238,7 @@ def test_bytes_go_with_the_last_record_that_names_them(tmp_path: Path, blobs: St
 
 
 def test_bytes_that_nobody_names_are_found(tmp_path: Path, blobs: StoredBlobs) -> None:
-    """A process died after it had stored them, or a purge did not get to them."""
+    """A process died after it had stored them, or their deletion was given up."""
 
     async def story(desk: SqliteDesk) -> None:
         kept, lost, forgotten = b"%PDF kept", b"%PDF lost", b"%PDF forgotten"

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from structlog.testing import capture_logs
 
+from balcao.core.calendar import HOUR_MS
 from balcao.core.freshness import DAY_MS, Kept
 from balcao.core.ledger import Change
 from balcao.core.questions import Mode
@@ -32,8 +33,7 @@ from tests.test_receipt_keeping import a_record
 NOW = 2_000 * DAY_MS
 
 
-def test_each_class_by_its_own_setting(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(retention, "PAUSE_SECONDS", 0)
+def test_each_class_by_its_own_setting(tmp_path: Path) -> None:
     settings = Settings.model_construct(home=tmp_path, cache_days=100, cache_person_days=10)
     desk, cache = SqliteDesk(tmp_path / "balcao.db"), SqliteCache(tmp_path / "cache.db")
     counted: Counter[str] = Counter()
@@ -57,11 +57,11 @@ def test_each_class_by_its_own_setting(tmp_path: Path, monkeypatch: pytest.Monke
                 ("rural_producer:90010000291:SP", aged(9)),
             ]
         )
-        await keeper.sweep_cache(cache)
-        assert await keeper.purge_some() == 0
         with capture_logs() as logged:
-            keeper.tell()
-            keeper.tell()  # nothing more went
+            assert await keeper.purge() is None
+            while await keeper.sweep_caches():
+                pass
+            assert await keeper.purge() is None  # nothing more went
         assert logged == [
             {"event": "retention.purged", "log_level": "info", "cache": 1, "cache_person": 1}
         ]
@@ -72,10 +72,7 @@ def test_each_class_by_its_own_setting(tmp_path: Path, monkeypatch: pytest.Monke
     desk.close()
 
 
-def test_no_entry_outlives_the_receipt_that_it_names(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(retention, "PAUSE_SECONDS", 0)
+def test_no_entry_outlives_the_receipt_that_it_names(tmp_path: Path) -> None:
     settings = Settings.model_construct(
         home=tmp_path, receipt_days=366, cache_days=1825, cache_person_days=1825
     )
@@ -89,7 +86,7 @@ def test_no_entry_outlives_the_receipt_that_it_names(
         cache.keep([(key, Kept(b"{}", NOW, "infosimples")) for key in (company, person)])
         for days, kept in ((363, 2), (365, 0)):
             now = NOW + days * DAY_MS
-            await keeper.sweep_cache(cache)
+            await _whole(keeper)
             assert len(await cache.read([company, person])) == kept
 
     asyncio.run(story())
@@ -138,26 +135,27 @@ def test_records_whose_bytes_others_name_are_no_end_of_the_purge(tmp_path: Path)
         asyncio.run(story(desk))
 
 
-def test_bytes_that_nobody_names_go_soon_after_a_start(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_bytes_that_nobody_names_go_soon_after_a_start(tmp_path: Path) -> None:
     """However often the service is started anew."""
-    monkeypatch.setattr(retention, "ORPHANS_FIRST_SECONDS", 0.01)
     settings = Settings.model_construct(home=tmp_path)
     blobs, content = open_blobs(tmp_path / "receipts"), b"%PDF of a crash"
     later = system_now_ms() + 2 * retention.ORPHAN_MS
 
     async def story(desk: SqliteDesk) -> None:
         await blobs.put(digest_of(content), content)
-        tasks = Retention(desk, [], blobs, settings, lambda: later).tasks()
-        async with asyncio.timeout(20):
-            while await blobs.get(digest_of(content)) is not None:  # noqa: ASYNC110
-                await asyncio.sleep(0.01)
-        for task in tasks:
-            task.cancel()
+        works = Retention(desk, [], blobs, settings, lambda: later).works()
+        (orphans,) = [each for each in works if each.name == "receipt_orphans"]
+        assert orphans.first_seconds < HOUR_MS / 1000
+        assert await orphans.work() is None
+        assert await blobs.get(digest_of(content)) is None
 
     with closing(SqliteDesk(tmp_path / "balcao.db")) as desk:
         asyncio.run(story(desk))
+
+
+async def _whole(keeper: Retention) -> None:
+    while await keeper.sweep_caches():
+        pass
 
 
 async def _swept(*, cache_of: object, before_ms: int) -> int:
@@ -194,7 +192,7 @@ def test_a_node_whose_clock_is_years_ahead_takes_nothing_from_the_others(
         assert await desk.commit(of_ana) is None
         cache.keep([("rural_producer:90010000100:SP", Kept(b"{}", now, "cnpja"))])
         assert await keeper.purge_some() == 0
-        await keeper.sweep_cache(cache)
+        await _whole(keeper)
         assert await desk.earlier(ana.account_id, "key", now) is not None
         assert len(await cache.read(["rural_producer:90010000100:SP"])) == 1
         assert await desk.surely_past(now - 5) == now - 5

@@ -38,7 +38,7 @@ from balcao.core.suframa import NumberedText, ZoneRecord
 from balcao.errors import DataRefused, SourceFailed, SourceUnavailable
 from balcao.http.authenticator import Authenticator
 from balcao.http.front import Front
-from balcao.http.pages import build_pages
+from balcao.http.pages import Probes, documentation
 from balcao.lookup.admission import AdmissionControl
 from balcao.lookup.context import Environment, Parts
 from balcao.observability.metrics import Metrics
@@ -611,7 +611,10 @@ class World:
             metrics=metrics,
             request_log=self._request_log,
             new_id=lambda: str(uuid_utils.uuid7()),
-            pages=build_pages(metrics, self.desk, {}, settings, self.clock),
+            beside=[
+                *Probes(metrics, self.desk, {}, self.clock).routes(),
+                *documentation(settings),
+            ],
             header_bytes_max=self.header_bytes_max,
             start=self._start,
             stop=self._stop,

@@ -38,6 +38,7 @@ BalcaoError
 │   │   └── RouteNotFound
 │   ├── MethodNotAllowed
 │   ├── RequestTooLarge
+│   ├── UnsupportedMediaType       a body of a type that the address does not take
 │   └── InvalidRequest             no HTTP/1.1, or not all of it
 ├── SourceError                    an upstream let us down; nothing is charged
 │   ├── SourceUnavailable          down, in maintenance, circuit open
@@ -235,11 +236,19 @@ class MethodNotAllowed(CallerError):
 
 
 class RequestTooLarge(CallerError):
-    """A body (413), or a request line and headers over the limit (431)."""
+    """A body (413), or a request line and headers over the limit (431).
 
-    def __init__(self, *, headers: bool) -> None:
+    `body_bytes_max`: what this address takes; 0, nothing.
+    """
+
+    def __init__(self, *, headers: bool = False, body_bytes_max: int = 0) -> None:
         super().__init__()
         self.headers = headers
+        self.body_bytes_max = body_bytes_max
+
+
+class UnsupportedMediaType(CallerError):
+    """This address takes bodies, but none of this type (415)."""
 
 
 class InvalidRequest(CallerError):

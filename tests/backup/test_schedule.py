@@ -6,11 +6,12 @@ from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
+import apsw
 import pytest
 import structlog
 
-from balcao.backup import schedule, sqlite
-from balcao.backup.schedule import AGAIN_SECONDS, LOOK_SECONDS_MAX, Schedule
+from balcao.backup import sqlite
+from balcao.backup.schedule import LOOK_SECONDS_MAX, Schedule
 from balcao.backup.shelf import kept_in
 from balcao.home import Home
 from balcao.observability.metrics import Metrics
@@ -45,7 +46,7 @@ def plan(tmp_path: Path, clock: Clock) -> Callable[..., Schedule]:
 
     def make(**given: object) -> Schedule:
         settings = Settings(home=home.path, **given)  # type: ignore[arg-type]
-        return Schedule(settings, clock, lambda at_ms: None, first_seconds=0.0)
+        return Schedule(settings, clock, lambda at_ms: None)
 
     return make
 
@@ -80,7 +81,9 @@ def test_after_a_restart_it_is_not_due_again(plan: Callable[..., Schedule]) -> N
 def test_a_full_disk_is_told_and_tried_again(plan: Callable[..., Schedule]) -> None:
     one = plan()
     with structlog.testing.capture_logs() as logged, file_size_limit(20_000):
-        assert one.turn() == AGAIN_SECONDS
+        with pytest.raises(apsw.IOError) as failed:
+            one.turn()
+        assert one.complain(failed.value)
     assert [line["event"] for line in logged] == ["backup.failed"]
     assert count(one) == 0
     with structlog.testing.capture_logs() as logged:
@@ -104,7 +107,7 @@ def test_requests_go_on_meanwhile_and_the_end_is_not_waited_for(
     one = plan()
 
     async def story() -> None:
-        running = asyncio.create_task(one.run())
+        running = asyncio.create_task(one.look())
         async with asyncio.timeout(20):
             while not copying.is_set():  # noqa: ASYNC110
                 await asyncio.sleep(0)  # the loop is free
@@ -123,14 +126,7 @@ def test_the_measurement(plan: Callable[..., Schedule], clock: Clock) -> None:
     one = plan()
     one.tell = metrics.backup
 
-    async def story() -> None:
-        running = asyncio.create_task(one.run())
-        async with asyncio.timeout(20):
-            while b"balcao_backup" not in metrics.exposition():  # noqa: ASYNC110
-                await asyncio.sleep(0.01)
-        running.cancel()
-
-    asyncio.run(story())
+    asyncio.run(one.look())
     (line,) = [
         line
         for line in metrics.exposition().decode().splitlines()
@@ -140,7 +136,5 @@ def test_the_measurement(plan: Callable[..., Schedule], clock: Clock) -> None:
 
 
 def test_never(plan: Callable[..., Schedule]) -> None:
-    one = plan(backup_every_hours=0)
-    asyncio.run(one.run())
-    assert count(one) == 0
-    assert schedule.FIRST_SECONDS > 0
+    assert not plan(backup_every_hours=0).wanted
+    assert plan().wanted

@@ -441,7 +441,7 @@ def older(path: Path) -> None:
             "web_session",
             "person",
         )
-        for table in (*people, "receipt", "pepper"):
+        for table in (*people, "receipt", "pepper", "job"):
             raw.execute(f"DROP TABLE {table}")
         raw.execute("ALTER TABLE account DROP COLUMN suspended_ms")
         raw.execute("PRAGMA user_version = 1")

@@ -19,6 +19,7 @@ from cryptography.x509.oid import NameOID
 
 from balcao.cli import checks_database, checks_service
 from balcao.core.calendar import BRASILIA
+from balcao.observability.metrics import Metrics
 from balcao.service.clock import system_now_ms
 from tests.cli.shell import Shell, begin, free_port
 from tests.storage import postgres
@@ -104,6 +105,25 @@ def test_what_a_running_service_says(
     names = ("relógio do serviço", "serviço", "reserva no disco")
     statuses = {name: said[name][0] for name in names if name in said}
     assert statuses == expected | {"reserva no disco": "ok" if ballast else "warn"}
+
+
+def test_periodic_work_that_fails_is_shown(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As the measurements of the service tell it."""
+    metrics, name = Metrics(), "trabalhos periódicos"
+    replies = {"/livez": '{"status":"ok"}', "/readyz": "{}"}
+    monkeypatch.setattr(
+        checks_service,
+        "_said",
+        lambda settings, path: replies.get(path, metrics.exposition().decode()),
+    )
+    shell("account create acme --plan pre_pago")
+    assert name not in found(shell), "an older version"
+    metrics.watch_work(lambda: {"purge": (1_000, None, 0), "clock": (None, None, 0)})
+    assert found(shell)[name] == ("ok", "2, nenhum falhando")
+    metrics.watch_work(lambda: {"purge": (1_000, 1_786_158_000_000, 3), "clock": (1, 2, 0)})
+    status, text = found(shell)[name]
+    assert status == "warn"
+    assert "purge falhou 3 vezes seguidas, a última em 08/08/2026" in text
 
 
 def test_another_nodes_secret(fresh: Shell, database: None) -> None:

@@ -14,7 +14,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from balcao.cli.configuration import unknown_variables
 from balcao.home import PEPPER_BYTES
-from balcao.http.front import PREFIX
+from balcao.http.routes import PREFIX
 from balcao.observability.metrics import Metrics
 from balcao.operations import OPERATIONS
 from balcao.settings import Settings

@@ -31,7 +31,7 @@ from cryptography.x509.oid import NameOID
 
 from balcao.core.problems import problem_of
 from balcao.errors import RequestTooLarge, StorageFailed
-from balcao.http.front import PREFIX
+from balcao.http.routes import PREFIX
 from balcao.operations import OPERATIONS
 from balcao.operations.envelope import plain_error_fields
 from balcao.settings import Settings

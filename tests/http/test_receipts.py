@@ -22,7 +22,6 @@ from structlog.testing import capture_logs
 
 from balcao.home import Home
 from balcao.http import receipts
-from balcao.receipts import keeping
 from balcao.service.clock import system_now_ms
 from balcao.settings.providers import Infosimples, Serpro
 from balcao.storage import blobs
@@ -39,6 +38,7 @@ from tests.http.house import (
     opened,
     state,
 )
+from tests.test_receipt_keeping import purge
 from tests.world import Client, Reply
 
 CNPJ = "90010001000100"  # PDF
@@ -559,7 +559,7 @@ def files(house: OpenHouse) -> list[Path]:
 def purged(house: OpenHouse, before_ms: int, limit: int = 100) -> int:
     """What the house does now and then: how many records went."""
     blobs = open_blobs(Home(house.house.settings.home).receipts)
-    return house.run(keeping.purge(house.house.desk, blobs, before_ms, limit))
+    return house.run(purge(house.house.desk, blobs, before_ms, limit))
 
 
 def test_the_same_bytes_are_stored_once(fresh: OpenHouse) -> None:

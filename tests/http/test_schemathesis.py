@@ -20,8 +20,9 @@ from stdnum.br import cpf as stdnum_cpf
 
 from balcao.core.questions import Inquiry
 from balcao.errors import SourceFailed, SourceUnavailable
-from balcao.http import receipts
 from balcao.http.account import Books
+from balcao.http.receipts import Files
+from balcao.http.routes import Routes
 from balcao.sources.contract import Absent, Answer, Found
 from balcao.storage.blobs import open_blobs
 from tests.world import CNPJ, World, a_record
@@ -56,10 +57,13 @@ schemathesis.openapi.format(
 def play(world: World, *, excluded: Sequence[str] = ()) -> tuple[Counter[int], list[str]]:
     """Run all phases of Schemathesis' engine: answers by status, and what it complains of."""
     world.top_up(world.client, 1_000_000)
-    world.front.windows = [
-        *receipts.windows(world.desk, open_blobs(world.folder / "receipts")),
-        *Books(world.desk, world.clock).windows(),
-    ]
+    world.front.routes = Routes(
+        [
+            *world.front.routes.all,
+            *Files(world.desk, open_blobs(world.folder / "receipts")).routes(),
+            *Books(world.desk, world.clock).routes(),
+        ]
+    )
     config = SchemathesisConfig.from_dict(
         {
             "seed": SEED,

@@ -154,6 +154,7 @@ class SqliteEngine(_OneLoop):
 
     def before_certificates(self) -> None:
         self.sql("DROP TABLE certificate_trace")
+        self.sql("DROP TABLE job")
         self.sql("PRAGMA user_version = 5")
 
     def close(self) -> None:
@@ -239,6 +240,7 @@ class PostgresEngine(_OneLoop):
 
     def before_certificates(self) -> None:
         self.sql("DROP TABLE certificate_trace")
+        self.sql("DROP TABLE job")
         self.sql("UPDATE schema_version SET version = 1 WHERE folder = 'desk'")
 
     def close(self) -> None:

@@ -19,13 +19,13 @@ from pydantic import SecretStr
 from balcao.core.receipts import digest_of
 from balcao.errors import StorageFailed
 from balcao.home import Home
-from balcao.receipts import keeping
 from balcao.service.clock import system_now_ms
 from balcao.storage import blobs as blobs_module
 from balcao.storage.blobs import StoredBlobs, open_blobs
 from tests.http.house import assert_refused, federal, opened, state
 from tests.storage import bucket, postgres
 from tests.storage.bucket import Server
+from tests.test_receipt_keeping import purge
 
 CNPJ = "90010001000100"
 CONTENT = b"%PDF-1.7 um recibo"
@@ -189,7 +189,7 @@ def test_a_house_with_its_receipts_there(server: Server, prefix: str, tmp_path: 
             assert house.get(address).raw.startswith(b"%PDF")
         assert not Home(tmp_path).receipts.exists()
 
-        purging = keeping.purge(house.house.desk, open_blobs(where), system_now_ms() + 1, 100)
+        purging = purge(house.house.desk, open_blobs(where), system_now_ms() + 1)
         assert house.run(purging) == 2
         assert not [name for name in server.names() if name.startswith(prefix)]
         assert [house.get(address).status for address in addresses] == [404, 404]

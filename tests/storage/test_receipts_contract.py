@@ -32,7 +32,10 @@ def recorded(desk: Desk, *numbers: str) -> list[str]:
 
 
 def purge(engine: Engine, desk: Desk, before_ms: int, limit: int = 100) -> list[str]:
-    return list(engine.run(desk.purge_receipts(before_ms, limit)).digests)
+    """What is left to be deleted, as far as no other record names it."""
+    engine.run(desk.purge_receipts(before_ms, limit, NOW))
+    left = sorted(about for (about,) in engine.sql("DELETE FROM job RETURNING about"))
+    return list(desk.unnamed(left))
 
 
 def test_a_receipt_is_what_was_said_of_it(engine: Engine, desk: Desk, ana: Account) -> None:

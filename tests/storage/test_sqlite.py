@@ -17,6 +17,7 @@ from balcao.core.rate_limit import Limit
 from balcao.errors import PepperDiffers, StorageFailed
 from balcao.storage.contract import Desk, NewAccount, NewKey
 from balcao.storage.shared import people, people_reading, reading
+from balcao.storage.shared import receipts as shared_receipts
 from balcao.storage.shared.pepper import may_be_pepper
 from balcao.storage.sqlite import desk as desk_module
 from balcao.storage.sqlite import receipts, writer
@@ -221,7 +222,7 @@ def test_a_file_from_before_takes_the_pepper_it_is_opened_with(tmp_path: Path) -
     path = tmp_path / "balcao.db"
     SqliteDesk(path).close()
     with closing(apsw.Connection(str(path))) as before:
-        before.execute("DROP TABLE pepper; DROP TABLE certificate_trace")
+        before.execute("DROP TABLE pepper; DROP TABLE certificate_trace; DROP TABLE job")
         before.execute("PRAGMA user_version = 4")
     SqliteDesk(path, pepper=b"one").close()
     with pytest.raises(PepperDiffers):
@@ -503,7 +504,7 @@ def test_a_receipt_that_is_recorded_costs_nothing_any_more(
     engine.commit(desk, a_keep(ana, "number"))
     assert told == []
 
-    engine.run(desk.purge_receipts(NOW + 1, 10))
+    engine.run(desk.purge_receipts(NOW + 1, 10, NOW))
     told.clear()
     engine.commit(desk, a_charge(ana, "r3"), a_keep(ana, "number"))
     assert [sql for sql in told if "INSERT INTO receipt" in sql]
@@ -525,7 +526,7 @@ def test_no_more_receipts_are_remembered_than_there_is_room_for(
     [
         (reading._OPERATION, "ledger_entry_of_request (request_id=?)"),
         (reading._CONSUMPTION, "ledger_entry_of_account (account_id=? AND at_ms>? AND at_ms<?)"),
-        (receipts._PURGE, "receipt_by_age (created_ms<?)"),
+        (shared_receipts._PURGE, "receipt_by_age (created_ms<?)"),
         (receipts._NAMED, "receipt_of_digest (digest=?)"),
         (people._PURGES[0], "web_session_by_use (seen_ms<?)"),
         (people._WITH_OLD_TRACES.format(table="trace"), "PRIMARY KEY (account_id=?)"),

@@ -363,7 +363,7 @@ def test_beside_the_requests(plans: Plans) -> None:
         await desk.recover_others(NOW)
         assert await desk.purge(NOW) == 1_000
         assert await desk.people.purge_people(NOW, NOW - 100 * DAY_MS, NOW, 0) >= 1_000
-        assert (await desk.purge_receipts(NOW, 100)).count == 100
+        assert await desk.purge_receipts(NOW, 100, NOW) == 100
 
     check(
         plans.of(work),

@@ -124,7 +124,7 @@ def test_certificates_outlive_the_others_and_lose_a_receipt_that_is_gone(
     engine.commit(desk, a_receipt(ana, "n1"), a_certificate(ana, "r1"), a_trace(ana, "r2"))
     assert purge(engine, people, NOW + 1, oldest_certificate_ms=NOW) == 1
     assert numbers(people, ana) == ["r1"]
-    engine.run(desk.purge_receipts(NOW + 1, 10))
+    engine.run(desk.purge_receipts(NOW + 1, 10, NOW))
     (left,) = people.traces(ana.account_id, ALWAYS, 10)
     assert left.certificate == CertificateGiven(
         "CND", "2027-02-15", "EMPRESA ATIVA LTDA", None, None
@@ -181,7 +181,7 @@ def test_an_erased_person_leaves_no_way_to_the_receipt(
     engine.commit(desk, a_receipt(ana, "n1", document_hash=person.document_hash))
     engine.commit(desk, a_certificate(ana, "r1", certificate=brought, key_digest="d", **mine))
     engine.commit(desk, a_trace(ana, "r2", **mine), a_finish(ana, "d", "r1"))
-    held, digests = engine.run(desk.data_subjects.erase(person))
+    held, digests = engine.run(desk.data_subjects.erase(person, NOW))
     assert [one.request_id for one in held.requests] == ["r1", "r2"]
     assert ([one.request_id for one in held.answers], len(digests)) == (["r1"], 1)
     for request in ("r1", "r2"):

@@ -24,7 +24,7 @@ def test_every_page_of_an_erased_request_still_opens(tmp_path: Path) -> None:
 
         desk, parts = house.house.desk, house.house.front.parts
         person = data_subject(parts.numbering.secret, Cpf.parse(FARMER))
-        held, _ = house.run(desk.data_subjects.erase(person))
+        held, _ = house.run(desk.data_subjects.erase(person, parts.now_ms()))
         assert len(held.requests) == len(held.answers) == 2
 
         for form, result in results.items():
@@ -63,7 +63,8 @@ def test_the_button_of_an_old_page_brings_no_answer_that_was_erased(tmp_path: Pa
         assert brought != first
 
         desk, parts = house.house.desk, house.house.front.parts
-        house.run(desk.data_subjects.erase(data_subject(parts.numbering.secret, Cpf.parse(FARMER))))
+        person = data_subject(parts.numbering.secret, Cpf.parse(FARMER))
+        house.run(desk.data_subjects.erase(person, parts.now_ms()))
         money = house.money()
         assert browser.post(RURAL, button).location == brought
         assert "O resultado não está mais guardado" in browser.get(brought).text

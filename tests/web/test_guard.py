@@ -3,6 +3,7 @@
 import asyncio
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from balcao.accounts.links import new_token, token_digest
 from balcao.errors import StorageFailed
 from balcao.settings import Settings
 from balcao.web import application, guard, status
-from balcao.web.application import BODY_BYTES_MAX
+from balcao.web.application import FORM
 from balcao.web.site import PAGES
 from tests.http.house import opened
 from tests.web.browser import BASE, Browser
@@ -167,7 +168,7 @@ def test_a_session_ends_when_it_rests_and_when_it_is_old(browser: Browser) -> No
 
 
 def test_forms_that_are_too_large_or_no_forms_are_refused(browser: Browser) -> None:
-    assert browser.post(PASSWORD, {"atual": "x" * BODY_BYTES_MAX}).status == 413
+    assert browser.post(PASSWORD, {"atual": "x" * FORM.bytes_max}).status == 413
     assert browser.post(PASSWORD, {"a": "b"}, content_type="application/json").status in (413, 422)
 
 
@@ -182,7 +183,7 @@ def test_a_body_that_never_ends_is_not_waited_for(
     browser: Browser, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A client that sends a little and then nothing must not keep a place for ever."""
-    monkeypatch.setattr(application, "BODY_SECONDS_MAX", 0.05)
+    monkeypatch.setattr(application, "FORM", replace(FORM, seconds=0.05))
     status: list[int] = []
     parts = iter([{"type": "http.request", "body": b"email=a", "more_body": True}])
 

@@ -41,6 +41,7 @@ OWN_TABLES = (
     "audit_entry",
     "trace",
     "certificate_trace",
+    "job",
     "entry",
     "storage_move",
 )

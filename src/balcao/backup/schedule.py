@@ -23,8 +23,7 @@ log = structlog.get_logger()
 
 # Not in the hurry of a start; and whoever looks often sees those that were made by hand.
 FIRST_SECONDS = 60.0
-LOOK_SECONDS_MAX = 3600.0
-AGAIN_SECONDS = 3600.0
+LOOK_SECONDS_MAX = 3600
 
 
 @dataclass(slots=True)
@@ -34,23 +33,26 @@ class Schedule:
     settings: Settings
     now_ms: Callable[[], int]
     tell: Callable[[int], None]
-    first_seconds: float = FIRST_SECONDS
-    again_seconds: float = AGAIN_SECONDS
     _end: threading.Event = field(default_factory=threading.Event)
     _maker: "Maker | None" = None
     _turning: bool = False
 
-    async def run(self) -> None:
-        """Until cancelled, then call `stop`."""
-        if self.settings.backup_every_hours == 0:
-            return
-        wait = self.first_seconds
-        while True:
-            await asyncio.sleep(wait)
-            wait = await asyncio.to_thread(self.turn)
-            newest = await asyncio.to_thread(newest_ms, folder_of(self.settings))
-            if newest is not None:
-                self.tell(newest)
+    @property
+    def wanted(self) -> bool:
+        """Whether there are to be any."""
+        return self.settings.backup_every_hours > 0
+
+    async def look(self) -> float:
+        """`turn`, in a thread. After it has ended for good, call `stop`."""
+        await self._tell_newest()
+        wait = await asyncio.to_thread(self.turn)
+        await self._tell_newest()
+        return wait
+
+    async def _tell_newest(self) -> None:
+        newest = await asyncio.to_thread(newest_ms, folder_of(self.settings))
+        if newest is not None:
+            self.tell(newest)
 
     def stop(self) -> None:
         """A backup under way ends soon, and leaves nothing."""
@@ -59,7 +61,10 @@ class Schedule:
             self._let_go()
 
     def turn(self) -> float:
-        """Make one if it is due. In how many seconds to look again."""
+        """Make one if it is due. In how many seconds to look again.
+
+        Raises `BackupError`, `BalcaoError`, `apsw.Error`, `OSError`: see `complain`.
+        """
         self._turning = True
         try:
             due_ms = self._due_in_ms()
@@ -74,15 +79,18 @@ class Schedule:
                 log.warning("backup.receipts_missing", count=made.manifest.receipts_missing)
             return min(self._every_ms() / 1000, LOOK_SECONDS_MAX)
         except BackupStopped:
-            return self.again_seconds
-        except (BackupError, BalcaoError, apsw.Error, OSError) as error:
-            # The disk may have room again later. SQLite's and the system's words name no row.
-            log.error("backup.failed", error=type(error).__name__, detail=str(error))
-            return self.again_seconds
+            return LOOK_SECONDS_MAX
         finally:
             self._turning = False
             if self._end.is_set():
                 self._let_go()
+
+    def complain(self, error: Exception) -> bool:
+        """Tell of what kept one from being made; False: a bug. The disk may have room later."""
+        known = isinstance(error, BackupError | BalcaoError | apsw.Error | OSError)
+        if known:  # SQLite's and the system's words name no row
+            log.error("backup.failed", error=type(error).__name__, detail=str(error))
+        return known
 
     def _let_go(self) -> None:
         if self._maker is not None:

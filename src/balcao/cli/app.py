@@ -11,9 +11,11 @@ from balcao.cli import (
     config,
     credit,
     doctor,
+    job,
     key,
     ledger,
     opendata,
+    routes,
     serve,
     simulator,
     source,
@@ -63,6 +65,7 @@ app.add_typer(user.app, name="user")
 app.add_typer(credit.app, name="credit")
 app.command("usage")(usage.usage)
 app.add_typer(ledger.app, name="ledger")
+app.add_typer(job.app, name="job")
 app.add_typer(subject.app, name="subject")
 app.add_typer(backup.app, name="backup")
 app.add_typer(storage.app, name="storage")
@@ -70,5 +73,6 @@ app.add_typer(opendata.app, name="opendata")
 app.add_typer(source.app, name="source")
 app.add_typer(simulator.app, name="simulator")
 app.add_typer(config.app, name="config")
+app.command("routes")(routes.routes)
 app.command("doctor")(doctor.doctor)
 in_portuguese(app)

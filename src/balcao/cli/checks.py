@@ -13,7 +13,7 @@ import apsw
 
 from balcao import __version__
 from balcao.cli.checks_backup import backups
-from balcao.cli.checks_database import books_found, pepper_found, postgresql
+from balcao.cli.checks_database import books_found, jobs_found, pepper_found, postgresql
 from balcao.cli.checks_places import RECEIPTS, disks, receipts
 from balcao.cli.checks_service import is_balcao, service
 from balcao.cli.checks_sources import certificate, reachable, sources
@@ -203,6 +203,7 @@ def _desk(settings: Settings, home: Home) -> Iterator[Finding]:
         yield from pepper_found(connection, pepper)
         yield from _clock_of_books(connection)
         yield from books_found(check_books(connection, "BEGIN"))
+        yield from jobs_found(connection)
 
 
 def _clock_of_books(connection: apsw.Connection) -> Iterator[Finding]:

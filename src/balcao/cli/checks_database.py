@@ -1,7 +1,7 @@
 """What `balcao doctor` finds in a database that is elsewhere, and in any books."""
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from balcao.cli.failures import explain
@@ -18,6 +18,12 @@ if TYPE_CHECKING:
 
 # What nodes and database say of one moment is compared by people: in logs, in statements.
 CLOCK_SECONDS_MAX = 2.0
+
+JOB_STATES: Mapping[str, str] = {
+    "waiting": "à espera",
+    "running": "em andamento",
+    "failed": "sem êxito",
+}
 
 
 def postgresql(address: str, pepper: bytes | None) -> Iterator[Finding]:
@@ -55,6 +61,7 @@ def postgresql(address: str, pepper: bytes | None) -> Iterator[Finding]:
         yield from books_found(
             check_books(connection, "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
         )
+        yield from jobs_found(connection)
 
 
 def _clock(connection: "psycopg.Connection[Any]") -> Finding:
@@ -93,3 +100,18 @@ def books_found(books: LedgerCheck) -> Iterator[Finding]:
             "ok",
             f"confere: {whole(books.accounts)} contas, {whole(books.entries)} lançamentos",
         )
+
+
+def jobs_found(connection: Any) -> Iterator[Finding]:
+    """What commits left to be done: how many jobs of which kind are in which state."""
+    from balcao.storage.shared.jobs import STANDING
+
+    found = connection.execute(STANDING).fetchall()
+    texts = [f"{kind}: {whole(count)} {JOB_STATES[state]}" for kind, state, count, *_ in found]
+    if any(state == "failed" for _, state, *_ in found):
+        texts.append(
+            f"veja as causas com {program()} job list, e recomece com {program()} job retry"
+        )
+        yield Finding("tarefas", "warn", "; ".join(texts))
+    else:
+        yield Finding("tarefas", "ok", "; ".join(texts) or "nenhuma à espera")

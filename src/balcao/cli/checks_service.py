@@ -1,12 +1,14 @@
 """What `balcao doctor` learns from a service that is running on this data folder."""
 
+import json
 from collections.abc import Iterator
 from typing import Any
 
 import httpx2
+from prometheus_client.parser import text_string_to_metric_families
 
 from balcao.cli.findings import Finding
-from balcao.cli.output import whole
+from balcao.cli.output import when, whole
 from balcao.home import Home
 from balcao.settings import Settings
 from balcao.storage.ballast import Ballast
@@ -15,6 +17,7 @@ NETWORK_SECONDS = 5.0
 
 CLOCK = "relógio do serviço"
 BALLAST = "reserva no disco"
+WORK = "trabalhos periódicos"
 
 
 def is_balcao(settings: Settings) -> bool:
@@ -23,7 +26,7 @@ def is_balcao(settings: Settings) -> bool:
 
 
 def service(settings: Settings, home: Home) -> Iterator[Finding]:
-    """What a running service says of its clock, and whether room is set aside on its disk."""
+    """What a running service says of its clock and its periodic work, and of room on its disk."""
     if not is_balcao(settings):
         return
     said = _asked(settings, "/readyz")
@@ -35,6 +38,7 @@ def service(settings: Settings, home: Home) -> Iterator[Finding]:
     elif isinstance(said, dict) and said.get("error_message"):
         message = said["error_message"]["message"]
         yield Finding("serviço", "fail", f"não está pronto: {message}")
+    yield from _work(settings)
     if settings.database.get_secret_value() or settings.ballast_mb == 0:
         return
     if Ballast(home.path).is_there:
@@ -48,11 +52,35 @@ def service(settings: Settings, home: Home) -> Iterator[Finding]:
         )
 
 
+def _work(settings: Settings) -> Iterator[Finding]:
+    """What fails at the moment of what is done now and then, by the measurements."""
+    measured: dict[str, dict[str, float]] = {}
+    for family in text_string_to_metric_families(_said(settings, "/metrics")):
+        for sample in family.samples:
+            measured.setdefault(sample.name, {})[sample.labels.get("work", "")] = sample.value
+    failing = measured.get("balcao_work_failing", {})
+    for name, failures in sorted(failing.items()):
+        if failures:
+            at = when(round(1000 * measured["balcao_work_last_failure_seconds"][name]))
+            text = f"{name} falhou {whole(int(failures))} vezes seguidas, a última em {at}"
+            yield Finding(WORK, "warn", f"{text}; o registro do serviço diz por quê")
+    if failing and not any(failing.values()):
+        yield Finding(WORK, "ok", f"{whole(len(failing))}, nenhum falhando")
+
+
 def _asked(settings: Settings, path: str) -> Any:
-    """The JSON that our own service answers. Its certificate proves nothing here."""
+    """The JSON that our own service answers; None: it does not."""
+    try:
+        return json.loads(_said(settings, path))
+    except ValueError:
+        return None
+
+
+def _said(settings: Settings, path: str) -> str:
+    """What our own service answers. Its certificate proves nothing here."""
     here = settings.model_copy(update={"public_url": ""}).address
     try:
         with httpx2.Client(verify=False, timeout=NETWORK_SECONDS, trust_env=False) as client:
-            return client.get(f"{here}{path}").json()
-    except (httpx2.HTTPError, ValueError):
-        return None
+            return client.get(f"{here}{path}").text
+    except httpx2.HTTPError:
+        return ""

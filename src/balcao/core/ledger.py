@@ -158,8 +158,30 @@ class KeepReceipt(msgspec.Struct, frozen=True, gc=False):
     document_hash: bytes | None = None  # of a CPF: by which it is found when it must be erased
 
 
+class Enqueue(msgspec.Struct, frozen=True, gc=False):
+    """Leave something to be done after this commit (decision 0035). Never refused.
+
+    One that is open already is asked for once more, one that was given up begins anew.
+    """
+
+    kind: str
+    about: str  # what it is done to: an identifier or a digest, never a document
+    at_ms: int
+
+
 Change: TypeAlias = (
-    Charge | Hold | Settle | TopUp | Bind | Finish | Unbind | Touch | KeepReceipt | Trace | Audit
+    Charge
+    | Hold
+    | Settle
+    | TopUp
+    | Bind
+    | Finish
+    | Unbind
+    | Touch
+    | KeepReceipt
+    | Trace
+    | Audit
+    | Enqueue
 )
 
 

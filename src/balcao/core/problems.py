@@ -191,6 +191,11 @@ _TABLE: Mapping[type[errors.BalcaoError], tuple[int, str, str]] = {
         "A requisição é grande demais: não envie corpo, e mantenha a linha e os cabeçalhos"
         " abaixo de 16 KB.",
     ),
+    errors.UnsupportedMediaType: (
+        415,
+        "TIPO_NAO_SUPORTADO",
+        "Este endereço não aceita um corpo deste tipo; veja em /docs que Content-Type ele espera.",
+    ),
     errors.InvalidRequest: (
         400,
         "REQUISICAO_INVALIDA",
@@ -295,6 +300,8 @@ def problem_of(error: Exception) -> Problem:
             return Problem(status, code, message, fields=needed)
         case errors.RequestTooLarge(headers=True):
             return Problem(431, code, message)
+        case errors.RequestTooLarge(body_bytes_max=bytes_max) if bytes_max:
+            return Problem(status, code, f"O corpo da requisição passa de {bytes_max} bytes.")
         case errors.InvalidRequest(status=given):
             return Problem(given, code, _INVALID_REQUESTS.get(given, message))
         case errors.StorageFailed(perhaps_kept=unknown):

@@ -21,6 +21,9 @@ from balcao.core.certificates import (
     Verdict,
 )
 
+# The kind of job that deletes a receipt's bytes, by their digest, if no record names them.
+DELETE_BYTES = "delete_receipt_bytes"
+
 RECEIPT_BYTES_MAX = 10_000_000
 
 _EXTENSIONS: Mapping[MediaType, str] = {"application/pdf": "pdf", "text/html": "html"}

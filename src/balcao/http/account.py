@@ -13,12 +13,12 @@ from uuid import UUID
 import msgspec
 
 from balcao.accounts.statement import COLUMNS, DAYS_MAX, Period, as_csv, line_of, read_day
-from balcao.core.access import Caller, names_of_keys
+from balcao.core.access import names_of_keys
 from balcao.core.calendar import civil_day, civil_month, from_ms
 from balcao.core.ledger import available_credits, spent_credits
 from balcao.errors import InvalidParameter, OperationNotFound
-from balcao.http.front import Window
 from balcao.http.read import Request
+from balcao.http.routes import Route
 from balcao.http.write import Headers
 from balcao.operations import tariff
 from balcao.operations.parameters import Parameters
@@ -52,18 +52,17 @@ class Books:
     desk: Desk
     now_ms: Callable[[], int]
 
-    def windows(self) -> Sequence[Window]:
+    def routes(self) -> Sequence[Route]:
         """What the front serves."""
         return (
-            Window(f"{PREFIX}saldo", "saldo", self.balance),
-            Window(f"{PREFIX}consumo", "consumo", self.consumption),
-            Window(f"{PREFIX}operacoes/", "operacoes", self.operation),
+            Route(f"{PREFIX}saldo", "saldo", self.balance, needs_key=True),
+            Route(f"{PREFIX}consumo", "consumo", self.consumption, needs_key=True),
+            Route(f"{PREFIX}operacoes/{{request_id}}", "operacoes", self.operation, needs_key=True),
         )
 
-    async def balance(self, request: Request, rest: str, caller: Caller | None) -> Answer:
+    async def balance(self, request: Request) -> Answer:
         """What the account may still spend, now."""
-        assert caller is not None
-        account = self.desk.account(caller.account_id)
+        account = self.desk.account(request.account_id)
         month = civil_month(self.now_ms())
         postpaid = account.plan == "pos_pago"
         return _json(
@@ -80,14 +79,13 @@ class Books:
             }
         )
 
-    async def operation(self, request: Request, rest: str, caller: Caller | None) -> Answer:
+    async def operation(self, request: Request) -> Answer:
         """State, charge and its reason, of one request of this account."""
-        assert caller is not None
         try:
-            request_id = str(UUID(rest))
+            request_id = str(UUID(request.rest))
         except ValueError:
             raise OperationNotFound from None
-        found = self.desk.operation(caller.account_id, request_id)
+        found = self.desk.operation(request.account_id, request_id)
         oldest_ms = self.now_ms() - OPERATION_DAYS * 86_400_000
         if found is None or found.opened_ms < oldest_ms:
             raise OperationNotFound
@@ -101,27 +99,26 @@ class Books:
                 "regra": tariff.sentence(found.rule),
                 "regra_codigo": found.rule,
                 "origem": found.origin,
-                "chave": self._names(caller.account_id).get(found.key_id),
+                "chave": self._names(request.account_id).get(found.key_id),
                 "iniciada_em": _instant(found.opened_ms),
                 "concluida_em": None if found.settled_ms is None else _instant(found.settled_ms),
             }
         )
 
-    async def consumption(self, request: Request, rest: str, caller: Caller | None) -> Answer:
+    async def consumption(self, request: Request) -> Answer:
         """What was charged, by day, operation, key and origin; JSON or CSV.
 
         `formato` says which; without it the header Accept does.
         """
-        assert caller is not None
         parameters = Parameters(request.query, request.headers, ("de", "ate", "formato"))
         period = self._period(parameters)
         form = (parameters.text("formato") or _FORMS[request.preferred([*_FORMS])]).lower()
         if form not in _FORMS.values():
             raise InvalidParameter("O parâmetro formato deve ser json ou csv.")
         rows = await asyncio.to_thread(
-            self.desk.consumption, caller.account_id, period.from_ms, period.to_ms
+            self.desk.consumption, request.account_id, period.from_ms, period.to_ms
         )
-        names = self._names(caller.account_id)
+        names = self._names(request.account_id)
         lines = [line_of(row, names) for row in rows]
         if form == "csv":
             return 200, [_CSV, _NO_STORE, _VARY, _file(period)], as_csv(COLUMNS, lines)

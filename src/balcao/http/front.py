@@ -1,10 +1,10 @@
-"""Where a request comes in: a plain ASGI application with a handful of routes.
+"""Where a request comes in: a plain ASGI application over the table of routes (`http/routes.py`).
 
 No framework request or response is built on the way of a lookup; bodies are bytes already.
 """
 
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
@@ -24,7 +24,8 @@ from balcao.errors import (
     RouteNotFound,
 )
 from balcao.http.authenticator import Authenticator, must_wait
-from balcao.http.read import Request, Scope, read
+from balcao.http.read import Receive, Request, Scope, pieces_of, read
+from balcao.http.routes import Answer, Route, Routes, lookups
 from balcao.http.write import (
     CORS,
     PREFLIGHT,
@@ -46,55 +47,34 @@ from balcao.operations.parameters import Parameters
 
 log = structlog.get_logger()
 
-PREFIX = "/consultas/v2/"
 _METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 _PARAMETER_HEADERS = frozenset({b"cache", b"idempotency-key"})
 
-_ALLOWED = b"GET, OPTIONS"  # of what costs credits
+_ALLOWED = b"GET, HEAD, OPTIONS"  # where there is nothing
 
 _PDF = b"application/pdf"
 
-# Asked every few seconds by machines: their events would bury the others.
-PROBES = frozenset({"/livez", "/readyz", "/metrics"})
-
 ASGIApp: TypeAlias = Callable[[Any, Any, Any], Awaitable[None]]
-
-Page = Callable[[Request], Awaitable[tuple[int, Headers, bytes]]]
-
-
-@dataclass(frozen=True, slots=True)
-class Window:
-    """Addresses below one path that are no lookups and yet not for everybody: receipts, accounts.
-
-    `answer` is given what follows the path, and the caller: whose key was sent, or None where
-    the window is public. It costs no credits and counts against the same limits.
-    """
-
-    path: str  # ends with a slash, unless nothing may follow
-    name: str  # in the event and the measurements
-    answer: Callable[[Request, str, Caller | None], Awaitable[tuple[int, Headers, bytes | Pieces]]]
-    public: bool = False
 
 
 @dataclass(slots=True)
 class Front:
-    """The application. `pages` are the addresses that are not lookups (health, docs, ...)."""
+    """The application. `beside` are the addresses that are not lookups (health, docs, ...)."""
 
     parts: Parts
     authenticator: Authenticator
     metrics: Metrics
     request_log: RequestLog
     new_id: Callable[[], str]
-    pages: Mapping[str, Page]
+    beside: Iterable[Route]
     header_bytes_max: int
     start: Callable[[], Awaitable[None]]
     stop: Callable[[], Awaitable[None]]
-    windows: Sequence[Window] = ()
     web: ASGIApp | None = None  # the web application
-    by_path: Mapping[str, Operation] = field(init=False)
+    routes: Routes = field(init=False)
 
     def __post_init__(self) -> None:
-        self.by_path = {each.path: each for each in self.parts.operations.values()}
+        self.routes = Routes([*lookups(self.parts.operations.values()), *self.beside])
 
     async def __call__(self, scope: Scope, receive: Any, send: Send) -> None:
         """ASGI entry."""
@@ -106,33 +86,28 @@ class Front:
         if self.web is not None and _is_page(scope["path"]):
             await self.web(scope, receive, send)
             return
-        await self._answer(scope, send, time.perf_counter())
+        await self._answer(scope, receive, send, time.perf_counter())
 
-    async def _answer(self, scope: Scope, send: Send, started: float) -> None:
-        request_id = self.new_id()
-        path: str = scope["path"]
-        operation, document = self._operation_of(path)
-        window = self._window_of(path)
-        name = path if path in self.pages else "outros"
-        if window is not None:
-            operation, name = None, window.name
-        elif operation is not None:
-            name = operation.path
-        visit = Visit(operation, document, request_id, name, window)
+    async def _answer(self, scope: Scope, receive: Receive, send: Send, started: float) -> None:
+        visit = self._visit(scope["path"])
+        request_id, route = visit.request_id, visit.route
         try:
-            if scope["method"] not in _METHODS:  # before the body that comes with them
-                known = operation is not None or window is not None or path in self.pages
-                raise MethodNotAllowed if known else RouteNotFound
-            request = read(scope, self.header_bytes_max)
-            if operation is None or request.method == "OPTIONS":
-                status = await self._beside(request, visit, send)
+            method = scope["method"]
+            takes = route is not None and method in route.methods
+            if not takes and method not in _METHODS:  # before the body that comes with them
+                raise RouteNotFound if route is None else MethodNotAllowed
+            bodiless = route is None or route.body is None or method in _METHODS
+            request = read(scope, self.header_bytes_max, bodiless=bodiless)
+            operation = None if route is None else route.operation
+            if operation is None or method == "OPTIONS":
+                status = await self._beside(request, receive, visit, send)
                 done = Reply(request_id, status, b"", credits=0)
                 self._observe(visit, done, time.perf_counter() - started)
                 return
             visit.gzip = request.wants_gzip
-            if request.method != "GET":
+            if not takes:
                 raise MethodNotAllowed
-            reply = await self._lookup(operation, document, request, visit)
+            reply = await self._lookup(operation, visit.rest, request, visit)
         except Exception as error:
             if visit.broken:  # the client has a part of the answer, and will see that it ends
                 if not isinstance(error, OSError):  # it left, by itself or because it was slow
@@ -147,7 +122,7 @@ class Front:
             reply, visit.verdicts, self.parts.now_ms(), deprecated=visit.deprecated
         )
         if reply.status == 405:
-            headers.append((b"allow", b"GET, HEAD, OPTIONS" if operation is None else _ALLOWED))
+            headers.append((b"allow", _ALLOWED if route is None else route.allow))
         head = scope["method"] == "HEAD"
         await send_whole(send, reply.status, headers, reply.body, gzipped=visit.gzip, head=head)
         self._observe(visit, reply, time.perf_counter() - started)
@@ -157,31 +132,17 @@ class Front:
 
         `path`: as far as it could be read, else empty.
         """
-        operation, document = self._operation_of(path)
-        name = "outros" if operation is None else operation.path
-        visit = Visit(operation, document, self.new_id(), name)
+        visit = self._visit(path)
+        if visit.route is None or visit.route.operation is None:
+            visit.name = "outros"
         reply = _refusal(visit, error)
         headers = lookup_headers(reply, (), self.parts.now_ms(), deprecated=False)
-        if reply.status == 405:
-            headers.append((b"allow", b"GET, HEAD, OPTIONS" if operation is None else _ALLOWED))
         self._observe(visit, reply, 0.0)
         return reply.status, headers, reply.body
 
-    def _operation_of(self, path: str) -> tuple[Operation | None, str]:
-        """The operation and the document's text. A slash may stand inside a CNPJ (2.1)."""
-        if not path.startswith(PREFIX):
-            return None, ""
-        segment, slash, document = path[len(PREFIX) :].partition("/")
-        operation = self.by_path.get(segment)
-        if operation is None or bool(operation.document) != bool(slash and document):
-            return None, ""
-        return operation, document
-
-    def _window_of(self, path: str) -> Window | None:
-        for window in self.windows:
-            if path.startswith(window.path) and (path == window.path or window.path[-1] == "/"):
-                return window
-        return None
+    def _visit(self, path: str) -> "Visit":
+        route, rest = self.routes.find(path)
+        return Visit(route, rest, self.new_id(), "outros" if route is None else route.name)
 
     async def _lookup(
         self, operation: Operation, document: str, request: Request, visit: "Visit"
@@ -213,36 +174,35 @@ class Front:
             raise limited
         return caller
 
-    async def _beside(self, request: Request, visit: "Visit", send: Send) -> int:
-        """Answer what is no lookup: preflights and pages. Returns the status."""
+    async def _beside(self, request: Request, receive: Receive, visit: "Visit", send: Send) -> int:
+        """Answer what is no lookup: preflights and other routes. Returns the status."""
         mark = (b"x-request-id", visit.request_id.encode())
         if request.method == "OPTIONS":
             visit.name = "preflight"
             await send_whole(send, 204, [*PREFLIGHT, mark], b"")
             return 204
-        page = self.pages.get(request.path)
-        body: bytes | Pieces
-        if page is None and visit.window is None:
+        route = visit.route
+        if route is None:
             raise RouteNotFound
-        if request.method not in ("GET", "HEAD"):
+        if request.method not in route.methods:
             raise MethodNotAllowed
-        if request.path in PROBES:
-            visit.level = "debug"
-        if visit.window is not None:
-            caller = None if visit.window.public else await self._recognised(request, visit)
-            rest = request.path[len(visit.window.path) :]
-            status, headers, body = await visit.window.answer(request, rest, caller)
+        visit.level = route.level
+        caller = await self._recognised(request, visit) if route.needs_key else None
+        body = b""
+        if route.body is not None and request.method not in _METHODS:
+            body = await route.body.read(request.headers, pieces_of(receive))
+        request = msgspec.structs.replace(request, rest=visit.rest, caller=caller, body=body)
+        answered: Answer = await route.handler(request)
+        status, headers, answer = answered
+        if route.of_api:
             # Every answer in JSON says which one it is.
-            if isinstance(body, bytes) and body.startswith(b'{"'):
-                body = b'{"request_id":"' + visit.request_id.encode() + b'",' + body[1:]
+            if isinstance(answer, bytes) and answer.startswith(b'{"'):
+                answer = b'{"request_id":"' + visit.request_id.encode() + b'",' + answer[1:]
             headers = [*headers, *CORS, *limit_headers(visit.verdicts)]
-        else:
-            assert page is not None
-            status, headers, body = await page(request)
         headers = [*headers, mark]
-        if isinstance(body, Pieces):
+        if isinstance(answer, Pieces):
             visit.broken = True
-            await send_pieces(send, status, headers, body, head=request.method == "HEAD")
+            await send_pieces(send, status, headers, answer, head=request.method == "HEAD")
             return status
         # Files that are compressed once, not per request, come compressed; a PDF is, inside.
         ready = any(name == b"content-encoding" or value == _PDF for name, value in headers)
@@ -250,7 +210,7 @@ class Front:
             send,
             status,
             headers,
-            body,
+            answer,
             gzipped=request.wants_gzip and not ready,
             head=request.method == "HEAD",
         )
@@ -298,11 +258,10 @@ def _is_page(path: str) -> bool:
 class Visit(msgspec.Struct):
     """What is learned of a request on its way, for its headers and its event."""
 
-    operation: Operation | None
-    document: str  # as it stands in the path
+    route: Route | None
+    rest: str  # of the path: of a lookup, the document as it stands there
     request_id: str
     name: str  # in the event and the measurements
-    window: Window | None = None
     level: str = "info"  # of the event
     caller: Caller | None = None
     verdicts: Sequence[Verdict] = ()
@@ -312,7 +271,7 @@ class Visit(msgspec.Struct):
 
 
 def _refusal(visit: Visit, error: Exception) -> Reply:
-    if visit.operation is None:
+    if visit.route is None or visit.route.operation is None:
         return reply_of(visit.request_id, envelope.refusal(error))
-    fields_of = visit.operation.error_fields
-    return reply_of(visit.request_id, envelope.refusal(error, visit.document, fields_of))
+    fields_of = visit.route.operation.error_fields
+    return reply_of(visit.request_id, envelope.refusal(error, visit.rest, fields_of))

@@ -1,7 +1,7 @@
 """Addresses that are not lookups: health, measurements, the OpenAPI document, documentation."""
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import resources
 
@@ -12,9 +12,9 @@ from balcao.core.clock import ClockState
 from balcao.core.questions import Mode, Subject
 from balcao.errors import ClockOff, StorageFailed
 from balcao.http.assets import ASK_AGAIN, FOR_EVER, TYPES, Asset, digest_of
-from balcao.http.front import Page
 from balcao.http.openapi import document as openapi
 from balcao.http.read import Request
+from balcao.http.routes import Handler, Route
 from balcao.http.write import Headers
 from balcao.observability.metrics import Metrics
 from balcao.operations import OPERATIONS
@@ -30,60 +30,64 @@ _JSON: Headers = [
 
 CLOCK_RIGHT = "certo"
 
+# Asked every few seconds by machines: their events would bury the others.
+PROBES = frozenset({"/livez", "/readyz", "/metrics"})
+
 VERDICT_MS = 1_000  # how long it is believed that the desk can, or cannot, write
 
 _encode = msgspec.json.Encoder().encode
 
 
-def build_pages(
-    metrics: Metrics,
-    desk: Desk,
-    snapshots: Mapping[Mode, Registry],
-    settings: Settings,
-    now_ms: Callable[[], int],
-    *,
-    operations: Mapping[Subject, Operation] = OPERATIONS,
-    clock: Callable[[], ClockState] = ClockState,
-) -> Mapping[str, Page]:
-    """The pages by path."""
+@dataclass(slots=True)
+class Probes:
+    """How the service is, for machines (`PROBES`)."""
 
-    async def alive(_: Request) -> tuple[int, Headers, bytes]:
+    metrics: Metrics
+    desk: Desk
+    snapshots: Mapping[Mode, Registry]
+    now_ms: Callable[[], int]
+    clock: Callable[[], ClockState] = ClockState
+    _heart: "_Heart" = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._heart = _Heart(self.desk, self.now_ms)
+
+    def routes(self) -> Sequence[Route]:
+        """What the front serves."""
+        asked = {"/livez": self.alive, "/readyz": self.ready, "/metrics": self.measurements}
+        return [
+            Route(path, path, handler, of_api=False, level="debug")
+            for path, handler in asked.items()
+        ]
+
+    async def alive(self, request: Request) -> tuple[int, Headers, bytes]:
         """The process answers. Says nothing about what it depends on."""
         return 200, _JSON, b'{"status":"ok"}'
 
-    heart = _Heart(desk, now_ms)
-
-    async def ready(_: Request) -> tuple[int, Headers, bytes]:
+    async def ready(self, request: Request) -> tuple[int, Headers, bytes]:
         """Whether requests may be sent here: the desk must be able to write, or it is a 503.
 
         So must the clock be the database's. One that jumped is told of, and does no harm.
         """
-        if (seen := clock()).is_off:
+        if (seen := self.clock()).is_off:
             raise ClockOff(f"{seen.system_ahead_ms // 1000} s")
-        if (complaint := await heart.complaint()) is not None:
+        if (complaint := await self._heart.complaint()) is not None:
             raise StorageFailed(complaint)
         months = {
             mode: None if snapshot.extraction_date is None else snapshot.extraction_date.isoformat()
-            for mode, snapshot in snapshots.items()
+            for mode, snapshot in self.snapshots.items()
         }
         said = _of_clock(seen)
         body = {"status": "ok", "gravação": True, "relógio": said, "dados_abertos": months}
         return 200, _JSON, _encode(body)
 
-    async def measurements(_: Request) -> tuple[int, Headers, bytes]:
+    async def measurements(self, request: Request) -> tuple[int, Headers, bytes]:
         """Prometheus' text format."""
         headers = [
-            (b"content-type", metrics.content_type.encode()),
+            (b"content-type", self.metrics.content_type.encode()),
             (b"cache-control", b"no-store"),
         ]
-        return 200, headers, metrics.exposition()
-
-    return {
-        "/livez": alive,
-        "/readyz": ready,
-        "/metrics": measurements,
-        **documentation(settings, operations),
-    }
+        return 200, headers, self.metrics.exposition()
 
 
 def _of_clock(seen: ClockState) -> str:
@@ -157,13 +161,13 @@ _POLICY = (
 
 
 def documentation(
-    settings: Settings, operations: Mapping[Subject, Operation]
-) -> Mapping[str, Page]:
+    settings: Settings, operations: Mapping[Subject, Operation] = OPERATIONS
+) -> Sequence[Route]:
     """`/openapi.json`, and the documentation page with its files."""
     folder = resources.files("balcao.http").joinpath("static")
     contents = {name: folder.joinpath(name).read_bytes() for name in _FILES}
     prefix = f"/docs/{digest_of(b''.join(contents.values()))}"
-    pages: dict[str, Page] = {}
+    pages: dict[str, Handler] = {}
     for name, body in contents.items():
         short = name.rpartition("/")[2]
         kind = TYPES[name.rpartition(".")[2]]
@@ -189,9 +193,10 @@ def documentation(
         ASK_AGAIN,
         [*_SECURE, (b"access-control-allow-origin", b"*")],
     )
-    pages["/"] = _to_application
-    return pages
+    pages["/"] = to_application
+    return [Route(path, path, handler, of_api=False) for path, handler in pages.items()]
 
 
-async def _to_application(_: Request) -> tuple[int, Headers, bytes]:
+async def to_application(request: Request) -> tuple[int, Headers, bytes]:
+    """From the bare address to the application."""
     return 302, [(b"location", b"/app"), (b"cache-control", b"no-store")], b""

@@ -1,14 +1,18 @@
 """From an ASGI scope to what the house needs of a request."""
 
+import asyncio
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import msgspec
 
-from balcao.errors import RequestTooLarge
+from balcao.core.access import Caller
+from balcao.errors import InvalidRequest, RequestTooLarge, UnsupportedMediaType
 
 Scope: TypeAlias = Mapping[str, Any]
+Receive: TypeAlias = Callable[[], Awaitable[Mapping[str, Any]]]
 
 
 class Request(msgspec.Struct, frozen=True):
@@ -19,6 +23,15 @@ class Request(msgspec.Struct, frozen=True):
     query: bytes
     headers: Mapping[bytes, bytes]
     repeated: tuple[bytes, ...] = ()  # names of headers that came more than once
+    rest: str = ""  # what follows the route's own part of the path
+    caller: Caller | None = None  # whose key was sent, where the route wants one
+    body: bytes = b""  # where the route takes one
+
+    @property
+    def account_id(self) -> int:
+        """Whose request it is, where the route wants a key."""
+        assert self.caller is not None, "the route takes requests without a key"
+        return self.caller.account_id
 
     @property
     def wants_gzip(self) -> bool:
@@ -64,8 +77,53 @@ def _weighed(header: bytes) -> Sequence[tuple[bytes, float]]:
     return found
 
 
-def read(scope: Scope, header_bytes_max: int) -> Request:
-    """Take the request apart. Raises `RequestTooLarge` for a body or too long a head (7.4)."""
+@dataclass(frozen=True, slots=True)
+class BodyLimit:
+    """What a route takes besides the address: at most so many bytes, of one of these types."""
+
+    bytes_max: int
+    media_types: tuple[bytes, ...]
+    seconds: float = 10.0  # what is small comes at once
+
+    async def read(self, headers: Mapping[bytes, bytes], pieces: AsyncIterator[bytes]) -> bytes:
+        """The whole body. Raises `UnsupportedMediaType`, `RequestTooLarge`, `InvalidRequest`.
+
+        What announces too much is not read at all; of what announces nothing, no more than that.
+        """
+        kind = headers.get(b"content-type", b"").partition(b";")[0].strip().lower()
+        if kind not in self.media_types:
+            raise UnsupportedMediaType
+        announced = headers.get(b"content-length", b"0")
+        if not announced.isdigit() or int(announced[:10]) > self.bytes_max:
+            raise RequestTooLarge(body_bytes_max=self.bytes_max)
+        body = b""
+        try:
+            async with asyncio.timeout(self.seconds):
+                async for piece in pieces:
+                    body += piece
+                    if len(body) > self.bytes_max:
+                        raise RequestTooLarge(body_bytes_max=self.bytes_max)
+        except TimeoutError:
+            raise InvalidRequest(408) from None
+        return body
+
+
+async def pieces_of(receive: Receive) -> AsyncIterator[bytes]:
+    """A request's body as it comes (ASGI). Raises `InvalidRequest` where the rest never will."""
+    more = True
+    while more:
+        message = await receive()
+        if message["type"] != "http.request":
+            raise InvalidRequest(408)
+        yield message.get("body", b"")
+        more = message.get("more_body", False)
+
+
+def read(scope: Scope, header_bytes_max: int, *, bodiless: bool = True) -> Request:
+    """Take the request apart. Raises `RequestTooLarge` for too long a head (7.4).
+
+    So it does for a body, where there is to be none.
+    """
     path: str = scope["path"]
     query: bytes = scope["query_string"]
     headers: dict[bytes, bytes] = {}
@@ -80,6 +138,8 @@ def read(scope: Scope, header_bytes_max: int) -> Request:
             headers[name] = value
     if size > header_bytes_max:
         raise RequestTooLarge(headers=True)
-    if b"transfer-encoding" in headers or headers.get(b"content-length", b"0") != b"0":
-        raise RequestTooLarge(headers=False)
+    if bodiless and (
+        b"transfer-encoding" in headers or headers.get(b"content-length", b"0") != b"0"
+    ):
+        raise RequestTooLarge
     return Request(scope["method"], path, query, headers, repeated)

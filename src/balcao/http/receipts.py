@@ -7,11 +7,10 @@ handed out as a file, in a sandbox without any rights.
 
 from collections.abc import AsyncGenerator, AsyncIterator, Collection, Sequence
 
-from balcao.core.access import Caller
 from balcao.core.receipts import Receipt, file_name
 from balcao.errors import ReceiptNotFound
-from balcao.http.front import PREFIX, Window
 from balcao.http.read import Request
+from balcao.http.routes import PREFIX, Answer, Route
 from balcao.http.write import Headers, Pieces
 from balcao.operations.federal_certificate.operation import FederalCertificateLookup
 from balcao.operations.state_certificate.operation import StateCertificateLookup
@@ -23,32 +22,6 @@ WHOLE_BYTES_MAX = 262_144
 _RECENT_MAX = 64
 
 
-def windows(desk: Desk, blobs: Blobs) -> Sequence[Window]:
-    """The two addresses."""
-    files = Files(desk, blobs)
-
-    async def private(
-        request: Request, number: str, caller: Caller | None
-    ) -> tuple[int, Headers, bytes | Pieces]:
-        """A federal receipt, to the account that obtained it."""
-        assert caller is not None
-        headers, content = await files.fetch(number, {caller.account_id})
-        return 200, headers, content
-
-    async def public(
-        request: Request, number: str, caller: Caller | None
-    ) -> tuple[int, Headers, bytes | Pieces]:
-        """A state receipt, to everybody who knows its number."""
-        headers, content = await files.fetch(number, {None})
-        return 200, headers, content
-
-    federal, state = FederalCertificateLookup.path, StateCertificateLookup.path
-    return (
-        Window(f"{PREFIX}{federal}/print/", "comprovante-federal", private),
-        Window(f"{PREFIX}{state}/print/", "comprovante-estadual", public, public=True),
-    )
-
-
 class Files:
     """Receipts by number. Unknown and foreign ones look alike: 404."""
 
@@ -56,6 +29,27 @@ class Files:
         self._desk = desk
         self._blobs = blobs
         self._recent: dict[str, bytes] = {}
+
+    def routes(self) -> Sequence[Route]:
+        """The two addresses."""
+        federal, state = FederalCertificateLookup.path, StateCertificateLookup.path
+        return (
+            Route(
+                f"{PREFIX}{federal}/print/{{numero}}",
+                "comprovante-federal",
+                self.private,
+                needs_key=True,
+            ),
+            Route(f"{PREFIX}{state}/print/{{numero}}", "comprovante-estadual", self.public),
+        )
+
+    async def private(self, request: Request) -> Answer:
+        """A federal receipt, to the account that obtained it."""
+        return 200, *await self.fetch(request.rest, {request.account_id})
+
+    async def public(self, request: Request) -> Answer:
+        """A state receipt, to everybody who knows its number."""
+        return 200, *await self.fetch(request.rest, {None})
 
     async def fetch(
         self, number: str, owners: Collection[int | None], *, download: bool = False

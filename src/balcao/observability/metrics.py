@@ -23,6 +23,9 @@ _CIRCUIT_STATES = ("closed", "open", "half-open")
 # State by source, subject and UF.
 Circuits: TypeAlias = Mapping[tuple[str, str, str], str]
 
+# Last success and failure in milliseconds since 1970 (None: none yet), and failures since.
+Turns: TypeAlias = tuple[int | None, int | None, int]
+
 _SIZES = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024)
 
 
@@ -68,6 +71,8 @@ class Metrics:
         self._circuits: Callable[[], Circuits] = dict
         self._backup_seconds: float | None = None
         self._ballast: Callable[[], tuple[bool, int]] = lambda: (False, 0)
+        self._work: Callable[[], Mapping[str, Turns]] = dict
+        self._jobs: Callable[[], Iterable[tuple[str, str, int, int]]] = list
         self._clock: Callable[[], tuple[float, int, bool]] = lambda: (0.0, 0, False)
         self._registry = CollectorRegistry()
         self._registry.register(self)
@@ -114,6 +119,14 @@ class Metrics:
     def watch_circuits(self, read: Callable[[], Circuits]) -> None:
         """Whom to ask, when measurements are read, for the circuits' states."""
         self._circuits = read
+
+    def watch_work(self, read: Callable[[], Mapping[str, Turns]]) -> None:
+        """Whom to ask how periodic work went, by its name."""
+        self._work = read
+
+    def watch_jobs(self, read: Callable[[], Iterable[tuple[str, str, int, int]]]) -> None:
+        """Whom to ask for jobs: kind, state, how many, and from when on the oldest was due (ms)."""
+        self._jobs = read
 
     def watch_clock(self, read: Callable[[], tuple[float, int, bool]]) -> None:
         """Whom to ask for the clock: seconds the system's is ahead, jumps, whether in doubt."""
@@ -178,6 +191,22 @@ class Metrics:
             for state in _CIRCUIT_STATES:
                 circuits.add_metric((*line, state), float(state == current))
         yield circuits
+        yield from _work(self._work())
+        jobs = GaugeMetricFamily(
+            "balcao_jobs",
+            "Jobs that commits left to be done: waiting, running or, given up, failed.",
+            labels=("kind", "state"),
+        )
+        due = GaugeMetricFamily(
+            "balcao_jobs_oldest_due_seconds",
+            "From when on the oldest waiting job of a kind was to be done, in Unix time.",
+            labels=("kind",),
+        )
+        for kind, job_state, count, oldest_ms in self._jobs():
+            jobs.add_metric((kind, job_state), count)
+            if job_state == "waiting":
+                due.add_metric((kind,), oldest_ms / 1000)
+        yield from (jobs, due)
         ahead_seconds, jumps, in_doubt = self._clock()
         yield GaugeMetricFamily(
             "balcao_clock_system_ahead_seconds",
@@ -225,6 +254,29 @@ class Metrics:
         )
         batches.add_metric((), self._batches.buckets(), self._batches.total)
         yield batches
+
+
+def _work(turns: Mapping[str, Turns]) -> Iterable[Metric]:
+    """One family each for when it went well last, when it failed last, and how often since."""
+    success = GaugeMetricFamily(
+        "balcao_work_last_success_seconds",
+        "When a piece of periodic work was done last, in Unix time.",
+        labels=("work",),
+    )
+    failure = GaugeMetricFamily(
+        "balcao_work_last_failure_seconds",
+        "When it failed last, in Unix time; absent: never since the start.",
+        labels=("work",),
+    )
+    failing = GaugeMetricFamily(
+        "balcao_work_failing", "How often it has failed since it was done last.", labels=("work",)
+    )
+    for name, (success_ms, failure_ms, failures) in turns.items():
+        for family, at_ms in ((success, success_ms), (failure, failure_ms)):
+            if at_ms is not None:
+                family.add_metric((name,), at_ms / 1000)
+        failing.add_metric((name,), failures)
+    return success, failure, failing
 
 
 def _counter(

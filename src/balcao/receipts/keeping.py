@@ -1,7 +1,7 @@
 """Receipts' bytes on their way in and out: kept before a record names them, deleted after.
 
-A process may die between the two. Then there are bytes that nothing names, never the reverse;
-`orphans` finds them.
+A process may die between the bytes and their record. Then there are bytes that nothing names, never
+the reverse; `orphans` finds them. Of a record that goes, a job remembers the bytes.
 """
 
 import asyncio
@@ -11,8 +11,9 @@ from math import inf
 import structlog
 
 from balcao.core.certificates import MediaType, StoredReceipt
-from balcao.core.receipts import RECEIPT_BYTES_MAX, digest_of
+from balcao.core.receipts import DELETE_BYTES, RECEIPT_BYTES_MAX, digest_of
 from balcao.errors import SourceError, StorageFailed
+from balcao.jobs.durable import JobKind
 from balcao.storage.contract import Blobs, Desk
 
 log = structlog.get_logger()
@@ -75,16 +76,14 @@ class ReceiptKeeping:
         return self._inspect(content), digest_of(content)
 
 
-async def purge(desk: Desk, blobs: Blobs, before_ms: int, limit: int) -> int:
-    """Remove receipts recorded before that instant, and the bytes that nobody names any more.
+def deleting_bytes(desk: Desk, blobs: Blobs) -> JobKind:
+    """The jobs that purging and erasing leave: delete bytes, if no record names them any more."""
 
-    At most `limit` of them, the oldest first; for how old, see `Desk.purge_receipts`. Returns how
-    many records went. Raises `StorageFailed`; what was left over then is an orphan.
-    """
-    purged = await desk.purge_receipts(before_ms, limit)
-    for digest in purged.digests:
-        await blobs.delete(digest)
-    return purged.count
+    async def delete(digest: str) -> None:
+        if desk.unnamed([digest]):
+            await blobs.delete(digest)
+
+    return JobKind(DELETE_BYTES, delete)
 
 
 async def orphans(desk: Desk, blobs: Blobs, before_ms: int) -> AsyncIterator[Sequence[str]]:

@@ -6,7 +6,7 @@ Importing this module opens nothing; `open_house` does.
 import math
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from functools import partial
 from typing import IO, TYPE_CHECKING
 
@@ -19,11 +19,12 @@ from balcao.core.calendar import civil_day
 from balcao.core.questions import Mode
 from balcao.core.receipts import Numbering
 from balcao.home import Home
-from balcao.http import receipts
 from balcao.http.account import Books
 from balcao.http.authenticator import Authenticator
 from balcao.http.front import ASGIApp, Front
-from balcao.http.pages import build_pages
+from balcao.http.pages import Probes, documentation
+from balcao.http.receipts import Files
+from balcao.jobs.durable import JobWorker
 from balcao.lookup.admission import AdmissionControl
 from balcao.lookup.context import Environment, Parts
 from balcao.observability import logs
@@ -34,6 +35,7 @@ from balcao.observability.source_log import SourceLog
 from balcao.opendata.current import CurrentSnapshot
 from balcao.operations import operations
 from balcao.providers import configured
+from balcao.receipts.keeping import deleting_bytes
 from balcao.service.clock import Clock
 from balcao.service.lifespan import Life
 from balcao.service.provider_factory import ProviderFactory, sandboxed
@@ -157,6 +159,10 @@ def open_house(
         "pre_pago": settings.limits_pre_pago,
         "pos_pago": settings.limits_pos_pago,
     }
+    worker = JobWorker(desk.jobs, [deleting_bytes(desk, blobs)], now_ms)
+    metrics.watch_jobs(
+        lambda: [(one.kind, one.state, one.count, one.oldest_due_ms) for one in worker.standing]
+    )
     life = Life(
         parts,
         desk,
@@ -166,9 +172,11 @@ def open_house(
         factory.upstreams,
         request_log,
         Schedule(settings, now_ms, metrics.backup),
+        worker,
         patience_seconds=settings.source_deadline_seconds,
         clock=clock,
     )
+    metrics.watch_work(lambda: {name: astuple(seen) for name, seen in life.runner.seen.items()})
     authenticator = Authenticator(desk, pepper, limits)  # type: ignore[arg-type]
     front = Front(
         parts=parts,
@@ -176,17 +184,13 @@ def open_house(
         metrics=metrics,
         request_log=request_log,
         new_id=new_id,
-        pages=build_pages(
-            metrics,
-            desk,
-            snapshots,
-            settings,
-            now_ms,
-            operations=parts.operations,
-            clock=clock.state,
-        ),
+        beside=[
+            *Files(desk, blobs).routes(),
+            *Books(desk, now_ms).routes(),
+            *Probes(metrics, desk, snapshots, now_ms, clock.state).routes(),
+            *documentation(settings, parts.operations),
+        ],
         header_bytes_max=settings.header_bytes_max,
-        windows=[*receipts.windows(desk, blobs), *Books(desk, now_ms).windows()],
         start=life.start,
         stop=life.stop,
         web=build_site(

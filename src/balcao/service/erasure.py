@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from balcao.core.data_subject import DataSubject
 from balcao.core.people import Signature
 from balcao.core.questions import Mode
+from balcao.jobs.durable import JobWorker
+from balcao.receipts.keeping import deleting_bytes
 from balcao.storage.contract import Blobs, Cache, Desk, KeptAbout
 from balcao.storage.data_subjects import Held
 
@@ -73,10 +75,9 @@ async def erase(
     entries = [await cache.erase(person) for cache in caches.values()]
     await desk.data_subjects.log_erasure(person, "começou", signed, now_ms())
     await asyncio.sleep(FORGOTTEN_SECONDS)
-    held, digests = await desk.data_subjects.erase(person)
-    for digest in digests:
-        if desk.unnamed([digest]):
-            await blobs.delete(digest)
+    held, digests = await desk.data_subjects.erase(person, now_ms())
+    # Now, and by whoever serves if that fails.
+    await JobWorker(desk.jobs, [deleting_bytes(desk, blobs)], now_ms).work_off()
     entries += [await cache.erase(person) for cache in caches.values()]
     await (
         desk.data_subjects.scrub()

@@ -7,9 +7,11 @@ from dataclasses import dataclass, field
 
 import structlog
 
-from balcao.backup.schedule import Schedule
+from balcao.backup.schedule import FIRST_SECONDS, LOOK_SECONDS_MAX, Schedule
 from balcao.core.clock import Heard
 from balcao.errors import StorageFailed
+from balcao.jobs.durable import JobWorker
+from balcao.jobs.periodic import Periodic, Runner, warning
 from balcao.lookup.context import Parts
 from balcao.observability.requests import RequestLog
 from balcao.service.clock import Clock
@@ -36,10 +38,30 @@ class Life:
     upstreams: Sequence[Upstream]
     request_log: RequestLog
     backups: Schedule
+    worker: JobWorker
     patience_seconds: float
     clock: Clock
     set_back: bool = False  # the clock was, and limits are to begin anew as soon as they can
-    tasks: "list[asyncio.Task[None]]" = field(default_factory=list)
+    runner: Runner = field(init=False)
+
+    def __post_init__(self) -> None:
+        works = [
+            *self.retention.works(),
+            *self.worker.works(),
+            Periodic(
+                "holds",
+                self._recover_others,
+                RECOVER_EVERY_SECONDS,
+                RECOVER_EVERY_SECONDS,
+                warning("recovery.failed"),
+            ),
+            Periodic("clock", self.look_at_clock, CLOCK_EVERY_SECONDS, CLOCK_EVERY_SECONDS),
+        ]
+        if self.backups.wanted:
+            look, complain = self.backups.look, self.backups.complain
+            every = LOOK_SECONDS_MAX
+            works.append(Periodic("backup", look, every, FIRST_SECONDS, complain, every))
+        self.runner = Runner(works, self.clock.now_ms)
 
     async def start(self) -> None:
         """Give back what dead processes held, then begin what runs now and then."""
@@ -48,18 +70,13 @@ class Life:
         given_back = self.desk.recover(self.clock.now_ms())
         if given_back:
             log.warning("holds.given_back", holds=given_back)
-        self.tasks = [
-            *self.retention.tasks(),
-            asyncio.create_task(self._recover_others()),
-            asyncio.create_task(self._watch_clock()),
-            asyncio.create_task(self.backups.run()),
-        ]
+        self.runner.start()
 
     async def stop(self) -> None:
         """Let lookups under way settle, then close the connections to the sources."""
         self.backups.stop()
-        for task in self.tasks:
-            task.cancel()
+        await self.runner.stop()
+        await self.worker.release()
         if self.parts.running:
             await asyncio.wait(self.parts.running, timeout=self.patience_seconds)
         if self.parts.noting:
@@ -104,25 +121,13 @@ class Life:
         with contextlib.suppress(StorageFailed):  # a full disk is told of by whoever writes
             await self.desk.keep_room()
 
-    async def _watch_clock(self) -> None:
-        while True:
-            await asyncio.sleep(CLOCK_EVERY_SECONDS)
-            with contextlib.suppress(StorageFailed):  # the next time, then
-                await self.look_at_clock()
-
     async def _recover_others(self) -> None:
         """Give back what other nodes hold that died; where there can be none, this does nothing.
 
         And mend what another process wrote by a clock that is not believed here.
         """
-        while True:
-            await asyncio.sleep(RECOVER_EVERY_SECONDS)
-            try:
-                given_back = await self.desk.recover_others(self.clock.now_ms())
-                await self._turn_months_back()
-                await self._keep_room()
-            except StorageFailed as error:  # the next time, then
-                log.warning("recovery.failed", detail=error.detail)
-                continue
-            if given_back:
-                log.warning("holds.given_back", holds=given_back)
+        given_back = await self.desk.recover_others(self.clock.now_ms())
+        await self._turn_months_back()
+        await self._keep_room()
+        if given_back:
+            log.warning("holds.given_back", holds=given_back)

@@ -3,8 +3,6 @@
 The classes, their settings and the reasons: `docs/retention.md`, `docs/decisions/0020`.
 """
 
-import asyncio
-import contextlib
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -13,7 +11,7 @@ import structlog
 
 from balcao.core.calendar import HOUR_MS
 from balcao.core.freshness import DAY_MS
-from balcao.errors import StorageFailed
+from balcao.jobs.periodic import Periodic, warning
 from balcao.receipts import keeping
 from balcao.settings import Settings
 from balcao.storage.contract import Blobs, Cache, Desk
@@ -24,6 +22,10 @@ PURGE_EVERY_SECONDS = 600.0
 # A long backlog goes in short strokes, so that lookups slip in between.
 PAUSE_SECONDS = 0.05
 RECEIPTS_AT_ONCE = 100
+
+# Nobody asks what was done; what was given up is shown for as long as somebody may look.
+JOBS_DONE_DAYS = 1
+JOBS_FAILED_DAYS = 30
 
 # To find what is old, the whole cache is read: once a day, and not in the hurry of a start.
 CACHE_FIRST_SECONDS = 60.0
@@ -53,19 +55,50 @@ class Retention:
     now_ms: Callable[[], int]
     observe: Callable[[str, int], None] = lambda kind, count: None
     _gone: Counter[str] = field(default_factory=Counter)  # since it was last told
+    _cache: int = 0  # whose turn it is
     _erasures: int | None = None  # None: nothing is remembered yet that could be forgotten
 
-    def tasks(self) -> "list[asyncio.Task[None]]":
-        """What runs until it is cancelled."""
-        return [
-            asyncio.create_task(work)
-            for work in (
-                self._purge(),
-                self._sweep_caches(),
-                self._remove_orphans(),
-                self._heed_erasures(),
-            )
-        ]
+    def works(self) -> Sequence[Periodic]:
+        """What is done beside the requests."""
+        failed = warning("purge.failed")
+        return (
+            Periodic("purge", self.purge, PURGE_EVERY_SECONDS, complain=failed),
+            Periodic(
+                "cache_sweep", self.sweep_caches, CACHE_EVERY_SECONDS, CACHE_FIRST_SECONDS, failed
+            ),
+            Periodic(
+                "receipt_orphans",
+                self.remove_orphans,
+                ORPHANS_EVERY_SECONDS,
+                ORPHANS_FIRST_SECONDS,
+                failed,
+            ),
+            # Where the storage is away nobody can erase anything either.
+            Periodic("erasures", self.heed_erasures, ERASED_SECONDS),
+        )
+
+    async def purge(self) -> float | None:
+        """One short stroke, and the next one soon if there is more. Raises `StorageFailed`."""
+        if await self.purge_some():
+            return PAUSE_SECONDS
+        self.tell()
+        return None
+
+    async def sweep_caches(self) -> float | None:
+        """One stretch of the caches, and the next one soon. Raises `StorageFailed`."""
+        if await self.sweep_cache(self.caches[self._cache]):
+            self._cache = (self._cache + 1) % len(self.caches)
+            if self._cache == 0:
+                self.tell()
+                return None
+        return PAUSE_SECONDS
+
+    async def remove_orphans(self) -> None:
+        """Delete the bytes of receipts that no record names. Raises `StorageFailed`."""
+        before_ms = await self._now() - ORPHAN_MS
+        async for names in keeping.orphans(self.desk, self.blobs, before_ms):
+            for name in names:
+                await self.blobs.delete(name)
 
     async def purge_some(self) -> int:
         """One short stroke at what the desk has too much of. Count; 0: nothing is left.
@@ -82,28 +115,31 @@ class Retention:
                 # As long as the receipt can be fetched, the request leads to it.
                 now - max(kept.trace_days, kept.receipt_days) * DAY_MS,
             ),
-            "receipts": await keeping.purge(
-                self.desk, self.blobs, now - kept.receipt_days * DAY_MS, RECEIPTS_AT_ONCE
+            "receipts": await self.desk.purge_receipts(
+                now - kept.receipt_days * DAY_MS, RECEIPTS_AT_ONCE, now
+            ),
+            "jobs": await self.desk.jobs.purge(
+                now - JOBS_DONE_DAYS * DAY_MS, now - JOBS_FAILED_DAYS * DAY_MS
             ),
         }
         for kind, count in removed.items():
             self._count(kind, count)
         return sum(removed.values())
 
-    async def sweep_cache(self, cache: Cache) -> None:
-        """Look through a whole cache for what is too old. Raises `StorageFailed`."""
-        over = False
-        while not over:
-            now, kept = await self._now(), self.settings
-            days_max = kept.receipt_days - CACHE_DAYS_BEFORE_RECEIPTS
-            swept = await cache.sweep(
-                now - min(kept.cache_days, days_max) * DAY_MS,
-                now - min(kept.cache_person_days, days_max) * DAY_MS,
-            )
-            self._count("cache", swept.entries - swept.people_entries)
-            self._count("cache_person", swept.people_entries)
-            over = swept.over
-            await asyncio.sleep(PAUSE_SECONDS)
+    async def sweep_cache(self, cache: Cache) -> bool:
+        """Look through a stretch of a cache for what is too old. Whether that was the last.
+
+        Raises `StorageFailed`.
+        """
+        now, kept = await self._now(), self.settings
+        days_max = kept.receipt_days - CACHE_DAYS_BEFORE_RECEIPTS
+        swept = await cache.sweep(
+            now - min(kept.cache_days, days_max) * DAY_MS,
+            now - min(kept.cache_person_days, days_max) * DAY_MS,
+        )
+        self._count("cache", swept.entries - swept.people_entries)
+        self._count("cache_person", swept.people_entries)
+        return swept.over
 
     async def heed_erasures(self) -> None:
         """Forget what is remembered of what another process erased. Raises `StorageFailed`."""
@@ -127,43 +163,3 @@ class Retention:
         if count:
             self._gone[kind] += count
             self.observe(kind, count)
-
-    async def _purge(self) -> None:
-        while True:
-            try:
-                purged = await self.purge_some()
-            except StorageFailed as error:  # the disk may have room again later
-                log.warning("purge.failed", detail=error.detail)
-                purged = 0
-            if not purged:
-                self.tell()
-            await asyncio.sleep(PAUSE_SECONDS if purged else PURGE_EVERY_SECONDS)
-
-    async def _sweep_caches(self) -> None:
-        await asyncio.sleep(CACHE_FIRST_SECONDS)
-        while True:
-            for cache in self.caches:
-                try:
-                    await self.sweep_cache(cache)
-                except StorageFailed as error:
-                    log.warning("purge.failed", detail=error.detail)
-            self.tell()
-            await asyncio.sleep(CACHE_EVERY_SECONDS)
-
-    async def _remove_orphans(self) -> None:
-        await asyncio.sleep(ORPHANS_FIRST_SECONDS)
-        while True:
-            try:
-                before_ms = await self._now() - ORPHAN_MS
-                async for names in keeping.orphans(self.desk, self.blobs, before_ms):
-                    for name in names:
-                        await self.blobs.delete(name)
-            except StorageFailed as error:
-                log.warning("purge.failed", detail=error.detail)
-            await asyncio.sleep(ORPHANS_EVERY_SECONDS)
-
-    async def _heed_erasures(self) -> None:
-        while True:
-            with contextlib.suppress(StorageFailed):  # then nobody can erase anything either
-                await self.heed_erasures()
-            await asyncio.sleep(ERASED_SECONDS)

@@ -19,6 +19,7 @@ from balcao.core.ledger import (
     Change,
     Charge,
     DoneBefore,
+    Enqueue,
     Finish,
     Hold,
     HoldGone,
@@ -73,7 +74,7 @@ def needs(lists: Iterable[Sequence[Change]]) -> Needs:
                 case Audit():
                     if change.signed.form_id is not None:
                         wanted.forms.add(change.signed.form_id)
-                case Trace() | Touch() | KeepReceipt():
+                case Trace() | Touch() | KeepReceipt() | Enqueue():
                     pass
     return wanted
 
@@ -97,6 +98,7 @@ class Batch:
     traces: list[Row] = field(default_factory=list)  # likewise
     certificates: list[Row] = field(default_factory=list)  # traces that brought one; likewise
     deeds: list[Row] = field(default_factory=list)
+    jobs: dict[tuple[str, str], Enqueue] = field(default_factory=dict)
 
     def admit(self, changes: Sequence[Change]) -> Refusal | None:
         """Take a list in, or say why not. All refusals come before the first row.
@@ -187,6 +189,8 @@ class Batch:
                 if change.signed.form_id is not None:
                     self.forms.add(change.signed.form_id)
                 self.deeds.append(audit_row(change))
+            case Enqueue():
+                self.jobs[change.kind, change.about] = change
 
     def _charge(self, change: Charge) -> None:
         month = civil_month(change.at_ms)

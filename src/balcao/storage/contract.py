@@ -16,6 +16,7 @@ from balcao.core.rate_limit import Limit, Verdict
 from balcao.core.receipts import Receipt
 from balcao.storage.data_subjects import DataSubjects
 from balcao.storage.people import People
+from balcao.storage.shared.jobs import Jobs
 
 ConsultationState: TypeAlias = Literal["running", "charged", "free"]
 
@@ -98,14 +99,6 @@ class LedgerCheck:
     complaints: Sequence[str]
 
 
-@dataclass(frozen=True, slots=True)
-class PurgedReceipts:
-    """Receipts that were removed, and the digests that none names any more."""
-
-    count: int
-    digests: Sequence[str]  # their bytes can be deleted
-
-
 class Desk(Protocol):
     """Accounts, keys, the ledger, idempotency. An acknowledged change survives power loss.
 
@@ -117,6 +110,11 @@ class Desk(Protocol):
     @property
     def people(self) -> People:
         """The people of the web application, and the log of what is done there."""
+        ...
+
+    @property
+    def jobs(self) -> Jobs:
+        """What commits left to be done."""
         ...
 
     @property
@@ -286,9 +284,10 @@ class Desk(Protocol):
         """
         ...
 
-    async def purge_receipts(self, before_ms: int, limit: int) -> PurgedReceipts:
-        """Remove up to `limit` receipts recorded before that instant, the oldest first.
+    async def purge_receipts(self, before_ms: int, limit: int, now_ms: int) -> int:
+        """Remove up to `limit` receipts recorded before that instant, the oldest first. Count.
 
+        In the same commit it leaves a job to delete the bytes of each, if nobody names them then.
         Belongs to the process that serves, and `before_ms` to a time from which no cache entry is
         left: else a receipt that is delivered again at this moment may lose its bytes. Raises
         `StorageFailed`.

@@ -58,11 +58,12 @@ class DataSubjects(Protocol):
         """All of it. Reads every trace and every recorded answer: seconds for a million."""
         ...
 
-    async def erase(self, person: DataSubject) -> tuple[Held, Sequence[str]]:
-        """Remove it, in short strokes: what there was, and digests that no receipt names now.
+    async def erase(self, person: DataSubject, now_ms: int) -> tuple[Held, Sequence[str]]:
+        """Remove it, in short strokes: what there was, and digests of its receipts.
 
-        Receipts' records go. Requests' details stay without the document, recorded answers as
-        empty ones, which are not sent again; so every statement still adds up.
+        Receipts' records go, and with each the job to delete its bytes is left. Requests' details
+        stay without the document, recorded answers as empty ones, which are not sent again; so
+        every statement still adds up.
         """
         ...
 

@@ -4,10 +4,9 @@ A page is a coroutine that is given a `Visit` and answers with a response. Pages
 with `page(...)`, which says who they are for: there is no other way to a route.
 """
 
-import asyncio
 import gzip
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence, Set
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 from urllib.parse import parse_qsl, quote
@@ -22,8 +21,15 @@ from starlette.types import Message, Receive, Scope, Send
 from balcao.accounts.links import new_token
 from balcao.core.outcomes import Reply
 from balcao.core.problems import problem_of
-from balcao.errors import BalcaoError, StorageFailed
+from balcao.errors import (
+    BalcaoError,
+    InvalidRequest,
+    RequestTooLarge,
+    StorageFailed,
+    UnsupportedMediaType,
+)
 from balcao.http import read
+from balcao.http.read import BodyLimit
 from balcao.web import guard, returning
 from balcao.web.pages import Assets
 from balcao.web.tools import Tools
@@ -31,9 +37,9 @@ from balcao.web.visit import Instead, Visit, Who
 
 log = structlog.get_logger()
 
-BODY_BYTES_MAX = 32_768  # forms are small, and come at once
-BODY_SECONDS_MAX = 10.0
+FORM = BodyLimit(32_768, (b"application/x-www-form-urlencoded",))
 FIELDS_MAX = 100
+FILES = "/app/arquivos/{name}"
 PATH_CHARACTERS_MAX = 512  # addresses here are short; no number in one has thousands of digits
 
 _MONTH_SECONDS = 30 * 86_400
@@ -105,10 +111,18 @@ class WebApplication:
         self._tools = tools
         self._observe = observe
         self._assets = assets
+        self._pages = pages
         self._askable = {each.path for each in pages if each.method == "GET"}
         routes: list[BaseRoute] = [self._route(path, of) for path, of in _by_path(pages).items()]
-        routes.append(Route("/app/arquivos/{name}", self._file, methods=["GET"]))
+        routes.append(Route(FILES, self._file, methods=["GET"]))
         self._router = Router(routes, redirect_slashes=False, default=self._nothing_here)
+
+    def addresses(self) -> Iterator[tuple[str, str, Callable[..., Any], int]]:
+        """Method, path, who answers, and how many bytes a form may have, of all that is here."""
+        for page in self._pages:
+            bytes_max = 0 if page.method == "GET" else FORM.bytes_max
+            yield page.method, page.path, page.answer, bytes_max
+        yield "GET", FILES, self._file, 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """ASGI entry: what every answer carries, and one event for each."""
@@ -201,11 +215,10 @@ class WebApplication:
         request = visit.request
         if page.method != "GET":
             try:
-                async with asyncio.timeout(BODY_SECONDS_MAX):
-                    form = await _form(request)
-            except TimeoutError:
-                return visit.page("problema.html", 408, **_words(413))
-            if form is None:
+                form = await _form(request)
+            except InvalidRequest as error:
+                return visit.page("problema.html", error.status, **_words(413))
+            except (RequestTooLarge, UnsupportedMediaType, ValueError):
                 return visit.page("problema.html", 413, **_words(413))
             token = form.get("csrf", "")
             if not guard.is_our_own_form(request, visit.tools, visit.cookie, token):
@@ -296,25 +309,12 @@ def _by_path(pages: Sequence[Page]) -> Mapping[str, Mapping[str, Page]]:
     return found
 
 
-async def _form(request: Request) -> Mapping[str, str] | None:
-    """The fields of a form, the first of each name. None: no form, or too large a one."""
-    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    if kind != "application/x-www-form-urlencoded":
-        return None
-    announced = request.headers.get("content-length", "0")
-    if not announced.isdecimal() or len(announced) > 9 or int(announced) > BODY_BYTES_MAX:
-        return None
-    body = b""
-    async for chunk in request.stream():
-        body += chunk
-        if len(body) > BODY_BYTES_MAX:
-            return None
-    try:
-        pairs = parse_qsl(
-            body.decode("utf-8"), keep_blank_values=True, max_num_fields=FIELDS_MAX, errors="strict"
-        )
-    except ValueError:
-        return None
+async def _form(request: Request) -> Mapping[str, str]:
+    """The fields of a form, the first of each name. Raises as `BodyLimit.read`, `ValueError`."""
+    body = await FORM.read(dict(request.scope["headers"]), request.stream())
+    pairs = parse_qsl(
+        body.decode("utf-8"), keep_blank_values=True, max_num_fields=FIELDS_MAX, errors="strict"
+    )
     fields: dict[str, str] = {}
     for name, value in pairs:
         fields.setdefault(name, value)

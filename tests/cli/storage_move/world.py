@@ -10,6 +10,7 @@ from pydantic import SecretStr
 
 from balcao.core.certificates import CertificateGiven
 from balcao.core.freshness import Kept
+from balcao.core.ledger import Enqueue
 from balcao.core.people import Signature
 from balcao.core.rate_limit import Limit
 from balcao.moving import move as moving
@@ -39,7 +40,7 @@ def furnish(desk: Desk) -> None:
     hashed = a_trace(acme, "p1", document="***", document_hash=b"\0\1\xff", uf="SP", code=ODD)
     desk.commit_now([hashed])
     brought = CertificateGiven("CND", "2027-02-15", ODD, "n1", "application/pdf")
-    desk.commit_now([a_trace(acme, "p2", certificate=brought)])
+    desk.commit_now([a_trace(acme, "p2", certificate=brought), Enqueue("it", ODD, NOW)])
 
     async def people() -> None:
         said = desk.people

@@ -15,12 +15,12 @@ from balcao.core.idempotency import KEY_CHARACTERS_MAX, KEY_CHARACTERS_MIN
 from balcao.core.outcomes import reply_of
 from balcao.core.questions import Subject
 from balcao.core.receipts import Numbering
-from balcao.http.front import PREFIX
 from balcao.http.openapi import bodies as openapi_bodies
 from balcao.http.openapi import errors as openapi_errors
 from balcao.http.openapi import pages as openapi_pages
 from balcao.http.openapi import texts
 from balcao.http.openapi.errors import JSON, REQUEST_ID, SCHEMAS
+from balcao.http.routes import PREFIX
 from balcao.operations import OPERATIONS
 from balcao.operations.contract import EXAMPLE_MS, Circumstances, Operation
 from balcao.operations.parameters import Parameter

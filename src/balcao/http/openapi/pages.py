@@ -10,9 +10,9 @@ from typing import Any
 from balcao import errors
 from balcao.accounts.statement import COLUMNS, DAYS_DEFAULT, DAYS_MAX, as_csv
 from balcao.http.account import OPERATION_DAYS, PREFIX
-from balcao.http.front import PREFIX as LOOKUPS
 from balcao.http.openapi import bodies, texts
 from balcao.http.openapi.errors import JSON, SCHEMAS
+from balcao.http.routes import PREFIX as LOOKUPS
 from balcao.operations.federal_certificate.operation import FederalCertificateLookup
 from balcao.operations.state_certificate.operation import StateCertificateLookup
 

@@ -133,6 +133,7 @@ class Line:
     """
 
     contains = "position(? in {column}) > 0"
+    skip_locked = "FOR UPDATE SKIP LOCKED"
 
     def __init__(
         self,

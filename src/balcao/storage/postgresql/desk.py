@@ -19,7 +19,7 @@ from balcao.core.ledger import Change, KeepReceipt, Refusal
 from balcao.core.people import AT_THE_TERMINAL, Signature
 from balcao.core.rate_limit import Limit, Verdict
 from balcao.errors import StorageFailed
-from balcao.storage.contract import LedgerCheck, NewAccount, NewKey, PurgedReceipts
+from balcao.storage.contract import LedgerCheck, NewAccount, NewKey
 from balcao.storage.moved import IN_POSTGRESQL, check_here
 from balcao.storage.postgresql import limits as counting
 from balcao.storage.postgresql import receipts
@@ -36,8 +36,10 @@ from balcao.storage.shared.check import check_books
 from balcao.storage.shared.clock import is_month_ahead, turn_months_back
 from balcao.storage.shared.connection import Connection
 from balcao.storage.shared.data_subjects import SharedDataSubjects
+from balcao.storage.shared.jobs import Jobs
 from balcao.storage.shared.pepper import check_pepper
 from balcao.storage.shared.reading import Reading
+from balcao.storage.shared.receipts import purge
 
 log = logging.getLogger(__name__)
 
@@ -126,6 +128,7 @@ class PostgresDesk(Reading):
             self._callers.clear,
             self._partitions,
         )
+        self.jobs = Jobs(self._in_turn)
         self.data_subjects = SharedDataSubjects(
             partial(opened_apart, address), self._in_turn, self._recorded.clear
         )
@@ -276,14 +279,11 @@ class PostgresDesk(Reading):
 
         return await self._with_writer(work)
 
-    async def purge_receipts(self, before_ms: int, limit: int) -> PurgedReceipts:
+    async def purge_receipts(self, before_ms: int, limit: int, now_ms: int) -> int:
         """See the contract."""
-        gone = await self._with_writer(
-            lambda connection: receipts.purge(connection, before_ms, limit)
-        )
-        self._recorded.difference_update(number for number, _ in gone)
-        free = sorted({digest for _, digest in gone if digest is not None})
-        return PurgedReceipts(len(gone), free)
+        gone = await self._in_turn(lambda connection: purge(connection, before_ms, limit, now_ms))
+        self._recorded.difference_update(gone)
+        return len(gone)
 
     def close(self) -> None:
         """See the contract."""

@@ -38,6 +38,7 @@ from balcao.storage.postgresql.connections import Line
 from balcao.storage.postgresql.node import OPENING_ENTRY, Node
 from balcao.storage.postgresql.pipeline import Pipeline, pipelined
 from balcao.storage.postgresql.rows import arrays, integers, texts, unnest
+from balcao.storage.shared import jobs
 from balcao.storage.shared.failure import failure
 
 log = logging.getLogger(__name__)
@@ -54,7 +55,7 @@ _NOT_TEXT: Mapping[str, str] = {
         (
             "account_id", "at_ms", "balance_change", "held_change", "key_id", "bound_ms",
             "expires_ms", "status", "fresh_ms", "size_bytes", "created_ms", "credits", "opened_ms",
-            "settled_ms", "asked_ms", "user_id",
+            "settled_ms", "asked_ms", "user_id", "due_ms", "attempts", "causes", "changed_ms",
         ),
         "bigint",
     ),
@@ -100,6 +101,7 @@ _CERTIFICATES = _table(
     conflict="ON CONFLICT (account_id, request_id) DO NOTHING",
 )
 _DEEDS = _table("audit_entry", AUDIT_COLUMNS)
+_JOBS = _table("job", jobs.COLUMNS, conflict=jobs.ASKED_AGAIN)
 
 _PURSES = (
     f"SELECT found.* FROM {unnest(('bigint',))} AS wanted (account_id), LATERAL"
@@ -295,6 +297,8 @@ def _statements(batch: Batch, node_id: int) -> Iterator[tuple[str, Sequence[Any]
         yield _insert(_CERTIFICATES, batch.certificates)
     if batch.deeds:
         yield _insert(_DEEDS, batch.deeds)
+    if batch.jobs:
+        yield _insert(_JOBS, [jobs.row_of(batch.jobs[key]) for key in sorted(batch.jobs)])
     if batch.touched:
         yield _TOUCH, arrays(("bigint", "bigint"), sorted(batch.touched.items()))
 

@@ -26,6 +26,8 @@ class Connection(Protocol):
     broken_rule: type[Exception]
     # Whether the bytes of a column are somewhere within another's; the column comes first.
     contains: str
+    # Ends a SELECT of rows that several processes want to take: each takes others.
+    skip_locked: str
 
     def execute(self, sql: str, values: Sequence[Any] = ()) -> Rows:
         """Run one statement."""

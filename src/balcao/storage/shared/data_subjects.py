@@ -9,6 +9,7 @@ from balcao.storage.data_subjects import Held, HeldAnswer, HeldReceipt, HeldRequ
 from balcao.storage.shared.connection import Apart, Connection
 from balcao.storage.shared.office import note
 from balcao.storage.shared.people import InTurn
+from balcao.storage.shared.receipts import leave_bytes
 
 T = TypeVar("T")
 
@@ -70,7 +71,7 @@ class SharedDataSubjects:
                 [at_ms for (at_ms,) in _rows(reading, _ERASED, person.erasure_mark)],
             )
 
-    async def erase(self, person: DataSubject) -> tuple[Held, Sequence[str]]:
+    async def erase(self, person: DataSubject, now_ms: int) -> tuple[Held, Sequence[str]]:
         """See the contract."""
         held = self.held(person)
         for part in _pieces(held.answers):
@@ -78,8 +79,7 @@ class SharedDataSubjects:
             await self._in_turn(_each(_FORGET_ANSWER, wanted))
         digests: set[str] = set()
         for some in _pieces(held.receipts):
-            rows = await self._in_turn(_each(_FORGET_RECEIPT, [(one.receipt_id,) for one in some]))
-            digests.update(digest for (digest,) in rows)
+            digests.update(await self._in_turn(_forget(some, now_ms)))
         # Last: they are how the answers are found, should this be cut short.
         for few in _pieces(held.requests):
             marks = [(ERASED, one.account_id, one.request_id) for one in few]
@@ -134,21 +134,28 @@ def _answers(reading: Connection, person: DataSubject) -> Sequence[HeldAnswer]:
     return [HeldAnswer(*row) for row in sorted(set(map(tuple, rows)), key=lambda row: row[1])]
 
 
-def _each(
-    sql: str, values: Sequence[Sequence[object]]
-) -> Callable[[Connection], Sequence[Sequence[Any]]]:
-    """The same for each, in one commit; and what came back."""
+def _each(sql: str, values: Sequence[Sequence[object]]) -> Callable[[Connection], None]:
+    """The same for each, in one commit."""
 
-    def work(connection: Connection) -> Sequence[Sequence[Any]]:
+    def work(connection: Connection) -> None:
         with connection.transaction():
-            return [row for one in values for row in _returned(connection, sql, one)]
+            for one in values:
+                connection.execute(sql, one)
 
     return work
 
 
-def _returned(
-    connection: Connection, sql: str, values: Sequence[object]
-) -> Iterator[Sequence[Any]]:
-    rows = connection.execute(sql, values)
-    if "RETURNING" in sql:
-        yield from rows.fetchall()
+def _forget(receipts: Sequence[HeldReceipt], now_ms: int) -> Callable[[Connection], set[str]]:
+    """Receipts' records, and in the same commit the jobs to delete their bytes: the digests."""
+
+    def work(connection: Connection) -> set[str]:
+        with connection.transaction():
+            digests = {
+                digest
+                for one in receipts
+                for (digest,) in _rows(connection, _FORGET_RECEIPT, one.receipt_id)
+            }
+            leave_bytes(connection, digests, now_ms)
+        return digests
+
+    return work

@@ -16,6 +16,7 @@ class SqliteConnection:
 
     broken_rule: type[Exception] = apsw.ConstraintError
     contains = "instr({column}, ?) > 0"
+    skip_locked = ""  # who writes is alone
 
     def __init__(self, connection: apsw.Connection) -> None:
         self._connection = connection

@@ -20,16 +20,18 @@ from balcao.core.tariff import INTERRUPTED
 from balcao.errors import StorageFailed
 from balcao.storage.ballast import Ballast
 from balcao.storage.batch import Outcome, Row
-from balcao.storage.contract import LedgerCheck, NewAccount, NewKey, PurgedReceipts
+from balcao.storage.contract import LedgerCheck, NewAccount, NewKey
 from balcao.storage.moved import IN_SQLITE, check_here
 from balcao.storage.shared import office
 from balcao.storage.shared.check import check_books
 from balcao.storage.shared.clock import is_month_ahead, turn_months_back
 from balcao.storage.shared.connection import Connection
 from balcao.storage.shared.data_subjects import SharedDataSubjects
+from balcao.storage.shared.jobs import Jobs
 from balcao.storage.shared.people import SharedPeople
 from balcao.storage.shared.pepper import check_pepper
 from balcao.storage.shared.reading import EARLIER_COLUMNS, Reading, attempt_of
+from balcao.storage.shared.receipts import purge
 from balcao.storage.sqlite import receipts
 from balcao.storage.sqlite.connection import SqliteConnection, opened_apart
 from balcao.storage.sqlite.files import connect, migrate
@@ -111,6 +113,7 @@ class SqliteDesk(Reading):
         self.people = SharedPeople(
             self._in_place, partial(opened_apart, path), self._in_turn, self._callers.clear
         )
+        self.jobs = Jobs(self._in_turn)
         self.data_subjects = SharedDataSubjects(
             partial(opened_apart, path), self._in_turn, self._recorded.clear
         )
@@ -359,14 +362,11 @@ class SqliteDesk(Reading):
         """See the contract."""
         return len(await self._writer.in_turn(_statement(_PURGE, now_ms)))
 
-    async def purge_receipts(self, before_ms: int, limit: int) -> PurgedReceipts:
+    async def purge_receipts(self, before_ms: int, limit: int, now_ms: int) -> int:
         """See the contract."""
-        gone = await self._writer.in_turn(
-            lambda connection: receipts.purge(connection, before_ms, limit)
-        )
-        self._recorded.difference_update(number for number, _ in gone)
-        free = sorted({digest for _, digest in gone if digest is not None})
-        return PurgedReceipts(len(gone), free)
+        gone = await self._in_turn(lambda connection: purge(connection, before_ms, limit, now_ms))
+        self._recorded.difference_update(gone)
+        return len(gone)
 
     def close(self) -> None:
         """See the contract."""

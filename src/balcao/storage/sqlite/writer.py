@@ -33,6 +33,7 @@ from balcao.storage.batch import (
     Row,
     needs,
 )
+from balcao.storage.shared import jobs
 from balcao.storage.shared.failure import failure, told
 from balcao.storage.sqlite.files import BUSY_TIMEOUT_MS, is_full, make_room
 
@@ -324,6 +325,9 @@ def _store(connection: apsw.Connection, batch: Batch, limits: Sequence[tuple[str
         rows = batch.certificates
         _insert(connection, "certificate_trace", CERTIFICATE_COLUMNS, rows, conflict=known)
     _insert(connection, "audit_entry", AUDIT_COLUMNS, batch.deeds)
+    if batch.jobs:
+        rows = [jobs.row_of(job) for job in batch.jobs.values()]
+        _insert(connection, "job", jobs.COLUMNS, rows, conflict=jobs.ASKED_AGAIN)
     if limits:
         connection.executemany("INSERT OR REPLACE INTO rate_limit VALUES (?, ?)", limits)
 

@@ -1,0 +1,113 @@
+"""Jobs that outlive whoever began them: taken with a lease, done, tried again, given up at last.
+
+They are born in the commit of their cause (`core.ledger.Enqueue`). What does a job is called once
+or more often, also by two processes at a time, and must come to the same.
+"""
+
+import asyncio
+import contextlib
+import secrets
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING
+
+import structlog
+
+from balcao.errors import StorageFailed
+from balcao.jobs.periodic import Periodic
+
+if TYPE_CHECKING:
+    from balcao.storage.shared.jobs import Claimed, JobCount, Jobs
+
+log = structlog.get_logger()
+
+LOOK_SECONDS = 5.0
+MORE_SECONDS = 0.05  # in short strokes, so that lookups slip in between
+LEASE_MS = 30_000
+RENEW_SECONDS = 10.0  # in time, even if it fails once
+
+_AGAIN_MS, _AGAIN_MS_MAX = 10_000, 3_600_000
+
+
+def again_in_ms(attempts: int) -> int:
+    """How long after so many failed attempts comes the next one: four times as long, to an hour."""
+    return min(_AGAIN_MS << 2 * (attempts - 1), _AGAIN_MS_MAX)
+
+
+@dataclass(frozen=True, slots=True)
+class JobKind:
+    """What is done with jobs of a kind. `work` is told what the job is about.
+
+    With eight attempts a store may be away for three hours.
+    """
+
+    name: str
+    work: Callable[[str], Awaitable[None]]
+    at_once: int = 8
+    attempts_max: int = 8
+
+
+class JobWorker:
+    """Does the jobs of some kinds, in this process."""
+
+    def __init__(self, jobs: "Jobs", kinds: Sequence[JobKind], now_ms: Callable[[], int]) -> None:
+        self._jobs = jobs
+        self._kinds = kinds
+        self._now_ms = now_ms
+        self._owner = secrets.token_hex(8)
+        self.standing: Sequence[JobCount] = ()  # as of the last `keep`
+
+    def works(self) -> Sequence[Periodic]:
+        """What is done now and then for it: a look at each kind, and keeping what is ours."""
+        looks = [
+            Periodic(f"job:{kind.name}", partial(self.look, kind), LOOK_SECONDS)
+            for kind in self._kinds
+        ]
+        return [*looks, Periodic("job_leases", self.keep, RENEW_SECONDS)]
+
+    async def look(self, kind: JobKind) -> float | None:
+        """Do some that are due, and go on soon if there may be more. Raises `StorageFailed`."""
+        done = await self._some(kind)
+        return MORE_SECONDS if len(done) == kind.at_once else None
+
+    async def keep(self) -> None:
+        """Renew the leases of what is being done here, and count. Raises `StorageFailed`."""
+        await self._jobs.renew(self._owner, self._now_ms() + LEASE_MS)
+        self.standing = await self._jobs.standing()
+
+    async def work_off(self) -> None:
+        """Do all that is due, at once. Raises `StorageFailed` if something went wrong.
+
+        What did is tried again by whoever serves.
+        """
+        for kind in self._kinds:
+            while done := await self._some(kind):
+                if not all(done):
+                    raise StorageFailed(f"{kind.name} failed")
+
+    async def release(self) -> None:
+        """Let others have at once what was begun here and is not over."""
+        with contextlib.suppress(StorageFailed):  # then its lease runs out
+            await self._jobs.release(self._owner, self._now_ms())
+
+    async def _some(self, kind: JobKind) -> Sequence[bool]:
+        now = self._now_ms()
+        claimed = await self._jobs.claim(
+            kind.name, self._owner, now, now + LEASE_MS, kind.at_once, kind.attempts_max
+        )
+        return await asyncio.gather(*(self._do(kind, job) for job in claimed))
+
+    async def _do(self, kind: JobKind, job: "Claimed") -> bool:
+        try:
+            await kind.work(job.about)
+        except Exception as error:
+            # By its class alone: its words may name whom it is about.
+            name, now = type(error).__name__, self._now_ms()
+            again = job.attempts < kind.attempts_max
+            log.warning("job.failed", kind=kind.name, error=name, attempts=job.attempts)
+            again_ms = now + again_in_ms(job.attempts) if again else None
+            await self._jobs.fail(job, self._owner, name, now, again_ms)
+            return False
+        await self._jobs.finish(job, self._owner, self._now_ms())
+        return True

@@ -1,0 +1,51 @@
+"""Every address that the service answers: by which methods, who answers, what it may be sent."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from balcao.service.compose import open_house
+from balcao.settings import Settings
+from balcao.web.application import WebApplication
+
+
+@dataclass(frozen=True, slots=True)
+class ListedRoute:
+    """One of them, of the API or the web application."""
+
+    methods: str
+    path: str
+    handler: str  # module:function
+    body_bytes_max: int  # 0: there must be no body
+
+
+def addresses() -> Iterator[ListedRoute]:
+    """All of them, by path, as a service with its usual settings has them.
+
+    Of one that is put together for that, on an empty folder: the list cannot differ from it.
+    """
+    with TemporaryDirectory() as folder:
+        application = open_house(Settings.model_construct(home=Path(folder)))
+        application.close()
+    front, site = application.front, application.front.web
+    assert isinstance(site, WebApplication)
+    found = [
+        ListedRoute(
+            ", ".join(route.methods),
+            route.path,
+            _name(route.handler),
+            route.body.bytes_max if route.body else 0,
+        )
+        for route in front.routes.all
+    ]
+    for method, path, handler, body_bytes_max in site.addresses():
+        methods = "GET, HEAD" if method == "GET" else method
+        found.append(ListedRoute(methods, path, _name(handler), body_bytes_max))
+    yield from sorted(found, key=lambda address: address.path)
+
+
+def _name(handler: Callable[..., Any]) -> str:
+    named = handler if hasattr(handler, "__qualname__") else type(handler)
+    return f"{named.__module__}:{named.__qualname__}"

@@ -1,0 +1,36 @@
+"""`balcao job`, and what `balcao doctor` says of jobs."""
+
+import asyncio
+
+from balcao.core.ledger import Enqueue
+from balcao.service.clock import system_now_ms
+from tests.cli.shell import Shell
+
+
+def test_jobs_that_were_given_up_are_shown_and_begun_anew(shell: Shell) -> None:
+    def doctor() -> tuple[str, str]:
+        checks = shell("doctor --json").json["checks"]
+        (found,) = [check for check in checks if check["name"] == "tarefas"]
+        return found["status"], found["text"]
+
+    shell("account create acme --plan pre_pago")
+    assert doctor() == ("ok", "nenhuma à espera")
+    now = system_now_ms()
+    with shell.desk() as desk:
+        desk.commit_now([Enqueue("it", "a", now), Enqueue("it", "b", now)])
+
+        async def fail() -> None:
+            (job,) = await desk.jobs.claim("it", "me", now, now + 1, 1, 1)
+            await desk.jobs.fail(job, "me", "OSError", now, None)
+
+        asyncio.run(fail())
+    status, text = doctor()
+    assert status == "warn"
+    assert text.startswith("it: 1 sem êxito; it: 1 à espera; ")
+    assert "job retry" in text
+    assert shell("job list --json").json[0] == {
+        "kind": "it", "state": "failed", "count": 1, "error": "OSError",
+    }  # fmt: skip
+    assert "OSError" in shell("job list").out
+    assert shell("job retry").out == "Recomeçadas: 1.\n"
+    assert doctor() == ("ok", "it: 2 à espera")

@@ -1,0 +1,189 @@
+"""The table of routes: what it finds, what may be sent to an address, and that it can be listed."""
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+from balcao.errors import BalcaoError, InvalidRequest, RequestTooLarge, UnsupportedMediaType
+from balcao.http.read import BodyLimit, Request, pieces_of
+from balcao.http.routes import Answer, Route, Routes, lookups
+from balcao.operations import OPERATIONS
+from balcao.service.listing import addresses
+from tests.world import Reply, World, call
+
+TAKEN = BodyLimit(20, (b"application/json", b"text/csv"))
+
+
+async def told(request: Request) -> Answer:
+    """Says what it was asked."""
+    body = b'{"conta":%d,"corpo":"%b"}' % (request.account_id, request.body)
+    return 201, [(b"content-type", b"application/json")], body
+
+
+async def nothing(request: Request) -> Answer:
+    return 204, [], b""
+
+
+def batches(world: World) -> None:
+    """The world with an address more, that takes bodies."""
+    more = Route("/lotes/v1", "lotes", told, ("GET", "POST"), TAKEN, needs_key=True)
+    world.front.routes = Routes([*world.front.routes.all, more])
+
+
+def post(world: World, body: bytes, kind: str = "application/json", **headers: str) -> Reply:
+    named = {"content-type": kind, "x-api-key": world.client.key, **headers}
+    if "content-length" not in headers and "transfer-encoding" not in headers:
+        named["content-length"] = str(len(body))
+    return world.run(call(world.front, "POST", "/lotes/v1", named, body))
+
+
+def code(reply: Reply) -> str:
+    return str(reply.json["error_message"]["code"])
+
+
+def test_a_route_that_wants_a_body_is_given_it(world: World) -> None:
+    batches(world)
+    for kind in ("application/json", "text/csv; charset=utf-8", "TEXT/CSV"):
+        reply = post(world, b"12345678901234567890", kind)
+        assert reply.status == 201, reply.body
+        assert reply.json["corpo"] == "12345678901234567890"
+        assert reply.json["conta"] == world.client.account_id
+        assert next(iter(reply.json)) == "request_id"
+        assert "ratelimit" in reply.headers
+    assert post(world, b"1", **{"transfer-encoding": "chunked"}).json["corpo"] == "1"
+    assert post(world, b"").json["corpo"] == ""
+
+
+def test_no_more_of_it_than_the_route_declares(world: World) -> None:
+    batches(world)
+    for headers in ({}, {"content-length": "21"}, {"transfer-encoding": "chunked"}):
+        reply = post(world, b"1" * 21, **headers)
+        assert (reply.status, code(reply)) == (413, "REQUISICAO_GRANDE_DEMAIS")
+        assert "20 bytes" in reply.json["error_message"]["message"]
+    assert post(world, b"1", **{"content-length": "9" * 400}).status == 413
+
+
+def test_no_other_type_than_the_route_declares(world: World) -> None:
+    batches(world)
+    for kind in ("text/plain", "", "application/jsonx"):
+        reply = post(world, b"1", kind)
+        assert (reply.status, code(reply)) == (415, "TIPO_NAO_SUPORTADO")
+
+
+def test_the_key_comes_before_the_body(world: World) -> None:
+    """Who may not ask is told so, and nothing of the body is read (decisions 2.10)."""
+    batches(world)
+    named = {"content-type": "text/plain", "content-length": "1000000"}
+    assert world.run(call(world.front, "POST", "/lotes/v1", named, b"1")).status == 401
+
+
+def test_elsewhere_and_by_other_methods_a_body_is_still_refused(world: World) -> None:
+    batches(world)
+    named = {"content-type": "application/json", "content-length": "1"}
+    named["x-api-key"] = world.client.key
+    for method, path, status in (
+        ("GET", "/lotes/v1", 413),
+        ("GET", "/conta/v1/saldo", 413),
+        ("GET", "/livez", 413),
+        ("OPTIONS", "/lotes/v1", 413),
+        ("PUT", "/lotes/v1", 405),
+        ("POST", "/lotes/v2", 404),
+        ("POST", "/livez", 405),
+        ("POST", "/consultas/v2/sintegra/90010001000100", 405),
+    ):
+        reply = world.run(call(world.front, method, path, named, b"1"))
+        assert reply.status == status, (method, path)
+        if status == 405:
+            assert reply.headers["allow"] == {
+                "/lotes/v1": "GET, POST, OPTIONS",
+                "/livez": "GET, HEAD, OPTIONS",
+            }.get(path, "GET, OPTIONS")
+
+
+@pytest.mark.parametrize(
+    ("messages", "error"),
+    [
+        ([], InvalidRequest),  # the client left
+        ([b"1" * 15, b"1" * 15], RequestTooLarge),
+    ],
+)
+def test_a_body_that_does_not_come_as_it_should(
+    world: World, messages: Sequence[bytes], error: type[BalcaoError]
+) -> None:
+    left = iter(messages)
+
+    async def receive() -> dict[str, object]:
+        piece = next(left, None)
+        if piece is None:
+            return {"type": "http.disconnect"}
+        return {"type": "http.request", "body": piece, "more_body": True}
+
+    async def story() -> None:
+        with pytest.raises(error):
+            await TAKEN.read({b"content-type": b"text/csv"}, pieces_of(receive))
+
+    world.run(story())
+
+
+def test_a_body_that_is_late_is_not_waited_for(world: World) -> None:
+    async def never() -> AsyncIterator[bytes]:
+
+        await asyncio.Event().wait()
+        yield b""
+
+    async def story() -> None:
+        with pytest.raises(InvalidRequest) as told:
+            await BodyLimit(9, (b"",), seconds=0).read({}, never())
+        assert told.value.status == 408
+
+    world.run(story())
+    with pytest.raises(UnsupportedMediaType):
+        world.run(TAKEN.read({}, never()))
+
+
+def test_paths_are_found_by_their_longest_route() -> None:
+    more = [
+        Route("/a", "a", nothing),
+        Route("/a/{x}", "below", nothing),
+        Route("/a/b/c/{x}", "deep", nothing),
+    ]
+    routes = Routes([*lookups(OPERATIONS.values()), *more])
+
+    def found(path: str) -> tuple[str, str]:
+        route, rest = routes.find(path)
+        return ("" if route is None else route.name), rest
+
+    assert found("/a") == ("a", "")
+    assert found("/a/") == ("below", "")
+    assert found("/a/b/c") == ("below", "b/c")
+    assert found("/a/b/c/d/e") == ("deep", "d/e")
+    assert found("/b") == found("") == found("a") == found("/") == ("", "")
+    lookup = "/consultas/v2/"
+    assert found(f"{lookup}sintegra/90.010.001/0001-00") == ("sintegra", "90.010.001/0001-00")
+    assert found(f"{lookup}sintegra/") == found(f"{lookup}sintegra") == ("", "")
+    federal = "certidao-negativa-de-debitos-federal"
+    assert found(f"{lookup}{federal}") == found(f"{lookup}{federal}/") == (federal, "")
+    assert found(f"{lookup}{federal}/90010001000100") == ("", "")
+    assert found("/" * 16_000) == ("", "")
+
+
+def test_every_address_is_listed_with_who_answers_it(tmp_path: Path) -> None:
+    listed = list(addresses())
+    by_path = {(one.methods, one.path): one for one in listed}
+    assert len(by_path) == len(listed)
+    for methods, path, handler, body in (
+        ("GET", "/consultas/v2/sintegra/{cnpj}", "balcao.lookup.story:look_up", 0),
+        ("GET, HEAD", "/conta/v1/saldo", "balcao.http.account:Books.balance", 0),
+        ("GET, HEAD", "/readyz", "balcao.http.pages:Probes.ready", 0),
+        ("POST", "/app/entrar", "balcao.web.signing:enter", 32_768),
+    ):
+        one = by_path[methods, path]
+        assert (one.handler, one.body_bytes_max) == (handler, body)
+    for one in listed:
+        module, _, name = one.handler.partition(":")
+        found: object = import_module(module)
+        for part in name.split("."):
+            found = getattr(found, part)

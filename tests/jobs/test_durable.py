@@ -1,0 +1,146 @@
+"""Doing jobs: again after failures, until they are given up; what is said of them."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from structlog.testing import capture_logs
+
+from balcao.core.ledger import Enqueue
+from balcao.errors import StorageFailed
+from balcao.jobs.durable import LEASE_MS, MORE_SECONDS, JobKind, JobWorker, again_in_ms
+from balcao.storage.shared.jobs import JobCount
+from balcao.storage.sqlite.desk import SqliteDesk
+
+CPF = "900.100.001-00"
+
+
+class Clock:
+    now_ms = 1_786_158_000_000
+
+    def __call__(self) -> int:
+        return self.now_ms
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Iterator[SqliteDesk]:
+    with closing(SqliteDesk(tmp_path / "balcao.db")) as desk:
+        yield desk
+
+
+def worker(
+    desk: SqliteDesk, clock: Clock, work: Callable[[str], Awaitable[None]], at_once: int = 2
+) -> tuple[JobWorker, JobKind]:
+    kind = JobKind("it", work, at_once=at_once, attempts_max=3)
+    return JobWorker(desk.jobs, [kind], clock), kind
+
+
+async def ask(desk: SqliteDesk, clock: Clock, *about: str) -> None:
+    await desk.commit([Enqueue("it", each, clock()) for each in about])
+
+
+def test_what_is_due_is_done_some_at_a_time(desk: SqliteDesk, clock: Clock) -> None:
+    done: list[str] = []
+
+    async def work(about: str) -> None:
+        done.append(about)
+
+    async def story() -> None:
+        one, kind = worker(desk, clock, work)
+        await ask(desk, clock, "a", "b", "c")
+        assert await one.look(kind) == MORE_SECONDS
+        assert await one.look(kind) is None
+        assert await one.look(kind) is None
+        await one.keep()
+        assert one.standing == []
+
+    asyncio.run(story())
+    assert sorted(done) == ["a", "b", "c"]
+
+
+def test_a_failure_is_tried_again_and_given_up_at_last(desk: SqliteDesk, clock: Clock) -> None:
+    tries: list[int] = []
+
+    async def work(about: str) -> None:
+        tries.append(clock())
+        raise ValueError(CPF)
+
+    async def story() -> None:
+        one, kind = worker(desk, clock, work)
+        await ask(desk, clock, "a")
+        for _ in range(40):
+            await one.look(kind)
+            clock.now_ms += 5_000
+        await one.keep()
+        (left,) = one.standing
+        assert (left.state, left.count, left.error) == ("failed", 1, "ValueError")
+
+    with capture_logs() as logged:
+        asyncio.run(story())
+    assert [at - tries[0] for at in tries] == [0, 10_000, 50_000]
+    assert [(line["event"], line["error"], line["attempts"]) for line in logged] == [
+        ("job.failed", "ValueError", attempts) for attempts in (1, 2, 3)
+    ]
+    assert CPF not in str(logged)
+
+
+def test_how_long_until_the_next_attempt() -> None:
+    assert [again_in_ms(n) // 1000 for n in range(1, 8)] == [10, 40, 160, 640, 2560, 3600, 3600]
+
+
+def test_who_wants_it_done_now_is_told_that_it_failed(desk: SqliteDesk, clock: Clock) -> None:
+    away = True
+
+    async def work(about: str) -> None:
+        if away:
+            raise StorageFailed("bucket")
+
+    async def story() -> None:
+        nonlocal away
+        one, _ = worker(desk, clock, work)
+        await ask(desk, clock, "a", "b", "c")
+        with pytest.raises(StorageFailed):
+            await one.work_off()
+        away = False
+        await one.work_off()
+        clock.now_ms += again_in_ms(1)
+        await one.work_off()
+        assert await desk.jobs.standing() == []
+
+    asyncio.run(story())
+
+
+def test_what_takes_long_keeps_its_lease_and_is_given_back_at_the_end(
+    desk: SqliteDesk, clock: Clock
+) -> None:
+    begun = asyncio.Event()
+
+    async def work(about: str) -> None:
+        begun.set()
+        await asyncio.Event().wait()
+
+    async def story() -> None:
+        one, kind = worker(desk, clock, work)
+        other, _ = worker(desk, clock, work)
+        await ask(desk, clock, "a")
+        looking = asyncio.create_task(one.look(kind))
+        await begun.wait()
+        for _ in range(4):
+            clock.now_ms += LEASE_MS // 3
+            await one.keep()
+            assert await other.look(kind) is None
+        assert one.standing == [JobCount("it", "running", 1, clock() + LEASE_MS, None)]
+        looking.cancel()
+        await asyncio.wait([looking])
+        await one.release()
+        await one.keep()
+        assert one.standing == [JobCount("it", "waiting", 1, clock(), None)]
+
+    asyncio.run(story())

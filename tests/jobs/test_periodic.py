@@ -1,0 +1,126 @@
+"""What is done now and then: how often, after failures, to the end. The clock is handed in."""
+
+import asyncio
+from collections.abc import Callable, Sequence
+
+import pytest
+from structlog.testing import capture_logs
+
+from balcao.errors import StorageFailed
+from balcao.jobs.periodic import Periodic, Runner, WorkSeen, quietly, warning
+
+
+class Slept(Exception):
+    """The story is told to its end."""
+
+
+def played(
+    results: Sequence[float | Exception | None],
+    *,
+    every: float,
+    first: float = 0.0,
+    complain: Callable[[Exception], bool] = quietly,
+) -> tuple[list[float], WorkSeen]:
+    """How long it waits before each turn and after the last one, and what is seen in the end."""
+    left, waits = list(results), list[float]()
+
+    async def work() -> float | None:
+        result = left.pop(0)
+        if isinstance(result, Exception):
+            raise result
+        return result
+
+    async def sleep(seconds: float) -> None:
+        waits.append(seconds)
+        if not left:
+            done.set()
+            await asyncio.Event().wait()
+
+    done = asyncio.Event()
+
+    async def story() -> WorkSeen:
+        runner = Runner(
+            [Periodic("it", work, every, first, complain)], lambda: 1_000 * len(waits), sleep
+        )
+        runner.start()
+        await done.wait()
+        await runner.stop()
+        return runner.seen["it"]
+
+    return waits, asyncio.run(story())
+
+
+def test_it_is_done_every_so_often() -> None:
+    waits, seen = played([None, None, None], every=600, first=60)
+    assert waits == [60, 600, 600, 600]
+    assert seen == WorkSeen(last_success_ms=3_000)
+
+
+def test_what_has_more_to_do_says_when_it_goes_on() -> None:
+    waits, _ = played([0.05, 0.05, None], every=600)
+    assert waits == [0, 0.05, 0.05, 600]
+
+
+def test_a_failure_is_tried_again_less_and_less_often() -> None:
+    waits, seen = played([StorageFailed("full")] * 6, every=600)
+    assert waits == [0, 60, 120, 240, 480, 600, 600]
+    assert seen == WorkSeen(last_failure_ms=6_000, failures=6)
+    waits, seen = played([*[StorageFailed("full")] * 40, None, StorageFailed("full")], every=86_400)
+    assert waits[-3:] == [86_400, 86_400, 60], "a success begins anew"
+    assert seen == WorkSeen(last_success_ms=41_000, last_failure_ms=42_000, failures=1)
+
+
+def test_what_is_done_often_goes_on_so() -> None:
+    waits, _ = played([StorageFailed("full")] * 3, every=2, first=2)
+    assert waits == [2, 2, 2, 2]
+
+
+@pytest.mark.parametrize(
+    ("error", "complain", "said"),
+    [
+        (StorageFailed("full"), quietly, []),
+        (StorageFailed("full"), warning("purge.failed"), ["purge.failed"]),
+        (ValueError("11222333000181"), quietly, ["job.bug"]),
+        (ValueError("11222333000181"), warning("purge.failed"), ["job.bug"]),
+    ],
+)
+def test_failures_are_told_and_bugs_always(
+    error: Exception, complain: Callable[[Exception], bool], said: list[str]
+) -> None:
+    with capture_logs() as logged:
+        played([error, None], every=600, complain=complain)
+    assert [line["event"] for line in logged] == said
+
+
+def test_one_that_hangs_keeps_no_other_and_is_ended() -> None:
+    ended = []
+
+    async def hangs() -> None:
+        try:
+            await asyncio.Event().wait()
+        finally:
+            ended.append("hangs")
+
+    turns = 0
+
+    async def works() -> None:
+        nonlocal turns
+        turns += 1
+
+    async def sleep(seconds: float) -> None:
+        if turns == 3:
+            done.set()
+            await asyncio.Event().wait()
+        await asyncio.sleep(0)
+
+    done = asyncio.Event()
+
+    async def story() -> None:
+        runner = Runner([Periodic("hangs", hangs, 1), Periodic("works", works, 1)], int, sleep)
+        runner.start()
+        await done.wait()
+        await runner.stop()
+        assert ended == ["hangs"]
+        assert len(asyncio.all_tasks()) == 1
+
+    asyncio.run(story())
