@@ -9,7 +9,7 @@ import asyncio
 import datetime
 import re
 import unicodedata
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -38,29 +38,6 @@ from tests.http.house import (
 from tests.world import Reply, company
 
 STRATEGIES = ("CACHE_PREFERENCIAL", "CACHE_SE_EXISTIR", "SO_ONLINE", "ONLINE_PREFERENCIAL")
-
-
-@pytest.fixture(scope="module")
-def sandbox(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OpenHouse]:
-    with opened(tmp_path_factory.mktemp("casa"), establishments=1) as house:
-        yield house
-        house.assert_books_agree()
-
-
-@pytest.fixture(scope="module")
-def hasty(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OpenHouse]:
-    """A house that waits for nobody: for those who never answer."""
-    with opened(tmp_path_factory.mktemp("pressa"), deadline=0.6, timeout=0.2) as house:
-        yield house
-        house.assert_books_agree()
-
-
-@pytest.fixture
-def fresh(tmp_path: Path) -> Iterator[OpenHouse]:
-    """Nothing in the cache, and a simulator that was asked for nothing yet."""
-    with opened(tmp_path) as house:
-        yield house
-        house.assert_books_agree()
 
 
 def cached(house: OpenHouse, document: str, uf: str | None = None) -> bool:

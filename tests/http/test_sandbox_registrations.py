@@ -7,15 +7,14 @@ expected is written from sandbox.md and from `docs/contract/`, row by row.
 import asyncio
 import re
 import unicodedata
-from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pytest
 
 from balcao.core.documents import Cnpj, Cpf
 from balcao.core.questions import Inquiry
-from tests.http.house import ALL_UFS, OpenHouse, assert_refused, opened
+from tests.http.house import ALL_UFS, OpenHouse, assert_refused
 from tests.world import Reply, company, producer, sintegra
 
 RURAL_UFS = [uf for uf in ALL_UFS if uf != "PR"]
@@ -32,29 +31,6 @@ FREE = "Sem restrição"
 BLOCKED = "Bloqueado como destinatário na UF"
 BARRED = "Vedada operação como destinatário na UF"
 SITUATIONS = {FREE, BLOCKED, BARRED, "Emitente bloqueado no destino"}
-
-
-@pytest.fixture(scope="module")
-def sandbox(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OpenHouse]:
-    with opened(tmp_path_factory.mktemp("casa"), establishments=1) as house:
-        yield house
-        house.assert_books_agree()
-
-
-@pytest.fixture(scope="module")
-def hasty(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OpenHouse]:
-    """A house that waits for nobody: for those who never answer."""
-    with opened(tmp_path_factory.mktemp("pressa"), deadline=0.6, timeout=0.2) as house:
-        yield house
-        house.assert_books_agree()
-
-
-@pytest.fixture
-def fresh(tmp_path: Path) -> Iterator[OpenHouse]:
-    """A simulator that was asked for nothing yet."""
-    with opened(tmp_path) as house:
-        yield house
-        house.assert_books_agree()
 
 
 def nothing_is_kept(house: OpenHouse, document: str) -> bool:

@@ -18,13 +18,6 @@ from tests.world import Reply, company, suframa
 MANAUS = "90010002000154"
 
 
-@pytest.fixture(scope="module")
-def sandbox(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OpenHouse]:
-    with opened(tmp_path_factory.mktemp("casa"), establishments=1) as house:
-        yield house
-        house.assert_books_agree()
-
-
 @pytest.fixture
 def fresh(tmp_path: Path) -> Iterator[OpenHouse]:
     """A simulator that was asked for nothing yet, and a short patience."""
