@@ -22,7 +22,6 @@ from tests.world import (
     CNPJ,
     CPF,
     NAME,
-    NOW_MS,
     OTHER_CNPJ,
     Client,
     Clock,
@@ -463,15 +462,6 @@ def test_the_cache_is_shared_between_accounts_and_tells_nothing_of_them(world: W
     assert world.source.asked == 1
 
 
-def test_test_accounts_have_a_cache_of_their_own(world: World) -> None:
-    """A test account is never served a live certificate."""
-    world.get(federal())
-    tester = world.account("teo", mode="test", credits=10)
-
-    assert_result(world.get(federal(), tester), 200, "online")
-    assert (world.source.asked, world.sandbox.asked) == (1, 1)
-
-
 def test_a_birth_date_is_part_of_the_key(world: World) -> None:
     """The same CPF with another birth date is another entry (decisions 4.6)."""
     other = f"cpf={CPF}&data_nascimento=19800102"
@@ -624,67 +614,16 @@ def test_a_timeout_is_not_repeated_and_a_later_second_copy_finds_the_certificate
         assert other.asked == 0
 
 
-def test_twenty_at_once_ask_the_source_once(world: World) -> None:
-    """Single flight: one issuance, and each caller is charged the online price (4.9)."""
-
-    async def story() -> list[Reply]:
-        world.source.waits()
-        tasks = [world.begin(federal()) for _ in range(20)]
-        await world.until(lambda: world.purse().held_credits == 40)
-        world.source.answers_now()
-        return [await task for task in tasks]
-
-    answers = world.run(story())
-    for answer in answers:
-        assert_result(answer, 200, "online")
-    assert world.source.asked == 1
-    assert money(world) == (960, 0)
-    assert len({answer.json["request_id"] for answer in answers}) == 20
-
-
 def test_two_new_issuances_at_once_are_one(world: World) -> None:
     """`nova` asked by two at the same time is bought once; `2via` does not join it."""
-
-    async def story() -> list[Reply]:
-        world.source.waits()
-        nova = federal(f"cnpj={CNPJ}&preferencia_emissao=nova")
-        tasks = [world.begin(path) for path in (nova, nova, federal())]
-        await world.until(lambda: world.purse().held_credits == 6)
-        await world.until(lambda: world.source.asked == 2)
-        world.source.answers_now()
-        return [await task for task in tasks]
-
-    for answer in world.run(story()):
+    nova = federal(f"cnpj={CNPJ}&preferencia_emissao=nova")
+    for answer in world.together(nova, nova, federal(), held=6, asked=2):
         assert_result(answer, 200, "online")
     assert sorted(i.reissue for i in world.source.inquiries) == [False, True]
 
 
 def test_birth_dates_do_not_share_a_flight(world: World) -> None:
     """Two birth dates of one CPF are two questions."""
-
-    async def story() -> None:
-        world.source.waits()
-        paths = [f"cpf={CPF}&data_nascimento={day}" for day in ("19800101", "19800102")]
-        tasks = [world.begin(federal(path)) for path in paths]
-        await world.until(lambda: world.source.asked == 2)
-        world.source.answers_now()
-        for task in tasks:
-            assert (await task).status == 200
-
-    world.run(story())
-
-
-def test_who_hangs_up_is_charged_and_the_certificate_is_kept(world: World) -> None:
-    """A caller that disconnects does not stop an issuance (decisions 5.5)."""
-
-    async def story() -> None:
-        world.source.waits()
-        task = world.begin(federal())
-        await world.until(lambda: world.source.asked == 1)
-        task.cancel()
-        world.source.answers_now()
-        await world.until(lambda: world.purse().balance_credits == 998)
-
-    world.run(story())
-    assert_result(world.get(federal()), 200, "cache")
-    assert world.clock() == NOW_MS
+    paths = [federal(f"cpf={CPF}&data_nascimento={day}") for day in ("19800101", "19800102")]
+    for answer in world.together(*paths, held=4, asked=2):
+        assert answer.status == 200

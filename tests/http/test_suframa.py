@@ -21,7 +21,7 @@ from balcao.core.suframa import (
 from balcao.storage.contract import Entry
 from tests.http.test_registrations_errors import PROVOCATIONS, SUFRAMA, assert_error
 from tests.http.test_strategy_table import CNPJS
-from tests.world import CNPJ, NAME, World, a_zone_record, sintegra, suframa
+from tests.world import CNPJ, NAME, OTHER_CNPJ, World, a_zone_record, sintegra, suframa
 
 KEY = "pedido-0001"
 OLD = a_zone_record(nome="GUARDADA LTDA")
@@ -305,3 +305,23 @@ def test_each_answer_costs_one_credit(world: World) -> None:
     assert refused.json["creditos_necessarios"] == 1
     assert refused.json["creditos_disponiveis"] == 0
     assert world.source.asked == 1
+
+
+# Again
+
+
+def test_the_same_request_in_other_words_is_the_same(world: World) -> None:
+    """Punctuation and the default value make no other request, in either form."""
+    first = world.get(suframa(), idempotency_key=KEY)
+    forms: list[dict[str, Any]] = [{}, {"cache": "25"}]
+    for path in (suframa("90.010.001%2F0001-00"), suframa(query="x=1&cache=25&uf=SP")):
+        for headers in forms:
+            assert world.get(path, idempotency_key=KEY, **headers).body == first.body
+
+
+def test_what_is_another_request(world: World) -> None:
+    """Another age, another CNPJ or another operation under the same key is refused."""
+    world.get(suframa(), idempotency_key=KEY)
+    for path in (suframa(query="cache=24"), suframa(OTHER_CNPJ), sintegra()):
+        assert world.get(path, idempotency_key=KEY).code == "IDEMPOTENCY_KEY_REUTILIZADA"
+    assert world.get(suframa(), cache="0", idempotency_key=KEY).status == 400
