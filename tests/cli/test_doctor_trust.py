@@ -17,7 +17,8 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 from cryptography.x509.oid import NameOID
 
-from balcao.cli import checks_database, checks_service
+from balcao.cli.doctor import database as checks_database
+from balcao.cli.doctor import service as checks_service
 from balcao.core.calendar import BRASILIA
 from balcao.service.clock import system_now_ms
 from tests.cli.shell import Shell, begin, free_port
