@@ -39,6 +39,10 @@ class Sample(NamedTuple):
     price: int = 1  # from the source; from the cache it is 1 everywhere
     failed: int = 500  # the status when a source that was asked failed (decisions 3)
 
+    def asking(self, query: str) -> str:
+        """The same request with further parameters."""
+        return f"{self.path}{'&' if '?' in self.path else '?'}{query}"
+
     def keep(self, world: World, *, days: float = 0) -> None:
         """Put an entry of this age in place."""
         world.keep(a_record(self.inquiry), days=days)

@@ -185,32 +185,6 @@ def test_errors_about_no_cnpj_have_none(world: World) -> None:
 # cache
 
 
-def test_a_cnpj_may_be_written_in_many_ways(world: World) -> None:
-    """Any formatting, and the answer has none (specification, endpoint 1)."""
-    for written, means in (
-        ("90.010.001/0001-00", CNPJ),
-        ("90.010.001%2F0001-00", CNPJ),
-        ("%2090010001000100%20", CNPJ),
-        ("12.abc.345/01de-35", "12ABC34501DE35"),
-    ):
-        answer = world.get(suframa(written, "cache=0"))
-        assert (answer.status, answer.json["cnpj"]) == (200, means)
-
-
-def test_cache_is_a_number_of_days_from_0_to_45(world: World) -> None:
-    """In the header, the documented form, and in the query (decisions 2.4)."""
-    for days in ("0", "1", "25", "45"):
-        assert world.get(suframa(query=f"cache={days}")).status == 200
-        assert world.get(suframa(), cache=days).status == 200
-    asked = world.source.asked
-    for days in ("46", "365", "-1", "7.5", "abc", "1e1", "true"):
-        for answer in (world.get(suframa(query=f"cache={days}")), world.get(suframa(), cache=days)):
-            assert_error(answer, 400, "PARAMETRO_INVALIDO", SUFRAMA)
-    assert_error(world.get(suframa(query="cache=")), 400, "PARAMETRO_INVALIDO", SUFRAMA)
-    assert_error(world.get(suframa(query="cache=1&cache=1")), 400, "PARAMETRO_REPETIDO", SUFRAMA)
-    assert world.source.asked == asked
-
-
 @pytest.mark.parametrize(("days", "origin"), [(24.9, "cache"), (25, "cache"), (25.1, "online")])
 def test_the_default_is_25_days(world: World, days: float, origin: str) -> None:
     """Without the parameter an entry of 25 days is served and an older one is not."""
@@ -247,16 +221,6 @@ def test_the_greatest_age_in_both_forms(world: World, form: str) -> None:
         assert (answer.status, answer.credits) == (200, 1)
         assert world.charges()[-1].origin == origin, (cache, days)
         assert "deprecation" not in answer.headers
-
-
-def test_the_query_wins_over_the_header(world: World) -> None:
-    """Both forms at once: the query's value counts, and the header's is not even read."""
-    world.keep(OLD, days=20)
-    world.get(suframa(query="cache=30"), cache="1")
-    world.get(suframa(query="cache=30"), cache="abc")
-    assert world.source.asked == 0
-    world.get(suframa(query="cache=1"), cache="30")
-    assert world.source.asked == 1
 
 
 def test_the_header_is_not_deprecated_here(world: World) -> None:
