@@ -1,7 +1,5 @@
 """What is charged, when, and what happens to those who hang up (decisions 5, 4.9)."""
 
-import dataclasses
-from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -9,9 +7,7 @@ from typing import Any
 import pytest
 
 from balcao.core.calendar import to_ms
-from balcao.core.ledger import Change, Refusal, Settle
-from balcao.errors import StorageFailed
-from tests.lookups import Sample, every
+from tests.lookups import SAMPLES, Sample, every
 from tests.world import CNPJ, NOW_MS, OTHER_CNPJ, Reply, World, company
 
 KEY = "pedido-0001"
@@ -52,25 +48,51 @@ def test_what_is_held_is_not_available(world: World, terms: dict[str, Any]) -> N
     assert refused.json["creditos_disponiveis"] == 0
 
 
-@pytest.mark.parametrize("says", ["fails", "is_down", "says_absent"])
-def test_a_failure_gives_the_hold_back(world: World, says: str) -> None:
+@every
+@pytest.mark.parametrize("says", ["fails", "is_down"])
+def test_a_failure_gives_the_hold_back(world: World, of: Sample, says: str) -> None:
     getattr(world.source, says)()
-    assert world.get(company()).credits == 0
+    answer = world.get(of.path)
+    assert (answer.status, answer.credits) == (of.failed if says == "fails" else 503, 0)
     assert (world.purse().balance_credits, world.purse().held_credits) == (1000, 0)
     assert not world.charges()
+    assert world.kept_for(of.inquiry) is None
     assert not world.check().complaints
 
 
-def test_the_last_credit_can_be_spent(world: World) -> None:
-    client = world.account("edu", credits=1)
+@every
+def test_the_last_credit_can_be_spent(world: World, of: Sample) -> None:
+    client = world.account("edu", credits=of.price)
 
-    assert world.get(company(), client).status == 200
-    refused = world.get(company(), client)
+    assert world.get(of.path, client).status == 200
+    refused = world.get(of.other, client)
 
     assert (refused.status, refused.code) == (402, "SALDO_INSUFICIENTE")
-    assert refused.json["creditos_necessarios"] == 1
+    assert refused.json["creditos_necessarios"] == of.price
     assert refused.json["creditos_disponiveis"] == 0
     assert type(refused.json["creditos_necessarios"]) is int
+    assert world.source.asked == 1
+
+
+@pytest.mark.parametrize("name", ["certidao-federal", "certidao-estadual"])
+def test_with_one_credit_the_cache_is_served_and_the_source_is_not_asked(
+    world: World, name: str
+) -> None:
+    """One credit covers a cached certificate and not an online one (decisions 5.1)."""
+    of, poor = SAMPLES[name], world.account("edu", credits=1)
+
+    def refused(path: str) -> tuple[int, str | None, int, int]:
+        answer = world.get(path, poor)
+        said = answer.json
+        short = said["creditos_necessarios"], said["creditos_disponiveis"]
+        return answer.status, answer.code, *short
+
+    assert refused(of.path) == (402, "SALDO_INSUFICIENTE", 2, 1)
+    of.keep(world)
+    assert refused(of.asking("atualizar_online=true")) == (402, "SALDO_INSUFICIENTE", 2, 1)
+    assert world.get(of.path, poor).credits == 1
+    assert refused(of.path) == (402, "SALDO_INSUFICIENTE", 1, 0)
+    assert (world.source.asked, world.purse(poor).balance_credits) == (0, 0)
 
 
 def test_a_cached_answer_needs_a_credit_too(world: World) -> None:
@@ -221,33 +243,3 @@ def test_the_deadline_makes_it_a_failure(tmp_path: Path) -> None:
         assert quick.purse().held_credits == 0
         quick.keep()
         assert quick.get(company()).status == 200  # the entry stands in
-
-
-def test_what_a_full_disk_kept_from_being_settled_is_given_back_later(world: World) -> None:
-    """The caller gets a 503; the hold goes as soon as something can be written again."""
-    world.parts = dataclasses.replace(world.parts, give_back_every_seconds=0.001)
-    world.front.parts = world.parts
-    commit = world.desk.commit
-    full = True
-
-    async def fails_to_settle(changes: Sequence[Change]) -> Refusal | None:
-        if full and any(isinstance(change, Settle) for change in changes):
-            raise StorageFailed("disk full")
-        return await commit(changes)
-
-    world.desk.commit = fails_to_settle  # type: ignore[method-assign]
-
-    async def story() -> Reply:
-        nonlocal full
-        answer = await world.aget(company(), idempotency_key=KEY)
-        assert (world.purse().balance_credits, world.purse().held_credits) == (1000, 1)
-        full = False
-        await world.until(lambda: world.purse().held_credits == 0)
-        return answer
-
-    assert world.run(story()).status == 503
-    assert world.purse().balance_credits == 1000
-    assert not world.charges()
-    repeated = world.get(company(), idempotency_key=KEY)
-    assert (repeated.status, repeated.headers["idempotent-replayed"]) == (503, "true")
-    assert not world.check().complaints

@@ -25,7 +25,7 @@ with_strategy = pytest.mark.parametrize(
 def assert_refused(world: World, path: str, code: str, **headers: str) -> None:
     """Before anybody is asked, and free."""
     asked = world.source.asked
-    answer = world.get(path, **headers)
+    answer = world.get(path, world.client, **headers)
     assert (answer.status, answer.code, answer.credits) == (400, code, 0), path
     assert world.source.asked == asked
 

@@ -172,36 +172,6 @@ def test_a_uf_that_nobody_serves_is_503(world: World) -> None:
     assert (world.source.asked, money(world)) == (0, (1000, 0))
 
 
-def test_with_one_credit_the_cache_is_served_and_the_source_is_not_asked(world: World) -> None:
-    """402 tells what the online path needs and what there is."""
-    poor = world.account("edu", credits=1)
-    refused = world.get(state(), poor)
-    assert_refused(refused, 402, "SALDO_INSUFICIENTE")
-    assert (refused.json["creditos_necessarios"], refused.json["creditos_disponiveis"]) == (2, 1)
-
-    world.keep(a_state())
-    assert world.get(state(query=REFRESH), poor).status == 402
-    assert_result(world.get(state(), poor), 200, 1)
-    assert (world.source.asked, money(world, poor)) == (0, (0, 0))
-    assert world.get(state(), poor).json["creditos_necessarios"] == 1
-
-
-def test_two_credits_are_held_and_spent(world: World) -> None:
-    """With two credits the source is asked once, and nothing is left."""
-    poor = world.account("edu", credits=2)
-
-    async def story() -> None:
-        world.source.waits()
-        task = world.begin(state(), poor)
-        await world.until(lambda: world.source.asked == 1)
-        assert money(world, poor) == (2, 2)
-        world.source.answers_now()
-        assert_result(await task, 200, 2)
-
-    world.run(story())
-    assert money(world, poor) == (0, 0)
-
-
 def test_who_has_certificates(world: World) -> None:
     """Free accounts and contracts without the service are told 403 before 400."""
     for client in (
