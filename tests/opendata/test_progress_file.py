@@ -14,7 +14,7 @@ import pytest
 from balcao.opendata import importer
 from balcao.opendata.errors import BadInput, BuildRunning, OpenDataError
 from balcao.opendata.importer import build, rollback
-from balcao.opendata.progress import Both, Progress
+from balcao.opendata.progress import Both, ProgressListener
 from balcao.opendata.progress_file import FileProgress, ImportProgress, read_progress
 from balcao.opendata.snapshot import Edition
 from balcao.opendata.store import Month as Stored
@@ -217,7 +217,7 @@ def test_every_import_is_told_of(tmp_path: Path) -> None:
         def advance(self, file: str, bytes_done: int, rows: int) -> None:
             states.append(seen(tmp_path).state)
 
-    looking: Progress = Looking()
+    looking: ProgressListener = Looking()
     Month(tmp_path / "month").build(tmp_path, progress=Both(events, looking))
     assert len(events.phases) == 5  # both were told
     assert set(states) == {"running"}

@@ -138,11 +138,11 @@ def _unwrapped(text: str) -> str:
     )
 
 
-class Command(_Portuguese, TyperCommand):
+class PortugueseCommand(_Portuguese, TyperCommand):
     """One command."""
 
 
-class Group(_Portuguese, TyperGroup):
+class PortugueseGroup(_Portuguese, TyperGroup):
     """A group of commands; the outermost one also says what went wrong."""
 
     def main(
@@ -184,9 +184,9 @@ def _say_usage(error: Any) -> None:
 
 def in_portuguese(app: typer.Typer) -> None:
     """Make an application and everything below it speak Portuguese."""
-    app.info.cls = Group
+    app.info.cls = PortugueseGroup
     for command in app.registered_commands:
-        command.cls = Command
+        command.cls = PortugueseCommand
     for group in app.registered_groups:
         if group.typer_instance is not None:
             in_portuguese(group.typer_instance)

@@ -15,7 +15,7 @@ def unit_of(phase: str) -> str:
     return "CNPJs" if phase == VERIFYING else "linhas"
 
 
-class Progress(Protocol):
+class ProgressListener(Protocol):
     """Is told of an import's phases, in order, and of what each one gets through."""
 
     def begin(self, phase: str, bytes_total: int) -> None:
@@ -25,20 +25,10 @@ class Progress(Protocol):
         """So many more bytes of the phase, and rows, are done; `file` is worked on."""
 
 
-class NoProgress:
-    """Nobody is looking."""
-
-    def begin(self, phase: str, bytes_total: int) -> None:
-        """Do nothing."""
-
-    def advance(self, file: str, bytes_done: int, rows: int) -> None:
-        """Do nothing."""
-
-
 class Both:
     """Tells two of them, the first one first."""
 
-    def __init__(self, first: Progress, second: Progress) -> None:
+    def __init__(self, first: ProgressListener, second: ProgressListener) -> None:
         self._first = first
         self._second = second
 

@@ -24,7 +24,7 @@ import msgspec
 
 from balcao.opendata.archive import Part
 from balcao.opendata.errors import BuildRunning, OpenDataError
-from balcao.opendata.plan import Plan
+from balcao.opendata.plan import ImportPlan
 from balcao.opendata.repair import Reject
 from balcao.opendata.snapshot import (
     CURRENT,
@@ -46,7 +46,7 @@ _LOOK_SECONDS = 0.02
 class Work:
     """The folder of one build: holds the lock, and knows which files belong to this plan."""
 
-    def __init__(self, store: Path, plan: Plan) -> None:
+    def __init__(self, store: Path, plan: ImportPlan) -> None:
         self._store = store
         self._plan = plan
         self._folder = store / "work"
