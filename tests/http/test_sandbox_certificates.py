@@ -23,7 +23,6 @@ from balcao.core.documents import Cnpj, Cpf
 from balcao.core.questions import Inquiry
 from balcao.fiction.digits import cnpj as cnpj_of
 from balcao.settings.providers import Serpro
-from tests.cli.shell import Shell
 from tests.http.house import (
     ALL_UFS,
     CREDITS,
@@ -705,15 +704,3 @@ def test_a_receipt_that_nobody_should_keep(fresh: OpenHouse, cnpj: str) -> None:
     again = fresh.get(federal(cnpj, "cache_strategy=SO_CACHE"))
     assert assert_federal(again, cnpj, good=True, source="cache")["print"] is None
     assert fresh.money() == (CREDITS - 3, 0)
-
-
-def test_the_books_agree(sandbox: OpenHouse, monkeypatch: pytest.MonkeyPatch) -> None:
-    """After all of this every credit is accounted for, nothing is held, and the command agrees."""
-    sandbox.assert_books_agree()
-    assert sandbox.purse().held_credits == 0
-    spent = -sum(charge.credits for charge in sandbox.charges())
-    assert sandbox.purse().balance_credits == CREDITS - spent
-    home = sandbox.house.settings.home
-    monkeypatch.setenv("BALCAO_HOME", str(home))
-    found = Shell(home)("ledger check --json").json
-    assert (found["ok"], found["open_operations"]) == (True, 0)
