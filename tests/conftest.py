@@ -11,10 +11,15 @@ it do.
 import os
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from xdist.remote import Producer
 from xdist.scheduler import LoadScopeScheduling
+
+if TYPE_CHECKING:  # whole houses take a second to import: only those who live in one do
+    from tests.http.house import OpenHouse
+    from tests.world import Client
 
 TOGETHER = (
     "tests/nodes/",
@@ -51,3 +56,59 @@ def _leaves_nothing_behind(nowhere: Path) -> Iterator[None]:
     yield
     left = sorted(each.name for each in nowhere.iterdir())
     assert not left, f"{left} would have landed in the checkout: give the test a folder"
+
+
+@pytest.fixture(scope="module")
+def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator["OpenHouse"]:
+    """A whole house for the tests of a module, whose books agree in the end."""
+    from tests.http.house import opened
+
+    with opened(tmp_path_factory.mktemp("casa")) as house:
+        yield house
+        house.assert_books_agree()
+
+
+@pytest.fixture(scope="module")
+def sandbox(tmp_path_factory: pytest.TempPathFactory) -> Iterator["OpenHouse"]:
+    """The same with a month of open data, whose companies are those of sandbox.md."""
+    from tests.http.house import opened
+
+    with opened(tmp_path_factory.mktemp("casa"), establishments=1) as house:
+        yield house
+        house.assert_books_agree()
+
+
+@pytest.fixture(scope="module")
+def hasty(tmp_path_factory: pytest.TempPathFactory) -> Iterator["OpenHouse"]:
+    """A house that waits for nobody: for those who never answer."""
+    from tests.http.house import opened
+
+    with opened(tmp_path_factory.mktemp("pressa"), deadline=0.6, timeout=0.2) as house:
+        yield house
+        house.assert_books_agree()
+
+
+@pytest.fixture
+def fresh(tmp_path: Path) -> Iterator["OpenHouse"]:
+    """A test's own: nothing in the cache, and a simulator that was asked for nothing yet."""
+    from tests.http.house import opened
+
+    with opened(tmp_path) as house:
+        yield house
+        house.assert_books_agree()
+
+
+@pytest.fixture
+def who(house: "OpenHouse", request: pytest.FixtureRequest) -> "Client":
+    """An account of the test's own, with one key called "teste"."""
+    return house.account(request.node.name)
+
+
+@pytest.fixture
+def address() -> Iterator[str]:
+    """Of an empty database on PostgreSQL."""
+    from tests.storage import postgres
+
+    address = postgres.new_address()
+    yield address
+    postgres.server().drop_database(address)

@@ -5,6 +5,8 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
+
 from balcao import errors
 from balcao.core.problems import table
 
@@ -107,6 +109,29 @@ IMPURE = {
 IMPURE_ALLOWED = {("access.py", "secrets")}
 
 
+# What is done in one place: within a room or anywhere, the calls that do it, and who makes them.
+DONE_IN: dict[str, tuple[str, set[str], set[str]]] = {
+    "the real parts are put together": ("", {"Front", "Parts"}, {"service/compose.py"}),
+    "a client of others' services is made": (
+        "",
+        {"httpx2.AsyncClient", "httpx2.Client"},
+        {"sources/call.py", "cli/doctor/service.py"},  # the doctor asks our own address
+    ),
+    "PDFs that others made are opened": ("receipts/", {"pikepdf.open"}, {"receipts/check.py"}),
+    "a page gets its address": ("web/", {"Route"}, {"web/application.py"}),
+    "a key is drawn": ("", {"secrets.choice"}, {"core/access.py"}),
+}
+# Who decides is told the time: limits, months and expiries believe one clock (decisions 9.8).
+TOLD_THE_TIME = {"accounts", "core", "http", "lookup", "receipts", "sources", "storage"}
+ASKS_THE_TIME = re.compile(r"time\.time(_ns)?|(.*\.)?(datetime\.(utc)?now|date\.today)")
+
+
+def _calls(file: Path) -> set[str]:
+    """What a file calls, as it is written there: `Front`, `httpx2.Client`, `datetime.now`."""
+    tree = ast.walk(ast.parse(file.read_text("utf-8")))
+    return {ast.unparse(node.func) for node in tree if isinstance(node, ast.Call)}
+
+
 def _imports(file: Path) -> Iterator[str]:
     for node in ast.walk(ast.parse(file.read_text("utf-8"))):
         if isinstance(node, ast.Import):
@@ -160,6 +185,28 @@ def test_the_core_decides_and_does_nothing_else() -> None:
         impure = {name.split(".")[0] for name in _imports(file)} & IMPURE
         impure -= {name for where, name in IMPURE_ALLOWED if where == file.name}
         assert not impure, f"core/{file.name} imports {impure}: take it as an argument instead"
+
+
+@pytest.mark.parametrize("what", DONE_IN)
+def test_what_is_done_in_one_place(what: str) -> None:
+    within, calls, places = DONE_IN[what]
+    files = {file.relative_to(SOURCE).as_posix(): file for file in SOURCE.rglob("*.py")}
+    found = {name for name, file in files.items() if _calls(file) & calls}
+    assert {name for name in found if name.startswith(within)} == places, f"where {what}"
+
+
+def test_who_decides_is_told_the_time() -> None:
+    for file in sorted(SOURCE.rglob("*.py")):
+        if _room(file) in TOLD_THE_TIME:
+            asked = set(filter(ASKS_THE_TIME.fullmatch, _calls(file)))
+            assert not asked, f"{file.relative_to(ROOT)} asks {asked}: take it as an argument"
+
+
+def test_every_room_is_in_the_tree_for_newcomers() -> None:
+    tree = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
+    for room in set(MAY_IMPORT) - {"__init__", "__main__"}:
+        name = f"{room}.py" if room in LOOSE else f"{room}/"
+        assert f"`{name}`" in tree, f"say in CONTRIBUTING.md what is in {name}"
 
 
 def _leaves(kind: type[Exception]) -> set[type[Exception]]:

@@ -485,6 +485,63 @@ class World:
         """Run a coroutine on the world's event loop."""
         return self._runner.run(story)
 
+    def together(self, *asking: str | tuple[str, Client], held: int, asked: int = 1) -> list[Reply]:
+        """Requests at the same time, with this many credits held before the source answers any."""
+        each = [one if isinstance(one, tuple) else (one, self.client) for one in asking]
+        purses = {by.account_id: by for _, by in each}.values()
+
+        async def story() -> list[Reply]:
+            self.source.waits()
+            tasks = [self.begin(path, by) for path, by in each]
+            await self.until(lambda: sum(self.purse(by).held_credits for by in purses) == held)
+            await self.until(lambda: self.source.asked >= asked)
+            self.source.answers_now()
+            return list(await asyncio.gather(*tasks))
+
+        return self.run(story())
+
+    def meanwhile(
+        self, path: str, then: str, by: Client | _Default = DEFAULT, **headers: str
+    ) -> tuple[Reply, Reply]:
+        """Two requests, the second one while the source keeps the first one waiting."""
+
+        async def story() -> tuple[Reply, Reply]:
+            self.source.waits()
+            first = self.begin(path, by, **headers)
+            await self.until(lambda: self.source.asked == 1)
+            second = await self.aget(then, by, **headers)
+            self.source.answers_now()
+            return await first, second
+
+        return self.run(story())
+
+    def hang_up(self, path: str, *, asked: int = 1, **headers: str) -> None:
+        """The caller goes away while the source is asked; what was begun comes to its end."""
+
+        async def story() -> None:
+            self.source.waits()
+            task = self.begin(path, self.client, **headers)
+            await self.until(lambda: self.source.asked == asked)
+            task.cancel()
+            await self.until(task.cancelled)
+            self.source.answers_now()
+            await self.until(lambda: self.purse().held_credits == 0)
+
+        self.run(story())
+
+    def die(self, path: str, *, held: int = 1, **headers: str) -> None:
+        """The process dies while the source is asked, with so many credits held."""
+
+        async def begin() -> None:
+            self.source.waits()
+            task = self.begin(path, self.client, **headers)
+            await self.until(lambda: self.source.asked >= 1)
+            task.cancel()
+
+        self.run(begin())
+        assert self.purse().held_credits == held
+        self.crash()
+
     # What there is.
 
     def keep(

@@ -2,7 +2,6 @@
 
 import os
 import tarfile
-from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
@@ -22,12 +21,10 @@ from tests.storage.world import NOW, a_charge
 
 
 @pytest.fixture
-def address(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    address = postgres.new_address()
+def address(address: str, monkeypatch: pytest.MonkeyPatch) -> str:
     monkeypatch.setenv("BALCAO_DATABASE", address)
     monkeypatch.setenv("BALCAO_SANDBOX_ESTABLISHMENTS", "0")
-    yield address
-    postgres.server().drop_database(address)
+    return address
 
 
 @pytest.fixture

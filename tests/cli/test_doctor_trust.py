@@ -17,12 +17,12 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 from cryptography.x509.oid import NameOID
 
-from balcao.cli import checks_database, checks_service
+from balcao.cli.doctor import database as checks_database
+from balcao.cli.doctor import service as checks_service
 from balcao.core.calendar import BRASILIA
 from balcao.observability.metrics import Metrics
 from balcao.service.clock import system_now_ms
 from tests.cli.shell import Shell, begin, free_port
-from tests.storage import postgres
 
 KEY = "abre-te-sesamo"
 
@@ -42,11 +42,8 @@ def found(shell: Shell, options: str = "", *, code: int = 0) -> dict[str, tuple[
 
 
 @pytest.fixture
-def database(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    address = postgres.new_address()
+def database(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("BALCAO_DATABASE", address)
-    yield
-    postgres.server().drop_database(address)
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,5 @@
 """What is said when PostgreSQL cannot be used: why, what to do, and never the address."""
 
-from collections.abc import Iterator
-
 import psycopg
 import pytest
 
@@ -9,16 +7,8 @@ from balcao.cli.failures import explain
 from balcao.errors import StorageFailed
 from balcao.storage.blobs import open_blobs
 from tests.cli.shell import Shell
-from tests.storage import postgres
 
 AT = 'connection failed: connection to server at "db", port 5432 failed: '
-
-
-@pytest.fixture
-def address() -> Iterator[str]:
-    address = postgres.new_address()
-    yield address
-    postgres.server().drop_database(address)
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,6 @@
 """The first starts of nodes that share a PostgreSQL: keys are issued once, and not revoked."""
 
 import shutil
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -13,16 +12,8 @@ from balcao.home import Home
 from balcao.service import first_start
 from balcao.settings import Settings
 from balcao.storage.postgresql.desk import PostgresDesk
-from tests.storage import postgres
 
 NOW_MS = 1_785_000_000_000
-
-
-@pytest.fixture
-def address() -> Iterator[str]:
-    address = postgres.new_address()
-    yield address
-    postgres.server().drop_database(address)
 
 
 def prepared(address: str, folder: Path) -> int:

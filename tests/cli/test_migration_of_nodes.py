@@ -4,7 +4,7 @@ The newer version is this program with one file of its schema more.
 """
 
 import asyncio
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
@@ -35,11 +35,9 @@ OLD = schema.newest_version("desk")
 
 
 @pytest.fixture
-def address(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    address = postgres.new_address()
+def address(address: str, monkeypatch: pytest.MonkeyPatch) -> str:
     monkeypatch.setenv("BALCAO_DATABASE", address)
-    yield address
-    postgres.server().drop_database(address)
+    return address
 
 
 @pytest.fixture

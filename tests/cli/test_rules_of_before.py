@@ -2,7 +2,6 @@
 
 import csv
 import io
-from collections.abc import Iterator
 from contextlib import closing
 
 import apsw
@@ -11,7 +10,7 @@ import pytest
 
 from balcao.backup.shelf import kept_in
 from tests.cli.shell import Shell
-from tests.storage import postgres, sentences
+from tests.storage import sentences
 from tests.test_tariff import SENTENCES
 
 CODES = ["federal_certificate/online", "rural_producer/uf+addresses"]
@@ -27,13 +26,6 @@ FILLED = (
         for number, code in enumerate(CODES)
     ),
 )
-
-
-@pytest.fixture
-def address() -> Iterator[str]:
-    address = postgres.new_address()
-    yield address
-    postgres.server().drop_database(address)
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])

@@ -18,7 +18,7 @@ from balcao.fiction import (
 )
 from balcao.fiction.digits import cnpj
 from balcao.fiction.sandbox import MISBEHAVING_COMPANIES, MISBEHAVING_PEOPLE
-from balcao.fiction.sandbox_certificates import CLASSES, UNTYPED
+from balcao.fiction.sandbox.certificates import CLASSES, UNTYPED
 
 CND, CPEND, CPD = FederalKind.CND, FederalKind.CPEND, FederalKind.CPD
 IMPOSSIBLE, UNCLASSIFIED = FederalKind.IMPOSSIBLE, FederalKind.UNCLASSIFIED

@@ -69,6 +69,7 @@ class OpenHouse:
     house: compose.Application
     runner: asyncio.Runner
     logged: bytearray
+    issued: Mapping[str, str]  # the keys that the first start showed, by account
     client: Client = field(init=False)
 
     def account(
@@ -202,13 +203,13 @@ def opened(
             **settings,
         },
     )
-    first_start.prepare(Home(folder), configured, now_ms=system_now_ms, say=lambda _: None)
+    issued = first_start.prepare(Home(folder), configured, now_ms=system_now_ms, say=lambda _: None)
     house = compose.open_house(configured, clock=clock, live_transport=wire)
     logged = bytearray()
     house.front.request_log.write = logged.extend
     try:
         with asyncio.Runner() as runner:
-            here = OpenHouse(house, runner, logged)
+            here = OpenHouse(house, runner, logged, {one.account.name: one.key for one in issued})
             here.client = here.account(name, mode=mode)
             here.run(_started(house))
             try:

@@ -10,7 +10,7 @@ import datetime
 import io
 import re
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -40,19 +40,6 @@ BALANCE, USAGE, OPERATIONS = "/conta/v1/saldo", "/conta/v1/consumo", "/conta/v1/
 CNPJ = "90010001000100"
 BRASILIA = ZoneInfo("America/Sao_Paulo")
 DAY_MS = 86_400_000
-
-
-@pytest.fixture(scope="module")
-def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OpenHouse]:
-    with opened(tmp_path_factory.mktemp("casa")) as house:
-        yield house
-        house.assert_books_agree()
-
-
-@pytest.fixture
-def who(house: OpenHouse, request: pytest.FixtureRequest) -> Client:
-    """An account of the test's own."""
-    return house.account(request.node.name)
 
 
 def ok(answer: Reply) -> Any:

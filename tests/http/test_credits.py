@@ -1,15 +1,13 @@
 """What is charged, when, and what happens to those who hang up (decisions 5, 4.9)."""
 
-import dataclasses
-from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from balcao.core.calendar import to_ms
-from balcao.core.ledger import Change, Refusal, Settle
-from balcao.errors import StorageFailed
+from tests.lookups import SAMPLES, Sample, every
 from tests.world import CNPJ, NOW_MS, OTHER_CNPJ, Reply, World, company
 
 KEY = "pedido-0001"
@@ -28,55 +26,73 @@ def test_the_entry_names_what_was_paid_for(world: World) -> None:
     assert charge.at_ms == NOW_MS
 
 
-def test_the_credit_is_held_while_the_source_is_asked(world: World) -> None:
+@every
+def test_the_price_is_held_while_the_source_is_asked(world: World, of: Sample) -> None:
     async def story() -> None:
         world.source.waits()
-        task = world.begin(company())
+        task = world.begin(of.path)
         await world.until(lambda: world.source.asked == 1)
-        assert (world.purse().balance_credits, world.purse().held_credits) == (1000, 1)
+        assert (world.purse().balance_credits, world.purse().held_credits) == (1000, of.price)
         world.source.answers_now()
         await task
 
     world.run(story())
-    assert (world.purse().balance_credits, world.purse().held_credits) == (999, 0)
+    assert (world.purse().balance_credits, world.purse().held_credits) == (1000 - of.price, 0)
 
 
-@pytest.mark.parametrize("says", ["fails", "is_down", "says_absent"])
-def test_a_failure_gives_the_hold_back(world: World, says: str) -> None:
+@pytest.mark.parametrize("terms", [{"credits": 1}, {"plan": "pos_pago", "ceiling_credits": 1}])
+def test_what_is_held_is_not_available(world: World, terms: dict[str, Any]) -> None:
+    """Neither of a balance nor below a ceiling (decisions 5.3)."""
+    first, refused = world.meanwhile(company(), company(OTHER_CNPJ), world.account("edu", **terms))
+    assert (first.status, refused.status) == (200, 402)
+    assert refused.json["creditos_disponiveis"] == 0
+
+
+@every
+@pytest.mark.parametrize("says", ["fails", "is_down"])
+def test_a_failure_gives_the_hold_back(world: World, of: Sample, says: str) -> None:
     getattr(world.source, says)()
-    assert world.get(company()).credits == 0
+    answer = world.get(of.path)
+    assert (answer.status, answer.credits) == (of.failed if says == "fails" else 503, 0)
     assert (world.purse().balance_credits, world.purse().held_credits) == (1000, 0)
     assert not world.charges()
+    assert world.kept_for(of.inquiry) is None
     assert not world.check().complaints
 
 
-def test_the_last_credit_can_be_spent(world: World) -> None:
-    client = world.account("edu", credits=1)
+@every
+def test_the_last_credit_can_be_spent(world: World, of: Sample) -> None:
+    client = world.account("edu", credits=of.price)
 
-    assert world.get(company(), client).status == 200
-    refused = world.get(company(), client)
+    assert world.get(of.path, client).status == 200
+    refused = world.get(of.other, client)
 
     assert (refused.status, refused.code) == (402, "SALDO_INSUFICIENTE")
-    assert refused.json["creditos_necessarios"] == 1
+    assert refused.json["creditos_necessarios"] == of.price
     assert refused.json["creditos_disponiveis"] == 0
     assert type(refused.json["creditos_necessarios"]) is int
+    assert world.source.asked == 1
 
 
-def test_what_is_held_is_not_available(world: World) -> None:
-    client = world.account("edu", credits=1)
+@pytest.mark.parametrize("name", ["certidao-federal", "certidao-estadual"])
+def test_with_one_credit_the_cache_is_served_and_the_source_is_not_asked(
+    world: World, name: str
+) -> None:
+    """One credit covers a cached certificate and not an online one (decisions 5.1)."""
+    of, poor = SAMPLES[name], world.account("edu", credits=1)
 
-    async def story() -> Reply:
-        world.source.waits()
-        first = world.begin(company(), client)
-        await world.until(lambda: world.source.asked == 1)
-        second = await world.aget(company(OTHER_CNPJ), client)
-        world.source.answers_now()
-        assert (await first).status == 200
-        return second
+    def refused(path: str) -> tuple[int, str | None, int, int]:
+        answer = world.get(path, poor)
+        said = answer.json
+        short = said["creditos_necessarios"], said["creditos_disponiveis"]
+        return answer.status, answer.code, *short
 
-    refused = world.run(story())
-    assert refused.status == 402
-    assert refused.json["creditos_disponiveis"] == 0
+    assert refused(of.path) == (402, "SALDO_INSUFICIENTE", 2, 1)
+    of.keep(world)
+    assert refused(of.asking("atualizar_online=true")) == (402, "SALDO_INSUFICIENTE", 2, 1)
+    assert world.get(of.path, poor).credits == 1
+    assert refused(of.path) == (402, "SALDO_INSUFICIENTE", 1, 0)
+    assert (world.source.asked, world.purse(poor).balance_credits) == (0, 0)
 
 
 def test_a_cached_answer_needs_a_credit_too(world: World) -> None:
@@ -142,59 +158,34 @@ def test_a_new_civil_month_begins_in_brasilia(world: World) -> None:
     assert world.get(company(), client).status == 200
 
 
-def test_holds_count_against_the_ceiling(world: World) -> None:
-    client = world.account("rui", plan="pos_pago", ceiling_credits=1)
-
-    async def story() -> int:
-        world.source.waits()
-        first = world.begin(company(), client)
-        await world.until(lambda: world.source.asked == 1)
-        second = await world.aget(company(OTHER_CNPJ), client)
-        world.source.answers_now()
-        assert (await first).status == 200
-        return second.status
-
-    assert world.run(story()) == 402
-
-
 # Single flight (decisions 4.9)
 
 
-def test_a_hundred_identical_requests_ask_once_and_pay_each(world: World) -> None:
-    other = world.account("bia", credits=50)
+@every
+def test_many_identical_requests_ask_once_and_pay_each(world: World, of: Sample) -> None:
+    """Of two accounts; each has a request of its own and the same answer."""
+    other = world.account("bia", credits=20 * of.price)
+    answers = world.together(
+        *((of.path, (world.client, other)[n % 2]) for n in range(40)), held=40 * of.price
+    )
 
-    async def story() -> list[Reply]:
-        world.source.waits()
-        tasks = [world.begin(company(), (world.client, other)[n % 2]) for n in range(100)]
-        # Everybody is past the desk and waits for the source.
-        both = (world.client, other)
-        await world.until(lambda: sum(world.purse(each).held_credits for each in both) == 100)
-        await world.until(lambda: world.source.asked > 0)
-        world.source.answers_now()
-        return [await task for task in tasks]
-
-    answers = world.run(story())
     assert world.source.asked == 1
-    assert {(answer.status, answer.credits) for answer in answers} == {(200, 1)}
-    assert len({answer.json["request_id"] for answer in answers}) == 100
-    assert len({str(answer.json["response"]) for answer in answers}) == 1
-    assert (len(world.charges()), len(world.charges(other))) == (50, 50)
-    assert (world.purse().balance_credits, world.purse(other).balance_credits) == (950, 0)
+    assert {(answer.status, answer.credits) for answer in answers} == {(200, of.price)}
+    own = ("request_id", "print")  # a federal receipt's number is its account's
+    bodies = [answer.json | dict.fromkeys(own) for answer in answers]
+    assert len({answer.json["request_id"] for answer in answers}) == 40
+    assert all(body == bodies[0] for body in bodies)
+    assert (len(world.charges()), len(world.charges(other))) == (20, 20)
+    spent = 20 * of.price
+    assert (world.purse().balance_credits, world.purse(other).balance_credits) == (1000 - spent, 0)
     assert not world.check().complaints
 
 
-def test_a_shared_failure_costs_nobody(world: World) -> None:
-    async def story() -> list[Reply]:
-        world.source.waits()
-        world.source.fails()
-        tasks = [world.begin(company()) for _ in range(20)]
-        await world.until(lambda: world.purse().held_credits == 20)
-        await world.until(lambda: world.source.asked > 0)
-        world.source.answers_now()
-        return [await task for task in tasks]
-
-    answers = world.run(story())
-    assert {(answer.status, answer.credits) for answer in answers} == {(500, 0)}
+@every
+def test_a_shared_failure_costs_nobody(world: World, of: Sample) -> None:
+    world.source.fails()
+    answers = world.together(*[of.path] * 20, held=20 * of.price)
+    assert {(answer.status, answer.credits) for answer in answers} == {(of.failed, 0)}
     assert world.source.asked == 1
     assert (world.purse().balance_credits, world.purse().held_credits) == (1000, 0)
 
@@ -202,41 +193,25 @@ def test_a_shared_failure_costs_nobody(world: World) -> None:
 # Hanging up (decisions 5.5)
 
 
-def test_hanging_up_does_not_stop_the_operation(world: World) -> None:
-    async def story() -> None:
-        world.source.waits()
-        task = world.begin(company(), idempotency_key=KEY)
-        await world.until(lambda: world.source.asked == 1)
-        task.cancel()
-        await world.until(task.cancelled)
-        world.source.answers_now()
-        await world.until(lambda: world.purse().held_credits == 0)
-
-    world.run(story())
+@every
+def test_hanging_up_does_not_stop_the_operation(world: World, of: Sample) -> None:
+    world.hang_up(of.path, idempotency_key=KEY)
 
     assert world.source.answered == 1
-    assert len(world.charges()) == 1  # charged
-    assert world.kept() is not None  # cached
-    replay = world.get(company(), idempotency_key=KEY)  # recorded
+    assert [charge.credits for charge in world.charges()] == [-of.price]  # charged
+    assert world.kept_for(of.inquiry) is not None  # cached
+    replay = world.get(of.path, idempotency_key=KEY)  # recorded
     assert (replay.status, replay.credits) == (200, 0)
     assert replay.json["request_id"] == world.charges()[0].request_id
     assert world.source.asked == 1
 
 
-def test_hanging_up_before_a_failure_costs_nothing(world: World) -> None:
-    async def story() -> None:
-        world.source.waits()
-        world.source.fails()
-        task = world.begin(company(), idempotency_key=KEY)
-        await world.until(lambda: world.source.asked == 1)
-        task.cancel()
-        await world.until(task.cancelled)
-        world.source.answers_now()
-        await world.until(lambda: world.purse().held_credits == 0)
-
-    world.run(story())
+@every
+def test_hanging_up_before_a_failure_costs_nothing(world: World, of: Sample) -> None:
+    world.source.fails()
+    world.hang_up(of.path, idempotency_key=KEY)
     assert not world.charges()
-    assert world.get(company(), idempotency_key=KEY).status == 500
+    assert world.get(of.path, idempotency_key=KEY).status == of.failed
 
 
 def test_one_of_many_hangs_up_and_the_others_are_served(world: World) -> None:
@@ -268,33 +243,3 @@ def test_the_deadline_makes_it_a_failure(tmp_path: Path) -> None:
         assert quick.purse().held_credits == 0
         quick.keep()
         assert quick.get(company()).status == 200  # the entry stands in
-
-
-def test_what_a_full_disk_kept_from_being_settled_is_given_back_later(world: World) -> None:
-    """The caller gets a 503; the hold goes as soon as something can be written again."""
-    world.parts = dataclasses.replace(world.parts, give_back_every_seconds=0.001)
-    world.front.parts = world.parts
-    commit = world.desk.commit
-    full = True
-
-    async def fails_to_settle(changes: Sequence[Change]) -> Refusal | None:
-        if full and any(isinstance(change, Settle) for change in changes):
-            raise StorageFailed("disk full")
-        return await commit(changes)
-
-    world.desk.commit = fails_to_settle  # type: ignore[method-assign]
-
-    async def story() -> Reply:
-        nonlocal full
-        answer = await world.aget(company(), idempotency_key=KEY)
-        assert (world.purse().balance_credits, world.purse().held_credits) == (1000, 1)
-        full = False
-        await world.until(lambda: world.purse().held_credits == 0)
-        return answer
-
-    assert world.run(story()).status == 503
-    assert world.purse().balance_credits == 1000
-    assert not world.charges()
-    repeated = world.get(company(), idempotency_key=KEY)
-    assert (repeated.status, repeated.headers["idempotent-replayed"]) == (503, "true")
-    assert not world.check().complaints

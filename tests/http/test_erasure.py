@@ -26,7 +26,6 @@ from balcao.service.erasure import Erased, Found
 from balcao.storage.blobs import open_blobs
 from balcao.storage.engine import open_cache, open_desk
 from tests.http.house import OpenHouse, federal, opened
-from tests.storage import postgres
 
 CPF = "90010000100"
 OTHER = "90010000291"
@@ -115,10 +114,9 @@ def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Place]:
         with opened(tmp_path) as house:
             yield Place(house, tmp_path, "")
         return
-    address = postgres.new_address()
+    address = request.getfixturevalue("address")
     with opened(tmp_path, database=SecretStr(address)) as house:
         yield Place(house, tmp_path, address)
-    postgres.server().drop_database(address)
 
 
 def ask_about(place: Place, cpf: str) -> None:

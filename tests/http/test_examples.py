@@ -1,22 +1,15 @@
 """What the documentation shows as an answer is what the sandbox answers."""
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 from balcao.http.openapi import document as openapi
-from tests.http.house import OpenHouse, opened
+from tests.http.house import OpenHouse
 from tests.world import producer, sintegra, suframa
 
 # Of the moment of asking, not of the document.
 MOMENTS = {"request_id", "updated_at", "atualizado_em"}
-
-
-@pytest.fixture(scope="module")
-def sandbox(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OpenHouse]:
-    with opened(tmp_path_factory.mktemp("examples")) as house:
-        yield house
 
 
 def timeless(value: Any) -> Any:
@@ -36,9 +29,9 @@ def timeless(value: Any) -> Any:
     ],
 )
 def test_the_example_is_the_sandbox_s_answer(
-    sandbox: OpenHouse, path: str, example: str, address: str
+    house: OpenHouse, path: str, example: str, address: str
 ) -> None:
     """Word for word, but for the moment of asking."""
     operation = openapi.document("1")["paths"][f"/consultas/v2/{path}"]["get"]
     shown = operation["responses"]["200"]["content"]["application/json"]["examples"][example]
-    assert timeless(sandbox.get(address).json) == timeless(shown["value"])
+    assert timeless(house.get(address).json) == timeless(shown["value"])

@@ -22,7 +22,6 @@ from tests.world import (
     CNPJ,
     CPF,
     NAME,
-    NOW_MS,
     OTHER_CNPJ,
     Client,
     Clock,
@@ -151,90 +150,6 @@ def test_404_is_a_result_and_costs_2_or_1(world: World, case: str) -> None:
     assert (online["certificate_type"] == "CPD") == (case == "CPD")
     assert world.source.asked == 1
     assert money(world) == (997, 0)
-
-
-@pytest.mark.parametrize(
-    ("says", "status", "code"),
-    [
-        ("fails", 400, "FALHA_TECNICA"),
-        ("refuses", 400, "DADOS_RECUSADOS_PELA_FONTE"),
-        ("is_down", 503, "SERVICO_INDISPONIVEL"),
-    ],
-)
-def test_what_goes_wrong_costs_nothing(world: World, says: str, status: int, code: str) -> None:
-    """A failure is 400, an unavailable source 503; both cost 0 and are not kept."""
-    getattr(world.source, says)()
-
-    assert_refused(world.get(federal()), status, code)
-
-    assert world.source.asked == 1
-    assert money(world) == (1000, 0)
-    assert not world.charges()
-    assert world.kept_for(inquiry()) is None
-    assert not world.check().complaints
-
-
-def test_so_cache_without_result_costs_nothing(world: World) -> None:
-    """SO_CACHE asks no source; without a usable entry it is 400 and free."""
-    answer = world.get(federal(f"cnpj={CNPJ}&cache_strategy=SO_CACHE"))
-
-    assert_refused(answer, 400, "SEM_RESULTADO_EM_CACHE")
-    assert (world.source.asked, money(world)) == (0, (1000, 0))
-
-
-def test_401_without_a_key(world: World) -> None:
-    """No key, no answer."""
-    assert_refused(world.get(federal(), None), 401, "API_KEY_INVALIDA")
-    assert world.source.asked == 0
-
-
-def test_with_one_credit_the_cache_is_served_and_the_source_is_not_asked(world: World) -> None:
-    """One credit covers a cached certificate and not an online one (decisions 5.1)."""
-    poor = world.account("edu", credits=1)
-
-    refused = world.get(federal(), poor)
-    assert_refused(refused, 402, "SALDO_INSUFICIENTE")
-    assert (refused.json["creditos_necessarios"], refused.json["creditos_disponiveis"]) == (2, 1)
-    assert type(refused.json["creditos_necessarios"]) is int
-    assert (world.source.asked, money(world, poor)) == (0, (1, 0))
-
-    world.keep(a_federal())
-    assert world.get(federal("atualizar_online=true&cnpj=" + CNPJ), poor).status == 402
-    assert_result(world.get(federal(), poor), 200, "cache")
-    assert money(world, poor) == (0, 0)
-
-    refused = world.get(federal(), poor)
-    assert_refused(refused, 402, "SALDO_INSUFICIENTE")
-    assert (refused.json["creditos_necessarios"], refused.json["creditos_disponiveis"]) == (1, 0)
-
-
-def test_with_two_credits_the_source_is_asked_once(world: World) -> None:
-    """Two credits cover one online certificate, and nothing is left."""
-    poor = world.account("edu", credits=2)
-
-    assert_result(world.get(federal(), poor), 200, "online")
-
-    assert money(world, poor) == (0, 0)
-    assert world.get(federal(f"cnpj={OTHER_CNPJ}"), poor).status == 402
-    assert world.source.asked == 1
-
-
-def test_the_greatest_price_is_held_while_the_source_is_asked(world: World) -> None:
-    """Two credits are held while the source is asked; what is held is not available."""
-    poor = world.account("edu", credits=3)
-
-    async def story() -> None:
-        world.source.waits()
-        task = world.begin(federal(), poor)
-        await world.until(lambda: world.source.asked == 1)
-        assert money(world, poor) == (3, 2)
-        refused = await world.aget(federal(f"cnpj={OTHER_CNPJ}"), poor)
-        assert refused.json["creditos_disponiveis"] == 1
-        world.source.answers_now()
-        assert (await task).status == 200
-
-    world.run(story())
-    assert money(world, poor) == (1, 0)
 
 
 def test_who_has_certificates(world: World) -> None:
@@ -453,25 +368,6 @@ def test_receipts_have_a_number_per_account(world: World) -> None:
 # The cache.
 
 
-def test_the_cache_is_shared_between_accounts_and_tells_nothing_of_them(world: World) -> None:
-    """Another account's certificate is a hit of 1 credit."""
-    other = world.account("bia", credits=10)
-    first = world.get(federal())
-    second = assert_result(world.get(federal(), other), 200, "cache")
-
-    assert first.json["request_id"] != second["request_id"]
-    assert world.source.asked == 1
-
-
-def test_test_accounts_have_a_cache_of_their_own(world: World) -> None:
-    """A test account is never served a live certificate."""
-    world.get(federal())
-    tester = world.account("teo", mode="test", credits=10)
-
-    assert_result(world.get(federal(), tester), 200, "online")
-    assert (world.source.asked, world.sandbox.asked) == (1, 1)
-
-
 def test_a_birth_date_is_part_of_the_key(world: World) -> None:
     """The same CPF with another birth date is another entry (decisions 4.6)."""
     other = f"cpf={CPF}&data_nascimento=19800102"
@@ -495,18 +391,6 @@ def test_a_newer_negative_takes_the_place_of_a_certificate(world: World) -> None
     world.source.fails()
     fallback = world.get(federal(f"cnpj={CNPJ}&cache_strategy=ONLINE_PREFERENCIAL"))
     assert_refused(fallback, 400, "FALHA_TECNICA")
-
-
-def test_a_failure_leaves_the_entry_in_place(world: World) -> None:
-    """Failures are not stored as results (specification, "Cache")."""
-    world.get(federal())
-    before = world.kept_for(inquiry())
-    world.source.fails()
-
-    assert world.get(federal(f"cnpj={CNPJ}&cache_strategy=SO_ONLINE")).status == 400
-
-    assert world.kept_for(inquiry()) == before
-    assert_result(world.get(federal()), 200, "cache")
 
 
 # Who is asked, and how often.
@@ -624,67 +508,16 @@ def test_a_timeout_is_not_repeated_and_a_later_second_copy_finds_the_certificate
         assert other.asked == 0
 
 
-def test_twenty_at_once_ask_the_source_once(world: World) -> None:
-    """Single flight: one issuance, and each caller is charged the online price (4.9)."""
-
-    async def story() -> list[Reply]:
-        world.source.waits()
-        tasks = [world.begin(federal()) for _ in range(20)]
-        await world.until(lambda: world.purse().held_credits == 40)
-        world.source.answers_now()
-        return [await task for task in tasks]
-
-    answers = world.run(story())
-    for answer in answers:
-        assert_result(answer, 200, "online")
-    assert world.source.asked == 1
-    assert money(world) == (960, 0)
-    assert len({answer.json["request_id"] for answer in answers}) == 20
-
-
 def test_two_new_issuances_at_once_are_one(world: World) -> None:
     """`nova` asked by two at the same time is bought once; `2via` does not join it."""
-
-    async def story() -> list[Reply]:
-        world.source.waits()
-        nova = federal(f"cnpj={CNPJ}&preferencia_emissao=nova")
-        tasks = [world.begin(path) for path in (nova, nova, federal())]
-        await world.until(lambda: world.purse().held_credits == 6)
-        await world.until(lambda: world.source.asked == 2)
-        world.source.answers_now()
-        return [await task for task in tasks]
-
-    for answer in world.run(story()):
+    nova = federal(f"cnpj={CNPJ}&preferencia_emissao=nova")
+    for answer in world.together(nova, nova, federal(), held=6, asked=2):
         assert_result(answer, 200, "online")
     assert sorted(i.reissue for i in world.source.inquiries) == [False, True]
 
 
 def test_birth_dates_do_not_share_a_flight(world: World) -> None:
     """Two birth dates of one CPF are two questions."""
-
-    async def story() -> None:
-        world.source.waits()
-        paths = [f"cpf={CPF}&data_nascimento={day}" for day in ("19800101", "19800102")]
-        tasks = [world.begin(federal(path)) for path in paths]
-        await world.until(lambda: world.source.asked == 2)
-        world.source.answers_now()
-        for task in tasks:
-            assert (await task).status == 200
-
-    world.run(story())
-
-
-def test_who_hangs_up_is_charged_and_the_certificate_is_kept(world: World) -> None:
-    """A caller that disconnects does not stop an issuance (decisions 5.5)."""
-
-    async def story() -> None:
-        world.source.waits()
-        task = world.begin(federal())
-        await world.until(lambda: world.source.asked == 1)
-        task.cancel()
-        world.source.answers_now()
-        await world.until(lambda: world.purse().balance_credits == 998)
-
-    world.run(story())
-    assert_result(world.get(federal()), 200, "cache")
-    assert world.clock() == NOW_MS
+    paths = [federal(f"cpf={CPF}&data_nascimento={day}") for day in ("19800101", "19800102")]
+    for answer in world.together(*paths, held=4, asked=2):
+        assert answer.status == 200

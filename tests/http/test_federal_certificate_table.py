@@ -172,6 +172,8 @@ def seen(world: World, cnpj: str, entry: Entry, query: str) -> tuple[Fate, Reply
     result = said["error"] is False
     if result:
         assert said["billing"] == {"credits": answer.credits, "source": said["source"]}
+    else:
+        assert_refused(answer, answer.status, answer.code)
     fate = Fate(
         answer.status,
         answer.code,

@@ -5,56 +5,89 @@ from typing import Any
 
 import pytest
 
-from tests.world import CNPJ, OTHER_CNPJ, World, company
+from balcao.core.certificates import FederalCertificate, StateCertificate
+from tests.lookups import Sample, every
+from tests.world import CNPJ, OTHER_CNPJ, World, a_federal, a_state, company, federal, state
 
 KEY = "pedido-0001"
 HOUR = 3600
 
 
-def test_a_finished_execution_is_replayed_byte_for_byte(world: World) -> None:
-    first = world.get(company(), idempotency_key=KEY)
+@every
+def test_a_finished_execution_is_replayed_byte_for_byte(world: World, of: Sample) -> None:
+    """Status, body and request_id are the first ones; nothing is charged or asked."""
+    first = world.get(of.path, idempotency_key=KEY)
     world.source.fails()
     world.clock.advance(seconds=HOUR)
-    replay = world.get(company(), idempotency_key=KEY)
+    replay = world.get(of.path, idempotency_key=KEY)
 
     assert (replay.status, replay.body) == (200, first.body)
     assert replay.headers["x-request-id"] == first.headers["x-request-id"]
     assert replay.headers["idempotent-replayed"] == "true"
     assert "idempotent-replayed" not in first.headers
-    assert (first.credits, replay.credits) == (1, 0)
-    assert world.source.asked == 1
-    assert len(world.charges()) == 1
+    assert (first.credits, replay.credits) == (of.price, 0)
+    assert (world.source.asked, len(world.charges())) == (1, 1)
 
 
-def test_an_answer_from_the_cache_is_replayed_too(world: World) -> None:
-    world.keep(days=1)
-    path = company(query="cache_strategy=CACHE_PREFERENCIAL")
-    first = world.get(path, idempotency_key=KEY)
+@every
+def test_an_answer_from_the_cache_is_replayed_too(world: World, of: Sample) -> None:
+    """Also after its entry was replaced by a younger one."""
+    of.keep(world, days=1)
+    first = world.get(of.cached, idempotency_key=KEY)
     world.clock.advance(days=3)
-    world.get(company())  # a younger entry; the replay does not care
+    of.keep(world)
+    replay = world.get(of.cached, idempotency_key=KEY)
+
+    assert (first.status, replay.body) == (200, first.body)
+    assert (replay.credits, world.source.asked) == (0, 0)
+    assert world.purse().balance_credits == 999
+
+
+def assert_replayed(world: World, path: str, status: int, spent: int = 0) -> None:
+    """What the source says now, although it finds everybody afterwards."""
+    first = world.get(path, idempotency_key=KEY)
+    world.source.finds()
     replay = world.get(path, idempotency_key=KEY)
 
-    assert replay.body == first.body
-    assert replay.credits == 0
-    assert world.purse().balance_credits == 998
+    assert (first.status, replay.status, replay.body) == (status, status, first.body)
+    assert replay.headers["idempotent-replayed"] == "true"
+    assert (replay.credits, world.source.asked) == (0, 1)
+    assert world.purse().balance_credits == 1000 - spent
+
+
+@every
+@pytest.mark.parametrize("says", ["fails", "is_down"])
+def test_a_technical_failure_is_replayed(world: World, of: Sample, says: str) -> None:
+    """The source is not asked a second time under the same key (decisions 6.2)."""
+    getattr(world.source, says)()
+    assert_replayed(world, of.path, of.failed if says == "fails" else 503)
+    assert world.get(of.path, idempotency_key="pedido-0002").status == 200
+
+
+def test_an_absence_is_replayed(world: World) -> None:
+    world.source.says_absent()
+    assert_replayed(world, company(), 404)
+
+
+@pytest.mark.parametrize("path", [federal(), state()])
+def test_refused_data_is_replayed(world: World, path: str) -> None:
+    world.source.refuses()
+    assert_replayed(world, path, 400)
 
 
 @pytest.mark.parametrize(
-    ("says", "status"), [("fails", 500), ("is_down", 503), ("says_absent", 404)]
+    ("path", "record"),
+    [
+        (federal(), a_federal(kind="CPD", issued=False)),
+        (state(), a_state(negative=False, issued=False, validity=None, receipt=None)),
+    ],
 )
-def test_what_went_wrong_is_replayed(world: World, says: str, status: int) -> None:
-    """Technical failures included: the source is not asked a second time (decisions 6.2)."""
-    getattr(world.source, says)()
-    first = world.get(company(), idempotency_key=KEY)
-    world.source.finds()
-    replay = world.get(company(), idempotency_key=KEY)
-
-    assert first.status == replay.status == status
-    assert first.body == replay.body
-    assert replay.headers["idempotent-replayed"] == "true"
-    assert replay.credits == 0
-    assert world.source.asked == 1
-    assert world.purse().balance_credits == 1000
+def test_a_certificate_that_is_not_given_is_replayed(
+    world: World, path: str, record: FederalCertificate | StateCertificate
+) -> None:
+    """A 404 is a finished execution, too, which was paid for."""
+    world.source.finds(record)
+    assert_replayed(world, path, 404, spent=2)
 
 
 @pytest.mark.parametrize("true", [17, 3600])
@@ -143,13 +176,15 @@ def test_letters_of_a_cnpj_are_compared_in_upper_case(world: World) -> None:
     assert world.get(company("12.abc.345/01de-35"), idempotency_key=KEY).body == first.body
 
 
-def test_another_account_may_use_the_same_key(world: World) -> None:
-    other = world.account("bia", credits=10)
-    first = world.get(company(), idempotency_key=KEY)
-    answer = world.get(company(OTHER_CNPJ), other, idempotency_key=KEY)
-
-    assert answer.status == 200
-    assert answer.json["request_id"] != first.json["request_id"]
+@every
+def test_another_account_may_use_the_same_key(world: World, of: Sample) -> None:
+    other, another = world.account("bia", credits=10), world.account("lia", credits=10)
+    first = world.get(of.path, idempotency_key=KEY)
+    for path, by in ((of.path, other), (of.other, another)):
+        answer = world.get(path, by, idempotency_key=KEY)
+        assert answer.status == 200
+        assert answer.json["request_id"] != first.json["request_id"]
+        assert "idempotent-replayed" not in answer.headers
 
 
 def test_another_api_key_of_the_account_sees_the_same_record(world: World) -> None:
@@ -158,29 +193,32 @@ def test_another_api_key_of_the_account_sees_the_same_record(world: World) -> No
     assert world.get(company(), second, idempotency_key=KEY).body == first.body
 
 
-def test_while_the_first_runs_the_second_is_told_to_wait(world: World) -> None:
+@every
+def test_while_the_first_runs_the_second_is_told_to_wait(world: World, of: Sample) -> None:
+    """409 at once with a Retry-After, no new operation and no credits; others are refused."""
+
     async def story() -> None:
         world.source.waits()
-        first = world.begin(company(), idempotency_key=KEY)
+        first = world.begin(of.path, idempotency_key=KEY)
         await world.until(lambda: world.source.asked == 1)
 
-        second = await world.aget(company(), idempotency_key=KEY)
+        second = await world.aget(of.path, idempotency_key=KEY)
         assert (second.status, second.code) == (409, "OPERACAO_EM_ANDAMENTO")
+        assert (second.json["success"], second.json["error"]) == (False, True)
         assert int(second.headers["retry-after"]) >= 1
         assert second.credits == 0
-        assert world.purse().held_credits == 1
-        other = await world.aget(company(OTHER_CNPJ), idempotency_key=KEY)
+        assert world.purse().held_credits == of.price
+        other = await world.aget(of.other, idempotency_key=KEY)
         assert other.code == "IDEMPOTENCY_KEY_REUTILIZADA"
 
         world.source.answers_now()
         done = await first
         assert done.status == 200
-        replay = await world.aget(company(), idempotency_key=KEY)
+        replay = await world.aget(of.path, idempotency_key=KEY)
         assert replay.body == done.body
 
     world.run(story())
-    assert world.source.asked == 1
-    assert len(world.charges()) == 1
+    assert (world.source.asked, len(world.charges())) == (1, 1)
 
 
 @pytest.mark.parametrize("passed", [0, 10, 24.5, 60])
@@ -205,22 +243,22 @@ def test_the_wait_after_409_is_truthful(world: World, passed: float) -> None:
     assert max(1, 25 - passed) <= wait <= 30
 
 
+@every
 @pytest.mark.parametrize("kept", [True, False])
-def test_of_two_at_the_same_instant_one_is_executed(world: World, kept: bool) -> None:
+def test_of_ten_at_the_same_instant_one_is_executed(world: World, of: Sample, kept: bool) -> None:
     if kept:
-        world.keep()
-    path = company(query="cache_strategy=CACHE_SE_EXISTIR")
+        of.keep(world)
 
     async def story() -> None:
-        tasks = [world.begin(path, idempotency_key=KEY) for _ in range(10)]
+        tasks = [world.begin(of.cached, idempotency_key=KEY) for _ in range(10)]
         answers = [await task for task in tasks]
         assert {answer.status for answer in answers} <= {200, 409}
-        assert sum(answer.credits for answer in answers) == 1
+        assert sum(answer.credits for answer in answers) == (1 if kept else of.price)
         finished = {answer.body for answer in answers if answer.status == 200}
         assert len(finished) == 1
 
     world.run(story())
-    assert len(world.charges()) == 1
+    assert (world.source.asked, len(world.charges())) == (0 if kept else 1, 1)
     assert world.purse().held_credits == 0
     assert not world.check().complaints
 
@@ -246,42 +284,39 @@ def test_a_key_that_ran_out_and_was_taken_meanwhile_leaves_no_hold(world: World)
     assert not world.check().complaints
 
 
-def test_an_execution_that_died_with_its_process(world: World) -> None:
-    async def begin() -> None:
-        world.source.waits()
-        task = world.begin(company(), idempotency_key=KEY)
-        await world.until(lambda: world.source.asked == 1)
-        task.cancel()
-
-    world.run(begin())
-    assert world.purse().held_credits == 1
-
-    world.crash()
+@every
+def test_an_execution_that_died_with_its_process(world: World, of: Sample) -> None:
+    """Its hold is given back, and another key asks anew; a certificate is not issued anew."""
+    world.die(of.path, held=of.price, idempotency_key=KEY)
 
     assert (world.purse().held_credits, world.purse().balance_credits) == (0, 1000)
     for _ in range(2):
-        answer = world.get(company(), idempotency_key=KEY)
+        answer = world.get(of.path, idempotency_key=KEY)
         assert (answer.status, answer.code) == (409, "RESULTADO_INDISPONIVEL")
         assert answer.credits == 0
     assert world.source.asked == 0
     assert not world.check().complaints
-    assert world.get(company(), idempotency_key="outra-chave").status == 200
+    assert world.get(of.path, idempotency_key="outra-chave").status == 200
+    assert [inquiry.reissue for inquiry in world.source.inquiries] == [False]
 
 
-def test_a_record_survives_its_process(world: World) -> None:
-    first = world.get(company(), idempotency_key=KEY)
+@every
+def test_a_record_survives_its_process(world: World, of: Sample) -> None:
+    first = world.get(of.path, idempotency_key=KEY)
     world.crash()
-    assert world.get(company(), idempotency_key=KEY).body == first.body
+    assert world.get(of.path, idempotency_key=KEY).body == first.body
+    assert world.source.asked == 0
 
 
-def test_records_are_kept_for_96_hours(world: World) -> None:
-    first = world.get(company(), idempotency_key=KEY)
+@every
+def test_records_are_kept_for_96_hours(world: World, of: Sample) -> None:
+    first = world.get(of.path, idempotency_key=KEY)
 
     world.clock.advance(seconds=96 * HOUR - 1)
-    assert world.get(company(), idempotency_key=KEY).body == first.body
+    assert world.get(of.path, idempotency_key=KEY).body == first.body
 
     world.clock.advance(seconds=1)
-    again = world.get(company(OTHER_CNPJ), idempotency_key=KEY)
+    again = world.get(of.other, idempotency_key=KEY)
     assert again.status == 200
     assert "idempotent-replayed" not in again.headers
 
@@ -331,17 +366,18 @@ def test_without_a_key_every_request_is_its_own(world: World) -> None:
     assert (world.source.asked, len(world.charges())) == (2, 2)
 
 
-def test_a_replay_tells_how_old_its_content_is(world: World) -> None:
+@every
+def test_a_replay_tells_how_old_its_content_is(world: World, of: Sample) -> None:
     """Age and Cache-Status on every answer with content (decisions 1.8), replays included."""
-    first = world.get(company(), idempotency_key=KEY)
+    first = world.get(of.path, idempotency_key=KEY)
     world.clock.advance(seconds=90)
-    replay = world.get(company(), idempotency_key=KEY)
+    replay = world.get(of.path, idempotency_key=KEY)
     assert (first.headers["age"], replay.headers["age"]) == ("0", "90")
     assert "hit" in replay.headers["cache-status"]
 
     world.source.fails()
-    failed = world.get(company(query="cache=0"), idempotency_key="pedido-0002")
-    assert failed.status == 500
-    again = world.get(company(query="cache=0"), idempotency_key="pedido-0002")
-    assert "age" not in again.headers
-    assert "cache-status" not in again.headers
+    for _ in range(2):
+        failed = world.get(of.other, idempotency_key="pedido-0002")
+        assert failed.status == of.failed
+        assert "age" not in failed.headers
+        assert "cache-status" not in failed.headers

@@ -1,8 +1,33 @@
-"""What the company registry takes as input (specification, endpoint 6; decisions 2)."""
+"""What lookups take as input (specification, "Endpoints"; decisions 2): what several share, and the
+company registry's own. What else the others take is in the files of their names.
+"""
+
+from collections.abc import Callable
 
 import pytest
 
-from tests.world import CNPJ, Client, World, a_company, company
+from tests.lookups import SAMPLES, Sample
+from tests.world import CNPJ, Client, World, a_company, company, sintegra, state, suframa
+
+of_a_cnpj = pytest.mark.parametrize("path", [company, sintegra, suframa, state])
+
+# Those with `cache`, and its greatest value (decisions 2.4).
+DAYS_MAX = {"cnpj-receita-federal": 365, "sintegra": 365, "produtor-rural": 365, "suframa": 45}
+aged = pytest.mark.parametrize(
+    ("of", "days_max"), [(SAMPLES[name], most) for name, most in DAYS_MAX.items()], ids=DAYS_MAX
+)
+WITH_STRATEGY = ["cnpj-receita-federal", "sintegra", "produtor-rural"]
+with_strategy = pytest.mark.parametrize(
+    "of", [SAMPLES[name] for name in WITH_STRATEGY], ids=WITH_STRATEGY
+)
+
+
+def assert_refused(world: World, path: str, code: str, **headers: str) -> None:
+    """Before anybody is asked, and free."""
+    asked = world.source.asked
+    answer = world.get(path, world.client, **headers)
+    assert (answer.status, answer.code, answer.credits) == (400, code, 0), path
+    assert world.source.asked == asked
 
 
 @pytest.fixture
@@ -10,134 +35,123 @@ def opted_in(world: World) -> Client:
     return world.account("bia", credits=100, partner_optin=True)
 
 
-@pytest.mark.parametrize(
-    ("written", "means"),
-    [
-        ("90010001000100", CNPJ),
-        ("90.010.001/0001-00", CNPJ),
-        ("90.010.001%2F0001-00", CNPJ),
-        ("90.010.001%2f0001-00", CNPJ),
-        ("90010001%2F0001-00", CNPJ),
-        ("%2090010001000100%20", CNPJ),
-        ("%0990.010.001/0001-00%20%20", CNPJ),
-        ("9001000100010%30", CNPJ),
-        ("12ABC34501DE35", "12ABC34501DE35"),
-        ("12abc34501de35", "12ABC34501DE35"),
-        ("12.aBc.345/01dE-35", "12ABC34501DE35"),
-        ("12.ABC.345%2F01DE-35", "12ABC34501DE35"),
-        ("00000000E08G12", "00000000E08G12"),
-    ],
-)
-def test_a_cnpj_may_be_written_in_many_ways(world: World, written: str, means: str) -> None:
-    answer = world.get(company(written))
-
-    assert answer.status == 200
-    assert answer.json["response"]["cnpj"] == means
-    assert [inquiry.document.text for inquiry in world.source.inquiries] == [means]
+WRITTEN = [
+    ("90010001000100", CNPJ),
+    ("90.010.001/0001-00", CNPJ),
+    ("90.010.001%2F0001-00", CNPJ),
+    ("90.010.001%2f0001-00", CNPJ),
+    ("90010001%2F0001-00", CNPJ),
+    ("%2090010001000100%20", CNPJ),
+    ("%0990.010.001/0001-00%20%20", CNPJ),
+    ("9001000100010%30", CNPJ),
+    ("12ABC34501DE35", "12ABC34501DE35"),
+    ("12abc34501de35", "12ABC34501DE35"),
+    ("12.aBc.345/01dE-35", "12ABC34501DE35"),
+    ("12.ABC.345%2F01DE-35", "12ABC34501DE35"),
+    ("00000000E08G12", "00000000E08G12"),
+]
 
 
-@pytest.mark.parametrize(
-    "written",
-    [
-        "9001000100010",  # 13 characters
-        "900100010001000",  # 15
-        "90010001000101",  # wrong check digits
-        "90010001000199",
-        "9001000100010A",  # a letter in the check digits
-        "12ABC34501DE3A",
-        "12ABC34501DE36",
-        "00000000000000",  # all characters equal
-        "11111111111111",
-        "90010001%20000100",  # white space inside
-        "9.0010001000100",  # punctuation where it does not belong
-        "90.010.001.0001.00",
-        "90,010,001/0001-00",
-        "CNPJ90010001000100",  # letters are never stripped
-        "90010001000100X",
-        "90010001A000100",
-        "%EF%BC%99%EF%BC%90010001000100",  # digits of another script
-        "90010001000100%00",
-        "90010001000100/",
-        "90010001000100/x",
-        "%20",
-        "..%2F..%2Fmetrics",
-        "%FF%FE",
-        "0" * 5000,
-    ],
-)
-def test_anything_else_is_no_cnpj(world: World, written: str) -> None:
-    answer = world.get(company(written))
+@of_a_cnpj
+def test_a_cnpj_may_be_written_in_many_ways(world: World, path: Callable[..., str]) -> None:
+    """And the answer has no punctuation (decisions 1.6, 2.1, 2.2)."""
+    for written, means in WRITTEN:
+        answer = world.get(path(written))
+        assert answer.status == 200, written
+        said = answer.json.get("response") or answer.json
+        assert said.get("cnpj", means) == means
+    assert {inquiry.document.text for inquiry in world.source.inquiries} == set(
+        dict(WRITTEN).values()
+    )
 
-    assert (answer.status, answer.code, answer.credits) == (400, "CNPJ_INVALIDO", 0)
-    assert world.source.asked == 0
+
+NO_CNPJ = [
+    "9001000100010",  # 13 characters
+    "900100010001000",  # 15
+    "90010001000101",  # wrong check digits
+    "90010001000199",
+    "9001000100010A",  # a letter in the check digits
+    "12ABC34501DE3A",
+    "12ABC34501DE36",
+    "00000000000000",  # all characters equal
+    "11111111111111",
+    "90010001%20000100",  # white space inside
+    "9.0010001000100",  # punctuation where it does not belong
+    "90.010.001.0001.00",
+    "90,010,001/0001-00",
+    "CNPJ90010001000100",  # letters are never stripped
+    "90010001000100X",
+    "90010001A000100",
+    "%EF%BC%99%EF%BC%90010001000100",  # digits of another script
+    "90010001000100%00",
+    "90010001000100/",
+    "90010001000100/x",
+    "%20",
+    "..%2F..%2Fmetrics",
+    "%FF%FE",
+    "0" * 5000,
+    # Reading these letters as I or S would query another company (decisions 2.2).
+    "12%C4%B1BC34501DE10",
+    "12%C5%BFBC34501DE48",
+]
+
+
+@of_a_cnpj
+def test_anything_else_is_no_cnpj(world: World, path: Callable[..., str]) -> None:
+    for written in NO_CNPJ:
+        assert_refused(world, path(written), "CNPJ_INVALIDO")
     assert not world.charges()
-
-
-@pytest.mark.parametrize("written", ["12%C4%B1BC34501DE10", "12%C5%BFBC34501DE48"])
-def test_a_letter_that_only_looks_like_one_is_not_taken_for_another(
-    world: World, written: str
-) -> None:
-    """Reading it as I or S would query another company (decisions 2.2)."""
-    assert world.get(company(written)).code == "CNPJ_INVALIDO"
 
 
 # cache
 
 
-@pytest.mark.parametrize("days", ["0", "1", "7", "10", "30", "365", "%207%20"])
-def test_cache_is_a_number_of_days(world: World, days: str) -> None:
-    assert world.get(company(query=f"cache={days}")).status == 200
+@aged
+def test_cache_is_a_number_of_days(world: World, of: Sample, days_max: int) -> None:
+    """In the query, or in a header."""
+    for days in (0, 1, 7, 10, 30, days_max):
+        assert world.get(of.asking(f"cache={days}")).status == 200
+        assert world.get(of.path, cache=str(days)).status == 200
+    assert world.get(of.asking("cache=%207%20")).status == 200
 
 
-WRONG_DAYS = ["-1", "366", "9999999999", "7.5", "7,5", "abc", "1e1", "0x7", "7d", "true", "null"]
+WRONG_DAYS = ["-1", "9999999999", "7.5", "7,5", "abc", "1e1", "0x7", "7d", "true", "null"]
 
 
-@pytest.mark.parametrize("days", [*WRONG_DAYS, "", "%D9%A7", "7%207"])
-def test_cache_outside_its_range_is_refused(world: World, days: str) -> None:
-    answer = world.get(company(query=f"cache={days}"))
-
-    assert (answer.status, answer.code, answer.credits) == (400, "PARAMETRO_INVALIDO", 0)
-    assert world.source.asked == 0
-
-
-@pytest.mark.parametrize("days", WRONG_DAYS)
-def test_cache_as_a_header_has_the_same_range(world: World, days: str) -> None:
-    assert world.get(company(), cache=days).code == "PARAMETRO_INVALIDO"
+@aged
+def test_cache_outside_its_range_is_refused(world: World, of: Sample, days_max: int) -> None:
+    for days in (*WRONG_DAYS, str(days_max + 1)):
+        assert_refused(world, of.asking(f"cache={days}"), "PARAMETRO_INVALIDO")
+        assert_refused(world, of.path, "PARAMETRO_INVALIDO", cache=days)
+    for days in ("", "%D9%A7", "7%207"):
+        assert_refused(world, of.asking(f"cache={days}"), "PARAMETRO_INVALIDO")
 
 
-def test_cache_as_a_header_works_and_is_deprecated(world: World) -> None:
-    world.keep(days=20)
+@with_strategy
+def test_cache_as_a_header_works_and_is_deprecated(world: World, of: Sample) -> None:
+    """The older form is told so, on results and on failures; the query is not."""
+    of.keep(world, days=20)
+    by_query = world.get(of.asking("cache_strategy=CACHE_PREFERENCIAL&cache=30"))
+    by_header = world.get(of.asking("cache_strategy=CACHE_PREFERENCIAL"), cache="30")
 
-    by_query = world.get(company(query="cache_strategy=CACHE_PREFERENCIAL&cache=30"))
-    by_header = world.get(company(query="cache_strategy=CACHE_PREFERENCIAL"), cache="30")
-
-    assert by_query.json["response"] == by_header.json["response"]
-    assert world.source.asked == 0
+    assert (by_query.status, by_header.status, world.source.asked) == (200, 200, 0)
     assert "deprecation" not in by_query.headers
     # RFC 9745: a structured-field date.
     assert by_header.headers["deprecation"].startswith("@")
     assert by_header.headers["deprecation"][1:].isdecimal()
-
-
-def test_cache_as_a_header_is_deprecated_on_errors_too(world: World) -> None:
     world.source.fails()
-    assert "deprecation" in world.get(company(), cache="7").headers
-    assert "deprecation" not in world.get(company()).headers
+    assert "deprecation" in world.get(of.path, cache="0").headers
+    assert "deprecation" not in world.get(of.path).headers
 
 
-@pytest.mark.parametrize(
-    ("query", "header", "served"), [("30", "1", "cache"), ("1", "30", "online")]
-)
-def test_of_both_forms_the_query_wins(world: World, query: str, header: str, served: str) -> None:
-    world.keep(days=20)
-
-    world.get(company(query=f"cache_strategy=CACHE_PREFERENCIAL&cache={query}"), cache=header)
-
-    assert world.charges()[0].origin == served
-
-
-def test_a_wrong_header_does_not_matter_when_the_query_has_the_parameter(world: World) -> None:
-    assert world.get(company(query="cache=7"), cache="abc").status == 200
+@aged
+def test_of_both_forms_the_query_wins(world: World, of: Sample, days_max: int) -> None:
+    """The header's value is not even read. An entry of 20 days is within 30 and not within 1."""
+    of.keep(world, days=20)
+    for query, header in (("30", "1"), ("30", "abc"), ("1", "30")):
+        path = of.asking(f"cache_strategy=CACHE_PREFERENCIAL&cache={query}")
+        assert world.get(path, cache=header).status == 200
+    assert [charge.origin for charge in world.charges()] == ["cache", "cache", "online"]
 
 
 def test_the_default_is_seven_days(world: World) -> None:
@@ -154,32 +168,19 @@ def test_the_default_is_seven_days(world: World) -> None:
 # cache_strategy
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        "CACHE_SE_EXISTIR",
-        "CACHE_PREFERENCIAL",
-        "SO_ONLINE",
-        "ONLINE_PREFERENCIAL",
-        "so_online",
-        "So_Online",
-        "online_preferencial",
-    ],
-)
-def test_strategies_are_read_in_any_case(world: World, name: str) -> None:
-    assert world.get(company(query=f"cache_strategy={name}")).status == 200
-
-
-@pytest.mark.parametrize(
-    "name", ["SO_CACHE", "so_cache", "SO-ONLINE", "SOONLINE", "ONLINE", "7", "", "SO_ONLINE%00"]
-)
-def test_other_strategies_are_refused(world: World, name: str) -> None:
-    world.keep()
-
-    answer = world.get(company(query=f"cache_strategy={name}"))
-
-    assert (answer.status, answer.code, answer.credits) == (400, "ESTRATEGIA_INVALIDA", 0)
-    assert not world.charges()
+@with_strategy
+def test_strategies_are_read_in_any_case_and_others_refused(world: World, of: Sample) -> None:
+    """Four names; SO_CACHE is the federal certificate's (decisions 2.5)."""
+    for name in ("CACHE_SE_EXISTIR", "CACHE_PREFERENCIAL", "SO_ONLINE", "ONLINE_PREFERENCIAL"):
+        for written in (name, name.lower(), name.title()):
+            assert world.get(of.asking(f"cache_strategy={written}")).status == 200
+    spent = len(world.charges())
+    for name in (
+        *("SO_CACHE", "so_cache", "SO-ONLINE", "SOONLINE", "ONLINE", "7", "", "SO_ONLINE%00"),
+        "%C5%BFO_ONLINE",  # a letter that only looks like one
+    ):
+        assert_refused(world, of.asking(f"cache_strategy={name}"), "ESTRATEGIA_INVALIDA")
+    assert len(world.charges()) == spent
 
 
 # optin
@@ -215,41 +216,34 @@ def test_optin_1_with_the_feature_asks_for_documents_at_the_same_price(
 # Repeated and unknown parameters
 
 
-@pytest.mark.parametrize(
-    "query",
-    [
-        "cache=7&cache=7",
-        "cache=7&cache=8",
-        "cache=&cache=7",
+@aged
+def test_a_parameter_of_the_contract_may_be_given_once(
+    world: World, of: Sample, days_max: int
+) -> None:
+    """Twice is 400 `PARAMETRO_REPETIDO`, even with the same value (decisions 2.6)."""
+    for query in ("cache=7&cache=7", "cache=7&cache=8", "cache=&cache=7", "%63ache=7&cache=7"):
+        assert_refused(world, of.asking(query), "PARAMETRO_REPETIDO")
+
+
+def test_its_own_parameters_may_be_given_once(world: World) -> None:
+    for query in (
         "cache_strategy=SO_ONLINE&cache=7&cache_strategy=SO_ONLINE",
         "optin=0&optin=1",
-        "%63ache=7&cache=7",
-    ],
-)
-def test_a_parameter_of_the_contract_may_be_given_once(world: World, query: str) -> None:
-    answer = world.get(company(query=query))
-
-    assert (answer.status, answer.code, answer.credits) == (400, "PARAMETRO_REPETIDO", 0)
-    assert world.source.asked == 0
+    ):
+        assert_refused(world, company(query=query), "PARAMETRO_REPETIDO")
 
 
-@pytest.mark.parametrize(
-    "query",
-    [
-        "x=1",
-        "x=1&x=2",
-        "utm_source=a&cache=7",
-        "error_fallback=talvez",  # a parameter of other operations
-        "uf=XX&endereco=abc",
-        "Cache=9999",  # names are exact
-        "CACHE_STRATEGY=NADA",
-        "cnpj=1&request_id=2",
-        "=&=&;",
-        "%",
-        "%FF=%FF",
-    ],
-)
-def test_unknown_parameters_are_ignored(world: World, query: str) -> None:
+@aged
+def test_unknown_parameters_are_ignored(world: World, of: Sample, days_max: int) -> None:
+    for query in (
+        *("x=1", "x=1&x=2", "utm_source=a&cache=7", "Cache=9999", "CACHE_STRATEGY=NADA"),
+        *("cnpj=1&request_id=2", "=&=&;", "%", "%FF=%FF", "atualizar_online=talvez"),
+    ):
+        assert world.get(of.asking(query)).status == 200, query
+
+
+def test_parameters_of_other_operations_are_unknown(world: World) -> None:
+    query = "error_fallback=talvez&uf=XX&endereco=abc"
     assert world.get(company(query=query)).status == 200
 
 

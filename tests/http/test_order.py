@@ -69,16 +69,8 @@ def test_idempotency_comes_before_402(world: World) -> None:
 
 def test_409_comes_before_402(world: World) -> None:
     once = world.account("edu", credits=1)
-
-    async def story() -> None:
-        world.source.waits()
-        first = world.begin(company(), once, idempotency_key=KEY)
-        await world.until(lambda: world.source.asked == 1)
-        assert (await world.aget(company(), once, idempotency_key=KEY)).status == 409
-        world.source.answers_now()
-        assert (await first).status == 200
-
-    world.run(story())
+    first, second = world.meanwhile(company(), company(), once, idempotency_key=KEY)
+    assert (first.status, second.status) == (200, 409)
 
 
 def test_402_comes_before_the_source(world: World) -> None:

@@ -7,7 +7,7 @@ of a receipt are a `Storage`, which stands where a live account's network would 
 import logging
 import re
 import uuid
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
@@ -47,17 +47,8 @@ UUID = r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
 
 
 @pytest.fixture(scope="module")
-def sandbox(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OpenHouse]:
-    with opened(tmp_path_factory.mktemp("casa")) as house:
-        yield house
-        house.assert_books_agree()
-
-
-@pytest.fixture
-def fresh(tmp_path: Path) -> Iterator[OpenHouse]:
-    with opened(tmp_path) as house:
-        yield house
-        house.assert_books_agree()
+def sandbox(house: OpenHouse) -> OpenHouse:
+    return house
 
 
 @pytest.fixture(scope="module")

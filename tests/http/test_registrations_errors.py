@@ -1,4 +1,4 @@
-"""Every error of state registrations, rural producers and Suframa that can be provoked.
+"""Every error of registrations, Suframa and the company registry that can be provoked.
 
 Its status and code (decisions 3), its envelope (1.1), its words (1.4) and its price (none). What
 Suframa alone must not say is in `test_suframa.py`, with the same errors.
@@ -19,6 +19,7 @@ from tests.world import (
     Client,
     Reply,
     World,
+    company,
     producer,
     sintegra,
     suframa,
@@ -30,7 +31,7 @@ EXHAUSTED = re.compile(r"saldo|cr[eé]dito|limite", re.IGNORECASE)
 
 
 class Operation(NamedTuple):
-    """One of the three; `uf` is an unknown parameter to Suframa, and ignored."""
+    """One of the four; `uf` is an unknown parameter to two of them, and ignored."""
 
     path: Callable[..., str]
     document: str
@@ -44,6 +45,7 @@ class Operation(NamedTuple):
 SINTEGRA = Operation(sintegra, CNPJ, OTHER_CNPJ, "cnpj")
 PRODUCER = Operation(producer, CPF, "90010000291", "cpf")
 SUFRAMA = Operation(suframa, CNPJ, OTHER_CNPJ, "cnpj")
+COMPANY = Operation(company, CNPJ, OTHER_CNPJ, "response")
 
 Provocation: TypeAlias = Callable[[World, Operation], Reply]
 
@@ -60,27 +62,11 @@ def _second_of_a_minute(world: World, of: Operation) -> Reply:
 
 
 def _still_running(world: World, of: Operation) -> Reply:
-    async def story() -> Reply:
-        world.source.waits()
-        first = world.begin(of.at(), idempotency_key=KEY)
-        await world.until(lambda: world.source.asked == 1)
-        second = await world.aget(of.at(), idempotency_key=KEY)
-        world.source.answers_now()
-        await first
-        return second
-
-    return world.run(story())
+    return world.meanwhile(of.at(), of.at(), idempotency_key=KEY)[1]
 
 
 def _died(world: World, of: Operation) -> Reply:
-    async def begin() -> None:
-        world.source.waits()
-        task = world.begin(of.at(), idempotency_key=KEY)
-        await world.until(lambda: world.source.asked == 1)
-        task.cancel()
-
-    world.run(begin())
-    world.crash()
+    world.die(of.at(), idempotency_key=KEY)
     return world.get(of.at(), idempotency_key=KEY)
 
 
@@ -171,10 +157,13 @@ def assert_error(
     assert "age" not in answer.headers
     assert "cache-status" not in answer.headers
     expected = {"request_id", "success", "error", "error_message", "message"}
-    if valid:
-        assert body[of.field] == of.document
+    assert answer.headers["content-type"].startswith("application/json")
+    assert answer.headers["access-control-allow-origin"] == "*"
+    assert int(answer.headers["content-length"]) == len(answer.raw)
+    if valid or of is COMPANY:
+        assert body[of.field] == (of.document if of is not COMPANY else None)
         expected.add(of.field)
-    if of is not SUFRAMA:
+    if of in (SINTEGRA, PRODUCER):
         assert body["inscricoes_estaduais"] == []
         expected.add("inscricoes_estaduais")
     if status == 402:
@@ -186,7 +175,9 @@ def assert_error(
 
 
 @pytest.mark.parametrize("what", PROVOCATIONS)
-@pytest.mark.parametrize("of", [SINTEGRA, PRODUCER], ids=["sintegra", "producer"])
+@pytest.mark.parametrize(
+    "of", [SINTEGRA, PRODUCER, COMPANY], ids=["sintegra", "producer", "company"]
+)
 def test_every_error_has_the_envelope_of_its_operation(
     world: World, of: Operation, what: str
 ) -> None:

@@ -26,20 +26,10 @@ def test_402_comes_before_the_registry(world: World, query: str, needed: int) ->
     assert world.get(sintegra(OTHER_CNPJ, query), poor, idempotency_key=KEY).status == 200
 
 
-def test_the_credit_is_held_while_the_registry_is_asked(world: World) -> None:
+def test_hanging_up_while_the_registry_is_asked(world: World) -> None:
     """Somebody who hangs up meanwhile has the operation finished, charged, kept and recorded."""
 
-    async def story() -> None:
-        world.source.waits()
-        task = world.begin(NO_UF, idempotency_key=KEY)
-        await world.until(lambda: world.source.asked == 1)
-        assert world.purse().held_credits == 1
-        task.cancel()
-        await world.until(task.cancelled)
-        world.source.answers_now()
-        await world.until(lambda: world.purse().held_credits == 0)
-
-    world.run(story())
+    world.hang_up(NO_UF, idempotency_key=KEY)
 
     assert [charge.credits for charge in world.charges()] == [-1]
     assert world.kept() is not None
@@ -91,14 +81,7 @@ def test_still_running_comes_before_402(world: World) -> None:
 def test_an_execution_that_died_while_the_registry_was_asked(world: World) -> None:
     """409 `RESULTADO_INDISPONIVEL`; its hold is given back in any case."""
 
-    async def begin() -> None:
-        world.source.waits()
-        task = world.begin(NO_UF, idempotency_key=KEY)
-        await world.until(lambda: world.source.asked == 1)
-        task.cancel()
-
-    world.run(begin())
-    world.crash()
+    world.die(NO_UF, idempotency_key=KEY)
 
     assert (world.purse().balance_credits, world.purse().held_credits) == (1000, 0)
     assert world.get(NO_UF, idempotency_key=KEY).code == "RESULTADO_INDISPONIVEL"

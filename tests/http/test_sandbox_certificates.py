@@ -9,7 +9,7 @@ import asyncio
 import datetime
 import re
 import unicodedata
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -23,7 +23,6 @@ from balcao.core.documents import Cnpj, Cpf
 from balcao.core.questions import Inquiry
 from balcao.fiction.digits import cnpj as cnpj_of
 from balcao.settings.providers import Serpro
-from tests.cli.shell import Shell
 from tests.http.house import (
     ALL_UFS,
     CREDITS,
@@ -38,29 +37,6 @@ from tests.http.house import (
 from tests.world import Reply, company
 
 STRATEGIES = ("CACHE_PREFERENCIAL", "CACHE_SE_EXISTIR", "SO_ONLINE", "ONLINE_PREFERENCIAL")
-
-
-@pytest.fixture(scope="module")
-def sandbox(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OpenHouse]:
-    with opened(tmp_path_factory.mktemp("casa"), establishments=1) as house:
-        yield house
-        house.assert_books_agree()
-
-
-@pytest.fixture(scope="module")
-def hasty(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OpenHouse]:
-    """A house that waits for nobody: for those who never answer."""
-    with opened(tmp_path_factory.mktemp("pressa"), deadline=0.6, timeout=0.2) as house:
-        yield house
-        house.assert_books_agree()
-
-
-@pytest.fixture
-def fresh(tmp_path: Path) -> Iterator[OpenHouse]:
-    """Nothing in the cache, and a simulator that was asked for nothing yet."""
-    with opened(tmp_path) as house:
-        yield house
-        house.assert_books_agree()
 
 
 def cached(house: OpenHouse, document: str, uf: str | None = None) -> bool:
@@ -728,15 +704,3 @@ def test_a_receipt_that_nobody_should_keep(fresh: OpenHouse, cnpj: str) -> None:
     again = fresh.get(federal(cnpj, "cache_strategy=SO_CACHE"))
     assert assert_federal(again, cnpj, good=True, source="cache")["print"] is None
     assert fresh.money() == (CREDITS - 3, 0)
-
-
-def test_the_books_agree(sandbox: OpenHouse, monkeypatch: pytest.MonkeyPatch) -> None:
-    """After all of this every credit is accounted for, nothing is held, and the command agrees."""
-    sandbox.assert_books_agree()
-    assert sandbox.purse().held_credits == 0
-    spent = -sum(charge.credits for charge in sandbox.charges())
-    assert sandbox.purse().balance_credits == CREDITS - spent
-    home = sandbox.house.settings.home
-    monkeypatch.setenv("BALCAO_HOME", str(home))
-    found = Shell(home)("ledger check --json").json
-    assert (found["ok"], found["open_operations"]) == (True, 0)

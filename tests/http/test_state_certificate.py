@@ -172,36 +172,6 @@ def test_a_uf_that_nobody_serves_is_503(world: World) -> None:
     assert (world.source.asked, money(world)) == (0, (1000, 0))
 
 
-def test_with_one_credit_the_cache_is_served_and_the_source_is_not_asked(world: World) -> None:
-    """402 tells what the online path needs and what there is."""
-    poor = world.account("edu", credits=1)
-    refused = world.get(state(), poor)
-    assert_refused(refused, 402, "SALDO_INSUFICIENTE")
-    assert (refused.json["creditos_necessarios"], refused.json["creditos_disponiveis"]) == (2, 1)
-
-    world.keep(a_state())
-    assert world.get(state(query=REFRESH), poor).status == 402
-    assert_result(world.get(state(), poor), 200, 1)
-    assert (world.source.asked, money(world, poor)) == (0, (0, 0))
-    assert world.get(state(), poor).json["creditos_necessarios"] == 1
-
-
-def test_two_credits_are_held_and_spent(world: World) -> None:
-    """With two credits the source is asked once, and nothing is left."""
-    poor = world.account("edu", credits=2)
-
-    async def story() -> None:
-        world.source.waits()
-        task = world.begin(state(), poor)
-        await world.until(lambda: world.source.asked == 1)
-        assert money(world, poor) == (2, 2)
-        world.source.answers_now()
-        assert_result(await task, 200, 2)
-
-    world.run(story())
-    assert money(world, poor) == (0, 0)
-
-
 def test_who_has_certificates(world: World) -> None:
     """Free accounts and contracts without the service are told 403 before 400."""
     for client in (
@@ -407,42 +377,7 @@ def test_a_uf_is_part_of_the_key(world: World) -> None:
     assert world.kept_for(inquiry("SP")) != world.kept_for(inquiry("MG"))
 
 
-def test_twenty_at_once_ask_the_source_once(world: World) -> None:
-    """Single flight; each caller is charged its own price (decisions 4.9)."""
-
-    async def story() -> None:
-        world.source.waits()
-        tasks = [world.begin(state()) for _ in range(20)]
-        await world.until(lambda: world.purse().held_credits == 40)
-        world.source.answers_now()
-        for task in tasks:
-            assert_result(await task, 200, 2)
-
-    world.run(story())
-    assert (world.source.asked, money(world)) == (1, (960, 0))
-
-
 # The same request twice.
-
-
-@pytest.mark.parametrize("case", ["issued", "not issued", "failed"])
-def test_a_finished_execution_is_replayed_byte_for_byte(world: World, case: str) -> None:
-    """Results and technical failures alike, `print` included, at no cost (decisions 6.2)."""
-    match case:
-        case "not issued":
-            world.source.finds(a_state(**NOT_ISSUED))
-        case "failed":
-            world.source.fails()
-    first = world.get(state(), idempotency_key=KEY)
-    world.source.finds(a_state(code="OUTRA"))
-    world.clock.advance(seconds=60)
-    replay = world.get(state(), idempotency_key=KEY)
-
-    assert (replay.status, replay.body, replay.credits) == (first.status, first.body, 0)
-    assert replay.headers["x-request-id"] == first.json["request_id"]
-    assert replay.headers["idempotent-replayed"] == "true"
-    assert world.source.asked == 1
-    assert money(world) == (1000 if case == "failed" else 998, 0)
 
 
 def test_other_parameters_under_the_same_key_are_refused(world: World) -> None:
@@ -452,24 +387,3 @@ def test_other_parameters_under_the_same_key_are_refused(world: World) -> None:
         answer = world.get(path, idempotency_key=KEY)
         assert (answer.status, answer.code) == (400, "IDEMPOTENCY_KEY_REUTILIZADA"), path
     assert (world.source.asked, money(world)) == (1, (998, 0))
-
-
-def test_running_and_died(world: World) -> None:
-    """409 while the first runs; 409 RESULTADO_INDISPONIVEL after it died, its hold given back."""
-
-    async def begin() -> None:
-        world.source.waits()
-        task = world.begin(state(), idempotency_key=KEY)
-        await world.until(lambda: world.source.asked == 1)
-        second = await world.aget(state(), idempotency_key=KEY)
-        assert (second.status, second.code) == (409, "OPERACAO_EM_ANDAMENTO")
-        assert int(second.headers["retry-after"]) >= 1
-        task.cancel()
-
-    world.run(begin())
-    world.crash()
-
-    answer = world.get(state(), idempotency_key=KEY)
-    assert (answer.status, answer.code, answer.credits) == (409, "RESULTADO_INDISPONIVEL", 0)
-    assert (world.source.asked, money(world)) == (0, (1000, 0))
-    assert world.get(state(), idempotency_key="pedido-0002").status == 200

@@ -21,7 +21,7 @@ from balcao.core.suframa import (
 from balcao.storage.contract import Entry
 from tests.http.test_registrations_errors import PROVOCATIONS, SUFRAMA, assert_error
 from tests.http.test_strategy_table import CNPJS
-from tests.world import CNPJ, NAME, World, a_zone_record, sintegra, suframa
+from tests.world import CNPJ, NAME, OTHER_CNPJ, World, a_zone_record, sintegra, suframa
 
 KEY = "pedido-0001"
 OLD = a_zone_record(nome="GUARDADA LTDA")
@@ -185,32 +185,6 @@ def test_errors_about_no_cnpj_have_none(world: World) -> None:
 # cache
 
 
-def test_a_cnpj_may_be_written_in_many_ways(world: World) -> None:
-    """Any formatting, and the answer has none (specification, endpoint 1)."""
-    for written, means in (
-        ("90.010.001/0001-00", CNPJ),
-        ("90.010.001%2F0001-00", CNPJ),
-        ("%2090010001000100%20", CNPJ),
-        ("12.abc.345/01de-35", "12ABC34501DE35"),
-    ):
-        answer = world.get(suframa(written, "cache=0"))
-        assert (answer.status, answer.json["cnpj"]) == (200, means)
-
-
-def test_cache_is_a_number_of_days_from_0_to_45(world: World) -> None:
-    """In the header, the documented form, and in the query (decisions 2.4)."""
-    for days in ("0", "1", "25", "45"):
-        assert world.get(suframa(query=f"cache={days}")).status == 200
-        assert world.get(suframa(), cache=days).status == 200
-    asked = world.source.asked
-    for days in ("46", "365", "-1", "7.5", "abc", "1e1", "true"):
-        for answer in (world.get(suframa(query=f"cache={days}")), world.get(suframa(), cache=days)):
-            assert_error(answer, 400, "PARAMETRO_INVALIDO", SUFRAMA)
-    assert_error(world.get(suframa(query="cache=")), 400, "PARAMETRO_INVALIDO", SUFRAMA)
-    assert_error(world.get(suframa(query="cache=1&cache=1")), 400, "PARAMETRO_REPETIDO", SUFRAMA)
-    assert world.source.asked == asked
-
-
 @pytest.mark.parametrize(("days", "origin"), [(24.9, "cache"), (25, "cache"), (25.1, "online")])
 def test_the_default_is_25_days(world: World, days: float, origin: str) -> None:
     """Without the parameter an entry of 25 days is served and an older one is not."""
@@ -247,16 +221,6 @@ def test_the_greatest_age_in_both_forms(world: World, form: str) -> None:
         assert (answer.status, answer.credits) == (200, 1)
         assert world.charges()[-1].origin == origin, (cache, days)
         assert "deprecation" not in answer.headers
-
-
-def test_the_query_wins_over_the_header(world: World) -> None:
-    """Both forms at once: the query's value counts, and the header's is not even read."""
-    world.keep(OLD, days=20)
-    world.get(suframa(query="cache=30"), cache="1")
-    world.get(suframa(query="cache=30"), cache="abc")
-    assert world.source.asked == 0
-    world.get(suframa(query="cache=1"), cache="30")
-    assert world.source.asked == 1
 
 
 def test_the_header_is_not_deprecated_here(world: World) -> None:
@@ -305,3 +269,23 @@ def test_each_answer_costs_one_credit(world: World) -> None:
     assert refused.json["creditos_necessarios"] == 1
     assert refused.json["creditos_disponiveis"] == 0
     assert world.source.asked == 1
+
+
+# Again
+
+
+def test_the_same_request_in_other_words_is_the_same(world: World) -> None:
+    """Punctuation and the default value make no other request, in either form."""
+    first = world.get(suframa(), idempotency_key=KEY)
+    forms: list[dict[str, Any]] = [{}, {"cache": "25"}]
+    for path in (suframa("90.010.001%2F0001-00"), suframa(query="x=1&cache=25&uf=SP")):
+        for headers in forms:
+            assert world.get(path, idempotency_key=KEY, **headers).body == first.body
+
+
+def test_what_is_another_request(world: World) -> None:
+    """Another age, another CNPJ or another operation under the same key is refused."""
+    world.get(suframa(), idempotency_key=KEY)
+    for path in (suframa(query="cache=24"), suframa(OTHER_CNPJ), sintegra()):
+        assert world.get(path, idempotency_key=KEY).code == "IDEMPOTENCY_KEY_REUTILIZADA"
+    assert world.get(suframa(), cache="0", idempotency_key=KEY).status == 400

@@ -14,7 +14,7 @@ import pytest
 from balcao.cli.failures import explain
 from balcao.core.company import Coded
 from balcao.opendata import importer, plan
-from balcao.opendata.building import Reading, Sorting
+from balcao.opendata.building import GroupReading, Sorting
 from balcao.opendata.errors import BadInput, BuildRunning, OpenDataError, VerificationFailed
 from balcao.opendata.halves import check_accounts
 from balcao.opendata.importer import BuildReport, build, rollback
@@ -22,7 +22,7 @@ from balcao.opendata.repair import Reject
 from balcao.opendata.snapshot import Snapshot
 from balcao.opendata.spill import PartReport
 from balcao.opendata.store import months, published
-from balcao.opendata.tally import Tally
+from balcao.opendata.tally import ColumnTally
 from tests.opendata.months import CODES, DAY, TODAY, Month, cnpj, company, content, find, root, row
 
 JULY = date(2026, 7, 11)
@@ -306,8 +306,10 @@ def test_several_partitions_and_dictionaries_find_everything(straight: BuildRepo
 
 def test_a_lost_row_does_not_go_unnoticed() -> None:
     """Read = stored + duplicates + rejected, file by file."""
-    report = PartReport("Simples.zip", "Simples", 5, 0, [Reject("Simples.zip", 1, "")], Tally())
-    reading = Reading([report], b"", 1)
+    report = PartReport(
+        "Simples.zip", "Simples", 5, 0, [Reject("Simples.zip", 1, "")], ColumnTally()
+    )
+    reading = GroupReading([report], b"", 1)
     check_accounts(reading, Sorting(1, {"Simples.zip": 3}, {"Simples.zip": 1}))
     for stored, again in ((2, 1), (4, 1), (3, 0)):
         sorting = Sorting(1, {"Simples.zip": stored}, {"Simples.zip": again})

@@ -14,7 +14,7 @@ import pytest
 from balcao.opendata import importer
 from balcao.opendata.errors import BadInput, BuildRunning, OpenDataError
 from balcao.opendata.importer import build, rollback
-from balcao.opendata.progress import Both, Progress
+from balcao.opendata.progress import Listeners, ProgressListener
 from balcao.opendata.progress_file import FileProgress, ImportProgress, read_progress
 from balcao.opendata.snapshot import Edition
 from balcao.opendata.store import Month as Stored
@@ -26,7 +26,7 @@ STARTED_MS = 1_790_780_400_000  # 30/09/2026 12:00 in Brasília
 
 
 class Clocks:
-    """Both clocks of a `FileProgress`, moved by hand."""
+    """Listeners clocks of a `FileProgress`, moved by hand."""
 
     def __init__(self) -> None:
         self.seconds = 100.0
@@ -217,8 +217,8 @@ def test_every_import_is_told_of(tmp_path: Path) -> None:
         def advance(self, file: str, bytes_done: int, rows: int) -> None:
             states.append(seen(tmp_path).state)
 
-    looking: Progress = Looking()
-    Month(tmp_path / "month").build(tmp_path, progress=Both(events, looking))
+    looking: ProgressListener = Looking()
+    Month(tmp_path / "month").build(tmp_path, progress=Listeners(events, looking))
     assert len(events.phases) == 5  # both were told
     assert set(states) == {"running"}
     done = seen(tmp_path)

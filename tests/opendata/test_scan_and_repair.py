@@ -16,7 +16,7 @@ from balcao.opendata.layout import (
     ESTABLISHMENT_GROUP,
     SIMPLES,
     SOCIOS,
-    Table,
+    TableLayout,
 )
 from balcao.opendata.repair import read_record, repair
 from balcao.opendata.rows import _fields
@@ -38,14 +38,14 @@ KEY = st.text("0123456789ABCXYZ", min_size=8, max_size=8)
 
 
 @st.composite
-def records(draw: st.DrawFn, table: Table) -> list[str]:
+def records(draw: st.DrawFn, table: TableLayout) -> list[str]:
     key = [draw(st.text("0123456789AZ", min_size=w, max_size=w)) for w in table.key_widths]
     rest = draw(st.lists(TEXT, min_size=table.width - len(key), max_size=table.width - len(key)))
     return key + rest
 
 
 @st.composite
-def files(draw: st.DrawFn) -> tuple[Table, list[list[str]]]:
+def files(draw: st.DrawFn) -> tuple[TableLayout, list[list[str]]]:
     table = draw(TABLES)
     return table, draw(st.lists(records(table), min_size=1, max_size=5))
 
@@ -61,7 +61,7 @@ def read_back(rows: bytes) -> list[list[str]]:
 
 
 @given(files())
-def test_whatever_is_written_comes_back(file: tuple[Table, list[list[str]]]) -> None:
+def test_whatever_is_written_comes_back(file: tuple[TableLayout, list[list[str]]]) -> None:
     table, written = file
     content = b"".join(map(record, written))
     fields = find_fields(content, table)
@@ -79,7 +79,7 @@ def test_whatever_is_written_comes_back(file: tuple[Table, list[list[str]]]) -> 
 
 @given(files(), st.data())
 def test_lines_awaiting_the_next_chunk_are_read_then(
-    file: tuple[Table, list[list[str]]], data: st.DataObject
+    file: tuple[TableLayout, list[list[str]]], data: st.DataObject
 ) -> None:
     """Cut the file anywhere after a line feed: the same records, none twice, none lost."""
     table, written = file
@@ -94,7 +94,7 @@ def test_lines_awaiting_the_next_chunk_are_read_then(
 
 
 @given(files())
-def test_a_clean_line_is_the_same_on_both_paths(file: tuple[Table, list[list[str]]]) -> None:
+def test_a_clean_line_is_the_same_on_both_paths(file: tuple[TableLayout, list[list[str]]]) -> None:
     """Every line that the fast check takes for a record is one, with the same fields."""
     table, written = file
     content = b"".join(map(record, written))

@@ -6,7 +6,7 @@ import signal
 import pytest
 
 from balcao.opendata.errors import BadInput, OpenDataError
-from balcao.opendata.progress import NoProgress, RichProgress
+from balcao.opendata.progress import RichProgress
 from balcao.opendata.team import Report, Team
 
 
@@ -85,8 +85,3 @@ def test_a_line_of_progress_fits_a_narrow_terminal(
     assert "69.123.456 linhas, " in sorting
     assert "69.123.456 CNPJs, " in verifying
     assert sorting.count("/s") == verifying.count("/s") == 1
-
-
-def test_nobody_has_to_look() -> None:
-    NoProgress().begin("reading", 1)
-    NoProgress().advance("file", 1, 1)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from balcao.opendata.tally import Tally
+from balcao.opendata.tally import ColumnTally
 from balcao.opendata.verify import (
     Probed,
     bad_dates,
@@ -78,7 +78,7 @@ def test_samples_add_up() -> None:
 
 
 def test_values_outside_the_closed_lists() -> None:
-    tally = Tally(values={5: {"02": 7, "09": 2, "": 1}, 3: {"1": 9}}, bad_dates={10: 4})
+    tally = ColumnTally(values={5: {"02": 7, "09": 2, "": 1}, 3: {"1": 9}}, bad_dates={10: 4})
     assert unknown_values("Estabelecimentos", tally) == {
         "Estabelecimentos.situacao_cadastral=09": 2,
         "Estabelecimentos.situacao_cadastral=": 1,
@@ -87,7 +87,7 @@ def test_values_outside_the_closed_lists() -> None:
 
 
 def test_an_empty_size_is_known() -> None:
-    assert unknown_values("Empresas", Tally(values={5: {"": 4063, "01": 1}})) == {}
+    assert unknown_values("Empresas", ColumnTally(values={5: {"": 4063, "01": 1}})) == {}
 
 
 def test_keys_are_taken_from_everywhere() -> None:

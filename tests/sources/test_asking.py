@@ -1,8 +1,7 @@
 """Asking in turn, once for everybody, within the time there is."""
 
 import asyncio
-import gc
-from collections.abc import Coroutine, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import httpx2
@@ -16,6 +15,7 @@ from balcao.sources.flight import SingleFlight
 from balcao.sources.minha_receita import MinhaReceita
 from balcao.sources.online import Online
 from balcao.sources.upstream import SourceCall
+from tests.sources.together_world import FOREVER, run
 from tests.sources.world import (
     CNPJ,
     NOW,
@@ -30,7 +30,6 @@ from tests.sources.world import (
 
 DOWN = SourceUnavailable("acme: fora", 20)
 BROKEN = SourceFailed("acme: HTTP 500")
-FOREVER = 60.0  # of these tests: nothing waits for it
 
 
 def the_sources(*order: Source, **settings: Any) -> Sources:
@@ -39,21 +38,6 @@ def the_sources(*order: Source, **settings: Any) -> Sources:
 
 def ask(*order: Source, inquiry: Inquiry | None = None) -> Answer:
     return asyncio.run(the_sources(*order).ask(inquiry or an_inquiry()))
-
-
-def run(story: Coroutine[Any, Any, None]) -> None:
-    """Run it; nothing may be left behind that complains when it is collected."""
-    complaints: list[str] = []
-
-    async def watched() -> None:
-        loop = asyncio.get_running_loop()
-        loop.set_exception_handler(lambda loop, context: complaints.append(context["message"]))
-        await story
-        gc.collect()
-
-    asyncio.run(asyncio.wait_for(watched(), FOREVER / 2))
-    gc.collect()
-    assert complaints == []
 
 
 # --- in turn -----------------------------------------------------------------------------------

@@ -633,7 +633,7 @@ SENDERS = {
 }  # fmt: skip
 OTHER_CLIENTS = {"aiohttp", "http.client", "httpx", "niquests", "requests", "urllib3"}
 # `doctor` asks the server of this very machine whether it is alive.
-ALLOWED = {"sources/upstream.py", "cli/checks_service.py"}
+ALLOWED = {"sources/upstream.py", "cli/doctor/service.py"}
 
 
 def sends(file: Path) -> Iterator[str]:

@@ -7,7 +7,6 @@ import pytest
 
 from balcao.core.access import Account
 from balcao.storage.contract import Desk
-from tests.storage import postgres
 from tests.storage.engines import ENGINES, Engine
 from tests.storage.world import open_account
 
@@ -17,14 +16,6 @@ def engine(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Engine]:
     engine = ENGINES[request.param](tmp_path)
     yield engine
     engine.close()
-
-
-@pytest.fixture
-def address() -> Iterator[str]:
-    """Of an empty database on PostgreSQL."""
-    address = postgres.new_address()
-    yield address
-    postgres.server().drop_database(address)
 
 
 @pytest.fixture

@@ -16,7 +16,6 @@ from balcao.storage.contract import Cache
 from balcao.storage.postgresql.cache import PostgresCache
 from balcao.storage.sqlite import cache as cache_module
 from balcao.storage.sqlite.cache import SqliteCache
-from tests.storage import postgres
 from tests.world import at_once
 
 KEY = "company:11222333000181:"
@@ -67,9 +66,8 @@ def make(request: pytest.FixtureRequest, path: Path) -> Iterator[Callable[[], Ca
     if request.param == "sqlite":
         yield lambda: SqliteCache(path)
         return
-    address = postgres.new_address()
+    address = request.getfixturevalue("address")
     yield lambda: PostgresCache(address, "live")
-    postgres.server().drop_database(address)
 
 
 @pytest.fixture

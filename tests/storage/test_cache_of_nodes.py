@@ -4,7 +4,7 @@ import asyncio
 import errno
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import psycopg
@@ -16,7 +16,6 @@ from balcao.core.freshness import Kept
 from balcao.storage.postgresql import cache as cache_module
 from balcao.storage.postgresql.cache import PostgresCache
 from balcao.storage.postgresql.connections import Punctual
-from tests.storage import postgres
 
 OLD, NEW = Kept(b"old", 1, "serpro"), Kept(b"new", 2, "serpro")
 
@@ -49,13 +48,11 @@ class Node:
 
 
 @pytest.fixture
-def address(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+def address(address: str, monkeypatch: pytest.MonkeyPatch) -> str:
     """Of nodes that believe what they remember for long after they heard from the database."""
     monkeypatch.setattr(cache_module, "HEARD_SECONDS", 100.0)
     monkeypatch.setattr(cache_module, "RECENT_SECONDS", 100.0)
-    address = postgres.new_address()
-    yield address
-    postgres.server().drop_database(address)
+    return address
 
 
 def play(address: str, story: Callable[[Node, Node], Any]) -> None:

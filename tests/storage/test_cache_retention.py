@@ -18,7 +18,6 @@ from balcao.storage.postgresql import cache as postgres_cache
 from balcao.storage.postgresql.cache import PostgresCache
 from balcao.storage.sqlite import cache as sqlite_cache
 from balcao.storage.sqlite.cache import SqliteCache
-from tests.storage import postgres
 
 SECRET = b"s" * 32
 PERSON = data_subject(SECRET, Cpf.parse("90010000100"))
@@ -88,7 +87,7 @@ def caches(
         with closing(Caches(lambda: SqliteCache(path, SECRET), in_file)) as both:
             yield both
         return
-    address = postgres.new_address()
+    address = request.getfixturevalue("address")
 
     def in_table() -> Sequence[str]:
         with psycopg.connect(address) as connection:
@@ -96,7 +95,6 @@ def caches(
 
     with closing(Caches(lambda: PostgresCache(address, "live", SECRET), in_table)) as both:
         yield both
-    postgres.server().drop_database(address)
 
 
 def test_a_persons_keys_tell_neither_cpf_nor_birth_date(caches: Caches) -> None:

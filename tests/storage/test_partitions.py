@@ -31,7 +31,6 @@ from tests.storage.world import (
     brasilia,
     charged,
     entries,
-    open_account,
 )
 
 # The last second of July 2026 in Brasília, and the first of August: three hours later in UTC.
@@ -50,16 +49,6 @@ def engine(tmp_path: Path) -> Iterator[PostgresEngine]:
     engine = PostgresEngine(tmp_path)
     yield engine
     engine.close()
-
-
-@pytest.fixture
-def desk(engine: PostgresEngine) -> PostgresDesk:
-    return engine.open()
-
-
-@pytest.fixture
-def ana(engine: PostgresEngine, desk: PostgresDesk) -> Account:
-    return open_account(engine, desk, "ana", credits=10)
 
 
 def months(engine: PostgresEngine, table: str) -> list[str]:

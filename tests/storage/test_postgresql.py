@@ -52,16 +52,6 @@ def engine(tmp_path: Path) -> Iterator[PostgresEngine]:
     engine.close()
 
 
-@pytest.fixture
-def desk(engine: PostgresEngine) -> PostgresDesk:
-    return engine.open()
-
-
-@pytest.fixture
-def ana(engine: PostgresEngine, desk: PostgresDesk) -> Account:
-    return open_account(engine, desk, "ana", credits=10)
-
-
 def at_once(*works: Any) -> list[Any]:
     """Each in a thread and an event loop of its own, as nodes are."""
     with ThreadPoolExecutor(len(works)) as threads:

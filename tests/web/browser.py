@@ -20,6 +20,7 @@ from balcao.service.clock import system_now_ms
 from balcao.storage.people import NewUser
 from balcao.web import guard
 from tests.http.house import OpenHouse
+from tests.world import Client
 
 BASE = "http://balcao.test"
 
@@ -104,3 +105,10 @@ class Browser:
         for name, value in answer.cookies.items():
             self.cookies[name] = value
         return Said(answer.status_code, dict(answer.headers), answer.text, answer.content)
+
+
+def signed_in(house: OpenHouse, of: Client, role: Role = "manager") -> Browser:
+    """The browser of somebody new of an account."""
+    browser = Browser(house)
+    browser.sign_in_as(role, of.account_id)
+    return browser

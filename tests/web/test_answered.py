@@ -1,6 +1,6 @@
 """Results: who may see them, what is shown of each operation, and where receipts are handed out."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -40,10 +40,8 @@ from tests.web.consulting import (
 
 
 @pytest.fixture
-def house(tmp_path: Path) -> Iterator[OpenHouse]:
-    with opened(tmp_path) as house:
-        yield house
-        house.assert_books_agree()
+def house(fresh: OpenHouse) -> OpenHouse:
+    return fresh
 
 
 @pytest.fixture

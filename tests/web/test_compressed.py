@@ -1,17 +1,9 @@
 """Text comes compressed to whoever takes it (decisions 1.9), and tells no secret by its size."""
 
-from collections.abc import Iterator
-
 import pytest
 
-from tests.http.house import OpenHouse, opened
+from tests.http.house import OpenHouse
 from tests.web.browser import Browser
-
-
-@pytest.fixture(scope="module")
-def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OpenHouse]:
-    with opened(tmp_path_factory.mktemp("casa")) as house:
-        yield house
 
 
 @pytest.fixture

@@ -2,7 +2,7 @@
 
 import asyncio
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from urllib.parse import unquote
 
@@ -42,10 +42,8 @@ from tests.web.consulting import (
 
 
 @pytest.fixture
-def house(tmp_path: Path) -> Iterator[OpenHouse]:
-    with opened(tmp_path) as house:
-        yield house
-        house.assert_books_agree()
+def house(fresh: OpenHouse) -> OpenHouse:
+    return fresh
 
 
 @pytest.fixture

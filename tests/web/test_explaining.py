@@ -1,7 +1,7 @@
 """The page of one request: what it says of every way that a request can go."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from string import Formatter
 from typing import Any
@@ -17,7 +17,7 @@ from balcao.service.clock import system_now_ms
 from balcao.storage.contract import Consultation
 from balcao.web import explaining, vocabulary
 from balcao.web.explaining import Explanation, Known, explain
-from tests.http.house import OpenHouse, federal, opened
+from tests.http.house import OpenHouse, federal
 from tests.web.browser import Browser, Said
 from tests.world import Client, Reply, company, sintegra
 
@@ -332,13 +332,6 @@ def test_what_was_passed_over_is_told() -> None:
 
 
 # The page, over the real house.
-
-
-@pytest.fixture(scope="module")
-def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OpenHouse]:
-    with opened(tmp_path_factory.mktemp("casa")) as house:
-        yield house
-        house.assert_books_agree()
 
 
 def page(house: OpenHouse, answer: Reply, by: Client, role: Any = "manager") -> Said:

@@ -3,7 +3,7 @@
 import csv
 import io
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -12,26 +12,14 @@ from balcao.core.data_subject import document_hash
 from balcao.core.ledger import Trace
 from balcao.service.clock import system_now_ms
 from balcao.web import history
-from tests.http.house import OpenHouse, federal, opened
-from tests.web.browser import Browser, Said
+from tests.http.house import OpenHouse, federal
+from tests.web.browser import Browser, Said, signed_in
 from tests.web.test_statement import cells
 from tests.world import Client, company, producer, sintegra
 
 CNPJ, OTHER = "90010001000100", "90010002000154"
 CPF = "90010000100"
 DAY_MS = 86_400_000
-
-
-@pytest.fixture(scope="module")
-def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OpenHouse]:
-    with opened(tmp_path_factory.mktemp("casa")) as house:
-        yield house
-
-
-def signed_in(house: OpenHouse, of: Client, role: Any = "manager") -> Browser:
-    browser = Browser(house)
-    browser.sign_in_as(role, of.account_id)
-    return browser
 
 
 def note(house: OpenHouse, of: Client, at_ms: int, **fields: Any) -> str:

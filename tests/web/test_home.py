@@ -1,7 +1,6 @@
 """`/app`: where people arrive."""
 
 import uuid
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -13,13 +12,6 @@ from tests.http.house import CREDITS, OpenHouse, federal, opened
 from tests.web.browser import Browser, Said
 
 CNPJ = "90010001000100"
-
-
-@pytest.fixture(scope="module")
-def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OpenHouse]:
-    with opened(tmp_path_factory.mktemp("casa")) as house:
-        yield house
-        house.assert_books_agree()
 
 
 def browser(house: OpenHouse, role: str, account_id: int | None) -> Browser:

@@ -3,8 +3,6 @@
 import datetime
 import re
 import shlex
-from collections.abc import Iterator
-from typing import Any
 
 import pytest
 
@@ -14,30 +12,12 @@ from balcao.core.calendar import civil_day, day_starts_ms
 from balcao.home import Home
 from balcao.service.clock import system_now_ms
 from balcao.web.keys import IN_FORCE_MAX
-from tests.http.house import OpenHouse, opened
-from tests.web.browser import Browser, Said
+from tests.http.house import OpenHouse
+from tests.web.browser import Browser, Said, signed_in
 from tests.world import Client, company
 
 CNPJ = "90010001000100"
 PATH = "/app/chaves"
-
-
-@pytest.fixture(scope="module")
-def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OpenHouse]:
-    with opened(tmp_path_factory.mktemp("casa")) as house:
-        yield house
-
-
-@pytest.fixture
-def who(house: OpenHouse, request: pytest.FixtureRequest) -> Client:
-    """An account of the test's own, with one key called "teste"."""
-    return house.account(request.node.name)
-
-
-def signed_in(house: OpenHouse, of: Client, role: Any = "manager") -> Browser:
-    browser = Browser(house)
-    browser.sign_in_as(role, of.account_id)
-    return browser
 
 
 def create(browser: Browser, **fields: str) -> Said:

@@ -1,37 +1,17 @@
 """`/app/usuarios`: a manager lets people in, changes them and keeps them out."""
 
 import re
-from collections.abc import Iterator
-from typing import Any
 
 import pytest
 
 from balcao.core.people import User
 from balcao.service.clock import system_now_ms
-from tests.http.house import OpenHouse, opened
-from tests.web.browser import Browser, Said
+from tests.http.house import OpenHouse
+from tests.web.browser import Browser, Said, signed_in
 from tests.world import Client
 
 PATH = "/app/usuarios"
 PASSWORD = "uma frase que serve bem"
-
-
-@pytest.fixture(scope="module")
-def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OpenHouse]:
-    with opened(tmp_path_factory.mktemp("casa")) as house:
-        yield house
-
-
-@pytest.fixture
-def who(house: OpenHouse, request: pytest.FixtureRequest) -> Client:
-    """An account of the test's own."""
-    return house.account(request.node.name)
-
-
-def signed_in(house: OpenHouse, of: Client, role: Any = "manager") -> Browser:
-    browser = Browser(house)
-    browser.sign_in_as(role, of.account_id)
-    return browser
 
 
 def add(browser: Browser, email: str, **fields: str) -> Said:

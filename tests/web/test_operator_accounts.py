@@ -1,8 +1,7 @@
 """The operator's desk: accounts opened, changed, paid for, suspended; and for nobody else."""
 
 import asyncio
-from collections.abc import Iterator, Sequence
-from pathlib import Path
+from collections.abc import Sequence
 
 import pytest
 
@@ -13,7 +12,7 @@ from balcao.core.people import Signature
 from balcao.service.clock import system_now_ms
 from balcao.storage.contract import Entry
 from balcao.web.site import PAGES
-from tests.http.house import OpenHouse, federal, opened
+from tests.http.house import OpenHouse, federal
 from tests.web.browser import Browser, Said
 from tests.web.consulting import COMPANY, GOOD
 
@@ -21,17 +20,8 @@ ACCOUNTS = "/app/operador/contas"
 
 
 @pytest.fixture
-def house(tmp_path: Path) -> Iterator[OpenHouse]:
-    with opened(tmp_path) as house:
-        yield house
-        house.assert_books_agree()
-
-
-@pytest.fixture
-def operator(house: OpenHouse) -> Browser:
-    browser = Browser(house)
-    browser.sign_in_as("operator")
-    return browser
+def house(fresh: OpenHouse) -> OpenHouse:
+    return fresh
 
 
 def account(house: OpenHouse, name: str) -> Account:

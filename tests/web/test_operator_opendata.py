@@ -24,13 +24,6 @@ def house(tmp_path: Path) -> Iterator[OpenHouse]:
         yield house
 
 
-@pytest.fixture
-def operator(house: OpenHouse) -> Browser:
-    browser = Browser(house)
-    browser.sign_in_as("operator")
-    return browser
-
-
 def store_of(house: OpenHouse) -> Path:
     return house.house.settings.home / "opendata" / "live"
 

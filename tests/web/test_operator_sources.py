@@ -28,13 +28,6 @@ def house(tmp_path: Path) -> Iterator[OpenHouse]:
         yield house
 
 
-@pytest.fixture
-def operator(house: OpenHouse) -> Browser:
-    browser = Browser(house)
-    browser.sign_in_as("operator")
-    return browser
-
-
 def health_of(house: OpenHouse) -> Health:
     """What the house remembers of its sources."""
     health: Health = house.house.front.web._tools.health  # type: ignore[union-attr]

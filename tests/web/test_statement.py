@@ -5,7 +5,7 @@ import datetime
 import io
 import uuid
 import zipfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -19,25 +19,13 @@ from balcao.core.calendar import civil_day
 from balcao.core.ledger import Charge, TopUp
 from balcao.home import Home
 from balcao.service.clock import system_now_ms
-from tests.http.house import OpenHouse, federal, opened
-from tests.web.browser import Browser
+from tests.http.house import OpenHouse, federal
+from tests.web.browser import Browser, signed_in
 from tests.world import Client
 
 CNPJ = "90010001000100"
 DAY_MS = 86_400_000
 FORMULA = "=1+1"
-
-
-@pytest.fixture(scope="module")
-def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OpenHouse]:
-    with opened(tmp_path_factory.mktemp("casa")) as house:
-        yield house
-
-
-def manager(house: OpenHouse, of: Client) -> Browser:
-    browser = Browser(house)
-    browser.sign_in_as("manager", of.account_id)
-    return browser
 
 
 def days_ago(days: int) -> str:
@@ -97,7 +85,7 @@ def total(said: Any) -> Sequence[str]:
 
 
 def test_the_page_says_what_the_desk_says(house: OpenHouse, used: Client) -> None:
-    said = manager(house, used).get("/app/extrato")
+    said = signed_in(house, used).get("/app/extrato")
     assert said.status == 200
     today = civil_day(system_now_ms())
     period = Period.of(None, None, today)
@@ -112,7 +100,7 @@ def test_the_page_says_what_the_desk_says(house: OpenHouse, used: Client) -> Non
 
 
 def test_the_proof_goes_from_balance_to_balance(house: OpenHouse, used: Client) -> None:
-    words = manager(house, used).get("/app/extrato").words
+    words = signed_in(house, used).get("/app/extrato").words
     slip = words.partition("A conta fecha?")[2].partition("Consumo por dia,")[0]
     assert "no começo do dia993" in slip.replace("dia 993", "dia993")  # 1000 - 7
     assert "+50" in slip
@@ -123,7 +111,7 @@ def test_the_proof_goes_from_balance_to_balance(house: OpenHouse, used: Client) 
 
 
 def test_a_period_that_is_over_is_proven_too(house: OpenHouse, used: Client) -> None:
-    browser = manager(house, used)
+    browser = signed_in(house, used)
     said = browser.get(f"/app/extrato?de={days_ago(6)}&ate={days_ago(5)}")
     slip = said.words.partition("A conta fecha?")[2]
     assert "988" in slip  # 993 - 5
@@ -135,7 +123,7 @@ def test_what_a_postpaid_account_owes(house: OpenHouse) -> None:
     who = house.account("devedora", plan="pos_pago", credits=0)
     charge(house, who, 40, 5)
     charge(house, who, 2, 4)
-    words = manager(house, who).get("/app/extrato").words
+    words = signed_in(house, who).get("/app/extrato").words
     slip = words.partition("A conta fecha?")[2]
     assert "Devido em" in slip
     assert "+4" in slip
@@ -154,7 +142,7 @@ def test_books_that_do_not_agree_are_told(
         return replace(said, proof=replace(said.proof, listed_credits=9))
 
     monkeypatch.setattr(statement, "read_now", missing)
-    said = manager(house, used).get("/app/extrato")
+    said = signed_in(house, used).get("/app/extrato")
     assert "Não confere com o livro-razão" in said.words
     assert said.tree.xpath("//*[@role='alert']")
 
@@ -171,7 +159,7 @@ def test_an_account_in_use_is_read_again(house: OpenHouse, monkeypatch: pytest.M
         return real(desk, account, period)
 
     monkeypatch.setattr(statement, "read_now", busy)
-    said = manager(house, who).get("/app/extrato")
+    said = signed_in(house, who).get("/app/extrato")
     assert "Confere com o livro-razão" in said.words
     assert len(readings) == 2
 
@@ -180,7 +168,7 @@ def test_an_account_in_use_is_read_again(house: OpenHouse, monkeypatch: pytest.M
         return real(desk, account, period)
 
     monkeypatch.setattr(statement, "read_now", never)
-    said = manager(house, who).get("/app/extrato")
+    said = signed_in(house, who).get("/app/extrato")
     assert "A conta está em uso" in said.words
     assert "Não confere" not in said.words
 
@@ -197,7 +185,7 @@ def test_an_account_in_use_is_read_again(house: OpenHouse, monkeypatch: pytest.M
     ],
 )
 def test_filters(house: OpenHouse, used: Client, query: str, credits: Sequence[str]) -> None:
-    browser = manager(house, used)
+    browser = signed_in(house, used)
     said = browser.get(f"/app/extrato?{query}")
     assert [row[-1] for row in table(said)] == credits
     assert "Confere com o livro-razão" in said.words  # of the whole, whatever is shown
@@ -206,7 +194,7 @@ def test_filters(house: OpenHouse, used: Client, query: str, credits: Sequence[s
 
 
 def test_a_key_is_a_filter(house: OpenHouse, used: Client) -> None:
-    said = manager(house, used).get(f"/app/extrato?chave={used.key_id}")
+    said = signed_in(house, used).get(f"/app/extrato?chave={used.key_id}")
     assert [row[-1] for row in table(said)] == ["1", "3"]
 
 
@@ -220,7 +208,7 @@ def test_a_key_is_a_filter(house: OpenHouse, used: Client) -> None:
     ],
 )
 def test_periods_that_are_none(house: OpenHouse, used: Client, query: str, complaint: str) -> None:
-    browser = manager(house, used)
+    browser = signed_in(house, used)
     said = browser.get(f"/app/extrato?{query}")
     assert said.status == 422
     assert complaint in said.words
@@ -231,7 +219,7 @@ def test_periods_that_are_none(house: OpenHouse, used: Client, query: str, compl
 
 def test_csv_is_the_apis(house: OpenHouse, used: Client) -> None:
     """The same rows and the same bytes as `/conta/v1/consumo?formato=csv`."""
-    said = manager(house, used).get("/app/extrato.csv")
+    said = signed_in(house, used).get("/app/extrato.csv")
     first, last = days_ago(29), days_ago(0)
     assert said.content == house.get("/conta/v1/consumo?formato=csv", used).body
     assert said.headers["content-type"] == "text/csv; charset=utf-8"
@@ -272,7 +260,7 @@ def serial(day: str) -> float:
 def test_the_spreadsheet_has_the_same_rows_as_numbers_and_days(
     house: OpenHouse, used: Client
 ) -> None:
-    said = manager(house, used).get("/app/extrato.xlsx")
+    said = signed_in(house, used).get("/app/extrato.xlsx")
     assert said.status == 200
     assert said.headers["content-disposition"].endswith('.xlsx"')
     head, *rows, total = cells(said.content, 2)
@@ -293,7 +281,7 @@ def test_the_spreadsheet_has_the_same_rows_as_numbers_and_days(
 
 
 def test_the_sheet_has_its_header_frozen(house: OpenHouse, used: Client) -> None:
-    said = manager(house, used).get("/app/extrato.xlsx")
+    said = signed_in(house, used).get("/app/extrato.xlsx")
     with zipfile.ZipFile(io.BytesIO(said.content)) as book:
         page = etree.fromstring(book.read("xl/worksheets/sheet2.xml"))
         names = etree.fromstring(book.read("xl/workbook.xml"))
@@ -308,7 +296,7 @@ def test_a_year_of_an_account_with_many_keys_is_a_small_page(house: OpenHouse) -
     for days in range(0, 360):
         charge(house, who, days, 1)
         charge(house, who, days, 2, "suframa", origin="cache", key_id=None)
-    said = manager(house, who).get(f"/app/extrato?de={days_ago(365)}")
+    said = signed_in(house, who).get(f"/app/extrato?de={days_ago(365)}")
     assert said.status == 200
     assert len(said.content) < 100_000
     assert len(table(said)) == 60
@@ -331,16 +319,16 @@ def test_everybody_sees_their_own_account(house: OpenHouse, used: Client) -> Non
     stranger = house.account("estranha")
     house.get(federal(CNPJ), stranger)
     # Another account's key is no filter here.
-    said = manager(house, stranger).get(f"/app/extrato?chave={used.key_id}")
+    said = signed_in(house, stranger).get(f"/app/extrato?chave={used.key_id}")
     assert [row[-1] for row in table(said)] == ["2"]
     assert "Filtro desconhecido, deixado de lado: chave." in said.words
-    said = manager(house, stranger).get("/app/extrato?operacao=suframa")
+    said = signed_in(house, stranger).get("/app/extrato?operacao=suframa")
     assert table(said) == []
     assert "Nenhuma consulta cobrada no período, com estes filtros." in said.words
 
 
 def test_a_period_ends_today_at_the_latest(house: OpenHouse, used: Client) -> None:
-    browser, today = manager(house, used), days_ago(0)
+    browser, today = signed_in(house, used), days_ago(0)
     said = browser.get(f"/app/extrato?de={days_ago(4)}&ate={days_ago(-9)}")
     assert (said.status, said.field("ate")) == (200, today)
     assert "o período vai até hoje" in said.words

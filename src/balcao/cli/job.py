@@ -2,7 +2,7 @@
 
 import typer
 
-from balcao.cli.checks_database import JOB_STATES
+from balcao.cli.doctor.database import JOB_STATES
 from balcao.cli.office import opened, wait_for
 from balcao.cli.output import AsJson, print_json, print_table, when, whole
 

@@ -29,22 +29,19 @@ _HEADINGS = {
     "DEPRECATED_STRING": "(em desuso) ",
 }
 
-# What the parser says, and what we say instead. `\1` is the first group, as in `re.sub`.
+# What the parser says, and what we say instead. `\1` is the first group, as in `re.sub`. Typer
+# looks up its headings and two of these in a gettext catalogue; the others it puts together itself.
 _SAYINGS = (
     (r"Missing command\.", "Falta o comando."),
     (r"No such command '(.*)'\.? ?(?:Did you mean (.*)\?)?", r"Não existe o comando '\1'.|\2"),
-    (r"No such option: ([^ ]*)(?: .*)?", r"Não existe a opção \1."),
     (r"Got unexpected extra argument\(s\) \((.*)\)", r"Argumento a mais: \1."),
     (r"Option '(.*)' requires an argument\.", r"A opção \1 precisa de um valor."),
-    (r"Option '(.*)' requires (\d+) arguments\.", r"A opção \1 precisa de \2 valores."),
     (r"Option '(.*)' does not take a value\.", r"A opção \1 não leva valor."),
-    (r"Argument '(.*)' takes (\d+) values\.", r"O argumento \1 leva \2 valores."),
     (r"(?:Value error, )?'(.*)' is not one of (.*)\.", r"'\1' não é um destes: \2."),
     (r"\w+ '(.*)' does not exist\.", r"'\1' não existe."),
     (r"\w+ '(.*)' is a file\.", r"'\1' é um arquivo, e não uma pasta."),
     (r"\w+ '(.*)' is a directory\.", r"'\1' é uma pasta, e não um arquivo."),
     (r"\w+ '(.*)' is not readable\.", r"'\1' não pode ser lido."),
-    (r"\w+ '(.*)' is not writable\.", r"'\1' não pode ser gravado."),
     (r".*valid integer.*", "não é um número inteiro."),
     (r".*valid number.*", "não é um número."),
     (r".*greater than or equal to (\S+)", r"deve ser \1 ou mais."),
@@ -141,11 +138,11 @@ def _unwrapped(text: str) -> str:
     )
 
 
-class Command(_Portuguese, TyperCommand):
+class PortugueseCommand(_Portuguese, TyperCommand):
     """One command."""
 
 
-class Group(_Portuguese, TyperGroup):
+class PortugueseGroup(_Portuguese, TyperGroup):
     """A group of commands; the outermost one also says what went wrong."""
 
     def main(
@@ -187,9 +184,9 @@ def _say_usage(error: Any) -> None:
 
 def in_portuguese(app: typer.Typer) -> None:
     """Make an application and everything below it speak Portuguese."""
-    app.info.cls = Group
+    app.info.cls = PortugueseGroup
     for command in app.registered_commands:
-        command.cls = Command
+        command.cls = PortugueseCommand
     for group in app.registered_groups:
         if group.typer_instance is not None:
             in_portuguese(group.typer_instance)

@@ -15,7 +15,7 @@ from balcao.fiction.origin import origin_of
 from balcao.fiction.people import person_of
 from balcao.fiction.places import UF_NAMES
 from balcao.fiction.records import FederalFiction, FederalKind, ReceiptKind, StateFiction
-from balcao.fiction.sandbox_certificates import (
+from balcao.fiction.sandbox.certificates import (
     CLASSES,
     FEDERAL_ROWS,
     STATE_ROWS,

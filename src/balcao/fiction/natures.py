@@ -7,7 +7,6 @@ from balcao.fiction.dice import deck
 # How a company of the nature is named (`names.py`).
 SOLE_TRADER = "sole trader"
 COMPANY = "company"
-PERSON = "person"
 CANDIDATE = "candidate"
 ASSOCIATION = "association"
 CHURCH = "church"

@@ -15,7 +15,7 @@ from balcao.fiction.origin import origin_of
 from balcao.fiction.people import person_of
 from balcao.fiction.places import BY_UF, UF_NAMES
 from balcao.fiction.records import Address, Establishment, StateRegistration
-from balcao.fiction.sandbox_registrations import (
+from balcao.fiction.sandbox.registrations import (
     ADDRESS_IN_ANOTHER_UF,
     BARRED_AS_RECIPIENT,
     BLOCKED_AS_ISSUER,

@@ -5,7 +5,7 @@ from balcao.fiction.dice import deck, draws
 from balcao.fiction.establishments import establishment_of
 from balcao.fiction.records import ZoneRegistration
 from balcao.fiction.sandbox import ABSENT_COMPANIES, ESTABLISHMENTS, MISBEHAVING_COMPANIES
-from balcao.fiction.sandbox_registrations import ICMS_EXEMPTION, IPI_EXEMPTION, ZONE_ROWS
+from balcao.fiction.sandbox.registrations import ICMS_EXEMPTION, IPI_EXEMPTION, ZONE_ROWS
 
 # Whose companies Suframa registers.
 ZONE_UFS = frozenset({"AM", "AC", "RO", "RR", "AP"})

@@ -23,7 +23,7 @@ from balcao.core.company import Company
 from balcao.core.documents import Cnpj
 from balcao.opendata.errors import OpenDataError
 from balcao.opendata.keys import place_of
-from balcao.opendata.progress import NoProgress, Progress
+from balcao.opendata.progress import Listeners, ProgressListener
 from balcao.opendata.snapshot import Snapshot, current_path
 from balcao.opendata.spill import SpillWriter, read_partition
 from balcao.opendata.store import WorkFolder
@@ -110,7 +110,7 @@ def are_finished(store: Path) -> bool:
     return True
 
 
-def finish(store: Path, make: Make, progress: Progress | None = None) -> Path:
+def finish(store: Path, make: Make, progress: ProgressListener | None = None) -> Path:
     """Build the finished answers of the published month, and put them beside it.
 
     `make` gives the bytes that are said of a company. What was interrupted goes on where it was.
@@ -127,7 +127,7 @@ def finish(store: Path, make: Make, progress: Progress | None = None) -> Path:
         establishments = snapshot.info().rows["Estabelecimentos"]
         work.demand(establishments * _BYTES_EACH)
         partitions = max(1, ceil(establishments / _ROWS_PER_PARTITION))
-        told = progress or NoProgress()
+        told = Listeners(progress)
         rows = work.path / spill
         if not rows.exists():
             told.begin("Separando estabelecimentos", establishments)
@@ -147,7 +147,7 @@ def finish(store: Path, make: Make, progress: Progress | None = None) -> Path:
     return answers_of(path)
 
 
-def _scatter(snapshot: Snapshot, spill: Path, partitions: int, progress: Progress) -> None:
+def _scatter(snapshot: Snapshot, spill: Path, partitions: int, progress: ProgressListener) -> None:
     """Deal the establishments' rows over partitions, in the order of their companies' blocks."""
     writer = SpillWriter(spill, compressed=True)
     try:
@@ -174,7 +174,7 @@ def _write(
     connection: apsw.Connection,
     partitions: Iterator[list[tuple[int, bytes]]],
     answers_of_rows: Callable[[Iterable[bytes]], Iterator[bytes]],
-    progress: Progress,
+    progress: ProgressListener,
 ) -> None:
     done = int(_meta(connection, "partitions_done"))
     pack = _packer(connection, ())

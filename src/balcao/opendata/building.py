@@ -13,7 +13,7 @@ import msgspec
 
 from balcao.opendata.domains import DomainTable
 from balcao.opendata.gather import Gathered
-from balcao.opendata.layout import GROUPS, Group
+from balcao.opendata.layout import GROUPS, TableGroup
 from balcao.opendata.snapshot import SnapshotInfo
 from balcao.opendata.spill import PartReport
 
@@ -22,7 +22,7 @@ from balcao.opendata.spill import PartReport
 _PAGE_BYTES = 8192
 
 
-class Reading(msgspec.Struct):
+class GroupReading(msgspec.Struct):
     """All that reading a group's zips left, besides their spill files."""
 
     reports: list[PartReport]  # in the order of the group's tables, then of their parts
@@ -60,22 +60,22 @@ class Building:
         with self._connection:
             self._connection.execute(_SCHEMA)
 
-    def reading(self, group: Group) -> Reading | None:
+    def reading(self, group: TableGroup) -> GroupReading | None:
         """What reading the group left; None when it is not complete."""
         value = self._load(f"reading:{group.name}")
-        return None if value is None else msgspec.msgpack.decode(value, type=Reading)
+        return None if value is None else msgspec.msgpack.decode(value, type=GroupReading)
 
-    def save_reading(self, group: Group, reading: Reading) -> None:
+    def save_reading(self, group: TableGroup, reading: GroupReading) -> None:
         """The group's zips have all been read."""
         with self._connection:
             self._save(f"reading:{group.name}", msgspec.msgpack.encode(reading))
 
-    def sorting(self, group: Group) -> Sorting:
+    def sorting(self, group: TableGroup) -> Sorting:
         """How far the sorting of the group is."""
         value = self._load(f"sorting:{group.name}")
         return Sorting() if value is None else msgspec.msgpack.decode(value, type=Sorting)
 
-    def add(self, group: Group, gathered: Gathered, sorting: Sorting) -> None:
+    def add(self, group: TableGroup, gathered: Gathered, sorting: Sorting) -> None:
         """Keep a partition's blocks, and that it is done, together."""
         first = gathered.partition * len(gathered.blocks)
         with self._connection:

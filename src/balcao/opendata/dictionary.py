@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from balcao.opendata.archive import Part, read_chunks
 from balcao.opendata.compression import SAMPLES_BYTES, train
-from balcao.opendata.layout import TABLES, Group, Table
+from balcao.opendata.layout import TABLES, TableGroup, TableLayout
 from balcao.opendata.scan import find_fields, stored_rows
 
 # How many rows of each table a block holds, about (`rfb-open-data.md`, section 11).
@@ -16,7 +16,7 @@ _ROWS_IN_BLOCK = {"Estabelecimentos": 16, "Empresas": 16, "Simples": 12, "Socios
 class TrainTask:
     """A group and its zips."""
 
-    group: Group
+    group: TableGroup
     parts: tuple[Part, ...]
 
 
@@ -42,7 +42,7 @@ def train_dictionary(task: TrainTask) -> bytes:
     return train(samples)
 
 
-def _rows(table: Table, task: TrainTask) -> Iterator[bytes]:
+def _rows(table: TableLayout, task: TrainTask) -> Iterator[bytes]:
     parts = [part for part in task.parts if part.table == table.name]
     # From the middle on: part 0 is the one that differs from the others.
     for part in parts[len(parts) // 2 :]:

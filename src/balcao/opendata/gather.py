@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from balcao.opendata.compression import Packer
 from balcao.opendata.keys import Numbers, Positions, blocks_of, characters, spread_all
-from balcao.opendata.layout import LINE_FEED, SEPARATOR, SOCIOS, Group
+from balcao.opendata.layout import LINE_FEED, SEPARATOR, SOCIOS, TableGroup
 from balcao.opendata.spill import read_partition
 from balcao.opendata.team import Report
 
@@ -23,7 +23,7 @@ from balcao.opendata.team import Report
 class GatherTask:
     """One partition to finish."""
 
-    group: Group
+    group: TableGroup
     partition: int
     partitions: int
     blocks_per_partition: int
@@ -74,7 +74,7 @@ def gather(task: GatherTask, report: Report) -> Gathered:
 class _Rows:
     """The rows of a partition, column-wise: where they are, their keys, their tables."""
 
-    def __init__(self, text: bytes, group: Group) -> None:
+    def __init__(self, text: bytes, group: TableGroup) -> None:
         view = np.frombuffer(text, np.uint8)
         ends = np.flatnonzero(view == LINE_FEED)
         starts = np.concatenate((np.zeros(1, np.int64), ends + 1))[:-1]

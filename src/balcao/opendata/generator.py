@@ -25,7 +25,7 @@ from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
 from balcao.fiction import codes, places
 from balcao.fiction.month.chunks import PARTS, Chunk, build_chunk
-from balcao.fiction.month.plan import Plan, plan
+from balcao.fiction.month.plan import MonthPlan, plan
 
 # The data are those of a known real month; a row of fiction is never younger.
 EXTRACTION_DATE = date(2026, 8, 8)
@@ -66,7 +66,7 @@ class GeneratedMonth:
     extraction_date: date
     files: tuple[Path, ...]
     records: dict[str, int]
-    plan: Plan
+    plan: MonthPlan
 
     def documents(self) -> Iterator[str]:
         """Every CNPJ of the month, before dirt, without reading the files."""
@@ -111,7 +111,7 @@ def generate(
 class _Writer:
     """The zips of the large tables, all open at once."""
 
-    def __init__(self, stack: ExitStack, out: Path, month: Plan, day: date) -> None:
+    def __init__(self, stack: ExitStack, out: Path, month: MonthPlan, day: date) -> None:
         self.files: list[Path] = []
         self.entries: dict[str, IO[bytes]] = {}
         self.records: dict[str, int] = {}
@@ -159,7 +159,7 @@ def _stamp(day: date) -> str:
     return f"{day.year % 10}{day:%m%d}"
 
 
-def _chunks(month: Plan, dirt_times: float, workers: int) -> Iterator[Chunk]:
+def _chunks(month: MonthPlan, dirt_times: float, workers: int) -> Iterator[Chunk]:
     """All chunks in order, some of them made ahead by other processes."""
     if workers <= 1 or month.chunks == 1:
         for number in range(month.chunks):

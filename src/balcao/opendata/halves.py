@@ -7,13 +7,13 @@ read again, a partition whose blocks are in the building snapshot is not sorted 
 from dataclasses import dataclass
 from math import ceil
 
-from balcao.opendata.building import Building, Reading, Sorting
+from balcao.opendata.building import Building, GroupReading, Sorting
 from balcao.opendata.dictionary import TrainTask
 from balcao.opendata.errors import OpenDataError
 from balcao.opendata.gather import GatherTask, gather
-from balcao.opendata.layout import TABLES, Group
-from balcao.opendata.plan import ROWS_PER_BLOCK, Plan
-from balcao.opendata.progress import Progress
+from balcao.opendata.layout import TABLES, TableGroup
+from balcao.opendata.plan import ROWS_PER_BLOCK, ImportPlan
+from balcao.opendata.progress import ProgressListener
 from balcao.opendata.scatter import ScatterTask, read_or_train
 from balcao.opendata.spill import read_report
 from balcao.opendata.store import Work
@@ -24,14 +24,14 @@ from balcao.opendata.team import Team
 class Site:
     """All that an import works with."""
 
-    plan: Plan
+    plan: ImportPlan
     work: Work
     team: Team
     building: Building
-    progress: Progress
+    progress: ProgressListener
 
 
-def read_group(group: Group, site: Site) -> Reading:
+def read_group(group: TableGroup, site: Site) -> GroupReading:
     """Read the group's zips, largest first, so that no worker is left alone with a large one."""
     plan, work = site.plan, site.work
     parts = plan.parts(group)
@@ -55,10 +55,10 @@ def read_group(group: Group, site: Site) -> Reading:
     reports = [read_report(work.spill(part)) for part in parts]
     keys = sum(report.read for report in reports if report.table == group.tables[0].name)
     per_partition = ceil(keys / plan.partitions[group.name] / ROWS_PER_BLOCK)
-    return Reading(reports, dictionary, max(per_partition, 1))
+    return GroupReading(reports, dictionary, max(per_partition, 1))
 
 
-def sort_group(group: Group, reading: Reading, site: Site) -> Sorting:
+def sort_group(group: TableGroup, reading: GroupReading, site: Site) -> Sorting:
     """Sort the group's rows into the snapshot, then remove its spill files."""
     plan, work = site.plan, site.work
     sorting = site.building.sorting(group)
@@ -90,7 +90,7 @@ def sort_group(group: Group, reading: Reading, site: Site) -> Sorting:
     return sorting
 
 
-def check_accounts(reading: Reading, sorting: Sorting) -> None:
+def check_accounts(reading: GroupReading, sorting: Sorting) -> None:
     """Every record read is stored, rejected or a duplicate, file by file.
 
     `rfb-open-data.md`, section 10.3.

@@ -19,14 +19,14 @@ from pathlib import Path
 from balcao.opendata import store as stores
 from balcao.opendata import verify
 from balcao.opendata.archive import Inputs, discover, extraction_date
-from balcao.opendata.building import Building, Reading, Sorting
+from balcao.opendata.building import Building, GroupReading, Sorting
 from balcao.opendata.domains import DomainTable, read_domain, with_earlier
 from balcao.opendata.errors import BadInput, OpenDataError, TooManyRejects, VerificationFailed
 from balcao.opendata.halves import Site, read_group, sort_group
-from balcao.opendata.layout import GROUPS, TABLES, Group
-from balcao.opendata.plan import SAMPLE_ROWS, Plan, make_plan
+from balcao.opendata.layout import GROUPS, TABLES, TableGroup
+from balcao.opendata.plan import SAMPLE_ROWS, ImportPlan, make_plan
 from balcao.opendata.probe import ProbeTask, check_witnesses, probe
-from balcao.opendata.progress import VERIFYING, Both, NoProgress, Progress
+from balcao.opendata.progress import VERIFYING, Listeners, ProgressListener
 from balcao.opendata.progress_file import FileProgress
 from balcao.opendata.repair import Reject
 from balcao.opendata.snapshot import FORMAT, Snapshot, SnapshotInfo
@@ -72,7 +72,7 @@ def build(
     store: Path,
     *,
     today: date,
-    progress: Progress | None = None,
+    progress: ProgressListener | None = None,
     workers: int = 2,
     force: bool = False,
 ) -> BuildReport:
@@ -92,7 +92,7 @@ def build(
         FileProgress(store, plan.extraction) as told,
         Team(_workers_for(plan, workers)) as team,
     ):
-        progress = Both(told, progress or NoProgress())
+        progress = Listeners(told, progress)
         share = _DISK_PER_CSV_BYTE if plan.compress_spill else _DISK_PER_CSV_BYTE_PLAIN
         work.demand(int(_csv_bytes(plan) * share))
         previous = _previous(store, warnings)
@@ -155,11 +155,11 @@ def _parts_by_table(inputs: Inputs) -> dict[str, int]:
     return {name: sum(part.table == name for part in inputs.parts) for name in TABLES}
 
 
-def _csv_bytes(plan: Plan) -> int:
+def _csv_bytes(plan: ImportPlan) -> int:
     return sum(part.bytes for part in plan.inputs.parts)
 
 
-def _workers_for(plan: Plan, workers: int) -> int:
+def _workers_for(plan: ImportPlan, workers: int) -> int:
     return workers if workers > 1 and _csv_bytes(plan) > _BYTES_WORTH_WORKERS else 0
 
 
@@ -188,12 +188,12 @@ def _previous(store: Path, warnings: list[str]) -> _Previous:
     )
 
 
-def _read_domains(plan: Plan, previous: _Previous) -> tuple[list[DomainTable], list[str]]:
+def _read_domains(plan: ImportPlan, previous: _Previous) -> tuple[list[DomainTable], list[str]]:
     fresh = [read_domain(part, plan.extraction) for part in plan.inputs.domains]
     return with_earlier(fresh, previous.domains)
 
 
-def _import(group: Group, site: Site) -> tuple[Reading, Sorting]:
+def _import(group: TableGroup, site: Site) -> tuple[GroupReading, Sorting]:
     reading = site.building.reading(group)
     if reading is None:
         reading = read_group(group, site)
@@ -202,7 +202,7 @@ def _import(group: Group, site: Site) -> tuple[Reading, Sorting]:
     return reading, sort_group(group, reading, site)
 
 
-def _check_rejects(reading: Reading, work: Work) -> None:
+def _check_rejects(reading: GroupReading, work: Work) -> None:
     for table in {report.table for report in reading.reports}:
         mine = [report for report in reading.reports if report.table == table]
         rejects: list[Reject] = [reject for report in mine for reject in report.rejects]
@@ -214,8 +214,8 @@ def _check_rejects(reading: Reading, work: Work) -> None:
 
 
 def _describe(
-    plan: Plan,
-    halves: Sequence[tuple[Reading, Sorting]],
+    plan: ImportPlan,
+    halves: Sequence[tuple[GroupReading, Sorting]],
     totals: Totals,
     domains: Sequence[DomainTable],
     today: date,
@@ -237,14 +237,14 @@ def _describe(
 
 
 def _verify(
-    work: Work, team: Team, totals: Totals, sample: Sequence[str], progress: Progress
-) -> verify.Verdict:
+    work: Work, team: Team, totals: Totals, sample: Sequence[str], progress: ProgressListener
+) -> verify.Verification:
     progress.begin(VERIFYING, len(sample))
     tasks = [ProbeTask(work.building, tuple(sample[at::_PROBES])) for at in range(_PROBES)]
     probed = sum(team.run(probe, tasks, progress.advance), verify.Probed())
     verdict = verify.judge_sample(probed, totals.rows["Estabelecimentos"])
     with closing(Snapshot.open(work.building)) as snapshot:
         witnessed = check_witnesses(snapshot, totals.witnesses, totals.most_partners)
-    return verify.Verdict(
+    return verify.Verification(
         verdict.problems + witnessed.problems, verdict.warnings + witnessed.warnings
     )

@@ -17,7 +17,7 @@ SEPARATOR = 0x1F
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class TableLayout:
     """One of the four large tables. Column numbers count from 0."""
 
     name: str  # as in the outer name: Empresas3.zip
@@ -47,7 +47,7 @@ def _columns(text: str) -> tuple[str, ...]:
     return tuple(text.split())
 
 
-EMPRESAS = Table(
+EMPRESAS = TableLayout(
     name="Empresas",
     inner_mark="EMPRECSV",
     tag="C",
@@ -60,7 +60,7 @@ EMPRESAS = Table(
     closed={5: frozenset(("01", "03", "05", ""))},
 )
 
-ESTABELECIMENTOS = Table(
+ESTABELECIMENTOS = TableLayout(
     name="Estabelecimentos",
     inner_mark="ESTABELE",
     tag="E",
@@ -77,7 +77,7 @@ ESTABELECIMENTOS = Table(
     closed={3: frozenset(("1", "2")), 5: frozenset(("01", "02", "03", "04", "08"))},
 )
 
-SOCIOS = Table(
+SOCIOS = TableLayout(
     name="Socios",
     inner_mark="SOCIOCSV",
     tag="P",
@@ -91,7 +91,7 @@ SOCIOS = Table(
     closed={1: frozenset(("1", "2", "3")), 10: frozenset("0123456789")},
 )
 
-SIMPLES = Table(
+SIMPLES = TableLayout(
     name="Simples",
     inner_mark="SIMPLES",
     tag="S",
@@ -122,7 +122,7 @@ PARTS_PER_TABLE = {"Empresas": 10, "Estabelecimentos": 10, "Socios": 10, "Simple
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class TableGroup:
     """Tables whose rows are kept together, in blocks found by one key.
 
     Establishments are apart from their companies, so that a root with thousands of them
@@ -131,10 +131,10 @@ class Group:
 
     name: str  # of its table in the snapshot
     title: str  # for people
-    tables: tuple[Table, ...]  # rows of one key are kept in this order
+    tables: tuple[TableLayout, ...]  # rows of one key are kept in this order
     key_characters: int
 
 
-ESTABLISHMENT_GROUP = Group("establishment", "estabelecimentos", (ESTABELECIMENTOS,), 12)
-COMPANY_GROUP = Group("company", "empresas", (EMPRESAS, SIMPLES, SOCIOS), 8)
+ESTABLISHMENT_GROUP = TableGroup("establishment", "estabelecimentos", (ESTABELECIMENTOS,), 12)
+COMPANY_GROUP = TableGroup("company", "empresas", (EMPRESAS, SIMPLES, SOCIOS), 8)
 GROUPS = (ESTABLISHMENT_GROUP, COMPANY_GROUP)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import date
 
 from balcao.opendata.archive import Inputs, Part
-from balcao.opendata.layout import ESTABLISHMENT_GROUP, GROUPS, Group
+from balcao.opendata.layout import ESTABLISHMENT_GROUP, GROUPS, TableGroup
 from balcao.opendata.snapshot import FORMAT
 
 # What one worker sorts at a time. Smaller partitions sort faster (less of them lies outside
@@ -25,7 +25,7 @@ _ESTABLISHMENT_BYTES = 234  # of one record, on average (`rfb-open-data.md`, sec
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class ImportPlan:
     """The month to build, and the sizes chosen for it."""
 
     extraction: date
@@ -34,7 +34,7 @@ class Plan:
     sample_one_in: int  # establishments; a power of two
     compress_spill: bool
 
-    def parts(self, group: Group) -> tuple[Part, ...]:
+    def parts(self, group: TableGroup) -> tuple[Part, ...]:
         """The group's zips, in the order in which a key's rows are kept."""
         return tuple(
             part for table in group.tables for part in self.inputs.parts if part.table == table.name
@@ -52,7 +52,7 @@ class Plan:
         return _digest(self.reading_key, [part.identity for part in self.inputs.parts])
 
 
-def make_plan(inputs: Inputs, extraction: date) -> Plan:
+def make_plan(inputs: Inputs, extraction: date) -> ImportPlan:
     """Sizes for these inputs: the same for the same files, so that a resumed build fits."""
     partitions: dict[str, int] = {}
     for group in GROUPS:
@@ -64,7 +64,7 @@ def make_plan(inputs: Inputs, extraction: date) -> Plan:
     # Rounded up, then halved: at least as many rows as wanted, at most four times.
     one_in = _power_of_two(size // _ESTABLISHMENT_BYTES // SAMPLE_ROWS) // 2
     compress = sum(part.bytes for part in inputs.parts) > PLAIN_SPILL_CSV_BYTES_MAX
-    return Plan(extraction, inputs, partitions, max(one_in, 1), compress)
+    return ImportPlan(extraction, inputs, partitions, max(one_in, 1), compress)
 
 
 def _power_of_two(at_least: int) -> int:

@@ -8,7 +8,7 @@ from balcao.core.documents import Cnpj
 from balcao.opendata.snapshot import Snapshot
 from balcao.opendata.tally import ABROAD, ALPHANUMERIC, MANY_ACTIVITIES, MEI
 from balcao.opendata.team import Report
-from balcao.opendata.verify import FULL_ROWS, Probed, Verdict
+from balcao.opendata.verify import FULL_ROWS, Probed, Verification
 
 _NOT_INFORMED = "8888888"  # an activity code that has no text in some months
 _FIRST_ALPHANUMERIC = "00000000E08G12"  # Banco do Brasil, July 2026
@@ -47,12 +47,12 @@ def check_witnesses(
     snapshot: Snapshot,
     witnesses: Mapping[str, str],
     most_partners: tuple[int, str],
-) -> Verdict:
+) -> Verification:
     """Whether the special cases met while reading come back as what they are.
 
     `rfb-open-data.md`, section 10.4.
     """
-    verdict = Verdict()
+    verdict = Verification()
     for kind, key in witnesses.items():
         if kind == MEI:
             fields = snapshot.simples(key)
@@ -80,7 +80,7 @@ def check_witnesses(
     return verdict
 
 
-def _check_known_companies(snapshot: Snapshot, verdict: Verdict) -> None:
+def _check_known_companies(snapshot: Snapshot, verdict: Verification) -> None:
     bank = snapshot.find(Cnpj("00000000000191"))
     if (
         bank is None

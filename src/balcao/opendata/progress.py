@@ -15,7 +15,7 @@ def unit_of(phase: str) -> str:
     return "CNPJs" if phase == VERIFYING else "linhas"
 
 
-class Progress(Protocol):
+class ProgressListener(Protocol):
     """Is told of an import's phases, in order, and of what each one gets through."""
 
     def begin(self, phase: str, bytes_total: int) -> None:
@@ -25,32 +25,21 @@ class Progress(Protocol):
         """So many more bytes of the phase, and rows, are done; `file` is worked on."""
 
 
-class NoProgress:
-    """Nobody is looking."""
+class Listeners:
+    """Tells all of them, in order; none is quite right too."""
+
+    def __init__(self, *listeners: ProgressListener | None) -> None:
+        self._listeners = [each for each in listeners if each is not None]
 
     def begin(self, phase: str, bytes_total: int) -> None:
-        """Do nothing."""
+        """Tell all."""
+        for each in self._listeners:
+            each.begin(phase, bytes_total)
 
     def advance(self, file: str, bytes_done: int, rows: int) -> None:
-        """Do nothing."""
-
-
-class Both:
-    """Tells two of them, the first one first."""
-
-    def __init__(self, first: Progress, second: Progress) -> None:
-        self._first = first
-        self._second = second
-
-    def begin(self, phase: str, bytes_total: int) -> None:
-        """Tell both."""
-        self._first.begin(phase, bytes_total)
-        self._second.begin(phase, bytes_total)
-
-    def advance(self, file: str, bytes_done: int, rows: int) -> None:
-        """Tell both."""
-        self._first.advance(file, bytes_done, rows)
-        self._second.advance(file, bytes_done, rows)
+        """Tell all."""
+        for each in self._listeners:
+            each.advance(file, bytes_done, rows)
 
 
 class RichProgress:

@@ -95,7 +95,7 @@ def _system_now_ms() -> int:
 
 
 class FileProgress:
-    """A `Progress` that keeps the store's file up to date. Use it with `with`, under the lock.
+    """A `ProgressListener` that keeps the store's file up to date; with `with`, under the lock.
 
     The file is replaced, never rewritten, when a phase begins and else twice a second at most. No
     error of the disk gets out of here: then readers see an earlier state, or `stopped`.

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 import msgspec
 
-from balcao.opendata.layout import Table
+from balcao.opendata.layout import TableLayout
 from balcao.opendata.scan import QUOTE_INSIDE, clean_lines
 
 # No record is known to span more than two lines; a free text field might hold a few more.
@@ -49,7 +49,7 @@ class Repaired:
     rest: bytes
 
 
-def repair(buffer: bytes, table: Table, *, final: bool) -> Repaired:
+def repair(buffer: bytes, table: TableLayout, *, final: bool) -> Repaired:
     """Make every readable record of the buffer a clean line. The buffer ends with a line feed.
 
     Unless `final`, the last lines stay in `rest` when what follows might complete them.

@@ -22,7 +22,7 @@ from balcao.opendata.keys import (
     characters,
     spread_all,
 )
-from balcao.opendata.layout import LINE_FEED, QUOTE, SEMICOLON, SEPARATOR, Group, Table
+from balcao.opendata.layout import LINE_FEED, QUOTE, SEMICOLON, SEPARATOR, TableGroup, TableLayout
 
 Flags = npt.NDArray[np.bool_]
 
@@ -65,7 +65,7 @@ class Fields:
         return np.asarray(self.quotes[:, 2 * column + 1] - self.quotes[:, 2 * column] - 1)
 
 
-def find_fields(buffer: bytes, table: Table) -> Fields | None:
+def find_fields(buffer: bytes, table: TableLayout) -> Fields | None:
     """The fields when every line of the buffer is clean, else None. Ends with a line feed."""
     view = np.frombuffer(buffer, np.uint8)
     # As many controls as lines, and each line is found to end in a line feed: no others.
@@ -73,14 +73,14 @@ def find_fields(buffer: bytes, table: Table) -> Fields | None:
     return _fields_of(view, lines, table)
 
 
-def find_repaired_fields(buffer: bytes, table: Table) -> Fields:
+def find_repaired_fields(buffer: bytes, table: TableLayout) -> Fields:
     """The fields of lines that `repair` made; they may hold `QUOTE_INSIDE`."""
     fields = _fields_of(np.frombuffer(buffer, np.uint8), buffer.count(b"\n"), table)
     assert fields is not None, "repaired lines are clean"
     return fields
 
 
-def _fields_of(view: Bytes, lines: int, table: Table) -> Fields | None:
+def _fields_of(view: Bytes, lines: int, table: TableLayout) -> Fields | None:
     quotes = np.flatnonzero(view == QUOTE)
     if len(quotes) != 2 * table.width * lines or not lines:
         return None
@@ -95,7 +95,7 @@ def _fields_of(view: Bytes, lines: int, table: Table) -> Fields | None:
     return fields if _have_good_keys(fields, table).all() else None
 
 
-def _have_good_keys(fields: Fields, table: Table) -> Flags:
+def _have_good_keys(fields: Fields, table: TableLayout) -> Flags:
     """For each line, whether the columns of its key have their width and characters."""
     right = np.ones(fields.lines, np.bool_)
     for column, width in enumerate(table.key_widths):
@@ -108,7 +108,7 @@ def _have_good_keys(fields: Fields, table: Table) -> Flags:
     return right
 
 
-def clean_lines(buffer: bytes, table: Table) -> Flags:
+def clean_lines(buffer: bytes, table: TableLayout) -> Flags:
     """For each line of a buffer that is not clean as a whole, whether it is by itself."""
     view = np.frombuffer(buffer, np.uint8)
     ends = np.flatnonzero(view == LINE_FEED)
@@ -132,7 +132,7 @@ def clean_lines(buffer: bytes, table: Table) -> Flags:
     return clean
 
 
-def key_numbers(fields: Fields, group: Group) -> Numbers:
+def key_numbers(fields: Fields, group: TableGroup) -> Numbers:
     """The spread numbers of the lines' keys."""
     root = characters(fields.buffer, fields.begin(0), 8)
     if group.key_characters == 8:
@@ -140,7 +140,7 @@ def key_numbers(fields: Fields, group: Group) -> Numbers:
     return spread_all(root, characters(fields.buffer, fields.begin(1), 4))
 
 
-def stored_rows(fields: Fields, table: Table) -> bytes:
+def stored_rows(fields: Fields, table: TableLayout) -> bytes:
     """The lines as they are kept: tag, fields joined by `SEPARATOR`, line feed."""
     body = fields.buffer.copy()
     body[fields.quotes.ravel()[1::2] + 1] = SEPARATOR
@@ -149,6 +149,6 @@ def stored_rows(fields: Fields, table: Table) -> bytes:
     return body.tobytes().translate(_QUOTES_BACK, b'"')
 
 
-def stored_lengths(fields: Fields, table: Table) -> Positions:
+def stored_lengths(fields: Fields, table: TableLayout) -> Positions:
     """Of each stored row, its length with the line feed."""
     return np.asarray(fields.ends - fields.starts + 1 - (2 * table.width - 1))

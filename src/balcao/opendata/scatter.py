@@ -14,7 +14,7 @@ from balcao.opendata.archive import Part, read_chunks
 from balcao.opendata.dictionary import TrainTask, train_dictionary
 from balcao.opendata.errors import BadInput, TooManyRejects
 from balcao.opendata.keys import Positions, blocks_of
-from balcao.opendata.layout import TABLES, Group, Table
+from balcao.opendata.layout import TABLES, TableGroup, TableLayout
 from balcao.opendata.repair import Reject, repair
 from balcao.opendata.scan import (
     Fields,
@@ -25,7 +25,7 @@ from balcao.opendata.scan import (
     stored_rows,
 )
 from balcao.opendata.spill import PartReport, SpillWriter
-from balcao.opendata.tally import Counter, Tally
+from balcao.opendata.tally import ColumnTally, Counter
 from balcao.opendata.team import Report
 
 # Longer batches make longer segments, which compress better and are read back in fewer reads.
@@ -43,7 +43,7 @@ class ScatterTask:
     """One zip to read."""
 
     part: Part
-    group: Group
+    group: TableGroup
     partitions: int
     extraction: date
     sample_one_in: int
@@ -67,7 +67,7 @@ def scatter(task: ScatterTask, report: Report) -> PartReport:
     table = TABLES[part.table]
     counter = Counter(table, task.extraction, task.sample_one_in)
     writer = SpillWriter(task.spill, compressed=task.compress_spill)
-    found = PartReport(part.file, part.table, 0, 0, [], Tally())
+    found = PartReport(part.file, part.table, 0, 0, [], ColumnTally())
     batch: list[list[memoryview]] = [[] for _ in range(task.partitions)]
     held_bytes = 0
     try:
@@ -89,7 +89,7 @@ def scatter(task: ScatterTask, report: Report) -> PartReport:
     return found
 
 
-def _checked(part: Part, table: Table, found: PartReport, report: Report) -> Iterator[Fields]:
+def _checked(part: Part, table: TableLayout, found: PartReport, report: Report) -> Iterator[Fields]:
     """The content as buffers of clean lines; counts them, and what could not be read."""
     rest = b""
     for chunk, packed_bytes in read_chunks(part):
@@ -112,7 +112,7 @@ def _checked(part: Part, table: Table, found: PartReport, report: Report) -> Ite
 
 
 def _take(
-    buffer: bytes, table: Table, found: PartReport, *, final: bool
+    buffer: bytes, table: TableLayout, found: PartReport, *, final: bool
 ) -> tuple[Fields | None, bytes]:
     """The records of a buffer, and the lines that must wait for the next one."""
     fields = find_fields(buffer, table)
@@ -139,7 +139,7 @@ def _take(
 
 
 def _deal(
-    fields: Fields, table: Table, partition: Positions, batch: list[list[memoryview]]
+    fields: Fields, table: TableLayout, partition: Positions, batch: list[list[memoryview]]
 ) -> None:
     """Put each row into its partition, rows of one partition in the order of the file."""
     rows = stored_rows(fields, table)

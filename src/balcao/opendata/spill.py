@@ -17,7 +17,7 @@ import numpy.typing as npt
 import zstandard
 
 from balcao.opendata.repair import Reject
-from balcao.opendata.tally import Tally
+from balcao.opendata.tally import ColumnTally
 
 # Level 1 shrinks rows 2.6 times for 2 ns a byte; the faster levels save no time here.
 _LEVEL = 1
@@ -32,7 +32,7 @@ class PartReport(msgspec.Struct):
     read: int  # records, rejected ones included
     mended: int  # records that were not clean and could be read
     rejects: list[Reject]
-    tally: Tally
+    tally: ColumnTally
 
 
 class SpillWriter:

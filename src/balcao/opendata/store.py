@@ -26,7 +26,7 @@ import msgspec
 
 from balcao.opendata.archive import Part
 from balcao.opendata.errors import BuildRunning, NoRoom, OpenDataError
-from balcao.opendata.plan import Plan
+from balcao.opendata.plan import ImportPlan
 from balcao.opendata.repair import Reject
 from balcao.opendata.snapshot import (
     CURRENT,
@@ -103,7 +103,7 @@ class WorkFolder:
 class Work(WorkFolder):
     """The folder of one build: knows which files belong to this plan."""
 
-    def __init__(self, store: Path, plan: Plan) -> None:
+    def __init__(self, store: Path, plan: ImportPlan) -> None:
         self._plan = plan
         building = f"{plan.key}.building"
         spills = {self._spill_name(part) for part in plan.inputs.parts}

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from balcao.opendata.keys import Numbers, Positions, characters
-from balcao.opendata.layout import ESTABELECIMENTOS, SIMPLES, Table
+from balcao.opendata.layout import ESTABELECIMENTOS, SIMPLES, TableLayout
 from balcao.opendata.scan import Fields, Flags
 
 EARLIEST = date(1850, 1, 1)
@@ -35,7 +35,7 @@ def latest_date(extraction: date) -> date:
     return extraction + timedelta(days=730)
 
 
-class Tally(msgspec.Struct):
+class ColumnTally(msgspec.Struct):
     """Counts of one file or, added up, of one table."""
 
     values: dict[int, dict[str, int]] = {}  # column with a closed list -> value -> rows
@@ -43,7 +43,7 @@ class Tally(msgspec.Struct):
     sample: list[str] = []  # keys dealt over the file, 14 characters
     witnesses: dict[str, str] = {}  # kind -> key
 
-    def add(self, other: "Tally") -> None:
+    def add(self, other: "ColumnTally") -> None:
         """Add the counts of another file."""
         for column, counts in other.values.items():
             mine = self.values.setdefault(column, {})
@@ -63,9 +63,9 @@ class Counter:
     counted at a fraction of the cost.
     """
 
-    def __init__(self, table: Table, extraction: date, sample_one_in: int) -> None:
+    def __init__(self, table: TableLayout, extraction: date, sample_one_in: int) -> None:
         assert sample_one_in & (sample_one_in - 1) == 0, "a power of two"
-        self._tally = Tally()
+        self._tally = ColumnTally()
         self._table = table
         self._sample_mask = np.uint64(sample_one_in - 1)
         self._good_dates = _good_dates(latest_date(extraction))
@@ -92,7 +92,7 @@ class Counter:
                 if cases.any():
                     self._tally.witnesses[kind] = _key(fields, int(cases.argmax()))
 
-    def result(self) -> Tally:
+    def result(self) -> ColumnTally:
         """The counts of all buffers."""
         self._settle()
         return self._tally

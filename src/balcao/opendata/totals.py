@@ -3,11 +3,11 @@
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from balcao.opendata.building import Reading, Sorting
+from balcao.opendata.building import GroupReading, Sorting
 from balcao.opendata.domains import DomainTable
 from balcao.opendata.layout import TABLES
 from balcao.opendata.repair import Reject
-from balcao.opendata.tally import Tally
+from balcao.opendata.tally import ColumnTally
 from balcao.opendata.verify import bad_dates, unknown_values
 
 
@@ -19,7 +19,7 @@ class Totals:
     rejected: dict[str, int] = field(default_factory=dict)
     duplicates: dict[str, int] = field(default_factory=dict)
     mended: dict[str, int] = field(default_factory=dict)
-    tallies: dict[str, Tally] = field(default_factory=dict)
+    tallies: dict[str, ColumnTally] = field(default_factory=dict)
     rejects: list[Reject] = field(default_factory=list)
     most_partners: tuple[int, str] = (0, "")
 
@@ -46,7 +46,9 @@ class Totals:
         }
 
 
-def add_up(halves: Iterable[tuple[Reading, Sorting]], domains: Iterable[DomainTable]) -> Totals:
+def add_up(
+    halves: Iterable[tuple[GroupReading, Sorting]], domains: Iterable[DomainTable]
+) -> Totals:
     """The totals of all groups and tables of codes."""
     totals = Totals()
     for counts in (totals.rejected, totals.duplicates, totals.mended):
@@ -59,7 +61,7 @@ def add_up(halves: Iterable[tuple[Reading, Sorting]], domains: Iterable[DomainTa
             totals.rejected[table] += len(report.rejects)
             totals.mended[table] += report.mended
             totals.rejects.extend(report.rejects)
-            totals.tallies.setdefault(table, Tally()).add(report.tally)
+            totals.tallies.setdefault(table, ColumnTally()).add(report.tally)
         totals.most_partners = max(totals.most_partners, sorting.most_partners)
     for domain in domains:
         totals.rows[domain.name] = len(domain.texts)

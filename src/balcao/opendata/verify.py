@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from balcao.opendata.layout import PARTS_PER_TABLE, TABLES
-from balcao.opendata.tally import Tally
+from balcao.opendata.tally import ColumnTally
 
 SHRINK_MAX = 0.005
 GROWTH_MAX = 0.05
@@ -47,7 +47,7 @@ class Probed:
 
 
 @dataclass(slots=True)
-class Verdict:
+class Verification:
     """Problems forbid publication; warnings are told."""
 
     problems: list[str] = field(default_factory=list)
@@ -83,9 +83,9 @@ def compare(rows: Mapping[str, int], before: Mapping[str, int]) -> list[str]:
     return problems
 
 
-def judge_sample(probed: Probed, establishments: int) -> Verdict:
+def judge_sample(probed: Probed, establishments: int) -> Verification:
     """Whether what was stored is found, with its company and its texts."""
-    verdict = Verdict()
+    verdict = Verification()
     sizeable = establishments >= SIZEABLE_ROWS
     if probed.missing:
         verdict.problems.append(
@@ -109,7 +109,7 @@ def judge_sample(probed: Probed, establishments: int) -> Verdict:
     return verdict
 
 
-def unknown_values(table: str, tally: Tally) -> dict[str, int]:
+def unknown_values(table: str, tally: ColumnTally) -> dict[str, int]:
     """Values of closed lists that nobody told us of: `column=value` -> rows."""
     layout = TABLES[table]
     return {
@@ -120,7 +120,7 @@ def unknown_values(table: str, tally: Tally) -> dict[str, int]:
     }
 
 
-def bad_dates(table: str, tally: Tally) -> dict[str, int]:
+def bad_dates(table: str, tally: ColumnTally) -> dict[str, int]:
     """Dates that are none: column -> rows. They are answered as null."""
     columns = TABLES[table].columns
     return {f"{table}.{columns[column]}": rows for column, rows in tally.bad_dates.items()}

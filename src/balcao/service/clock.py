@@ -1,4 +1,4 @@
-"""The one place that asks what time it is. Everybody else is told.
+"""What time it is, for whoever serves: those who decide are told, and ask no clock.
 
 `Clock` is what a process goes by: it tells the time from the steady clock, and asks the clock that
 knows the date (the database's where there is one, else the system's) now and then whether it

@@ -7,7 +7,7 @@ from datetime import date, datetime
 
 from balcao.fiction import FederalFiction, FederalKind, federal_certificate_of, person_of
 from balcao.fiction.dice import draws
-from balcao.fiction.sandbox_certificates import UNTYPED, is_of_class
+from balcao.fiction.sandbox.certificates import UNTYPED, is_of_class
 from balcao.simulator.exchange import punctuated, punctuated_cpf
 from balcao.simulator.infosimples_receipts import receipt_of
 from balcao.simulator.infosimples_service import (

@@ -19,7 +19,7 @@ from balcao.fiction import (
     registrations_of,
     registrations_of_person,
 )
-from balcao.fiction.sandbox_registrations import COMPANY_ROWS, PERSON_ROWS
+from balcao.fiction.sandbox.registrations import COMPANY_ROWS, PERSON_ROWS
 from balcao.simulator import texts
 from balcao.simulator.exchange import plain_document, punctuated, punctuated_cpf
 from balcao.simulator.infosimples_service import (

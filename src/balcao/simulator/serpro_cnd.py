@@ -22,7 +22,7 @@ from balcao.fiction import (
     federal_certificate_of,
 )
 from balcao.fiction.dice import draws
-from balcao.fiction.sandbox_certificates import INTERRUPTED, PROCESSING, TILDE, is_of_class
+from balcao.fiction.sandbox.certificates import INTERRUPTED, PROCESSING, TILDE, is_of_class
 from balcao.simulator.exchange import (
     Receive,
     Reply,

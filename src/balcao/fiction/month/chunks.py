@@ -8,7 +8,7 @@ from balcao.fiction.companies import company_of
 from balcao.fiction.establishments import establishment_of
 from balcao.fiction.month import dirt
 from balcao.fiction.month.mixing import salt, shuffled
-from balcao.fiction.month.plan import Plan
+from balcao.fiction.month.plan import MonthPlan
 from balcao.fiction.month.rows import company_row, establishment_row, partner_row, simples_row
 
 PARTS = 10
@@ -45,7 +45,7 @@ class _Rows:
         self.establishments.append(establishment_row(establishment_of(document)))
 
 
-def build_chunk(plan: Plan, number: int, dirt_times: float) -> Chunk:
+def build_chunk(plan: MonthPlan, number: int, dirt_times: float) -> Chunk:
     """The rows of a chunk, by table and part. `dirt_times` multiplies the dirt; 0 is clean."""
     plan = _prepared(plan)
     key = salt(plan.seed, "chunk", number)
@@ -76,12 +76,12 @@ def build_chunk(plan: Plan, number: int, dirt_times: float) -> Chunk:
 
 
 @lru_cache(maxsize=1)
-def _prepared(plan: Plan) -> Plan:
+def _prepared(plan: MonthPlan) -> MonthPlan:
     """The same plan, but one that keeps its tables: each chunk arrives with a copy of its own."""
     return plan
 
 
-def _drawn_rows(plan: Plan, number: int) -> _Rows:
+def _drawn_rows(plan: MonthPlan, number: int) -> _Rows:
     rows = _Rows()
     for root in plan.roots(plan.numbers_of(number)):
         rows.add_root(root)

@@ -46,7 +46,7 @@ _GROUP_SIZES = np.array(
 
 
 @dataclass(frozen=True)
-class Plan:
+class MonthPlan:
     """What a month holds. `explicit` are CNPJs that must be in it, whatever is drawn."""
 
     establishments: int
@@ -165,7 +165,9 @@ class Plan:
         return cnpj(root, order)
 
 
-def plan(establishments: int, seed: int, alphanumeric_share: float, include: Sequence[str]) -> Plan:
+def plan(
+    establishments: int, seed: int, alphanumeric_share: float, include: Sequence[str]
+) -> MonthPlan:
     """What a month of `establishments` rows holds.
 
     Raises `ValueError` when `include` does not fit, or names a document that must be in no
@@ -194,7 +196,7 @@ def plan(establishments: int, seed: int, alphanumeric_share: float, include: Seq
     drawn = min(rest, max(roots, -int(-rest // ESTABLISHMENTS_PER_ROOT)))
     if drawn > ROOTS_MAX:
         raise ValueError(f"um mês tem no máximo {ROOTS_MAX} empresas")
-    return Plan(
+    return MonthPlan(
         establishments=establishments,
         seed=seed,
         alphanumeric_share=alphanumeric_share,

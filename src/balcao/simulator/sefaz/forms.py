@@ -1,4 +1,4 @@
-"""Answers in forms that clients trip over, each for one document (`fiction/sandbox_treasuries.py`).
+"""Answers in forms that clients trip over, each for one document (`fiction/sandbox/treasuries.py`).
 
 `retold` changes what stands in an answer, `rewritten` how it travels.
 """
@@ -12,7 +12,7 @@ from datetime import date
 
 from lxml import etree
 
-from balcao.fiction.sandbox_treasuries import PRODUCERS_COMPANY, Form
+from balcao.fiction.sandbox.treasuries import PRODUCERS_COMPANY, Form
 from balcao.simulator.exchange import Reply
 from balcao.simulator.sefaz.reading import NFE
 

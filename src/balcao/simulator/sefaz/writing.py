@@ -9,7 +9,7 @@ from lxml import etree
 
 from balcao.core.federation import IBGE_CODES
 from balcao.fiction import Address, StateRegistration
-from balcao.fiction.sandbox_treasuries import FORMS
+from balcao.fiction.sandbox.treasuries import FORMS
 from balcao.simulator.exchange import Reply, html_reply
 from balcao.simulator.sefaz.forms import retold, rewritten
 from balcao.simulator.sefaz.holder import Holder

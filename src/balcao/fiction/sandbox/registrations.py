@@ -13,7 +13,7 @@ import msgspec
 from balcao.fiction.places import UF_NAMES
 from balcao.fiction.records import ZoneIncentive, ZoneRegistration
 from balcao.fiction.sandbox import MISBEHAVING_COMPANIES, Misbehaviour
-from balcao.fiction.sandbox_treasuries import FORMS
+from balcao.fiction.sandbox.treasuries import FORMS
 
 # Types and situations of `ccc.md`, sections 2.1 and 2.2, in their newest numbering.
 IE_NORMAL = 1

@@ -12,13 +12,13 @@ from typing import Any
 import apsw
 
 from balcao import __version__
-from balcao.cli.checks_backup import backups
-from balcao.cli.checks_database import books_found, jobs_found, pepper_found, postgresql
-from balcao.cli.checks_places import RECEIPTS, disks, receipts
-from balcao.cli.checks_service import is_balcao, service
-from balcao.cli.checks_sources import certificate, reachable, sources
-from balcao.cli.checks_tls import TLS, tls
 from balcao.cli.configuration import read_settings, unknown_variables
+from balcao.cli.doctor.backup import backups
+from balcao.cli.doctor.database import books_found, jobs_found, pepper_found, postgresql
+from balcao.cli.doctor.places import RECEIPTS, disks, receipts
+from balcao.cli.doctor.service import is_balcao, service
+from balcao.cli.doctor.sources import certificate, reachable, sources
+from balcao.cli.doctor.tls import TLS, tls
 from balcao.cli.failures import CommandFailed, explain
 from balcao.cli.findings import Check, Finding
 from balcao.cli.opendata import month_in_use

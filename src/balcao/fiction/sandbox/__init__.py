@@ -1,7 +1,7 @@
 """The documents whose outcomes are promised (`docs/sandbox.md`): they stand above what is drawn.
 
 One readable value per document, and nothing about protocols, which is the simulator's.
-Registrations with states and Suframa: `sandbox_registrations.py`.
+Registrations with states and Suframa: `sandbox/registrations.py`.
 """
 
 from collections.abc import Mapping

@@ -23,7 +23,7 @@ def doctor(
 
       $ balcao doctor
     """
-    from balcao.cli.checks import run_all
+    from balcao.cli.doctor.checks import run_all
 
     findings = []
     out = console()

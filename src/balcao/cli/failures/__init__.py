@@ -3,8 +3,8 @@
 import errno
 from pathlib import Path
 
-from balcao.cli.failures_postgresql import explain as explain_postgresql
-from balcao.cli.failures_postgresql import is_postgresql
+from balcao.cli.failures.postgresql import explain as explain_postgresql
+from balcao.cli.failures.postgresql import is_postgresql
 from balcao.cli.output import program
 
 

@@ -1,0 +1,80 @@
+"""Whose entries are whose: of accounts, of documents, of the sandbox, of who opted in.
+
+When an entry is served, and when it is not, is in `test_strategy_table.py`.
+"""
+
+from balcao.core.company import Partner
+from tests.lookups import Sample, every
+from tests.world import CNPJ, World, a_company, company
+
+
+@every
+def test_an_online_answer_is_kept_for_all_and_each_pays(world: World, of: Sample) -> None:
+    other = world.account("bia", credits=10)
+    assert world.get(of.path).credits == of.price
+    world.source.fails()
+    answer = world.get(of.cached, other)
+
+    assert (answer.status, answer.credits) == (200, 1)
+    assert world.source.asked == 1
+    assert world.purse(other).balance_credits == 9
+
+
+@every
+def test_each_document_has_an_entry_of_its_own(world: World, of: Sample) -> None:
+    of.keep(world)
+    world.source.fails()
+    assert world.get(of.cached).status == 200
+    assert world.get(of.other).status == of.failed
+
+
+@every
+def test_test_accounts_live_in_a_world_of_their_own(world: World, of: Sample) -> None:
+    """The sandbox has sources and entries of its own (sandbox.md)."""
+    tester = world.account("teste", mode="test", credits=10)
+    first = world.get(of.path, tester)
+    assert [world.get(of.path).credits, first.credits] == [of.price] * 2
+    again = world.get(of.cached, tester)
+    assert (again.status, again.credits) == (200, 1)
+    assert (world.source.asked, world.sandbox.asked) == (1, 1)
+
+
+# The partner opt-in.
+
+CPF = "12345678909"
+OPEN = a_company(CNPJ, socios=(Partner(nome="FULANA DA FICCAO", cpf_cnpj_socio=CPF),))
+MASKED = a_company(CNPJ, socios=(Partner(nome="FULANA DA FICCAO", cpf_cnpj_socio="***456789**"),))
+
+
+def test_an_opted_in_answer_is_never_served_to_others(world: World) -> None:
+    opted_in = world.account("bia", credits=10, partner_optin=True)
+    world.source.finds(OPEN)
+    full = world.get(company(query="optin=1"), opted_in)
+    assert full.json["response"]["socios"][0]["cpf_cnpj_socio"] == CPF
+
+    world.source.finds(MASKED)
+    for strategy in ("CACHE_SE_EXISTIR", "CACHE_PREFERENCIAL", "ONLINE_PREFERENCIAL"):
+        for client in (world.client, opted_in):
+            plain = world.get(company(query=f"cache_strategy={strategy}"), client)
+            assert plain.json["response"]["socios"][0]["cpf_cnpj_socio"] == "***456789**"
+            assert CPF not in plain.body.decode()
+
+
+def test_a_masked_entry_does_not_answer_an_opted_in_question(world: World) -> None:
+    opted_in = world.account("bia", credits=10, partner_optin=True)
+    world.source.finds(MASKED)
+    world.get(company())
+    world.source.finds(OPEN)
+
+    full = world.get(company(query="optin=1&cache_strategy=CACHE_SE_EXISTIR"), opted_in)
+
+    assert full.json["response"]["socios"][0]["cpf_cnpj_socio"] == CPF
+
+
+def test_a_masked_entry_is_no_fallback_for_an_opted_in_question(world: World) -> None:
+    opted_in = world.account("bia", credits=10, partner_optin=True)
+    world.source.finds(MASKED)
+    world.get(company())
+    world.source.fails()
+
+    assert world.get(company(query="optin=1"), opted_in).status == 500

@@ -1,0 +1,90 @@
+"""One request of each operation, for tests of what is promised of all of them alike.
+
+@every
+def test_it_costs_its_price(world: World, of: Sample) -> None:
+    assert world.get(of.path).credits == of.price
+"""
+
+from typing import NamedTuple
+
+import pytest
+
+from balcao.core.documents import Cnpj, Cpf
+from balcao.core.questions import Inquiry
+from tests.world import (
+    CNPJ,
+    CPF,
+    OTHER_CNPJ,
+    World,
+    a_record,
+    company,
+    federal,
+    producer,
+    sintegra,
+    state,
+    suframa,
+)
+
+OTHER_CPF = "90010000291"
+ANY_AGE = "cache_strategy=CACHE_SE_EXISTIR"
+
+
+class Sample(NamedTuple):
+    """A request of one operation, and what the specification says of it."""
+
+    inquiry: Inquiry
+    path: str
+    other: str  # of another document
+    cached: str  # takes what is kept, however old
+    price: int = 1  # from the source; from the cache it is 1 everywhere
+    failed: int = 500  # the status when a source that was asked failed (decisions 3)
+
+    def asking(self, query: str) -> str:
+        """The same request with further parameters."""
+        return f"{self.path}{'&' if '?' in self.path else '?'}{query}"
+
+    def keep(self, world: World, *, days: float = 0) -> None:
+        """Put an entry of this age in place."""
+        world.keep(a_record(self.inquiry), days=days)
+
+
+SAMPLES = {
+    "cnpj-receita-federal": Sample(
+        Inquiry("company", Cnpj.parse(CNPJ)),
+        company(),
+        company(OTHER_CNPJ),
+        company(query=ANY_AGE),
+    ),
+    "sintegra": Sample(
+        Inquiry("state_registration", Cnpj.parse(CNPJ), "SP"),
+        sintegra(),
+        sintegra(OTHER_CNPJ),
+        sintegra(query=f"uf=SP&{ANY_AGE}"),
+    ),
+    "produtor-rural": Sample(
+        Inquiry("rural_producer", Cpf.parse(CPF), "SP"),
+        producer(),
+        producer(OTHER_CPF),
+        producer(query=f"uf=SP&{ANY_AGE}"),
+    ),
+    "suframa": Sample(
+        Inquiry("suframa", Cnpj.parse(CNPJ)), suframa(), suframa(OTHER_CNPJ), suframa()
+    ),
+    "certidao-federal": Sample(
+        Inquiry("federal_certificate", Cnpj.parse(CNPJ)),
+        federal(),
+        federal(f"cnpj={OTHER_CNPJ}"),
+        federal(f"cnpj={CNPJ}&{ANY_AGE}"),
+        2,
+        400,
+    ),
+    "certidao-estadual": Sample(
+        Inquiry("state_certificate", Cnpj.parse(CNPJ), "SP"),
+        state(),
+        state(OTHER_CNPJ),
+        state(),
+        2,
+        400,
+    ),
+}
+every = pytest.mark.parametrize("of", SAMPLES.values(), ids=SAMPLES)
