@@ -42,7 +42,7 @@ def test_each_class_by_its_own_setting(tmp_path: Path) -> None:
         counted[kind] += count
 
     keeper = Retention(
-        desk, [cache], open_blobs(tmp_path / "receipts"), settings, lambda: NOW, observe
+        desk, {"live": cache}, open_blobs(tmp_path / "receipts"), settings, lambda: NOW, observe
     )
 
     def aged(days: int) -> Kept:
@@ -59,8 +59,7 @@ def test_each_class_by_its_own_setting(tmp_path: Path) -> None:
         )
         with capture_logs() as logged:
             assert await keeper.purge() is None
-            while await keeper.sweep_caches():
-                pass
+            await _swept_whole(keeper)
             assert await keeper.purge() is None  # nothing more went
         assert logged == [
             {"event": "retention.purged", "log_level": "info", "cache": 1, "cache_person": 1}
@@ -82,11 +81,11 @@ def test_no_entry_outlives_the_receipt_that_it_names(tmp_path: Path) -> None:
 
     async def story() -> None:
         now = NOW
-        keeper = Retention(desk, [cache], blobs, settings, lambda: now)
+        keeper = Retention(desk, {"live": cache}, blobs, settings, lambda: now)
         cache.keep([(key, Kept(b"{}", NOW, "infosimples")) for key in (company, person)])
         for days, kept in ((363, 2), (365, 0)):
             now = NOW + days * DAY_MS
-            await _whole(keeper)
+            await _swept_whole(keeper)
             assert len(await cache.read([company, person])) == kept
 
     asyncio.run(story())
@@ -125,7 +124,7 @@ def test_records_whose_bytes_others_name_are_no_end_of_the_purge(tmp_path: Path)
         for number in range(retention.RECEIPTS_AT_ONCE + 1):
             await desk.commit([a_record(f"old{number}", b"%PDF", 1)])
         await desk.commit([a_record("young", b"%PDF", NOW)])
-        keeper = Retention(desk, [], open_blobs(tmp_path / "receipts"), settings, lambda: NOW)
+        keeper = Retention(desk, {}, open_blobs(tmp_path / "receipts"), settings, lambda: NOW)
         assert await keeper.purge_some() == retention.RECEIPTS_AT_ONCE
         assert await keeper.purge_some() == 1
         assert await keeper.purge_some() == 0
@@ -143,7 +142,7 @@ def test_bytes_that_nobody_names_go_soon_after_a_start(tmp_path: Path) -> None:
 
     async def story(desk: SqliteDesk) -> None:
         await blobs.put(digest_of(content), content)
-        works = Retention(desk, [], blobs, settings, lambda: later).works()
+        works = Retention(desk, {}, blobs, settings, lambda: later).works()
         (orphans,) = [each for each in works if each.name == "receipt_orphans"]
         assert orphans.first_seconds < HOUR_MS / 1000
         assert await orphans.work() is None
@@ -153,9 +152,10 @@ def test_bytes_that_nobody_names_go_soon_after_a_start(tmp_path: Path) -> None:
         asyncio.run(story(desk))
 
 
-async def _whole(keeper: Retention) -> None:
-    while await keeper.sweep_caches():
-        pass
+async def _swept_whole(keeper: Retention) -> None:
+    for each in keeper.works():
+        while each.name.startswith("cache_sweep:") and await each.work():
+            pass
 
 
 async def _swept(*, cache_of: object, before_ms: int) -> int:
@@ -178,7 +178,11 @@ def test_a_node_whose_clock_is_years_ahead_takes_nothing_from_the_others(
     address = postgres.new_address()
     desk, cache = PostgresDesk(address), PostgresCache(address, "live")
     keeper = Retention(
-        desk, [cache], open_blobs(tmp_path / "receipts"), Settings(home=tmp_path), lambda: wrong
+        desk,
+        {"live": cache},
+        open_blobs(tmp_path / "receipts"),
+        Settings(home=tmp_path),
+        lambda: wrong,
     )
     ana = desk.create_account(NewAccount("ana", "pos_pago", "live"), now)
     of_ana: list[Change] = [
@@ -192,7 +196,7 @@ def test_a_node_whose_clock_is_years_ahead_takes_nothing_from_the_others(
         assert await desk.commit(of_ana) is None
         cache.keep([("rural_producer:90010000100:SP", Kept(b"{}", now, "cnpja"))])
         assert await keeper.purge_some() == 0
-        await _whole(keeper)
+        await _swept_whole(keeper)
         assert await desk.earlier(ana.account_id, "key", now) is not None
         assert len(await cache.read(["rural_producer:90010000100:SP"])) == 1
         assert await desk.surely_past(now - 5) == now - 5

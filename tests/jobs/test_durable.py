@@ -144,3 +144,31 @@ def test_what_takes_long_keeps_its_lease_and_is_given_back_at_the_end(
         assert one.standing == [JobCount("it", "waiting", 1, clock(), None)]
 
     asyncio.run(story())
+
+
+def test_what_was_done_and_could_not_be_entered_is_done_once_more(
+    desk: SqliteDesk, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    "Its lease is not kept: nobody is at it any more."
+    done: list[str] = []
+
+    async def work(about: str) -> None:
+        done.append(about)
+
+    async def full(*_: object) -> None:
+        raise StorageFailed("full")
+
+    async def story() -> None:
+        one, kind = worker(desk, clock, work)
+        await ask(desk, clock, "a", "b")
+        with monkeypatch.context() as patch:
+            patch.setattr(desk.jobs, "finish", full)
+            with pytest.raises(StorageFailed):
+                await one.look(kind)
+        clock.now_ms += LEASE_MS
+        await one.keep()
+        await one.look(kind)
+        assert await desk.jobs.standing() == []
+
+    asyncio.run(story())
+    assert sorted(done) == ["a", "a", "b", "b"]

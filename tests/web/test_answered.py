@@ -124,7 +124,7 @@ def test_a_receipt_is_found_as_long_as_it_is_kept(tmp_path: Path) -> None:
         )
         settings, parts = house.house.settings, house.house.front.parts
         blobs = open_blobs(Home(settings.home).receipts)
-        retention = Retention(house.house.desk, [], blobs, settings, parts.now_ms)
+        retention = Retention(house.house.desk, {}, blobs, settings, parts.now_ms)
         while house.run(retention.purge_some()):
             pass
         assert manager.get(f"/app/consultas/resultado/{other}").status == 404

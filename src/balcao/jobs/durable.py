@@ -55,7 +55,7 @@ class JobWorker:
         self._jobs = jobs
         self._kinds = kinds
         self._now_ms = now_ms
-        self._owner = secrets.token_hex(8)
+        self._owners: set[str] = set()  # those whose jobs are being done here
         self.standing: Sequence[JobCount] = ()  # as of the last `keep`
 
     def works(self) -> Sequence[Periodic]:
@@ -73,7 +73,8 @@ class JobWorker:
 
     async def keep(self) -> None:
         """Renew the leases of what is being done here, and count. Raises `StorageFailed`."""
-        await self._jobs.renew(self._owner, self._now_ms() + LEASE_MS)
+        for owner in tuple(self._owners):
+            await self._jobs.renew(owner, self._now_ms() + LEASE_MS)
         self.standing = await self._jobs.standing()
 
     async def work_off(self) -> None:
@@ -89,16 +90,25 @@ class JobWorker:
     async def release(self) -> None:
         """Let others have at once what was begun here and is not over."""
         with contextlib.suppress(StorageFailed):  # then its lease runs out
-            await self._jobs.release(self._owner, self._now_ms())
+            for owner in self._owners:
+                await self._jobs.release(owner, self._now_ms())
 
     async def _some(self, kind: JobKind) -> Sequence[bool]:
-        now = self._now_ms()
+        now, owner = self._now_ms(), secrets.token_hex(8)
         claimed = await self._jobs.claim(
-            kind.name, self._owner, now, now + LEASE_MS, kind.at_once, kind.attempts_max
+            kind.name, owner, now, now + LEASE_MS, kind.at_once, kind.attempts_max
         )
-        return await asyncio.gather(*(self._do(kind, job) for job in claimed))
+        self._owners.add(owner)
+        doing = (self._do(kind, job, owner) for job in claimed)
+        done = await asyncio.gather(*doing, return_exceptions=True)
+        # What could not be entered is nobody's any more: its lease runs out.
+        self._owners.discard(owner)
+        for error in done:
+            if isinstance(error, BaseException):
+                raise error
+        return [each is True for each in done]
 
-    async def _do(self, kind: JobKind, job: "Claimed") -> bool:
+    async def _do(self, kind: JobKind, job: "Claimed", owner: str) -> bool:
         try:
             await kind.work(job.about)
         except Exception as error:
@@ -107,7 +117,7 @@ class JobWorker:
             again = job.attempts < kind.attempts_max
             log.warning("job.failed", kind=kind.name, error=name, attempts=job.attempts)
             again_ms = now + again_in_ms(job.attempts) if again else None
-            await self._jobs.fail(job, self._owner, name, now, again_ms)
+            await self._jobs.fail(job, owner, name, now, again_ms)
             return False
-        await self._jobs.finish(job, self._owner, self._now_ms())
+        await self._jobs.finish(job, owner, self._now_ms())
         return True

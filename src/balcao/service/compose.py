@@ -166,9 +166,7 @@ def open_house(
     life = Life(
         parts,
         desk,
-        Retention(
-            desk, list(caches.values()), blobs, settings, clock.surely_past_ms, metrics.purged
-        ),
+        Retention(desk, caches, blobs, settings, clock.surely_past_ms, metrics.purged),
         factory.upstreams,
         request_log,
         Schedule(settings, now_ms, metrics.backup),

@@ -4,13 +4,15 @@ The classes, their settings and the reasons: `docs/retention.md`, `docs/decision
 """
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 import structlog
 
 from balcao.core.calendar import HOUR_MS
 from balcao.core.freshness import DAY_MS
+from balcao.core.questions import Mode
 from balcao.jobs.periodic import Periodic, warning
 from balcao.receipts import keeping
 from balcao.settings import Settings
@@ -49,13 +51,12 @@ class Retention:
     """Removes what has run out. `observe` learns how many of which class went."""
 
     desk: Desk
-    caches: Sequence[Cache]
+    caches: Mapping[Mode, Cache]
     blobs: Blobs
     settings: Settings
     now_ms: Callable[[], int]
     observe: Callable[[str, int], None] = lambda kind, count: None
     _gone: Counter[str] = field(default_factory=Counter)  # since it was last told
-    _cache: int = 0  # whose turn it is
     _erasures: int | None = None  # None: nothing is remembered yet that could be forgotten
 
     def works(self) -> Sequence[Periodic]:
@@ -63,8 +64,15 @@ class Retention:
         failed = warning("purge.failed")
         return (
             Periodic("purge", self.purge, PURGE_EVERY_SECONDS, complain=failed),
-            Periodic(
-                "cache_sweep", self.sweep_caches, CACHE_EVERY_SECONDS, CACHE_FIRST_SECONDS, failed
+            *(
+                Periodic(
+                    f"cache_sweep:{mode}",
+                    partial(self.sweep, cache),
+                    CACHE_EVERY_SECONDS,
+                    CACHE_FIRST_SECONDS,
+                    failed,
+                )
+                for mode, cache in self.caches.items()
             ),
             Periodic(
                 "receipt_orphans",
@@ -84,14 +92,23 @@ class Retention:
         self.tell()
         return None
 
-    async def sweep_caches(self) -> float | None:
-        """One stretch of the caches, and the next one soon. Raises `StorageFailed`."""
-        if await self.sweep_cache(self.caches[self._cache]):
-            self._cache = (self._cache + 1) % len(self.caches)
-            if self._cache == 0:
-                self.tell()
-                return None
-        return PAUSE_SECONDS
+    async def sweep(self, cache: Cache) -> float | None:
+        """Look through one stretch of a cache for what is too old, and through the next one soon.
+
+        Raises `StorageFailed`.
+        """
+        now, kept = await self._now(), self.settings
+        days_max = kept.receipt_days - CACHE_DAYS_BEFORE_RECEIPTS
+        swept = await cache.sweep(
+            now - min(kept.cache_days, days_max) * DAY_MS,
+            now - min(kept.cache_person_days, days_max) * DAY_MS,
+        )
+        self._count("cache", swept.entries - swept.people_entries)
+        self._count("cache_person", swept.people_entries)
+        if not swept.over:
+            return PAUSE_SECONDS
+        self.tell()
+        return None
 
     async def remove_orphans(self) -> None:
         """Delete the bytes of receipts that no record names. Raises `StorageFailed`."""
@@ -126,27 +143,12 @@ class Retention:
             self._count(kind, count)
         return sum(removed.values())
 
-    async def sweep_cache(self, cache: Cache) -> bool:
-        """Look through a stretch of a cache for what is too old. Whether that was the last.
-
-        Raises `StorageFailed`.
-        """
-        now, kept = await self._now(), self.settings
-        days_max = kept.receipt_days - CACHE_DAYS_BEFORE_RECEIPTS
-        swept = await cache.sweep(
-            now - min(kept.cache_days, days_max) * DAY_MS,
-            now - min(kept.cache_person_days, days_max) * DAY_MS,
-        )
-        self._count("cache", swept.entries - swept.people_entries)
-        self._count("cache_person", swept.people_entries)
-        return swept.over
-
     async def heed_erasures(self) -> None:
         """Forget what is remembered of what another process erased. Raises `StorageFailed`."""
         erasures = await self.desk.data_subjects.erasures()
         if self._erasures not in (None, erasures):
             self.desk.data_subjects.forget()
-            for cache in self.caches:
+            for cache in self.caches.values():
                 cache.forget()
         self._erasures = erasures
 
