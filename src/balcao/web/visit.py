@@ -3,7 +3,6 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import IO, Literal, TypeAlias
-from urllib.parse import urlencode
 
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
@@ -12,6 +11,7 @@ from balcao.core.access import Account, Caller
 from balcao.core.outcomes import Reply
 from balcao.core.people import Session, Signature, User
 from balcao.errors import InvalidParameter
+from balcao.web.returning import address
 from balcao.web.tools import Tools
 
 # Who may come in: `account` are the users of an account, `manager` those of them who also see
@@ -146,5 +146,4 @@ class Visit:
 
     def redirect(self, path: str, **query: str) -> Response:
         """Go on there with a GET: what was posted is not posted again by a reload."""
-        address = f"{path}?{urlencode(query)}" if query else path
-        return RedirectResponse(address, 303)
+        return RedirectResponse(address(path, query), 303)
