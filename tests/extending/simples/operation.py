@@ -27,7 +27,7 @@ from balcao.operations.parameters import Days, Parameter, Parameters, cnpj_in_pa
 from balcao.operations.views import (
     FormWords,
     Headline,
-    Recorded,
+    RecordedResult,
     ResultView,
     document,
     renewed,
@@ -131,7 +131,7 @@ class SimplesLookup(Operation):
         delivered = Delivered(body, "online", "registro", EXAMPLE_MS)
         return (Example("optante", "A empresa é optante", question, (delivered,)),)
 
-    def view(self, recorded: Recorded) -> ResultView:
+    def view(self, recorded: RecordedResult) -> ResultView:
         """See `Operation`."""
         body = recorded.body
         return ResultView(

@@ -173,7 +173,7 @@ def _responses(operation: Operation) -> dict[str, Any]:
     results = _results(operation)
     headers = {status: _headers(status) for status in texts.STATUSES}
     refused = openapi_errors.responses(
-        operation.problems, openapi_errors.form_of(operation), headers
+        operation.problems, openapi_errors.shape_of(operation), headers
     )
     assert not results.keys() & refused.keys()
     done = {

@@ -29,13 +29,13 @@ from balcao.operations.parameters import (
     BY_AGE,
     CACHE,
     CACHE_HEADER,
-    Choice,
     Parameter,
     Parameters,
     StrategyChoice,
+    WordChoice,
     cnpj_in_path,
 )
-from balcao.operations.views import Recorded, ResultView
+from balcao.operations.views import RecordedResult, ResultView
 
 CNPJ = cnpj_in_path("90010001000100")
 STRATEGY = StrategyChoice(
@@ -43,7 +43,7 @@ STRATEGY = StrategyChoice(
     BY_AGE,
     default=Strategy.ONLINE_PREFERENCIAL,
 )
-OPTIN = Choice(
+OPTIN = WordChoice(
     "optin",
     "1 pede o CPF dos sócios; precisa estar habilitado na conta.",
     ("0", "1"),
@@ -156,7 +156,7 @@ class CompanyLookup(Operation):
         delivered = Delivered(body, "online", "snapshot", EXAMPLE_MS)
         return (Example("encontrada", "A empresa existe", question, (delivered,)),)
 
-    def view(self, recorded: Recorded) -> ResultView:
+    def view(self, recorded: RecordedResult) -> ResultView:
         """See `Operation`."""
         return page.view(recorded)
 

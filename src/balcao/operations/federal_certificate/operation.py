@@ -44,22 +44,22 @@ from balcao.operations.federal_certificate import page
 from balcao.operations.federal_certificate.answer import EXAMPLE, Billing, FederalAnswer
 from balcao.operations.parameters import (
     BirthDate,
-    Choice,
-    Document,
+    DocumentParameter,
     Flag,
     Parameter,
     Parameters,
     StrategyChoice,
+    WordChoice,
 )
-from balcao.operations.views import Recorded, ResultView
+from balcao.operations.views import RecordedResult, ResultView
 
-CNPJ = Document(
+CNPJ = DocumentParameter(
     Cnpj,
     "CNPJ, com ou sem pontuação. Não se combina com cpf nem data_nascimento.",
     place="query",
     example="90010001000100",
 )
-CPF = Document(Cpf, "CPF, com ou sem pontuação; exige data_nascimento.", place="query")
+CPF = DocumentParameter(Cpf, "CPF, com ou sem pontuação; exige data_nascimento.", place="query")
 BIRTH = BirthDate("Data de nascimento, yyyyMMdd; obrigatória com cpf.")
 STRATEGY = StrategyChoice(
     "Cache ou fonte primeiro. Uma certidão vencida nunca é entregue como válida.",
@@ -73,7 +73,7 @@ STRATEGY = StrategyChoice(
     default=Strategy.CACHE_PREFERENCIAL,
     field="modo",
 )
-PREFERENCE = Choice(
+PREFERENCE = WordChoice(
     "preferencia_emissao",
     "`2via` procura na fonte uma certidão ainda válida antes de emitir outra; `nova` pede uma"
     " emissão nova à fonte.",
@@ -286,7 +286,7 @@ class FederalCertificateLookup(CertificateLookup):
             delivered("impossivel", "Não pôde ser emitida", impossible),
         )
 
-    def view(self, recorded: Recorded) -> ResultView:
+    def view(self, recorded: RecordedResult) -> ResultView:
         """See `Operation`."""
         return page.view(recorded)
 

@@ -23,7 +23,7 @@ from balcao.operations.views import (
     Button,
     Fact,
     Headline,
-    Recorded,
+    RecordedResult,
     ResultView,
     Tone,
     document,
@@ -66,7 +66,7 @@ _IMPOSSIBLE = (
 _UNCLASSIFIED = "A fonte deu um resultado que não é CND nem CPEND. Leia o texto da certidão abaixo."
 
 
-def view(recorded: Recorded) -> ResultView:
+def view(recorded: RecordedResult) -> ResultView:
     """The federal joint certificate."""
     body, trace, now_ms = recorded.body, recorded.trace, recorded.now_ms
     number = body.get("cnpj") or body.get("cpf")

@@ -29,11 +29,11 @@ from balcao.operations.parameters import (
     Parameter,
     Parameters,
     StrategyChoice,
-    Uf,
+    UfChoice,
 )
 from balcao.operations.registrations import page
 from balcao.operations.registrations.answer import UfOrigin
-from balcao.operations.views import Recorded, ResultView
+from balcao.operations.views import RecordedResult, ResultView
 
 STRATEGY = StrategyChoice(
     "Cache ou fonte primeiro, e o que fazer quando a fonte falha; decidido por UF.",
@@ -93,12 +93,12 @@ class RegistrationLookup(Operation):
     failures = page.FAILURES
 
     @abstractmethod
-    def declare_uf(self) -> Uf:
+    def declare_uf(self) -> UfChoice:
         """Its parameter `uf`."""
 
     @abstractmethod
     def body(
-        self, question: Question, found: "Gathered", company: Company | None
+        self, question: Question, found: "RegistrationsFound", company: Company | None
     ) -> msgspec.Struct:
         """The answer, with an empty request_id."""
 
@@ -153,7 +153,7 @@ class RegistrationLookup(Operation):
         self, question: Question, outcomes: Sequence[Outcome], circumstances: Circumstances
     ) -> Conclusion:
         """See `Operation`."""
-        found = Gathered(question, outcomes)
+        found = RegistrationsFound(question, outcomes)
         if found.answered:
             body = self.body(question, found, circumstances.company)
             return Conclusion(
@@ -174,7 +174,7 @@ class RegistrationLookup(Operation):
         """For examples: this record from the source."""
         return Delivered(self.encode(question.inquiries[0], record), "online", "cnpja", EXAMPLE_MS)
 
-    def view(self, recorded: Recorded) -> ResultView:
+    def view(self, recorded: RecordedResult) -> ResultView:
         """See `Operation`."""
         return page.view(self.document, recorded)
 
@@ -186,7 +186,7 @@ def all_empty(outcomes: Sequence[Outcome]) -> bool:
     )
 
 
-class Gathered:
+class RegistrationsFound:
     """What came of a question, put together over its UFs."""
 
     def __init__(self, of: Question, outcomes: Sequence[Outcome]) -> None:

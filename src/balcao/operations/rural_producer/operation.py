@@ -16,17 +16,19 @@ from balcao.core.registration import Registrations
 from balcao.errors import InvalidCpf, InvalidStrategy, InvalidUf, UfRequired
 from balcao.operations import envelope
 from balcao.operations.contract import PROBLEMS_OF_ALL, Example
-from balcao.operations.parameters import Document, Parameters, Uf
+from balcao.operations.parameters import DocumentParameter, Parameters, UfChoice
 from balcao.operations.registrations import page
 from balcao.operations.registrations.answer import shown
-from balcao.operations.registrations.lookup import Gathered, RegistrationLookup, rules
+from balcao.operations.registrations.lookup import RegistrationLookup, RegistrationsFound, rules
 from balcao.operations.rural_producer.answer import (
     EXAMPLE,
     RuralProducerAnswer,
     RuralRegistration,
 )
 
-CPF = Document(Cpf, "CPF completo, com ou sem pontuação.", place="path", example="90010000100")
+CPF = DocumentParameter(
+    Cpf, "CPF completo, com ou sem pontuação.", place="path", example="90010000100"
+)
 
 
 class RuralProducerLookup(RegistrationLookup):
@@ -59,9 +61,11 @@ class RuralProducerLookup(RegistrationLookup):
     answer = RuralProducerAnswer
     problems = (InvalidCpf, InvalidUf, UfRequired, InvalidStrategy, *PROBLEMS_OF_ALL)
 
-    def declare_uf(self) -> Uf:
+    def declare_uf(self) -> UfChoice:
         """Nobody knows a person's own."""
-        return Uf("UF consultada; `BR` consulta todas.", self.ufs, all_at_once=True, required=True)
+        return UfChoice(
+            "UF consultada; `BR` consulta todas.", self.ufs, all_at_once=True, required=True
+        )
 
     def parse(self, document: str, sent: Parameters) -> Question:
         """See `Operation`."""
@@ -71,7 +75,9 @@ class RuralProducerLookup(RegistrationLookup):
             raise UfRequired
         return self.question(cpf, uf, sent)
 
-    def body(self, question: Question, found: Gathered, company: Company | None) -> msgspec.Struct:
+    def body(
+        self, question: Question, found: RegistrationsFound, company: Company | None
+    ) -> msgspec.Struct:
         """See `RegistrationLookup`."""
         return RuralProducerAnswer(
             request_id="",

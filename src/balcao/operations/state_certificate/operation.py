@@ -25,14 +25,14 @@ from balcao.operations.certificates.lookup import (
 )
 from balcao.operations.contract import EXAMPLE_MS, Circumstances, Example
 from balcao.operations.envelope import WITHOUT_ID
-from balcao.operations.parameters import Flag, Parameter, Parameters, Uf, cnpj_in_path
+from balcao.operations.parameters import Flag, Parameter, Parameters, UfChoice, cnpj_in_path
 from balcao.operations.state_certificate import page
 from balcao.operations.state_certificate.answer import EXAMPLE, StateCertificateAnswer
-from balcao.operations.views import Recorded, ResultView
+from balcao.operations.views import RecordedResult, ResultView
 
 CNPJ = cnpj_in_path("90010001000100")
 # Which UFs can be answered is the sources' configuration.
-UF = Uf("UF cuja certidão se pede; uma por requisição.", UFS, required=True)
+UF = UfChoice("UF cuja certidão se pede; uma por requisição.", UFS, required=True)
 REFRESH = Flag("atualizar_online", "true: consulta a fonte mesmo que haja uma certidão guardada.")
 
 
@@ -193,7 +193,7 @@ class StateCertificateLookup(CertificateLookup):
             Example("nao_emitida", "Não foi emitida", question, delivered(refused)),
         )
 
-    def view(self, recorded: Recorded) -> ResultView:
+    def view(self, recorded: RecordedResult) -> ResultView:
         """See `Operation`."""
         return page.view(recorded)
 

@@ -22,7 +22,7 @@ from balcao.operations.views import (
     Button,
     Fact,
     Headline,
-    Recorded,
+    RecordedResult,
     ResultView,
     Tone,
     document,
@@ -49,7 +49,7 @@ VERDICTS: Mapping[str, tuple[str, Tone]] = {
 }
 
 
-def view(recorded: Recorded) -> ResultView:
+def view(recorded: RecordedResult) -> ResultView:
     """A state certificate; its answer does not repeat who and where, which the trace knows."""
     body, trace, now_ms = recorded.body, recorded.trace, recorded.now_ms
     uf, until = trace.uf or "", body["validade"]

@@ -50,7 +50,7 @@ class StateAddress(msgspec.Struct, frozen=True):
 
 
 @described("InscricaoEstadual", "Uma inscrição estadual. O que nenhuma fonte sabe é omitido.")
-class StateRegistration(msgspec.Struct, frozen=True, omit_defaults=True):
+class CompanyRegistration(msgspec.Struct, frozen=True, omit_defaults=True):
     """One state registration; what no source knows is absent."""
 
     inscricao_estadual: Number
@@ -74,7 +74,7 @@ class StateRegistrationAnswer(msgspec.Struct, frozen=True):
     razao_social: Annotated[str | None, said("Razão social, quando a fonte a diz.")]
     uf: Annotated[str | None, said("UF da própria empresa, quando conhecida.")]
     inscricoes_estaduais: Annotated[
-        Sequence[StateRegistration],
+        Sequence[CompanyRegistration],
         IN_ORDER,
     ]
     ufs: Origins = msgspec.UNSET

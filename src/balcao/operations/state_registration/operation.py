@@ -23,18 +23,18 @@ from balcao.errors import (
 )
 from balcao.operations import envelope
 from balcao.operations.contract import PROBLEMS_OF_ALL, Example
-from balcao.operations.parameters import Parameters, Uf, cnpj_in_path
+from balcao.operations.parameters import Parameters, UfChoice, cnpj_in_path
 from balcao.operations.registrations import page
 from balcao.operations.registrations.answer import shown
 from balcao.operations.registrations.lookup import (
-    Gathered,
     RegistrationLookup,
+    RegistrationsFound,
     all_empty,
     rules,
 )
 from balcao.operations.state_registration.answer import (
     EXAMPLE,
-    StateRegistration,
+    CompanyRegistration,
     StateRegistrationAnswer,
 )
 
@@ -86,9 +86,9 @@ class StateRegistrationLookup(RegistrationLookup):
         CnpjNotFound,
     )
 
-    def declare_uf(self) -> Uf:
+    def declare_uf(self) -> UfChoice:
         """Without it the company's own is meant."""
-        return Uf(
+        return UfChoice(
             "UF consultada; `BR` consulta todas. Sem ela, a UF da própria empresa.",
             self.ufs,
             all_at_once=True,
@@ -103,7 +103,9 @@ class StateRegistrationLookup(RegistrationLookup):
         """States answer alike about a company without registrations and one that is none."""
         return all_empty(outcomes)
 
-    def body(self, question: Question, found: Gathered, company: Company | None) -> msgspec.Struct:
+    def body(
+        self, question: Question, found: RegistrationsFound, company: Company | None
+    ) -> msgspec.Struct:
         """A state need not say whose registrations these are: `company` may."""
         # Asked about no UF, we asked about the company's own.
         home = question.inquiries[0].uf if question.uf is None else None
@@ -116,7 +118,7 @@ class StateRegistrationLookup(RegistrationLookup):
             razao_social=found.name or (company.nome_empresarial if company else None),
             uf=found.home_uf or (company.uf if company else home),
             inscricoes_estaduais=[
-                shown(each, StateRegistration, addresses=question.wants_addresses)
+                shown(each, CompanyRegistration, addresses=question.wants_addresses)
                 for each in found.registrations
             ],
             ufs=msgspec.UNSET if found.ufs is None else found.ufs,

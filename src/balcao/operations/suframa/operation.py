@@ -23,7 +23,7 @@ from balcao.operations.contract import (
 from balcao.operations.parameters import Days, Parameter, Parameters, cnpj_in_path
 from balcao.operations.suframa import page
 from balcao.operations.suframa.answer import EXAMPLE, ZoneAnswer
-from balcao.operations.views import Recorded, ResultView
+from balcao.operations.views import RecordedResult, ResultView
 
 CNPJ = cnpj_in_path("90010002000154")
 _CACHE = (
@@ -111,7 +111,7 @@ class SuframaLookup(Operation):
         delivered = Delivered(body, "online", "cnpja", EXAMPLE_MS)
         return (Example("encontrada", "A empresa tem inscrição", question, (delivered,)),)
 
-    def view(self, recorded: Recorded) -> ResultView:
+    def view(self, recorded: RecordedResult) -> ResultView:
         """See `Operation`."""
         return page.view(recorded)
 
