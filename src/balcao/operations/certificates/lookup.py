@@ -42,7 +42,6 @@ class CertificateLookup(Operation):
             raise CertificatesNotEnabled
 
     def greatest_price(self, question: Question) -> int:
-        """See `Operation`."""
         return PRICES["online"]
 
     def as_told(self, error: SourceError) -> BalcaoError:

@@ -155,11 +155,9 @@ class FederalCertificateLookup(CertificateLookup):
     )
 
     def declare(self) -> Sequence[Parameter]:
-        """See `Operation`."""
         return (CNPJ, CPF, BIRTH, STRATEGY, PREFERENCE, REFRESH)
 
     def parse(self, document: str, sent: Parameters) -> Question:
-        """See `Operation`."""
         inquired, birth = self._who(sent)
         strategy = STRATEGY.read(sent)
         reissue = PREFERENCE.read(sent) == "nova"
@@ -189,7 +187,6 @@ class FederalCertificateLookup(CertificateLookup):
         return person, BIRTH.read(birth, self.today())
 
     def fingerprint(self, question: Question) -> str:
-        """See `Operation`."""
         inquiry = question.inquiries[0]
         return digest(f"{self.path} {inquiry.errand} {question.strategy} {question.refresh}")
 
@@ -255,7 +252,6 @@ class FederalCertificateLookup(CertificateLookup):
         )
 
     def examples(self) -> Sequence[Example]:
-        """See `Operation`."""
         question = self.parse("", Parameters(b"cnpj=90010001000100", {}, self.names))
 
         def delivered(
@@ -287,7 +283,6 @@ class FederalCertificateLookup(CertificateLookup):
         )
 
     def view(self, recorded: RecordedResult) -> ResultView:
-        """See `Operation`."""
         return page.view(recorded)
 
 

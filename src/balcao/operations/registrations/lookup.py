@@ -103,7 +103,6 @@ class RegistrationLookup(Operation):
         """The answer, with an empty request_id."""
 
     def declare(self) -> Sequence[Parameter]:
-        """See `Operation`."""
         self.uf = self.declare_uf()
         document = self.document_parameter
         return (document, self.uf, CACHE, STRATEGY, FALLBACK, ADDRESSES, CACHE_HEADER)
@@ -129,14 +128,12 @@ class RegistrationLookup(Operation):
         )
 
     def fingerprint(self, question: Question) -> str:
-        """See `Operation`."""
         return digest(
             f"{question.subject} {question.document.text} {question.uf} {question.strategy}"
             f" {question.max_age_days} {question.error_fallback} {question.wants_addresses}"
         )
 
     def parts(self, inquiry: Inquiry) -> frozenset[Part]:
-        """See `Operation`."""
         return _WITH_ADDRESSES if inquiry.addresses else _TYPES_ONLY
 
     def greatest_price(self, question: Question) -> int:
@@ -152,7 +149,6 @@ class RegistrationLookup(Operation):
     def conclude(
         self, question: Question, outcomes: Sequence[Outcome], circumstances: Circumstances
     ) -> Conclusion:
-        """See `Operation`."""
         found = RegistrationsFound(question, outcomes)
         if found.answered:
             body = self.body(question, found, circumstances.company)
@@ -175,7 +171,6 @@ class RegistrationLookup(Operation):
         return Delivered(self.encode(question.inquiries[0], record), "online", "cnpja", EXAMPLE_MS)
 
     def view(self, recorded: RecordedResult) -> ResultView:
-        """See `Operation`."""
         return page.view(self.document, recorded)
 
 

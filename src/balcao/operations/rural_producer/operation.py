@@ -68,7 +68,6 @@ class RuralProducerLookup(RegistrationLookup):
         )
 
     def parse(self, document: str, sent: Parameters) -> Question:
-        """See `Operation`."""
         cpf = CPF.read(document)
         uf = self.uf.read(sent)
         if uf is None:
@@ -78,7 +77,6 @@ class RuralProducerLookup(RegistrationLookup):
     def body(
         self, question: Question, found: RegistrationsFound, company: Company | None
     ) -> msgspec.Struct:
-        """See `RegistrationLookup`."""
         return RuralProducerAnswer(
             request_id="",
             success=True,
@@ -95,12 +93,10 @@ class RuralProducerLookup(RegistrationLookup):
         )
 
     def error_fields(self, problem: Problem, document: str) -> bytes:
-        """See `Operation`."""
         extra = envelope.cpf_field(document) + b'"inscricoes_estaduais":[],'
         return envelope.error_fields(problem, extra)
 
     def examples(self) -> Sequence[Example]:
-        """See `Operation`."""
         query = f"uf={self.uf.example}&endereco=true".encode()
         one = self.parse(EXAMPLE.documento, Parameters(query, {}, self.names))
         none = Registrations(EXAMPLE.documento, str(self.uf.example))

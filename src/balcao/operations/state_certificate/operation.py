@@ -90,7 +90,6 @@ class StateCertificateLookup(CertificateLookup):
     problems = (InvalidCnpj, InvalidUf, UfRequired, *PROBLEMS_OF_CERTIFICATES)
 
     def declare(self) -> Sequence[Parameter]:
-        """See `Operation`."""
         return (CNPJ, UF, REFRESH)
 
     def parse(self, document: str, sent: Parameters) -> Question:
@@ -110,7 +109,6 @@ class StateCertificateLookup(CertificateLookup):
         )
 
     def fingerprint(self, question: Question) -> str:
-        """See `Operation`."""
         return digest(f"{self.path} {question.inquiries[0].errand} {question.refresh}")
 
     def plan(self, question: Question, inquiry: Inquiry, kept: Kept, now_ms: int) -> Serve | Ask:
@@ -173,7 +171,6 @@ class StateCertificateLookup(CertificateLookup):
         )
 
     def examples(self) -> Sequence[Example]:
-        """See `Operation`."""
         question = self.parse("90010001000100", Parameters(b"uf=SP", {}, self.names))
 
         def delivered(certificate: StateCertificate) -> Sequence[Outcome]:
@@ -194,7 +191,6 @@ class StateCertificateLookup(CertificateLookup):
         )
 
     def view(self, recorded: RecordedResult) -> ResultView:
-        """See `Operation`."""
         return page.view(recorded)
 
 

@@ -95,7 +95,6 @@ class StateRegistrationLookup(RegistrationLookup):
         )
 
     def parse(self, document: str, sent: Parameters) -> Question:
-        """See `Operation`."""
         cnpj = CNPJ.read(document)
         return self.question(cnpj, self.uf.read(sent), sent)
 
@@ -125,12 +124,10 @@ class StateRegistrationLookup(RegistrationLookup):
         )
 
     def error_fields(self, problem: Problem, document: str) -> bytes:
-        """See `Operation`."""
         extra = envelope.cnpj_field(document) + b'"inscricoes_estaduais":[],'
         return envelope.error_fields(problem, extra)
 
     def examples(self) -> Sequence[Example]:
-        """See `Operation`."""
         home = "SP" if "SP" in self.ufs else self.ufs[0]
         query = f"uf={home}&endereco=true".encode()
         one = self.parse(EXAMPLE.documento, Parameters(query, {}, self.names))

@@ -71,7 +71,6 @@ class SuframaLookup(Operation):
         return (CNPJ, CACHE.in_header(_CACHE), CACHE)
 
     def parse(self, document: str, sent: Parameters) -> Question:
-        """See `Operation`."""
         cnpj = CNPJ.read(document)
         days, _ = CACHE.read(sent)
         return Question(
@@ -83,13 +82,11 @@ class SuframaLookup(Operation):
         )
 
     def fingerprint(self, question: Question) -> str:
-        """See `Operation`."""
         return digest(f"{self.path} {question.document.text} {question.max_age_days}")
 
     def deliver(
         self, question: Question, outcome: Delivered, circumstances: Circumstances
     ) -> Conclusion:
-        """See `Operation`."""
         return Conclusion(
             status=200,
             fields=b'"success":true,"error":false,' + outcome.body[1:],
@@ -105,14 +102,12 @@ class SuframaLookup(Operation):
         return envelope.error_fields(problem, envelope.cnpj_field(document))
 
     def examples(self) -> Sequence[Example]:
-        """See `Operation`."""
         question = self.parse(EXAMPLE.cnpj, Parameters(b"", {}, ()))
         body = self.encode(question.inquiries[0], EXAMPLE)
         delivered = Delivered(body, "online", "cnpja", EXAMPLE_MS)
         return (Example("encontrada", "A empresa tem inscrição", question, (delivered,)),)
 
     def view(self, recorded: RecordedResult) -> ResultView:
-        """See `Operation`."""
         return page.view(recorded)
 
 
