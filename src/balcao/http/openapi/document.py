@@ -1,7 +1,7 @@
 """The OpenAPI 3.1 document, made from the code that answers.
 
-Operations, parameters and the problems each may answer are data of `subjects`; bodies of the
-examples are made by the same functions that make real ones; words are in `texts`.
+Operations, parameters and the problems each may answer are data of `operations`; bodies of the
+examples are made by the same functions that make real ones, schemas of their types.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -10,7 +10,7 @@ from functools import lru_cache
 
 import msgspec
 
-from balcao.core.calendar import civil_day_text, from_ms
+from balcao.core.calendar import from_ms
 from balcao.core.certificates import FederalCertificate, federal_may_serve, federal_valid_until
 from balcao.core.documents import Cnpj, Cpf, without_cpf
 from balcao.core.freshness import CACHE_FIRST, Ask, Kept, Serve
@@ -83,17 +83,6 @@ PREFERENCE = WordChoice(
 REFRESH = Flag("atualizar_online", "true: consulta a fonte mesmo que haja um resultado guardado.")
 
 
-class _Recorded(msgspec.Struct):
-    """What a recorded answer says of its own validity."""
-
-    success: bool = False
-    effective_validity: str | None = None
-
-
-_recorded = msgspec.json.Decoder(_Recorded).decode
-
-
-_recorded = msgspec.json.Decoder(_Recorded).decode
 _encode = msgspec.json.Encoder().encode
 _decoder = msgspec.json.Decoder(FederalCertificate)
 
@@ -216,12 +205,6 @@ class FederalCertificateLookup(CertificateLookup):
         if new.kind is None and old is not None and kept is not None and old.good:
             return not federal_may_serve(old, kept.asked_ms, asked_ms)
         return True
-
-    def still_valid(self, body: bytes, now_ms: int) -> bool:
-        """An expired certificate is never delivered as valid, by a replay neither."""
-        said = _recorded(body)
-        last = said.effective_validity
-        return not said.success or last is None or civil_day_text(now_ms) <= last
 
     def deliver(
         self, question: Question, outcome: Delivered, circumstances: Circumstances

@@ -15,6 +15,7 @@ from balcao.core.freshness import Ask, Kept, Serve
 from balcao.core.idempotency import digest
 from balcao.core.ledger import Origin
 from balcao.core.outcomes import Conclusion, Delivered, Failed, Nothing, Outcome
+from balcao.core.problems import Problem
 from balcao.core.questions import Inquiry, Part, Question, Strategy, Subject
 from balcao.core.registration import Registrations
 from balcao.core.tariff import Rule, Rules
@@ -165,6 +166,10 @@ class RegistrationLookup(Operation):
         if found.absent and isinstance(question.document, Cnpj):
             error = self.absence()
         return envelope.refusal(error, question.document.text, self.error_fields)
+
+    def error_fields(self, problem: Problem, document: str) -> bytes:
+        known = envelope.document_field(self.document, document)
+        return envelope.error_fields(problem, known + b'"inscricoes_estaduais":[],')
 
     def delivered(self, question: Question, record: Registrations) -> Delivered:
         """For examples: this record from the source."""

@@ -10,11 +10,9 @@ import msgspec
 from balcao.core.company import Company
 from balcao.core.documents import Cpf
 from balcao.core.federation import RURAL_UFS
-from balcao.core.problems import Problem
 from balcao.core.questions import Question
 from balcao.core.registration import Registrations
 from balcao.errors import InvalidCpf, InvalidStrategy, InvalidUf, UfRequired
-from balcao.operations import envelope
 from balcao.operations.contract import PROBLEMS_OF_ALL, Example
 from balcao.operations.parameters import DocumentParameter, Parameters, UfChoice
 from balcao.operations.registrations import page
@@ -91,10 +89,6 @@ class RuralProducerLookup(RegistrationLookup):
             ],
             ufs=msgspec.UNSET if found.ufs is None else found.ufs,
         )
-
-    def error_fields(self, problem: Problem, document: str) -> bytes:
-        extra = envelope.cpf_field(document) + b'"inscricoes_estaduais":[],'
-        return envelope.error_fields(problem, extra)
 
     def examples(self) -> Sequence[Example]:
         query = f"uf={self.uf.example}&endereco=true".encode()

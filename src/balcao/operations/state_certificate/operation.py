@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from balcao.core.calendar import civil_day_text, from_ms
+from balcao.core.calendar import from_ms
 from balcao.core.certificates import StateCertificate, state_may_serve, state_valid_until
 from balcao.core.federation import UFS
 from balcao.core.freshness import Ask, Kept, Serve
@@ -36,14 +36,6 @@ UF = UfChoice("UF cuja certidão se pede; uma por requisição.", UFS, required=
 REFRESH = Flag("atualizar_online", "true: consulta a fonte mesmo que haja uma certidão guardada.")
 
 
-class _Recorded(msgspec.Struct):
-    """What a recorded answer says of its own validity."""
-
-    success: bool = False
-    validade: str | None = None
-
-
-_recorded = msgspec.json.Decoder(_Recorded).decode
 _encode = msgspec.json.Encoder().encode
 _decode = msgspec.json.Decoder(StateCertificate).decode
 
@@ -124,11 +116,6 @@ class StateCertificateLookup(CertificateLookup):
         """
         certificate = _decode(body)
         return not certificate.good or state_valid_until(certificate, asked_ms) is not None
-
-    def still_valid(self, body: bytes, now_ms: int) -> bool:
-        """An expired certificate is never delivered as valid, by a replay neither."""
-        said = _recorded(body)
-        return not said.success or said.validade is None or civil_day_text(now_ms) <= said.validade
 
     def deliver(
         self, question: Question, outcome: Delivered, circumstances: Circumstances

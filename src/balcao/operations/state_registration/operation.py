@@ -10,7 +10,6 @@ import msgspec
 from balcao.core.company import Company
 from balcao.core.federation import UFS
 from balcao.core.outcomes import Failed, Outcome
-from balcao.core.problems import Problem
 from balcao.core.questions import Question
 from balcao.core.registration import Registrations
 from balcao.errors import (
@@ -21,7 +20,6 @@ from balcao.errors import (
     SourceUnavailable,
     UfRequired,
 )
-from balcao.operations import envelope
 from balcao.operations.contract import PROBLEMS_OF_ALL, Example
 from balcao.operations.parameters import Parameters, UfChoice, cnpj_in_path
 from balcao.operations.registrations import page
@@ -122,10 +120,6 @@ class StateRegistrationLookup(RegistrationLookup):
             ],
             ufs=msgspec.UNSET if found.ufs is None else found.ufs,
         )
-
-    def error_fields(self, problem: Problem, document: str) -> bytes:
-        extra = envelope.cnpj_field(document) + b'"inscricoes_estaduais":[],'
-        return envelope.error_fields(problem, extra)
 
     def examples(self) -> Sequence[Example]:
         home = "SP" if "SP" in self.ufs else self.ufs[0]

@@ -99,7 +99,7 @@ class SuframaLookup(Operation):
 
     def error_fields(self, problem: Problem, document: str) -> bytes:
         """Never with `inscricao`: clients look at nothing else (decisions 1.1)."""
-        return envelope.error_fields(problem, envelope.cnpj_field(document))
+        return envelope.error_fields(problem, envelope.document_field(self.document, document))
 
     def examples(self) -> Sequence[Example]:
         question = self.parse(EXAMPLE.cnpj, Parameters(b"", {}, ()))
