@@ -63,7 +63,7 @@ STATE: dict[str, Any] = {
 def seen(
     subject: str, body: dict[str, Any], trace: Trace, now_ms: int = ASKED_MS, **of_it: bool
 ) -> views.ResultView:
-    return OPERATIONS[subject].view(views.Recorded(body, trace, now_ms, **of_it))
+    return OPERATIONS[subject].view(views.RecordedResult(body, trace, now_ms, **of_it))
 
 
 def registration(uf: str, active: bool, **more: object) -> dict[str, object]:

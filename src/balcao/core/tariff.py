@@ -2,8 +2,8 @@
 
 A code names an operation and what its price follows, `federal_certificate/cache`; where nothing
 was charged, why. Each operation has a table of its own; all of them together are in
-`subjects.tariff`. A code that was written once is never given another meaning, since the ledger is
-for ever; its words may change (decision 0030).
+`operations/tariff.py`. A code that was written once is never given another meaning, since the
+ledger is for ever; its words may change (decision 0030).
 """
 
 from collections.abc import Mapping

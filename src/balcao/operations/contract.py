@@ -45,7 +45,7 @@ from balcao.errors import (
 )
 from balcao.operations import envelope
 from balcao.operations.parameters import Parameter, Parameters
-from balcao.operations.views import FormWords, Notice, Recorded, ResultView, Tone
+from balcao.operations.views import FormWords, Notice, RecordedResult, ResultView, Tone
 
 # What every operation may answer besides its results.
 PROBLEMS_OF_ALL: tuple[type[BalcaoError], ...] = (
@@ -241,7 +241,7 @@ class Operation(ABC):
         """Results for the OpenAPI document."""
 
     @abstractmethod
-    def view(self, recorded: Recorded) -> ResultView:
+    def view(self, recorded: RecordedResult) -> ResultView:
         """A result as the application shows it."""
 
     @cached_property

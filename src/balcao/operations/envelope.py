@@ -54,19 +54,12 @@ def plain_error_fields(problem: Problem, document: str) -> bytes:
     return error_fields(problem)
 
 
-def cnpj_field(document: str) -> bytes:
-    """`"cnpj":"…",` where the text is one, else nothing (decisions 1.1)."""
+def document_field(name: str, document: str) -> bytes:
+    """`"cnpj":"…",` or `"cpf":"…",` where the text is one, else nothing (decisions 1.1)."""
+    kind: type[Cnpj | Cpf] = Cnpj if name == "cnpj" else Cpf
     try:
-        return b'"cnpj":' + _encode(Cnpj.parse(document).text) + b","
-    except InvalidCnpj:
-        return b""
-
-
-def cpf_field(document: str) -> bytes:
-    """`"cpf":"…",` where the text is one, else nothing (decisions 1.1)."""
-    try:
-        return b'"cpf":' + _encode(Cpf.parse(document).text) + b","
-    except InvalidCpf:
+        return b'"' + name.encode() + b'":' + _encode(kind.parse(document).text) + b","
+    except (InvalidCnpj, InvalidCpf):
         return b""
 
 

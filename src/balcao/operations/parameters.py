@@ -100,7 +100,7 @@ class Parameter:
 Kind = TypeVar("Kind", Cnpj, Cpf)
 
 
-class Document(Parameter, Generic[Kind]):
+class DocumentParameter(Parameter, Generic[Kind]):
     """A CNPJ or CPF."""
 
     def __init__(
@@ -124,9 +124,9 @@ class Document(Parameter, Generic[Kind]):
         return document
 
 
-def cnpj_in_path(example: str) -> Document[Cnpj]:
+def cnpj_in_path(example: str) -> DocumentParameter[Cnpj]:
     """The document of an operation about a company."""
-    return Document(
+    return DocumentParameter(
         Cnpj,
         "CNPJ completo, com ou sem pontuação (a barra pode ir codificada como %2F ou não). Letras"
         " são aceitas nas doze primeiras posições.",
@@ -209,7 +209,7 @@ class Flag(Parameter):
         return value
 
 
-class Choice(Parameter):
+class WordChoice(Parameter):
     """One of two words in any case, the first unless it is sent; or, if so said, also if empty."""
 
     def __init__(
@@ -237,7 +237,7 @@ class Choice(Parameter):
         return text.lower()
 
 
-class Uf(Parameter):
+class UfChoice(Parameter):
     """`uf`: trimmed, any case; empty counts as omitted (decisions 2.3)."""
 
     def __init__(

@@ -55,7 +55,7 @@ def source_failed(
 
 
 @dataclass(frozen=True, slots=True)
-class Recorded:
+class RecordedResult:
     """A result as it was recorded, and what its request is remembered by."""
 
     body: Body

@@ -93,7 +93,7 @@ def _view(visit: Visit, form: LookupForm, recorded: Recorded, trace: Trace) -> R
     now = visit.tools.now_ms()
     body = msgspec.json.decode(recorded.body)
     in_force = operation.still_valid(recorded.body, now)
-    return operation.view(views.Recorded(body, trace, now, in_force))
+    return operation.view(views.RecordedResult(body, trace, now, in_force))
 
 
 def _masked(trace: Trace) -> str:

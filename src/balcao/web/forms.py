@@ -13,7 +13,7 @@ from balcao.core.questions import Question, Strategy, Subject
 from balcao.core.recognition import recognise
 from balcao.operations import OPERATIONS
 from balcao.operations.contract import Operation
-from balcao.operations.parameters import Days, Parameter, Parameters, StrategyChoice, Uf
+from balcao.operations.parameters import Days, Parameter, Parameters, StrategyChoice, UfChoice
 from balcao.web.vocabulary import IN_MENUS
 
 # What a form may send; other fields are nobody's business.
@@ -69,7 +69,7 @@ class LookupForm:
 
     def ufs(self, operation: Operation) -> Sequence[tuple[str, str]]:
         """The choices of UF, as values and texts."""
-        uf = _of_kind(operation, Uf)
+        uf = _of_kind(operation, UfChoice)
         if uf is None:
             return ()
         texts = {ALL: f"Todas ({len(uf.allowed) - 1})"}
@@ -79,7 +79,7 @@ class LookupForm:
     @property
     def uf_may_be_left_out(self) -> bool:
         """Whether there is a UF that is meant then."""
-        uf = _of_kind(OPERATIONS[self.subject], Uf)
+        uf = _of_kind(OPERATIONS[self.subject], UfChoice)
         return uf is not None and not uf.required
 
     def focus(self, typed: Mapping[str, str]) -> str:

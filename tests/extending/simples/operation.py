@@ -27,7 +27,7 @@ from balcao.operations.parameters import Days, Parameter, Parameters, cnpj_in_pa
 from balcao.operations.views import (
     FormWords,
     Headline,
-    Recorded,
+    RecordedResult,
     ResultView,
     document,
     renewed,
@@ -92,28 +92,23 @@ class SimplesLookup(Operation):
     problems = (InvalidCnpj, *PROBLEMS_OF_ALL, CnpjNotFound)
 
     def declare(self) -> Sequence[Parameter]:
-        """See `Operation`."""
         return (CNPJ, CACHE)
 
     def parse(self, document: str, sent: Parameters) -> Question:
-        """See `Operation`."""
         cnpj = CNPJ.read(document)
         days, _ = CACHE.read(sent)
         inquiry = Inquiry(self.subject, cnpj)
         return Question(self.subject, (inquiry,), Strategy.CACHE_PREFERENCIAL, days)
 
     def fingerprint(self, question: Question) -> str:
-        """See `Operation`."""
         return digest(f"{self.path} {question.document.text} {question.max_age_days}")
 
     def greatest_price(self, question: Question) -> int:
-        """See `Operation`."""
         return 3
 
     def deliver(
         self, question: Question, outcome: Delivered, circumstances: Circumstances
     ) -> Conclusion:
-        """See `Operation`."""
         return Conclusion(
             status=200,
             fields=b'"success":true,"error":false,' + outcome.body[1:],
@@ -125,14 +120,12 @@ class SimplesLookup(Operation):
         )
 
     def examples(self) -> Sequence[Example]:
-        """See `Operation`."""
         question = self.parse("90010001000100", Parameters(b"", {}, ()))
         body = msgspec.json.encode(Option("90010001000100", optante=True, desde="2015-03-02"))
         delivered = Delivered(body, "online", "registro", EXAMPLE_MS)
         return (Example("optante", "A empresa é optante", question, (delivered,)),)
 
-    def view(self, recorded: Recorded) -> ResultView:
-        """See `Operation`."""
+    def view(self, recorded: RecordedResult) -> ResultView:
         body = recorded.body
         return ResultView(
             Headline(*(("good", "Optante") if body["optante"] else ("info", "Não optante"))),

@@ -1,7 +1,7 @@
 """The OpenAPI 3.1 document, made from the code that answers.
 
-Operations, parameters and the problems each may answer are data of `subjects`; bodies of the
-examples are made by the same functions that make real ones; words are in `texts`.
+Operations, parameters and the problems each may answer are data of `operations`; bodies of the
+examples are made by the same functions that make real ones, schemas of their types.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -173,7 +173,7 @@ def _responses(operation: Operation) -> dict[str, Any]:
     results = _results(operation)
     headers = {status: _headers(status) for status in texts.STATUSES}
     refused = openapi_errors.responses(
-        operation.problems, openapi_errors.form_of(operation), headers
+        operation.problems, openapi_errors.shape_of(operation), headers
     )
     assert not results.keys() & refused.keys()
     done = {

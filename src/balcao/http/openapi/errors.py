@@ -43,7 +43,7 @@ _DETAIL = "DetalheErro"
 
 
 @dataclass(frozen=True, slots=True)
-class Form:
+class ErrorShape:
     """How errors look at some addresses: the schema's name, and what makes the bodies."""
 
     name: str
@@ -55,16 +55,16 @@ class Form:
         return _body(problem, self.fields_of, self.document)
 
 
-PLAIN = Form(_PLAIN, envelope.plain_error_fields)
+PLAIN = ErrorShape(_PLAIN, envelope.plain_error_fields)
 
 
-def form_of(operation: Operation) -> Form:
+def shape_of(operation: Operation) -> ErrorShape:
     """An operation's own form; the plain one where it adds no fields."""
     document = str(operation.parameters[0].example)  # also where it is in the query
     if not _further(operation.error_fields, document):
-        return Form(_PLAIN, operation.error_fields, document)
+        return ErrorShape(_PLAIN, operation.error_fields, document)
     name = description_of(operation.answer)[0].replace("Resposta", _PLAIN)
-    return Form(name, operation.error_fields, document)
+    return ErrorShape(name, operation.error_fields, document)
 
 
 def schemas(
@@ -73,7 +73,7 @@ def schemas(
     """The schemas of all forms, by name. `answers` are those of the results."""
     found = {_PLAIN: _schema({}, ()), _DETAIL: _detail()}
     for operation in operations:
-        form = form_of(operation)
+        form = shape_of(operation)
         if form.name in found:
             continue
         result = answers[description_of(operation.answer)[0]]
@@ -86,7 +86,7 @@ def schemas(
 
 
 def responses(
-    kinds: Sequence[type[errors.BalcaoError]], form: Form, headers: Mapping[int, Any]
+    kinds: Sequence[type[errors.BalcaoError]], form: ErrorShape, headers: Mapping[int, Any]
 ) -> dict[int, Any]:
     """Responses to everything that can go wrong, by status. A bug of ours always can."""
     return {
@@ -131,7 +131,7 @@ def _description(status: int, problems: Sequence[Problem]) -> str:
     return f"{texts.STATUSES[status]} `error_message.code`: {codes}."
 
 
-def _examples(form: Form, problems: Sequence[Problem]) -> dict[str, Any]:
+def _examples(form: ErrorShape, problems: Sequence[Problem]) -> dict[str, Any]:
     examples: dict[str, Any] = {}
     for problem in problems:
         name, number = problem.code, 1

@@ -39,44 +39,39 @@ def paths(refusals: Refusals, headers: HeadersOf) -> dict[str, Any]:
 
 def _receipts(refusals: Refusals, headers: HeadersOf) -> dict[str, Any]:
     problems = (errors.ReceiptNotFound, errors.StorageFailed)
+
+    def receipt(of: str, description: str, *, public: bool) -> dict[str, Any]:
+        numbered = headers(200) if not public else {"X-Request-Id": headers(200)["X-Request-Id"]}
+        caching = "public, max-age=86400, immutable" if public else "private, no-store"
+        usual = (errors.RequestTooLarge,) if public else _KEYED
+        return {
+            "get": {
+                "operationId": f"comprovante_{of}",
+                "tags": [texts.TAG_RECEIPTS],
+                "summary": f"Comprovante de uma certidão {of}",
+                "description": description,
+                "security": [] if public else [{"chave": []}],
+                "parameters": [_id("receipt_id", "O fim do endereço em `print`.")],
+                "responses": {
+                    "200": {
+                        "description": "O documento, como a fonte o emitiu.",
+                        "headers": numbered | _file_headers(caching, html=not public),
+                        "content": _file("application/pdf")
+                        | ({} if public else _file("text/html")),
+                    },
+                    **refusals((*usual, *problems), not public),
+                },
+            }
+        }
+
+    federal, state = FederalCertificateLookup.path, StateCertificateLookup.path
     return {
-        f"{LOOKUPS}{FederalCertificateLookup.path}/print/{{receipt_id}}": {
-            "get": {
-                "operationId": "comprovante_federal",
-                "tags": [texts.TAG_RECEIPTS],
-                "summary": "Comprovante de uma certidão federal",
-                "description": texts.FEDERAL_RECEIPT,
-                "security": [{"chave": []}],
-                "parameters": [_id("receipt_id", "O fim do endereço em `print`.")],
-                "responses": {
-                    "200": {
-                        "description": "O documento, como a fonte o emitiu.",
-                        "headers": headers(200) | _file_headers("private, no-store", html=True),
-                        "content": _file("application/pdf") | _file("text/html"),
-                    },
-                    **refusals((*_KEYED, *problems), True),
-                },
-            }
-        },
-        f"{LOOKUPS}{StateCertificateLookup.path}/print/{{receipt_id}}": {
-            "get": {
-                "operationId": "comprovante_estadual",
-                "tags": [texts.TAG_RECEIPTS],
-                "summary": "Comprovante de uma certidão estadual",
-                "description": texts.STATE_RECEIPT,
-                "security": [],
-                "parameters": [_id("receipt_id", "O fim do endereço em `print`.")],
-                "responses": {
-                    "200": {
-                        "description": "O documento, como a fonte o emitiu.",
-                        "headers": {"X-Request-Id": headers(200)["X-Request-Id"]}
-                        | _file_headers("public, max-age=86400, immutable", html=False),
-                        "content": _file("application/pdf"),
-                    },
-                    **refusals((errors.RequestTooLarge, *problems), False),
-                },
-            }
-        },
+        f"{LOOKUPS}{federal}/print/{{receipt_id}}": receipt(
+            "federal", texts.FEDERAL_RECEIPT, public=False
+        ),
+        f"{LOOKUPS}{state}/print/{{receipt_id}}": receipt(
+            "estadual", texts.STATE_RECEIPT, public=True
+        ),
     }
 
 

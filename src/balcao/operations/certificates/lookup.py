@@ -5,7 +5,10 @@ Specification, "Credits", "HTTP status" of both; decisions 2.10, 3.
 
 from collections.abc import Mapping, Sequence
 
+import msgspec
+
 from balcao.core.access import Caller
+from balcao.core.calendar import civil_day_text
 from balcao.core.ledger import Origin
 from balcao.core.questions import Question
 from balcao.errors import (
@@ -29,6 +32,17 @@ PROBLEMS_OF_CERTIFICATES: Sequence[type[BalcaoError]] = (
 )
 
 
+class _Recorded(msgspec.Struct):
+    """What a recorded answer says of its own validity, each operation in its own words."""
+
+    success: bool = False
+    effective_validity: str | None = None
+    validade: str | None = None
+
+
+_recorded = msgspec.json.Decoder(_Recorded).decode
+
+
 class CertificateLookup(Operation):
     """A tax clearance certificate, served by its validity, with a receipt."""
 
@@ -42,8 +56,13 @@ class CertificateLookup(Operation):
             raise CertificatesNotEnabled
 
     def greatest_price(self, question: Question) -> int:
-        """See `Operation`."""
         return PRICES["online"]
+
+    def still_valid(self, body: bytes, now_ms: int) -> bool:
+        """An expired certificate is never delivered as valid, by a replay neither."""
+        said = _recorded(body)
+        last = said.effective_validity or said.validade
+        return not said.success or last is None or civil_day_text(now_ms) <= last
 
     def as_told(self, error: SourceError) -> BalcaoError:
         """A source that was asked and failed is 400 here, not 500 (decisions 3)."""

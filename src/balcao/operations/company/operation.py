@@ -29,13 +29,13 @@ from balcao.operations.parameters import (
     BY_AGE,
     CACHE,
     CACHE_HEADER,
-    Choice,
     Parameter,
     Parameters,
     StrategyChoice,
+    WordChoice,
     cnpj_in_path,
 )
-from balcao.operations.views import Recorded, ResultView
+from balcao.operations.views import RecordedResult, ResultView
 
 CNPJ = cnpj_in_path("90010001000100")
 STRATEGY = StrategyChoice(
@@ -43,7 +43,7 @@ STRATEGY = StrategyChoice(
     BY_AGE,
     default=Strategy.ONLINE_PREFERENCIAL,
 )
-OPTIN = Choice(
+OPTIN = WordChoice(
     "optin",
     "1 pede o CPF dos sócios; precisa estar habilitado na conta.",
     ("0", "1"),
@@ -91,11 +91,9 @@ class CompanyLookup(Operation):
     problems = (InvalidCnpj, InvalidStrategy, *PROBLEMS_OF_ALL, OptInNotEnabled, CnpjNotFound)
 
     def declare(self) -> Sequence[Parameter]:
-        """See `Operation`."""
         return (CNPJ, CACHE, STRATEGY, OPTIN, CACHE_HEADER)
 
     def parse(self, document: str, sent: Parameters) -> Question:
-        """See `Operation`."""
         cnpj = CNPJ.read(document)
         days, from_header = CACHE.read(sent)
         strategy = STRATEGY.read(sent)
@@ -109,7 +107,6 @@ class CompanyLookup(Operation):
         )
 
     def fingerprint(self, question: Question) -> str:
-        """See `Operation`."""
         inquiry = question.inquiries[0]
         return digest(
             f"{self.path} {inquiry.cache_key} {question.strategy} {question.max_age_days}"
@@ -131,7 +128,6 @@ class CompanyLookup(Operation):
     def deliver(
         self, question: Question, outcome: Delivered, circumstances: Circumstances
     ) -> Conclusion:
-        """See `Operation`."""
         day, response = _parted(outcome)
         return Conclusion(
             status=200,
@@ -148,18 +144,15 @@ class CompanyLookup(Operation):
         )
 
     def error_fields(self, problem: Problem, document: str) -> bytes:
-        """See `Operation`."""
         return envelope.error_fields(problem, extra=b'"response":null,')
 
     def examples(self) -> Sequence[Example]:
-        """See `Operation`."""
         question = self.parse(EXAMPLE.cnpj, Parameters(b"", {}, ()))
         body = self.encode(question.inquiries[0], EXAMPLE)
         delivered = Delivered(body, "online", "snapshot", EXAMPLE_MS)
         return (Example("encontrada", "A empresa existe", question, (delivered,)),)
 
-    def view(self, recorded: Recorded) -> ResultView:
-        """See `Operation`."""
+    def view(self, recorded: RecordedResult) -> ResultView:
         return page.view(recorded)
 
 

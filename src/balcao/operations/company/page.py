@@ -9,7 +9,7 @@ from balcao.operations.views import (
     Cells,
     FormWords,
     Headline,
-    Recorded,
+    RecordedResult,
     ResultTable,
     ResultView,
     activities,
@@ -50,7 +50,7 @@ _COMPANY_NOTES: Mapping[str, str] = {
 }
 
 
-def view(recorded: Recorded) -> ResultView:
+def view(recorded: RecordedResult) -> ResultView:
     """Registry data with partners."""
     body, trace = recorded.body, recorded.trace
     said: Body = body["response"]

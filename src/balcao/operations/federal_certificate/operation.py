@@ -10,7 +10,7 @@ from functools import lru_cache
 
 import msgspec
 
-from balcao.core.calendar import civil_day_text, from_ms
+from balcao.core.calendar import from_ms
 from balcao.core.certificates import FederalCertificate, federal_may_serve, federal_valid_until
 from balcao.core.documents import Cnpj, Cpf, without_cpf
 from balcao.core.freshness import CACHE_FIRST, Ask, Kept, Serve
@@ -44,22 +44,22 @@ from balcao.operations.federal_certificate import page
 from balcao.operations.federal_certificate.answer import EXAMPLE, Billing, FederalAnswer
 from balcao.operations.parameters import (
     BirthDate,
-    Choice,
-    Document,
+    DocumentParameter,
     Flag,
     Parameter,
     Parameters,
     StrategyChoice,
+    WordChoice,
 )
-from balcao.operations.views import Recorded, ResultView
+from balcao.operations.views import RecordedResult, ResultView
 
-CNPJ = Document(
+CNPJ = DocumentParameter(
     Cnpj,
     "CNPJ, com ou sem pontuação. Não se combina com cpf nem data_nascimento.",
     place="query",
     example="90010001000100",
 )
-CPF = Document(Cpf, "CPF, com ou sem pontuação; exige data_nascimento.", place="query")
+CPF = DocumentParameter(Cpf, "CPF, com ou sem pontuação; exige data_nascimento.", place="query")
 BIRTH = BirthDate("Data de nascimento, yyyyMMdd; obrigatória com cpf.")
 STRATEGY = StrategyChoice(
     "Cache ou fonte primeiro. Uma certidão vencida nunca é entregue como válida.",
@@ -73,7 +73,7 @@ STRATEGY = StrategyChoice(
     default=Strategy.CACHE_PREFERENCIAL,
     field="modo",
 )
-PREFERENCE = Choice(
+PREFERENCE = WordChoice(
     "preferencia_emissao",
     "`2via` procura na fonte uma certidão ainda válida antes de emitir outra; `nova` pede uma"
     " emissão nova à fonte.",
@@ -83,17 +83,6 @@ PREFERENCE = Choice(
 REFRESH = Flag("atualizar_online", "true: consulta a fonte mesmo que haja um resultado guardado.")
 
 
-class _Recorded(msgspec.Struct):
-    """What a recorded answer says of its own validity."""
-
-    success: bool = False
-    effective_validity: str | None = None
-
-
-_recorded = msgspec.json.Decoder(_Recorded).decode
-
-
-_recorded = msgspec.json.Decoder(_Recorded).decode
 _encode = msgspec.json.Encoder().encode
 _decoder = msgspec.json.Decoder(FederalCertificate)
 
@@ -155,11 +144,9 @@ class FederalCertificateLookup(CertificateLookup):
     )
 
     def declare(self) -> Sequence[Parameter]:
-        """See `Operation`."""
         return (CNPJ, CPF, BIRTH, STRATEGY, PREFERENCE, REFRESH)
 
     def parse(self, document: str, sent: Parameters) -> Question:
-        """See `Operation`."""
         inquired, birth = self._who(sent)
         strategy = STRATEGY.read(sent)
         reissue = PREFERENCE.read(sent) == "nova"
@@ -189,7 +176,6 @@ class FederalCertificateLookup(CertificateLookup):
         return person, BIRTH.read(birth, self.today())
 
     def fingerprint(self, question: Question) -> str:
-        """See `Operation`."""
         inquiry = question.inquiries[0]
         return digest(f"{self.path} {inquiry.flight_key} {question.strategy} {question.refresh}")
 
@@ -220,12 +206,6 @@ class FederalCertificateLookup(CertificateLookup):
             return not federal_may_serve(old, kept.asked_ms, asked_ms)
         return True
 
-    def still_valid(self, body: bytes, now_ms: int) -> bool:
-        """An expired certificate is never delivered as valid, by a replay neither."""
-        said = _recorded(body)
-        last = said.effective_validity
-        return not said.success or last is None or civil_day_text(now_ms) <= last
-
     def deliver(
         self, question: Question, outcome: Delivered, circumstances: Circumstances
     ) -> Conclusion:
@@ -255,7 +235,6 @@ class FederalCertificateLookup(CertificateLookup):
         )
 
     def examples(self) -> Sequence[Example]:
-        """See `Operation`."""
         question = self.parse("", Parameters(b"cnpj=90010001000100", {}, self.names))
 
         def delivered(
@@ -286,8 +265,7 @@ class FederalCertificateLookup(CertificateLookup):
             delivered("impossivel", "Não pôde ser emitida", impossible),
         )
 
-    def view(self, recorded: Recorded) -> ResultView:
-        """See `Operation`."""
+    def view(self, recorded: RecordedResult) -> ResultView:
         return page.view(recorded)
 
 

@@ -9,21 +9,13 @@ from balcao.core.ledger import Trace
 from balcao.core.writing import credits, day, instant
 from balcao.operations.certificates import page
 from balcao.operations.certificates.lookup import PRICES
-from balcao.operations.certificates.page import (
-    expired,
-    figures,
-    in_force,
-    keeping,
-    moment,
-    receipt_number,
-)
 from balcao.operations.views import (
     Again,
     Body,
     Button,
     Fact,
     Headline,
-    Recorded,
+    RecordedResult,
     ResultView,
     Tone,
     document,
@@ -66,20 +58,20 @@ _IMPOSSIBLE = (
 _UNCLASSIFIED = "A fonte deu um resultado que não é CND nem CPEND. Leia o texto da certidão abaixo."
 
 
-def view(recorded: Recorded) -> ResultView:
+def view(recorded: RecordedResult) -> ResultView:
     """The federal joint certificate."""
     body, trace, now_ms = recorded.body, recorded.trace, recorded.now_ms
     number = body.get("cnpj") or body.get("cpf")
     verification = body["receipt_verification_code"]
     until = body["effective_validity"]
     return ResultView(
-        _headline(body, trace, now_ms) if recorded.in_force else expired(until),
+        _headline(body, trace, now_ms) if recorded.in_force else page.expired(until),
         facts=(
             ("CPF" if body.get("cpf") else "CNPJ", document(number)),
             ("Nome", body["corporate_name"]),
             ("Título", body["certificate"]),
             ("Tipo", body["certificate_type"]),
-            ("Código de controle", figures(body["certificate_code"])),
+            ("Código de controle", page.figures(body["certificate_code"])),
             ("Situação", body["status"]),
             ("Emitida em", day(body["issued_at"])),
             ("Válida até", day(until)),
@@ -87,14 +79,14 @@ def view(recorded: Recorded) -> ResultView:
             *_keeping(body, trace, now_ms),
             ("Débitos na Receita Federal", truth(body["rfb_debts"])),
             ("Débitos na PGFN (dívida ativa)", truth(body["pgfn_debts"])),
-            ("Fonte consultada em", moment(body["source_queried_at"])),
-            ("Entregue em", moment(body["served_at"])),
+            ("Fonte consultada em", page.moment(body["source_queried_at"])),
+            ("Entregue em", page.moment(body["served_at"])),
             (
                 "Código do comprovante",
-                figures(verification) if verification != body["certificate_code"] else None,
+                page.figures(verification) if verification != body["certificate_code"] else None,
             ),
         ),
-        receipt_id=receipt_number(body["print"]),
+        receipt_id=page.receipt_number(body["print"]),
         receipt_kind="HTML" if "html" in body["receipt_type"] else "PDF",
         again=_again(body),
     )
@@ -113,13 +105,13 @@ def _keeping(body: Body, trace: Trace, now_ms: int) -> Sequence[Fact]:
     """Until when the same question costs less: negative results for an hour of the same day."""
     until, asked_ms = body["valid_until"], trace.asked_ms
     if body["success"]:
-        return keeping(day(until) if until else None, until and civil_day_text(now_ms) > until)
+        return page.keeping(day(until) if until else None, until and civil_day_text(now_ms) > until)
     if asked_ms is None:
         return ()
     tomorrow = civil_day(asked_ms) + datetime.timedelta(days=1)
     until_ms = min(asked_ms + SHORT_CACHE_MS, day_starts_ms(tomorrow))
     at = instant(until_ms).rpartition(" ")[2]  # it is within the hour, so that is enough
-    return keeping(at, now_ms >= until_ms)
+    return page.keeping(at, now_ms >= until_ms)
 
 
 def _headline(body: Body, trace: Trace, now_ms: int) -> Headline:
@@ -130,7 +122,7 @@ def _headline(body: Body, trace: Trace, now_ms: int) -> Headline:
         branch = "" if not number or "/0001-" in number else " Vale para a matriz e as filiais."
         if tone != "good":
             return Headline(tone, text, note + branch)
-        verdict = in_force(text, f"{note}.", body["effective_validity"], now_ms)
+        verdict = page.in_force(text, f"{note}.", body["effective_validity"], now_ms)
         return Headline(verdict.tone, text, f"{verdict.note}{_copy(body, trace)}{branch}")
     if kind or body["certificate"]:
         return Headline("warn", kind or body["certificate"], _UNCLASSIFIED)

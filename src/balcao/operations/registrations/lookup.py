@@ -15,6 +15,7 @@ from balcao.core.freshness import Ask, Kept, Serve
 from balcao.core.idempotency import digest
 from balcao.core.ledger import Origin
 from balcao.core.outcomes import Conclusion, Delivered, Failed, Nothing, Outcome
+from balcao.core.problems import Problem
 from balcao.core.questions import Inquiry, Part, Question, Strategy, Subject
 from balcao.core.registration import Registrations
 from balcao.core.tariff import Rule, Rules
@@ -29,11 +30,11 @@ from balcao.operations.parameters import (
     Parameter,
     Parameters,
     StrategyChoice,
-    Uf,
+    UfChoice,
 )
 from balcao.operations.registrations import page
 from balcao.operations.registrations.answer import UfOrigin
-from balcao.operations.views import Recorded, ResultView
+from balcao.operations.views import RecordedResult, ResultView
 
 STRATEGY = StrategyChoice(
     "Cache ou fonte primeiro, e o que fazer quando a fonte falha; decidido por UF.",
@@ -93,17 +94,16 @@ class RegistrationLookup(Operation):
     failures = page.FAILURES
 
     @abstractmethod
-    def declare_uf(self) -> Uf:
+    def declare_uf(self) -> UfChoice:
         """Its parameter `uf`."""
 
     @abstractmethod
     def body(
-        self, question: Question, found: "Gathered", company: Company | None
+        self, question: Question, found: "RegistrationsFound", company: Company | None
     ) -> msgspec.Struct:
         """The answer, with an empty request_id."""
 
     def declare(self) -> Sequence[Parameter]:
-        """See `Operation`."""
         self.uf = self.declare_uf()
         document = self.document_parameter
         return (document, self.uf, CACHE, STRATEGY, FALLBACK, ADDRESSES, CACHE_HEADER)
@@ -129,14 +129,12 @@ class RegistrationLookup(Operation):
         )
 
     def fingerprint(self, question: Question) -> str:
-        """See `Operation`."""
         return digest(
             f"{question.subject} {question.document.text} {question.uf} {question.strategy}"
             f" {question.max_age_days} {question.error_fallback} {question.wants_addresses}"
         )
 
     def parts(self, inquiry: Inquiry) -> frozenset[Part]:
-        """See `Operation`."""
         return _WITH_ADDRESSES if inquiry.addresses else _TYPES_ONLY
 
     def greatest_price(self, question: Question) -> int:
@@ -152,8 +150,7 @@ class RegistrationLookup(Operation):
     def conclude(
         self, question: Question, outcomes: Sequence[Outcome], circumstances: Circumstances
     ) -> Conclusion:
-        """See `Operation`."""
-        found = Gathered(question, outcomes)
+        found = RegistrationsFound(question, outcomes)
         if found.answered:
             body = self.body(question, found, circumstances.company)
             return Conclusion(
@@ -170,12 +167,15 @@ class RegistrationLookup(Operation):
             error = self.absence()
         return envelope.refusal(error, question.document.text, self.error_fields)
 
+    def error_fields(self, problem: Problem, document: str) -> bytes:
+        known = envelope.document_field(self.document, document)
+        return envelope.error_fields(problem, known + b'"inscricoes_estaduais":[],')
+
     def delivered(self, question: Question, record: Registrations) -> Delivered:
         """For examples: this record from the source."""
         return Delivered(self.encode(question.inquiries[0], record), "online", "cnpja", EXAMPLE_MS)
 
-    def view(self, recorded: Recorded) -> ResultView:
-        """See `Operation`."""
+    def view(self, recorded: RecordedResult) -> ResultView:
         return page.view(self.document, recorded)
 
 
@@ -186,7 +186,7 @@ def all_empty(outcomes: Sequence[Outcome]) -> bool:
     )
 
 
-class Gathered:
+class RegistrationsFound:
     """What came of a question, put together over its UFs."""
 
     def __init__(self, of: Question, outcomes: Sequence[Outcome]) -> None:

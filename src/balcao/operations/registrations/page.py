@@ -14,7 +14,7 @@ from balcao.operations.views import (
     Button,
     FormWords,
     Headline,
-    Recorded,
+    RecordedResult,
     ResultTable,
     ResultView,
     Tile,
@@ -55,7 +55,7 @@ def form(
     )
 
 
-def view(document_field: str, recorded: Recorded) -> ResultView:
+def view(document_field: str, recorded: RecordedResult) -> ResultView:
     """State registrations of a company or of a rural producer."""
     body, trace = recorded.body, recorded.trace
     found: Sequence[Body] = body["inscricoes_estaduais"]

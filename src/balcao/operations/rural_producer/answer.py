@@ -14,38 +14,20 @@ from balcao.core.registration import (
     Registrations,
 )
 from balcao.operations.envelope import AlwaysFalse, AlwaysTrue, RequestId
-from balcao.operations.registrations.answer import (
-    IN_ORDER,
-    ONLY_WITH_ADDRESSES,
-    Active,
-    AddressUf,
-    Cep,
-    City,
-    CityCode,
-    District,
-    FromCache,
-    HouseNumber,
-    Number,
-    OfUf,
-    Origins,
-    Situation,
-    Street,
-    TypeText,
-    UpdatedAt,
-)
+from balcao.operations.registrations import answer as of
 
 
 @described("EnderecoProdutorRural", "Endereço de uma inscrição.")
 class RuralAddress(msgspec.Struct, frozen=True):
     """The address of a registration."""
 
-    logradouro: Street
-    numero: HouseNumber
-    bairro: District
-    municipio: City
-    codigo_municipio_ibge: CityCode
-    uf: AddressUf
-    cep: Cep
+    logradouro: of.Street
+    numero: of.HouseNumber
+    bairro: of.District
+    municipio: of.City
+    codigo_municipio_ibge: of.CityCode
+    uf: of.AddressUf
+    cep: of.Cep
 
 
 @described(
@@ -54,16 +36,16 @@ class RuralAddress(msgspec.Struct, frozen=True):
 class RuralRegistration(msgspec.Struct, frozen=True, omit_defaults=True):
     """One registration of a rural producer; what no source knows is absent."""
 
-    inscricao_estadual: Number
-    uf: OfUf
-    ativa: Active
-    tipo_ie: TypeText = None
-    situacao_pj: Situation = None
+    inscricao_estadual: of.Number
+    uf: of.OfUf
+    ativa: of.Active
+    tipo_ie: of.TypeText = None
+    situacao_pj: of.Situation = None
     data_status: Annotated[
         str | None, said("Data da última mudança de situação.", format="date")
     ] = None
-    updated_at: UpdatedAt = None
-    endereco: Annotated[RuralAddress | None, ONLY_WITH_ADDRESSES] = None
+    updated_at: of.UpdatedAt = None
+    endereco: Annotated[RuralAddress | None, of.ONLY_WITH_ADDRESSES] = None
 
 
 @described("RespostaProdutorRural", "Inscrições estaduais de um produtor rural.")
@@ -73,15 +55,15 @@ class RuralProducerAnswer(msgspec.Struct, frozen=True):
     request_id: RequestId
     success: AlwaysTrue
     error: AlwaysFalse
-    is_cache: FromCache
+    is_cache: of.FromCache
     cpf: Annotated[str, said("CPF consultado, sem pontuação.")]
     nome: Annotated[str | None, said("Nome do produtor, quando a fonte o diz.")]
     uf: Annotated[str, said("UF consultada, ou `BR`.")]
     inscricoes_estaduais: Annotated[
         Sequence[RuralRegistration],
-        IN_ORDER,
+        of.IN_ORDER,
     ]
-    ufs: Origins = msgspec.UNSET
+    ufs: of.Origins = msgspec.UNSET
 
 
 # As the sandbox answers it.

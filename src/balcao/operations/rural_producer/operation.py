@@ -10,23 +10,23 @@ import msgspec
 from balcao.core.company import Company
 from balcao.core.documents import Cpf
 from balcao.core.federation import RURAL_UFS
-from balcao.core.problems import Problem
 from balcao.core.questions import Question
 from balcao.core.registration import Registrations
 from balcao.errors import InvalidCpf, InvalidStrategy, InvalidUf, UfRequired
-from balcao.operations import envelope
 from balcao.operations.contract import PROBLEMS_OF_ALL, Example
-from balcao.operations.parameters import Document, Parameters, Uf
+from balcao.operations.parameters import DocumentParameter, Parameters, UfChoice
 from balcao.operations.registrations import page
 from balcao.operations.registrations.answer import shown
-from balcao.operations.registrations.lookup import Gathered, RegistrationLookup, rules
+from balcao.operations.registrations.lookup import RegistrationLookup, RegistrationsFound, rules
 from balcao.operations.rural_producer.answer import (
     EXAMPLE,
     RuralProducerAnswer,
     RuralRegistration,
 )
 
-CPF = Document(Cpf, "CPF completo, com ou sem pontuação.", place="path", example="90010000100")
+CPF = DocumentParameter(
+    Cpf, "CPF completo, com ou sem pontuação.", place="path", example="90010000100"
+)
 
 
 class RuralProducerLookup(RegistrationLookup):
@@ -59,20 +59,22 @@ class RuralProducerLookup(RegistrationLookup):
     answer = RuralProducerAnswer
     problems = (InvalidCpf, InvalidUf, UfRequired, InvalidStrategy, *PROBLEMS_OF_ALL)
 
-    def declare_uf(self) -> Uf:
+    def declare_uf(self) -> UfChoice:
         """Nobody knows a person's own."""
-        return Uf("UF consultada; `BR` consulta todas.", self.ufs, all_at_once=True, required=True)
+        return UfChoice(
+            "UF consultada; `BR` consulta todas.", self.ufs, all_at_once=True, required=True
+        )
 
     def parse(self, document: str, sent: Parameters) -> Question:
-        """See `Operation`."""
         cpf = CPF.read(document)
         uf = self.uf.read(sent)
         if uf is None:
             raise UfRequired
         return self.question(cpf, uf, sent)
 
-    def body(self, question: Question, found: Gathered, company: Company | None) -> msgspec.Struct:
-        """See `RegistrationLookup`."""
+    def body(
+        self, question: Question, found: RegistrationsFound, company: Company | None
+    ) -> msgspec.Struct:
         return RuralProducerAnswer(
             request_id="",
             success=True,
@@ -88,13 +90,7 @@ class RuralProducerLookup(RegistrationLookup):
             ufs=msgspec.UNSET if found.ufs is None else found.ufs,
         )
 
-    def error_fields(self, problem: Problem, document: str) -> bytes:
-        """See `Operation`."""
-        extra = envelope.cpf_field(document) + b'"inscricoes_estaduais":[],'
-        return envelope.error_fields(problem, extra)
-
     def examples(self) -> Sequence[Example]:
-        """See `Operation`."""
         query = f"uf={self.uf.example}&endereco=true".encode()
         one = self.parse(EXAMPLE.documento, Parameters(query, {}, self.names))
         none = Registrations(EXAMPLE.documento, str(self.uf.example))

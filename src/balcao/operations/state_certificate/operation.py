@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from balcao.core.calendar import civil_day_text, from_ms
+from balcao.core.calendar import from_ms
 from balcao.core.certificates import StateCertificate, state_may_serve, state_valid_until
 from balcao.core.federation import UFS
 from balcao.core.freshness import Ask, Kept, Serve
@@ -25,25 +25,17 @@ from balcao.operations.certificates.lookup import (
 )
 from balcao.operations.contract import EXAMPLE_MS, Circumstances, Example
 from balcao.operations.envelope import WITHOUT_ID
-from balcao.operations.parameters import Flag, Parameter, Parameters, Uf, cnpj_in_path
+from balcao.operations.parameters import Flag, Parameter, Parameters, UfChoice, cnpj_in_path
 from balcao.operations.state_certificate import page
 from balcao.operations.state_certificate.answer import EXAMPLE, StateCertificateAnswer
-from balcao.operations.views import Recorded, ResultView
+from balcao.operations.views import RecordedResult, ResultView
 
 CNPJ = cnpj_in_path("90010001000100")
 # Which UFs can be answered is the sources' configuration.
-UF = Uf("UF cuja certidão se pede; uma por requisição.", UFS, required=True)
+UF = UfChoice("UF cuja certidão se pede; uma por requisição.", UFS, required=True)
 REFRESH = Flag("atualizar_online", "true: consulta a fonte mesmo que haja uma certidão guardada.")
 
 
-class _Recorded(msgspec.Struct):
-    """What a recorded answer says of its own validity."""
-
-    success: bool = False
-    validade: str | None = None
-
-
-_recorded = msgspec.json.Decoder(_Recorded).decode
 _encode = msgspec.json.Encoder().encode
 _decode = msgspec.json.Decoder(StateCertificate).decode
 
@@ -90,7 +82,6 @@ class StateCertificateLookup(CertificateLookup):
     problems = (InvalidCnpj, InvalidUf, UfRequired, *PROBLEMS_OF_CERTIFICATES)
 
     def declare(self) -> Sequence[Parameter]:
-        """See `Operation`."""
         return (CNPJ, UF, REFRESH)
 
     def parse(self, document: str, sent: Parameters) -> Question:
@@ -110,7 +101,6 @@ class StateCertificateLookup(CertificateLookup):
         )
 
     def fingerprint(self, question: Question) -> str:
-        """See `Operation`."""
         return digest(f"{self.path} {question.inquiries[0].flight_key} {question.refresh}")
 
     def plan(self, question: Question, inquiry: Inquiry, kept: Kept, now_ms: int) -> Serve | Ask:
@@ -126,11 +116,6 @@ class StateCertificateLookup(CertificateLookup):
         """
         certificate = _decode(body)
         return not certificate.good or state_valid_until(certificate, asked_ms) is not None
-
-    def still_valid(self, body: bytes, now_ms: int) -> bool:
-        """An expired certificate is never delivered as valid, by a replay neither."""
-        said = _recorded(body)
-        return not said.success or said.validade is None or civil_day_text(now_ms) <= said.validade
 
     def deliver(
         self, question: Question, outcome: Delivered, circumstances: Circumstances
@@ -173,7 +158,6 @@ class StateCertificateLookup(CertificateLookup):
         )
 
     def examples(self) -> Sequence[Example]:
-        """See `Operation`."""
         question = self.parse("90010001000100", Parameters(b"uf=SP", {}, self.names))
 
         def delivered(certificate: StateCertificate) -> Sequence[Outcome]:
@@ -193,8 +177,7 @@ class StateCertificateLookup(CertificateLookup):
             Example("nao_emitida", "Não foi emitida", question, delivered(refused)),
         )
 
-    def view(self, recorded: Recorded) -> ResultView:
-        """See `Operation`."""
+    def view(self, recorded: RecordedResult) -> ResultView:
         return page.view(recorded)
 
 

@@ -8,21 +8,13 @@ from balcao.core.ledger import Trace
 from balcao.core.writing import cnpj, credits, day
 from balcao.operations.certificates import page
 from balcao.operations.certificates.lookup import PRICES
-from balcao.operations.certificates.page import (
-    expired,
-    figures,
-    in_force,
-    keeping,
-    moment,
-    receipt_number,
-)
 from balcao.operations.views import (
     Again,
     Body,
     Button,
     Fact,
     Headline,
-    Recorded,
+    RecordedResult,
     ResultView,
     Tone,
     document,
@@ -49,7 +41,7 @@ VERDICTS: Mapping[str, tuple[str, Tone]] = {
 }
 
 
-def view(recorded: Recorded) -> ResultView:
+def view(recorded: RecordedResult) -> ResultView:
     """A state certificate; its answer does not repeat who and where, which the trace knows."""
     body, trace, now_ms = recorded.body, recorded.trace, recorded.now_ms
     uf, until = trace.uf or "", body["validade"]
@@ -62,21 +54,21 @@ def view(recorded: Recorded) -> ResultView:
         "Consulta agora a secretaria da fazenda.",
     )
     return ResultView(
-        _headline(body, uf, now_ms) if recorded.in_force else expired(until),
+        _headline(body, uf, now_ms) if recorded.in_force else page.expired(until),
         facts=(
             ("CNPJ", document(trace.document)),
             ("UF", uf),
-            ("Número", figures(body["numero"])),
-            ("Código", figures(body["codigo"])),
+            ("Número", page.figures(body["numero"])),
+            ("Código", page.figures(body["codigo"])),
             ("Mensagem fiscal", body["certidao_mensagem"]),
             ("Mensagem da fonte", body["mensagem"]),
             ("Válida até", day(until)),
             *_keeping(body, trace, now_ms),
             ("Certidão negativa", truth(body["certidao_negativa"])),
             ("Emitida pela fonte", truth(body["conseguiu_emitir_certidao_negativa"])),
-            ("Fonte consultada em", moment(body["datahora"])),
+            ("Fonte consultada em", page.moment(body["datahora"])),
         ),
-        receipt_id=receipt_number(body["print"]),
+        receipt_id=page.receipt_number(body["print"]),
         receipt_kind="PDF",
         again=(Again([("cnpj", cnpj(trace.document)), ("uf", uf)], [button]),),
     )
@@ -86,18 +78,18 @@ def _keeping(body: Body, trace: Trace, now_ms: int) -> Sequence[Fact]:
     """Only positive results with a validity are kept, until the day before it."""
     until = body["validade"] if body["success"] else None
     if not until or trace.asked_ms is None:
-        return keeping(None, None)
+        return page.keeping(None, None)
     last = (datetime.date.fromisoformat(until) - datetime.timedelta(days=1)).isoformat()
     if last < civil_day_text(trace.asked_ms):
-        return keeping(None, None)
-    return keeping(day(last), civil_day_text(now_ms) > last)
+        return page.keeping(None, None)
+    return page.keeping(day(last), civil_day_text(now_ms) > last)
 
 
 def _headline(body: Body, uf: str, now_ms: int) -> Headline:
     if body["success"]:
         until = body["validade"]
         note = "" if until else "A fonte não disse até quando ela vale."
-        return in_force(f"Certidão negativa ({uf})", note, until, now_ms)
+        return page.in_force(f"Certidão negativa ({uf})", note, until, now_ms)
     reason = body["mensagem"] or body["certidao_mensagem"] or ""
     return Headline(
         "bad",

@@ -14,52 +14,34 @@ from balcao.core.registration import (
     Registrations,
 )
 from balcao.operations.envelope import AlwaysFalse, AlwaysTrue, RequestId
-from balcao.operations.registrations.answer import (
-    IN_ORDER,
-    ONLY_WITH_ADDRESSES,
-    Active,
-    AddressUf,
-    Cep,
-    City,
-    CityCode,
-    District,
-    FromCache,
-    HouseNumber,
-    Number,
-    OfUf,
-    Origins,
-    Situation,
-    Street,
-    TypeText,
-    UpdatedAt,
-)
+from balcao.operations.registrations import answer as of
 
 
 @described("EnderecoInscricao", "Endereço de uma inscrição.")
 class StateAddress(msgspec.Struct, frozen=True):
     """The address of a registration."""
 
-    logradouro: Street
-    numero: HouseNumber
+    logradouro: of.Street
+    numero: of.HouseNumber
     complemento: Annotated[str | None, said("Complemento, ou nulo.")]
-    bairro: District
-    municipio: City
-    codigo_municipio_ibge: CityCode
-    uf: AddressUf
-    cep: Cep
+    bairro: of.District
+    municipio: of.City
+    codigo_municipio_ibge: of.CityCode
+    uf: of.AddressUf
+    cep: of.Cep
 
 
 @described("InscricaoEstadual", "Uma inscrição estadual. O que nenhuma fonte sabe é omitido.")
-class StateRegistration(msgspec.Struct, frozen=True, omit_defaults=True):
+class CompanyRegistration(msgspec.Struct, frozen=True, omit_defaults=True):
     """One state registration; what no source knows is absent."""
 
-    inscricao_estadual: Number
-    uf: OfUf
-    ativa: Active
-    tipo_ie: TypeText = None
-    situacao_pj: Situation = None
-    updated_at: UpdatedAt = None
-    endereco: Annotated[StateAddress | None, ONLY_WITH_ADDRESSES] = None
+    inscricao_estadual: of.Number
+    uf: of.OfUf
+    ativa: of.Active
+    tipo_ie: of.TypeText = None
+    situacao_pj: of.Situation = None
+    updated_at: of.UpdatedAt = None
+    endereco: Annotated[StateAddress | None, of.ONLY_WITH_ADDRESSES] = None
 
 
 @described("RespostaInscricoes", "Inscrições estaduais de uma empresa.")
@@ -69,15 +51,15 @@ class StateRegistrationAnswer(msgspec.Struct, frozen=True):
     request_id: RequestId
     success: AlwaysTrue
     error: AlwaysFalse
-    is_cache: FromCache
+    is_cache: of.FromCache
     cnpj: Annotated[str, said("CNPJ consultado, sem pontuação.")]
     razao_social: Annotated[str | None, said("Razão social, quando a fonte a diz.")]
     uf: Annotated[str | None, said("UF da própria empresa, quando conhecida.")]
     inscricoes_estaduais: Annotated[
-        Sequence[StateRegistration],
-        IN_ORDER,
+        Sequence[CompanyRegistration],
+        of.IN_ORDER,
     ]
-    ufs: Origins = msgspec.UNSET
+    ufs: of.Origins = msgspec.UNSET
 
 
 # As the sandbox answers it.

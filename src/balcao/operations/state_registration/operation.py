@@ -10,7 +10,6 @@ import msgspec
 from balcao.core.company import Company
 from balcao.core.federation import UFS
 from balcao.core.outcomes import Failed, Outcome
-from balcao.core.problems import Problem
 from balcao.core.questions import Question
 from balcao.core.registration import Registrations
 from balcao.errors import (
@@ -21,20 +20,19 @@ from balcao.errors import (
     SourceUnavailable,
     UfRequired,
 )
-from balcao.operations import envelope
 from balcao.operations.contract import PROBLEMS_OF_ALL, Example
-from balcao.operations.parameters import Parameters, Uf, cnpj_in_path
+from balcao.operations.parameters import Parameters, UfChoice, cnpj_in_path
 from balcao.operations.registrations import page
 from balcao.operations.registrations.answer import shown
 from balcao.operations.registrations.lookup import (
-    Gathered,
     RegistrationLookup,
+    RegistrationsFound,
     all_empty,
     rules,
 )
 from balcao.operations.state_registration.answer import (
     EXAMPLE,
-    StateRegistration,
+    CompanyRegistration,
     StateRegistrationAnswer,
 )
 
@@ -86,16 +84,15 @@ class StateRegistrationLookup(RegistrationLookup):
         CnpjNotFound,
     )
 
-    def declare_uf(self) -> Uf:
+    def declare_uf(self) -> UfChoice:
         """Without it the company's own is meant."""
-        return Uf(
+        return UfChoice(
             "UF consultada; `BR` consulta todas. Sem ela, a UF da própria empresa.",
             self.ufs,
             all_at_once=True,
         )
 
     def parse(self, document: str, sent: Parameters) -> Question:
-        """See `Operation`."""
         cnpj = CNPJ.read(document)
         return self.question(cnpj, self.uf.read(sent), sent)
 
@@ -103,7 +100,9 @@ class StateRegistrationLookup(RegistrationLookup):
         """States answer alike about a company without registrations and one that is none."""
         return all_empty(outcomes)
 
-    def body(self, question: Question, found: Gathered, company: Company | None) -> msgspec.Struct:
+    def body(
+        self, question: Question, found: RegistrationsFound, company: Company | None
+    ) -> msgspec.Struct:
         """A state need not say whose registrations these are: `company` may."""
         # Asked about no UF, we asked about the company's own.
         home = question.inquiries[0].uf if question.uf is None else None
@@ -116,19 +115,13 @@ class StateRegistrationLookup(RegistrationLookup):
             razao_social=found.name or (company.nome_empresarial if company else None),
             uf=found.home_uf or (company.uf if company else home),
             inscricoes_estaduais=[
-                shown(each, StateRegistration, addresses=question.wants_addresses)
+                shown(each, CompanyRegistration, addresses=question.wants_addresses)
                 for each in found.registrations
             ],
             ufs=msgspec.UNSET if found.ufs is None else found.ufs,
         )
 
-    def error_fields(self, problem: Problem, document: str) -> bytes:
-        """See `Operation`."""
-        extra = envelope.cnpj_field(document) + b'"inscricoes_estaduais":[],'
-        return envelope.error_fields(problem, extra)
-
     def examples(self) -> Sequence[Example]:
-        """See `Operation`."""
         home = "SP" if "SP" in self.ufs else self.ufs[0]
         query = f"uf={home}&endereco=true".encode()
         one = self.parse(EXAMPLE.documento, Parameters(query, {}, self.names))

@@ -23,7 +23,7 @@ from balcao.operations.contract import (
 from balcao.operations.parameters import Days, Parameter, Parameters, cnpj_in_path
 from balcao.operations.suframa import page
 from balcao.operations.suframa.answer import EXAMPLE, ZoneAnswer
-from balcao.operations.views import Recorded, ResultView
+from balcao.operations.views import RecordedResult, ResultView
 
 CNPJ = cnpj_in_path("90010002000154")
 _CACHE = (
@@ -71,7 +71,6 @@ class SuframaLookup(Operation):
         return (CNPJ, CACHE.in_header(_CACHE), CACHE)
 
     def parse(self, document: str, sent: Parameters) -> Question:
-        """See `Operation`."""
         cnpj = CNPJ.read(document)
         days, _ = CACHE.read(sent)
         return Question(
@@ -83,13 +82,11 @@ class SuframaLookup(Operation):
         )
 
     def fingerprint(self, question: Question) -> str:
-        """See `Operation`."""
         return digest(f"{self.path} {question.document.text} {question.max_age_days}")
 
     def deliver(
         self, question: Question, outcome: Delivered, circumstances: Circumstances
     ) -> Conclusion:
-        """See `Operation`."""
         return Conclusion(
             status=200,
             fields=b'"success":true,"error":false,' + outcome.body[1:],
@@ -102,17 +99,15 @@ class SuframaLookup(Operation):
 
     def error_fields(self, problem: Problem, document: str) -> bytes:
         """Never with `inscricao`: clients look at nothing else (decisions 1.1)."""
-        return envelope.error_fields(problem, envelope.cnpj_field(document))
+        return envelope.error_fields(problem, envelope.document_field(self.document, document))
 
     def examples(self) -> Sequence[Example]:
-        """See `Operation`."""
         question = self.parse(EXAMPLE.cnpj, Parameters(b"", {}, ()))
         body = self.encode(question.inquiries[0], EXAMPLE)
         delivered = Delivered(body, "online", "cnpja", EXAMPLE_MS)
         return (Example("encontrada", "A empresa tem inscrição", question, (delivered,)),)
 
-    def view(self, recorded: Recorded) -> ResultView:
-        """See `Operation`."""
+    def view(self, recorded: RecordedResult) -> ResultView:
         return page.view(recorded)
 
 

@@ -8,7 +8,7 @@ from balcao.operations.views import (
     Body,
     FormWords,
     Headline,
-    Recorded,
+    RecordedResult,
     ResultTable,
     ResultView,
     activities,
@@ -37,7 +37,7 @@ FAILURES = {
 _ZONE_TONES: Mapping[int, str] = {1: "good", 2: "warn", 3: "bad", 4: "bad", 5: "bad"}
 
 
-def view(recorded: Recorded) -> ResultView:
+def view(recorded: RecordedResult) -> ResultView:
     """The record of the free-trade-zone authority."""
     body = recorded.body
     status = body["status"]
