@@ -37,8 +37,8 @@ TABLES = {
         SOURCE / "operations" / f"{subject}.py"
         for subject in ("company", "suframa", "state_registration", "rural_producer")
     ),
-    SOURCE / "storage" / "sql" / "desk" / "0007_rules.sql",
-    SOURCE / "storage" / "sql" / "postgresql" / "desk" / "0003_rules.sql",
+    SOURCE / "storage" / "sqlite" / "migrations" / "desk" / "0007_rules.sql",
+    SOURCE / "storage" / "postgresql" / "migrations" / "desk" / "0003_rules.sql",
 }
 
 

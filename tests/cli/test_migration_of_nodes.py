@@ -19,6 +19,7 @@ from balcao.backup.shelf import Kept, kept_in
 from balcao.cli.before_migration import save_before_migration
 from balcao.errors import StorageNewer
 from balcao.settings import Settings
+from balcao.storage import statements
 from balcao.storage.contract import NewAccount
 from balcao.storage.postgresql import schema
 from balcao.storage.postgresql.desk import PostgresDesk
@@ -57,11 +58,14 @@ def newer(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., None
     def make(sql: str = "ALTER TABLE account ADD COLUMN nickname text NOT NULL DEFAULT ''") -> None:
         file = tmp_path / f"{OLD + 1:04}_newer.sql"
         file.write_text(sql, "utf-8")
-        files = schema._files
+        files = statements.migrations
         monkeypatch.setattr(
-            schema,
-            "_files",
-            lambda folder: {**files(folder), **({OLD + 1: file} if folder == "desk" else {})},
+            statements,
+            "migrations",
+            lambda engine, folder: {
+                **files(engine, folder),
+                **({OLD + 1: file} if folder == "desk" else {}),
+            },
         )
 
     return make
@@ -187,13 +191,13 @@ def test_a_running_old_node_goes_on_and_does_not_start_again(
     filled: Shell, address: str, newer: Callable[..., None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What an update promises of which the changelog says nothing else: the schema only grows."""
-    files_of_old = schema._files
+    files_of_old = statements.migrations
     with closing(PostgresDesk(address)) as old:
         account = old.accounts()[0]
         newer()
         filled("account list")
         assert told(address, NOW_THERE) == OLD + 1
-        monkeypatch.setattr(schema, "_files", files_of_old)
+        monkeypatch.setattr(statements, "migrations", files_of_old)
         assert asyncio.run(old.commit([a_charge(account, "r1", 3)])) is None
         old.create_account(NewAccount("nova", "gratuito", "live"), NOW)
         assert [one.balance_credits for one in old.accounts()] == [7, 0]

@@ -20,6 +20,7 @@ from balcao.core.freshness import Kept
 from balcao.core.ledger import HoldGone, KeyBound, Short, TopUp
 from balcao.core.rate_limit import Limit
 from balcao.errors import PepperDiffers, StorageFailed
+from balcao.storage import statements
 from balcao.storage.contract import NewAccount, NewKey
 from balcao.storage.postgresql import connections, schema
 from balcao.storage.postgresql import desk as desk_module
@@ -260,11 +261,11 @@ def test_a_migration_takes_longer_than_any_request_may(
     """As when an older backup with years of requests is tried out."""
     address = postgres.new_address()
     PostgresDesk(address).close()
-    files = schema._files("desk")
+    files = statements.migrations("postgresql", "desk")
     slow = tmp_path / "slow.sql"
     slow.write_text("SELECT pg_sleep(2)", "utf-8")
     more = {**files, max(files) + 1: slow}
-    monkeypatch.setattr(schema, "_files", lambda folder: more)
+    monkeypatch.setattr(statements, "migrations", lambda engine, folder: more)
     monkeypatch.setattr(connections.Punctual, "patience_seconds", 1.5)
     PostgresDesk(address).close()
     with psycopg.connect(address) as connection:

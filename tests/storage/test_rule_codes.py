@@ -14,8 +14,8 @@ import pytest
 from msgspec.structs import replace
 
 from balcao.storage.contract import NewAccount
+from balcao.storage.numbers import least_number
 from balcao.storage.postgresql.desk import PostgresDesk
-from balcao.storage.shared.numbers import least_number
 from tests.cli.shell import PATIENCE_SECONDS
 from tests.storage import sentences
 from tests.storage.engines import Engine, PostgresEngine, SqliteEngine

@@ -16,8 +16,8 @@ from balcao.core.ledger import Change, Short, TopUp
 from balcao.core.rate_limit import Limit
 from balcao.errors import PepperDiffers, StorageFailed
 from balcao.storage.contract import Desk, NewAccount, NewKey
-from balcao.storage.shared import people, people_reading, reading
-from balcao.storage.shared.pepper import may_be_pepper
+from balcao.storage.desk import people, people_reading, reading
+from balcao.storage.pepper import may_be_pepper
 from balcao.storage.sqlite import desk as desk_module
 from balcao.storage.sqlite import receipts, writer
 from balcao.storage.sqlite.desk import SqliteDesk
@@ -188,7 +188,7 @@ def test_closing_lets_go_of_the_files(engine: SqliteEngine, desk: SqliteDesk, an
 def test_an_interrupted_migration_leaves_nothing_behind(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    folder = tmp_path / "sql" / "desk"
+    folder = tmp_path / "migrations" / "desk"
     folder.mkdir(parents=True)
     monkeypatch.setattr("importlib.resources.files", lambda package: tmp_path)
     (folder / "0001_first.sql").write_text("CREATE TABLE one (a INTEGER);")

@@ -15,12 +15,12 @@ from balcao.backup.errors import BackupDamaged, BackupRefused
 from balcao.backup.pg_tools import Tools, tools_for
 from balcao.backup.sqlite import Books
 from balcao.backup.sums import TABLES, Ask, add_up, digests_in, mark_in
+from balcao.storage.failure import failure
 from balcao.storage.moved import IN_POSTGRESQL, check_here
 from balcao.storage.postgresql.connections import CONNECT_SECONDS_MAX
 from balcao.storage.postgresql.desk import PostgresDesk
 from balcao.storage.postgresql.node import LOCK_CLASS
 from balcao.storage.postgresql.schema import migrate, newest_version, version
-from balcao.storage.shared.failure import failure
 
 # Everything that our schemas make; a test compares this with a new database.
 OWN_TABLES = (

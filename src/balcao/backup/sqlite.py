@@ -14,7 +14,7 @@ from balcao.backup.errors import BackupStopped
 from balcao.backup.sums import Ask, Sums, add_up, digests_in, mark_in
 from balcao.errors import PepperDiffers
 from balcao.storage.moved import IN_SQLITE, check_here
-from balcao.storage.shared.pepper import mark_of
+from balcao.storage.pepper import mark_of
 from balcao.storage.sqlite.desk import SqliteDesk
 from balcao.storage.sqlite.files import connect, migrate
 

@@ -30,8 +30,8 @@ from balcao.core.questions import Mode
 from balcao.home import PEPPER_BYTES, Home
 from balcao.service.clock import system_now_ms
 from balcao.settings import Settings, config_file
+from balcao.storage.desk.check import check_books
 from balcao.storage.moved import IN_SQLITE, check_here
-from balcao.storage.shared.check import check_books
 from balcao.storage.sqlite.files import connect, migrate
 
 LIBRARIES = ("apsw", "granian", "httpx2", "msgspec", "numpy", "pydantic", "zstandard")

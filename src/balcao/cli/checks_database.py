@@ -26,9 +26,9 @@ def postgresql(address: str, pepper: bytes | None) -> Iterator[Finding]:
     `pepper`: this folder's, if it has one. Raises `StorageFailed`, and `StorageMoved` or
     `StorageIncomplete` when the data are elsewhere.
     """
+    from balcao.storage.desk.check import check_books
     from balcao.storage.postgresql.connections import opened_to_add_up
     from balcao.storage.postgresql.schema import newest_version, version
-    from balcao.storage.shared.check import check_books
 
     with opened_to_add_up(address) as connection:
         yield _clock(connection)
@@ -77,7 +77,7 @@ def _clock(connection: "psycopg.Connection[Any]") -> Finding:
 
 def pepper_found(connection: Any, pepper: bytes | None) -> Iterator[Finding]:
     """Whether the keys of a database with our schema are of another folder's secret."""
-    from balcao.storage.shared.pepper import may_be_pepper
+    from balcao.storage.pepper import may_be_pepper
 
     if pepper is not None and not may_be_pepper(connection, pepper):
         yield Finding("segredo das chaves", "fail", explain(PepperDiffers()) or "")

@@ -17,12 +17,12 @@ from balcao.moving.lines import joined
 from balcao.moving.sqlite import check_version
 from balcao.moving.tables import Table, all_tables
 from balcao.storage.contract import LedgerCheck
+from balcao.storage.desk.check import check_books
+from balcao.storage.pepper import check_pepper
 from balcao.storage.postgresql.connections import CONNECT_SECONDS_MAX
 from balcao.storage.postgresql.desk import PostgresDesk
 from balcao.storage.postgresql.partitions import Partitions
 from balcao.storage.postgresql.schema import migrate, newest_version, version
-from balcao.storage.shared.check import check_books
-from balcao.storage.shared.pepper import check_pepper
 
 _MOVE_LOCK = 0x62616C6D  # "balm": one move at a time reads or writes a database
 

@@ -16,8 +16,8 @@ from balcao.moving.errors import MoveRefused
 from balcao.moving.lines import chunks, reader, told
 from balcao.moving.tables import MODES, Table, newest_version
 from balcao.storage.contract import LedgerCheck
-from balcao.storage.shared.check import check_books
-from balcao.storage.shared.pepper import check_pepper, may_be_pepper
+from balcao.storage.desk.check import check_books
+from balcao.storage.pepper import check_pepper, may_be_pepper
 from balcao.storage.sqlite.desk import SqliteDesk
 from balcao.storage.sqlite.files import connect, migrate, transaction
 

@@ -16,17 +16,17 @@ from balcao.core.data_subject import DataSubject
 from balcao.core.freshness import Kept
 from balcao.core.questions import Mode
 from balcao.errors import BalcaoError, StorageFailed
-from balcao.storage.postgresql.connections import Line, opened_apart
-from balcao.storage.postgresql.rows import arrays, texts, unnest
-from balcao.storage.postgresql.schema import migrated
-from balcao.storage.postgresql.turns import Turns, Worker
-from balcao.storage.shared.behind import (
+from balcao.storage.cache.behind import (
     RECENT_BYTES_MAX,
     RECENT_MAX,
     WAITING_MAX,
     WrittenBehind,
 )
-from balcao.storage.shared.cache_keys import PARTNERS, PEOPLE
+from balcao.storage.cache.keys import PARTNERS, PEOPLE
+from balcao.storage.postgresql.connections import Line, opened_apart
+from balcao.storage.postgresql.rows import arrays, texts, unnest
+from balcao.storage.postgresql.schema import migrated
+from balcao.storage.postgresql.turns import Turns, Worker
 
 log = logging.getLogger(__name__)
 

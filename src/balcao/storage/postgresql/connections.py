@@ -18,8 +18,8 @@ from psycopg.adapt import Transformer
 from psycopg.pq.abc import PGresult
 
 from balcao.errors import StorageFailed
-from balcao.storage.shared.connection import Rows
-from balcao.storage.shared.failure import failure
+from balcao.storage.connection import Rows
+from balcao.storage.failure import failure
 
 log = logging.getLogger(__name__)
 # psycopg tells there what it does not raise, in the server's own words: with rows in them.
@@ -216,7 +216,7 @@ class Line:
                         connection.rollback()
                 raise failure(error) from error
 
-    # As `storage.shared.connection.Connection`.
+    # As `storage.connection.Connection`.
 
     def execute(self, sql: str, values: Sequence[Any] = (), *, repeatable: bool = False) -> Rows:
         """Run one statement.

@@ -19,8 +19,15 @@ from balcao.core.ledger import Change, KeepReceipt, Refusal
 from balcao.core.people import AT_THE_TERMINAL, Signature
 from balcao.core.rate_limit import Limit, Verdict
 from balcao.errors import StorageFailed
+from balcao.storage.connection import Connection
 from balcao.storage.contract import LedgerCheck, NewAccount, NewKey, PurgedReceipts
+from balcao.storage.desk import office
+from balcao.storage.desk.check import check_books
+from balcao.storage.desk.clock import is_month_ahead, turn_months_back
+from balcao.storage.desk.data_subjects import SharedDataSubjects
+from balcao.storage.desk.reading import Reading
 from balcao.storage.moved import IN_POSTGRESQL, check_here
+from balcao.storage.pepper import check_pepper
 from balcao.storage.postgresql import limits as counting
 from balcao.storage.postgresql import receipts
 from balcao.storage.postgresql.connections import Line, opened_apart, opened_to_add_up
@@ -31,13 +38,6 @@ from balcao.storage.postgresql.reading import Asked, answer
 from balcao.storage.postgresql.schema import migrate
 from balcao.storage.postgresql.turns import Turns, Worker, in_thread
 from balcao.storage.postgresql.writer import Writer
-from balcao.storage.shared import office
-from balcao.storage.shared.check import check_books
-from balcao.storage.shared.clock import is_month_ahead, turn_months_back
-from balcao.storage.shared.connection import Connection
-from balcao.storage.shared.data_subjects import SharedDataSubjects
-from balcao.storage.shared.pepper import check_pepper
-from balcao.storage.shared.reading import Reading
 
 log = logging.getLogger(__name__)
 

@@ -2,10 +2,10 @@
 
 from collections.abc import Callable
 
+from balcao.storage.connection import Apart, Connection
+from balcao.storage.desk.people import InTurn, SharedPeople
 from balcao.storage.postgresql.connections import Line
 from balcao.storage.postgresql.partitions import Partitions
-from balcao.storage.shared.connection import Apart, Connection
-from balcao.storage.shared.people import InTurn, SharedPeople
 
 
 class PostgresPeople(SharedPeople):

@@ -6,9 +6,9 @@ from typing import Any, Literal
 import msgspec
 
 from balcao.core.access import Caller
+from balcao.storage.desk.reading import EARLIER_COLUMNS, attempt_of
 from balcao.storage.postgresql.connections import Line
 from balcao.storage.postgresql.rows import arrays, blobs, unnest
-from balcao.storage.shared.reading import EARLIER_COLUMNS, attempt_of
 
 
 class Asked(msgspec.Struct, frozen=True, gc=False):

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from queue import Empty, SimpleQueue
 from typing import Generic, TypeVar
 
-from balcao.storage.shared.failure import told
+from balcao.storage.failure import told
 
 log = logging.getLogger(__name__)
 

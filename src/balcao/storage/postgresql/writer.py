@@ -34,11 +34,11 @@ from balcao.storage.batch import (
     Row,
     needs,
 )
+from balcao.storage.failure import failure
 from balcao.storage.postgresql.connections import Line
 from balcao.storage.postgresql.node import OPENING_ENTRY, Node
 from balcao.storage.postgresql.pipeline import Pipeline, pipelined
 from balcao.storage.postgresql.rows import arrays, integers, texts, unnest
-from balcao.storage.shared.failure import failure
 
 log = logging.getLogger(__name__)
 

@@ -10,13 +10,13 @@ import apsw
 from balcao.core.data_subject import DataSubject
 from balcao.core.freshness import Kept
 from balcao.storage.ballast import Ballast
-from balcao.storage.shared.behind import (
+from balcao.storage.cache.behind import (
     RECENT_BYTES_MAX,
     RECENT_MAX,
     WAITING_MAX,
     WrittenBehind,
 )
-from balcao.storage.shared.cache_keys import PARTNERS, PEOPLE
+from balcao.storage.cache.keys import PARTNERS, PEOPLE
 from balcao.storage.sqlite.files import connect, empty_log, is_full, make_room, migrate, transaction
 
 log = logging.getLogger(__name__)

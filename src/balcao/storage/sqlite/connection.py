@@ -7,12 +7,12 @@ from typing import Any
 
 import apsw
 
-from balcao.storage.shared.connection import Connection, Rows
+from balcao.storage.connection import Connection, Rows
 from balcao.storage.sqlite.files import connect, empty_log, transaction
 
 
 class SqliteConnection:
-    """See `storage.shared.connection.Session`."""
+    """See `storage.connection.Session`."""
 
     broken_rule: type[Exception] = apsw.ConstraintError
     contains = "instr({column}, ?) > 0"

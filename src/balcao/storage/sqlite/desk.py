@@ -20,16 +20,16 @@ from balcao.core.tariff import INTERRUPTED
 from balcao.errors import StorageFailed
 from balcao.storage.ballast import Ballast
 from balcao.storage.batch import Outcome, Row
+from balcao.storage.connection import Connection
 from balcao.storage.contract import LedgerCheck, NewAccount, NewKey, PurgedReceipts
+from balcao.storage.desk import office
+from balcao.storage.desk.check import check_books
+from balcao.storage.desk.clock import is_month_ahead, turn_months_back
+from balcao.storage.desk.data_subjects import SharedDataSubjects
+from balcao.storage.desk.people import SharedPeople
+from balcao.storage.desk.reading import EARLIER_COLUMNS, Reading, attempt_of
 from balcao.storage.moved import IN_SQLITE, check_here
-from balcao.storage.shared import office
-from balcao.storage.shared.check import check_books
-from balcao.storage.shared.clock import is_month_ahead, turn_months_back
-from balcao.storage.shared.connection import Connection
-from balcao.storage.shared.data_subjects import SharedDataSubjects
-from balcao.storage.shared.people import SharedPeople
-from balcao.storage.shared.pepper import check_pepper
-from balcao.storage.shared.reading import EARLIER_COLUMNS, Reading, attempt_of
+from balcao.storage.pepper import check_pepper
 from balcao.storage.sqlite import receipts
 from balcao.storage.sqlite.connection import SqliteConnection, opened_apart
 from balcao.storage.sqlite.files import connect, migrate

@@ -33,7 +33,7 @@ from balcao.storage.batch import (
     Row,
     needs,
 )
-from balcao.storage.shared.failure import failure, told
+from balcao.storage.failure import failure, told
 from balcao.storage.sqlite.files import BUSY_TIMEOUT_MS, is_full, make_room
 
 log = logging.getLogger(__name__)

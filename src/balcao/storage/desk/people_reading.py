@@ -7,9 +7,9 @@ from balcao.core.certificates import CertificateGiven
 from balcao.core.ledger import Trace
 from balcao.core.people import Action, Credentials, Session, User, normal_email
 from balcao.storage.batch import CERTIFICATE_COLUMNS, TRACE_COLUMNS
+from balcao.storage.connection import Apart, Connection
+from balcao.storage.numbers import NUMBERED_BEFORE_MS_MAX, least_number
 from balcao.storage.people import AuditEntry, Link, TraceFilter
-from balcao.storage.shared.connection import Apart, Connection
-from balcao.storage.shared.numbers import NUMBERED_BEFORE_MS_MAX, least_number
 
 _USER = (
     "SELECT p.user_id, p.account_id, p.email, p.name, p.role, p.password_hash IS NOT NULL,"

@@ -9,12 +9,12 @@ from typing import Any, Protocol, TypeVar
 from balcao.core.access import Account
 from balcao.core.people import Action, LinkPurpose, Role, Signature, User
 from balcao.errors import LastOperator
+from balcao.storage.connection import Apart, Connection
+from balcao.storage.desk import office, users
+from balcao.storage.desk.office import deed
+from balcao.storage.desk.people_reading import PeopleReading, find_link, find_user
+from balcao.storage.desk.reading import find_account
 from balcao.storage.people import NewUser, Terms
-from balcao.storage.shared import office, users
-from balcao.storage.shared.connection import Apart, Connection
-from balcao.storage.shared.office import deed
-from balcao.storage.shared.people_reading import PeopleReading, find_link, find_user
-from balcao.storage.shared.reading import find_account
 
 PURGED_AT_ONCE = 1000
 

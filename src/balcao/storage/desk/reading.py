@@ -10,8 +10,8 @@ from balcao.core.calendar import HOUR_MS, civil_day_text
 from balcao.core.idempotency import Attempt, Recorded
 from balcao.core.ledger import Origin
 from balcao.core.receipts import About, Receipt
+from balcao.storage.connection import Apart, Connection
 from balcao.storage.contract import Consultation, ConsumptionRow, Entry
-from balcao.storage.shared.connection import Apart, Connection
 
 EARLIER_COLUMNS = "fingerprint, state, request_id, status, body, fresh_ms, bound_ms, expires_ms"
 _ACCOUNTS = (

@@ -12,9 +12,9 @@ from balcao.core.ledger import Audit
 from balcao.core.people import Action, Signature
 from balcao.errors import FormDone, NameTaken, TermsRefused
 from balcao.storage.batch import audit_row
+from balcao.storage.connection import Connection
 from balcao.storage.contract import NewAccount, NewKey
 from balcao.storage.people import Terms
-from balcao.storage.shared.connection import Connection
 
 _NOTE = (
     "INSERT INTO audit_entry (at_ms, channel, user_id, form_id, action, account_id, target, detail)"

@@ -17,9 +17,9 @@ from typing import Generic, TypeVar
 from balcao.core.data_subject import DataSubject
 from balcao.core.freshness import Kept
 from balcao.errors import StorageFailed
+from balcao.storage.cache.keys import PEOPLE, Keys, described
 from balcao.storage.contract import KeptAbout, Swept
-from balcao.storage.shared.cache_keys import PEOPLE, Keys, described
-from balcao.storage.shared.failure import failure
+from balcao.storage.failure import failure
 
 log = logging.getLogger(__name__)
 

@@ -3,7 +3,7 @@
 from typing import Any, Final
 
 from balcao.core.calendar import HOUR_MS, civil_day, civil_month, day_starts_ms
-from balcao.storage.shared.connection import Connection
+from balcao.storage.connection import Connection
 
 # Whoever is a moment ahead of us at the turn of the month is right to have turned.
 _MONTH_AHEAD_MS: Final = HOUR_MS

@@ -5,10 +5,10 @@ from typing import Any, TypeVar
 
 from balcao.core.data_subject import ERASED, DataSubject
 from balcao.core.people import Signature
+from balcao.storage.connection import Apart, Connection
 from balcao.storage.data_subjects import Held, HeldAnswer, HeldReceipt, HeldRequest
-from balcao.storage.shared.connection import Apart, Connection
-from balcao.storage.shared.office import note
-from balcao.storage.shared.people import InTurn
+from balcao.storage.desk.office import note
+from balcao.storage.desk.people import InTurn
 
 T = TypeVar("T")
 

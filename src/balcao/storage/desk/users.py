@@ -4,10 +4,10 @@ from typing import Any
 
 from balcao.core.people import Action, Signature, User, normal_email
 from balcao.errors import EmailTaken
+from balcao.storage.connection import Connection
+from balcao.storage.desk.office import note
+from balcao.storage.desk.people_reading import find_user
 from balcao.storage.people import NewUser
-from balcao.storage.shared.connection import Connection
-from balcao.storage.shared.office import note
-from balcao.storage.shared.people_reading import find_user
 
 ROLE_WORDS = {"consultant": "consultor", "manager": "gestor", "operator": "operador"}
 
