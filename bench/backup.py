@@ -24,8 +24,8 @@ from balcao.core.ledger import Charge
 from balcao.home import Home
 from balcao.service.clock import system_now_ms
 from balcao.settings import Settings
-from balcao.storage.contract import Desk
-from balcao.storage.engine import open_desk
+from balcao.storage.desk.desk import Desk
+from balcao.storage.places import open_desk
 from bench import filling
 from bench.nodes import DURABLE
 

@@ -26,7 +26,7 @@ from balcao.core.access import key_hash, new_key
 from balcao.core.ledger import TopUp
 from balcao.home import Home
 from balcao.storage.contract import NewAccount, NewKey
-from balcao.storage.engine import open_desk
+from balcao.storage.places import open_desk
 from bench.http import (
     CONNECTIONS,
     PLENTY,

@@ -27,7 +27,7 @@ from tests.storage.postgres import Server
 
 from balcao.core.questions import Mode
 from balcao.home import Home
-from balcao.storage.engine import open_cache, open_desk
+from balcao.storage.places import open_cache, open_desk
 from bench import filling
 from bench.http import (
     PLENTY,

@@ -22,7 +22,7 @@ from typer.testing import CliRunner
 from balcao.cli.app import app
 from balcao.core.access import is_well_formed
 from balcao.home import Home
-from balcao.storage.engine import open_desk
+from balcao.storage.places import open_desk
 from balcao.storage.sqlite.desk import SqliteDesk
 
 # However slow the machine is. Nothing waits this long when all is well.

@@ -19,7 +19,7 @@ from balcao.backup.shelf import kept_in, remove_old
 from balcao.core.receipts import digest_of
 from balcao.service.clock import system_now_ms
 from balcao.settings import Settings
-from balcao.storage.contract import Desk
+from balcao.storage.desk.desk import Desk
 from balcao.storage.sqlite.desk import SqliteDesk
 from tests.cli.shell import Shell, free_port, serving
 from tests.storage.engines import file_size_limit

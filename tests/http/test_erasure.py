@@ -24,7 +24,7 @@ from balcao.service import erasure
 from balcao.service.clock import system_now_ms
 from balcao.service.erasure import Erased, Found
 from balcao.storage.blobs import open_blobs
-from balcao.storage.engine import open_cache, open_desk
+from balcao.storage.places import open_cache, open_desk
 from tests.http.house import OpenHouse, federal, opened
 from tests.storage import postgres
 

@@ -20,7 +20,8 @@ from balcao.core.ledger import (
 )
 from balcao.core.rate_limit import Limit
 from balcao.errors import NameTaken, StorageFailed, StorageNewer
-from balcao.storage.contract import Desk, Entry, NewAccount, NewKey
+from balcao.storage.contract import Entry, NewAccount, NewKey
+from balcao.storage.desk.desk import Desk
 from tests.storage.engines import Engine
 from tests.storage.world import (
     DAY_MS,

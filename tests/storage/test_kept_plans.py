@@ -7,7 +7,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from balcao.storage.postgresql import cache, limits, writer
+from balcao.storage.postgresql import QUERIES, limits
 from balcao.storage.postgresql.connections import Line
 from balcao.storage.postgresql.desk import PostgresDesk
 from balcao.storage.postgresql.schema import migrate
@@ -39,8 +39,8 @@ def address() -> Iterator[str]:
 @pytest.mark.parametrize(
     ("table", "sql", "values"),
     [
-        ("entry", cache._READ, ("{k7,k8}", "live")),
-        ("account", writer._PURSES, ("{7,8}",)),
+        ("entry", QUERIES["read_entries"], ("{k7,k8}", "live")),
+        ("account", QUERIES["purses"], ("{7,8}",)),
         ("rate_limit", limits._LOCK, ("{k7,k8}",)),
     ],
 )

@@ -148,7 +148,7 @@ def old_node(address: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Postgres
     """A desk that was opened before the migration."""
     sentences.make_postgresql(address)
     with monkeypatch.context() as patched:
-        patched.setattr("balcao.storage.postgresql.desk.migrate", lambda connection, folder: None)
+        patched.setattr("balcao.storage.postgresql.engine.migrate", lambda connection, folder: None)
         desk = PostgresDesk(address)
     with closing(desk):
         desk.create_account(NewAccount("ana", "pre_pago", "live"), NOW)

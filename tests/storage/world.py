@@ -8,7 +8,8 @@ from balcao.core.calendar import BRASILIA, to_ms
 from balcao.core.idempotency import Recorded
 from balcao.core.ledger import Bind, Charge, Finish, Hold, KeepReceipt, Settle, TopUp
 from balcao.core.receipts import digest_of
-from balcao.storage.contract import Desk, Entry, NewAccount, NewKey
+from balcao.storage.contract import Entry, NewAccount, NewKey
+from balcao.storage.desk.desk import Desk
 from tests.storage.engines import Engine
 
 OPERATION = "cnpj-receita-federal"

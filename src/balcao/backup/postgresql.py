@@ -16,7 +16,8 @@ from balcao.backup.pg_tools import Tools, tools_for
 from balcao.backup.sqlite import Books
 from balcao.backup.sums import TABLES, Ask, add_up, digests_in, mark_in
 from balcao.storage.failure import failure
-from balcao.storage.moved import IN_POSTGRESQL, check_here
+from balcao.storage.moved import check_here
+from balcao.storage.postgresql import QUERIES
 from balcao.storage.postgresql.connections import CONNECT_SECONDS_MAX
 from balcao.storage.postgresql.desk import PostgresDesk
 from balcao.storage.postgresql.node import LOCK_CLASS
@@ -91,7 +92,7 @@ def dump(
     """
     with _connected(address) as connection:
         if not moved_too:
-            check_here(connection, catalogue=IN_POSTGRESQL)
+            check_here(connection, QUERIES)
         server = connection.info.server_version // 10_000
         tools = tools_for(server)
         # pg_dump looks at the books as they are in here.

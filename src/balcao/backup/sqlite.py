@@ -13,8 +13,9 @@ from balcao.backup.archive import Stopped, never
 from balcao.backup.errors import BackupStopped
 from balcao.backup.sums import Ask, Sums, add_up, digests_in, mark_in
 from balcao.errors import PepperDiffers
-from balcao.storage.moved import IN_SQLITE, check_here
+from balcao.storage.moved import check_here
 from balcao.storage.pepper import mark_of
+from balcao.storage.sqlite import QUERIES
 from balcao.storage.sqlite.desk import SqliteDesk
 from balcao.storage.sqlite.files import connect, migrate
 
@@ -48,7 +49,7 @@ def copy(
     Raises `BackupStopped`, `PepperDiffers`, `StorageMoved`, `StorageIncomplete`, `apsw.Error`.
     """
     with closing(connect(source, synchronous="FULL")) as here, _one_moment(here) as ask:
-        check_here(here, catalogue=IN_SQLITE)
+        check_here(here, QUERIES)
         books = _books(ask)
         if pepper is not None:
             books.check_pepper(pepper)

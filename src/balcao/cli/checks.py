@@ -31,7 +31,9 @@ from balcao.home import PEPPER_BYTES, Home
 from balcao.service.clock import system_now_ms
 from balcao.settings import Settings, config_file
 from balcao.storage.desk.check import check_books
-from balcao.storage.moved import IN_SQLITE, check_here
+from balcao.storage.moved import check_here
+from balcao.storage.sqlite import QUERIES
+from balcao.storage.sqlite.connection import SqliteConnection
 from balcao.storage.sqlite.files import connect, migrate
 
 LIBRARIES = ("apsw", "granian", "httpx2", "msgspec", "numpy", "pydantic", "zstandard")
@@ -183,7 +185,7 @@ def _desk(settings: Settings, home: Home) -> Iterator[Finding]:
         yield Finding("banco de dados", "warn", f"ainda não existe; {program()} serve o cria")
         return
     with closing(connect(home.desk, synchronous="FULL")) as connection:
-        check_here(connection, catalogue=IN_SQLITE)
+        check_here(connection, QUERIES)
         has, newest = _schema(connection), _newest_schema()
         if has > newest:
             yield Finding(
@@ -202,7 +204,7 @@ def _desk(settings: Settings, home: Home) -> Iterator[Finding]:
         yield Finding("banco de dados", "ok", f"abre; versão {has} do esquema")
         yield from pepper_found(connection, pepper)
         yield from _clock_of_books(connection)
-        yield from books_found(check_books(connection, "BEGIN"))
+        yield from books_found(check_books(SqliteConnection(connection)))
 
 
 def _clock_of_books(connection: apsw.Connection) -> Iterator[Finding]:

@@ -11,7 +11,7 @@ from balcao.core.clock import SMALL_MS
 from balcao.errors import PepperDiffers
 from balcao.service.clock import system_now_ms
 from balcao.storage.contract import LedgerCheck
-from balcao.storage.moved import IN_POSTGRESQL, check_here
+from balcao.storage.moved import check_here
 
 if TYPE_CHECKING:
     import psycopg
@@ -27,12 +27,13 @@ def postgresql(address: str, pepper: bytes | None) -> Iterator[Finding]:
     `StorageIncomplete` when the data are elsewhere.
     """
     from balcao.storage.desk.check import check_books
+    from balcao.storage.postgresql import QUERIES
     from balcao.storage.postgresql.connections import opened_to_add_up
     from balcao.storage.postgresql.schema import newest_version, version
 
-    with opened_to_add_up(address) as connection:
+    with opened_to_add_up(address) as line, line.guarded() as connection:
         yield _clock(connection)
-        check_here(connection, catalogue=IN_POSTGRESQL)
+        check_here(connection, QUERIES)
         has, newest = version(connection, "desk"), newest_version("desk")
         server = connection.info.server_version // 10_000
         if has > newest:
@@ -52,9 +53,7 @@ def postgresql(address: str, pepper: bytes | None) -> Iterator[Finding]:
             return
         yield Finding("banco de dados", "ok", f"PostgreSQL {server}; versão {has} do esquema")
         yield from pepper_found(connection, pepper)
-        yield from books_found(
-            check_books(connection, "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
-        )
+        yield from books_found(check_books(line))
 
 
 def _clock(connection: "psycopg.Connection[Any]") -> Finding:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from balcao.core.access import Account
     from balcao.home import Home
     from balcao.settings import Settings
-    from balcao.storage.contract import Desk
+    from balcao.storage.desk.desk import Desk
 
 T = TypeVar("T")
 
@@ -77,7 +77,7 @@ def begun(settings: "Settings") -> "Home":
 @contextmanager
 def opened() -> Iterator[Office]:
     """The office, beside a running server or without one. Raises as `begun`."""
-    from balcao.storage.engine import open_desk
+    from balcao.storage.places import open_desk
 
     settings = read_settings()
     home = begun(settings)

@@ -117,7 +117,7 @@ def _subject_in_office(
     from balcao.core.data_subject import data_subject
     from balcao.core.documents import Cpf
     from balcao.errors import InvalidCpf
-    from balcao.storage.engine import open_cache
+    from balcao.storage.places import open_cache
 
     if argument is not None:
         raise CommandFailed(

@@ -14,7 +14,8 @@ from balcao.http.front import PREFIX, Window
 from balcao.http.read import Request
 from balcao.http.write import Headers, Pieces
 from balcao.operations import federal_certificate, state_certificate
-from balcao.storage.contract import Blobs, Desk
+from balcao.storage.contract import Blobs
+from balcao.storage.desk.desk import Desk
 
 # Larger ones are handed on in pieces. Most receipts are a tenth of it: read, checked and
 # remembered as a whole, since many fetch the same one within a short time.

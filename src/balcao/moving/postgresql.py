@@ -19,7 +19,7 @@ from balcao.moving.tables import Table, all_tables
 from balcao.storage.contract import LedgerCheck
 from balcao.storage.desk.check import check_books
 from balcao.storage.pepper import check_pepper
-from balcao.storage.postgresql.connections import CONNECT_SECONDS_MAX
+from balcao.storage.postgresql.connections import CONNECT_SECONDS_MAX, opened_to_add_up
 from balcao.storage.postgresql.desk import PostgresDesk
 from balcao.storage.postgresql.partitions import Partitions
 from balcao.storage.postgresql.schema import migrate, newest_version, version
@@ -277,8 +277,8 @@ class PostgresEnd:
 
     def books(self) -> LedgerCheck:
         """See the contract."""
-        with closing(_connect(self._address)) as connection:
-            return check_books(connection, "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+        with opened_to_add_up(self._address) as line:
+            return check_books(line)
 
     def close(self) -> None:
         """See the contract."""

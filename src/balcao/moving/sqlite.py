@@ -18,6 +18,7 @@ from balcao.moving.tables import MODES, Table, newest_version
 from balcao.storage.contract import LedgerCheck
 from balcao.storage.desk.check import check_books
 from balcao.storage.pepper import check_pepper, may_be_pepper
+from balcao.storage.sqlite.connection import SqliteConnection
 from balcao.storage.sqlite.desk import SqliteDesk
 from balcao.storage.sqlite.files import connect, migrate, transaction
 
@@ -228,7 +229,7 @@ class SqliteEnd:
     def books(self) -> LedgerCheck:
         """See the contract."""
         with closing(connect(self._home.desk, synchronous="FULL")) as connection:
-            return check_books(connection, "BEGIN")
+            return check_books(SqliteConnection(connection))
 
     def close(self) -> None:
         """See the contract."""

@@ -12,7 +12,8 @@ import structlog
 from balcao.core.certificates import MediaType, StoredReceipt
 from balcao.core.receipts import RECEIPT_BYTES_MAX, digest_of
 from balcao.errors import SourceError, StorageFailed
-from balcao.storage.contract import Blobs, Desk
+from balcao.storage.contract import Blobs
+from balcao.storage.desk.desk import Desk
 
 log = structlog.get_logger()
 

@@ -40,8 +40,8 @@ from balcao.service.retention import Retention
 from balcao.settings import Settings
 from balcao.storage.ballast import Ballast
 from balcao.storage.blobs import open_blobs
-from balcao.storage.contract import Desk
-from balcao.storage.engine import open_cache, open_desk
+from balcao.storage.desk.desk import Desk
+from balcao.storage.places import open_cache, open_desk
 from balcao.web.site import build_site
 
 if TYPE_CHECKING:

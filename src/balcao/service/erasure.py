@@ -12,8 +12,9 @@ from dataclasses import dataclass
 from balcao.core.data_subject import DataSubject
 from balcao.core.people import Signature
 from balcao.core.questions import Mode
-from balcao.storage.contract import Blobs, Cache, Desk, KeptAbout
+from balcao.storage.contract import Blobs, Cache, KeptAbout
 from balcao.storage.data_subjects import Held
+from balcao.storage.desk.desk import Desk
 
 # Who serves looks twice a second (`retention.ERASED_SECONDS`), and writes behind in milliseconds.
 FORGOTTEN_SECONDS = 2.0

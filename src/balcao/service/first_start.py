@@ -19,8 +19,9 @@ from balcao.core.people import Signature
 from balcao.core.terms import top_up
 from balcao.home import Home
 from balcao.settings import Settings
-from balcao.storage.contract import Desk, NewAccount
-from balcao.storage.engine import alone_at_first_start, open_desk
+from balcao.storage.contract import NewAccount
+from balcao.storage.desk.desk import Desk
+from balcao.storage.places import alone_at_first_start, open_desk
 
 # The same fictitious month everywhere, and not today's: the answers of the sandbox are known.
 SEED = 20260808

@@ -15,7 +15,7 @@ from balcao.lookup.context import Parts
 from balcao.observability.requests import RequestLog
 from balcao.service.clock import Clock
 from balcao.service.retention import Retention
-from balcao.storage.contract import Desk
+from balcao.storage.desk.desk import Desk
 
 log = structlog.get_logger()
 

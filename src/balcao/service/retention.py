@@ -16,7 +16,8 @@ from balcao.core.freshness import DAY_MS
 from balcao.errors import StorageFailed
 from balcao.receipts import keeping
 from balcao.settings import Settings
-from balcao.storage.contract import Blobs, Cache, Desk
+from balcao.storage.contract import Blobs, Cache
+from balcao.storage.desk.desk import Desk
 
 log = structlog.get_logger()
 

@@ -1,4 +1,4 @@
-"""A connection as the shared SQL sees it, whichever engine is behind it."""
+"""A connection as the desk's SQL sees it, whichever engine is behind it."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
@@ -36,6 +36,10 @@ class Connection(Protocol):
 
         So what is read within stays true to the end, as far as only deeds change it.
         """
+        ...
+
+    def one_moment(self) -> AbstractContextManager[None]:
+        """What is read within is of one moment, and keeps nobody from writing."""
         ...
 
     def scrub(self) -> None:

@@ -1,4 +1,8 @@
-"""The `.sql` files beside each engine: migrations by number, statements by name."""
+"""The `.sql` files beside each engine: migrations by number, statements by name.
+
+What both engines say alike stands once, in `storage/desk/`. What each has to say in its own words
+is in its `queries.sql`, by the same names: a test compares them.
+"""
 
 import re
 from collections.abc import Mapping
@@ -6,6 +10,8 @@ from importlib import resources
 from importlib.resources.abc import Traversable
 
 _MIGRATION = re.compile(r"(\d{4})_\w+\.sql")
+_NAME = re.compile(r"^-- name: (\w+)\n", re.MULTILINE)
+_COMMENT = re.compile(r"^--.*\n", re.MULTILINE)
 
 
 def migrations(engine: str, folder: str) -> Mapping[int, Traversable]:
@@ -16,3 +22,13 @@ def migrations(engine: str, folder: str) -> Mapping[int, Traversable]:
         for entry in files.iterdir()
         if (match := _MIGRATION.fullmatch(entry.name))
     }
+
+
+def queries(engine: str) -> Mapping[str, str]:
+    """The statements of `storage/{engine}/queries.sql`, each by the name above it."""
+    text = resources.files(f"balcao.storage.{engine}").joinpath("queries.sql").read_text("utf-8")
+    _, *parts = _NAME.split(text)
+    bodies = (_COMMENT.sub("", body).strip().removesuffix(";") for body in parts[1::2])
+    found = dict(zip(parts[::2], bodies, strict=True))
+    assert len(found) == len(parts) // 2, f"{engine}: a name stands twice"
+    return found

@@ -12,7 +12,8 @@ from balcao.core.calendar import civil_day, civil_month, day_starts_ms
 from balcao.core.ledger import DoneBefore, Short, available_credits, spent_credits
 from balcao.core.terms import credits_problem, reason_problem, top_up
 from balcao.errors import FormDone, TermsRefused
-from balcao.storage.contract import Desk, Entry
+from balcao.storage.contract import Entry
+from balcao.storage.desk.desk import Desk
 from balcao.storage.people import Terms, TraceFilter
 from balcao.web.application import Page, page
 from balcao.web.drawing import bars_by_day

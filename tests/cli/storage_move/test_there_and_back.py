@@ -7,7 +7,8 @@ from contextlib import closing
 import psycopg
 import pytest
 
-from balcao.storage.contract import Desk, NewAccount
+from balcao.storage.contract import NewAccount
+from balcao.storage.desk.desk import Desk
 from balcao.storage.numbers import least_number
 from balcao.storage.postgresql.cache import PostgresCache
 from balcao.storage.postgresql.desk import PostgresDesk

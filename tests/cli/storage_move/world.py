@@ -16,7 +16,7 @@ from balcao.moving import move as moving
 from balcao.moving.lines import Sum
 from balcao.moving.tables import all_tables
 from balcao.settings import Settings
-from balcao.storage.contract import Desk
+from balcao.storage.desk.desk import Desk
 from balcao.storage.people import NewUser
 from balcao.storage.postgresql.cache import PostgresCache
 from balcao.storage.sqlite.cache import SqliteCache
@@ -61,7 +61,7 @@ def furnish(desk: Desk) -> None:
 
 def hashes(desk: Desk) -> list[bytes]:
     assert isinstance(desk, SqliteDesk)
-    return [bytes(one) for (one,) in desk._here.execute("SELECT hash FROM api_key")]
+    return [bytes(one) for (one,) in desk.engine.here.execute("SELECT hash FROM api_key")]
 
 
 def keep(cache: SqliteCache | PostgresCache, number: int, *, asked_ms: int = NOW) -> None:

@@ -5,13 +5,11 @@ by batch. Chores are done by the same thread, each after what waited when it was
 entries are read, written and looked through is the engine's.
 """
 
-import asyncio
 import logging
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future
-from queue import SimpleQueue
+from functools import partial
 from typing import Generic, TypeVar
 
 from balcao.core.data_subject import DataSubject
@@ -20,6 +18,7 @@ from balcao.errors import StorageFailed
 from balcao.storage.cache.keys import PEOPLE, Keys, described
 from balcao.storage.contract import KeptAbout, Swept
 from balcao.storage.failure import failure
+from balcao.storage.turns import Worker, in_thread
 
 log = logging.getLogger(__name__)
 
@@ -42,16 +41,13 @@ class WrittenBehind(ABC, Generic[R]):
     has its connections before that.
     """
 
-    def __init__(self, secret: bytes, thread_name: str, waiting_max: int) -> None:
-        self._keys = Keys(secret)
+    def __init__(self, pepper: bytes, thread_name: str, waiting_max: int) -> None:
+        self._keys = Keys(pepper)
         self._waiting: dict[str, Kept] = {}
         self._waiting_max = waiting_max
         self._recent: dict[str, R] = {}  # what was read or written a moment ago
         self._changing = threading.Lock()  # both threads take entries in and out of them
-        # What is done after that which waits was written; None: nothing more, ever.
-        self._queue: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
-        self._thread = threading.Thread(target=self._run, name=thread_name, daemon=True)
-        self._thread.start()
+        self._worker = Worker(thread_name)
 
     @abstractmethod
     def _at_hand(self, key: str) -> Kept | None:
@@ -88,7 +84,7 @@ class WrittenBehind(ABC, Generic[R]):
                 self._waiting[key] = kept
                 if len(self._waiting) > self._waiting_max:
                     self._waiting.pop(next(iter(self._waiting)))
-        self._queue.put(_nothing)
+        self._worker.submit(self._write_what_waits)
 
     async def sweep(self, before_ms: int, people_before_ms: int) -> Swept:
         """See the contract."""
@@ -115,8 +111,8 @@ class WrittenBehind(ABC, Generic[R]):
 
     def close(self) -> None:
         """Write what waits and end the thread; an engine then lets go of its connections."""
-        self._queue.put(None)
-        self._thread.join()
+        self._worker.submit(self._write_what_waits)
+        self._worker.close()
 
     def _forget(self, keys: Sequence[str]) -> None:
         """They were changed: what was read of them before is no longer true.
@@ -129,38 +125,27 @@ class WrittenBehind(ABC, Generic[R]):
                 self._recent.pop(key, None)
 
     async def _in_turn(self, work: Callable[[], T]) -> T:
-        """Something for the writer's thread, after what waits. Raises `StorageFailed`.
+        """Something for the writer's thread, after what waits. Raises `StorageFailed`."""
+        return await in_thread(self._worker, partial(self._chore, work))
 
-        Once begun it is done to its end, even if nobody waits for it any more.
-        """
-        done: Future[T] = Future()
+    def _chore(self, work: Callable[[], T]) -> T:
+        self._write_what_waits()
+        try:
+            return work()
+        except Exception as error:
+            raise _told(error) from error
 
-        def chore() -> None:
-            if not done.set_running_or_notify_cancel():  # whoever asked went away
-                return
-            try:
-                done.set_result(work())
-            except Exception as error:
-                done.set_exception(_told(error))
-
-        self._queue.put(chore)
-        return await asyncio.wrap_future(done)
-
-    def _run(self) -> None:
-        while True:
-            chore = self._queue.get()
-            with self._changing:
-                batch = list(self._waiting.items())
-            if batch:
-                self._write(batch)
-                self._forget([key for key, _ in batch])
-                with self._changing:
-                    for key, kept in batch:
-                        if self._waiting.get(key) is kept:
-                            del self._waiting[key]
-            if chore is None:
-                return
-            chore()
+    def _write_what_waits(self) -> None:
+        with self._changing:
+            batch = list(self._waiting.items())
+        if not batch:
+            return
+        self._write(batch)
+        self._forget([key for key, _ in batch])
+        with self._changing:
+            for key, kept in batch:
+                if self._waiting.get(key) is kept:
+                    del self._waiting[key]
 
 
 def _told(error: Exception) -> StorageFailed:
@@ -168,7 +153,3 @@ def _told(error: Exception) -> StorageFailed:
         return error
     log.error("cache chore failed: %s", type(error).__name__)
     return failure(error)
-
-
-def _nothing() -> None:
-    """What waits is to be written, and that is all."""

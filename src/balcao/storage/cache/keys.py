@@ -23,9 +23,9 @@ _UF_CHARACTERS = 2
 
 @dataclass(frozen=True, slots=True)
 class Keys:
-    """Keys of one installation, drawn from its secret."""
+    """Keys of one installation, drawn from its pepper."""
 
-    secret: bytes
+    pepper: bytes
 
     def stored(self, key: str) -> str:
         """The key under which an entry is stored. See `core.questions.Inquiry.key`."""
@@ -34,12 +34,12 @@ class Keys:
             return key
         subject, cpf, detail = parts
         if len(detail) > _UF_CHARACTERS:  # a birth date; it alone would be guessed in no time
-            detail = cache_mark(self.secret, f"{cpf} {detail}")
+            detail = cache_mark(self.pepper, f"{cpf} {detail}")
         return f"{self.about(cpf)[0]}{subject}:{detail}"
 
     def about(self, cpf: str) -> tuple[str, str]:
         """Where the entries about this person begin and end in the order of keys."""
-        place = f"cpf:{cache_mark(self.secret, cpf)}"
+        place = f"cpf:{cache_mark(self.pepper, cpf)}"
         return f"{place}:", f"{place};"
 
 

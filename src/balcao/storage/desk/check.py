@@ -1,7 +1,6 @@
 """Adding the books up again: does every balance equal its entries, every hold an operation?"""
 
-from typing import Any
-
+from balcao.storage.connection import Connection
 from balcao.storage.contract import LedgerCheck
 
 _BALANCES = """
@@ -45,14 +44,10 @@ WHERE plan <> 'pos_pago' AND balance_credits < held_credits
 """
 
 
-def check_books(connection: Any, begin: str) -> LedgerCheck:
-    """Run every check on one snapshot, so that those who serve do not disturb it.
-
-    `connection` is the engine's own; `begin` opens a transaction that reads one snapshot.
-    """
+def check_books(connection: Connection) -> LedgerCheck:
+    """Run every check on one snapshot, so that those who serve do not disturb it."""
     complaints: list[str] = []
-    connection.execute(begin)
-    try:
+    with connection.one_moment():
         for name, balance, held, sum_balance, sum_held in connection.execute(_BALANCES):
             complaints.append(
                 f"conta {name}: saldo {balance} e retidos {held};"
@@ -70,7 +65,5 @@ def check_books(connection: Any, begin: str) -> LedgerCheck:
             "SELECT (SELECT count(*) FROM account), (SELECT count(*) FROM ledger_entry),"
             " (SELECT count(*) FROM open_operation)"
         ).fetchall()
-    finally:
-        connection.execute("ROLLBACK")
     accounts, entries, operations = (int(str(count)) for count in counts)
     return LedgerCheck(accounts, entries, operations, complaints)

@@ -1,14 +1,14 @@
-"""Natural persons on any engine. Promises: `storage.data_subjects.DataSubjects`."""
+"""Natural persons whose data is kept: finding it, and erasing it."""
 
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeVar
 
 from balcao.core.data_subject import ERASED, DataSubject
 from balcao.core.people import Signature
-from balcao.storage.connection import Apart, Connection
+from balcao.storage.connection import Connection
 from balcao.storage.data_subjects import Held, HeldAnswer, HeldReceipt, HeldRequest
 from balcao.storage.desk.office import note
-from balcao.storage.desk.people import InTurn
+from balcao.storage.engine import Engine
 
 T = TypeVar("T")
 
@@ -49,16 +49,20 @@ _ERASED = (
 _ERASURES = "SELECT count(*) FROM audit_entry WHERE action = 'subject.erase'"
 
 
-class SharedDataSubjects:
-    """The natural persons of one desk, on its connections."""
+class DataSubjects:
+    """What the desk holds about natural persons. Everything here raises `StorageFailed`.
 
-    def __init__(self, apart: Apart, in_turn: InTurn, forget: Callable[[], None]) -> None:
-        self._apart = apart
-        self._in_turn = in_turn
+    The ledger is no part of this: it never knew them. `forget`: remember no receipt as recorded,
+    for another process erased some.
+    """
+
+    def __init__(self, engine: Engine, forget: Callable[[], None]) -> None:
+        self._apart = engine.apart
+        self._in_turn = engine.in_turn
         self.forget = forget
 
     def held(self, person: DataSubject) -> Held:
-        """See the contract."""
+        """All of it. Reads every trace and every recorded answer: seconds for a million."""
         with self._apart() as reading:
             return Held(
                 [
@@ -71,7 +75,11 @@ class SharedDataSubjects:
             )
 
     async def erase(self, person: DataSubject) -> tuple[Held, Sequence[str]]:
-        """See the contract."""
+        """Remove it, in short strokes: what there was, and digests that no receipt names now.
+
+        Receipts' records go. Requests' details stay without the document, recorded answers as
+        empty ones, which are not sent again; so every statement still adds up.
+        """
         held = self.held(person)
         for part in _pieces(held.answers):
             wanted = [(b"", one.account_id, one.key_digest, one.request_id) for one in part]
@@ -89,13 +97,16 @@ class SharedDataSubjects:
         return held, sorted(digests)
 
     async def scrub(self) -> None:
-        """See the contract."""
+        """Take what was erased out of the files too, as far as the engine can.
+
+        Others go on writing. Fails while somebody reads older rows for long: do it again.
+        """
         await self._in_turn(lambda connection: connection.scrub())
 
     async def log_erasure(
         self, person: DataSubject, detail: str, signed: Signature, now_ms: int
     ) -> None:
-        """See the contract."""
+        """Enter it into the audit log, under a mark by which only this installation knows whom."""
 
         def work(connection: Connection) -> None:
             with connection.transaction():
@@ -112,7 +123,7 @@ class SharedDataSubjects:
         await self._in_turn(work)
 
     async def erasures(self) -> int:
-        """See the contract."""
+        """How many entries about erasures the audit log has; whoever sees it grow forgets."""
         ((count,),) = await self._in_turn(lambda connection: _rows(connection, _ERASURES))
         return int(count)
 

@@ -1,6 +1,6 @@
-"""What operators do to accounts and keys on any engine, each deed in one commit with its log entry.
+"""What operators do to accounts and keys: each deed in one commit with its log entry.
 
-Functions on a connection: the desk calls some in place, `SharedPeople` others in the writer's turn.
+Functions on a connection: the desk calls some in place, `People` others in the writer's turn.
 """
 
 from collections.abc import Iterator
@@ -99,7 +99,7 @@ def create_account(connection: Connection, new: NewAccount, now_ms: int, signed:
 def change_account(
     connection: Connection, account_id: int, terms: Terms, now_ms: int, signed: Signature
 ) -> None:
-    """See `storage.people.People`."""
+    """See `storage.desk.people.People`."""
     month = civil_month(now_ms)
     with deed(connection, signed):
         name, plan, certificates, optin, ceiling, _ = _account(connection, account_id)
@@ -141,7 +141,7 @@ def change_account(
 def suspend_account(
     connection: Connection, account_id: int, suspended: bool, now_ms: int, signed: Signature
 ) -> None:
-    """See `storage.people.People`."""
+    """See `storage.desk.people.People`."""
     with deed(connection, signed):
         name, *_, suspended_ms = _account(connection, account_id)
         if suspended == (suspended_ms is not None):

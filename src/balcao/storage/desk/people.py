@@ -1,32 +1,23 @@
-"""People on any engine: users, sessions, one-time links, terms. Promises: `storage.people.People`.
+"""People: users, their sessions and links, the terms of accounts, what is remembered of requests.
 
 Everything here is written in the writer's turn, each call in one commit.
 """
 
 from collections.abc import Callable
-from typing import Any, Protocol, TypeVar
+from typing import Any
 
 from balcao.core.access import Account
 from balcao.core.people import Action, LinkPurpose, Role, Signature, User
 from balcao.errors import LastOperator
-from balcao.storage.connection import Apart, Connection
+from balcao.storage.connection import Connection
 from balcao.storage.desk import office, users
 from balcao.storage.desk.office import deed
 from balcao.storage.desk.people_reading import PeopleReading, find_link, find_user
 from balcao.storage.desk.reading import find_account
+from balcao.storage.engine import Engine
 from balcao.storage.people import NewUser, Terms
 
 PURGED_AT_ONCE = 1000
-
-T = TypeVar("T")
-
-
-class InTurn(Protocol):
-    """How an engine has some work done in its writer's turn."""
-
-    async def __call__(self, work: Callable[[Connection], T]) -> T:
-        """Raises what the work refuses (our own errors, `LookupError`), and `StorageFailed`."""
-        ...
 
 
 _OTHERS_WHO_CAN_ENTER = (
@@ -58,24 +49,25 @@ _OLD_TRACES = (
 )
 
 
-class SharedPeople(PeopleReading):
-    """The people of one desk, on its connections."""
+class People(PeopleReading):
+    """Users, sessions, one-time links, the audit log, and what is remembered of requests.
 
-    def __init__(
-        self,
-        in_place: Connection,
-        apart: Apart,
-        in_turn: "InTurn",
-        forget_callers: Callable[[], None],
-    ) -> None:
-        super().__init__(in_place, apart)
-        self._in_turn = in_turn
+    What is signed is done in one commit with its entry in the audit log. What changes nothing
+    (suspending somebody who is suspended) is not logged. Everything that is written here is durable
+    when it returns, and raises `StorageFailed` when it cannot be. Sessions and links are known by
+    the digests of their tokens only.
+    """
+
+    def __init__(self, engine: Engine, forget_callers: Callable[[], None]) -> None:
+        super().__init__(engine.here, engine.apart)
+        self._engine = engine
+        self._in_turn = engine.in_turn
         self._forget_callers = forget_callers
 
     # Users.
 
     async def add_user(self, new: NewUser, signed: Signature, now_ms: int) -> User:
-        """See the contract."""
+        """Let somebody in, still without a password. Raises `EmailTaken`, `FormDone`."""
 
         def work(connection: Connection) -> User:
             with deed(connection, signed):
@@ -86,7 +78,11 @@ class SharedPeople(PeopleReading):
     async def change_user(
         self, user_id: int, name: str, role: Role, signed: Signature, now_ms: int
     ) -> None:
-        """See the contract."""
+        """Another name or role; an operator stays one and nobody becomes one.
+
+        Sessions that are open have the new role at once. Raises `LookupError` (also for such a
+        role), `FormDone`.
+        """
 
         def work(connection: Connection) -> None:
             with deed(connection, signed):
@@ -114,7 +110,10 @@ class SharedPeople(PeopleReading):
     async def suspend_user(
         self, user_id: int, suspended: bool, signed: Signature, now_ms: int
     ) -> None:
-        """See the contract."""
+        """Keep somebody out (their sessions and links end), or let them in again.
+
+        Raises `LookupError`, `FormDone`, and `LastOperator` rather than lock everybody out.
+        """
 
         def work(connection: Connection) -> None:
             with deed(connection, signed):
@@ -139,7 +138,7 @@ class SharedPeople(PeopleReading):
     async def set_password(
         self, user_id: int, password_hash: str, signed: Signature, now_ms: int
     ) -> None:
-        """See the contract."""
+        """Set it; all sessions and links of this user end. Raises `LookupError`, `FormDone`."""
 
         def work(connection: Connection) -> None:
             with deed(connection, signed):
@@ -154,7 +153,10 @@ class SharedPeople(PeopleReading):
     async def rehash_password(
         self, user_id: int, password_hash: str, *, replaces: str, now_ms: int
     ) -> None:
-        """See the contract."""
+        """The same password under newer parameters: nothing ends, nothing is logged.
+
+        Nothing happens when the hash is no longer `replaces`: another password was set meanwhile.
+        """
         await self._in_turn(
             lambda connection: connection.execute(
                 "UPDATE person SET password_hash = ? WHERE user_id = ? AND password_hash = ?"
@@ -166,7 +168,7 @@ class SharedPeople(PeopleReading):
     async def set_totp(
         self, user_id: int, sealed: bytes | None, signed: Signature, now_ms: int
     ) -> None:
-        """See the contract."""
+        """Turn the second factor on, or off (None). Raises `LookupError`, `FormDone`."""
 
         def work(connection: Connection) -> None:
             with deed(connection, signed):
@@ -181,7 +183,7 @@ class SharedPeople(PeopleReading):
         await self._in_turn(work)
 
     async def use_totp_step(self, user_id: int, step: int) -> bool:
-        """See the contract."""
+        """Take a time step. False: it, or a later one, was taken before."""
         taken = await self._in_turn(
             lambda connection: connection.execute(
                 "UPDATE person SET totp_step = ? WHERE user_id = ? AND totp_step < ? RETURNING 1",
@@ -195,7 +197,11 @@ class SharedPeople(PeopleReading):
     async def open_session(
         self, user_id: int, token_digest: bytes, signed: Signature, now_ms: int
     ) -> None:
-        """See the contract."""
+        """Remember a browser that signed in. An operator's sign-in is a deed for the log.
+
+        Somebody who was suspended meanwhile is not let in, and the token stays unknown. Raises
+        `LookupError`, `FormDone`.
+        """
 
         def work(connection: Connection) -> None:
             with deed(connection, signed):
@@ -210,7 +216,7 @@ class SharedPeople(PeopleReading):
         await self._in_turn(work)
 
     async def touch_session(self, session_id: int, now_ms: int) -> None:
-        """See the contract."""
+        """It was used (told about once a minute)."""
 
         def work(connection: Connection) -> None:
             with connection.transaction():
@@ -225,7 +231,7 @@ class SharedPeople(PeopleReading):
         await self._in_turn(work)
 
     async def close_session(self, token_digest: bytes) -> None:
-        """See the contract."""
+        """Sign out. Fine if there is none."""
         await self._in_turn(
             lambda connection: connection.execute(
                 "DELETE FROM web_session WHERE token_digest = ? RETURNING 1", (token_digest,)
@@ -233,7 +239,7 @@ class SharedPeople(PeopleReading):
         )
 
     async def close_other_sessions(self, user_id: int, token_digest: bytes) -> int:
-        """See the contract."""
+        """Sign this user out everywhere else. Count."""
         closed = await self._in_turn(
             lambda connection: connection.execute(
                 "DELETE FROM web_session WHERE user_id = ? AND token_digest <> ? RETURNING 1",
@@ -254,7 +260,10 @@ class SharedPeople(PeopleReading):
         now_ms: int,
         expires_ms: int,
     ) -> None:
-        """See the contract."""
+        """Remember a link; earlier ones for the same purpose and user are void.
+
+        Raises `FormDone`, `LookupError` for an unknown user.
+        """
 
         def work(connection: Connection) -> None:
             with deed(connection, signed):
@@ -283,7 +292,11 @@ class SharedPeople(PeopleReading):
     async def claim_link(
         self, token_digest: bytes, password_hash: str, now_ms: int, operator: NewUser | None = None
     ) -> User | None:
-        """See the contract."""
+        """Use it, once: set the password of its user, or make the first operator.
+
+        All in one commit; the user's sessions end. None: it is not good any more. Raises
+        `EmailTaken`; then the link stays good.
+        """
 
         def work(connection: Connection) -> User | None:
             with connection.transaction():
@@ -317,7 +330,11 @@ class SharedPeople(PeopleReading):
     async def change_account(
         self, account_id: int, terms: Terms, signed: Signature, now_ms: int
     ) -> Account:
-        """See the contract."""
+        """Another plan, other features. In force everywhere within a second.
+
+        Raises `TermsRefused` (a prepaid plan with debts, a ceiling below what is spent),
+        `LookupError`, `FormDone`.
+        """
 
         def work(connection: Connection) -> Account:
             office.change_account(connection, account_id, terms, now_ms, signed)
@@ -330,7 +347,10 @@ class SharedPeople(PeopleReading):
     async def suspend_account(
         self, account_id: int, suspended: bool, signed: Signature, now_ms: int
     ) -> Account:
-        """See the contract."""
+        """Refuse its keys and its users' lookups, or accept them again; within a second.
+
+        Raises `LookupError`, `FormDone`.
+        """
 
         def work(connection: Connection) -> Account:
             office.suspend_account(connection, account_id, suspended, now_ms, signed)
@@ -349,7 +369,12 @@ class SharedPeople(PeopleReading):
         oldest_session_ms: int,
         oldest_certificate_ms: int,
     ) -> int:
-        """See the contract."""
+        """Remove some of what has run out: sessions, links, traces. Count; 0: none left.
+
+        Sessions unused since before `oldest_session_ms`, traces of requests before
+        `oldest_trace_ms`, those that brought a certificate before `oldest_certificate_ms`; the
+        oldest first.
+        """
         before = (oldest_session_ms, now_ms)
         oldest = {"trace": oldest_trace_ms, "certificate_trace": oldest_certificate_ms}
 
@@ -369,4 +394,5 @@ class SharedPeople(PeopleReading):
                         gone += len(connection.execute(remove, wanted).fetchall())
             return gone
 
-        return await self._in_turn(work)
+        months = await self._engine.drop_traces(oldest_trace_ms)
+        return months + await self._in_turn(work)

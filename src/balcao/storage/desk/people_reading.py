@@ -1,4 +1,4 @@
-"""What is read of people on any engine, in place. Promises: `storage.people.People`."""
+"""What is read of people and of requests, in place: the same on any engine."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -67,11 +67,11 @@ class PeopleReading:
     # Users, their sessions and links.
 
     def user(self, user_id: int) -> User | None:
-        """See the contract."""
+        """One user."""
         return find_user(self._in_place, user_id)
 
     def users(self, account_id: int | None) -> Sequence[User]:
-        """See the contract."""
+        """An account's users by name; None: the operators."""
         rows: Any = self._in_place.execute(
             f"{_USERS} WHERE p.account_id IS NOT DISTINCT FROM ?", (account_id,)
         ).fetchall()
@@ -79,11 +79,11 @@ class PeopleReading:
         return sorted(found, key=lambda user: (user.name.casefold(), user.user_id))
 
     def has_operator(self) -> bool:
-        """See the contract."""
+        """Whether anybody who is an operator ever set a password."""
         return has_operator(self._in_place)
 
     def credentials(self, email: str) -> Credentials | None:
-        """See the contract."""
+        """By e-mail address, whatever its case. None: unknown or suspended."""
         row: Any = self._in_place.execute(
             f"{_USER}, p.password_hash, p.totp_secret, p.totp_step FROM person AS p"
             " WHERE p.email_key = ? AND p.suspended_ms IS NULL",
@@ -94,7 +94,7 @@ class PeopleReading:
     def session(
         self, token_digest: bytes, now_ms: int, idle_ms: int, lifetime_ms: int
     ) -> Session | None:
-        """See the contract."""
+        """Whose it is. None: unknown, idle for too long, too old, or its user was suspended."""
         row: Any = self._in_place.execute(
             _SESSION, (token_digest, now_ms - idle_ms, now_ms - lifetime_ms)
         ).fetchone()
@@ -104,7 +104,10 @@ class PeopleReading:
         return Session(session_id, _user(row), opened_ms, seen_ms)
 
     def link(self, token_digest: bytes, now_ms: int) -> Link | None:
-        """See the contract."""
+        """What it is good for. None: unknown, used, void, too old, or its user is suspended.
+
+        The first operator's is void as soon as any operator has a password.
+        """
         return find_link(self._in_place, token_digest, now_ms)
 
     # The office.
@@ -116,7 +119,7 @@ class PeopleReading:
         account_id: int | None = None,
         action: Action | None = None,
     ) -> Sequence[AuditEntry]:
-        """See the contract."""
+        """What was done, newest first, in pages: `before_id` is the last one seen."""
         where, values = _matching(
             ("e.entry_id < ?", before_id),
             ("e.account_id = ?", account_id),
@@ -130,7 +133,7 @@ class PeopleReading:
     # What is remembered of requests.
 
     def trace(self, account_id: int, request_id: str) -> Trace | None:
-        """See the contract."""
+        """One request of this account. Never refused ones that did not get as far as a lookup."""
         wanted = (account_id, request_id)
         row: Any = self._in_place.execute(f"{_TRACE} AND request_id = ?", wanted).fetchone()
         if row is None:
@@ -140,7 +143,11 @@ class PeopleReading:
     def traces(
         self, account_id: int, wanted: TraceFilter, limit: int, before_id: str | None = None
     ) -> Sequence[Trace]:
-        """See the contract."""
+        """Requests of an account, newest first, in pages: `before_id` is the last one seen.
+
+        Newest is what has the greatest number. A rare document is looked for in all of them: a
+        second for a million. May be called in any thread.
+        """
         where, values = _matching(
             ("request_id < ?", before_id),
             # Where the walk ends: what is older is not looked at, on PostgreSQL by whole months.
@@ -168,12 +175,15 @@ class PeopleReading:
         return newest[:limit]
 
     def owner_of(self, request_id: str) -> int | None:
-        """See the contract."""
+        """The account of a request, for the operator who is told its number."""
         row: Any = self._in_place.execute(_OWNER, (request_id, request_id)).fetchone()
         return None if row is None else row[0]
 
     def moved_credits(self, account_id: int, from_ms: int, to_ms: int) -> Mapping[str, int]:
-        """See the contract."""
+        """Sum of the balance's changes in [from, to) by kind of entry: top_up, charge, post.
+
+        May be called in any thread.
+        """
         with self._apart() as reading:
             rows: Any = reading.execute(_MOVED, (account_id, from_ms, to_ms)).fetchall()
         return dict(rows)

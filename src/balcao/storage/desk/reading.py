@@ -1,4 +1,4 @@
-"""What the desk reads on any engine, in place. Promises: `storage.contract.Desk`."""
+"""What the desk reads, in place: the same on any engine."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -7,13 +7,11 @@ import msgspec
 
 from balcao.core.access import Account, Key
 from balcao.core.calendar import HOUR_MS, civil_day_text
-from balcao.core.idempotency import Attempt, Recorded
 from balcao.core.ledger import Origin
 from balcao.core.receipts import About, Receipt
 from balcao.storage.connection import Apart, Connection
 from balcao.storage.contract import Consultation, ConsumptionRow, Entry
 
-EARLIER_COLUMNS = "fingerprint, state, request_id, status, body, fresh_ms, bound_ms, expires_ms"
 _ACCOUNTS = (
     "SELECT account_id, name, plan, mode, certificates, partner_optin, ceiling_credits,"
     " balance_credits, held_credits, month_credits, created_ms, month, suspended_ms FROM account"
@@ -49,7 +47,7 @@ _CONSUMPTION = (
 )
 
 
-class Reading:
+class DeskReading:
     """The half of a desk that changes nothing.
 
     Its connection is used on the event loop's thread; what may take long opens one of its own,
@@ -63,7 +61,10 @@ class Reading:
     # The caller's side.
 
     def operation(self, account_id: int, request_id: str) -> Consultation | None:
-        """See the contract."""
+        """What became of a request of this account.
+
+        None: it held and cost nothing, or it was another account's.
+        """
         rows: Any = self._in_place.execute(_OPERATION, (request_id, account_id)).fetchall()
         if not rows:
             return None
@@ -84,7 +85,12 @@ class Reading:
         )
 
     def consumption(self, account_id: int, from_ms: int, to_ms: int) -> Sequence[ConsumptionRow]:
-        """See the contract."""
+        """What was charged in [from, to), by day, operation, key and origin, in this order.
+
+        Requests that cost nothing are not counted. The credits add up to those of the ledger's
+        entries. Reads every entry of the period: a second for a million of them. May be called
+        in any thread.
+        """
         with self._apart() as reading:
             hours: Any = reading.execute(
                 _CONSUMPTION, (HOUR_MS, account_id, from_ms, to_ms)
@@ -103,7 +109,7 @@ class Reading:
         return sorted(rows, key=lambda row: row.day)  # and within the day as they came
 
     def receipt(self, receipt_id: str) -> Receipt | None:
-        """See the contract."""
+        """The receipt of this number, whoever may fetch it, and what it is about."""
         row: Any = self._in_place.execute(_RECEIPT, (receipt_id, receipt_id)).fetchone()
         if row is None:
             return None
@@ -115,36 +121,29 @@ class Reading:
     # The operator's side.
 
     def account(self, account_id: int) -> Account:
-        """See the contract."""
+        """One account as it is now, at the price of one row. Raises `LookupError`."""
         return find_account(self._in_place, account_id)
 
     def accounts(self) -> Sequence[Account]:
-        """See the contract."""
+        """All accounts, by number."""
         rows: Any = self._in_place.execute(f"{_ACCOUNTS} ORDER BY account_id").fetchall()
         return [_account(row) for row in rows]
 
     def keys(self, account_id: int) -> Sequence[Key]:
-        """See the contract."""
+        """An account's keys, newest last."""
         rows: Any = self._in_place.execute(
             f"{_KEYS} WHERE account_id = ? ORDER BY key_id", (account_id,)
         ).fetchall()
         return [Key(*row) for row in rows]
 
     def entries(self, account_id: int, from_ms: int, to_ms: int) -> Iterable[Entry]:
-        """See the contract."""
+        """Entries that moved credits in [from, to), oldest first."""
         # A statement that is not at its end keeps its connection in the past: a reader that
         # takes its time must not make everybody else read old rows.
         with self._apart() as reading:
             row: Any
             for row in reading.execute(_ENTRIES, (account_id, from_ms, to_ms)):
                 yield Entry(*row)
-
-
-def attempt_of(row: Any) -> Attempt:
-    """What is recorded under an idempotency key, from its row (`EARLIER_COLUMNS`)."""
-    fingerprint, state, request_id, status, body, fresh_ms, bound_ms, expires_ms = row
-    recorded = Recorded(request_id, status, body, fresh_ms) if state == "finished" else None
-    return Attempt(fingerprint, state, recorded, bound_ms, expires_ms)
 
 
 def find_account(connection: Connection, account_id: int) -> Account:

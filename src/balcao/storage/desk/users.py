@@ -1,4 +1,4 @@
-"""What is done to one user as part of a commit. Called by `SharedPeople`."""
+"""What is done to one user as part of a commit. Called by `People`."""
 
 from typing import Any
 

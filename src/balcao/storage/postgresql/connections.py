@@ -249,6 +249,18 @@ class Line:
             finally:
                 self._in_transaction = False
 
+    @contextmanager
+    def one_moment(self) -> Iterator[None]:
+        """See the contract."""
+        with self.guarded() as connection:
+            connection.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+            self._in_transaction = True
+            try:
+                yield
+            finally:
+                self._in_transaction = False
+                connection.execute("ROLLBACK")
+
     def scrub(self) -> None:
         """See the contract. The server reuses the room by itself."""
 
@@ -269,16 +281,15 @@ def translated(sql: str) -> str:
 
 
 @contextmanager
-def opened_to_add_up(address: str) -> Iterator[psycopg.Connection[Any]]:
+def opened_to_add_up(address: str) -> Iterator[Line]:
     """One that reads every row there is, which takes minutes where there are a billion.
 
     Raises `StorageFailed`.
     """
     line = Line(address, partial(_patiently, ADD_UP_SECONDS_MAX))
     try:
-        with line.guarded() as connection:
-            connection.execute(READ_FROM_END_TO_END)
-            yield connection
+        line.execute(READ_FROM_END_TO_END)
+        yield line
     finally:
         line.close()
 

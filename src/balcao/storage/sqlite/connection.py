@@ -1,4 +1,4 @@
-"""A connection to SQLite as the shared SQL sees it."""
+"""A connection to SQLite as the desk's SQL sees it."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager
@@ -12,7 +12,7 @@ from balcao.storage.sqlite.files import connect, empty_log, transaction
 
 
 class SqliteConnection:
-    """See `storage.connection.Session`."""
+    """See `storage.connection.Connection`."""
 
     broken_rule: type[Exception] = apsw.ConstraintError
     contains = "instr({column}, ?) > 0"
@@ -27,6 +27,15 @@ class SqliteConnection:
     def transaction(self) -> AbstractContextManager[None]:
         """See the contract."""
         return transaction(self._connection)
+
+    @contextmanager
+    def one_moment(self) -> Iterator[None]:
+        """See the contract."""
+        self._connection.execute("BEGIN")
+        try:
+            yield
+        finally:
+            self._connection.execute("ROLLBACK")
 
     def scrub(self) -> None:
         """See the contract."""

@@ -1,16 +1,17 @@
-"""What is asked together is answered together: one round trip for all that came meanwhile.
+"""What is asked together is answered together, and a thread that does one thing after another.
 
-The connections belong to threads. One exchange between threads for many questions costs less
-than driving the protocol on the event loop's thread, and a thread can be waited for when
-everything ends (docs/decisions/0019).
+Connections belong to threads. One exchange between threads for many questions costs less than one
+for each, and a thread can be waited for when everything ends (docs/decisions/0019, 0033).
 """
 
 import asyncio
 import logging
 import threading
 from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+from functools import partial
 from queue import Empty, SimpleQueue
-from typing import Generic, TypeVar
+from typing import Generic, TypeAlias, TypeVar
 
 from balcao.storage.failure import told
 
@@ -20,11 +21,18 @@ Q = TypeVar("Q")
 A = TypeVar("A")
 T = TypeVar("T")
 
+# An answer each, in the order of the questions; an error is raised for who asked that one.
+Answers: TypeAlias = Sequence[A | Exception]
+
 IDLE_SECONDS = 1.0
 
 
 class Worker:
-    """A thread that does one thing after another. `idle` is done when nothing came for a while."""
+    """A thread that does one thing after another. `idle` is done when nothing came for a while.
+
+    No `ThreadPoolExecutor`: that has no idle time, makes a future for every job, and keeps the
+    process from ending while somebody forgot to close it (decision 0033).
+    """
 
     def __init__(
         self,
@@ -32,13 +40,13 @@ class Worker:
         idle: Callable[[], None] | None = None,
         idle_seconds: float = IDLE_SECONDS,
     ) -> None:
-        self._jobs: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
+        self._jobs: SimpleQueue[Callable[[], object] | None] = SimpleQueue()
         self._idle = idle
         self._idle_seconds = idle_seconds
         self._thread = threading.Thread(target=self._run, name=name, daemon=True)
         self._thread.start()
 
-    def submit(self, job: Callable[[], None]) -> None:
+    def submit(self, job: Callable[[], object]) -> None:
         """Queue something that raises nothing. Never blocks."""
         self._jobs.put(job)
 
@@ -64,18 +72,46 @@ class Worker:
             job()
 
 
+async def in_thread(worker: Worker, work: Callable[[], T], *, in_any_case: bool = False) -> T:
+    """One piece of work in the worker's turn.
+
+    Once begun it is done to its end; `in_any_case`: begun even if whoever asked went away. Raises
+    what the work refuses (our own errors, `LookupError`), and else `StorageFailed`.
+    """
+    done: Future[T] = Future()
+
+    def job() -> None:
+        awaited = done.set_running_or_notify_cancel()
+        if not (awaited or in_any_case):
+            return
+        try:
+            said = work()
+        except Exception as error:
+            failed = told(error)
+            if awaited:
+                done.set_exception(failed)
+        else:
+            if awaited:
+                done.set_result(said)
+
+    worker.submit(job)
+    return await asyncio.wrap_future(done)
+
+
 class Turns(Generic[Q, A]):
-    """Questions of one turn of the loop, and all that come while those are being answered."""
+    """Questions of one turn of the loop, and all that come while those are being answered.
+
+    `begin` is told them on the loop's thread. It answers at once, or returns what the worker has
+    to do for the answers.
+    """
 
     def __init__(
         self,
         worker: Worker,
-        answer: Callable[[Sequence[Q]], Sequence[A | Exception]],
-        observe: Callable[[int], None] = lambda size: None,
+        begin: Callable[[Sequence[Q]], Answers[A] | Callable[[], Answers[A]]],
     ) -> None:
         self._worker = worker
-        self._answer = answer
-        self._observe = observe
+        self._begin = begin
         self._waiting: list[tuple[Q, asyncio.Future[A]]] = []
         self._asking = False
 
@@ -92,15 +128,21 @@ class Turns(Generic[Q, A]):
 
     def _send(self, loop: asyncio.AbstractEventLoop) -> None:
         batch, self._waiting = self._waiting, []
-        self._observe(len(batch))
-        self._worker.submit(lambda: self._work(loop, batch))
+        begun = self._begin([question for question, _ in batch])
+        if callable(begun):
+            self._worker.submit(partial(self._work, loop, batch, begun))
+        else:
+            self._resolve(loop, batch, begun)
 
     def _work(
-        self, loop: asyncio.AbstractEventLoop, batch: Sequence[tuple[Q, "asyncio.Future[A]"]]
+        self,
+        loop: asyncio.AbstractEventLoop,
+        batch: "Sequence[tuple[Q, asyncio.Future[A]]]",
+        work: Callable[[], Answers[A]],
     ) -> None:
-        answers: Sequence[A | Exception]
+        answers: Answers[A]
         try:
-            answers = self._answer([question for question, _ in batch])
+            answers = work()
         except Exception as error:
             answers = [told(error)] * len(batch)
         try:
@@ -112,7 +154,7 @@ class Turns(Generic[Q, A]):
         self,
         loop: asyncio.AbstractEventLoop,
         batch: "Sequence[tuple[Q, asyncio.Future[A]]]",
-        answers: Sequence[A | Exception],
+        answers: Answers[A],
     ) -> None:
         if self._waiting:
             self._send(loop)
@@ -125,9 +167,3 @@ class Turns(Generic[Q, A]):
                 future.set_exception(answer)
             else:
                 future.set_result(answer)
-
-
-async def in_thread(worker: Worker, work: Callable[[], T]) -> T:
-    """One piece of work in the worker's turn. Raises our own errors, `LookupError`."""
-    turns: Turns[None, T] = Turns(worker, lambda questions: [work()])
-    return await turns.ask(None)
