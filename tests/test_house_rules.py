@@ -22,7 +22,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "settings": {"core"},
     "fiction": {"core"},
     "sources": {"core", "errors"},
-    "storage": {"core", "errors"},
+    "storage": {"core", "errors", "home", "settings"},
     "opendata": {"core", "fiction"},
     "operations": {"core", "errors", "sources"},
     "receipts": {"core", "errors", "storage"},

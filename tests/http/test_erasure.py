@@ -24,7 +24,7 @@ from balcao.service import erasure
 from balcao.service.clock import system_now_ms
 from balcao.service.erasure import Erased, Found
 from balcao.storage.blobs import open_blobs
-from balcao.storage.places import open_cache, open_desk
+from balcao.storage.places import place_at
 from tests.http.house import OpenHouse, federal, opened
 from tests.storage import postgres
 
@@ -62,12 +62,10 @@ class Place:
         async def work() -> tuple[Found, Erased]:
             with ExitStack() as stack:
                 pepper = home.pepper()
-                desk = open_desk(self.database, home.desk, pepper=pepper)
+                place = place_at(self.database, home)
+                desk = place.open_desk(pepper=pepper)
                 stack.enter_context(closing(desk))
-                caches = {
-                    mode: open_cache(self.database, home.cache(mode), mode, pepper=pepper)
-                    for mode in modes
-                }
+                caches = {mode: place.open_cache(mode, pepper=pepper) for mode in modes}
                 for cache in caches.values():
                     stack.enter_context(closing(cache))
                 person = data_subject(pepper, Cpf.parse(CPF))

@@ -32,6 +32,7 @@ from balcao.service.clock import system_now_ms
 from balcao.settings import Settings, config_file
 from balcao.storage.desk.check import check_books
 from balcao.storage.moved import check_here
+from balcao.storage.places import place_of
 from balcao.storage.sqlite import QUERIES
 from balcao.storage.sqlite.connection import SqliteConnection
 from balcao.storage.sqlite.files import connect, migrate
@@ -163,7 +164,7 @@ def _secret(settings: Settings, home: Home) -> Iterator[Finding]:
             "fail",
             f"{path} falta: sem ele nenhuma chave emitida é reconhecida; restaure-o da cópia",
         )
-    elif settings.database.get_secret_value():
+    elif place_of(settings).desk_file is None:
         yield Finding(
             "segredo das chaves",
             "warn",

@@ -1,59 +1,83 @@
-"""Which engine: PostgreSQL where its address is given, else SQLite in the data folder.
+"""Where an installation's data are, before anything is opened.
 
-PostgreSQL's modules are loaded only where they are used: they cost a tenth of a second.
+The one place that tells one engine from another: whoever needs to know something of it asks the
+`Place`. An engine's modules are loaded only where they are used: PostgreSQL's cost a tenth of a
+second.
 """
 
 from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager
 from pathlib import Path
+from typing import IO, Literal, Protocol, TypeAlias
 
 from balcao.core.questions import Mode
+from balcao.home import Home
+from balcao.settings import Settings
 from balcao.storage.ballast import Ballast
 from balcao.storage.contract import Cache
 from balcao.storage.desk.desk import Desk
 
-
-def open_desk(
-    database: str,
-    path: Path,
-    *,
-    pepper: bytes,
-    observe_batch: Callable[[int], None] = lambda size: None,
-    ballast: Ballast | None = None,
-) -> Desk:
-    """The desk at this address, or in this file if it is empty.
-
-    Raises `StorageFailed`, `StorageNewer`, `StorageUnreleased`, `PepperDiffers`.
-    """
-    if not database:
-        from balcao.storage.sqlite.desk import SqliteDesk  # noqa: PLC0415
-
-        return SqliteDesk(path, observe_batch, pepper=pepper, ballast=ballast)
-    from balcao.storage.postgresql.desk import PostgresDesk  # noqa: PLC0415
-
-    return PostgresDesk(database, pepper=pepper, observe_batch=observe_batch)
+EngineName: TypeAlias = Literal["sqlite", "postgresql"]
 
 
-def open_cache(
-    database: str, path: Path, mode: Mode, *, pepper: bytes, ballast: Ballast | None = None
-) -> Cache:
-    """The cache of one mode, likewise. A database that is away is no reason not to start."""
-    if not database:
-        from balcao.storage.sqlite.cache import SqliteCache  # noqa: PLC0415
+class Place(Protocol):
+    """A data folder's files, or a database beside it."""
 
-        return SqliteCache(path, pepper, ballast)
-    from balcao.storage.postgresql.cache import PostgresCache  # noqa: PLC0415
+    @property
+    def name(self) -> EngineName:
+        """The engine's name, as OpenTelemetry and manifests of backups call it."""
+        ...
 
-    return PostgresCache(database, mode, pepper)
+    @property
+    def desk_file(self) -> Path | None:
+        """The file that is the desk. None: it lies in no file of this folder."""
+        ...
+
+    def is_begun(self) -> bool:
+        """Whether a service was ever started on this data folder."""
+        ...
+
+    def lock(self) -> IO[bytes] | None:
+        """Be the only server here. None: any number may serve. Raises `HomeInUse`."""
+        ...
+
+    def alone_at_first_start(self) -> AbstractContextManager[bool]:
+        """Keeps other nodes from having their first start too: whether there may be others.
+
+        Raises `StorageFailed`.
+        """
+        ...
+
+    def ballast(self, size_mb: int) -> Ballast:
+        """Room to be set aside; none where the disk is another's."""
+        ...
+
+    def open_desk(
+        self,
+        *,
+        pepper: bytes,
+        observe_batch: Callable[[int], None] = lambda size: None,
+        ballast: Ballast | None = None,
+    ) -> Desk:
+        """Raises `StorageFailed`, `StorageNewer`, `StorageUnreleased`, `PepperDiffers`."""
+        ...
+
+    def open_cache(self, mode: Mode, *, pepper: bytes, ballast: Ballast | None = None) -> Cache:
+        """The cache of one mode. A database that is away is no reason not to start."""
+        ...
 
 
-def alone_at_first_start(database: str) -> AbstractContextManager[None]:
-    """Keeps other nodes from having their first start too. With SQLite the folder's lock does.
+def place_of(settings: Settings) -> Place:
+    """PostgreSQL where its address is set, else SQLite in the data folder."""
+    return place_at(settings.database.get_secret_value(), Home(settings.home))
 
-    Raises `StorageFailed`.
-    """
-    if not database:
-        return nullcontext()
-    from balcao.storage.postgresql.connections import first_start  # noqa: PLC0415
 
-    return first_start(database)
+def place_at(address: str, home: Home) -> Place:
+    """The database at this address, or the files of this folder if it is empty."""
+    if not address:
+        from balcao.storage.sqlite.place import SqlitePlace  # noqa: PLC0415
+
+        return SqlitePlace(home)
+    from balcao.storage.postgresql.place import PostgresPlace  # noqa: PLC0415
+
+    return PostgresPlace(address, home)
