@@ -31,7 +31,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "lookup": {"core", "errors", "operations", "sources", "storage"},
     "providers": {"core", "errors", "home", "opendata", "settings", "sources"},
     "backup": {"core", "errors", "home", "opendata", "settings", "storage"},
-    "moving": {"backup", "core", "errors", "home", "settings", "storage"},
+    "moving": {"core", "errors", "home", "settings", "storage"},
     "http": {
         "accounts",
         "core",

@@ -13,7 +13,6 @@ import psycopg
 import pytest
 from pydantic import SecretStr
 
-from balcao.backup import pg_tools, postgresql
 from balcao.backup.archive import read_manifest
 from balcao.backup.shelf import Kept, kept_in
 from balcao.cli.before_migration import save_before_migration
@@ -21,7 +20,7 @@ from balcao.errors import StorageNewer
 from balcao.settings import Settings
 from balcao.storage import statements
 from balcao.storage.contract import NewAccount
-from balcao.storage.postgresql import schema
+from balcao.storage.postgresql import copies, programs, schema
 from balcao.storage.postgresql.desk import PostgresDesk
 from tests.cli.shell import PATIENCE_SECONDS, Shell
 from tests.storage import postgres
@@ -108,7 +107,7 @@ def test_no_copy_no_migration(
     filled: Shell, address: str, newer: Callable[..., None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     newer()
-    monkeypatch.setattr(pg_tools, "_found", lambda path: [])
+    monkeypatch.setattr(programs, "_found", lambda path: [])
     said = filled("account list", code=1)
     assert "pg_dump, pg_restore e psql" in said.err
     assert "nada foi alterado" in said.err
@@ -172,15 +171,15 @@ def test_who_comes_second_waits_for_the_first(address: str, newer: Callable[...,
     newer()
     steps: list[str] = []
     with psycopg.connect(address, autocommit=True) as first, ThreadPoolExecutor(1) as beside:
-        first.execute("SELECT pg_advisory_lock(%s)", (postgresql._SAVER_LOCK,))
+        first.execute("SELECT pg_advisory_lock(%s)", (copies._SAVER_LOCK,))
 
         def done_by_the_first() -> None:
             steps.append("waits")
             schema.migrate(first, "desk")
-            first.execute("SELECT pg_advisory_unlock(%s)", (postgresql._SAVER_LOCK,))
+            first.execute("SELECT pg_advisory_unlock(%s)", (copies._SAVER_LOCK,))
 
         second = beside.submit(
-            postgresql.migrate_saved, address, lambda has: steps.append("saves"), done_by_the_first
+            copies.migrate_saved, address, lambda has: steps.append("saves"), done_by_the_first
         )
         second.result(PATIENCE_SECONDS)
     assert steps == ["waits"]

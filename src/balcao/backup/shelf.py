@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Literal, TypeAlias
 
-from balcao.backup.errors import BackupRunning
+from balcao.storage.copies.errors import BackupRunning
 
 Occasion: TypeAlias = Literal["balcao", "before-migration", "before-restore"]
 

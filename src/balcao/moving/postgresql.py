@@ -9,7 +9,6 @@ from typing import Any
 import psycopg
 from psycopg.conninfo import conninfo_to_dict
 
-from balcao.backup.postgresql import nodes_here
 from balcao.errors import StorageFailed
 from balcao.moving.difference import Lines
 from balcao.moving.errors import MoveRefused
@@ -20,6 +19,7 @@ from balcao.storage.contract import LedgerCheck
 from balcao.storage.desk.check import check_books
 from balcao.storage.pepper import check_pepper
 from balcao.storage.postgresql.connections import CONNECT_SECONDS_MAX, opened_to_add_up
+from balcao.storage.postgresql.copies import nodes_here
 from balcao.storage.postgresql.desk import PostgresDesk
 from balcao.storage.postgresql.partitions import Partitions
 from balcao.storage.postgresql.schema import migrate, newest_version, version

@@ -15,6 +15,7 @@ from balcao.home import Home
 from balcao.settings import Settings
 from balcao.storage.ballast import Ballast
 from balcao.storage.contract import Cache
+from balcao.storage.copies.copies import Copies
 from balcao.storage.desk.desk import Desk
 
 EngineName: TypeAlias = Literal["sqlite", "postgresql"]
@@ -64,6 +65,10 @@ class Place(Protocol):
 
     def open_cache(self, mode: Mode, *, pepper: bytes, ballast: Ballast | None = None) -> Cache:
         """The cache of one mode. A database that is away is no reason not to start."""
+        ...
+
+    def copies(self) -> Copies:
+        """Copies of the desk, for backups."""
         ...
 
 

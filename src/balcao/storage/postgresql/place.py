@@ -9,10 +9,12 @@ from balcao.core.questions import Mode
 from balcao.home import Home
 from balcao.storage.ballast import Ballast
 from balcao.storage.contract import Cache
+from balcao.storage.copies.copies import Copies
 from balcao.storage.desk.desk import Desk
 from balcao.storage.places import EngineName
 from balcao.storage.postgresql.cache import PostgresCache
 from balcao.storage.postgresql.connections import first_start
+from balcao.storage.postgresql.copies import PostgresCopies
 from balcao.storage.postgresql.desk import PostgresDesk
 
 
@@ -55,3 +57,7 @@ class PostgresPlace:
     def open_cache(self, mode: Mode, *, pepper: bytes, ballast: Ballast | None = None) -> Cache:
         """See the contract."""
         return PostgresCache(self.address, mode, pepper)
+
+    def copies(self) -> Copies:
+        """See the contract."""
+        return PostgresCopies(self.address)

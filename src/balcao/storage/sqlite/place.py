@@ -10,9 +10,11 @@ from balcao.core.questions import Mode
 from balcao.home import Home
 from balcao.storage.ballast import Ballast
 from balcao.storage.contract import Cache
+from balcao.storage.copies.copies import Copies
 from balcao.storage.desk.desk import Desk
 from balcao.storage.places import EngineName
 from balcao.storage.sqlite.cache import SqliteCache
+from balcao.storage.sqlite.copies import SqliteCopies
 from balcao.storage.sqlite.desk import SqliteDesk
 
 
@@ -57,3 +59,7 @@ class SqlitePlace:
     def open_cache(self, mode: Mode, *, pepper: bytes, ballast: Ballast | None = None) -> Cache:
         """See the contract."""
         return SqliteCache(self.home.cache(mode), pepper, ballast)
+
+    def copies(self) -> Copies:
+        """See the contract."""
+        return SqliteCopies(self.home)

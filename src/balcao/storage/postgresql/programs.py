@@ -16,15 +16,15 @@ from pathlib import Path
 
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
-from balcao.backup.archive import Stopped, never
-from balcao.backup.errors import BackupRefused, BackupStopped
+from balcao.storage.copies.copies import Stopped, never
+from balcao.storage.copies.errors import BackupRefused, BackupStopped
 
 _LOOK_SECONDS = 0.1
 _SECRETS = ("password", "sslpassword")
 
 
 @dataclass(frozen=True, slots=True)
-class Tools:
+class Programs:
     """The folder with `pg_dump`, `pg_restore` and `psql` of one version."""
 
     folder: Path
@@ -67,13 +67,13 @@ class Tools:
             )
 
 
-def tools_for(major: int) -> Tools:
+def programs_for(major: int) -> Programs:
     """Programs that know a server of this version: its own, else the next newer ones.
 
     Raises `BackupRefused`, with what to install.
     """
-    found = sorted(_found(os.environ.get("PATH", "")), key=lambda tools: tools.major)
-    fit = next((tools for tools in found if tools.major >= major), None)
+    found = sorted(_found(os.environ.get("PATH", "")), key=lambda programs: programs.major)
+    fit = next((programs for programs in found if programs.major >= major), None)
     if fit is not None:
         return fit
     has = f"só há a versão {found[-1].major}" if found else "não foram encontrados"
@@ -85,7 +85,7 @@ def tools_for(major: int) -> Tools:
 
 
 @cache
-def _found(path: str) -> Sequence[Tools]:
+def _found(path: str) -> Sequence[Programs]:
     folders = [Path(one) for one in path.split(os.pathsep) if one]
     folders += sorted(Path("/usr/lib/postgresql").glob("*/bin"))
     found = []
@@ -93,7 +93,7 @@ def _found(path: str) -> Sequence[Tools]:
         if all(shutil.which(name, path=folder) for name in ("pg_dump", "pg_restore", "psql")):
             major = _major(folder / "pg_dump")
             if major is not None:
-                found.append(Tools(folder, major))
+                found.append(Programs(folder, major))
     return found
 
 

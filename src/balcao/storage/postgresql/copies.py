@@ -1,26 +1,26 @@
 """A desk on PostgreSQL: dumped at one moment while nodes serve, and brought back."""
 
 import uuid
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import psycopg
 from psycopg import sql
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
-from balcao.backup.archive import Manifest, Stopped, never
-from balcao.backup.errors import BackupDamaged, BackupRefused
-from balcao.backup.pg_tools import Tools, tools_for
-from balcao.backup.sqlite import Books
-from balcao.backup.sums import TABLES, Ask, add_up, digests_in, mark_in
+from balcao.storage.copies.copies import DeskSums, Maker, Seen, Stopped, never
+from balcao.storage.copies.errors import BackupDamaged, BackupRefused
+from balcao.storage.copies.sums import TABLES, Ask, add_up, digests_in, mark_in
 from balcao.storage.failure import failure
 from balcao.storage.moved import check_here
 from balcao.storage.postgresql import QUERIES
 from balcao.storage.postgresql.connections import CONNECT_SECONDS_MAX
 from balcao.storage.postgresql.desk import PostgresDesk
 from balcao.storage.postgresql.node import LOCK_CLASS
+from balcao.storage.postgresql.programs import Programs, programs_for
 from balcao.storage.postgresql.schema import migrate, newest_version, version
 
 # Everything that our schemas make; a test compares this with a new database.
@@ -76,45 +76,87 @@ _NODES_HERE = (
 )
 
 
-def dump(
-    address: str,
-    target: Path,
-    stopped: Stopped = never,
-    *,
-    pepper: bytes | None = None,
-    moved_too: bool = False,
-) -> tuple[Books, dict[str, Any]]:
-    """Dump the desk into a file, with sums of the very same moment, and what else to know.
+@dataclass(frozen=True, slots=True)
+class PostgresCopies:
+    """See `storage.copies.copies.Copies`."""
 
-    `pepper`: what the keys must be of; `moved_too`: also a desk whose data are elsewhere. Raises
-    `StorageFailed`, `BackupRefused`, `BackupStopped`, `PepperDiffers`, `StorageMoved`,
-    `StorageIncomplete`.
-    """
-    with _connected(address) as connection:
-        if not moved_too:
-            check_here(connection, QUERIES)
-        server = connection.info.server_version // 10_000
-        tools = tools_for(server)
-        # pg_dump looks at the books as they are in here.
-        with _one_moment(connection) as ask:
-            books = _books(connection, ask)
-            if pepper is not None:
-                books.check_pepper(pepper)
-            schema, snapshot = ask("SELECT current_schema(), pg_export_snapshot()")[0]
-            parts = {name for name, root in ask(_PARTITIONS_IN_SCHEMA) if root in OWN_TABLES}
-            others = {name for (name,) in ask(_IN_SCHEMA)} - {*OWN_TABLES, *parts}
-            options = [f"--exclude-table={_pattern(schema, name)}" for name in sorted(others)]
-            options += [f"--exclude-table-data={_pattern(schema, one)}" for one in _WITHOUT_ROWS]
-            options += ["--format=custom", "--no-owner", "--no-privileges", f"--file={target}"]
-            options += [f"--schema={_quoted(schema)}", f"--snapshot={snapshot}"]
-            tools.run("pg_dump", address, *options, stopped=stopped)
-            return books, {"schema": schema, "server": server}
+    address: str = field(repr=False)
+
+    where: ClassVar[str] = "no banco de dados de BALCAO_DATABASE"
+
+    def newest_schema(self) -> int:
+        """See the contract."""
+        return newest_version("desk")
+
+    def dump(
+        self,
+        target: Path,
+        stopped: Stopped = never,
+        *,
+        pepper: bytes | None = None,
+        moved_too: bool = False,
+    ) -> tuple[DeskSums, Mapping[str, Any]]:
+        """See the contract."""
+        with _connected(self.address) as connection:
+            if not moved_too:
+                check_here(connection, QUERIES)
+            server = connection.info.server_version // 10_000
+            tools = programs_for(server)
+            # pg_dump looks at the books as they are in here.
+            with _one_moment(connection) as ask:
+                books = _books(connection, ask)
+                if pepper is not None:
+                    books.check_pepper(pepper)
+                schema, snapshot = ask("SELECT current_schema(), pg_export_snapshot()")[0]
+                parts = {name for name, root in ask(_PARTITIONS_IN_SCHEMA) if root in OWN_TABLES}
+                others = {name for (name,) in ask(_IN_SCHEMA)} - {*OWN_TABLES, *parts}
+                hidden = [f"--exclude-table={_pattern(schema, name)}" for name in sorted(others)]
+                hidden += [f"--exclude-table-data={_pattern(schema, one)}" for one in _WITHOUT_ROWS]
+                tools.run(
+                    "pg_dump",
+                    self.address,
+                    *hidden,
+                    "--format=custom",
+                    "--no-owner",
+                    "--no-privileges",
+                    f"--file={target}",
+                    f"--schema={_quoted(schema)}",
+                    f"--snapshot={snapshot}",
+                    stopped=stopped,
+                )
+                return books, {"schema": schema, "server": server}
+
+    def examine(self, copy: Path, told: Mapping[str, Any]) -> Seen:
+        """See the contract."""
+        return examine(self.address, told, copy)
+
+    def occupied(self) -> bool:
+        """See the contract. Any table of ours will do."""
+        if nodes_here(self.address):
+            raise BackupRefused(
+                "Há um servidor ou outro comando usando este banco de dados. Encerre todos os nós."
+            )
+        with _connected(self.address) as connection:
+            found = connection.execute(_IN_SCHEMA).fetchall()
+            return any(name in OWN_TABLES for (name,) in found)
+
+    def load(self, copy: Path, told: Mapping[str, Any], *, replace: bool) -> None:
+        """See the contract."""
+        load(self.address, told, copy, replace=replace)
+
+    def migrate_saved(self, save: Callable[[int], None], wait: Callable[[], None]) -> None:
+        """See the contract."""
+        migrate_saved(self.address, save, wait)
+
+    def maker(self) -> Maker:
+        """See the contract."""
+        return NodeMaker(self.address)
 
 
-def examine(address: str, manifest: Manifest, archive: Path) -> tuple[Books, Sequence[str]] | None:
+def examine(address: str, told: Mapping[str, Any], archive: Path) -> Seen:
     """Restore a dump into a database of its own beside this one, look at it, and drop that.
 
-    None: this user may make no database, but the dump can be read. Raises `StorageFailed`,
+    Without sums: this user may make no database, but the dump can be read. Raises `StorageFailed`,
     `BackupDamaged`, `BackupRefused`.
     """
     name = f"balcao_verify_{uuid.uuid4().hex[:12]}"
@@ -129,13 +171,13 @@ def examine(address: str, manifest: Manifest, archive: Path) -> tuple[Books, Seq
             )
         except psycopg.errors.InsufficientPrivilege:
             _look_at(tools, archive)
-            return None
+            return Seen(None, ())
         except psycopg.Error as error:
             raise failure(error) from error
     beside = make_conninfo("", **{**conninfo_to_dict(address), "dbname": name})
     try:
         with _connected(beside) as connection:
-            schema = str(manifest.database.get("schema", "public"))
+            schema = str(told.get("schema", "public"))
             connection.execute(
                 sql.SQL("CREATE SCHEMA IF NOT EXISTS {}").format(sql.Identifier(schema))
             )
@@ -144,17 +186,17 @@ def examine(address: str, manifest: Manifest, archive: Path) -> tuple[Books, Seq
                     own, sql.Identifier(schema)
                 )
             )
-        load(beside, manifest, archive)
+        load(beside, told, archive)
         with _connected(beside) as connection, _one_moment(connection) as ask:
             books = _books(connection, ask)
         with closing(PostgresDesk(beside)) as desk:
-            return books, desk.check().complaints
+            return Seen(books, desk.check().complaints)
     finally:
         with _connected(address) as connection:
             connection.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(own))
 
 
-def load(address: str, manifest: Manifest, archive: Path, *, replace: bool = False) -> None:
+def load(address: str, told: Mapping[str, Any], archive: Path, *, replace: bool = False) -> None:
     """Bring a dump back, in one transaction. `replace` drops our own tables in the same one.
 
     Raises `StorageFailed`, `BackupDamaged`, `BackupRefused`; then nothing was changed.
@@ -162,7 +204,7 @@ def load(address: str, manifest: Manifest, archive: Path, *, replace: bool = Fal
     with _connected(address) as connection:
         tools = _tools(connection)
         (schema,) = connection.execute("SELECT current_schema()").fetchone() or ("",)
-        wanted = manifest.database.get("schema", "public")
+        wanted = told.get("schema", "public")
         if schema != wanted:
             raise BackupRefused(
                 f"A cópia é do esquema {wanted}, e o banco de dados usa {schema}: ajuste o"
@@ -201,13 +243,6 @@ def load(address: str, manifest: Manifest, archive: Path, *, replace: bool = Fal
         script.unlink(missing_ok=True)
 
 
-def occupied(address: str) -> bool:
-    """Whether any table of ours is there. Raises `StorageFailed`."""
-    with _connected(address) as connection:
-        found = connection.execute(_IN_SCHEMA).fetchall()
-        return any(name in OWN_TABLES for (name,) in found)
-
-
 def nodes_here(address: str) -> int:
     """How many processes have a desk open on this database now. Raises `StorageFailed`."""
     with _connected(address) as connection:
@@ -237,10 +272,10 @@ def migrate_saved(
 
 
 def _is_older(connection: psycopg.Connection[Any]) -> bool:
-    return 0 < version(connection, "desk") < newest_schema()
+    return 0 < version(connection, "desk") < newest_version("desk")
 
 
-class Maker:
+class NodeMaker:
     """Of all nodes on a database, the one that makes its backups: as long as it is connected.
 
     Used by one thread at a time.
@@ -315,23 +350,18 @@ def _one_moment(connection: psycopg.Connection[Any]) -> Iterator[Ask]:
             connection.execute("ROLLBACK")
 
 
-def _books(connection: psycopg.Connection[Any], ask: Callable[[str], Any]) -> Books:
+def _books(connection: psycopg.Connection[Any], ask: Callable[[str], Any]) -> DeskSums:
     there = {name for (name,) in ask(_IN_SCHEMA)} & TABLES
     tables = frozenset(there)
     has = version(connection, "desk")
-    return Books(has, add_up(ask, tables), digests_in(ask, tables), mark_in(ask, tables))
+    return DeskSums(has, add_up(ask, tables), digests_in(ask, tables), mark_in(ask, tables))
 
 
-def newest_schema() -> int:
-    """What this program brings a schema up to."""
-    return newest_version("desk")
+def _tools(connection: psycopg.Connection[Any]) -> Programs:
+    return programs_for(connection.info.server_version // 10_000)
 
 
-def _tools(connection: psycopg.Connection[Any]) -> Tools:
-    return tools_for(connection.info.server_version // 10_000)
-
-
-def _look_at(tools: Tools, archive: Path) -> bytes:
+def _look_at(tools: Programs, archive: Path) -> bytes:
     """What is in a dump. Raises `BackupDamaged`."""
     contents = archive.with_suffix(".contents")
     try:
