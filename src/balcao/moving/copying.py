@@ -8,11 +8,11 @@ from datetime import date
 from balcao.core.calendar import civil_day
 from balcao.core.freshness import DAY_MS
 from balcao.moving.difference import Difference, compare
-from balcao.moving.end import End
-from balcao.moving.lines import Sum
 from balcao.moving.marks import Proven
 from balcao.moving.progress import Progress, counted
-from balcao.moving.tables import Table, all_tables
+from balcao.storage.ends.end import End
+from balcao.storage.ends.lines import Sum
+from balcao.storage.ends.tables import Table, all_tables
 
 
 @dataclass(slots=True)

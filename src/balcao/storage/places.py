@@ -17,6 +17,7 @@ from balcao.storage.ballast import Ballast
 from balcao.storage.contract import Cache
 from balcao.storage.copies.copies import Copies
 from balcao.storage.desk.desk import Desk
+from balcao.storage.ends.end import End
 
 EngineName: TypeAlias = Literal["sqlite", "postgresql"]
 
@@ -69,6 +70,13 @@ class Place(Protocol):
 
     def copies(self) -> Copies:
         """Copies of the desk, for backups."""
+        ...
+
+    def end(self, *, target: bool) -> End:
+        """One end of a move; where data go to, what is missing is made.
+
+        Raises `MoveRefused`, `PepperDiffers`, `StorageNewer`, `StorageFailed`.
+        """
         ...
 
 

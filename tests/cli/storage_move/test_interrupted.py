@@ -9,9 +9,9 @@ import pytest
 
 from balcao.moving import marks
 from balcao.moving import move as moving
-from balcao.moving.errors import MoveRefused
 from balcao.moving.progress import NoProgress
 from balcao.settings import Settings
+from balcao.storage.ends.errors import MoveRefused
 from tests.cli.shell import Shell
 from tests.cli.storage_move.world import at, contents, in_postgres
 from tests.storage.world import NOW

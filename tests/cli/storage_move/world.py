@@ -13,10 +13,10 @@ from balcao.core.freshness import Kept
 from balcao.core.people import Signature
 from balcao.core.rate_limit import Limit
 from balcao.moving import move as moving
-from balcao.moving.lines import Sum
-from balcao.moving.tables import all_tables
 from balcao.settings import Settings
 from balcao.storage.desk.desk import Desk
+from balcao.storage.ends.lines import Sum
+from balcao.storage.ends.tables import all_tables
 from balcao.storage.people import NewUser
 from balcao.storage.postgresql.cache import PostgresCache
 from balcao.storage.sqlite.cache import SqliteCache

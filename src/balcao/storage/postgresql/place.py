@@ -11,11 +11,13 @@ from balcao.storage.ballast import Ballast
 from balcao.storage.contract import Cache
 from balcao.storage.copies.copies import Copies
 from balcao.storage.desk.desk import Desk
+from balcao.storage.ends.end import End
 from balcao.storage.places import EngineName
 from balcao.storage.postgresql.cache import PostgresCache
 from balcao.storage.postgresql.connections import first_start
 from balcao.storage.postgresql.copies import PostgresCopies
 from balcao.storage.postgresql.desk import PostgresDesk
+from balcao.storage.postgresql.end import PostgresEnd
 
 
 @dataclass(frozen=True)
@@ -61,3 +63,7 @@ class PostgresPlace:
     def copies(self) -> Copies:
         """See the contract."""
         return PostgresCopies(self.address)
+
+    def end(self, *, target: bool) -> End:
+        """See the contract."""
+        return PostgresEnd(self.address, self.home.pepper(), target=target)

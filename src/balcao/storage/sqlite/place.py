@@ -12,10 +12,12 @@ from balcao.storage.ballast import Ballast
 from balcao.storage.contract import Cache
 from balcao.storage.copies.copies import Copies
 from balcao.storage.desk.desk import Desk
+from balcao.storage.ends.end import End
 from balcao.storage.places import EngineName
 from balcao.storage.sqlite.cache import SqliteCache
 from balcao.storage.sqlite.copies import SqliteCopies
 from balcao.storage.sqlite.desk import SqliteDesk
+from balcao.storage.sqlite.end import SqliteEnd
 
 
 @dataclass(frozen=True)
@@ -63,3 +65,7 @@ class SqlitePlace:
     def copies(self) -> Copies:
         """See the contract."""
         return SqliteCopies(self.home)
+
+    def end(self, *, target: bool) -> End:
+        """See the contract."""
+        return SqliteEnd(self.home, target=target)

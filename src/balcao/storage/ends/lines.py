@@ -4,11 +4,12 @@ A row is the same on both engines when its line is; so lines are what is compare
 """
 
 import re
+import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from hashlib import blake2b
-from typing import Any, TypeAlias, TypeVar
+from typing import IO, Any, TypeAlias, TypeVar
 
-from balcao.moving.tables import Table
+from balcao.storage.ends.tables import Table
 
 Key: TypeAlias = tuple[Any, ...]
 T = TypeVar("T")
@@ -21,6 +22,8 @@ _ESCAPES = {
 }  # fmt: skip
 _ESCAPED = re.compile(r"\\(.)")
 _MEANT = {escape[1]: character for character, escape in _ESCAPES.items()}
+
+_IN_MEMORY_BYTES = 8_000_000
 
 _SUM_BYTES = 16
 _SUM_MASK = (1 << 8 * _SUM_BYTES) - 1
@@ -148,3 +151,24 @@ def chunks(rows: Iterable[T], size: int) -> Iterator[Sequence[T]]:
             waiting = []
     if waiting:
         yield waiting
+
+
+class PutAside:
+    """Lines that were put aside: few in memory, many in a file without a name."""
+
+    def __init__(self) -> None:
+        self._file: IO[bytes] = tempfile.SpooledTemporaryFile(_IN_MEMORY_BYTES)  # noqa: SIM115
+        self.count = 0
+
+    def put(self, line: bytes) -> None:
+        """Put one more aside."""
+        self._file.write(line)
+        self.count += 1
+
+    def __iter__(self) -> Iterator[bytes]:
+        self._file.seek(0)
+        return iter(self._file)
+
+    def close(self) -> None:
+        """Forget them."""
+        self._file.close()

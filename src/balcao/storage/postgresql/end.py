@@ -10,13 +10,12 @@ import psycopg
 from psycopg.conninfo import conninfo_to_dict
 
 from balcao.errors import StorageFailed
-from balcao.moving.difference import Lines
-from balcao.moving.errors import MoveRefused
-from balcao.moving.lines import joined
-from balcao.moving.sqlite import check_version
-from balcao.moving.tables import Table, all_tables
 from balcao.storage.contract import LedgerCheck
 from balcao.storage.desk.check import check_books
+from balcao.storage.ends.end import check_version
+from balcao.storage.ends.errors import MoveRefused
+from balcao.storage.ends.lines import PutAside, joined
+from balcao.storage.ends.tables import Table, all_tables
 from balcao.storage.pepper import check_pepper
 from balcao.storage.postgresql.connections import CONNECT_SECONDS_MAX, opened_to_add_up
 from balcao.storage.postgresql.copies import nodes_here
@@ -51,7 +50,7 @@ SELECT coalesce(pg_get_serial_sequence(%(table)s, %(column)s), (
 
 
 class PostgresEnd:
-    """See `moving.end.End`."""
+    """See `storage.ends.end.End`."""
 
     def __init__(self, address: str, pepper: bytes, *, target: bool) -> None:
         """Connect, and bring the schema up to date where data go to.
@@ -125,7 +124,7 @@ class PostgresEnd:
             f"ceil({column.name})::bigint" if column.kind == "REAL" else column.name
             for column in table.columns
         )
-        sql = f"SELECT {columns} FROM {table.name}{_where(table, after=after)}"  # noqa: S608
+        sql = f"SELECT {columns} FROM {table.name}{_where(table, after=after)}"
         if ordered:
             sql += " ORDER BY " + ", ".join(column.name for column in table.key)
         with self._connection.cursor().copy(f"COPY ({sql}) TO STDOUT".encode()) as copy:
@@ -137,7 +136,7 @@ class PostgresEnd:
         if table.mode is not None and not self._with_cache:
             return 0
         where = _where(table, up_to=up_to, after=after)
-        return int(self.ask(f"SELECT count(*) FROM {table.name}{where}")[0][0])  # noqa: S608
+        return int(self.ask(f"SELECT count(*) FROM {table.name}{where}")[0][0])
 
     def make_room(self, months: Collection[date]) -> None:
         """See the contract."""
@@ -154,21 +153,21 @@ class PostgresEnd:
         with self._untriggered(table):
             self._load(f"{table.name} ({mode}{', '.join(table.names)})", lines)
 
-    def update(self, table: Table, lines: Lines) -> None:
+    def update(self, table: Table, lines: PutAside) -> None:
         """See the contract."""
         with self._incoming(table, lines) as here:
             for name in table.unique:  # two rows may have changed their texts with each other
                 self.ask(
-                    f"UPDATE {table.name} AS t SET {name} = 'moving ' || t.{table.names[0]}"  # noqa: S608
+                    f"UPDATE {table.name} AS t SET {name} = 'moving ' || t.{table.names[0]}"
                     f" FROM incoming AS i WHERE {here}"
                 )
             values = ", ".join(f"{name} = i.{name}" for name in table.names[table.key_columns :])
-            self.ask(f"UPDATE {table.name} AS t SET {values} FROM incoming AS i WHERE {here}")  # noqa: S608
+            self.ask(f"UPDATE {table.name} AS t SET {values} FROM incoming AS i WHERE {here}")
 
     def delete(self, table: Table, lines: Iterable[bytes]) -> None:
         """See the contract."""
         with self._incoming(table, lines) as here:
-            self.ask(f"DELETE FROM {table.name} AS t USING incoming AS i WHERE {here}")  # noqa: S608
+            self.ask(f"DELETE FROM {table.name} AS t USING incoming AS i WHERE {here}")
 
     @contextmanager
     def _incoming(self, table: Table, lines: Iterable[bytes]) -> Iterator[str]:
@@ -178,7 +177,7 @@ class PostgresEnd:
             here += f" AND t.mode = '{table.mode}'"
         with self._untriggered(table):
             self.ask(
-                f"CREATE TEMPORARY TABLE incoming ON COMMIT DROP AS"  # noqa: S608
+                f"CREATE TEMPORARY TABLE incoming ON COMMIT DROP AS"
                 f" SELECT {', '.join(table.names)} FROM {table.name} WITH NO DATA"
             )
             self._load("incoming", lines)
@@ -200,14 +199,14 @@ class PostgresEnd:
     def greatest(self, table: Table) -> int:
         """See the contract."""
         key = table.names[0]
-        return int(self.ask(f"SELECT coalesce(max({key}), 0) FROM {table.name}")[0][0])  # noqa: S608
+        return int(self.ask(f"SELECT coalesce(max({key}), 0) FROM {table.name}")[0][0])
 
     def last_number(self, table: Table) -> int:
         """See the contract."""
         sequence = self._sequence(table)
         given = 0
         if sequence is not None:
-            called = f"SELECT CASE WHEN is_called THEN last_value ELSE 0 END FROM {sequence}"  # noqa: S608
+            called = f"SELECT CASE WHEN is_called THEN last_value ELSE 0 END FROM {sequence}"
             given = self.ask(called)[0][0]
         return max(self.greatest(table), int(given))
 

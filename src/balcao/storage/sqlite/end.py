@@ -9,14 +9,14 @@ from typing import IO, Any
 import apsw
 
 from balcao.core.questions import Mode
-from balcao.errors import HomeInUse, PepperDiffers, StorageNewer
+from balcao.errors import HomeInUse, PepperDiffers
 from balcao.home import Home
-from balcao.moving.difference import Lines
-from balcao.moving.errors import MoveRefused
-from balcao.moving.lines import chunks, reader, told
-from balcao.moving.tables import MODES, Table, newest_version
 from balcao.storage.contract import LedgerCheck
 from balcao.storage.desk.check import check_books
+from balcao.storage.ends.end import check_version
+from balcao.storage.ends.errors import MoveRefused
+from balcao.storage.ends.lines import PutAside, chunks, reader, told
+from balcao.storage.ends.tables import MODES, Table, newest_version
 from balcao.storage.pepper import check_pepper, may_be_pepper
 from balcao.storage.sqlite.connection import SqliteConnection
 from balcao.storage.sqlite.desk import SqliteDesk
@@ -35,7 +35,7 @@ _WALLS = (
 
 
 class SqliteEnd:
-    """See `moving.end.End`."""
+    """See `storage.ends.end.End`."""
 
     def __init__(self, home: Home, *, target: bool) -> None:
         """Open the files, and make what is missing where data go to.
@@ -137,7 +137,7 @@ class SqliteEnd:
             map(reader(table), lines),
         )
 
-    def update(self, table: Table, lines: Lines) -> None:
+    def update(self, table: Table, lines: PutAside) -> None:
         """See the contract."""
         read, count = reader(table), table.key_columns
         here = " AND ".join(f"{column.name} = ?" for column in table.key)
@@ -252,14 +252,3 @@ def _where(table: Table, *, up_to: int | None = None, after: int | None = None) 
     if up_to is not None:
         return f" WHERE {key} <= {up_to:d}"
     return "" if after is None else f" WHERE {key} > {after:d}"
-
-
-def check_version(has: int, newest: int) -> None:
-    """Refuse to read another schema than this program's. Raises `MoveRefused`, `StorageNewer`."""
-    if has > newest:
-        raise StorageNewer(f"schema {has} is newer than this program's {newest}")
-    if has < newest:
-        raise MoveRefused(
-            f"A origem tem a versão {has} do esquema, e este programa usa a {newest}: inicie antes"
-            " o serviço com esta versão do Balcão, que a atualiza."
-        )

@@ -5,9 +5,11 @@ from contextlib import AbstractContextManager
 from datetime import date
 from typing import Any, Protocol
 
-from balcao.moving.difference import Lines
-from balcao.moving.tables import Table
+from balcao.errors import StorageNewer
 from balcao.storage.contract import LedgerCheck
+from balcao.storage.ends.errors import MoveRefused
+from balcao.storage.ends.lines import PutAside
+from balcao.storage.ends.tables import Table
 
 
 class End(Protocol):
@@ -44,7 +46,7 @@ class End(Protocol):
         """Add rows. The schema's triggers are not asked: the balances come with the accounts."""
         ...
 
-    def update(self, table: Table, lines: Lines) -> None:
+    def update(self, table: Table, lines: PutAside) -> None:
         """Give rows that are there their new form, likewise."""
         ...
 
@@ -95,3 +97,14 @@ class End(Protocol):
     def close(self) -> None:
         """Let go of it."""
         ...
+
+
+def check_version(has: int, newest: int) -> None:
+    """Refuse to read another schema than this program's. Raises `MoveRefused`, `StorageNewer`."""
+    if has > newest:
+        raise StorageNewer(f"schema {has} is newer than this program's {newest}")
+    if has < newest:
+        raise MoveRefused(
+            f"A origem tem a versão {has} do esquema, e este programa usa a {newest}: inicie antes"
+            " o serviço com esta versão do Balcão, que a atualiza."
+        )
