@@ -14,12 +14,48 @@ from balcao.core.questions import Mode
 from balcao.home import Home
 from balcao.settings import Settings
 from balcao.storage.ballast import Ballast
+from balcao.storage.connection import Connection
 from balcao.storage.contract import Cache
 from balcao.storage.copies.copies import Copies
 from balcao.storage.desk.desk import Desk
 from balcao.storage.ends.end import End
 
 EngineName: TypeAlias = Literal["sqlite", "postgresql"]
+
+
+class Look(Protocol):
+    """A desk that is looked at as it is: nothing is made, nothing brought up to date."""
+
+    @property
+    def connection(self) -> Connection:
+        """To ask whatever there is to ask."""
+        ...
+
+    @property
+    def server(self) -> str | None:
+        """What serves it, with its version. None: nothing does, it is a file."""
+        ...
+
+    @property
+    def newest(self) -> int:
+        """What this program brings its schema up to."""
+        ...
+
+    def schema(self) -> int:
+        """What it has; 0: nothing of ours."""
+        ...
+
+    def check_here(self) -> None:
+        """Raises `StorageMoved`, `StorageIncomplete` when its data are elsewhere."""
+        ...
+
+    def clock_seconds(self) -> float | None:
+        """Its own clock, since 1970. None: it has none of its own."""
+        ...
+
+    def latest_instant(self) -> int | None:
+        """When something was committed last, where that tells of this machine's clock."""
+        ...
 
 
 class Place(Protocol):
@@ -77,6 +113,10 @@ class Place(Protocol):
 
         Raises `MoveRefused`, `PepperDiffers`, `StorageNewer`, `StorageFailed`.
         """
+        ...
+
+    def look(self) -> AbstractContextManager[Look]:
+        """Look at the desk that is there. Raises `StorageFailed`."""
         ...
 
 

@@ -83,11 +83,6 @@ def all_tables() -> Sequence[Table]:
     return [*desk_tables(), *map(cache_table, MODES)]
 
 
-def newest_version(folder: str) -> int:
-    """The schema that this program brings a SQLite file up to."""
-    return int(_ask(folder, "PRAGMA user_version")[0][0])
-
-
 def _tables(folder: str, mode: Mode | None) -> dict[str, Table]:
     listed = "SELECT name, sql FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'"
     return {

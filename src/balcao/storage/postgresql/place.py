@@ -1,7 +1,7 @@
 """A database that nodes share: see `storage.places.Place`."""
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from typing import ClassVar
 
@@ -18,6 +18,7 @@ from balcao.storage.postgresql.connections import first_start
 from balcao.storage.postgresql.copies import PostgresCopies
 from balcao.storage.postgresql.desk import PostgresDesk
 from balcao.storage.postgresql.end import PostgresEnd
+from balcao.storage.postgresql.look import PostgresLook, looked_at
 
 
 @dataclass(frozen=True)
@@ -67,3 +68,7 @@ class PostgresPlace:
     def end(self, *, target: bool) -> End:
         """See the contract."""
         return PostgresEnd(self.address, self.home.pepper(), target=target)
+
+    def look(self) -> AbstractContextManager[PostgresLook]:
+        """See the contract."""
+        return looked_at(self.address)

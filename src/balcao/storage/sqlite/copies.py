@@ -17,7 +17,7 @@ from balcao.storage.copies.sums import Ask, add_up, digests_in, mark_in
 from balcao.storage.moved import check_here
 from balcao.storage.sqlite import QUERIES
 from balcao.storage.sqlite.desk import SqliteDesk
-from balcao.storage.sqlite.files import connect, migrate
+from balcao.storage.sqlite.files import connect, newest_version, version
 
 # 4 MB at a stroke; between two of them others get the disk.
 PAGES_PER_STEP = 1024
@@ -37,9 +37,7 @@ class SqliteCopies:
 
     def newest_schema(self) -> int:
         """See the contract."""
-        with closing(apsw.Connection(":memory:")) as fresh:
-            migrate(fresh, "desk")
-            return _version(fresh)
+        return newest_version("desk")
 
     def dump(
         self,
@@ -150,11 +148,7 @@ def examine(path: Path) -> Seen:
 def schema_of(path: Path) -> int:
     """The version of a file's schema; 0: nothing of ours yet."""
     with closing(connect(path, synchronous="FULL")) as connection:
-        return _version(connection)
-
-
-def _version(connection: apsw.Connection) -> int:
-    return int(str(connection.execute("PRAGMA user_version").get))
+        return version(connection)
 
 
 @contextmanager

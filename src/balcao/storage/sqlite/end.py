@@ -16,11 +16,11 @@ from balcao.storage.desk.check import check_books
 from balcao.storage.ends.end import check_version
 from balcao.storage.ends.errors import MoveRefused
 from balcao.storage.ends.lines import PutAside, chunks, reader, told
-from balcao.storage.ends.tables import MODES, Table, newest_version
+from balcao.storage.ends.tables import MODES, Table
 from balcao.storage.pepper import check_pepper, may_be_pepper
 from balcao.storage.sqlite.connection import SqliteConnection
 from balcao.storage.sqlite.desk import SqliteDesk
-from balcao.storage.sqlite.files import connect, migrate, transaction
+from balcao.storage.sqlite.files import connect, migrate, newest_version, transaction, version
 
 # As many rows at a stroke as the log of changes takes without growing large.
 _ROWS_AT_ONCE = 20_000
@@ -70,7 +70,7 @@ class SqliteEnd:
                 check_pepper(connection, self._pepper, parameter="?")
             connection.config(apsw.SQLITE_DBCONFIG_ENABLE_TRIGGER, 0)
             return connection
-        has = int(str(connection.execute("PRAGMA user_version").get))
+        has = version(connection)
         check_version(has, newest_version(folder))
         if folder == "desk" and not may_be_pepper(connection, self._pepper):
             raise PepperDiffers

@@ -138,3 +138,13 @@ def migrate(connection: apsw.Connection, folder: str) -> None:
     finally:
         connection.config(apsw.SQLITE_DBCONFIG_ENABLE_TRIGGER, triggers)
     connection.execute("COMMIT")
+
+
+def version(connection: apsw.Connection) -> int:
+    """The version of a file's schema; 0: nothing of ours yet."""
+    return int(str(connection.execute("PRAGMA user_version").get))
+
+
+def newest_version(folder: str) -> int:
+    """What this program brings a schema up to."""
+    return max(migrations("sqlite", folder))

@@ -18,6 +18,7 @@ from balcao.storage.sqlite.cache import SqliteCache
 from balcao.storage.sqlite.copies import SqliteCopies
 from balcao.storage.sqlite.desk import SqliteDesk
 from balcao.storage.sqlite.end import SqliteEnd
+from balcao.storage.sqlite.look import SqliteLook, looked_at
 
 
 @dataclass(frozen=True)
@@ -69,3 +70,7 @@ class SqlitePlace:
     def end(self, *, target: bool) -> End:
         """See the contract."""
         return SqliteEnd(self.home, target=target)
+
+    def look(self) -> AbstractContextManager[SqliteLook]:
+        """See the contract."""
+        return looked_at(self.home.desk)
