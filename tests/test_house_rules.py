@@ -171,7 +171,7 @@ def test_nobody_outside_storage_asks_which_engine_it_is() -> None:
         if _room(file) != "opendata" and str(file.relative_to(SOURCE)) not in apsw_too:
             known += [name for name in names if name.split(".")[0] == "apsw"]
         known += re.findall(r"settings\.database\b", file.read_text("utf-8"))
-        assert not known, f"{file.relative_to(ROOT)} knows {known}: ask `storage.places.Place`"
+        assert not known, f"{file.relative_to(ROOT)} knows {known}: ask `storage.places.DataPlace`"
 
 
 def test_the_core_decides_and_does_nothing_else() -> None:

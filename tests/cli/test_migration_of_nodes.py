@@ -14,7 +14,7 @@ import pytest
 from pydantic import SecretStr
 
 from balcao.backup.archive import read_manifest
-from balcao.backup.shelf import Kept, kept_in
+from balcao.backup.shelf import KeptBackup, kept_in
 from balcao.cli.before_migration import save_before_migration
 from balcao.errors import StorageNewer
 from balcao.settings import Settings
@@ -76,7 +76,7 @@ def told(address: str, sql: str) -> object:
     return None if row is None else row[0]
 
 
-def kept(shell: Shell) -> Sequence[Kept]:
+def kept(shell: Shell) -> Sequence[KeptBackup]:
     return kept_in(shell.path / "backups")
 
 

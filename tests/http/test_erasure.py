@@ -22,7 +22,7 @@ from balcao.core.questions import Inquiry, Mode
 from balcao.home import Home
 from balcao.service import erasure
 from balcao.service.clock import system_now_ms
-from balcao.service.erasure import Erased, Found
+from balcao.service.erasure import Erased, Findings
 from balcao.storage.blobs import open_blobs
 from balcao.storage.places import place_at
 from tests.http.house import OpenHouse, federal, opened
@@ -54,12 +54,12 @@ class Place:
     folder: Path
     database: str
 
-    def erase(self) -> tuple[Found, Erased]:
+    def erase(self) -> tuple[Findings, Erased]:
         """As another process would, while the house serves."""
         home = Home(self.folder)
         modes: tuple[Mode, ...] = ("live", "test")
 
-        async def work() -> tuple[Found, Erased]:
+        async def work() -> tuple[Findings, Erased]:
             with ExitStack() as stack:
                 pepper = home.pepper()
                 place = place_at(self.database, home)

@@ -15,7 +15,7 @@ from balcao.home import PEPPER_BYTES, Home
 from balcao.settings import Settings
 from balcao.storage.copies.errors import BackupDamaged, BackupRefused
 from balcao.storage.copies.sums import differences
-from balcao.storage.places import EngineName, Place, place_of
+from balcao.storage.places import DataPlace, EngineName, place_of
 
 _MODES: Sequence[Mode] = ("live", "test")
 
@@ -131,7 +131,7 @@ _OF_ANOTHER_ENGINE: Mapping[EngineName, str] = {
 }
 
 
-def _check_fits(manifest: Manifest, place: Place) -> None:
+def _check_fits(manifest: Manifest, place: DataPlace) -> None:
     if manifest.engine != place.name:
         raise BackupRefused(_OF_ANOTHER_ENGINE[manifest.engine])
     newest = place.copies().newest_schema()

@@ -11,7 +11,7 @@ from balcao.errors import PepperDiffers
 from balcao.service.clock import system_now_ms
 from balcao.storage.desk.check import check_books
 from balcao.storage.pepper import may_be_pepper
-from balcao.storage.places import Look, Place
+from balcao.storage.places import DataPlace, Look
 
 DATABASE = "banco de dados"
 
@@ -19,7 +19,7 @@ DATABASE = "banco de dados"
 CLOCK_SECONDS_MAX = 2.0
 
 
-def database(place: Place, pepper: bytes | None) -> Iterator[Finding]:
+def database(place: DataPlace, pepper: bytes | None) -> Iterator[Finding]:
     """Whether it opens, its schema, whose keys these are, and its books. Changes nothing.
 
     `pepper`: this folder's, if it has one. Raises `StorageFailed`, and `StorageMoved` or

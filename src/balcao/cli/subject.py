@@ -16,7 +16,7 @@ from balcao.service.clock import system_now_ms
 if TYPE_CHECKING:
     from balcao.core.data_subject import DataSubject
     from balcao.core.questions import Mode
-    from balcao.service.erasure import Found
+    from balcao.service.erasure import Findings
     from balcao.settings import Settings
     from balcao.storage.contract import Cache
 
@@ -151,7 +151,7 @@ def _confirm() -> None:
         raise CommandFailed("Nada foi apagado.")
 
 
-def _show(found: "Found", accounts: Mapping[int, str]) -> None:
+def _show(found: "Findings", accounts: Mapping[int, str]) -> None:
     held = found.held
     rows = [
         (f"Cache ({_WHERE[mode]})", f"{one.subject} {one.uf}".strip(), "—", when(one.asked_ms))
@@ -241,7 +241,7 @@ def _tell_of_backups(backups: Mapping[str, Any]) -> None:
         typer.echo(f"Dados de antes, que não foram vistos e ficam até que você os apague: {path}")
 
 
-def _as_json(found: "Found") -> Mapping[str, object]:
+def _as_json(found: "Findings") -> Mapping[str, object]:
     held = found.held
     return {
         "cache": [

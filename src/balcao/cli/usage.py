@@ -17,7 +17,7 @@ from balcao.service.clock import system_now_ms
 
 if TYPE_CHECKING:
     from balcao.core.access import Account
-    from balcao.storage.contract import Entry
+    from balcao.storage.contract import LedgerEntry
 
 _COLUMNS = (
     "time",
@@ -48,7 +48,7 @@ class Statement:
     total: Line = field(default_factory=Line)
     added_credits: int = 0  # by the operator, in the period
 
-    def take(self, entry: "Entry") -> None:
+    def take(self, entry: "LedgerEntry") -> None:
         """Count one entry of the ledger."""
         if entry.kind == "top_up":
             self.added_credits += entry.credits
@@ -117,7 +117,7 @@ def usage(
         _print_people(found, first, last, statement)
 
 
-def _print_csv(office: Office, account: "Account", entries: "Iterable[Entry]") -> None:
+def _print_csv(office: Office, account: "Account", entries: "Iterable[LedgerEntry]") -> None:
     from balcao.operations import tariff
 
     names = {key.key_id: key.name for key in office.desk.keys(account.account_id)}

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from balcao.storage.ends.errors import MoveRefused
 from balcao.storage.ends.lines import PutAside, Sum, key_reader
-from balcao.storage.ends.tables import Table
+from balcao.storage.ends.tables import MovedTable
 
 
 class Difference:
@@ -25,7 +25,7 @@ class Difference:
 
 
 def compare(
-    table: Table, here: Iterable[bytes], there: Iterable[bytes], total: Sum, found: Difference
+    table: MovedTable, here: Iterable[bytes], there: Iterable[bytes], total: Sum, found: Difference
 ) -> None:
     """Compare both in the order of their keys; `total` adds up what is here.
 

@@ -16,7 +16,7 @@ from balcao.home import Home
 from balcao.moving import marks
 from balcao.moving.copying import Copying, Moved
 from balcao.moving.marks import Mark, Proven
-from balcao.moving.progress import Progress
+from balcao.moving.progress import MoveProgress
 from balcao.settings import Settings
 from balcao.storage.contract import LedgerCheck
 from balcao.storage.ends.end import End
@@ -52,7 +52,9 @@ class Report:
         ]
 
 
-def move(settings: Settings, to: str, *, final: bool, now_ms: int, progress: Progress) -> Report:
+def move(
+    settings: Settings, to: str, *, final: bool, now_ms: int, progress: MoveProgress
+) -> Report:
     """Bring everything from where the settings say to `to`, an address or `sqlite`.
 
     What does not agree is told in the report; then nothing was closed. Raises `MoveRefused`,

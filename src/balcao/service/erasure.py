@@ -21,7 +21,7 @@ FORGOTTEN_SECONDS = 2.0
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class Findings:
     """What is kept about a person, without what it says."""
 
     cached: Mapping[Mode, Sequence[KeptAbout]]
@@ -51,10 +51,10 @@ class Erased:
         )
 
 
-async def find(person: DataSubject, desk: Desk, caches: Mapping[Mode, Cache]) -> Found:
+async def find(person: DataSubject, desk: Desk, caches: Mapping[Mode, Cache]) -> Findings:
     """What there is now. Raises `StorageFailed`."""
     cached = {mode: await cache.about(person) for mode, cache in caches.items()}
-    return Found(cached, desk.data_subjects.held(person))
+    return Findings(cached, desk.data_subjects.held(person))
 
 
 async def erase(

@@ -19,7 +19,7 @@ class Rows(Protocol):
     def __iter__(self) -> Iterator[Any]: ...
 
 
-class Connection(Protocol):
+class SqlConnection(Protocol):
     """One connection. Values stand in the SQL as question marks."""
 
     # What is raised when a rule of the schema is broken.
@@ -51,4 +51,4 @@ class Connection(Protocol):
 
 
 # Another one for what may take long, closed afterwards.
-Apart: TypeAlias = Callable[[], AbstractContextManager[Connection]]
+Apart: TypeAlias = Callable[[], AbstractContextManager[SqlConnection]]

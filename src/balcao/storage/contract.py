@@ -42,7 +42,7 @@ class NewKey:
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class LedgerEntry:
     """One ledger entry that moved credits (holds and voids move none)."""
 
     at_ms: int

@@ -12,7 +12,7 @@ from balcao.core.clock import Heard
 from balcao.core.idempotency import Attempt
 from balcao.core.ledger import Change, Refusal
 from balcao.core.rate_limit import Limit, Verdict
-from balcao.storage.connection import Connection
+from balcao.storage.connection import SqlConnection
 
 T = TypeVar("T")
 
@@ -21,7 +21,7 @@ class Engine(Protocol):
     """One database, open in this process. Whatever does I/O here raises `StorageFailed`."""
 
     @property
-    def here(self) -> Connection:
+    def here(self) -> SqlConnection:
         """The connection for what is rare, used in place on the event loop's thread."""
         ...
 
@@ -32,22 +32,22 @@ class Engine(Protocol):
 
     # Connections.
 
-    def apart(self) -> AbstractContextManager[Connection]:
+    def apart(self) -> AbstractContextManager[SqlConnection]:
         """Another connection for what may take long, in whatever thread; closed afterwards."""
         ...
 
-    def from_end_to_end(self) -> AbstractContextManager[Connection]:
+    def from_end_to_end(self) -> AbstractContextManager[SqlConnection]:
         """A connection for who reads every row there is."""
         ...
 
-    def in_place(self) -> AbstractContextManager[Connection]:
+    def in_place(self) -> AbstractContextManager[SqlConnection]:
         """`here`, to write what operators and a start write now and then.
 
         Rules of the schema that are broken stay what the engine raises.
         """
         ...
 
-    async def in_turn(self, work: Callable[[Connection], T]) -> T:
+    async def in_turn(self, work: Callable[[SqlConnection], T]) -> T:
         """Have some work done in the writer's turn. Raises what the work refuses, too."""
         ...
 

@@ -1,7 +1,7 @@
 """Where an installation's data are, before anything is opened.
 
 The one place that tells one engine from another: whoever needs to know something of it asks the
-`Place`. An engine's modules are loaded only where they are used: PostgreSQL's cost a tenth of a
+`DataPlace`. An engine's modules are loaded only where they are used: PostgreSQL's cost a tenth of a
 second.
 """
 
@@ -14,7 +14,7 @@ from balcao.core.questions import Mode
 from balcao.home import Home
 from balcao.settings import Settings
 from balcao.storage.ballast import Ballast
-from balcao.storage.connection import Connection
+from balcao.storage.connection import SqlConnection
 from balcao.storage.contract import Cache
 from balcao.storage.copies.copies import Copies
 from balcao.storage.desk.desk import Desk
@@ -27,7 +27,7 @@ class Look(Protocol):
     """A desk that is looked at as it is: nothing is made, nothing brought up to date."""
 
     @property
-    def connection(self) -> Connection:
+    def connection(self) -> SqlConnection:
         """To ask whatever there is to ask."""
         ...
 
@@ -58,7 +58,7 @@ class Look(Protocol):
         ...
 
 
-class Place(Protocol):
+class DataPlace(Protocol):
     """A data folder's files, or a database beside it."""
 
     @property
@@ -120,12 +120,12 @@ class Place(Protocol):
         ...
 
 
-def place_of(settings: Settings) -> Place:
+def place_of(settings: Settings) -> DataPlace:
     """PostgreSQL where its address is set, else SQLite in the data folder."""
     return place_at(settings.database.get_secret_value(), Home(settings.home))
 
 
-def place_at(address: str, home: Home) -> Place:
+def place_at(address: str, home: Home) -> DataPlace:
     """The database at this address, or the files of this folder if it is empty."""
     if not address:
         from balcao.storage.sqlite.place import SqlitePlace  # noqa: PLC0415

@@ -12,7 +12,7 @@ from balcao.core.calendar import civil_day, civil_month, day_starts_ms
 from balcao.core.ledger import DoneBefore, Short, available_credits, spent_credits
 from balcao.core.terms import credits_problem, reason_problem, top_up
 from balcao.errors import FormDone, TermsRefused
-from balcao.storage.contract import Entry
+from balcao.storage.contract import LedgerEntry
 from balcao.storage.desk.desk import Desk
 from balcao.storage.people import Terms, TraceFilter
 from balcao.web.application import Page, page
@@ -103,7 +103,7 @@ async def _shown(visit: Visit, account: Account, **errors: str) -> Response:
     )
 
 
-def _last_top_ups(desk: Desk, account_id: int, from_ms: int) -> Sequence[Entry]:
+def _last_top_ups(desk: Desk, account_id: int, from_ms: int) -> Sequence[LedgerEntry]:
     """What operators gave and took, newest first. Reads all entries of the time."""
     entries = desk.entries(account_id, from_ms, _END_OF_TIME_MS)
     given = deque((entry for entry in entries if entry.kind == "top_up"), maxlen=ENTRIES_MAX)

@@ -33,7 +33,7 @@ class DeskSums:
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class CopySeen:
     """What came of a look into a copy: its sums (None: it could not be opened), complaints."""
 
     sums: DeskSums | None
@@ -81,7 +81,7 @@ class Copies(Protocol):
         """
         ...
 
-    def examine(self, copy: Path, told: Mapping[str, Any]) -> Seen:
+    def examine(self, copy: Path, told: Mapping[str, Any]) -> CopySeen:
         """Look into a copy without changing it. `told`: what `dump` gave besides the sums.
 
         Raises `BackupDamaged`, `BackupRefused`, `StorageNewer`.

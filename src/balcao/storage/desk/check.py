@@ -1,6 +1,6 @@
 """Adding the books up again: does every balance equal its entries, every hold an operation?"""
 
-from balcao.storage.connection import Connection
+from balcao.storage.connection import SqlConnection
 from balcao.storage.contract import LedgerCheck
 
 _BALANCES = """
@@ -44,7 +44,7 @@ WHERE plan <> 'pos_pago' AND balance_credits < held_credits
 """
 
 
-def check_books(connection: Connection) -> LedgerCheck:
+def check_books(connection: SqlConnection) -> LedgerCheck:
     """Run every check on one snapshot, so that those who serve do not disturb it."""
     complaints: list[str] = []
     with connection.one_moment():

@@ -3,7 +3,7 @@
 from typing import Any, Final
 
 from balcao.core.calendar import HOUR_MS, civil_day, civil_month, day_starts_ms
-from balcao.storage.connection import Connection
+from balcao.storage.connection import SqlConnection
 
 # Whoever is a moment ahead of us at the turn of the month is right to have turned.
 _MONTH_AHEAD_MS: Final = HOUR_MS
@@ -22,13 +22,13 @@ _SPENT = (
 _TURN = "UPDATE account SET month = ?, month_credits = ? WHERE account_id = ?"
 
 
-def is_month_ahead(connection: Connection, now_ms: int) -> bool:
+def is_month_ahead(connection: SqlConnection, now_ms: int) -> bool:
     """Whether an account is in a month that is not yet."""
     ahead: Any = connection.execute(_AHEAD, (civil_month(now_ms + _MONTH_AHEAD_MS),)).fetchone()
     return ahead is not None
 
 
-def turn_months_back(connection: Connection, now_ms: int) -> int:
+def turn_months_back(connection: SqlConnection, now_ms: int) -> int:
     """Bring accounts back from months that are not yet, with what the ledger says of this one.
 
     Returns how many. What was charged meanwhile stays where its entries say.

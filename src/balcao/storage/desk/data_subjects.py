@@ -5,7 +5,7 @@ from typing import Any, TypeVar
 
 from balcao.core.data_subject import ERASED, DataSubject
 from balcao.core.people import Signature
-from balcao.storage.connection import Connection
+from balcao.storage.connection import SqlConnection
 from balcao.storage.data_subjects import Held, HeldAnswer, HeldReceipt, HeldRequest
 from balcao.storage.desk.office import note
 from balcao.storage.engine import Engine
@@ -108,7 +108,7 @@ class DataSubjects:
     ) -> None:
         """Enter it into the audit log, under a mark by which only this installation knows whom."""
 
-        def work(connection: Connection) -> None:
+        def work(connection: SqlConnection) -> None:
             with connection.transaction():
                 note(
                     connection,
@@ -133,11 +133,11 @@ def _pieces(items: Sequence[T]) -> Iterator[Sequence[T]]:
         yield items[start : start + ERASED_AT_ONCE]
 
 
-def _rows(connection: Connection, sql: str, *values: object) -> list[Any]:
+def _rows(connection: SqlConnection, sql: str, *values: object) -> list[Any]:
     return connection.execute(sql, values).fetchall()
 
 
-def _answers(reading: Connection, person: DataSubject) -> Sequence[HeldAnswer]:
+def _answers(reading: SqlConnection, person: DataSubject) -> Sequence[HeldAnswer]:
     """Those under the person's own CPF, and those that name them, as a company's partner."""
     named = reading.contains.format(column="body")
     rows = _rows(reading, _ASKED_FOR, *[person.document_hash] * 2)
@@ -147,10 +147,10 @@ def _answers(reading: Connection, person: DataSubject) -> Sequence[HeldAnswer]:
 
 def _each(
     sql: str, values: Sequence[Sequence[object]]
-) -> Callable[[Connection], Sequence[Sequence[Any]]]:
+) -> Callable[[SqlConnection], Sequence[Sequence[Any]]]:
     """The same for each, in one commit; and what came back."""
 
-    def work(connection: Connection) -> Sequence[Sequence[Any]]:
+    def work(connection: SqlConnection) -> Sequence[Sequence[Any]]:
         with connection.transaction():
             return [row for one in values for row in _returned(connection, sql, one)]
 
@@ -158,7 +158,7 @@ def _each(
 
 
 def _returned(
-    connection: Connection, sql: str, values: Sequence[object]
+    connection: SqlConnection, sql: str, values: Sequence[object]
 ) -> Iterator[Sequence[Any]]:
     rows = connection.execute(sql, values)
     if "RETURNING" in sql:

@@ -16,7 +16,7 @@ from balcao.core.idempotency import Attempt
 from balcao.core.ledger import Change, KeepReceipt, Refusal
 from balcao.core.people import AT_THE_TERMINAL, Signature
 from balcao.core.rate_limit import Limit, Verdict
-from balcao.storage.connection import Connection
+from balcao.storage.connection import SqlConnection
 from balcao.storage.contract import LedgerCheck, NewAccount, NewKey, PurgedReceipts
 from balcao.storage.desk import office
 from balcao.storage.desk.check import check_books
@@ -228,7 +228,7 @@ class Desk(DeskReading):
         `StorageFailed`.
         """
 
-        def work(connection: Connection) -> tuple[Sequence[Any], Sequence[str]]:
+        def work(connection: SqlConnection) -> tuple[Sequence[Any], Sequence[str]]:
             with connection.transaction():
                 gone = connection.execute(_PURGE_RECEIPTS, (before_ms, limit)).fetchall()
                 return gone, self._unnamed(connection, {digest for _, digest in gone})
@@ -241,7 +241,7 @@ class Desk(DeskReading):
         """Finish what is queued and let go of the files or connections."""
         self.engine.close()
 
-    def _unnamed(self, connection: Connection, digests: Collection[str]) -> Sequence[str]:
+    def _unnamed(self, connection: SqlConnection, digests: Collection[str]) -> Sequence[str]:
         sql = self.engine.queries["named_digests"]
         named = {digest for (digest,) in connection.execute(sql, (json.dumps(list(digests)),))}
         return [digest for digest in digests if digest not in named]

@@ -12,7 +12,7 @@ from balcao.core.ledger import Audit
 from balcao.core.people import Action, Signature
 from balcao.errors import FormDone, NameTaken, TermsRefused
 from balcao.storage.batch import audit_row
-from balcao.storage.connection import Connection
+from balcao.storage.connection import SqlConnection
 from balcao.storage.contract import NewAccount, NewKey
 from balcao.storage.people import Terms
 
@@ -31,7 +31,7 @@ _CHANGE = (
 
 
 @contextmanager
-def deed(connection: Connection, signed: Signature) -> Iterator[None]:
+def deed(connection: SqlConnection, signed: Signature) -> Iterator[None]:
     """One commit for something that somebody signed.
 
     Raises `FormDone` before anything else is looked at: a form that is sent again is told that
@@ -48,7 +48,7 @@ def deed(connection: Connection, signed: Signature) -> Iterator[None]:
 
 
 def note(
-    connection: Connection,
+    connection: SqlConnection,
     signed: Signature,
     action: Action,
     now_ms: int,
@@ -62,7 +62,9 @@ def note(
     connection.execute(_NOTE, audit_row(entry))
 
 
-def create_account(connection: Connection, new: NewAccount, now_ms: int, signed: Signature) -> int:
+def create_account(
+    connection: SqlConnection, new: NewAccount, now_ms: int, signed: Signature
+) -> int:
     """Open an account: its number. Raises `NameTaken`, `FormDone`."""
     terms = Terms(new.plan, new.certificates, new.partner_optin, new.ceiling_credits)
     kind = "produção" if new.mode == "live" else "teste"
@@ -97,7 +99,7 @@ def create_account(connection: Connection, new: NewAccount, now_ms: int, signed:
 
 
 def change_account(
-    connection: Connection, account_id: int, terms: Terms, now_ms: int, signed: Signature
+    connection: SqlConnection, account_id: int, terms: Terms, now_ms: int, signed: Signature
 ) -> None:
     """See `storage.desk.people.People`."""
     month = civil_month(now_ms)
@@ -139,7 +141,7 @@ def change_account(
 
 
 def suspend_account(
-    connection: Connection, account_id: int, suspended: bool, now_ms: int, signed: Signature
+    connection: SqlConnection, account_id: int, suspended: bool, now_ms: int, signed: Signature
 ) -> None:
     """See `storage.desk.people.People`."""
     with deed(connection, signed):
@@ -160,7 +162,7 @@ def suspend_account(
         )
 
 
-def create_key(connection: Connection, new: NewKey, now_ms: int, signed: Signature) -> None:
+def create_key(connection: SqlConnection, new: NewKey, now_ms: int, signed: Signature) -> None:
     """Issue a key. Raises `FormDone`."""
     with deed(connection, signed):
         row: Any = connection.execute(
@@ -195,7 +197,7 @@ def create_key(connection: Connection, new: NewKey, now_ms: int, signed: Signatu
         )
 
 
-def revoke_key(connection: Connection, key_id: int, now_ms: int, signed: Signature) -> bool:
+def revoke_key(connection: SqlConnection, key_id: int, now_ms: int, signed: Signature) -> bool:
     """Revoke a key, unless it is revoked. False: no such key. Raises `FormDone`."""
     with deed(connection, signed):
         row: Any = connection.execute(
@@ -220,7 +222,7 @@ def revoke_key(connection: Connection, key_id: int, now_ms: int, signed: Signatu
     return True
 
 
-def _account(connection: Connection, account_id: int) -> Any:
+def _account(connection: SqlConnection, account_id: int) -> Any:
     row = connection.execute(
         "SELECT name, plan, certificates, partner_optin, ceiling_credits, suspended_ms"
         " FROM account WHERE account_id = ?",

@@ -9,7 +9,7 @@ from typing import Any
 from balcao.core.access import Account
 from balcao.core.people import Action, LinkPurpose, Role, Signature, User
 from balcao.errors import LastOperator
-from balcao.storage.connection import Connection
+from balcao.storage.connection import SqlConnection
 from balcao.storage.desk import office, users
 from balcao.storage.desk.office import deed
 from balcao.storage.desk.people_reading import PeopleReading, find_link, find_user
@@ -69,7 +69,7 @@ class People(PeopleReading):
     async def add_user(self, new: NewUser, signed: Signature, now_ms: int) -> User:
         """Let somebody in, still without a password. Raises `EmailTaken`, `FormDone`."""
 
-        def work(connection: Connection) -> User:
+        def work(connection: SqlConnection) -> User:
             with deed(connection, signed):
                 return users.add(connection, new, signed, now_ms)
 
@@ -84,7 +84,7 @@ class People(PeopleReading):
         role), `FormDone`.
         """
 
-        def work(connection: Connection) -> None:
+        def work(connection: SqlConnection) -> None:
             with deed(connection, signed):
                 user = users.existing(connection, user_id)
                 if (role == "operator") != (user.role == "operator"):
@@ -115,7 +115,7 @@ class People(PeopleReading):
         Raises `LookupError`, `FormDone`, and `LastOperator` rather than lock everybody out.
         """
 
-        def work(connection: Connection) -> None:
+        def work(connection: SqlConnection) -> None:
             with deed(connection, signed):
                 user = users.existing(connection, user_id)
                 if suspended == (user.suspended_ms is not None):
@@ -140,7 +140,7 @@ class People(PeopleReading):
     ) -> None:
         """Set it; all sessions and links of this user end. Raises `LookupError`, `FormDone`."""
 
-        def work(connection: Connection) -> None:
+        def work(connection: SqlConnection) -> None:
             with deed(connection, signed):
                 user = users.existing(connection, user_id)
                 users.set_password(connection, user, password_hash)
@@ -170,7 +170,7 @@ class People(PeopleReading):
     ) -> None:
         """Turn the second factor on, or off (None). Raises `LookupError`, `FormDone`."""
 
-        def work(connection: Connection) -> None:
+        def work(connection: SqlConnection) -> None:
             with deed(connection, signed):
                 user = users.existing(connection, user_id)
                 # The last step stays: codes go by the time, whatever the secret.
@@ -203,7 +203,7 @@ class People(PeopleReading):
         `LookupError`, `FormDone`.
         """
 
-        def work(connection: Connection) -> None:
+        def work(connection: SqlConnection) -> None:
             with deed(connection, signed):
                 user = users.existing(connection, user_id)
                 if user.suspended_ms is not None:
@@ -218,7 +218,7 @@ class People(PeopleReading):
     async def touch_session(self, session_id: int, now_ms: int) -> None:
         """It was used (told about once a minute)."""
 
-        def work(connection: Connection) -> None:
+        def work(connection: SqlConnection) -> None:
             with connection.transaction():
                 used: Any = connection.execute(
                     "UPDATE web_session SET seen_ms = CASE WHEN seen_ms < ? THEN ? ELSE seen_ms END"
@@ -265,7 +265,7 @@ class People(PeopleReading):
         Raises `FormDone`, `LookupError` for an unknown user.
         """
 
-        def work(connection: Connection) -> None:
+        def work(connection: SqlConnection) -> None:
             with deed(connection, signed):
                 user = None if user_id is None else users.existing(connection, user_id)
                 connection.execute(
@@ -298,7 +298,7 @@ class People(PeopleReading):
         `EmailTaken`; then the link stays good.
         """
 
-        def work(connection: Connection) -> User | None:
+        def work(connection: SqlConnection) -> User | None:
             with connection.transaction():
                 link = find_link(connection, token_digest, now_ms)
                 if link is None:
@@ -336,7 +336,7 @@ class People(PeopleReading):
         `LookupError`, `FormDone`.
         """
 
-        def work(connection: Connection) -> Account:
+        def work(connection: SqlConnection) -> Account:
             office.change_account(connection, account_id, terms, now_ms, signed)
             return find_account(connection, account_id)
 
@@ -352,7 +352,7 @@ class People(PeopleReading):
         Raises `LookupError`, `FormDone`.
         """
 
-        def work(connection: Connection) -> Account:
+        def work(connection: SqlConnection) -> Account:
             office.suspend_account(connection, account_id, suspended, now_ms, signed)
             return find_account(connection, account_id)
 
@@ -378,7 +378,7 @@ class People(PeopleReading):
         before = (oldest_session_ms, now_ms)
         oldest = {"trace": oldest_trace_ms, "certificate_trace": oldest_certificate_ms}
 
-        def work(connection: Connection) -> int:
+        def work(connection: SqlConnection) -> int:
             gone = 0
             with connection.transaction():
                 for sql, before_ms in zip(_PURGES, before, strict=True):

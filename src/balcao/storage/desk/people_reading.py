@@ -7,7 +7,7 @@ from balcao.core.certificates import CertificateGiven
 from balcao.core.ledger import Trace
 from balcao.core.people import Action, Credentials, Session, User, normal_email
 from balcao.storage.batch import CERTIFICATE_COLUMNS, TRACE_COLUMNS
-from balcao.storage.connection import Apart, Connection
+from balcao.storage.connection import Apart, SqlConnection
 from balcao.storage.numbers import NUMBERED_BEFORE_MS_MAX, least_number
 from balcao.storage.people import AuditEntry, Link, TraceFilter
 
@@ -60,7 +60,7 @@ class PeopleReading:
     Its connection is used on the event loop's thread; what may take long opens one of its own.
     """
 
-    def __init__(self, in_place: Connection, apart: Apart) -> None:
+    def __init__(self, in_place: SqlConnection, apart: Apart) -> None:
         self._apart = apart
         self._in_place = in_place
 
@@ -189,13 +189,13 @@ class PeopleReading:
         return dict(rows)
 
 
-def find_user(connection: Connection, user_id: int) -> User | None:
+def find_user(connection: SqlConnection, user_id: int) -> User | None:
     """One user."""
     row: Any = connection.execute(f"{_USERS} WHERE p.user_id = ?", (user_id,)).fetchone()
     return None if row is None else _user(row)
 
 
-def find_link(connection: Connection, token_digest: bytes, now_ms: int) -> Link | None:
+def find_link(connection: SqlConnection, token_digest: bytes, now_ms: int) -> Link | None:
     """What a link is good for, if it still is. The first operator's ends with the first one."""
     row: Any = connection.execute(_LINK, (token_digest, now_ms)).fetchone()
     if row is None:
@@ -206,7 +206,7 @@ def find_link(connection: Connection, token_digest: bytes, now_ms: int) -> Link 
     return Link(purpose, _user(row), expires_ms)
 
 
-def has_operator(connection: Connection) -> bool:
+def has_operator(connection: SqlConnection) -> bool:
     """Whether anybody who is an operator ever set a password."""
     return connection.execute(_HAS_OPERATOR).fetchone() is not None
 

@@ -9,8 +9,8 @@ from balcao.core.access import Account, Key
 from balcao.core.calendar import HOUR_MS, civil_day_text
 from balcao.core.ledger import Origin
 from balcao.core.receipts import About, Receipt
-from balcao.storage.connection import Apart, Connection
-from balcao.storage.contract import Consultation, ConsumptionRow, Entry
+from balcao.storage.connection import Apart, SqlConnection
+from balcao.storage.contract import Consultation, ConsumptionRow, LedgerEntry
 
 _ACCOUNTS = (
     "SELECT account_id, name, plan, mode, certificates, partner_optin, ceiling_credits,"
@@ -54,7 +54,7 @@ class DeskReading:
     so that it can be called in another thread.
     """
 
-    def __init__(self, in_place: Connection, apart: Apart) -> None:
+    def __init__(self, in_place: SqlConnection, apart: Apart) -> None:
         self._apart = apart
         self._in_place = in_place
 
@@ -136,17 +136,17 @@ class DeskReading:
         ).fetchall()
         return [Key(*row) for row in rows]
 
-    def entries(self, account_id: int, from_ms: int, to_ms: int) -> Iterable[Entry]:
+    def entries(self, account_id: int, from_ms: int, to_ms: int) -> Iterable[LedgerEntry]:
         """Entries that moved credits in [from, to), oldest first."""
         # A statement that is not at its end keeps its connection in the past: a reader that
         # takes its time must not make everybody else read old rows.
         with self._apart() as reading:
             row: Any
             for row in reading.execute(_ENTRIES, (account_id, from_ms, to_ms)):
-                yield Entry(*row)
+                yield LedgerEntry(*row)
 
 
-def find_account(connection: Connection, account_id: int) -> Account:
+def find_account(connection: SqlConnection, account_id: int) -> Account:
     """One account. Raises `LookupError`."""
     row: Any = connection.execute(f"{_ACCOUNTS} WHERE account_id = ?", (account_id,)).fetchone()
     if row is None:

@@ -4,7 +4,7 @@ from typing import Any
 
 from balcao.core.people import Action, Signature, User, normal_email
 from balcao.errors import EmailTaken
-from balcao.storage.connection import Connection
+from balcao.storage.connection import SqlConnection
 from balcao.storage.desk.office import note
 from balcao.storage.desk.people_reading import find_user
 from balcao.storage.people import NewUser
@@ -12,7 +12,7 @@ from balcao.storage.people import NewUser
 ROLE_WORDS = {"consultant": "consultor", "manager": "gestor", "operator": "operador"}
 
 
-def existing(connection: Connection, user_id: int) -> User:
+def existing(connection: SqlConnection, user_id: int) -> User:
     """One user. Raises `LookupError`."""
     user = find_user(connection, user_id)
     if user is None:
@@ -20,7 +20,7 @@ def existing(connection: Connection, user_id: int) -> User:
     return user
 
 
-def add(connection: Connection, new: NewUser, signed: Signature | None, now_ms: int) -> User:
+def add(connection: SqlConnection, new: NewUser, signed: Signature | None, now_ms: int) -> User:
     """Let somebody in and log it; without `signed` they let themselves in. Raises `EmailTaken`."""
     email = new.email.strip()
     known = "SELECT 1 FROM person WHERE email_key = ?"
@@ -38,7 +38,7 @@ def add(connection: Connection, new: NewUser, signed: Signature | None, now_ms: 
     return user
 
 
-def set_password(connection: Connection, user: User, password_hash: str) -> None:
+def set_password(connection: SqlConnection, user: User, password_hash: str) -> None:
     """Set it and end what was open under the old one."""
     connection.execute(
         "UPDATE person SET password_hash = ? WHERE user_id = ?", (password_hash, user.user_id)
@@ -46,14 +46,14 @@ def set_password(connection: Connection, user: User, password_hash: str) -> None
     end_sessions_and_links(connection, user.user_id)
 
 
-def end_sessions_and_links(connection: Connection, user_id: int) -> None:
+def end_sessions_and_links(connection: SqlConnection, user_id: int) -> None:
     """Sign somebody out everywhere, and void their links."""
     connection.execute("DELETE FROM web_session WHERE user_id = ?", (user_id,))
     connection.execute("DELETE FROM one_time_link WHERE user_id = ?", (user_id,))
 
 
 def log(
-    connection: Connection,
+    connection: SqlConnection,
     signed: Signature,
     action: Action,
     now_ms: int,

@@ -9,7 +9,7 @@ from balcao.errors import StorageNewer
 from balcao.storage.contract import LedgerCheck
 from balcao.storage.ends.errors import MoveRefused
 from balcao.storage.ends.lines import PutAside
-from balcao.storage.ends.tables import Table
+from balcao.storage.ends.tables import MovedTable
 
 
 class End(Protocol):
@@ -29,12 +29,14 @@ class End(Protocol):
         ...
 
     def lines(
-        self, table: Table, *, after: int | None = None, ordered: bool = True
+        self, table: MovedTable, *, after: int | None = None, ordered: bool = True
     ) -> Iterator[bytes]:
         """The rows of a table as lines, all or those whose number is greater than `after`."""
         ...
 
-    def count(self, table: Table, *, up_to: int | None = None, after: int | None = None) -> int:
+    def count(
+        self, table: MovedTable, *, up_to: int | None = None, after: int | None = None
+    ) -> int:
         """How many rows it has, all or those of such numbers."""
         ...
 
@@ -42,27 +44,27 @@ class End(Protocol):
         """Rows of these months will come: make what an engine has by month. Some may be there."""
         ...
 
-    def insert(self, table: Table, lines: Iterable[bytes]) -> None:
+    def insert(self, table: MovedTable, lines: Iterable[bytes]) -> None:
         """Add rows. The schema's triggers are not asked: the balances come with the accounts."""
         ...
 
-    def update(self, table: Table, lines: PutAside) -> None:
+    def update(self, table: MovedTable, lines: PutAside) -> None:
         """Give rows that are there their new form, likewise."""
         ...
 
-    def delete(self, table: Table, lines: Iterable[bytes]) -> None:
+    def delete(self, table: MovedTable, lines: Iterable[bytes]) -> None:
         """Remove rows, likewise."""
         ...
 
-    def greatest(self, table: Table) -> int:
+    def greatest(self, table: MovedTable) -> int:
         """The greatest number in it; 0: it is empty."""
         ...
 
-    def last_number(self, table: Table) -> int:
+    def last_number(self, table: MovedTable) -> int:
         """The greatest number that was ever given, as far as it is known; 0: none."""
         ...
 
-    def go_on_after(self, table: Table, number: int) -> None:
+    def go_on_after(self, table: MovedTable, number: int) -> None:
         """The next number given is greater than this one."""
         ...
 

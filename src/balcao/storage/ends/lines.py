@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from hashlib import blake2b
 from typing import IO, Any, TypeAlias, TypeVar
 
-from balcao.storage.ends.tables import Table
+from balcao.storage.ends.tables import MovedTable
 
 Key: TypeAlias = tuple[Any, ...]
 T = TypeVar("T")
@@ -48,7 +48,7 @@ def _escape(match: re.Match[str]) -> str:
     return _ESCAPES[match[0]]
 
 
-def reader(table: Table) -> Callable[[bytes], tuple[Any, ...]]:
+def reader(table: MovedTable) -> Callable[[bytes], tuple[Any, ...]]:
     """What makes a row for SQLite of a line of this table."""
     kinds = [_READ[column.kind] for column in table.columns]
 
@@ -76,7 +76,7 @@ _READ: dict[str, Callable[[str], Any]] = {
 }
 
 
-def key_reader(table: Table) -> Callable[[bytes], Key]:
+def key_reader(table: MovedTable) -> Callable[[bytes], Key]:
     """What tells the key of a line, so that keys are in the order of both engines."""
     kinds = [_KEYS[column.kind] for column in table.key]
     count = len(kinds)

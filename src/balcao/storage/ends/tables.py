@@ -29,7 +29,7 @@ class Column:
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class MovedTable:
     """One table, its key first. `mode` is that of the cache it belongs to, None for the desk's."""
 
     name: str
@@ -57,11 +57,11 @@ class Table:
 
 
 @cache
-def desk_tables() -> Sequence[Table]:
+def desk_tables() -> Sequence[MovedTable]:
     """The desk's, those that are referred to before those that refer to them."""
     found = _tables("desk", None)
     parents = {name: _parents(name) for name in found}
-    ordered: list[Table] = []
+    ordered: list[MovedTable] = []
     while parents:
         free = [name for name, needs in parents.items() if not needs & parents.keys() - {name}]
         assert free, "the schema refers in a circle"
@@ -72,18 +72,18 @@ def desk_tables() -> Sequence[Table]:
 
 
 @cache
-def cache_table(mode: Mode) -> Table:
+def cache_table(mode: Mode) -> MovedTable:
     """The only one of a cache."""
     (table,) = _tables("cache", mode).values()
     return table
 
 
-def all_tables() -> Sequence[Table]:
+def all_tables() -> Sequence[MovedTable]:
     """Everything that is moved, in the order in which rows can be inserted."""
     return [*desk_tables(), *map(cache_table, MODES)]
 
 
-def _tables(folder: str, mode: Mode | None) -> dict[str, Table]:
+def _tables(folder: str, mode: Mode | None) -> dict[str, MovedTable]:
     listed = "SELECT name, sql FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'"
     return {
         name: _table(folder, name, mode)
@@ -92,7 +92,7 @@ def _tables(folder: str, mode: Mode | None) -> dict[str, Table]:
     }
 
 
-def _table(folder: str, name: str, mode: Mode | None) -> Table:
+def _table(folder: str, name: str, mode: Mode | None) -> MovedTable:
     rows = _ask(folder, f"PRAGMA table_info({name})")
     keys = sorted((row[5], row[1]) for row in rows if row[5])
     kinds = {row[1]: row[2] for row in rows}
@@ -100,7 +100,7 @@ def _table(folder: str, name: str, mode: Mode | None) -> Table:
     in_order += [column for column in kinds if column not in in_order]
     triggers = "SELECT sql FROM sqlite_master WHERE type = 'trigger' AND tbl_name = ?"
     walls = " ".join(sql for (sql,) in _ask(folder, triggers, name))
-    return Table(
+    return MovedTable(
         name,
         [Column(column, kinds[column]) for column in in_order],
         len(keys),

@@ -25,7 +25,7 @@ from balcao.storage.cache.behind import (
 )
 from balcao.storage.cache.keys import PARTNERS, PEOPLE
 from balcao.storage.postgresql import QUERIES
-from balcao.storage.postgresql.connections import Line, opened_apart
+from balcao.storage.postgresql.connections import LastingConnection, opened_apart
 from balcao.storage.postgresql.rows import arrays, texts
 from balcao.storage.postgresql.schema import migrated
 from balcao.storage.turns import Turns, Worker
@@ -57,8 +57,8 @@ class PostgresCache(WrittenBehind[tuple[float, Kept]]):
         # What was changed since the reading under way began. None: none is, or who knows.
         self._meanwhile: set[str] | None = None
         self._migrated = migrated("cache")
-        self._reading = Line(address, self._greet_reader)
-        self._writing = Line(address, _greet_writer())
+        self._reading = LastingConnection(address, self._greet_reader)
+        self._writing = LastingConnection(address, _greet_writer())
         self._reader = Worker(f"cache-reader-{mode}", self._listen, LISTEN_SECONDS)
         self._asked: Turns[Sequence[str], Mapping[str, Kept]] = Turns(
             self._reader, lambda asked: partial(self._answer, asked)

@@ -122,7 +122,7 @@ def _settings(address: str) -> dict[str, Any]:
     return {**_SETTINGS, **given, "options": options, "client_encoding": "UTF8"}
 
 
-class Line:
+class LastingConnection:
     """One connection, opened when it is needed and anew when it was lost.
 
     Used by one thread at a time. `greet` is done on every new connection before anything else.
@@ -150,7 +150,7 @@ class Line:
         self._in_transaction = False
         self.lock = RLock()
         self.broken_rule: type[Exception] = psycopg.IntegrityError
-        self.scout: Line | None = None
+        self.scout: LastingConnection | None = None
 
     def is_well(self) -> bool:
         """Whether it is connected, and not waiting in vain."""
@@ -216,7 +216,7 @@ class Line:
                         connection.rollback()
                 raise failure(error) from error
 
-    # As `storage.connection.Connection`.
+    # As `storage.connection.SqlConnection`.
 
     def execute(self, sql: str, values: Sequence[Any] = (), *, repeatable: bool = False) -> Rows:
         """Run one statement.
@@ -281,12 +281,12 @@ def translated(sql: str) -> str:
 
 
 @contextmanager
-def opened_to_add_up(address: str) -> Iterator[Line]:
+def opened_to_add_up(address: str) -> Iterator[LastingConnection]:
     """One that reads every row there is, which takes minutes where there are a billion.
 
     Raises `StorageFailed`.
     """
-    line = Line(address, partial(_patiently, ADD_UP_SECONDS_MAX))
+    line = LastingConnection(address, partial(_patiently, ADD_UP_SECONDS_MAX))
     try:
         line.execute(READ_FROM_END_TO_END)
         yield line
@@ -295,12 +295,12 @@ def opened_to_add_up(address: str) -> Iterator[Line]:
 
 
 @contextmanager
-def opened_apart(address: str) -> Iterator[Line]:
+def opened_apart(address: str) -> Iterator[LastingConnection]:
     """A connection of its own for what may take long; usable in any thread.
 
     Statements may take a minute there.
     """
-    line = Line(address, partial(_patiently, APART_SECONDS_MAX))
+    line = LastingConnection(address, partial(_patiently, APART_SECONDS_MAX))
     try:
         yield line
     finally:

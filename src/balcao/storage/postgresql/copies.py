@@ -11,7 +11,7 @@ import psycopg
 from psycopg import sql
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
-from balcao.storage.copies.copies import DeskSums, Maker, Seen, Stopped, never
+from balcao.storage.copies.copies import CopySeen, DeskSums, Maker, Stopped, never
 from balcao.storage.copies.errors import BackupDamaged, BackupRefused
 from balcao.storage.copies.sums import TABLES, Ask, add_up, digests_in, mark_in
 from balcao.storage.failure import failure
@@ -126,7 +126,7 @@ class PostgresCopies:
                 )
                 return books, {"schema": schema, "server": server}
 
-    def examine(self, copy: Path, told: Mapping[str, Any]) -> Seen:
+    def examine(self, copy: Path, told: Mapping[str, Any]) -> CopySeen:
         """See the contract."""
         return examine(self.address, told, copy)
 
@@ -153,7 +153,7 @@ class PostgresCopies:
         return NodeMaker(self.address)
 
 
-def examine(address: str, told: Mapping[str, Any], archive: Path) -> Seen:
+def examine(address: str, told: Mapping[str, Any], archive: Path) -> CopySeen:
     """Restore a dump into a database of its own beside this one, look at it, and drop that.
 
     Without sums: this user may make no database, but the dump can be read. Raises `StorageFailed`,
@@ -171,7 +171,7 @@ def examine(address: str, told: Mapping[str, Any], archive: Path) -> Seen:
             )
         except psycopg.errors.InsufficientPrivilege:
             _look_at(tools, archive)
-            return Seen(None, ())
+            return CopySeen(None, ())
         except psycopg.Error as error:
             raise failure(error) from error
     beside = make_conninfo("", **{**conninfo_to_dict(address), "dbname": name})
@@ -190,7 +190,7 @@ def examine(address: str, told: Mapping[str, Any], archive: Path) -> Seen:
         with _connected(beside) as connection, _one_moment(connection) as ask:
             books = _books(connection, ask)
         with closing(PostgresDesk(beside)) as desk:
-            return Seen(books, desk.check().complaints)
+            return CopySeen(books, desk.check().complaints)
     finally:
         with _connected(address) as connection:
             connection.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(own))

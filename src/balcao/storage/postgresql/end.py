@@ -15,7 +15,7 @@ from balcao.storage.desk.check import check_books
 from balcao.storage.ends.end import check_version
 from balcao.storage.ends.errors import MoveRefused
 from balcao.storage.ends.lines import PutAside, joined
-from balcao.storage.ends.tables import Table, all_tables
+from balcao.storage.ends.tables import MovedTable, all_tables
 from balcao.storage.pepper import check_pepper
 from balcao.storage.postgresql.connections import CONNECT_SECONDS_MAX, opened_to_add_up
 from balcao.storage.postgresql.copies import nodes_here
@@ -115,7 +115,7 @@ class PostgresEnd:
         return self.ask("SELECT to_regclass(?)", (name,)) != [(None,)]
 
     def lines(
-        self, table: Table, *, after: int | None = None, ordered: bool = True
+        self, table: MovedTable, *, after: int | None = None, ordered: bool = True
     ) -> Iterator[bytes]:
         """See the contract."""
         if table.mode is not None and not self._with_cache:
@@ -131,7 +131,9 @@ class PostgresEnd:
             for line in copy:
                 yield bytes(line)
 
-    def count(self, table: Table, *, up_to: int | None = None, after: int | None = None) -> int:
+    def count(
+        self, table: MovedTable, *, up_to: int | None = None, after: int | None = None
+    ) -> int:
         """See the contract."""
         if table.mode is not None and not self._with_cache:
             return 0
@@ -144,7 +146,7 @@ class PostgresEnd:
         for month in sorted(months):
             partitions.make(self._connection, month, month)
 
-    def insert(self, table: Table, lines: Iterable[bytes]) -> None:
+    def insert(self, table: MovedTable, lines: Iterable[bytes]) -> None:
         """See the contract."""
         mode = "" if table.mode is None else "mode, "
         if table.mode is not None:
@@ -153,7 +155,7 @@ class PostgresEnd:
         with self._untriggered(table):
             self._load(f"{table.name} ({mode}{', '.join(table.names)})", lines)
 
-    def update(self, table: Table, lines: PutAside) -> None:
+    def update(self, table: MovedTable, lines: PutAside) -> None:
         """See the contract."""
         with self._incoming(table, lines) as here:
             for name in table.unique:  # two rows may have changed their texts with each other
@@ -164,13 +166,13 @@ class PostgresEnd:
             values = ", ".join(f"{name} = i.{name}" for name in table.names[table.key_columns :])
             self.ask(f"UPDATE {table.name} AS t SET {values} FROM incoming AS i WHERE {here}")
 
-    def delete(self, table: Table, lines: Iterable[bytes]) -> None:
+    def delete(self, table: MovedTable, lines: Iterable[bytes]) -> None:
         """See the contract."""
         with self._incoming(table, lines) as here:
             self.ask(f"DELETE FROM {table.name} AS t USING incoming AS i WHERE {here}")
 
     @contextmanager
-    def _incoming(self, table: Table, lines: Iterable[bytes]) -> Iterator[str]:
+    def _incoming(self, table: MovedTable, lines: Iterable[bytes]) -> Iterator[str]:
         """The lines in a table of their own, `incoming`; gives what joins it with the table."""
         here = " AND ".join(f"t.{column.name} = i.{column.name}" for column in table.key)
         if table.mode is not None:
@@ -184,7 +186,7 @@ class PostgresEnd:
             yield here
 
     @contextmanager
-    def _untriggered(self, table: Table) -> Iterator[None]:
+    def _untriggered(self, table: MovedTable) -> Iterator[None]:
         """A transaction in which the triggers rest; whoever owns a table may say so."""
         with self._connection.transaction():
             self.ask(f"ALTER TABLE {table.name} DISABLE TRIGGER USER")
@@ -196,12 +198,12 @@ class PostgresEnd:
             for block in joined(lines):
                 copy.write(block)
 
-    def greatest(self, table: Table) -> int:
+    def greatest(self, table: MovedTable) -> int:
         """See the contract."""
         key = table.names[0]
         return int(self.ask(f"SELECT coalesce(max({key}), 0) FROM {table.name}")[0][0])
 
-    def last_number(self, table: Table) -> int:
+    def last_number(self, table: MovedTable) -> int:
         """See the contract."""
         sequence = self._sequence(table)
         given = 0
@@ -210,14 +212,14 @@ class PostgresEnd:
             given = self.ask(called)[0][0]
         return max(self.greatest(table), int(given))
 
-    def go_on_after(self, table: Table, number: int) -> None:
+    def go_on_after(self, table: MovedTable, number: int) -> None:
         """See the contract."""
         sequence = self._sequence(table)
         number = max(number, self.last_number(table))
         if sequence is not None and number:
             self.ask("SELECT setval(?::regclass, ?)", (sequence, number))
 
-    def _sequence(self, table: Table) -> str | None:
+    def _sequence(self, table: MovedTable) -> str | None:
         found = self._connection.execute(
             _SEQUENCE, {"table": table.name, "column": table.names[0]}
         ).fetchone()
@@ -284,7 +286,7 @@ class PostgresEnd:
         self._connection.close()
 
 
-def _where(table: Table, *, up_to: int | None = None, after: int | None = None) -> str:
+def _where(table: MovedTable, *, up_to: int | None = None, after: int | None = None) -> str:
     said = [] if table.mode is None else [f"mode = '{table.mode}'"]
     if up_to is not None:
         said.append(f"{table.names[0]} <= {up_to:d}")

@@ -18,15 +18,15 @@ from balcao.core.idempotency import Attempt
 from balcao.core.ledger import Change, Refusal
 from balcao.core.rate_limit import Limit, Verdict
 from balcao.errors import StorageFailed
-from balcao.storage.connection import Connection
+from balcao.storage.connection import SqlConnection
 from balcao.storage.moved import check_here
 from balcao.storage.pepper import check_pepper
 from balcao.storage.postgresql import QUERIES
 from balcao.storage.postgresql import limits as counting
-from balcao.storage.postgresql.connections import Line, opened_apart, opened_to_add_up
+from balcao.storage.postgresql.connections import LastingConnection, opened_apart, opened_to_add_up
 from balcao.storage.postgresql.node import Node, hear_clock, read_clock
 from balcao.storage.postgresql.partitions import Partitions
-from balcao.storage.postgresql.reading import Question, answer
+from balcao.storage.postgresql.reading import Wanted, answer
 from balcao.storage.postgresql.schema import migrate
 from balcao.storage.postgresql.writer import NodeWriter
 from balcao.storage.turns import Turns, Worker, in_thread
@@ -55,13 +55,13 @@ class PostgresEngine:
         pepper: bytes | None = None,
         observe_batch: Callable[[int], None] = lambda size: None,
     ) -> None:
-        self.here: Line = Line(address)
+        self.here: LastingConnection = LastingConnection(address)
         self.apart = partial(opened_apart, address)
         self.from_end_to_end = partial(opened_to_add_up, address)
         self._node = Node()
-        self._writing = Line(address, self._node.greet, pipelines=True)
-        self._reading = Line(address)
-        self._counting = Line(address, _without_waiting_for_the_disk, pipelines=True)
+        self._writing = LastingConnection(address, self._node.greet, pipelines=True)
+        self._reading = LastingConnection(address)
+        self._counting = LastingConnection(address, _without_waiting_for_the_disk, pipelines=True)
         try:
             with self.here.guarded() as connection:
                 check_here(connection, QUERIES)
@@ -85,7 +85,7 @@ class PostgresEngine:
             self._workers["writer"], self._begin
         )
         self.commit = self._commits.ask
-        self._asked: Turns[Question, Any] = Turns(
+        self._asked: Turns[Wanted, Any] = Turns(
             self._workers["reader"], lambda asked: partial(answer, self._reading, asked)
         )
         self._counted: Turns[counting.Count, Sequence[Verdict]] = Turns(
@@ -96,11 +96,11 @@ class PostgresEngine:
 
     # Connections.
 
-    def in_place(self) -> AbstractContextManager[Connection]:
+    def in_place(self) -> AbstractContextManager[SqlConnection]:
         """See the contract."""
         return nullcontext(self.here)
 
-    async def in_turn(self, work: Callable[[Connection], T]) -> T:
+    async def in_turn(self, work: Callable[[SqlConnection], T]) -> T:
         """See the contract."""
         writer = self._workers["writer"]
         return await in_thread(writer, lambda: work(self._writing), in_any_case=True)
@@ -135,13 +135,13 @@ class PostgresEngine:
 
     async def caller(self, key_hash: bytes) -> Caller | None:
         """See the contract."""
-        caller: Caller | None = await self._asked.ask(Question("caller", key_hash))
+        caller: Caller | None = await self._asked.ask(Wanted("caller", key_hash))
         return caller
 
     async def earlier(self, account_id: int, key_digest: str, now_ms: int) -> Attempt | None:
         """See the contract."""
         found: Attempt | None = await self._asked.ask(
-            Question("earlier", (account_id, key_digest, now_ms))
+            Wanted("earlier", (account_id, key_digest, now_ms))
         )
         return found
 

@@ -16,7 +16,7 @@ from balcao.core.access import Caller
 from balcao.core.rate_limit import Limit, Verdict, spend
 from balcao.errors import StorageFailed
 from balcao.storage.postgresql import QUERIES
-from balcao.storage.postgresql.connections import Line
+from balcao.storage.postgresql.connections import LastingConnection
 from balcao.storage.postgresql.pipeline import Pipeline, pipelined
 from balcao.storage.postgresql.rows import arrays, texts, unnest
 
@@ -62,7 +62,7 @@ TRIES_MAX = 3
 _AGAIN = (errors.DeadlockDetected, errors.FeatureNotSupported)
 
 
-def count(line: Line, counts: Sequence[Count]) -> Sequence[Verdicts]:
+def count(line: LastingConnection, counts: Sequence[Count]) -> Sequence[Verdicts]:
     """The verdicts of all counts, counted in this order. Raises `StorageFailed`."""
     names = sorted({name for one in counts for name in one.buckets()})
     for tries in range(TRIES_MAX):

@@ -5,14 +5,14 @@ from contextlib import contextmanager
 
 from balcao.storage.moved import check_here
 from balcao.storage.postgresql import QUERIES
-from balcao.storage.postgresql.connections import Line, opened_to_add_up
+from balcao.storage.postgresql.connections import LastingConnection, opened_to_add_up
 from balcao.storage.postgresql.schema import newest_version, version
 
 
 class PostgresLook:
     """See the contract."""
 
-    def __init__(self, line: Line) -> None:
+    def __init__(self, line: LastingConnection) -> None:
         self.connection = line
         self.server = f"PostgreSQL {line.get().info.server_version // 10_000}"
         self.newest = newest_version("desk")

@@ -1,4 +1,4 @@
-"""A database that nodes share: see `storage.places.Place`."""
+"""A database that nodes share: see `storage.places.DataPlace`."""
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager

@@ -7,18 +7,18 @@ import msgspec
 
 from balcao.storage.desk.rows import attempt_of, caller_of
 from balcao.storage.postgresql import QUERIES
-from balcao.storage.postgresql.connections import Line
+from balcao.storage.postgresql.connections import LastingConnection
 from balcao.storage.postgresql.rows import arrays, blobs
 
 
-class Question(msgspec.Struct, frozen=True, gc=False):
+class Wanted(msgspec.Struct, frozen=True, gc=False):
     """A question, and what it is about: a key's hash, or an idempotency key and the time."""
 
     kind: Literal["caller", "earlier"]
     about: Any
 
 
-def answer(line: Line, questions: Sequence[Question]) -> Sequence[Any]:
+def answer(line: LastingConnection, questions: Sequence[Wanted]) -> Sequence[Any]:
     """What each asked for, or None. Raises `StorageFailed`."""
     hashes = {asked.about for asked in questions if asked.kind == "caller"}
     keys = {asked.about for asked in questions if asked.kind == "earlier"}

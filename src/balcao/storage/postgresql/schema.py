@@ -75,7 +75,7 @@ def version(connection: psycopg.Connection[Any], folder: str) -> int:
 
 
 def migrated(folder: str) -> Callable[[psycopg.Connection[Any]], None]:
-    """`migrate`, for a `Line` to do on its first connection only."""
+    """`migrate`, for a `LastingConnection` to do on its first connection only."""
     done = False
 
     def greet(connection: psycopg.Connection[Any]) -> None:

@@ -36,7 +36,7 @@ from balcao.storage.batch import (
 )
 from balcao.storage.failure import failure
 from balcao.storage.postgresql import QUERIES
-from balcao.storage.postgresql.connections import Line
+from balcao.storage.postgresql.connections import LastingConnection
 from balcao.storage.postgresql.node import Node
 from balcao.storage.postgresql.pipeline import Pipeline, pipelined
 from balcao.storage.postgresql.rows import arrays, integers, texts, unnest
@@ -112,7 +112,7 @@ _AGAIN = (errors.SerializationFailure, errors.DeadlockDetected, errors.FeatureNo
 class NodeWriter:
     """Writes batches on one line. One thread at a time."""
 
-    def __init__(self, line: Line, node: Node) -> None:
+    def __init__(self, line: LastingConnection, node: Node) -> None:
         self._line = line
         self._node = node
 

@@ -7,12 +7,12 @@ from typing import Any
 
 import apsw
 
-from balcao.storage.connection import Connection, Rows
+from balcao.storage.connection import Rows, SqlConnection
 from balcao.storage.sqlite.files import connect, empty_log, transaction
 
 
 class SqliteConnection:
-    """See `storage.connection.Connection`."""
+    """See `storage.connection.SqlConnection`."""
 
     broken_rule: type[Exception] = apsw.ConstraintError
     contains = "instr({column}, ?) > 0"
@@ -43,7 +43,7 @@ class SqliteConnection:
 
 
 @contextmanager
-def opened_apart(path: Path) -> Iterator[Connection]:
+def opened_apart(path: Path) -> Iterator[SqlConnection]:
     """A connection of its own. A statement that is not at its end keeps its connection in the
     past: a reader that takes its time must not make everybody else read old rows.
     """

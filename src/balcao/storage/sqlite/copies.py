@@ -11,7 +11,7 @@ from typing import Any
 import apsw
 
 from balcao.home import Home
-from balcao.storage.copies.copies import DeskSums, Maker, Seen, Stopped, never
+from balcao.storage.copies.copies import CopySeen, DeskSums, Maker, Stopped, never
 from balcao.storage.copies.errors import BackupRefused, BackupStopped
 from balcao.storage.copies.sums import Ask, add_up, digests_in, mark_in
 from balcao.storage.moved import check_here
@@ -55,7 +55,7 @@ class SqliteCopies:
         _check_room(target.parent, desk.stat().st_size)
         return copy(desk, target, stopped, pepper=pepper), {}
 
-    def examine(self, copy: Path, told: Mapping[str, Any]) -> Seen:
+    def examine(self, copy: Path, told: Mapping[str, Any]) -> CopySeen:
         """See the contract."""
         looked = copy.with_name("looked-at.db")
         # Of our own: it is brought up to date, and the backup must stay as it is.
@@ -63,7 +63,7 @@ class SqliteCopies:
         try:
             return examine(looked)
         except (apsw.CorruptError, apsw.NotADBError):
-            return Seen(None, ["o banco de dados está danificado"])
+            return CopySeen(None, ["o banco de dados está danificado"])
         finally:
             for file in looked.parent.glob("looked-at.db*"):
                 file.unlink()
@@ -130,7 +130,7 @@ def copy(
     return books
 
 
-def examine(path: Path) -> Seen:
+def examine(path: Path) -> CopySeen:
     """What a copy adds up to as it is, and then what its books say for themselves.
 
     It is brought up to this program's schema meanwhile. Raises `StorageNewer`, `apsw.Error`.
@@ -142,7 +142,7 @@ def examine(path: Path) -> Seen:
         with _one_moment(here) as ask:
             books = _books(ask)
     with closing(SqliteDesk(path)) as desk:
-        return Seen(books, desk.check().complaints)
+        return CopySeen(books, desk.check().complaints)
 
 
 def schema_of(path: Path) -> int:

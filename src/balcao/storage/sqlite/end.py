@@ -16,7 +16,7 @@ from balcao.storage.desk.check import check_books
 from balcao.storage.ends.end import check_version
 from balcao.storage.ends.errors import MoveRefused
 from balcao.storage.ends.lines import PutAside, chunks, reader, told
-from balcao.storage.ends.tables import MODES, Table
+from balcao.storage.ends.tables import MODES, MovedTable
 from balcao.storage.pepper import check_pepper, may_be_pepper
 from balcao.storage.sqlite.connection import SqliteConnection
 from balcao.storage.sqlite.desk import SqliteDesk
@@ -100,7 +100,7 @@ class SqliteEnd:
         return bool(self.ask("SELECT 1 FROM sqlite_master WHERE name = ?", (name,)))
 
     def lines(
-        self, table: Table, *, after: int | None = None, ordered: bool = True
+        self, table: MovedTable, *, after: int | None = None, ordered: bool = True
     ) -> Iterator[bytes]:
         """See the contract."""
         connection = self._of(table)
@@ -116,7 +116,9 @@ class SqliteEnd:
         for row in connection.execute(sql):
             yield told(row)
 
-    def count(self, table: Table, *, up_to: int | None = None, after: int | None = None) -> int:
+    def count(
+        self, table: MovedTable, *, up_to: int | None = None, after: int | None = None
+    ) -> int:
         """See the contract."""
         connection = self._of(table)
         if connection is None:
@@ -127,7 +129,7 @@ class SqliteEnd:
     def make_room(self, months: Collection[date]) -> None:
         """See the contract. Here everything lies together."""
 
-    def insert(self, table: Table, lines: Iterable[bytes]) -> None:
+    def insert(self, table: MovedTable, lines: Iterable[bytes]) -> None:
         """See the contract."""
         marks = ", ".join("?" * len(table.columns))
         names = ", ".join(table.names)
@@ -137,7 +139,7 @@ class SqliteEnd:
             map(reader(table), lines),
         )
 
-    def update(self, table: Table, lines: PutAside) -> None:
+    def update(self, table: MovedTable, lines: PutAside) -> None:
         """See the contract."""
         read, count = reader(table), table.key_columns
         here = " AND ".join(f"{column.name} = ?" for column in table.key)
@@ -153,30 +155,30 @@ class SqliteEnd:
                 ((*row[count:], *row[:count]) for row in map(read, lines)),
             )
 
-    def delete(self, table: Table, lines: Iterable[bytes]) -> None:
+    def delete(self, table: MovedTable, lines: Iterable[bytes]) -> None:
         """See the contract."""
         read, count = reader(table), table.key_columns
         here = " AND ".join(f"{column.name} = ?" for column in table.key)
         sql = f"DELETE FROM {table.name} WHERE {here}"  # noqa: S608
         self._many(table, sql, (read(line)[:count] for line in lines))
 
-    def _many(self, table: Table, sql: str, rows: Iterable[Sequence[Any]]) -> None:
+    def _many(self, table: MovedTable, sql: str, rows: Iterable[Sequence[Any]]) -> None:
         connection = self._certain(table)
         for chunk in chunks(rows, _ROWS_AT_ONCE):
             with transaction(connection):
                 connection.executemany(sql, chunk)
 
-    def greatest(self, table: Table) -> int:
+    def greatest(self, table: MovedTable) -> int:
         """See the contract."""
         key = table.names[0]
         return int(self.ask(f"SELECT coalesce(max({key}), 0) FROM {table.name}")[0][0])  # noqa: S608
 
-    def last_number(self, table: Table) -> int:
+    def last_number(self, table: MovedTable) -> int:
         """See the contract."""
         given = self.ask("SELECT seq FROM sqlite_sequence WHERE name = ?", (table.name,))
         return max([self.greatest(table), *(int(seq) for (seq,) in given)])
 
-    def go_on_after(self, table: Table, number: int) -> None:
+    def go_on_after(self, table: MovedTable, number: int) -> None:
         """See the contract. Other tables of ours go on after their greatest number anyway."""
         (made_by,) = self.ask("SELECT sql FROM sqlite_master WHERE name = ?", (table.name,))[0]
         if "AUTOINCREMENT" not in str(made_by):
@@ -238,16 +240,16 @@ class SqliteEnd:
         if self._lock is not None:
             self._lock.close()
 
-    def _of(self, table: Table) -> apsw.Connection | None:
+    def _of(self, table: MovedTable) -> apsw.Connection | None:
         return self._desk if table.mode is None else self._caches.get(table.mode)
 
-    def _certain(self, table: Table) -> apsw.Connection:
+    def _certain(self, table: MovedTable) -> apsw.Connection:
         connection = self._of(table)
         assert connection is not None
         return connection
 
 
-def _where(table: Table, *, up_to: int | None = None, after: int | None = None) -> str:
+def _where(table: MovedTable, *, up_to: int | None = None, after: int | None = None) -> str:
     key = table.names[0]
     if up_to is not None:
         return f" WHERE {key} <= {up_to:d}"

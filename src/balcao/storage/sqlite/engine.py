@@ -19,7 +19,7 @@ from balcao.core.tariff import INTERRUPTED
 from balcao.errors import StorageFailed
 from balcao.storage.ballast import Ballast
 from balcao.storage.batch import Outcome
-from balcao.storage.connection import Connection
+from balcao.storage.connection import SqlConnection
 from balcao.storage.desk.rows import attempt_of, caller_of
 from balcao.storage.moved import check_here
 from balcao.storage.pepper import check_pepper
@@ -65,7 +65,7 @@ class SqliteEngine:
         if pepper is not None:
             check_pepper(writing, pepper, parameter="?")
         self._connection = connect(path, synchronous="FULL")
-        self.here: Connection = SqliteConnection(self._connection)
+        self.here: SqlConnection = SqliteConnection(self._connection)
         self.apart = partial(opened_apart, path)
         self._folder = path.parent
         self._ballast = ballast or Ballast(path.parent)
@@ -84,12 +84,12 @@ class SqliteEngine:
 
     # Connections.
 
-    def from_end_to_end(self) -> AbstractContextManager[Connection]:
+    def from_end_to_end(self) -> AbstractContextManager[SqlConnection]:
         """See the contract."""
         return nullcontext(self.here)
 
     @contextmanager
-    def in_place(self) -> Iterator[Connection]:
+    def in_place(self) -> Iterator[SqlConnection]:
         """See the contract."""
         try:
             yield self.here
@@ -98,7 +98,7 @@ class SqliteEngine:
         except apsw.Error as error:
             raise StorageFailed(type(error).__name__) from error
 
-    async def in_turn(self, work: Callable[[Connection], T]) -> T:
+    async def in_turn(self, work: Callable[[SqlConnection], T]) -> T:
         """See the contract."""
         return await self._writer.in_turn(lambda connection: work(SqliteConnection(connection)))
 

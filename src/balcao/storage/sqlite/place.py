@@ -1,4 +1,4 @@
-"""The files of a data folder: see `storage.places.Place`."""
+"""The files of a data folder: see `storage.places.DataPlace`."""
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
