@@ -51,14 +51,14 @@ class Engine(Protocol):
         """Have some work done in the writer's turn. Raises what the work refuses, too."""
         ...
 
-    # What every request needs; for the promises see `Desk`.
+    # What every request needs. `Desk` remembers something of `commit` and `caller` on top.
 
     async def commit(self, changes: Sequence[Change]) -> Refusal | None:
         """Make a list durable together with all that come at the same time."""
         ...
 
     def commit_now(self, changes: Sequence[Change]) -> Refusal | None:
-        """Make one durable outside an event loop."""
+        """Commit one list outside an event loop, for the command line. Raises `StorageFailed`."""
         ...
 
     async def caller(self, key_hash: bytes) -> Caller | None:
@@ -66,56 +66,76 @@ class Engine(Protocol):
         ...
 
     async def earlier(self, account_id: int, key_digest: str, now_ms: int) -> Attempt | None:
-        """What is recorded under an idempotency key."""
+        """What is recorded under an idempotency key that has not run out."""
         ...
 
     async def spend(
         self, caller: Caller, limits: Sequence[Limit], now_ms: int
     ) -> Sequence[Verdict]:
-        """Count a request against its limits."""
+        """Count one request against all limits of account and key, or none if one refuses."""
         ...
 
-    # Beside the requests; likewise.
+    # A start, and what is done now and then beside the requests.
 
     def recover(self, now_ms: int) -> int:
-        """Give back what dead processes held, before serving."""
+        """Give back the holds of processes that died; called once, before serving. Count."""
         ...
 
     async def recover_others(self, now_ms: int) -> int:
-        """The same while serving."""
+        """The same while serving, for other processes on the same database that died. Count.
+
+        Where one process has the database to itself there are none. Raises `StorageFailed`.
+        """
         ...
 
     async def database_clock(self, steady_ms: Callable[[], int]) -> Heard | None:
-        """The database's own clock."""
+        """What the database's own clock says beside the steady one. None: it has none of its own.
+
+        Raises `StorageFailed`.
+        """
         ...
 
     def latest_instant(self) -> int | None:
-        """About when something was committed last."""
+        """About when something was committed last, by the clock of whoever did. None: never."""
         ...
 
     def doubt(self, ahead_ms: int) -> None:
-        """By how much the time may be ahead."""
+        """By how much the time may be ahead: instants in the books are that much earlier.
+
+        Else a clock on trial would be right for whoever starts next (decision 0025).
+        """
         ...
 
     async def surely_past(self, now_ms: int) -> int:
-        """The earlier one of two clocks, where there are two."""
+        """This instant, or the database's own where that is earlier.
+
+        Of many nodes one may have a wrong clock: what it took for old, all would lose. Raises
+        `StorageFailed`.
+        """
         ...
 
     async def forget_limits(self, now_ms: int) -> None:
-        """Begin limits anew that are not empty."""
+        """Begin the limits anew that are not empty at this instant: the clock was ahead.
+
+        Raises `StorageFailed`.
+        """
         ...
 
     async def keep_room(self) -> None:
-        """Have room on disk, where that is ours."""
+        """Have some room on disk for when it is full; free what can be when it is.
+
+        Where the storage is another's, nothing. Raises `StorageFailed`.
+        """
         ...
 
     async def heartbeat(self, now_ms: int) -> None:
-        """Make something small durable."""
+        """Make something small durable, to know that it can be done. Raises `StorageFailed`."""
         ...
 
     async def purge(self, now_ms: int) -> int:
-        """Remove some recorded answers that have run out, and what only this engine has too
-        much of. Count of the answers.
+        """Remove some idempotency records that have run out. Count; 0: there are none left.
+
+        Raises `StorageFailed`.
         """
         ...
 

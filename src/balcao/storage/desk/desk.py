@@ -7,15 +7,12 @@ storage is out of reach.
 """
 
 import json
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from balcao.core.access import Account, Caller, Key
-from balcao.core.clock import Heard
-from balcao.core.idempotency import Attempt
 from balcao.core.ledger import Change, KeepReceipt, Refusal
 from balcao.core.people import AT_THE_TERMINAL, Signature
-from balcao.core.rate_limit import Limit, Verdict
 from balcao.storage.connection import SqlConnection
 from balcao.storage.contract import LedgerCheck, NewAccount, NewKey, PurgedReceipts
 from balcao.storage.desk import office
@@ -56,6 +53,21 @@ class Desk(DeskReading):
         self._recorded: set[str] = set()  # numbers of receipts
         self.people = People(engine, self._callers.clear)
         self.data_subjects = DataSubjects(engine, self._recorded.clear)
+        # What is the engine's alone: its promises are told there.
+        self.commit_now = engine.commit_now
+        self.earlier = engine.earlier
+        self.spend = engine.spend
+        self.recover = engine.recover
+        self.recover_others = engine.recover_others
+        self.database_clock = engine.database_clock
+        self.latest_instant = engine.latest_instant
+        self.doubt = engine.doubt
+        self.surely_past = engine.surely_past
+        self.forget_limits = engine.forget_limits
+        self.keep_room = engine.keep_room
+        self.heartbeat = engine.heartbeat
+        self.purge = engine.purge
+        self.close = engine.close
 
     # What every request needs.
 
@@ -83,10 +95,6 @@ class Desk(DeskReading):
             self._recorded |= keeps
         return refusal
 
-    def commit_now(self, changes: Sequence[Change]) -> Refusal | None:
-        """Commit one list outside an event loop, for the command line. Raises `StorageFailed`."""
-        return self.engine.commit_now(changes)
-
     async def caller(self, key_hash: bytes, now_ms: int) -> Caller | None:
         """Who holds this key. At most half a second old.
 
@@ -100,16 +108,6 @@ class Desk(DeskReading):
             self._callers.clear()
         self._callers[key_hash] = (now_ms, caller)
         return caller
-
-    async def spend(
-        self, caller: Caller, limits: Sequence[Limit], now_ms: int
-    ) -> Sequence[Verdict]:
-        """Count one request against all limits of account and key, or none if one refuses."""
-        return await self.engine.spend(caller, limits, now_ms)
-
-    async def earlier(self, account_id: int, key_digest: str, now_ms: int) -> Attempt | None:
-        """What is recorded under an idempotency key that has not run out."""
-        return await self.engine.earlier(account_id, key_digest, now_ms)
 
     # The operator's side: rare, written in place.
 
@@ -147,36 +145,7 @@ class Desk(DeskReading):
         with self.engine.from_end_to_end() as connection:
             return check_books(connection)
 
-    # A start, and what is done now and then beside the requests.
-
-    def recover(self, now_ms: int) -> int:
-        """Give back the holds of processes that died; called once, before serving. Count."""
-        return self.engine.recover(now_ms)
-
-    async def recover_others(self, now_ms: int) -> int:
-        """The same while serving, for other processes on the same database that died. Count.
-
-        Where one process has the database to itself there are none. Raises `StorageFailed`.
-        """
-        return await self.engine.recover_others(now_ms)
-
-    async def database_clock(self, steady_ms: Callable[[], int]) -> Heard | None:
-        """What the database's own clock says beside the steady one. None: it has none of its own.
-
-        Raises `StorageFailed`.
-        """
-        return await self.engine.database_clock(steady_ms)
-
-    def latest_instant(self) -> int | None:
-        """About when something was committed last, by the clock of whoever did. None: never."""
-        return self.engine.latest_instant()
-
-    def doubt(self, ahead_ms: int) -> None:
-        """By how much the time may be ahead: instants in the books are that much earlier.
-
-        Else a clock on trial would be right for whoever starts next (decision 0025).
-        """
-        self.engine.doubt(ahead_ms)
+    # Now and then, beside the requests.
 
     async def turn_months_back(self, now_ms: int) -> int:
         """Bring accounts back from months that are not yet: the clock was ahead. Count.
@@ -186,39 +155,6 @@ class Desk(DeskReading):
         if not is_month_ahead(self.engine.here, now_ms):
             return 0
         return await self.engine.in_turn(lambda connection: turn_months_back(connection, now_ms))
-
-    async def forget_limits(self, now_ms: int) -> None:
-        """Begin the limits anew that are not empty at this instant: the clock was ahead.
-
-        Raises `StorageFailed`.
-        """
-        await self.engine.forget_limits(now_ms)
-
-    async def keep_room(self) -> None:
-        """Have some room on disk for when it is full; free what can be when it is.
-
-        Where the storage is another's, nothing. Raises `StorageFailed`.
-        """
-        await self.engine.keep_room()
-
-    async def heartbeat(self, now_ms: int) -> None:
-        """Make something small durable, to know that it can be done. Raises `StorageFailed`."""
-        await self.engine.heartbeat(now_ms)
-
-    async def surely_past(self, now_ms: int) -> int:
-        """This instant, or the database's own where that is earlier.
-
-        Of many nodes one may have a wrong clock: what it took for old, all would lose. Raises
-        `StorageFailed`.
-        """
-        return await self.engine.surely_past(now_ms)
-
-    async def purge(self, now_ms: int) -> int:
-        """Remove some idempotency records that have run out. Count; 0: there are none left.
-
-        Raises `StorageFailed`.
-        """
-        return await self.engine.purge(now_ms)
 
     async def purge_receipts(self, before_ms: int, limit: int) -> PurgedReceipts:
         """Remove up to `limit` receipts recorded before that instant, the oldest first.
@@ -236,10 +172,6 @@ class Desk(DeskReading):
         gone, free = await self.engine.in_turn(work)
         self._recorded.difference_update(number for number, _ in gone)
         return PurgedReceipts(len(gone), sorted(free))
-
-    def close(self) -> None:
-        """Finish what is queued and let go of the files or connections."""
-        self.engine.close()
 
     def _unnamed(self, connection: SqlConnection, digests: Collection[str]) -> Sequence[str]:
         sql = self.engine.queries["named_digests"]
