@@ -24,8 +24,8 @@ from balcao.core.ledger import Charge
 from balcao.home import Home
 from balcao.service.clock import system_now_ms
 from balcao.settings import Settings
-from balcao.storage.contract import Desk
-from balcao.storage.engine import open_desk
+from balcao.storage.desk.desk import Desk
+from balcao.storage.places import place_at
 from bench import filling
 from bench.nodes import DURABLE
 
@@ -85,7 +85,7 @@ def main() -> None:
         home = Home(settings.home)
         home.create()
         now = filling.now()
-        open_desk(database, home.desk, pepper=home.pepper()).close()
+        place_at(database, home).open_desk(pepper=home.pepper()).close()
         if database:
             filling.fill_postgresql(database, given.operations, now, [])
         else:
@@ -101,7 +101,7 @@ def main() -> None:
         verdict = verify(made.path, settings)
         print(f"{'restore --verify':<40}{time.monotonic() - began:>10.2f} s")
         assert not verdict.complaints, verdict.complaints
-        desk = open_desk(database, home.desk, pepper=home.pepper())
+        desk = place_at(database, home).open_desk(pepper=home.pepper())
         with closing(desk):
             asyncio.run(beside(settings, desk))
 

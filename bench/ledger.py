@@ -21,7 +21,8 @@ from tests.storage.postgres import Server
 
 from balcao.core.idempotency import Recorded
 from balcao.core.ledger import Bind, Charge, Finish, Hold, Settle, TopUp
-from balcao.storage.contract import Desk, NewAccount, NewKey
+from balcao.storage.contract import NewAccount, NewKey
+from balcao.storage.desk.desk import Desk
 from balcao.storage.postgresql.desk import PostgresDesk
 from balcao.storage.sqlite.desk import SqliteDesk
 

@@ -26,7 +26,7 @@ from balcao.core.access import key_hash, new_key
 from balcao.core.ledger import TopUp
 from balcao.home import Home
 from balcao.storage.contract import NewAccount, NewKey
-from balcao.storage.engine import open_desk
+from balcao.storage.places import place_at
 from bench.http import (
     CONNECTIONS,
     PLENTY,
@@ -123,7 +123,7 @@ def open_account(home: Path, database: str) -> str:
     now = time.time_ns() // 1_000_000
     Home(home).create()
     pepper = Home(home).pepper()
-    desk = open_desk(database, Home(home).desk, pepper=pepper)
+    desk = place_at(database, Home(home)).open_desk(pepper=pepper)
     account = desk.create_account(NewAccount("bench", "pre_pago", "test"), now)
     desk.commit_now([TopUp(account.account_id, 10**9, "bench", now)])
     key = new_key("test")

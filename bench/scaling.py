@@ -27,7 +27,7 @@ from tests.storage.postgres import Server
 
 from balcao.core.questions import Mode
 from balcao.home import Home
-from balcao.storage.engine import open_cache, open_desk
+from balcao.storage.places import place_at
 from bench import filling
 from bench.http import (
     PLENTY,
@@ -134,7 +134,7 @@ def filled(home: Path, count: int, bodies: list[bytes], server: Server | None) -
     database = "" if server is None else server.new_database()
     key = open_account(home, database)
     place = Home(home)
-    cache = open_cache(database, place.cache(MODE), MODE, pepper=place.pepper())
+    cache = place_at(database, place).open_cache(MODE, pepper=place.pepper())
     asyncio.run(cache.read(["its tables are made with the first question"]))
     cache.close()
     seconds: dict[str, float] = {}
@@ -148,7 +148,9 @@ def filled(home: Path, count: int, bodies: list[bytes], server: Server | None) -
 
     seconds["fill"] = timed(fill)[0]
     print(f"  {count:,} filled in {seconds['fill']:.0f} s", flush=True)
-    seconds["open"], desk = timed(lambda: open_desk(database, place.desk, pepper=place.pepper()))
+    seconds["open"], desk = timed(
+        lambda: place_at(database, place).open_desk(pepper=place.pepper())
+    )
     try:
         month = now - 30 * 86_400_000
         account = desk.accounts()[-1].account_id

@@ -25,7 +25,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "settings": {"core", "operations"},
     "sources": {"core", "errors", "operations"},
     "fiction": {"core"},
-    "storage": {"core", "errors"},
+    "storage": {"core", "errors", "home", "settings"},
     "jobs": {"errors", "storage"},
     "opendata": {"core", "fiction"},
     "receipts": {"core", "errors", "jobs", "storage"},
@@ -34,7 +34,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "lookup": {"core", "errors", "operations", "sources", "storage"},
     "providers": {"core", "errors", "home", "opendata", "operations", "settings", "sources"},
     "backup": {"core", "errors", "home", "opendata", "settings", "storage"},
-    "moving": {"backup", "core", "errors", "home", "settings", "storage"},
+    "moving": {"core", "home", "settings", "storage"},
     "http": {
         "accounts",
         "core",
@@ -115,7 +115,7 @@ DONE_IN: dict[str, tuple[str, set[str], set[str]]] = {
     "a client of others' services is made": (
         "",
         {"httpx2.AsyncClient", "httpx2.Client"},
-        {"sources/call.py", "cli/doctor/service.py"},  # the doctor asks our own address
+        {"sources/upstream.py", "cli/doctor/service.py"},  # the doctor asks our own address
     ),
     "PDFs that others made are opened": ("receipts/", {"pikepdf.open"}, {"receipts/check.py"}),
     "a page gets its address": ("web/", {"Route"}, {"web/application.py"}),
@@ -178,6 +178,27 @@ def test_nobody_knows_of_who_comes_later() -> None:
         floor[room] = 1 + max((floor[other] for other in others), default=0)
     assert max(floor.values()) <= FLOORS_MAX
     assert sum(map(len, MAY_IMPORT.values())) <= ARROWS_MAX
+
+
+def test_nobody_outside_storage_asks_which_engine_it_is() -> None:
+    """What depends on the engine is asked of the place (decision 0033)."""
+    # SQLite is also the form of an imported month; and its errors are told to the operator.
+    apsw_too = {"backup/schedule.py", "cli/doctor/checks.py", "cli/failures/__init__.py"}
+    engines = tuple(
+        f"balcao.storage.{folder.name}"
+        for folder in (SOURCE / "storage").iterdir()
+        if (folder / "queries.sql").is_file()
+    )
+    assert len(engines) == 2
+    for file in sorted(SOURCE.rglob("*.py")):
+        if _room(file) == "storage":
+            continue
+        names = list(_imports(file))
+        known = [name for name in names if name.startswith((*engines, "psycopg"))]
+        if _room(file) != "opendata" and str(file.relative_to(SOURCE)) not in apsw_too:
+            known += [name for name in names if name.split(".")[0] == "apsw"]
+        known += re.findall(r"settings\.database\b", file.read_text("utf-8"))
+        assert not known, f"{file.relative_to(ROOT)} knows {known}: ask `storage.places.DataPlace`"
 
 
 def test_the_core_decides_and_does_nothing_else() -> None:

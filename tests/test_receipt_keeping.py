@@ -18,7 +18,8 @@ from balcao.receipts.keeping import ReceiptKeeping, deleting_bytes, orphans
 from balcao.service.clock import system_now_ms
 from balcao.sources.contract import ReceiptKeeper
 from balcao.storage.blobs import StoredBlobs, open_blobs
-from balcao.storage.contract import Blobs, Desk
+from balcao.storage.contract import Blobs
+from balcao.storage.desk.desk import Desk
 from balcao.storage.sqlite.desk import SqliteDesk
 
 PDF = b"%PDF-1.7 certidao de 11222333000181"

@@ -19,9 +19,9 @@ from balcao.service.retention import Retention
 from balcao.settings import Settings
 from balcao.storage.blobs import open_blobs
 from balcao.storage.contract import NewAccount
+from balcao.storage.numbers import least_number
 from balcao.storage.postgresql.cache import PostgresCache
 from balcao.storage.postgresql.desk import PostgresDesk
-from balcao.storage.shared.numbers import least_number
 from balcao.storage.sqlite.cache import SqliteCache
 from balcao.storage.sqlite.desk import SqliteDesk
 from tests.http.house import opened

@@ -33,8 +33,8 @@ SENTENCES = {
 TABLES = {
     SOURCE / "core" / "tariff.py",
     *(SOURCE / "operations" / subject / "operation.py" for subject in OPERATIONS),
-    SOURCE / "storage" / "sql" / "desk" / "0007_rules.sql",
-    SOURCE / "storage" / "sql" / "postgresql" / "desk" / "0003_rules.sql",
+    SOURCE / "storage" / "sqlite" / "migrations" / "desk" / "0007_rules.sql",
+    SOURCE / "storage" / "postgresql" / "migrations" / "desk" / "0003_rules.sql",
 }
 
 

@@ -47,7 +47,7 @@ from balcao.operations import OPERATIONS, operations
 from balcao.settings import Limits, Settings
 from balcao.sources.asking import Source, Sources
 from balcao.sources.contract import Absent, Answer, Found
-from balcao.storage.contract import Entry, LedgerCheck, NewAccount, NewKey
+from balcao.storage.contract import LedgerCheck, LedgerEntry, NewAccount, NewKey
 from balcao.storage.sqlite.cache import SqliteCache
 from balcao.storage.sqlite.desk import SqliteDesk
 
@@ -597,7 +597,7 @@ class World:
         wanted = (of or self.client).account_id
         return next(a for a in self.desk.accounts() if a.account_id == wanted)
 
-    def charges(self, of: Client | None = None) -> Sequence[Entry]:
+    def charges(self, of: Client | None = None) -> Sequence[LedgerEntry]:
         """The entries that took credits."""
         entries = self.desk.entries((of or self.client).account_id, 0, 1 << 60)
         return [entry for entry in entries if entry.kind in ("charge", "post")]

@@ -22,7 +22,6 @@ from typer.testing import CliRunner
 from balcao.cli.app import app
 from balcao.core.access import is_well_formed
 from balcao.home import Home
-from balcao.storage.engine import open_desk
 from balcao.storage.sqlite.desk import SqliteDesk
 
 # However slow the machine is. Nothing waits this long when all is well.
@@ -76,7 +75,7 @@ class Shell:
 def begin(home: Home) -> None:
     """An empty data folder, as a first start leaves it but for the sandbox."""
     home.create()
-    open_desk("", home.desk, pepper=home.pepper()).close()
+    SqliteDesk(home.desk, pepper=home.pepper()).close()
 
 
 def free_port() -> int:

@@ -12,14 +12,15 @@ from pathlib import Path
 import apsw
 import pytest
 
-from balcao.backup import archive, sqlite
+from balcao.backup import archive
 from balcao.backup.archive import read_manifest
 from balcao.backup.making import make
 from balcao.backup.shelf import kept_in, remove_old
 from balcao.core.receipts import digest_of
 from balcao.service.clock import system_now_ms
 from balcao.settings import Settings
-from balcao.storage.contract import Desk
+from balcao.storage.desk.desk import Desk
+from balcao.storage.sqlite import copies
 from balcao.storage.sqlite.desk import SqliteDesk
 from tests.cli.shell import Shell, free_port, serving
 from tests.storage.engines import file_size_limit
@@ -128,7 +129,7 @@ def test_nothing_to_copy(fresh: Shell) -> None:
 
 def test_while_lookups_are_charged(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
     """The copy is of one moment: a prefix of what was charged, and of all that was before."""
-    monkeypatch.setattr(sqlite, "PAGES_PER_STEP", 1)  # as slow as a large desk
+    monkeypatch.setattr(copies, "PAGES_PER_STEP", 1)  # as slow as a large desk
     shell("account create acme --plan pre_pago")
     shell.home.pepper()
     acknowledged: list[int] = []
@@ -456,7 +457,7 @@ def test_a_copy_before_a_migration(filled: Shell) -> None:
     assert "before-migration-" not in filled("account list").err
     assert "A cópia confere" in filled(f"backup restore {kept.path} --verify").out
     filled(f"backup restore {kept.path} --replace")
-    assert sqlite.schema_of(filled.home.desk) == 1  # as it was
+    assert copies.schema_of(filled.home.desk) == 1  # as it was
 
 
 def test_serving_makes_one_too_and_serves_what_was_restored(filled: Shell) -> None:
@@ -478,7 +479,7 @@ def test_no_migration_without_a_copy(filled: Shell) -> None:
     older(filled.home.desk)
     with file_size_limit(20_000):
         filled("account list", code=1)
-    assert sqlite.schema_of(filled.home.desk) == 1
+    assert copies.schema_of(filled.home.desk) == 1
 
 
 def test_the_manifest_has_room(filled: Shell) -> None:

@@ -8,12 +8,12 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from balcao.backup import pg_tools
-from balcao.backup.errors import BackupRefused
-from balcao.backup.pg_tools import tools_for
-from balcao.backup.postgresql import OWN_FUNCTIONS, OWN_TABLES, Maker
 from balcao.home import PEPPER_BYTES
+from balcao.storage.copies.errors import BackupRefused
+from balcao.storage.postgresql import programs
+from balcao.storage.postgresql.copies import OWN_FUNCTIONS, OWN_TABLES, NodeMaker
 from balcao.storage.postgresql.desk import PostgresDesk
+from balcao.storage.postgresql.programs import programs_for
 from tests.cli.shell import Shell
 from tests.cli.test_backup import RECEIPT, complaints, created, fill, with_manifest
 from tests.storage import postgres
@@ -164,13 +164,13 @@ def test_an_engine_that_is_another(filled: Shell, monkeypatch: pytest.MonkeyPatc
 def test_the_programs_are_missing_or_too_old(
     monkeypatch: pytest.MonkeyPatch, filled: Shell
 ) -> None:
-    monkeypatch.setattr(pg_tools, "_found", lambda path: [])
+    monkeypatch.setattr(programs, "_found", lambda path: [])
     assert "postgresql-client-" in filled("backup create", code=1).err
-    old = [pg_tools.Tools(Path("/x"), 13), pg_tools.Tools(Path("/y"), 16)]
-    monkeypatch.setattr(pg_tools, "_found", lambda path: [*old, pg_tools.Tools(Path("/z"), 15)])
-    assert tools_for(14).major == 15
+    old = [programs.Programs(Path("/x"), 13), programs.Programs(Path("/y"), 16)]
+    monkeypatch.setattr(programs, "_found", lambda path: [*old, programs.Programs(Path("/z"), 15)])
+    assert programs_for(14).major == 15
     with pytest.raises(BackupRefused, match="só há a versão 16"):
-        tools_for(17)
+        programs_for(17)
 
 
 def test_passwords_stay_off_the_command_line(
@@ -179,7 +179,7 @@ def test_passwords_stay_off_the_command_line(
     program = tmp_path / "pg_dump"
     program.write_text(f'#!/bin/sh\necho "$@" "$PGPASSWORD" > {tmp_path}/said\n')
     program.chmod(0o700)
-    tools = pg_tools.Tools(tmp_path, 15)
+    tools = programs.Programs(tmp_path, 15)
     tools.run("pg_dump", "postgresql://eu:segredo@maquina/banco")
     *arguments, password = (tmp_path / "said").read_text().split()
     assert password == "segredo"
@@ -188,7 +188,7 @@ def test_passwords_stay_off_the_command_line(
 
 
 def test_one_node_makes_them(address: str) -> None:
-    first, second = Maker(address), Maker(address)
+    first, second = NodeMaker(address), NodeMaker(address)
     assert first.is_ours()
     assert not second.is_ours()
     assert first.is_ours()

@@ -22,6 +22,7 @@ from balcao.service.clock import system_now_ms
 from balcao.settings import Settings
 from balcao.storage.contract import NewAccount
 from balcao.storage.sqlite.desk import SqliteDesk
+from balcao.storage.sqlite.engine import SqliteEngine
 from tests.cli.shell import curl_lines
 from tests.world import Reply, at_once, call
 
@@ -107,11 +108,11 @@ def test_killed_at_a_step_and_run_again(home: Home, step: int) -> None:
 def test_killed_between_an_account_and_its_credits(
     home: Home, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def killed(desk: SqliteDesk, changes: Sequence[Change]) -> Refusal | None:
+    def killed(engine: SqliteEngine, changes: Sequence[Change]) -> Refusal | None:
         raise Killed
 
     with monkeypatch.context() as patched:
-        patched.setattr(SqliteDesk, "commit_now", killed)
+        patched.setattr(SqliteEngine, "commit_now", killed)
         with pytest.raises(Killed):
             prepare(home)
     assert accounts(home)["gratuito"].balance_credits == 0

@@ -13,14 +13,14 @@ import psycopg
 import pytest
 from pydantic import SecretStr
 
-from balcao.backup import pg_tools, postgresql
 from balcao.backup.archive import read_manifest
-from balcao.backup.shelf import Kept, kept_in
+from balcao.backup.shelf import KeptBackup, kept_in
 from balcao.cli.before_migration import save_before_migration
 from balcao.errors import StorageNewer
 from balcao.settings import Settings
+from balcao.storage import statements
 from balcao.storage.contract import NewAccount
-from balcao.storage.postgresql import schema
+from balcao.storage.postgresql import copies, programs, schema
 from balcao.storage.postgresql.desk import PostgresDesk
 from tests.cli.shell import PATIENCE_SECONDS, Shell
 from tests.storage import postgres
@@ -55,11 +55,14 @@ def newer(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., None
     def make(sql: str = "ALTER TABLE account ADD COLUMN nickname text NOT NULL DEFAULT ''") -> None:
         file = tmp_path / f"{OLD + 1:04}_newer.sql"
         file.write_text(sql, "utf-8")
-        files = schema._files
+        files = statements.migrations
         monkeypatch.setattr(
-            schema,
-            "_files",
-            lambda folder: {**files(folder), **({OLD + 1: file} if folder == "desk" else {})},
+            statements,
+            "migrations",
+            lambda engine, folder: {
+                **files(engine, folder),
+                **({OLD + 1: file} if folder == "desk" else {}),
+            },
         )
 
     return make
@@ -71,7 +74,7 @@ def told(address: str, sql: str) -> object:
     return None if row is None else row[0]
 
 
-def kept(shell: Shell) -> Sequence[Kept]:
+def kept(shell: Shell) -> Sequence[KeptBackup]:
     return kept_in(shell.path / "backups")
 
 
@@ -102,7 +105,7 @@ def test_no_copy_no_migration(
     filled: Shell, address: str, newer: Callable[..., None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     newer()
-    monkeypatch.setattr(pg_tools, "_found", lambda path: [])
+    monkeypatch.setattr(programs, "_found", lambda path: [])
     said = filled("account list", code=1)
     assert "pg_dump, pg_restore e psql" in said.err
     assert "nada foi alterado" in said.err
@@ -166,15 +169,15 @@ def test_who_comes_second_waits_for_the_first(address: str, newer: Callable[...,
     newer()
     steps: list[str] = []
     with psycopg.connect(address, autocommit=True) as first, ThreadPoolExecutor(1) as beside:
-        first.execute("SELECT pg_advisory_lock(%s)", (postgresql._SAVER_LOCK,))
+        first.execute("SELECT pg_advisory_lock(%s)", (copies._SAVER_LOCK,))
 
         def done_by_the_first() -> None:
             steps.append("waits")
             schema.migrate(first, "desk")
-            first.execute("SELECT pg_advisory_unlock(%s)", (postgresql._SAVER_LOCK,))
+            first.execute("SELECT pg_advisory_unlock(%s)", (copies._SAVER_LOCK,))
 
         second = beside.submit(
-            postgresql.migrate_saved, address, lambda has: steps.append("saves"), done_by_the_first
+            copies.migrate_saved, address, lambda has: steps.append("saves"), done_by_the_first
         )
         second.result(PATIENCE_SECONDS)
     assert steps == ["waits"]
@@ -185,13 +188,13 @@ def test_a_running_old_node_goes_on_and_does_not_start_again(
     filled: Shell, address: str, newer: Callable[..., None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What an update promises of which the changelog says nothing else: the schema only grows."""
-    files_of_old = schema._files
+    files_of_old = statements.migrations
     with closing(PostgresDesk(address)) as old:
         account = old.accounts()[0]
         newer()
         filled("account list")
         assert told(address, NOW_THERE) == OLD + 1
-        monkeypatch.setattr(schema, "_files", files_of_old)
+        monkeypatch.setattr(statements, "migrations", files_of_old)
         assert asyncio.run(old.commit([a_charge(account, "r1", 3)])) is None
         old.create_account(NewAccount("nova", "gratuito", "live"), NOW)
         assert [one.balance_credits for one in old.accounts()] == [7, 0]

@@ -117,7 +117,7 @@ def test_a_desk_that_does_not_sync_is_found_out(
     """The test above is worth what this disk is worth: synchronous=NORMAL must not pass it."""
     connect = files.connect
     monkeypatch.setattr(
-        "balcao.storage.sqlite.desk.connect",
+        "balcao.storage.sqlite.engine.connect",
         lambda path, *, synchronous: connect(path, synchronous="NORMAL"),
     )
     cuts = work_and_cut(tmp_path, "lazy", monkeypatch)

@@ -28,7 +28,7 @@ from balcao.service import compose, first_start
 from balcao.service.clock import Clock, system_now_ms
 from balcao.settings import Limits, Settings
 from balcao.simulator import create_app
-from balcao.storage.contract import Entry, NewAccount
+from balcao.storage.contract import LedgerEntry, NewAccount
 from tests.world import Client, Reply, at_once, call
 
 T = TypeVar("T")
@@ -141,7 +141,7 @@ class OpenHouse:
         purse = self.purse(of)
         return purse.balance_credits, purse.held_credits
 
-    def charges(self, of: Client | None = None) -> Sequence[Entry]:
+    def charges(self, of: Client | None = None) -> Sequence[LedgerEntry]:
         """The entries that took credits."""
         entries = self.house.desk.entries((of or self.client).account_id, 0, 1 << 60)
         return [entry for entry in entries if entry.kind in ("charge", "post")]

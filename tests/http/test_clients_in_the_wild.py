@@ -25,7 +25,7 @@ from balcao.core.ledger import TopUp
 from balcao.fiction.digits import cnpj as cnpj_of
 from balcao.home import Home
 from balcao.service.clock import system_now_ms
-from balcao.storage.contract import Entry, NewAccount
+from balcao.storage.contract import LedgerEntry, NewAccount
 from balcao.storage.sqlite.desk import SqliteDesk
 from tests.cli.shell import Server, free_port, serving
 from tests.world import Client, company, producer, sintegra, suframa
@@ -68,7 +68,7 @@ class Service:
             text, key = issue_key(desk, self.home, account, "teste", now_ms, per_minute=per_minute)
             return Client(account.account_id, key.key_id, text)
 
-    def ledger(self, of: Client) -> tuple[int, int, list[Entry]]:
+    def ledger(self, of: Client) -> tuple[int, int, list[LedgerEntry]]:
         """Balance, holds, and the entries that took credits; the books must agree."""
         with closing(SqliteDesk(self.home.desk)) as desk:
             assert not desk.check().complaints

@@ -17,6 +17,7 @@ from balcao.service import lifespan
 from balcao.service.clock import Clock, system_now_ms
 from balcao.settings import Limits
 from balcao.storage.sqlite.desk import SqliteDesk
+from balcao.storage.sqlite.engine import SqliteEngine
 from tests.clocks import Clocks
 from tests.http.house import OpenHouse, opened
 from tests.storage import postgres
@@ -105,16 +106,16 @@ def test_started_ahead_and_set_right_while_it_serves(tmp_path: Path, ahead: int)
 def test_limits_begin_anew_even_if_that_fails_at_first(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    forget, failures = SqliteDesk.forget_limits, iter([StorageFailed("deadlock")])
+    forget, failures = SqliteEngine.forget_limits, iter([StorageFailed("deadlock")])
     forgotten = asyncio.Event()
 
-    async def fails_once(desk: SqliteDesk, now_ms: int) -> None:
+    async def fails_once(engine: SqliteEngine, now_ms: int) -> None:
         for failure in failures:
             raise failure
-        await forget(desk, now_ms)
+        await forget(engine, now_ms)
         forgotten.set()
 
-    monkeypatch.setattr(SqliteDesk, "forget_limits", fails_once)
+    monkeypatch.setattr(SqliteEngine, "forget_limits", fails_once)
     clocks = Clocks()
     clocks.jump(12 * HOUR)
     with opened(tmp_path, clock=clocks.clock(), limits_gratuito=DAILY) as house:

@@ -22,9 +22,9 @@ from balcao.core.questions import Inquiry, Mode
 from balcao.home import Home
 from balcao.service import erasure
 from balcao.service.clock import system_now_ms
-from balcao.service.erasure import Erased, Found
+from balcao.service.erasure import Erased, Findings
 from balcao.storage.blobs import open_blobs
-from balcao.storage.engine import open_cache, open_desk
+from balcao.storage.places import place_at
 from tests.http.house import OpenHouse, federal, opened
 
 CPF = "90010000100"
@@ -53,20 +53,18 @@ class Place:
     folder: Path
     database: str
 
-    def erase(self) -> tuple[Found, Erased]:
+    def erase(self) -> tuple[Findings, Erased]:
         """As another process would, while the house serves."""
         home = Home(self.folder)
         modes: tuple[Mode, ...] = ("live", "test")
 
-        async def work() -> tuple[Found, Erased]:
+        async def work() -> tuple[Findings, Erased]:
             with ExitStack() as stack:
                 pepper = home.pepper()
-                desk = open_desk(self.database, home.desk, pepper=pepper)
+                place = place_at(self.database, home)
+                desk = place.open_desk(pepper=pepper)
                 stack.enter_context(closing(desk))
-                caches = {
-                    mode: open_cache(self.database, home.cache(mode), mode, pepper=pepper)
-                    for mode in modes
-                }
+                caches = {mode: place.open_cache(mode, pepper=pepper) for mode in modes}
                 for cache in caches.values():
                     stack.enter_context(closing(cache))
                 person = data_subject(pepper, Cpf.parse(CPF))

@@ -16,7 +16,7 @@ from balcao.core.documents import Cnpj, Cpf
 from balcao.core.questions import Inquiry
 from balcao.errors import SourceFailed, SourceUnavailable
 from balcao.sources.contract import Absent, Answer, Found
-from balcao.storage.contract import Entry
+from balcao.storage.contract import LedgerEntry
 from tests.http.test_registrations import PRODUCER, SINTEGRA, Lookup, both
 from tests.world import (
     CNPJ,
@@ -57,7 +57,7 @@ def asked_about(world: World) -> list[str | None]:
     return [each.uf for each in world.source.inquiries if each.subject != "company"]
 
 
-def the_charge(world: World) -> Entry:
+def the_charge(world: World) -> LedgerEntry:
     (charge,) = world.charges()
     return charge
 

@@ -18,7 +18,7 @@ from balcao.core.suframa import (
     ZoneEmail,
     ZonePhone,
 )
-from balcao.storage.contract import Entry
+from balcao.storage.contract import LedgerEntry
 from tests.http.test_registrations_errors import PROVOCATIONS, SUFRAMA, assert_error
 from tests.http.test_strategy_table import CNPJS
 from tests.world import CNPJ, NAME, OTHER_CNPJ, World, a_zone_record, sintegra, suframa
@@ -31,7 +31,7 @@ def kept(world: World) -> Any:
     return world.kept_for(Inquiry("suframa", Cnpj.parse(CNPJ)))
 
 
-def the_charge(world: World) -> Entry:
+def the_charge(world: World) -> LedgerEntry:
     (charge,) = world.charges()
     return charge
 

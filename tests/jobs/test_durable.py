@@ -11,7 +11,7 @@ from structlog.testing import capture_logs
 from balcao.core.ledger import Enqueue
 from balcao.errors import StorageFailed
 from balcao.jobs.durable import LEASE_MS, MORE_SECONDS, JobKind, JobWorker, again_in_ms
-from balcao.storage.shared.jobs import JobCount
+from balcao.storage.desk.jobs import JobCount
 from balcao.storage.sqlite.desk import SqliteDesk
 
 CPF = "900.100.001-00"

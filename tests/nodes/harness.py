@@ -205,7 +205,7 @@ class Cluster:
     # What the database itself says.
 
     def sql(self, text: str, *values: Any) -> list[tuple[Any, ...]]:
-        return self.desk._here.execute(text, values).fetchall()
+        return self.desk.engine.here.execute(text, values).fetchall()
 
     def charges(self, account: Account) -> dict[str, int]:
         """Credits by request. The request is unique by the schema; here it is counted again."""

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from balcao.core.access import Account
-from balcao.storage.contract import Desk
+from balcao.storage.desk.desk import Desk
 from tests.storage.engines import ENGINES, Engine
 from tests.storage.world import open_account
 

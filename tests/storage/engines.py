@@ -17,7 +17,7 @@ import apsw
 import psycopg
 
 from balcao.core.ledger import Change, Refusal
-from balcao.storage.contract import Desk
+from balcao.storage.desk.desk import Desk
 from balcao.storage.postgresql.desk import PostgresDesk
 from balcao.storage.sqlite.desk import SqliteDesk
 from tests.storage import postgres
@@ -179,7 +179,7 @@ class SqliteOnSlowDisk(SqliteEngine):
 
     def open(self) -> SqliteDesk:
         desk = super().open()
-        desk._writer._in_place_from = math.inf
+        desk.engine._writer._in_place_from = math.inf
         return desk
 
 
@@ -201,8 +201,8 @@ class PostgresEngine(_OneLoop):
     def kill(self, desk: Desk) -> None:
         """Its connections end, and the server has noticed it."""
         assert isinstance(desk, PostgresDesk)
-        desk._workers["writer"]._idle = lambda: None  # a dead process does not come back
-        pid = desk._writing.get().info.backend_pid
+        desk.engine._workers["writer"]._idle = lambda: None  # a dead process does not come back
+        pid = desk.engine._writing.get().info.backend_pid
         self.sql("SELECT pg_terminate_backend(?::int, 10000)", pid)
 
     def sql(self, statement: str, *arguments: Any) -> list[tuple[Any, ...]]:

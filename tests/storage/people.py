@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from balcao.core.access import Account
 from balcao.core.ledger import Trace
 from balcao.core.people import Action, Role, Signature, User
-from balcao.storage.contract import Desk
+from balcao.storage.desk.desk import Desk
 from balcao.storage.people import NewUser, TraceFilter
 from tests.storage.engines import Engine
 from tests.storage.world import NOW, OPERATION

@@ -26,13 +26,13 @@ class Node:
     def __init__(self, address: str) -> None:
         self.cache = PostgresCache(address, "live")
         self.asked = 0
-        answer = self.cache._asked._answer
+        begin = self.cache._asked._begin
 
         def counted(questions: Any) -> Any:
             self.asked += 1
-            return answer(questions)
+            return begin(questions)
 
-        self.cache._asked._answer = counted
+        self.cache._asked._begin = counted
 
     async def read(self, key: str = "key") -> Kept | None:
         return (await self.cache.read([key])).get(key)

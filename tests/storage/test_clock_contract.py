@@ -5,7 +5,7 @@ import pytest
 from balcao.core.access import Account
 from balcao.core.ledger import Short
 from balcao.core.rate_limit import Limit
-from balcao.storage.contract import Desk
+from balcao.storage.desk.desk import Desk
 from tests.storage.engines import Engine
 from tests.storage.world import (
     DAY_MS,

@@ -105,7 +105,7 @@ def desk(
     name = psycopg.conninfo.conninfo_to_dict(engine.address)["dbname"]
     address = f"postgresql://postgres@/{name}?host={folder}"
     desk = PostgresDesk(address, observe_batch=engine.batches().append)
-    desk._workers["writer"]._idle = lambda: None
+    desk.engine._workers["writer"]._idle = lambda: None
     yield desk
     desk.close()
 
@@ -123,8 +123,8 @@ def test_what_is_told_of_a_commit_that_was_cut_off_is_true(
         if prepared:
             told[f"before-{after}"] = committed(engine, desk, ana, f"before-{after}")
         else:
-            desk._writing.drop()
-            desk._writing.get()
+            desk.engine._writing.drop()
+            desk.engine._writing.get()
         cutter.cut(way, after)
         told[f"cut-{after}"] = committed(engine, desk, ana, f"cut-{after}")
         was_cut = cutter.has_cut()

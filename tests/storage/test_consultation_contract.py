@@ -6,7 +6,8 @@ import pytest
 
 from balcao.core.access import Account
 from balcao.core.ledger import Charge, Hold
-from balcao.storage.contract import Consultation, ConsumptionRow, Desk
+from balcao.storage.contract import Consultation, ConsumptionRow
+from balcao.storage.desk.desk import Desk
 from tests.storage.engines import Engine
 from tests.storage.world import (
     DAY_MS,

@@ -20,7 +20,8 @@ from balcao.core.ledger import (
 )
 from balcao.core.rate_limit import Limit
 from balcao.errors import NameTaken, StorageFailed, StorageNewer
-from balcao.storage.contract import Desk, Entry, NewAccount, NewKey
+from balcao.storage.contract import LedgerEntry, NewAccount, NewKey
+from balcao.storage.desk.desk import Desk
 from tests.storage.engines import Engine
 from tests.storage.world import (
     DAY_MS,
@@ -53,8 +54,8 @@ def test_a_charge_takes_its_credits_and_says_what_for(
 
     assert balance(desk, ana) == Balance(7, 0)
     assert entries(desk, ana) == [
-        Entry(NOW, "top_up", 10, None, None, None, None, None, "carga"),
-        Entry(NOW, "charge", -3, "r1", ana.account_id, OPERATION, "consulta", "cache", None),
+        LedgerEntry(NOW, "top_up", 10, None, None, None, None, None, "carga"),
+        LedgerEntry(NOW, "charge", -3, "r1", ana.account_id, OPERATION, "consulta", "cache", None),
     ]
 
 
@@ -287,7 +288,7 @@ def test_a_settlement_posts_the_real_price_and_frees_the_rest(
     if posted:
         number = ana.account_id
         assert posts == [
-            Entry(later, "post", -posted, "r1", number, OPERATION, "consulta", "online", None)
+            LedgerEntry(later, "post", -posted, "r1", number, OPERATION, "consulta", "online", None)
         ]
     else:
         assert posts == []

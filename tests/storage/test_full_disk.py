@@ -75,7 +75,7 @@ def test_a_disk_that_the_log_has_filled(disk: Path, in_place: bool) -> None:
 
     async def story(desk: SqliteDesk, lia: int) -> None:
         if not in_place:
-            desk._writer._in_place_from = float("inf")
+            desk.engine._writer._in_place_from = float("inf")
         await desk.keep_room()
         assert ballast.is_there
         filler = fill(disk, LEFT)

@@ -8,8 +8,8 @@ import pytest
 from balcao.core.access import Account
 from balcao.core.ledger import Enqueue
 from balcao.errors import StorageFailed
-from balcao.storage.contract import Desk
-from balcao.storage.shared.jobs import Claimed, JobCount
+from balcao.storage.desk.desk import Desk
+from balcao.storage.desk.jobs import Claimed, JobCount
 from tests.storage.engines import Engine, PostgresEngine
 from tests.storage.world import DAY_MS, NOW, a_charge, a_keep, charged
 

@@ -7,8 +7,8 @@ from typing import Any
 import psycopg
 import pytest
 
-from balcao.storage.postgresql import cache, limits, writer
-from balcao.storage.postgresql.connections import Line
+from balcao.storage.postgresql import QUERIES, limits
+from balcao.storage.postgresql.connections import LastingConnection
 from balcao.storage.postgresql.desk import PostgresDesk
 from balcao.storage.postgresql.schema import migrate
 from tests.storage import postgres
@@ -39,15 +39,15 @@ def address() -> Iterator[str]:
 @pytest.mark.parametrize(
     ("table", "sql", "values"),
     [
-        ("entry", cache._READ, ("{k7,k8}", "live")),
-        ("account", writer._PURSES, ("{7,8}",)),
+        ("entry", QUERIES["read_entries"], ("{k7,k8}", "live")),
+        ("account", QUERIES["purses"], ("{7,8}",)),
         ("rate_limit", limits._LOCK, ("{k7,k8}",)),
     ],
 )
 def test_two_rows_are_read_for_two(
     address: str, table: str, sql: str, values: Sequence[Any]
 ) -> None:
-    line = Line(address)
+    line = LastingConnection(address)
     with closing(line), psycopg.connect(address, autocommit=True) as other:
         _fill(other, table, 1, 3)
         other.execute(f"ANALYZE {table}".encode())
@@ -64,7 +64,7 @@ def _fill(connection: "psycopg.Connection[Any]", table: str, first: int, last: i
     connection.execute((numbers + _FILL[table]).encode())
 
 
-def _read_so_far(line: Line, other: "psycopg.Connection[Any]", table: str) -> int:
+def _read_so_far(line: LastingConnection, other: "psycopg.Connection[Any]", table: str) -> int:
     """Rows that all connections have read of it, by index or not."""
     line.execute("SELECT pg_stat_force_next_flush()")
     row = other.execute(

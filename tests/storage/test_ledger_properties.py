@@ -34,7 +34,7 @@ from balcao.core.idempotency import Attempt, Recorded
 from balcao.core.ledger import Change, HoldGone, KeepReceipt, KeyBound, Refusal, Short
 from balcao.core.receipts import Receipt
 from balcao.errors import StorageFailed
-from balcao.storage.contract import Desk
+from balcao.storage.desk.desk import Desk
 from tests.storage.engines import ENGINES, Engine
 from tests.storage.world import (
     DAY_MS,

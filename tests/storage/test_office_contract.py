@@ -9,8 +9,10 @@ from balcao.core.access import Account
 from balcao.core.ledger import Audit, DoneBefore, Short
 from balcao.core.people import Signature
 from balcao.errors import FormDone, NameTaken, StorageFailed, TermsRefused
-from balcao.storage.contract import Desk, NewAccount, NewKey
-from balcao.storage.people import People, Terms
+from balcao.storage.contract import NewAccount, NewKey
+from balcao.storage.desk.desk import Desk
+from balcao.storage.desk.people import People
+from balcao.storage.people import Terms
 from tests.storage.engines import Engine
 from tests.storage.people import BY, a_form, a_user, deeds
 from tests.storage.world import (

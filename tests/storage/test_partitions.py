@@ -228,7 +228,7 @@ def test_months_are_made_another_time_when_tables_are_in_use(
         for _ in range(5):
             engine.run(desk.purge(NOW))
         assert time.monotonic() - began < 4 * partitions.LOCK_MS_MAX / 1000
-    monkeypatch.setattr(desk._partitions, "_again_at", 0.0)
+    monkeypatch.setattr(desk.engine._partitions, "_again_at", 0.0)
     engine.run(desk.purge(NOW))
     assert months(engine, "ledger_entry") == AHEAD
 
@@ -269,6 +269,6 @@ def test_months_in_use_are_dropped_another_time(
         assert purge(engine, desk, NOW) == 0
         assert months(engine, "trace") == ["2026_05", "rest"]
     assert purge(engine, desk, NOW) == 0, "in use a moment ago"
-    monkeypatch.setattr(desk._partitions, "_again_at", 0.0)
+    monkeypatch.setattr(desk.engine._partitions, "_again_at", 0.0)
     assert purge(engine, desk, NOW) == 1
     assert months(engine, "trace") == ["rest"]

@@ -9,8 +9,9 @@ import pytest
 from balcao.core.access import Account
 from balcao.core.people import AT_THE_TERMINAL, Signature, User
 from balcao.errors import EmailTaken, FormDone, LastOperator, StorageFailed
-from balcao.storage.contract import Desk
-from balcao.storage.people import Link, NewUser, People
+from balcao.storage.desk.desk import Desk
+from balcao.storage.desk.people import People
+from balcao.storage.people import Link, NewUser
 from tests.storage.engines import Engine
 from tests.storage.people import BY, HOUR_MS, a_form, a_token, a_user, deeds
 from tests.storage.world import DAY_MS, NOW

@@ -10,7 +10,7 @@ import psycopg
 import pytest
 from psycopg import errors
 
-from balcao.storage.postgresql.connections import Line, Punctual
+from balcao.storage.postgresql.connections import LastingConnection, Punctual
 from balcao.storage.postgresql.pipeline import Pipeline, Rows, pipelined
 from balcao.storage.postgresql.rows import texts
 
@@ -22,7 +22,7 @@ REPEAT = "SELECT repeat('x', %s::int)"
 
 @pytest.fixture
 def connection(address: str) -> Iterator[Punctual]:
-    with closing(Line(address, pipelines=True)) as line:
+    with closing(LastingConnection(address, pipelines=True)) as line:
         connection = line.get()
         connection.execute("CREATE TABLE note (text text UNIQUE)")
         yield connection

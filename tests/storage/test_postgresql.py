@@ -20,9 +20,10 @@ from balcao.core.freshness import Kept
 from balcao.core.ledger import HoldGone, KeyBound, Short, TopUp
 from balcao.core.rate_limit import Limit
 from balcao.errors import PepperDiffers, StorageFailed
+from balcao.storage import statements
 from balcao.storage.contract import NewAccount, NewKey
+from balcao.storage.desk import desk as desk_module
 from balcao.storage.postgresql import connections, schema
-from balcao.storage.postgresql import desk as desk_module
 from balcao.storage.postgresql import node as node_module
 from balcao.storage.postgresql.cache import PostgresCache
 from balcao.storage.postgresql.connections import ANSWER_SECONDS_MAX, SILENCE_SECONDS
@@ -171,7 +172,9 @@ def test_a_node_that_was_cut_off_for_a_moment_is_not_dead(
 ) -> None:
     other = engine.open()
     engine.commit(other, a_hold(ana, "r1", 3))
-    engine.sql("SELECT pg_terminate_backend(?::int, 5000)", other._writing.get().info.backend_pid)
+    engine.sql(
+        "SELECT pg_terminate_backend(?::int, 5000)", other.engine._writing.get().info.backend_pid
+    )
     assert engine.run(desk.recover_others(NOW)) == 0, "found gone once"
     assert engine.commit(other, a_settle(ana, "r1", 1)) is None
     assert engine.run(desk.recover_others(NOW)) == 0, "it is here again"
@@ -184,8 +187,10 @@ def test_what_was_given_back_is_not_charged_when_its_node_comes_back(
     monkeypatch.setattr(node_module, "GONE_SECONDS", 0.0)
     other = engine.open()
     engine.commit(other, a_hold(ana, "r1", 3))
-    other._workers["writer"]._idle = lambda: None
-    engine.sql("SELECT pg_terminate_backend(?::int, 5000)", other._writing.get().info.backend_pid)
+    other.engine._workers["writer"]._idle = lambda: None
+    engine.sql(
+        "SELECT pg_terminate_backend(?::int, 5000)", other.engine._writing.get().info.backend_pid
+    )
     assert engine.run(desk.recover_others(NOW)) == 1
     assert engine.commit(other, a_settle(ana, "r1", 3)) == HoldGone()
     assert balance(desk, ana) == Balance(10, 0)
@@ -206,7 +211,7 @@ def test_rows_of_nodes_that_are_long_gone_are_removed(
     engine.run(desk.purge(later - 1))
     assert rows(engine, dead) == 1, "not long enough ago"
     # As if others had given it up while it was cut off; it is connected again.
-    engine.sql("UPDATE node SET ended_ms = ? WHERE node_id = ?", NOW, alive._node.node_id)
+    engine.sql("UPDATE node SET ended_ms = ? WHERE node_id = ?", NOW, alive.engine._node.node_id)
     engine.run(desk.purge(later))
     assert [rows(engine, one) for one in (dead, alive, desk)] == [0, 1, 1]
     assert balance(desk, ana) == Balance(10, 0)
@@ -223,8 +228,10 @@ def test_a_node_comes_back_after_its_row_was_removed(
     assert rows(engine, other) == 0
 
     assert engine.commit(other, a_hold(ana, "r1", 3)) is None
-    counted = engine.sql("SELECT batch FROM node WHERE node_id = ?", other._node.node_id)
-    assert counted == [(other._node._batch,)], "a commit that loses its answer is looked up here"
+    counted = engine.sql("SELECT batch FROM node WHERE node_id = ?", other.engine._node.node_id)
+    assert counted == [(other.engine._node._batch,)], (
+        "a commit that loses its answer is looked up here"
+    )
     assert engine.run(desk.recover_others(NOW)) == 0, "it is alive"
     engine.kill(other)
     assert engine.run(desk.recover_others(NOW)) == 1
@@ -232,7 +239,7 @@ def test_a_node_comes_back_after_its_row_was_removed(
 
 
 def rows(engine: PostgresEngine, desk: PostgresDesk) -> int:
-    return len(engine.sql("SELECT 1 FROM node WHERE node_id = ?", desk._node.node_id))
+    return len(engine.sql("SELECT 1 FROM node WHERE node_id = ?", desk.engine._node.node_id))
 
 
 def test_nodes_that_start_together_migrate_once() -> None:
@@ -250,11 +257,11 @@ def test_a_migration_takes_longer_than_any_request_may(
     """As when an older backup with years of requests is tried out."""
     address = postgres.new_address()
     PostgresDesk(address).close()
-    files = schema._files("desk")
+    files = statements.migrations("postgresql", "desk")
     slow = tmp_path / "slow.sql"
     slow.write_text("SELECT pg_sleep(2)", "utf-8")
     more = {**files, max(files) + 1: slow}
-    monkeypatch.setattr(schema, "_files", lambda folder: more)
+    monkeypatch.setattr(statements, "migrations", lambda engine, folder: more)
     monkeypatch.setattr(connections.Punctual, "patience_seconds", 1.5)
     PostgresDesk(address).close()
     with psycopg.connect(address) as connection:
@@ -323,13 +330,13 @@ def test_a_commit_that_lost_its_answer_is_looked_up(
 def test_a_commit_that_never_arrived_is_told_as_failed(
     engine: PostgresEngine, desk: PostgresDesk, ana: Account, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    count = desk._node.COUNT
+    count = desk.engine._node.COUNT
     monkeypatch.setattr(
-        type(desk._node), "COUNT", "SELECT pg_terminate_backend(pg_backend_pid()), %s, %s"
+        type(desk.engine._node), "COUNT", "SELECT pg_terminate_backend(pg_backend_pid()), %s, %s"
     )
     with pytest.raises(StorageFailed):
         engine.commit(desk, a_charge(ana, "r1"))
-    monkeypatch.setattr(type(desk._node), "COUNT", count)
+    monkeypatch.setattr(type(desk.engine._node), "COUNT", count)
     assert charged(desk, ana) == {}
     assert engine.commit(desk, a_charge(ana, "r1")) is None
     assert charged(desk, ana) == {"r1": 1}
@@ -418,9 +425,9 @@ def test_a_database_that_stands_still_keeps_nobody_for_long(
     fragile: postgres.Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     desk, ana = fragile_desk(fragile)
-    monkeypatch.setattr(type(desk._writing.get()), "patience_seconds", 0.5)
+    monkeypatch.setattr(type(desk.engine._writing.get()), "patience_seconds", 0.5)
     monkeypatch.setattr("balcao.storage.postgresql.writer.OUTCOME_SECONDS_MAX", 1.0)
-    backend = desk._writing.get().info.backend_pid
+    backend = desk.engine._writing.get().info.backend_pid
     os.kill(backend, signal.SIGSTOP)
     try:
         began = time.monotonic()
@@ -524,7 +531,7 @@ def test_round_trips_do_not_grow_with_the_batch(
 ) -> None:
     engine.commit(desk, a_top_up(ana, 1_000))
     trips: list[str] = []
-    connection = desk._writing.get()
+    connection = desk.engine._writing.get()
     wait, sync = type(connection).wait, Pipeline.sync
 
     def counted(self: Any, *args: Any, **named: Any) -> Any:
@@ -537,7 +544,7 @@ def test_round_trips_do_not_grow_with_the_batch(
         trips.append("pipeline")
         sync(self)
 
-    desk._workers["writer"]._idle = lambda: None
+    desk.engine._workers["writer"]._idle = lambda: None
     monkeypatch.setattr(type(connection), "wait", counted)
     monkeypatch.setattr(Pipeline, "sync", counted_sync)
     for size in (1, 10, 300):

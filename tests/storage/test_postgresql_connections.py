@@ -10,14 +10,14 @@ import pytest
 
 import balcao
 from balcao.errors import StorageUnreleased
-from balcao.storage.postgresql.connections import Line
+from balcao.storage.postgresql.connections import LastingConnection
 from balcao.storage.postgresql.desk import PostgresDesk
 from balcao.storage.postgresql.pipeline import pipelined
 
 _LOCK = re.compile(r"\b0x6261\w{4}\b")  # "ba.."
 
 
-def setting(line: Line, name: str) -> str:
+def setting(line: LastingConnection, name: str) -> str:
     with line.guarded() as connection:
         row = connection.execute("SELECT current_setting(%s)", (name,)).fetchone()
     assert row is not None
@@ -27,7 +27,7 @@ def setting(line: Line, name: str) -> str:
 def test_options_of_the_address_join_ours(address: str) -> None:
     """Who names a schema there still wants nobody to wait for ever."""
     named = address + "&options=-c%20search_path%3Dbalcao%20-c%20lock_timeout%3D3s"
-    with closing(Line(named)) as line:
+    with closing(LastingConnection(named)) as line:
         assert setting(line, "search_path") == "balcao"
         assert setting(line, "lock_timeout") == "3s"
         assert setting(line, "statement_timeout") == "5s"
@@ -36,7 +36,7 @@ def test_options_of_the_address_join_ours(address: str) -> None:
 
 
 def test_text_is_written_in_one_encoding_whatever_the_address_says(address: str) -> None:
-    with closing(Line(address + "&client_encoding=latin1", pipelines=True)) as line:
+    with closing(LastingConnection(address + "&client_encoding=latin1", pipelines=True)) as line:
         with line.guarded() as connection, pipelined(connection) as pipeline:
             lengths = pipeline.queue("SELECT length(%s::text), %s::text", ("é", "é"))
             pipeline.sync()

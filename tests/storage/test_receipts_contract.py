@@ -7,7 +7,7 @@ from balcao.core.access import Account
 from balcao.core.ledger import Change, HoldGone, Short
 from balcao.core.receipts import Receipt, digest_of
 from balcao.errors import StorageFailed
-from balcao.storage.contract import Desk
+from balcao.storage.desk.desk import Desk
 from tests.storage.engines import Engine
 from tests.storage.world import (
     DAY_MS,

@@ -14,8 +14,8 @@ import pytest
 from msgspec.structs import replace
 
 from balcao.storage.contract import NewAccount
+from balcao.storage.numbers import least_number
 from balcao.storage.postgresql.desk import PostgresDesk
-from balcao.storage.shared.numbers import least_number
 from tests.cli.shell import PATIENCE_SECONDS
 from tests.storage import sentences
 from tests.storage.engines import Engine, PostgresEngine, SqliteEngine
@@ -148,7 +148,7 @@ def old_node(address: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Postgres
     """A desk that was opened before the migration."""
     sentences.make_postgresql(address)
     with monkeypatch.context() as patched:
-        patched.setattr("balcao.storage.postgresql.desk.migrate", lambda connection, folder: None)
+        patched.setattr("balcao.storage.postgresql.engine.migrate", lambda connection, folder: None)
         desk = PostgresDesk(address)
     with closing(desk):
         desk.create_account(NewAccount("ana", "pre_pago", "live"), NOW)

@@ -3,7 +3,7 @@
 import pytest
 
 from balcao.core.access import Account
-from balcao.storage.contract import Desk
+from balcao.storage.desk.desk import Desk
 from tests.storage.engines import Engine
 from tests.storage.people import BY, a_form, a_trace, a_user, deeds
 from tests.storage.world import (

@@ -15,15 +15,15 @@ from balcao.core.access import Account
 from balcao.core.ledger import Change, Short, TopUp
 from balcao.core.rate_limit import Limit
 from balcao.errors import PepperDiffers, StorageFailed
-from balcao.storage.contract import Desk, NewAccount, NewKey
-from balcao.storage.shared import people, people_reading, reading
-from balcao.storage.shared import receipts as shared_receipts
-from balcao.storage.shared.pepper import may_be_pepper
-from balcao.storage.sqlite import desk as desk_module
-from balcao.storage.sqlite import receipts, writer
+from balcao.storage.contract import NewAccount, NewKey
+from balcao.storage.desk import desk as desk_module
+from balcao.storage.desk import people, people_reading, reading, receipts
+from balcao.storage.desk.desk import Desk
+from balcao.storage.pepper import may_be_pepper
+from balcao.storage.sqlite import QUERIES, writer
+from balcao.storage.sqlite import engine as engine_module
 from balcao.storage.sqlite.desk import SqliteDesk
 from balcao.storage.sqlite.files import connect, migrate
-from balcao.storage.sqlite.writer import Job
 from tests.storage.engines import SqliteEngine
 from tests.storage.world import (
     NOW,
@@ -62,7 +62,7 @@ def desk(engine: SqliteEngine) -> SqliteDesk:
 @contextmanager
 def no_more_pages(desk: SqliteDesk) -> Iterator[None]:
     """The database file may not grow: statements fail half way, before any commit."""
-    connection = desk._writer._connection
+    connection = desk.engine._writer._connection
     connection.execute("PRAGMA max_page_count = 1")  # that is: as many as there are
     try:
         yield
@@ -128,7 +128,7 @@ def test_a_heartbeat_fails_where_the_next_lookup_would(
 ) -> None:
     """On a full disk it would go on fitting into the log, and `/readyz` say that all is well."""
     engine.run(desk.heartbeat(NOW))
-    monkeypatch.setattr(desk_module, "ROOM_BYTES_MIN", 1 << 60)
+    monkeypatch.setattr(engine_module, "ROOM_BYTES_MIN", 1 << 60)
     with pytest.raises(StorageFailed, match="disk full"):
         engine.run(desk.heartbeat(NOW + 1_000))
     monkeypatch.undo()
@@ -191,7 +191,7 @@ def test_closing_lets_go_of_the_files(engine: SqliteEngine, desk: SqliteDesk, an
 def test_an_interrupted_migration_leaves_nothing_behind(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    folder = tmp_path / "sql" / "desk"
+    folder = tmp_path / "migrations" / "desk"
     folder.mkdir(parents=True)
     monkeypatch.setattr("importlib.resources.files", lambda package: tmp_path)
     (folder / "0001_first.sql").write_text("CREATE TABLE one (a INTEGER);")
@@ -318,7 +318,7 @@ def test_a_statement_is_made_for_any_size_of_batch(engine: SqliteEngine, desk: S
 def test_the_writer_outlives_the_loop_it_wrote_for(tmp_path: Path) -> None:
     """A server that stops leaves a commit under way; the desk is closed after the loop."""
     desk = SqliteDesk(tmp_path / "balcao.db")
-    desk._writer._in_place_from = math.inf  # as on a slow disk: the thread writes
+    desk.engine._writer._in_place_from = math.inf  # as on a slow disk: the thread writes
     account = desk.create_account(NewAccount("ana", "pre_pago", "live"), NOW)
     begun, go_on, finished = threading.Event(), threading.Event(), threading.Event()
 
@@ -328,14 +328,14 @@ def test_the_writer_outlives_the_loop_it_wrote_for(tmp_path: Path) -> None:
         return False  # go on with the commit
 
     async def leave_it_under_way() -> None:
-        desk._writer._connection.set_commit_hook(hold_up)
+        desk.engine._writer._connection.set_commit_hook(hold_up)
         task = asyncio.create_task(desk.commit([TopUp(account.account_id, 3, "carga", NOW)]))
         await asyncio.to_thread(begun.wait)
         task.cancel()
 
     asyncio.run(leave_it_under_way())
     go_on.set()
-    desk._writer._jobs.put(Job((), lambda outcomes: finished.set()))
+    desk.engine._writer.worker.submit(finished.set)
     assert finished.wait(10), "the writer died with the loop"
     assert asyncio.run(desk.commit([TopUp(account.account_id, 4, "carga", NOW)])) is None
     assert balance(desk, account) == Balance(7, 0)
@@ -355,9 +355,9 @@ def test_a_slow_commit_sends_the_next_ones_to_the_thread(tmp_path: Path) -> None
     async def top_up() -> None:
         assert await desk.commit([TopUp(account.account_id, 1, "carga", NOW)]) is None
 
-    desk._writer._connection.set_commit_hook(note_the_thread)
+    desk.engine._writer._connection.set_commit_hook(note_the_thread)
     asyncio.run(top_up())
-    desk._writer._in_place_from = math.inf
+    desk.engine._writer._in_place_from = math.inf
     asyncio.run(top_up())
     assert writers == [threading.main_thread().name, "desk-writer"]
     assert balance(desk, account) == Balance(2, 0)
@@ -462,7 +462,7 @@ def test_limits_go_on_being_written_when_the_clock_was_set_back(
 def test_forgetting_empty_buckets_forgets_no_full_one(
     engine: SqliteEngine, desk: SqliteDesk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(desk_module, "BUCKETS_MAX", 2)
+    monkeypatch.setattr(engine_module, "BUCKETS_MAX", 2)
     for name in ("ana", "bruno", "caio"):
         open_account(engine, desk, name, credits=5)
     ana = desk.accounts()[0]
@@ -488,7 +488,7 @@ def statements(desk: SqliteDesk) -> list[str]:
         told.append(sql)
         return True  # go on
 
-    desk._writer._connection.set_exec_trace(note)
+    desk.engine._writer._connection.set_exec_trace(note)
     return told
 
 
@@ -526,8 +526,8 @@ def test_no_more_receipts_are_remembered_than_there_is_room_for(
     [
         (reading._OPERATION, "ledger_entry_of_request (request_id=?)"),
         (reading._CONSUMPTION, "ledger_entry_of_account (account_id=? AND at_ms>? AND at_ms<?)"),
-        (shared_receipts._PURGE, "receipt_by_age (created_ms<?)"),
-        (receipts._NAMED, "receipt_of_digest (digest=?)"),
+        (receipts._PURGE, "receipt_by_age (created_ms<?)"),
+        (QUERIES["named_digests"], "receipt_of_digest (digest=?)"),
         (people._PURGES[0], "web_session_by_use (seen_ms<?)"),
         (people._WITH_OLD_TRACES.format(table="trace"), "PRIMARY KEY (account_id=?)"),
         (people._OLD_TRACES.format(table="trace"), "PRIMARY KEY (account_id=?)"),

@@ -22,11 +22,11 @@ from balcao.core.access import Account
 from balcao.core.freshness import Kept
 from balcao.core.ledger import Change, Touch, Unbind
 from balcao.core.rate_limit import Limit
+from balcao.storage.numbers import least_number
 from balcao.storage.people import TraceFilter
 from balcao.storage.postgresql.cache import PostgresCache
 from balcao.storage.postgresql.desk import PostgresDesk
 from balcao.storage.postgresql.partitions import Partitions
-from balcao.storage.shared.numbers import least_number
 from tests.storage import postgres
 from tests.storage.people import a_trace
 from tests.storage.world import (

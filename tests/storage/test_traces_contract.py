@@ -12,8 +12,9 @@ from balcao.core.data_subject import ERASED, data_subject
 from balcao.core.documents import Cpf
 from balcao.core.ledger import Charge, Hold, KeepReceipt, Settle, Short, Trace
 from balcao.core.receipts import About
-from balcao.storage.contract import Desk
-from balcao.storage.people import People, TraceFilter
+from balcao.storage.desk.desk import Desk
+from balcao.storage.desk.people import People
+from balcao.storage.people import TraceFilter
 from tests.storage.engines import Engine
 from tests.storage.people import ALWAYS, BY, HOUR_MS, a_token, a_trace, a_user
 from tests.storage.world import (

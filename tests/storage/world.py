@@ -8,7 +8,8 @@ from balcao.core.calendar import BRASILIA, to_ms
 from balcao.core.idempotency import Recorded
 from balcao.core.ledger import Bind, Charge, Finish, Hold, KeepReceipt, Settle, TopUp
 from balcao.core.receipts import digest_of
-from balcao.storage.contract import Desk, Entry, NewAccount, NewKey
+from balcao.storage.contract import LedgerEntry, NewAccount, NewKey
+from balcao.storage.desk.desk import Desk
 from tests.storage.engines import Engine
 
 OPERATION = "cnpj-receita-federal"
@@ -102,7 +103,7 @@ def balance(desk: Desk, account: Account) -> Balance:
     return Balance(now.balance_credits, now.held_credits)
 
 
-def entries(desk: Desk, account: Account) -> list[Entry]:
+def entries(desk: Desk, account: Account) -> list[LedgerEntry]:
     """All of them."""
     return list(desk.entries(account.account_id, 0, NOW * 2))
 

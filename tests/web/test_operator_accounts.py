@@ -10,7 +10,7 @@ from balcao.core.access import Account
 from balcao.core.ledger import Charge, Hold
 from balcao.core.people import Signature
 from balcao.service.clock import system_now_ms
-from balcao.storage.contract import Entry
+from balcao.storage.contract import LedgerEntry
 from balcao.web.site import PAGES
 from tests.http.house import OpenHouse, federal
 from tests.web.browser import Browser, Said
@@ -28,7 +28,7 @@ def account(house: OpenHouse, name: str) -> Account:
     return next(one for one in house.house.desk.accounts() if one.name == name)
 
 
-def top_ups(house: OpenHouse, of: Account) -> Sequence[Entry]:
+def top_ups(house: OpenHouse, of: Account) -> Sequence[LedgerEntry]:
     entries = house.house.desk.entries(of.account_id, 0, 1 << 60)
     return [entry for entry in entries if entry.kind == "top_up"]
 

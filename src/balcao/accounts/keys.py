@@ -3,7 +3,8 @@
 from balcao.core.access import PREFIX_CHARACTERS, Account, Key, key_hash, new_key
 from balcao.core.people import AT_THE_TERMINAL, Signature
 from balcao.home import Home
-from balcao.storage.contract import Desk, NewKey
+from balcao.storage.contract import NewKey
+from balcao.storage.desk.desk import Desk
 
 
 def issue_key(

@@ -7,8 +7,8 @@ import secrets
 
 from balcao.core.calendar import HOUR_MS
 from balcao.core.people import LinkPurpose, Signature
-from balcao.storage.contract import Desk
-from balcao.storage.people import People
+from balcao.storage.desk.desk import Desk
+from balcao.storage.desk.people import People
 
 LINK_HOURS = 72
 FIRST_OPERATOR_HOURS = 24  # it opens everything, to whoever has it

@@ -17,7 +17,8 @@ from typing import IO, Literal, TypeAlias
 from balcao.core.access import Account
 from balcao.core.calendar import day_starts_ms
 from balcao.core.ledger import Origin
-from balcao.storage.contract import ConsumptionRow, Desk
+from balcao.storage.contract import ConsumptionRow
+from balcao.storage.desk.desk import Desk
 
 DAYS_DEFAULT = 30
 DAYS_MAX = 366

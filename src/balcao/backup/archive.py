@@ -14,10 +14,12 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import IO, Any, Literal, TypeAlias
+from typing import IO, Any
 
-from balcao.backup.errors import BackupDamaged, BackupRefused, BackupStopped
-from balcao.backup.sums import Sums
+from balcao.storage.copies.copies import Stopped
+from balcao.storage.copies.errors import BackupDamaged, BackupRefused, BackupStopped
+from balcao.storage.copies.sums import Sums
+from balcao.storage.places import EngineName
 
 FORMAT = 1
 MANIFEST, DESK, SECRET, MARKER, LISTING = (
@@ -31,9 +33,6 @@ _RECEIPT = re.compile(r"receipts/([0-9a-f]{64})")
 _MANIFEST_BYTES = 8192
 _CHUNK = 1 << 20
 _SYNC_BYTES = 4 << 20
-
-EngineName: TypeAlias = Literal["sqlite", "postgresql"]
-Stopped: TypeAlias = Callable[[], bool]
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,12 +60,7 @@ class Manifest:
     format: int = FORMAT
 
 
-def never() -> bool:
-    """Nobody stops this."""
-    return False
-
-
-class Writer:
+class ArchiveWriter:
     """Adds members to a file, hashing them on their way."""
 
     def __init__(self, file: IO[bytes], stopped: Stopped) -> None:

@@ -2,28 +2,26 @@
 
 import shutil
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import apsw
-
-from balcao.backup import sqlite
 from balcao.backup.archive import DESK, MARKER, SECRET, Manifest, Taken, opened, take_out
-from balcao.backup.errors import BackupDamaged, BackupRefused
 from balcao.backup.making import Made, make, receipts_folder
 from balcao.backup.shelf import make_durable, stamp
-from balcao.backup.sums import differences
 from balcao.core.questions import Mode
 from balcao.errors import PepperDiffers
 from balcao.home import PEPPER_BYTES, Home
 from balcao.settings import Settings
+from balcao.storage.copies.errors import BackupDamaged, BackupRefused
+from balcao.storage.copies.sums import differences
+from balcao.storage.places import DataPlace, EngineName, place_of
 
 _MODES: Sequence[Mode] = ("live", "test")
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class Looked:
     """What came of a look into a backup. It is good when there is no complaint."""
 
     manifest: Manifest
@@ -35,12 +33,12 @@ class Verdict:
 class Restored:
     """A backup that was brought back, and where that is now which was there before."""
 
-    verdict: Verdict
+    verdict: Looked
     aside: Path | None
     saved: Made | None  # of a database that was replaced
 
 
-def verify(path: Path, settings: Settings) -> Verdict:
+def verify(path: Path, settings: Settings) -> Looked:
     """Bring a backup back into a temporary place, compare everything, and leave nothing.
 
     Raises `BackupRefused`, `BackupDamaged`, `StorageFailed`, `OSError`.
@@ -61,8 +59,14 @@ def restore(
     home = Home(settings.home)
     home.create()
     with home.lock():
-        database = settings.database.get_secret_value()
-        _check_place(home, settings, replace=replace)
+        place = place_of(settings)
+        copies, is_file = place.copies(), place.desk_file is not None
+        occupied = copies.occupied()
+        if occupied and not replace:
+            raise BackupRefused(
+                f"Já há dados {copies.where}. Para trocá-los pelos da cópia, repita com --replace:"
+                " o que está lá é guardado à parte antes."
+            )
         with tempfile.TemporaryDirectory(dir=home.path, prefix="restore-") as name:
             staged, receipts = Path(name), receipts_folder(settings)
             verdict = _staged(path, settings, staged, staged / "receipts" if receipts else None)
@@ -71,17 +75,19 @@ def restore(
                     "A cópia não confere, e nada foi alterado: " + "; ".join(verdict.complaints)
                 )
             saved = None
-            if database:
-                saved = _load(database, verdict.manifest, staged / DESK, settings, now_ms)
-            aside = _move_aside(home, receipts, now_ms(), desk=not database)
-            _put_in_place(home, receipts, staged, desk=not database)
+            if not is_file:
+                if occupied:
+                    saved = make(settings, now_ms, occasion="before-restore")
+                copies.load(staged / DESK, verdict.manifest.database, replace=occupied)
+            aside = _move_aside(home, receipts, now_ms(), desk=is_file)
+            _put_in_place(home, receipts, staged, desk=is_file)
         return Restored(verdict, aside, saved)
 
 
-def _staged(path: Path, settings: Settings, folder: Path, receipts: Path | None) -> Verdict:
-    database = settings.database.get_secret_value()
+def _staged(path: Path, settings: Settings, folder: Path, receipts: Path | None) -> Looked:
+    place = place_of(settings)
     with opened(path) as (manifest, tar):
-        _check_fits(manifest, database)
+        _check_fits(manifest, place)
         taken = take_out(manifest, tar, folder, receipts)
     complaints = taken.complaints
     for name in (DESK, SECRET):
@@ -91,26 +97,12 @@ def _staged(path: Path, settings: Settings, folder: Path, receipts: Path | None)
     if secret.is_file() and secret.stat().st_size != PEPPER_BYTES:
         complaints.append("secret.key não está inteiro")
     if complaints:  # what follows would only say the same in other words
-        return Verdict(manifest, complaints, books_seen=False)
-    if manifest.engine == "sqlite":
-        looked = folder / "looked-at.db"
-        # Of our own: it is brought up to date, and the backup must stay as it is.
-        shutil.copyfile(folder / DESK, looked)
-        try:
-            seen = sqlite.examine(looked)
-        except (apsw.CorruptError, apsw.NotADBError):
-            return Verdict(manifest, ["o banco de dados está danificado"], books_seen=False)
-        finally:
-            for file in folder.glob("looked-at.db*"):
-                file.unlink()
-    else:
-        from balcao.backup import postgresql  # noqa: PLC0415 - slow to load
-
-        found = postgresql.examine(database, manifest, folder / DESK)
-        if found is None:
-            return Verdict(manifest, _missing(manifest, taken, taken.listed), books_seen=False)
-        seen = found
-    books, of_books = seen
+        return Looked(manifest, complaints, books_seen=False)
+    seen = place.copies().examine(folder / DESK, manifest.database)
+    books = seen.sums
+    if books is None:
+        found = seen.complaints or _missing(manifest, taken, taken.listed)
+        return Looked(manifest, found, books_seen=False)
     complaints += differences(manifest.sums, books.sums)
     try:
         books.check_pepper(secret.read_bytes())
@@ -120,8 +112,8 @@ def _staged(path: Path, settings: Settings, folder: Path, receipts: Path | None)
         complaints.append(f"o esquema é o {books.schema}, e não o {manifest.schema}")
     if books.digests != taken.listed:
         complaints.append("a lista de comprovantes não é a dos livros")
-    complaints += [*_missing(manifest, taken, books.digests), *of_books]
-    return Verdict(manifest, complaints, books_seen=True)
+    complaints += [*_missing(manifest, taken, books.digests), *seen.complaints]
+    return Looked(manifest, complaints, books_seen=True)
 
 
 def _missing(manifest: Manifest, taken: Taken, digests: object) -> list[str]:
@@ -133,62 +125,21 @@ def _missing(manifest: Manifest, taken: Taken, digests: object) -> list[str]:
     return []
 
 
-def _check_fits(manifest: Manifest, database: str) -> None:
-    if manifest.engine == "postgresql" and not database:
-        raise BackupRefused(
-            "Esta cópia é de um PostgreSQL: indique o banco de dados em BALCAO_DATABASE."
-        )
-    if manifest.engine == "sqlite" and database:
-        raise BackupRefused(
-            "Esta cópia é de um SQLite, e BALCAO_DATABASE indica um PostgreSQL: remova-a."
-        )
-    if database:
-        from balcao.backup import postgresql  # noqa: PLC0415
+_OF_ANOTHER_ENGINE: Mapping[EngineName, str] = {
+    "postgresql": "Esta cópia é de um PostgreSQL: indique o banco de dados em BALCAO_DATABASE.",
+    "sqlite": "Esta cópia é de um SQLite, e BALCAO_DATABASE indica um PostgreSQL: remova-a.",
+}
 
-        newest = postgresql.newest_schema()
-    else:
-        newest = sqlite.newest_schema()
+
+def _check_fits(manifest: Manifest, place: DataPlace) -> None:
+    if manifest.engine != place.name:
+        raise BackupRefused(_OF_ANOTHER_ENGINE[manifest.engine])
+    newest = place.copies().newest_schema()
     if manifest.schema > newest:
         raise BackupRefused(
             f"A cópia tem a versão {manifest.schema} do esquema, e este programa conhece até a"
             f" {newest}: use o Balcão {manifest.program} ou mais novo."
         )
-
-
-def _check_place(home: Home, settings: Settings, *, replace: bool) -> None:
-    database = settings.database.get_secret_value()
-    there = home.desk.exists() or (home.secret.exists() and not database)
-    if database:
-        from balcao.backup import postgresql  # noqa: PLC0415
-
-        if postgresql.nodes_here(database):
-            raise BackupRefused(
-                "Há um servidor ou outro comando usando este banco de dados. Encerre todos os nós."
-            )
-        there = postgresql.occupied(database)
-    if there and not replace:
-        where = "no banco de dados de BALCAO_DATABASE" if database else f"em {home.path}"
-        raise BackupRefused(
-            f"Já há dados {where}. Para trocá-los pelos da cópia, repita com --replace: o que"
-            " está lá é guardado à parte antes."
-        )
-
-
-def _load(
-    database: str,
-    manifest: Manifest,
-    dump: Path,
-    settings: Settings,
-    now_ms: Callable[[], int],
-) -> Made | None:
-    from balcao.backup import postgresql  # noqa: PLC0415
-
-    saved = None
-    occupied = postgresql.occupied(database)
-    if occupied:
-        saved = make(settings, now_ms, occasion="before-restore")
-    postgresql.load(database, manifest, dump, replace=occupied)
-    return saved
 
 
 def _move_aside(home: Home, receipts: Path | None, at_ms: int, *, desk: bool) -> Path | None:

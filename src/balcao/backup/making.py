@@ -1,7 +1,6 @@
 """Making a backup, beside a server or without one."""
 
 import os
-import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,23 +8,22 @@ from urllib.parse import urlsplit
 from urllib.request import url2pathname
 
 from balcao import __version__
-from balcao.backup import sqlite
 from balcao.backup.archive import (
     DESK,
     LISTING,
     MARKER,
     SECRET,
+    ArchiveWriter,
     Manifest,
-    Stopped,
-    Writer,
     listing,
-    never,
 )
-from balcao.backup.errors import BackupRefused
 from balcao.backup.shelf import Occasion, alone_in, new_file, scratch
 from balcao.home import Home
 from balcao.opendata.store import published
 from balcao.settings import Settings
+from balcao.storage.copies.copies import Stopped, never
+from balcao.storage.copies.errors import BackupRefused
+from balcao.storage.places import place_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +74,7 @@ def make(
     with alone_in(folder):
         at_ms = now_ms()
         with new_file(folder, occasion, at_ms) as (file, path):
-            writer = Writer(file, stopped)
+            writer = ArchiveWriter(file, stopped)
             with scratch(folder) as (_, desk_path):
                 replaced = occasion == "before-restore"
                 manifest, digests = _desk(settings, desk_path, at_ms, stopped, replaced=replaced)
@@ -99,21 +97,9 @@ def make(
 def _desk(
     settings: Settings, target: Path, at_ms: int, stopped: Stopped, *, replaced: bool
 ) -> tuple[Manifest, dict[str, int]]:
-    home = Home(settings.home)
-    database = settings.database.get_secret_value()
+    home, place = Home(settings.home), place_of(settings)
     pepper = None if replaced else home.pepper()
-    if database:
-        from balcao.backup import postgresql  # noqa: PLC0415 - slow to load
-
-        books, of_database = postgresql.dump(
-            database, target, stopped, pepper=pepper, moved_too=replaced
-        )
-    else:
-        if not home.desk.is_file():
-            raise BackupRefused(f"Não há o que copiar em {home.path}: falta {home.desk.name}.")
-        # The backup takes as much room again, for a while: better to know before.
-        _check_room(target.parent, home.desk.stat().st_size)
-        books, of_database = sqlite.copy(home.desk, target, stopped, pepper=pepper), {}
+    books, of_database = place.copies().dump(target, stopped, pepper=pepper, moved_too=replaced)
     months = {}
     for mode in ("live", "test"):
         month = published(home.opendata(mode))
@@ -123,7 +109,7 @@ def _desk(
     manifest = Manifest(
         at_ms,
         __version__,
-        "postgresql" if database else "sqlite",
+        place.name,
         books.schema,
         books.sums,
         months,
@@ -133,16 +119,8 @@ def _desk(
     return manifest, dict(books.digests)
 
 
-def _check_room(folder: Path, desk_bytes: int) -> None:
-    if shutil.disk_usage(folder).free < 2 * desk_bytes:
-        raise BackupRefused(
-            f"Não há espaço para a cópia em {folder}: são precisos duas vezes o tamanho do banco"
-            f" de dados ({2 * desk_bytes // 1_000_000} MB). Libere espaço, ou indique outra pasta."
-        )
-
-
 def _receipts(
-    writer: Writer, folder: Path | None, digests: dict[str, int], manifest: Manifest
+    writer: ArchiveWriter, folder: Path | None, digests: dict[str, int], manifest: Manifest
 ) -> None:
     if folder is None:
         return

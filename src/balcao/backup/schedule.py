@@ -4,20 +4,18 @@ import asyncio
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 import apsw
 import structlog
 
-from balcao.backup.errors import BackupError, BackupStopped
 from balcao.backup.making import folder_of, make
 from balcao.backup.shelf import newest_ms, remove_old
 from balcao.core.calendar import HOUR_MS
 from balcao.errors import BalcaoError
 from balcao.settings import Settings
-
-if TYPE_CHECKING:
-    from balcao.backup.postgresql import Maker
+from balcao.storage.copies.copies import Maker
+from balcao.storage.copies.errors import BackupError, BackupStopped
+from balcao.storage.places import place_of
 
 log = structlog.get_logger()
 
@@ -34,7 +32,7 @@ class Schedule:
     now_ms: Callable[[], int]
     tell: Callable[[int], None]
     _end: threading.Event = field(default_factory=threading.Event)
-    _maker: "Maker | None" = None
+    _maker: Maker | None = None
     _turning: bool = False
 
     @property
@@ -107,11 +105,6 @@ class Schedule:
 
     def _is_ours(self) -> bool:
         """Whether this process makes them: on SQLite it is alone, of nodes one does."""
-        database = self.settings.database.get_secret_value()
-        if not database:
-            return True
         if self._maker is None:
-            from balcao.backup.postgresql import Maker  # noqa: PLC0415 - slow to load
-
-            self._maker = Maker(database)
+            self._maker = place_of(self.settings).copies().maker()
         return self._maker.is_ours()

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Literal, TypeAlias
 
-from balcao.backup.errors import BackupRunning
+from balcao.storage.copies.errors import BackupRunning
 
 Occasion: TypeAlias = Literal["balcao", "before-migration", "before-restore"]
 
@@ -22,7 +22,7 @@ _SECOND_MS = 1000
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class KeptBackup:
     """A backup by its name. `at_ms` is when it was made, to the second."""
 
     path: Path
@@ -35,9 +35,9 @@ def stamp(at_ms: int) -> str:
     return datetime.datetime.fromtimestamp(at_ms / 1000, datetime.UTC).strftime(_INSTANT)
 
 
-def kept_in(folder: Path) -> Sequence[Kept]:
+def kept_in(folder: Path) -> Sequence[KeptBackup]:
     """The backups in a folder, newest first; none if there is no such folder."""
-    found: list[Kept] = []
+    found: list[KeptBackup] = []
     if folder.is_dir():
         for path in folder.iterdir():
             match = _NAME.fullmatch(path.name)
@@ -47,7 +47,7 @@ def kept_in(folder: Path) -> Sequence[Kept]:
                 at = datetime.datetime.strptime(match[2], _INSTANT).replace(tzinfo=datetime.UTC)
             except ValueError:  # digits, but no instant
                 continue
-            found.append(Kept(path, match[1], round(at.timestamp() * 1000)))
+            found.append(KeptBackup(path, match[1], round(at.timestamp() * 1000)))
     return sorted(found, key=lambda kept: (kept.at_ms, kept.path.name), reverse=True)
 
 

@@ -23,7 +23,7 @@ from balcao.service.clock import system_now_ms
 
 if TYPE_CHECKING:
     from balcao.backup.archive import Manifest
-    from balcao.backup.bringing_back import Verdict
+    from balcao.backup.bringing_back import Looked
     from balcao.settings import Settings
 
 app = typer.Typer(no_args_is_help=True, help="Faz, lista e restaura cópias de segurança.")
@@ -93,9 +93,9 @@ def list_backups(
       $ balcao backup list
     """
     from balcao.backup.archive import read_manifest
-    from balcao.backup.errors import BackupError
     from balcao.backup.making import folder_of
     from balcao.backup.shelf import kept_in
+    from balcao.storage.copies.errors import BackupError
 
     settings = read_settings()
     place = folder or folder_of(settings)
@@ -211,7 +211,7 @@ def _sandbox(settings: "Settings") -> None:
         )
 
 
-def _tell(file: Path, verdict: "Verdict", seconds: float, *, as_json: bool) -> None:
+def _tell(file: Path, verdict: "Looked", seconds: float, *, as_json: bool) -> None:
     if as_json:
         print_json(
             {

@@ -19,21 +19,13 @@ def save_before_migration(settings: "Settings") -> None:
     together one makes the backup. A failure keeps the program from going on: it would migrate
     without one. Raises `CommandFailed`, `StorageFailed`, `apsw.Error`.
     """
-    if database := settings.database.get_secret_value():
-        from balcao.backup import postgresql
+    from balcao.storage.places import place_of
 
-        postgresql.migrate_saved(
-            database,
-            lambda has: _save(settings, has, postgresql.newest_schema()),
-            lambda: _say("Outro nó faz a cópia de antes da migração; esperando por ele."),
-        )
-        return
-    from balcao.backup import sqlite
-    from balcao.home import Home
-
-    desk = Home(settings.home).desk
-    if desk.is_file() and 0 < (has := sqlite.schema_of(desk)) < (newest := sqlite.newest_schema()):
-        _save(settings, has, newest)
+    copies = place_of(settings).copies()
+    copies.migrate_saved(
+        lambda has: _save(settings, has, copies.newest_schema()),
+        lambda: _say("Outro nó faz a cópia de antes da migração; esperando por ele."),
+    )
 
 
 def _save(settings: "Settings", has: int, newest: int) -> None:

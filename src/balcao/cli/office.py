@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from balcao.core.access import Account
     from balcao.home import Home
     from balcao.settings import Settings
-    from balcao.storage.contract import Desk
+    from balcao.storage.desk.desk import Desk
 
 T = TypeVar("T")
 
@@ -61,12 +61,12 @@ def begun(settings: "Settings") -> "Home":
     `CommandFailed`, which says how to begin.
     """
     from balcao.home import Home
+    from balcao.storage.places import place_of
 
     home = Home(settings.home)
-    database = settings.database.get_secret_value()
     if home.path.exists() and not home.path.is_dir():
         raise NotADirectoryError(errno.ENOTDIR, "not a folder", str(home.path))
-    if not (home.secret if database else home.desk).is_file():
+    if not place_of(settings).is_begun():
         raise CommandFailed(
             f"Não há dados do Balcão em {home.path}. Indique a pasta com BALCAO_HOME=PASTA, ou"
             f" comece uma nova com {program()} serve."
@@ -77,14 +77,13 @@ def begun(settings: "Settings") -> "Home":
 @contextmanager
 def opened() -> Iterator[Office]:
     """The office, beside a running server or without one. Raises as `begun`."""
-    from balcao.storage.engine import open_desk
+    from balcao.storage.places import place_of
 
     settings = read_settings()
     home = begun(settings)
-    database = settings.database.get_secret_value()
     save_before_migration(settings)
     pepper = home.pepper()  # before there is a database that needs it
-    desk = open_desk(database, home.desk, pepper=pepper)
+    desk = place_of(settings).open_desk(pepper=pepper)
     try:
         clock = Clock()
         clock.begin(wait_for(desk.database_clock(clock.steady_ms)), None)

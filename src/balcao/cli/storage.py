@@ -13,7 +13,7 @@ from balcao.service.clock import system_now_ms
 
 if TYPE_CHECKING:
     from balcao.moving.move import Report
-    from balcao.moving.progress import Progress
+    from balcao.moving.progress import MoveProgress
     from balcao.settings import Settings
 
 app = typer.Typer(no_args_is_help=True, help="Move os dados entre SQLite e PostgreSQL.")
@@ -172,16 +172,16 @@ def _as_json(report: "Report", seconds: float) -> dict[str, object]:
 
 
 @contextmanager
-def _progress() -> "Iterator[Progress]":
+def _progress() -> "Iterator[MoveProgress]":
     """Bars on a terminal, else nothing."""
     from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
     from rich.progress import Progress as Bars
 
-    from balcao.moving.progress import NoProgress
+    from balcao.moving.progress import UntoldMove
 
     out = console(stderr=True)
     if not out.is_terminal:
-        yield NoProgress()
+        yield UntoldMove()
         return
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
     with Bars(*columns, TimeRemainingColumn(), console=out, transient=True) as bars:

@@ -16,7 +16,7 @@ from balcao.service.clock import system_now_ms
 if TYPE_CHECKING:
     from balcao.core.data_subject import DataSubject
     from balcao.core.questions import Mode
-    from balcao.service.erasure import Found
+    from balcao.service.erasure import Findings
     from balcao.settings import Settings
     from balcao.storage.contract import Cache
 
@@ -117,7 +117,7 @@ def _subject_in_office(
     from balcao.core.data_subject import data_subject
     from balcao.core.documents import Cpf
     from balcao.errors import InvalidCpf
-    from balcao.storage.engine import open_cache
+    from balcao.storage.places import place_of
 
     if argument is not None:
         raise CommandFailed(
@@ -132,12 +132,9 @@ def _subject_in_office(
             "Isso não é um CPF válido: são 11 dígitos, com ou sem pontos."
         ) from None
     with opened() as office:
-        pepper, database = office.home.pepper(), office.settings.database.get_secret_value()
+        pepper, place = office.home.pepper(), place_of(office.settings)
         modes: tuple[Mode, ...] = ("live", "test")
-        caches = {
-            mode: open_cache(database, office.home.cache(mode), mode, pepper=pepper)
-            for mode in modes
-        }
+        caches = {mode: place.open_cache(mode, pepper=pepper) for mode in modes}
         try:
             yield office, data_subject(pepper, cpf), caches
         finally:
@@ -154,7 +151,7 @@ def _confirm() -> None:
         raise CommandFailed("Nada foi apagado.")
 
 
-def _show(found: "Found", accounts: Mapping[int, str]) -> None:
+def _show(found: "Findings", accounts: Mapping[int, str]) -> None:
     held = found.held
     rows = [
         (f"Cache ({_WHERE[mode]})", f"{one.subject} {one.uf}".strip(), "—", when(one.asked_ms))
@@ -213,13 +210,14 @@ def _left_behind(settings: "Settings") -> Sequence[Path]:
     """What a restoration or a move put aside, or left where it was: nobody purges it."""
     from balcao.backup.making import receipts_folder
     from balcao.home import Home
+    from balcao.storage.places import place_of
 
     home = Home(settings.home)
     receipts = receipts_folder(settings)
     folders = {home.path, home.path if receipts is None else receipts}
     aside = [path for folder in sorted(folders) for path in sorted(folder.glob("before-restore-*"))]
     aside += sorted(home.path.glob("*.damaged"))
-    if not settings.database.get_secret_value():
+    if place_of(settings).desk_file is not None:
         return aside
     old = (home.desk, home.cache("live"), home.cache("test"))
     return [*(path for path in old if path.is_file()), *aside]
@@ -243,7 +241,7 @@ def _tell_of_backups(backups: Mapping[str, Any]) -> None:
         typer.echo(f"Dados de antes, que não foram vistos e ficam até que você os apague: {path}")
 
 
-def _as_json(found: "Found") -> Mapping[str, object]:
+def _as_json(found: "Findings") -> Mapping[str, object]:
     held = found.held
     return {
         "cache": [

@@ -17,7 +17,7 @@ from balcao.service.clock import system_now_ms
 if TYPE_CHECKING:
     from balcao.accounts.statement import Statement
     from balcao.core.access import Account
-    from balcao.storage.contract import Entry
+    from balcao.storage.contract import LedgerEntry
 
 _COLUMNS = (
     "time",
@@ -89,7 +89,7 @@ def usage(
         _print_people(statement)
 
 
-def _print_csv(office: Office, account: "Account", entries: "Iterable[Entry]") -> None:
+def _print_csv(office: Office, account: "Account", entries: "Iterable[LedgerEntry]") -> None:
     from balcao.operations import tariff
 
     names = {key.key_id: key.name for key in office.desk.keys(account.account_id)}

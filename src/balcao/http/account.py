@@ -22,7 +22,7 @@ from balcao.http.routes import Route
 from balcao.http.write import Headers
 from balcao.operations import tariff
 from balcao.operations.parameters import Parameters
-from balcao.storage.contract import Desk
+from balcao.storage.desk.desk import Desk
 
 PREFIX = "/conta/v1/"
 

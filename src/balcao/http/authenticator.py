@@ -10,7 +10,7 @@ from balcao.core.ledger import Touch
 from balcao.core.rate_limit import Limit, Verdict, refused
 from balcao.errors import KeyRefused, RateLimited, StorageFailed
 from balcao.settings import Limits
-from balcao.storage.contract import Desk
+from balcao.storage.desk.desk import Desk
 
 # The last use of a key is shown to people; to the minute is close enough.
 LAST_USE_EVERY_MS = 60_000

@@ -21,7 +21,7 @@ from balcao.operations import OPERATIONS
 from balcao.operations.contract import Operation
 from balcao.settings import Settings
 from balcao.sources.opendata import Registry
-from balcao.storage.contract import Desk
+from balcao.storage.desk.desk import Desk
 
 _JSON: Headers = [
     (b"content-type", b"application/json; charset=utf-8"),

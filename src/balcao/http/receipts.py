@@ -14,7 +14,8 @@ from balcao.http.routes import PREFIX, Answer, Route
 from balcao.http.write import Headers, Pieces
 from balcao.operations.federal_certificate.operation import FederalCertificateLookup
 from balcao.operations.state_certificate.operation import StateCertificateLookup
-from balcao.storage.contract import Blobs, Desk
+from balcao.storage.contract import Blobs
+from balcao.storage.desk.desk import Desk
 
 # Larger ones are handed on in pieces. Most receipts are a tenth of it: read, checked and
 # remembered as a whole, since many fetch the same one within a short time.

@@ -18,7 +18,7 @@ from balcao.errors import StorageFailed
 from balcao.jobs.periodic import Periodic
 
 if TYPE_CHECKING:
-    from balcao.storage.shared.jobs import Claimed, JobCount, Jobs
+    from balcao.storage.desk.jobs import Claimed, JobCount, Jobs
 
 log = structlog.get_logger()
 

@@ -16,7 +16,8 @@ from balcao.lookup.registry import CompanyRegistry
 from balcao.operations import OPERATIONS
 from balcao.operations.contract import Operation
 from balcao.sources.asking import Sources
-from balcao.storage.contract import Cache, Desk
+from balcao.storage.contract import Cache
+from balcao.storage.desk.desk import Desk
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,18 +8,18 @@ from datetime import date
 from balcao.core.calendar import civil_day
 from balcao.core.freshness import DAY_MS
 from balcao.moving.difference import Difference, compare
-from balcao.moving.end import End
-from balcao.moving.lines import Sum
 from balcao.moving.marks import Proven
-from balcao.moving.progress import Progress, counted
-from balcao.moving.tables import Table, all_tables
+from balcao.moving.progress import MoveProgress, counted
+from balcao.storage.ends.end import End
+from balcao.storage.ends.lines import Sum
+from balcao.storage.ends.tables import MovedTable, all_tables
 
 
 @dataclass(slots=True)
 class Moved:
     """What became of one table."""
 
-    table: Table
+    table: MovedTable
     after: int | None = None  # what comes before was proven earlier
     difference: Difference | None = None  # None: the target had nothing of it
     here: Sum | None = None
@@ -36,7 +36,7 @@ class Copying:
     source: End
     target: End
     proofs: Mapping[str, Proven]
-    progress: Progress
+    progress: MoveProgress
 
     def run(self) -> Sequence[Moved]:
         """Do it, table by table; whatever was done stays when it is killed."""
@@ -66,7 +66,7 @@ class Copying:
         ends = (at_ms for day in days for at_ms in (day * DAY_MS, (day + 1) * DAY_MS - 1))
         return {civil_day(at_ms).replace(day=1) for at_ms in ends}
 
-    def _look(self, table: Table, stack: ExitStack) -> Moved:
+    def _look(self, table: MovedTable, stack: ExitStack) -> Moved:
         """What has to be done. A table of which the target has nothing is not compared."""
         one = Moved(table, self._proven_up_to(table))
         if self.target.count(table, after=one.after):
@@ -83,7 +83,7 @@ class Copying:
             )
         return one
 
-    def _proven_up_to(self, table: Table) -> int | None:
+    def _proven_up_to(self, table: MovedTable) -> int | None:
         """The number up to which the target has what the source has, as was proven before.
 
         Rows of such tables never change and never go. On PostgreSQL some with lesser numbers may

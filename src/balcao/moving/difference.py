@@ -1,44 +1,19 @@
 """What one table lacks, has otherwise or has too much beside another, both read in order once."""
 
-import tempfile
-from collections.abc import Iterable, Iterator
-from typing import IO
+from collections.abc import Iterable
 
-from balcao.moving.errors import MoveRefused
-from balcao.moving.lines import Sum, key_reader
-from balcao.moving.tables import Table
-
-_IN_MEMORY_BYTES = 8_000_000
-
-
-class Lines:
-    """Lines that were put aside: few in memory, many in a file without a name."""
-
-    def __init__(self) -> None:
-        self._file: IO[bytes] = tempfile.SpooledTemporaryFile(_IN_MEMORY_BYTES)  # noqa: SIM115
-        self.count = 0
-
-    def put(self, line: bytes) -> None:
-        """Put one more aside."""
-        self._file.write(line)
-        self.count += 1
-
-    def __iter__(self) -> Iterator[bytes]:
-        self._file.seek(0)
-        return iter(self._file)
-
-    def close(self) -> None:
-        """Forget them."""
-        self._file.close()
+from balcao.storage.ends.errors import MoveRefused
+from balcao.storage.ends.lines import PutAside, Sum, key_reader
+from balcao.storage.ends.tables import MovedTable
 
 
 class Difference:
     """What has to be done to a table so that it becomes the other one."""
 
     def __init__(self) -> None:
-        self.missing = Lines()
-        self.changed = Lines()  # as they shall be
-        self.extra = Lines()  # as they are
+        self.missing = PutAside()
+        self.changed = PutAside()  # as they shall be
+        self.extra = PutAside()  # as they are
 
     def __bool__(self) -> bool:
         return bool(self.missing.count or self.changed.count or self.extra.count)
@@ -50,7 +25,7 @@ class Difference:
 
 
 def compare(
-    table: Table, here: Iterable[bytes], there: Iterable[bytes], total: Sum, found: Difference
+    table: MovedTable, here: Iterable[bytes], there: Iterable[bytes], total: Sum, found: Difference
 ) -> None:
     """Compare both in the order of their keys; `total` adds up what is here.
 

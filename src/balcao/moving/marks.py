@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
-from balcao.moving.end import End
-from balcao.moving.errors import MoveRefused
-from balcao.moving.tables import desk_tables
+from balcao.storage.ends.end import End
+from balcao.storage.ends.errors import MoveRefused
+from balcao.storage.ends.tables import desk_tables
 
 State: TypeAlias = Literal["here", "arriving", "moved"]
 

@@ -15,12 +15,13 @@ from dataclasses import dataclass, replace
 from balcao.home import Home
 from balcao.moving import marks
 from balcao.moving.copying import Copying, Moved
-from balcao.moving.end import End
-from balcao.moving.errors import MoveRefused
 from balcao.moving.marks import Mark, Proven
-from balcao.moving.progress import Progress
+from balcao.moving.progress import MoveProgress
 from balcao.settings import Settings
 from balcao.storage.contract import LedgerCheck
+from balcao.storage.ends.end import End
+from balcao.storage.ends.errors import MoveRefused
+from balcao.storage.places import place_at, place_of
 
 SQLITE = "sqlite"
 
@@ -51,7 +52,9 @@ class Report:
         ]
 
 
-def move(settings: Settings, to: str, *, final: bool, now_ms: int, progress: Progress) -> Report:
+def move(
+    settings: Settings, to: str, *, final: bool, now_ms: int, progress: MoveProgress
+) -> Report:
     """Bring everything from where the settings say to `to`, an address or `sqlite`.
 
     What does not agree is told in the report; then nothing was closed. Raises `MoveRefused`,
@@ -89,32 +92,20 @@ def move(settings: Settings, to: str, *, final: bool, now_ms: int, progress: Pro
 
 def open_source(settings: Settings) -> End:
     """Where the installation's data are now. Raises as `move` does."""
-    home = Home(settings.home)
-    address = settings.database.get_secret_value()
-    if not address:
-        from balcao.moving.sqlite import SqliteEnd  # noqa: PLC0415
-
-        return SqliteEnd(home, target=False)
-    from balcao.moving.postgresql import PostgresEnd  # noqa: PLC0415 - slow to load
-
-    return PostgresEnd(address, home.pepper(), target=False)
+    return place_of(settings).end(target=False)
 
 
 def _open_target(settings: Settings, to: str) -> End:
     home = Home(settings.home)
     if to == SQLITE:
-        if not settings.database.get_secret_value():
+        if place_of(settings).desk_file is not None:
             raise MoveRefused("Os dados já estão em SQLite, na pasta de dados.")
-        from balcao.moving.sqlite import SqliteEnd  # noqa: PLC0415
-
-        return SqliteEnd(home, target=True)
+        return place_at("", home).end(target=True)
     if not to.startswith(("postgresql://", "postgres://")):
         raise MoveRefused(
             "O destino deve ser o endereço de um PostgreSQL (postgresql://…) ou a palavra sqlite."
         )
-    from balcao.moving.postgresql import PostgresEnd  # noqa: PLC0415
-
-    return PostgresEnd(to, home.pepper(), target=True)
+    return place_at(to, home).end(target=True)
 
 
 def _conclude(report: Report, target: End, there: Mark) -> None:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Protocol
 
 
-class Progress(Protocol):
+class MoveProgress(Protocol):
     """Is told of a move's steps, in order, and of the rows each one gets through."""
 
     def begin(self, step: str, rows_total: int) -> None:
@@ -14,7 +14,7 @@ class Progress(Protocol):
         """So many more rows are done."""
 
 
-class NoProgress:
+class UntoldMove:
     """Nobody is looking."""
 
     def begin(self, step: str, rows_total: int) -> None:

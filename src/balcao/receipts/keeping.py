@@ -14,7 +14,8 @@ from balcao.core.certificates import MediaType, StoredReceipt
 from balcao.core.receipts import DELETE_BYTES, RECEIPT_BYTES_MAX, digest_of
 from balcao.errors import SourceError, StorageFailed
 from balcao.jobs.durable import JobKind
-from balcao.storage.contract import Blobs, Desk
+from balcao.storage.contract import Blobs
+from balcao.storage.desk.desk import Desk
 
 log = structlog.get_logger()
 

@@ -41,10 +41,9 @@ from balcao.service.lifespan import Life
 from balcao.service.provider_factory import ProviderFactory, sandboxed
 from balcao.service.retention import Retention
 from balcao.settings import Settings
-from balcao.storage.ballast import Ballast
 from balcao.storage.blobs import open_blobs
-from balcao.storage.contract import Desk
-from balcao.storage.engine import open_cache, open_desk
+from balcao.storage.desk.desk import Desk
+from balcao.storage.places import place_of
 from balcao.web.site import build_site
 
 if TYPE_CHECKING:
@@ -99,26 +98,20 @@ def open_house(
     now_ms, new_id = clock.now_ms, new_request_ids(clock.now_ms)
     home = Home(settings.home)
     home.create()
-    database = settings.database.get_secret_value()
-    # With SQLite, the only server on these files. PostgreSQL knows its nodes itself.
-    lock = None if database else home.lock()
+    place = place_of(settings)
+    lock = place.lock()
     pepper = home.pepper()
     metrics = Metrics()
-    spans = _spans(settings) if settings.otel else None
+    spans = _spans(place.name) if settings.otel else None
     keeping_log = spans.request_log if spans else RequestLog
     request_log = keeping_log(as_json=logs.is_json(settings.log_format), level=settings.log_level)
     source_log = SourceLog(time.monotonic)
     health = Health()
     metrics.watch_clock(partial(_clock_measured, clock))
-    ballast = Ballast(home.path, 0 if database else settings.ballast_mb << 20)
+    ballast = place.ballast(settings.ballast_mb)
     metrics.watch_ballast(lambda: (ballast.is_there, ballast.given_up))
-    desk = open_desk(
-        database, home.desk, pepper=pepper, observe_batch=metrics.batch, ballast=ballast
-    )
-    caches = {
-        mode: open_cache(database, home.cache(mode), mode, pepper=pepper, ballast=ballast)
-        for mode in MODES
-    }
+    desk = place.open_desk(pepper=pepper, observe_batch=metrics.batch, ballast=ballast)
+    caches = {mode: place.open_cache(mode, pepper=pepper, ballast=ballast) for mode in MODES}
     if spans:
         desk = spans.desk(desk)
         caches = {mode: spans.cache(cache) for mode, cache in caches.items()}
@@ -221,10 +214,9 @@ def _clock_measured(clock: Clock) -> tuple[float, int, bool]:
     return seen.system_ahead_ms / 1000, seen.jumps, seen.in_doubt
 
 
-def _spans(settings: Settings) -> "Spans":
+def _spans(database: str) -> "Spans":
     """Loaded only where it is wanted: OpenTelemetry is an optional extra, and slow to load."""
     from balcao.observability.tracing import Tracing  # noqa: PLC0415
     from balcao.service.spans import Spans  # noqa: PLC0415
 
-    database = "postgresql" if settings.database.get_secret_value() else "sqlite"
     return Spans(Tracing(), database=database)

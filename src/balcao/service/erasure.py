@@ -14,15 +14,16 @@ from balcao.core.people import Signature
 from balcao.core.questions import Mode
 from balcao.jobs.durable import JobWorker
 from balcao.receipts.keeping import deleting_bytes
-from balcao.storage.contract import Blobs, Cache, Desk, KeptAbout
+from balcao.storage.contract import Blobs, Cache, KeptAbout
 from balcao.storage.data_subjects import Held
+from balcao.storage.desk.desk import Desk
 
 # Who serves looks twice a second (`retention.ERASED_SECONDS`), and writes behind in milliseconds.
 FORGOTTEN_SECONDS = 2.0
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class Findings:
     """What is kept about a person, without what it says."""
 
     cached: Mapping[Mode, Sequence[KeptAbout]]
@@ -52,10 +53,10 @@ class Erased:
         )
 
 
-async def find(person: DataSubject, desk: Desk, caches: Mapping[Mode, Cache]) -> Found:
+async def find(person: DataSubject, desk: Desk, caches: Mapping[Mode, Cache]) -> Findings:
     """What there is now. Raises `StorageFailed`."""
     cached = {mode: await cache.about(person) for mode, cache in caches.items()}
-    return Found(cached, desk.data_subjects.held(person))
+    return Findings(cached, desk.data_subjects.held(person))
 
 
 async def erase(

@@ -19,8 +19,9 @@ from balcao.core.people import Signature
 from balcao.core.terms import top_up
 from balcao.home import Home
 from balcao.settings import Settings
-from balcao.storage.contract import Desk, NewAccount
-from balcao.storage.engine import alone_at_first_start, open_desk
+from balcao.storage.contract import NewAccount
+from balcao.storage.desk.desk import Desk
+from balcao.storage.places import place_of
 
 # The same fictitious month everywhere, and not today's: the answers of the sandbox are known.
 SEED = 20260808
@@ -83,11 +84,11 @@ def prepare(
         _make_month(home, settings, now_ms, say)
         say("Criando as contas de teste")
         pepper = home.pepper()  # before there is a database that needs it
-        database = settings.database.get_secret_value()
-        desk = open_desk(database, home.desk, pepper=pepper)
+        place = place_of(settings)
+        desk = place.open_desk(pepper=pepper)
         try:
-            with alone_at_first_start(database):
-                if database and _had_one(desk):
+            with place.alone_at_first_start() as among_others:
+                if among_others and _had_one(desk):
                     return []  # another node's
                 accounts = [_account(desk, opening, now_ms()) for opening in OPENINGS]
                 return [

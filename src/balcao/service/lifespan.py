@@ -17,7 +17,7 @@ from balcao.observability.requests import RequestLog
 from balcao.service.clock import Clock
 from balcao.service.retention import Retention
 from balcao.sources.upstream import Upstream
-from balcao.storage.contract import Desk
+from balcao.storage.desk.desk import Desk
 
 log = structlog.get_logger()
 

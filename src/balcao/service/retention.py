@@ -16,7 +16,8 @@ from balcao.core.questions import Mode
 from balcao.jobs.periodic import Periodic, warning
 from balcao.receipts import keeping
 from balcao.settings import Settings
-from balcao.storage.contract import Blobs, Cache, Desk
+from balcao.storage.contract import Blobs, Cache
+from balcao.storage.desk.desk import Desk
 
 log = structlog.get_logger()
 

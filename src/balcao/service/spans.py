@@ -29,7 +29,8 @@ from balcao.observability.tracing import Attributes, Tracing, failed, parent_in
 from balcao.operations import OPERATIONS
 from balcao.sources.contract import Answer, Found, HttpReply, HttpRequest, OnlineSource
 from balcao.sources.upstream import Around, Send
-from balcao.storage.contract import Cache, Desk
+from balcao.storage.contract import Cache
+from balcao.storage.desk.desk import Desk
 
 # Others are written as `_OTHER`: a method is text that a caller sends us.
 METHODS = frozenset(

@@ -20,7 +20,7 @@ class Ballast:
 
     def __init__(self, folder: Path, size_bytes: int = 0) -> None:
         self.path = folder / "ballast"
-        self._size_bytes = size_bytes
+        self.size_bytes = size_bytes
         self.given_up = 0  # how often, so far
 
     @property
@@ -30,16 +30,16 @@ class Ballast:
 
     def make(self) -> None:
         """Set the room aside if as much is left beside it. What cannot be done now is left."""
-        if self._size_bytes == 0 or self.is_there:
+        if self.size_bytes == 0 or self.is_there:
             return
         half = self.path.with_suffix(".new")
         try:
-            if shutil.disk_usage(self.path.parent).free < 2 * self._size_bytes:
+            if shutil.disk_usage(self.path.parent).free < 2 * self.size_bytes:
                 return
             # Bytes that no file system makes smaller, and that every one of them really keeps.
             block = os.urandom(_BLOCK_BYTES)
             with half.open("wb") as file:
-                for _ in range(self._size_bytes // _BLOCK_BYTES):
+                for _ in range(self.size_bytes // _BLOCK_BYTES):
                     file.write(block)
             half.rename(self.path)
         except OSError as error:
@@ -56,6 +56,6 @@ class Ballast:
 
     def remove(self) -> None:
         """Nobody needs it any more: whoever made it ends."""
-        if self._size_bytes:
+        if self.size_bytes:
             with suppress(OSError):
                 self.path.unlink(missing_ok=True)

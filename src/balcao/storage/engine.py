@@ -1,58 +1,148 @@
-"""Which engine: PostgreSQL where its address is given, else SQLite in the data folder.
+"""An open database as the one desk uses it: what an engine has to be able to do.
 
-PostgreSQL's modules are loaded only where they are used: they cost a tenth of a second.
+All that both engines say alike stands once, in `storage/desk/`, and is built of these verbs.
 """
 
-from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
-from pathlib import Path
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from typing import Protocol, TypeVar
 
-from balcao.core.questions import Mode
-from balcao.storage.ballast import Ballast
-from balcao.storage.contract import Cache, Desk
+from balcao.core.access import Caller
+from balcao.core.clock import Heard
+from balcao.core.idempotency import Attempt
+from balcao.core.ledger import Change, Refusal
+from balcao.core.rate_limit import Limit, Verdict
+from balcao.storage.connection import SqlConnection
 
-
-def open_desk(
-    database: str,
-    path: Path,
-    *,
-    pepper: bytes,
-    observe_batch: Callable[[int], None] = lambda size: None,
-    ballast: Ballast | None = None,
-) -> Desk:
-    """The desk at this address, or in this file if it is empty.
-
-    Raises `StorageFailed`, `StorageNewer`, `StorageUnreleased`, `PepperDiffers`.
-    """
-    if not database:
-        from balcao.storage.sqlite.desk import SqliteDesk  # noqa: PLC0415
-
-        return SqliteDesk(path, observe_batch, pepper=pepper, ballast=ballast)
-    from balcao.storage.postgresql.desk import PostgresDesk  # noqa: PLC0415
-
-    return PostgresDesk(database, pepper=pepper, observe_batch=observe_batch)
+T = TypeVar("T")
 
 
-def open_cache(
-    database: str, path: Path, mode: Mode, *, pepper: bytes, ballast: Ballast | None = None
-) -> Cache:
-    """The cache of one mode, likewise. A database that is away is no reason not to start."""
-    if not database:
-        from balcao.storage.sqlite.cache import SqliteCache  # noqa: PLC0415
+class Engine(Protocol):
+    """One database, open in this process. Whatever does I/O here raises `StorageFailed`."""
 
-        return SqliteCache(path, pepper, ballast)
-    from balcao.storage.postgresql.cache import PostgresCache  # noqa: PLC0415
+    @property
+    def here(self) -> SqlConnection:
+        """The connection for what is rare, used in place on the event loop's thread."""
+        ...
 
-    return PostgresCache(database, mode, pepper)
+    @property
+    def queries(self) -> Mapping[str, str]:
+        """What engines say in their own words, by name."""
+        ...
 
+    # Connections.
 
-def alone_at_first_start(database: str) -> AbstractContextManager[None]:
-    """Keeps other nodes from having their first start too. With SQLite the folder's lock does.
+    def apart(self) -> AbstractContextManager[SqlConnection]:
+        """Another connection for what may take long, in whatever thread; closed afterwards."""
+        ...
 
-    Raises `StorageFailed`.
-    """
-    if not database:
-        return nullcontext()
-    from balcao.storage.postgresql.connections import first_start  # noqa: PLC0415
+    def from_end_to_end(self) -> AbstractContextManager[SqlConnection]:
+        """A connection for who reads every row there is."""
+        ...
 
-    return first_start(database)
+    def in_place(self) -> AbstractContextManager[SqlConnection]:
+        """`here`, to write what operators and a start write now and then.
+
+        Rules of the schema that are broken stay what the engine raises.
+        """
+        ...
+
+    async def in_turn(self, work: Callable[[SqlConnection], T]) -> T:
+        """Have some work done in the writer's turn. Raises what the work refuses, too."""
+        ...
+
+    # What every request needs. `Desk` remembers something of `commit` and `caller` on top.
+
+    async def commit(self, changes: Sequence[Change]) -> Refusal | None:
+        """Make a list durable together with all that come at the same time."""
+        ...
+
+    def commit_now(self, changes: Sequence[Change]) -> Refusal | None:
+        """Commit one list outside an event loop, for the command line. Raises `StorageFailed`."""
+        ...
+
+    async def caller(self, key_hash: bytes) -> Caller | None:
+        """Who holds a key, as it is now."""
+        ...
+
+    async def earlier(self, account_id: int, key_digest: str, now_ms: int) -> Attempt | None:
+        """What is recorded under an idempotency key that has not run out."""
+        ...
+
+    async def spend(
+        self, caller: Caller, limits: Sequence[Limit], now_ms: int
+    ) -> Sequence[Verdict]:
+        """Count one request against all limits of account and key, or none if one refuses."""
+        ...
+
+    # A start, and what is done now and then beside the requests.
+
+    def recover(self, now_ms: int) -> int:
+        """Give back the holds of processes that died; called once, before serving. Count."""
+        ...
+
+    async def recover_others(self, now_ms: int) -> int:
+        """The same while serving, for other processes on the same database that died. Count.
+
+        Where one process has the database to itself there are none. Raises `StorageFailed`.
+        """
+        ...
+
+    async def database_clock(self, steady_ms: Callable[[], int]) -> Heard | None:
+        """What the database's own clock says beside the steady one. None: it has none of its own.
+
+        Raises `StorageFailed`.
+        """
+        ...
+
+    def latest_instant(self) -> int | None:
+        """About when something was committed last, by the clock of whoever did. None: never."""
+        ...
+
+    def doubt(self, ahead_ms: int) -> None:
+        """By how much the time may be ahead: instants in the books are that much earlier.
+
+        Else a clock on trial would be right for whoever starts next (decision 0025).
+        """
+        ...
+
+    async def surely_past(self, now_ms: int) -> int:
+        """This instant, or the database's own where that is earlier.
+
+        Of many nodes one may have a wrong clock: what it took for old, all would lose. Raises
+        `StorageFailed`.
+        """
+        ...
+
+    async def forget_limits(self, now_ms: int) -> None:
+        """Begin the limits anew that are not empty at this instant: the clock was ahead.
+
+        Raises `StorageFailed`.
+        """
+        ...
+
+    async def keep_room(self) -> None:
+        """Have some room on disk for when it is full; free what can be when it is.
+
+        Where the storage is another's, nothing. Raises `StorageFailed`.
+        """
+        ...
+
+    async def heartbeat(self, now_ms: int) -> None:
+        """Make something small durable, to know that it can be done. Raises `StorageFailed`."""
+        ...
+
+    async def purge(self, now_ms: int) -> int:
+        """Remove some idempotency records that have run out. Count; 0: there are none left.
+
+        Raises `StorageFailed`.
+        """
+        ...
+
+    async def drop_traces(self, before_ms: int) -> int:
+        """Drop old traces as a whole, where they lie by month. Count of months."""
+        ...
+
+    def close(self) -> None:
+        """Finish what is queued and let go of the files or connections."""
+        ...

@@ -4,33 +4,18 @@
 whole, is not opened: nobody charges to books that nobody reads any more.
 """
 
-from typing import Any, Protocol
+from collections.abc import Mapping
+from typing import Any
 
 from balcao.errors import StorageIncomplete, StorageMoved
 
-# Whether there is such a row at all, in the words of each engine.
-IN_SQLITE = "SELECT 1 FROM sqlite_master WHERE name = 'storage_move'"
-IN_POSTGRESQL = "SELECT to_regclass('storage_move')"
 
-
-class _Rows(Protocol):
-    def fetchone(self) -> Any: ...
-
-
-class Asked(Protocol):
-    """The engine's own connection."""
-
-    def execute(self, statement: Any, /) -> _Rows:
-        """Run one statement."""
-        ...
-
-
-def check_here(connection: Asked, *, catalogue: str) -> None:
-    """Refuse a desk whose data are elsewhere. `catalogue`: one of the questions above.
+def check_here(connection: Any, queries: Mapping[str, str]) -> None:
+    """Refuse a desk whose data are elsewhere. `connection` and `queries` are the engine's own.
 
     Raises `StorageMoved`, `StorageIncomplete`, both with the other place, without a password.
     """
-    if connection.execute(catalogue).fetchone() in (None, (None,)):
+    if connection.execute(queries["has_moved"]).fetchone() in (None, (None,)):
         return
     row = connection.execute("SELECT state, place FROM storage_move").fetchone()
     if row is None:

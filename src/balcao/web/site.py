@@ -10,7 +10,8 @@ from balcao.observability.health import Health
 from balcao.observability.metrics import Metrics
 from balcao.observability.requests import RequestEvent, RequestLog
 from balcao.settings import Settings
-from balcao.storage.contract import Blobs, Desk
+from balcao.storage.contract import Blobs
+from balcao.storage.desk.desk import Desk
 from balcao.web import (
     answered,
     consult,

@@ -10,7 +10,8 @@ from balcao.http.authenticator import Authenticator
 from balcao.lookup.context import Parts
 from balcao.observability.health import Health
 from balcao.settings import Settings
-from balcao.storage.contract import Blobs, Desk
+from balcao.storage.contract import Blobs
+from balcao.storage.desk.desk import Desk
 from balcao.web.exports import Exports
 from balcao.web.pages import Pages
 from balcao.web.passwords import Passwords

@@ -36,7 +36,7 @@ def test_a_target_of_a_newer_program(filled: Shell, address: str) -> None:
 
 def test_a_source_of_another_version(filled: Shell, address: str) -> None:
     with filled.desk() as desk:
-        desk._here.execute("PRAGMA user_version = 2")
+        desk.engine.here.execute("PRAGMA user_version = 2")
     assert "inicie antes" in filled(f"storage move --to {address}", code=1).err
 
 

@@ -6,11 +6,11 @@ from contextlib import closing
 
 import psycopg
 
-from balcao.moving.difference import Difference, Lines, compare
-from balcao.moving.lines import Sum, reader, told
-from balcao.moving.sqlite import SqliteEnd
-from balcao.moving.tables import LEFT_BEHIND, all_tables, cache_table, desk_tables
+from balcao.moving.difference import Difference, compare
+from balcao.storage.ends.lines import PutAside, Sum, reader, told
+from balcao.storage.ends.tables import LEFT_BEHIND, all_tables, cache_table, desk_tables
 from balcao.storage.postgresql.desk import PostgresDesk
+from balcao.storage.sqlite.end import SqliteEnd
 from tests.cli.shell import Shell
 from tests.cli.storage_move.world import ODD
 from tests.storage.world import NOW
@@ -80,7 +80,7 @@ def test_many_changed_rows_are_not_all_in_memory(shell: Shell) -> None:
         for number in range(3_000):
             yield told((f"company:{number:014}:", asked_ms, "s", b"x" * 2_000))
 
-    with closing(SqliteEnd(shell.home, target=True)) as end, closing(Lines()) as changed:
+    with closing(SqliteEnd(shell.home, target=True)) as end, closing(PutAside()) as changed:
         end.insert(table, told_at(1))
         for line in told_at(2):
             changed.put(line)

@@ -7,10 +7,11 @@ from contextlib import closing
 import psycopg
 import pytest
 
-from balcao.storage.contract import Desk, NewAccount
+from balcao.storage.contract import NewAccount
+from balcao.storage.desk.desk import Desk
+from balcao.storage.numbers import least_number
 from balcao.storage.postgresql.cache import PostgresCache
 from balcao.storage.postgresql.desk import PostgresDesk
-from balcao.storage.shared.numbers import least_number
 from tests.cli.shell import Shell
 from tests.cli.storage_move.world import at, contents, in_postgres, in_sqlite, keep, rows
 from tests.storage.people import BY, a_token, a_trace

@@ -14,10 +14,10 @@ from balcao.core.ledger import Enqueue
 from balcao.core.people import Signature
 from balcao.core.rate_limit import Limit
 from balcao.moving import move as moving
-from balcao.moving.lines import Sum
-from balcao.moving.tables import all_tables
 from balcao.settings import Settings
-from balcao.storage.contract import Desk
+from balcao.storage.desk.desk import Desk
+from balcao.storage.ends.lines import Sum
+from balcao.storage.ends.tables import all_tables
 from balcao.storage.people import NewUser
 from balcao.storage.postgresql.cache import PostgresCache
 from balcao.storage.sqlite.cache import SqliteCache
@@ -62,7 +62,7 @@ def furnish(desk: Desk) -> None:
 
 def hashes(desk: Desk) -> list[bytes]:
     assert isinstance(desk, SqliteDesk)
-    return [bytes(one) for (one,) in desk._here.execute("SELECT hash FROM api_key")]
+    return [bytes(one) for (one,) in desk.engine.here.execute("SELECT hash FROM api_key")]
 
 
 def keep(cache: SqliteCache | PostgresCache, number: int, *, asked_ms: int = NOW) -> None:

@@ -4,17 +4,15 @@ import os
 import platform
 import stat
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import closing
 from datetime import date
 from importlib.metadata import PackageNotFoundError, version
-from typing import Any
 
 import apsw
 
 from balcao import __version__
 from balcao.cli.configuration import read_settings, unknown_variables
 from balcao.cli.doctor.backup import backups
-from balcao.cli.doctor.database import books_found, jobs_found, pepper_found, postgresql
+from balcao.cli.doctor.database import database
 from balcao.cli.doctor.places import RECEIPTS, disks, receipts
 from balcao.cli.doctor.service import is_balcao, service
 from balcao.cli.doctor.sources import certificate, reachable, sources
@@ -22,17 +20,14 @@ from balcao.cli.doctor.tls import TLS, tls
 from balcao.cli.failures import CommandFailed, explain
 from balcao.cli.findings import Check, Finding
 from balcao.cli.opendata import month_in_use
-from balcao.cli.output import apart_text, program, whole
+from balcao.cli.output import program, whole
 from balcao.cli.serve import check_port
 from balcao.core.calendar import civil_day, from_ms
-from balcao.core.clock import SMALL_MS
 from balcao.core.questions import Mode
 from balcao.home import PEPPER_BYTES, Home
 from balcao.service.clock import system_now_ms
 from balcao.settings import Settings, config_file
-from balcao.storage.moved import IN_SQLITE, check_here
-from balcao.storage.shared.check import check_books
-from balcao.storage.sqlite.files import connect, migrate
+from balcao.storage.places import place_of
 
 LIBRARIES = ("apsw", "granian", "httpx2", "msgspec", "numpy", "pydantic", "zstandard")
 
@@ -161,7 +156,7 @@ def _secret(settings: Settings, home: Home) -> Iterator[Finding]:
             "fail",
             f"{path} falta: sem ele nenhuma chave emitida é reconhecida; restaure-o da cópia",
         )
-    elif settings.database.get_secret_value():
+    elif place_of(settings).desk_file is None:
         yield Finding(
             "segredo das chaves",
             "warn",
@@ -176,57 +171,7 @@ def _desk(settings: Settings, home: Home) -> Iterator[Finding]:
     # Without one, or with half of one, `_secret` has said so.
     whole_secret = home.secret.is_file() and home.secret.stat().st_size == PEPPER_BYTES
     pepper = home.pepper() if whole_secret else None
-    if database := settings.database.get_secret_value():
-        yield from postgresql(database, pepper)
-        return
-    if not home.desk.is_file():
-        yield Finding("banco de dados", "warn", f"ainda não existe; {program()} serve o cria")
-        return
-    with closing(connect(home.desk, synchronous="FULL")) as connection:
-        check_here(connection, catalogue=IN_SQLITE)
-        has, newest = _schema(connection), _newest_schema()
-        if has > newest:
-            yield Finding(
-                "banco de dados",
-                "fail",
-                f"versão {has} do esquema, e este programa conhece até a {newest}: atualize-o",
-            )
-            return
-        if has < newest:
-            yield Finding(
-                "banco de dados",
-                "warn",
-                f"versão {has} do esquema; a próxima partida o leva à {newest}",
-            )
-            return
-        yield Finding("banco de dados", "ok", f"abre; versão {has} do esquema")
-        yield from pepper_found(connection, pepper)
-        yield from _clock_of_books(connection)
-        yield from books_found(check_books(connection, "BEGIN"))
-        yield from jobs_found(connection)
-
-
-def _clock_of_books(connection: apsw.Connection) -> Iterator[Finding]:
-    """Whether this machine's clock is before what was committed last: one of them was wrong."""
-    latest: Any = connection.execute("SELECT at_ms FROM heartbeat").get
-    behind_ms = 0 if latest is None else latest - system_now_ms()
-    if behind_ms > SMALL_MS:
-        yield Finding(
-            "relógio e livro",
-            "warn",
-            f"o relógio desta máquina está {apart_text(-behind_ms / 1000)} em relação ao último"
-            " lançamento: acerte-o (NTP), se é ele que está errado",
-        )
-
-
-def _schema(connection: apsw.Connection) -> int:
-    return int(str(connection.execute("PRAGMA user_version").get))
-
-
-def _newest_schema() -> int:
-    with closing(apsw.Connection(":memory:")) as fresh:
-        migrate(fresh, "desk")
-        return _schema(fresh)
+    yield from database(place_of(settings), pepper)
 
 
 def _months(settings: Settings, home: Home) -> Iterator[Finding]:

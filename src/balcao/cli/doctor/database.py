@@ -1,8 +1,7 @@
-"""What `balcao doctor` finds in a database that is elsewhere, and in any books."""
+"""What `balcao doctor` finds in the database: its clock, its schema, its keys, its books."""
 
 import time
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
 
 from balcao.cli.failures import explain
 from balcao.cli.findings import Finding
@@ -10,11 +9,11 @@ from balcao.cli.output import apart_text, program, whole
 from balcao.core.clock import SMALL_MS
 from balcao.errors import PepperDiffers
 from balcao.service.clock import system_now_ms
-from balcao.storage.contract import LedgerCheck
-from balcao.storage.moved import IN_POSTGRESQL, check_here
+from balcao.storage.desk.check import check_books
+from balcao.storage.pepper import may_be_pepper
+from balcao.storage.places import DataPlace, Look
 
-if TYPE_CHECKING:
-    import psycopg
+DATABASE = "banco de dados"
 
 # What nodes and database say of one moment is compared by people: in logs, in statements.
 CLOCK_SECONDS_MAX = 2.0
@@ -26,55 +25,54 @@ JOB_STATES: Mapping[str, str] = {
 }
 
 
-def postgresql(address: str, pepper: bytes | None) -> Iterator[Finding]:
-    """Whether it answers, its schema, whose keys these are, and its books. Changes nothing.
+def database(place: DataPlace, pepper: bytes | None) -> Iterator[Finding]:
+    """Whether it opens, its schema, whose keys these are, and its books. Changes nothing.
 
     `pepper`: this folder's, if it has one. Raises `StorageFailed`, and `StorageMoved` or
     `StorageIncomplete` when the data are elsewhere.
     """
-    from balcao.storage.postgresql.connections import opened_to_add_up
-    from balcao.storage.postgresql.schema import newest_version, version
-    from balcao.storage.shared.check import check_books
-
-    with opened_to_add_up(address) as connection:
-        yield _clock(connection)
-        check_here(connection, catalogue=IN_POSTGRESQL)
-        has, newest = version(connection, "desk"), newest_version("desk")
-        server = connection.info.server_version // 10_000
+    if place.desk_file is not None and not place.desk_file.is_file():
+        yield Finding(DATABASE, "warn", f"ainda não existe; {program()} serve o cria")
+        return
+    with place.look() as look:
+        yield from _clock_of_database(look)
+        look.check_here()
+        has, newest = look.schema(), look.newest
         if has > newest:
             yield Finding(
-                "banco de dados",
+                DATABASE,
                 "fail",
                 f"versão {has} do esquema, e este programa conhece até a {newest}: atualize-o",
             )
             return
         if has < newest:
-            yield Finding(
-                "banco de dados",
-                "warn",
-                f"PostgreSQL {server}, versão {has} do esquema; {program()} serve o leva à"
-                f" {newest}",
+            told = (
+                f"versão {has} do esquema; a próxima partida o leva à {newest}"
+                if look.server is None
+                else f"{look.server}, versão {has} do esquema; {program()} serve o leva à {newest}"
             )
+            yield Finding(DATABASE, "warn", told)
             return
-        yield Finding("banco de dados", "ok", f"PostgreSQL {server}; versão {has} do esquema")
-        yield from pepper_found(connection, pepper)
-        yield from books_found(
-            check_books(connection, "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
-        )
-        yield from jobs_found(connection)
+        yield Finding(DATABASE, "ok", f"{look.server or 'abre'}; versão {has} do esquema")
+        yield from _pepper(look, pepper)
+        yield from _clock_of_books(look)
+        yield from _books(look)
+        yield from _jobs(look)
 
 
-def _clock(connection: "psycopg.Connection[Any]") -> Finding:
+def _clock_of_database(look: Look) -> Iterator[Finding]:
     """Its clock was read at some moment between asking and hearing: that much is not known."""
     began, before_ms = time.monotonic(), system_now_ms()
-    row = connection.execute("SELECT extract(epoch FROM clock_timestamp())::float8").fetchone()
-    assert row is not None
+    said = look.clock_seconds()
+    if said is None:
+        return
     took_seconds = time.monotonic() - began
-    ahead = before_ms / 1000 + took_seconds / 2 - float(row[0])
+    ahead = before_ms / 1000 + took_seconds / 2 - said
     if abs(ahead) <= CLOCK_SECONDS_MAX + took_seconds / 2:
-        return Finding("relógio do banco de dados", "ok", "de acordo com o desta máquina")
+        yield Finding("relógio do banco de dados", "ok", "de acordo com o desta máquina")
+        return
     off = abs(ahead) * 1000 > SMALL_MS
-    return Finding(
+    yield Finding(
         "relógio do banco de dados",
         "fail" if off else "warn",
         f"o desta máquina está {apart_text(ahead)} em relação a ele: acerte os dois (NTP)"
@@ -82,16 +80,28 @@ def _clock(connection: "psycopg.Connection[Any]") -> Finding:
     )
 
 
-def pepper_found(connection: Any, pepper: bytes | None) -> Iterator[Finding]:
-    """Whether the keys of a database with our schema are of another folder's secret."""
-    from balcao.storage.shared.pepper import may_be_pepper
+def _clock_of_books(look: Look) -> Iterator[Finding]:
+    """Whether this machine's clock is before what was committed last: one of them was wrong."""
+    latest = look.latest_instant()
+    behind_ms = 0 if latest is None else latest - system_now_ms()
+    if behind_ms > SMALL_MS:
+        yield Finding(
+            "relógio e livro",
+            "warn",
+            f"o relógio desta máquina está {apart_text(-behind_ms / 1000)} em relação ao último"
+            " lançamento: acerte-o (NTP), se é ele que está errado",
+        )
 
-    if pepper is not None and not may_be_pepper(connection, pepper):
+
+def _pepper(look: Look, pepper: bytes | None) -> Iterator[Finding]:
+    """Whether the keys are of another folder's secret."""
+    if pepper is not None and not may_be_pepper(look.connection, pepper):
         yield Finding("segredo das chaves", "fail", explain(PepperDiffers()) or "")
 
 
-def books_found(books: LedgerCheck) -> Iterator[Finding]:
+def _books(look: Look) -> Iterator[Finding]:
     """Whether the books agree."""
+    books = check_books(look.connection)
     for complaint in books.complaints:
         yield Finding("livro de créditos", "fail", complaint)
     if not books.complaints:
@@ -102,11 +112,11 @@ def books_found(books: LedgerCheck) -> Iterator[Finding]:
         )
 
 
-def jobs_found(connection: Any) -> Iterator[Finding]:
+def _jobs(look: Look) -> Iterator[Finding]:
     """What commits left to be done: how many jobs of which kind are in which state."""
-    from balcao.storage.shared.jobs import STANDING
+    from balcao.storage.desk.jobs import STANDING
 
-    found = connection.execute(STANDING).fetchall()
+    found = look.connection.execute(STANDING).fetchall()
     texts = [f"{kind}: {whole(count)} {JOB_STATES[state]}" for kind, state, count, *_ in found]
     if any(state == "failed" for _, state, *_ in found):
         texts.append(

@@ -11,7 +11,7 @@ from balcao.cli.findings import Finding
 from balcao.cli.output import when, whole
 from balcao.home import Home
 from balcao.settings import Settings
-from balcao.storage.ballast import Ballast
+from balcao.storage.places import place_of
 
 NETWORK_SECONDS = 5.0
 
@@ -39,9 +39,10 @@ def service(settings: Settings, home: Home) -> Iterator[Finding]:
         message = said["error_message"]["message"]
         yield Finding("serviço", "fail", f"não está pronto: {message}")
     yield from _work(settings)
-    if settings.database.get_secret_value() or settings.ballast_mb == 0:
+    ballast = place_of(settings).ballast(settings.ballast_mb)
+    if not ballast.size_bytes:
         return
-    if Ballast(home.path).is_there:
+    if ballast.is_there:
         yield Finding(BALLAST, "ok", f"{settings.ballast_mb} MB")
     else:
         yield Finding(

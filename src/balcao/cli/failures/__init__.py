@@ -116,8 +116,8 @@ def _setting_for(place: str) -> str:
 
 
 def _backups(error: Exception) -> str | None:
-    from balcao.backup.errors import BackupError
-    from balcao.moving.errors import MoveRefused
+    from balcao.storage.copies.errors import BackupError
+    from balcao.storage.ends.errors import MoveRefused
 
     return str(error) if isinstance(error, (BackupError, MoveRefused)) else None
 

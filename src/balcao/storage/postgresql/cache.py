@@ -8,6 +8,7 @@ heard from the database just now believes nothing that it remembers.
 import logging
 import time
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import psycopg
@@ -16,17 +17,18 @@ from balcao.core.data_subject import DataSubject
 from balcao.core.freshness import Kept
 from balcao.core.questions import Mode
 from balcao.errors import BalcaoError, StorageFailed
-from balcao.storage.postgresql.connections import Line, opened_apart
-from balcao.storage.postgresql.rows import arrays, texts, unnest
-from balcao.storage.postgresql.schema import migrated
-from balcao.storage.postgresql.turns import Turns, Worker
-from balcao.storage.shared.behind import (
+from balcao.storage.cache.behind import (
     RECENT_BYTES_MAX,
     RECENT_MAX,
     WAITING_MAX,
     WrittenBehind,
 )
-from balcao.storage.shared.cache_keys import PARTNERS, PEOPLE
+from balcao.storage.cache.keys import PARTNERS, PEOPLE
+from balcao.storage.postgresql import QUERIES
+from balcao.storage.postgresql.connections import LastingConnection, opened_apart
+from balcao.storage.postgresql.rows import arrays, texts
+from balcao.storage.postgresql.schema import migrated
+from balcao.storage.turns import Turns, Worker
 
 log = logging.getLogger(__name__)
 
@@ -36,40 +38,9 @@ LISTEN_SECONDS = 0.2
 # Nothing is believed for longer, should somebody change entries by hand and tell nobody.
 RECENT_SECONDS = 60.0
 
-_READ = (
-    f"SELECT found.* FROM {unnest(('text',))} AS wanted (key), LATERAL"
-    " (SELECT e.key, body, asked_ms, source FROM entry AS e"
-    " WHERE mode = %s AND e.key = wanted.key LIMIT 1) AS found"
-)
 _TYPES = ("text", "bigint", "text", "bytea")
-_WRITE = (
-    "WITH written AS (INSERT INTO entry (mode, key, asked_ms, source, body)"
-    f" SELECT %s, new.* FROM {unnest(_TYPES)} AS new (key, asked_ms, source, body) ORDER BY key"
-    " ON CONFLICT (mode, key) DO UPDATE SET asked_ms = excluded.asked_ms,"
-    " source = excluded.source, body = excluded.body WHERE excluded.asked_ms >= entry.asked_ms"
-    " RETURNING key) SELECT pg_notify(%s, key) FROM written"
-)
-
 # A stretch of entries looked through for old ones: some milliseconds.
 SWEPT_AT_ONCE = 500
-_STRETCH = (
-    "SELECT max(key), count(*) FROM"
-    " (SELECT key FROM entry WHERE mode = %s AND key > %s ORDER BY key LIMIT %s) AS stretch"
-)
-_SWEEP = (
-    "WITH gone AS (DELETE FROM entry WHERE mode = %s AND key > %s AND key <= %s"
-    " AND asked_ms < CASE WHEN key >= %s AND key < %s THEN %s::bigint ELSE %s::bigint END"
-    " RETURNING key) SELECT key, pg_notify(%s, key) FROM gone"
-)
-_ABOUT = (
-    "SELECT key, asked_ms, source FROM entry WHERE mode = %s AND (key >= %s AND key < %s"
-    " OR key >= %s AND key < %s AND (position(%s in body) > 0 OR position(%s in body) > 0))"
-    " ORDER BY key"
-)
-_ERASE = (
-    "WITH gone AS (DELETE FROM entry WHERE mode = %s AND key = ANY(%s::text[]) RETURNING key)"
-    " SELECT pg_notify(%s, key) FROM gone"
-)
 
 
 class PostgresCache(WrittenBehind[tuple[float, Kept]]):
@@ -78,7 +49,7 @@ class PostgresCache(WrittenBehind[tuple[float, Kept]]):
     What it remembers goes with the moment when it was read, on the monotonic clock.
     """
 
-    def __init__(self, address: str, mode: Mode, secret: bytes = b"") -> None:
+    def __init__(self, address: str, mode: Mode, pepper: bytes = b"") -> None:
         self._address = address
         self._mode = mode
         self._channel = f"balcao_cache_{mode}"
@@ -86,12 +57,14 @@ class PostgresCache(WrittenBehind[tuple[float, Kept]]):
         # What was changed since the reading under way began. None: none is, or who knows.
         self._meanwhile: set[str] | None = None
         self._migrated = migrated("cache")
-        self._reading = Line(address, self._greet_reader)
-        self._writing = Line(address, _greet_writer())
+        self._reading = LastingConnection(address, self._greet_reader)
+        self._writing = LastingConnection(address, _greet_writer())
         self._reader = Worker(f"cache-reader-{mode}", self._listen, LISTEN_SECONDS)
-        self._asked: Turns[Sequence[str], Mapping[str, Kept]] = Turns(self._reader, self._answer)
+        self._asked: Turns[Sequence[str], Mapping[str, Kept]] = Turns(
+            self._reader, lambda asked: partial(self._answer, asked)
+        )
         self._swept_to = ""  # a key
-        super().__init__(secret, f"cache-writer-{mode}", WAITING_MAX)
+        super().__init__(pepper, f"cache-writer-{mode}", WAITING_MAX)
 
     async def read(self, keys: Sequence[str]) -> Mapping[str, Kept]:
         """See the contract."""
@@ -166,7 +139,7 @@ class PostgresCache(WrittenBehind[tuple[float, Kept]]):
         with self._changing:
             self._meanwhile = set()
         try:
-            rows = self._reading.execute(_READ, (texts(keys), self._mode))
+            rows = self._reading.execute(QUERIES["read_entries"], (texts(keys), self._mode))
             found = {row[0]: Kept(*row[1:]) for row in rows}
             self._remember(found)
         finally:
@@ -205,13 +178,13 @@ class PostgresCache(WrittenBehind[tuple[float, Kept]]):
 
     def _sweep(self, before_ms: int, people_before_ms: int) -> tuple[Sequence[str], bool]:
         stretch = (self._mode, self._swept_to, SWEPT_AT_ONCE)
-        ((last, count),) = self._writing.execute(_STRETCH, stretch)
+        ((last, count),) = self._writing.execute(QUERIES["stretch"], stretch)
         over = count < SWEPT_AT_ONCE
         gone: list[str] = []
         if count:
             ages = (*PEOPLE, people_before_ms, before_ms)
             stretched = (self._mode, self._swept_to, last, *ages, self._channel)
-            gone = [key for key, _ in self._writing.execute(_SWEEP, stretched)]
+            gone = [key for key, _ in self._writing.execute(QUERIES["sweep"], stretched)]
         self._swept_to = "" if over else last
         return gone, over
 
@@ -221,21 +194,23 @@ class PostgresCache(WrittenBehind[tuple[float, Kept]]):
         with opened_apart(self._address) as patient, patient.guarded() as connection:
             migrated("cache")(connection)
             values = (self._mode, *about, *PARTNERS, *person.written)
-            return connection.execute(_ABOUT, values).fetchall()
+            return connection.execute(QUERIES["entries_about"].encode(), values).fetchall()
 
     def _erase(self, person: DataSubject) -> Sequence[str]:
         gone = [key for key, _, _ in self._about(person)]
         with self._writing.guarded() as connection, connection.transaction():
             # This, unlike an entry, may not be lost in a crash.
             connection.execute("SET LOCAL synchronous_commit = on")
-            connection.execute(_ERASE, (self._mode, texts(gone), self._channel))
+            connection.execute(
+                QUERIES["erase_entries"].encode(), (self._mode, texts(gone), self._channel)
+            )
         return gone
 
     def _write(self, batch: Sequence[tuple[str, Kept]]) -> None:
         rows = [(key, kept.asked_ms, kept.source, kept.body) for key, kept in batch]
         try:
             values = (self._mode, *arrays(_TYPES, rows), self._channel)
-            self._writing.execute(_WRITE, values, repeatable=True)
+            self._writing.execute(QUERIES["write_entries"], values, repeatable=True)
         except (BalcaoError, psycopg.Error) as error:
             log.error("cache not written: %s", type(error).__name__)
 

@@ -18,8 +18,8 @@ from psycopg.adapt import Transformer
 from psycopg.pq.abc import PGresult
 
 from balcao.errors import StorageFailed
-from balcao.storage.shared.connection import Rows
-from balcao.storage.shared.failure import failure
+from balcao.storage.connection import Rows
+from balcao.storage.failure import failure
 
 log = logging.getLogger(__name__)
 # psycopg tells there what it does not raise, in the server's own words: with rows in them.
@@ -122,7 +122,7 @@ def _settings(address: str) -> dict[str, Any]:
     return {**_SETTINGS, **given, "options": options, "client_encoding": "UTF8"}
 
 
-class Line:
+class LastingConnection:
     """One connection, opened when it is needed and anew when it was lost.
 
     Used by one thread at a time. `greet` is done on every new connection before anything else.
@@ -151,7 +151,7 @@ class Line:
         self._in_transaction = False
         self.lock = RLock()
         self.broken_rule: type[Exception] = psycopg.IntegrityError
-        self.scout: Line | None = None
+        self.scout: LastingConnection | None = None
 
     def is_well(self) -> bool:
         """Whether it is connected, and not waiting in vain."""
@@ -217,7 +217,7 @@ class Line:
                         connection.rollback()
                 raise failure(error) from error
 
-    # As `storage.shared.connection.Connection`.
+    # As `storage.connection.SqlConnection`.
 
     def execute(self, sql: str, values: Sequence[Any] = (), *, repeatable: bool = False) -> Rows:
         """Run one statement.
@@ -250,6 +250,18 @@ class Line:
             finally:
                 self._in_transaction = False
 
+    @contextmanager
+    def one_moment(self) -> Iterator[None]:
+        """See the contract."""
+        with self.guarded() as connection:
+            connection.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+            self._in_transaction = True
+            try:
+                yield
+            finally:
+                self._in_transaction = False
+                connection.execute("ROLLBACK")
+
     def scrub(self) -> None:
         """See the contract. The server reuses the room by itself."""
 
@@ -270,27 +282,26 @@ def translated(sql: str) -> str:
 
 
 @contextmanager
-def opened_to_add_up(address: str) -> Iterator[psycopg.Connection[Any]]:
+def opened_to_add_up(address: str) -> Iterator[LastingConnection]:
     """One that reads every row there is, which takes minutes where there are a billion.
 
     Raises `StorageFailed`.
     """
-    line = Line(address, partial(_patiently, ADD_UP_SECONDS_MAX))
+    line = LastingConnection(address, partial(_patiently, ADD_UP_SECONDS_MAX))
     try:
-        with line.guarded() as connection:
-            connection.execute(READ_FROM_END_TO_END)
-            yield connection
+        line.execute(READ_FROM_END_TO_END)
+        yield line
     finally:
         line.close()
 
 
 @contextmanager
-def opened_apart(address: str) -> Iterator[Line]:
+def opened_apart(address: str) -> Iterator[LastingConnection]:
     """A connection of its own for what may take long; usable in any thread.
 
     Statements may take a minute there.
     """
-    line = Line(address, partial(_patiently, APART_SECONDS_MAX))
+    line = LastingConnection(address, partial(_patiently, APART_SECONDS_MAX))
     try:
         yield line
     finally:

@@ -15,12 +15,13 @@ from psycopg import errors
 from balcao.core.access import Caller
 from balcao.core.rate_limit import Limit, Verdict, spend
 from balcao.errors import StorageFailed
-from balcao.storage.postgresql.connections import Line
+from balcao.storage.postgresql import QUERIES
+from balcao.storage.postgresql.connections import LastingConnection
 from balcao.storage.postgresql.pipeline import Pipeline, pipelined
 from balcao.storage.postgresql.rows import arrays, texts, unnest
 
 
-class Visit(msgspec.Struct, frozen=True, gc=False):
+class Count(msgspec.Struct, frozen=True, gc=False):
     """One request to be counted."""
 
     caller: Caller
@@ -48,11 +49,6 @@ _BEGIN_BUCKETS = (
     " ORDER BY bucket ON CONFLICT DO NOTHING"
 )
 _TYPES = ("text", "double precision")
-_STORE = (
-    "UPDATE rate_limit AS r SET empty_at_ms = counted.empty_at_ms"
-    f" FROM {unnest(_TYPES)} AS counted (bucket, empty_at_ms)"
-    " WHERE r.bucket = counted.bucket"
-)
 _PURGE = (
     "DELETE FROM rate_limit WHERE bucket IN"
     " (SELECT bucket FROM rate_limit WHERE empty_at_ms < %s LIMIT 1000)"
@@ -66,14 +62,14 @@ TRIES_MAX = 3
 _AGAIN = (errors.DeadlockDetected, errors.FeatureNotSupported)
 
 
-def count(line: Line, visits: Sequence[Visit]) -> Sequence[Verdicts]:
-    """The verdicts of all visits, counted in this order. Raises `StorageFailed`."""
-    names = sorted({name for visit in visits for name in visit.buckets()})
+def count(line: LastingConnection, counts: Sequence[Count]) -> Sequence[Verdicts]:
+    """The verdicts of all counts, counted in this order. Raises `StorageFailed`."""
+    names = sorted({name for one in counts for name in one.buckets()})
     for tries in range(TRIES_MAX):
         sent = False
         try:
             with line.guarded() as connection, pipelined(connection) as pipeline:
-                verdicts = _count(pipeline, visits, names)
+                verdicts = _count(pipeline, counts, names)
                 pipeline.queue("COMMIT")
                 sent = True
                 pipeline.sync()
@@ -86,7 +82,7 @@ def count(line: Line, visits: Sequence[Visit]) -> Sequence[Verdicts]:
     raise AssertionError("the loop returns or raises")
 
 
-def _count(pipeline: Pipeline, visits: Sequence[Visit], names: Sequence[str]) -> Sequence[Verdicts]:
+def _count(pipeline: Pipeline, counts: Sequence[Count], names: Sequence[str]) -> Sequence[Verdicts]:
     pipeline.queue("BEGIN")
     locked = pipeline.queue(_LOCK, (texts(names),))
     pipeline.sync()  # from here on the server counts how long we keep them locked in silence
@@ -98,18 +94,17 @@ def _count(pipeline: Pipeline, visits: Sequence[Visit], names: Sequence[str]) ->
         pipeline.sync()
         full |= dict(locked)
     changed: dict[str, float] = {}
-    verdicts = [_one(visit, full, changed) for visit in visits]
+    verdicts = [_one(one, full, changed) for one in counts]
     if changed:
-        pipeline.queue(_STORE, arrays(_TYPES, [*changed.items()]))
+        pipeline.queue(QUERIES["keep_limits"], arrays(_TYPES, [*changed.items()]))
     return verdicts
 
 
-def _one(visit: Visit, full: dict[str, float], changed: dict[str, float]) -> Verdicts:
+def _one(one: Count, full: dict[str, float], changed: dict[str, float]) -> Verdicts:
     """Count one request against all its limits, or none if one refuses."""
-    names = visit.buckets()
+    names = one.buckets()
     verdicts = [
-        spend(limit, full[name], visit.now_ms)
-        for limit, name in zip(visit.limits, names, strict=True)
+        spend(limit, full[name], one.now_ms) for limit, name in zip(one.limits, names, strict=True)
     ]
     allowed = all(verdict.allowed for verdict in verdicts)
     for name, verdict in zip(names, verdicts, strict=True):

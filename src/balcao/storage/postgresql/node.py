@@ -14,6 +14,7 @@ import psycopg
 from balcao.core.clock import Heard, read_beside
 from balcao.core.freshness import DAY_MS
 from balcao.core.tariff import INTERRUPTED
+from balcao.storage.postgresql import QUERIES
 from balcao.storage.postgresql.rows import integers
 
 LOCK_CLASS = 0x62616C6E  # of our advisory locks, "baln"
@@ -56,23 +57,9 @@ _OWNERS = (
     " UNION SELECT account_id FROM idempotency WHERE state = 'running'"
     " AND node_id = ANY(%s::bigint[])) ORDER BY account_id FOR NO KEY UPDATE"
 )
-# The entry that opened an operation. The limit keeps it from being planned as a join: it is one
-# probe of one partition for each operation, whatever the planner thinks of the tables.
-OPENING_ENTRY: Final = (
-    "CROSS JOIN LATERAL (SELECT key_id, month FROM ledger_entry WHERE request_id = o.request_id"
-    " AND (kind IN ('post', 'void')) = false LIMIT 1) AS e"
-)
-
-_VOID = (
-    "INSERT INTO ledger_entry (account_id, at_ms, month, kind, balance_change, held_change,"
-    " request_id, key_id, operation, rule)"
-    " SELECT o.account_id, %s, e.month, 'void', 0, -o.credits, o.request_id, e.key_id,"
-    f" o.operation, %s FROM open_operation AS o {OPENING_ENTRY}"
-    " WHERE o.node_id = ANY(%s::bigint[])"
-)
-_CLOSE = "DELETE FROM open_operation WHERE node_id = ANY(%s::bigint[])"
-_DIED = (
-    "UPDATE idempotency SET state = 'died' WHERE state = 'running' AND node_id = ANY(%s::bigint[])"
+# As bytes, which psycopg takes for a statement whatever made the text.
+_VOID, _CLOSE, _DIED = (
+    QUERIES[name].encode() for name in ("void_holds", "close_voided", "mark_died")
 )
 # Those that were given up may have had another clock.
 _LATEST = (

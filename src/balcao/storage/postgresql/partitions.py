@@ -16,7 +16,7 @@ import psycopg
 from psycopg import errors
 
 from balcao.core.calendar import civil_day, to_ms
-from balcao.storage.shared.numbers import NUMBERED_BEFORE_MS_MAX, least_number
+from balcao.storage.numbers import NUMBERED_BEFORE_MS_MAX, least_number
 
 log = logging.getLogger(__name__)
 

@@ -1,17 +1,14 @@
 """Bringing a database up to date, and whether it is ours at all."""
 
-import re
-from collections.abc import Callable, Mapping
-from importlib import resources
-from importlib.resources.abc import Traversable
+from collections.abc import Callable
 from typing import Any
 
 import psycopg
 
 from balcao.errors import StorageNewer, StorageUnreleased
+from balcao.storage import statements
 from balcao.storage.postgresql.connections import taking_time
 
-_MIGRATION = re.compile(r"(\d{4})_\w+\.sql")
 MIGRATION_SECONDS_MAX = 3_600
 _LOCK = 0x62616C64  # of all nodes that start together, one migrates
 
@@ -24,12 +21,12 @@ _RELEASED = (
 
 
 def migrate(connection: psycopg.Connection[Any], folder: str) -> None:
-    """Bring the schema up to the newest numbered file of `sql/postgresql/{folder}`. Forward only.
+    """Bring the schema up to the newest numbered file of `migrations/{folder}`. Forward only.
 
     Raises `StorageNewer` when the database was written by a newer version of this program, and
     `StorageUnreleased` when by one from before the first release.
     """
-    files = _files(folder)
+    files = statements.migrations("postgresql", folder)
     newest = max(files)
     with taking_time(connection, MIGRATION_SECONDS_MAX), connection.transaction():
         # Another node may be at it for longer than a request would wait, and what is done to a
@@ -62,19 +59,9 @@ def migrate(connection: psycopg.Connection[Any], folder: str) -> None:
         )
 
 
-def _files(folder: str) -> Mapping[int, Traversable]:
-    return {
-        int(match[1]): entry
-        for entry in resources.files("balcao.storage")
-        .joinpath("sql", "postgresql", folder)
-        .iterdir()
-        if (match := _MIGRATION.fullmatch(entry.name))
-    }
-
-
 def newest_version(folder: str) -> int:
     """What this program brings a schema up to."""
-    return max(_files(folder))
+    return max(statements.migrations("postgresql", folder))
 
 
 def version(connection: psycopg.Connection[Any], folder: str) -> int:
@@ -88,7 +75,7 @@ def version(connection: psycopg.Connection[Any], folder: str) -> int:
 
 
 def migrated(folder: str) -> Callable[[psycopg.Connection[Any]], None]:
-    """`migrate`, for a `Line` to do on its first connection only."""
+    """`migrate`, for a `LastingConnection` to do on its first connection only."""
     done = False
 
     def greet(connection: psycopg.Connection[Any]) -> None:

@@ -34,12 +34,13 @@ from balcao.storage.batch import (
     Row,
     needs,
 )
-from balcao.storage.postgresql.connections import Line
-from balcao.storage.postgresql.node import OPENING_ENTRY, Node
+from balcao.storage.desk import jobs
+from balcao.storage.failure import failure
+from balcao.storage.postgresql import QUERIES
+from balcao.storage.postgresql.connections import LastingConnection
+from balcao.storage.postgresql.node import Node
 from balcao.storage.postgresql.pipeline import Pipeline, pipelined
 from balcao.storage.postgresql.rows import arrays, integers, texts, unnest
-from balcao.storage.shared import jobs
-from balcao.storage.shared.failure import failure
 
 log = logging.getLogger(__name__)
 
@@ -103,52 +104,17 @@ _CERTIFICATES = _table(
 _DEEDS = _table("audit_entry", AUDIT_COLUMNS)
 _JOBS = _table("job", jobs.COLUMNS, conflict=jobs.ASKED_AGAIN)
 
-_PURSES = (
-    f"SELECT found.* FROM {unnest(('bigint',))} AS wanted (account_id), LATERAL"
-    " (SELECT account_id, plan, balance_credits, held_credits, ceiling_credits, month,"
-    " month_credits FROM account AS a WHERE a.account_id = wanted.account_id"
-    " LIMIT 1 FOR NO KEY UPDATE) AS found"
-)
-_HOLDS = (
-    "SELECT o.request_id, o.account_id, e.key_id, o.operation, o.credits"
-    f" FROM open_operation AS o {OPENING_ENTRY} WHERE o.request_id = ANY(%s::text[])"
-)
-_BOUND = (
-    "SELECT i.account_id, i.key_digest, i.request_id FROM idempotency AS i"
-    f" JOIN {unnest(('bigint', 'text', 'bigint'))} AS wanted (account_id, key_digest, at_ms)"
-    " ON i.account_id = wanted.account_id AND i.key_digest = wanted.key_digest"
-    " AND i.expires_ms > wanted.at_ms"
-)
-_FORMS = "SELECT form_id FROM audit_entry WHERE form_id = ANY(%s::text[])"
-
-_CLOSE = "DELETE FROM open_operation WHERE request_id = ANY(%s::text[])"
-_UNBIND = (
-    f"DELETE FROM idempotency AS i USING {unnest(('bigint', 'text', 'text'))}"
-    " AS gone (account_id, key_digest, request_id) WHERE i.account_id = gone.account_id"
-    " AND i.key_digest = gone.key_digest AND i.request_id = gone.request_id"
-)
 _FINISHED = ("bigint", "bytea", "bigint", "bigint", "text")
-_FINISH = (
-    "UPDATE idempotency AS i SET state = 'finished', status = done.status, body = done.body,"
-    f" fresh_ms = done.fresh_ms FROM {unnest(_FINISHED)}"
-    " AS done (status, body, fresh_ms, account_id, key_digest)"
-    " WHERE i.account_id = done.account_id AND i.key_digest = done.key_digest"
-)
-_TOUCH = (
-    "UPDATE api_key AS k SET last_used_ms = used.at_ms"
-    f" FROM {unnest(('bigint', 'bigint'))} AS used (key_id, at_ms)"
-    " WHERE k.key_id = used.key_id"
-)
 
 _GUILTY = (psycopg.IntegrityError, psycopg.DataError, AssertionError, LookupError, UnicodeError)
 # The last: a plan that a newer node's change of the schema has overtaken.
 _AGAIN = (errors.SerializationFailure, errors.DeadlockDetected, errors.FeatureNotSupported)
 
 
-class Writer:
+class NodeWriter:
     """Writes batches on one line. One thread at a time."""
 
-    def __init__(self, line: Line, node: Node) -> None:
+    def __init__(self, line: LastingConnection, node: Node) -> None:
         self._line = line
         self._node = node
 
@@ -250,14 +216,14 @@ def _read(pipeline: Pipeline, wanted: Needs) -> Batch:
     accounts = wanted.accounts | {account_id for account_id, _ in wanted.keys}
     purses, holds, bound, forms = list[Row](), list[Row](), list[Row](), list[Row]()
     if accounts:
-        purses = pipeline.queue(_PURSES, (integers(sorted(accounts)),))
+        purses = pipeline.queue(QUERIES["purses"], (integers(sorted(accounts)),))
     if wanted.holds:
-        holds = pipeline.queue(_HOLDS, (texts(wanted.holds),))
+        holds = pipeline.queue(QUERIES["holds"], (texts(wanted.holds),))
     if wanted.keys:
         keys = [(*key, at_ms) for key, at_ms in wanted.keys.items()]
-        bound = pipeline.queue(_BOUND, arrays(("bigint", "text", "bigint"), keys))
+        bound = pipeline.queue(QUERIES["bound"], arrays(("bigint", "text", "bigint"), keys))
     if wanted.forms:
-        forms = pipeline.queue(_FORMS, (texts(wanted.forms),))
+        forms = pipeline.queue(QUERIES["forms"], (texts(wanted.forms),))
     if accounts or wanted.forms:
         pipeline.sync()  # from here on the server counts how long we keep them locked in silence
     return Batch(
@@ -282,11 +248,11 @@ def _statements(batch: Batch, node_id: int) -> Iterator[tuple[str, Sequence[Any]
         last = {(row[0], row[1]): row for row in batch.bindings}
         yield _insert(_BINDINGS, [*last.values()], node_id)
     if batch.closed:
-        yield _CLOSE, (texts(row[0] for row in batch.closed),)
+        yield QUERIES["close_operations"], (texts(row[0] for row in batch.closed),)
     if batch.unbound:
-        yield _UNBIND, arrays(("bigint", "text", "text"), batch.unbound)
+        yield QUERIES["unbind"], arrays(("bigint", "text", "text"), batch.unbound)
     if batch.finished:
-        yield _FINISH, arrays(_FINISHED, batch.finished)
+        yield QUERIES["finish"], arrays(_FINISHED, batch.finished)
     if batch.receipts:
         yield _insert(
             _RECEIPTS, sorted({row[0]: row for row in batch.receipts}.values(), key=_first)
@@ -300,7 +266,7 @@ def _statements(batch: Batch, node_id: int) -> Iterator[tuple[str, Sequence[Any]
     if batch.jobs:
         yield _insert(_JOBS, [jobs.row_of(batch.jobs[key]) for key in sorted(batch.jobs)])
     if batch.touched:
-        yield _TOUCH, arrays(("bigint", "bigint"), sorted(batch.touched.items()))
+        yield QUERIES["touch"], arrays(("bigint", "bigint"), sorted(batch.touched.items()))
 
 
 def _first(row: Row) -> Any:

@@ -10,13 +10,14 @@ import apsw
 from balcao.core.data_subject import DataSubject
 from balcao.core.freshness import Kept
 from balcao.storage.ballast import Ballast
-from balcao.storage.shared.behind import (
+from balcao.storage.cache.behind import (
     RECENT_BYTES_MAX,
     RECENT_MAX,
     WAITING_MAX,
     WrittenBehind,
 )
-from balcao.storage.shared.cache_keys import PARTNERS, PEOPLE
+from balcao.storage.cache.keys import PARTNERS, PEOPLE
+from balcao.storage.sqlite import QUERIES
 from balcao.storage.sqlite.files import connect, empty_log, is_full, make_room, migrate, transaction
 
 log = logging.getLogger(__name__)
@@ -24,26 +25,11 @@ log = logging.getLogger(__name__)
 # A stretch of entries looked through for old ones: about a megabyte, some milliseconds.
 SWEPT_AT_ONCE = 500
 
-# In the order in which the rows lie, which needs no index by age.
-_STRETCH = (
-    "SELECT max(rowid), count(*) FROM"
-    " (SELECT rowid FROM entry WHERE rowid > ? ORDER BY rowid LIMIT ?)"
-)
-_SWEEP = (
-    "DELETE FROM entry WHERE rowid > ? AND rowid <= ?"
-    " AND asked_ms < CASE WHEN key >= ? AND key < ? THEN ? ELSE ? END RETURNING key"
-)
-_ABOUT = (
-    "SELECT key, asked_ms, source FROM entry WHERE key >= ? AND key < ?"
-    " UNION ALL SELECT key, asked_ms, source FROM entry WHERE key >= ? AND key < ?"
-    " AND (instr(body, ?) > 0 OR instr(body, ?) > 0) ORDER BY key"
-)
-
 
 class SqliteCache(WrittenBehind[Kept]):
     """One file; reads in place on the event loop's thread, which alone adds to `_recent`."""
 
-    def __init__(self, path: Path, secret: bytes = b"", ballast: Ballast | None = None) -> None:
+    def __init__(self, path: Path, pepper: bytes = b"", ballast: Ballast | None = None) -> None:
         self._ballast = ballast or Ballast(path.parent)
         path.parent.mkdir(parents=True, exist_ok=True)
         try:
@@ -54,7 +40,7 @@ class SqliteCache(WrittenBehind[Kept]):
             path.replace(path.with_suffix(".damaged"))
             self._open(path)
         self._swept_to = 0  # a rowid
-        super().__init__(secret, "cache-writer", WAITING_MAX)
+        super().__init__(pepper, "cache-writer", WAITING_MAX)
 
     def _open(self, path: Path) -> None:
         self._writing = connect(path, synchronous="NORMAL")
@@ -80,9 +66,7 @@ class SqliteCache(WrittenBehind[Kept]):
         if known is not None:
             return known
         try:
-            row = self._reading.execute(
-                "SELECT body, asked_ms, source FROM entry WHERE key = ?", (key,)
-            ).fetchone()
+            row = self._reading.execute(QUERIES["read_entries"], (key,)).fetchone()
         except apsw.Error as error:
             log.error("cache unreadable: %s", type(error).__name__)
             return None
@@ -102,25 +86,27 @@ class SqliteCache(WrittenBehind[Kept]):
         self._writing.close()
 
     def _sweep(self, before_ms: int, people_before_ms: int) -> tuple[Sequence[str], bool]:
-        stretch: Any = self._writing.execute(_STRETCH, (self._swept_to, SWEPT_AT_ONCE)).fetchone()
+        stretch: Any = self._writing.execute(
+            QUERIES["stretch"], (self._swept_to, SWEPT_AT_ONCE)
+        ).fetchone()
         last, count = stretch
         over = count < SWEPT_AT_ONCE
         gone: list[str] = []
         if count:
             values = (self._swept_to, last, *PEOPLE, people_before_ms, before_ms)
-            rows: Any = self._writing.execute(_SWEEP, values).fetchall()
+            rows: Any = self._writing.execute(QUERIES["sweep"], values).fetchall()
             gone = [key for (key,) in rows]
         self._swept_to = 0 if over else last
         return gone, over
 
     def _about(self, person: DataSubject) -> Sequence[Any]:
         values = (*self._keys.about(person.cpf.text), *PARTNERS, *person.written)
-        return self._writing.execute(_ABOUT, values).fetchall()
+        return self._writing.execute(QUERIES["entries_about"], values).fetchall()
 
     def _erase(self, person: DataSubject) -> Sequence[str]:
         gone = [key for key, _, _ in self._about(person)]
         with self._writing:
-            self._writing.executemany("DELETE FROM entry WHERE key = ?", [(key,) for key in gone])
+            self._writing.executemany(QUERIES["erase_entries"], [(key,) for key in gone])
         empty_log(self._writing)
         return gone
 
@@ -140,10 +126,4 @@ class SqliteCache(WrittenBehind[Kept]):
     def _insert(self, rows: Sequence[tuple[str, int, str, bytes]]) -> None:
         # A full disk may roll back by itself, which a savepoint would take for another error.
         with transaction(self._writing):
-            self._writing.executemany(
-                "INSERT INTO entry (key, asked_ms, source, body) VALUES (?, ?, ?, ?)"
-                " ON CONFLICT (key) DO UPDATE SET asked_ms = excluded.asked_ms,"
-                " source = excluded.source, body = excluded.body"
-                " WHERE excluded.asked_ms >= entry.asked_ms",
-                rows,
-            )
+            self._writing.executemany(QUERIES["write_entries"], rows)

@@ -1,4 +1,4 @@
-"""A connection to SQLite as the shared SQL sees it."""
+"""A connection to SQLite as the desk's SQL sees it."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager
@@ -7,12 +7,12 @@ from typing import Any
 
 import apsw
 
-from balcao.storage.shared.connection import Connection, Rows
+from balcao.storage.connection import Rows, SqlConnection
 from balcao.storage.sqlite.files import connect, empty_log, transaction
 
 
 class SqliteConnection:
-    """See `storage.shared.connection.Session`."""
+    """See `storage.connection.SqlConnection`."""
 
     broken_rule: type[Exception] = apsw.ConstraintError
     contains = "instr({column}, ?) > 0"
@@ -29,13 +29,22 @@ class SqliteConnection:
         """See the contract."""
         return transaction(self._connection)
 
+    @contextmanager
+    def one_moment(self) -> Iterator[None]:
+        """See the contract."""
+        self._connection.execute("BEGIN")
+        try:
+            yield
+        finally:
+            self._connection.execute("ROLLBACK")
+
     def scrub(self) -> None:
         """See the contract."""
         empty_log(self._connection)
 
 
 @contextmanager
-def opened_apart(path: Path) -> Iterator[Connection]:
+def opened_apart(path: Path) -> Iterator[SqlConnection]:
     """A connection of its own. A statement that is not at its end keeps its connection in the
     past: a reader that takes its time must not make everybody else read old rows.
     """

@@ -1,11 +1,9 @@
 """Opening a SQLite file: settings, migrations, and what its errors mean."""
 
 import logging
-import re
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +11,9 @@ import apsw
 
 from balcao.errors import StorageFailed, StorageNewer
 from balcao.storage.ballast import Ballast
+from balcao.storage.statements import migrations
 
 log = logging.getLogger(__name__)
-
-_MIGRATION = re.compile(r"(\d{4})_\w+\.sql")
 
 # Another process (the command line beside a running server) holds the file for milliseconds.
 BUSY_TIMEOUT_MS = 10_000
@@ -118,16 +115,12 @@ def transaction(connection: apsw.Connection) -> Iterator[None]:
 
 
 def migrate(connection: apsw.Connection, folder: str) -> None:
-    """Bring the schema up to the newest numbered file of `sql/{folder}`. Forward only.
+    """Bring the schema up to the newest numbered file of `migrations/{folder}`. Forward only.
 
     Triggers rest meanwhile, on this connection alone: a new form is given also to rows that never
     change. Raises `StorageNewer` when the file was written by a newer version of this program.
     """
-    files = {
-        int(match[1]): entry
-        for entry in resources.files("balcao.storage").joinpath("sql", folder).iterdir()
-        if (match := _MIGRATION.fullmatch(entry.name))
-    }
+    files = migrations("sqlite", folder)
     newest = max(files)
     triggers = connection.config(apsw.SQLITE_DBCONFIG_ENABLE_TRIGGER, -1)
     connection.execute("BEGIN IMMEDIATE")
@@ -145,3 +138,13 @@ def migrate(connection: apsw.Connection, folder: str) -> None:
     finally:
         connection.config(apsw.SQLITE_DBCONFIG_ENABLE_TRIGGER, triggers)
     connection.execute("COMMIT")
+
+
+def version(connection: apsw.Connection) -> int:
+    """The version of a file's schema; 0: nothing of ours yet."""
+    return int(str(connection.execute("PRAGMA user_version").get))
+
+
+def newest_version(folder: str) -> int:
+    """What this program brings a schema up to."""
+    return max(migrations("sqlite", folder))

@@ -4,14 +4,12 @@ No timers: what arrives in one turn of the event loop, or while a batch is being
 the next batch (group commit). Each batch is a handful of statements, whatever its size.
 """
 
-import asyncio
 import logging
 import threading
 import time
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
-from queue import SimpleQueue
+from functools import partial
 from typing import Any, TypeVar
 
 import apsw
@@ -33,9 +31,11 @@ from balcao.storage.batch import (
     Row,
     needs,
 )
-from balcao.storage.shared import jobs
-from balcao.storage.shared.failure import failure, told
+from balcao.storage.desk import jobs
+from balcao.storage.failure import failure
+from balcao.storage.sqlite import QUERIES
 from balcao.storage.sqlite.files import BUSY_TIMEOUT_MS, is_full, make_room
+from balcao.storage.turns import Worker, in_thread
 
 log = logging.getLogger(__name__)
 
@@ -46,33 +46,19 @@ IN_PLACE_AGAIN_SECONDS = 1.0
 
 WAL_PAGES_MAX = 4_000  # 16 MB: then what was committed is carried over into the file itself
 
-HEARTBEAT = "INSERT OR REPLACE INTO heartbeat VALUES (1, ?)"
-
 T = TypeVar("T")
 
 
 @dataclass(slots=True)
 class Job:
-    """Change lists to be made durable together; `done` is called in the writer's thread."""
+    """Change lists to be made durable together."""
 
     lists: Sequence[Sequence[Change]]
-    done: Callable[[Sequence[Outcome]], None]
     limits: Sequence[tuple[str, float]] = field(default_factory=tuple)  # rate limits, best effort
     at_ms: int | None = None  # the instant, to be found in the books at the next start
 
 
-@dataclass(slots=True)
-class Chore:
-    """Work beside the change lists, in its turn; `done` as above, with what came of it.
-
-    Of several statements it makes a transaction itself.
-    """
-
-    work: Callable[[apsw.Connection], Any]
-    done: Callable[[Any], None]
-
-
-class Writer:
+class FileWriter:
     """Owns the writing connection. Whoever holds its lock uses it: the thread, or `at_once`.
 
     Handing a batch to another thread and back costs more than writing it to a quick disk,
@@ -84,44 +70,15 @@ class Writer:
     def __init__(self, connection: apsw.Connection, ballast: Ballast) -> None:
         self._connection = connection
         self._ballast = ballast
-        self._jobs: SimpleQueue[Job | Chore | None] = SimpleQueue()
         connection.execute("PRAGMA wal_autocheckpoint = 0")
         self._wal_pages = 0
         connection.set_wal_hook(self._note_wal)
         self._lock = threading.Lock()
         self._in_place_from = 0.0  # on the monotonic clock: until then, everything to the thread
-        self._thread = threading.Thread(target=self._run, name="desk-writer", daemon=True)
-        self._thread.start()
-
-    def submit(self, job: Job | Chore) -> None:
-        """Queue a job. Never blocks."""
-        self._jobs.put(job)
-
-    async def in_turn(self, work: Callable[[apsw.Connection], T]) -> T:
-        """Have some work done in the thread, which may wait for a busy file.
-
-        Raises what the work refuses (our own errors, `LookupError`), and else `StorageFailed`.
-        """
-        loop = asyncio.get_running_loop()
-        future: asyncio.Future[T] = loop.create_future()
-
-        def resolve(outcome: T | Exception) -> None:
-            if future.done():  # whoever asked went away
-                return
-            if isinstance(outcome, Exception):
-                future.set_exception(outcome)
-            else:
-                future.set_result(outcome)
-
-        def done(outcome: T | Exception) -> None:
-            with suppress(RuntimeError):  # the loop is closed: nobody waits any more
-                loop.call_soon_threadsafe(resolve, outcome)
-
-        self.submit(Chore(work, done))
-        return await future
+        self.worker = Worker("desk-writer")
 
     def at_once(self, job: Job) -> Sequence[Outcome] | None:
-        """Write a job in place, or None: `submit` it. `job.done` is not called."""
+        """Write a job in place, or None: it is for `patiently`."""
         began = time.monotonic()
         if began < self._in_place_from or not self._lock.acquire(blocking=False):
             return None
@@ -136,31 +93,33 @@ class Writer:
         now = time.monotonic()
         if now - began > IN_PLACE_SECONDS_MAX:
             self._in_place_from = now + IN_PLACE_AGAIN_SECONDS
-        if self._wal_pages > WAL_PAGES_MAX:
-            self.submit(Job((), lambda outcomes: None))  # the thread carries the log over
+        self._checkpoint_soon()
         return outcomes
 
-    def close(self) -> None:
-        """Finish what is queued, then stop and let go of the file."""
-        self._jobs.put(None)
-        self._thread.join()
+    def close(self, limits: Sequence[tuple[str, float]]) -> None:
+        """Finish what is queued, and these rate limits; then let go of the file."""
+        self.worker.submit(partial(self.patiently, Job((), limits)))
+        self.worker.close()
         self._connection.close()
 
-    def _run(self) -> None:
-        while (job := self._jobs.get()) is not None:
-            if isinstance(job, Chore):
-                with self._lock:
-                    outcome = self._beside(job)
-                job.done(outcome)
-            else:
-                with self._lock:
-                    outcomes = self._patiently(job)
-                job.done(outcomes)
-            if self._wal_pages > WAL_PAGES_MAX:
-                with self._lock:
-                    self._checkpoint()
+    # In the thread.
 
-    def _patiently(self, job: Job) -> Sequence[Outcome]:
+    def patiently(self, job: Job) -> Sequence[Outcome]:
+        """Write a job, however long that takes. Raises nothing."""
+        with self._lock:
+            outcomes = self._trying_twice(job)
+        self._checkpoint_soon()
+        return outcomes
+
+    async def in_turn(self, work: Callable[[apsw.Connection], T]) -> T:
+        """Have some work done in the thread, which may wait for a busy file.
+
+        Of several statements it makes a transaction itself. Raises what the work refuses (our own
+        errors, `LookupError`), and else `StorageFailed`.
+        """
+        return await in_thread(self.worker, partial(self._beside, work), in_any_case=True)
+
+    def _trying_twice(self, job: Job) -> Sequence[Outcome]:
         try:
             return self._together(job)
         except _Full:
@@ -172,10 +131,42 @@ class Writer:
         except apsw.BusyError as error:  # held by another process for longer than we wait
             return [_failure(error)] * len(job.lists)
 
+    def _beside(self, work: Callable[[apsw.Connection], T]) -> T:
+        with self._lock:
+            try:
+                return work(self._connection)
+            except Exception as error:
+                if is_full(error):
+                    self.make_room()  # for the next one
+                raise
+            finally:
+                self._checkpoint_soon()
+
     def make_room(self) -> None:
         """Free what can be on a full disk. In the thread, in its turn."""
         make_room(self._connection, self._ballast)
         self._wal_pages = 0
+
+    def _checkpoint_soon(self) -> None:
+        """In the thread, after those who wait were told."""
+        if self._wal_pages > WAL_PAGES_MAX:
+            self.worker.submit(self._checkpoint)
+
+    def _checkpoint(self) -> None:
+        with self._lock:
+            if self._wal_pages <= WAL_PAGES_MAX:
+                return
+            try:
+                self._connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
+            except apsw.Error as error:  # the log goes on growing; nothing is lost
+                log.warning("checkpoint failed: %s", type(error).__name__)
+            self._wal_pages = 0
+
+    def _note_wal(self, _: apsw.Connection, __: str, pages: int) -> int:
+        self._wal_pages = pages
+        return apsw.SQLITE_OK
+
+    # In either thread, with the lock.
 
     def _together(self, job: Job) -> Sequence[Outcome]:
         try:
@@ -190,30 +181,11 @@ class Writer:
                 raise _Full from error
             return [_failure(error)] * len(job.lists)
 
-    def _beside(self, chore: Chore) -> Any:
-        try:
-            return chore.work(self._connection)
-        except Exception as error:
-            if is_full(error):
-                self.make_room()  # for the next one
-            return told(error)
-
     def _alone(self, changes: Sequence[Change]) -> Outcome:
         try:
             return write(self._connection, [changes])[0]
         except Exception as error:
             return _failure(error)
-
-    def _note_wal(self, _: apsw.Connection, __: str, pages: int) -> int:
-        self._wal_pages = pages
-        return apsw.SQLITE_OK
-
-    def _checkpoint(self) -> None:
-        try:
-            self._connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
-        except apsw.Error as error:  # the log goes on growing; nothing is lost
-            log.warning("checkpoint failed: %s", type(error).__name__)
-        self._wal_pages = 0
 
 
 class _Full(Exception):
@@ -239,7 +211,7 @@ def write(
         outcomes: list[Outcome] = [batch.admit(changes) for changes in lists]
         _store(connection, batch, limits)
         if at_ms is not None:
-            connection.execute(HEARTBEAT, (at_ms,))
+            connection.execute(QUERIES["heartbeat"], (at_ms,))
         connection.execute("COMMIT")
     except BaseException:
         if connection.in_transaction:
@@ -249,43 +221,21 @@ def write(
 
 
 def _read(connection: apsw.Connection, wanted: Needs) -> Batch:
-    purses = {
-        row[0]: Purse(*row[1:])
-        for row in _by_key(
-            connection,
-            "SELECT account_id, plan, balance_credits, held_credits, ceiling_credits, month,"
-            " month_credits FROM account WHERE account_id IN ",
-            sorted(wanted.accounts),
-        )
-    }
-    holds = {
-        row[0]: OpenHold(*row[1:])
-        for row in _by_key(
-            connection,
-            "SELECT o.request_id, o.account_id, e.key_id, o.operation, o.credits"
-            " FROM open_operation AS o JOIN ledger_entry AS e ON e.request_id = o.request_id"
-            " AND (e.kind IN ('post', 'void')) = 0 WHERE o.request_id IN ",
-            sorted(wanted.holds),
-        )
-    }
+    purses = {row[0]: Purse(*row[1:]) for row in _by_key(connection, "purses", wanted.accounts)}
+    holds = {row[0]: OpenHold(*row[1:]) for row in _by_key(connection, "holds", wanted.holds)}
     bound: dict[tuple[int, str], str] = {}
     for (account_id, digest), at_ms in wanted.keys.items():
-        for (request_id,) in connection.execute(
-            "SELECT request_id FROM idempotency"
-            " WHERE account_id = ? AND key_digest = ? AND expires_ms > ?",
-            (account_id, digest, at_ms),
-        ):
+        for (request_id,) in connection.execute(QUERIES["bound"], (account_id, digest, at_ms)):
             bound[account_id, digest] = request_id
-    known = "SELECT form_id FROM audit_entry WHERE form_id IN "
-    forms = {form_id for (form_id,) in _by_key(connection, known, sorted(wanted.forms))}
+    forms = {form_id for (form_id,) in _by_key(connection, "forms", wanted.forms)}
     return Batch(purses, holds, bound, forms)
 
 
-def _by_key(connection: apsw.Connection, select: str, keys: Sequence[object]) -> list[Row]:
+def _by_key(connection: apsw.Connection, query: str, keys: Collection[Any]) -> list[Row]:
     rows: list[Row] = []
-    for chunk in _chunks(keys):
+    for chunk in _chunks(sorted(keys)):
         marks = ",".join("?" * len(chunk))
-        rows.extend(connection.execute(f"{select}({marks})", tuple(chunk)).fetchall())
+        rows.extend(connection.execute(f"{QUERIES[query]} ({marks})", tuple(chunk)).fetchall())
     return rows
 
 
@@ -295,23 +245,14 @@ def _store(connection: apsw.Connection, batch: Batch, limits: Sequence[tuple[str
     # A key that ran out may be taken again; one that did not was refused before this point.
     _insert(connection, "idempotency", BINDING_COLUMNS, batch.bindings, verb="INSERT OR REPLACE")
     if batch.closed:
-        connection.executemany("DELETE FROM open_operation WHERE request_id = ?", batch.closed)
+        connection.executemany(QUERIES["close_operations"], batch.closed)
     if batch.unbound:
-        connection.executemany(
-            "DELETE FROM idempotency WHERE account_id = ? AND key_digest = ? AND request_id = ?",
-            batch.unbound,
-        )
+        connection.executemany(QUERIES["unbind"], batch.unbound)
     if batch.finished:
-        connection.executemany(
-            "UPDATE idempotency SET state = 'finished', status = ?, body = ?, fresh_ms = ?"
-            " WHERE account_id = ? AND key_digest = ?",
-            batch.finished,
-        )
+        connection.executemany(QUERIES["finish"], batch.finished)
     if batch.touched:
-        connection.executemany(
-            "UPDATE api_key SET last_used_ms = ? WHERE key_id = ?",
-            [(at_ms, key_id) for key_id, at_ms in batch.touched.items()],
-        )
+        touched = [(at_ms, key_id) for key_id, at_ms in batch.touched.items()]
+        connection.executemany(QUERIES["touch"], touched)
     if batch.receipts:
         # Only a number that is there already is passed over: a broken rule is an error (which
         # INSERT OR IGNORE would hide).
@@ -329,7 +270,7 @@ def _store(connection: apsw.Connection, batch: Batch, limits: Sequence[tuple[str
         rows = [jobs.row_of(job) for job in batch.jobs.values()]
         _insert(connection, "job", jobs.COLUMNS, rows, conflict=jobs.ASKED_AGAIN)
     if limits:
-        connection.executemany("INSERT OR REPLACE INTO rate_limit VALUES (?, ?)", limits)
+        connection.executemany(QUERIES["keep_limits"], limits)
 
 
 def _insert(

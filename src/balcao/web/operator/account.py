@@ -13,7 +13,8 @@ from balcao.core.ledger import DoneBefore, Short, available_credits, spent_credi
 from balcao.core.terms import top_up
 from balcao.core.writing import whole
 from balcao.errors import TermsRefused
-from balcao.storage.contract import Desk, Entry
+from balcao.storage.contract import LedgerEntry
+from balcao.storage.desk.desk import Desk
 from balcao.storage.people import Terms
 from balcao.web.application import Page
 from balcao.web.drawing import bars_by_day
@@ -99,7 +100,7 @@ async def _shown(
     )
 
 
-def _last_top_ups(desk: Desk, account_id: int, from_ms: int) -> Sequence[Entry]:
+def _last_top_ups(desk: Desk, account_id: int, from_ms: int) -> Sequence[LedgerEntry]:
     """What operators gave and took, newest first. Reads all entries of the time."""
     entries = desk.entries(account_id, from_ms, _END_OF_TIME_MS)
     given = deque((entry for entry in entries if entry.kind == "top_up"), maxlen=ENTRIES_MAX)

@@ -12,7 +12,8 @@ from balcao.core.access import Account
 from balcao.core.calendar import civil_day, civil_month, day_starts_ms
 from balcao.core.ledger import available_credits
 from balcao.observability.health import standing
-from balcao.storage.contract import ConsumptionRow, Desk
+from balcao.storage.contract import ConsumptionRow
+from balcao.storage.desk.desk import Desk
 from balcao.web.application import Page, page
 from balcao.web.drawing import Bar, bars_by_day
 from balcao.web.month_age import in_use

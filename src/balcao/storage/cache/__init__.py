@@ -1,0 +1,1 @@
+"""The half of a cache that is the same on every engine."""

@@ -1,0 +1,171 @@
+"""The desk: accounts, keys, the ledger, idempotency. One, over whichever engine.
+
+An acknowledged change survives power loss. What is signed is done in one commit with its entry in
+the audit log. What every request needs is a coroutine: a database behind a network answers when it
+does. The other reads are rare, and done in place. Whatever reads raises `StorageFailed` when the
+storage is out of reach.
+"""
+
+import json
+from collections.abc import Collection, Sequence
+
+from balcao.core.access import Account, Caller, Key
+from balcao.core.ledger import Change, KeepReceipt, Refusal
+from balcao.core.people import AT_THE_TERMINAL, Signature
+from balcao.storage.contract import LedgerCheck, NewAccount, NewKey
+from balcao.storage.desk import office
+from balcao.storage.desk.check import check_books
+from balcao.storage.desk.clock import is_month_ahead, turn_months_back
+from balcao.storage.desk.data_subjects import DataSubjects
+from balcao.storage.desk.jobs import Jobs
+from balcao.storage.desk.people import People
+from balcao.storage.desk.reading import DeskReading
+from balcao.storage.desk.receipts import purge
+from balcao.storage.engine import Engine
+
+# Revocation and plan changes are in force everywhere within 1 s (decisions 7.2): what is
+# remembered of a key is half that old at the most.
+CALLER_AGE_MAX_MS = 500
+CALLERS_MAX = 10_000
+
+# Receipts known to be recorded, about 200 bytes each. A cached certificate brings its own along
+# with every delivery: looking it up on disk each time would cost half as much as the commit.
+RECEIPTS_KNOWN_MAX = 32_768
+
+
+class Desk(DeskReading):
+    """What a process does with the books.
+
+    `people`: those of the web application, and the log of what is done there. `jobs`: what commits
+    left to be done. `data_subjects`: what
+    is kept about natural persons, to be found and erased.
+    """
+
+    def __init__(self, engine: Engine) -> None:
+        super().__init__(engine.here, engine.apart)
+        self.engine = engine
+        self._callers: dict[bytes, tuple[int, Caller | None]] = {}
+        self._recorded: set[str] = set()  # numbers of receipts
+        self.people = People(engine, self._callers.clear)
+        self.jobs = Jobs(engine)
+        self.data_subjects = DataSubjects(engine, self._recorded.clear)
+        # What is the engine's alone: its promises are told there.
+        self.commit_now = engine.commit_now
+        self.earlier = engine.earlier
+        self.spend = engine.spend
+        self.recover = engine.recover
+        self.recover_others = engine.recover_others
+        self.database_clock = engine.database_clock
+        self.latest_instant = engine.latest_instant
+        self.doubt = engine.doubt
+        self.surely_past = engine.surely_past
+        self.forget_limits = engine.forget_limits
+        self.keep_room = engine.keep_room
+        self.heartbeat = engine.heartbeat
+        self.purge = engine.purge
+        self.close = engine.close
+
+    # What every request needs.
+
+    async def commit(self, changes: Sequence[Change]) -> Refusal | None:
+        """Make all changes durable, or none of them.
+
+        Returns only after they are on disk. A refusal (too few credits, key already bound)
+        is an answer, not an error; it leaves other requests' changes alone. Whatever the order of
+        the list, a key that is bound is told before credits that are short (decisions 9.1). Raises
+        `StorageFailed` when the storage cannot write; then nothing of the list was kept.
+        """
+        for change in changes:
+            if type(change) is KeepReceipt:
+                return await self._commit_receipts(changes)
+        return await self.engine.commit(changes) if changes else None
+
+    async def _commit_receipts(self, changes: Sequence[Change]) -> Refusal | None:
+        keeps = {change.receipt_id for change in changes if type(change) is KeepReceipt}
+        known = keeps & self._recorded
+        changes = [c for c in changes if type(c) is not KeepReceipt or c.receipt_id not in known]
+        refusal = await self.engine.commit(changes) if changes else None
+        if refusal is None:
+            if len(self._recorded) >= RECEIPTS_KNOWN_MAX:
+                self._recorded.clear()
+            self._recorded |= keeps
+        return refusal
+
+    async def caller(self, key_hash: bytes, now_ms: int) -> Caller | None:
+        """Who holds this key. At most half a second old.
+
+        None: it is unknown or revoked, or its account is suspended.
+        """
+        known = self._callers.get(key_hash)
+        if known is not None and 0 <= now_ms - known[0] < CALLER_AGE_MAX_MS:
+            return known[1]
+        caller = await self.engine.caller(key_hash)
+        if len(self._callers) >= CALLERS_MAX:
+            self._callers.clear()
+        self._callers[key_hash] = (now_ms, caller)
+        return caller
+
+    # The operator's side: rare, written in place.
+
+    def create_account(
+        self, new: NewAccount, now_ms: int, signed: Signature = AT_THE_TERMINAL
+    ) -> Account:
+        """Open an account. Raises `NameTaken`, `FormDone`, `StorageFailed`."""
+        with self.engine.in_place() as connection:
+            account_id = office.create_account(connection, new, now_ms, signed)
+        return self.account(account_id)
+
+    def create_key(self, new: NewKey, now_ms: int, signed: Signature = AT_THE_TERMINAL) -> Key:
+        """Issue a key. Raises `FormDone`, `StorageFailed`."""
+        with self.engine.in_place() as connection:
+            office.create_key(connection, new, now_ms, signed)
+        return self.keys(new.account_id)[-1]
+
+    def revoke_key(self, key_id: int, now_ms: int, signed: Signature = AT_THE_TERMINAL) -> bool:
+        """Revoke a key for ever; in force everywhere within a second. False: no such key.
+
+        One that is revoked already stays so, and nothing is logged. Raises `FormDone`,
+        `StorageFailed`.
+        """
+        with self.engine.in_place() as connection:
+            known = office.revoke_key(connection, key_id, now_ms, signed)
+        self._callers.clear()
+        return known
+
+    def check(self) -> LedgerCheck:
+        """Add everything up again: balances = entries, holds = open operations."""
+        with self.engine.from_end_to_end() as connection:
+            return check_books(connection)
+
+    # Now and then, beside the requests.
+
+    async def turn_months_back(self, now_ms: int) -> int:
+        """Bring accounts back from months that are not yet: the clock was ahead. Count.
+
+        Their month's credits are added up anew. Raises `StorageFailed`.
+        """
+        if not is_month_ahead(self.engine.here, now_ms):
+            return 0
+        return await self.engine.in_turn(lambda connection: turn_months_back(connection, now_ms))
+
+    async def purge_receipts(self, before_ms: int, limit: int, now_ms: int) -> int:
+        """Remove up to `limit` receipts recorded before that instant, the oldest first. Count.
+
+        In the same commit it leaves a job to delete the bytes of each, if nobody names them then.
+        Belongs to the process that serves, and `before_ms` to a time from which no cache entry is
+        left: else a receipt that is delivered again at this moment may lose its bytes. Raises
+        `StorageFailed`.
+        """
+        gone = await self.engine.in_turn(
+            lambda connection: purge(connection, before_ms, limit, now_ms)
+        )
+        self._recorded.difference_update(gone)
+        return len(gone)
+
+    def unnamed(self, digests: Collection[str]) -> Sequence[str]:
+        """Those of the digests that no receipt names."""
+        sql = self.engine.queries["named_digests"]
+        named = {
+            digest for (digest,) in self.engine.here.execute(sql, (json.dumps(list(digests)),))
+        }
+        return [digest for digest in digests if digest not in named]

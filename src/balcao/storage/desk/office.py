@@ -1,0 +1,243 @@
+"""What operators do to accounts and keys: each deed in one commit with its log entry.
+
+Functions on a connection: the desk calls some in place, `People` others in the writer's turn.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from balcao.core.calendar import civil_month, from_ms
+from balcao.core.ledger import Audit
+from balcao.core.people import Action, Signature
+from balcao.errors import FormDone, NameTaken, TermsRefused
+from balcao.storage.batch import audit_row
+from balcao.storage.connection import SqlConnection
+from balcao.storage.contract import NewAccount, NewKey
+from balcao.storage.people import Terms
+
+_NOTE = (
+    "INSERT INTO audit_entry (at_ms, channel, user_id, form_id, action, account_id, target, detail)"
+    " VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
+)
+# A ceiling is compared with what was spent in its month, so the month goes on first: what was
+# spent in July must not refuse a ceiling for August.
+_CHANGE = (
+    "UPDATE account SET plan = ?, certificates = ?, partner_optin = ?, ceiling_credits = ?,"
+    " month_credits = CASE WHEN ? > month THEN 0 ELSE month_credits END, "
+    " month = CASE WHEN ? > month THEN ? ELSE month END"
+    " WHERE account_id = ?"
+)
+
+
+@contextmanager
+def deed(connection: SqlConnection, signed: Signature) -> Iterator[None]:
+    """One commit for something that somebody signed.
+
+    Raises `FormDone` before anything else is looked at: a form that is sent again is told that
+    it was carried out, not that the name it gave is taken.
+    """
+    with connection.transaction():
+        if signed.form_id is not None:
+            done = connection.execute(
+                "SELECT 1 FROM audit_entry WHERE form_id = ?", (signed.form_id,)
+            ).fetchall()
+            if done:
+                raise FormDone
+        yield
+
+
+def note(
+    connection: SqlConnection,
+    signed: Signature,
+    action: Action,
+    now_ms: int,
+    *,
+    account_id: int | None,
+    target: str,
+    detail: str = "",
+) -> None:
+    """Enter a deed into the log; part of the commit that does it."""
+    entry = Audit(signed, action, account_id, target, detail, now_ms)
+    connection.execute(_NOTE, audit_row(entry))
+
+
+def create_account(
+    connection: SqlConnection, new: NewAccount, now_ms: int, signed: Signature
+) -> int:
+    """Open an account: its number. Raises `NameTaken`, `FormDone`."""
+    terms = Terms(new.plan, new.certificates, new.partner_optin, new.ceiling_credits)
+    kind = "produção" if new.mode == "live" else "teste"
+    with deed(connection, signed):
+        if connection.execute("SELECT 1 FROM account WHERE name = ?", (new.name,)).fetchone():
+            raise NameTaken(new.name)
+        row: Any = connection.execute(
+            "INSERT INTO account (name, plan, mode, certificates, partner_optin,"
+            " ceiling_credits, created_ms) VALUES (?, ?, ?, ?, ?, ?, ?) RETURNING account_id",
+            (
+                new.name,
+                new.plan,
+                new.mode,
+                int(new.certificates),
+                int(new.partner_optin),
+                new.ceiling_credits,
+                now_ms,
+            ),
+        ).fetchall()
+        ((account_id,),) = row
+        said = "; ".join(f"{what} {value}" for what, value in _in_words(terms))
+        note(
+            connection,
+            signed,
+            "account.create",
+            now_ms,
+            account_id=account_id,
+            target=f"conta {new.name}",
+            detail=f"{said}; tipo {kind}",
+        )
+    return int(account_id)
+
+
+def change_account(
+    connection: SqlConnection, account_id: int, terms: Terms, now_ms: int, signed: Signature
+) -> None:
+    """See `storage.desk.people.People`."""
+    month = civil_month(now_ms)
+    with deed(connection, signed):
+        name, plan, certificates, optin, ceiling, _ = _account(connection, account_id)
+        before = Terms(plan, bool(certificates), bool(optin), ceiling)
+        if before == terms:
+            return
+        try:
+            connection.execute(
+                _CHANGE,
+                (
+                    terms.plan,
+                    int(terms.certificates),
+                    int(terms.partner_optin),
+                    terms.ceiling_credits,
+                    month,
+                    month,
+                    month,
+                    account_id,
+                ),
+            )
+        except connection.broken_rule:
+            raise TermsRefused from None
+        changed = "; ".join(
+            f"{what} {old} → {new}"
+            for (what, old), (_, new) in zip(_in_words(before), _in_words(terms), strict=True)
+            if old != new
+        )
+        note(
+            connection,
+            signed,
+            "account.change",
+            now_ms,
+            account_id=account_id,
+            target=f"conta {name}",
+            detail=changed,
+        )
+
+
+def suspend_account(
+    connection: SqlConnection, account_id: int, suspended: bool, now_ms: int, signed: Signature
+) -> None:
+    """See `storage.desk.people.People`."""
+    with deed(connection, signed):
+        name, *_, suspended_ms = _account(connection, account_id)
+        if suspended == (suspended_ms is not None):
+            return
+        connection.execute(
+            "UPDATE account SET suspended_ms = ? WHERE account_id = ?",
+            (now_ms if suspended else None, account_id),
+        )
+        note(
+            connection,
+            signed,
+            "account.suspend" if suspended else "account.resume",
+            now_ms,
+            account_id=account_id,
+            target=f"conta {name}",
+        )
+
+
+def create_key(connection: SqlConnection, new: NewKey, now_ms: int, signed: Signature) -> None:
+    """Issue a key. Raises `FormDone`."""
+    with deed(connection, signed):
+        row: Any = connection.execute(
+            "INSERT INTO api_key (account_id, name, prefix, hash, created_ms, expires_ms,"
+            " per_minute, per_day) VALUES (?, ?, ?, ?, ?, ?, ?, ?) RETURNING key_id",
+            (
+                new.account_id,
+                new.name,
+                new.prefix,
+                new.hash,
+                now_ms,
+                new.expires_ms,
+                new.per_minute,
+                new.per_day,
+            ),
+        ).fetchall()
+        ((key_id,),) = row
+        words = [f"número {key_id}"]
+        if new.expires_ms is not None:
+            words.append(f"vale até {from_ms(new.expires_ms - 1):%d/%m/%Y %H:%M}")
+        for limit, window in ((new.per_minute, "minuto"), (new.per_day, "dia")):
+            if limit is not None:
+                words.append(f"até {limit} por {window}")
+        note(
+            connection,
+            signed,
+            "key.create",
+            now_ms,
+            account_id=new.account_id,
+            target=f"chave {new.name}",
+            detail="; ".join(words),
+        )
+
+
+def revoke_key(connection: SqlConnection, key_id: int, now_ms: int, signed: Signature) -> bool:
+    """Revoke a key, unless it is revoked. False: no such key. Raises `FormDone`."""
+    with deed(connection, signed):
+        row: Any = connection.execute(
+            "SELECT account_id, name, revoked_ms FROM api_key WHERE key_id = ?", (key_id,)
+        ).fetchone()
+        if row is None:
+            return False
+        account_id, name, revoked_ms = row
+        if revoked_ms is None:
+            connection.execute(
+                "UPDATE api_key SET revoked_ms = ? WHERE key_id = ?", (now_ms, key_id)
+            )
+            note(
+                connection,
+                signed,
+                "key.revoke",
+                now_ms,
+                account_id=account_id,
+                target=f"chave {name}",
+                detail=f"número {key_id}",
+            )
+    return True
+
+
+def _account(connection: SqlConnection, account_id: int) -> Any:
+    row = connection.execute(
+        "SELECT name, plan, certificates, partner_optin, ceiling_credits, suspended_ms"
+        " FROM account WHERE account_id = ?",
+        (account_id,),
+    ).fetchone()
+    if row is None:
+        raise LookupError(account_id)
+    return row
+
+
+def _in_words(terms: Terms) -> list[tuple[str, str]]:
+    ceiling = terms.ceiling_credits
+    return [
+        ("plano", terms.plan),
+        ("certidões", "sim" if terms.certificates else "não"),
+        ("CPF dos sócios", "sim" if terms.partner_optin else "não"),
+        ("teto", "nenhum" if ceiling is None else str(ceiling)),
+    ]

@@ -1,0 +1,398 @@
+"""People: users, their sessions and links, the terms of accounts, what is remembered of requests.
+
+Everything here is written in the writer's turn, each call in one commit.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from balcao.core.access import Account
+from balcao.core.people import Action, LinkPurpose, Role, Signature, User
+from balcao.errors import LastOperator
+from balcao.storage.connection import SqlConnection
+from balcao.storage.desk import office, users
+from balcao.storage.desk.office import deed
+from balcao.storage.desk.people_reading import PeopleReading, find_link, find_user
+from balcao.storage.desk.reading import find_account
+from balcao.storage.engine import Engine
+from balcao.storage.people import NewUser, Terms
+
+PURGED_AT_ONCE = 1000
+
+
+_OTHERS_WHO_CAN_ENTER = (
+    "SELECT 1 FROM person WHERE role = 'operator' AND password_hash IS NOT NULL"
+    " AND suspended_ms IS NULL AND user_id <> ? LIMIT 1"
+)
+_OPEN_SESSION = (
+    "INSERT INTO web_session (token_digest, user_id, opened_ms, seen_ms) VALUES (?, ?, ?, ?)"
+)
+_SEEN = "UPDATE person SET seen_ms = ? WHERE user_id = ? AND coalesce(seen_ms, 0) < ?"
+_PURGES = (
+    "DELETE FROM web_session WHERE session_id IN"
+    " (SELECT session_id FROM web_session WHERE seen_ms < ? LIMIT ?) RETURNING 1",
+    "DELETE FROM one_time_link WHERE token_digest IN"
+    " (SELECT token_digest FROM one_time_link WHERE expires_ms <= ? LIMIT ?) RETURNING 1",
+)
+
+
+# Numbers of requests grow with time, so an account's oldest trace is its first one: an index by
+# age would cost every request more than the rest of its trace, to find what runs out once.
+_WITH_OLD_TRACES = (
+    "SELECT account_id FROM account WHERE (SELECT opened_ms FROM {table} AS t"
+    " WHERE t.account_id = account.account_id ORDER BY request_id LIMIT 1) < ?"
+)
+_OLD_TRACES = (
+    "DELETE FROM {table} WHERE account_id = ? AND request_id <= (SELECT max(request_id) FROM"
+    " (SELECT request_id FROM {table} WHERE account_id = ? ORDER BY request_id LIMIT ?) AS first)"
+    " AND opened_ms < ? RETURNING 1"
+)
+
+
+class People(PeopleReading):
+    """Users, sessions, one-time links, the audit log, and what is remembered of requests.
+
+    What is signed is done in one commit with its entry in the audit log. What changes nothing
+    (suspending somebody who is suspended) is not logged. Everything that is written here is durable
+    when it returns, and raises `StorageFailed` when it cannot be. Sessions and links are known by
+    the digests of their tokens only.
+    """
+
+    def __init__(self, engine: Engine, forget_callers: Callable[[], None]) -> None:
+        super().__init__(engine.here, engine.apart)
+        self._engine = engine
+        self._in_turn = engine.in_turn
+        self._forget_callers = forget_callers
+
+    # Users.
+
+    async def add_user(self, new: NewUser, signed: Signature, now_ms: int) -> User:
+        """Let somebody in, still without a password. Raises `EmailTaken`, `FormDone`."""
+
+        def work(connection: SqlConnection) -> User:
+            with deed(connection, signed):
+                return users.add(connection, new, signed, now_ms)
+
+        return await self._in_turn(work)
+
+    async def change_user(
+        self, user_id: int, name: str, role: Role, signed: Signature, now_ms: int
+    ) -> None:
+        """Another name or role; an operator stays one and nobody becomes one.
+
+        Sessions that are open have the new role at once. Raises `LookupError` (also for such a
+        role), `FormDone`.
+        """
+
+        def work(connection: SqlConnection) -> None:
+            with deed(connection, signed):
+                user = users.existing(connection, user_id)
+                if (role == "operator") != (user.role == "operator"):
+                    raise LookupError(user_id)
+                changed = []
+                if role != user.role:
+                    changed.append(
+                        f"papel {users.ROLE_WORDS[user.role]} → {users.ROLE_WORDS[role]}"
+                    )
+                if name != user.name:
+                    changed.append("nome alterado")
+                if not changed:
+                    return
+                connection.execute(
+                    "UPDATE person SET name = ?, role = ? WHERE user_id = ?", (name, role, user_id)
+                )
+                users.log(
+                    connection, signed, "user.change", now_ms, user=user, detail="; ".join(changed)
+                )
+
+        await self._in_turn(work)
+
+    async def suspend_user(
+        self, user_id: int, suspended: bool, signed: Signature, now_ms: int
+    ) -> None:
+        """Keep somebody out (their sessions and links end), or let them in again.
+
+        Raises `LookupError`, `FormDone`, and `LastOperator` rather than lock everybody out.
+        """
+
+        def work(connection: SqlConnection) -> None:
+            with deed(connection, signed):
+                user = users.existing(connection, user_id)
+                if suspended == (user.suspended_ms is not None):
+                    return
+                if suspended and user.role == "operator" and user.has_password:
+                    others = connection.execute(_OTHERS_WHO_CAN_ENTER, (user_id,)).fetchone()
+                    if others is None:
+                        raise LastOperator
+                connection.execute(
+                    "UPDATE person SET suspended_ms = ? WHERE user_id = ?",
+                    (now_ms if suspended else None, user_id),
+                )
+                if suspended:
+                    users.end_sessions_and_links(connection, user_id)
+                action: Action = "user.suspend" if suspended else "user.resume"
+                users.log(connection, signed, action, now_ms, user=user)
+
+        await self._in_turn(work)
+
+    async def set_password(
+        self, user_id: int, password_hash: str, signed: Signature, now_ms: int
+    ) -> None:
+        """Set it; all sessions and links of this user end. Raises `LookupError`, `FormDone`."""
+
+        def work(connection: SqlConnection) -> None:
+            with deed(connection, signed):
+                user = users.existing(connection, user_id)
+                users.set_password(connection, user, password_hash)
+                users.log(
+                    connection, signed, "user.password", now_ms, user=user, detail="senha alterada"
+                )
+
+        await self._in_turn(work)
+
+    async def rehash_password(
+        self, user_id: int, password_hash: str, *, replaces: str, now_ms: int
+    ) -> None:
+        """The same password under newer parameters: nothing ends, nothing is logged.
+
+        Nothing happens when the hash is no longer `replaces`: another password was set meanwhile.
+        """
+        await self._in_turn(
+            lambda connection: connection.execute(
+                "UPDATE person SET password_hash = ? WHERE user_id = ? AND password_hash = ?"
+                " RETURNING 1",
+                (password_hash, user_id, replaces),
+            ).fetchall()
+        )
+
+    async def set_totp(
+        self, user_id: int, sealed: bytes | None, signed: Signature, now_ms: int
+    ) -> None:
+        """Turn the second factor on, or off (None). Raises `LookupError`, `FormDone`."""
+
+        def work(connection: SqlConnection) -> None:
+            with deed(connection, signed):
+                user = users.existing(connection, user_id)
+                # The last step stays: codes go by the time, whatever the secret.
+                connection.execute(
+                    "UPDATE person SET totp_secret = ? WHERE user_id = ?", (sealed, user_id)
+                )
+                said = "segundo fator desligado" if sealed is None else "segundo fator ligado"
+                users.log(connection, signed, "user.totp", now_ms, user=user, detail=said)
+
+        await self._in_turn(work)
+
+    async def use_totp_step(self, user_id: int, step: int) -> bool:
+        """Take a time step. False: it, or a later one, was taken before."""
+        taken = await self._in_turn(
+            lambda connection: connection.execute(
+                "UPDATE person SET totp_step = ? WHERE user_id = ? AND totp_step < ? RETURNING 1",
+                (step, user_id, step),
+            ).fetchall()
+        )
+        return bool(taken)
+
+    # Sessions.
+
+    async def open_session(
+        self, user_id: int, token_digest: bytes, signed: Signature, now_ms: int
+    ) -> None:
+        """Remember a browser that signed in. An operator's sign-in is a deed for the log.
+
+        Somebody who was suspended meanwhile is not let in, and the token stays unknown. Raises
+        `LookupError`, `FormDone`.
+        """
+
+        def work(connection: SqlConnection) -> None:
+            with deed(connection, signed):
+                user = users.existing(connection, user_id)
+                if user.suspended_ms is not None:
+                    return
+                connection.execute(_OPEN_SESSION, (token_digest, user_id, now_ms, now_ms))
+                connection.execute(_SEEN, (now_ms, user_id, now_ms))
+                if user.role == "operator":
+                    users.log(connection, signed, "user.sign_in", now_ms, user=user)
+
+        await self._in_turn(work)
+
+    async def touch_session(self, session_id: int, now_ms: int) -> None:
+        """It was used (told about once a minute)."""
+
+        def work(connection: SqlConnection) -> None:
+            with connection.transaction():
+                used: Any = connection.execute(
+                    "UPDATE web_session SET seen_ms = CASE WHEN seen_ms < ? THEN ? ELSE seen_ms END"
+                    " WHERE session_id = ? RETURNING user_id",
+                    (now_ms, now_ms, session_id),
+                ).fetchall()
+                for (user_id,) in used:
+                    connection.execute(_SEEN, (now_ms, user_id, now_ms))
+
+        await self._in_turn(work)
+
+    async def close_session(self, token_digest: bytes) -> None:
+        """Sign out. Fine if there is none."""
+        await self._in_turn(
+            lambda connection: connection.execute(
+                "DELETE FROM web_session WHERE token_digest = ? RETURNING 1", (token_digest,)
+            ).fetchall()
+        )
+
+    async def close_other_sessions(self, user_id: int, token_digest: bytes) -> int:
+        """Sign this user out everywhere else. Count."""
+        closed = await self._in_turn(
+            lambda connection: connection.execute(
+                "DELETE FROM web_session WHERE user_id = ? AND token_digest <> ? RETURNING 1",
+                (user_id, token_digest),
+            ).fetchall()
+        )
+        return len(closed)
+
+    # One-time links.
+
+    async def make_link(
+        self,
+        token_digest: bytes,
+        purpose: LinkPurpose,
+        user_id: int | None,
+        *,
+        signed: Signature,
+        now_ms: int,
+        expires_ms: int,
+    ) -> None:
+        """Remember a link; earlier ones for the same purpose and user are void.
+
+        Raises `FormDone`, `LookupError` for an unknown user.
+        """
+
+        def work(connection: SqlConnection) -> None:
+            with deed(connection, signed):
+                user = None if user_id is None else users.existing(connection, user_id)
+                connection.execute(
+                    "DELETE FROM one_time_link"
+                    " WHERE purpose = ? AND user_id IS NOT DISTINCT FROM ?",
+                    (purpose, user_id),
+                )
+                connection.execute(
+                    "INSERT INTO one_time_link (token_digest, purpose, user_id, made_ms,"
+                    " expires_ms) VALUES (?, ?, ?, ?, ?)",
+                    (token_digest, purpose, user_id, now_ms, expires_ms),
+                )
+                users.log(
+                    connection,
+                    signed,
+                    "user.link",
+                    now_ms,
+                    user=user,
+                    detail="link para definir a senha",
+                )
+
+        await self._in_turn(work)
+
+    async def claim_link(
+        self, token_digest: bytes, password_hash: str, now_ms: int, operator: NewUser | None = None
+    ) -> User | None:
+        """Use it, once: set the password of its user, or make the first operator.
+
+        All in one commit; the user's sessions end. None: it is not good any more. Raises
+        `EmailTaken`; then the link stays good.
+        """
+
+        def work(connection: SqlConnection) -> User | None:
+            with connection.transaction():
+                link = find_link(connection, token_digest, now_ms)
+                if link is None:
+                    return None
+                connection.execute(
+                    "DELETE FROM one_time_link WHERE token_digest = ?", (token_digest,)
+                )
+                user = link.user
+                if user is None:
+                    assert operator is not None, "the first operator has a name"
+                    assert operator.role == "operator", "and is one"
+                    user = users.add(connection, operator, None, now_ms)
+                users.set_password(connection, user, password_hash)
+                by = Signature("web", user.user_id)
+                users.log(
+                    connection,
+                    by,
+                    "user.password",
+                    now_ms,
+                    user=user,
+                    detail="senha definida pelo link",
+                )
+                return find_user(connection, user.user_id)
+
+        return await self._in_turn(work)
+
+    # The office.
+
+    async def change_account(
+        self, account_id: int, terms: Terms, signed: Signature, now_ms: int
+    ) -> Account:
+        """Another plan, other features. In force everywhere within a second.
+
+        Raises `TermsRefused` (a prepaid plan with debts, a ceiling below what is spent),
+        `LookupError`, `FormDone`.
+        """
+
+        def work(connection: SqlConnection) -> Account:
+            office.change_account(connection, account_id, terms, now_ms, signed)
+            return find_account(connection, account_id)
+
+        account = await self._in_turn(work)
+        self._forget_callers()
+        return account
+
+    async def suspend_account(
+        self, account_id: int, suspended: bool, signed: Signature, now_ms: int
+    ) -> Account:
+        """Refuse its keys and its users' lookups, or accept them again; within a second.
+
+        Raises `LookupError`, `FormDone`.
+        """
+
+        def work(connection: SqlConnection) -> Account:
+            office.suspend_account(connection, account_id, suspended, now_ms, signed)
+            return find_account(connection, account_id)
+
+        account = await self._in_turn(work)
+        self._forget_callers()
+        return account
+
+    # What has run out.
+
+    async def purge_people(
+        self,
+        now_ms: int,
+        oldest_trace_ms: int,
+        oldest_session_ms: int,
+        oldest_certificate_ms: int,
+    ) -> int:
+        """Remove some of what has run out: sessions, links, traces. Count; 0: none left.
+
+        Sessions unused since before `oldest_session_ms`, traces of requests before
+        `oldest_trace_ms`, those that brought a certificate before `oldest_certificate_ms`; the
+        oldest first.
+        """
+        before = (oldest_session_ms, now_ms)
+        oldest = {"trace": oldest_trace_ms, "certificate_trace": oldest_certificate_ms}
+
+        def work(connection: SqlConnection) -> int:
+            gone = 0
+            with connection.transaction():
+                for sql, before_ms in zip(_PURGES, before, strict=True):
+                    left = PURGED_AT_ONCE - gone
+                    gone += len(connection.execute(sql, (before_ms, left)).fetchall())
+                for table, before_ms in oldest.items():
+                    find, remove = (
+                        sql.format(table=table) for sql in (_WITH_OLD_TRACES, _OLD_TRACES)
+                    )
+                    for (account_id,) in connection.execute(find, (before_ms,)).fetchall():
+                        left = PURGED_AT_ONCE - gone
+                        wanted = (account_id, account_id, left, before_ms)
+                        gone += len(connection.execute(remove, wanted).fetchall())
+            return gone
+
+        months = await self._engine.drop_traces(oldest_trace_ms)
+        return months + await self._in_turn(work)

@@ -1,0 +1,237 @@
+"""What is read of people and of requests, in place: the same on any engine."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from balcao.core.certificates import CertificateGiven
+from balcao.core.ledger import Trace
+from balcao.core.people import Action, Credentials, Session, User, normal_email
+from balcao.storage.batch import CERTIFICATE_COLUMNS, TRACE_COLUMNS
+from balcao.storage.connection import Apart, SqlConnection
+from balcao.storage.numbers import NUMBERED_BEFORE_MS_MAX, least_number
+from balcao.storage.people import AuditEntry, Link, TraceFilter
+
+_USER = (
+    "SELECT p.user_id, p.account_id, p.email, p.name, p.role, p.password_hash IS NOT NULL,"
+    " p.totp_secret IS NOT NULL, p.created_ms, p.seen_ms, p.suspended_ms"
+)
+_USERS = f"{_USER} FROM person AS p"
+_USER_COLUMNS = _USER.count(",") + 1
+_HAS_OPERATOR = "SELECT 1 FROM person WHERE role = 'operator' AND password_hash IS NOT NULL LIMIT 1"
+_SESSION = (
+    f"{_USER}, s.session_id, s.opened_ms, s.seen_ms"
+    " FROM web_session AS s JOIN person AS p USING (user_id)"
+    " WHERE s.token_digest = ? AND s.seen_ms > ? AND s.opened_ms > ? AND p.suspended_ms IS NULL"
+)
+_LINK = (
+    f"{_USER}, l.purpose, l.expires_ms"
+    " FROM one_time_link AS l LEFT JOIN person AS p USING (user_id)"
+    " WHERE l.token_digest = ? AND l.expires_ms > ? AND p.suspended_ms IS NULL"
+)
+_AUDIT = (
+    "SELECT e.entry_id, e.at_ms, e.channel, e.user_id, p.name, e.action, e.account_id, a.name,"
+    " e.target, e.detail FROM audit_entry AS e LEFT JOIN person AS p ON p.user_id = e.user_id"
+    " LEFT JOIN account AS a ON a.account_id = e.account_id"
+)
+_TRACE = " ".join(("SELECT", ", ".join(TRACE_COLUMNS), "FROM trace WHERE account_id = ?"))
+_CERTIFICATE = " ".join(
+    (
+        *("SELECT", ", ".join(CERTIFICATE_COLUMNS)),
+        ", (SELECT media_type FROM receipt",
+        "WHERE receipt.receipt_id = certificate_trace.receipt_id)",
+        "FROM certificate_trace WHERE account_id = ?",
+    )
+)
+# By the primary key, account after account: a number alone is no beginning of it.
+_OWNER = (
+    "SELECT account_id FROM ledger_entry WHERE request_id = ? UNION ALL"
+    " SELECT a.account_id FROM account AS a CROSS JOIN trace AS t"
+    " WHERE t.account_id = a.account_id AND t.request_id = ? LIMIT 1"
+)
+_MOVED = (
+    "SELECT kind, CAST(sum(balance_change) AS BIGINT) FROM ledger_entry"
+    " WHERE account_id = ? AND at_ms >= ? AND at_ms < ? AND balance_change <> 0 GROUP BY kind"
+)
+
+
+class PeopleReading:
+    """The half that changes nothing.
+
+    Its connection is used on the event loop's thread; what may take long opens one of its own.
+    """
+
+    def __init__(self, in_place: SqlConnection, apart: Apart) -> None:
+        self._apart = apart
+        self._in_place = in_place
+
+    # Users, their sessions and links.
+
+    def user(self, user_id: int) -> User | None:
+        """One user."""
+        return find_user(self._in_place, user_id)
+
+    def users(self, account_id: int | None) -> Sequence[User]:
+        """An account's users by name; None: the operators."""
+        rows: Any = self._in_place.execute(
+            f"{_USERS} WHERE p.account_id IS NOT DISTINCT FROM ?", (account_id,)
+        ).fetchall()
+        found = [_user(row) for row in rows]
+        return sorted(found, key=lambda user: (user.name.casefold(), user.user_id))
+
+    def has_operator(self) -> bool:
+        """Whether anybody who is an operator ever set a password."""
+        return has_operator(self._in_place)
+
+    def credentials(self, email: str) -> Credentials | None:
+        """By e-mail address, whatever its case. None: unknown or suspended."""
+        row: Any = self._in_place.execute(
+            f"{_USER}, p.password_hash, p.totp_secret, p.totp_step FROM person AS p"
+            " WHERE p.email_key = ? AND p.suspended_ms IS NULL",
+            (normal_email(email),),
+        ).fetchone()
+        return None if row is None else Credentials(_user(row), *row[_USER_COLUMNS:])
+
+    def session(
+        self, token_digest: bytes, now_ms: int, idle_ms: int, lifetime_ms: int
+    ) -> Session | None:
+        """Whose it is. None: unknown, idle for too long, too old, or its user was suspended."""
+        row: Any = self._in_place.execute(
+            _SESSION, (token_digest, now_ms - idle_ms, now_ms - lifetime_ms)
+        ).fetchone()
+        if row is None:
+            return None
+        session_id, opened_ms, seen_ms = row[_USER_COLUMNS:]
+        return Session(session_id, _user(row), opened_ms, seen_ms)
+
+    def link(self, token_digest: bytes, now_ms: int) -> Link | None:
+        """What it is good for. None: unknown, used, void, too old, or its user is suspended.
+
+        The first operator's is void as soon as any operator has a password.
+        """
+        return find_link(self._in_place, token_digest, now_ms)
+
+    # The office.
+
+    def audit(
+        self,
+        limit: int,
+        before_id: int | None = None,
+        account_id: int | None = None,
+        action: Action | None = None,
+    ) -> Sequence[AuditEntry]:
+        """What was done, newest first, in pages: `before_id` is the last one seen."""
+        where, values = _matching(
+            ("e.entry_id < ?", before_id),
+            ("e.account_id = ?", account_id),
+            ("e.action = ?", action),
+        )
+        rows: Any = self._in_place.execute(
+            f"{_AUDIT} WHERE {where} ORDER BY e.entry_id DESC LIMIT ?", (*values, limit)
+        ).fetchall()
+        return [AuditEntry(*row) for row in rows]
+
+    # What is remembered of requests.
+
+    def trace(self, account_id: int, request_id: str) -> Trace | None:
+        """One request of this account. Never refused ones that did not get as far as a lookup."""
+        wanted = (account_id, request_id)
+        row: Any = self._in_place.execute(f"{_TRACE} AND request_id = ?", wanted).fetchone()
+        if row is None:
+            row = self._in_place.execute(f"{_CERTIFICATE} AND request_id = ?", wanted).fetchone()
+        return None if row is None else _trace(row)
+
+    def traces(
+        self, account_id: int, wanted: TraceFilter, limit: int, before_id: str | None = None
+    ) -> Sequence[Trace]:
+        """Requests of an account, newest first, in pages: `before_id` is the last one seen.
+
+        Newest is what has the greatest number. A rare document is looked for in all of them: a
+        second for a million. May be called in any thread.
+        """
+        where, values = _matching(
+            ("request_id < ?", before_id),
+            # Where the walk ends: what is older is not looked at, on PostgreSQL by whole months.
+            ("request_id >= ?", least_number(wanted.from_ms - NUMBERED_BEFORE_MS_MAX)),
+            ("opened_ms >= ?", wanted.from_ms),
+            ("opened_ms < ?", wanted.to_ms),
+            ("operation = ?", wanted.operation),
+            ("key_id = ?", wanted.key_id),
+            ("(key_id IS NULL) = ?", wanted.web_only or None),
+            ("user_id = ?", wanted.user_id),
+            ("origin = ?", wanted.origin),
+            ("document = ?", wanted.document),
+            ("document_hash = ?", wanted.document_hash),
+            ("(status >= 400) = ?", wanted.errors_only or None),
+        )
+        with self._apart() as reading:
+            rows: list[Any] = []
+            for select in (_TRACE, _CERTIFICATE):
+                rows += reading.execute(
+                    f"{select} AND {where} ORDER BY request_id DESC LIMIT ?",
+                    (account_id, *values, limit),
+                ).fetchall()
+        # Each has its newest, so the newest of both are among them.
+        newest = sorted(map(_trace, rows), key=lambda trace: trace.request_id, reverse=True)
+        return newest[:limit]
+
+    def owner_of(self, request_id: str) -> int | None:
+        """The account of a request, for the operator who is told its number."""
+        row: Any = self._in_place.execute(_OWNER, (request_id, request_id)).fetchone()
+        return None if row is None else row[0]
+
+    def moved_credits(self, account_id: int, from_ms: int, to_ms: int) -> Mapping[str, int]:
+        """Sum of the balance's changes in [from, to) by kind of entry: top_up, charge, post.
+
+        May be called in any thread.
+        """
+        with self._apart() as reading:
+            rows: Any = reading.execute(_MOVED, (account_id, from_ms, to_ms)).fetchall()
+        return dict(rows)
+
+
+def find_user(connection: SqlConnection, user_id: int) -> User | None:
+    """One user."""
+    row: Any = connection.execute(f"{_USERS} WHERE p.user_id = ?", (user_id,)).fetchone()
+    return None if row is None else _user(row)
+
+
+def find_link(connection: SqlConnection, token_digest: bytes, now_ms: int) -> Link | None:
+    """What a link is good for, if it still is. The first operator's ends with the first one."""
+    row: Any = connection.execute(_LINK, (token_digest, now_ms)).fetchone()
+    if row is None:
+        return None
+    purpose, expires_ms = row[_USER_COLUMNS:]
+    if purpose == "first_operator":
+        return None if has_operator(connection) else Link(purpose, None, expires_ms)
+    return Link(purpose, _user(row), expires_ms)
+
+
+def has_operator(connection: SqlConnection) -> bool:
+    """Whether anybody who is an operator ever set a password."""
+    return connection.execute(_HAS_OPERATOR).fetchone() is not None
+
+
+def _user(row: Any) -> User:
+    number, account_id, email, name, role, password, totp, *rest = row[:_USER_COLUMNS]
+    return User(number, account_id, email, name, role, bool(password), bool(totp), *rest)
+
+
+def _trace(row: Any) -> Trace:
+    plain, more = row[: len(TRACE_COLUMNS)], row[len(TRACE_COLUMNS) :]
+    trace = dict(zip(TRACE_COLUMNS, plain, strict=True))
+    brought = _brought(*more) if more else None
+    return Trace(**{**trace, "refresh": bool(trace["refresh"])}, certificate=brought)
+
+
+def _brought(
+    verdict: Any, validity: Any, name: Any, receipt_id: Any, media_type: Any
+) -> CertificateGiven:
+    """Without the number of a receipt that is not kept any more."""
+    number = None if media_type is None else receipt_id
+    return CertificateGiven(verdict, validity, name, number, media_type)
+
+
+def _matching(*conditions: tuple[str, object]) -> tuple[str, list[Any]]:
+    """Those conditions that have a value, all of which must hold."""
+    wanted = [(sql, value) for sql, value in conditions if value is not None]
+    return " AND ".join(["TRUE", *(sql for sql, _ in wanted)]), [value for _, value in wanted]

@@ -1,0 +1,27 @@
+"""Receipts' records on any engine: purging them, and leaving it to be done that their bytes go."""
+
+from collections.abc import Iterable, Sequence
+
+from balcao.core.ledger import Enqueue
+from balcao.core.receipts import DELETE_BYTES
+from balcao.storage.connection import SqlConnection
+from balcao.storage.desk.jobs import enqueue
+
+_PURGE = (
+    "DELETE FROM receipt WHERE receipt_id IN"
+    " (SELECT receipt_id FROM receipt WHERE created_ms < ? ORDER BY created_ms LIMIT ?)"
+    " RETURNING receipt_id, digest"
+)
+
+
+def purge(connection: SqlConnection, before_ms: int, limit: int, now_ms: int) -> Sequence[str]:
+    """Remove old rows: their numbers."""
+    with connection.transaction():
+        gone = connection.execute(_PURGE, (before_ms, limit)).fetchall()
+        leave_bytes(connection, (digest for _, digest in gone), now_ms)
+    return [number for number, _ in gone]
+
+
+def leave_bytes(connection: SqlConnection, digests: Iterable[str], now_ms: int) -> None:
+    """Have the bytes deleted that records named which go in this transaction."""
+    enqueue(connection, [Enqueue(DELETE_BYTES, one, now_ms) for one in sorted(set(digests))])

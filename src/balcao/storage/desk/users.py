@@ -1,0 +1,73 @@
+"""What is done to one user as part of a commit. Called by `People`."""
+
+from typing import Any
+
+from balcao.core.people import Action, Signature, User, normal_email
+from balcao.errors import EmailTaken
+from balcao.storage.connection import SqlConnection
+from balcao.storage.desk.office import note
+from balcao.storage.desk.people_reading import find_user
+from balcao.storage.people import NewUser
+
+ROLE_WORDS = {"consultant": "consultor", "manager": "gestor", "operator": "operador"}
+
+
+def existing(connection: SqlConnection, user_id: int) -> User:
+    """One user. Raises `LookupError`."""
+    user = find_user(connection, user_id)
+    if user is None:
+        raise LookupError(user_id)
+    return user
+
+
+def add(connection: SqlConnection, new: NewUser, signed: Signature | None, now_ms: int) -> User:
+    """Let somebody in and log it; without `signed` they let themselves in. Raises `EmailTaken`."""
+    email = new.email.strip()
+    known = "SELECT 1 FROM person WHERE email_key = ?"
+    if connection.execute(known, (normal_email(email),)).fetchone():
+        raise EmailTaken
+    row: Any = connection.execute(
+        "INSERT INTO person (account_id, email, email_key, name, role, created_ms)"
+        " VALUES (?, ?, ?, ?, ?, ?) RETURNING user_id",
+        (new.account_id, email, normal_email(email), new.name, new.role, now_ms),
+    ).fetchall()
+    ((user_id,),) = row
+    user = existing(connection, user_id)
+    by = signed or Signature("web", user_id)
+    log(connection, by, "user.create", now_ms, user=user, detail=f"papel {ROLE_WORDS[new.role]}")
+    return user
+
+
+def set_password(connection: SqlConnection, user: User, password_hash: str) -> None:
+    """Set it and end what was open under the old one."""
+    connection.execute(
+        "UPDATE person SET password_hash = ? WHERE user_id = ?", (password_hash, user.user_id)
+    )
+    end_sessions_and_links(connection, user.user_id)
+
+
+def end_sessions_and_links(connection: SqlConnection, user_id: int) -> None:
+    """Sign somebody out everywhere, and void their links."""
+    connection.execute("DELETE FROM web_session WHERE user_id = ?", (user_id,))
+    connection.execute("DELETE FROM one_time_link WHERE user_id = ?", (user_id,))
+
+
+def log(
+    connection: SqlConnection,
+    signed: Signature,
+    action: Action,
+    now_ms: int,
+    *,
+    user: User | None,
+    detail: str = "",
+) -> None:
+    """Enter into the log what was done to a user; None: to the one who will be the first."""
+    note(
+        connection,
+        signed,
+        action,
+        now_ms,
+        account_id=None if user is None else user.account_id,
+        target="primeiro operador" if user is None else f"usuário {user.user_id}",
+        detail=detail,
+    )

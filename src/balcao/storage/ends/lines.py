@@ -1,0 +1,174 @@
+"""Rows as lines: the text form of PostgreSQL's COPY, whichever engine has the row.
+
+A row is the same on both engines when its line is; so lines are what is compared and added up.
+"""
+
+import re
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from hashlib import blake2b
+from typing import IO, Any, TypeAlias, TypeVar
+
+from balcao.storage.ends.tables import MovedTable
+
+Key: TypeAlias = tuple[Any, ...]
+T = TypeVar("T")
+
+_NULL = "\\N"
+_SPECIAL = re.compile(r"[\\\n\r\t\x08\x0b\x0c]")
+_ESCAPES = {
+    "\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t", "\x08": "\\b", "\x0b": "\\v",
+    "\x0c": "\\f",
+}  # fmt: skip
+_ESCAPED = re.compile(r"\\(.)")
+_MEANT = {escape[1]: character for character, escape in _ESCAPES.items()}
+
+_IN_MEMORY_BYTES = 8_000_000
+
+_SUM_BYTES = 16
+_SUM_MASK = (1 << 8 * _SUM_BYTES) - 1
+
+
+def told(row: Iterable[Any]) -> bytes:
+    """A row of SQLite as a line."""
+    return ("\t".join([_text(value) for value in row]) + "\n").encode()
+
+
+def _text(value: Any) -> str:
+    if value is None:
+        return _NULL
+    if type(value) is str:
+        return value if _SPECIAL.search(value) is None else _SPECIAL.sub(_escape, value)
+    if type(value) is bytes:
+        return "\\\\x" + value.hex()
+    return str(value)
+
+
+def _escape(match: re.Match[str]) -> str:
+    return _ESCAPES[match[0]]
+
+
+def reader(table: MovedTable) -> Callable[[bytes], tuple[Any, ...]]:
+    """What makes a row for SQLite of a line of this table."""
+    kinds = [_READ[column.kind] for column in table.columns]
+
+    def read(line: bytes) -> tuple[Any, ...]:
+        values = line[:-1].decode().split("\t")
+        return tuple(
+            None if value == _NULL else kind(value)
+            for kind, value in zip(kinds, values, strict=True)
+        )
+
+    return read
+
+
+def _meant(text: str) -> str:
+    if "\\" not in text:
+        return text
+    return _ESCAPED.sub(lambda match: _MEANT.get(match[1], match[1]), text)
+
+
+_READ: dict[str, Callable[[str], Any]] = {
+    "INTEGER": int,
+    "REAL": float,
+    "TEXT": _meant,
+    "BLOB": lambda text: bytes.fromhex(text[3:]),
+}
+
+
+def key_reader(table: MovedTable) -> Callable[[bytes], Key]:
+    """What tells the key of a line, so that keys are in the order of both engines."""
+    kinds = [_KEYS[column.kind] for column in table.key]
+    count = len(kinds)
+
+    def key(line: bytes) -> Key:
+        parts = line[:-1].split(b"\t", count)
+        return tuple([kind(part) for kind, part in zip(kinds, parts, strict=False)])
+
+    return key
+
+
+_KEYS: dict[str, Callable[[bytes], Any]] = {
+    "INTEGER": int,
+    # By their bytes; hexadecimal digits stand in the same order as what they mean.
+    "TEXT": lambda text: _meant(text.decode()).encode() if b"\\" in text else text,
+    "BLOB": lambda text: text,
+}
+
+
+class Sum:
+    """How many lines, and what they add up to, in whatever order they come."""
+
+    def __init__(self, rows: int = 0, total: int = 0) -> None:
+        self.rows = rows
+        self.total = total
+
+    def add(self, line: bytes) -> None:
+        """One more line."""
+        self.rows += 1
+        self.total += int.from_bytes(blake2b(line, digest_size=_SUM_BYTES).digest(), "big")
+
+    def through(self, lines: Iterable[bytes]) -> Iterator[bytes]:
+        """The same lines, added up as they pass."""
+        for line in lines:
+            self.add(line)
+            yield line
+
+    @property
+    def checksum(self) -> str:
+        """What they add up to, in hexadecimal digits."""
+        return f"{self.total & _SUM_MASK:0{2 * _SUM_BYTES}x}"
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, Sum) and self.rows == other.rows and self.checksum == other.checksum
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+def joined(lines: Iterable[bytes], size: int = 1 << 17) -> Iterator[bytes]:
+    """Lines in blocks of about so many bytes."""
+    waiting: list[bytes] = []
+    length = 0
+    for line in lines:
+        waiting.append(line)
+        length += len(line)
+        if length >= size:
+            yield b"".join(waiting)
+            waiting, length = [], 0
+    if waiting:
+        yield b"".join(waiting)
+
+
+def chunks(rows: Iterable[T], size: int) -> Iterator[Sequence[T]]:
+    """Rows, so many at a time."""
+    waiting: list[T] = []
+    for row in rows:
+        waiting.append(row)
+        if len(waiting) == size:
+            yield waiting
+            waiting = []
+    if waiting:
+        yield waiting
+
+
+class PutAside:
+    """Lines that were put aside: few in memory, many in a file without a name."""
+
+    def __init__(self) -> None:
+        self._file: IO[bytes] = tempfile.SpooledTemporaryFile(_IN_MEMORY_BYTES)  # noqa: SIM115
+        self.count = 0
+
+    def put(self, line: bytes) -> None:
+        """Put one more aside."""
+        self._file.write(line)
+        self.count += 1
+
+    def __iter__(self) -> Iterator[bytes]:
+        self._file.seek(0)
+        return iter(self._file)
+
+    def close(self) -> None:
+        """Forget them."""
+        self._file.close()

@@ -1,0 +1,136 @@
+"""Where an installation's data are, before anything is opened.
+
+The one place that tells one engine from another: whoever needs to know something of it asks the
+`DataPlace`. An engine's modules are loaded only where they are used: PostgreSQL's cost a tenth of a
+second.
+"""
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import IO, Literal, Protocol, TypeAlias
+
+from balcao.core.questions import Mode
+from balcao.home import Home
+from balcao.settings import Settings
+from balcao.storage.ballast import Ballast
+from balcao.storage.connection import SqlConnection
+from balcao.storage.contract import Cache
+from balcao.storage.copies.copies import Copies
+from balcao.storage.desk.desk import Desk
+from balcao.storage.ends.end import End
+
+EngineName: TypeAlias = Literal["sqlite", "postgresql"]
+
+
+class Look(Protocol):
+    """A desk that is looked at as it is: nothing is made, nothing brought up to date."""
+
+    @property
+    def connection(self) -> SqlConnection:
+        """To ask whatever there is to ask."""
+        ...
+
+    @property
+    def server(self) -> str | None:
+        """What serves it, with its version. None: nothing does, it is a file."""
+        ...
+
+    @property
+    def newest(self) -> int:
+        """What this program brings its schema up to."""
+        ...
+
+    def schema(self) -> int:
+        """What it has; 0: nothing of ours."""
+        ...
+
+    def check_here(self) -> None:
+        """Raises `StorageMoved`, `StorageIncomplete` when its data are elsewhere."""
+        ...
+
+    def clock_seconds(self) -> float | None:
+        """Its own clock, since 1970. None: it has none of its own."""
+        ...
+
+    def latest_instant(self) -> int | None:
+        """When something was committed last, where that tells of this machine's clock."""
+        ...
+
+
+class DataPlace(Protocol):
+    """A data folder's files, or a database beside it."""
+
+    @property
+    def name(self) -> EngineName:
+        """The engine's name, as OpenTelemetry and manifests of backups call it."""
+        ...
+
+    @property
+    def desk_file(self) -> Path | None:
+        """The file that is the desk. None: it lies in no file of this folder."""
+        ...
+
+    def is_begun(self) -> bool:
+        """Whether a service was ever started on this data folder."""
+        ...
+
+    def lock(self) -> IO[bytes] | None:
+        """Be the only server here. None: any number may serve. Raises `HomeInUse`."""
+        ...
+
+    def alone_at_first_start(self) -> AbstractContextManager[bool]:
+        """Keeps other nodes from having their first start too: whether there may be others.
+
+        Raises `StorageFailed`.
+        """
+        ...
+
+    def ballast(self, size_mb: int) -> Ballast:
+        """Room to be set aside; none where the disk is another's."""
+        ...
+
+    def open_desk(
+        self,
+        *,
+        pepper: bytes,
+        observe_batch: Callable[[int], None] = lambda size: None,
+        ballast: Ballast | None = None,
+    ) -> Desk:
+        """Raises `StorageFailed`, `StorageNewer`, `StorageUnreleased`, `PepperDiffers`."""
+        ...
+
+    def open_cache(self, mode: Mode, *, pepper: bytes, ballast: Ballast | None = None) -> Cache:
+        """The cache of one mode. A database that is away is no reason not to start."""
+        ...
+
+    def copies(self) -> Copies:
+        """Copies of the desk, for backups."""
+        ...
+
+    def end(self, *, target: bool) -> End:
+        """One end of a move; where data go to, what is missing is made.
+
+        Raises `MoveRefused`, `PepperDiffers`, `StorageNewer`, `StorageFailed`.
+        """
+        ...
+
+    def look(self) -> AbstractContextManager[Look]:
+        """Look at the desk that is there. Raises `StorageFailed`."""
+        ...
+
+
+def place_of(settings: Settings) -> DataPlace:
+    """PostgreSQL where its address is set, else SQLite in the data folder."""
+    return place_at(settings.database.get_secret_value(), Home(settings.home))
+
+
+def place_at(address: str, home: Home) -> DataPlace:
+    """The database at this address, or the files of this folder if it is empty."""
+    if not address:
+        from balcao.storage.sqlite.place import SqlitePlace  # noqa: PLC0415
+
+        return SqlitePlace(home)
+    from balcao.storage.postgresql.place import PostgresPlace  # noqa: PLC0415
+
+    return PostgresPlace(address, home)

@@ -1,0 +1,148 @@
+-- What both engines say, here in PostgreSQL's words: `sqlite/queries.sql` has the same names.
+-- Rows come as arrays, column by column: one statement for any number of them (`rows.py`).
+
+-- Who calls, and what is recorded under an idempotency key.
+
+-- name: caller
+SELECT k.hash, a.account_id, k.key_id, a.plan, a.mode, a.certificates, a.partner_optin,
+       k.expires_ms, k.per_minute, k.per_day
+FROM unnest(%s::bytea[]) AS wanted (hash) JOIN api_key AS k USING (hash)
+     JOIN account AS a USING (account_id)
+WHERE k.revoked_ms IS NULL AND a.suspended_ms IS NULL;
+
+-- name: earlier
+SELECT account_id, key_digest, now_ms,
+       fingerprint, state, request_id, status, body, fresh_ms, bound_ms, expires_ms
+FROM unnest(%s::bigint[], %s::text[], %s::bigint[]) AS wanted (account_id, key_digest, now_ms)
+     JOIN idempotency USING (account_id, key_digest)
+WHERE expires_ms > now_ms;
+
+-- What decides a batch.
+
+-- name: purses
+SELECT found.* FROM unnest(%s::bigint[]) AS wanted (account_id), LATERAL
+    (SELECT account_id, plan, balance_credits, held_credits, ceiling_credits, month, month_credits
+     FROM account AS a WHERE a.account_id = wanted.account_id
+     LIMIT 1 FOR NO KEY UPDATE) AS found;
+
+-- The entry that opened an operation. The limit keeps it from being planned as a join: it is one
+-- probe of one partition for each operation, whatever the planner thinks of the tables.
+-- name: holds
+SELECT o.request_id, o.account_id, e.key_id, o.operation, o.credits
+FROM open_operation AS o CROSS JOIN LATERAL
+    (SELECT key_id, month FROM ledger_entry WHERE request_id = o.request_id
+     AND (kind IN ('post', 'void')) = false LIMIT 1) AS e
+WHERE o.request_id = ANY(%s::text[]);
+
+-- name: forms
+SELECT form_id FROM audit_entry WHERE form_id = ANY(%s::text[]);
+
+-- name: bound
+SELECT i.account_id, i.key_digest, i.request_id FROM idempotency AS i
+JOIN unnest(%s::bigint[], %s::text[], %s::bigint[]) AS wanted (account_id, key_digest, at_ms)
+     ON i.account_id = wanted.account_id AND i.key_digest = wanted.key_digest
+     AND i.expires_ms > wanted.at_ms;
+
+-- What a batch changes, but for what it inserts.
+
+-- name: close_operations
+DELETE FROM open_operation WHERE request_id = ANY(%s::text[]);
+
+-- name: unbind
+DELETE FROM idempotency AS i
+USING unnest(%s::bigint[], %s::text[], %s::text[]) AS gone (account_id, key_digest, request_id)
+WHERE i.account_id = gone.account_id AND i.key_digest = gone.key_digest
+    AND i.request_id = gone.request_id;
+
+-- name: finish
+UPDATE idempotency AS i
+SET state = 'finished', status = done.status, body = done.body, fresh_ms = done.fresh_ms
+FROM unnest(%s::bigint[], %s::bytea[], %s::bigint[], %s::bigint[], %s::text[])
+     AS done (status, body, fresh_ms, account_id, key_digest)
+WHERE i.account_id = done.account_id AND i.key_digest = done.key_digest;
+
+-- name: touch
+UPDATE api_key AS k SET last_used_ms = used.at_ms
+FROM unnest(%s::bigint[], %s::bigint[]) AS used (key_id, at_ms) WHERE k.key_id = used.key_id;
+
+-- name: keep_limits
+UPDATE rate_limit AS r SET empty_at_ms = counted.empty_at_ms
+FROM unnest(%s::text[], %s::double precision[]) AS counted (bucket, empty_at_ms)
+WHERE r.bucket = counted.bucket;
+
+-- name: heartbeat
+INSERT INTO heartbeat VALUES (1, %s)
+ON CONFLICT (only_row) DO UPDATE SET at_ms = excluded.at_ms;
+
+-- What processes that died left: what is open by their numbers.
+
+-- name: void_holds
+INSERT INTO ledger_entry (account_id, at_ms, month, kind, balance_change, held_change,
+                          request_id, key_id, operation, rule)
+SELECT o.account_id, %s, e.month, 'void', 0, -o.credits, o.request_id, e.key_id, o.operation, %s
+FROM open_operation AS o CROSS JOIN LATERAL
+    (SELECT key_id, month FROM ledger_entry WHERE request_id = o.request_id
+     AND (kind IN ('post', 'void')) = false LIMIT 1) AS e
+WHERE o.node_id = ANY(%s::bigint[]);
+
+-- name: close_voided
+DELETE FROM open_operation WHERE node_id = ANY(%s::bigint[]);
+
+-- name: mark_died
+UPDATE idempotency SET state = 'died' WHERE state = 'running' AND node_id = ANY(%s::bigint[]);
+
+-- What has run out, and what is still named.
+
+-- name: purge_answers
+DELETE FROM idempotency WHERE (account_id, key_digest) IN
+    (SELECT account_id, key_digest FROM idempotency WHERE expires_ms <= %s LIMIT 1000
+     FOR UPDATE SKIP LOCKED);
+
+-- name: named_digests
+SELECT DISTINCT digest FROM receipt
+WHERE digest = ANY(ARRAY(SELECT json_array_elements_text(%s::json)));
+
+-- name: has_moved
+SELECT to_regclass('storage_move');
+
+-- The cache: of one mode, and whoever changes entries tells all nodes.
+
+-- name: read_entries
+SELECT found.* FROM unnest(%s::text[]) AS wanted (key), LATERAL
+    (SELECT e.key, body, asked_ms, source FROM entry AS e
+     WHERE mode = %s AND e.key = wanted.key LIMIT 1) AS found;
+
+-- name: write_entries
+WITH written AS (
+    INSERT INTO entry (mode, key, asked_ms, source, body)
+    SELECT %s, new.*
+    FROM unnest(%s::text[], %s::bigint[], %s::text[], %s::bytea[])
+         AS new (key, asked_ms, source, body)
+    ORDER BY key
+    ON CONFLICT (mode, key) DO UPDATE
+    SET asked_ms = excluded.asked_ms, source = excluded.source, body = excluded.body
+    WHERE excluded.asked_ms >= entry.asked_ms
+    RETURNING key
+)
+SELECT pg_notify(%s, key) FROM written;
+
+-- name: stretch
+SELECT max(key), count(*) FROM
+    (SELECT key FROM entry WHERE mode = %s AND key > %s ORDER BY key LIMIT %s) AS stretch;
+
+-- name: sweep
+WITH gone AS (
+    DELETE FROM entry WHERE mode = %s AND key > %s AND key <= %s
+        AND asked_ms < CASE WHEN key >= %s AND key < %s THEN %s::bigint ELSE %s::bigint END
+    RETURNING key
+)
+SELECT key, pg_notify(%s, key) FROM gone;
+
+-- name: entries_about
+SELECT key, asked_ms, source FROM entry WHERE mode = %s AND (key >= %s AND key < %s
+    OR key >= %s AND key < %s AND (position(%s in body) > 0 OR position(%s in body) > 0))
+ORDER BY key;
+
+-- name: erase_entries
+WITH gone AS (DELETE FROM entry WHERE mode = %s AND key = ANY(%s::text[]) RETURNING key)
+SELECT pg_notify(%s, key) FROM gone;

@@ -1,0 +1,110 @@
+-- What both engines say, here in SQLite's words: `postgresql/queries.sql` has the same names.
+
+-- Who calls, and what is recorded under an idempotency key.
+
+-- name: caller
+SELECT a.account_id, k.key_id, a.plan, a.mode, a.certificates, a.partner_optin,
+       k.expires_ms, k.per_minute, k.per_day
+FROM api_key AS k JOIN account AS a USING (account_id)
+WHERE k.hash = ? AND k.revoked_ms IS NULL AND a.suspended_ms IS NULL;
+
+-- name: earlier
+SELECT fingerprint, state, request_id, status, body, fresh_ms, bound_ms, expires_ms
+FROM idempotency WHERE account_id = ? AND key_digest = ? AND expires_ms > ?;
+
+-- What decides a batch. A list of as many question marks as there are keys comes behind.
+
+-- name: purses
+SELECT account_id, plan, balance_credits, held_credits, ceiling_credits, month, month_credits
+FROM account WHERE account_id IN
+
+-- name: holds
+SELECT o.request_id, o.account_id, e.key_id, o.operation, o.credits
+FROM open_operation AS o JOIN ledger_entry AS e ON e.request_id = o.request_id
+     AND (e.kind IN ('post', 'void')) = 0
+WHERE o.request_id IN
+
+-- name: forms
+SELECT form_id FROM audit_entry WHERE form_id IN
+
+-- name: bound
+SELECT request_id FROM idempotency WHERE account_id = ? AND key_digest = ? AND expires_ms > ?;
+
+-- What a batch changes, but for what it inserts.
+
+-- name: close_operations
+DELETE FROM open_operation WHERE request_id = ?;
+
+-- name: unbind
+DELETE FROM idempotency WHERE account_id = ? AND key_digest = ? AND request_id = ?;
+
+-- name: finish
+UPDATE idempotency SET state = 'finished', status = ?, body = ?, fresh_ms = ?
+WHERE account_id = ? AND key_digest = ?;
+
+-- name: touch
+UPDATE api_key SET last_used_ms = ? WHERE key_id = ?;
+
+-- name: keep_limits
+INSERT OR REPLACE INTO rate_limit VALUES (?, ?);
+
+-- name: heartbeat
+INSERT OR REPLACE INTO heartbeat VALUES (1, ?);
+
+-- What a process that died left: here all that is open, since nobody else serves.
+
+-- name: void_holds
+INSERT INTO ledger_entry (account_id, at_ms, month, kind, balance_change, held_change,
+                          request_id, key_id, operation, rule)
+SELECT o.account_id, ?, e.month, 'void', 0, -o.credits, o.request_id, e.key_id, o.operation, ?
+FROM open_operation AS o JOIN ledger_entry AS e ON e.request_id = o.request_id
+     AND (e.kind IN ('post', 'void')) = 0
+RETURNING entry_id;
+
+-- name: close_voided
+DELETE FROM open_operation;
+
+-- name: mark_died
+UPDATE idempotency SET state = 'died' WHERE state = 'running';
+
+-- What has run out, and what is still named.
+
+-- name: purge_answers
+DELETE FROM idempotency WHERE rowid IN
+    (SELECT rowid FROM idempotency WHERE expires_ms <= ? LIMIT 1000) RETURNING 1;
+
+-- name: named_digests
+SELECT DISTINCT digest FROM receipt WHERE digest IN (SELECT value FROM json_each(?));
+
+-- name: has_moved
+SELECT 1 FROM sqlite_master WHERE name = 'storage_move';
+
+-- The cache. A stretch goes in the order in which the rows lie, which needs no index by age.
+
+-- name: read_entries
+SELECT body, asked_ms, source FROM entry WHERE key = ?;
+
+-- name: write_entries
+INSERT INTO entry (key, asked_ms, source, body) VALUES (?, ?, ?, ?)
+ON CONFLICT (key) DO UPDATE
+SET asked_ms = excluded.asked_ms, source = excluded.source, body = excluded.body
+WHERE excluded.asked_ms >= entry.asked_ms;
+
+-- name: stretch
+SELECT max(rowid), count(*) FROM
+    (SELECT rowid FROM entry WHERE rowid > ? ORDER BY rowid LIMIT ?);
+
+-- name: sweep
+DELETE FROM entry WHERE rowid > ? AND rowid <= ?
+    AND asked_ms < CASE WHEN key >= ? AND key < ? THEN ? ELSE ? END
+RETURNING key;
+
+-- name: entries_about
+SELECT key, asked_ms, source FROM entry WHERE key >= ? AND key < ?
+UNION ALL
+SELECT key, asked_ms, source FROM entry WHERE key >= ? AND key < ?
+    AND (instr(body, ?) > 0 OR instr(body, ?) > 0)
+ORDER BY key;
+
+-- name: erase_entries
+DELETE FROM entry WHERE key = ?;

@@ -1,0 +1,169 @@
+"""What is asked together is answered together, and a thread that does one thing after another.
+
+Connections belong to threads. One exchange between threads for many questions costs less than one
+for each, and a thread can be waited for when everything ends (docs/decisions/0019, 0033).
+"""
+
+import asyncio
+import logging
+import threading
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+from functools import partial
+from queue import Empty, SimpleQueue
+from typing import Generic, TypeAlias, TypeVar
+
+from balcao.storage.failure import told
+
+log = logging.getLogger(__name__)
+
+Q = TypeVar("Q")
+A = TypeVar("A")
+T = TypeVar("T")
+
+# An answer each, in the order of the questions; an error is raised for who asked that one.
+Answers: TypeAlias = Sequence[A | Exception]
+
+IDLE_SECONDS = 1.0
+
+
+class Worker:
+    """A thread that does one thing after another. `idle` is done when nothing came for a while.
+
+    No `ThreadPoolExecutor`: that has no idle time, makes a future for every job, and keeps the
+    process from ending while somebody forgot to close it (decision 0033).
+    """
+
+    def __init__(
+        self,
+        name: str,
+        idle: Callable[[], None] | None = None,
+        idle_seconds: float = IDLE_SECONDS,
+    ) -> None:
+        self._jobs: SimpleQueue[Callable[[], object] | None] = SimpleQueue()
+        self._idle = idle
+        self._idle_seconds = idle_seconds
+        self._thread = threading.Thread(target=self._run, name=name, daemon=True)
+        self._thread.start()
+
+    def submit(self, job: Callable[[], object]) -> None:
+        """Queue something that raises nothing. Never blocks."""
+        self._jobs.put(job)
+
+    def close(self) -> None:
+        """Do what is queued, then end."""
+        self._jobs.put(None)
+        self._thread.join()
+
+    def _run(self) -> None:
+        timeout = None if self._idle is None else self._idle_seconds
+        while True:
+            try:
+                job = self._jobs.get(timeout=timeout)
+            except Empty:
+                assert self._idle is not None
+                try:
+                    self._idle()
+                except Exception as error:  # as no more files: others wait for this thread
+                    log.error("idle thread failed: %s", type(error).__name__)
+                continue
+            if job is None:
+                return
+            job()
+
+
+async def in_thread(worker: Worker, work: Callable[[], T], *, in_any_case: bool = False) -> T:
+    """One piece of work in the worker's turn.
+
+    Once begun it is done to its end; `in_any_case`: begun even if whoever asked went away. Raises
+    what the work refuses (our own errors, `LookupError`), and else `StorageFailed`.
+    """
+    done: Future[T] = Future()
+
+    def job() -> None:
+        awaited = done.set_running_or_notify_cancel()
+        if not (awaited or in_any_case):
+            return
+        try:
+            said = work()
+        except Exception as error:
+            failed = told(error)
+            if awaited:
+                done.set_exception(failed)
+        else:
+            if awaited:
+                done.set_result(said)
+
+    worker.submit(job)
+    return await asyncio.wrap_future(done)
+
+
+class Turns(Generic[Q, A]):
+    """Questions of one turn of the loop, and all that come while those are being answered.
+
+    `begin` is told them on the loop's thread. It answers at once, or returns what the worker has
+    to do for the answers.
+    """
+
+    def __init__(
+        self,
+        worker: Worker,
+        begin: Callable[[Sequence[Q]], Answers[A] | Callable[[], Answers[A]]],
+    ) -> None:
+        self._worker = worker
+        self._begin = begin
+        self._waiting: list[tuple[Q, asyncio.Future[A]]] = []
+        self._asking = False
+
+    async def ask(self, question: Q) -> A:
+        """Ask, together with others. Raises what the answer is, if that is an error."""
+        loop = asyncio.get_running_loop()
+        future: asyncio.Future[A] = loop.create_future()
+        self._waiting.append((question, future))
+        if not self._asking:
+            self._asking = True
+            # After the requests that are being read in this very turn of the loop.
+            loop.call_soon(self._send, loop)
+        return await future
+
+    def _send(self, loop: asyncio.AbstractEventLoop) -> None:
+        batch, self._waiting = self._waiting, []
+        begun = self._begin([question for question, _ in batch])
+        if callable(begun):
+            self._worker.submit(partial(self._work, loop, batch, begun))
+        else:
+            self._resolve(loop, batch, begun)
+
+    def _work(
+        self,
+        loop: asyncio.AbstractEventLoop,
+        batch: "Sequence[tuple[Q, asyncio.Future[A]]]",
+        work: Callable[[], Answers[A]],
+    ) -> None:
+        answers: Answers[A]
+        try:
+            answers = work()
+        except Exception as error:
+            answers = [told(error)] * len(batch)
+        try:
+            loop.call_soon_threadsafe(self._resolve, loop, batch, answers)
+        except RuntimeError:  # the loop is closed: nobody waits any more
+            self._asking = False
+
+    def _resolve(
+        self,
+        loop: asyncio.AbstractEventLoop,
+        batch: "Sequence[tuple[Q, asyncio.Future[A]]]",
+        answers: Answers[A],
+    ) -> None:
+        if self._waiting:
+            self._send(loop)
+        else:
+            self._asking = False
+        for (_, future), answer in zip(batch, answers, strict=True):
+            if future.done():  # the caller went away
+                continue
+            if isinstance(answer, Exception):
+                future.set_exception(answer)
+            else:
+                future.set_result(answer)
