@@ -38,14 +38,14 @@ from balcao.core.federation import UFS
 from balcao.fiction import registrations_of
 from balcao.home import Home
 from balcao.operations import state_registration
+from balcao.providers.sefaz.endpoints import endpoint
+from balcao.providers.sefaz.message import request_body, request_headers
+from balcao.providers.sefaz.simulator import holder
+from balcao.providers.sefaz.simulator.reading import read_question
+from balcao.providers.sefaz.simulator.treasuries import Treasury
+from balcao.providers.sefaz.simulator.writing import Voice
+from balcao.providers.simulation.exchange import Message, Receive, Send, read, write
 from balcao.simulator import create_server_app
-from balcao.simulator.exchange import Message, Receive, Send, read, write
-from balcao.simulator.sefaz import holder
-from balcao.simulator.sefaz.reading import read_question
-from balcao.simulator.sefaz.treasuries import Treasury
-from balcao.simulator.sefaz.writing import Voice
-from balcao.sources.sefaz.endpoints import endpoint
-from balcao.sources.sefaz.message import request_body, request_headers
 from bench.http import PLENTY, free_port, open_account, running
 from bench.ledger import fsyncs
 

@@ -4,8 +4,8 @@ import asyncio
 from datetime import timedelta
 from typing import Any
 
+from balcao.providers.simulation.exchange import read
 from balcao.simulator import ASGIApp
-from balcao.simulator.exchange import read
 from tests.simulator.certificates import infosimples, receipt_of, text_of
 from tests.simulator.world import NOW, an_app, get, post
 

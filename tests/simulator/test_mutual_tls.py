@@ -19,9 +19,14 @@ from cryptography.hazmat.primitives.serialization import (
     pkcs12,
 )
 
+from balcao.providers.sefaz.simulator.certificates import (
+    PASSWORD,
+    Certificates,
+    certificates_in,
+    mutual_tls,
+)
+from balcao.providers.simulation.exchange import ASGIApp, Message, Receive, Send
 from balcao.simulator import create_server_app
-from balcao.simulator.certificates import PASSWORD, Certificates, certificates_in
-from balcao.simulator.exchange import ASGIApp, Message, Receive, Send
 from balcao.simulator.tls import Limits, listening, server_context
 from tests.simulator.sefaz import PATHS, SOAP_12, Said, envelope, question, read
 
@@ -74,7 +79,7 @@ def story(
                 app or create_server_app(never_seconds=1),
                 host="127.0.0.1",
                 port=0,
-                context=server_context(made),
+                context=server_context([mutual_tls(made.folder, NOW)]),
                 limits=limits,
             ) as port,
         ):
@@ -246,7 +251,7 @@ def test_the_end_waits_for_nobody(made: Certificates) -> None:
             begun.set()
             await asyncio.Event().wait()
 
-        context = server_context(made)
+        context = server_context([mutual_tls(made.folder, NOW)])
         async with asyncio.timeout(PATIENCE_SECONDS):
             async with listening(app, host="127.0.0.1", port=0, context=context) as port:
                 client = http(made, made.client, port)

@@ -11,10 +11,10 @@ from balcao.fiction import (
     StateRegistration,
     establishment_of,
 )
-from balcao.simulator.sefaz import writing
-from balcao.simulator.sefaz.holder import Holder
-from balcao.simulator.sefaz.reading import Question
-from balcao.simulator.sefaz.treasuries import TREASURIES
+from balcao.providers.sefaz.simulator import writing
+from balcao.providers.sefaz.simulator.holder import Holder
+from balcao.providers.sefaz.simulator.reading import Question
+from balcao.providers.sefaz.simulator.treasuries import TREASURIES
 from tests.sefaz.addresses import ADDRESSES
 from tests.simulator.sefaz import (
     NFE,

@@ -10,8 +10,8 @@ from balcao.core.company import Company, Partner
 from balcao.core.documents import Cnpj, Cpf
 from balcao.core.questions import Inquiry
 from balcao.opendata.snapshot import CurrentSnapshot
+from balcao.providers.opendata.adapter import Registry, Snapshot
 from balcao.sources.contract import Absent, Found, LocalSource
-from balcao.sources.opendata import Registry, Snapshot
 from tests.sources.world import CNPJ, OTHER_CNPJ, a_company, an_inquiry, the_company
 
 OPEN = Partner(nome="OUTRA SA", cpf_cnpj_socio=OTHER_CNPJ)

@@ -16,7 +16,7 @@ from balcao.cli.checks_backup import backups
 from balcao.cli.checks_database import books_found, pepper_found, postgresql
 from balcao.cli.checks_places import RECEIPTS, disks, receipts
 from balcao.cli.checks_service import is_balcao, service
-from balcao.cli.checks_sources import certificate, reachable, sources
+from balcao.cli.checks_sources import reachable, remarks, sources
 from balcao.cli.checks_tls import TLS, tls
 from balcao.cli.configuration import read_settings, unknown_variables
 from balcao.cli.failures import CommandFailed, explain
@@ -65,7 +65,7 @@ def run_all(*, online: bool) -> Iterator[Finding]:
         "cópia de segurança": backups,
         "dados abertos": _months,
         "fontes": sources,
-        "certificado A1": certificate,
+        "fornecedores": remarks,
         "porta": _port,
         "serviço": service,
         TLS: tls,

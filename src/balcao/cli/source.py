@@ -14,16 +14,17 @@ from balcao.cli.output import AsJson, console, print_json, print_table, program,
 from balcao.core.federation import UFS
 from balcao.core.questions import CERTIFICATE_SUBJECTS, REGISTRATION_SUBJECTS, Subject
 from balcao.core.registration import Part
+from balcao.providers import PROVIDERS
 
 if TYPE_CHECKING:
     from balcao.cli.sources_seen import Inventory, Seen
-    from balcao.providers.probing import Probe, Result
+    from balcao.inventory.probing import Probe, Result
     from balcao.settings import Settings
 
 app = typer.Typer(no_args_is_help=True, help="Mostra e verifica quem responde cada consulta.")
 
 # Those that are asked over the network.
-ONLINE = ("minha_receita", "cnpja", "serpro", "serpro_cnd", "sefaz", "infosimples")
+ONLINE = tuple(offer.name for provider in PROVIDERS for offer in provider.offers)
 
 _PARTS: Mapping[Part, str] = {"types": "tipo e situação", "addresses": "endereço"}
 
@@ -195,7 +196,7 @@ def check(
       $ balcao source check --subject state_registration --uf SP --uf RJ --source sefaz
     """
     from balcao.cli.sources_seen import SUBJECTS, inventory
-    from balcao.providers.probing import plan
+    from balcao.inventory.probing import plan
 
     settings = read_settings()
     seen = inventory(settings)
@@ -234,8 +235,8 @@ def _without_asking(
     seen: "Inventory", subjects: Sequence[Subject], ufs: Sequence[str], names: Sequence[str]
 ) -> "Sequence[Result]":
     """What is known to be wrong before anybody is asked."""
-    from balcao.providers import configured
-    from balcao.providers.probing import Result, typical
+    from balcao.inventory import configured
+    from balcao.inventory.probing import Result, typical
 
     order = configured.order(seen.settings)
     found = []
@@ -262,7 +263,7 @@ def _without_asking(
 
 def _watched(probes: "Sequence[Probe]", settings: "Settings") -> "Sequence[Result]":
     """Make the probes; on a terminal, show how far they are."""
-    from balcao.providers.probing import run
+    from balcao.inventory.probing import run
 
     out = console(stderr=True)
     if not out.is_terminal:

@@ -3,10 +3,10 @@
 from datetime import UTC, datetime
 
 from balcao.cli.failures import explain
-from balcao.providers.inventory import SNAPSHOT, SUBJECTS, SWITCHES, Inventory, Seen, day, ufs_text
+from balcao.inventory import SNAPSHOT, SUBJECTS, SWITCHES, Inventory, Seen, ufs_text
 from balcao.settings import Settings
 
-__all__ = ["SNAPSHOT", "SUBJECTS", "SWITCHES", "Inventory", "Seen", "day", "inventory", "ufs_text"]
+__all__ = ["SNAPSHOT", "SUBJECTS", "SWITCHES", "Inventory", "Seen", "inventory", "ufs_text"]
 
 
 def inventory(settings: Settings) -> Inventory:

@@ -20,8 +20,8 @@ from balcao.http.write import Headers
 from balcao.observability.metrics import Metrics
 from balcao.operations import OPERATIONS
 from balcao.operations.contract import Operation
+from balcao.providers.opendata.adapter import Registry
 from balcao.settings import Settings
-from balcao.sources.opendata import Registry
 from balcao.storage.contract import Desk
 
 _JSON: Headers = [

@@ -10,27 +10,26 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 import httpx2
-from pydantic import SecretStr
 
 from balcao.core.breaker import BreakerSettings
 from balcao.core.questions import Inquiry, Mode, Subject
 from balcao.core.receipts import RECEIPT_BYTES_MAX
+from balcao.inventory import SNAPSHOT, configured
 from balcao.observability.health import Health
 from balcao.observability.metrics import Metrics
 from balcao.observability.source_log import SourceLog
-from balcao.providers import configured
-from balcao.providers.configured import Provider
+from balcao.providers import PROVIDERS
+from balcao.providers.contract import SwitchedOn
+from balcao.providers.opendata.adapter import Registry, Snapshot
 from balcao.receipts.check import inspected
 from balcao.receipts.keeping import ReceiptKeeping
 from balcao.settings import Settings
-from balcao.settings.providers import Cnpja, Infosimples, MinhaReceita, Sefaz, Serpro
 from balcao.simulator.app import create_app
 from balcao.sources.asking import Source, Sources
 from balcao.sources.call import SourceCall, Upstream, new_client
 from balcao.sources.certifying import CertificateAdapter, Certifying
 from balcao.sources.contract import OnlineSource, ReceiptKeeper
 from balcao.sources.online import Online, UpstreamFor
-from balcao.sources.opendata import Registry, Snapshot
 from balcao.sources.receipt_fetch import ReceiptFetch
 from balcao.sources.together import Together, TogetherAdapter
 from balcao.storage.contract import Blobs
@@ -83,7 +82,7 @@ class ProviderFactory:
     def sources(self, mode: Mode, settings: Settings) -> Sources:
         """Those of one mode, in their order."""
         keeper = self._receipt_keeper(mode, settings)
-        available: dict[str, Source] = {"snapshot": Snapshot(self._snapshots[mode])}
+        available: dict[str, Source] = {SNAPSHOT: Snapshot(self._snapshots[mode])}
         for provider in configured.configured(settings, self._now()):
             source = _source(provider, self._upstream_for(provider, mode), keeper, self._now)
             available[provider.name] = self._spans.source(source) if self._spans else source
@@ -130,7 +129,7 @@ class ProviderFactory:
         self.clients.append(new_client(transport, tls=tls or self._usual_tls))
         return self.clients[-1]
 
-    def _upstream_for(self, provider: Provider, mode: Mode) -> UpstreamFor:
+    def _upstream_for(self, provider: SwitchedOn, mode: Mode) -> UpstreamFor:
         settings = self._settings
         # Misbehaving documents of the sandbox fail on purpose and for everybody who tries
         # them: they must not close the sandbox for all the others.
@@ -161,7 +160,11 @@ class ProviderFactory:
         return find
 
     def _receipt_keeper(self, mode: Mode, settings: Settings) -> ReceiptKeeping:
-        origins = settings.infosimples.receipt_origins if settings.infosimples else ()
+        origins = [
+            origin
+            for provider, own in configured.named(settings)
+            for origin in provider.receipt_origins(own)
+        ]
         fetch = ReceiptFetch(
             self._client(mode, None), frozenset(origins), RECEIPT_SECONDS, RECEIPT_BYTES_MAX
         )
@@ -169,7 +172,7 @@ class ProviderFactory:
 
 
 def _source(
-    provider: Provider,
+    provider: SwitchedOn,
     upstream_for: UpstreamFor,
     receipts: ReceiptKeeper,
     now: Callable[[], datetime],
@@ -193,29 +196,11 @@ def sandboxed(settings: Settings) -> Settings:
     """The same service with every provider simulated (sandbox.md)."""
     return settings.model_copy(
         update={
-            "company_sources": ("snapshot", "minha_receita", "cnpja", "serpro"),
-            "state_registration_sources": ("cnpja", "sefaz", "infosimples"),
-            "rural_producer_sources": ("cnpja", "sefaz", "infosimples"),
-            "suframa_sources": ("cnpja",),
-            "federal_certificate_sources": ("infosimples", "serpro_cnd"),
-            "state_certificate_sources": ("infosimples",),
-            "minha_receita": MinhaReceita(url=f"{SANDBOX_URL}/minha-receita"),
-            "cnpja": Cnpja(
-                url=f"{SANDBOX_URL}/cnpja", key=SecretStr("sandbox"), accepts_alphanumeric=True
-            ),
-            "serpro": Serpro(
-                url=f"{SANDBOX_URL}/serpro",
-                consumer_key=SecretStr("sandbox"),
-                consumer_secret=SecretStr("sandbox"),
-                full_partners=True,
-                cnd=True,
-            ),
-            "sefaz": Sefaz(url=f"{SANDBOX_URL}/sefaz"),
-            "infosimples": Infosimples(
-                url=f"{SANDBOX_URL}/infosimples",
-                token=SecretStr("sandbox"),
-                accepts_alphanumeric=True,
-                receipt_origins=(SANDBOX_URL,),
-            ),
+            **{
+                name: field.default
+                for name, field in type(settings).model_fields.items()
+                if name.endswith("_sources")
+            },
+            **{provider.name: provider.simulated(SANDBOX_URL) for provider in PROVIDERS},
         }
     )

@@ -9,12 +9,23 @@ folder or here). The environment wins. They are read once, at start; all complai
 
 import os
 import re
+from collections.abc import Mapping
+from dataclasses import dataclass
 from ipaddress import IPv4Network, IPv6Network
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias, get_args
 from urllib.parse import urlsplit
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, SecretStr
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    GetCoreSchemaHandler,
+    SecretStr,
+    create_model,
+)
+from pydantic_core import CoreSchema, core_schema
 from pydantic_settings import (
     BaseSettings,
     PydanticBaseSettingsSource,
@@ -23,14 +34,16 @@ from pydantic_settings import (
 )
 
 from balcao.core.federation import RURAL_UFS, UFS
-from balcao.settings.providers import Cnpja, File, Infosimples, MinhaReceita, Sefaz, Serpro, Uf
+from balcao.providers import PROVIDERS, in_order
+from balcao.providers.fields import File, Uf
 
-# Who can answer which subject; put together in `providers/configured.py`.
-CompanySource: TypeAlias = Literal["snapshot", "minha_receita", "cnpja", "serpro"]
-RegistrationSource: TypeAlias = Literal["cnpja", "sefaz", "infosimples"]
-SuframaSource: TypeAlias = Literal["cnpja"]
-FederalCertificateSource: TypeAlias = Literal["infosimples", "serpro_cnd"]
-StateCertificateSource: TypeAlias = Literal["infosimples"]
+# Who can answer which subject, in the order of asking where the operator gives none.
+_COMPANY = in_order("company", "snapshot", "minha_receita", "cnpja", "serpro")
+_STATE_REGISTRATION = in_order("state_registration", "cnpja", "sefaz", "infosimples")
+_RURAL_PRODUCER = in_order("rural_producer", "cnpja", "sefaz", "infosimples")
+_SUFRAMA = in_order("suframa", "cnpja")
+_FEDERAL_CERTIFICATE = in_order("federal_certificate", "infosimples", "serpro_cnd")
+_STATE_CERTIFICATE = in_order("state_certificate", "infosimples")
 
 _ANYWHERE = {"0.0.0.0": "127.0.0.1", "::": "[::1]", "": "127.0.0.1"}  # noqa: S104 - recognised only
 
@@ -97,13 +110,28 @@ class Limits(BaseModel):
     )
 
 
+@dataclass(frozen=True, slots=True)
+class OneOf:
+    """One of a few words that are known only now, like a `Literal` of them."""
+
+    words: tuple[str, ...]
+
+    def __get_pydantic_core_schema__(self, _: Any, __: GetCoreSchemaHandler) -> CoreSchema:
+        """pydantic's own hook."""
+        return core_schema.literal_schema(list(self.words))
+
+
 # Files and folders that a TOML file names are looked for beside it.
 _FILES = (
-    "tls_certificate",
-    "tls_key",
-    "backup_folder",
-    ("sefaz", "certificate"),
-    ("sefaz", "ca_file"),
+    ("tls_certificate",),
+    ("tls_key",),
+    ("backup_folder",),
+    *(
+        (provider.name, name)
+        for provider in PROVIDERS
+        for name, field in provider.settings.model_fields.items()
+        if Path in get_args(field.annotation)
+    ),
 )
 
 
@@ -115,15 +143,25 @@ class _Toml(TomlConfigSettingsSource):
         values = super().__call__()
         beside = config_file()
         for name in _FILES:
-            *group, last = (name,) if isinstance(name, str) else name
+            *group, last = name
             holder = values.get(group[0], {}) if group else values
             if beside is not None and isinstance(holder, dict) and holder.get(last):
                 holder[last] = str(beside.absolute().parent / str(holder[last]))
         return values
 
 
-class Settings(BaseSettings):
-    """All settings of one process."""
+def _with_providers(kind: type[BaseSettings]) -> type[BaseSettings]:
+    """The same with one more field for each provider: its own part, or None."""
+    fields: Mapping[str, Any] = {
+        provider.name: (provider.settings | None, Field(None, description=provider.description))
+        for provider in PROVIDERS
+    }
+    return create_model(kind.__name__, __base__=kind, **fields)
+
+
+@_with_providers
+class _Asking(BaseSettings):
+    """Where the service is, and whom it asks; a table for each provider follows."""
 
     model_config = SettingsConfigDict(
         env_prefix="BALCAO_",
@@ -232,31 +270,31 @@ class Settings(BaseSettings):
     breaker_seconds: float = Field(
         15.0, gt=0, description="Por quantos segundos ela deixa de ser consultada."
     )
-    company_sources: tuple[CompanySource, ...] = Field(
-        ("snapshot", "minha_receita", "cnpja", "serpro"),
+    company_sources: tuple[Annotated[str, OneOf(_COMPANY)], ...] = Field(
+        _COMPANY,
         description="Quem responde o cadastro de empresas, nesta ordem (`snapshot` é o mês"
         " importado); as fontes não configuradas são puladas.",
     )
-    state_registration_sources: tuple[RegistrationSource, ...] = Field(
-        ("cnpja", "sefaz", "infosimples"),
+    state_registration_sources: tuple[Annotated[str, OneOf(_STATE_REGISTRATION)], ...] = Field(
+        _STATE_REGISTRATION,
         description="Quem responde as inscrições estaduais, nesta ordem. A primeira que responde"
         " diz quais inscrições há; o que ela não sabe (tipo e situação: `cnpja`; endereço: as"
         " outras) as seguintes completam.",
     )
-    rural_producer_sources: tuple[RegistrationSource, ...] = Field(
-        ("cnpja", "sefaz", "infosimples"),
+    rural_producer_sources: tuple[Annotated[str, OneOf(_RURAL_PRODUCER)], ...] = Field(
+        _RURAL_PRODUCER,
         description="Quem responde as inscrições de produtores rurais, da mesma maneira.",
     )
-    suframa_sources: tuple[SuframaSource, ...] = Field(
-        ("cnpja",), description="Quem responde as inscrições na Suframa."
+    suframa_sources: tuple[Annotated[str, OneOf(_SUFRAMA)], ...] = Field(
+        _SUFRAMA, description="Quem responde as inscrições na Suframa."
     )
-    federal_certificate_sources: tuple[FederalCertificateSource, ...] = Field(
-        ("infosimples", "serpro_cnd"),
+    federal_certificate_sources: tuple[Annotated[str, OneOf(_FEDERAL_CERTIFICATE)], ...] = Field(
+        _FEDERAL_CERTIFICATE,
         description="Quem emite a certidão federal. A seguinte só é consultada quando a anterior"
         " não chegou a aceitar o pedido: uma emissão nunca é comprada duas vezes.",
     )
-    state_certificate_sources: tuple[StateCertificateSource, ...] = Field(
-        ("infosimples",), description="Quem emite as certidões estaduais."
+    state_certificate_sources: tuple[Annotated[str, OneOf(_STATE_CERTIFICATE)], ...] = Field(
+        _STATE_CERTIFICATE, description="Quem emite as certidões estaduais."
     )
     state_registration_ufs: Ufs = Field(
         UFS, min_length=1, description="UFs das inscrições estaduais: as que BR consulta e cobra."
@@ -266,15 +304,11 @@ class Settings(BaseSettings):
         min_length=1,
         description="UFs do produtor rural: as que BR consulta e cobra.",
     )
-    minha_receita: MinhaReceita | None = Field(
-        None, description="Minha Receita, ou BrasilAPI, que responde na mesma forma."
-    )
-    cnpja: Cnpja | None = Field(None, description="CNPJá, API comercial.")
-    serpro: Serpro | None = Field(None, description="SERPRO, Consulta CNPJ v2, por contrato.")
-    sefaz: Sefaz | None = Field(
-        None, description="Consulta Cadastro das secretarias da fazenda, com certificado A1."
-    )
-    infosimples: Infosimples | None = Field(None, description="Infosimples, por contrato.")
+
+
+class Settings(_Asking):
+    """All settings of one process."""
+
     limits_gratuito: Limits = Field(
         Limits(per_minute=20, per_day=500), description="Limites de cada conta do plano `gratuito`."
     )

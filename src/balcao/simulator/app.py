@@ -3,35 +3,22 @@
 from collections.abc import Callable
 from contextlib import suppress
 from datetime import UTC, datetime
-from typing import Protocol
 
-from balcao.simulator.cnpja import Cnpja
-from balcao.simulator.exchange import (
+from balcao.providers import PROVIDERS
+from balcao.providers.simulation.exchange import (
     PLAIN,
     ASGIApp,
     ConnectionCut,
     Message,
     Receive,
     Reply,
-    Request,
     Send,
+    Simulated,
     json_reply,
     read,
     write,
 )
-from balcao.simulator.infosimples import Infosimples
-from balcao.simulator.minha_receita import BrasilApi, MinhaReceita
-from balcao.simulator.sefaz import Sefaz
-from balcao.simulator.serpro import Serpro
-from balcao.simulator.staging import SLOW_SECONDS, Stage
-
-
-class Provider(Protocol):
-    """Somebody who is asked over HTTP."""
-
-    async def answer(self, request: Request, receive: Receive) -> Reply:
-        """One request; `receive` tells when nobody listens any more."""
-        ...
+from balcao.providers.simulation.staging import SLOW_SECONDS, Stage
 
 
 def _now() -> datetime:
@@ -44,26 +31,19 @@ def create_app(
     delay_seconds: float = 0.0,
     never_seconds: float = 3600,
     slow_seconds: float = SLOW_SECONDS,
-    cnpja_types_of_2025: bool = False,
 ) -> ASGIApp:
     """The simulator for a client within the process.
 
     `clock` returns aware times. `delay_seconds` is the time every answer takes, `never_seconds`
-    how long "never answers" lasts, `slow_seconds` what "well after 3 s" is.
-    `cnpja_types_of_2025`: see `Cnpja`. The application remembers only which documents were asked
-    once, so each one starts afresh.
+    how long "never answers" lasts, `slow_seconds` what "well after 3 s" is. The application
+    remembers only which documents were asked once, so each one starts afresh.
     """
     stage = Stage(
         delay_seconds=delay_seconds, never_seconds=never_seconds, slow_seconds=slow_seconds
     )
-    providers: dict[str, Provider] = {
-        "/minha-receita": MinhaReceita(stage, clock),
-        "/brasilapi": BrasilApi(stage),
-        "/cnpja": Cnpja(stage, clock, types_of_2025=cnpja_types_of_2025),
-        "/infosimples": Infosimples(stage, clock),
-        "/serpro": Serpro(stage, clock),
-        "/sefaz": Sefaz(stage, clock),
-    }
+    simulators: dict[str, Simulated] = {}
+    for each in PROVIDERS:
+        simulators |= each.simulators(stage, clock)
 
     async def app(scope: Message, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
@@ -73,12 +53,12 @@ def create_app(
             return
         path: str = scope["path"]
         prefix = "/" + path.removeprefix("/").partition("/")[0]
-        provider = providers.get(prefix)
+        provider = simulators.get(prefix)
         if provider is not None:
             request = await read(scope, receive, prefix)
             reply = await provider.answer(request, receive)
         elif path == "/":
-            reply = json_reply(200, {"simulator": "balcao", "providers": sorted(providers)})
+            reply = json_reply(200, {"simulator": "balcao", "providers": sorted(simulators)})
         else:
             reply = Reply(404, b"Not Found", PLAIN)
         await write(send, reply)

@@ -9,7 +9,7 @@ import base64
 import contextlib
 import socket
 import ssl
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -17,9 +17,9 @@ from urllib.parse import unquote
 
 import h11
 
-from balcao.simulator.certificates import Certificates
-from balcao.simulator.exchange import BODY_BYTES_MAX, ASGIApp, Message
-from balcao.simulator.sefaz.requester import CERTIFICATE_HEADER
+from balcao.providers.contract import MutualTls
+from balcao.providers.sefaz.simulator.requester import CERTIFICATE_HEADER
+from balcao.providers.simulation.exchange import BODY_BYTES_MAX, ASGIApp, Message
 
 PREFIX = "/sefaz/"
 
@@ -44,8 +44,8 @@ class Limits:
     goodbye_seconds: float = 2
 
 
-def server_context(certificates: Certificates) -> ssl.SSLContext:
-    """TLS with clients of our authority only.
+def server_context(providers: Iterable[MutualTls]) -> ssl.SSLContext:
+    """TLS with clients of the providers' authorities only.
 
     Expired certificates are let through: what a treasury says of them is an answer (281).
     """
@@ -53,8 +53,9 @@ def server_context(certificates: Certificates) -> ssl.SSLContext:
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     context.verify_mode = ssl.CERT_REQUIRED
     context.verify_flags |= ssl.VerifyFlags(_TAKE_EXPIRED_ONES)
-    context.load_cert_chain(certificates.server)
-    context.load_verify_locations(certificates.authority)
+    for each in providers:
+        context.load_cert_chain(each.server)
+        context.load_verify_locations(each.authority)
     return context
 
 

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from balcao.core.freshness import CACHE_FIRST
 from balcao.core.ledger import Trace
 from balcao.core.tariff import INTERRUPTED, REFUSED
+from balcao.inventory import SNAPSHOT
 from balcao.operations import tariff
-from balcao.providers.inventory import SNAPSHOT
 from balcao.storage.contract import Consultation
 from balcao.web import vocabulary as words
 from balcao.web.texts import cnpj, credits, instant, listed, seconds, time_of_day, whole

@@ -7,8 +7,8 @@ from markupsafe import Markup
 from starlette.responses import Response
 
 from balcao.core.questions import Mode, Subject
+from balcao.inventory import Seen
 from balcao.observability.health import Line, Standing, of_subject, standing
-from balcao.providers.inventory import Seen
 from balcao.web import standings
 from balcao.web.application import Page, page
 from balcao.web.configured import CONFIGURED, Configured

@@ -12,8 +12,9 @@ from balcao.core.access import Plan
 from balcao.core.certificates import Verdict
 from balcao.core.ledger import Origin, Trace
 from balcao.core.questions import Strategy
+from balcao.inventory import SNAPSHOT
 from balcao.operations import OPERATIONS, federal_certificate, state_certificate
-from balcao.providers.inventory import SNAPSHOT
+from balcao.providers import OFFERS
 
 # As the command line and the ledger have them, and what they are called.
 PLANS: Mapping[Plan, str] = {
@@ -38,15 +39,7 @@ TITLES: Mapping[str, str] = {each.path: each.title for each in OPERATIONS.values
 ORIGINS: Mapping[Origin, str] = {"cache": "guardado", "online": "fonte"}
 OWN_COPY = "cópia própria"
 
-SOURCES: Mapping[str, str] = {
-    "snapshot": "cópia dos dados abertos da Receita Federal",
-    "minha_receita": "Minha Receita",
-    "cnpja": "CNPJá",
-    "serpro": "SERPRO (Consulta CNPJ)",
-    "serpro_cnd": "SERPRO (Consulta CND)",
-    "sefaz": "SEFAZ (Consulta Cadastro)",
-    "infosimples": "Infosimples",
-}
+SOURCES: Mapping[str, str] = {offer.name: offer.title for offer in OFFERS}
 
 _PARTS: Mapping[str, str] = {"types": "tipos de inscrição", "addresses": "endereços"}
 

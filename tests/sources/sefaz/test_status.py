@@ -5,7 +5,7 @@ import csv
 import pytest
 
 from balcao.errors import SourceError, SourceFailed, SourceUnavailable
-from balcao.sources.sefaz import status
+from balcao.providers.sefaz import status
 from tests import official
 from tests.sources.sefaz.world import CNPJ, an_answer, ask
 

@@ -1,0 +1,22 @@
+"""The settings of Minha Receita, or BrasilAPI, which answers in the same form."""
+
+from typing import Literal
+
+from pydantic import Field
+
+from balcao.providers.fields import ProviderSettings
+
+
+class MinhaReceitaSettings(ProviderSettings):
+    """Minha Receita, or BrasilAPI, which answers in the same form."""
+
+    url: str = Field("https://minhareceita.org", description="Endereço base.")
+    flavour: Literal["minha_receita", "brasilapi"] = Field(
+        "minha_receita",
+        description="De qual dos dois serviços são os caminhos e os erros do endereço.",
+    )
+
+    @property
+    def is_on(self) -> bool:
+        """It asks for no key: being in the settings is enough."""
+        return True

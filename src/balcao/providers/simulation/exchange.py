@@ -1,0 +1,156 @@
+"""A request and a reply as values, and how they travel over ASGI."""
+
+import re
+from collections.abc import Awaitable, Callable, Mapping, MutableMapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol, TypeAlias
+from urllib.parse import parse_qsl
+
+import httpx2
+import msgspec
+from stdnum.br import cpf as stdnum_cpf
+
+from balcao.fiction.digits import cnpj
+
+Message: TypeAlias = MutableMapping[str, Any]
+Receive: TypeAlias = Callable[[], Awaitable[Message]]
+Send: TypeAlias = Callable[[Message], Awaitable[None]]
+ASGIApp: TypeAlias = Callable[[Message, Receive, Send], Awaitable[None]]
+
+# The longest body a provider takes is a form of a few fields.
+BODY_BYTES_MAX = 65_536
+
+JSON = "application/json"
+HTML = "text/html; charset=utf-8"
+PLAIN = "text/plain; charset=utf-8"
+
+
+class ConnectionCut(httpx2.RemoteProtocolError):
+    """The provider closes the connection in the middle of a body.
+
+    Within the process the client gets this very error, which is of the kind it would get from
+    a real connection; a server turns it into a real one (`create_server_app`).
+    """
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What a provider was asked. `path` is what follows the provider's prefix."""
+
+    method: str
+    path: str
+    query: Mapping[str, str]
+    headers: Mapping[str, str]  # lower case names
+    body: bytes
+    scheme: str = "http"
+
+    @property
+    def origin(self) -> str:
+        """Where the client found us, for addresses that it shall be able to follow."""
+        return f"{self.scheme}://{self.headers.get('host', 'localhost')}"
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What a provider says; `cut` closes the connection half way through the body."""
+
+    status: int
+    body: bytes = b""
+    content_type: str = JSON
+    headers: Mapping[str, str] = field(default_factory=dict)
+    cut: bool = False
+
+
+class Simulated(Protocol):
+    """Somebody who is asked over HTTP."""
+
+    async def answer(self, request: Request, receive: Receive) -> Reply:
+        """One request; `receive` tells when nobody listens any more."""
+        ...
+
+
+def json_reply(
+    status: int, value: object, headers: Mapping[str, str] | None = None, content_type: str = JSON
+) -> Reply:
+    """A reply with a JSON body."""
+    return Reply(status, msgspec.json.encode(value), content_type, headers or {})
+
+
+def html_reply(status: int, title: str) -> Reply:
+    """The page of a proxy, or of a maintenance that nobody told the API about."""
+    page = (
+        f"<!DOCTYPE html><html><head><title>{title}</title></head>"
+        f"<body><h1>{title}</h1><hr><p>simulator</p></body></html>"
+    )
+    return Reply(status, page.encode(), HTML)
+
+
+async def read(scope: Message, receive: Receive, prefix: str) -> Request:
+    """The request that a scope and its messages are."""
+    body = b""
+    more = True
+    while more and len(body) <= BODY_BYTES_MAX:
+        message = await receive()
+        body += message.get("body", b"")
+        more = message.get("more_body", False)
+    return Request(
+        method=scope["method"],
+        path=scope["path"].removeprefix(prefix),
+        query=dict(parse_qsl(scope.get("query_string", b"").decode("latin-1"))),
+        headers={
+            name.decode("latin-1").lower(): value.decode("latin-1")
+            for name, value in scope["headers"]
+        },
+        body=body,
+        scheme=scope.get("scheme", "http"),
+    )
+
+
+async def write(send: Send, reply: Reply) -> None:
+    """Send a reply. Raises `ConnectionCut` after half of a body that is to be cut."""
+    headers = {
+        "content-type": reply.content_type,
+        "content-length": str(len(reply.body)),
+        **reply.headers,
+    }
+    await send(
+        {
+            "type": "http.response.start",
+            "status": reply.status,
+            "headers": [
+                (name.encode(), value.encode("latin-1")) for name, value in headers.items()
+            ],
+        }
+    )
+    if reply.cut:
+        half = reply.body[: len(reply.body) // 2]
+        await send({"type": "http.response.body", "body": half, "more_body": True})
+        raise ConnectionCut("peer closed connection without sending complete message body")
+    await send({"type": "http.response.body", "body": reply.body, "more_body": False})
+
+
+def plain_document(text: str) -> str:
+    """A document without its punctuation, upper case."""
+    return re.sub(r"[./\-\s]", "", text).upper()
+
+
+def punctuated(cnpj: str) -> str:
+    """`NN.NNN.NNN/NNNN-NN`."""
+    return f"{cnpj[:2]}.{cnpj[2:5]}.{cnpj[5:8]}/{cnpj[8:12]}-{cnpj[12:]}"
+
+
+def punctuated_cpf(cpf: str) -> str:
+    """`NNN.NNN.NNN-NN`."""
+    return f"{cpf[:3]}.{cpf[3:6]}.{cpf[6:9]}-{cpf[9:]}"
+
+
+def is_cnpj(text: str) -> bool:
+    """Whether a text without punctuation has the right check digits."""
+    return re.fullmatch(r"[0-9A-Z]{12}[0-9]{2}", text) is not None and text == cnpj(
+        text[:8], text[8:12]
+    )
+
+
+def is_cpf(text: str) -> bool:
+    """Whether a text without punctuation has the right check digits."""
+    return re.fullmatch(r"[0-9]{11}", text) is not None and stdnum_cpf.is_valid(text) is True
