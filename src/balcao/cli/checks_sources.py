@@ -89,10 +89,10 @@ def _remedy(seen: Inventory, subject: Subject) -> str:
     return f"importe um mês ({program()} opendata build PASTA) ou {configure}"
 
 
-def remarks(settings: Settings, _: Home) -> Iterator[Finding]:
+def remarks(settings: Settings, __: Home) -> Iterator[Finding]:
     """What providers say of themselves, such as of our certificate."""
-    for provider, own in configured.named(settings):
-        for name, status, text in provider.remarks(own, datetime.now(UTC)):
+    for _, own in configured.named(settings):
+        for name, status, text in own.remarks(datetime.now(UTC)):
             yield Finding(name, status, text)
 
 

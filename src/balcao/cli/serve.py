@@ -172,8 +172,8 @@ def check_providers(settings: "Settings") -> None:
     """Find out before anything is made. Raises `ProviderUnusable`."""
     from balcao.inventory.configured import named
 
-    for provider, own in named(settings):
-        provider.check(own)
+    for _, own in named(settings):
+        own.check()
 
 
 def check_tracing(environment: "Mapping[str, str]") -> None:

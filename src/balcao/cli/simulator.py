@@ -102,8 +102,7 @@ def serve(
 def by_certificate(folder: Path) -> "Mapping[str, MutualTls]":
     """What it takes to know clients by a certificate, of each provider that does."""
     now = datetime.now(UTC)
-    made = {provider.name: provider.mutual_tls(folder, now) for provider in PROVIDERS}
-    return {name: tls for name, tls in made.items() if tls is not None}
+    return {each.name: each.mutual_tls(folder, now) for each in PROVIDERS if each.by_certificate}
 
 
 def settings_lines(
@@ -115,7 +114,7 @@ def settings_lines(
     exports = []
     for provider in PROVIDERS:
         tls = behind_tls.get(provider.name)
-        own = provider.simulated(base if tls is None else f"https://{HOST}:{tls_port}")
+        own = provider.settings.simulated(base if tls is None else f"https://{HOST}:{tls_port}")
         given = {name: getattr(own, name) for name in own.model_fields_set}
         given |= {} if tls is None else tls.settings
         exports += [

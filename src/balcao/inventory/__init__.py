@@ -5,7 +5,6 @@ from contextlib import closing
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
-from typing import Any
 
 from balcao.core.addresses import shown_address
 from balcao.core.federation import UFS
@@ -17,6 +16,7 @@ from balcao.opendata.errors import OpenDataError
 from balcao.opendata.store import published
 from balcao.providers import PROVIDERS, opendata
 from balcao.providers.contract import Provider, SwitchedOn
+from balcao.providers.fields import ProviderSettings
 from balcao.settings import Settings
 from balcao.sources.online import Capabilities
 
@@ -32,7 +32,7 @@ SUBJECTS: Mapping[Subject, str] = {
 }
 
 # Whose source it is, and the variables that switch it on.
-_OWNERS: Mapping[str, Provider[Any]] = {
+_OWNERS: Mapping[str, Provider] = {
     offer.name: provider for provider in PROVIDERS for offer in provider.offers
 }
 SWITCHES: Mapping[str, Sequence[str]] = {
@@ -73,7 +73,7 @@ class Inventory:
         found: list[SwitchedOn] = []
         out_of_use: dict[str, str] = {}
         for provider, own in configured.switched_on(self.settings):
-            if why := provider.out_of_use(own, self.now):
+            if why := own.out_of_use(self.now):
                 out_of_use |= {offer.name: why for offer in provider.offers}
             else:
                 found += provider.sources(own, self.now)
@@ -121,30 +121,27 @@ class Inventory:
 
     def address(self, name: str) -> str:
         """Where a source that is on is asked, without what may be secret in it."""
-        provider, own = self._owner(name)
-        return shown_address(provider.address(own))
+        return shown_address(self._settings_of(name).address)
 
     def brings_receipts(self, name: str) -> bool:
         """Whether a source of certificates that is on can have their receipts."""
-        provider, own = self._owner(name)
-        return provider.without_receipts(own) is None
+        return self._settings_of(name).without_receipts is None
 
     def addresses(self, name: str) -> Mapping[str, str]:
         """The address by UF, where each has its own."""
-        provider, own = self._owner(name)
-        return {uf: shown_address(address) for uf, address in provider.addresses(own).items()}
+        known = self._settings_of(name).addresses
+        return {uf: shown_address(address) for uf, address in known.items()}
 
     def without_receipts(self, subject: Subject) -> str | None:
         """What to say where certificates would come without their receipts."""
         if subject not in CERTIFICATE_SUBJECTS:
             return None
-        owners = (self._owner(each.name) for each in self.sources(subject) if each.is_on)
-        said = (provider.without_receipts(own) for provider, own in owners)
-        return next(filter(None, said), None)
+        on = (self._settings_of(each.name) for each in self.sources(subject) if each.is_on)
+        return next((each.without_receipts for each in on if each.without_receipts), None)
 
-    def _owner(self, name: str) -> tuple[Provider[Any], Any]:
-        provider = _OWNERS[name]
-        return provider, getattr(self.settings, provider.name)
+    def _settings_of(self, name: str) -> ProviderSettings:
+        own: ProviderSettings = _OWNERS[name].of(self.settings)
+        return own
 
     @property
     def ufs(self) -> Mapping[Subject, Sequence[str]]:

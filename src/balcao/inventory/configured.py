@@ -30,14 +30,14 @@ def ufs(settings: Settings) -> Mapping[Subject, Sequence[str]]:
     }
 
 
-def named(settings: Settings) -> Iterator[tuple[Provider[Any], Any]]:
+def named(settings: Settings) -> Iterator[tuple[Provider, Any]]:
     """Every provider that has settings, with them."""
     for provider in PROVIDERS:
         if (own := provider.of(settings)) is not None:
             yield provider, own
 
 
-def switched_on(settings: Settings) -> Iterator[tuple[Provider[Any], Any]]:
+def switched_on(settings: Settings) -> Iterator[tuple[Provider, Any]]:
     """Those of them that can be asked, with their settings."""
     return ((provider, own) for provider, own in named(settings) if own.is_on)
 

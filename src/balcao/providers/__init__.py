@@ -5,13 +5,12 @@ adapters, simulator, what is examined of it. Everybody else walks through the li
 """
 
 from collections.abc import Sequence
-from typing import Any
 
 from balcao.core.questions import Subject
 from balcao.providers import cnpja, infosimples, minha_receita, opendata, sefaz, serpro
 from balcao.providers.contract import Offer, Provider
 
-PROVIDERS: Sequence[Provider[Any]] = (
+PROVIDERS: Sequence[Provider] = (
     minha_receita.PROVIDER,
     cnpja.PROVIDER,
     serpro.PROVIDER,

@@ -1,15 +1,20 @@
 """What everybody else knows of a provider: its folder ends in one `Provider`.
 
-Looking at one is cheap. Its settings, its adapters and its simulator are imported by the method
-that wants them, so that the command line starts at once and nobody loads what is not used.
+Looking at one is cheap. What is heavy are modules of its folder, imported when they are wanted, so
+that the command line starts at once and nobody loads what is not used:
+
+- `settings`: its part of the settings, a `ProviderSettings` called `SETTINGS`
+- `adapter`: `sources(settings, now)`, its sources that are switched on
+- `simulator`: `simulators(stage, clock)`, its simulator by the path below which it is (more than
+  one where it has doubles); where it knows clients `by_certificate`, also `mutual_tls(folder, now)`
 """
 
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Generic, Literal, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from balcao.core.questions import Inquiry, Subject
 
@@ -21,11 +26,6 @@ if TYPE_CHECKING:
     from balcao.providers.simulation.staging import Stage
     from balcao.sources.call import Layer
     from balcao.sources.online import Adapter
-
-S = TypeVar("S", bound="ProviderSettings")
-
-# What `balcao doctor` says of something: its name, how it is, and the text with the remedy.
-Remark: TypeAlias = tuple[str, Literal["ok", "warn", "fail"], str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,72 +60,49 @@ class MutualTls:
     notes: Sequence[str]  # what else is in the folder, for people
 
 
-class Provider(ABC, Generic[S]):
-    """Somebody who is asked over the network. `settings` is always the provider's own part."""
+@dataclass(frozen=True, slots=True)
+class Provider:
+    """Somebody who is asked over the network."""
 
-    name: str  # its table in the settings, its variables and its place in the simulator
-    description: str  # of its settings, for operators
+    name: str  # its folder, its table in the settings and its variables
+    description: str  # of that table, for operators
     offers: tuple[Offer, ...]
     credentials: tuple[str, ...] = ()  # its settings that are wanted all or none
+    by_certificate: bool = False  # whether it knows us by our certificate
 
     @property
-    @abstractmethod
-    def settings(self) -> type[S]:
+    def settings(self) -> "type[ProviderSettings]":
         """The class of its settings."""
+        found: type[ProviderSettings] = self._part("settings").SETTINGS
+        return found
 
-    @abstractmethod
-    def sources(self, settings: S, now: datetime) -> Sequence[SwitchedOn]:
-        """The sources that are switched on; `now` is aware. Raises `ProviderUnusable`."""
-
-    @abstractmethod
-    def simulated(self, base: str) -> S:
-        """Settings that switch everything on, at the simulator of this address."""
-
-    @abstractmethod
-    def simulators(
-        self, stage: "Stage", clock: Callable[[], datetime]
-    ) -> Mapping[str, "Simulated"]:
-        """Its simulator, by the path below which it is; more than one where it has doubles."""
-
-    def address(self, settings: S) -> str:
-        """Where it is asked, in an address or in words."""
-        return settings.url
-
-    def addresses(self, settings: S) -> Mapping[str, str]:
-        """The address by UF, where each has its own."""
-        return {}
-
-    def check(self, settings: S) -> None:
-        """Find out before anything is made. Raises `ProviderUnusable`."""
-
-    def out_of_use(self, settings: S, now: datetime) -> str | None:
-        """Why it cannot be asked although it is switched on."""
-        return None
-
-    def remarks(self, settings: S, now: datetime) -> Iterator[Remark]:
-        """What `balcao doctor` should say of it beside its address and keys."""
-        return iter(())
-
-    def receipt_origins(self, settings: S) -> Sequence[str]:
-        """From where the receipts of its certificates are fetched, where they do not come along."""
-        return ()
-
-    def without_receipts(self, settings: S) -> str | None:
-        """What to say where its certificates come without their receipts."""
-        return None
-
-    def mutual_tls(self, folder: Path, now: datetime) -> "MutualTls | None":
-        """What its simulator needs to know clients by their certificate; made where missing."""
-        return None
-
-    def of(self, settings: object) -> S | None:
+    def of(self, settings: object) -> Any:
         """Its own part of all settings; None: there is none."""
-        own: S | None = getattr(settings, self.name)
-        return own
+        return getattr(settings, self.name)
 
     def variable(self, setting: str) -> str:
         """The environment's name of one of its settings."""
         return f"BALCAO_{self.name}__{setting}".upper()
+
+    def sources(self, settings: "ProviderSettings", now: datetime) -> Sequence[SwitchedOn]:
+        """The sources that are switched on; `now` is aware. Raises `ProviderUnusable`."""
+        found: Sequence[SwitchedOn] = self._part("adapter").sources(settings, now)
+        return found
+
+    def simulators(
+        self, stage: "Stage", clock: Callable[[], datetime]
+    ) -> "Mapping[str, Simulated]":
+        """Its simulator, by the path below which it is; `clock` returns aware times."""
+        found: Mapping[str, Simulated] = self._part("simulator").simulators(stage, clock)
+        return found
+
+    def mutual_tls(self, folder: Path, now: datetime) -> MutualTls:
+        """What its simulator needs to know clients `by_certificate`; made where missing."""
+        found: MutualTls = self._part("simulator").mutual_tls(folder, now)
+        return found
+
+    def _part(self, name: str) -> Any:
+        return import_module(f"{__package__}.{self.name}.{name}")
 
 
 def always(url: str) -> Callable[[Inquiry], str]:

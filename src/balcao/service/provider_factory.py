@@ -160,11 +160,8 @@ class ProviderFactory:
         return find
 
     def _receipt_keeper(self, mode: Mode, settings: Settings) -> ReceiptKeeping:
-        origins = [
-            origin
-            for provider, own in configured.named(settings)
-            for origin in provider.receipt_origins(own)
-        ]
+        named = configured.named(settings)
+        origins = [origin for _, own in named for origin in own.origins_of_receipts]
         fetch = ReceiptFetch(
             self._client(mode, None), frozenset(origins), RECEIPT_SECONDS, RECEIPT_BYTES_MAX
         )
@@ -201,6 +198,6 @@ def sandboxed(settings: Settings) -> Settings:
                 for name, field in type(settings).model_fields.items()
                 if name.endswith("_sources")
             },
-            **{provider.name: provider.simulated(SANDBOX_URL) for provider in PROVIDERS},
+            **{provider.name: provider.settings.simulated(SANDBOX_URL) for provider in PROVIDERS},
         }
     )

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 
 import msgspec
 
@@ -10,6 +11,8 @@ from balcao.core.questions import Inquiry, Subject
 from balcao.core.registration import Registrations
 from balcao.errors import SourceError, SourceFailed
 from balcao.providers.cnpja import ccc, office, suframa
+from balcao.providers.cnpja.settings import CnpjaSettings
+from balcao.providers.contract import SwitchedOn, always
 from balcao.sources import replies
 from balcao.sources.contract import Conversation, Exchange, HttpReply, HttpRequest
 from balcao.sources.online import Capabilities
@@ -135,3 +138,11 @@ def _exhausted(reply: HttpReply) -> bool:
 def _uf(inquiry: Inquiry) -> str:
     assert inquiry.uf is not None, "registrations are asked by UF"
     return inquiry.uf
+
+
+def sources(settings: CnpjaSettings, now: datetime) -> Sequence[SwitchedOn]:
+    """The one source."""
+    adapter = CnpjaAdapter(
+        settings.key.get_secret_value(), settings.accepts_alphanumeric, all_ufs=settings.all_ufs
+    )
+    return (SwitchedOn("cnpja", adapter, always(settings.url)),)

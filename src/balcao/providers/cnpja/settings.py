@@ -1,6 +1,6 @@
 """The settings of CNPJá, commercial API."""
 
-from typing import Literal
+from typing import Literal, Self
 
 from pydantic import Field, SecretStr
 
@@ -26,3 +26,11 @@ class CnpjaSettings(ProviderSettings):
     def is_on(self) -> bool:
         """Whether it can be asked."""
         return self.key.get_secret_value() != ""
+
+    @classmethod
+    def simulated(cls, base: str) -> Self:
+        """At the simulator."""
+        return cls(url=f"{base}/cnpja", key=SecretStr("sandbox"), accepts_alphanumeric=True)
+
+
+SETTINGS = CnpjaSettings

@@ -1,10 +1,14 @@
 """What Infosimples is asked (`infosimples.md`)."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 
 from balcao.core.questions import CERTIFICATE_SUBJECTS, REGISTRATION_SUBJECTS, Inquiry
+from balcao.providers.contract import SwitchedOn, always
 from balcao.providers.infosimples import envelope, federal, registrations, state
 from balcao.providers.infosimples.codes import Meaning
+from balcao.providers.infosimples.settings import InfosimplesSettings
 from balcao.sources.contract import Certified, Conversation, Exchange, HttpRequest
 from balcao.sources.online import Capabilities
 
@@ -78,3 +82,15 @@ class InfosimplesAdapter:
 
     def _request(self, service: str, parameters: dict[str, str]) -> HttpRequest:
         return envelope.request(service, {"token": self.token} | parameters)
+
+
+def sources(settings: InfosimplesSettings, now: datetime) -> Sequence[SwitchedOn]:
+    """The one source."""
+    ufs, certificate_ufs = settings.ufs, settings.certificate_ufs
+    adapter = InfosimplesAdapter(
+        settings.token.get_secret_value(),
+        ufs=None if ufs is None else frozenset(ufs),
+        certificate_ufs=None if certificate_ufs is None else frozenset(certificate_ufs),
+        accepts_alphanumeric=settings.accepts_alphanumeric,
+    )
+    return (SwitchedOn("infosimples", adapter, always(settings.url)),)

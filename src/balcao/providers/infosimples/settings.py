@@ -1,5 +1,7 @@
 """The settings of Infosimples, by contract."""
 
+from typing import Self
+
 from pydantic import Field, SecretStr
 
 from balcao.providers.fields import ProviderSettings, Uf
@@ -32,3 +34,28 @@ class InfosimplesSettings(ProviderSettings):
     def is_on(self) -> bool:
         """Whether it can be asked."""
         return self.token.get_secret_value() != ""
+
+    @property
+    def origins_of_receipts(self) -> tuple[str, ...]:
+        """Those that the operator named."""
+        return self.receipt_origins
+
+    @property
+    def without_receipts(self) -> str | None:
+        """They are not fetched from just anywhere."""
+        if self.receipt_origins:
+            return None
+        return "infosimples vem sem comprovantes: falta BALCAO_INFOSIMPLES__RECEIPT_ORIGINS"
+
+    @classmethod
+    def simulated(cls, base: str) -> Self:
+        """At the simulator."""
+        return cls(
+            url=f"{base}/infosimples",
+            token=SecretStr("sandbox"),
+            accepts_alphanumeric=True,
+            receipt_origins=(base,),
+        )
+
+
+SETTINGS = InfosimplesSettings

@@ -5,8 +5,11 @@ masked, and the data are as old as `/updated` says, which Minha Receita alone ha
 their database fails, too, so a known company is asked for before one is believed (decision 0024).
 """
 
+import time
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Literal
 
 import msgspec
@@ -23,9 +26,12 @@ from balcao.core.questions import Inquiry
 from balcao.core.routing import UNCONFIRMED_RETRY_SECONDS
 from balcao.core.text import TextTooLong
 from balcao.errors import SourceError, SourceFailed, SourceUnavailable
+from balcao.providers.contract import SwitchedOn, always
+from balcao.providers.minha_receita.settings import MinhaReceitaSettings
 from balcao.sources import replies
 from balcao.sources.contract import Conversation, Exchange, HttpReply, HttpRequest
 from balcao.sources.online import Capabilities
+from balcao.sources.remembering import Remembering
 from balcao.sources.replies import PartnerList, ShortList, text
 
 PATHS = {"minha_receita": "/{}", "brasilapi": "/api/cnpj/v1/{}"}
@@ -236,3 +242,12 @@ def _known(texts: dict[str, str], code: int | None, width: int, said: str | None
         return texts.get(f"{code:0{width}d}")
     stated = text(said)
     return stated if stated in texts.values() else None
+
+
+def sources(settings: MinhaReceitaSettings, now: datetime) -> Sequence[SwitchedOn]:
+    """The one source; the day of its data is asked for now and then."""
+    adapter = MinhaReceitaAdapter(flavour=settings.flavour)
+    layer = Remembering(
+        UPDATED, usable=lambda reply: day_of_data(reply) is not None, clock=time.monotonic
+    )
+    return (SwitchedOn("minha_receita", adapter, always(settings.url), layer),)

@@ -1,6 +1,6 @@
 """The settings of Minha Receita, or BrasilAPI, which answers in the same form."""
 
-from typing import Literal
+from typing import Literal, Self
 
 from pydantic import Field
 
@@ -20,3 +20,11 @@ class MinhaReceitaSettings(ProviderSettings):
     def is_on(self) -> bool:
         """It asks for no key: being in the settings is enough."""
         return True
+
+    @classmethod
+    def simulated(cls, base: str) -> Self:
+        """At the simulator."""
+        return cls(url=f"{base}/minha-receita")
+
+
+SETTINGS = MinhaReceitaSettings

@@ -19,6 +19,7 @@ from balcao.providers.simulation.exchange import (
     Receive,
     Reply,
     Request,
+    Simulated,
     html_reply,
     is_cnpj,
     json_reply,
@@ -232,4 +233,12 @@ def _partner(p: Partner) -> dict[str, object]:
         else None,
         "codigo_faixa_etaria": int(p.age_band),
         "faixa_etaria": AGE_BAND_TEXTS[p.age_band],
+    }
+
+
+def simulators(stage: Stage, clock: Callable[[], datetime]) -> Mapping[str, Simulated]:
+    """Both, each where it is."""
+    return {
+        "/minha-receita": SimulatedMinhaReceita(stage, clock),
+        "/brasilapi": SimulatedBrasilApi(stage),
     }

@@ -23,8 +23,8 @@ from balcao.core.registration import (
 from balcao.errors import SourceFailed
 from balcao.providers.contract import SwitchedOn
 from balcao.providers.sefaz import message, status
-from balcao.providers.sefaz.certificate import certificate_of, client_context
-from balcao.providers.sefaz.endpoints import addresses
+from balcao.providers.sefaz.certificate import client_context
+from balcao.providers.sefaz.examination import certificate_of
 from balcao.providers.sefaz.message import Address, Entry, MtWrapper, Reply
 from balcao.providers.sefaz.settings import SefazSettings
 from balcao.sources import replies
@@ -201,7 +201,7 @@ def _code(raw: str | None, width: int) -> str:
     return stated if re.fullmatch(rf"[0-9]{{{width}}}", stated) else ""
 
 
-def treasuries(settings: SefazSettings, now: datetime) -> Sequence[SwitchedOn]:
+def sources(settings: SefazSettings, now: datetime) -> Sequence[SwitchedOn]:
     """All of them as one source. Raises `CertificateUnusable`."""
     certificate = certificate_of(settings)
     tls = None
@@ -216,7 +216,7 @@ def treasuries(settings: SefazSettings, now: datetime) -> Sequence[SwitchedOn]:
             )
             return ()
         tls = client_context(certificate, settings.ca_file)
-    by_uf = addresses(settings)
+    by_uf = settings.addresses
     states = SefazAdapter(
         ufs=frozenset(by_uf),
         cpf_ufs=None if settings.cpf_ufs is None else frozenset(settings.cpf_ufs),

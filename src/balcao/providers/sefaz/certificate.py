@@ -22,7 +22,6 @@ from cryptography.hazmat.primitives.serialization import pkcs12
 
 from balcao.core.documents import Cnpj
 from balcao.errors import InvalidCnpj, ProviderUnusable
-from balcao.providers.sefaz.settings import SefazSettings
 
 CNPJ_OID = x509.ObjectIdentifier("2.16.76.1.3.3")  # ICP-Brasil: the company's CNPJ
 FILE_BYTES_MAX = 1_000_000  # a certificate with its chain takes a few kilobytes
@@ -88,13 +87,6 @@ def read_certificate(path: Path, password: str) -> Certificate:
         key=bundle.key,
         chain=(own, *(other.certificate for other in bundle.additional_certs)),
     )
-
-
-def certificate_of(settings: SefazSettings) -> Certificate | None:
-    """The A1 certificate, if one is named. Raises `CertificateUnusable`."""
-    if settings.certificate is None:
-        return None
-    return read_certificate(settings.certificate, settings.password.get_secret_value())
 
 
 def client_context(certificate: Certificate, ca_file: Path | None = None) -> ssl.SSLContext:

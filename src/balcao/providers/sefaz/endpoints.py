@@ -6,10 +6,6 @@ vouch; such a UF may answer that it is not served there, and the settings can le
 
 from collections.abc import Mapping
 from typing import Literal, TypeAlias
-from urllib.parse import urlsplit
-
-from balcao.core.federation import UFS
-from balcao.providers.sefaz.settings import SefazSettings
 
 Environment: TypeAlias = Literal["production", "homologation"]  # theirs; no legal effect in it
 
@@ -51,14 +47,3 @@ def endpoint(environment: Environment, uf: str) -> str | None:
         return None
     host, trial_host, path = _OWN[uf]
     return f"https://{host if production else trial_host}/{path.format('CadConsultaCadastro4')}"
-
-
-def addresses(settings: SefazSettings) -> Mapping[str, str]:
-    """Whole address by UF, of those that have one."""
-    known = {uf: endpoint(settings.environment, uf) for uf in UFS} | dict(settings.endpoints)
-    return {uf: _moved(url, settings.url) for uf, url in known.items() if url}
-
-
-def _moved(url: str, base: str) -> str:
-    """The same service at another place, such as the simulator's."""
-    return base.rstrip("/") + urlsplit(url).path if base else url

@@ -5,12 +5,12 @@ from collections.abc import Iterator
 from datetime import datetime
 
 from balcao.core.calendar import day_text
-from balcao.providers.contract import Remark
+from balcao.providers.fields import Remark
 from balcao.providers.sefaz.certificate import (
     Certificate,
     CertificateUnusable,
-    certificate_of,
     client_context,
+    read_certificate,
 )
 from balcao.providers.sefaz.settings import SefazSettings
 
@@ -21,16 +21,29 @@ _TITLE = "certificado A1"
 _OTHERS = stat.S_IRWXG | stat.S_IRWXO
 
 
+def certificate_of(settings: SefazSettings) -> Certificate | None:
+    """The A1 certificate, if one is named. Raises `CertificateUnusable`."""
+    if settings.certificate is None:
+        return None
+    return read_certificate(settings.certificate, settings.password.get_secret_value())
+
+
+def usable(settings: SefazSettings) -> Certificate | None:
+    """The same, once TLS took it. Raises `CertificateUnusable`."""
+    if (certificate := certificate_of(settings)) is not None:
+        client_context(certificate, settings.ca_file)
+    return certificate
+
+
 def out_of_use(settings: SefazSettings, now: datetime) -> str | None:
     """Why the treasuries are not asked; None: they are."""
     try:
         certificate = certificate_of(settings)
-        if certificate is not None and not certificate.expired(now):
-            client_context(certificate, settings.ca_file)
+        if certificate is not None and certificate.expired(now):
+            return f"o certificado A1 venceu em {day_text(certificate.not_after)}"
+        usable(settings)
     except CertificateUnusable as error:
         return error.detail
-    if certificate is not None and certificate.expired(now):
-        return f"o certificado A1 venceu em {day_text(certificate.not_after)}"
     return None
 
 
@@ -40,9 +53,8 @@ def remarks(settings: SefazSettings, now: datetime) -> Iterator[Remark]:
     if path is None:
         return
     try:
-        found = certificate_of(settings)
+        found = usable(settings)
         assert found is not None, "one is named"
-        client_context(found, settings.ca_file)
     except CertificateUnusable as error:
         yield _TITLE, "fail", f"{error.detail}; o serviço não inicia assim"
     else:

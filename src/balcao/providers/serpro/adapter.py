@@ -5,8 +5,10 @@ it, shows their full CPF: the only source for the partner opt-in. The token is `
 """
 
 import re
-from collections.abc import Mapping
+import time
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, TypeAlias
 
 import msgspec
@@ -14,9 +16,13 @@ import msgspec
 from balcao.core.company import IDENTIFIER_TEXTS, SIZE_TEXTS, STATUS_TEXTS, Coded, Company, Partner
 from balcao.core.questions import Inquiry
 from balcao.errors import SourceError, SourceFailed
+from balcao.providers.contract import SwitchedOn, always
+from balcao.providers.serpro.cnd import SerproCndAdapter
 from balcao.providers.serpro.qualifications import QUALIFICATION_TEXTS
+from balcao.providers.serpro.settings import SerproSettings
 from balcao.sources import replies
 from balcao.sources.contract import Conversation, Exchange, HttpReply, HttpRequest
+from balcao.sources.oauth import ClientCredentials
 from balcao.sources.online import Capabilities
 from balcao.sources.replies import PartnerList, ShortList, text
 
@@ -280,3 +286,20 @@ def _qualification(said: int | _Text) -> str | None:
         return stated
     number = replies.code(stated, 2)
     return None if number is None else QUALIFICATION_TEXTS.get(number, number)
+
+
+def sources(settings: SerproSettings, now: datetime) -> Sequence[SwitchedOn]:
+    """The registry, and the certificates where they are in the contract; one token for both."""
+    token = ClientCredentials(
+        "serpro",
+        key=settings.consumer_key.get_secret_value(),
+        secret=settings.consumer_secret.get_secret_value(),
+        clock=time.monotonic,
+    )
+    letters, address = settings.accepts_alphanumeric, always(settings.url)
+    registry = SerproAdapter(settings.product, settings.full_partners, letters)
+    found = [SwitchedOn("serpro", registry, address, token)]
+    if settings.cnd:
+        issuer = SerproCndAdapter(settings.cnd_product, letters)
+        found.append(SwitchedOn("serpro_cnd", issuer, address, token))
+    return found

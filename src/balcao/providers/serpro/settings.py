@@ -1,5 +1,7 @@
 """The settings of SERPRO Consulta CNPJ v2, by contract."""
 
+from typing import Self
+
 from pydantic import Field, SecretStr
 
 from balcao.providers.fields import ProviderSettings
@@ -39,3 +41,17 @@ class SerproSettings(ProviderSettings):
             self.consumer_key.get_secret_value(),
             self.consumer_secret.get_secret_value(),
         )
+
+    @classmethod
+    def simulated(cls, base: str) -> Self:
+        """At the simulator."""
+        return cls(
+            url=f"{base}/serpro",
+            consumer_key=SecretStr("sandbox"),
+            consumer_secret=SecretStr("sandbox"),
+            full_partners=True,
+            cnd=True,
+        )
+
+
+SETTINGS = SerproSettings

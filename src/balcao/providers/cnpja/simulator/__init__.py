@@ -15,6 +15,7 @@ from balcao.providers.simulation.exchange import (
     Receive,
     Reply,
     Request,
+    Simulated,
     is_cnpj,
     is_cpf,
     json_reply,
@@ -213,3 +214,8 @@ def _constraints(query: Mapping[str, str]) -> list[str]:
         if not days.isascii() or not days.isdigit() or not 1 <= int(days) <= 3650:
             found.append(f"{name} must be an integer from 1 to 3650")
     return found
+
+
+def simulators(stage: Stage, clock: Callable[[], datetime]) -> Mapping[str, Simulated]:
+    """Where it is."""
+    return {"/cnpja": SimulatedCnpja(stage, clock)}

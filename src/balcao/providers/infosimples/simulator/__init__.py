@@ -22,7 +22,14 @@ from balcao.providers.infosimples.simulator.receipts import Receipt, name_of, re
 from balcao.providers.infosimples.simulator.sefaz import SERVICES_OF_UFS, certidao_debitos
 from balcao.providers.infosimples.simulator.service import Answer, Question, Service
 from balcao.providers.infosimples.simulator.sintegra import sintegra
-from balcao.providers.simulation.exchange import PLAIN, Receive, Reply, Request, json_reply
+from balcao.providers.simulation.exchange import (
+    PLAIN,
+    Receive,
+    Reply,
+    Request,
+    Simulated,
+    json_reply,
+)
 from balcao.providers.simulation.staging import Lines, Stage
 
 # What can be asked for, by path below `/api/v2/consultas/`.
@@ -221,3 +228,8 @@ def _echo(parameters: Mapping[str, str]) -> dict[str, str]:
         else:
             echo[name] = value
     return echo
+
+
+def simulators(stage: Stage, clock: Callable[[], datetime]) -> Mapping[str, Simulated]:
+    """Where it is."""
+    return {"/infosimples": SimulatedInfosimples(stage, clock)}

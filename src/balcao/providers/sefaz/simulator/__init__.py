@@ -5,6 +5,17 @@
 `service.py` puts them together.
 """
 
-from balcao.providers.sefaz.simulator.service import SimulatedSefaz
+from collections.abc import Callable, Mapping
+from datetime import datetime
 
-__all__ = ["SimulatedSefaz"]
+from balcao.providers.sefaz.simulator.certificates import mutual_tls
+from balcao.providers.sefaz.simulator.service import SimulatedSefaz
+from balcao.providers.simulation.exchange import Simulated
+from balcao.providers.simulation.staging import Stage
+
+__all__ = ["mutual_tls", "simulators"]
+
+
+def simulators(stage: Stage, clock: Callable[[], datetime]) -> Mapping[str, Simulated]:
+    """Where it is."""
+    return {"/sefaz": SimulatedSefaz(stage, clock)}

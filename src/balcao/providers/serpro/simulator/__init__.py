@@ -1,6 +1,6 @@
 """SERPRO: Consulta CNPJ v2 (`serpro-cnd.md`, sections 3 and 4), and the way to Consulta CND."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import datetime
 
 from balcao.fiction import (
@@ -25,6 +25,7 @@ from balcao.providers.simulation.exchange import (
     Receive,
     Reply,
     Request,
+    Simulated,
     is_cnpj,
     json_reply,
     plain_document,
@@ -185,3 +186,8 @@ def _partner(p: Partner, *, full: bool) -> dict[str, object]:
             "qualificacao": p.representative_qualification,
         }
     return said
+
+
+def simulators(stage: Stage, clock: Callable[[], datetime]) -> Mapping[str, Simulated]:
+    """Where it is."""
+    return {"/serpro": SimulatedSerpro(stage, clock)}
