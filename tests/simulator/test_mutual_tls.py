@@ -18,6 +18,7 @@ from cryptography.hazmat.primitives.serialization import (
     PrivateFormat,
     pkcs12,
 )
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from balcao.providers.sefaz.simulator.certificates import (
     PASSWORD,
@@ -25,7 +26,6 @@ from balcao.providers.sefaz.simulator.certificates import (
     certificates_in,
     mutual_tls,
 )
-from balcao.providers.simulation.exchange import ASGIApp, Message, Receive, Send
 from balcao.simulator import create_server_app
 from balcao.simulator.tls import Limits, listening, server_context
 from tests.simulator.sefaz import PATHS, SOAP_12, Said, envelope, question, read
@@ -247,7 +247,7 @@ def test_the_end_waits_for_nobody(made: Certificates) -> None:
     async def told() -> None:
         begun = asyncio.Event()
 
-        async def app(scope: Message, receive: Receive, send: Send) -> None:
+        async def app(scope: Scope, receive: Receive, send: Send) -> None:
             begun.set()
             await asyncio.Event().wait()
 

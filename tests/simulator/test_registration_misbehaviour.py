@@ -7,10 +7,10 @@ from typing import Any
 
 import httpx2
 import pytest
+from starlette.types import ASGIApp
 
 from balcao.providers.simulation.exchange import Reply
 from balcao.providers.simulation.staging import FAILING_UFS, Lines, Stage
-from balcao.simulator import ASGIApp
 from tests.simulator.world import CNPJA_KEY, an_app, get
 
 SINTEGRA = "/infosimples/api/v2/consultas/sintegra/unificada?token=t"

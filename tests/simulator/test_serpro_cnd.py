@@ -7,11 +7,11 @@ from typing import Any
 
 import httpx2
 import pytest
+from starlette.types import ASGIApp
 
 from balcao.fiction import federal_certificate_of
 from balcao.fiction.digits import cnpj as full_cnpj
 from balcao.providers.serpro.simulator.cnd import KEYS_MAX
-from balcao.simulator import ASGIApp
 from tests.simulator.certificates import text_of
 from tests.simulator.world import NOW, an_app, post, serpro_token
 

@@ -5,22 +5,28 @@ adapters, simulator, what is examined of it. Everybody else walks through the li
 """
 
 from collections.abc import Sequence
+from importlib import import_module
 
 from balcao.core.questions import Subject
-from balcao.providers import cnpja, infosimples, minha_receita, opendata, sefaz, serpro
 from balcao.providers.contract import Offer, Provider
+from balcao.providers.opendata import SNAPSHOT
 
-PROVIDERS: Sequence[Provider] = (
-    minha_receita.PROVIDER,
-    cnpja.PROVIDER,
-    serpro.PROVIDER,
-    sefaz.PROVIDER,
-    infosimples.PROVIDER,
+# In the order in which settings, lists and pages have them.
+_FOLDERS = (
+    "minha_receita",
+    "cnpja",
+    "serpro",
+    "sefaz",
+    "infosimples",
 )
 
-# Every source by name: our own copy, then those that are asked over the network.
+PROVIDERS: Sequence[Provider] = tuple(
+    import_module(f"{__name__}.{folder}").PROVIDER for folder in _FOLDERS
+)
+
+# Every source: our own copy, then those that are asked over the network.
 OFFERS: Sequence[Offer] = (
-    opendata.SNAPSHOT,
+    SNAPSHOT,
     *(offer for provider in PROVIDERS for offer in provider.offers),
 )
 

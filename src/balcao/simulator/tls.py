@@ -16,10 +16,13 @@ from typing import Any
 from urllib.parse import unquote
 
 import h11
+from starlette.types import ASGIApp, Message
 
 from balcao.providers.contract import MutualTls
 from balcao.providers.sefaz.simulator.requester import CERTIFICATE_HEADER
-from balcao.providers.simulation.exchange import BODY_BYTES_MAX, ASGIApp, Message
+from balcao.providers.simulation.exchange import (
+    BODY_BYTES_MAX,
+)
 
 PREFIX = "/sefaz/"
 

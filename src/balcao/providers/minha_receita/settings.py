@@ -16,11 +16,6 @@ class MinhaReceitaSettings(ProviderSettings):
         description="De qual dos dois serviços são os caminhos e os erros do endereço.",
     )
 
-    @property
-    def is_on(self) -> bool:
-        """It asks for no key: being in the settings is enough."""
-        return True
-
     @classmethod
     def simulated(cls, base: str) -> Self:
         """At the simulator."""

@@ -3,6 +3,8 @@
 from collections.abc import Callable, Mapping
 from datetime import date, datetime, timedelta
 
+from starlette.types import Receive
+
 from balcao.core.company import AGE_BAND_TEXTS, IDENTIFIER_TEXTS, SIZE_TEXTS, STATUS_TEXTS
 from balcao.fiction import (
     Company,
@@ -16,7 +18,6 @@ from balcao.fiction import (
 from balcao.providers.simulation import texts
 from balcao.providers.simulation.exchange import (
     PLAIN,
-    Receive,
     Reply,
     Request,
     Simulated,

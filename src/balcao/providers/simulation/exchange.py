@@ -1,21 +1,18 @@
 """A request and a reply as values, and how they travel over ASGI."""
 
 import re
-from collections.abc import Awaitable, Callable, Mapping, MutableMapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol, TypeAlias
-from urllib.parse import parse_qsl
+from typing import Protocol
 
 import httpx2
 import msgspec
+from starlette import requests
+from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
 from stdnum.br import cpf as stdnum_cpf
 
 from balcao.fiction.digits import cnpj
-
-Message: TypeAlias = MutableMapping[str, Any]
-Receive: TypeAlias = Callable[[], Awaitable[Message]]
-Send: TypeAlias = Callable[[Message], Awaitable[None]]
-ASGIApp: TypeAlias = Callable[[Message, Receive, Send], Awaitable[None]]
 
 # The longest body a provider takes is a form of a few fields.
 BODY_BYTES_MAX = 65_536
@@ -85,48 +82,50 @@ def html_reply(status: int, title: str) -> Reply:
     return Reply(status, page.encode(), HTML)
 
 
-async def read(scope: Message, receive: Receive, prefix: str) -> Request:
-    """The request that a scope and its messages are."""
+class Endpoint:
+    """A simulated provider as an ASGI application, below its prefix."""
+
+    def __init__(self, prefix: str, simulated: Simulated) -> None:
+        self._prefix = prefix
+        self._simulated = simulated
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """One request. Raises `ConnectionCut` after half of a body that is to be cut."""
+        request = await read(requests.Request(scope, receive), self._prefix)
+        reply = await self._simulated.answer(request, receive)
+        await response(reply)(scope, receive, send)
+
+
+async def read(asked: requests.Request, prefix: str = "") -> Request:
+    """A request as a value, with no more of its body than anybody wants."""
     body = b""
-    more = True
-    while more and len(body) <= BODY_BYTES_MAX:
-        message = await receive()
-        body += message.get("body", b"")
-        more = message.get("more_body", False)
+    async for chunk in asked.stream():
+        body += chunk
+        if len(body) > BODY_BYTES_MAX:
+            break
     return Request(
-        method=scope["method"],
-        path=scope["path"].removeprefix(prefix),
-        query=dict(parse_qsl(scope.get("query_string", b"").decode("latin-1"))),
-        headers={
-            name.decode("latin-1").lower(): value.decode("latin-1")
-            for name, value in scope["headers"]
-        },
+        method=asked.method,
+        path=asked.scope["path"].removeprefix(prefix),
+        query=asked.query_params,
+        headers=asked.headers,
         body=body,
-        scheme=scope.get("scheme", "http"),
+        scheme=asked.url.scheme,
     )
 
 
-async def write(send: Send, reply: Reply) -> None:
-    """Send a reply. Raises `ConnectionCut` after half of a body that is to be cut."""
-    headers = {
-        "content-type": reply.content_type,
-        "content-length": str(len(reply.body)),
-        **reply.headers,
-    }
-    await send(
-        {
-            "type": "http.response.start",
-            "status": reply.status,
-            "headers": [
-                (name.encode(), value.encode("latin-1")) for name, value in headers.items()
-            ],
-        }
-    )
-    if reply.cut:
-        half = reply.body[: len(reply.body) // 2]
+def response(reply: Reply) -> Response:
+    """A reply on its way; see `Reply.cut`."""
+    kind = _Cut if reply.cut else Response
+    return kind(reply.body, reply.status, {"content-type": reply.content_type, **reply.headers})
+
+
+class _Cut(Response):
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        half = self.body[: len(self.body) // 2]
+        start = {"status": self.status_code, "headers": self.raw_headers}
+        await send({"type": "http.response.start", **start})
         await send({"type": "http.response.body", "body": half, "more_body": True})
         raise ConnectionCut("peer closed connection without sending complete message body")
-    await send({"type": "http.response.body", "body": reply.body, "more_body": False})
 
 
 def plain_document(text: str) -> str:

@@ -9,8 +9,13 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 from typing import Protocol
 
+from starlette.types import Receive
+
 from balcao.fiction.sandbox import MISBEHAVING_COMPANIES, MISBEHAVING_PEOPLE, Misbehaviour
-from balcao.providers.simulation.exchange import Receive, Reply, html_reply
+from balcao.providers.simulation.exchange import (
+    Reply,
+    html_reply,
+)
 
 # Whose data come when the data of another CNPJ are promised.
 SOMEBODY_ELSE = "90010001000100"

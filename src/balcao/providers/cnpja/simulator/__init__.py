@@ -6,13 +6,14 @@ from datetime import datetime
 from functools import partial
 from uuid import NAMESPACE_OID, uuid5
 
+from starlette.types import Receive
+
 from balcao.core.federation import UFS
 from balcao.fiction import exists, zone_registration_of
 from balcao.providers.cnpja.simulator.company import office, rfb
 from balcao.providers.cnpja.simulator.registrations import ccc, home_of, suframa
 from balcao.providers.simulation.exchange import (
     PLAIN,
-    Receive,
     Reply,
     Request,
     Simulated,

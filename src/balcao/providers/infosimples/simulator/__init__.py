@@ -14,6 +14,7 @@ from datetime import datetime, timedelta
 from urllib.parse import parse_qsl
 
 import msgspec
+from starlette.types import Receive
 
 from balcao.core.calendar import BRASILIA
 from balcao.fiction.dice import draws
@@ -24,7 +25,6 @@ from balcao.providers.infosimples.simulator.service import Answer, Question, Ser
 from balcao.providers.infosimples.simulator.sintegra import sintegra
 from balcao.providers.simulation.exchange import (
     PLAIN,
-    Receive,
     Reply,
     Request,
     Simulated,

@@ -3,6 +3,8 @@
 from collections.abc import Callable
 from datetime import datetime
 
+from starlette.types import Receive
+
 from balcao.core.documents import Cpf
 from balcao.errors import InvalidCpf
 from balcao.fiction import exists
@@ -16,7 +18,12 @@ from balcao.providers.sefaz.simulator.requester import (
 )
 from balcao.providers.sefaz.simulator.treasuries import TREASURIES, Treasury, manner_of
 from balcao.providers.sefaz.simulator.writing import Voice, fault
-from balcao.providers.simulation.exchange import Receive, Reply, Request, html_reply, is_cnpj
+from balcao.providers.simulation.exchange import (
+    Reply,
+    Request,
+    html_reply,
+    is_cnpj,
+)
 from balcao.providers.simulation.staging import Lines, Stage
 
 _SUBJECTS = {"CNPJ": "state_registration", "CPF": "rural_producer"}

@@ -3,6 +3,8 @@
 from collections.abc import Callable, Mapping
 from datetime import datetime
 
+from starlette.types import Receive
+
 from balcao.fiction import (
     Company,
     Establishment,
@@ -22,7 +24,6 @@ from balcao.providers.serpro.simulator.gateway import (
 )
 from balcao.providers.simulation import texts
 from balcao.providers.simulation.exchange import (
-    Receive,
     Reply,
     Request,
     Simulated,

@@ -12,6 +12,7 @@ from datetime import date, datetime, time
 from functools import partial
 
 import msgspec
+from starlette.types import Receive
 
 from balcao.core.calendar import BRASILIA
 from balcao.fiction import (
@@ -24,7 +25,6 @@ from balcao.fiction import (
 from balcao.fiction.dice import draws
 from balcao.fiction.sandbox_certificates import INTERRUPTED, PROCESSING, TILDE, is_of_class
 from balcao.providers.simulation.exchange import (
-    Receive,
     Reply,
     Request,
     is_cnpj,
