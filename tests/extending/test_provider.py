@@ -138,7 +138,6 @@ MAY_NAME = (
     "operations/",  # the source of an answer that is an example
     "cli/configuration.py",  # how a variable with parts is written, by example
     "cli/manual.py",  # likewise
-    "simulator/tls.py",  # the only ones that ask for a certificate
     "cli/simulator.py",  # help that says what for
 )
 

@@ -20,6 +20,7 @@ from cryptography.hazmat.primitives.serialization import (
 )
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from balcao.providers import sefaz
 from balcao.providers.sefaz.simulator.certificates import (
     PASSWORD,
     Certificates,
@@ -63,6 +64,11 @@ def client_context(made: Certificates, client: Path | None) -> ssl.SSLContext:
     return context
 
 
+def an_app(*, never_seconds: float) -> ASGIApp:
+    """What `balcao simulator` serves there."""
+    return create_server_app(never_seconds=never_seconds, providers=[sefaz.PROVIDER])
+
+
 def story(
     made: Certificates,
     tell: Callable[[int], Awaitable[T]],
@@ -76,7 +82,7 @@ def story(
         async with (
             asyncio.timeout(PATIENCE_SECONDS),
             listening(
-                app or create_server_app(never_seconds=1),
+                app or an_app(never_seconds=1),
                 host="127.0.0.1",
                 port=0,
                 context=server_context([mutual_tls(made.folder, NOW)]),
@@ -201,9 +207,9 @@ def test_plain_http_and_half_a_handshake_hold_up_nobody(made: Certificates) -> N
 def test_only_treasuries_are_here_and_a_connection_serves_again(made: Certificates) -> None:
     async def tell(port: int) -> list[int]:
         async with http(made, made.client, port) as client:
+            assert (await client.get("/")).json()["providers"] == ["/sefaz"]
             found = [
                 (await client.get("/minha-receita/90010001000100")).status_code,
-                (await client.get("/")).status_code,
                 (await client.get("/sefaz/nowhere")).status_code,
                 (await client.get(PATH)).status_code,
             ]
@@ -212,7 +218,7 @@ def test_only_treasuries_are_here_and_a_connection_serves_again(made: Certificat
                 found.append((await client.post(PATH, content=body, headers=SOAP_12)).status_code)
             return found
 
-    assert story(made, tell, limits=Limits(connections=1)) == [404, 404, 404, 405, 200, 200, 200]
+    assert story(made, tell, limits=Limits(requests=1)) == [404, 404, 405, 200, 200, 200]
 
 
 def test_misbehaviour(made: Certificates) -> None:
@@ -239,8 +245,8 @@ def test_who_leaves_while_waiting_is_noticed(made: Certificates) -> None:
         async with http(made, made.client, port) as client:  # there is one place only
             assert (await client.get(PATH)).status_code == 405
 
-    app = create_server_app(never_seconds=3600)
-    story(made, tell, app=app, limits=Limits(connections=1))
+    app = an_app(never_seconds=3600)
+    story(made, tell, app=app, limits=Limits(requests=1))
 
 
 def test_the_end_waits_for_nobody(made: Certificates) -> None:

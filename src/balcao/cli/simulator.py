@@ -6,10 +6,11 @@ import json
 import shlex
 import signal
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -20,6 +21,8 @@ from balcao.cli.serve import check_port, leave
 from balcao.providers import PROVIDERS
 
 if TYPE_CHECKING:
+    from starlette.types import ASGIApp
+
     from balcao.providers.contract import MutualTls
 
 app = typer.Typer(no_args_is_help=True, help="Simula as fontes, sozinhas em um servidor.")
@@ -92,10 +95,10 @@ def serve(
         behind_tls = by_certificate(certificates or read_settings().home / "simulator")
     from balcao.simulator.app import create_server_app
 
-    application = create_server_app(delay_seconds=delay_ms / 1000, never_seconds=never_seconds)
+    patient = partial(create_server_app, delay_seconds=delay_ms / 1000, never_seconds=never_seconds)
     typer.echo(settings_lines(port, tls_port, behind_tls))
     sys.stdout.flush()
-    asyncio.run(_serve(application, port, tls_port, behind_tls))
+    asyncio.run(_serve(patient, port, tls_port, behind_tls))
     leave()
 
 
@@ -144,14 +147,17 @@ def _written(value: object) -> str:
 
 
 async def _serve(
-    application: Any, port: int, tls_port: int | None, behind_tls: "Mapping[str, MutualTls] | None"
+    create: "Callable[..., ASGIApp]",
+    port: int,
+    tls_port: int | None,
+    behind_tls: "Mapping[str, MutualTls] | None",
 ) -> None:
     from granian.constants import Interfaces
     from granian.log import LogLevels
     from granian.server.embed import Server
 
     server = Server(
-        application,
+        create(),
         address=HOST,
         port=port,
         interface=Interfaces.ASGI,
@@ -167,9 +173,10 @@ async def _serve(
         if tls_port is not None and behind_tls is not None:
             from balcao.simulator.tls import listening, server_context
 
+            there = create(providers=[each for each in PROVIDERS if each.name in behind_tls])
             context = server_context(behind_tls.values())
             await beside.enter_async_context(
-                listening(application, host=HOST, port=tls_port, context=context)
+                listening(there, host=HOST, port=tls_port, context=context)
             )
         with contextlib.suppress(asyncio.CancelledError):
             await server.serve()

@@ -17,6 +17,9 @@ from balcao.fiction.digits import cnpj
 # The longest body a provider takes is a form of a few fields.
 BODY_BYTES_MAX = 65_536
 
+# Where a listener says whose certificate it saw, in base64 of its DER.
+CERTIFICATE_HEADER = "x-ssl-client-cert"
+
 JSON = "application/json"
 HTML = "text/html; charset=utf-8"
 PLAIN = "text/plain; charset=utf-8"

@@ -11,9 +11,6 @@ from functools import lru_cache
 
 from cryptography import x509
 
-# The client certificate in DER, in base64.
-CERTIFICATE_HEADER = "x-ssl-client-cert"
-
 # The CNPJ of a legal person, an otherName of subjectAltName in certificates of ICP-Brasil.
 CNPJ_OID = x509.ObjectIdentifier("2.16.76.1.3.3")
 

@@ -12,13 +12,13 @@ from balcao.providers.sefaz.simulator import holder
 from balcao.providers.sefaz.simulator.holder import Holder
 from balcao.providers.sefaz.simulator.reading import NotSoap, Question, Refused, read_question
 from balcao.providers.sefaz.simulator.requester import (
-    CERTIFICATE_HEADER,
     certificate_problem,
     is_authorised,
 )
 from balcao.providers.sefaz.simulator.treasuries import TREASURIES, Treasury, manner_of
 from balcao.providers.sefaz.simulator.writing import Voice, fault
 from balcao.providers.simulation.exchange import (
+    CERTIFICATE_HEADER,
     Reply,
     Request,
     html_reply,
