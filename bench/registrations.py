@@ -45,7 +45,7 @@ from balcao.providers.sefaz.message import request_body, request_headers
 from balcao.providers.sefaz.simulator import holder
 from balcao.providers.sefaz.simulator.reading import read_question
 from balcao.providers.sefaz.simulator.treasuries import Treasury
-from balcao.providers.sefaz.simulator.writing import Voice
+from balcao.providers.sefaz.simulator.writing import TreasuryVoice
 from balcao.providers.simulation.exchange import read, response
 from balcao.simulator import create_server_app
 from bench.http import PLENTY, free_port, open_account, running
@@ -215,7 +215,7 @@ async def serve_treasuries(port: int, delay_ms: int) -> None:
             return
         asked = read_question(request.body, "", wants_wrapper=False)
         await asyncio.sleep(delay_ms / 1000)
-        voice = Voice(maranhao, asked, datetime.now(UTC))
+        voice = TreasuryVoice(maranhao, asked, datetime.now(UTC))
         told = response(voice.tells(holder.company(asked.argument)))
         await told(scope, receive, send)
 

@@ -28,7 +28,7 @@ from balcao.providers.sefaz.simulator.certificates import (
     mutual_tls,
 )
 from balcao.simulator import create_server_app
-from balcao.simulator.tls import Limits, listening, server_context
+from balcao.simulator.tls import ListenerLimits, listening, server_context
 from tests.simulator.sefaz import PATHS, SOAP_12, Said, envelope, question, read
 
 T = TypeVar("T")
@@ -74,7 +74,7 @@ def story(
     tell: Callable[[int], Awaitable[T]],
     *,
     app: ASGIApp | None = None,
-    limits: Limits | None = None,
+    limits: ListenerLimits | None = None,
 ) -> T:
     """Tell something with a listener there, in bounded time."""
 
@@ -218,7 +218,7 @@ def test_only_treasuries_are_here_and_a_connection_serves_again(made: Certificat
                 found.append((await client.post(PATH, content=body, headers=SOAP_12)).status_code)
             return found
 
-    assert story(made, tell, limits=Limits(requests=1)) == [404, 404, 405, 200, 200, 200]
+    assert story(made, tell, limits=ListenerLimits(requests=1)) == [404, 404, 405, 200, 200, 200]
 
 
 def test_misbehaviour(made: Certificates) -> None:
@@ -246,7 +246,7 @@ def test_who_leaves_while_waiting_is_noticed(made: Certificates) -> None:
             assert (await client.get(PATH)).status_code == 405
 
     app = an_app(never_seconds=3600)
-    story(made, tell, app=app, limits=Limits(requests=1))
+    story(made, tell, app=app, limits=ListenerLimits(requests=1))
 
 
 def test_the_end_waits_for_nobody(made: Certificates) -> None:
@@ -307,4 +307,4 @@ def test_whoever_says_nothing_is_left(made: Certificates) -> None:
         await writer.wait_closed()
         return said
 
-    assert story(made, tell, limits=Limits(request_seconds=0.2)) == b""
+    assert story(made, tell, limits=ListenerLimits(request_seconds=0.2)) == b""

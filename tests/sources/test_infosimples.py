@@ -9,7 +9,7 @@ from balcao.core.questions import Inquiry
 from balcao.core.registration import Registrations
 from balcao.errors import SourceError, SourceFailed, SourceUnavailable
 from balcao.providers.infosimples.adapter import InfosimplesAdapter
-from balcao.providers.infosimples.codes import CODES, Meaning
+from balcao.providers.infosimples.codes import CODES, CodeMeaning
 from balcao.providers.infosimples.envelope import Envelope, read, refusal
 from balcao.sources.contract import HttpReply
 from tests.sources.world import (
@@ -124,7 +124,7 @@ def test_every_code_of_theirs_is_known() -> None:
 
 @pytest.mark.parametrize("code", [601, 602, 603])
 def test_what_only_the_operator_can_mend_is_said_loudly(code: int) -> None:
-    assert CODES[code].meaning is Meaning.MISCONFIGURED
+    assert CODES[code].meaning is CodeMeaning.MISCONFIGURED
     with pytest.raises(SourceUnavailable, match="VERIFIQUE A CONFIGURAÇÃO"):
         talk(InfosimplesAdapter(TOKEN).converse(a_uf()), enveloped(code))
 

@@ -17,7 +17,7 @@ from balcao.core.registration import Part
 from balcao.providers import PROVIDERS
 
 if TYPE_CHECKING:
-    from balcao.cli.sources_seen import Inventory, Seen
+    from balcao.inventory import Inventory, ListedSource
     from balcao.inventory.probing import Probe, Result
     from balcao.settings import Settings
 
@@ -70,7 +70,7 @@ def _print_sources(seen: "Inventory", subject: Subject) -> None:
 
     asked = seen.ufs.get(subject, ())
     # Each subject has the columns that tell its sources apart.
-    cells: dict[str, Callable[[Seen], str]] = {}
+    cells: dict[str, Callable[[ListedSource], str]] = {}
     if subject in REGISTRATION_SUBJECTS:
         by = "por CPF" if subject == "rural_producer" else "por CNPJ"
         cells[f"UFs ({by})"] = lambda source: ufs_text(source.ufs, asked)
@@ -102,18 +102,20 @@ def _print_sources(seen: "Inventory", subject: Subject) -> None:
     )
 
 
-def gives(source: "Seen") -> Sequence[str]:
+def gives(source: "ListedSource") -> Sequence[str]:
     """What it tells of registrations besides their numbers."""
     if source.capabilities is None:
         return ()
     return [name for part, name in _PARTS.items() if part in source.capabilities.parts]
 
 
-def _can(source: "Seen", what: Literal["alphanumeric", "full_partners", "reissues"]) -> bool:
+def _can(
+    source: "ListedSource", what: Literal["alphanumeric", "full_partners", "reissues"]
+) -> bool:
     return source.capabilities is not None and getattr(source.capabilities, what)
 
 
-def _takes_people(source: "Seen") -> bool:
+def _takes_people(source: "ListedSource") -> bool:
     """Whether it can be asked for a person's federal certificate."""
     return source.capabilities is not None and source.capabilities.cpf_ufs is None
 
@@ -121,7 +123,7 @@ def _takes_people(source: "Seen") -> bool:
 def _subject_as_json(seen: "Inventory", subject: Subject) -> Mapping[str, object]:
     from balcao.cli.sources_seen import SWITCHES
 
-    def as_json(source: "Seen") -> Mapping[str, object]:
+    def as_json(source: "ListedSource") -> Mapping[str, object]:
         known: dict[str, object] = {
             "source": source.name,
             "on": source.is_on,

@@ -3,10 +3,10 @@
 from datetime import UTC, datetime
 
 from balcao.cli.failures import explain
-from balcao.inventory import SNAPSHOT, SUBJECTS, SWITCHES, Inventory, Seen, ufs_text
+from balcao.inventory import SNAPSHOT, SUBJECTS, SWITCHES, Inventory, ListedSource, ufs_text
 from balcao.settings import Settings
 
-__all__ = ["SNAPSHOT", "SUBJECTS", "SWITCHES", "Inventory", "Seen", "inventory", "ufs_text"]
+__all__ = ["SNAPSHOT", "SUBJECTS", "SWITCHES", "Inventory", "ListedSource", "inventory", "ufs_text"]
 
 
 def inventory(settings: Settings) -> Inventory:

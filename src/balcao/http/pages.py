@@ -20,7 +20,7 @@ from balcao.http.write import Headers
 from balcao.observability.metrics import Metrics
 from balcao.operations import OPERATIONS
 from balcao.operations.contract import Operation
-from balcao.providers.opendata.adapter import Registry
+from balcao.providers.opendata.adapter import ImportedRegistry
 from balcao.settings import Settings
 from balcao.storage.contract import Desk
 
@@ -39,7 +39,7 @@ _encode = msgspec.json.Encoder().encode
 def build_pages(
     metrics: Metrics,
     desk: Desk,
-    snapshots: Mapping[Mode, Registry],
+    snapshots: Mapping[Mode, ImportedRegistry],
     settings: Settings,
     now_ms: Callable[[], int],
     *,

@@ -46,7 +46,7 @@ _OF_THE_MONTH = Capabilities(frozenset(opendata.SNAPSHOT.subjects), alphanumeric
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class ListedSource:
     """One source, as it stands in the order of a subject."""
 
     name: str
@@ -89,29 +89,29 @@ class Inventory:
         """Those that are switched on and cannot be asked, and why."""
         return self._usable[1]
 
-    def sources(self, subject: Subject) -> Iterator[Seen]:
+    def sources(self, subject: Subject) -> Iterator[ListedSource]:
         """A subject's sources, in the order of asking."""
         for name in configured.order(self.settings)[subject]:
             yield self._month() if name == SNAPSHOT else self._online(name, subject)
 
-    def _month(self) -> Seen:
+    def _month(self) -> ListedSource:
         store = Home(self.settings.home).opendata("live")
         try:
             snapshot = published(store)
         except (OSError, OpenDataError) as error:
-            return Seen(SNAPSHOT, False, self.explain(error) or "")
+            return ListedSource(SNAPSHOT, False, self.explain(error) or "")
         if snapshot is None:
-            return Seen(SNAPSHOT, False, "nada importado (opendata build)")
+            return ListedSource(SNAPSHOT, False, "nada importado (opendata build)")
         with closing(snapshot):
             extracted = snapshot.extraction_date
-        return Seen(SNAPSHOT, True, f"mês de {extracted:%d/%m/%Y}", _OF_THE_MONTH)
+        return ListedSource(SNAPSHOT, True, f"mês de {extracted:%d/%m/%Y}", _OF_THE_MONTH)
 
-    def _online(self, name: str, subject: Subject) -> Seen:
+    def _online(self, name: str, subject: Subject) -> ListedSource:
         provider = next((each for each in self.providers if each.name == name), None)
         if provider is None:
-            return Seen(name, False, self.why_off(name))
+            return ListedSource(name, False, self.why_off(name))
         served = tuple(ufs_served(provider, subject, self.ufs))
-        return Seen(name, True, self.address(name), provider.adapter.capabilities, served)
+        return ListedSource(name, True, self.address(name), provider.adapter.capabilities, served)
 
     def why_off(self, name: str) -> str:
         """What a source that is not asked is missing."""

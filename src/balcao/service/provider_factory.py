@@ -20,7 +20,7 @@ from balcao.observability.metrics import Metrics
 from balcao.observability.source_log import SourceLog
 from balcao.providers import PROVIDERS
 from balcao.providers.contract import SwitchedOn
-from balcao.providers.opendata.adapter import Registry, Snapshot
+from balcao.providers.opendata.adapter import ImportedRegistry, SnapshotSource
 from balcao.receipts.check import inspected
 from balcao.receipts.keeping import ReceiptKeeping
 from balcao.settings import Settings
@@ -50,7 +50,7 @@ class ProviderFactory:
     def __init__(
         self,
         settings: Settings,
-        snapshots: Mapping[Mode, Registry],
+        snapshots: Mapping[Mode, ImportedRegistry],
         blobs: Blobs,
         *,
         metrics: Metrics,
@@ -82,7 +82,7 @@ class ProviderFactory:
     def sources(self, mode: Mode, settings: Settings) -> Sources:
         """Those of one mode, in their order."""
         keeper = self._receipt_keeper(mode, settings)
-        available: dict[str, Source] = {SNAPSHOT: Snapshot(self._snapshots[mode])}
+        available: dict[str, Source] = {SNAPSHOT: SnapshotSource(self._snapshots[mode])}
         for provider in configured.configured(settings, self._now()):
             source = _source(provider, self._upstream_for(provider, mode), keeper, self._now)
             available[provider.name] = self._spans.source(source) if self._spans else source

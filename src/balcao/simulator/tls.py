@@ -34,7 +34,7 @@ _SILENT = logging.Logger("silent", logging.CRITICAL + 1)
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class ListenerLimits:
     """What one listener puts up with."""
 
     requests: int = 512  # that are answered at a time; others wait
@@ -62,13 +62,18 @@ def server_context(providers: Iterable[MutualTls]) -> ssl.SSLContext:
 
 @contextlib.asynccontextmanager
 async def listening(
-    app: ASGIApp, *, host: str, port: int, context: ssl.SSLContext, limits: Limits | None = None
+    app: ASGIApp,
+    *,
+    host: str,
+    port: int,
+    context: ssl.SSLContext,
+    limits: ListenerLimits | None = None,
 ) -> AsyncIterator[int]:
     """Serve until the block ends; gives the port. Connections do not outlive the block.
 
     `app` returns early where a connection is to be cut: see `create_server_app`.
     """
-    limits = limits or Limits()
+    limits = limits or ListenerLimits()
     config = Config(
         app,
         interface="asgi3",
@@ -107,7 +112,7 @@ class _Connection(H11Protocol):
     """A client, one request after the other."""
 
     def __init__(
-        self, config: Config, state: ServerState, limits: Limits, places: asyncio.Semaphore
+        self, config: Config, state: ServerState, limits: ListenerLimits, places: asyncio.Semaphore
     ) -> None:
         super().__init__(config, state, {})
         self.logger = _SILENT

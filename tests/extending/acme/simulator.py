@@ -6,16 +6,16 @@ from datetime import datetime
 from starlette.types import Receive
 
 from balcao.providers.simulation.exchange import (
-    Reply,
-    Request,
     Simulated,
+    SimulatedReply,
+    SimulatedRequest,
     json_reply,
 )
 from balcao.providers.simulation.staging import Stage
 
 
 class _Acme:
-    async def answer(self, request: Request, receive: Receive) -> Reply:
+    async def answer(self, request: SimulatedRequest, receive: Receive) -> SimulatedReply:
         if request.headers.get("authorization") != "sandbox":
             return json_reply(401, {})
         cnpj = request.path.rpartition("/")[2]

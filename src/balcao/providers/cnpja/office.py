@@ -3,7 +3,7 @@
 import msgspec
 
 from balcao.core.company import AGE_BAND_TEXTS, SIZE_TEXTS, STATUS_TEXTS, Coded, Company, Partner
-from balcao.providers.cnpja.pieces import Address, Country, Email, Item, Phone
+from balcao.providers.cnpja.pieces import CnpjaAddress, CnpjaPhone, Country, Email, Item
 from balcao.sources import replies
 from balcao.sources.contract import HttpReply
 from balcao.sources.replies import PartnerList, ShortList, text
@@ -61,15 +61,15 @@ class _Office(msgspec.Struct, rename="camel"):
     special_date: str | None = None
     main_activity: Item | None = None
     side_activities: ShortList[Item] | None = None
-    address: Address | None = None
-    phones: ShortList[Phone] | None = None
+    address: CnpjaAddress | None = None
+    phones: ShortList[CnpjaPhone] | None = None
     emails: ShortList[Email] | None = None
 
 
 def read(source: str, reply: HttpReply) -> Company:
     """The company of a successful reply."""
     said = replies.decode_what_can_be(source, _Office, reply.body)
-    company, address = said.company, said.address or Address()
+    company, address = said.company, said.address or CnpjaAddress()
     return Company(
         cnpj=replies.plain(said.tax_id) or "",
         identificador_matriz_filial={True: "MATRIZ", False: "FILIAL", None: None}[said.head],

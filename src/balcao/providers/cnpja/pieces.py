@@ -18,7 +18,7 @@ class Country(msgspec.Struct):
     name: str | None = None
 
 
-class Address(msgspec.Struct):
+class CnpjaAddress(msgspec.Struct):
     """An address. `street` holds type and name together."""
 
     municipality: Number | None = None  # IBGE
@@ -32,7 +32,7 @@ class Address(msgspec.Struct):
     country: Country | None = None
 
 
-class Phone(msgspec.Struct):
+class CnpjaPhone(msgspec.Struct):
     """A telephone number."""
 
     area: str | None = None

@@ -18,7 +18,7 @@ from balcao.core.suframa import (
     ZoneRecord,
 )
 from balcao.errors import SourceFailed
-from balcao.providers.cnpja.pieces import Address, Email, Item, Phone
+from balcao.providers.cnpja.pieces import CnpjaAddress, CnpjaPhone, Email, Item
 from balcao.sources import replies
 from balcao.sources.contract import HttpReply
 from balcao.sources.replies import Number, ShortList, text
@@ -55,8 +55,8 @@ class _Zone(msgspec.Struct, rename="camel"):
     since: str | None = None
     approval_date: str | None = None
     nature: Item | None = None
-    address: Address | None = None
-    phones: ShortList[Phone] | None = None
+    address: CnpjaAddress | None = None
+    phones: ShortList[CnpjaPhone] | None = None
     emails: ShortList[Email] | None = None
     main_activity: _Activity | None = None
     side_activities: ShortList[_Activity] | None = None
@@ -107,7 +107,7 @@ def _numbered(said: Item | None) -> NumberedText | None:
     return NumberedText(said.id, description)
 
 
-def _address(said: Address | None) -> ZoneAddress | None:
+def _address(said: CnpjaAddress | None) -> ZoneAddress | None:
     if said is None:
         return None
     country = text(said.country.name) if said.country else None
@@ -124,7 +124,7 @@ def _address(said: Address | None) -> ZoneAddress | None:
     return None if address == ZoneAddress() else address
 
 
-def _phones(said: list[Phone] | None) -> tuple[ZonePhone, ...] | None:
+def _phones(said: list[CnpjaPhone] | None) -> tuple[ZonePhone, ...] | None:
     if said is None:
         return None
     pairs = ((text(phone.area), text(phone.number)) for phone in said)

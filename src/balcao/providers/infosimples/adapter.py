@@ -7,7 +7,7 @@ from datetime import datetime
 from balcao.core.questions import CERTIFICATE_SUBJECTS, REGISTRATION_SUBJECTS, Inquiry
 from balcao.providers.contract import SwitchedOn, always
 from balcao.providers.infosimples import envelope, federal, registrations, state
-from balcao.providers.infosimples.codes import Meaning
+from balcao.providers.infosimples.codes import CodeMeaning
 from balcao.providers.infosimples.settings import InfosimplesSettings
 from balcao.sources.contract import Certified, Conversation, Exchange, HttpRequest
 from balcao.sources.online import Capabilities
@@ -72,7 +72,7 @@ class InfosimplesAdapter:
                 service, asked = registrations.SERVICE, {"uf": inquiry.uf or "SP"}
         reply = yield self._request(service, asked | _WITHOUT_RECEIPT | {"timeout": "sonda"})
         said = envelope.read(self.name, reply)
-        if said.meaning in (Meaning.MISTAKE, Meaning.FOUND, Meaning.NOTHING):
+        if said.meaning in (CodeMeaning.MISTAKE, CodeMeaning.FOUND, CodeMeaning.NOTHING):
             return "respondeu"
         raise envelope.refusal(self.name, said)
 

@@ -7,7 +7,7 @@ from urllib.parse import urlencode
 import msgspec
 
 from balcao.errors import SourceError, SourceFailed, SourceUnavailable
-from balcao.providers.infosimples.codes import CODES, Meaning
+from balcao.providers.infosimples.codes import CODES, CodeMeaning
 from balcao.sources import replies
 from balcao.sources.contract import HttpReply, HttpRequest
 from balcao.sources.replies import RegistrationList
@@ -37,7 +37,7 @@ class Envelope(msgspec.Struct):
     site_receipts: msgspec.Raw = msgspec.Raw(b"null")
 
     @property
-    def meaning(self) -> Meaning | None:
+    def meaning(self) -> CodeMeaning | None:
         """What follows from the code; None for a code we do not know."""
         return CODES[self.code].meaning if self.code in CODES else None
 
@@ -89,7 +89,7 @@ def read(source: str, reply: HttpReply) -> Envelope:
         envelope = replies.parse(Envelope, reply.body)
     except msgspec.DecodeError:
         raise replies.refusal(source, reply) from None
-    if envelope.meaning in (None, Meaning.FOUND):  # an HTTP error does not bring a result
+    if envelope.meaning in (None, CodeMeaning.FOUND):  # an HTTP error does not bring a result
         raise replies.refusal(source, reply)
     return envelope
 
@@ -97,7 +97,7 @@ def read(source: str, reply: HttpReply) -> Envelope:
 def answered(source: str, reply: HttpReply) -> Envelope:
     """The envelope of a reply that found something, or found that there is nothing."""
     envelope = read(source, reply)
-    if envelope.meaning not in (Meaning.FOUND, Meaning.NOTHING):
+    if envelope.meaning not in (CodeMeaning.FOUND, CodeMeaning.NOTHING):
         raise refusal(source, envelope)
     return envelope
 
@@ -119,11 +119,11 @@ def refusal(source: str, envelope: Envelope) -> SourceError:
         return SourceFailed(f"{source}: código desconhecido{number}{charged}")
     detail = f"{known.text}, código {envelope.code}{charged}"
     match known.meaning:
-        case Meaning.MISCONFIGURED:
+        case CodeMeaning.MISCONFIGURED:
             return replies.misconfigured(source, detail)
-        case Meaning.UNAVAILABLE:
+        case CodeMeaning.UNAVAILABLE:
             return SourceUnavailable(f"{source}: {detail}", known.retry_seconds)
-        case Meaning.MISTAKE:
+        case CodeMeaning.MISTAKE:
             return SourceFailed(f"{source}: ERRO NOSSO NA CONSULTA: {detail}")
         case _:
             return SourceFailed(f"{source}: {detail}")

@@ -17,7 +17,7 @@ from balcao.core.documents import Cnpj
 from balcao.core.questions import Inquiry
 from balcao.errors import DataRefused, SourceFailed
 from balcao.providers.infosimples import envelope, values
-from balcao.providers.infosimples.codes import Meaning
+from balcao.providers.infosimples.codes import CodeMeaning
 from balcao.providers.infosimples.envelope import Envelope
 from balcao.providers.infosimples.values import first, stated
 from balcao.sources.contract import Certified, HttpReply
@@ -80,7 +80,7 @@ def parameters(inquiry: Inquiry) -> dict[str, str]:
 def read(source: str, reply: HttpReply, inquiry: Inquiry) -> Certified:
     """What a reply says of the taxpayer. Raises `DataRefused` where the birth date is wrong."""
     said = envelope.read(source, reply)
-    if said.meaning is Meaning.FOUND:
+    if said.meaning is CodeMeaning.FOUND:
         return _found(source, said, inquiry)
     if said.code in _IMPOSSIBLE and not values.is_trouble(said.reasons):
         message = said.reasons or _IMPOSSIBLE[said.code]

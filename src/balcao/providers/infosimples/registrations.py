@@ -19,7 +19,7 @@ from balcao.core.registration import (
 )
 from balcao.errors import SourceFailed
 from balcao.providers.infosimples import envelope, values
-from balcao.providers.infosimples.codes import Meaning
+from balcao.providers.infosimples.codes import CodeMeaning
 from balcao.providers.infosimples.values import stated
 from balcao.sources import replies
 from balcao.sources.contract import HttpReply
@@ -74,7 +74,7 @@ def read(source: str, reply: HttpReply, inquiry: Inquiry) -> Registrations:
     """The registrations of a reply; none is an answer too."""
     asked, uf = inquiry.document.text, _uf(inquiry)
     said = envelope.answered(source, reply)
-    if said.meaning is Meaning.NOTHING:
+    if said.meaning is CodeMeaning.NOTHING:
         return Registrations(asked, uf, com_endereco=True)
     taxpayers = envelope.results(source, said, _Taxpayer)
     documents = [_document(each, inquiry) for each in taxpayers]

@@ -14,7 +14,7 @@ from balcao.core.federation import UFS
 from balcao.core.questions import Inquiry
 from balcao.errors import SourceFailed
 from balcao.providers.infosimples import envelope, values
-from balcao.providers.infosimples.codes import Meaning
+from balcao.providers.infosimples.codes import CodeMeaning
 from balcao.providers.infosimples.envelope import Envelope
 from balcao.providers.infosimples.values import first, stated
 from balcao.sources.contract import Certified, HttpReply
@@ -68,7 +68,7 @@ def parameters(inquiry: Inquiry) -> dict[str, str]:
 def read(source: str, reply: HttpReply, inquiry: Inquiry) -> Certified:
     """What a reply says of the taxpayer; a certificate that is refused is a result, too."""
     said = envelope.read(source, reply)
-    if said.meaning is Meaning.FOUND:
+    if said.meaning is CodeMeaning.FOUND:
         return _found(source, said, inquiry)
     refuses = said.code in _REFUSED_WITHOUT_DATA and not values.is_trouble(said.reasons)
     if refuses or (said.code == _REFUSED_WITH_REASON and values.is_verdict(said.reasons)):

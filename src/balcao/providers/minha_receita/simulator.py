@@ -7,9 +7,9 @@ from starlette.types import Receive
 
 from balcao.core.company import AGE_BAND_TEXTS, IDENTIFIER_TEXTS, SIZE_TEXTS, STATUS_TEXTS
 from balcao.fiction import (
-    Company,
+    CompanyFiction,
     Establishment,
-    Partner,
+    PartnerFiction,
     codes,
     company_of,
     establishment_of,
@@ -18,16 +18,16 @@ from balcao.fiction import (
 from balcao.providers.simulation import texts
 from balcao.providers.simulation.exchange import (
     PLAIN,
-    Reply,
-    Request,
     Simulated,
+    SimulatedReply,
+    SimulatedRequest,
     html_reply,
     is_cnpj,
     json_reply,
     plain_document,
     punctuated,
 )
-from balcao.providers.simulation.staging import Lines, Stage
+from balcao.providers.simulation.staging import Script, Stage
 
 _HEADERS = {"cache-control": "max-age=86400", "access-control-allow-origin": "*"}
 _BRASILAPI_HEADERS = {
@@ -46,19 +46,19 @@ class SimulatedMinhaReceita:
         self._stage = stage
         self._clock = clock
 
-    async def answer(self, request: Request, receive: Receive) -> Reply:
+    async def answer(self, request: SimulatedRequest, receive: Receive) -> SimulatedReply:
         """One request."""
         if request.method == "OPTIONS":
-            return Reply(200, headers=_HEADERS)
+            return SimulatedReply(200, headers=_HEADERS)
         if request.method != "GET":
             return self._refuse(405, "Essa URL aceita apenas o método GET.")
         match request.path:
             case "" | "/":
-                return Reply(302, headers={"location": "https://docs.minhareceita.org"})
+                return SimulatedReply(302, headers={"location": "https://docs.minhareceita.org"})
             case "/updated":
                 return json_reply(200, {"message": self._data_as_of().isoformat()}, _HEADERS)
             case "/healthz":
-                return Reply(200, headers=_HEADERS)
+                return SimulatedReply(200, headers=_HEADERS)
         asked = request.path.removeprefix("/")
         cnpj = plain_document(asked)
         if cnpj == "0" * 14:  # passes their check, and is not there
@@ -69,15 +69,15 @@ class SimulatedMinhaReceita:
             return self._refuse(404, f"CNPJ {punctuated(cnpj)} não encontrado.")
         return await self._stage.play("company", cnpj, self, _LINES, receive)
 
-    def maintenance(self) -> Reply:
+    def maintenance(self) -> SimulatedReply:
         """The page of the proxy in front."""
         return html_reply(503, "503 Service Temporarily Unavailable")
 
-    def error(self) -> Reply:
+    def error(self) -> SimulatedReply:
         """The page of the proxy in front."""
         return html_reply(500, "500 Internal Server Error")
 
-    def _refuse(self, status: int, message: str) -> Reply:
+    def _refuse(self, status: int, message: str) -> SimulatedReply:
         # Their content type is set after the status line, and so it is lost.
         return json_reply(status, {"message": message}, _HEADERS, PLAIN)
 
@@ -96,7 +96,7 @@ class SimulatedBrasilApi:
     def __init__(self, stage: Stage) -> None:
         self._stage = stage
 
-    async def answer(self, request: Request, receive: Receive) -> Reply:
+    async def answer(self, request: SimulatedRequest, receive: Receive) -> SimulatedReply:
         """One request."""
         path = request.path.removeprefix("/api/cnpj/v1/")
         if request.method != "GET" or path == request.path:
@@ -108,37 +108,37 @@ class SimulatedBrasilApi:
         if not exists(cnpj):
             message = f"CNPJ {punctuated(cnpj)} não encontrado."
             return self._refuse(404, message, "not_found", "NotFoundError")
-        lines = Lines(
+        lines = Script(
             good=lambda document: _good(document, _BRASILAPI_HEADERS),
             incomplete=lambda document: _incomplete(document, _BRASILAPI_HEADERS),
         )
         return await self._stage.play("company", cnpj, self, lines, receive)
 
-    def maintenance(self) -> Reply:
+    def maintenance(self) -> SimulatedReply:
         """The page of their own hosting."""
         return html_reply(503, "This deployment is temporarily paused")
 
-    def error(self) -> Reply:
+    def error(self) -> SimulatedReply:
         """Whatever goes wrong behind them becomes this."""
         return self._refuse(500, "Erro interno", "internal_error", "InternalError")
 
-    def _refuse(self, status: int, message: str, kind: str, name: str) -> Reply:
+    def _refuse(self, status: int, message: str, kind: str, name: str) -> SimulatedReply:
         return json_reply(
             status, {"message": message, "type": kind, "name": name}, _BRASILAPI_HEADERS
         )
 
 
-def _good(cnpj: str, headers: Mapping[str, str] = _HEADERS) -> Reply:
+def _good(cnpj: str, headers: Mapping[str, str] = _HEADERS) -> SimulatedReply:
     return json_reply(200, body(cnpj), headers)
 
 
-def _incomplete(cnpj: str, headers: Mapping[str, str] = _HEADERS) -> Reply:
+def _incomplete(cnpj: str, headers: Mapping[str, str] = _HEADERS) -> SimulatedReply:
     said = body(cnpj)
     del said["razao_social"]
     return json_reply(200, said, headers)
 
 
-_LINES = Lines(_good, _incomplete)
+_LINES = Script(_good, _incomplete)
 
 
 def body(cnpj: str) -> dict[str, object]:
@@ -192,7 +192,7 @@ def _of_establishment(e: Establishment) -> dict[str, object]:
     }
 
 
-def _of_company(c: Company) -> dict[str, object]:
+def _of_company(c: CompanyFiction) -> dict[str, object]:
     simples = c.simples
     reais, cents = divmod(c.capital_cents, 100)
     return {
@@ -215,7 +215,7 @@ def _of_company(c: Company) -> dict[str, object]:
     }
 
 
-def _partner(p: Partner) -> dict[str, object]:
+def _partner(p: PartnerFiction) -> dict[str, object]:
     role = p.representative_qualification
     return {
         "identificador_de_socio": int(p.kind),

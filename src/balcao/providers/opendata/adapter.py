@@ -12,7 +12,7 @@ from balcao.core.questions import Inquiry
 from balcao.sources.contract import Absent, Answer, Found
 
 
-class Registry(Protocol):
+class ImportedRegistry(Protocol):
     """What is read: `balcao.opendata.snapshot.CurrentSnapshot`."""
 
     @property
@@ -30,10 +30,10 @@ class Registry(Protocol):
         ...
 
 
-class Snapshot:
+class SnapshotSource:
     """A `LocalSource` (see `contract.py`)."""
 
-    def __init__(self, registry: Registry, name: str = "snapshot") -> None:
+    def __init__(self, registry: ImportedRegistry, name: str = "snapshot") -> None:
         self.name = name
         self._registry = registry
 

@@ -25,7 +25,7 @@ from balcao.providers.contract import SwitchedOn
 from balcao.providers.sefaz import message, status
 from balcao.providers.sefaz.certificate import client_context
 from balcao.providers.sefaz.examination import certificate_of
-from balcao.providers.sefaz.message import Address, Entry, MtWrapper, Reply
+from balcao.providers.sefaz.message import CadastroAddress, CadastroEntry, CadastroReply, MtWrapper
 from balcao.providers.sefaz.settings import SefazSettings
 from balcao.sources import replies
 from balcao.sources.contract import Conversation, Exchange, HttpReply, HttpRequest
@@ -96,7 +96,7 @@ class SefazAdapter:
             ),
         )
 
-    def _read(self, reply: HttpReply) -> Reply:
+    def _read(self, reply: HttpReply) -> CadastroReply:
         """What they said, if it is found or none. Raises like `converse`."""
         match reply.status:
             case 200:
@@ -111,7 +111,7 @@ class SefazAdapter:
             raise SourceFailed(f"{self.name}: inscrições não condizem com cStat {said.code}")
         return said
 
-    def _registrations(self, inquiry: Inquiry, said: Reply) -> Registrations:
+    def _registrations(self, inquiry: Inquiry, said: CadastroReply) -> Registrations:
         if said.uf not in (None, inquiry.uf):
             raise SourceFailed(f"{self.name}: respondeu sobre outra UF")
         asked = inquiry.document
@@ -139,7 +139,7 @@ class SefazAdapter:
             ),
         )
 
-    def _registration(self, entry: Entry, uf: str, asked_at: str | None) -> Registration:
+    def _registration(self, entry: CadastroEntry, uf: str, asked_at: str | None) -> Registration:
         number = replies.plain(entry.ie)
         if number is None:
             raise SourceFailed(f"{self.name}: resposta incompleta, sem IE")
@@ -163,14 +163,14 @@ def _uf(inquiry: Inquiry) -> str:
     return uf
 
 
-def _holder(said: Reply | Entry, asked: Cnpj | Cpf) -> str:
+def _holder(said: CadastroReply | CadastroEntry, asked: Cnpj | Cpf) -> str:
     """Whom it is about, at full width: older schemas let leading zeros go. Empty: not said."""
     width = 14 if isinstance(asked, Cnpj) else 11
     stated = re.sub(r"[./\-\s]", "", (said.cnpj if width == 14 else said.cpf) or "")
     return stated.upper().rjust(width, "0") if stated else ""
 
 
-def _by_company(entry: Entry, asked: Cnpj | Cpf, echo: str) -> bool:
+def _by_company(entry: CadastroEntry, asked: Cnpj | Cpf, echo: str) -> bool:
     """Whether it is a registration of the person asked for that is held by a CNPJ of theirs.
 
     Rural producers have one in some states (decision 0024). The treasury's word for it is the echo:
@@ -179,7 +179,7 @@ def _by_company(entry: Entry, asked: Cnpj | Cpf, echo: str) -> bool:
     return isinstance(asked, Cpf) and echo == asked.text and entry.cpf is None and bool(entry.cnpj)
 
 
-def _address(said: Address, uf: str | None) -> RegisteredAddress | None:
+def _address(said: CadastroAddress, uf: str | None) -> RegisteredAddress | None:
     """None where there is no part of it; the UF alone is not an address."""
     found = RegisteredAddress(
         logradouro=text(said.street) or "",

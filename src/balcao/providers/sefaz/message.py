@@ -52,7 +52,7 @@ _WHITE_SPACE = b" \t\r\n"
 MtWrapper: TypeAlias = Literal["consultaCadastro", "nfeDadosMsg"]
 
 
-class Address(msgspec.Struct, frozen=True):
+class CadastroAddress(msgspec.Struct, frozen=True):
     """`ender`, as it stands there."""
 
     street: str | None = msgspec.field(name="xLgr", default=None)
@@ -64,7 +64,7 @@ class Address(msgspec.Struct, frozen=True):
     zip: str | None = msgspec.field(name="CEP", default=None)
 
 
-class Entry(msgspec.Struct, frozen=True):
+class CadastroEntry(msgspec.Struct, frozen=True):
     """`infCad`: one registration, as it stands there."""
 
     ie: str | None = msgspec.field(name="IE", default=None)
@@ -75,10 +75,10 @@ class Entry(msgspec.Struct, frozen=True):
     name: str | None = msgspec.field(name="xNome", default=None)
     changed_on: str | None = msgspec.field(name="dUltSit", default=None)
     closed_on: str | None = msgspec.field(name="dBaixa", default=None)
-    address: Address = Address()
+    address: CadastroAddress = CadastroAddress()
 
 
-class Reply(msgspec.Struct, frozen=True):
+class CadastroReply(msgspec.Struct, frozen=True):
     """`infCons`: the whole answer, as it stands there. Empty elements are None, like missing."""
 
     code: str | None = msgspec.field(name="cStat", default=None)
@@ -86,7 +86,7 @@ class Reply(msgspec.Struct, frozen=True):
     cpf: str | None = msgspec.field(name="CPF", default=None)
     uf: str | None = msgspec.field(name="UF", default=None)
     asked_at: str | None = msgspec.field(name="dhCons", default=None)
-    entries: tuple[Entry, ...] = ()
+    entries: tuple[CadastroEntry, ...] = ()
 
 
 def request_headers(uf: str) -> Mapping[str, str]:
@@ -132,7 +132,7 @@ def request_body(
     return envelope.encode()
 
 
-def read(source: str, body: bytes, content_type: str = "") -> Reply:
+def read(source: str, body: bytes, content_type: str = "") -> CadastroReply:
     """The answer of an HTTP 200, with its `Content-Type`.
 
     Raises `SourceFailed` for what is not one: broken XML, HTML, a DTD, a SOAP fault. No part of
@@ -154,7 +154,7 @@ def read(source: str, body: bytes, content_type: str = "") -> Reply:
     said["entries"] = [
         {**_texts(entry), "address": _texts(_first(entry, "ender"))} for entry in entries
     ]
-    return msgspec.convert(said, Reply)
+    return msgspec.convert(said, CadastroReply)
 
 
 def _read_as(source: str, body: bytes, content_type: str) -> etree._Element:

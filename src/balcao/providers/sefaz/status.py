@@ -16,7 +16,7 @@ ABUSE_RETRY_SECONDS = 3600  # 656: asking on prolongs it
 NEVER_RETRY_SECONDS = 3600  # what a UF does not offer it will not offer in half a minute
 
 
-class Meaning(Enum):
+class StatusMeaning(Enum):
     """What follows from a code."""
 
     FOUND = auto()  # registrations follow
@@ -29,17 +29,17 @@ class Meaning(Enum):
     ARGUMENT = auto()  # they think the document invalid; we checked it, so they are wrong
 
 
-_CODES: Mapping[Meaning, str] = {
-    Meaning.FOUND: "111 112",
-    Meaning.NONE: "259 261 264",
-    Meaning.REFUSED: "257 280 281 282 283 284 285",
-    Meaning.UNAVAILABLE: "108 109 286 999",
-    Meaning.UNSUPPORTED: "262 265",
-    Meaning.THROTTLED: "656",
-    Meaning.MISTAKE: "214 215 238 239 242 243 299 402 404 409 410 411 516 517 545 587 588",
-    Meaning.ARGUMENT: "258 260 263",
+_CODES: Mapping[StatusMeaning, str] = {
+    StatusMeaning.FOUND: "111 112",
+    StatusMeaning.NONE: "259 261 264",
+    StatusMeaning.REFUSED: "257 280 281 282 283 284 285",
+    StatusMeaning.UNAVAILABLE: "108 109 286 999",
+    StatusMeaning.UNSUPPORTED: "262 265",
+    StatusMeaning.THROTTLED: "656",
+    StatusMeaning.MISTAKE: "214 215 238 239 242 243 299 402 404 409 410 411 516 517 545 587 588",
+    StatusMeaning.ARGUMENT: "258 260 263",
 }
-MEANINGS: Mapping[str, Meaning] = {
+MEANINGS: Mapping[str, StatusMeaning] = {
     code: meaning for meaning, codes in _CODES.items() for code in codes.split()
 }
 
@@ -59,28 +59,28 @@ def found(source: str, code: str) -> bool:
     Raises `SourceUnavailable` or `SourceFailed` for every other code.
     """
     meaning = MEANINGS.get(code)
-    if meaning in (Meaning.FOUND, Meaning.NONE):
-        return meaning is Meaning.FOUND
+    if meaning in (StatusMeaning.FOUND, StatusMeaning.NONE):
+        return meaning is StatusMeaning.FOUND
     raise _error(source, code, meaning)
 
 
-def _error(source: str, code: str, meaning: Meaning | None) -> SourceError:
+def _error(source: str, code: str, meaning: StatusMeaning | None) -> SourceError:
     match meaning:
-        case Meaning.REFUSED:
+        case StatusMeaning.REFUSED:
             why = _REFUSALS.get(code, "certificado recusado")
             return replies.misconfigured(source, f"{why} (cStat {code})")
-        case Meaning.UNAVAILABLE:
+        case StatusMeaning.UNAVAILABLE:
             wait = _WAITS.get(code, replies.RETRY_SECONDS)
             return SourceUnavailable(f"{source}: indisponível, segundo a UF (cStat {code})", wait)
-        case Meaning.UNSUPPORTED:
+        case StatusMeaning.UNSUPPORTED:
             why = "não consulta CPF" if code == "262" else "não é atendida neste endereço"
             return SourceUnavailable(f"{source}: a UF {why} (cStat {code})", NEVER_RETRY_SECONDS)
-        case Meaning.THROTTLED:
+        case StatusMeaning.THROTTLED:
             why = "consumo indevido, segundo a UF"
             return SourceUnavailable(f"{source}: {why} (cStat {code})", ABUSE_RETRY_SECONDS)
-        case Meaning.MISTAKE:
+        case StatusMeaning.MISTAKE:
             return SourceFailed(f"{source}: nossa mensagem foi rejeitada (cStat {code})")
-        case Meaning.ARGUMENT:
+        case StatusMeaning.ARGUMENT:
             return SourceFailed(f"{source}: tomou o documento por inválido (cStat {code})")
         case _:
             return SourceFailed(f"{source}: cStat desconhecido ({_shown(code)})")

@@ -34,7 +34,7 @@ class ConnectionCut(httpx2.RemoteProtocolError):
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class SimulatedRequest:
     """What a provider was asked. `path` is what follows the provider's prefix."""
 
     method: str
@@ -51,7 +51,7 @@ class Request:
 
 
 @dataclass(frozen=True, slots=True)
-class Reply:
+class SimulatedReply:
     """What a provider says; `cut` closes the connection half way through the body."""
 
     status: int
@@ -64,25 +64,25 @@ class Reply:
 class Simulated(Protocol):
     """Somebody who is asked over HTTP."""
 
-    async def answer(self, request: Request, receive: Receive) -> Reply:
+    async def answer(self, request: SimulatedRequest, receive: Receive) -> SimulatedReply:
         """One request; `receive` tells when nobody listens any more."""
         ...
 
 
 def json_reply(
     status: int, value: object, headers: Mapping[str, str] | None = None, content_type: str = JSON
-) -> Reply:
+) -> SimulatedReply:
     """A reply with a JSON body."""
-    return Reply(status, msgspec.json.encode(value), content_type, headers or {})
+    return SimulatedReply(status, msgspec.json.encode(value), content_type, headers or {})
 
 
-def html_reply(status: int, title: str) -> Reply:
+def html_reply(status: int, title: str) -> SimulatedReply:
     """The page of a proxy, or of a maintenance that nobody told the API about."""
     page = (
         f"<!DOCTYPE html><html><head><title>{title}</title></head>"
         f"<body><h1>{title}</h1><hr><p>simulator</p></body></html>"
     )
-    return Reply(status, page.encode(), HTML)
+    return SimulatedReply(status, page.encode(), HTML)
 
 
 class Endpoint:
@@ -99,14 +99,14 @@ class Endpoint:
         await response(reply)(scope, receive, send)
 
 
-async def read(asked: requests.Request, prefix: str = "") -> Request:
+async def read(asked: requests.Request, prefix: str = "") -> SimulatedRequest:
     """A request as a value, with no more of its body than anybody wants."""
     body = b""
     async for chunk in asked.stream():
         body += chunk
         if len(body) > BODY_BYTES_MAX:
             break
-    return Request(
+    return SimulatedRequest(
         method=asked.method,
         path=asked.scope["path"].removeprefix(prefix),
         query=asked.query_params,
@@ -116,7 +116,7 @@ async def read(asked: requests.Request, prefix: str = "") -> Request:
     )
 
 
-def response(reply: Reply) -> Response:
+def response(reply: SimulatedReply) -> Response:
     """A reply on its way; see `Reply.cut`."""
     kind = _Cut if reply.cut else Response
     return kind(reply.body, reply.status, {"content-type": reply.content_type, **reply.headers})

@@ -13,7 +13,7 @@ from starlette.types import Receive
 
 from balcao.fiction.sandbox import MISBEHAVING_COMPANIES, MISBEHAVING_PEOPLE, Misbehaviour
 from balcao.providers.simulation.exchange import (
-    Reply,
+    SimulatedReply,
     html_reply,
 )
 
@@ -36,25 +36,25 @@ SLOW_SECONDS = 3.2
 class Voice(Protocol):
     """How a provider speaks of its own troubles."""
 
-    def maintenance(self) -> Reply:
+    def maintenance(self) -> SimulatedReply:
         """Down on purpose."""
         ...
 
-    def error(self) -> Reply:
+    def error(self) -> SimulatedReply:
         """Down by accident: HTTP 500."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
-class Lines:
+class Script:
     """A provider's answers about one document.
 
     `good` answers about the CNPJ or CPF it is given; `incomplete` leaves a mandatory field out.
     `somebody_else` is whose data come in place of the right ones.
     """
 
-    good: Callable[[str], Reply]
-    incomplete: Callable[[str], Reply]
+    good: Callable[[str], SimulatedReply]
+    incomplete: Callable[[str], SimulatedReply]
     somebody_else: str = SOMEBODY_ELSE
 
 
@@ -73,11 +73,11 @@ class Stage:
         subject: str,
         document: str,
         voice: Voice,
-        lines: Lines,
+        lines: Script,
         receive: Receive,
         *,
         ufs: Collection[str] = (),
-    ) -> Reply:
+    ) -> SimulatedReply:
         """What a provider says about an existing company or person, or fails to say.
 
         `ufs` are the federative units it is asked about, if the subject knows any; they must

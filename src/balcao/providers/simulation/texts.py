@@ -3,7 +3,7 @@
 from balcao.core.company import mask_cpf_in_text
 from balcao.fiction import codes
 from balcao.fiction.digits import masked_cpf
-from balcao.fiction.records import Partner
+from balcao.fiction.records import PartnerFiction
 
 
 def number(code: str) -> int | None:
@@ -21,12 +21,12 @@ def country(code: str) -> str | None:
     return codes.COUNTRIES.get(code)
 
 
-def document(partner: Partner) -> str:
+def document(partner: PartnerFiction) -> str:
     """A partner's document as it is published: CPFs masked."""
     return masked_cpf(partner.document) if partner.kind == "2" else partner.document
 
 
-def representative(partner: Partner) -> str:
+def representative(partner: PartnerFiction) -> str:
     """A representative's document as it is published; `***000000**` is nobody's."""
     return masked_cpf(partner.representative) if partner.representative else "***000000**"
 

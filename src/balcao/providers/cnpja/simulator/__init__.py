@@ -14,9 +14,9 @@ from balcao.providers.cnpja.simulator.company import office, rfb
 from balcao.providers.cnpja.simulator.registrations import ccc, home_of, suframa
 from balcao.providers.simulation.exchange import (
     PLAIN,
-    Reply,
-    Request,
     Simulated,
+    SimulatedReply,
+    SimulatedRequest,
     is_cnpj,
     is_cpf,
     json_reply,
@@ -25,7 +25,7 @@ from balcao.providers.simulation.exchange import (
 from balcao.providers.simulation.staging import (
     SOMEBODY_ELSE,
     SOMEBODY_ELSE_IN_THE_ZONE,
-    Lines,
+    Script,
     Stage,
 )
 
@@ -65,10 +65,10 @@ class SimulatedCnpja:
         self._stage = stage
         self._clock = clock
 
-    async def answer(self, request: Request, receive: Receive) -> Reply:
+    async def answer(self, request: SimulatedRequest, receive: Receive) -> SimulatedReply:
         """One request."""
         if request.method != "GET":
-            return Reply(405, b"Method Not Allowed", PLAIN, {"allow": "GET"})
+            return SimulatedReply(405, b"Method Not Allowed", PLAIN, {"allow": "GET"})
         key = request.headers.get("authorization", "").strip()
         if not key or key == INVALID_KEY or key.lower().startswith(("bearer ", "basic ")):
             return _refuse(401, "invalid authentication")
@@ -87,7 +87,7 @@ class SimulatedCnpja:
             case ["", "suframa"]:
                 question = _of_zone(tax_id, now)
             case _:
-                return Reply(404, b"Not Found", PLAIN)
+                return SimulatedReply(404, b"Not Found", PLAIN)
         constraints = [question] if isinstance(question, str) else []
         if constraints := constraints + _constraints(request.query):
             message = "request validation failed"
@@ -102,7 +102,9 @@ class SimulatedCnpja:
             return _refuse(404, "tax id not registered at revenue service")
         return await self._play(question, request, receive)
 
-    async def _play(self, asked: _Question, request: Request, receive: Receive) -> Reply:
+    async def _play(
+        self, asked: _Question, request: SimulatedRequest, receive: Receive
+    ) -> SimulatedReply:
         headers = {
             "x-trace-id": str(uuid5(NAMESPACE_OID, asked.document)),
             "x-credit-required": "1",
@@ -110,24 +112,24 @@ class SimulatedCnpja:
         if request.query.get("sync") == "true":
             headers["cnpja-request-cost"] = "1"
 
-        def good(document: str) -> Reply:
+        def good(document: str) -> SimulatedReply:
             return json_reply(200, asked.body(document), headers)
 
-        def incomplete(document: str) -> Reply:
+        def incomplete(document: str) -> SimulatedReply:
             said = asked.body(document)
             asked.leave_out(said)
             return json_reply(200, said, headers)
 
-        lines = Lines(good, incomplete, asked.somebody_else)
+        lines = Script(good, incomplete, asked.somebody_else)
         return await self._stage.play(
             asked.subject, asked.document, self, lines, receive, ufs=asked.ufs
         )
 
-    def maintenance(self) -> Reply:
+    def maintenance(self) -> SimulatedReply:
         """Their source is down."""
         return _refuse(503, "revenue service is offline")
 
-    def error(self) -> Reply:
+    def error(self) -> SimulatedReply:
         """They are down."""
         return _refuse(500, "unexpected error")
 
@@ -202,7 +204,7 @@ def _is_known(asked: _Question) -> bool:
     return is_cpf(asked.document) or exists(asked.document)
 
 
-def _refuse(status: int, message: str, **more: int) -> Reply:
+def _refuse(status: int, message: str, **more: int) -> SimulatedReply:
     return json_reply(status, {"code": status, "message": message, **more})
 
 

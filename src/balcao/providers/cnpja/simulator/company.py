@@ -4,11 +4,11 @@ from datetime import UTC, datetime
 from uuid import NAMESPACE_OID, uuid5
 
 from balcao.fiction import (
-    Address,
-    Company,
+    AddressFiction,
+    CompanyFiction,
     Establishment,
-    Partner,
-    Phone,
+    PartnerFiction,
+    PhoneFiction,
     codes,
     company_of,
     establishment_of,
@@ -67,7 +67,7 @@ def rfb(cnpj: str, now: datetime) -> dict[str, object]:
     }
 
 
-def _of_company(c: Company) -> dict[str, object]:
+def _of_company(c: CompanyFiction) -> dict[str, object]:
     said: dict[str, object] = {
         "name": c.name,
         "equity": c.capital_cents / 100,
@@ -108,7 +108,7 @@ def nature(code: str) -> dict[str, object]:
     return {"id": int(code), "text": codes.NATURES.get(code)}
 
 
-def address(a: Address, country: str, city_abroad: str) -> dict[str, object]:
+def address(a: AddressFiction, country: str, city_abroad: str) -> dict[str, object]:
     """An address, as all their answers have it."""
     place = a.municipality
     return {
@@ -134,7 +134,7 @@ def activity(code: str) -> dict[str, object]:
     return {"id": int(code), "text": texts.activity(code)}
 
 
-def phone(p: Phone) -> dict[str, str]:
+def phone(p: PhoneFiction) -> dict[str, str]:
     """A telephone number."""
     return {"type": "LANDLINE", "area": p.area_code, "number": p.number}
 
@@ -149,7 +149,7 @@ def emails(address: str) -> list[dict[str, str]]:
     ]
 
 
-def _member(p: Partner) -> dict[str, object]:
+def _member(p: PartnerFiction) -> dict[str, object]:
     person: dict[str, object] = {
         "id": str(uuid5(NAMESPACE_OID, f"{p.kind} {p.name} {p.document}")),
         "type": _PARTNER_TYPES[p.kind],

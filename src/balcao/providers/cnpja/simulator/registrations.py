@@ -6,7 +6,7 @@ from datetime import datetime
 from balcao.core.registration import OTHER_UF_TYPE, SITUATION_TEXTS, TYPE_TEXTS
 from balcao.core.suframa import STATUS_TEXTS
 from balcao.fiction import (
-    StateRegistration,
+    RegistrationFiction,
     ZoneRegistration,
     company_of,
     establishment_of,
@@ -91,7 +91,7 @@ def suframa(cnpj: str, record: ZoneRegistration, now: datetime) -> dict[str, obj
     return said
 
 
-def _registration(r: StateRegistration, *, types_of_2025: bool) -> dict[str, object]:
+def _registration(r: RegistrationFiction, *, types_of_2025: bool) -> dict[str, object]:
     if types_of_2025:
         type_id = _IDS_OF_2025.get(r.type, r.type)
         type_text = _TYPES_OF_2025[type_id]

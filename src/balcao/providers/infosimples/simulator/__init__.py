@@ -19,18 +19,18 @@ from starlette.types import Receive
 from balcao.core.calendar import BRASILIA
 from balcao.fiction.dice import draws
 from balcao.providers.infosimples.simulator.pgfn import pgfn
-from balcao.providers.infosimples.simulator.receipts import Receipt, name_of, reply_of
+from balcao.providers.infosimples.simulator.receipts import HostedReceipt, name_of, reply_of
 from balcao.providers.infosimples.simulator.sefaz import SERVICES_OF_UFS, certidao_debitos
-from balcao.providers.infosimples.simulator.service import Answer, Question, Service
+from balcao.providers.infosimples.simulator.service import Answer, Service, ServiceQuestion
 from balcao.providers.infosimples.simulator.sintegra import sintegra
 from balcao.providers.simulation.exchange import (
     PLAIN,
-    Reply,
-    Request,
     Simulated,
+    SimulatedReply,
+    SimulatedRequest,
     json_reply,
 )
-from balcao.providers.simulation.staging import Lines, Stage
+from balcao.providers.simulation.staging import Script, Stage
 
 # What can be asked for, by path below `/api/v2/consultas/`.
 SERVICES: Mapping[str, Service] = {
@@ -106,7 +106,7 @@ class _Call:
     asked_at: datetime
     receipts_at: str  # absolute, for others fetch them
 
-    def reply(self, answer: Answer, status: int = 200) -> Reply:
+    def reply(self, answer: Answer, status: int = 200) -> SimulatedReply:
         """An answer in its envelope."""
         billable, message = _CODES[answer.code]
         url = self._url(answer.receipt)
@@ -140,15 +140,15 @@ class _Call:
         }
         return json_reply(status, body, content_type="application/json; charset=utf-8")
 
-    def maintenance(self) -> Reply:
+    def maintenance(self) -> SimulatedReply:
         """The page of the state is down, or the service paused."""
         return self.reply(Answer(615, errors=("O site de origem está em manutenção.",)))
 
-    def error(self) -> Reply:
+    def error(self) -> SimulatedReply:
         """They are down themselves."""
         return self.reply(Answer(600, errors=("Erro inesperado.",)), status=500)
 
-    def _url(self, receipt: Receipt | None) -> str | None:
+    def _url(self, receipt: HostedReceipt | None) -> str | None:
         if receipt is None or self.parameters.get("ignore_site_receipt", "0") != "0":
             return None
         return self.receipts_at + name_of(receipt, self.asked_at + RECEIPT_LIFE)
@@ -161,16 +161,16 @@ class SimulatedInfosimples:
         self._stage = stage
         self._clock = clock
 
-    async def answer(self, request: Request, receive: Receive) -> Reply:
+    async def answer(self, request: SimulatedRequest, receive: Receive) -> SimulatedReply:
         """One request."""
         now = self._clock().astimezone(BRASILIA)
         if request.path.startswith(_RECEIPTS) and request.method == "GET":
             return reply_of(request.path.removeprefix(_RECEIPTS), now)
         name = request.path.removeprefix(_PREFIX)
         if name == request.path:
-            return Reply(404, b"Not Found", PLAIN)
+            return SimulatedReply(404, b"Not Found", PLAIN)
         if request.method not in ("GET", "POST"):
-            return Reply(405, b"Method Not Allowed", PLAIN, {"allow": "GET, POST"})
+            return SimulatedReply(405, b"Method Not Allowed", PLAIN, {"allow": "GET, POST"})
         sent = _parameters(request)
         token = "" if sent is None else sent.pop("token", "")
         call = _Call(name, sent or {}, now, f"{request.origin}/infosimples{_RECEIPTS}")
@@ -189,8 +189,10 @@ class SimulatedInfosimples:
             return call.reply(question)
         return await self._play(call, question, receive)
 
-    async def _play(self, call: _Call, question: Question, receive: Receive) -> Reply:
-        lines = Lines(
+    async def _play(
+        self, call: _Call, question: ServiceQuestion, receive: Receive
+    ) -> SimulatedReply:
+        lines = Script(
             good=lambda document: call.reply(question.good(document)),
             incomplete=lambda document: call.reply(question.incomplete(document)),
             somebody_else=question.somebody_else,
@@ -200,7 +202,7 @@ class SimulatedInfosimples:
         )
 
 
-def _parameters(request: Request) -> dict[str, str] | None:
+def _parameters(request: SimulatedRequest) -> dict[str, str] | None:
     """What was sent in the query and the body, as text; none where nobody can read it."""
     found = dict(request.query)
     if not request.body:

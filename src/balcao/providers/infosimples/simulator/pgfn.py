@@ -11,7 +11,7 @@ from balcao.fiction.sandbox_certificates import UNTYPED, is_of_class
 from balcao.providers.infosimples.simulator.receipts import receipt_of
 from balcao.providers.infosimples.simulator.service import (
     Answer,
-    Question,
+    ServiceQuestion,
     day,
     document_of,
     invalid,
@@ -33,7 +33,7 @@ _TYPES = {
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 
 
-def pgfn(parameters: Mapping[str, str], now: datetime) -> Question | Answer:
+def pgfn(parameters: Mapping[str, str], now: datetime) -> ServiceQuestion | Answer:
     """The service: a CNPJ, or a CPF with its birth date."""
     document = document_of(parameters)
     if document is None:
@@ -56,7 +56,7 @@ def pgfn(parameters: Mapping[str, str], now: datetime) -> Question | Answer:
             del each["consulta_comprovante"]
         return found
 
-    return Question("federal_certificate", document, good, incomplete)
+    return ServiceQuestion("federal_certificate", document, good, incomplete)
 
 
 def _birth_date_problem(cpf: str, parameters: Mapping[str, str]) -> Answer | None:

@@ -19,7 +19,7 @@ from balcao.fiction import (
     federal_certificate_of,
     state_certificate_of,
 )
-from balcao.providers.simulation.exchange import HTML, PLAIN, Reply
+from balcao.providers.simulation.exchange import HTML, PLAIN, SimulatedReply
 from balcao.providers.simulation.receipts import html, pdf
 
 PDF = "application/pdf"
@@ -31,7 +31,7 @@ _CIPHER = AESSIV(b"simulator".ljust(32, b"."))
 
 
 @dataclass(frozen=True, slots=True)
-class Receipt:
+class HostedReceipt:
     """Of what one is: the certificate of a document on a day."""
 
     of: str  # UF, or `FEDERAL`
@@ -41,15 +41,15 @@ class Receipt:
     new: bool = False
 
 
-def receipt_of(certificate: FederalFiction | StateFiction, day: date) -> Receipt | None:
+def receipt_of(certificate: FederalFiction | StateFiction, day: date) -> HostedReceipt | None:
     """The receipt of a certificate in force on a day, if it has any."""
     if certificate.receipt is ReceiptKind.NONE:
         return None
     of = FEDERAL if isinstance(certificate, FederalFiction) else certificate.uf
-    return Receipt(of, certificate.document, day, certificate.receipt)
+    return HostedReceipt(of, certificate.document, day, certificate.receipt)
 
 
-def name_of(receipt: Receipt, expires: datetime) -> str:
+def name_of(receipt: HostedReceipt, expires: datetime) -> str:
     """The last part of its address, until it expires."""
     said = (
         f"{int(expires.timestamp())} {receipt.of} {receipt.document} {receipt.day} {receipt.new:d}"
@@ -58,7 +58,7 @@ def name_of(receipt: Receipt, expires: datetime) -> str:
     return f"{sealed}.{receipt.kind.value}"
 
 
-def reply_of(name: str, now: datetime) -> Reply:
+def reply_of(name: str, now: datetime) -> SimulatedReply:
     """What is found at an address."""
     sealed, _, suffix = name.partition(".")
     try:
@@ -73,11 +73,11 @@ def reply_of(name: str, now: datetime) -> Reply:
     if certificate.receipt is not kind:
         return _GONE
     if kind is ReceiptKind.PDF:
-        return Reply(200, pdf(certificate), PDF)
-    return Reply(200, html(certificate), HTML)
+        return SimulatedReply(200, pdf(certificate), PDF)
+    return SimulatedReply(200, html(certificate), HTML)
 
 
-_GONE = Reply(404, b"Not Found", PLAIN)
+_GONE = SimulatedReply(404, b"Not Found", PLAIN)
 
 
 def _certificate(of: str, document: str, day: date, *, new: bool) -> FederalFiction | StateFiction:

@@ -14,8 +14,8 @@ from balcao.fiction.dice import draws
 from balcao.providers.infosimples.simulator.receipts import receipt_of
 from balcao.providers.infosimples.simulator.service import (
     Answer,
-    Question,
     Service,
+    ServiceQuestion,
     day,
     document_of,
     invalid,
@@ -40,7 +40,7 @@ _NUMBER_OF_CONTROL = frozenset({"RS"})
 _WITHOUT_NEGATIVE = frozenset({"GO", "AC"})  # what could be issued is all they tell
 
 
-def certidao_debitos(parameters: Mapping[str, str], now: datetime) -> Question | Answer:
+def certidao_debitos(parameters: Mapping[str, str], now: datetime) -> ServiceQuestion | Answer:
     """The unified service: a UF and a CNPJ."""
     uf = parameters.get("uf", "").strip().upper()
     if not uf:
@@ -50,7 +50,7 @@ def certidao_debitos(parameters: Mapping[str, str], now: datetime) -> Question |
     return _question(uf, parameters, now)
 
 
-def _question(uf: str, parameters: Mapping[str, str], now: datetime) -> Question | Answer:
+def _question(uf: str, parameters: Mapping[str, str], now: datetime) -> ServiceQuestion | Answer:
     document = document_of(parameters)
     if document is None:
         return missing("cnpj")
@@ -75,7 +75,7 @@ def _question(uf: str, parameters: Mapping[str, str], now: datetime) -> Question
             del said[mandatory]
         return Answer(200, (said,))
 
-    return Question(
+    return ServiceQuestion(
         subject="state_certificate",
         document=document,
         good=good,

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import date, datetime
 from typing import TypeAlias
 
-from balcao.providers.infosimples.simulator.receipts import Receipt
+from balcao.providers.infosimples.simulator.receipts import HostedReceipt
 from balcao.providers.simulation.exchange import is_cnpj, is_cpf, plain_document
 from balcao.providers.simulation.staging import SOMEBODY_ELSE
 
@@ -21,12 +21,12 @@ class Answer:
     code: int
     data: tuple[dict[str, object], ...] = ()
     errors: tuple[str, ...] = ()
-    receipt: Receipt | None = None
+    receipt: HostedReceipt | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
-    """What to look up, once the parameters were read. `good` and `incomplete`: see `Lines`."""
+class ServiceQuestion:
+    """What to look up, once the parameters were read. `good` and `incomplete`: see `Script`."""
 
     subject: str
     document: str  # CNPJ or CPF
@@ -37,7 +37,7 @@ class Question:
 
 
 # Parameters without the token, and the time in Brasília.
-Service: TypeAlias = Callable[[Mapping[str, str], datetime], Question | Answer]
+Service: TypeAlias = Callable[[Mapping[str, str], datetime], ServiceQuestion | Answer]
 
 
 def missing(name: str) -> Answer:

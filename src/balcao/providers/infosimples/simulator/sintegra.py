@@ -11,7 +11,7 @@ from functools import cache
 
 from balcao.core.federation import UFS
 from balcao.fiction import (
-    StateRegistration,
+    RegistrationFiction,
     company_of,
     establishment_of,
     exists,
@@ -22,7 +22,7 @@ from balcao.fiction import (
 from balcao.fiction.sandbox_registrations import COMPANY_ROWS, PERSON_ROWS
 from balcao.providers.infosimples.simulator.service import (
     Answer,
-    Question,
+    ServiceQuestion,
     day,
     document_of,
     invalid,
@@ -50,7 +50,7 @@ _WORDS = {
 }
 
 
-def sintegra(parameters: Mapping[str, str], now: datetime) -> Question | Answer:
+def sintegra(parameters: Mapping[str, str], now: datetime) -> ServiceQuestion | Answer:
     """The service: one UF, and a CNPJ, a CPF or the number of a registration."""
     uf = parameters.get("uf", "").strip().upper()
     if not uf:
@@ -80,7 +80,7 @@ def sintegra(parameters: Mapping[str, str], now: datetime) -> Question | Answer:
             del each["inscricao_estadual"], each["normalizado_inscricao_estadual"]
         return Answer(200, found)
 
-    return Question(
+    return ServiceQuestion(
         subject="rural_producer" if len(document) == 11 else "state_registration",
         document=document,
         good=good,
@@ -91,7 +91,7 @@ def sintegra(parameters: Mapping[str, str], now: datetime) -> Question | Answer:
     )
 
 
-def _registrations(document: str, uf: str) -> tuple[StateRegistration, ...]:
+def _registrations(document: str, uf: str) -> tuple[RegistrationFiction, ...]:
     of = registrations_of_person if len(document) == 11 else registrations_of
     return tuple([each for each in of(document) if each.uf == uf])
 
@@ -107,7 +107,7 @@ def _holders() -> dict[tuple[str, str], str]:
     }
 
 
-def _record(document: str, r: StateRegistration, now: datetime) -> dict[str, object]:
+def _record(document: str, r: RegistrationFiction, now: datetime) -> dict[str, object]:
     who = _of_person(document, r) if len(document) == 11 else _of_company(document)
     assert r.address is not None
     a, place = r.address, r.address.municipality
@@ -157,7 +157,7 @@ def _of_company(cnpj: str) -> dict[str, object]:
     }
 
 
-def _of_person(cpf: str, r: StateRegistration) -> dict[str, object]:
+def _of_person(cpf: str, r: RegistrationFiction) -> dict[str, object]:
     assert r.address is not None
     return {
         "abertura_data": _day(r.status_date) if r.active else "",

@@ -14,7 +14,7 @@ from lxml import etree
 
 from balcao.fiction.sandbox_treasuries import PRODUCERS_COMPANY, Form
 from balcao.providers.sefaz.simulator.reading import NFE
-from balcao.providers.simulation.exchange import Reply
+from balcao.providers.simulation.exchange import SimulatedReply
 
 _DATES = ("dIniAtiv", "dUltSit", "dBaixa")
 
@@ -40,7 +40,7 @@ def retold(entries: Sequence[etree._Element], form: Form | None) -> Sequence[etr
             return entries
 
 
-def rewritten(reply: Reply, form: Form | None) -> Reply:
+def rewritten(reply: SimulatedReply, form: Form | None) -> SimulatedReply:
     """A reply in a form, byte by byte."""
     match form:
         case Form.GZIP:
@@ -59,7 +59,7 @@ def rewritten(reply: Reply, form: Form | None) -> Reply:
             return reply
 
 
-def _coded(reply: Reply, coding: str, body: bytes) -> Reply:
+def _coded(reply: SimulatedReply, coding: str, body: bytes) -> SimulatedReply:
     return replace(reply, body=body, headers={**reply.headers, "content-encoding": coding})
 
 

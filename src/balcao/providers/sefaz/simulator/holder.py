@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 
 from balcao.fiction import (
-    Company,
-    StateRegistration,
+    CompanyFiction,
+    RegistrationFiction,
     company_of,
     establishment_of,
     person_of,
@@ -14,7 +14,7 @@ from balcao.fiction import (
 
 
 @dataclass(frozen=True, slots=True)
-class Holder:
+class Taxpayer:
     """A company or a person with all their registrations. Empty text is: not told."""
 
     kind: str  # CNPJ or CPF
@@ -25,13 +25,13 @@ class Holder:
     regime: str
     activity: str
     opened: str
-    registrations: tuple[StateRegistration, ...]
+    registrations: tuple[RegistrationFiction, ...]
 
 
-def company(cnpj: str) -> Holder:
+def company(cnpj: str) -> Taxpayer:
     """The holder behind a CNPJ."""
     known, place = company_of(cnpj[:8]), establishment_of(cnpj)
-    return Holder(
+    return Taxpayer(
         kind="CNPJ",
         document=cnpj,
         unknown=259,
@@ -44,9 +44,9 @@ def company(cnpj: str) -> Holder:
     )
 
 
-def person(cpf: str) -> Holder:
+def person(cpf: str) -> Taxpayer:
     """The holder behind a CPF."""
-    return Holder(
+    return Taxpayer(
         kind="CPF",
         document=cpf,
         unknown=264,
@@ -59,7 +59,7 @@ def person(cpf: str) -> Holder:
     )
 
 
-def _regime(known: Company) -> str:
+def _regime(known: CompanyFiction) -> str:
     simples = known.simples
     if simples is None or not simples.opted:
         return "NORMAL"

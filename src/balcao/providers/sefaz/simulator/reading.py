@@ -23,7 +23,7 @@ _DATA = f"{{{SERVICE}}}nfeDadosMsg"
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class CadastroQuestion:
     """Who is looked for, and where."""
 
     uf: str
@@ -31,10 +31,10 @@ class Question:
     argument: str
 
 
-class Refused(Exception):
+class RefusedQuestion(Exception):
     """The message breaks a rule of the service; `question` is what could be made out of it."""
 
-    def __init__(self, status: int, question: Question | None = None) -> None:
+    def __init__(self, status: int, question: CadastroQuestion | None = None) -> None:
         super().__init__(status)
         self.status = status
         self.question = question
@@ -49,20 +49,20 @@ class NotSoap(Exception):
         self.reason = reason
 
 
-def read_question(body: bytes, content_type: str, *, wants_wrapper: bool) -> Question:
+def read_question(body: bytes, content_type: str, *, wants_wrapper: bool) -> CadastroQuestion:
     """The question in an HTTP body. Raises `Refused` and `NotSoap`."""
     if len(body) > MESSAGE_BYTES_MAX:
-        raise Refused(214)
+        raise RefusedQuestion(214)
     _check_encoding(body, content_type)
     data = _data(_body(body), wants_wrapper=wants_wrapper)
     messages = list(data.iterchildren(tag=etree.Element))
     if not messages:
-        raise Refused(516)
+        raise RefusedQuestion(516)
     message = messages[0]
     if status := _broken_rule(data, message):
-        raise Refused(status, _glimpse(message))
+        raise RefusedQuestion(status, _glimpse(message))
     if len(messages) > 1 or not _schema().validate(message):
-        raise Refused(215, _glimpse(message))
+        raise RefusedQuestion(215, _glimpse(message))
     return _question(message)
 
 
@@ -70,11 +70,11 @@ def _check_encoding(body: bytes, content_type: str) -> None:
     declared = [found[1].decode("latin-1") for found in [_ENCODING.match(body)] if found]
     declared += _CHARSET.findall(content_type)
     if body.startswith(_BYTE_ORDER_MARKS) or any(name.lower() != "utf-8" for name in declared):
-        raise Refused(402)
+        raise RefusedQuestion(402)
     try:
         body.decode("utf-8")
     except UnicodeDecodeError:
-        raise Refused(402) from None
+        raise RefusedQuestion(402) from None
 
 
 def _body(body: bytes) -> etree._Element:
@@ -87,7 +87,7 @@ def _body(body: bytes) -> etree._Element:
     try:
         envelope = etree.fromstring(body, parser)
     except etree.XMLSyntaxError:
-        raise Refused(243) from None
+        raise RefusedQuestion(243) from None
     if envelope.tag != f"{{{SOAP}}}Envelope":
         code = "VersionMismatch" if envelope.tag == f"{{{SOAP_1_1}}}Envelope" else "Sender"
         raise NotSoap(code, "The message is not an envelope of SOAP 1.2.")
@@ -147,13 +147,15 @@ def _schema_file() -> bytes:
     return files("balcao.providers.sefaz.simulator").joinpath("consulta.xsd").read_bytes()
 
 
-def _question(message: etree._Element) -> Question:
+def _question(message: etree._Element) -> CadastroQuestion:
     """What a valid message asks."""
     _, uf, argument = message[0].iterchildren(tag=etree.Element)
-    return Question((uf.text or "").strip(), etree.QName(argument).localname, argument.text or "")
+    return CadastroQuestion(
+        (uf.text or "").strip(), etree.QName(argument).localname, argument.text or ""
+    )
 
 
-def _glimpse(message: etree._Element) -> Question | None:
+def _glimpse(message: etree._Element) -> CadastroQuestion | None:
     """What an invalid message would ask, if it were written properly."""
     found = {etree.QName(each).localname: each.text for each in message.iter(tag=etree.Element)}
     for kind in ("CNPJ", "CPF", "IE"):

@@ -9,22 +9,27 @@ from balcao.core.documents import Cpf
 from balcao.errors import InvalidCpf
 from balcao.fiction import exists
 from balcao.providers.sefaz.simulator import holder
-from balcao.providers.sefaz.simulator.holder import Holder
-from balcao.providers.sefaz.simulator.reading import NotSoap, Question, Refused, read_question
+from balcao.providers.sefaz.simulator.holder import Taxpayer
+from balcao.providers.sefaz.simulator.reading import (
+    CadastroQuestion,
+    NotSoap,
+    RefusedQuestion,
+    read_question,
+)
 from balcao.providers.sefaz.simulator.requester import (
     certificate_problem,
     is_authorised,
 )
 from balcao.providers.sefaz.simulator.treasuries import TREASURIES, Treasury, manner_of
-from balcao.providers.sefaz.simulator.writing import Voice, fault
+from balcao.providers.sefaz.simulator.writing import TreasuryVoice, fault
 from balcao.providers.simulation.exchange import (
     CERTIFICATE_HEADER,
-    Reply,
-    Request,
+    SimulatedReply,
+    SimulatedRequest,
     html_reply,
     is_cnpj,
 )
-from balcao.providers.simulation.staging import Lines, Stage
+from balcao.providers.simulation.staging import Script, Stage
 
 _SUBJECTS = {"CNPJ": "state_registration", "CPF": "rural_producer"}
 
@@ -36,7 +41,7 @@ class SimulatedSefaz:
         self._stage = stage
         self._clock = clock
 
-    async def answer(self, request: Request, receive: Receive) -> Reply:
+    async def answer(self, request: SimulatedRequest, receive: Receive) -> SimulatedReply:
         """One request."""
         treasury = TREASURIES.get(request.path)
         if treasury is None:
@@ -53,42 +58,44 @@ class SimulatedSefaz:
         certificate = request.headers.get(CERTIFICATE_HEADER)
         try:
             if problem := certificate_problem(certificate, now):
-                raise Refused(problem)
+                raise RefusedQuestion(problem)
             question = read_question(request.body, content_type, wants_wrapper=manner.wants_wrapper)
             if problem := _problem(question, treasury, certificate):
-                raise Refused(problem, question)
+                raise RefusedQuestion(problem, question)
         except NotSoap as problem:
             return fault(problem.code, problem.reason)
-        except Refused as refused:
-            return Voice(treasury, refused.question, now).says(refused.status)
-        return await self._look_up(question, Voice(treasury, question, now), receive)
+        except RefusedQuestion as refused:
+            return TreasuryVoice(treasury, refused.question, now).says(refused.status)
+        return await self._look_up(question, TreasuryVoice(treasury, question, now), receive)
 
-    async def _look_up(self, question: Question, voice: Voice, receive: Receive) -> Reply:
+    async def _look_up(
+        self, question: CadastroQuestion, voice: TreasuryVoice, receive: Receive
+    ) -> SimulatedReply:
         document = question.argument
-        find: Callable[[str], Holder] = holder.company
+        find: Callable[[str], Taxpayer] = holder.company
         if question.kind == "CPF":
             document = document.zfill(11)
             find = holder.person
         elif not exists(document):
             return voice.says(259)
 
-        def good(about: str) -> Reply:
+        def good(about: str) -> SimulatedReply:
             return voice.tells(find(about))
 
-        def incomplete(about: str) -> Reply:
+        def incomplete(about: str) -> SimulatedReply:
             return voice.tells(find(about), complete=False)
 
         return await self._stage.play(
             _SUBJECTS[question.kind],
             document,
             voice,
-            Lines(good, incomplete),
+            Script(good, incomplete),
             receive,
             ufs=(question.uf,),
         )
 
 
-def _problem(question: Question, treasury: Treasury, certificate: str | None) -> int | None:
+def _problem(question: CadastroQuestion, treasury: Treasury, certificate: str | None) -> int | None:
     """The cStat of a question that is not looked up."""
     if question.uf not in treasury.ufs:
         return 265

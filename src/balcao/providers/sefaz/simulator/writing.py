@@ -8,13 +8,13 @@ from typing import Any
 from lxml import etree
 
 from balcao.core.federation import IBGE_CODES
-from balcao.fiction import Address, StateRegistration
+from balcao.fiction import AddressFiction, RegistrationFiction
 from balcao.fiction.sandbox_treasuries import FORMS
 from balcao.providers.sefaz.simulator.forms import retold, rewritten
-from balcao.providers.sefaz.simulator.holder import Holder
-from balcao.providers.sefaz.simulator.reading import NFE, SERVICE, SOAP, Question
+from balcao.providers.sefaz.simulator.holder import Taxpayer
+from balcao.providers.sefaz.simulator.reading import NFE, SERVICE, SOAP, CadastroQuestion
 from balcao.providers.sefaz.simulator.treasuries import Manner, Treasury, manner_of
-from balcao.providers.simulation.exchange import Reply, html_reply
+from balcao.providers.simulation.exchange import SimulatedReply, html_reply
 
 CONTENT_TYPE = "application/soap+xml; charset=utf-8"
 
@@ -58,10 +58,12 @@ TEXTS: Mapping[int, str] = MappingProxyType(
 )
 
 
-class Voice:
+class TreasuryVoice:
     """A treasury that speaks for one state, about one question (None: it could not be read)."""
 
-    def __init__(self, treasury: Treasury, question: Question | None, now: datetime) -> None:
+    def __init__(
+        self, treasury: Treasury, question: CadastroQuestion | None, now: datetime
+    ) -> None:
         uf = question.uf if question is not None and question.uf in treasury.ufs else treasury.owner
         self._treasury = treasury
         self._uf = uf
@@ -69,11 +71,11 @@ class Voice:
         self._question = question
         self._now = now.astimezone(_BRASILIA)
 
-    def says(self, status: int) -> Reply:
+    def says(self, status: int) -> SimulatedReply:
         """A status and nothing else."""
         return _in_envelope(self._message(status, self._question), self._manner)
 
-    def tells(self, holder: Holder, *, complete: bool = True) -> Reply:
+    def tells(self, holder: Taxpayer, *, complete: bool = True) -> SimulatedReply:
         """What is registered for somebody; incomplete: without a mandatory field."""
         form = FORMS.get(holder.document)
         found = retold(
@@ -85,7 +87,7 @@ class Voice:
             form,
         )
         status = 112 if len(found) > 1 else 111 if found else holder.unknown
-        asked = Question(self._uf, holder.kind, holder.document)
+        asked = CadastroQuestion(self._uf, holder.kind, holder.document)
         message = self._message(status, asked)
         answer = message[0]
         for entry in found:
@@ -96,17 +98,17 @@ class Voice:
             answer.remove(answer[1])  # there is no entry that could lack something: no cStat
         return rewritten(_in_envelope(message, self._manner), form)
 
-    def maintenance(self) -> Reply:
+    def maintenance(self) -> SimulatedReply:
         """A pause, in the state's own way."""
         if self._manner.page_when_down:
             return html_reply(503, "503 Service Unavailable")
         return self.says(108)
 
-    def error(self) -> Reply:
+    def error(self) -> SimulatedReply:
         """The web service fails."""
         return fault("Receiver", "Internal error of the service.")
 
-    def _message(self, status: int, asked: Question | None) -> etree._Element:
+    def _message(self, status: int, asked: CadastroQuestion | None) -> etree._Element:
         now = self._now if self._manner.tells_offset else self._now.replace(tzinfo=None)
         root = etree.Element(f"{{{NFE}}}retConsCad", versao="2.00", nsmap=_NFE_IS_DEFAULT)
         _fill(
@@ -124,7 +126,7 @@ class Voice:
         return root
 
 
-def fault(code: str, reason: str) -> Reply:
+def fault(code: str, reason: str) -> SimulatedReply:
     """A fault of SOAP 1.2: `Sender`, `Receiver` or `VersionMismatch`."""
     envelope = etree.Element(f"{{{SOAP}}}Envelope", nsmap={"soap": SOAP})
     where = etree.SubElement(etree.SubElement(envelope, f"{{{SOAP}}}Body"), f"{{{SOAP}}}Fault")
@@ -133,10 +135,10 @@ def fault(code: str, reason: str) -> Reply:
     text = etree.SubElement(etree.SubElement(where, f"{{{SOAP}}}Reason"), f"{{{SOAP}}}Text")
     text.set("{http://www.w3.org/XML/1998/namespace}lang", "en")
     text.text = reason
-    return Reply(500, _serialised(envelope), CONTENT_TYPE)
+    return SimulatedReply(500, _serialised(envelope), CONTENT_TYPE)
 
 
-def _entry(registration: StateRegistration, holder: Holder, manner: Manner) -> etree._Element:
+def _entry(registration: RegistrationFiction, holder: Taxpayer, manner: Manner) -> etree._Element:
     address = registration.address
     active = registration.active
     located = address.municipality.uf if address is not None else registration.uf
@@ -166,7 +168,7 @@ def _entry(registration: StateRegistration, holder: Holder, manner: Manner) -> e
     return entry
 
 
-def _address(address: Address, manner: Manner) -> list[tuple[str, str]]:
+def _address(address: AddressFiction, manner: Manner) -> list[tuple[str, str]]:
     return [
         ("xLgr", f"{address.street_type} {address.street}"),
         ("nro", address.number),
@@ -191,7 +193,7 @@ def _fill(parent: etree._Element, fields: Iterable[tuple[str, str]]) -> None:
             etree.SubElement(parent, f"{{{NFE}}}{name}").text = said[:length].rstrip()
 
 
-def _in_envelope(message: etree._Element, manner: Manner) -> Reply:
+def _in_envelope(message: etree._Element, manner: Manner) -> SimulatedReply:
     envelope = etree.Element(f"{{{SOAP}}}Envelope", nsmap={"soap": SOAP})
     body = etree.SubElement(envelope, f"{{{SOAP}}}Body")
     wrapper = etree.SubElement(body, f"{{{SERVICE}}}{manner.wrapper}", nsmap=_SERVICE_IS_DEFAULT)
@@ -199,7 +201,7 @@ def _in_envelope(message: etree._Element, manner: Manner) -> Reply:
         wrapper.text = _serialised(message).decode("utf-8")
     else:
         wrapper.append(message)
-    return Reply(200, _serialised(envelope), CONTENT_TYPE)
+    return SimulatedReply(200, _serialised(envelope), CONTENT_TYPE)
 
 
 def _serialised(element: etree._Element) -> bytes:

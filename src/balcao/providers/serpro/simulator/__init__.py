@@ -6,9 +6,9 @@ from datetime import datetime
 from starlette.types import Receive
 
 from balcao.fiction import (
-    Company,
+    CompanyFiction,
     Establishment,
-    Partner,
+    PartnerFiction,
     codes,
     company_of,
     establishment_of,
@@ -24,14 +24,14 @@ from balcao.providers.serpro.simulator.gateway import (
 )
 from balcao.providers.simulation import texts
 from balcao.providers.simulation.exchange import (
-    Reply,
-    Request,
     Simulated,
+    SimulatedReply,
+    SimulatedRequest,
     is_cnpj,
     json_reply,
     plain_document,
 )
-from balcao.providers.simulation.staging import Lines, Stage
+from balcao.providers.simulation.staging import Script, Stage
 
 # Consumer keys with a promise, besides the gateway's.
 KEY_WITHOUT_EMPRESA = "without-empresa"
@@ -52,7 +52,7 @@ class SimulatedSerpro:
         self._clock = clock
         self._cnd = ConsultaCnd(stage, clock)
 
-    async def answer(self, request: Request, receive: Receive) -> Reply:
+    async def answer(self, request: SimulatedRequest, receive: Receive) -> SimulatedReply:
         """One request."""
         match request.path.split("/"):
             case ["", "token"]:
@@ -68,15 +68,15 @@ class SimulatedSerpro:
             case _:
                 return fault(404, 900906, "No matching resource found in the API")
 
-    def maintenance(self) -> Reply:
+    def maintenance(self) -> SimulatedReply:
         """The gateway says so."""
         return fault(503, 101503, "Service Unavailable", {"retry-after": "60"})
 
-    def error(self) -> Reply:
+    def error(self) -> SimulatedReply:
         """The service behind the gateway fails."""
         return fault(500, 101500, "Internal Server Error")
 
-    async def _certificate(self, request: Request, receive: Receive) -> Reply:
+    async def _certificate(self, request: SimulatedRequest, receive: Receive) -> SimulatedReply:
         consumer_key = consumer_of(request, self._clock())
         if consumer_key is None:
             return invalid_credentials()
@@ -84,7 +84,9 @@ class SimulatedSerpro:
             return forbidden()
         return await self._cnd.answer(request, receive)
 
-    async def _company(self, request: Request, kind: str, asked: str, receive: Receive) -> Reply:
+    async def _company(
+        self, request: SimulatedRequest, kind: str, asked: str, receive: Receive
+    ) -> SimulatedReply:
         consumer_key = consumer_of(request, self._clock())
         if consumer_key is None:
             return invalid_credentials()
@@ -96,15 +98,15 @@ class SimulatedSerpro:
         if not exists(cnpj):
             return json_reply(404, {"mensagem": "CNPJ não encontrado"})
 
-        def good(document: str) -> Reply:
+        def good(document: str) -> SimulatedReply:
             return json_reply(200, body(document, kind))
 
-        def incomplete(document: str) -> Reply:
+        def incomplete(document: str) -> SimulatedReply:
             said = body(document, kind)
             del said["nomeEmpresarial"]
             return json_reply(206, said)
 
-        return await self._stage.play("company", cnpj, self, Lines(good, incomplete), receive)
+        return await self._stage.play("company", cnpj, self, Script(good, incomplete), receive)
 
 
 def body(cnpj: str, kind: str) -> dict[str, object]:
@@ -150,7 +152,7 @@ def _of_establishment(e: Establishment) -> dict[str, object]:
     }
 
 
-def _of_company(c: Company) -> dict[str, object]:
+def _of_company(c: CompanyFiction) -> dict[str, object]:
     simples = c.simples
     return {
         "nomeEmpresarial": c.name,
@@ -169,7 +171,7 @@ def _activity(code: str) -> dict[str, object]:
     return {"codigo": code, "descricao": texts.activity(code)}
 
 
-def _partner(p: Partner, *, full: bool) -> dict[str, object]:
+def _partner(p: PartnerFiction, *, full: bool) -> dict[str, object]:
     said: dict[str, object] = {
         "tipoSocio": p.kind,
         "nome": p.name,

@@ -25,15 +25,15 @@ from balcao.fiction import (
 from balcao.fiction.dice import draws
 from balcao.fiction.sandbox_certificates import INTERRUPTED, PROCESSING, TILDE, is_of_class
 from balcao.providers.simulation.exchange import (
-    Reply,
-    Request,
+    SimulatedReply,
+    SimulatedRequest,
     is_cnpj,
     is_cpf,
     json_reply,
     plain_document,
 )
 from balcao.providers.simulation.receipts import pdf
-from balcao.providers.simulation.staging import Lines, Stage
+from balcao.providers.simulation.staging import Script, Stage
 
 # How often "still processing" is said, and of how many documents at once it is remembered.
 PROCESSING_ANSWERS = 2
@@ -89,7 +89,7 @@ class ConsultaCnd:
         self._made = 0
         self._keys: OrderedDict[str, tuple[str, int]] = OrderedDict()
 
-    async def answer(self, request: Request, receive: Receive) -> Reply:
+    async def answer(self, request: SimulatedRequest, receive: Receive) -> SimulatedReply:
         """One request."""
         try:
             asked = msgspec.json.decode(request.body, type=_Question)
@@ -105,18 +105,18 @@ class ConsultaCnd:
         ):
             return _reply(8)
         good = partial(self._good, key=asked.key, with_pdf=asked.with_pdf is True)
-        lines = Lines(good, partial(self._incomplete, with_pdf=asked.with_pdf is True))
+        lines = Script(good, partial(self._incomplete, with_pdf=asked.with_pdf is True))
         return await self._stage.play("federal_certificate", document, self, lines, receive)
 
-    def maintenance(self) -> Reply:
+    def maintenance(self) -> SimulatedReply:
         """What they rely on is down."""
         return _reply(6)
 
-    def error(self) -> Reply:
+    def error(self) -> SimulatedReply:
         """They are down themselves."""
         return _reply(99)
 
-    def _good(self, document: str, *, key: str | None, with_pdf: bool) -> Reply:
+    def _good(self, document: str, *, key: str | None, with_pdf: bool) -> SimulatedReply:
         if is_of_class(document, INTERRUPTED):
             return _reply(5)
         processing = is_of_class(document, PROCESSING)
@@ -131,7 +131,7 @@ class ConsultaCnd:
         status = 2 if found.issued_on == today else 1
         return _reply(status, Certidao=_certificate(found, with_pdf=with_pdf))
 
-    def _incomplete(self, document: str, *, with_pdf: bool) -> Reply:
+    def _incomplete(self, document: str, *, with_pdf: bool) -> SimulatedReply:
         today = self._clock().astimezone(BRASILIA).date()
         said = _certificate(federal_certificate_of(document, today), with_pdf=with_pdf)
         del said["TipoCertidao"], said["CodigoControle"]
@@ -198,6 +198,6 @@ def _certificate(found: FederalFiction, *, with_pdf: bool) -> dict[str, object]:
     return said
 
 
-def _reply(status: int, **more: object) -> Reply:
+def _reply(status: int, **more: object) -> SimulatedReply:
     http_status, message = _STATUSES[status]
     return json_reply(http_status, {"Status": status, "Mensagem": message, **more})

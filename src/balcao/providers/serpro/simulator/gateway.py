@@ -6,7 +6,7 @@ import hmac
 from datetime import datetime
 from urllib.parse import parse_qs
 
-from balcao.providers.simulation.exchange import Reply, Request, json_reply
+from balcao.providers.simulation.exchange import SimulatedReply, SimulatedRequest, json_reply
 
 TOKEN_SECONDS = 3600
 
@@ -18,7 +18,7 @@ INVALID_KEY = "invalid"
 _SIGNING_KEY = b"simulator"
 
 
-def token(request: Request, now: datetime) -> Reply:
+def token(request: SimulatedRequest, now: datetime) -> SimulatedReply:
     """A new token, for Basic credentials and a form."""
     if request.method != "POST":
         return fault(405, 900905, "Method not allowed")
@@ -46,7 +46,7 @@ def token(request: Request, now: datetime) -> Reply:
     )
 
 
-def consumer_of(request: Request, now: datetime) -> str | None:
+def consumer_of(request: SimulatedRequest, now: datetime) -> str | None:
     """Whose token a request carries; none where it carries none of ours, or an expired one."""
     claims = _verified(request.headers.get("authorization", ""))
     if claims is None:
@@ -55,17 +55,19 @@ def consumer_of(request: Request, now: datetime) -> str | None:
     return consumer_key if int(expires) > now.timestamp() else None
 
 
-def invalid_credentials() -> Reply:
+def invalid_credentials() -> SimulatedReply:
     """Nothing is said without a token."""
     return fault(401, 900901, "Invalid Credentials")
 
 
-def forbidden() -> Reply:
+def forbidden() -> SimulatedReply:
     """The contract does not include the service."""
     return fault(403, 900908, "Resource forbidden")
 
 
-def fault(status: int, code: int, message: str, headers: dict[str, str] | None = None) -> Reply:
+def fault(
+    status: int, code: int, message: str, headers: dict[str, str] | None = None
+) -> SimulatedReply:
     """An error of the gateway itself, not of the service behind it."""
     said = {"code": code, "message": message, "description": message}
     return json_reply(status, {"fault": said}, headers)
