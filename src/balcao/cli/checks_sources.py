@@ -5,19 +5,20 @@ import re
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 
+from balcao.cli.failures import explain
 from balcao.cli.findings import Finding
 from balcao.cli.output import apart_text, program, whole
-from balcao.cli.sources_seen import (
+from balcao.core.questions import Subject
+from balcao.home import Home
+from balcao.inventory import (
     SNAPSHOT,
     SUBJECTS,
     SWITCHES,
     Inventory,
-    inventory,
+    configured,
+    probing,
     ufs_text,
 )
-from balcao.core.questions import Subject
-from balcao.home import Home
-from balcao.inventory import configured, probing
 from balcao.settings import Settings
 from balcao.sources.replies import MISCONFIGURED
 
@@ -30,7 +31,7 @@ _STRAY = re.compile(r"[\s\"'<>]|[^\x21-\x7e]")
 
 def sources(settings: Settings, _: Home) -> Iterator[Finding]:
     """Every online source, then who answers each subject."""
-    seen = inventory(settings)
+    seen = _seen(settings)
     for name in dict.fromkeys(
         name for names in configured.order(settings).values() for name in names if name != SNAPSHOT
     ):
@@ -38,6 +39,10 @@ def sources(settings: Settings, _: Home) -> Iterator[Finding]:
     yield from _credentials(settings)
     for subject, title in SUBJECTS.items():
         yield _answers(seen, subject, title)
+
+
+def _seen(settings: Settings) -> Inventory:
+    return Inventory(settings, datetime.now(UTC), explain)
 
 
 def _credentials(settings: Settings) -> Iterator[Finding]:
@@ -98,7 +103,7 @@ def remarks(settings: Settings, __: Home) -> Iterator[Finding]:
 
 def reachable(settings: Settings, _: Home) -> Iterator[Finding]:
     """Each source that is on, asked whether it would answer, and what its clock says."""
-    probes = probing.plan(settings, inventory(settings).providers)
+    probes = probing.plan(settings, _seen(settings).providers)
     results = asyncio.run(probing.run(probes, settings))
     by_source: dict[str, list[probing.Result]] = {}
     for result in results:

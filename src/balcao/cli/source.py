@@ -2,13 +2,14 @@
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Annotated, Literal, get_args
 
 import typer
 
 from balcao.cli.choices import one_of
 from balcao.cli.configuration import read_settings
-from balcao.cli.failures import CommandFailed
+from balcao.cli.failures import CommandFailed, explain
 from balcao.cli.findings import WORDS
 from balcao.cli.output import AsJson, console, print_json, print_table, program, whole, yes_or_no
 from balcao.core.federation import UFS
@@ -39,9 +40,9 @@ def list_sources(as_json: AsJson = False) -> None:
 
       $ balcao source list
     """
-    from balcao.cli.sources_seen import SUBJECTS, inventory
+    from balcao.inventory import SUBJECTS, Inventory
 
-    seen = inventory(read_settings())
+    seen = Inventory(read_settings(), datetime.now(UTC), explain)
     if as_json:
         print_json({subject: _subject_as_json(seen, subject) for subject in SUBJECTS})
         return
@@ -66,7 +67,7 @@ def warnings(seen: "Inventory", subject: Subject) -> Sequence[str]:
 
 
 def _print_sources(seen: "Inventory", subject: Subject) -> None:
-    from balcao.cli.sources_seen import ufs_text
+    from balcao.inventory import ufs_text
 
     asked = seen.ufs.get(subject, ())
     # Each subject has the columns that tell its sources apart.
@@ -121,7 +122,7 @@ def _takes_people(source: "ListedSource") -> bool:
 
 
 def _subject_as_json(seen: "Inventory", subject: Subject) -> Mapping[str, object]:
-    from balcao.cli.sources_seen import SWITCHES
+    from balcao.inventory import SWITCHES
 
     def as_json(source: "ListedSource") -> Mapping[str, object]:
         known: dict[str, object] = {
@@ -197,11 +198,11 @@ def check(
       $ balcao source check
       $ balcao source check --subject state_registration --uf SP --uf RJ --source sefaz
     """
-    from balcao.cli.sources_seen import SUBJECTS, inventory
+    from balcao.inventory import SUBJECTS, Inventory
     from balcao.inventory.probing import plan
 
     settings = read_settings()
-    seen = inventory(settings)
+    seen = Inventory(settings, datetime.now(UTC), explain)
     subjects = [each for each in SUBJECTS if not subject or each in subject]
     switched_on = [each for each in seen.providers if not source or each.name in source]
     probes = plan(settings, switched_on, subjects=subjects, ufs=uf or ())
@@ -302,7 +303,7 @@ def _print_results(results: "Sequence[Result]") -> None:
 
 
 def _kinds(result: "Result") -> Sequence[str]:
-    from balcao.cli.sources_seen import SUBJECTS
+    from balcao.inventory import SUBJECTS
 
     return [
         SUBJECTS[inquiry.subject] + (" com optin=1" if inquiry.full_partners else "")
