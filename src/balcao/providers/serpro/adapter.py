@@ -14,11 +14,11 @@ from typing import Any, TypeAlias
 import msgspec
 
 from balcao.core.company import IDENTIFIER_TEXTS, SIZE_TEXTS, STATUS_TEXTS, Coded, Company, Partner
+from balcao.core.qualifications import QUALIFICATIONS
 from balcao.core.questions import Inquiry
 from balcao.errors import SourceError, SourceFailed
 from balcao.providers.contract import SwitchedOn, always
 from balcao.providers.serpro.cnd import SerproCndAdapter
-from balcao.providers.serpro.qualifications import QUALIFICATION_TEXTS
 from balcao.providers.serpro.settings import SerproSettings
 from balcao.sources import replies
 from balcao.sources.contract import Conversation, Exchange, HttpReply, HttpRequest
@@ -285,7 +285,8 @@ def _qualification(said: int | _Text) -> str | None:
     if stated is None or not stated.isdecimal():
         return stated
     number = replies.code(stated, 2)
-    return None if number is None else QUALIFICATION_TEXTS.get(number, number)
+    # What is not in the table stays a code; so does 00, whose text says that nothing was said.
+    return number if number is None or number == "00" else QUALIFICATIONS.get(number, number)
 
 
 def sources(settings: SerproSettings, now: datetime) -> Sequence[SwitchedOn]:
