@@ -15,11 +15,15 @@ from balcao.errors import SourceError
 from balcao.operations import OPERATIONS
 from balcao.operations.contract import Circumstances
 from balcao.operations.parameters import Parameters
-from balcao.sources import cnpja, infosimples, minha_receita, serpro, serpro_cnd
+from balcao.providers.cnpja.adapter import CnpjaAdapter
+from balcao.providers.infosimples.adapter import InfosimplesAdapter
+from balcao.providers.minha_receita.adapter import MinhaReceitaAdapter
+from balcao.providers.sefaz.adapter import SefazAdapter
+from balcao.providers.sefaz.endpoints import UFS_SERVED
+from balcao.providers.serpro.adapter import SerproAdapter
+from balcao.providers.serpro.cnd import SerproCndAdapter
 from balcao.sources.contract import Certified, HttpReply
 from balcao.sources.online import sound, usable
-from balcao.sources.sefaz import adapter as sefaz
-from balcao.sources.sefaz.endpoints import UFS_SERVED
 
 NOW_MS = round(datetime.now(UTC).timestamp() * 1000)
 NEVER = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
@@ -28,12 +32,12 @@ NEVER = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 REFUSALS = (SourceError, msgspec.DecodeError, TextTooLong)
 
 ADAPTERS: dict[str, Any] = {
-    "sefaz": sefaz.Sefaz(UFS_SERVED),
-    "infosimples": infosimples.Infosimples("t"),
-    "cnpja": cnpja.Cnpja("k"),
-    "serpro": serpro.Serpro(),
-    "serpro_cnd": serpro_cnd.SerproCnd(),
-    "minha_receita": minha_receita.MinhaReceita(),
+    "sefaz": SefazAdapter(UFS_SERVED),
+    "infosimples": InfosimplesAdapter("t"),
+    "cnpja": CnpjaAdapter("k"),
+    "serpro": SerproAdapter(),
+    "serpro_cnd": SerproCndAdapter(),
+    "minha_receita": MinhaReceitaAdapter(),
 }
 
 

@@ -31,6 +31,8 @@ from granian.constants import Interfaces
 from granian.log import LogLevels
 from granian.server.embed import Server
 from prometheus_client.parser import text_string_to_metric_families
+from starlette.requests import Request
+from starlette.types import Receive, Scope, Send
 from stdnum.br.cnpj import calc_check_digits
 
 from balcao.core.documents import Cnpj
@@ -38,14 +40,14 @@ from balcao.core.federation import UFS
 from balcao.fiction import registrations_of
 from balcao.home import Home
 from balcao.operations.state_registration.operation import StateRegistrationLookup
+from balcao.providers.sefaz.endpoints import endpoint
+from balcao.providers.sefaz.message import request_body, request_headers
+from balcao.providers.sefaz.simulator import holder
+from balcao.providers.sefaz.simulator.reading import read_question
+from balcao.providers.sefaz.simulator.treasuries import Treasury
+from balcao.providers.sefaz.simulator.writing import TreasuryVoice
+from balcao.providers.simulation.exchange import read, response
 from balcao.simulator import create_server_app
-from balcao.simulator.exchange import Message, Receive, Send, read, write
-from balcao.simulator.sefaz import holder
-from balcao.simulator.sefaz.reading import read_question
-from balcao.simulator.sefaz.treasuries import Treasury
-from balcao.simulator.sefaz.writing import Voice
-from balcao.sources.sefaz.endpoints import endpoint
-from balcao.sources.sefaz.message import request_body, request_headers
 from bench.http import PLENTY, free_port, open_account, running
 from bench.ledger import fsyncs
 
@@ -202,19 +204,20 @@ async def serve_treasuries(port: int, delay_ms: int) -> None:
     others = create_server_app(delay_seconds=delay_ms / 1000)
     maranhao = Treasury(MA, "MA", frozenset({"MA"}), "MA")
 
-    async def app(scope: Message, receive: Receive, send: Send) -> None:
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http" or scope["path"] not in (f"/sefaz{MA}", f"/sefaz{NEVER}"):
             await others(scope, receive, send)
             return
-        request = await read(scope, receive, "/sefaz")
+        request = await read(Request(scope, receive), "/sefaz")
         if request.path == NEVER:
             while (await receive())["type"] != "http.disconnect":
                 pass
             return
         asked = read_question(request.body, "", wants_wrapper=False)
         await asyncio.sleep(delay_ms / 1000)
-        voice = Voice(maranhao, asked, datetime.now(UTC))
-        await write(send, voice.tells(holder.company(asked.argument)))
+        voice = TreasuryVoice(maranhao, asked, datetime.now(UTC))
+        told = response(voice.tells(holder.company(asked.argument)))
+        await told(scope, receive, send)
 
     await Server(
         app,

@@ -8,6 +8,7 @@ import pytest
 from pydantic import ValidationError
 
 from balcao.core.federation import UFS
+from balcao.providers import sefaz
 from balcao.settings import Settings, config_file
 
 ROOT = Path(__file__).parent.parent
@@ -44,9 +45,10 @@ def test_an_empty_variable_is_no_path(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("BALCAO_SEFAZ__CA_FILE", "")
     monkeypatch.setenv("BALCAO_TLS_KEY", "")
     settings = Settings()
-    assert settings.sefaz is not None
-    assert (settings.sefaz.certificate, settings.sefaz.ca_file, settings.tls_key) == (None,) * 3
-    assert not settings.sefaz.is_on
+    treasuries = sefaz.PROVIDER.of(settings)
+    assert treasuries is not None
+    assert (treasuries.certificate, treasuries.ca_file, settings.tls_key) == (None,) * 3
+    assert not treasuries.is_on
 
 
 def test_files_are_looked_for_beside_the_toml_that_names_them(
@@ -58,9 +60,10 @@ def test_files_are_looked_for_beside_the_toml_that_names_them(
     )
     monkeypatch.setenv("BALCAO_CONFIG", str(file))
     settings = Settings()
-    assert settings.sefaz is not None
-    assert settings.sefaz.certificate == tmp_path / "empresa.pfx"
-    assert settings.sefaz.ca_file == Path("/raizes.pem")
+    treasuries = sefaz.PROVIDER.of(settings)
+    assert treasuries is not None
+    assert treasuries.certificate == tmp_path / "empresa.pfx"
+    assert treasuries.ca_file == Path("/raizes.pem")
     assert settings.tls_key == tmp_path / "chave.pem"
 
 

@@ -62,7 +62,7 @@ BalcaoError
 ├── LastOperator                   told to the operator only: nobody would be left
 ├── HomeInUse                      told to the operator only
 ├── HomeDamaged                    told to the operator only
-└── CertificateUnusable            told to the operator only: our own, for the state treasuries
+└── ProviderUnusable               told to the operator only: such as our own certificate
 
 Anything else that is raised is a bug, and its text never leaves the building. How each looks
 from outside is one table: `balcao.core.problems`.
@@ -372,8 +372,10 @@ class HomeDamaged(BalcaoError):
     """A file of the data folder is not whole; told to the operator only."""
 
 
-class CertificateUnusable(BalcaoError):
-    """The certificate for the state treasuries cannot be used; told to the operator only.
+class ProviderUnusable(BalcaoError):
+    """What the settings name for a provider cannot be used; told to the operator only.
 
-    `detail` says why and what to do, never a password or what the file holds.
+    `detail` says why and what to do, never a secret or what a file holds.
     """
+
+    sentence = "{detail}"  # a provider's own kind of it says all of it to the operator

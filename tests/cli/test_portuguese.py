@@ -17,6 +17,7 @@ from balcao.cli.app import app
 from balcao.cli.failures import CommandFailed, explain
 from balcao.cli.portuguese import translated
 from balcao.opendata import errors as opendata
+from balcao.providers.sefaz.certificate import CertificateUnusable
 from tests.cli.shell import Shell
 
 ENGLISH = re.compile(r"\b(Usage|Error|Missing|Invalid|No such|Options|Show|default|required)\b")
@@ -100,7 +101,7 @@ def test_what_nobody_translated_stays_as_it_is() -> None:
     [
         (CommandFailed("Assim não."), "Assim não."),
         (errors.HomeInUse("/dados"), "/dados já está em uso"),
-        (errors.CertificateUnusable("a.pfx: senha recusada"), "a.pfx: senha recusada. Corrija"),
+        (CertificateUnusable("a.pfx: senha recusada"), "a.pfx: senha recusada. Corrija"),
         (errors.StorageNewer("schema 9 is newer than this program's 1"), "versão mais nova"),
         (errors.StorageUnreleased(), "versão de desenvolvimento"),
         (errors.PepperDiffers(), "secret.key"),

@@ -20,6 +20,7 @@ from balcao.cli.serve import check_port
 from balcao.cli.welcome import curl_line, later_words
 from balcao.operations import OPERATIONS
 from balcao.operations.parameters import Parameter
+from balcao.providers import cnpja, serpro
 from balcao.service.clock import system_now_ms
 from balcao.service.first_start import OPENINGS
 from balcao.settings import Settings
@@ -211,10 +212,10 @@ def test_the_simulator_is_configured_by_settings_that_exist(
     for name, value in exports(simulator.settings_lines(8100)).items():
         monkeypatch.setenv(name, value)
     settings = Settings()
-    assert settings.cnpja is not None
-    assert settings.cnpja.url == "http://127.0.0.1:8100/cnpja"
-    assert settings.serpro is not None
-    assert settings.serpro.full_partners is True
+    assert (asked := cnpja.PROVIDER.of(settings)) is not None
+    assert asked.url == "http://127.0.0.1:8100/cnpja"
+    assert (contracted := serpro.PROVIDER.of(settings)) is not None
+    assert contracted.full_partners is True
 
 
 @pytest.mark.parametrize(

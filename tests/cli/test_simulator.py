@@ -5,7 +5,6 @@ import ssl
 import subprocess
 import sys
 import time
-from datetime import UTC, datetime
 from pathlib import Path
 
 import httpx2
@@ -18,21 +17,21 @@ from cryptography.hazmat.primitives.serialization import (
 )
 
 from balcao.cli import simulator
+from balcao.providers import infosimples, sefaz
+from balcao.providers.sefaz.settings import SefazSettings
 from balcao.settings import Settings
-from balcao.simulator.certificates import certificates_in
 from tests.cli.shell import PATIENCE_SECONDS, Shell, exports, free_port
 from tests.simulator.sefaz import PATHS, SOAP_12, envelope, question, read
 
 BODY = envelope(question("SP", "CNPJ", "90010001000100"))
 
 
-def client_of(settings: Settings, folder: Path) -> httpx2.Client:
+def client_of(treasuries: SefazSettings, folder: Path) -> httpx2.Client:
     """A client with the certificate that the settings name."""
-    assert settings.sefaz is not None
-    assert settings.sefaz.certificate is not None
+    assert treasuries.certificate is not None
     found = pkcs12.load_pkcs12(
-        settings.sefaz.certificate.read_bytes(),
-        settings.sefaz.password.get_secret_value().encode(),
+        treasuries.certificate.read_bytes(),
+        treasuries.password.get_secret_value().encode(),
     )
     assert found.cert is not None
     assert found.key is not None
@@ -41,7 +40,7 @@ def client_of(settings: Settings, folder: Path) -> httpx2.Client:
         found.cert.certificate.public_bytes(Encoding.PEM)
         + found.key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
     )
-    context = ssl.create_default_context(cafile=settings.sefaz.ca_file)
+    context = ssl.create_default_context(cafile=treasuries.ca_file)
     context.load_cert_chain(pem)
     return httpx2.Client(verify=context, trust_env=False, timeout=PATIENCE_SECONDS)
 
@@ -62,15 +61,15 @@ def test_both_ports_of_a_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         shown = out.read_text("utf-8")
         for name, value in exports(shown).items():
             monkeypatch.setenv(name, value)
-        settings = Settings()
-        assert settings.sefaz is not None
-        assert settings.sefaz.url == f"https://127.0.0.1:{tls_port}/sefaz"
-        assert settings.sefaz.certificate == tmp_path / ".balcao/simulator/cliente.p12"
+        treasuries = sefaz.PROVIDER.of(Settings())
+        assert treasuries is not None
+        assert treasuries.url == f"https://127.0.0.1:{tls_port}/sefaz"
+        assert treasuries.certificate == tmp_path / ".balcao/simulator/cliente.p12"
         assert "cliente-vencido.p12: está vencido (cStat 281)" in shown
 
-        with client_of(settings, tmp_path) as client:
+        with client_of(treasuries, tmp_path) as client:
             started = time.monotonic()
-            reply = client.post(settings.sefaz.url + PATHS["SP"], content=BODY, headers=SOAP_12)
+            reply = client.post(treasuries.url + PATHS["SP"], content=BODY, headers=SOAP_12)
             assert time.monotonic() - started >= 0.2
         assert read(reply).status == 111
         plain = httpx2.post(
@@ -104,20 +103,21 @@ def test_without_tls_treasuries_are_asked_on_the_plain_port(
 ) -> None:
     for name, value in exports(simulator.settings_lines(8100)).items():
         monkeypatch.setenv(name, value)
-    settings = Settings()
+    treasuries = sefaz.PROVIDER.of(Settings())
+    bought = infosimples.PROVIDER.of(Settings())
 
-    assert settings.sefaz is not None
-    assert settings.sefaz.url == "http://127.0.0.1:8100/sefaz"
-    assert settings.sefaz.certificate is None
-    assert settings.sefaz.is_on
-    assert settings.infosimples is not None
-    assert settings.infosimples.url == "http://127.0.0.1:8100/infosimples"
-    assert settings.infosimples.is_on
+    assert treasuries is not None
+    assert treasuries.url == "http://127.0.0.1:8100/sefaz"
+    assert treasuries.certificate is None
+    assert treasuries.is_on
+    assert bought is not None
+    assert bought.url == "http://127.0.0.1:8100/infosimples"
+    assert bought.is_on
 
 
 def test_a_folder_with_spaces_can_be_copied_to_a_shell(tmp_path: Path) -> None:
     folder = tmp_path / "meus certificados"
-    text = simulator.settings_lines(8100, 8143, certificates_in(folder, datetime.now(UTC)))
+    text = simulator.settings_lines(8100, 8143, simulator.by_certificate(folder))
 
     assert f"export BALCAO_SEFAZ__CERTIFICATE='{folder / 'cliente.p12'}'\n" in text
     assert f"export BALCAO_SEFAZ__CA_FILE='{folder / 'ca.pem'}'\n" in text

@@ -17,10 +17,9 @@ import pytest
 from rich.console import Console
 
 from balcao.cli import source as command
-from balcao.cli.sources_seen import SNAPSHOT, SWITCHES
 from balcao.core.federation import UFS
 from balcao.errors import HomeInUse
-from balcao.providers import configured
+from balcao.inventory import SNAPSHOT, SWITCHES, configured
 from balcao.settings import Settings
 from tests.cli.shell import PATIENCE_SECONDS, Said, Shell, exports, free_port
 from tests.sources.sefaz.certificates import PASSWORD, a_certificate, of_cnpj, saved

@@ -3,30 +3,19 @@
 `test_operation.py` makes the copy and runs this file in it; here, the operation does not exist.
 """
 
-from collections.abc import Iterator, Sequence
-from datetime import datetime
+from collections.abc import Iterator
 from pathlib import Path
 
 import httpx2
-import msgspec
 import openapi_spec_validator
 import pytest
-from starlette.applications import Starlette
-from starlette.requests import Request
-from starlette.responses import JSONResponse
-from starlette.routing import Route
 
 from balcao.cli.manual import write_manual
 from balcao.core.access import Account
-from balcao.core.questions import Inquiry, Mode
-from balcao.operations import OPERATIONS
-from balcao.providers import configured, inventory
-from balcao.providers.configured import Provider
-from balcao.service import provider_factory
+from balcao.core.questions import Mode
+from balcao.providers import PROVIDERS
 from balcao.settings import Settings
-from balcao.sources import replies
-from balcao.sources.contract import Conversation, Exchange, HttpRequest
-from balcao.sources.online import Capabilities
+from balcao.simulator import create_app
 from tests.cli.shell import Shell, begin
 from tests.http.house import OpenHouse, opened
 from tests.web.consulting import asked, signed_in, verdict
@@ -35,64 +24,15 @@ CNPJ, STRANGER, BROKEN = "90010001000100", "90010004000143", "90010003000107"
 LOOKUP = f"/consultas/v2/simples-nacional/{CNPJ}"
 
 
-class Registry:
-    """How the only source of the operation is spoken to: the same in the sandbox."""
-
-    capabilities = Capabilities(frozenset({"simples"}), alphanumeric=True)
-    conclusive_absence = True
-
-    def converse(self, inquiry: Inquiry) -> Conversation:
-        """One request."""
-        reply = yield HttpRequest("GET", f"/simples/{inquiry.document.text}")
-        match reply.status:
-            case 200:
-                return msgspec.json.decode(reply.body, type=OPERATIONS["simples"].record)
-            case 404:
-                return None
-            case _:
-                raise replies.refusal("registro", reply)
-
-    def probe(self, inquiry: Inquiry) -> Exchange[str]:
-        """The same."""
-        yield HttpRequest("GET", "/simples/00000000000191")
-        return "respondeu"
-
-
-async def answer(request: Request) -> JSONResponse:
-    """The registry itself."""
-    cnpj = request.path_params["cnpj"]
-    if cnpj == CNPJ:
-        return JSONResponse({"cnpj": cnpj, "optante": True, "desde": "2015-03-02"})
-    return JSONResponse({}, 404 if cnpj == STRANGER else 500)
-
-
-REGISTRY = Starlette(routes=[Route("/simples/{cnpj}", answer)])
-
-
-@pytest.fixture(scope="module", autouse=True)
-def source() -> Iterator[None]:
-    """A provider, which is no part of an operation."""
-    usual = configured.configured
-
-    def also(settings: Settings, now: datetime) -> Sequence[Provider]:
-        registry = Provider("registro", Registry(), lambda inquiry: "http://registro.invalid")
-        return [*usual(settings, now), registry]
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(configured, "configured", also)
-        patch.setattr(provider_factory, "create_app", lambda: REGISTRY)
-        patch.setattr(inventory.Inventory, "address", lambda seen, name: "http://registro")
-        yield
-
-
 @pytest.fixture(scope="module", params=["live", "test"])
 def house(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[OpenHouse]:
     """Asked of the source, and of the sandbox."""
     mode: Mode = request.param
-    wire = httpx2.ASGITransport(app=REGISTRY)
-    with opened(tmp_path_factory.mktemp(mode), mode=mode, wire=wire) as house:
+    wire = httpx2.ASGITransport(app=create_app())  # the registry is everywhere the simulated one
+    own = PROVIDERS[-1].settings.simulated("http://registro.invalid")
+    with opened(tmp_path_factory.mktemp(mode), mode=mode, wire=wire, registro=own) as house:
         yield house
         house.assert_books_agree()
 
@@ -172,6 +112,7 @@ def test_statement_history_and_status(house: OpenHouse) -> None:
 
 def test_the_command_line_and_the_settings(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("BALCAO_HOME", str(tmp_path / "dados"))
+    monkeypatch.setenv("BALCAO_REGISTRO__URL", "http://registro.invalid")
     monkeypatch.chdir(tmp_path)
     shell = Shell(tmp_path / "dados")
     begin(shell.home)

@@ -1,4 +1,4 @@
-"""A seventh operation is a folder and one line.
+"""A seventh operation is a folder and one line. (Its source is another folder and line.)
 
 Proved on a copy of the program: no other file of it is touched, and `checks_of_simples.py`, run in
 the copy, finds the operation wherever operations are known.
@@ -11,23 +11,26 @@ import subprocess
 import sys
 from pathlib import Path
 
+from balcao.inventory import SNAPSHOT, SWITCHES
 from balcao.operations import ALL_OPERATIONS
-from balcao.providers.inventory import SNAPSHOT, SWITCHES
 
 HERE = Path(__file__).parent
 SOURCE = HERE.parents[1] / "src" / "balcao"
-BEFORE = '    "state_certificate",\n'  # the last line of the list
 PATIENCE_SECONDS = 600  # however slow the machine is
 
 
 def test_a_folder_and_one_line(tmp_path: Path) -> None:
     program = tmp_path / "src" / "balcao"
     shutil.copytree(SOURCE, program)
-    shutil.copytree(HERE / "simples", program / "operations" / "simples")
-    listed = program / "operations" / "__init__.py"
-    text = listed.read_text("utf-8")
-    assert text.count(BEFORE) == 1
-    listed.write_text(text.replace(BEFORE, f'{BEFORE}    "simples",\n'), "utf-8")
+    for kind, name, last in (
+        ("operations", "simples", "state_certificate"),
+        ("providers", "registro", "infosimples"),
+    ):
+        shutil.copytree(HERE / name, program / kind / name)
+        listed = program / kind / "__init__.py"
+        text, before = listed.read_text("utf-8"), f'    "{last}",\n'
+        assert text.count(before) == 1
+        listed.write_text(text.replace(before, f'{before}    "{name}",\n'), "utf-8")
 
     done = subprocess.run(
         [

@@ -11,7 +11,7 @@ from stdnum.br import cpf as stdnum_cpf
 
 from balcao.core.company import AGE_BAND_TEXTS, SIZE_TEXTS, STATUS_TEXTS, mask_cpf_in_text
 from balcao.fiction import (
-    Company,
+    CompanyFiction,
     Establishment,
     codes,
     company_of,
@@ -28,7 +28,7 @@ COUNT = 20_000
 
 
 @cache
-def sample() -> list[tuple[Company, Establishment]]:
+def sample() -> list[tuple[CompanyFiction, Establishment]]:
     roots = [f"{n * 7919 % 100_000_000:08d}" for n in range(1, COUNT + 1)]
     return [(company_of(root), establishment_of(cnpj(root, "0001"))) for root in roots]
 

@@ -9,7 +9,14 @@ import subprocess
 import sys
 from datetime import date
 
-from balcao.fiction import Company, Establishment, Simples, company_of, establishment_of, person_of
+from balcao.fiction import (
+    CompanyFiction,
+    Establishment,
+    Simples,
+    company_of,
+    establishment_of,
+    person_of,
+)
 from balcao.fiction.dice import deck, draws
 from balcao.fiction.month.mixing import mix_one, permute, salt
 
@@ -43,7 +50,7 @@ def test_a_head_office_that_closed() -> None:
 
 
 def test_its_company() -> None:
-    assert company_of("11222333") == Company(
+    assert company_of("11222333") == CompanyFiction(
         root="11222333",
         name="LUIS DA FICCAO RIBEIRO 98009288646",
         nature="2135",

@@ -13,7 +13,7 @@ from balcao.core.registration import SITUATION_TEXTS, TYPE_TEXTS
 from balcao.core.suframa import STATUS_TEXTS
 from balcao.fiction import (
     Establishment,
-    StateRegistration,
+    RegistrationFiction,
     establishment_of,
     person_of,
     registrations_of,
@@ -66,19 +66,19 @@ LENGTHS = {
 
 
 @cache
-def companies() -> list[tuple[Establishment, tuple[StateRegistration, ...]]]:
+def companies() -> list[tuple[Establishment, tuple[RegistrationFiction, ...]]]:
     documents = [cnpj(f"{n * 7919 % 100_000_000:08d}", "0001") for n in range(1, COUNT + 1)]
     return [(establishment_of(each), registrations_of(each)) for each in documents]
 
 
 @cache
-def people() -> list[tuple[str, tuple[StateRegistration, ...]]]:
+def people() -> list[tuple[str, tuple[RegistrationFiction, ...]]]:
     bases = [f"{n * 7919 % 1_000_000_000:09d}" for n in range(1, COUNT + 1)]
     documents = [base + stdnum_cpf._calc_check_digits(base) for base in bases]
     return [(each, registrations_of_person(each)) for each in documents]
 
 
-def is_in_order(each: StateRegistration) -> None:
+def is_in_order(each: RegistrationFiction) -> None:
     assert each.uf in LENGTHS
     assert re.fullmatch(rf"[0-9]{{{LENGTHS[each.uf]}}}", each.number), each
     assert each.type in {*TYPE_TEXTS, 4}

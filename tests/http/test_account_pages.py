@@ -21,8 +21,8 @@ from pydantic import SecretStr
 from balcao.accounts.keys import issue_key
 from balcao.core.ledger import Charge, TopUp
 from balcao.home import Home
+from balcao.providers.infosimples.settings import InfosimplesSettings
 from balcao.service.clock import system_now_ms
-from balcao.settings.providers import Infosimples
 from balcao.storage.contract import NewAccount
 from tests.http.house import (
     CREDITS,
@@ -495,7 +495,7 @@ def test_a_replay_is_the_first_operation(house: OpenHouse, who: Client) -> None:
     assert len(house.charges(who)) == 1
 
 
-INFOSIMPLES = Infosimples(
+INFOSIMPLES = InfosimplesSettings(
     url=f"{PROVIDERS}/infosimples", token=SecretStr("chave"), receipt_origins=(PROVIDERS,)
 )
 

@@ -16,7 +16,10 @@ import pytest
 from pydantic import SecretStr
 
 from balcao.core.calendar import civil_day_text
-from balcao.settings.providers import Cnpja, MinhaReceita, Sefaz, Serpro
+from balcao.providers.cnpja.settings import CnpjaSettings
+from balcao.providers.minha_receita.settings import MinhaReceitaSettings
+from balcao.providers.sefaz.settings import SefazSettings
+from balcao.providers.serpro.settings import SerproSettings
 from balcao.sources import remembering
 from tests.http.house import PROVIDERS, OpenHouse, Wire, assert_refused, opened
 from tests.world import company, sintegra
@@ -26,12 +29,12 @@ EXISTING = "90010001000100"
 KNOWN = "33683111000280"
 ABROAD = "10038543000151"  # in Madrid, as CNPJá says; six partners who entered on four days
 
-MINHA_RECEITA = {"minha_receita": MinhaReceita(url=f"{PROVIDERS}/minha-receita")}
+MINHA_RECEITA = {"minha_receita": MinhaReceitaSettings(url=f"{PROVIDERS}/minha-receita")}
 SOURCES: dict[str, dict[str, Any]] = {
     "minha_receita": MINHA_RECEITA,
-    "cnpja": {"cnpja": Cnpja(url=f"{PROVIDERS}/cnpja", key=SecretStr("k"))},
+    "cnpja": {"cnpja": CnpjaSettings(url=f"{PROVIDERS}/cnpja", key=SecretStr("k"))},
     "serpro": {
-        "serpro": Serpro(
+        "serpro": SerproSettings(
             url=f"{PROVIDERS}/serpro",
             consumer_key=SecretStr("k"),
             consumer_secret=SecretStr("s"),
@@ -84,7 +87,10 @@ def deployment() -> Deployment:
 @pytest.fixture(scope="module")
 def here(tmp_path_factory: pytest.TempPathFactory, deployment: Deployment) -> Iterator[OpenHouse]:
     """A house whose only source is Minha Receita."""
-    sefaz = {"sefaz": Sefaz(url=f"{PROVIDERS}/sefaz"), "state_registration_sources": ("sefaz",)}
+    sefaz = {
+        "sefaz": SefazSettings(url=f"{PROVIDERS}/sefaz"),
+        "state_registration_sources": ("sefaz",),
+    }
     folder = tmp_path_factory.mktemp("casa")
     with house(folder, "minha_receita", wire=deployment, breaker_failures=1000, **sefaz) as opened:
         yield opened

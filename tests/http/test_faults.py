@@ -18,7 +18,9 @@ from balcao.core.documents import Cnpj
 from balcao.core.ledger import Change, Finish, Hold, KeyBound, Refusal, Settle
 from balcao.core.questions import Inquiry
 from balcao.errors import StorageFailed
-from balcao.settings.providers import Cnpja, Infosimples, Sefaz
+from balcao.providers.cnpja.settings import CnpjaSettings
+from balcao.providers.infosimples.settings import InfosimplesSettings
+from balcao.providers.sefaz.settings import SefazSettings
 from tests.http.house import (
     ALL_UFS,
     CREDITS,
@@ -40,9 +42,9 @@ OTHERS = ("90010001000100", "90010008000121", "90010009000176", "90010010000109"
 DEADLINE = 1.0
 GENEROUS = 5.0  # what a deadline of one second may take on a machine with other things to do
 
-SEFAZ = Sefaz(url=f"{PROVIDERS}/sefaz", endpoints=dict(MARANHAO))
-CNPJA = Cnpja(url=f"{PROVIDERS}/cnpja", key=SecretStr("chave"))
-INFOSIMPLES = Infosimples(url=f"{PROVIDERS}/infosimples", token=SecretStr("chave"))
+SEFAZ = SefazSettings(url=f"{PROVIDERS}/sefaz", endpoints=dict(MARANHAO))
+CNPJA = CnpjaSettings(url=f"{PROVIDERS}/cnpja", key=SecretStr("chave"))
+INFOSIMPLES = InfosimplesSettings(url=f"{PROVIDERS}/infosimples", token=SecretStr("chave"))
 
 
 def living(folder: Path, wire: Wire, **settings: Any) -> AbstractContextManager[OpenHouse]:
@@ -193,7 +195,7 @@ def test_all_ufs_silent(tmp_path: Path) -> None:
 def test_a_uf_without_a_source_is_unavailable(tmp_path: Path) -> None:
     """MA has no treasury service: alone it is a 503, in BR it is told and not charged."""
     wire = Wire()
-    with living(tmp_path, wire, sefaz=Sefaz(url=f"{PROVIDERS}/sefaz")) as house:
+    with living(tmp_path, wire, sefaz=SefazSettings(url=f"{PROVIDERS}/sefaz")) as house:
         alone = house.get(sintegra(CNPJ, "uf=MA"))
         everywhere = house.get(sintegra(CNPJ, "uf=BR"))
         assert_refused(alone, 503, "SERVICO_INDISPONIVEL", CNPJ)

@@ -25,9 +25,9 @@ from balcao.lookup import story
 from balcao.observability import logs
 from balcao.opendata.current import CurrentSnapshot
 from balcao.opendata.errors import OpenDataError
+from balcao.providers.cnpja.settings import CnpjaSettings
 from balcao.service import compose
 from balcao.settings import Settings
-from balcao.settings.providers import Cnpja
 from balcao.storage.contract import NewAccount, NewKey
 from tests.world import CNPJ, Client, Reply, World, a_company, call, company
 
@@ -296,13 +296,9 @@ class House:
 def _house(
     folder: Path, answer: Callable[[httpx2.Request], httpx2.Response], settings: Any
 ) -> Iterator[House]:
+    cnpja = CnpjaSettings(url="http://cnpja.test", key=SecretStr("chave-da-fulana"))
     opened = compose.open_house(
-        Settings.model_construct(
-            home=folder,
-            log_format="json",
-            cnpja=Cnpja(url="http://cnpja.test", key=SecretStr("chave-da-fulana")),
-            **settings,
-        ),
+        Settings.model_construct(home=folder, log_format="json", **{"cnpja": cnpja, **settings}),
         live_transport=httpx2.MockTransport(answer),
     )
 

@@ -22,8 +22,9 @@ from structlog.testing import capture_logs
 
 from balcao.home import Home
 from balcao.http import receipts
+from balcao.providers.infosimples.settings import InfosimplesSettings
+from balcao.providers.serpro.settings import SerproSettings
 from balcao.service.clock import system_now_ms
-from balcao.settings.providers import Infosimples, Serpro
 from balcao.storage import blobs
 from balcao.storage.blobs import open_blobs
 from tests.http.house import (
@@ -373,7 +374,7 @@ def test_a_state_without_a_pdf(sandbox: OpenHouse, cnpj: str) -> None:
         assert (answer.status, answer.credits, answer.json["print"]) == (200, credits, None)
 
 
-SERPRO = Serpro(
+SERPRO = SerproSettings(
     url=f"{PROVIDERS}/serpro",
     consumer_key=SecretStr("chave"),
     consumer_secret=SecretStr("segredo"),
@@ -417,8 +418,8 @@ class Storage(Wire):
     fetched: int = 0
 
 
-def infosimples(*origins: str) -> Infosimples:
-    return Infosimples(
+def infosimples(*origins: str) -> InfosimplesSettings:
+    return InfosimplesSettings(
         url=f"{PROVIDERS}/infosimples", token=SecretStr("chave"), receipt_origins=origins
     )
 

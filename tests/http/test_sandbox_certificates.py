@@ -22,7 +22,7 @@ from structlog.testing import capture_logs
 from balcao.core.documents import Cnpj, Cpf
 from balcao.core.questions import Inquiry
 from balcao.fiction.digits import cnpj as cnpj_of
-from balcao.settings.providers import Serpro
+from balcao.providers.serpro.settings import SerproSettings
 from tests.http.house import (
     ALL_UFS,
     CREDITS,
@@ -655,7 +655,7 @@ def test_classes_of_a_provider_s_peculiarities(sandbox: OpenHouse, root: str) ->
     assert said["certificate_type"] == "CND"
 
 
-SERPRO = Serpro(
+SERPRO = SerproSettings(
     url=f"{PROVIDERS}/serpro",
     consumer_key=SecretStr("chave"),
     consumer_secret=SecretStr("segredo"),

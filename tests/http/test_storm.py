@@ -15,7 +15,7 @@ from pydantic import SecretStr
 from balcao.core.documents import Cnpj
 from balcao.core.questions import Inquiry
 from balcao.fiction.digits import cnpj as cnpj_of
-from balcao.settings.providers import Infosimples
+from balcao.providers.infosimples.settings import InfosimplesSettings
 from tests.http.house import CREDITS, PATIENCE_SECONDS, PROVIDERS, OpenHouse, Wire, federal, opened
 from tests.world import Reply
 
@@ -23,7 +23,7 @@ KEYS = 200
 DUPLICATES = 25
 
 # Without places for receipts: every request to the provider is a consultation.
-INFOSIMPLES = Infosimples(url=f"{PROVIDERS}/infosimples", token=SecretStr("chave"))
+INFOSIMPLES = InfosimplesSettings(url=f"{PROVIDERS}/infosimples", token=SecretStr("chave"))
 
 # More places than waiting requests: shedding load is another matter.
 PLACES = 32_768

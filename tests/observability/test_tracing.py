@@ -15,7 +15,8 @@ import httpx2
 import pytest
 from pydantic import SecretStr
 
-from balcao.settings.providers import Cnpja, Infosimples
+from balcao.providers.cnpja.settings import CnpjaSettings
+from balcao.providers.infosimples.settings import InfosimplesSettings
 from balcao.simulator import create_app
 from tests.http.house import PROVIDERS, OpenHouse, federal, opened, state
 from tests.observability.collector import Collector, collecting
@@ -132,8 +133,8 @@ class Wire(httpx2.AsyncBaseTransport):
 def test_a_retry_and_the_next_source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     wire = Wire()
     providers: dict[str, Any] = {
-        "cnpja": Cnpja(url=f"{PROVIDERS}/cnpja", key=SecretStr("segredo-da-cnpja")),
-        "infosimples": Infosimples(
+        "cnpja": CnpjaSettings(url=f"{PROVIDERS}/cnpja", key=SecretStr("segredo-da-cnpja")),
+        "infosimples": InfosimplesSettings(
             url=f"{PROVIDERS}/infosimples", token=SecretStr("segredo-da-infosimples")
         ),
         "state_registration_sources": ("cnpja", "infosimples"),

@@ -23,7 +23,7 @@ _ANSWERS = {"nfeResultMsg", "consultaCadastroResult", "consultaCadastro4Result"}
 def ours(name: str) -> etree.XMLSchema:
     """Our schema of questions (the simulator's), or of answers."""
     if name == QUESTION:
-        text = files("balcao.simulator.sefaz").joinpath("consulta.xsd").read_bytes()
+        text = files("balcao.providers.sefaz.simulator").joinpath("consulta.xsd").read_bytes()
         return etree.XMLSchema(etree.fromstring(text))
     return etree.XMLSchema(etree.parse(_HERE / "resposta.xsd"))
 

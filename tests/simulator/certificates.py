@@ -4,8 +4,8 @@ import io
 from typing import Any
 
 import pikepdf
+from starlette.types import ASGIApp
 
-from balcao.simulator import ASGIApp
 from tests.simulator.world import get, post
 
 SERVICES = "/infosimples/api/v2/consultas/"

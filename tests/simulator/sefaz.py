@@ -5,8 +5,8 @@ from typing import Any
 
 import httpx2
 from lxml import etree
+from starlette.types import ASGIApp
 
-from balcao.simulator import ASGIApp
 from tests.sefaz import schemas
 from tests.simulator.world import post
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import httpx2
 import pytest
+from starlette.types import ASGIApp
 
-from balcao.simulator import ASGIApp
 from tests.simulator.world import an_app, post, serpro_token
 
 INFOSIMPLES = "/infosimples/api/v2/consultas/"

@@ -8,7 +8,7 @@ from balcao.core.federation import UFS
 from balcao.core.registration import situation_text, type_text
 from balcao.fiction import establishment_of
 from balcao.fiction.digits import cnpj
-from tests.simulator.world import CNPJA_KEY, an_app, get
+from tests.simulator.world import CNPJA_KEY, get
 
 KEY_OF_2025 = {"authorization": "types-2025"}
 
@@ -126,14 +126,13 @@ def test_both_numberings_of_type_4() -> None:
     elsewhere = {"taxId": "90010006000132", "states": "MG"}
     producer_of_2025 = {"id": 4, "text": "IE de Produtor Rural"}
 
-    def type_of(params: dict[str, str], headers: dict[str, str], **settings: Any) -> Any:
-        said = get("/cnpja/ccc", an_app(**settings), headers, params=params).json()
+    def type_of(params: dict[str, str], headers: dict[str, str]) -> Any:
+        said = get("/cnpja/ccc", headers=headers, params=params).json()
         return said["registrations"][0]["type"]
 
     assert type_of(producer, CNPJA_KEY)["id"] == 5
     assert type_of(elsewhere, CNPJA_KEY)["id"] == 4
     assert type_of(producer, KEY_OF_2025) == producer_of_2025
-    assert type_of(producer, CNPJA_KEY, cnpja_types_of_2025=True) == producer_of_2025
     # What nobody told apart then was an ordinary one.
     assert type_of(elsewhere, KEY_OF_2025) == {"id": 1, "text": "IE Normal"}
 

@@ -4,10 +4,10 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
+from starlette.types import ASGIApp
 
 from balcao.core.certificates import classify
 from balcao.fiction import federal_certificate_of
-from balcao.simulator import ASGIApp
 from tests.simulator.certificates import infosimples, receipt_of, text_of
 from tests.simulator.world import NOW, an_app
 

@@ -4,8 +4,10 @@ import asyncio
 from datetime import timedelta
 from typing import Any
 
-from balcao.simulator import ASGIApp
-from balcao.simulator.exchange import read
+from starlette.requests import Request
+from starlette.types import ASGIApp
+
+from balcao.providers.simulation.exchange import read
 from tests.simulator.certificates import infosimples, receipt_of, text_of
 from tests.simulator.world import NOW, an_app, get, post
 
@@ -110,6 +112,7 @@ def test_a_request_knows_its_scheme() -> None:
     async def receive() -> dict[str, Any]:
         return {"type": "http.request", "body": b""}
 
-    scope = {"method": "GET", "path": "/x", "headers": [(b"host", b"h:1")]}
-    assert asyncio.run(read(scope, receive, "")).origin == "http://h:1"
-    assert asyncio.run(read({**scope, "scheme": "https"}, receive, "")).origin == "https://h:1"
+    for scheme in ("http", "https"):
+        scope = {"type": "http", "method": "GET", "path": "/x", "headers": [(b"host", b"h:1")]}
+        asked = Request({**scope, "query_string": b"", "scheme": scheme}, receive)
+        assert asyncio.run(read(asked)).origin == f"{scheme}://h:1"

@@ -9,8 +9,9 @@ from typing import Any
 
 import httpx2
 import pytest
+from starlette.types import ASGIApp
 
-from balcao.simulator import ASGIApp, ConnectionCut, create_app
+from balcao.simulator import ConnectionCut, create_app
 from tests.simulator.world import CNPJA_KEY, an_app, fetch, get, serpro_token
 
 

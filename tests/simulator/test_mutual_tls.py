@@ -18,11 +18,17 @@ from cryptography.hazmat.primitives.serialization import (
     PrivateFormat,
     pkcs12,
 )
+from starlette.types import ASGIApp, Receive, Scope, Send
 
+from balcao.providers import sefaz
+from balcao.providers.sefaz.simulator.certificates import (
+    PASSWORD,
+    Certificates,
+    certificates_in,
+    mutual_tls,
+)
 from balcao.simulator import create_server_app
-from balcao.simulator.certificates import PASSWORD, Certificates, certificates_in
-from balcao.simulator.exchange import ASGIApp, Message, Receive, Send
-from balcao.simulator.tls import Limits, listening, server_context
+from balcao.simulator.tls import ListenerLimits, listening, server_context
 from tests.simulator.sefaz import PATHS, SOAP_12, Said, envelope, question, read
 
 T = TypeVar("T")
@@ -58,12 +64,17 @@ def client_context(made: Certificates, client: Path | None) -> ssl.SSLContext:
     return context
 
 
+def an_app(*, never_seconds: float) -> ASGIApp:
+    """What `balcao simulator` serves there."""
+    return create_server_app(never_seconds=never_seconds, providers=[sefaz.PROVIDER])
+
+
 def story(
     made: Certificates,
     tell: Callable[[int], Awaitable[T]],
     *,
     app: ASGIApp | None = None,
-    limits: Limits | None = None,
+    limits: ListenerLimits | None = None,
 ) -> T:
     """Tell something with a listener there, in bounded time."""
 
@@ -71,10 +82,10 @@ def story(
         async with (
             asyncio.timeout(PATIENCE_SECONDS),
             listening(
-                app or create_server_app(never_seconds=1),
+                app or an_app(never_seconds=1),
                 host="127.0.0.1",
                 port=0,
-                context=server_context(made),
+                context=server_context([mutual_tls(made.folder, NOW)]),
                 limits=limits,
             ) as port,
         ):
@@ -196,9 +207,9 @@ def test_plain_http_and_half_a_handshake_hold_up_nobody(made: Certificates) -> N
 def test_only_treasuries_are_here_and_a_connection_serves_again(made: Certificates) -> None:
     async def tell(port: int) -> list[int]:
         async with http(made, made.client, port) as client:
+            assert (await client.get("/")).json()["providers"] == ["/sefaz"]
             found = [
                 (await client.get("/minha-receita/90010001000100")).status_code,
-                (await client.get("/")).status_code,
                 (await client.get("/sefaz/nowhere")).status_code,
                 (await client.get(PATH)).status_code,
             ]
@@ -207,7 +218,7 @@ def test_only_treasuries_are_here_and_a_connection_serves_again(made: Certificat
                 found.append((await client.post(PATH, content=body, headers=SOAP_12)).status_code)
             return found
 
-    assert story(made, tell, limits=Limits(connections=1)) == [404, 404, 404, 405, 200, 200, 200]
+    assert story(made, tell, limits=ListenerLimits(requests=1)) == [404, 404, 405, 200, 200, 200]
 
 
 def test_misbehaviour(made: Certificates) -> None:
@@ -234,19 +245,19 @@ def test_who_leaves_while_waiting_is_noticed(made: Certificates) -> None:
         async with http(made, made.client, port) as client:  # there is one place only
             assert (await client.get(PATH)).status_code == 405
 
-    app = create_server_app(never_seconds=3600)
-    story(made, tell, app=app, limits=Limits(connections=1))
+    app = an_app(never_seconds=3600)
+    story(made, tell, app=app, limits=ListenerLimits(requests=1))
 
 
 def test_the_end_waits_for_nobody(made: Certificates) -> None:
     async def told() -> None:
         begun = asyncio.Event()
 
-        async def app(scope: Message, receive: Receive, send: Send) -> None:
+        async def app(scope: Scope, receive: Receive, send: Send) -> None:
             begun.set()
             await asyncio.Event().wait()
 
-        context = server_context(made)
+        context = server_context([mutual_tls(made.folder, NOW)])
         async with asyncio.timeout(PATIENCE_SECONDS):
             async with listening(app, host="127.0.0.1", port=0, context=context) as port:
                 client = http(made, made.client, port)
@@ -296,4 +307,4 @@ def test_whoever_says_nothing_is_left(made: Certificates) -> None:
         await writer.wait_closed()
         return said
 
-    assert story(made, tell, limits=Limits(request_seconds=0.2)) == b""
+    assert story(made, tell, limits=ListenerLimits(request_seconds=0.2)) == b""

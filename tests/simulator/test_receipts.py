@@ -14,7 +14,7 @@ from balcao.fiction import (
     federal_certificate_of,
     state_certificate_of,
 )
-from balcao.simulator.receipts import BAD_RECEIPTS, MARK, BadReceipt, html, pdf
+from balcao.providers.simulation.receipts import BAD_RECEIPTS, MARK, BadReceipt, html, pdf
 from tests.simulator.certificates import text_of
 
 TODAY = date(2026, 8, 20)

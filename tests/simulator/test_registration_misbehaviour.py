@@ -7,10 +7,10 @@ from typing import Any
 
 import httpx2
 import pytest
+from starlette.types import ASGIApp
 
-from balcao.simulator import ASGIApp
-from balcao.simulator.exchange import Reply
-from balcao.simulator.staging import FAILING_UFS, Lines, Stage
+from balcao.providers.simulation.exchange import SimulatedReply
+from balcao.providers.simulation.staging import FAILING_UFS, Script, Stage
 from tests.simulator.world import CNPJA_KEY, an_app, get
 
 SINTEGRA = "/infosimples/api/v2/consultas/sintegra/unificada?token=t"
@@ -209,27 +209,27 @@ def test_what_was_asked_is_not_remembered_without_end() -> None:
     """Only the promised document is, once per subject and UF."""
 
     class Voice:
-        def maintenance(self) -> Reply:
-            return Reply(503)
+        def maintenance(self) -> SimulatedReply:
+            return SimulatedReply(503)
 
-        def error(self) -> Reply:
-            return Reply(500)
+        def error(self) -> SimulatedReply:
+            return SimulatedReply(500)
 
     async def receive() -> dict[str, Any]:
         raise AssertionError
 
-    def good(document: str) -> Reply:
-        return Reply(200, document.encode())
+    def good(document: str) -> SimulatedReply:
+        return SimulatedReply(200, document.encode())
 
     async def story() -> None:
         stage = Stage(delay_seconds=0, never_seconds=0, slow_seconds=0)
         for n in range(100):
             document = f"{n:014d}"
-            await stage.play("company", document, Voice(), Lines(good, good), receive, ufs=("SP",))
+            await stage.play("company", document, Voice(), Script(good, good), receive, ufs=("SP",))
         assert not stage._asked
         for _ in range(3):
             await stage.play(
-                "company", "90020007000168", Voice(), Lines(good, good), receive, ufs=("SP", "AC")
+                "company", "90020007000168", Voice(), Script(good, good), receive, ufs=("SP", "AC")
             )
         assert len(stage._asked) == 2
 

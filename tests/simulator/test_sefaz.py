@@ -8,13 +8,13 @@ import pytest
 
 from balcao.core.federation import IBGE_CODES, UFS
 from balcao.fiction import (
-    StateRegistration,
+    RegistrationFiction,
     establishment_of,
 )
-from balcao.simulator.sefaz import writing
-from balcao.simulator.sefaz.holder import Holder
-from balcao.simulator.sefaz.reading import Question
-from balcao.simulator.sefaz.treasuries import TREASURIES
+from balcao.providers.sefaz.simulator import writing
+from balcao.providers.sefaz.simulator.holder import Taxpayer
+from balcao.providers.sefaz.simulator.reading import CadastroQuestion
+from balcao.providers.sefaz.simulator.treasuries import TREASURIES
 from tests.sefaz.addresses import ADDRESSES
 from tests.simulator.sefaz import (
     NFE,
@@ -128,10 +128,12 @@ def test_a_cnpj_with_letters_and_a_cpf_without_its_zeros() -> None:
 
 
 def test_whoever_has_more_registrations_in_one_state() -> None:
-    one = StateRegistration("110042490114", "SP", True, 1, 1, date(2020, 1, 2), None)
-    other = StateRegistration("110042490115", "SP", False, 1, 1, date(2021, 1, 2), None)
-    holder = Holder("CNPJ", "90010001000100", 259, "A" * 80, "", "", "", "", (one, other))
-    voice = writing.Voice(TREASURIES[PATHS["SP"]], Question("SP", "CNPJ", "90010001000100"), NOW)
+    one = RegistrationFiction("110042490114", "SP", True, 1, 1, date(2020, 1, 2), None)
+    other = RegistrationFiction("110042490115", "SP", False, 1, 1, date(2021, 1, 2), None)
+    holder = Taxpayer("CNPJ", "90010001000100", 259, "A" * 80, "", "", "", "", (one, other))
+    voice = writing.TreasuryVoice(
+        TREASURIES[PATHS["SP"]], CadastroQuestion("SP", "CNPJ", "90010001000100"), NOW
+    )
     reply = voice.tells(holder)
 
     assert b"<cStat>112</cStat>" in reply.body
@@ -142,9 +144,11 @@ def test_whoever_has_more_registrations_in_one_state() -> None:
 
 def test_whoever_is_registered_here_and_is_somewhere_else() -> None:
     elsewhere = establishment_of("90010002000154").address  # Manaus
-    registration = StateRegistration("001", "MG", True, 4, 1, date(2020, 1, 2), elsewhere)
-    holder = Holder("CNPJ", "90010002000154", 259, "A", "", "", "", "", (registration,))
-    voice = writing.Voice(TREASURIES[PATHS["MG"]], Question("MG", "CNPJ", "90010002000154"), NOW)
+    registration = RegistrationFiction("001", "MG", True, 4, 1, date(2020, 1, 2), elsewhere)
+    holder = Taxpayer("CNPJ", "90010002000154", 259, "A", "", "", "", "", (registration,))
+    voice = writing.TreasuryVoice(
+        TREASURIES[PATHS["MG"]], CadastroQuestion("MG", "CNPJ", "90010002000154"), NOW
+    )
     body = voice.tells(holder).body
 
     assert b"<UF>MG</UF><CNPJ>" in body

@@ -8,8 +8,8 @@ import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives.serialization import pkcs12
 
-from balcao.simulator.certificates import PASSWORD, Certificates, certificates_in
-from balcao.simulator.sefaz.requester import CNPJ_OID, certificate_problem, is_authorised
+from balcao.providers.sefaz.simulator.certificates import PASSWORD, Certificates, certificates_in
+from balcao.providers.sefaz.simulator.requester import CNPJ_OID, certificate_problem, is_authorised
 
 NOW = datetime(2026, 8, 20, tzinfo=UTC)
 

@@ -7,11 +7,11 @@ from typing import Any
 
 import httpx2
 import pytest
+from starlette.types import ASGIApp
 
 from balcao.fiction import federal_certificate_of
 from balcao.fiction.digits import cnpj as full_cnpj
-from balcao.simulator import ASGIApp
-from balcao.simulator.serpro_cnd import KEYS_MAX
+from balcao.providers.serpro.simulator.cnd import KEYS_MAX
 from tests.simulator.certificates import text_of
 from tests.simulator.world import NOW, an_app, post, serpro_token
 
@@ -189,8 +189,8 @@ def test_a_key_is_of_its_document() -> None:
 
 
 def test_keys_are_not_remembered_without_end() -> None:
-    from balcao.simulator.serpro_cnd import ConsultaCnd
-    from balcao.simulator.staging import Stage
+    from balcao.providers.serpro.simulator.cnd import ConsultaCnd
+    from balcao.providers.simulation.staging import Stage
 
     service = ConsultaCnd(
         Stage(delay_seconds=0, never_seconds=0, slow_seconds=0), clock=lambda: NOW

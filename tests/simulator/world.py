@@ -6,8 +6,9 @@ from datetime import UTC, datetime
 from typing import Any
 
 import httpx2
+from starlette.types import ASGIApp
 
-from balcao.simulator import ASGIApp, create_app
+from balcao.simulator import create_app
 
 NOW = datetime(2026, 8, 20, 12, 30, 15, 250_000, tzinfo=UTC)
 

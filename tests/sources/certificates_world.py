@@ -6,8 +6,8 @@ from typing import Any
 from balcao.core.certificates import FederalCertificate, StateCertificate, StoredReceipt
 from balcao.core.documents import Cnpj, Cpf
 from balcao.core.questions import Inquiry
+from balcao.providers.infosimples.adapter import InfosimplesAdapter
 from balcao.sources.contract import Certified, HttpReply
-from balcao.sources.infosimples import Infosimples
 from tests.sources.world import CNPJ, CPF, a_reply, talk
 
 TOKEN = "the-token-of-infosimples"
@@ -46,7 +46,7 @@ def enveloped(code: int, *data: Any, status: int = 200, **envelope: Any) -> Http
 
 def certified(inquiry: Inquiry, reply: HttpReply) -> Certified:
     """What comes of the one reply of the one request."""
-    requests, said = talk(Infosimples(TOKEN).certify(inquiry), reply)
+    requests, said = talk(InfosimplesAdapter(TOKEN).certify(inquiry), reply)
     assert len(requests) == 1, "an issuance is asked for once"
     assert said is not None
     return said

@@ -9,10 +9,10 @@ import pytest
 
 from balcao.core.questions import Inquiry
 from balcao.errors import NotServed, SourceError, SourceFailed, SourceUnavailable
+from balcao.providers.minha_receita.adapter import MinhaReceitaAdapter
 from balcao.sources.asking import Source, Sources
 from balcao.sources.contract import Absent, Answer, Found, LocalSource
 from balcao.sources.flight import SingleFlight
-from balcao.sources.minha_receita import MinhaReceita
 from balcao.sources.online import Online
 from balcao.sources.upstream import SourceCall
 from tests.sources.together_world import FOREVER, run
@@ -233,7 +233,7 @@ def test_a_hanging_upstream_is_given_up_by_its_own_clock_and_counted() -> None:
             raise AssertionError
 
         upstream = an_upstream(hang, observe=measured.append, timeout_seconds=FOREVER)
-        source = Online("acme", MinhaReceita(), lambda _: upstream, now=lambda: NOW)
+        source = Online("acme", MinhaReceitaAdapter(), lambda _: upstream, now=lambda: NOW)
         sources = the_sources(source, FakeOnline("next"), source_timeout_seconds=0.1)
         answer = await sources.ask(an_inquiry())
         assert isinstance(answer, Found)

@@ -12,10 +12,10 @@ import pytest
 from balcao.core.breaker import BreakerSettings
 from balcao.core.questions import Inquiry
 from balcao.errors import DataRefused, SourceError, SourceFailed, SourceUnavailable
+from balcao.providers.infosimples.adapter import InfosimplesAdapter
+from balcao.providers.serpro.cnd import SerproCndAdapter
 from balcao.sources.certifying import CertificateAdapter, Certifying
 from balcao.sources.contract import Found
-from balcao.sources.infosimples import Infosimples
-from balcao.sources.serpro_cnd import SerproCnd
 from tests.sources.certificates_world import (
     BRANCH,
     RECEIPT,
@@ -35,7 +35,7 @@ from tests.sources.test_serpro_cnd import PDF
 from tests.sources.test_serpro_cnd import SAVED as SERPRO
 from tests.sources.world import CNPJ, CPF, NOW, OTHER_CNPJ, Clock, Measured, an_upstream
 
-INFOSIMPLES = Infosimples(TOKEN)
+INFOSIMPLES = InfosimplesAdapter(TOKEN)
 
 
 class Answers:
@@ -102,7 +102,7 @@ def test_serpros_certificate_comes_with_its_bytes_and_is_timed_by_us() -> None:
         clock.now += 1.5
         return datetime.fromtimestamp(NOW.timestamp() + clock.now - 1001.5, UTC)
 
-    found = ask(SerproCnd(), federal(), Answers(SERPRO), keeper=keeper, now=now)
+    found = ask(SerproCndAdapter(), federal(), Answers(SERPRO), keeper=keeper, now=now)
     assert keeper.given == [("acme", PDF)]
     assert found.record.provider_elapsed_ms == 3000  # type: ignore[attr-defined]
 
@@ -115,7 +115,7 @@ ABOUT_OTHERS = [
     (INFOSIMPLES, state("SP", OTHER_CNPJ), enveloped(200, STATE).body),
     (INFOSIMPLES, state("SP", BRANCH), enveloped(200, STATE | {"cnpj": CNPJ}).body),
     (INFOSIMPLES, state("MG"), enveloped(200, STATE | {"uf": "SP"}).body),
-    (SerproCnd(), federal(OTHER_CNPJ), SERPRO),
+    (SerproCndAdapter(), federal(OTHER_CNPJ), SERPRO),
 ]
 
 
@@ -133,7 +133,10 @@ def test_somebody_elses_is_a_failure_and_its_receipt_is_not_kept(
 
 def test_a_branch_is_certified_by_its_head_office() -> None:
     asked = enveloped(200, FEDERAL, header={"parameters": {"cnpj": BRANCH}}).body
-    adapters: list[tuple[CertificateAdapter, Any]] = [(INFOSIMPLES, asked), (SerproCnd(), SERPRO)]
+    adapters: list[tuple[CertificateAdapter, Any]] = [
+        (INFOSIMPLES, asked),
+        (SerproCndAdapter(), SERPRO),
+    ]
     for adapter, body in adapters:
         assert ask(adapter, federal(BRANCH), Answers(body)).record.good  # type: ignore[attr-defined]
 
@@ -149,7 +152,7 @@ LAST_DAYS = [
         ).body,
     ),
     (
-        SerproCnd(),
+        SerproCndAdapter(),
         federal(),
         SERPRO | {"Certidao": SERPRO["Certidao"] | {"DataValidade": "2026-08-05"}},
     ),
@@ -189,7 +192,7 @@ def test_a_failure_is_not_repeated(inquiry: Inquiry, code: int) -> None:
     "error", [httpx2.ConnectError("x"), httpx2.ReadError("x"), httpx2.ReadTimeout("x")]
 )
 def test_a_broken_connection_is_not_tried_again(error: Exception) -> None:
-    for adapter in (INFOSIMPLES, SerproCnd()):
+    for adapter in (INFOSIMPLES, SerproCndAdapter()):
         answers = Answers(error, enveloped(200, FEDERAL).body)
         refused(adapter, federal(), answers)
         assert answers.calls == 1
@@ -204,10 +207,10 @@ AT_WORK = (201, {"Status": 7, "Chave": "0f8fad5b"})
 )
 def test_while_an_issuance_is_under_way_nobody_else_shall_be_asked(then: Any) -> None:
     """`SourceUnavailable` would send the question on to the next source."""
-    error = refused(SerproCnd(), federal(), Answers(AT_WORK, then))
+    error = refused(SerproCndAdapter(), federal(), Answers(AT_WORK, then))
     assert type(error) is SourceFailed
     assert "em andamento" in error.detail
-    assert type(refused(SerproCnd(), federal(), Answers(then))) is SourceUnavailable
+    assert type(refused(SerproCndAdapter(), federal(), Answers(then))) is SourceUnavailable
 
 
 # --- refused data ------------------------------------------------------------------------------

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from balcao.core.company import Coded, Company, Partner
-from balcao.sources.cnpja import Cnpja
+from balcao.providers.cnpja.adapter import CnpjaAdapter
 from tests.sources.world import (
     CNPJ,
     LETTERS,
@@ -94,7 +94,7 @@ def read(changes: dict[str, Any]) -> Company:
         for step in way:
             part = part[step]
         part[last] = value
-    _, company = talk(Cnpja(KEY).converse(an_inquiry()), a_reply(200, body))
+    _, company = talk(CnpjaAdapter(KEY).converse(an_inquiry()), a_reply(200, body))
     assert isinstance(company, Company)
     return company
 
@@ -146,11 +146,11 @@ def test_an_office_fills_every_field() -> None:
 
 
 def test_it_is_asked_with_the_bare_key_and_for_nothing_older_than_a_day() -> None:
-    request = next(Cnpja(KEY).converse(an_inquiry(LETTERS)))
+    request = next(CnpjaAdapter(KEY).converse(an_inquiry(LETTERS)))
     assert (request.method, request.path) == ("GET", f"/office/{LETTERS}")
     assert request.headers == {"authorization": KEY}
     assert request.query == {"strategy": "CACHE_IF_FRESH", "maxAge": "1"}
-    assert KEY not in repr(Cnpja(KEY))
+    assert KEY not in repr(CnpjaAdapter(KEY))
     assert KEY not in repr(request)
     assert LETTERS not in repr(request)
 

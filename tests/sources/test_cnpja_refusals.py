@@ -6,7 +6,7 @@ import pytest
 
 from balcao.core.questions import Inquiry
 from balcao.errors import SourceError, SourceFailed, SourceUnavailable
-from balcao.sources.cnpja import Cnpja
+from balcao.providers.cnpja.adapter import CnpjaAdapter
 from balcao.sources.contract import HttpReply
 from tests.sources.test_cnpja import KEY, SAVED
 from tests.sources.world import (
@@ -52,7 +52,7 @@ REFUSALS = [
 @pytest.mark.parametrize(("reply", "kind"), REFUSALS)
 def test_refusals(inquiry: Inquiry, reply: HttpReply, kind: type[SourceError]) -> None:
     with pytest.raises(SourceError) as caught:
-        talk(Cnpja(KEY).converse(inquiry), reply)
+        talk(CnpjaAdapter(KEY).converse(inquiry), reply)
     assert type(caught.value) is kind
     assert CNPJ not in str(caught.value)
     assert KEY not in str(caught.value)
@@ -60,9 +60,9 @@ def test_refusals(inquiry: Inquiry, reply: HttpReply, kind: type[SourceError]) -
 
 def test_not_registered_is_proof() -> None:
     reply = error(404, "tax id not registered at revenue service")
-    _, company = talk(Cnpja(KEY).converse(an_inquiry()), reply)
+    _, company = talk(CnpjaAdapter(KEY).converse(an_inquiry()), reply)
     assert company is None
-    assert Cnpja(KEY).conclusive_absence
+    assert CnpjaAdapter(KEY).conclusive_absence
 
 
 @pytest.mark.parametrize(
@@ -74,19 +74,19 @@ def test_not_registered_is_proof() -> None:
 )
 def test_what_only_the_operator_can_mend_is_said_loudly(reply: HttpReply) -> None:
     with pytest.raises(SourceUnavailable, match="VERIFIQUE A CONFIGURAÇÃO"):
-        talk(Cnpja(KEY).converse(an_inquiry()), reply)
+        talk(CnpjaAdapter(KEY).converse(an_inquiry()), reply)
 
 
 def test_a_rate_limit_passes_by_itself() -> None:
     with pytest.raises(SourceUnavailable) as caught:
-        talk(Cnpja(KEY).converse(an_inquiry()), error(429, "rate limit exceeded"))
+        talk(CnpjaAdapter(KEY).converse(an_inquiry()), error(429, "rate limit exceeded"))
     assert "CONFIGURAÇÃO" not in caught.value.detail
     assert caught.value.retry_in_seconds == 30
 
 
 def test_a_probe_asks_for_the_balance_and_nothing_else() -> None:
     reply = a_reply(200, {"perpetual": 1000, "transient": 234})
-    requests, said = talk(Cnpja(KEY).probe(an_inquiry()), reply)
+    requests, said = talk(CnpjaAdapter(KEY).probe(an_inquiry()), reply)
     assert said == "respondeu; saldo no fornecedor: 1234"
     assert [(request.method, request.path) for request in requests] == [("GET", "/credit")]
     assert requests[0].query == {}
@@ -107,21 +107,21 @@ def test_a_probe_asks_for_the_balance_and_nothing_else() -> None:
 )
 def test_a_probe_that_fails(reply: HttpReply, kind: type[SourceError], text: str) -> None:
     with pytest.raises(SourceError, match=text) as caught:
-        talk(Cnpja(KEY).probe(an_inquiry()), reply)
+        talk(CnpjaAdapter(KEY).probe(an_inquiry()), reply)
     assert type(caught.value) is kind
     assert KEY not in str(caught.value)
 
 
 def test_subjects_are_what_the_settings_say() -> None:
     for inquiry in (an_inquiry(), a_uf(), a_uf("SP", CPF), a_zone_inquiry()):
-        assert Cnpja(KEY).capabilities.include(inquiry)
-        only = Cnpja(KEY, subjects=frozenset({"suframa"})).capabilities
+        assert CnpjaAdapter(KEY).capabilities.include(inquiry)
+        only = CnpjaAdapter(KEY, subjects=frozenset({"suframa"})).capabilities
         assert only.include(inquiry) == (inquiry.subject == "suframa")
-    assert Cnpja(KEY).capabilities.parts == {"types"}
+    assert CnpjaAdapter(KEY).capabilities.parts == {"types"}
 
 
 def test_letters_only_when_configured_and_full_partners_never() -> None:
-    assert Cnpja(KEY).capabilities.include(an_inquiry())
-    assert not Cnpja(KEY).capabilities.include(an_inquiry(LETTERS))
-    assert Cnpja(KEY, accepts_alphanumeric=True).capabilities.include(an_inquiry(LETTERS))
-    assert not Cnpja(KEY).capabilities.include(an_inquiry(full_partners=True))
+    assert CnpjaAdapter(KEY).capabilities.include(an_inquiry())
+    assert not CnpjaAdapter(KEY).capabilities.include(an_inquiry(LETTERS))
+    assert CnpjaAdapter(KEY, accepts_alphanumeric=True).capabilities.include(an_inquiry(LETTERS))
+    assert not CnpjaAdapter(KEY).capabilities.include(an_inquiry(full_partners=True))

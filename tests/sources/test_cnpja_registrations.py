@@ -9,7 +9,7 @@ from balcao.core.federation import UFS
 from balcao.core.questions import Inquiry
 from balcao.core.registration import Registration, Registrations
 from balcao.errors import SourceFailed
-from balcao.sources.cnpja import Cnpja
+from balcao.providers.cnpja.adapter import CnpjaAdapter
 from tests.sources.test_cnpja import KEY
 from tests.sources.test_cnpja_refusals import error
 from tests.sources.world import CNPJ, CPF, LETTERS, a_reply, a_uf, talk
@@ -76,7 +76,7 @@ FOUND_IN_RS = Registrations(
 
 
 def read(body: dict[str, Any], inquiry: Inquiry | None = None) -> Registrations:
-    _, found = talk(Cnpja(KEY).converse(inquiry or a_uf()), a_reply(200, body))
+    _, found = talk(CnpjaAdapter(KEY).converse(inquiry or a_uf()), a_reply(200, body))
     assert isinstance(found, Registrations)
     return found
 
@@ -89,7 +89,7 @@ def the_first(**changes: Any) -> Registration:
 def read_together(
     body: dict[str, Any], *ufs: str, status: int = 200
 ) -> Mapping[str, Registrations] | None:
-    conversation = Cnpja(KEY).converse_about([a_uf(uf) for uf in ufs])
+    conversation = CnpjaAdapter(KEY).converse_about([a_uf(uf) for uf in ufs])
     return talk(conversation, a_reply(status, body))[1]
 
 
@@ -102,7 +102,7 @@ def test_one_uf_fills_every_field() -> None:
     [(a_uf(), CNPJ, "SC"), (a_uf("SP", LETTERS), LETTERS, "SP"), (a_uf("MT", CPF), CPF, "MT")],
 )
 def test_it_is_asked_by_document_and_uf(inquiry: Inquiry, tax_id: str, states: str) -> None:
-    request = next(Cnpja(KEY).converse(inquiry))
+    request = next(CnpjaAdapter(KEY).converse(inquiry))
     assert (request.method, request.path) == ("GET", "/ccc")
     fresh = {"strategy": "CACHE_IF_FRESH", "maxAge": "1"}
     assert request.query == {"taxId": tax_id, "states": states} | fresh
@@ -123,7 +123,7 @@ def test_it_is_asked_by_document_and_uf(inquiry: Inquiry, tax_id: str, states: s
 def test_several_ufs_are_one_list_and_all_have_a_word(
     ufs: tuple[str, ...], all_ufs: str, states: str
 ) -> None:
-    conversation = Cnpja(KEY, all_ufs=all_ufs).converse_about([a_uf(uf) for uf in ufs])
+    conversation = CnpjaAdapter(KEY, all_ufs=all_ufs).converse_about([a_uf(uf) for uf in ufs])
     assert next(conversation).query["states"] == states
 
 
@@ -137,8 +137,8 @@ def test_several_ufs_are_told_apart_and_none_is_missing() -> None:
 
 
 def test_only_a_cnpj_is_asked_in_several_ufs_at_once() -> None:
-    assert Cnpja(KEY).takes_together(a_uf())
-    assert not Cnpja(KEY).takes_together(a_uf("SP", CPF))
+    assert CnpjaAdapter(KEY).takes_together(a_uf())
+    assert not CnpjaAdapter(KEY).takes_together(a_uf("SP", CPF))
 
 
 def test_a_rural_producer_by_cpf() -> None:
@@ -152,8 +152,8 @@ def test_a_rural_producer_by_cpf() -> None:
 def test_an_empty_list_and_their_not_found_both_mean_none() -> None:
     assert read(SAVED | {"registrations": []}).inscricoes == ()
     absent = error(404, "tax id not registered at revenue service")
-    assert talk(Cnpja(KEY).converse(a_uf()), absent)[1] == Registrations(CNPJ, "SC")
-    conversation = Cnpja(KEY).converse_about([a_uf("SC"), a_uf("RS")])
+    assert talk(CnpjaAdapter(KEY).converse(a_uf()), absent)[1] == Registrations(CNPJ, "SC")
+    conversation = CnpjaAdapter(KEY).converse_about([a_uf("SC"), a_uf("RS")])
     assert talk(conversation, absent)[1] == {
         "SC": Registrations(CNPJ, "SC"),
         "RS": Registrations(CNPJ, "RS"),

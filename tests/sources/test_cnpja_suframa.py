@@ -16,7 +16,7 @@ from balcao.core.suframa import (
     ZoneRecord,
 )
 from balcao.errors import SourceFailed
-from balcao.sources.cnpja import Cnpja
+from balcao.providers.cnpja.adapter import CnpjaAdapter
 from tests.sources.test_cnpja import KEY
 from tests.sources.test_cnpja_refusals import error
 from tests.sources.world import CNPJ, a_reply, a_zone_inquiry, talk
@@ -115,7 +115,7 @@ RECORD = ZoneRecord(
 
 
 def read(body: dict[str, Any]) -> ZoneRecord:
-    _, record = talk(Cnpja(KEY).converse(a_zone_inquiry()), a_reply(200, body))
+    _, record = talk(CnpjaAdapter(KEY).converse(a_zone_inquiry()), a_reply(200, body))
     assert isinstance(record, ZoneRecord)
     return record
 
@@ -125,7 +125,7 @@ def test_the_page_s_example_fills_every_field() -> None:
 
 
 def test_it_is_asked_by_document() -> None:
-    request = next(Cnpja(KEY).converse(a_zone_inquiry()))
+    request = next(CnpjaAdapter(KEY).converse(a_zone_inquiry()))
     assert (request.method, request.path) == ("GET", "/suframa")
     assert request.query == {"taxId": CNPJ, "strategy": "CACHE_IF_FRESH", "maxAge": "1"}
     assert request.headers == {"authorization": KEY}
@@ -216,5 +216,5 @@ def test_what_cannot_be_used(body: dict[str, Any]) -> None:
 
 def test_not_in_the_base_is_proof() -> None:
     reply = error(404, "tax id not registered at revenue service")
-    assert talk(Cnpja(KEY).converse(a_zone_inquiry()), reply)[1] is None
-    assert Cnpja(KEY).conclusive_absence
+    assert talk(CnpjaAdapter(KEY).converse(a_zone_inquiry()), reply)[1] is None
+    assert CnpjaAdapter(KEY).conclusive_absence

@@ -19,7 +19,11 @@ import httpx2
 import pytest
 from pydantic import SecretStr
 
-from balcao.settings.providers import Cnpja, Infosimples, MinhaReceita, Sefaz, Serpro
+from balcao.providers.cnpja.settings import CnpjaSettings
+from balcao.providers.infosimples.settings import InfosimplesSettings
+from balcao.providers.minha_receita.settings import MinhaReceitaSettings
+from balcao.providers.sefaz.settings import SefazSettings
+from balcao.providers.serpro.settings import SerproSettings
 from tests.http.house import PROVIDERS, OpenHouse, federal, opened, state
 from tests.sources import hostile
 from tests.sources.hostile import CORPUS, CPF, READERS, Answer, Case, Reader
@@ -130,16 +134,16 @@ def places(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Mapping[str, Pl
                     mode="live",
                     wire=source,
                     breaker_failures=1_000_000,
-                    minha_receita=MinhaReceita(url=f"{PROVIDERS}/mr"),
-                    cnpja=Cnpja(url=f"{PROVIDERS}/cnpja", key=SecretStr("k")),
-                    serpro=Serpro(
+                    minha_receita=MinhaReceitaSettings(url=f"{PROVIDERS}/mr"),
+                    cnpja=CnpjaSettings(url=f"{PROVIDERS}/cnpja", key=SecretStr("k")),
+                    serpro=SerproSettings(
                         url=f"{PROVIDERS}/serpro",
                         consumer_key=SecretStr("k"),
                         consumer_secret=SecretStr("s"),
                         cnd=True,
                     ),
-                    sefaz=Sefaz(url=f"{PROVIDERS}/sefaz"),
-                    infosimples=Infosimples(url=f"{PROVIDERS}/i", token=SecretStr("t")),
+                    sefaz=SefazSettings(url=f"{PROVIDERS}/sefaz"),
+                    infosimples=InfosimplesSettings(url=f"{PROVIDERS}/i", token=SecretStr("t")),
                     **sources,
                 )
             )

@@ -8,10 +8,10 @@ import pytest
 from balcao.core.questions import Inquiry
 from balcao.core.registration import Registrations
 from balcao.errors import SourceError, SourceFailed, SourceUnavailable
+from balcao.providers.infosimples.adapter import InfosimplesAdapter
+from balcao.providers.infosimples.codes import CODES, CodeMeaning
+from balcao.providers.infosimples.envelope import Envelope, read, refusal
 from balcao.sources.contract import HttpReply
-from balcao.sources.infosimples import Infosimples
-from balcao.sources.infosimples.codes import CODES, Meaning
-from balcao.sources.infosimples.envelope import Envelope, read, refusal
 from tests.sources.world import (
     CNPJ,
     CPF,
@@ -48,8 +48,8 @@ def enveloped(code: int, *data: Any, status: int = 200, billable: bool | None = 
     )
 
 
-def the_form(inquiry: Inquiry, adapter: Infosimples | None = None) -> dict[str, list[str]]:
-    request = next((adapter or Infosimples(TOKEN)).converse(inquiry))
+def the_form(inquiry: Inquiry, adapter: InfosimplesAdapter | None = None) -> dict[str, list[str]]:
+    request = next((adapter or InfosimplesAdapter(TOKEN)).converse(inquiry))
     return parse_qs((request.body or b"").decode(), strict_parsing=True)
 
 
@@ -62,17 +62,17 @@ def the_form(inquiry: Inquiry, adapter: Infosimples | None = None) -> dict[str, 
     ],
 )
 def test_it_is_asked_with_a_form(inquiry: Inquiry, document: dict[str, list[str]]) -> None:
-    request = next(Infosimples(TOKEN).converse(inquiry))
+    request = next(InfosimplesAdapter(TOKEN).converse(inquiry))
     assert (request.method, request.path) == ("POST", "/api/v2/consultas/sintegra/unificada")
     assert request.headers == {"content-type": "application/x-www-form-urlencoded"}
     assert request.query == {}
     common = {"token": [TOKEN], "timeout": ["20"], "ignore_site_receipt": ["1"]}
     assert the_form(inquiry) == common | document
-    assert the_form(inquiry, Infosimples(TOKEN, timeout_seconds=15))["timeout"] == ["15"]
+    assert the_form(inquiry, InfosimplesAdapter(TOKEN, timeout_seconds=15))["timeout"] == ["15"]
 
 
 def test_the_token_shows_nowhere() -> None:
-    adapter = Infosimples(TOKEN)
+    adapter = InfosimplesAdapter(TOKEN)
     request = next(adapter.converse(a_uf()))
     assert TOKEN not in repr(adapter)
     assert TOKEN not in repr(request)
@@ -81,13 +81,15 @@ def test_the_token_shows_nowhere() -> None:
 
 
 def test_what_it_may_be_asked() -> None:
-    assert Infosimples(TOKEN).capabilities.include(a_uf())
-    assert Infosimples(TOKEN).capabilities.include(a_uf("SP", CPF))
-    assert not Infosimples(TOKEN).capabilities.include(a_uf("SP", LETTERS))
-    assert Infosimples(TOKEN, accepts_alphanumeric=True).capabilities.include(a_uf("SP", LETTERS))
-    assert not Infosimples(TOKEN).capabilities.include(an_inquiry())
-    assert not Infosimples(TOKEN).capabilities.include(a_zone_inquiry())
-    some = Infosimples(TOKEN, ufs=frozenset({"SC", "RS"})).capabilities
+    assert InfosimplesAdapter(TOKEN).capabilities.include(a_uf())
+    assert InfosimplesAdapter(TOKEN).capabilities.include(a_uf("SP", CPF))
+    assert not InfosimplesAdapter(TOKEN).capabilities.include(a_uf("SP", LETTERS))
+    assert InfosimplesAdapter(TOKEN, accepts_alphanumeric=True).capabilities.include(
+        a_uf("SP", LETTERS)
+    )
+    assert not InfosimplesAdapter(TOKEN).capabilities.include(an_inquiry())
+    assert not InfosimplesAdapter(TOKEN).capabilities.include(a_zone_inquiry())
+    some = InfosimplesAdapter(TOKEN, ufs=frozenset({"SC", "RS"})).capabilities
     assert some.include(a_uf("SC"))
     assert not some.include(a_uf("SP"))
     assert some.parts == {"addresses"}
@@ -105,7 +107,7 @@ MEANINGS = [
 @pytest.mark.parametrize(("code", "kind"), MEANINGS)
 def test_refusals_by_code(code: int, kind: type[SourceError], billable: bool) -> None:
     with pytest.raises(SourceError) as caught:
-        talk(Infosimples(TOKEN).converse(a_uf()), enveloped(code, billable=billable))
+        talk(InfosimplesAdapter(TOKEN).converse(a_uf()), enveloped(code, billable=billable))
     error = caught.value
     assert type(error) is kind
     assert error.detail.startswith("infosimples: ")
@@ -122,21 +124,21 @@ def test_every_code_of_theirs_is_known() -> None:
 
 @pytest.mark.parametrize("code", [601, 602, 603])
 def test_what_only_the_operator_can_mend_is_said_loudly(code: int) -> None:
-    assert CODES[code].meaning is Meaning.MISCONFIGURED
+    assert CODES[code].meaning is CodeMeaning.MISCONFIGURED
     with pytest.raises(SourceUnavailable, match="VERIFIQUE A CONFIGURAÇÃO"):
-        talk(Infosimples(TOKEN).converse(a_uf()), enveloped(code))
+        talk(InfosimplesAdapter(TOKEN).converse(a_uf()), enveloped(code))
 
 
 @pytest.mark.parametrize(("code", "seconds"), [(615, 30), (617, 120), (622, 300)])
 def test_how_long_to_leave_it_alone(code: int, seconds: int) -> None:
     with pytest.raises(SourceUnavailable) as caught:
-        talk(Infosimples(TOKEN).converse(a_uf()), enveloped(code))
+        talk(InfosimplesAdapter(TOKEN).converse(a_uf()), enveloped(code))
     assert caught.value.retry_in_seconds == seconds
 
 
 def test_our_own_mistakes_are_called_so() -> None:
     with pytest.raises(SourceFailed, match="ERRO NOSSO"):
-        talk(Infosimples(TOKEN).converse(a_uf()), enveloped(606))
+        talk(InfosimplesAdapter(TOKEN).converse(a_uf()), enveloped(606))
 
 
 def test_a_code_as_long_as_a_document_is_not_repeated() -> None:
@@ -183,19 +185,19 @@ def test_whether_it_is_charged_is_what_the_header_says(
 )
 def test_refusals_by_http(reply: HttpReply, kind: type[SourceError]) -> None:
     with pytest.raises(SourceError) as caught:
-        talk(Infosimples(TOKEN).converse(a_uf()), reply)
+        talk(InfosimplesAdapter(TOKEN).converse(a_uf()), reply)
     assert type(caught.value) is kind
     assert CNPJ not in str(caught.value)
 
 
 @pytest.mark.parametrize("status", [200, 404])
 def test_no_data_is_an_empty_answer(status: int) -> None:
-    _, found = talk(Infosimples(TOKEN).converse(a_uf()), enveloped(612, status=status))
+    _, found = talk(InfosimplesAdapter(TOKEN).converse(a_uf()), enveloped(612, status=status))
     assert found == Registrations(CNPJ, "SC", com_endereco=True)
 
 
 def test_a_probe_names_no_document_and_an_impossible_time_limit() -> None:
-    requests, said = talk(Infosimples(TOKEN).probe(a_uf("RS")), enveloped(604))
+    requests, said = talk(InfosimplesAdapter(TOKEN).probe(a_uf("RS")), enveloped(604))
     assert said == "respondeu"
     (request,) = requests
     assert (request.method, request.path) == ("POST", "/api/v2/consultas/sintegra/unificada")
@@ -209,7 +211,7 @@ def test_a_probe_names_no_document_and_an_impossible_time_limit() -> None:
 
 @pytest.mark.parametrize("code", [604, 606, 607, 612])
 def test_a_probe_that_was_answered(code: int) -> None:
-    assert talk(Infosimples(TOKEN).probe(a_uf()), enveloped(code))[1] == "respondeu"
+    assert talk(InfosimplesAdapter(TOKEN).probe(a_uf()), enveloped(code))[1] == "respondeu"
 
 
 @pytest.mark.parametrize(
@@ -227,6 +229,6 @@ def test_a_probe_that_was_answered(code: int) -> None:
 )
 def test_a_probe_that_fails(reply: HttpReply, kind: type[SourceError], text: str) -> None:
     with pytest.raises(SourceError, match=text) as caught:
-        talk(Infosimples(TOKEN).probe(a_uf()), reply)
+        talk(InfosimplesAdapter(TOKEN).probe(a_uf()), reply)
     assert type(caught.value) is kind
     assert TOKEN not in str(caught.value)

@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 
 from balcao.core.certificates import FederalCertificate
 from balcao.errors import SourceError
+from balcao.providers.infosimples import values
+from balcao.providers.infosimples.adapter import InfosimplesAdapter
 from balcao.sources.contract import HttpReply
-from balcao.sources.infosimples import Infosimples, values
 from tests.sources.certificates_world import (
     BIRTH,
     RECEIPT,
@@ -86,7 +87,7 @@ def read(**changes: Any) -> FederalCertificate:
 
 def failing(*replies: HttpReply, cpf: bool = False) -> SourceError:
     with pytest.raises(SourceError) as caught:
-        talk(Infosimples(TOKEN).certify(federal(CPF) if cpf else federal()), *replies)
+        talk(InfosimplesAdapter(TOKEN).certify(federal(CPF) if cpf else federal()), *replies)
     error = caught.value
     assert error.__suppress_context__ or error.__context__ is None
     for secret in SECRETS:
@@ -105,7 +106,7 @@ def failing(*replies: HttpReply, cpf: bool = False) -> SourceError:
     ],
 )
 def test_how_it_is_asked(document: str, reissue: bool, asked: dict[str, str]) -> None:
-    request = next(Infosimples(TOKEN).certify(federal(document, reissue=reissue)))
+    request = next(InfosimplesAdapter(TOKEN).certify(federal(document, reissue=reissue)))
     assert (request.method, request.path) == ("POST", "/api/v2/consultas/receita-federal/pgfn")
     assert request.query == {}
     form = parse_qs((request.body or b"").decode(), strict_parsing=True)

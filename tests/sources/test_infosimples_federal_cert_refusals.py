@@ -7,8 +7,8 @@ import pytest
 
 from balcao.core.certificates import FederalCertificate
 from balcao.errors import DataRefused, SourceError, SourceFailed, SourceUnavailable
+from balcao.providers.infosimples.adapter import InfosimplesAdapter
 from balcao.sources.contract import HttpReply
-from balcao.sources.infosimples import Infosimples
 from tests.sources.certificates_world import (
     BRANCH,
     TOKEN,
@@ -174,7 +174,7 @@ def test_an_answer_to_another_question_names_its_subject(reply: HttpReply) -> No
 
 
 def test_capabilities() -> None:
-    may = Infosimples(TOKEN, ufs=frozenset({"SC"})).capabilities
+    may = InfosimplesAdapter(TOKEN, ufs=frozenset({"SC"})).capabilities
     assert may.include(federal())
     assert may.include(federal(CPF))
     assert may.include(federal(reissue=True))
@@ -182,7 +182,7 @@ def test_capabilities() -> None:
 
 
 def test_a_probe() -> None:
-    requests, said = talk(Infosimples(TOKEN).probe(federal()), enveloped(604))
+    requests, said = talk(InfosimplesAdapter(TOKEN).probe(federal()), enveloped(604))
     assert said == "respondeu"
     (request,) = requests
     assert request.path == "/api/v2/consultas/receita-federal/pgfn"
@@ -193,4 +193,4 @@ def test_a_probe() -> None:
         "timeout": ["sonda"],
     }
     with pytest.raises(SourceUnavailable, match="603"):
-        talk(Infosimples(TOKEN).probe(federal()), enveloped(603))
+        talk(InfosimplesAdapter(TOKEN).probe(federal()), enveloped(603))

@@ -7,7 +7,7 @@ import pytest
 from balcao.core.questions import Inquiry
 from balcao.core.registration import RegisteredAddress, Registration, Registrations
 from balcao.errors import SourceFailed
-from balcao.sources.infosimples import Infosimples
+from balcao.providers.infosimples.adapter import InfosimplesAdapter
 from tests.sources.test_infosimples import TOKEN, enveloped
 from tests.sources.world import CNPJ, CPF, LETTERS, OTHER_CNPJ, a_uf, talk
 
@@ -42,7 +42,7 @@ SAVED: dict[str, Any] = {
 
 def read(*data: dict[str, Any], inquiry: Inquiry | None = None) -> Registrations:
     reply = enveloped(200 if len(data) == 1 else 201, *data)
-    _, found = talk(Infosimples(TOKEN).converse(inquiry or a_uf()), reply)
+    _, found = talk(InfosimplesAdapter(TOKEN).converse(inquiry or a_uf()), reply)
     assert isinstance(found, Registrations)
     return found
 
@@ -242,7 +242,7 @@ def test_one_that_is_somebody_else_s_among_several() -> None:
 )
 def test_what_cannot_be_used(data: list[Any]) -> None:
     with pytest.raises(SourceFailed) as caught:
-        talk(Infosimples(TOKEN).converse(a_uf()), enveloped(200, *data))
+        talk(InfosimplesAdapter(TOKEN).converse(a_uf()), enveloped(200, *data))
     assert caught.value.detail.startswith("infosimples: ")
     assert CNPJ not in str(caught.value)
     assert "250000008" not in str(caught.value)

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from balcao.core.certificates import StateCertificate
 from balcao.errors import SourceError, SourceFailed, SourceUnavailable
+from balcao.providers.infosimples.adapter import InfosimplesAdapter
 from balcao.sources.contract import HttpReply
-from balcao.sources.infosimples import Infosimples
 from tests.sources.certificates_world import (
     RECEIPT,
     SECRETS,
@@ -53,7 +53,7 @@ def read(**changes: Any) -> StateCertificate:
 
 def failing(reply: HttpReply) -> SourceError:
     with pytest.raises(SourceError) as caught:
-        talk(Infosimples(TOKEN).certify(state()), reply)
+        talk(InfosimplesAdapter(TOKEN).certify(state()), reply)
     for secret in SECRETS:
         assert secret not in str(caught.value)
     return caught.value
@@ -61,7 +61,7 @@ def failing(reply: HttpReply) -> SourceError:
 
 @pytest.mark.parametrize("reissue", [False, True])
 def test_how_it_is_asked(reissue: bool) -> None:
-    request = next(Infosimples(TOKEN).certify(state("MG", reissue=reissue)))
+    request = next(InfosimplesAdapter(TOKEN).certify(state("MG", reissue=reissue)))
     assert (request.method, request.path) == ("POST", "/api/v2/consultas/sefaz/certidao-debitos")
     assert parse_qs((request.body or b"").decode(), strict_parsing=True) == {
         "token": [TOKEN],

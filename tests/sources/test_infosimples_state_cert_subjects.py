@@ -5,7 +5,7 @@ from urllib.parse import parse_qs
 
 import pytest
 
-from balcao.sources.infosimples import Infosimples
+from balcao.providers.infosimples.adapter import InfosimplesAdapter
 from tests.sources.certificates_world import (
     TOKEN,
     certified,
@@ -44,19 +44,19 @@ def test_another_ufs() -> None:
 
 
 def test_capabilities() -> None:
-    may = Infosimples(TOKEN, certificate_ufs=frozenset({"SP"})).capabilities
+    may = InfosimplesAdapter(TOKEN, certificate_ufs=frozenset({"SP"})).capabilities
     assert may.include(state("SP"))
     assert not may.include(state("MG"))
     assert may.include(a_uf("MG"))
     assert may.include(federal())
-    some = Infosimples(TOKEN, ufs=frozenset({"SC"})).capabilities
+    some = InfosimplesAdapter(TOKEN, ufs=frozenset({"SC"})).capabilities
     assert some.include(state("MG"))
     assert not some.include(a_uf("MG"))
     assert not some.include(state("MG", LETTERS))
 
 
 def test_a_probe() -> None:
-    requests, said = talk(Infosimples(TOKEN).probe(state("MG")), enveloped(604))
+    requests, said = talk(InfosimplesAdapter(TOKEN).probe(state("MG")), enveloped(604))
     assert said == "respondeu"
     assert requests[0].path == "/api/v2/consultas/sefaz/certidao-debitos"
     assert parse_qs((requests[0].body or b"").decode()) == {

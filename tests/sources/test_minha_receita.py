@@ -7,8 +7,8 @@ import pytest
 
 from balcao.core.company import Coded, Company, DatedCompany, Partner
 from balcao.errors import SourceError, SourceFailed, SourceUnavailable
+from balcao.providers.minha_receita.adapter import MinhaReceitaAdapter, day_of_data
 from balcao.sources.contract import HttpReply
-from balcao.sources.minha_receita import MinhaReceita, day_of_data
 from tests.sources.world import CNPJ, LETTERS, a_reply, an_inquiry, talk
 
 # The example of the page, word for word.
@@ -20,7 +20,7 @@ UPDATED = a_reply(200, {"message": "2026-08-08"})
 
 def read(**changes: Any) -> Company:
     body = json.loads(SAVED) | changes
-    _, company = talk(MinhaReceita().converse(an_inquiry()), UPDATED, a_reply(200, body))
+    _, company = talk(MinhaReceitaAdapter().converse(an_inquiry()), UPDATED, a_reply(200, body))
     assert isinstance(company, Company)
     return company
 
@@ -32,7 +32,9 @@ def test_what_is_no_day_is_told_by_nobody(message: str) -> None:
 
 
 def test_the_page_s_example_fills_every_field() -> None:
-    _, company = talk(MinhaReceita().converse(an_inquiry()), UPDATED, a_reply(200, SAVED.encode()))
+    _, company = talk(
+        MinhaReceitaAdapter().converse(an_inquiry()), UPDATED, a_reply(200, SAVED.encode())
+    )
     assert company == DatedCompany(
         data_base="2026-08-08",
         cnpj=CNPJ,
@@ -78,7 +80,7 @@ def test_the_page_s_example_fills_every_field() -> None:
 def test_both_services_are_asked_at_their_own_path(
     flavour: Literal["minha_receita", "brasilapi"], path: str
 ) -> None:
-    conversation = MinhaReceita(flavour=flavour).converse(an_inquiry(LETTERS))
+    conversation = MinhaReceitaAdapter(flavour=flavour).converse(an_inquiry(LETTERS))
     requests = [next(conversation)]
     if flavour == "minha_receita":  # the other has no such address
         assert requests[0].path == "/updated"
@@ -191,7 +193,7 @@ REFUSALS = [
 @pytest.mark.parametrize(("reply", "error"), REFUSALS)
 def test_refusals(reply: HttpReply, error: type[SourceError]) -> None:
     with pytest.raises(SourceError) as caught:
-        talk(MinhaReceita().converse(an_inquiry()), UPDATED, reply)
+        talk(MinhaReceitaAdapter().converse(an_inquiry()), UPDATED, reply)
     assert type(caught.value) is error
     assert caught.value.detail.startswith("minha_receita")
     assert CNPJ not in str(caught.value)
@@ -214,7 +216,7 @@ def test_not_found_is_believed_of_who_finds_a_known_company(
     flavour: Literal["minha_receita", "brasilapi"], first: list[HttpReply], path: str
 ) -> None:
     """Both say so when a database is down, too."""
-    adapter = MinhaReceita(flavour=flavour)
+    adapter = MinhaReceitaAdapter(flavour=flavour)
     conversation = adapter.converse(an_inquiry())
     requests, company = talk(conversation, *first, NOT_FOUND, a_reply(200, PUBLIC))
     assert company is None
@@ -236,14 +238,14 @@ def test_not_found_is_believed_of_who_finds_a_known_company(
 )
 def test_not_found_of_who_finds_nobody_is_no_answer(known: HttpReply) -> None:
     with pytest.raises(SourceUnavailable, match="inexistência não confirmada") as caught:
-        talk(MinhaReceita().converse(an_inquiry()), UPDATED, NOT_FOUND, known)
+        talk(MinhaReceitaAdapter().converse(an_inquiry()), UPDATED, NOT_FOUND, known)
     assert caught.value.retry_in_seconds == 300
     assert CNPJ not in caught.value.detail
 
 
 @pytest.mark.parametrize("error", [SourceFailed("x: cortou"), SourceUnavailable("x: fora", 7)])
 def test_a_known_company_that_cannot_be_asked_for(error: SourceError) -> None:
-    conversation = MinhaReceita(flavour="brasilapi").converse(an_inquiry())
+    conversation = MinhaReceitaAdapter(flavour="brasilapi").converse(an_inquiry())
     next(conversation)
     conversation.send(NOT_FOUND)
     with pytest.raises(SourceUnavailable, match="inexistência não confirmada"):
@@ -262,18 +264,18 @@ def test_a_known_company_that_cannot_be_asked_for(error: SourceError) -> None:
 )
 def test_a_day_of_data_that_nobody_tells_costs_nothing_but_itself(updated: HttpReply) -> None:
     company = a_reply(200, SAVED.encode())
-    _, said = talk(MinhaReceita().converse(an_inquiry()), updated, company)
+    _, said = talk(MinhaReceitaAdapter().converse(an_inquiry()), updated, company)
     assert isinstance(said, DatedCompany)
     assert said.data_base is None
     assert said.nome_empresarial is not None
 
-    conversation = MinhaReceita().converse(an_inquiry())
+    conversation = MinhaReceitaAdapter().converse(an_inquiry())
     next(conversation)
     assert conversation.throw(SourceFailed("x: cortou")).path == f"/{CNPJ}"
 
 
 def test_brasilapi_tells_no_day_of_data() -> None:
-    conversation = MinhaReceita(flavour="brasilapi").converse(an_inquiry())
+    conversation = MinhaReceitaAdapter(flavour="brasilapi").converse(an_inquiry())
     _, said = talk(conversation, a_reply(200, SAVED.encode()))
     assert isinstance(said, DatedCompany)
     assert said.data_base is None
@@ -293,7 +295,7 @@ def test_a_date_in_another_form_costs_nothing_but_itself() -> None:
 def test_a_probe_asks_about_a_public_company(
     flavour: Literal["minha_receita", "brasilapi"], path: str
 ) -> None:
-    conversation = MinhaReceita(flavour=flavour).probe(an_inquiry())
+    conversation = MinhaReceitaAdapter(flavour=flavour).probe(an_inquiry())
     requests, said = talk(conversation, a_reply(200, PUBLIC))
     assert said == "respondeu"
     assert [(request.method, request.path) for request in requests] == [("GET", path)]
@@ -312,7 +314,7 @@ def test_a_probe_asks_about_a_public_company(
 )
 def test_a_probe_that_fails(reply: HttpReply, kind: type[SourceError]) -> None:
     with pytest.raises(SourceError) as caught:
-        talk(MinhaReceita().probe(an_inquiry()), reply)
+        talk(MinhaReceitaAdapter().probe(an_inquiry()), reply)
     assert type(caught.value) is kind
 
 
@@ -322,5 +324,9 @@ def test_a_probe_that_fails(reply: HttpReply, kind: type[SourceError]) -> None:
 )
 def test_how_long_a_source_wants_to_be_left_alone(stated: str, seconds: int) -> None:
     with pytest.raises(SourceUnavailable) as caught:
-        talk(MinhaReceita().converse(an_inquiry()), UPDATED, a_reply(503, b"", retry_after=stated))
+        talk(
+            MinhaReceitaAdapter().converse(an_inquiry()),
+            UPDATED,
+            a_reply(503, b"", retry_after=stated),
+        )
     assert caught.value.retry_in_seconds == seconds

@@ -11,8 +11,8 @@ import pytest
 
 from balcao.core.company import DatedCompany
 from balcao.errors import SourceError, SourceUnavailable
+from balcao.providers.minha_receita.adapter import UPDATED, MinhaReceitaAdapter, day_of_data
 from balcao.sources.contract import Absent, Answer, Found
-from balcao.sources.minha_receita import UPDATED, MinhaReceita, day_of_data
 from balcao.sources.online import Online
 from balcao.sources.remembering import KEEP_SECONDS, RETRY_SECONDS, Remembering
 from tests.sources.test_minha_receita import SAVED
@@ -53,7 +53,7 @@ class Provider:
     async def ask(self) -> Answer:
         source = Online(
             "minha_receita",
-            MinhaReceita(),
+            MinhaReceitaAdapter(),
             lambda _: self._upstream,
             now=lambda: NOW,
             through=self._layer,

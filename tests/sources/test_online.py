@@ -11,12 +11,12 @@ from balcao.core.company import Partner
 from balcao.core.questions import Inquiry
 from balcao.core.registration import Registrations
 from balcao.errors import SourceFailed
-from balcao.sources.cnpja import Cnpja
+from balcao.providers.cnpja.adapter import CnpjaAdapter
+from balcao.providers.infosimples.adapter import InfosimplesAdapter
+from balcao.providers.minha_receita.adapter import MinhaReceitaAdapter
+from balcao.providers.serpro.adapter import SerproAdapter
 from balcao.sources.contract import Absent, Answer, Found
-from balcao.sources.infosimples import Infosimples
-from balcao.sources.minha_receita import MinhaReceita
 from balcao.sources.online import Adapter, Online, sound
-from balcao.sources.serpro import Serpro
 from balcao.sources.upstream import Layer, Upstream
 from tests.sources.test_cnpja import KEY
 from tests.sources.test_cnpja import SAVED as CNPJA
@@ -44,10 +44,10 @@ from tests.sources.world import (
 )
 
 ADAPTERS: list[tuple[Adapter, dict[str, Any]]] = [
-    (MinhaReceita(), json.loads(MINHA_RECEITA)),
-    (MinhaReceita(flavour="brasilapi"), json.loads(MINHA_RECEITA)),
-    (Cnpja(KEY), CNPJA),
-    (Serpro(full_partners=True), SERPRO),
+    (MinhaReceitaAdapter(), json.loads(MINHA_RECEITA)),
+    (MinhaReceitaAdapter(flavour="brasilapi"), json.loads(MINHA_RECEITA)),
+    (CnpjaAdapter(KEY), CNPJA),
+    (SerproAdapter(full_partners=True), SERPRO),
 ]
 
 INFOSIMPLES_BARE = {name: INFOSIMPLES[name] for name in INFOSIMPLES if "cnpj" not in name}
@@ -59,16 +59,16 @@ def sintegra(data: dict[str, Any]) -> dict[str, Any]:
 
 # Adapter, inquiry, a good answer, and the same about somebody else.
 OTHER_SUBJECTS: list[tuple[Adapter, Inquiry, dict[str, Any], dict[str, Any]]] = [
-    (Cnpja(KEY), a_uf(), CNPJA_CCC, CNPJA_CCC | {"taxId": OTHER_CNPJ}),
-    (Cnpja(KEY), a_uf("SC", CPF), CNPJA_CCC | {"taxId": CPF}, CNPJA_CCC),
-    (Cnpja(KEY), a_zone_inquiry(), CNPJA_SUFRAMA, CNPJA_SUFRAMA | {"taxId": OTHER_CNPJ}),
+    (CnpjaAdapter(KEY), a_uf(), CNPJA_CCC, CNPJA_CCC | {"taxId": OTHER_CNPJ}),
+    (CnpjaAdapter(KEY), a_uf("SC", CPF), CNPJA_CCC | {"taxId": CPF}, CNPJA_CCC),
+    (CnpjaAdapter(KEY), a_zone_inquiry(), CNPJA_SUFRAMA, CNPJA_SUFRAMA | {"taxId": OTHER_CNPJ}),
     (
-        Infosimples("the-token"),
+        InfosimplesAdapter("the-token"),
         a_uf(),
         sintegra(INFOSIMPLES),
         sintegra(INFOSIMPLES_BARE | {"cnpj": OTHER_CNPJ}),
     ),
-    (Infosimples("the-token"), a_uf(), sintegra(INFOSIMPLES), sintegra(INFOSIMPLES_BARE)),
+    (InfosimplesAdapter("the-token"), a_uf(), sintegra(INFOSIMPLES), sintegra(INFOSIMPLES_BARE)),
 ]
 
 
@@ -137,17 +137,17 @@ def test_registrations_of_another_uf_are_a_failure() -> None:
 @pytest.mark.parametrize("field", ["number", "name"])
 def test_an_incomplete_zone_record_is_a_failure(field: str) -> None:
     with pytest.raises(SourceFailed, match="incompleta"):
-        ask(Cnpja(KEY), CNPJA_SUFRAMA | {field: " "}, a_zone_inquiry())
+        ask(CnpjaAdapter(KEY), CNPJA_SUFRAMA | {field: " "}, a_zone_inquiry())
 
 
 def test_the_cpf_in_a_sole_trader_s_name_is_masked() -> None:
     name = "FULANA DE TAL 11122233344"
     shown = "FULANA DE TAL ***222333**"
-    answer = ask(Cnpja(KEY), CNPJA_CCC | {"name": name}, a_uf())
+    answer = ask(CnpjaAdapter(KEY), CNPJA_CCC | {"name": name}, a_uf())
     assert the_registrations(answer).nome == shown
-    answer = ask(Infosimples("t"), sintegra(INFOSIMPLES | {"razao_social": name}), a_uf())
+    answer = ask(InfosimplesAdapter("t"), sintegra(INFOSIMPLES | {"razao_social": name}), a_uf())
     assert the_registrations(answer).nome == shown
-    answer = ask(Cnpja(KEY), CNPJA_SUFRAMA | {"name": name}, a_zone_inquiry())
+    answer = ask(CnpjaAdapter(KEY), CNPJA_SUFRAMA | {"name": name}, a_zone_inquiry())
     assert the_zone_record(answer).nome == shown
 
 
@@ -161,7 +161,7 @@ def test_each_inquiry_goes_to_its_own_upstream() -> None:
 
         return an_upstream(upstream, base_url="http://upstream.test")
 
-    source = Online("acme", Cnpja(KEY), upstream_for, now=lambda: NOW)
+    source = Online("acme", CnpjaAdapter(KEY), upstream_for, now=lambda: NOW)
     assert source.parts == {"types"}
     assert asyncio.run(source.probe(a_uf("SC"))) == "respondeu; saldo no fornecedor: 1"
     with pytest.raises(SourceFailed):
@@ -172,19 +172,19 @@ def test_each_inquiry_goes_to_its_own_upstream() -> None:
 @pytest.mark.parametrize(
     ("adapter", "body"),
     [
-        (MinhaReceita(), json.loads(MINHA_RECEITA) | {"razao_social": ""}),
+        (MinhaReceitaAdapter(), json.loads(MINHA_RECEITA) | {"razao_social": ""}),
         (
-            MinhaReceita(),
+            MinhaReceitaAdapter(),
             json.loads(MINHA_RECEITA)
             | {"situacao_cadastral": None, "descricao_situacao_cadastral": None},
         ),
-        (MinhaReceita(), {"razao_social": "X", "situacao_cadastral": 2}),
-        (Cnpja(KEY), CNPJA | {"company": {"name": None}}),
-        (Cnpja(KEY), CNPJA | {"status": {"id": 99, "text": "Outra"}}),
-        (Cnpja(KEY), {name: CNPJA[name] for name in CNPJA if name != "taxId"}),
-        (Serpro(), {name: SERPRO[name] for name in SERPRO if name != "nomeEmpresarial"}),
-        (Serpro(), SERPRO | {"situacaoCadastral": None}),
-        (Serpro(), {name: SERPRO[name] for name in SERPRO if name != "ni"}),
+        (MinhaReceitaAdapter(), {"razao_social": "X", "situacao_cadastral": 2}),
+        (CnpjaAdapter(KEY), CNPJA | {"company": {"name": None}}),
+        (CnpjaAdapter(KEY), CNPJA | {"status": {"id": 99, "text": "Outra"}}),
+        (CnpjaAdapter(KEY), {name: CNPJA[name] for name in CNPJA if name != "taxId"}),
+        (SerproAdapter(), {name: SERPRO[name] for name in SERPRO if name != "nomeEmpresarial"}),
+        (SerproAdapter(), SERPRO | {"situacaoCadastral": None}),
+        (SerproAdapter(), {name: SERPRO[name] for name in SERPRO if name != "ni"}),
     ],
 )
 def test_an_incomplete_answer_is_a_failure(adapter: Adapter, body: dict[str, Any]) -> None:
@@ -195,7 +195,7 @@ def test_an_incomplete_answer_is_a_failure(adapter: Adapter, body: dict[str, Any
 
 @pytest.mark.parametrize(
     ("adapter", "body"),
-    [(Cnpja(KEY), {"code": 404, "message": "tax id not registered"}), (Serpro(), {})],
+    [(CnpjaAdapter(KEY), {"code": 404, "message": "tax id not registered"}), (SerproAdapter(), {})],
 )
 def test_absent_is_proof_where_the_documentation_says_so(
     adapter: Adapter, body: dict[str, Any]
@@ -211,7 +211,7 @@ def test_a_cpf_is_masked_unless_full_partners_are_asked_for() -> None:
         "representanteLegal": {"cpf": "22233344455", "nome": "BELTRANO 222.333.444-55"},
     }
     body = SERPRO | {"nomeEmpresarial": "FULANA DE TAL 11122233344", "socios": [partner]}
-    adapter = Serpro(full_partners=True)
+    adapter = SerproAdapter(full_partners=True)
 
     company = the_company(ask(adapter, body))
     assert company.nome_empresarial == "FULANA DE TAL ***222333**"
@@ -241,12 +241,12 @@ def test_letters_are_compared_as_they_are() -> None:
 @pytest.mark.parametrize(
     ("adapter", "plain", "letters", "full"),
     [
-        (MinhaReceita(), True, True, False),
-        (Cnpja(KEY), True, False, False),
-        (Cnpja(KEY, accepts_alphanumeric=True), True, True, False),
-        (Infosimples("the-token", accepts_alphanumeric=True), False, False, False),
-        (Serpro(), True, True, False),
-        (Serpro(accepts_alphanumeric=False, full_partners=True), True, False, True),
+        (MinhaReceitaAdapter(), True, True, False),
+        (CnpjaAdapter(KEY), True, False, False),
+        (CnpjaAdapter(KEY, accepts_alphanumeric=True), True, True, False),
+        (InfosimplesAdapter("the-token", accepts_alphanumeric=True), False, False, False),
+        (SerproAdapter(), True, True, False),
+        (SerproAdapter(accepts_alphanumeric=False, full_partners=True), True, False, True),
     ],
 )
 def test_what_a_source_is_asked(adapter: Adapter, plain: bool, letters: bool, full: bool) -> None:

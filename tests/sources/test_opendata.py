@@ -10,8 +10,8 @@ from balcao.core.company import Company, Partner
 from balcao.core.documents import Cnpj, Cpf
 from balcao.core.questions import Inquiry
 from balcao.opendata.current import CurrentSnapshot
+from balcao.providers.opendata.adapter import ImportedRegistry, SnapshotSource
 from balcao.sources.contract import Absent, Found, LocalSource
-from balcao.sources.opendata import Registry, Snapshot
 from tests.sources.world import CNPJ, OTHER_CNPJ, a_company, an_inquiry, the_company
 
 OPEN = Partner(nome="OUTRA SA", cpf_cnpj_socio=OTHER_CNPJ)
@@ -33,7 +33,7 @@ DAY = datetime.date(2026, 7, 11)
 
 
 def test_found_as_of_the_first_instant_of_its_day_in_brasilia() -> None:
-    source: LocalSource = Snapshot(FakeRegistry(a_company(), extracted=DAY))
+    source: LocalSource = SnapshotSource(FakeRegistry(a_company(), extracted=DAY))
     answer = source.find(an_inquiry())
     assert isinstance(answer, Found)
     assert answer.source == "snapshot"
@@ -42,37 +42,37 @@ def test_found_as_of_the_first_instant_of_its_day_in_brasilia() -> None:
 
 
 def test_not_in_it_proves_nothing_by_itself() -> None:
-    source = Snapshot(FakeRegistry(extracted=DAY))
+    source = SnapshotSource(FakeRegistry(extracted=DAY))
     assert source.find(an_inquiry()) == Absent("snapshot", conclusive=False)
     assert source.find(an_inquiry(full_partners=True)) == Absent("snapshot", conclusive=False)
 
 
 def test_nothing_imported_answers_nothing() -> None:
-    assert Snapshot(FakeRegistry(extracted=None)).find(an_inquiry()) is None
+    assert SnapshotSource(FakeRegistry(extracted=None)).find(an_inquiry()) is None
 
 
 def test_the_imported_month_is_what_it_reads(tmp_path: Path) -> None:
-    registry: Registry = CurrentSnapshot(tmp_path, time.monotonic)
-    assert Snapshot(registry).find(an_inquiry()) is None
+    registry: ImportedRegistry = CurrentSnapshot(tmp_path, time.monotonic)
+    assert SnapshotSource(registry).find(an_inquiry()) is None
 
 
 def test_a_person_s_document_is_no_question_for_it() -> None:
     inquiry = Inquiry("company", Cpf.parse("90010000100"))
-    assert Snapshot(FakeRegistry(extracted=DAY)).find(inquiry) is None
+    assert SnapshotSource(FakeRegistry(extracted=DAY)).find(inquiry) is None
 
 
 @pytest.mark.parametrize(("partners", "answers"), [((OPEN,), True), ((OPEN, MASKED), False)])
 def test_full_partners_only_where_none_is_masked(
     partners: tuple[Partner, ...], answers: bool
 ) -> None:
-    source = Snapshot(FakeRegistry(a_company(socios=partners), extracted=DAY))
+    source = SnapshotSource(FakeRegistry(a_company(socios=partners), extracted=DAY))
     assert isinstance(source.find(an_inquiry(full_partners=True)), Found) is answers
     assert isinstance(source.find(an_inquiry()), Found)
 
 
 def test_a_cpf_in_a_name_is_masked_unless_full_partners_are_asked_for() -> None:
     company = a_company(nome_empresarial="FULANA DE TAL 11122233344")
-    source = Snapshot(FakeRegistry(company, extracted=DAY))
+    source = SnapshotSource(FakeRegistry(company, extracted=DAY))
     answer = source.find(an_inquiry(CNPJ))
     assert answer is not None
     assert the_company(answer).nome_empresarial == "FULANA DE TAL ***222333**"

@@ -8,8 +8,8 @@ import pytest
 
 from balcao.core.company import Company
 from balcao.errors import SourceFailed
+from balcao.providers.cnpja.adapter import CnpjaAdapter
 from balcao.sources import replies
-from balcao.sources.cnpja import Cnpja
 from tests.sources.test_cnpja import KEY, SAVED
 from tests.sources.world import a_reply, an_inquiry, talk
 
@@ -108,7 +108,7 @@ def test_what_is_no_json_is_told_as_ever() -> None:
 
 def test_a_company_is_answered_without_the_field() -> None:
     reply = a_reply(200, SAVED | {"alias": 5, "head": "sim"})
-    _, company = talk(Cnpja(key=KEY).converse(an_inquiry()), reply)
+    _, company = talk(CnpjaAdapter(key=KEY).converse(an_inquiry()), reply)
     assert isinstance(company, Company)
     assert company.nome_fantasia is None
     assert company.identificador_matriz_filial is None

@@ -8,8 +8,8 @@ import pytest
 
 from balcao.core.company import Coded, Company, Partner
 from balcao.errors import SourceError, SourceFailed, SourceUnavailable
+from balcao.providers.serpro.adapter import SerproAdapter
 from balcao.sources.contract import HttpReply
-from balcao.sources.serpro import Serpro
 from tests.sources.world import CNPJ, LETTERS, a_reply, an_inquiry, talk
 
 SAVED: dict[str, Any] = {
@@ -107,7 +107,7 @@ COMPANY = Company(
 
 
 def read(body: dict[str, Any]) -> Company:
-    _, company = talk(Serpro().converse(an_inquiry()), a_reply(200, body))
+    _, company = talk(SerproAdapter().converse(an_inquiry()), a_reply(200, body))
     assert isinstance(company, Company)
     return company
 
@@ -162,16 +162,16 @@ def test_codes_as_numbers_and_with_zeros_in_front() -> None:
     ],
 )
 def test_full_partners_are_another_path(full_partners: bool, path: str) -> None:
-    adapter = Serpro("consulta-cnpj-df-trial", full_partners=True)
+    adapter = SerproAdapter("consulta-cnpj-df-trial", full_partners=True)
     request = next(adapter.converse(an_inquiry(full_partners=full_partners)))
     assert (request.method, request.path) == ("GET", path)
 
 
 def test_what_it_may_be_asked() -> None:
-    assert Serpro().capabilities.include(an_inquiry(LETTERS))
-    assert not Serpro(accepts_alphanumeric=False).capabilities.include(an_inquiry(LETTERS))
-    assert not Serpro().capabilities.include(an_inquiry(full_partners=True))
-    assert Serpro(full_partners=True).capabilities.include(an_inquiry(full_partners=True))
+    assert SerproAdapter().capabilities.include(an_inquiry(LETTERS))
+    assert not SerproAdapter(accepts_alphanumeric=False).capabilities.include(an_inquiry(LETTERS))
+    assert not SerproAdapter().capabilities.include(an_inquiry(full_partners=True))
+    assert SerproAdapter(full_partners=True).capabilities.include(an_inquiry(full_partners=True))
 
 
 WRONG_PRODUCT = {"fault": {"code": 900906, "message": "No matching resource found"}}
@@ -196,9 +196,9 @@ REFUSALS = [
 
 
 def test_a_date_in_another_form_costs_nothing_but_itself() -> None:
-    _, whole = talk(Serpro().converse(an_inquiry()), a_reply(200, SAVED))
+    _, whole = talk(SerproAdapter().converse(an_inquiry()), a_reply(200, SAVED))
     changed = a_reply(200, SAVED | {"dataAbertura": "01032010"})
-    _, company = talk(Serpro().converse(an_inquiry()), changed)
+    _, company = talk(SerproAdapter().converse(an_inquiry()), changed)
     assert isinstance(whole, Company)
     assert isinstance(company, Company)
     assert company == msgspec.structs.replace(whole, data_de_abertura=None)
@@ -207,16 +207,16 @@ def test_a_date_in_another_form_costs_nothing_but_itself() -> None:
 @pytest.mark.parametrize(("reply", "kind"), REFUSALS)
 def test_refusals(reply: HttpReply, kind: type[SourceError]) -> None:
     with pytest.raises(SourceError) as caught:
-        talk(Serpro().converse(an_inquiry()), reply)
+        talk(SerproAdapter().converse(an_inquiry()), reply)
     assert type(caught.value) is kind
     assert CNPJ not in str(caught.value)
 
 
 @pytest.mark.parametrize("body", [b"", b"{}", b'{"mensagem":"nao encontrado"}'])
 def test_not_found_is_an_answer(body: bytes) -> None:
-    _, company = talk(Serpro().converse(an_inquiry()), a_reply(404, body))
+    _, company = talk(SerproAdapter().converse(an_inquiry()), a_reply(404, body))
     assert company is None
-    assert Serpro().conclusive_absence
+    assert SerproAdapter().conclusive_absence
 
 
 INVALID = a_reply(400, {"mensagem": "CNPJ inválido"})
@@ -231,14 +231,14 @@ INVALID = a_reply(400, {"mensagem": "CNPJ inválido"})
 )
 def test_a_probe_is_refused_free_of_charge(full_partners: bool, path: str) -> None:
     inquiry = an_inquiry(full_partners=full_partners)
-    requests, said = talk(Serpro(full_partners=True).probe(inquiry), INVALID)
+    requests, said = talk(SerproAdapter(full_partners=True).probe(inquiry), INVALID)
     assert said == "respondeu"
     assert [(request.method, request.path) for request in requests] == [("GET", path)]
 
 
 @pytest.mark.parametrize("reply", [a_reply(200, SAVED), a_reply(206), a_reply(404, b"{}")])
 def test_a_probe_that_is_taken_for_a_company_was_answered_too(reply: HttpReply) -> None:
-    assert talk(Serpro().probe(an_inquiry()), reply)[1] == "respondeu"
+    assert talk(SerproAdapter().probe(an_inquiry()), reply)[1] == "respondeu"
 
 
 @pytest.mark.parametrize(
@@ -254,5 +254,5 @@ def test_a_probe_that_is_taken_for_a_company_was_answered_too(reply: HttpReply) 
 )
 def test_a_probe_that_fails(reply: HttpReply, kind: type[SourceError], text: str) -> None:
     with pytest.raises(SourceError, match=text) as caught:
-        talk(Serpro().probe(an_inquiry()), reply)
+        talk(SerproAdapter().probe(an_inquiry()), reply)
     assert type(caught.value) is kind

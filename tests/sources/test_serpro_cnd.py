@@ -8,8 +8,8 @@ import pytest
 
 from balcao.core.certificates import FederalCertificate
 from balcao.errors import SourceError, SourceFailed, SourceUnavailable
+from balcao.providers.serpro.cnd import SerproCndAdapter
 from balcao.sources.contract import Certified, HttpReply
-from balcao.sources.serpro_cnd import SerproCnd
 from tests.sources.certificates_world import BIRTH, BRANCH, federal, state, the_federal
 from tests.sources.world import CNPJ, CPF, LETTERS, OTHER_CNPJ, a_reply, talk
 
@@ -50,7 +50,7 @@ def saved(**changes: Any) -> dict[str, Any]:
 
 
 def certified(*replies: HttpReply) -> Certified:
-    _, said = talk(SerproCnd().certify(federal()), *replies)
+    _, said = talk(SerproCndAdapter().certify(federal()), *replies)
     assert said is not None
     return said
 
@@ -61,14 +61,14 @@ def read(body: dict[str, Any], status: int = 200) -> FederalCertificate:
 
 def failing(*replies: HttpReply) -> SourceError:
     with pytest.raises(SourceError) as caught:
-        talk(SerproCnd().certify(federal()), *replies)
+        talk(SerproCndAdapter().certify(federal()), *replies)
     for secret in (CNPJ, KEY, "11.222.333"):
         assert secret not in str(caught.value)
     return caught.value
 
 
 def test_how_it_is_asked() -> None:
-    request = next(SerproCnd("consulta-cnd-trial").certify(federal()))
+    request = next(SerproCndAdapter("consulta-cnd-trial").certify(federal()))
     assert (request.method, request.path) == ("POST", "/consulta-cnd-trial/v1/certidao")
     assert request.headers == {"content-type": "application/json"}
     assert request.after_seconds == 0
@@ -85,7 +85,7 @@ def test_every_field() -> None:
     said = certified(a_reply(200, SAVED))
     assert said.certificate == RECORD
     assert said.receipt == PDF
-    _, record = talk(SerproCnd().converse(federal()), a_reply(200, SAVED))
+    _, record = talk(SerproCndAdapter().converse(federal()), a_reply(200, SAVED))
     assert record == RECORD
 
 
@@ -244,19 +244,19 @@ def test_refusals(reply: HttpReply, kind: type[SourceError]) -> None:
 
 
 def test_capabilities() -> None:
-    may = SerproCnd().capabilities
+    may = SerproCndAdapter().capabilities
     assert may.include(federal())
     assert may.include(federal(BRANCH))
     assert may.include(federal(LETTERS))
-    assert not SerproCnd(accepts_alphanumeric=False).capabilities.include(federal(LETTERS))
+    assert not SerproCndAdapter(accepts_alphanumeric=False).capabilities.include(federal(LETTERS))
     assert not may.include(federal(CPF)), f"it would not look at {BIRTH}"
     assert not may.include(federal(reissue=True)), "it cannot be told to issue another"
     assert not may.include(state())
-    assert not SerproCnd.conclusive_absence
+    assert not SerproCndAdapter.conclusive_absence
 
 
 def test_a_probe_is_about_nobody_and_without_a_receipt() -> None:
-    requests, said = talk(SerproCnd().probe(federal()), a_reply(400, {"Status": 9}))
+    requests, said = talk(SerproCndAdapter().probe(federal()), a_reply(400, {"Status": 9}))
     assert said == "respondeu"
     assert [json.loads(request.body or b"") for request in requests] == [
         {
@@ -270,7 +270,10 @@ def test_a_probe_is_about_nobody_and_without_a_receipt() -> None:
 
 @pytest.mark.parametrize("status", [1, 3, 4, 7, 8, 11, 15])
 def test_a_probe_that_was_answered(status: int) -> None:
-    assert talk(SerproCnd().probe(federal()), a_reply(200, {"Status": status}))[1] == "respondeu"
+    assert (
+        talk(SerproCndAdapter().probe(federal()), a_reply(200, {"Status": status}))[1]
+        == "respondeu"
+    )
 
 
 @pytest.mark.parametrize(
@@ -287,5 +290,5 @@ def test_a_probe_that_was_answered(status: int) -> None:
 )
 def test_a_probe_that_fails(reply: HttpReply, kind: type[SourceError], text: str) -> None:
     with pytest.raises(SourceError, match=text) as caught:
-        talk(SerproCnd().probe(federal()), reply)
+        talk(SerproCndAdapter().probe(federal()), reply)
     assert type(caught.value) is kind

@@ -8,9 +8,9 @@ import httpx2
 import pytest
 
 from balcao.errors import SourceFailed
+from balcao.providers.serpro.cnd import SerproCndAdapter, _pauses
 from balcao.sources.contract import Certified
 from balcao.sources.oauth import ClientCredentials
-from balcao.sources.serpro_cnd import SerproCnd, _pauses
 from balcao.sources.upstream import ROUNDS_MAX
 from tests.sources.certificates_world import federal, the_federal
 from tests.sources.test_serpro_cnd import KEY, PROCESSING, SAVED, certified, failing, saved
@@ -19,7 +19,7 @@ from tests.sources.world import Clock, a_reply, an_upstream, talk
 
 def test_a_result_that_takes_longer_is_asked_for_by_its_key() -> None:
     requests, said = talk(
-        SerproCnd().certify(federal()),
+        SerproCndAdapter().certify(federal()),
         a_reply(201, PROCESSING),
         a_reply(201, {"Status": 7}),
         a_reply(200, saved() | {"Status": 2}),
@@ -36,7 +36,7 @@ def test_a_result_that_takes_longer_is_asked_for_by_its_key() -> None:
 
 def test_a_new_key_replaces_the_old_one() -> None:
     requests, _ = talk(
-        SerproCnd().certify(federal()),
+        SerproCndAdapter().certify(federal()),
         a_reply(201, PROCESSING),
         a_reply(201, PROCESSING | {"Chave": "another"}),
         a_reply(200, {"Status": 3}),
@@ -88,7 +88,7 @@ def test_a_pause_comes_before_the_request_through_the_token_layer() -> None:
             return httpx2.Response(status, json=body)
 
         token = ClientCredentials("acme", key="k", secret="s", clock=Clock())
-        return await an_upstream(answer).hold(SerproCnd().certify(federal()), through=token)
+        return await an_upstream(answer).hold(SerproCndAdapter().certify(federal()), through=token)
 
     said = asyncio.run(story())
     assert said is not None
@@ -102,4 +102,4 @@ def test_a_pause_comes_before_the_request_through_the_token_layer() -> None:
 def test_a_pause_does_not_outlast_the_time_limit() -> None:
     upstream = an_upstream(lambda _: httpx2.Response(201, json=PROCESSING), timeout_seconds=0.1)
     with pytest.raises(SourceFailed, match="tempo esgotado"):
-        asyncio.run(upstream.hold(SerproCnd().certify(federal())))
+        asyncio.run(upstream.hold(SerproCndAdapter().certify(federal())))

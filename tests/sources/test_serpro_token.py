@@ -6,10 +6,10 @@ import httpx2
 import pytest
 
 from balcao.errors import SourceError
+from balcao.providers.serpro.adapter import SerproAdapter
 from balcao.sources.contract import Found
 from balcao.sources.oauth import ClientCredentials
 from balcao.sources.online import Online
-from balcao.sources.serpro import Serpro
 from tests.sources.test_serpro import SAVED as SERPRO
 from tests.sources.world import CNPJ, NOW, Clock, an_inquiry, an_upstream
 
@@ -29,7 +29,9 @@ def test_serpro_with_its_token_end_to_end() -> None:
     async def story() -> None:
         token = ClientCredentials("serpro", key="k", secret="s", clock=Clock())
         upstream = an_upstream(gateway)
-        source = Online("serpro", Serpro(), lambda _: upstream, now=lambda: NOW, through=token)
+        source = Online(
+            "serpro", SerproAdapter(), lambda _: upstream, now=lambda: NOW, through=token
+        )
         for _ in range(2):
             assert isinstance(await source.ask(an_inquiry()), Found)
 
@@ -42,7 +44,9 @@ def test_refused_credentials_are_said_loudly_and_secretly() -> None:
     async def story() -> None:
         token = ClientCredentials("serpro", key="the-key", secret="the-secret", clock=Clock())
         upstream = an_upstream(lambda request: httpx2.Response(401, json={"error": "x"}))
-        source = Online("serpro", Serpro(), lambda _: upstream, now=lambda: NOW, through=token)
+        source = Online(
+            "serpro", SerproAdapter(), lambda _: upstream, now=lambda: NOW, through=token
+        )
         with pytest.raises(SourceError, match="VERIFIQUE A CONFIGURAÇÃO") as caught:
             await source.ask(an_inquiry())
         assert "the-" not in caught.value.detail
@@ -63,7 +67,9 @@ def test_a_probe_of_serpro_goes_through_its_token() -> None:
     async def story() -> str:
         token = ClientCredentials("serpro", key="k", secret="s", clock=Clock())
         upstream = an_upstream(gateway)
-        source = Online("serpro", Serpro(), lambda _: upstream, now=lambda: NOW, through=token)
+        source = Online(
+            "serpro", SerproAdapter(), lambda _: upstream, now=lambda: NOW, through=token
+        )
         return await source.probe(an_inquiry())
 
     assert asyncio.run(story()) == "respondeu"

@@ -8,14 +8,14 @@ import pytest
 
 from balcao.core.company import Company, hides_a_partner, uniform
 from balcao.errors import SourceError, SourceFailed, SourceUnavailable
+from balcao.providers.cnpja.adapter import CnpjaAdapter
+from balcao.providers.minha_receita.adapter import MinhaReceitaAdapter
+from balcao.providers.serpro.adapter import SerproAdapter
 from balcao.simulator import create_app
 from balcao.sources.asking import Sources
-from balcao.sources.cnpja import Cnpja
 from balcao.sources.contract import Absent, Answer, Found
-from balcao.sources.minha_receita import MinhaReceita
 from balcao.sources.oauth import ClientCredentials
 from balcao.sources.online import Adapter, Online
-from balcao.sources.serpro import Serpro
 from balcao.sources.upstream import Upstream
 from tests.sources.world import LETTERS, NOW, an_inquiry
 
@@ -49,10 +49,10 @@ class Sandbox:
         self._timeout_seconds = timeout_seconds
         token = ClientCredentials("serpro", key=serpro_key, secret="sandbox", clock=time.monotonic)
         self.sources = {
-            "minha_receita": self._online("minha-receita", MinhaReceita()),
-            "brasilapi": self._online("brasilapi", MinhaReceita("brasilapi", "brasilapi")),
-            "cnpja": self._online("cnpja", Cnpja(cnpja_key, accepts_alphanumeric=True)),
-            "serpro": self._online("serpro", Serpro(full_partners=True), token),
+            "minha_receita": self._online("minha-receita", MinhaReceitaAdapter()),
+            "brasilapi": self._online("brasilapi", MinhaReceitaAdapter("brasilapi", "brasilapi")),
+            "cnpja": self._online("cnpja", CnpjaAdapter(cnpja_key, accepts_alphanumeric=True)),
+            "serpro": self._online("serpro", SerproAdapter(full_partners=True), token),
         }
 
     def _online(

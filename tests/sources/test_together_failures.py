@@ -11,7 +11,7 @@ from balcao.core.federation import UFS
 from balcao.core.questions import Inquiry
 from balcao.core.registration import Registrations
 from balcao.errors import SourceError, SourceFailed, SourceUnavailable
-from balcao.sources.cnpja import Cnpja
+from balcao.providers.cnpja.adapter import CnpjaAdapter
 from balcao.sources.contract import Absent, Found
 from balcao.sources.together import Together
 from tests.sources.together_world import Provider, ask, ask_and_fail, odd, run, together, turns
@@ -98,7 +98,7 @@ def test_a_bug_is_raised_where_it_is_waited_for() -> None:
         def no_upstream(inquiry: Inquiry) -> Any:
             raise KeyError(inquiry.uf)
 
-        source = Together("cnpja", Cnpja("the-key"), no_upstream, now=lambda: NOW)
+        source = Together("cnpja", CnpjaAdapter("the-key"), no_upstream, now=lambda: NOW)
         outcomes = await asyncio.gather(
             source.ask(a_uf("SC")), source.ask(a_uf("RS")), return_exceptions=True
         )

@@ -12,7 +12,7 @@ from balcao.core.federation import UFS
 from balcao.core.questions import Inquiry
 from balcao.core.registration import Registrations
 from balcao.errors import SourceError
-from balcao.sources.cnpja import Cnpja
+from balcao.providers.cnpja.adapter import CnpjaAdapter
 from balcao.sources.contract import Answer, Conversation, Exchange, HttpRequest
 from balcao.sources.online import Capabilities
 from balcao.sources.together import Together, TogetherAdapter
@@ -87,7 +87,7 @@ def together(
             asked_for.append(inquiry)
         return upstream
 
-    return Together("cnpja", adapter or Cnpja("the-key"), upstream_for, now=now)
+    return Together("cnpja", adapter or CnpjaAdapter("the-key"), upstream_for, now=now)
 
 
 def odd(says: Mapping[str, Registrations] | None) -> Together:

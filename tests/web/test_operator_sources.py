@@ -7,8 +7,10 @@ import pytest
 from pydantic import SecretStr
 
 from balcao.observability.health import Health
+from balcao.providers.cnpja.settings import CnpjaSettings
+from balcao.providers.infosimples.settings import InfosimplesSettings
+from balcao.providers.sefaz.settings import SefazSettings
 from balcao.service.clock import system_now_ms
-from balcao.settings.providers import Cnpja, Infosimples, Sefaz
 from tests.http.house import MARANHAO, PROVIDERS, OpenHouse, federal, opened
 from tests.web.browser import Browser, Said
 from tests.web.consulting import DOWN, GOOD
@@ -21,9 +23,9 @@ def house(tmp_path: Path) -> Iterator[OpenHouse]:
     secret = SecretStr("segredo-do-fornecedor")
     with opened(
         tmp_path,
-        cnpja=Cnpja(url=f"{PROVIDERS}/cnpja", key=secret),
-        sefaz=Sefaz(url=f"{PROVIDERS}/sefaz", endpoints=MARANHAO),
-        infosimples=Infosimples(url=f"{PROVIDERS}/infosimples", token=secret, ufs=("SP",)),
+        cnpja=CnpjaSettings(url=f"{PROVIDERS}/cnpja", key=secret),
+        sefaz=SefazSettings(url=f"{PROVIDERS}/sefaz", endpoints=MARANHAO),
+        infosimples=InfosimplesSettings(url=f"{PROVIDERS}/infosimples", token=secret, ufs=("SP",)),
     ) as house:
         yield house
 

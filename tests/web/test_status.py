@@ -7,7 +7,7 @@ import pytest
 from pydantic import SecretStr
 
 from balcao.errors import StorageFailed
-from balcao.settings.providers import Infosimples
+from balcao.providers.infosimples.settings import InfosimplesSettings
 from balcao.web.vocabulary import SOURCES
 from tests.http.house import PROVIDERS, federal, opened
 from tests.opendata.months import Month
@@ -15,7 +15,7 @@ from tests.web.browser import Browser
 from tests.web.consulting import GOOD
 from tests.web.test_operator_sources import note
 
-INFOSIMPLES = Infosimples(
+INFOSIMPLES = InfosimplesSettings(
     url=f"{PROVIDERS}/infosimples",
     token=SecretStr("t"),
     ufs=("SP", "MG"),

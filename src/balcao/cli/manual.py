@@ -11,8 +11,8 @@ from pydantic.fields import FieldInfo
 
 from balcao.cli.configuration import printable, setting_name
 from balcao.core.federation import UFS
-from balcao.settings import Network, Settings
-from balcao.settings.providers import Uf
+from balcao.providers.fields import Uf
+from balcao.settings import Network, OneOf, Settings
 
 _HEAD = """\
 # Configurações
@@ -108,8 +108,9 @@ def _words(kind: Any) -> str:
         return " ou ".join(f"`{value}`" for value in get_args(kind))
     if get_origin(kind) is tuple:
         (item, *_) = get_args(kind)
-        if get_origin(item) is Literal:
-            return f"lista de {', '.join(f'`{value}`' for value in get_args(item))}"
+        for mark in get_args(item):
+            if isinstance(mark, OneOf):
+                return f"lista de {', '.join(f'`{word}`' for word in mark.words)}"
         return f"lista de {_known(item, _MANY)}"
     return _known(kind, _ONE)
 

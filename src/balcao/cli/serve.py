@@ -43,7 +43,7 @@ def serve(
         typer.echo(f"aviso: {complaint}", err=True)
     check_port(settings.host, settings.port)
     check_tls(settings)
-    check_certificate(settings)
+    check_providers(settings)
     if settings.otel:
         check_tracing(os.environ)
 
@@ -168,17 +168,12 @@ def check_tls(settings: "Settings") -> None:
         ) from None
 
 
-def check_certificate(settings: "Settings") -> None:
-    """Find out before anything is made. Raises `CertificateUnusable`."""
-    sefaz = settings.sefaz
-    if sefaz is None:
-        return
-    from balcao.providers.configured import certificate_of
-    from balcao.sources.sefaz.certificate import client_context
+def check_providers(settings: "Settings") -> None:
+    """Find out before anything is made. Raises `ProviderUnusable`."""
+    from balcao.inventory.configured import named
 
-    certificate = certificate_of(sefaz)
-    if certificate is not None:
-        client_context(certificate, sefaz.ca_file)
+    for _, own in named(settings):
+        own.check()
 
 
 def check_tracing(environment: "Mapping[str, str]") -> None:

@@ -2,11 +2,15 @@
 
 import asyncio
 import contextlib
+import json
 import shlex
 import signal
 import sys
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -14,9 +18,12 @@ from balcao.cli.configuration import read_settings
 from balcao.cli.failures import CommandFailed
 from balcao.cli.output import program
 from balcao.cli.serve import check_port, leave
+from balcao.providers import PROVIDERS
 
 if TYPE_CHECKING:
-    from balcao.simulator.certificates import Certificates
+    from starlette.types import ASGIApp
+
+    from balcao.providers.contract import MutualTls
 
 app = typer.Typer(no_args_is_help=True, help="Simula as fontes, sozinhas em um servidor.")
 
@@ -82,49 +89,41 @@ def serve(
     if certificates is not None and tls_port is None:
         raise CommandFailed("--certificates só serve junto com --tls-port.")
     check_port(HOST, port)
-    made = None
+    behind_tls = None
     if tls_port is not None:
         check_port(HOST, tls_port)
-        made = _certificates(certificates)
+        behind_tls = by_certificate(certificates or read_settings().home / "simulator")
     from balcao.simulator.app import create_server_app
 
-    application = create_server_app(delay_seconds=delay_ms / 1000, never_seconds=never_seconds)
-    typer.echo(settings_lines(port, tls_port, made))
+    patient = partial(create_server_app, delay_seconds=delay_ms / 1000, never_seconds=never_seconds)
+    typer.echo(settings_lines(port, tls_port, behind_tls))
     sys.stdout.flush()
-    asyncio.run(_serve(application, port, tls_port, made))
+    asyncio.run(_serve(patient, port, tls_port, behind_tls))
     leave()
 
 
-def _certificates(folder: Path | None) -> "Certificates":
-    from datetime import UTC, datetime
-
-    from balcao.simulator.certificates import certificates_in
-
-    if folder is None:
-        folder = read_settings().home / "simulator"
-    return certificates_in(folder, datetime.now(UTC))
+def by_certificate(folder: Path) -> "Mapping[str, MutualTls]":
+    """What it takes to know clients by a certificate, of each provider that does."""
+    now = datetime.now(UTC)
+    return {each.name: each.mutual_tls(folder, now) for each in PROVIDERS if each.by_certificate}
 
 
 def settings_lines(
-    port: int, tls_port: int | None = None, certificates: "Certificates | None" = None
+    port: int, tls_port: int | None = None, behind_tls: "Mapping[str, MutualTls] | None" = None
 ) -> str:
     """What makes live accounts ask the simulator."""
     base = f"http://{HOST}:{port}"
-    values = [
-        ("MINHA_RECEITA__URL", f"{base}/minha-receita"),
-        ("CNPJA__URL", f"{base}/cnpja"),
-        ("CNPJA__KEY", "sandbox"),
-        ("CNPJA__ACCEPTS_ALPHANUMERIC", "true"),
-        ("SERPRO__URL", f"{base}/serpro"),
-        ("SERPRO__CONSUMER_KEY", "sandbox"),
-        ("SERPRO__CONSUMER_SECRET", "sandbox"),
-        ("SERPRO__FULL_PARTNERS", "true"),
-        ("INFOSIMPLES__URL", f"{base}/infosimples"),
-        ("INFOSIMPLES__TOKEN", "sandbox"),
-        ("INFOSIMPLES__RECEIPT_ORIGINS", f'["{base}"]'),
-        *_of_treasuries(base, tls_port, certificates),
-    ]
-    exports = [f"  export BALCAO_{name}={shlex.quote(value)}" for name, value in values]
+    behind_tls = behind_tls or {}
+    exports = []
+    for provider in PROVIDERS:
+        tls = behind_tls.get(provider.name)
+        own = provider.settings.simulated(base if tls is None else f"https://{HOST}:{tls_port}")
+        given = {name: getattr(own, name) for name in own.model_fields_set}
+        given |= {} if tls is None else tls.settings
+        exports += [
+            f"  export {provider.variable(name)}={shlex.quote(_written(given[name]))}"
+            for name in sorted(given, key=["url", *provider.settings.model_fields].index)
+        ]
     return "\n".join(
         [
             f"Fontes simuladas em {base}. Para que contas de produção as consultem:",
@@ -132,50 +131,33 @@ def settings_lines(
             *exports,
             f"  {program()} serve",
             "",
-            *_about(certificates),
+            *(line for tls in behind_tls.values() for line in (*tls.notes, "")),
             "Ctrl+C encerra.",
         ]
     )
 
 
-def _of_treasuries(
-    base: str, tls_port: int | None, certificates: "Certificates | None"
-) -> list[tuple[str, str]]:
-    if tls_port is None or certificates is None:
-        return [("SEFAZ__URL", f"{base}/sefaz")]
-    from balcao.simulator.certificates import PASSWORD
+def _written(value: object) -> str:
+    """A setting's value, as a variable has it."""
+    from pydantic import SecretStr
 
-    return [
-        ("SEFAZ__URL", f"https://{HOST}:{tls_port}/sefaz"),
-        ("SEFAZ__CERTIFICATE", str(certificates.client.absolute())),
-        ("SEFAZ__PASSWORD", PASSWORD),
-        ("SEFAZ__CA_FILE", str(certificates.authority.absolute())),
-    ]
-
-
-def _about(certificates: "Certificates | None") -> list[str]:
-    """The clients that a treasury refuses."""
-    if certificates is None:
-        return []
-    return [
-        "Na mesma pasta e com a mesma senha, certificados que as SEFAZ recusam:",
-        "",
-        f"  {certificates.refused_client.name}: a empresa não é habilitada (cStat 257)",
-        f"  {certificates.expired_client.name}: está vencido (cStat 281)",
-        f"  {certificates.client_without_cnpj.name}: não tem CNPJ (cStat 282)",
-        "",
-    ]
+    if isinstance(value, SecretStr):
+        return str(value.get_secret_value())
+    return str(value) if isinstance(value, str | Path) else json.dumps(value)
 
 
 async def _serve(
-    application: Any, port: int, tls_port: int | None, certificates: "Certificates | None"
+    create: "Callable[..., ASGIApp]",
+    port: int,
+    tls_port: int | None,
+    behind_tls: "Mapping[str, MutualTls] | None",
 ) -> None:
     from granian.constants import Interfaces
     from granian.log import LogLevels
     from granian.server.embed import Server
 
     server = Server(
-        application,
+        create(),
         address=HOST,
         port=port,
         interface=Interfaces.ASGI,
@@ -188,12 +170,13 @@ async def _serve(
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, server.stop)
     async with contextlib.AsyncExitStack() as beside:
-        if tls_port is not None and certificates is not None:
+        if tls_port is not None and behind_tls is not None:
             from balcao.simulator.tls import listening, server_context
 
-            context = server_context(certificates)
+            there = create(providers=[each for each in PROVIDERS if each.name in behind_tls])
+            context = server_context(behind_tls.values())
             await beside.enter_async_context(
-                listening(application, host=HOST, port=tls_port, context=context)
+                listening(there, host=HOST, port=tls_port, context=context)
             )
         with contextlib.suppress(asyncio.CancelledError):
             await server.serve()

@@ -2,23 +2,25 @@
 
 import asyncio
 from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from balcao.cli.choices import one_of
 from balcao.cli.configuration import read_settings
-from balcao.cli.failures import CommandFailed
+from balcao.cli.failures import CommandFailed, explain
 from balcao.cli.findings import WORDS
 from balcao.cli.output import AsJson, console, print_json, print_table, program, whole, yes_or_no
 from balcao.core.federation import UFS
 from balcao.core.questions import Part, Subject
 from balcao.operations import ALL_OPERATIONS, OPERATIONS
 from balcao.operations.contract import SourceFact
+from balcao.providers import PROVIDERS
 
 if TYPE_CHECKING:
-    from balcao.cli.sources_seen import Inventory, Seen
-    from balcao.providers.probing import Probe, Result
+    from balcao.inventory import Inventory, ListedSource
+    from balcao.inventory.probing import Probe, Result
     from balcao.settings import Settings
 
 _SUBJECTS = tuple(each.subject for each in ALL_OPERATIONS)
@@ -26,7 +28,7 @@ _SUBJECTS = tuple(each.subject for each in ALL_OPERATIONS)
 app = typer.Typer(no_args_is_help=True, help="Mostra e verifica quem responde cada consulta.")
 
 # Those that are asked over the network.
-ONLINE = ("minha_receita", "cnpja", "serpro", "serpro_cnd", "sefaz", "infosimples")
+ONLINE = tuple(offer.name for provider in PROVIDERS for offer in provider.offers)
 
 _PARTS: Mapping[Part, str] = {"types": "tipo e situação", "addresses": "endereço"}
 
@@ -41,9 +43,9 @@ def list_sources(as_json: AsJson = False) -> None:
 
       $ balcao source list
     """
-    from balcao.cli.sources_seen import SUBJECTS, inventory
+    from balcao.inventory import SUBJECTS, Inventory
 
-    seen = inventory(read_settings())
+    seen = Inventory(read_settings(), datetime.now(UTC), explain)
     if as_json:
         print_json({subject: _subject_as_json(seen, subject) for subject in SUBJECTS})
         return
@@ -113,7 +115,7 @@ def _title(fact: SourceFact, subject: Subject) -> str:
     return _TITLES[fact]
 
 
-def _known(fact: SourceFact, source: "Seen", seen: "Inventory") -> object:
+def _known(fact: SourceFact, source: "ListedSource", seen: "Inventory") -> object:
     """One fact of a source that is on."""
     capabilities = source.capabilities
     assert capabilities is not None
@@ -130,9 +132,9 @@ def _known(fact: SourceFact, source: "Seen", seen: "Inventory") -> object:
             return bool(getattr(capabilities, fact))
 
 
-def _cell(fact: SourceFact, source: "Seen", seen: "Inventory", asked: Sequence[str]) -> str:
+def _cell(fact: SourceFact, source: "ListedSource", seen: "Inventory", asked: Sequence[str]) -> str:
     """The same as the text of a column."""
-    from balcao.cli.sources_seen import ufs_text
+    from balcao.inventory import ufs_text
 
     known = _known(fact, source, seen)
     if fact == "ufs":
@@ -143,9 +145,9 @@ def _cell(fact: SourceFact, source: "Seen", seen: "Inventory", asked: Sequence[s
 
 
 def _subject_as_json(seen: "Inventory", subject: Subject) -> Mapping[str, object]:
-    from balcao.cli.sources_seen import SWITCHES
+    from balcao.inventory import SWITCHES
 
-    def as_json(source: "Seen") -> Mapping[str, object]:
+    def as_json(source: "ListedSource") -> Mapping[str, object]:
         known: dict[str, object] = {
             "source": source.name,
             "on": source.is_on,
@@ -206,11 +208,11 @@ def check(
       $ balcao source check
       $ balcao source check --subject state_registration --uf SP --uf RJ --source sefaz
     """
-    from balcao.cli.sources_seen import SUBJECTS, inventory
-    from balcao.providers.probing import plan
+    from balcao.inventory import SUBJECTS, Inventory
+    from balcao.inventory.probing import plan
 
     settings = read_settings()
-    seen = inventory(settings)
+    seen = Inventory(settings, datetime.now(UTC), explain)
     subjects = [each for each in SUBJECTS if not subject or each in subject]
     switched_on = [each for each in seen.providers if not source or each.name in source]
     probes = plan(settings, switched_on, subjects=subjects, ufs=uf or ())
@@ -246,8 +248,8 @@ def _without_asking(
     seen: "Inventory", subjects: Sequence[Subject], ufs: Sequence[str], names: Sequence[str]
 ) -> "Sequence[Result]":
     """What is known to be wrong before anybody is asked."""
-    from balcao.providers import configured
-    from balcao.providers.probing import Result, typical
+    from balcao.inventory import configured
+    from balcao.inventory.probing import Result, typical
 
     order = configured.order(seen.settings)
     found = []
@@ -274,7 +276,7 @@ def _without_asking(
 
 def _watched(probes: "Sequence[Probe]", settings: "Settings") -> "Sequence[Result]":
     """Make the probes; on a terminal, show how far they are."""
-    from balcao.providers.probing import run
+    from balcao.inventory.probing import run
 
     out = console(stderr=True)
     if not out.is_terminal:
@@ -311,7 +313,7 @@ def _print_results(results: "Sequence[Result]") -> None:
 
 
 def _kinds(result: "Result") -> Sequence[str]:
-    from balcao.cli.sources_seen import SUBJECTS
+    from balcao.inventory import SUBJECTS
 
     return [
         SUBJECTS[inquiry.subject] + (" com optin=1" if inquiry.full_partners else "")

@@ -44,3 +44,8 @@ def _day_of_hour(hour: int) -> str:
 def day_starts_ms(day: date) -> int:
     """The first instant of a civil day."""
     return to_ms(datetime(day.year, day.month, day.day, tzinfo=BRASILIA))
+
+
+def day_text(at: datetime) -> str:
+    """A civil day in Brasília, for people."""
+    return at.astimezone(BRASILIA).strftime("%d/%m/%Y")

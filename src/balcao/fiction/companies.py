@@ -13,7 +13,7 @@ from balcao.fiction.decks import CAPITAL_CARDS
 from balcao.fiction.names import federative_entity, legal_name
 from balcao.fiction.origin import Origin, origin_of
 from balcao.fiction.partners import partners_of
-from balcao.fiction.records import Company, Simples
+from balcao.fiction.records import CompanyFiction, Simples
 from balcao.fiction.sandbox import COMPANIES, ROOT_OF_1000_PARTNERS
 
 # Nobody opted before there was something to opt for.
@@ -24,7 +24,7 @@ _MEI_BEGAN = number_of(date(2009, 7, 1))
 _LEFT_ALIVE = 1311
 
 
-def company_of(root: str) -> Company:
+def company_of(root: str) -> CompanyFiction:
     """The company of a root (8 characters `[0-9A-Z]`). Every root has one."""
     if (fixed := COMPANIES.get(root)) is not None:
         return fixed
@@ -34,7 +34,7 @@ def company_of(root: str) -> Company:
     count = nature.partner_counts[d[19] & 4095]
     if root == ROOT_OF_1000_PARTNERS:
         count = 1000
-    return Company(
+    return CompanyFiction(
         root,
         legal_name(root, origin),
         nature.code,

@@ -25,7 +25,7 @@ from balcao.fiction.decks import (
 from balcao.fiction.dice import draws
 from balcao.fiction.origin import origin_of
 from balcao.fiction.places import MUNICIPALITY_DECK, Municipality
-from balcao.fiction.records import Address, Establishment, Phone
+from balcao.fiction.records import AddressFiction, Establishment, PhoneFiction
 from balcao.fiction.sandbox import ESTABLISHMENTS
 
 # Shares of 65 536, from the fill rates of `rfb-open-data.md`, section 4.2.
@@ -82,7 +82,7 @@ def establishment_of(cnpj: str) -> Establishment:
         DAYS[opened],
         activity,
         _side_activities(side_count, d[16], activity) if side_count else (),
-        Address(
+        AddressFiction(
             STREET_TYPE_CARDS[d[2] & 4095],
             STREET_CARDS[d[3] & 4095],
             NUMBER_CARDS[d[4] & 4095],
@@ -105,16 +105,16 @@ def _side_activities(count: int, draw: int, activity: str) -> tuple[str, ...]:
     return tuple([code for code in found if code != activity]) if activity in found else found
 
 
-def _phones(place: Municipality, d: tuple[int, ...]) -> tuple[Phone, ...]:
+def _phones(place: Municipality, d: tuple[int, ...]) -> tuple[PhoneFiction, ...]:
     first = _phone(place, d[10] << 7 | d[9] & 127)
     if d[11] >= _HAS_SECOND_PHONE:
         return (first,)
     return (first, _phone(place, d[12] << 7 | d[11] & 127))
 
 
-def _phone(place: Municipality, number: int) -> Phone:
+def _phone(place: Municipality, number: int) -> PhoneFiction:
     """No subscriber in Brazil has a number that begins with 1: these reach nobody."""
-    return Phone(place.area_code, f"1{number:07d}")
+    return PhoneFiction(place.area_code, f"1{number:07d}")
 
 
 def _email(name: int, number: int, domain: int) -> str:

@@ -10,7 +10,7 @@ from balcao.fiction.names import legal_name
 from balcao.fiction.natures import SOLE_TRADER
 from balcao.fiction.origin import Origin, origin_of
 from balcao.fiction.people import name_of
-from balcao.fiction.records import Partner
+from balcao.fiction.records import PartnerFiction
 from balcao.fiction.sandbox import COMPANIES
 
 _AGE_BANDS = deck(
@@ -37,12 +37,12 @@ _REPRESENTED = 590
 _CANDIDATES_MAX = 32
 
 
-def partners_of(root: str, origin: Origin, count: int) -> tuple[Partner, ...]:
+def partners_of(root: str, origin: Origin, count: int) -> tuple[PartnerFiction, ...]:
     """The first `count` partners of a root."""
     return tuple([_partner(f"{root} partner {n}", origin) for n in range(count)])
 
 
-def _partner(seed: str, origin: Origin) -> Partner:
+def _partner(seed: str, origin: Origin) -> PartnerFiction:
     d = draws(seed)
     kind = d[0]
     founded = origin.founded
@@ -51,7 +51,7 @@ def _partner(seed: str, origin: Origin) -> Partner:
     if kind < _FOREIGN:
         return _organisation(d, entered, foreign=kind >= _LEGAL)
     represented = d[9] < _REPRESENTED
-    return Partner(
+    return PartnerFiction(
         kind="2",
         name=name_of(d[3], d[4], d[5]),
         document=impossible_cpf((d[6] << 16 | d[7]) % 1_000_000_000),
@@ -66,12 +66,12 @@ def _partner(seed: str, origin: Origin) -> Partner:
     )
 
 
-def _organisation(d: tuple[int, ...], entered: date, *, foreign: bool) -> Partner:
+def _organisation(d: tuple[int, ...], entered: date, *, foreign: bool) -> PartnerFiction:
     if foreign:
         name, document = f"{PROPER_NAME_CARDS[d[3] & 4095]} FICTION HOLDINGS INC", ""
     else:
         name, document = _legal_person(d[6] << 16 | d[7])
-    return Partner(
+    return PartnerFiction(
         kind="3" if foreign else "1",
         name=name,
         document=document,

@@ -12,7 +12,7 @@ import msgspec
 from balcao.fiction.places import Municipality
 
 
-class Address(msgspec.Struct, frozen=True):
+class AddressFiction(msgspec.Struct, frozen=True):
     """A postal address; `cep` has 8 digits, or none abroad."""
 
     street_type: str
@@ -24,14 +24,14 @@ class Address(msgspec.Struct, frozen=True):
     municipality: Municipality
 
 
-class Phone(msgspec.Struct, frozen=True):
+class PhoneFiction(msgspec.Struct, frozen=True):
     """Area code (2 digits) and number (8 digits)."""
 
     area_code: str
     number: str
 
 
-class Partner(msgspec.Struct, frozen=True):
+class PartnerFiction(msgspec.Struct, frozen=True):
     """A member of the company. Empty text is: none."""
 
     kind: str  # 1 legal person, 2 natural person, 3 foreign
@@ -57,7 +57,7 @@ class Simples(msgspec.Struct, frozen=True):
     mei_left_on: date | None
 
 
-class Company(msgspec.Struct, frozen=True):
+class CompanyFiction(msgspec.Struct, frozen=True):
     """What all establishments of one root share."""
 
     root: str
@@ -67,7 +67,7 @@ class Company(msgspec.Struct, frozen=True):
     capital_cents: int
     size: str  # 01, 03, 05, or empty
     federative_entity: str
-    partners: tuple[Partner, ...]
+    partners: tuple[PartnerFiction, ...]
     simples: Simples | None  # None: never opted
 
 
@@ -85,9 +85,9 @@ class Establishment(msgspec.Struct, frozen=True):
     opened: date
     activity: str
     side_activities: tuple[str, ...]
-    address: Address
-    phones: tuple[Phone, ...]  # up to two
-    fax: Phone | None
+    address: AddressFiction
+    phones: tuple[PhoneFiction, ...]  # up to two
+    fax: PhoneFiction | None
     email: str
     special_status: str
     special_status_date: date | None
@@ -102,7 +102,7 @@ class Person(msgspec.Struct, frozen=True):
     home: Municipality
 
 
-class StateRegistration(msgspec.Struct, frozen=True):
+class RegistrationFiction(msgspec.Struct, frozen=True):
     """One state registration of a company or of a rural producer."""
 
     number: str  # digits
@@ -111,7 +111,7 @@ class StateRegistration(msgspec.Struct, frozen=True):
     type: int  # code of `ccc.md` section 2.1 in its newest form: 4 is "address in another UF"
     situation: int  # code of `ccc.md` section 2.2
     status_date: date
-    address: Address | None  # as the state's own registry has it; None: it tells none
+    address: AddressFiction | None  # as the state's own registry has it; None: it tells none
 
 
 class ZoneIncentive(msgspec.Struct, frozen=True):

@@ -14,7 +14,7 @@ from balcao.fiction.establishments import establishment_of
 from balcao.fiction.origin import origin_of
 from balcao.fiction.people import person_of
 from balcao.fiction.places import BY_UF, UF_NAMES
-from balcao.fiction.records import Address, Establishment, StateRegistration
+from balcao.fiction.records import AddressFiction, Establishment, RegistrationFiction
 from balcao.fiction.sandbox.registrations import (
     ADDRESS_IN_ANOTHER_UF,
     BARRED_AS_RECIPIENT,
@@ -78,7 +78,7 @@ _FARM_CARDS = deck([("SITIO", 5.0), ("FAZENDA", 4.0), ("CHACARA", 1.0)])
 _FARMING_BEGINS_AT = 20  # years
 
 
-def registrations_of(cnpj: str) -> tuple[StateRegistration, ...]:
+def registrations_of(cnpj: str) -> tuple[RegistrationFiction, ...]:
     """All state registrations of a CNPJ (14 characters), its own UF's first."""
     home = establishment_of(cnpj)
     if (rows := COMPANY_ROWS.get(cnpj)) is None:
@@ -86,7 +86,7 @@ def registrations_of(cnpj: str) -> tuple[StateRegistration, ...]:
     return _registrations(cnpj, rows, home.address)
 
 
-def registrations_of_person(cpf: str) -> tuple[StateRegistration, ...]:
+def registrations_of_person(cpf: str) -> tuple[RegistrationFiction, ...]:
     """All state registrations of a CPF (11 digits), its own UF's first."""
     if (rows := PERSON_ROWS.get(cpf)) is None:
         rows = _person_rows(cpf)
@@ -161,21 +161,23 @@ def _person_rows(cpf: str) -> tuple[Row, ...]:
 
 
 def _registrations(
-    document: str, rows: tuple[Row, ...], home: Address | None
-) -> tuple[StateRegistration, ...]:
+    document: str, rows: tuple[Row, ...], home: AddressFiction | None
+) -> tuple[RegistrationFiction, ...]:
     ufs = [row.uf for row in rows]
     return tuple(
         [_registration(document, row, ufs[:n].count(row.uf), home) for n, row in enumerate(rows)]
     )
 
 
-def _registration(document: str, row: Row, ordinal: int, home: Address | None) -> StateRegistration:
+def _registration(
+    document: str, row: Row, ordinal: int, home: AddressFiction | None
+) -> RegistrationFiction:
     d = draws(f"{document} registration {row.uf} {ordinal}")
     length, prefix = NUMBER_SHAPES[row.uf]
     drawn = d[0] << 32 | d[1] << 16 | d[2]
     size = length - len(prefix)
     address = home if home is not None and home.municipality.uf == row.uf else None
-    return StateRegistration(
+    return RegistrationFiction(
         number=f"{prefix}{drawn % 10**size:0{size}d}",
         uf=row.uf,
         active=row.active,
@@ -186,12 +188,12 @@ def _registration(document: str, row: Row, ordinal: int, home: Address | None) -
     )
 
 
-def _address(row: Row, d: tuple[int, ...]) -> Address:
+def _address(row: Row, d: tuple[int, ...]) -> AddressFiction:
     """Somewhere in the UF; a producer's is a farm."""
     places = BY_UF[row.uf]
     place = places[d[3] % len(places)]
     rural = row.type == RURAL_PRODUCER
-    return Address(
+    return AddressFiction(
         street_type=_FARM_CARDS[d[4] & 4095] if rural else STREET_TYPE_CARDS[d[4] & 4095],
         street=f"{STREET_CARDS[d[5] & 4095]} FICTICIA",
         number="S/N" if rural else NUMBER_CARDS[d[6] & 4095],

@@ -19,8 +19,8 @@ from balcao.http.write import Headers
 from balcao.observability.metrics import Metrics
 from balcao.operations import OPERATIONS
 from balcao.operations.contract import Operation
+from balcao.providers.opendata.adapter import ImportedRegistry
 from balcao.settings import Settings
-from balcao.sources.opendata import Registry
 from balcao.storage.desk.desk import Desk
 
 _JSON: Headers = [
@@ -44,7 +44,7 @@ class Probes:
 
     metrics: Metrics
     desk: Desk
-    snapshots: Mapping[Mode, Registry]
+    snapshots: Mapping[Mode, ImportedRegistry]
     now_ms: Callable[[], int]
     clock: Callable[[], ClockState] = ClockState
     _heart: "_Heart" = field(init=False)

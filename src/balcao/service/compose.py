@@ -34,7 +34,7 @@ from balcao.observability.requests import RequestLog
 from balcao.observability.source_log import SourceLog
 from balcao.opendata.current import CurrentSnapshot
 from balcao.operations import operations
-from balcao.providers import configured
+from balcao.inventory import configured
 from balcao.receipts.keeping import deleting_bytes
 from balcao.service.clock import Clock
 from balcao.service.lifespan import Life

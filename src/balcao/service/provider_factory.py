@@ -8,27 +8,25 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 import httpx2
-from pydantic import SecretStr
 
 from balcao.core.breaker import BreakerSettings
 from balcao.core.questions import Inquiry, Mode, Subject
 from balcao.core.receipts import RECEIPT_BYTES_MAX
+from balcao.inventory import SNAPSHOT, configured
 from balcao.observability.health import Health
 from balcao.observability.metrics import Metrics
 from balcao.observability.source_log import SourceLog
-from balcao.operations import ALL_OPERATIONS
-from balcao.providers import configured
-from balcao.providers.configured import Provider
+from balcao.providers import PROVIDERS
+from balcao.providers.contract import SwitchedOn
+from balcao.providers.opendata.adapter import ImportedRegistry, SnapshotSource
 from balcao.receipts.check import inspected
 from balcao.receipts.keeping import ReceiptKeeping
 from balcao.settings import Settings
-from balcao.settings.providers import Cnpja, Infosimples, MinhaReceita, Sefaz, Serpro
 from balcao.simulator.app import create_app
 from balcao.sources.asking import Source, Sources
 from balcao.sources.certifying import CertificateAdapter, Certifying, fetch_receipt
 from balcao.sources.contract import OnlineSource, ReceiptKeeper
 from balcao.sources.online import Online, UpstreamFor
-from balcao.sources.opendata import Registry, Snapshot
 from balcao.sources.together import Together, TogetherAdapter
 from balcao.sources.upstream import SourceCall, Upstream
 from balcao.storage.contract import Blobs
@@ -49,7 +47,7 @@ class ProviderFactory:
     def __init__(
         self,
         settings: Settings,
-        snapshots: Mapping[Mode, Registry],
+        snapshots: Mapping[Mode, ImportedRegistry],
         blobs: Blobs,
         *,
         metrics: Metrics,
@@ -81,7 +79,7 @@ class ProviderFactory:
     def sources(self, mode: Mode, settings: Settings) -> Sources:
         """Those of one mode, in their order."""
         keeper = self._receipt_keeper(mode, settings)
-        available: dict[str, Source] = {"snapshot": Snapshot(self._snapshots[mode])}
+        available: dict[str, Source] = {SNAPSHOT: SnapshotSource(self._snapshots[mode])}
         for provider in configured.configured(settings, self._now()):
             source = _source(provider, self._upstream_for(provider, mode), keeper, self._now)
             available[provider.name] = self._spans.source(source) if self._spans else source
@@ -123,7 +121,7 @@ class ProviderFactory:
     def _transport(self, mode: Mode) -> httpx2.AsyncBaseTransport | None:
         return self._live_transport if mode == "live" else httpx2.ASGITransport(self._simulator)
 
-    def _upstream_for(self, provider: Provider, mode: Mode) -> UpstreamFor:
+    def _upstream_for(self, provider: SwitchedOn, mode: Mode) -> UpstreamFor:
         settings = self._settings
         # Misbehaving documents of the sandbox fail on purpose and for everybody who tries
         # them: they must not close the sandbox for all the others.
@@ -155,7 +153,9 @@ class ProviderFactory:
         return find
 
     def _receipt_keeper(self, mode: Mode, settings: Settings) -> ReceiptKeeping:
-        origins = settings.infosimples.receipt_origins if settings.infosimples else ()
+        origins = [
+            origin for _, own in configured.named(settings) for origin in own.origins_of_receipts
+        ]
         upstream = Upstream(
             "comprovante",
             "",
@@ -173,7 +173,7 @@ class ProviderFactory:
 
 
 def _source(
-    provider: Provider,
+    provider: SwitchedOn,
     upstream_for: UpstreamFor,
     receipts: ReceiptKeeper,
     now: Callable[[], datetime],
@@ -197,24 +197,11 @@ def sandboxed(settings: Settings) -> Settings:
     """The same service with every provider simulated (sandbox.md)."""
     return settings.model_copy(
         update={
-            **{f"{each.subject}_sources": tuple(each.sources) for each in ALL_OPERATIONS},
-            "minha_receita": MinhaReceita(url=f"{SANDBOX_URL}/minha-receita"),
-            "cnpja": Cnpja(
-                url=f"{SANDBOX_URL}/cnpja", key=SecretStr("sandbox"), accepts_alphanumeric=True
-            ),
-            "serpro": Serpro(
-                url=f"{SANDBOX_URL}/serpro",
-                consumer_key=SecretStr("sandbox"),
-                consumer_secret=SecretStr("sandbox"),
-                full_partners=True,
-                cnd=True,
-            ),
-            "sefaz": Sefaz(url=f"{SANDBOX_URL}/sefaz"),
-            "infosimples": Infosimples(
-                url=f"{SANDBOX_URL}/infosimples",
-                token=SecretStr("sandbox"),
-                accepts_alphanumeric=True,
-                receipt_origins=(SANDBOX_URL,),
-            ),
+            **{
+                name: field.default
+                for name, field in type(settings).model_fields.items()
+                if name.endswith("_sources")
+            },
+            **{provider.name: provider.settings.simulated(SANDBOX_URL) for provider in PROVIDERS},
         }
     )

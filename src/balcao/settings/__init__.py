@@ -10,12 +10,22 @@ folder or here). The environment wins. They are read once, at start; all complai
 import os
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from ipaddress import IPv4Network, IPv6Network
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, get_args
 from urllib.parse import urlsplit
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, SecretStr, create_model
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    GetCoreSchemaHandler,
+    SecretStr,
+    create_model,
+)
+from pydantic_core import CoreSchema, core_schema
 from pydantic_settings import (
     BaseSettings,
     PydanticBaseSettingsSource,
@@ -26,7 +36,8 @@ from pydantic_settings import (
 from balcao.core.federation import UFS
 from balcao.core.questions import Subject
 from balcao.operations import ALL_OPERATIONS
-from balcao.settings.providers import Cnpja, File, Infosimples, MinhaReceita, Sefaz, Serpro, Uf
+from balcao.providers import PROVIDERS, in_order
+from balcao.providers.fields import File, Uf
 
 _ANYWHERE = {"0.0.0.0": "127.0.0.1", "::": "[::1]", "": "127.0.0.1"}  # noqa: S104 - recognised only
 
@@ -93,13 +104,28 @@ class Limits(BaseModel):
     )
 
 
+@dataclass(frozen=True, slots=True)
+class OneOf:
+    """One of a few words that are known only now, like a `Literal` of them."""
+
+    words: tuple[str, ...]
+
+    def __get_pydantic_core_schema__(self, _: Any, __: GetCoreSchemaHandler) -> CoreSchema:
+        """pydantic's own hook."""
+        return core_schema.literal_schema(list(self.words))
+
+
 # Files and folders that a TOML file names are looked for beside it.
 _FILES = (
-    "tls_certificate",
-    "tls_key",
-    "backup_folder",
-    ("sefaz", "certificate"),
-    ("sefaz", "ca_file"),
+    ("tls_certificate",),
+    ("tls_key",),
+    ("backup_folder",),
+    *(
+        (provider.name, name)
+        for provider in PROVIDERS
+        for name, field in provider.settings.model_fields.items()
+        if Path in get_args(field.annotation)
+    ),
 )
 
 
@@ -111,7 +137,7 @@ class _Toml(TomlConfigSettingsSource):
         values = super().__call__()
         beside = config_file()
         for name in _FILES:
-            *group, last = (name,) if isinstance(name, str) else name
+            *group, last = name
             holder = values.get(group[0], {}) if group else values
             if beside is not None and isinstance(holder, dict) and holder.get(last):
                 holder[last] = str(beside.absolute().parent / str(holder[last]))
@@ -230,46 +256,43 @@ class _Before(BaseSettings):
     )
 
 
-def _of_operations() -> Any:
+def _of_operations() -> dict[str, Any]:
     """For each operation, who answers it and, where they can be chosen, its UFs."""
-    sources = {
-        f"{each.subject}_sources": (
-            tuple[Literal.__getitem__(tuple(each.sources)), ...],  # type: ignore[misc]
-            Field(tuple(each.sources), description=each.sources_setting),
+    fields: dict[str, Any] = {}
+    for each in ALL_OPERATIONS:
+        order = in_order(each.subject, *each.sources)
+        fields[f"{each.subject}_sources"] = (
+            tuple[Annotated[str, OneOf(order)], ...],
+            Field(order, description=each.sources_setting),
         )
-        for each in ALL_OPERATIONS
+    for each in ALL_OPERATIONS:
+        if each.usual_ufs:
+            fields[f"{each.subject}_ufs"] = (
+                Ufs,
+                Field(tuple(each.usual_ufs), min_length=1, description=each.ufs_setting),
+            )
+    return fields
+
+
+def _of_providers() -> dict[str, Any]:
+    """For each provider its own part, or None."""
+    return {
+        provider.name: (provider.settings | None, Field(None, description=provider.description))
+        for provider in PROVIDERS
     }
-    ufs = {
-        f"{each.subject}_ufs": (
-            Ufs,
-            Field(tuple(each.usual_ufs), min_length=1, description=each.ufs_setting),
-        )
-        for each in ALL_OPERATIONS
-        if each.usual_ufs
-    }
-    return create_model("_WithOperations", __base__=_Before, **sources, **ufs)  # type: ignore[call-overload]
 
 
 if TYPE_CHECKING:
 
-    class _WithOperations(_Before): ...
+    class _Asking(_Before): ...
 
 else:
-    _WithOperations = _of_operations()
+    _Asking = create_model("_Asking", __base__=_Before, **_of_operations(), **_of_providers())
 
 
-class Settings(_WithOperations):
+class Settings(_Asking):
     """All settings of one process."""
 
-    minha_receita: MinhaReceita | None = Field(
-        None, description="Minha Receita, ou BrasilAPI, que responde na mesma forma."
-    )
-    cnpja: Cnpja | None = Field(None, description="CNPJá, API comercial.")
-    serpro: Serpro | None = Field(None, description="SERPRO, Consulta CNPJ v2, por contrato.")
-    sefaz: Sefaz | None = Field(
-        None, description="Consulta Cadastro das secretarias da fazenda, com certificado A1."
-    )
-    infosimples: Infosimples | None = Field(None, description="Infosimples, por contrato.")
     limits_gratuito: Limits = Field(
         Limits(per_minute=20, per_day=500), description="Limites de cada conta do plano `gratuito`."
     )

@@ -4,7 +4,7 @@
 for a server such as Granian. What each document gets: `docs/sandbox.md`.
 """
 
+from balcao.providers.simulation.exchange import ConnectionCut
 from balcao.simulator.app import create_app, create_server_app
-from balcao.simulator.exchange import ASGIApp, ConnectionCut
 
-__all__ = ["ASGIApp", "ConnectionCut", "create_app", "create_server_app"]
+__all__ = ["ConnectionCut", "create_app", "create_server_app"]

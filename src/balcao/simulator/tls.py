@@ -1,272 +1,176 @@
-"""The treasuries' listener: TLS 1.2 and newer, for clients with a certificate.
+"""The listener for clients with a certificate: TLS 1.2 and newer, HTTP/1.1 by uvicorn.
 
-Granian does not tell an application whose certificate it saw. So this small HTTP/1.1 server
-hands requests to the same application, with the certificate in a header as proxies do.
+Granian does not tell an application whose certificate it saw. So beside it this one hands requests
+to the same kind of application, with the certificate in a header as proxies do.
 """
 
 import asyncio
 import base64
 import contextlib
-import socket
+import logging
 import ssl
-from collections.abc import AsyncIterator
+import sys
+from collections.abc import AsyncIterator, Iterable
 from dataclasses import dataclass
-from functools import partial
-from typing import Any
-from urllib.parse import unquote
+from typing import Any, cast
 
 import h11
+from starlette.responses import Response
+from starlette.types import ASGIApp
+from uvicorn.config import Config
+from uvicorn.protocols.http.h11_impl import H11Protocol
+from uvicorn.server import ServerState
 
-from balcao.simulator.certificates import Certificates
-from balcao.simulator.exchange import BODY_BYTES_MAX, ASGIApp, Message
-from balcao.simulator.sefaz.requester import CERTIFICATE_HEADER
-
-PREFIX = "/sefaz/"
+from balcao.providers.contract import MutualTls
+from balcao.providers.simulation.exchange import BODY_BYTES_MAX, CERTIFICATE_HEADER
 
 # OpenSSL's X509_V_FLAG_NO_CHECK_TIME, for which Python has no name.
 _TAKE_EXPIRED_ONES = 0x200000
 
-_READ_BYTES = 4_096  # and no more, or limits are overrun before they are looked at
-_BACKLOG = 128
-_PAUSE_SECONDS = 0.1
+_PIECE_BYTES = 4_096
+
+# What it would tell of is what clients are promised: connections that are cut.
+_SILENT = logging.Logger("silent", logging.CRITICAL + 1)
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class ListenerLimits:
     """What one listener puts up with."""
 
-    connections: int = 512
+    requests: int = 512  # that are answered at a time; others wait
     header_bytes: int = 16_384
     body_bytes: int = BODY_BYTES_MAX
     handshake_seconds: float = 10
     request_seconds: float = 30  # to send a whole one, and between two of a connection
-    write_seconds: float = 30
     goodbye_seconds: float = 2
 
 
-def server_context(certificates: Certificates) -> ssl.SSLContext:
-    """TLS with clients of our authority only.
+def server_context(providers: Iterable[MutualTls]) -> ssl.SSLContext:
+    """TLS with clients of the providers' authorities only.
 
-    Expired certificates are let through: what a treasury says of them is an answer (281).
+    Expired certificates are let through: what is said of them is an answer.
     """
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     context.verify_mode = ssl.CERT_REQUIRED
     context.verify_flags |= ssl.VerifyFlags(_TAKE_EXPIRED_ONES)
-    context.load_cert_chain(certificates.server)
-    context.load_verify_locations(certificates.authority)
+    for each in providers:
+        context.load_cert_chain(each.server)
+        context.load_verify_locations(each.authority)
     return context
 
 
 @contextlib.asynccontextmanager
 async def listening(
-    app: ASGIApp, *, host: str, port: int, context: ssl.SSLContext, limits: Limits | None = None
+    app: ASGIApp,
+    *,
+    host: str,
+    port: int,
+    context: ssl.SSLContext,
+    limits: ListenerLimits | None = None,
 ) -> AsyncIterator[int]:
     """Serve until the block ends; gives the port. Connections do not outlive the block.
 
     `app` returns early where a connection is to be cut: see `create_server_app`.
     """
-    listener = _Listener(app, context, limits or Limits())
-    with socket.create_server((host, port), backlog=_BACKLOG) as door:
-        door.setblocking(False)
-        accepting = asyncio.create_task(listener.accept(door))
-        try:
-            yield door.getsockname()[1]
-        finally:
-            accepting.cancel()
-            await asyncio.wait({accepting})
-            await listener.close()
-
-
-class _Listener:
-    """Connections, from the handshake on."""
-
-    def __init__(self, app: ASGIApp, context: ssl.SSLContext, limits: Limits) -> None:
-        self._app = app
-        self._context = context
-        self._limits = limits
-        self._places = asyncio.Semaphore(limits.connections)
-        self._tasks: set[asyncio.Task[None]] = set()
-
-    async def accept(self, door: socket.socket) -> None:
-        """Take one after the other, as long as there are places."""
-        loop = asyncio.get_running_loop()
-        while True:
-            await self._places.acquire()
-            try:
-                client, _ = await loop.sock_accept(door)
-            except OSError:  # it left again, or there are too many open files
-                self._places.release()
-                await asyncio.sleep(_PAUSE_SECONDS)
-                continue
-            task = asyncio.create_task(self._talk(client))
-            self._tasks.add(task)
-            task.add_done_callback(partial(self._left, client))
-
-    async def close(self) -> None:
-        """End every connection, and wait until they are gone."""
-        for task in self._tasks:
+    limits = limits or ListenerLimits()
+    config = Config(
+        app,
+        interface="asgi3",
+        proxy_headers=False,
+        lifespan="off",
+        ws="none",
+        log_config=None,
+        access_log=False,
+        h11_max_incomplete_event_size=limits.header_bytes,
+        timeout_keep_alive=cast("int", limits.request_seconds),
+    )
+    config.load()
+    state = ServerState()
+    places = asyncio.Semaphore(limits.requests)
+    server = await asyncio.get_running_loop().create_server(
+        lambda: _Connection(config, state, limits, places),
+        host,
+        port,
+        ssl=context,
+        ssl_handshake_timeout=limits.handshake_seconds,
+        ssl_shutdown_timeout=limits.goodbye_seconds,
+    )
+    try:
+        yield server.sockets[0].getsockname()[1]
+    finally:
+        server.close()
+        for connection in list(state.connections):
+            connection.transport.abort()
+        for task in list(state.tasks):
             task.cancel()
-        if self._tasks:
-            await asyncio.wait(self._tasks)
-
-    def _left(self, client: socket.socket, task: asyncio.Task[None]) -> None:
-        client.close()  # closed already, unless the task was cancelled before it began
-        self._tasks.discard(task)
-        self._places.release()
-
-    async def _talk(self, client: socket.socket) -> None:
-        loop = asyncio.get_running_loop()
-        reader = asyncio.StreamReader(loop=loop)
-        protocol = asyncio.StreamReaderProtocol(reader, loop=loop)
-        try:
-            # An answer is sent in pieces, and the second must not wait for news of the first.
-            client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            transport, _ = await loop.connect_accepted_socket(
-                lambda: protocol,
-                client,
-                ssl=self._context,
-                ssl_handshake_timeout=self._limits.handshake_seconds,
-                ssl_shutdown_timeout=self._limits.goodbye_seconds,
-            )
-        except OSError:  # errors of TLS and time-outs among them: no certificate, or a stranger's
-            return
-        writer = asyncio.StreamWriter(transport, protocol, reader, loop)
-        await _Connection(self._app, reader, writer, self._limits).run()
+        if state.tasks:
+            await asyncio.wait(list(state.tasks))
 
 
-class _Gone(Exception):
-    """There is nobody to answer, or no way to."""
-
-
-class _Connection:
+class _Connection(H11Protocol):
     """A client, one request after the other."""
 
     def __init__(
-        self,
-        app: ASGIApp,
-        reader: asyncio.StreamReader,
-        writer: asyncio.StreamWriter,
-        limits: Limits,
+        self, config: Config, state: ServerState, limits: ListenerLimits, places: asyncio.Semaphore
     ) -> None:
-        self._app = app
-        self._reader = reader
-        self._writer = writer
+        super().__init__(config, state, {})
+        self.logger = _SILENT
         self._limits = limits
-        self._http = h11.Connection(h11.SERVER, max_incomplete_event_size=limits.header_bytes)
-        certificate = writer.get_extra_info("ssl_object").getpeercert(binary_form=True)
+        self._places = places
+        self._behind, self.app = self.app, self._admitted
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        certificate = transport.get_extra_info("ssl_object").getpeercert(binary_form=True)
         self._certificate = base64.b64encode(certificate)
+        self._silence = self.loop.call_later(self._limits.request_seconds, transport.close)
 
-    async def run(self) -> None:
-        """Until either side has enough."""
-        try:
-            with contextlib.suppress(_Gone, TimeoutError, OSError):
-                while True:
-                    await self._exchange()
-                    if self._http.our_state is not h11.DONE:
-                        break
-                    self._http.start_next_cycle()
-            self._writer.close()
-            with contextlib.suppress(TimeoutError, OSError):
-                async with asyncio.timeout(self._limits.goodbye_seconds):
-                    await self._writer.wait_closed()
-        finally:
-            self._writer.transport.abort()
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._silence.cancel()
+        super().connection_lost(exc)
 
-    async def _exchange(self) -> None:
+    def data_received(self, data: bytes) -> None:
+        """In small pieces, or limits are overrun before they are looked at."""
+        for start in range(0, len(data), _PIECE_BYTES):
+            if not self.transport.is_closing():
+                super().data_received(data[start : start + _PIECE_BYTES])
+
+    def send_400_response(self, msg: str) -> None:
+        """Uvicorn calls it while it handles what h11 raised, which knows the better status."""
+        if self.conn.our_state in (h11.IDLE, h11.SEND_RESPONSE):
+            refusal = h11.Response(
+                status_code=getattr(sys.exception(), "error_status_hint", 400),
+                headers=[("content-length", "0"), ("connection", "close")],
+            )
+            for event in (refusal, h11.EndOfMessage()):
+                self.transport.write(self.conn.send(event) or b"")
+        self.transport.close()
+
+    async def _admitted(self, scope: Any, receive: Any, send: Any) -> None:
+        """Hand a request on once it is whole, with the certificate of who sent it."""
+        self._silence.cancel()
+        body = b""
+        more = True
         try:
             async with asyncio.timeout(self._limits.request_seconds):
-                request = await self._next()
-                if not isinstance(request, h11.Request):
-                    raise _Gone
-                body = await self._body()
-        except h11.RemoteProtocolError as error:
-            if self._http.our_state in (h11.IDLE, h11.SEND_RESPONSE):
-                await self._refuse(error.error_status_hint)
-            raise _Gone from None
-        if body is None:
-            await self._refuse(413)
-            raise _Gone
-        if not request.target.startswith(PREFIX.encode()):
-            await self._refuse(404)
+                while more and len(body) <= self._limits.body_bytes:
+                    message = await receive()
+                    body += message.get("body", b"")
+                    more = message.get("more_body", False)
+        except TimeoutError:
+            self.transport.close()
             return
-        await self._app(self._scope(request), self._receiver(body), self._sender())
+        if len(body) > self._limits.body_bytes:
+            await Response(status_code=413, headers={"connection": "close"})(scope, receive, send)
+            return
+        header = CERTIFICATE_HEADER.encode()
+        headers = [(name, value) for name, value in scope["headers"] if name != header]
+        told = {**scope, "headers": [*headers, (header, self._certificate)]}
+        whole = [{"type": "http.request", "body": body, "more_body": False}]
 
-    async def _body(self) -> bytes | None:
-        """The whole body, or None if it is too long."""
-        body = b""
-        while isinstance(data := await self._next(), h11.Data):
-            body += data.data
-            if len(body) > self._limits.body_bytes:
-                return None
-        return body
+        async def again() -> Any:
+            return whole.pop() if whole else await receive()
 
-    async def _next(self) -> Any:
-        while (event := self._http.next_event()) is h11.NEED_DATA:
-            self._http.receive_data(await self._reader.read(_READ_BYTES))
-        return event
-
-    def _scope(self, request: h11.Request) -> Message:
-        path, _, query = request.target.partition(b"?")
-        headers = [
-            (name, value)
-            for name, value in request.headers
-            if name.decode("latin-1") != CERTIFICATE_HEADER
-        ]
-        headers.append((CERTIFICATE_HEADER.encode(), self._certificate))
-        return {
-            "type": "http",
-            "asgi": {"version": "3.0", "spec_version": "2.4"},
-            "http_version": request.http_version.decode("ascii"),
-            "method": request.method.decode("ascii"),
-            "scheme": "https",
-            "path": unquote(path.decode("ascii")),
-            "raw_path": path,
-            "query_string": query,
-            "root_path": "",
-            "headers": headers,
-            "client": self._writer.get_extra_info("peername")[:2],
-            "server": self._writer.get_extra_info("sockname")[:2],
-        }
-
-    def _receiver(self, body: bytes) -> Any:
-        messages = [{"type": "http.request", "body": body, "more_body": False}]
-
-        async def receive() -> Message:
-            if messages:
-                return messages.pop()
-            # Whatever comes now belongs to the next request; that nothing more comes is news.
-            while data := await self._reader.read(_READ_BYTES):
-                self._http.receive_data(data)
-                if len(self._http.trailing_data[0]) > self._limits.body_bytes:
-                    break
-            return {"type": "http.disconnect"}
-
-        return receive
-
-    def _sender(self) -> Any:
-        async def send(message: Message) -> None:
-            if message["type"] == "http.response.start":
-                await self._send(
-                    h11.Response(status_code=message["status"], headers=message["headers"])
-                )
-                return
-            if data := message.get("body", b""):
-                await self._send(h11.Data(data=data))
-            if not message.get("more_body", False):
-                await self._send(h11.EndOfMessage())
-
-        return send
-
-    async def _refuse(self, status: int) -> None:
-        headers = [("content-length", "0")]
-        if status != 404:
-            headers.append(("connection", "close"))
-        await self._send(h11.Response(status_code=status, headers=headers))
-        await self._send(h11.EndOfMessage())
-
-    async def _send(self, event: h11.Event) -> None:
-        if data := self._http.send(event):
-            self._writer.write(data)
-            async with asyncio.timeout(self._limits.write_seconds):
-                await self._writer.drain()
+        async with self._places:
+            await self._behind(told, again, send)

@@ -10,9 +10,10 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import IO, Literal, Protocol, TypeAlias
 
+from pydantic import SecretStr
+
 from balcao.core.questions import Mode
 from balcao.home import Home
-from balcao.settings import Settings
 from balcao.storage.ballast import Ballast
 from balcao.storage.connection import SqlConnection
 from balcao.storage.contract import Cache
@@ -21,6 +22,20 @@ from balcao.storage.desk.desk import Desk
 from balcao.storage.ends.end import End
 
 EngineName: TypeAlias = Literal["sqlite", "postgresql"]
+
+
+class WhereSettings(Protocol):
+    """What of the settings says where the data are."""
+
+    @property
+    def home(self) -> Path:
+        """The data folder."""
+        ...
+
+    @property
+    def database(self) -> SecretStr:
+        """A database's address; empty: the data folder's own files."""
+        ...
 
 
 class Look(Protocol):
@@ -120,7 +135,7 @@ class DataPlace(Protocol):
         ...
 
 
-def place_of(settings: Settings) -> DataPlace:
+def place_of(settings: WhereSettings) -> DataPlace:
     """PostgreSQL where its address is set, else SQLite in the data folder."""
     return place_at(settings.database.get_secret_value(), Home(settings.home))
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from balcao.core.questions import Subject
-from balcao.providers.inventory import SNAPSHOT, SUBJECTS, Inventory, Seen
+from balcao.inventory import SNAPSHOT, SUBJECTS, Inventory, ListedSource
 from balcao.settings import Settings
 from balcao.web.remembered import Remembered
 from balcao.web.tools import Tools
@@ -19,7 +19,7 @@ LOOKED_AT_MS = 60_000
 class Configured:
     """The live sources of each subject, in the order of asking."""
 
-    sources: Mapping[Subject, Sequence[Seen]]
+    sources: Mapping[Subject, Sequence[ListedSource]]
     asked: Mapping[Subject, Sequence[str]]  # UFs, of subjects that are asked by UF
 
     def served(self, subject: Subject) -> Sequence[str]:

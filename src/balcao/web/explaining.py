@@ -12,9 +12,9 @@ from balcao.core.freshness import CACHE_FIRST
 from balcao.core.ledger import Trace
 from balcao.core.tariff import INTERRUPTED, REFUSED
 from balcao.core.writing import cnpj, counted, credits, instant, listed, seconds, time_of_day, whole
+from balcao.inventory import SNAPSHOT
 from balcao.operations import tariff
 from balcao.operations.views import Tone
-from balcao.providers.inventory import SNAPSHOT
 from balcao.storage.contract import Consultation
 from balcao.web import vocabulary as words
 from balcao.web.vocabulary import Word

@@ -10,10 +10,11 @@ from dataclasses import dataclass
 from balcao.core.access import Plan
 from balcao.core.ledger import Origin, Trace
 from balcao.core.questions import Strategy
+from balcao.inventory import SNAPSHOT
 from balcao.operations import ALL_OPERATIONS
 from balcao.operations.contract import Operation
 from balcao.operations.views import Tone
-from balcao.providers.inventory import SNAPSHOT
+from balcao.providers import OFFERS
 
 # As the command line and the ledger have them, and what they are called.
 PLANS: Mapping[Plan, str] = {
@@ -32,15 +33,7 @@ TITLES: Mapping[str, str] = {each.path: each.title for each in ALL_OPERATIONS}
 ORIGINS: Mapping[Origin, str] = {"cache": "guardado", "online": "fonte"}
 OWN_COPY = "cópia própria"
 
-SOURCES: Mapping[str, str] = {
-    "snapshot": "cópia dos dados abertos da Receita Federal",
-    "minha_receita": "Minha Receita",
-    "cnpja": "CNPJá",
-    "serpro": "SERPRO (Consulta CNPJ)",
-    "serpro_cnd": "SERPRO (Consulta CND)",
-    "sefaz": "SEFAZ (Consulta Cadastro)",
-    "infosimples": "Infosimples",
-}
+SOURCES: Mapping[str, str] = {offer.name: offer.title for offer in OFFERS}
 
 _PARTS: Mapping[str, str] = {"types": "tipos de inscrição", "addresses": "endereços"}
 

@@ -9,9 +9,9 @@ import pytest
 
 from balcao.core.registration import RegisteredAddress, Registration, Registrations
 from balcao.errors import SourceError, SourceFailed, SourceUnavailable
+from balcao.providers.sefaz.adapter import SefazAdapter
 from balcao.sources.contract import Answer, Found, HttpReply
 from balcao.sources.online import Adapter, Online
-from balcao.sources.sefaz.adapter import Sefaz
 from tests.sources.sefaz.world import (
     ADDRESS,
     CNPJ,
@@ -86,7 +86,7 @@ def test_one_request_to_the_whole_address() -> None:
     assert LETTERS not in repr(request)
     assert b"nfeCabecMsg" not in request.body
 
-    adapter = Sefaz(frozenset({"PE", "SC"}), header_ufs=frozenset({"PE"}))
+    adapter = SefazAdapter(frozenset({"PE", "SC"}), header_ufs=frozenset({"PE"}))
     assert b"<cUF>26</cUF>" in (next(adapter.converse(an_inquiry(uf="PE"))).body or b"")
     assert b"nfeCabecMsg" not in (next(adapter.converse(an_inquiry())).body or b"")
 
@@ -287,7 +287,7 @@ def test_refusals(reply: HttpReply, kind: type[SourceError], why: str) -> None:
 
 
 def test_what_it_may_be_asked() -> None:
-    may = Sefaz(frozenset({"SC", "SP"}), cpf_ufs=frozenset({"SP"})).capabilities
+    may = SefazAdapter(frozenset({"SC", "SP"}), cpf_ufs=frozenset({"SP"})).capabilities
     assert may.parts == {"addresses"}
     assert may.include(an_inquiry())
     assert may.include(an_inquiry(LETTERS))
@@ -299,7 +299,7 @@ def test_what_it_may_be_asked() -> None:
 
 
 def test_a_probe_asks_about_ourselves() -> None:
-    adapter = Sefaz(frozenset({"SC"}), requester_cnpj=OTHER_CNPJ)
+    adapter = SefazAdapter(frozenset({"SC"}), requester_cnpj=OTHER_CNPJ)
     request = next(adapter.probe(an_inquiry()))
     assert request.body is not None
     assert OTHER_CNPJ.encode() in request.body

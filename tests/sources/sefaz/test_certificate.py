@@ -13,8 +13,7 @@ from cryptography.hazmat.primitives.serialization import (
     pkcs12,
 )
 
-from balcao.errors import CertificateUnusable
-from balcao.sources.sefaz.certificate import read_certificate
+from balcao.providers.sefaz.certificate import CertificateUnusable, read_certificate
 from tests.sources.sefaz.certificates import (
     CNPJ_OID,
     NOW,

@@ -11,8 +11,12 @@ from cryptography import x509
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
-from balcao.errors import CertificateUnusable
-from balcao.sources.sefaz.certificate import Certificate, client_context, read_certificate
+from balcao.providers.sefaz.certificate import (
+    Certificate,
+    CertificateUnusable,
+    client_context,
+    read_certificate,
+)
 from tests.sources.sefaz.certificates import KEY, PASSWORD, a_certificate, of_cnpj, saved
 
 FAR = datetime(2126, 1, 1, tzinfo=UTC)  # these meet the clock on the wall

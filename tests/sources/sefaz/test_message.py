@@ -9,8 +9,8 @@ from lxml import etree
 from balcao.core.documents import Cnpj, Cpf
 from balcao.core.federation import UFS
 from balcao.errors import SourceFailed
+from balcao.providers.sefaz import message
 from balcao.sources.contract import HttpReply
-from balcao.sources.sefaz import message
 from tests.sefaz.schemas import ANSWER, accepts, assert_question
 from tests.sources.sefaz.world import (
     CNPJ,

@@ -7,11 +7,11 @@ import pytest
 
 from balcao.core.registration import Registrations
 from balcao.errors import SourceFailed
+from balcao.providers.sefaz.adapter import SefazAdapter
+from balcao.providers.sefaz.endpoints import UFS_SERVED, endpoint
 from balcao.simulator import create_app
 from balcao.sources.contract import Found
 from balcao.sources.online import Online
-from balcao.sources.sefaz.adapter import Sefaz
-from balcao.sources.sefaz.endpoints import UFS_SERVED, endpoint
 from balcao.sources.upstream import Upstream
 from tests.sources.sefaz.world import an_inquiry
 from tests.sources.world import NOW
@@ -20,7 +20,7 @@ PLAIN = "90010001000100"
 OF_EVERY_UF = "90020008000102"
 
 
-def ask(document: str, uf: str = "SP", adapter: Sefaz | None = None) -> Registrations:
+def ask(document: str, uf: str = "SP", adapter: SefazAdapter | None = None) -> Registrations:
     upstream = Upstream(
         "sefaz",
         f"http://sandbox.test/sefaz{httpx2.URL(endpoint('production', uf) or '').path}",
@@ -30,15 +30,17 @@ def ask(document: str, uf: str = "SP", adapter: Sefaz | None = None) -> Registra
         subject="state_registration",
         uf=uf,
     )
-    source = Online("sefaz", adapter or Sefaz(UFS_SERVED), lambda _: upstream, now=lambda: NOW)
+    source = Online(
+        "sefaz", adapter or SefazAdapter(UFS_SERVED), lambda _: upstream, now=lambda: NOW
+    )
     answer = asyncio.run(source.ask(an_inquiry(document, uf)))
     assert isinstance(answer, Found)
     assert isinstance(answer.record, Registrations)
     return answer.record
 
 
-@pytest.mark.parametrize("adapter", [None, Sefaz(UFS_SERVED, mt_wrapper="nfeDadosMsg")])
-def test_mato_grosso_answers_both_ways_of_asking(adapter: Sefaz | None) -> None:
+@pytest.mark.parametrize("adapter", [None, SefazAdapter(UFS_SERVED, mt_wrapper="nfeDadosMsg")])
+def test_mato_grosso_answers_both_ways_of_asking(adapter: SefazAdapter | None) -> None:
     (registration,) = ask(OF_EVERY_UF, "MT", adapter).inscricoes
     assert (registration.uf, registration.ativa) == ("MT", True)
 

@@ -5,7 +5,7 @@ import csv
 import pytest
 
 from balcao.errors import SourceError, SourceFailed, SourceUnavailable
-from balcao.sources.sefaz import status
+from balcao.providers.sefaz import status
 from tests import official
 from tests.sources.sefaz.world import CNPJ, an_answer, ask
 
@@ -72,14 +72,14 @@ def test_no_code_at_all() -> None:
 
 # What each code means, as the lists above have it.
 WHOLE_TABLE = {
-    **dict.fromkeys(["111", "112"], status.Meaning.FOUND),
-    **dict.fromkeys(["259", "261", "264"], status.Meaning.NONE),
-    **dict.fromkeys(OPERATOR_CAN_MEND, status.Meaning.REFUSED),
-    **dict.fromkeys(["108", "109", "286", "999"], status.Meaning.UNAVAILABLE),
-    **dict.fromkeys(["262", "265"], status.Meaning.UNSUPPORTED),
-    "656": status.Meaning.THROTTLED,
-    **dict.fromkeys(OUR_MISTAKE.split(), status.Meaning.MISTAKE),
-    **dict.fromkeys(OUR_DOCUMENT.split(), status.Meaning.ARGUMENT),
+    **dict.fromkeys(["111", "112"], status.StatusMeaning.FOUND),
+    **dict.fromkeys(["259", "261", "264"], status.StatusMeaning.NONE),
+    **dict.fromkeys(OPERATOR_CAN_MEND, status.StatusMeaning.REFUSED),
+    **dict.fromkeys(["108", "109", "286", "999"], status.StatusMeaning.UNAVAILABLE),
+    **dict.fromkeys(["262", "265"], status.StatusMeaning.UNSUPPORTED),
+    "656": status.StatusMeaning.THROTTLED,
+    **dict.fromkeys(OUR_MISTAKE.split(), status.StatusMeaning.MISTAKE),
+    **dict.fromkeys(OUR_DOCUMENT.split(), status.StatusMeaning.ARGUMENT),
 }
 
 
@@ -89,18 +89,18 @@ def test_the_whole_table_is_known() -> None:
 
 # The classes of the table we were given; 265 is one of ours, since another source may do.
 CLASSES = {
-    "found": status.Meaning.FOUND,
-    "not_found": status.Meaning.NONE,
-    "requester": status.Meaning.REFUSED,
-    "unavailable": status.Meaning.UNAVAILABLE,
-    "unsupported": status.Meaning.UNSUPPORTED,
-    "throttled": status.Meaning.THROTTLED,
-    "request": status.Meaning.MISTAKE,
-    "argument": status.Meaning.ARGUMENT,
+    "found": status.StatusMeaning.FOUND,
+    "not_found": status.StatusMeaning.NONE,
+    "requester": status.StatusMeaning.REFUSED,
+    "unavailable": status.StatusMeaning.UNAVAILABLE,
+    "unsupported": status.StatusMeaning.UNSUPPORTED,
+    "throttled": status.StatusMeaning.THROTTLED,
+    "request": status.StatusMeaning.MISTAKE,
+    "argument": status.StatusMeaning.ARGUMENT,
 }
 
 
 def test_the_published_table_has_no_other_codes() -> None:
     with official.needed(official.STATUSES).open(encoding="utf-8", newline="") as file:
         theirs = {row["cstat"]: CLASSES[row["class"]] for row in csv.DictReader(file)}
-    assert theirs | {"265": status.Meaning.UNSUPPORTED} == WHOLE_TABLE
+    assert theirs | {"265": status.StatusMeaning.UNSUPPORTED} == WHOLE_TABLE

@@ -5,9 +5,9 @@ from collections.abc import Mapping
 from balcao.core.documents import Cnpj, Cpf
 from balcao.core.questions import Inquiry
 from balcao.core.registration import Registrations
+from balcao.providers.sefaz.adapter import SefazAdapter
+from balcao.providers.sefaz.endpoints import UFS_SERVED
 from balcao.sources.contract import Exchange, HttpReply, T
-from balcao.sources.sefaz.adapter import Sefaz
-from balcao.sources.sefaz.endpoints import UFS_SERVED
 from tests.sefaz import schemas
 
 CNPJ = "11222333000181"
@@ -17,7 +17,7 @@ CPF = "11122233396"
 
 NFE, SERVICE, SOAP = schemas.NFE, schemas.SERVICE, schemas.SOAP
 
-SEFAZ = Sefaz(UFS_SERVED)
+SEFAZ = SefazAdapter(UFS_SERVED)
 
 
 def an_inquiry(document: str = CNPJ, uf: str = "SC") -> Inquiry:
@@ -114,7 +114,7 @@ def hold(conversation: Exchange[T], reply: HttpReply) -> T:
 
 
 def ask(
-    inner: str | bytes, inquiry: Inquiry | None = None, *, adapter: Sefaz = SEFAZ
+    inner: str | bytes, inquiry: Inquiry | None = None, *, adapter: SefazAdapter = SEFAZ
 ) -> Registrations:
     found = hold(adapter.converse(inquiry or an_inquiry()), a_reply(inner))
     assert isinstance(found, Registrations)

@@ -15,7 +15,7 @@ from balcao.cli.doctor.backup import backups
 from balcao.cli.doctor.database import database
 from balcao.cli.doctor.places import RECEIPTS, disks, receipts
 from balcao.cli.doctor.service import is_balcao, service
-from balcao.cli.doctor.sources import certificate, reachable, sources
+from balcao.cli.doctor.sources import reachable, remarks, sources
 from balcao.cli.doctor.tls import TLS, tls
 from balcao.cli.failures import CommandFailed, explain
 from balcao.cli.findings import Check, Finding
@@ -60,7 +60,7 @@ def run_all(*, online: bool) -> Iterator[Finding]:
         "cópia de segurança": backups,
         "dados abertos": _months,
         "fontes": sources,
-        "certificado A1": certificate,
+        "fornecedores": remarks,
         "porta": _port,
         "serviço": service,
         TLS: tls,

@@ -1,35 +1,26 @@
-"""What `balcao doctor` looks at of the sources: who answers, our certificate, the network."""
+"""What `balcao doctor` looks at of the sources: who answers, what they say, the network."""
 
 import asyncio
 import re
-import stat
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
-from pathlib import Path
 
+from balcao.cli.failures import explain
 from balcao.cli.findings import Finding
 from balcao.cli.output import apart_text, program, whole
-from balcao.cli.sources_seen import (
+from balcao.core.questions import Subject
+from balcao.home import Home
+from balcao.inventory import (
     SNAPSHOT,
     SUBJECTS,
     SWITCHES,
     Inventory,
-    day,
-    inventory,
+    configured,
+    probing,
     ufs_text,
 )
-from balcao.core.questions import Subject
-from balcao.errors import CertificateUnusable
-from balcao.home import Home
-from balcao.providers import configured, probing
 from balcao.settings import Settings
 from balcao.sources.replies import MISCONFIGURED
-from balcao.sources.sefaz.certificate import Certificate, client_context
-
-CERTIFICATE = "certificado A1"
-
-# An e-CNPJ is bought anew every year, and somebody has to be identified for it.
-EXPIRING_DAYS = 30
 
 # Whole seconds are told, and an answer may have been on its way for some.
 CLOCK_SECONDS_MAX = 60
@@ -37,18 +28,10 @@ CLOCK_SECONDS_MAX = 60
 # What no provider's key holds, and what copying and files of variables add to one.
 _STRAY = re.compile(r"[\s\"'<>]|[^\x21-\x7e]")
 
-_CREDENTIALS: Mapping[str, tuple[str, ...]] = {
-    "cnpja": ("key",),
-    "serpro": ("consumer_key", "consumer_secret"),
-    "infosimples": ("token",),
-}
-
-_OTHERS = stat.S_IRWXG | stat.S_IRWXO
-
 
 def sources(settings: Settings, _: Home) -> Iterator[Finding]:
     """Every online source, then who answers each subject."""
-    seen = inventory(settings)
+    seen = _seen(settings)
     for name in dict.fromkeys(
         name for names in configured.order(settings).values() for name in names if name != SNAPSHOT
     ):
@@ -58,22 +41,24 @@ def sources(settings: Settings, _: Home) -> Iterator[Finding]:
         yield _answers(seen, subject, title)
 
 
+def _seen(settings: Settings) -> Inventory:
+    return Inventory(settings, datetime.now(UTC), explain)
+
+
 def _credentials(settings: Settings) -> Iterator[Finding]:
     """What can be seen of keys without asking: half of a pair, and what copying adds."""
-    for provider, names in _CREDENTIALS.items():
-        of_provider = getattr(settings, provider)
-        if of_provider is None:
-            continue
-        values = {name: getattr(of_provider, name).get_secret_value() for name in names}
-        variables = {name: f"BALCAO_{provider}__{name}".upper() for name in names}
+    for provider, own in configured.named(settings):
+        names = provider.credentials
+        values = {name: getattr(own, name).get_secret_value() for name in names}
+        variables = {name: provider.variable(name) for name in names}
         missing = [variables[name] for name, value in values.items() if not value]
         if missing and len(missing) < len(names):
             text = f"sem {', '.join(missing)} a fonte fica desligada"
-            yield Finding(f"credenciais de {provider}", "warn", text)
+            yield Finding(f"credenciais de {provider.name}", "warn", text)
         stray = [variables[name] for name, value in values.items() if _STRAY.search(value)]
         if stray:
             text = f"há espaço, aspas ou acento em {', '.join(stray)}: copie de novo"
-            yield Finding(f"credenciais de {provider}", "warn", text)
+            yield Finding(f"credenciais de {provider.name}", "warn", text)
 
 
 def _source(seen: Inventory, name: str) -> Finding:
@@ -109,57 +94,16 @@ def _remedy(seen: Inventory, subject: Subject) -> str:
     return f"importe um mês ({program()} opendata build PASTA) ou {configure}"
 
 
-def certificate(settings: Settings, _: Home) -> Iterator[Finding]:
-    """The A1 certificate for the state treasuries, if one is named; its content is not shown."""
-    sefaz = settings.sefaz
-    if sefaz is None or sefaz.certificate is None:
-        return
-    try:
-        found = configured.certificate_of(sefaz)
-        assert found is not None, "one is named"
-        client_context(found, sefaz.ca_file)
-    except CertificateUnusable as error:
-        yield Finding(CERTIFICATE, "fail", f"{error.detail}; o serviço não inicia assim")
-    else:
-        yield _validity(found, datetime.now(UTC))
-        if found.subject_cnpj is None:
-            yield Finding(
-                "CNPJ do certificado",
-                "warn",
-                "não há: as SEFAZ só atendem um e-CNPJ de empresa emissora, e não um e-CPF",
-            )
-    yield from _privacy(sefaz.certificate)
-
-
-def _validity(found: Certificate, now: datetime) -> Finding:
-    last = day(found.not_after)
-    if found.expired(now):
-        return Finding(
-            CERTIFICATE,
-            "fail",
-            f"venceu em {last}, e as SEFAZ não são consultadas: indique o novo em"
-            " BALCAO_SEFAZ__CERTIFICATE e reinicie o serviço",
-        )
-    left = (found.not_after - now).days
-    if left <= EXPIRING_DAYS:
-        return Finding(
-            CERTIFICATE, "warn", f"vence em {last} (em {left} dias): providencie a renovação"
-        )
-    return Finding(CERTIFICATE, "ok", f"abre; vale até {last}")
-
-
-def _privacy(path: Path) -> Iterator[Finding]:
-    if path.is_file() and path.stat().st_mode & _OTHERS:
-        yield Finding(
-            "arquivo do certificado",
-            "warn",
-            f"é visível para outros usuários: chmod 600 {path}",
-        )
+def remarks(settings: Settings, __: Home) -> Iterator[Finding]:
+    """What providers say of themselves, such as of our certificate."""
+    for _, own in configured.named(settings):
+        for name, status, text in own.remarks(datetime.now(UTC)):
+            yield Finding(name, status, text)
 
 
 def reachable(settings: Settings, _: Home) -> Iterator[Finding]:
     """Each source that is on, asked whether it would answer, and what its clock says."""
-    probes = probing.plan(settings, inventory(settings).providers)
+    probes = probing.plan(settings, _seen(settings).providers)
     results = asyncio.run(probing.run(probes, settings))
     by_source: dict[str, list[probing.Result]] = {}
     for result in results:

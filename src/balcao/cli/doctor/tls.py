@@ -7,7 +7,7 @@ from cryptography import x509
 
 from balcao.cli.findings import Finding
 from balcao.cli.serve import check_tls
-from balcao.cli.sources_seen import day
+from balcao.core.calendar import day_text
 from balcao.home import Home
 from balcao.settings import Settings
 
@@ -34,10 +34,10 @@ def _validity(path: str, chain: list[x509.Certificate], now: datetime) -> Findin
     last = min(one.not_valid_after_utc for one in chain)
     text = f"{path} e a sua chave formam um par"
     if now < first:
-        return Finding(TLS, "fail", f"{text}, mas só vale a partir de {day(first)}")
+        return Finding(TLS, "fail", f"{text}, mas só vale a partir de {day_text(first)}")
     if now >= last:
-        return Finding(TLS, "fail", f"{text}, mas venceu em {day(last)}: renove e reinicie")
+        return Finding(TLS, "fail", f"{text}, mas venceu em {day_text(last)}: renove e reinicie")
     left = (last - now).days
     if left <= EXPIRING_DAYS:
-        return Finding(TLS, "warn", f"{text}; vence em {day(last)} (em {left} dias): renove")
-    return Finding(TLS, "ok", f"{text}; vale até {day(last)}")
+        return Finding(TLS, "warn", f"{text}; vence em {day_text(last)} (em {left} dias): renove")
+    return Finding(TLS, "ok", f"{text}; vale até {day_text(last)}")

@@ -35,12 +35,8 @@ def _ours(error: Exception) -> str | None:
                 f"O arquivo {error.detail} falta ou está incompleto. Sem ele nenhuma chave emitida"
                 " é reconhecida: restaure-o da cópia de segurança."
             )
-        case errors.CertificateUnusable():
-            return (
-                f"O certificado das SEFAZ não pode ser usado: {error.detail}. Corrija"
-                " BALCAO_SEFAZ__CERTIFICATE, BALCAO_SEFAZ__PASSWORD ou BALCAO_SEFAZ__CA_FILE,"
-                " ou remova-as para servir sem essa fonte."
-            )
+        case errors.ProviderUnusable():
+            return error.sentence.format(detail=error.detail)
         case errors.NameTaken():
             return (
                 f"Já existe uma conta chamada {error.detail!r}."

@@ -8,7 +8,7 @@ from datetime import date
 
 from balcao.fiction.calendar import DAYS
 from balcao.fiction.digits import masked_cpf
-from balcao.fiction.records import Company, Establishment, Partner, Simples
+from balcao.fiction.records import CompanyFiction, Establishment, PartnerFiction, Simples
 
 # Looking a date up is faster than writing it. Days of fixed rows are in here too.
 DATES = {day: day.strftime("%Y%m%d") for day in DAYS}
@@ -39,7 +39,7 @@ def establishment_row(e: Establishment) -> str:
     )
 
 
-def company_row(c: Company) -> str:
+def company_row(c: CompanyFiction) -> str:
     """Empresas, 7 columns."""
     return (
         f'"{c.root}";"{c.name}";"{c.nature}";"{c.responsible}"'
@@ -48,7 +48,7 @@ def company_row(c: Company) -> str:
     )
 
 
-def partner_row(root: str, p: Partner) -> str:
+def partner_row(root: str, p: PartnerFiction) -> str:
     """Socios, 11 columns."""
     document = masked_cpf(p.document) if p.kind == "2" else p.document
     representative = masked_cpf(p.representative) if p.representative else NO_REPRESENTATIVE

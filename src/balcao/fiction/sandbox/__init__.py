@@ -12,12 +12,12 @@ from types import MappingProxyType
 from balcao.fiction.digits import impossible_cpf
 from balcao.fiction.places import BY_TOM, Municipality
 from balcao.fiction.records import (
-    Address,
-    Company,
+    AddressFiction,
+    CompanyFiction,
     Establishment,
-    Partner,
+    PartnerFiction,
     Person,
-    Phone,
+    PhoneFiction,
     Simples,
 )
 
@@ -106,7 +106,7 @@ def _establishment(
         opened=date(2015, 3, 2),
         activity=activity,
         side_activities=side_activities,
-        address=Address(
+        address=AddressFiction(
             street_type="RUA",
             street="DAS ACACIAS FICTICIAS",
             number=number,
@@ -115,7 +115,7 @@ def _establishment(
             cep=f"{place.cep_prefix}00100",
             municipality=place,
         ),
-        phones=(Phone(place.area_code, "10000001"),),
+        phones=(PhoneFiction(place.area_code, "10000001"),),
         fax=None,
         email="contato@example.com",
         special_status="",
@@ -131,10 +131,10 @@ def _company(
     responsible: str = "49",
     size: str = "05",
     capital_cents: int = 10_000_000,
-    partners: tuple[Partner, ...] | None = None,
+    partners: tuple[PartnerFiction, ...] | None = None,
     simples: Simples | None = None,
-) -> Company:
-    return Company(
+) -> CompanyFiction:
+    return CompanyFiction(
         root=root,
         name=name,
         nature=nature,
@@ -147,8 +147,8 @@ def _company(
     )
 
 
-def _natural_partner(root: str) -> Partner:
-    return Partner(
+def _natural_partner(root: str) -> PartnerFiction:
+    return PartnerFiction(
         kind="2",
         name="FULANA DA FICCAO SILVA",
         document=impossible_cpf((int(root, 36) + 900_100_000) % 1_000_000_000),
@@ -160,7 +160,7 @@ def _natural_partner(root: str) -> Partner:
 
 _PARTNERS_OF_THREE_KINDS = (
     _natural_partner("90010001"),
-    Partner(
+    PartnerFiction(
         kind="1",
         name="REDE DE FILIAIS FICTICIA LTDA",
         document="90010007000187",
@@ -170,7 +170,7 @@ _PARTNERS_OF_THREE_KINDS = (
         representative_name="BELTRANO DA FICCAO SANTOS",
         representative_qualification="05",
     ),
-    Partner(
+    PartnerFiction(
         kind="3",
         name="FOREIGN FICTION HOLDINGS INC",
         document="",
@@ -192,7 +192,7 @@ _MEI = Simples(
     mei_left_on=None,
 )
 
-COMPANIES: Mapping[str, Company] = MappingProxyType(
+COMPANIES: Mapping[str, CompanyFiction] = MappingProxyType(
     {
         company.root: company
         for company in (

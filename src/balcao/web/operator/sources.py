@@ -7,8 +7,8 @@ from markupsafe import Markup
 from starlette.responses import Response
 
 from balcao.core.questions import Mode, Subject
+from balcao.inventory import ListedSource
 from balcao.observability.health import Line, Standing, of_subject, standing
-from balcao.providers.inventory import Seen
 from balcao.web import standings
 from balcao.web.application import Page, page
 from balcao.web.configured import CONFIGURED, Configured
@@ -136,7 +136,7 @@ def _section(
 
 
 def _configured_rows(
-    sources: Sequence[Seen], lines: Sequence[Line], subject: Subject, *, whole: bool
+    sources: Sequence[ListedSource], lines: Sequence[Line], subject: Subject, *, whole: bool
 ) -> list[SourceRow]:
     rows: list[SourceRow] = []
     for order, source in enumerate(sources, 1):

@@ -1,0 +1,159 @@
+"""Who answers what, as the settings say it: for the command line and for operators' pages."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cached_property
+
+from balcao.core.addresses import shown_address
+from balcao.core.federation import UFS
+from balcao.core.questions import Subject
+from balcao.home import Home
+from balcao.inventory import configured
+from balcao.inventory.probing import ufs_served
+from balcao.opendata.errors import OpenDataError
+from balcao.opendata.store import published
+from balcao.operations import ALL_OPERATIONS, OPERATIONS
+from balcao.providers import PROVIDERS, opendata
+from balcao.providers.contract import Provider, SwitchedOn
+from balcao.providers.fields import ProviderSettings
+from balcao.settings import Settings
+from balcao.sources.online import Capabilities
+
+SNAPSHOT = opendata.SNAPSHOT.name
+
+SUBJECTS: Mapping[Subject, str] = {each.subject: each.sources_title for each in ALL_OPERATIONS}
+
+# Whose source it is, and the variables that switch it on.
+_OWNERS: Mapping[str, Provider] = {
+    offer.name: provider for provider in PROVIDERS for offer in provider.offers
+}
+SWITCHES: Mapping[str, Sequence[str]] = {
+    offer.name: tuple(map(provider.variable, offer.switches))
+    for provider in PROVIDERS
+    for offer in provider.offers
+}
+
+# The registry publishes partners' documents masked: no opt-in.
+_OF_THE_MONTH = Capabilities(frozenset(opendata.SNAPSHOT.subjects), alphanumeric=True)
+
+
+@dataclass(frozen=True, slots=True)
+class ListedSource:
+    """One source, as it stands in the order of a subject."""
+
+    name: str
+    is_on: bool
+    remark: str  # the address where it is asked; what is missing where it is off
+    capabilities: Capabilities | None = None  # None: off
+    ufs: tuple[str, ...] = ()  # of those the subject is asked for
+
+
+@dataclass(frozen=True)
+class Inventory:
+    """All sources of one configuration. Looking asks nobody over the network.
+
+    It reads files, the certificate's among them: some hundred milliseconds, not for an event
+    loop's thread. `explain` says what is wrong with the imported month, for whoever looks.
+    """
+
+    settings: Settings
+    now: datetime
+    explain: Callable[[Exception], str | None]
+
+    @cached_property
+    def _usable(self) -> tuple[Sequence[SwitchedOn], Mapping[str, str]]:
+        found: list[SwitchedOn] = []
+        out_of_use: dict[str, str] = {}
+        for provider, own in configured.switched_on(self.settings):
+            if why := own.out_of_use(self.now):
+                out_of_use |= {offer.name: why for offer in provider.offers}
+            else:
+                found += provider.sources(own, self.now)
+        return found, out_of_use
+
+    @property
+    def providers(self) -> Sequence[SwitchedOn]:
+        """Those that can be asked."""
+        return self._usable[0]
+
+    @property
+    def out_of_use(self) -> Mapping[str, str]:
+        """Those that are switched on and cannot be asked, and why."""
+        return self._usable[1]
+
+    def sources(self, subject: Subject) -> Iterator[ListedSource]:
+        """A subject's sources, in the order of asking."""
+        for name in configured.order(self.settings)[subject]:
+            yield self._month() if name == SNAPSHOT else self._online(name, subject)
+
+    def _month(self) -> ListedSource:
+        store = Home(self.settings.home).opendata("live")
+        try:
+            snapshot = published(store)
+        except (OSError, OpenDataError) as error:
+            return ListedSource(SNAPSHOT, False, self.explain(error) or "")
+        if snapshot is None:
+            return ListedSource(SNAPSHOT, False, "nada importado (opendata build)")
+        with closing(snapshot):
+            extracted = snapshot.extraction_date
+        return ListedSource(SNAPSHOT, True, f"mês de {extracted:%d/%m/%Y}", _OF_THE_MONTH)
+
+    def _online(self, name: str, subject: Subject) -> ListedSource:
+        provider = next((each for each in self.providers if each.name == name), None)
+        if provider is None:
+            return ListedSource(name, False, self.why_off(name))
+        served = tuple(ufs_served(provider, subject, self.ufs))
+        return ListedSource(name, True, self.address(name), provider.adapter.capabilities, served)
+
+    def why_off(self, name: str) -> str:
+        """What a source that is not asked is missing."""
+        *others, last = SWITCHES[name]
+        switches = f"{', '.join(others)} e {last}" if others else last
+        return self.out_of_use.get(name) or f"ligue com {switches}"
+
+    def address(self, name: str) -> str:
+        """Where a source that is on is asked, without what may be secret in it."""
+        return shown_address(self._settings_of(name).address)
+
+    def brings_receipts(self, name: str) -> bool:
+        """Whether a source of certificates that is on can have their receipts."""
+        return self._settings_of(name).without_receipts is None
+
+    def addresses(self, name: str) -> Mapping[str, str]:
+        """The address by UF, where each has its own."""
+        known = self._settings_of(name).addresses
+        return {uf: shown_address(address) for uf, address in known.items()}
+
+    def without_receipts(self, subject: Subject) -> str | None:
+        """What to say where certificates would come without their receipts."""
+        if not OPERATIONS[subject].issues:
+            return None
+        on = (self._settings_of(each.name) for each in self.sources(subject) if each.is_on)
+        return next((each.without_receipts for each in on if each.without_receipts), None)
+
+    def _settings_of(self, name: str) -> ProviderSettings:
+        own: ProviderSettings = _OWNERS[name].of(self.settings)
+        return own
+
+    @property
+    def ufs(self) -> Mapping[Subject, Sequence[str]]:
+        """The UFs of those subjects that are asked by UF; all, where that is no setting."""
+        every = {each.subject: UFS for each in ALL_OPERATIONS if each.by_uf}
+        return {**every, **configured.ufs(self.settings)}
+
+    def unserved(self, subject: Subject) -> Sequence[str]:
+        """The UFs that the subject is asked for and nobody serves."""
+        served = {uf for source in self.sources(subject) for uf in source.ufs}
+        return [uf for uf in self.ufs.get(subject, ()) if uf not in served]
+
+
+def ufs_text(ufs: Sequence[str], asked: Sequence[str] = UFS) -> str:
+    """So many of those asked, by the shorter of two lists."""
+    missing = [uf for uf in asked if uf not in ufs]
+    if not missing:
+        return f"todas ({len(ufs)})"
+    if len(missing) < len(ufs):
+        return f"{len(ufs)} UFs (menos {', '.join(missing)})"
+    return ", ".join(ufs) or "nenhuma"

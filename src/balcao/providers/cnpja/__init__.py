@@ -1,0 +1,17 @@
+"""CNPJá's commercial API: company registry, state registrations, free-trade-zone registry."""
+
+from balcao.providers.contract import Offer, Provider
+
+PROVIDER = Provider(
+    "cnpja",
+    "CNPJá, API comercial.",
+    (
+        Offer(
+            "cnpja",
+            "CNPJá",
+            ("company", "state_registration", "rural_producer", "suframa"),
+            ("key",),
+        ),
+    ),
+    credentials=("key",),
+)

@@ -1,0 +1,88 @@
+"""State registrations, `/ccc`, from the national base (`cnpja.md` section 2, `ccc.md`)."""
+
+from collections.abc import Mapping, Sequence
+
+import msgspec
+
+from balcao.core.federation import UFS
+from balcao.core.registration import (
+    Registration,
+    Registrations,
+    is_exempt,
+    situation_text,
+    type_text,
+)
+from balcao.errors import SourceFailed
+from balcao.providers.cnpja.pieces import Item
+from balcao.sources import replies
+from balcao.sources.contract import HttpReply
+from balcao.sources.replies import RegistrationList, text
+
+
+class _Registration(msgspec.Struct, rename="camel"):
+    number: str
+    state: str
+    enabled: bool
+    status_date: str | None = None
+    status: Item | None = None
+    type: Item | None = None
+
+
+class _Taxpayer(msgspec.Struct, rename="camel"):
+    tax_id: str
+    registrations: RegistrationList[_Registration]
+    updated: str | None = None
+    name: str | None = None
+    origin_state: str | None = None
+
+
+def states(ufs: Sequence[str], all_ufs: str) -> str:
+    """Their parameter: a list, or the word for all."""
+    return all_ufs if set(ufs) == set(UFS) else ",".join(ufs)
+
+
+def none(document: str, ufs: Sequence[str]) -> Mapping[str, Registrations]:
+    """No registration in any of the UFs."""
+    return {uf: Registrations(document, uf) for uf in ufs}
+
+
+def read(source: str, reply: HttpReply, ufs: Sequence[str]) -> Mapping[str, Registrations]:
+    """The registrations of a successful reply, by UF; every UF that was asked is there."""
+    said = replies.decode_what_can_be(source, _Taxpayer, reply.body)
+    updated_at = replies.civil(said.updated)
+    home = text(said.origin_state)
+    found: dict[str, list[Registration]] = {uf: [] for uf in ufs}
+    for each in said.registrations:
+        uf = text(each.state)
+        if uf not in found:
+            raise SourceFailed(f"{source}: respondeu sobre outra UF")
+        if not is_exempt(each.number):
+            found[uf].append(_registration(source, each, uf, updated_at))
+    return {
+        uf: Registrations(
+            documento=replies.plain(said.tax_id) or "",
+            uf=uf,
+            nome=text(said.name),
+            uf_principal=home if home in UFS else None,
+            inscricoes=tuple(registrations),
+        )
+        for uf, registrations in found.items()
+    }
+
+
+def _registration(
+    source: str, said: _Registration, uf: str, updated_at: str | None
+) -> Registration:
+    number = text(said.number)
+    if number is None:
+        raise SourceFailed(f"{source}: resposta incompleta, inscrição sem número")
+    status, kind = said.status or Item(), said.type or Item()
+    return Registration(
+        inscricao_estadual=number,
+        uf=uf,
+        ativa=said.enabled,
+        tipo_ie=type_text(kind.text, kind.id),
+        situacao_pj=situation_text(status.text, status.id),
+        data_status=replies.day(said.status_date),
+        updated_at=updated_at,
+    )

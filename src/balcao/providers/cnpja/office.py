@@ -1,0 +1,129 @@
+"""An office, `/office/{taxId}`, as a company of the registry (`cnpja.md` section 4)."""
+
+import msgspec
+
+from balcao.core.company import AGE_BAND_TEXTS, SIZE_TEXTS, STATUS_TEXTS, Coded, Company, Partner
+from balcao.providers.cnpja.pieces import CnpjaAddress, CnpjaPhone, Country, Email, Item
+from balcao.sources import replies
+from balcao.sources.contract import HttpReply
+from balcao.sources.replies import PartnerList, ShortList, text
+
+_AGE_BANDS = {
+    "0-12": AGE_BAND_TEXTS["1"],
+    "13-20": AGE_BAND_TEXTS["2"],
+    "21-30": AGE_BAND_TEXTS["3"],
+    "31-40": AGE_BAND_TEXTS["4"],
+    "41-50": AGE_BAND_TEXTS["5"],
+    "51-60": AGE_BAND_TEXTS["6"],
+    "61-70": AGE_BAND_TEXTS["7"],
+    "71-80": AGE_BAND_TEXTS["8"],
+    "81+": AGE_BAND_TEXTS["9"],
+}
+
+
+class _Person(msgspec.Struct, rename="camel"):
+    name: str | None = None
+    tax_id: str | None = None
+    age: str | None = None
+    country: Country | None = None
+
+
+class _Agent(msgspec.Struct):
+    person: _Person = msgspec.field(default_factory=_Person)
+
+
+class _Member(msgspec.Struct):
+    since: str | None = None
+    role: Item | None = None
+    person: _Person = msgspec.field(default_factory=_Person)
+    agent: _Agent | None = None
+
+
+class _Company(msgspec.Struct):
+    """The company of an office. `id` is not read: an integer cannot hold a root with letters."""
+
+    name: str | None = None
+    jurisdiction: str | None = None
+    nature: Item | None = None
+    size: Item | None = None
+    members: PartnerList[_Member] | None = None
+
+
+class _Office(msgspec.Struct, rename="camel"):
+    tax_id: str
+    company: _Company
+    status: Item
+    alias: str | None = None
+    head: bool | None = None
+    founded: str | None = None
+    status_date: str | None = None
+    special: Item | None = None
+    special_date: str | None = None
+    main_activity: Item | None = None
+    side_activities: ShortList[Item] | None = None
+    address: CnpjaAddress | None = None
+    phones: ShortList[CnpjaPhone] | None = None
+    emails: ShortList[Email] | None = None
+
+
+def read(source: str, reply: HttpReply) -> Company:
+    """The company of a successful reply."""
+    said = replies.decode_what_can_be(source, _Office, reply.body)
+    company, address = said.company, said.address or CnpjaAddress()
+    return Company(
+        cnpj=replies.plain(said.tax_id) or "",
+        identificador_matriz_filial={True: "MATRIZ", False: "FILIAL", None: None}[said.head],
+        data_de_abertura=replies.day(said.founded),
+        nome_empresarial=text(company.name),
+        nome_fantasia=text(said.alias),
+        atividade_economica_principal=_coded(said.main_activity, 7),
+        atividades_economicas_secundarias=tuple(
+            activity
+            for item in said.side_activities or ()
+            if (activity := _coded(item, 7)) is not None
+        ),
+        natureza_juridica=_coded(company.nature, 4),
+        # Where the type of their street ends and its name begins ("AVENIDA DAS NACOES", "RUA B",
+        # "PRACA") is not for us to guess.
+        tipo_logradouro=None,
+        logradouro=text(address.street),
+        numero=text(address.number),
+        complemento=text(address.details),
+        bairro=text(address.district),
+        municipio=text(address.city),
+        cep=replies.plain(address.zip),
+        uf=text(address.state),
+        endereco_eletronico=text(said.emails[0].address) if said.emails else None,
+        telefone=replies.telephone(
+            *((phone.area or "") + (phone.number or "") for phone in said.phones or ())
+        ),
+        ente_federativo_responsavel=text(company.jurisdiction),
+        situacao_cadastral=_known(STATUS_TEXTS, said.status),
+        data_da_situacao_cadastral=replies.day(said.status_date),
+        situacao_especial=text(said.special.text) if said.special else None,
+        data_da_situacao_especial=replies.day(said.special_date),
+        porte=_known(SIZE_TEXTS, company.size),
+        socios=tuple(_partner(member) for member in company.members or ()),
+    )
+
+
+def _partner(said: _Member) -> Partner:
+    agent = said.agent.person if said.agent else _Person()
+    return Partner(
+        nome=text(said.person.name),
+        cpf_cnpj_socio=replies.plain(said.person.tax_id),
+        qualificacao_socio=text(said.role.text) if said.role else None,
+        pais=text(said.person.country.name) if said.person.country else None,
+        documento_representante_legal=replies.plain(agent.tax_id),
+        nome_representante_legal=text(agent.name),
+        faixa_etaria=_AGE_BANDS.get(text(said.person.age) or ""),
+        data_entrada_sociedade=replies.entry_day(said.since),
+    )
+
+
+def _coded(item: Item | None, width: int) -> Coded | None:
+    return None if item is None else replies.coded(item.id, width, item.text)
+
+
+def _known(texts: dict[str, str], item: Item | None) -> str | None:
+    return None if item is None or item.id is None else texts.get(f"{item.id:02d}")

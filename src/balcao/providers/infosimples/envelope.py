@@ -1,0 +1,152 @@
+"""The provider's envelope: the result is in its `code`, whatever the HTTP status says."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeVar
+from urllib.parse import urlencode
+
+import msgspec
+
+from balcao.errors import SourceError, SourceFailed, SourceUnavailable
+from balcao.providers.infosimples.codes import CODES, CodeMeaning
+from balcao.sources import replies
+from balcao.sources.contract import HttpReply, HttpRequest
+from balcao.sources.replies import RegistrationList
+
+T = TypeVar("T")
+
+# What no result depends on is read only where it is as short as it should be.
+_ASIDE_BYTES_MAX = 16_000
+_ELAPSED_MS_MAX = 3_600_000
+
+_ERRORS_OF_THE_ORIGIN = frozenset({614, 616})
+
+
+class _Header(msgspec.Struct):
+    billable: bool | None = None
+    elapsed_time_in_milliseconds: msgspec.Raw = msgspec.Raw(b"null")
+    parameters: msgspec.Raw = msgspec.Raw(b"null")
+
+
+class Envelope(msgspec.Struct):
+    """What they wrap every result in. `Raw`: what no result depends on may have any form."""
+
+    code: int
+    data: RegistrationList[msgspec.Raw] | None = None
+    header: _Header | None = None
+    errors: msgspec.Raw = msgspec.Raw(b"null")
+    site_receipts: msgspec.Raw = msgspec.Raw(b"null")
+
+    @property
+    def meaning(self) -> CodeMeaning | None:
+        """What follows from the code; None for a code we do not know."""
+        return CODES[self.code].meaning if self.code in CODES else None
+
+    @property
+    def billable(self) -> bool | None:
+        """Whether the provider charges for it; None where it does not say."""
+        return None if self.header is None else self.header.billable
+
+    @property
+    def elapsed_ms(self) -> int:
+        """How long they took; 0 where they do not say."""
+        elapsed = None if self.header is None else _any(self.header.elapsed_time_in_milliseconds)
+        return elapsed if isinstance(elapsed, int) and 0 < elapsed <= _ELAPSED_MS_MAX else 0
+
+    @property
+    def parameters(self) -> Mapping[str, str]:
+        """What they were asked, as they heard it."""
+        said = None if self.header is None else _any(self.header.parameters)
+        if not isinstance(said, dict):
+            return {}
+        return {name: value for name, value in said.items() if isinstance(value, str)}
+
+    @property
+    def reasons(self) -> str | None:
+        """`errors[]` as one text. It may name the document: for the caller, never for the log."""
+        return replies.text(" ".join(_texts(self.errors)))
+
+    @property
+    def receipt(self) -> str | None:
+        """The address of the first receipt."""
+        return next(filter(None, _texts(self.site_receipts)), None)
+
+
+def request(service: str, parameters: dict[str, str]) -> HttpRequest:
+    """A consultation. The token travels in the body: addresses end up in logs."""
+    return HttpRequest(
+        "POST",
+        f"/api/v2/consultas/{service}",
+        headers={"content-type": "application/x-www-form-urlencoded"},
+        body=urlencode(parameters).encode(),
+    )
+
+
+def read(source: str, reply: HttpReply) -> Envelope:
+    """The envelope of a reply. Raises what the HTTP status means where there is none."""
+    if reply.status == 200:
+        return replies.decode(source, Envelope, reply.body)
+    try:
+        envelope = replies.parse(Envelope, reply.body)
+    except msgspec.DecodeError:
+        raise replies.refusal(source, reply) from None
+    if envelope.meaning in (None, CodeMeaning.FOUND):  # an HTTP error does not bring a result
+        raise replies.refusal(source, reply)
+    return envelope
+
+
+def answered(source: str, reply: HttpReply) -> Envelope:
+    """The envelope of a reply that found something, or found that there is nothing."""
+    envelope = read(source, reply)
+    if envelope.meaning not in (CodeMeaning.FOUND, CodeMeaning.NOTHING):
+        raise refusal(source, envelope)
+    return envelope
+
+
+def results(source: str, envelope: Envelope, kind: type[T]) -> Sequence[T]:
+    """The data of a result; at least one object."""
+    if not envelope.data:
+        raise SourceFailed(f"{source}: resposta incompleta, sem dados")
+    return [replies.decode(source, kind, bytes(raw)) for raw in envelope.data]
+
+
+def refusal(source: str, envelope: Envelope) -> SourceError:
+    """What a code that brings no result means: an error to raise."""
+    charged = "; cobrada pelo fornecedor" if envelope.billable else ""
+    known = CODES.get(envelope.code)
+    if known is None:
+        # A number as long as a document is none of their codes, and is not repeated.
+        number = f" {envelope.code}" if 0 <= envelope.code <= 999 else ""
+        return SourceFailed(f"{source}: código desconhecido{number}{charged}")
+    detail = f"{known.text}, código {envelope.code}{charged}"
+    match known.meaning:
+        case CodeMeaning.MISCONFIGURED:
+            return replies.misconfigured(source, detail)
+        case CodeMeaning.UNAVAILABLE:
+            return SourceUnavailable(f"{source}: {detail}", known.retry_seconds)
+        case CodeMeaning.MISTAKE:
+            return SourceFailed(f"{source}: ERRO NOSSO NA CONSULTA: {detail}")
+        case _:
+            return SourceFailed(f"{source}: {detail}")
+
+
+def issuing_refusal(source: str, envelope: Envelope) -> SourceError:
+    """The same of an issuance: where the origin was reached or they charge, it may have begun, and
+    nobody else may be asked."""
+    error = refusal(source, envelope)
+    reached = envelope.billable is True or envelope.code in _ERRORS_OF_THE_ORIGIN
+    if reached and isinstance(error, SourceUnavailable):
+        return SourceFailed(error.detail)
+    return error
+
+
+def _any(raw: msgspec.Raw) -> Any:
+    """What stands there. Raises `msgspec.DecodeError` where it is longer than anybody's."""
+    body = bytes(raw)
+    if len(body) > _ASIDE_BYTES_MAX:
+        raise msgspec.DecodeError("Too long")
+    return replies.parse(object, body)
+
+
+def _texts(raw: msgspec.Raw) -> Sequence[str]:
+    said = _any(raw)
+    return [each for each in said if isinstance(each, str)] if isinstance(said, list) else []

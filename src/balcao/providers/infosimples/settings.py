@@ -1,0 +1,61 @@
+"""The settings of Infosimples, by contract."""
+
+from typing import Self
+
+from pydantic import Field, SecretStr
+
+from balcao.providers.fields import ProviderSettings, Uf
+
+
+class InfosimplesSettings(ProviderSettings):
+    """Infosimples, by contract."""
+
+    url: str = Field("https://api.infosimples.com", description="Endereço base.")
+    token: SecretStr = Field(
+        SecretStr(""), description="Token da API; sem ele a fonte fica desligada."
+    )
+    ufs: tuple[Uf, ...] | None = Field(
+        None, description="UFs em que é consultada para inscrições estaduais; vazio: todas."
+    )
+    certificate_ufs: tuple[Uf, ...] | None = Field(
+        None, description="UFs em que é consultada para certidões estaduais; vazio: todas."
+    )
+    receipt_origins: tuple[str, ...] = Field(
+        (),
+        description="Origens, como `https://armazem.example`, de onde os comprovantes podem ser"
+        " buscados; de nenhuma outra. Sem elas as certidões vêm sem comprovante (`print` nulo).",
+    )
+    accepts_alphanumeric: bool = Field(
+        False,
+        description="Consulta também CNPJs com letras (o fornecedor não documenta se os aceita).",
+    )
+
+    @property
+    def is_on(self) -> bool:
+        """Whether it can be asked."""
+        return self.token.get_secret_value() != ""
+
+    @property
+    def origins_of_receipts(self) -> tuple[str, ...]:
+        """Those that the operator named."""
+        return self.receipt_origins
+
+    @property
+    def without_receipts(self) -> str | None:
+        """They are not fetched from just anywhere."""
+        if self.receipt_origins:
+            return None
+        return "infosimples vem sem comprovantes: falta BALCAO_INFOSIMPLES__RECEIPT_ORIGINS"
+
+    @classmethod
+    def simulated(cls, base: str) -> Self:
+        """At the simulator."""
+        return cls(
+            url=f"{base}/infosimples",
+            token=SecretStr("sandbox"),
+            accepts_alphanumeric=True,
+            receipt_origins=(base,),
+        )
+
+
+SETTINGS = InfosimplesSettings

@@ -1,0 +1,237 @@
+"""Infosimples' consultations, version 2: call, envelope and codes (`infosimples.md`, 1 to 3).
+
+Receipts lie at `/receipts/{name}` for an hour (`infosimples_receipts.py`). Every answer is HTTP
+200 and has its result in `code`, except where a document is promised to fail in transport.
+Nothing is remembered: neither a balance nor equal calls.
+"""
+
+import base64
+import hashlib
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from urllib.parse import parse_qsl
+
+import msgspec
+from starlette.types import Receive
+
+from balcao.core.calendar import BRASILIA
+from balcao.fiction.dice import draws
+from balcao.providers.infosimples.simulator.pgfn import pgfn
+from balcao.providers.infosimples.simulator.receipts import HostedReceipt, name_of, reply_of
+from balcao.providers.infosimples.simulator.sefaz import SERVICES_OF_UFS, certidao_debitos
+from balcao.providers.infosimples.simulator.service import Answer, Service, ServiceQuestion
+from balcao.providers.infosimples.simulator.sintegra import sintegra
+from balcao.providers.simulation.exchange import (
+    PLAIN,
+    Simulated,
+    SimulatedReply,
+    SimulatedRequest,
+    json_reply,
+)
+from balcao.providers.simulation.staging import Script, Stage
+
+# What can be asked for, by path below `/api/v2/consultas/`.
+SERVICES: Mapping[str, Service] = {
+    "sintegra/unificada": sintegra,
+    "receita-federal/pgfn": pgfn,
+    "sefaz/certidao-debitos": certidao_debitos,
+    **SERVICES_OF_UFS,
+}
+
+# How long a receipt can be fetched.
+RECEIPT_LIFE = timedelta(hours=1)
+
+# Tokens with a promised refusal; every other token that is not empty is good.
+INVALID_TOKEN = "invalid"  # noqa: S105
+TOKEN_WITHOUT_BALANCE = "without-balance"  # noqa: S105
+
+_PREFIX = "/api/v2/consultas/"
+_RECEIPTS = "/receipts/"
+_PRICE = "0.24"
+_NUMBER = re.compile(r"[0-9]+(\.[0-9]+)?")
+
+# Echoed as digests only.
+_SECRETS = frozenset({"login_cpf", "login_senha", "pkcs12_cert", "pkcs12_pass"})
+
+# Code: whether it is billed, and its message (`infosimples.md`, section 3).
+_CODES: Mapping[int, tuple[bool, str]] = {
+    200: (True, "A requisição foi processada com sucesso."),
+    201: (True, "A requisição foi processada com sucesso."),
+    600: (False, "Um erro inesperado ocorreu e será analisado."),
+    601: (False, "Não foi possível se autenticar com o token informado."),
+    602: (False, "O serviço informado na URL não é válido."),
+    603: (
+        False,
+        "O token informado não tem autorização de acesso ao serviço. Verifique se ele continua"
+        " ativo e se ele não possui algum limite de uso especificado.",
+    ),
+    604: (False, "A consulta não foi validada antes de pesquisar a fonte de origem."),
+    606: (
+        False,
+        "Parâmetros obrigatórios não foram enviados. Por favor, verifique a documentação de uso"
+        " do serviço.",
+    ),
+    607: (False, "Parâmetro(s) inválido(s)."),
+    608: (
+        True,
+        "Os parâmetros foram recusados pelo site ou aplicativo de origem que processou esta"
+        " consulta.",
+    ),
+    611: (
+        True,
+        "Os dados estão incompletos no site ou aplicativo de origem e não puderam ser retornados.",
+    ),
+    612: (
+        True,
+        "A consulta não retornou dados no site ou aplicativo de origem no qual a automação foi"
+        " executada.",
+    ),
+    615: (False, "O site ou aplicativo de origem parece estar indisponível."),
+    620: (
+        True,
+        "O site ou aplicativo de origem emitiu um erro que provavelmente não mudará em breve para"
+        " esta consulta. Leia-o para saber mais.",
+    ),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class _Call:
+    """One call, which knows how to word whatever is said to it."""
+
+    service: str
+    parameters: Mapping[str, str]
+    asked_at: datetime
+    receipts_at: str  # absolute, for others fetch them
+
+    def reply(self, answer: Answer, status: int = 200) -> SimulatedReply:
+        """An answer in its envelope."""
+        billable, message = _CODES[answer.code]
+        url = self._url(answer.receipt)
+        data = [{**each, "site_receipt": url} for each in answer.data] if url else answer.data
+        echo = _echo(self.parameters)
+        dice = draws(f"{self.service} {sorted(echo.items())}".encode().hex())
+        header = {
+            "api_version": "v2",
+            "api_version_full": "2.2.30-20260701120000",
+            "product": "Consultas",
+            "service": self.service,
+            "parameters": echo,
+            "client_name": "Cliente Fictício",
+            "token_name": "Token Fictício",
+            "billable": billable,
+            "price": _PRICE if billable else "0.0",
+            "requested_at": self.asked_at.isoformat(timespec="milliseconds"),
+            # Nobody waits for it: pages of the states take seconds.
+            "elapsed_time_in_milliseconds": 900 + dice[0] % 8000,
+            "remote_ip": "203.0.113.10",
+            "signature": base64.b64encode(b"".join(n.to_bytes(2) for n in dice)).decode(),
+        }
+        body = {
+            "code": answer.code,
+            "code_message": message,
+            "errors": answer.errors,
+            "header": header,
+            "data_count": len(data),
+            "data": data,
+            "site_receipts": [url] if url else [],
+        }
+        return json_reply(status, body, content_type="application/json; charset=utf-8")
+
+    def maintenance(self) -> SimulatedReply:
+        """The page of the state is down, or the service paused."""
+        return self.reply(Answer(615, errors=("O site de origem está em manutenção.",)))
+
+    def error(self) -> SimulatedReply:
+        """They are down themselves."""
+        return self.reply(Answer(600, errors=("Erro inesperado.",)), status=500)
+
+    def _url(self, receipt: HostedReceipt | None) -> str | None:
+        if receipt is None or self.parameters.get("ignore_site_receipt", "0") != "0":
+            return None
+        return self.receipts_at + name_of(receipt, self.asked_at + RECEIPT_LIFE)
+
+
+class SimulatedInfosimples:
+    """The consultations, at `/api/v2/consultas/{service}`, and their receipts."""
+
+    def __init__(self, stage: Stage, clock: Callable[[], datetime]) -> None:
+        self._stage = stage
+        self._clock = clock
+
+    async def answer(self, request: SimulatedRequest, receive: Receive) -> SimulatedReply:
+        """One request."""
+        now = self._clock().astimezone(BRASILIA)
+        if request.path.startswith(_RECEIPTS) and request.method == "GET":
+            return reply_of(request.path.removeprefix(_RECEIPTS), now)
+        name = request.path.removeprefix(_PREFIX)
+        if name == request.path:
+            return SimulatedReply(404, b"Not Found", PLAIN)
+        if request.method not in ("GET", "POST"):
+            return SimulatedReply(405, b"Method Not Allowed", PLAIN, {"allow": "GET, POST"})
+        sent = _parameters(request)
+        token = "" if sent is None else sent.pop("token", "")
+        call = _Call(name, sent or {}, now, f"{request.origin}/infosimples{_RECEIPTS}")
+        if sent is None:
+            return call.reply(Answer(604, errors=("O corpo da requisição não é válido.",)))
+        if token in ("", INVALID_TOKEN):
+            return call.reply(Answer(601, errors=("O token informado não é válido.",)))
+        if (service := SERVICES.get(name)) is None:
+            return call.reply(Answer(602, errors=(f"O serviço {name} não existe.",)))
+        if token == TOKEN_WITHOUT_BALANCE:
+            return call.reply(Answer(603, errors=("O limite de uso do token foi atingido.",)))
+        if not _NUMBER.fullmatch(sent.get("timeout", "600")):
+            return call.reply(Answer(604, errors=("Timeout não é um número",)))
+        question = service(sent, now)
+        if isinstance(question, Answer):
+            return call.reply(question)
+        return await self._play(call, question, receive)
+
+    async def _play(
+        self, call: _Call, question: ServiceQuestion, receive: Receive
+    ) -> SimulatedReply:
+        lines = Script(
+            good=lambda document: call.reply(question.good(document)),
+            incomplete=lambda document: call.reply(question.incomplete(document)),
+            somebody_else=question.somebody_else,
+        )
+        return await self._stage.play(
+            question.subject, question.document, call, lines, receive, ufs=question.ufs
+        )
+
+
+def _parameters(request: SimulatedRequest) -> dict[str, str] | None:
+    """What was sent in the query and the body, as text; none where nobody can read it."""
+    found = dict(request.query)
+    if not request.body:
+        return found
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    try:
+        if kind == "application/json":
+            said = msgspec.json.decode(
+                request.body, type=dict[str, str | int | float | bool | None]
+            )
+            found |= {name: str(value) for name, value in said.items() if value is not None}
+        else:
+            found |= dict(parse_qsl(request.body.decode(), keep_blank_values=True))
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return None
+    return found
+
+
+def _echo(parameters: Mapping[str, str]) -> dict[str, str]:
+    echo: dict[str, str] = {}
+    for name, value in parameters.items():
+        if name in _SECRETS:
+            digest = hashlib.md5(value.encode(), usedforsecurity=False)
+            echo[f"{name}_md5"] = digest.hexdigest()
+        else:
+            echo[name] = value
+    return echo
+
+
+def simulators(stage: Stage, clock: Callable[[], datetime]) -> Mapping[str, Simulated]:
+    """Where it is."""
+    return {"/infosimples": SimulatedInfosimples(stage, clock)}

@@ -1,0 +1,152 @@
+"""Infosimples' `receita-federal/pgfn`: the federal certificate (`infosimples.md`, section 4)."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import date, datetime
+
+from balcao.fiction import FederalFiction, FederalKind, federal_certificate_of, person_of
+from balcao.fiction.dice import draws
+from balcao.fiction.sandbox.certificates import UNTYPED, is_of_class
+from balcao.providers.infosimples.simulator.receipts import receipt_of
+from balcao.providers.infosimples.simulator.service import (
+    Answer,
+    ServiceQuestion,
+    day,
+    document_of,
+    invalid,
+    missing,
+    moment,
+    refused,
+)
+from balcao.providers.simulation.exchange import punctuated, punctuated_cpf
+
+# Whether a CPEND counts as a negative certificate that could be issued: seen both ways.
+FLAG_OF_CPEND = {"90010002000154": True, "90010000291": False}
+
+_TYPES = {
+    FederalKind.CND: "Negativa",
+    FederalKind.CPEND: "Positiva com efeitos de negativa",
+    FederalKind.CPD: "Positiva",
+    FederalKind.UNCLASSIFIED: "Circunstanciada",
+}
+_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+
+
+def pgfn(parameters: Mapping[str, str], now: datetime) -> ServiceQuestion | Answer:
+    """The service: a CNPJ, or a CPF with its birth date."""
+    document = document_of(parameters)
+    if document is None:
+        return missing("cnpj ou cpf")
+    if isinstance(document, Answer):
+        return document
+    preference = parameters.get("preferencia_emissao") or "2via"
+    if preference not in ("nova", "2via"):
+        return invalid("preferencia_emissao")
+    if len(document) == 11 and (problem := _birth_date_problem(document, parameters)):
+        return problem
+
+    def good(asked: str) -> Answer:
+        return _answer(asked, now, new=preference == "nova")
+
+    def incomplete(asked: str) -> Answer:
+        found = good(asked)
+        for each in found.data:
+            del each["certidao"], each["tipo"], each["certidao_codigo"]
+            del each["consulta_comprovante"]
+        return found
+
+    return ServiceQuestion("federal_certificate", document, good, incomplete)
+
+
+def _birth_date_problem(cpf: str, parameters: Mapping[str, str]) -> Answer | None:
+    said = parameters.get("birthdate")
+    if not said:
+        return missing("birthdate")
+    try:
+        born = date.fromisoformat(said) if _DATE.fullmatch(said) else None
+    except ValueError:
+        born = None
+    if born is None:
+        return invalid("birthdate")
+    if born == person_of(cpf).born:
+        return None
+    return refused(
+        608, "A data de nascimento informada é diferente da que consta no cadastro da Receita."
+    )
+
+
+def _answer(document: str, now: datetime, *, new: bool) -> Answer:
+    today = now.date()
+    found = federal_certificate_of(document, today, new=new)
+    if new and found.kind is FederalKind.CPEND:
+        in_force = federal_certificate_of(document, today)
+        assert in_force.validity is not None
+        return refused(
+            620,
+            "Não é possível emitir nova certidão: há certidão positiva com efeitos de negativa"
+            f" em vigor até {day(in_force.validity)}. Emita a segunda via.",
+        )
+    receipt = receipt_of(found, today)
+    if receipt is not None:
+        receipt = replace(receipt, new=new)
+    if found.kind is FederalKind.IMPOSSIBLE:
+        reason = (
+            "As informações disponíveis na Receita Federal sobre o contribuinte"
+            f" {_punctuated(found.document)} são insuficientes para emitir a certidão pela"
+            " Internet."
+        )
+        return Answer(611, errors=(reason,), receipt=receipt)
+    return Answer(200, (_record(found, now),), receipt=receipt)
+
+
+def _record(found: FederalFiction, now: datetime) -> dict[str, object]:
+    company = len(found.document) == 14
+    document = _punctuated(found.document)
+    status = _status(found)
+    validity = day(found.validity) if found.validity else ""
+    return {
+        "certidao": found.title,
+        "certidao_codigo": found.code,
+        "cnpj": document if company else "",
+        "cnpj_situacao": status,
+        "comprovante_tipo": found.receipt.value,
+        "conseguiu_emitir_certidao_negativa": _issued(found),
+        "consulta_comprovante": found.code,
+        "consulta_datahora": moment(now),
+        "cpf": "" if company else document,
+        "debitos_pgfn": found.pgfn_debts,
+        "debitos_rfb": found.rfb_debts,
+        "descricao": found.title,
+        "emissao_data": day(found.issued_on) if found.issued_on else "",
+        "mensagem": "Certidão fictícia, sem valor legal.",
+        "nome": "" if company else found.name,
+        "normalizado_cnpj": found.document if company else "",
+        "normalizado_consulta_datahora": moment(now),
+        "normalizado_cpf": "" if company else found.document,
+        "observacoes": "",
+        "razao_social": found.name if company else "",
+        "situacao": status,
+        "tipo": None if is_of_class(found.document, UNTYPED) else _TYPES[found.kind],
+        "validade": validity,
+        "validade_data": validity,
+        "validade_prorrogada": day(found.extended_validity) if found.extended_validity else "",
+        "site_receipt": None,
+    }
+
+
+def _status(found: FederalFiction) -> str:
+    if found.extended_validity is not None:
+        return f"Válida Prorrogada até {day(found.extended_validity)}"
+    return "Válida" if found.validity else ""
+
+
+def _issued(found: FederalFiction) -> bool:
+    if found.kind is FederalKind.CPEND:
+        said = FLAG_OF_CPEND.get(found.document)
+        return bool(draws(f"{found.document} flag")[0] & 1) if said is None else said
+    return found.kind is FederalKind.CND
+
+
+def _punctuated(document: str) -> str:
+    return punctuated(document) if len(document) == 14 else punctuated_cpf(document)

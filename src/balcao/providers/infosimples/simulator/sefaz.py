@@ -1,0 +1,154 @@
+"""Infosimples' `sefaz/certidao-debitos` and its pages per UF (`infosimples.md`, section 5).
+
+No list of its fields is known, so the UFs differ as the clients of its siblings have seen: in
+the names and forms of the code, the number and the validity, and in the way of refusing.
+"""
+
+from collections.abc import Mapping
+from datetime import datetime
+from functools import partial
+
+from balcao.core.federation import UFS
+from balcao.fiction import StateFiction, exists, state_certificate_of
+from balcao.fiction.dice import draws
+from balcao.providers.infosimples.simulator.receipts import receipt_of
+from balcao.providers.infosimples.simulator.service import (
+    Answer,
+    Service,
+    ServiceQuestion,
+    day,
+    document_of,
+    invalid,
+    missing,
+    moment,
+    not_found,
+    refused,
+)
+from balcao.providers.simulation.exchange import punctuated
+from balcao.providers.simulation.staging import SOMEBODY_ELSE, SOMEBODY_ELSE_IN_EVERY_UF
+
+# How a certificate is refused: as a result that says so, or as one of two errors.
+REFUSALS = (200, 612, 620)
+_PROMISED_REFUSALS = {"90010003000107": 200, "90010004000143": 620}
+
+# Where there are others than `certidao_codigo`, and than `validade_data` as dd/mm/yyyy.
+_CODE_ALONE_IN_OTHER_WORDS = frozenset({"BA", "RO"})
+_CODE_IN_BOTH_WORDS = frozenset({"AC"})
+_VALIDITY_IN_ISO = frozenset({"MG", "PE"})
+_VALIDITY_IN_ONE_WORD = frozenset({"PR", "RJ"})
+_NUMBER_OF_CONTROL = frozenset({"RS"})
+_WITHOUT_NEGATIVE = frozenset({"GO", "AC"})  # what could be issued is all they tell
+
+
+def certidao_debitos(parameters: Mapping[str, str], now: datetime) -> ServiceQuestion | Answer:
+    """The unified service: a UF and a CNPJ."""
+    uf = parameters.get("uf", "").strip().upper()
+    if not uf:
+        return missing("uf")
+    if uf not in UFS:
+        return invalid("uf")
+    return _question(uf, parameters, now)
+
+
+def _question(uf: str, parameters: Mapping[str, str], now: datetime) -> ServiceQuestion | Answer:
+    document = document_of(parameters)
+    if document is None:
+        return missing("cnpj")
+    if isinstance(document, Answer):
+        return document
+    if len(document) == 11:
+        return not_found()
+
+    def good(asked: str) -> Answer:
+        found = state_certificate_of(asked, uf, now.date())
+        refusal = None if found.negative else _refusal(asked, uf)
+        if refusal == 612:
+            return not_found()
+        if refusal == 620:
+            return refused(620, found.message)
+        return Answer(200, (_record(found, now),), receipt=receipt_of(found, now.date()))
+
+    def incomplete(asked: str) -> Answer:
+        found = state_certificate_of(asked, uf, now.date())
+        said = _record(found, now)
+        for mandatory in _MANDATORY & set(said):
+            del said[mandatory]
+        return Answer(200, (said,))
+
+    return ServiceQuestion(
+        subject="state_certificate",
+        document=document,
+        good=good,
+        incomplete=incomplete,
+        ufs=(uf,),
+        # A refusal names nobody, and would pass for the right answer.
+        somebody_else=SOMEBODY_ELSE if uf == "SP" else SOMEBODY_ELSE_IN_EVERY_UF,
+    )
+
+
+# `sefaz/sp/certidao-debitos` and the others.
+SERVICES_OF_UFS: Mapping[str, Service] = {
+    f"sefaz/{uf.lower()}/certidao-debitos": partial(_question, uf) for uf in UFS
+}
+
+_MANDATORY = frozenset(
+    {
+        "certidao_codigo",
+        "certidao_mensagem",
+        "certidao_negativa",
+        "codigo_autenticidade",
+        "conseguiu_emitir_certidao_negativa",
+        "tipo",
+    }
+)
+
+
+def _refusal(cnpj: str, uf: str) -> int:
+    if not exists(cnpj):
+        return 612
+    if cnpj in _PROMISED_REFUSALS:
+        return _PROMISED_REFUSALS[cnpj]
+    return REFUSALS[draws(f"{cnpj} refusal of {uf}")[0] % len(REFUSALS)]
+
+
+def _record(found: StateFiction, now: datetime) -> dict[str, object]:
+    return {
+        **_code(found),
+        "certidao_mensagem": found.fiscal_message,
+        **({} if found.uf in _WITHOUT_NEGATIVE else {"certidao_negativa": found.negative}),
+        "cnpj": punctuated(found.document),
+        "conseguiu_emitir_certidao_negativa": found.negative,
+        "consulta_datahora": moment(now),
+        "emissao_data": day(found.issued_on) if found.issued_on else "",
+        "mensagem": found.message,
+        "normalizado_cnpj": found.document,
+        "normalizado_consulta_datahora": moment(now),
+        "razao_social": found.name,
+        "tipo": "Negativa" if found.negative else "",
+        "uf": found.uf,
+        **_number(found),
+        **_validity(found),
+        "site_receipt": None,
+    }
+
+
+def _code(found: StateFiction) -> dict[str, object]:
+    if found.uf in _CODE_ALONE_IN_OTHER_WORDS:
+        return {"codigo_autenticidade": found.code}
+    said: dict[str, object] = {"certidao_codigo": found.code}
+    if found.uf in _CODE_IN_BOTH_WORDS:
+        said["codigo_autenticidade"] = found.code
+    return said
+
+
+def _number(found: StateFiction) -> dict[str, object]:
+    if not found.number:
+        return {}
+    return {"numero_controle" if found.uf in _NUMBER_OF_CONTROL else "numero": found.number}
+
+
+def _validity(found: StateFiction) -> dict[str, object]:
+    if found.uf in _VALIDITY_IN_ISO:
+        return {"data_validade": found.validity.isoformat() if found.validity else ""}
+    name = "validade" if found.uf in _VALIDITY_IN_ONE_WORD else "validade_data"
+    return {name: day(found.validity) if found.validity else ""}

@@ -1,0 +1,190 @@
+"""Infosimples' `sintegra/unificada`: state registrations as the UFs print them.
+
+`infosimples.md`, section 6. What the pages of the UFs have is an address and a situation in words
+of their own; they know neither the type of a registration nor the taxpayer's situation, and no code
+of a municipality.
+"""
+
+from collections.abc import Mapping
+from datetime import date, datetime
+from functools import cache
+
+from balcao.core.federation import UFS
+from balcao.fiction import (
+    RegistrationFiction,
+    company_of,
+    establishment_of,
+    exists,
+    person_of,
+    registrations_of,
+    registrations_of_person,
+)
+from balcao.fiction.sandbox.registrations import COMPANY_ROWS, PERSON_ROWS
+from balcao.providers.infosimples.simulator.service import (
+    Answer,
+    ServiceQuestion,
+    day,
+    document_of,
+    invalid,
+    missing,
+    moment,
+    not_found,
+)
+from balcao.providers.simulation import texts
+from balcao.providers.simulation.exchange import plain_document, punctuated, punctuated_cpf
+from balcao.providers.simulation.staging import SOMEBODY_ELSE, SOMEBODY_ELSE_IN_EVERY_UF
+
+# Active and not, in the words of a UF: no two clients have seen the same list.
+_WORDS_OF_MOST = ("HABILITADO", "NÃO HABILITADO")
+_WORDS = {
+    "SP": ("Ativo", "Inativo"),
+    "RJ": ("HABILITADA", "BAIXADA"),
+    "PR": ("ATIVO", "BAIXADO"),
+    "SC": ("ATIVO", "BAIXADO"),
+    "BA": ("ATIVO", "BAIXADO"),
+    "GO": ("Ativo - HABILITADO", "Não habilitado"),
+    "AM": ("ATIVA", "BAIXADA"),
+    "PE": ("ATIVO", "INAPTO"),
+    "CE": ("ATIVO", "BAIXADO DE OFÍCIO"),
+    "MT": ("ATIVA", "CASSADA"),
+}
+
+
+def sintegra(parameters: Mapping[str, str], now: datetime) -> ServiceQuestion | Answer:
+    """The service: one UF, and a CNPJ, a CPF or the number of a registration."""
+    uf = parameters.get("uf", "").strip().upper()
+    if not uf:
+        return missing("uf")
+    if uf not in UFS:
+        return invalid("uf")
+    document = document_of(parameters)
+    if document is None:
+        number = parameters.get("ie") or parameters.get("ie_produtor")
+        if not number:
+            return missing("cnpj, cpf, ie ou ie_produtor")
+        document = _holders().get((uf, plain_document(number)), not_found())
+    if isinstance(document, Answer):
+        return document
+    if len(document) == 14 and not exists(document):
+        return not_found()
+
+    def good(asked: str) -> Answer:
+        found = tuple([_record(asked, each, now) for each in _registrations(asked, uf)])
+        if not found:
+            return not_found()
+        return Answer(200 if len(found) == 1 else 201, found)
+
+    def incomplete(asked: str) -> Answer:
+        found = good(asked).data
+        for each in found:
+            del each["inscricao_estadual"], each["normalizado_inscricao_estadual"]
+        return Answer(200, found)
+
+    return ServiceQuestion(
+        subject="rural_producer" if len(document) == 11 else "state_registration",
+        document=document,
+        good=good,
+        incomplete=incomplete,
+        ufs=(uf,),
+        # Who has nothing in a UF would pass for the right answer there.
+        somebody_else=SOMEBODY_ELSE if uf == "SP" else SOMEBODY_ELSE_IN_EVERY_UF,
+    )
+
+
+def _registrations(document: str, uf: str) -> tuple[RegistrationFiction, ...]:
+    of = registrations_of_person if len(document) == 11 else registrations_of
+    return tuple([each for each in of(document) if each.uf == uf])
+
+
+@cache
+def _holders() -> dict[tuple[str, str], str]:
+    """Who has a number: numbers are drawn, so only those of promised documents can be found."""
+    return {
+        (each.uf, each.number): document
+        for document in (*COMPANY_ROWS, *PERSON_ROWS)
+        for uf in UFS
+        for each in _registrations(document, uf)
+    }
+
+
+def _record(document: str, r: RegistrationFiction, now: datetime) -> dict[str, object]:
+    who = _of_person(document, r) if len(document) == 11 else _of_company(document)
+    assert r.address is not None
+    a, place = r.address, r.address.municipality
+    since = _day(r.status_date)
+    return {
+        **who,
+        "consulta_data": day(now),
+        "consulta_datahora": moment(now),
+        "endereco_bairro": a.district,
+        "endereco_cep": f"{a.cep[:5]}-{a.cep[5:]}",
+        "endereco_complemento": " ".join(a.complement.split()),
+        "endereco_logradouro": f"{a.street_type} {a.street}".strip(),
+        "endereco_municipio": place.name,
+        "endereco_numero": a.number,
+        "endereco_uf": place.uf,
+        "inscricao_estadual": _in_threes(r.number),
+        "normalizado_abertura_data": who["abertura_data"],
+        "normalizado_consulta_datahora": moment(now),
+        "normalizado_endereco_cep": a.cep,
+        "normalizado_inscricao_estadual": r.number,
+        "normalizado_situacao_cadastral_data": since,
+        "regime_apuracao": "NORMAL - REGIME PERIÓDICO DE APURAÇÃO",
+        "situacao_cadastral": _WORDS.get(r.uf, _WORDS_OF_MOST)[not r.active],
+        "situacao_cadastral_data": since,
+        "site_receipt": None,
+    }
+
+
+def _of_company(cnpj: str) -> dict[str, object]:
+    e, name = establishment_of(cnpj), company_of(cnpj[:8]).name
+    phone = e.phones[0] if e.phones else None
+    return {
+        "abertura_data": _day(e.opened),
+        "atividade_economica": _activity(e.activity),
+        "atividade_economica_secundaria": "; ".join(map(_activity, e.side_activities)),
+        "cnpj": punctuated(cnpj),
+        "cnpj_cpf": punctuated(cnpj),
+        "cpf": "",
+        "email": e.email,
+        "nome": "",
+        "nome_fantasia": e.trade_name,
+        "normalizado_cnpj": cnpj,
+        "normalizado_cpf": "",
+        "propriedade": "",
+        "razao_social": name,
+        "telefone": f"({phone.area_code}) {phone.number}" if phone else "",
+    }
+
+
+def _of_person(cpf: str, r: RegistrationFiction) -> dict[str, object]:
+    assert r.address is not None
+    return {
+        "abertura_data": _day(r.status_date) if r.active else "",
+        "atividade_economica": _activity("0151201"),
+        "atividade_economica_secundaria": "",
+        "cnpj": "",
+        "cnpj_cpf": punctuated_cpf(cpf),
+        "cpf": punctuated_cpf(cpf),
+        "email": "",
+        "nome": person_of(cpf).name,
+        "nome_fantasia": "",
+        "normalizado_cnpj": "",
+        "normalizado_cpf": cpf,
+        "propriedade": f"{r.address.street_type} {r.address.street}",
+        "razao_social": "",
+        "telefone": "",
+    }
+
+
+def _activity(code: str) -> str:
+    return f"{code[:2]}.{code[2:4]}-{code[4]}-{code[5:]} - {texts.activity(code)}"
+
+
+def _in_threes(number: str) -> str:
+    """With points, which most UFs print and clients have to take out."""
+    return ".".join(number[n : n + 3] for n in range(0, len(number), 3))
+
+
+def _day(value: date) -> str:
+    return value.strftime("%d/%m/%Y")

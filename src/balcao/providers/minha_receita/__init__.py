@@ -1,0 +1,9 @@
+"""Minha Receita, and BrasilAPI, which answers in the same form: the open data as a service."""
+
+from balcao.providers.contract import Offer, Provider
+
+PROVIDER = Provider(
+    "minha_receita",
+    "Minha Receita, ou BrasilAPI, que responde na mesma forma.",
+    (Offer("minha_receita", "Minha Receita", ("company",), ("url",)),),
+)

@@ -1,0 +1,245 @@
+"""Minha Receita, and BrasilAPI, which hands its answers on (`public-cnpj-apis.md`, 1 and 2)."""
+
+from collections.abc import Callable, Mapping
+from datetime import date, datetime, timedelta
+
+from starlette.types import Receive
+
+from balcao.core.company import AGE_BAND_TEXTS, IDENTIFIER_TEXTS, SIZE_TEXTS, STATUS_TEXTS
+from balcao.fiction import (
+    CompanyFiction,
+    Establishment,
+    PartnerFiction,
+    codes,
+    company_of,
+    establishment_of,
+    exists,
+)
+from balcao.providers.simulation import texts
+from balcao.providers.simulation.exchange import (
+    PLAIN,
+    Simulated,
+    SimulatedReply,
+    SimulatedRequest,
+    html_reply,
+    is_cnpj,
+    json_reply,
+    plain_document,
+    punctuated,
+)
+from balcao.providers.simulation.staging import Script, Stage
+
+_HEADERS = {"cache-control": "max-age=86400", "access-control-allow-origin": "*"}
+_BRASILAPI_HEADERS = {
+    "cache-control": "max-age=0, s-maxage=86400, stale-while-revalidate, public",
+    "access-control-allow-origin": "*",
+}
+
+# The month's data are published between the 9th and the 17th.
+_PUBLICATION_DELAY = timedelta(days=9)
+
+
+class SimulatedMinhaReceita:
+    """The public service."""
+
+    def __init__(self, stage: Stage, clock: Callable[[], datetime]) -> None:
+        self._stage = stage
+        self._clock = clock
+
+    async def answer(self, request: SimulatedRequest, receive: Receive) -> SimulatedReply:
+        """One request."""
+        if request.method == "OPTIONS":
+            return SimulatedReply(200, headers=_HEADERS)
+        if request.method != "GET":
+            return self._refuse(405, "Essa URL aceita apenas o método GET.")
+        match request.path:
+            case "" | "/":
+                return SimulatedReply(302, headers={"location": "https://docs.minhareceita.org"})
+            case "/updated":
+                return json_reply(200, {"message": self._data_as_of().isoformat()}, _HEADERS)
+            case "/healthz":
+                return SimulatedReply(200, headers=_HEADERS)
+        asked = request.path.removeprefix("/")
+        cnpj = plain_document(asked)
+        if cnpj == "0" * 14:  # passes their check, and is not there
+            return self._refuse(404, f"CNPJ {punctuated(cnpj)} não encontrado.")
+        if not is_cnpj(cnpj):
+            return self._refuse(400, f"CNPJ {asked} inválido.")
+        if not exists(cnpj):
+            return self._refuse(404, f"CNPJ {punctuated(cnpj)} não encontrado.")
+        return await self._stage.play("company", cnpj, self, _LINES, receive)
+
+    def maintenance(self) -> SimulatedReply:
+        """The page of the proxy in front."""
+        return html_reply(503, "503 Service Temporarily Unavailable")
+
+    def error(self) -> SimulatedReply:
+        """The page of the proxy in front."""
+        return html_reply(500, "500 Internal Server Error")
+
+    def _refuse(self, status: int, message: str) -> SimulatedReply:
+        # Their content type is set after the status line, and so it is lost.
+        return json_reply(status, {"message": message}, _HEADERS, PLAIN)
+
+    def _data_as_of(self) -> date:
+        day = (self._clock() - _PUBLICATION_DELAY).date()
+        return (
+            day.replace(day=8)
+            if day.day >= 8
+            else (day.replace(day=1) - timedelta(days=24)).replace(day=8)
+        )
+
+
+class SimulatedBrasilApi:
+    """The same answers with other manners."""
+
+    def __init__(self, stage: Stage) -> None:
+        self._stage = stage
+
+    async def answer(self, request: SimulatedRequest, receive: Receive) -> SimulatedReply:
+        """One request."""
+        path = request.path.removeprefix("/api/cnpj/v1/")
+        if request.method != "GET" or path == request.path:
+            return self._refuse(404, "Página não encontrada", "not_found", "NotFoundError")
+        cnpj = plain_document(path)
+        if not is_cnpj(cnpj):
+            message = f"CNPJ {path} inválido."
+            return self._refuse(400, message, "bad_request", "BadRequestError")
+        if not exists(cnpj):
+            message = f"CNPJ {punctuated(cnpj)} não encontrado."
+            return self._refuse(404, message, "not_found", "NotFoundError")
+        lines = Script(
+            good=lambda document: _good(document, _BRASILAPI_HEADERS),
+            incomplete=lambda document: _incomplete(document, _BRASILAPI_HEADERS),
+        )
+        return await self._stage.play("company", cnpj, self, lines, receive)
+
+    def maintenance(self) -> SimulatedReply:
+        """The page of their own hosting."""
+        return html_reply(503, "This deployment is temporarily paused")
+
+    def error(self) -> SimulatedReply:
+        """Whatever goes wrong behind them becomes this."""
+        return self._refuse(500, "Erro interno", "internal_error", "InternalError")
+
+    def _refuse(self, status: int, message: str, kind: str, name: str) -> SimulatedReply:
+        return json_reply(
+            status, {"message": message, "type": kind, "name": name}, _BRASILAPI_HEADERS
+        )
+
+
+def _good(cnpj: str, headers: Mapping[str, str] = _HEADERS) -> SimulatedReply:
+    return json_reply(200, body(cnpj), headers)
+
+
+def _incomplete(cnpj: str, headers: Mapping[str, str] = _HEADERS) -> SimulatedReply:
+    said = body(cnpj)
+    del said["razao_social"]
+    return json_reply(200, said, headers)
+
+
+_LINES = Script(_good, _incomplete)
+
+
+def body(cnpj: str) -> dict[str, object]:
+    """What both services say of a CNPJ."""
+    establishment = establishment_of(cnpj)
+    company = company_of(cnpj[:8])
+    return _of_establishment(establishment) | _of_company(company)
+
+
+def _of_establishment(e: Establishment) -> dict[str, object]:
+    address, place = e.address, e.address.municipality
+    identifier = "1" if e.head_office else "2"
+    phones = [phone.area_code + phone.number for phone in e.phones]
+    return {
+        "cnpj": e.cnpj,
+        "identificador_matriz_filial": int(identifier),
+        "descricao_identificador_matriz_filial": IDENTIFIER_TEXTS[identifier],
+        "nome_fantasia": e.trade_name,
+        "situacao_cadastral": int(e.status),
+        "descricao_situacao_cadastral": STATUS_TEXTS[e.status],
+        "data_situacao_cadastral": e.status_date,
+        "motivo_situacao_cadastral": int(e.reason),
+        "descricao_motivo_situacao_cadastral": codes.REASONS.get(e.reason),
+        "nome_cidade_no_exterior": e.city_abroad,
+        "codigo_pais": texts.number(e.country),
+        "pais": texts.country(e.country),
+        "data_inicio_atividade": e.opened,
+        "cnae_fiscal": int(e.activity),
+        "cnae_fiscal_descricao": texts.activity(e.activity),
+        "descricao_tipo_de_logradouro": address.street_type,
+        "logradouro": address.street,
+        "numero": address.number,
+        "complemento": " ".join(address.complement.split()),
+        "bairro": address.district,
+        "cep": address.cep,
+        "uf": place.uf,
+        "codigo_municipio": int(place.tom),
+        "codigo_municipio_ibge": texts.number(place.ibge),
+        "municipio": place.name,
+        "ddd_telefone_1": phones[0] if phones else "",
+        "ddd_telefone_2": phones[1] if len(phones) > 1 else "",
+        "ddd_fax": e.fax.area_code + e.fax.number if e.fax else "",
+        "email": e.email or None,
+        "situacao_especial": e.special_status,
+        "data_situacao_especial": e.special_status_date,
+        # A company without secondary activities comes with a placeholder.
+        "cnaes_secundarios": [
+            {"codigo": int(code), "descricao": texts.activity(code)} for code in e.side_activities
+        ]
+        or [{"codigo": 0, "descricao": ""}],
+    }
+
+
+def _of_company(c: CompanyFiction) -> dict[str, object]:
+    simples = c.simples
+    reais, cents = divmod(c.capital_cents, 100)
+    return {
+        "razao_social": texts.masked_name(c.name),
+        "opcao_pelo_simples": simples.opted if simples else None,
+        "data_opcao_pelo_simples": simples.opted_on if simples else None,
+        "data_exclusao_do_simples": simples.left_on if simples else None,
+        "opcao_pelo_mei": simples.mei if simples else None,
+        "data_opcao_pelo_mei": simples.mei_on if simples else None,
+        "data_exclusao_do_mei": simples.mei_left_on if simples else None,
+        "codigo_natureza_juridica": int(c.nature),
+        "natureza_juridica": codes.NATURES.get(c.nature),
+        "qualificacao_do_responsavel": int(c.responsible),
+        "capital_social": reais if not cents else c.capital_cents / 100,
+        "codigo_porte": int(c.size or "0"),
+        "porte": SIZE_TEXTS.get(c.size, "NÃO INFORMADO"),
+        "ente_federativo_responsavel": c.federative_entity,
+        "qsa": [_partner(partner) for partner in c.partners],
+        "regime_tributario": None,
+    }
+
+
+def _partner(p: PartnerFiction) -> dict[str, object]:
+    role = p.representative_qualification
+    return {
+        "identificador_de_socio": int(p.kind),
+        "nome_socio": p.name,
+        "cnpj_cpf_do_socio": texts.document(p),
+        "codigo_qualificacao_socio": int(p.qualification),
+        "qualificacao_socio": codes.QUALIFICATIONS.get(p.qualification),
+        "data_entrada_sociedade": p.entered,
+        "codigo_pais": texts.number(p.country),
+        "pais": texts.country(p.country),
+        "cpf_representante_legal": texts.representative(p),
+        "nome_representante_legal": p.representative_name,
+        "codigo_qualificacao_representante_legal": int(role),
+        "qualificacao_representante_legal": codes.QUALIFICATIONS.get(role)
+        if role != "00"
+        else None,
+        "codigo_faixa_etaria": int(p.age_band),
+        "faixa_etaria": AGE_BAND_TEXTS[p.age_band],
+    }
+
+
+def simulators(stage: Stage, clock: Callable[[], datetime]) -> Mapping[str, Simulated]:
+    """Both, each where it is."""
+    return {
+        "/minha-receita": SimulatedMinhaReceita(stage, clock),
+        "/brasilapi": SimulatedBrasilApi(stage),
+    }

@@ -1,0 +1,100 @@
+"""The settings of Consulta Cadastro, the web service of the state treasuries."""
+
+from collections.abc import Iterator, Mapping
+from datetime import datetime
+from typing import Literal, Self
+from urllib.parse import urlsplit
+
+from pydantic import Field, SecretStr
+
+from balcao.core.federation import UFS
+from balcao.providers.fields import File, ProviderSettings, Remark, Uf
+from balcao.providers.sefaz.endpoints import endpoint
+
+
+class SefazSettings(ProviderSettings):
+    """Consulta Cadastro, the web service of the state treasuries."""
+
+    certificate: File = Field(
+        None,
+        description="Arquivo PKCS#12 (.p12, .pfx) do certificado A1 (e-CNPJ) de uma empresa"
+        " emissora de documentos fiscais; sem ele a fonte fica desligada.",
+    )
+    password: SecretStr = Field(SecretStr(""), description="Senha do certificado.")
+    ca_file: File = Field(
+        None,
+        description="Arquivo PEM com mais raízes para conferir os servidores, além das do sistema:"
+        " as da ICP-Brasil, que alguns estados usam.",
+    )
+    environment: Literal["production", "homologation"] = Field(
+        "production", description="Ambiente dos estados."
+    )
+    endpoints: dict[Uf, str] = Field(
+        {}, description="Endereço completo de uma UF, no lugar do que conhecemos; vazio a desliga."
+    )
+    cpf_ufs: tuple[Uf, ...] | None = Field(
+        None, description="UFs que respondem por CPF; vazio: tenta em todas."
+    )
+    header_ufs: tuple[Uf, ...] = Field(
+        (), description="UFs que ainda exigem o cabeçalho nfeCabecMsg."
+    )
+    mt_wrapper: Literal["consultaCadastro", "nfeDadosMsg"] = Field(
+        "consultaCadastro",
+        description="O elemento que MT espera em volta de `nfeDadosMsg`: o da operação, ou o mesmo"
+        " mais uma vez, como outros programas o enviam.",
+    )
+    url: str = Field(
+        "",
+        description="Endereço base no lugar do de cada UF, para ensaios com o simulador; o caminho"
+        " de cada UF é mantido. Com ele o certificado é opcional.",
+    )
+
+    @property
+    def is_on(self) -> bool:
+        """Whether it can be asked."""
+        return self.certificate is not None or self.url != ""
+
+    @property
+    def address(self) -> str:
+        """In words, unless one stands for all."""
+        if self.url:
+            return self.url
+        kind = "produção" if self.environment == "production" else "homologação"
+        return f"o de cada UF, em {kind}"
+
+    @property
+    def addresses(self) -> Mapping[str, str]:
+        """Whole address by UF, of those that have one."""
+        known = {uf: endpoint(self.environment, uf) for uf in UFS} | dict(self.endpoints)
+        return {uf: _moved(url, self.url) for uf, url in known.items() if url}
+
+    def check(self) -> None:
+        """Whether our certificate serves."""
+        from balcao.providers.sefaz import examination
+
+        examination.usable(self)
+
+    def out_of_use(self, now: datetime) -> str | None:
+        """A certificate that is no good, or not any more."""
+        from balcao.providers.sefaz import examination
+
+        return examination.out_of_use(self, now)
+
+    def remarks(self, now: datetime) -> Iterator[Remark]:
+        """About our certificate."""
+        from balcao.providers.sefaz import examination
+
+        return examination.remarks(self, now)
+
+    @classmethod
+    def simulated(cls, base: str) -> Self:
+        """At the simulator; in the plain, everybody is let in."""
+        return cls(url=f"{base}/sefaz")
+
+
+def _moved(url: str, base: str) -> str:
+    """The same service at another place, such as the simulator's."""
+    return base.rstrip("/") + urlsplit(url).path if base else url
+
+
+SETTINGS = SefazSettings

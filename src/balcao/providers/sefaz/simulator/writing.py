@@ -1,0 +1,208 @@
+"""How a treasury answers: the message, its envelope, and what takes their place."""
+
+from collections.abc import Iterable, Mapping
+from datetime import datetime, timedelta, timezone
+from types import MappingProxyType
+from typing import Any
+
+from lxml import etree
+
+from balcao.core.federation import IBGE_CODES
+from balcao.fiction import AddressFiction, RegistrationFiction
+from balcao.fiction.sandbox.treasuries import FORMS
+from balcao.providers.sefaz.simulator.forms import retold, rewritten
+from balcao.providers.sefaz.simulator.holder import Taxpayer
+from balcao.providers.sefaz.simulator.reading import NFE, SERVICE, SOAP, CadastroQuestion
+from balcao.providers.sefaz.simulator.treasuries import Manner, Treasury, manner_of
+from balcao.providers.simulation.exchange import SimulatedReply, html_reply
+
+CONTENT_TYPE = "application/soap+xml; charset=utf-8"
+
+# No message of theirs has a prefix; the stubs do not know that there may be none.
+_NFE_IS_DEFAULT: dict[Any, str] = {None: NFE}
+_SERVICE_IS_DEFAULT: dict[Any, str] = {None: SERVICE}
+
+_BRASILIA = timezone(timedelta(hours=-3))
+_REJECTED = "Rejeicao: "
+_ABROAD = "9999999"
+
+# Without accents, as the manual has them (`sefaz-consulta-cadastro.md`, section 6).
+TEXTS: Mapping[int, str] = MappingProxyType(
+    {
+        108: "Servico paralisado momentaneamente (curto prazo)",
+        111: "Consulta cadastro com uma ocorrencia",
+        112: "Consulta cadastro com mais de uma ocorrencia",
+        214: "Tamanho da mensagem excedeu o limite estabelecido",
+        215: "Falha no schema XML",
+        243: "XML mal formado",
+        257: "Solicitante nao habilitado para emissao da NF-e",
+        258: "CNPJ da consulta invalido",
+        259: "CNPJ da consulta nao cadastrado como contribuinte na UF",
+        260: "IE da consulta invalida",
+        261: "IE da consulta nao cadastrada como contribuinte na UF",
+        262: "UF nao fornece consulta por CPF",
+        263: "CPF da consulta invalido",
+        264: "CPF da consulta nao cadastrado como contribuinte na UF",
+        265: "Sigla da UF da consulta difere da UF do web service",
+        280: "Certificado transmissor invalido",
+        281: "Certificado transmissor: data de validade",
+        282: "Certificado transmissor sem CNPJ",
+        402: "XML da area de dados com codificacao diferente de UTF-8",
+        404: "Uso de prefixo de namespace nao permitido",
+        516: "Falha no schema XML: inexiste a tag raiz esperada",
+        517: "Falha no schema XML: inexiste atributo versao na tag raiz",
+        587: "Usar somente o namespace padrao da NF-e",
+        588: "Nao e permitida a presenca de caracteres de edicao no inicio/fim da mensagem"
+        " ou entre tags",
+    }
+)
+
+
+class TreasuryVoice:
+    """A treasury that speaks for one state, about one question (None: it could not be read)."""
+
+    def __init__(
+        self, treasury: Treasury, question: CadastroQuestion | None, now: datetime
+    ) -> None:
+        uf = question.uf if question is not None and question.uf in treasury.ufs else treasury.owner
+        self._treasury = treasury
+        self._uf = uf
+        self._manner = manner_of(uf)
+        self._question = question
+        self._now = now.astimezone(_BRASILIA)
+
+    def says(self, status: int) -> SimulatedReply:
+        """A status and nothing else."""
+        return _in_envelope(self._message(status, self._question), self._manner)
+
+    def tells(self, holder: Taxpayer, *, complete: bool = True) -> SimulatedReply:
+        """What is registered for somebody; incomplete: without a mandatory field."""
+        form = FORMS.get(holder.document)
+        found = retold(
+            [
+                _entry(registration, holder, self._manner)
+                for registration in holder.registrations
+                if registration.uf == self._uf
+            ],
+            form,
+        )
+        status = 112 if len(found) > 1 else 111 if found else holder.unknown
+        asked = CadastroQuestion(self._uf, holder.kind, holder.document)
+        message = self._message(status, asked)
+        answer = message[0]
+        for entry in found:
+            if not complete:
+                entry.remove(entry[0])
+            answer.append(entry)
+        if not complete and not found:
+            answer.remove(answer[1])  # there is no entry that could lack something: no cStat
+        return rewritten(_in_envelope(message, self._manner), form)
+
+    def maintenance(self) -> SimulatedReply:
+        """A pause, in the state's own way."""
+        if self._manner.page_when_down:
+            return html_reply(503, "503 Service Unavailable")
+        return self.says(108)
+
+    def error(self) -> SimulatedReply:
+        """The web service fails."""
+        return fault("Receiver", "Internal error of the service.")
+
+    def _message(self, status: int, asked: CadastroQuestion | None) -> etree._Element:
+        now = self._now if self._manner.tells_offset else self._now.replace(tzinfo=None)
+        root = etree.Element(f"{{{NFE}}}retConsCad", versao="2.00", nsmap=_NFE_IS_DEFAULT)
+        _fill(
+            etree.SubElement(root, f"{{{NFE}}}infCons"),
+            [
+                ("verAplic", f"{self._treasury.program}-SIMULADO-4.00"),
+                ("cStat", str(status)),
+                ("xMotivo", ("" if status < 200 else _REJECTED) + TEXTS[status]),
+                ("UF", asked.uf if asked is not None else self._uf),
+                *([(asked.kind, asked.argument)] if asked is not None else []),
+                ("dhCons", now.isoformat(timespec="seconds")),
+                ("cUF", IBGE_CODES[self._uf]),
+            ],
+        )
+        return root
+
+
+def fault(code: str, reason: str) -> SimulatedReply:
+    """A fault of SOAP 1.2: `Sender`, `Receiver` or `VersionMismatch`."""
+    envelope = etree.Element(f"{{{SOAP}}}Envelope", nsmap={"soap": SOAP})
+    where = etree.SubElement(etree.SubElement(envelope, f"{{{SOAP}}}Body"), f"{{{SOAP}}}Fault")
+    value = etree.SubElement(etree.SubElement(where, f"{{{SOAP}}}Code"), f"{{{SOAP}}}Value")
+    value.text = f"soap:{code}"
+    text = etree.SubElement(etree.SubElement(where, f"{{{SOAP}}}Reason"), f"{{{SOAP}}}Text")
+    text.set("{http://www.w3.org/XML/1998/namespace}lang", "en")
+    text.text = reason
+    return SimulatedReply(500, _serialised(envelope), CONTENT_TYPE)
+
+
+def _entry(registration: RegistrationFiction, holder: Taxpayer, manner: Manner) -> etree._Element:
+    address = registration.address
+    active = registration.active
+    located = address.municipality.uf if address is not None else registration.uf
+    entry = etree.Element(f"{{{NFE}}}infCad", nsmap=_NFE_IS_DEFAULT)
+    _fill(
+        entry,
+        [
+            ("IE", registration.number),
+            (holder.kind, holder.document),
+            ("UF", located if located in IBGE_CODES else registration.uf),
+            ("cSit", "1" if active else "0"),
+            ("indCredNFe", "1" if active else "0"),
+            ("indCredCTe", "4"),
+            ("xNome", holder.name),
+            ("xFant", holder.trade_name),
+            ("xRegApur", holder.regime),
+            ("CNAE", _number(holder.activity, manner)),
+            ("dIniAtiv", holder.opened),
+            ("dUltSit", registration.status_date.isoformat()),
+            ("dBaixa", "" if active else registration.status_date.isoformat()),
+            ("IEUnica", registration.number if manner.tells_unique else ""),
+            ("IEAtual", registration.number if manner.tells_unique else ""),
+        ],
+    )
+    if address is not None and manner.tells_address:
+        _fill(etree.SubElement(entry, f"{{{NFE}}}ender"), _address(address, manner))
+    return entry
+
+
+def _address(address: AddressFiction, manner: Manner) -> list[tuple[str, str]]:
+    return [
+        ("xLgr", f"{address.street_type} {address.street}"),
+        ("nro", address.number),
+        ("xCpl", address.complement),
+        ("xBairro", address.district),
+        ("cMun", address.municipality.ibge or _ABROAD),
+        ("xMun", address.municipality.name),
+        ("CEP", _number(address.cep, manner)),
+    ]
+
+
+def _number(digits: str, manner: Manner) -> str:
+    return digits.removeprefix("0") if manner.drops_zeros else digits
+
+
+def _fill(parent: etree._Element, fields: Iterable[tuple[str, str]]) -> None:
+    """Children with text, no longer than the schema allows; what is empty is left out."""
+    for name, text in fields:
+        said = " ".join(text.split())
+        if said:
+            length = 255 if name in ("xMotivo", "xLgr") else 60
+            etree.SubElement(parent, f"{{{NFE}}}{name}").text = said[:length].rstrip()
+
+
+def _in_envelope(message: etree._Element, manner: Manner) -> SimulatedReply:
+    envelope = etree.Element(f"{{{SOAP}}}Envelope", nsmap={"soap": SOAP})
+    body = etree.SubElement(envelope, f"{{{SOAP}}}Body")
+    wrapper = etree.SubElement(body, f"{{{SERVICE}}}{manner.wrapper}", nsmap=_SERVICE_IS_DEFAULT)
+    if manner.escaped:
+        wrapper.text = _serialised(message).decode("utf-8")
+    else:
+        wrapper.append(message)
+    return SimulatedReply(200, _serialised(envelope), CONTENT_TYPE)
+
+
+def _serialised(element: etree._Element) -> bytes:
+    return etree.tostring(element, encoding="UTF-8", xml_declaration=True)

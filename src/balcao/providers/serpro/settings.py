@@ -1,0 +1,57 @@
+"""The settings of SERPRO Consulta CNPJ v2, by contract."""
+
+from typing import Self
+
+from pydantic import Field, SecretStr
+
+from balcao.providers.fields import ProviderSettings
+
+
+class SerproSettings(ProviderSettings):
+    """SERPRO Consulta CNPJ v2, by contract."""
+
+    url: str = Field("https://gateway.apiserpro.serpro.gov.br", description="Endereço base.")
+    consumer_key: SecretStr = Field(
+        SecretStr(""), description="Identificador OAuth2; sem ele a fonte fica desligada."
+    )
+    consumer_secret: SecretStr = Field(
+        SecretStr(""), description="Segredo OAuth2; sem ele a fonte fica desligada."
+    )
+    product: str = Field(
+        "consulta-cnpj-df",
+        description="Caminho do produto contratado; o de demonstração termina em `-trial`.",
+    )
+    full_partners: bool = Field(
+        False,
+        description="O contrato inclui a consulta `empresa`, que traz o CPF inteiro dos sócios"
+        " (para `optin=1`).",
+    )
+    accepts_alphanumeric: bool = Field(True, description="Consulta também CNPJs com letras.")
+    cnd: bool = Field(
+        False, description="O contrato inclui a Consulta CND (certidão federal, só por CNPJ)."
+    )
+    cnd_product: str = Field(
+        "consulta-cnd", description="Caminho do produto; o de demonstração termina em `-trial`."
+    )
+
+    @property
+    def is_on(self) -> bool:
+        """Whether it can be asked."""
+        return "" not in (
+            self.consumer_key.get_secret_value(),
+            self.consumer_secret.get_secret_value(),
+        )
+
+    @classmethod
+    def simulated(cls, base: str) -> Self:
+        """At the simulator."""
+        return cls(
+            url=f"{base}/serpro",
+            consumer_key=SecretStr("sandbox"),
+            consumer_secret=SecretStr("sandbox"),
+            full_partners=True,
+            cnd=True,
+        )
+
+
+SETTINGS = SerproSettings

@@ -1,0 +1,103 @@
+"""SERPRO's gateway: tokens, and the errors it makes by itself (`serpro-cnd.md`, section 1)."""
+
+import base64
+import binascii
+import hmac
+from datetime import datetime
+from urllib.parse import parse_qs
+
+from balcao.providers.simulation.exchange import SimulatedReply, SimulatedRequest, json_reply
+
+TOKEN_SECONDS = 3600
+
+# A consumer key with a promise; every other key and secret that are not empty are good.
+INVALID_KEY = "invalid"
+
+# Tokens are signed, not remembered: any process of the simulator takes them. Nothing is secret
+# in here, so the key need not be either.
+_SIGNING_KEY = b"simulator"
+
+
+def token(request: SimulatedRequest, now: datetime) -> SimulatedReply:
+    """A new token, for Basic credentials and a form."""
+    if request.method != "POST":
+        return fault(405, 900905, "Method not allowed")
+    content_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if content_type != "application/x-www-form-urlencoded":
+        return fault(415, 900415, "Unsupported Media Type")
+    consumer_key = _consumer_key(request.headers.get("authorization", ""))
+    if consumer_key is None or consumer_key == INVALID_KEY:
+        return json_reply(
+            401,
+            {"error": "invalid_client", "error_description": "Client Authentication failed."},
+        )
+    form = parse_qs(request.body.decode("latin-1"))
+    if form.get("grant_type") != ["client_credentials"]:
+        return json_reply(400, {"error": "unsupported_grant_type"})
+    expires = int(now.timestamp()) + TOKEN_SECONDS
+    return json_reply(
+        200,
+        {
+            "scope": "am_application_scope default",
+            "token_type": "Bearer",
+            "expires_in": TOKEN_SECONDS,
+            "access_token": _sign(f"{expires}:{consumer_key}"),
+        },
+    )
+
+
+def consumer_of(request: SimulatedRequest, now: datetime) -> str | None:
+    """Whose token a request carries; none where it carries none of ours, or an expired one."""
+    claims = _verified(request.headers.get("authorization", ""))
+    if claims is None:
+        return None
+    expires, _, consumer_key = claims.partition(":")
+    return consumer_key if int(expires) > now.timestamp() else None
+
+
+def invalid_credentials() -> SimulatedReply:
+    """Nothing is said without a token."""
+    return fault(401, 900901, "Invalid Credentials")
+
+
+def forbidden() -> SimulatedReply:
+    """The contract does not include the service."""
+    return fault(403, 900908, "Resource forbidden")
+
+
+def fault(
+    status: int, code: int, message: str, headers: dict[str, str] | None = None
+) -> SimulatedReply:
+    """An error of the gateway itself, not of the service behind it."""
+    said = {"code": code, "message": message, "description": message}
+    return json_reply(status, {"fault": said}, headers)
+
+
+def _consumer_key(authorization: str) -> str | None:
+    """The key of a Basic header, where key and secret are there."""
+    scheme, _, encoded = authorization.partition(" ")
+    if scheme.lower() != "basic":
+        return None
+    try:
+        key, _, secret = base64.b64decode(encoded, validate=True).decode().partition(":")
+    except (binascii.Error, UnicodeDecodeError):
+        return None
+    return key if key and secret else None
+
+
+def _sign(claims: str) -> str:
+    mac = hmac.digest(_SIGNING_KEY, claims.encode(), "sha256")[:12]
+    return base64.urlsafe_b64encode(mac + claims.encode()).decode().rstrip("=")
+
+
+def _verified(authorization: str) -> str | None:
+    """What a Bearer token claims, if we signed it."""
+    scheme, _, token = authorization.partition(" ")
+    if scheme.lower() != "bearer":
+        return None
+    try:
+        raw = base64.urlsafe_b64decode(token + "=" * (-len(token) % 4))
+        claims = raw[12:].decode()
+    except (binascii.Error, UnicodeDecodeError, ValueError):
+        return None
+    return claims if hmac.compare_digest(_sign(claims), token) else None

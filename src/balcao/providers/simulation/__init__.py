@@ -1,0 +1,1 @@
+"""What simulated providers share: requests and replies, how documents fail, receipts."""

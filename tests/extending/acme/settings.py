@@ -1,0 +1,25 @@
+"""Its settings."""
+
+from typing import Self
+
+from pydantic import Field, SecretStr
+
+from balcao.providers.fields import ProviderSettings
+
+
+class AcmeSettings(ProviderSettings):
+    url: str = Field("https://api.acme.example", description="Endereço base.")
+    key: SecretStr = Field(
+        SecretStr(""), description="Chave da Acme; sem ela a fonte fica desligada."
+    )
+
+    @property
+    def is_on(self) -> bool:
+        return self.key.get_secret_value() != ""
+
+    @classmethod
+    def simulated(cls, base: str) -> Self:
+        return cls(url=f"{base}/acme", key=SecretStr("sandbox"))
+
+
+SETTINGS = AcmeSettings
