@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from balcao.providers.fields import ProviderSettings
     from balcao.providers.simulation.exchange import Simulated
     from balcao.providers.simulation.staging import Stage
-    from balcao.sources.upstream import Layer
     from balcao.sources.online import Adapter
+    from balcao.sources.upstream import Layer
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,6 +24,7 @@ from balcao.http.authenticator import Authenticator
 from balcao.http.front import ASGIApp, Front
 from balcao.http.pages import Probes, documentation
 from balcao.http.receipts import Files
+from balcao.inventory import configured
 from balcao.jobs.durable import JobWorker
 from balcao.lookup.admission import AdmissionControl
 from balcao.lookup.context import Environment, Parts
@@ -34,7 +35,6 @@ from balcao.observability.requests import RequestLog
 from balcao.observability.source_log import SourceLog
 from balcao.opendata.current import CurrentSnapshot
 from balcao.operations import operations
-from balcao.inventory import configured
 from balcao.receipts.keeping import deleting_bytes
 from balcao.service.clock import Clock
 from balcao.service.lifespan import Life

@@ -10,8 +10,8 @@ import msgspec
 from starlette import requests
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
-from stdnum.br import cpf as stdnum_cpf
 
+from balcao.core.check_digits import cpf_check_digits
 from balcao.fiction.digits import cnpj
 
 # The longest body a provider takes is a form of a few fields.
@@ -155,4 +155,6 @@ def is_cnpj(text: str) -> bool:
 
 def is_cpf(text: str) -> bool:
     """Whether a text without punctuation has the right check digits."""
-    return re.fullmatch(r"[0-9]{11}", text) is not None and stdnum_cpf.is_valid(text) is True
+    return re.fullmatch(r"[0-9]{11}", text) is not None and text == text[:9] + cpf_check_digits(
+        text[:9]
+    )
