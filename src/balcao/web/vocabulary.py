@@ -89,6 +89,7 @@ CODES: Mapping[str, Word] = {
     "METODO_NAO_PERMITIDO": Word("Método não permitido", "warn"),
     "REQUISICAO_GRANDE_DEMAIS": Word("Requisição grande demais", "warn"),
     "REQUISICAO_INVALIDA": Word("Requisição malformada", "warn"),
+    "TIPO_NAO_SUPORTADO": Word("Tipo de conteúdo não aceito", "warn"),
     "SERVICO_INDISPONIVEL": Word("Indisponível", "bad"),
     "ERRO_INTERNO": Word("Falhou", "bad"),
     "FALHA_TECNICA": Word("A fonte falhou", "bad"),
