@@ -24,7 +24,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "operations": {"core", "errors"},
     "fiction": {"core"},
     "sources": {"core", "errors", "operations"},
-    "providers": {"core", "errors", "fiction", "sources"},
+    "providers": {"core", "errors", "fiction", "operations", "sources"},
     "settings": {"core", "operations", "providers"},
     "storage": {"core", "errors", "home"},
     "jobs": {"errors", "storage"},

@@ -118,6 +118,9 @@ class OwnCopy:
     def find(self, inquiry: Inquiry) -> Answer | None:
         return self.answer if inquiry.subject == "company" else None
 
+    def finished(self, inquiry: Inquiry) -> None:
+        return None
+
 
 def test_from_our_own_copy(tmp_path: Path) -> None:
     """The company registry store knows it: nobody is asked about the company."""

@@ -23,10 +23,14 @@ class FakeRegistry:
         self.companies = {company.cnpj: company for company in companies}
         self.extraction_date = extracted
         self.edition = 1
+        self.ready: dict[str, bytes] = {}
 
     def find(self, cnpj: Cnpj) -> Company | None:
         assert self.extraction_date is not None
         return self.companies.get(cnpj.text)
+
+    def answer(self, cnpj: Cnpj) -> bytes | None:
+        return self.ready.get(cnpj.text)
 
 
 DAY = datetime.date(2026, 7, 11)
@@ -39,6 +43,22 @@ def test_found_as_of_the_first_instant_of_its_day_in_brasilia() -> None:
     assert answer.source == "snapshot"
     assert answer.record == a_company()
     assert answer.as_of.isoformat() == "2026-07-11T00:00:00-03:00"
+
+
+def test_what_was_finished_is_for_those_without_the_partner_opt_in() -> None:
+    registry = FakeRegistry(a_company(), extracted=DAY)
+    source = SnapshotSource(registry)
+    assert source.finished(an_inquiry()) is None
+    registry.ready[CNPJ] = b"{}"
+    finished = source.finished(an_inquiry())
+    assert finished is not None
+    assert (finished.body, finished.source) == (b"{}", "snapshot")
+    assert finished.as_of.isoformat() == "2026-07-11T00:00:00-03:00"
+    assert source.finished(an_inquiry(full_partners=True)) is None
+    assert source.finished(Inquiry("suframa", Cnpj(CNPJ))) is None
+    assert source.finished(Inquiry("company", Cpf.parse("90010000100"))) is None
+    registry.extraction_date = None
+    assert source.finished(an_inquiry()) is None
 
 
 def test_not_in_it_proves_nothing_by_itself() -> None:

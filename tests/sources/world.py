@@ -221,3 +221,6 @@ class FakeLocal:
         if inquiry.document.text in self._has:
             return Found(a_company(inquiry.document.text), self.name, NOW)
         return Absent(self.name, conclusive=False)
+
+    def finished(self, inquiry: Inquiry) -> None:
+        return None

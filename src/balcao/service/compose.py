@@ -38,6 +38,7 @@ from balcao.operations import operations
 from balcao.receipts.keeping import deleting_bytes
 from balcao.service.clock import Clock
 from balcao.service.lifespan import Life
+from balcao.service.months import Finishing
 from balcao.service.provider_factory import ProviderFactory, sandboxed
 from balcao.service.retention import Retention
 from balcao.settings import Settings
@@ -166,6 +167,7 @@ def open_house(
         worker,
         patience_seconds=settings.source_deadline_seconds,
         clock=clock,
+        months=Finishing(home) if settings.opendata_answers else None,
     )
     metrics.watch_work(lambda: {name: astuple(seen) for name, seen in life.runner.seen.items()})
     authenticator = Authenticator(desk, pepper, limits)  # type: ignore[arg-type]

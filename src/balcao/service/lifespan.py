@@ -15,6 +15,7 @@ from balcao.jobs.periodic import Periodic, Runner, warning
 from balcao.lookup.context import Parts
 from balcao.observability.requests import RequestLog
 from balcao.service.clock import Clock
+from balcao.service.months import Finishing
 from balcao.service.retention import Retention
 from balcao.sources.upstream import Upstream
 from balcao.storage.desk.desk import Desk
@@ -41,6 +42,7 @@ class Life:
     worker: JobWorker
     patience_seconds: float
     clock: Clock
+    months: Finishing | None = None
     set_back: bool = False  # the clock was, and limits are to begin anew as soon as they can
     runner: Runner = field(init=False)
 
@@ -57,6 +59,8 @@ class Life:
             ),
             Periodic("clock", self.look_at_clock, CLOCK_EVERY_SECONDS, CLOCK_EVERY_SECONDS),
         ]
+        if self.months is not None:
+            works.append(self.months.work())
         if self.backups.wanted:
             look, complain = self.backups.look, self.backups.complain
             every = LOOK_SECONDS_MAX

@@ -379,6 +379,11 @@ class Settings(_Asking):
         ge=1,
         description="Por quantas horas um resultado pode ser repetido com a sua Idempotency-Key.",
     )
+    opendata_answers: bool = Field(
+        True,
+        description="Prepara as respostas do mês em uso, em um processo de baixa prioridade, para"
+        " que cada consulta custe menos; ocupam cerca de 150 bytes por estabelecimento.",
+    )
     sandbox_establishments: int = Field(
         10_000,
         ge=0,

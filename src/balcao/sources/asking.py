@@ -18,7 +18,7 @@ from balcao.core.registration import Registrations, merged
 from balcao.core.routing import Answered, GoOn, Kind, Outcome, Verdict
 from balcao.errors import DataRefused, SourceError, SourceFailed, SourceUnavailable
 from balcao.operations import OPERATIONS
-from balcao.sources.contract import Absent, Answer, Found, LocalSource, OnlineSource
+from balcao.sources.contract import Absent, Answer, Finished, Found, LocalSource, OnlineSource
 from balcao.sources.flight import SingleFlight
 from balcao.sources.upstream import SourceCall, SourceOutcome
 
@@ -99,6 +99,18 @@ class Sources:
                 self._measure(asked)
                 return _answer(verdict, asked)
         return None
+
+    def finished(self, inquiry: Inquiry) -> Finished | None:
+        """What our own copy has ready to be sent, if it is the first in the order; as `at_hand`."""
+        leading = self._route(inquiry).leading
+        if not leading:
+            return None
+        source, started = leading[0], self._clock()
+        finished = source.finished(inquiry)
+        if finished is not None:
+            found = Outcome(source.name, Kind.FOUND, local=True)
+            self._measure(_Asked(found, None, self._clock() - started))
+        return finished
 
     def in_flight(self, inquiry: Inquiry) -> InFlight | None:
         """The same inquiry, if it is being asked at this moment: `ask` may join it."""

@@ -41,6 +41,15 @@ class Absent:
 Answer: TypeAlias = Found | Absent
 
 
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """A record as it is sent, put together beforehand."""
+
+    body: bytes
+    source: str
+    as_of: datetime
+
+
 @runtime_checkable
 class LocalSource(Protocol):
     """A source of our own, read in place within microseconds: asking it needs no hold."""
@@ -55,6 +64,10 @@ class LocalSource(Protocol):
 
     def find(self, inquiry: Inquiry) -> Answer | None:
         """Look it up. None when this source cannot answer such an inquiry at all."""
+        ...
+
+    def finished(self, inquiry: Inquiry) -> Finished | None:
+        """What `find` would find, as it is sent. None: it is not at hand like that."""
         ...
 
 

@@ -9,7 +9,8 @@ from balcao.core.calendar import BRASILIA
 from balcao.core.company import Company, hides_a_partner, masked
 from balcao.core.documents import Cnpj
 from balcao.core.questions import Inquiry, Part
-from balcao.sources.contract import Absent, Answer, Found
+from balcao.operations import OPERATIONS
+from balcao.sources.contract import Absent, Answer, Finished, Found
 
 
 class ImportedRegistry(Protocol):
@@ -28,6 +29,16 @@ class ImportedRegistry(Protocol):
     def find(self, cnpj: Cnpj) -> Company | None:
         """One establishment, or None."""
         ...
+
+    def answer(self, cnpj: Cnpj) -> bytes | None:
+        """The same as `said_of` it, where that was made beforehand."""
+        ...
+
+
+def said_of(company: Company) -> bytes:
+    """What the lookup of a company says of it to those without the partner opt-in."""
+    inquiry = Inquiry("company", Cnpj(company.cnpj))
+    return OPERATIONS["company"].encode(inquiry, masked(company))
 
 
 class SnapshotSource:
@@ -63,6 +74,16 @@ class SnapshotSource:
         if hides_a_partner(record):
             return None
         return Found(record, self.name, _midnight(extracted), local=True)
+
+    def finished(self, inquiry: Inquiry) -> Finished | None:
+        """See the contract. The date first, as in `find`."""
+        extracted = self._registry.extraction_date
+        if extracted is None or inquiry.subject != "company" or inquiry.full_partners:
+            return None
+        if not isinstance(inquiry.document, Cnpj):
+            return None
+        body = self._registry.answer(inquiry.document)
+        return None if body is None else Finished(body, self.name, _midnight(extracted))
 
 
 @lru_cache(maxsize=8)

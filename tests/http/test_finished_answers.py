@@ -1,0 +1,75 @@
+"""A lookup says the same from finished answers as from rows; the service has them made."""
+
+import asyncio
+import subprocess
+import sys
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from balcao.core.documents import Cnpj
+from balcao.home import Home
+from balcao.opendata.answers import are_finished, finish
+from balcao.opendata.snapshot import Snapshot, current_path
+from balcao.providers.opendata.adapter import said_of
+from balcao.service import months
+from balcao.service.months import Finishing
+from tests.http.house import opened
+from tests.world import company
+
+
+def documents(store: Path) -> list[Cnpj]:
+    with closing(Snapshot.open(current_path(store))) as snapshot:
+        rows = list(snapshot.establishments())
+    return [Cnpj((row[1:9] + row[10:14] + row[15:17]).decode()) for row in rows]
+
+
+def test_the_same_from_both(tmp_path: Path) -> None:
+    said: list[list[bytes]] = []
+    for name, finished in (("ana", False), ("bia", True)):
+        with opened(tmp_path, establishments=300, name=name) as house:
+            store = Home(tmp_path).opendata("test")
+            known = documents(store)
+            current = house.house.snapshots["test"]
+            assert all((current.answer(each) is not None) is finished for each in known)
+            replies = [house.get(company(each.text)) for each in known]
+            assert {reply.status for reply in replies} == {200}
+            said.append([reply.body.split(b",", 1)[1] for reply in replies])
+            assert house.get(company("99999999000191")).status == 404
+            house.assert_books_agree()
+        finish(store, said_of)
+    assert said[0] == said[1]
+
+
+def test_the_service_has_unfinished_months_finished(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with opened(tmp_path, establishments=50):
+        pass
+    store = Home(tmp_path).opendata("test")
+    monkeypatch.setenv("BALCAO_HOME", str(tmp_path))
+    work = Finishing(Home(tmp_path)).work().work
+    assert not are_finished(store)
+    asyncio.run(work())  # type: ignore[arg-type]
+    assert are_finished(store)
+
+    async def never(*_: object) -> None:
+        raise AssertionError("asked for again")
+
+    monkeypatch.setattr(months, "_finish", never)
+    asyncio.run(work())  # type: ignore[arg-type]
+
+
+def test_by_hand(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In a process of its own: it lowers its priority for good."""
+    with opened(tmp_path, establishments=50):
+        pass
+    monkeypatch.setenv("BALCAO_HOME", str(tmp_path))
+    line = [sys.executable, "-m", "balcao", "opendata", "answers"]
+    for _ in range(2):
+        done = subprocess.run([*line, "--sandbox"], capture_output=True, text=True, check=True)
+        assert "prontas" in done.stdout
+    done = subprocess.run(line, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert "nada foi importado" in done.stderr
