@@ -293,6 +293,15 @@ def test_files_have_one_idea() -> None:
         assert lines <= 600, f"{file.relative_to(ROOT)} has {lines} lines: find the second idea"
 
 
+def test_a_name_of_a_class_means_one_thing() -> None:
+    found: dict[str, Path] = {}
+    for file in sorted(SOURCE.rglob("*.py")):
+        for node in ast.parse(file.read_text("utf-8")).body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                other = found.setdefault(node.name, file)
+                assert other == file, f"{node.name} is in {other} and in {file}: rename one"
+
+
 def test_lock_files_name_no_host() -> None:
     for name in ("requirements.lock", "requirements-otel.lock", "requirements-dev.lock"):
         text = (ROOT / name).read_text("utf-8")

@@ -19,7 +19,7 @@ from cryptography.x509.oid import NameOID
 from balcao.cli.failures import CommandFailed
 from balcao.cli.serve import check_tls
 from balcao.http.wire.door import Door
-from balcao.http.wire.limits import Limits
+from balcao.http.wire.limits import ConnectionLimits
 from balcao.service import server
 from balcao.settings import Settings
 from tests.http.wire import HELLO, application, refusal
@@ -59,7 +59,7 @@ def talk(settings: Settings, alpn: Sequence[str], text: bytes) -> tuple[str | No
 
     async def story() -> tuple[str | None, bytes]:
         context = server.tls_context(settings)
-        door = Door(application, refusal, Limits(), tls=context)
+        door = Door(application, refusal, ConnectionLimits(), tls=context)
         port = door.open("127.0.0.1", 0)
         trusting = ssl.create_default_context(cafile=str(settings.tls_certificate))
         trusting.set_alpn_protocols(list(alpn))
@@ -98,7 +98,7 @@ def test_who_says_nothing_of_tls_is_counted_and_shown_out(tls: Settings) -> None
         door = Door(
             application,
             refusal,
-            Limits(per_address=2),
+            ConnectionLimits(per_address=2),
             observe=reasons.append,
             tls=server.tls_context(tls),
         )
@@ -147,7 +147,7 @@ def test_who_reads_slowly_by_tls_gets_the_end(tls: Settings, last: bytes) -> Non
         return found
 
     async def story() -> None:
-        door = Door(app, refusal, Limits(), tls=server.tls_context(tls))
+        door = Door(app, refusal, ConnectionLimits(), tls=server.tls_context(tls))
         port = door.open("127.0.0.1", 0)
         assert door.ticking is not None
         door.ticking.cancel()

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from balcao.http.wire.connection import Connection
 from balcao.http.wire.door import Door
-from balcao.http.wire.limits import Limits
+from balcao.http.wire.limits import ConnectionLimits
 from tests.http.wire import application, refusal
 
 FOR_EVER = 1e9
@@ -81,7 +81,7 @@ async def told(pieces: list[bytes], *, end: bool) -> tuple[bytes, list[Any]]:
     complaints: list[Any] = []
     loop = asyncio.get_running_loop()
     loop.set_exception_handler(lambda _, context: complaints.append(context))
-    door = Door(application, refusal, Limits())
+    door = Door(application, refusal, ConnectionLimits())
     connection = door.admit("127.0.0.1", 1)
     assert connection is not None
     transport = FakeTransport()

@@ -13,7 +13,7 @@ import h11
 
 from balcao.core.outcomes import reply_of
 from balcao.http.wire.door import Door
-from balcao.http.wire.limits import Limits
+from balcao.http.wire.limits import ConnectionLimits
 from balcao.http.write import lookup_headers
 from balcao.operations import envelope
 
@@ -134,7 +134,7 @@ def served(app: Any = application, **limits: Any) -> Iterator[Served]:
     reasons: list[str] = []
 
     async def begin() -> tuple[Door, int]:
-        door = Door(app, refusal, Limits(**limits), observe=reasons.append)
+        door = Door(app, refusal, ConnectionLimits(**limits), observe=reasons.append)
         port = door.open("127.0.0.1", 0)
         assert door.ticking is not None
         door.ticking.cancel()

@@ -89,8 +89,8 @@ class Front:
         await self._answer(scope, receive, send, time.perf_counter())
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send, started: float) -> None:
-        visit = self._visit(scope["path"])
-        request_id, route = visit.request_id, visit.route
+        context = self._context(scope["path"])
+        request_id, route = context.request_id, context.route
         try:
             method = scope["method"]
             takes = route is not None and method in route.methods
@@ -100,108 +100,110 @@ class Front:
             request = read(scope, self.header_bytes_max, bodiless=bodiless)
             operation = None if route is None else route.operation
             if operation is None or method == "OPTIONS":
-                status = await self._beside(request, receive, visit, send)
+                status = await self._beside(request, receive, context, send)
                 done = Reply(request_id, status, b"", credits=0)
-                self._observe(visit, done, time.perf_counter() - started)
+                self._observe(context, done, time.perf_counter() - started)
                 return
-            visit.gzip = request.wants_gzip
+            context.gzip = request.wants_gzip
             if not takes:
                 raise MethodNotAllowed
-            reply = await self._lookup(operation, visit.rest, request, visit)
+            reply = await self._lookup(operation, context.rest, request, context)
         except Exception as error:
-            if visit.broken:  # the client has a part of the answer, and will see that it ends
+            if context.broken:  # the client has a part of the answer, and will see that it ends
                 if not isinstance(error, OSError):  # it left, by itself or because it was slow
                     log.warning("answer.broken", request_id=request_id, kind=type(error).__name__)
                 done = Reply(request_id, 200, b"", credits=0)
-                self._observe(visit, done, time.perf_counter() - started)
+                self._observe(context, done, time.perf_counter() - started)
                 return
             if not isinstance(error, BalcaoError):
                 log.exception("request.bug", request_id=request_id)
-            reply = _refusal(visit, error)
+            reply = _refusal(context, error)
         headers = lookup_headers(
-            reply, visit.verdicts, self.parts.now_ms(), deprecated=visit.deprecated
+            reply, context.verdicts, self.parts.now_ms(), deprecated=context.deprecated
         )
         if reply.status == 405:
             headers.append((b"allow", _ALLOWED if route is None else route.allow))
         head = scope["method"] == "HEAD"
-        await send_whole(send, reply.status, headers, reply.body, gzipped=visit.gzip, head=head)
-        self._observe(visit, reply, time.perf_counter() - started)
+        await send_whole(send, reply.status, headers, reply.body, gzipped=context.gzip, head=head)
+        self._observe(context, reply, time.perf_counter() - started)
 
     def refuse(self, error: Exception, path: str) -> tuple[int, Headers, bytes]:
         """What is no request for the application: the error in the form of the address's others.
 
         `path`: as far as it could be read, else empty.
         """
-        visit = self._visit(path)
-        if visit.route is None or visit.route.operation is None:
-            visit.name = "outros"
-        reply = _refusal(visit, error)
+        context = self._context(path)
+        if context.route is None or context.route.operation is None:
+            context.name = "outros"
+        reply = _refusal(context, error)
         headers = lookup_headers(reply, (), self.parts.now_ms(), deprecated=False)
-        self._observe(visit, reply, 0.0)
+        self._observe(context, reply, 0.0)
         return reply.status, headers, reply.body
 
-    def _visit(self, path: str) -> "Visit":
+    def _context(self, path: str) -> "RequestContext":
         route, rest = self.routes.find(path)
-        return Visit(route, rest, self.new_id(), "outros" if route is None else route.name)
+        return RequestContext(route, rest, self.new_id(), "outros" if route is None else route.name)
 
     async def _lookup(
-        self, operation: Operation, document: str, request: Request, visit: "Visit"
+        self, operation: Operation, document: str, request: Request, context: "RequestContext"
     ) -> Reply:
         """The fixed order of checks (decisions 2.10), then the lookup itself."""
-        caller = await self._recognised(request, visit)
+        caller = await self._recognised(request, context)
         operation.enter(caller)
         for name in request.repeated:
             if name in _PARAMETER_HEADERS:
                 raise RepeatedParameter(f"O cabeçalho {name.decode()} foi enviado mais de uma vez.")
         parameters = Parameters(request.query, request.headers, operation.names)
         question = operation.parse(document, parameters)
-        visit.deprecated = question.deprecated_header
+        context.deprecated = question.deprecated_header
         key = parameters.header(b"idempotency-key")
         if key is not None and not is_valid_key(key):
             raise InvalidIdempotencyKey
         operation.permit(question, caller)
-        return await look_up(question, caller, visit.request_id, key, self.parts)
+        return await look_up(question, caller, context.request_id, key, self.parts)
 
-    async def _recognised(self, request: Request, visit: "Visit") -> Caller:
+    async def _recognised(self, request: Request, context: "RequestContext") -> Caller:
         """Whose key it is, within the limits. Raises `KeyRefused`, `RateLimited`."""
         now = self.parts.now_ms()
         if b"x-api-key" in request.repeated:
             raise KeyRefused
         header = request.headers.get(b"x-api-key")
-        caller = visit.caller = await self.authenticator.recognise(header, now)
-        visit.verdicts = await self.authenticator.count(caller, now)
-        if (limited := must_wait(visit.verdicts)) is not None:
+        caller = context.caller = await self.authenticator.recognise(header, now)
+        context.verdicts = await self.authenticator.count(caller, now)
+        if (limited := must_wait(context.verdicts)) is not None:
             raise limited
         return caller
 
-    async def _beside(self, request: Request, receive: Receive, visit: "Visit", send: Send) -> int:
+    async def _beside(
+        self, request: Request, receive: Receive, context: "RequestContext", send: Send
+    ) -> int:
         """Answer what is no lookup: preflights and other routes. Returns the status."""
-        mark = (b"x-request-id", visit.request_id.encode())
+        mark = (b"x-request-id", context.request_id.encode())
         if request.method == "OPTIONS":
-            visit.name = "preflight"
+            context.name = "preflight"
             await send_whole(send, 204, [*PREFLIGHT, mark], b"")
             return 204
-        route = visit.route
+        route = context.route
         if route is None:
             raise RouteNotFound
         if request.method not in route.methods:
             raise MethodNotAllowed
-        visit.level = route.level
-        caller = await self._recognised(request, visit) if route.needs_key else None
+        context.level = route.level
+        caller = await self._recognised(request, context) if route.needs_key else None
         body = b""
         if route.body is not None and request.method not in _METHODS:
             body = await route.body.read(request.headers, pieces_of(receive))
-        request = msgspec.structs.replace(request, rest=visit.rest, caller=caller, body=body)
+        request = msgspec.structs.replace(request, rest=context.rest, caller=caller, body=body)
         answered: Answer = await route.handler(request)
         status, headers, answer = answered
         if route.of_api:
             # Every answer in JSON says which one it is.
             if isinstance(answer, bytes) and answer.startswith(b'{"'):
-                answer = b'{"request_id":"' + visit.request_id.encode() + b'",' + answer[1:]
-            headers = [*headers, *CORS, *limit_headers(visit.verdicts)]
+                answer = b'{"request_id":"' + context.request_id.encode() + b'",' + answer[1:]
+            headers = [*headers, *CORS, *limit_headers(context.verdicts)]
         headers = [*headers, mark]
         if isinstance(answer, Pieces):
-            visit.broken = True
+            context.broken = True
             await send_pieces(send, status, headers, answer, head=request.method == "HEAD")
             return status
         # Files that are compressed once, not per request, come compressed; a PDF is, inside.
@@ -216,15 +218,15 @@ class Front:
         )
         return status
 
-    def _observe(self, visit: "Visit", reply: Reply, seconds: float) -> None:
+    def _observe(self, context: "RequestContext", reply: Reply, seconds: float) -> None:
         """One event per request, and the measurements."""
         origin = reply.origin or "nenhuma"
-        self.metrics.request(visit.name, reply.status, origin, seconds, reply.credits)
-        caller = visit.caller
+        self.metrics.request(context.name, reply.status, origin, seconds, reply.credits)
+        caller = context.caller
         self.request_log.note(
             RequestEvent(
                 reply.request_id,
-                visit.name,
+                context.name,
                 reply.status,
                 reply.code,
                 caller.account_id if caller else None,
@@ -235,7 +237,7 @@ class Front:
                 reply.replayed,
                 round(seconds * 1000, 2),
                 reply.detail or msgspec.UNSET,
-                level=visit.level,
+                level=context.level,
             )
         )
 
@@ -255,7 +257,7 @@ def _is_page(path: str) -> bool:
     return path.startswith(("/app/", "/status/")) or path in ("/app", "/status")
 
 
-class Visit(msgspec.Struct):
+class RequestContext(msgspec.Struct):
     """What is learned of a request on its way, for its headers and its event."""
 
     route: Route | None
@@ -270,8 +272,8 @@ class Visit(msgspec.Struct):
     broken: bool = False  # an answer that has begun, if anything is raised from now on
 
 
-def _refusal(visit: Visit, error: Exception) -> Reply:
-    if visit.route is None or visit.route.operation is None:
-        return reply_of(visit.request_id, envelope.refusal(error))
-    fields_of = visit.route.operation.error_fields
-    return reply_of(visit.request_id, envelope.refusal(error, visit.rest, fields_of))
+def _refusal(context: RequestContext, error: Exception) -> Reply:
+    if context.route is None or context.route.operation is None:
+        return reply_of(context.request_id, envelope.refusal(error))
+    fields_of = context.route.operation.error_fields
+    return reply_of(context.request_id, envelope.refusal(error, context.rest, fields_of))

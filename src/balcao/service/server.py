@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import structlog
 
 from balcao.http.wire.door import Door
-from balcao.http.wire.limits import Limits
+from balcao.http.wire.limits import ConnectionLimits
 
 if TYPE_CHECKING:
     from balcao.http.front import ASGIApp
@@ -72,9 +72,9 @@ async def run(application: "Application") -> None:
         await door.close(settings.source_deadline_seconds + GOODBYE_SECONDS)
 
 
-def limits_of(settings: "Settings", connections: int) -> Limits:
+def limits_of(settings: "Settings", connections: int) -> ConnectionLimits:
     """What clients may take of us, as the operator wants it."""
-    return Limits(
+    return ConnectionLimits(
         head_bytes=settings.header_bytes_max,
         idle_seconds=settings.keep_alive_seconds,
         per_address=settings.connections_per_address_max,

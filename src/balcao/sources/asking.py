@@ -33,7 +33,7 @@ TOLD_SHARE = 0.95
 
 
 @dataclass(frozen=True, slots=True)
-class Route:
+class SourceOrder:
     """The sources of one subject, in the order of asking."""
 
     sources: tuple[Source, ...]
@@ -50,7 +50,7 @@ class _Asked:
     seconds: float = 0.0
 
 
-_NO_ROUTE = Route((), (), only_local=False)
+_NO_SOURCES = SourceOrder((), (), only_local=False)
 
 # What is neither is an absence of some kind.
 _MEASURED: Mapping[Kind, SourceOutcome] = {Kind.FOUND: "found", Kind.FAILED: "failed"}
@@ -79,7 +79,7 @@ class Sources:
 
     def edition(self, subject: Subject) -> Hashable:
         """Which editions of our own copies `at_hand` reads; another value, another reading."""
-        return tuple(source.edition for source in self._routes.get(subject, _NO_ROUTE).leading)
+        return tuple(source.edition for source in self._routes.get(subject, _NO_SOURCES).leading)
 
     def at_hand(self, inquiry: Inquiry) -> Answer | None:
         """What our own copies say in place, where the order puts them first; None: `ask`.
@@ -219,14 +219,14 @@ class Sources:
         outcome = _MEASURED.get(kind, "absent")
         self._observe(SourceCall(source, outcome, asked.seconds, detail=detail))
 
-    def _route(self, inquiry: Inquiry) -> Route:
-        return self._routes.get(inquiry.subject, _NO_ROUTE)
+    def _route(self, inquiry: Inquiry) -> SourceOrder:
+        return self._routes.get(inquiry.subject, _NO_SOURCES)
 
 
 class _Asking:
     """One inquiry on its way through the sources of a subject."""
 
-    def __init__(self, route: Route, inquiry: Inquiry, until: float) -> None:
+    def __init__(self, route: SourceOrder, inquiry: Inquiry, until: float) -> None:
         self.route = route
         self.inquiry = inquiry
         self.until = until
@@ -300,13 +300,13 @@ def _answer(verdict: Verdict, asked: _Asked | None) -> Answer:
     return asked.answer
 
 
-def _route(sources: Sequence[Source]) -> Route:
+def _route(sources: Sequence[Source]) -> SourceOrder:
     leading: list[LocalSource] = []
     for source in sources:
         if not _is_local(source):
             break
         leading.append(source)
-    return Route(tuple(sources), tuple(leading), only_local=len(leading) == len(sources))
+    return SourceOrder(tuple(sources), tuple(leading), only_local=len(leading) == len(sources))
 
 
 def _kind_of(answer: Answer) -> Kind:

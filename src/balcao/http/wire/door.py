@@ -17,7 +17,7 @@ import structlog
 
 from balcao.core.addresses import of_peer
 from balcao.http.wire.connection import Connection
-from balcao.http.wire.limits import TICK_SECONDS, Limits
+from balcao.http.wire.limits import TICK_SECONDS, ConnectionLimits
 from balcao.http.wire.room import Room
 
 log = structlog.get_logger()
@@ -53,7 +53,7 @@ class Door:
         self,
         app: ASGIApp,
         refusal: Refusal,
-        limits: Limits,
+        limits: ConnectionLimits,
         *,
         observe: Observe = lambda reason: None,
         tls: ssl.SSLContext | None = None,

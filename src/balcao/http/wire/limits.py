@@ -18,7 +18,7 @@ LARGE_BYTES = 262_144
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class ConnectionLimits:
     """Of one door. All seconds are counted from what is named, and not begun anew by a trickle."""
 
     head_bytes: int = 16_384

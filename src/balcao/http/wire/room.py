@@ -10,7 +10,7 @@ from collections import Counter, deque
 from dataclasses import dataclass
 from typing import Protocol
 
-from balcao.http.wire.limits import Limits
+from balcao.http.wire.limits import ConnectionLimits
 
 # While others wait for a large answer's place, who has it takes something this often, and after
 # the longer time has had a pace.
@@ -40,7 +40,7 @@ class _Held:
 class Room:
     """Of one door. `now` is the door's clock in seconds, moved on by its sweep."""
 
-    def __init__(self, limits: Limits) -> None:
+    def __init__(self, limits: ConnectionLimits) -> None:
         self._limits = limits
         self.stalled: dict[Holder, _Held] = {}
         self._large: dict[Holder, float] = {}  # since when
