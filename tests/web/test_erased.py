@@ -23,7 +23,7 @@ def test_every_page_of_an_erased_request_still_opens(tmp_path: Path) -> None:
         assert all("/resultado/" in location for location in results.values()), results
 
         desk, parts = house.house.desk, house.house.front.parts
-        person = data_subject(parts.numbering.secret, Cpf.parse(FARMER))
+        person = data_subject(parts.numbering.pepper, Cpf.parse(FARMER))
         held, _ = house.run(desk.data_subjects.erase(person, parts.now_ms()))
         assert len(held.requests) == len(held.answers) == 2
 
@@ -63,7 +63,7 @@ def test_the_button_of_an_old_page_brings_no_answer_that_was_erased(tmp_path: Pa
         assert brought != first
 
         desk, parts = house.house.desk, house.house.front.parts
-        person = data_subject(parts.numbering.secret, Cpf.parse(FARMER))
+        person = data_subject(parts.numbering.pepper, Cpf.parse(FARMER))
         house.run(desk.data_subjects.erase(person, parts.now_ms()))
         money = house.money()
         assert browser.post(RURAL, button).location == brought

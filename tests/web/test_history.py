@@ -72,7 +72,7 @@ def many(house: OpenHouse) -> tuple[Client, dict[str, str], int]:
     person = signed_in(house, who, "consultant").user
     assert person is not None
     now = system_now_ms()
-    secret = house.house.front.parts.numbering.secret
+    secret = house.house.front.parts.numbering.pepper
     kinds: dict[str, dict[str, Any]] = {
         "usual": {},
         "cached": {"origin": "cache"},
@@ -196,7 +196,7 @@ def test_a_number_leads_to_its_page(house: OpenHouse, many: Any) -> None:
 
 def test_pages_of_fifty(house: OpenHouse) -> None:
     who = house.account("longa")
-    now, secret = system_now_ms(), house.house.front.parts.numbering.secret
+    now, secret = system_now_ms(), house.house.front.parts.numbering.pepper
     hashed = document_hash(secret, CPF)
     numbers = [
         note(house, who, now - 1000 * at, document="***100001**", document_hash=hashed)

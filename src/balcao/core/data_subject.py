@@ -27,24 +27,24 @@ class DataSubject(msgspec.Struct, frozen=True):
         return self.cpf.text.encode(), self.cpf.punctuated.encode()
 
 
-def data_subject(secret: bytes, cpf: Cpf) -> DataSubject:
+def data_subject(pepper: bytes, cpf: Cpf) -> DataSubject:
     """The person of this CPF, as this installation knows them."""
     return DataSubject(
         cpf,
-        document_hash(secret, cpf.text),
-        _keyed(secret, cpf.text, b"balcao-erasure").hex(),
+        document_hash(pepper, cpf.text),
+        _keyed(pepper, cpf.text, b"balcao-erasure").hex(),
     )
 
 
-def document_hash(secret: bytes, cpf: str) -> bytes:
+def document_hash(pepper: bytes, cpf: str) -> bytes:
     """By which a person's requests are found without their number being kept."""
-    return _keyed(secret, cpf, b"balcao-trace")
+    return _keyed(pepper, cpf, b"balcao-trace")
 
 
-def cache_mark(secret: bytes, text: str) -> str:
+def cache_mark(pepper: bytes, text: str) -> str:
     """What stands in the cache's keys for a CPF, or for a CPF with its birth date."""
-    return _keyed(secret, text, b"balcao-cache").hex()
+    return _keyed(pepper, text, b"balcao-cache").hex()
 
 
-def _keyed(secret: bytes, text: str, place: bytes) -> bytes:
-    return hashlib.blake2b(text.encode(), key=secret, digest_size=16, person=place).digest()
+def _keyed(pepper: bytes, text: str, place: bytes) -> bytes:
+    return hashlib.blake2b(text.encode(), key=pepper, digest_size=16, person=place).digest()

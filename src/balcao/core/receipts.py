@@ -55,17 +55,17 @@ class Receipt(msgspec.Struct, frozen=True, gc=False):
 class Numbering(msgspec.Struct, frozen=True):
     """Numbers for receipts, drawn from the installation's secret, and where they are fetched."""
 
-    secret: bytes
+    pepper: bytes
     base_url: str = ""  # empty: addresses are relative to the service
 
     def private(self, account_id: int, stored: StoredReceipt) -> Receipt:
         """A federal receipt: every account that obtained it has its own number for it."""
-        number = _number(self.secret, f"account:{account_id}", stored.digest)
+        number = _number(self.pepper, f"account:{account_id}", stored.digest)
         return Receipt(number, account_id, stored.digest, stored.media_type, stored.size_bytes)
 
     def public(self, cnpj: str, uf: str, stored: StoredReceipt) -> Receipt:
         """A state receipt: one number per CNPJ, UF and certificate, the same for everybody."""
-        number = _number(self.secret, f"public:{cnpj}:{uf}", stored.digest)
+        number = _number(self.pepper, f"public:{cnpj}:{uf}", stored.digest)
         return Receipt(number, None, stored.digest, stored.media_type, stored.size_bytes)
 
     def address(self, operation: str, receipt: Receipt) -> str:
@@ -128,9 +128,9 @@ def hashing() -> hashlib.blake2b:
 
 # The same receipts are delivered again and again.
 @lru_cache(maxsize=4096)
-def _number(secret: bytes, owner: str, digest: str) -> str:
+def _number(pepper: bytes, owner: str, digest: str) -> str:
     keyed = hashlib.blake2b(
-        f"{owner}:{digest}".encode(), digest_size=16, key=secret, person=b"balcao-receipt"
+        f"{owner}:{digest}".encode(), digest_size=16, key=pepper, person=b"balcao-receipt"
     )
     digits = keyed.hexdigest()
     # As a UUID of version 8, whose other bits are free (RFC 9562).

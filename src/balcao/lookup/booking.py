@@ -203,7 +203,7 @@ class Booking:
         receipt, context = conclusion.receipt, self._context
         if receipt is None:
             return ()
-        person, secret = context.question.document, self._parts.numbering.secret
+        person, pepper = context.question.document, self._parts.numbering.pepper
         return (
             KeepReceipt(
                 receipt.receipt_id,
@@ -213,7 +213,7 @@ class Booking:
                 receipt.media_type,
                 receipt.size_bytes,
                 context.at_ms,
-                document_hash(secret, person.text) if isinstance(person, Cpf) else None,
+                document_hash(pepper, person.text) if isinstance(person, Cpf) else None,
             ),
         )
 

@@ -31,7 +31,7 @@ def of_conclusion(context: LookupContext, conclusion: Conclusion) -> Trace:
         caller.user_id,
         context.operation.path,
         document.text if isinstance(document, Cnpj) else document.masked,
-        document_hash(parts.numbering.secret, document.text) if isinstance(document, Cpf) else None,
+        document_hash(parts.numbering.pepper, document.text) if isinstance(document, Cpf) else None,
         question.uf or inquiry.uf,
         question.strategy,
         question.refresh or inquiry.reissue,  # what is kept was passed over

@@ -195,7 +195,7 @@ def open_house(
             home=home,
             health=health,
             circuits=factory.circuits,
-            secret=pepper,
+            pepper=pepper,
             new_id=new_id,
             metrics=metrics,
             request_log=request_log,

@@ -183,7 +183,7 @@ async def _number(visit: Visit, asked: Question) -> str:
     parts = visit.tools.parts
     fingerprint = parts.operations[asked.subject].fingerprint(asked)
     # A colleague's result may not be theirs to see: each person has buttons of their own.
-    told = hashlib.blake2b(key=parts.numbering.secret, digest_size=16, person=b"balcao-again")
+    told = hashlib.blake2b(key=parts.numbering.pepper, digest_size=16, person=b"balcao-again")
     told.update(f"{visit.person.user.user_id} {earlier} {fingerprint}".encode())
     for _ in range(_TRIES_MAX):
         attempt = await _attempt(visit, f"web-{told.hexdigest()}")

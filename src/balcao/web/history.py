@@ -219,8 +219,8 @@ async def show_person(visit: Visit) -> Response:
     except InvalidCpf:
         asked = replace(asked, complaint=_NO_CPF, before=None)
         return await _listed(visit, asked, _wanted(visit, asked), 422)
-    secret = visit.tools.parts.numbering.secret
-    wanted = replace(_wanted(visit, asked), document_hash=document_hash(secret, cpf.text))
+    pepper = visit.tools.parts.numbering.pepper
+    wanted = replace(_wanted(visit, asked), document_hash=document_hash(pepper, cpf.text))
     return await _listed(visit, asked, wanted, 200, cpf)
 
 

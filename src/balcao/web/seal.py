@@ -17,8 +17,8 @@ _SALT_DIGITS = 16
 class Seal:
     """Authenticated encryption, and keyed digests, from one secret."""
 
-    def __init__(self, secret: bytes) -> None:
-        self._secret = secret
+    def __init__(self, pepper: bytes) -> None:
+        self._pepper = pepper
 
     def close(self, purpose: bytes, value: bytes) -> bytes:
         """Sealed bytes; safe in a form's field."""
@@ -46,12 +46,12 @@ class Seal:
 
     def _salted(self, salt: str, cookie: str) -> str:
         digest = hashlib.blake2b(
-            f"{salt}:{cookie}".encode(), key=self._secret, person=b"balcao-form"
+            f"{salt}:{cookie}".encode(), key=self._pepper, person=b"balcao-form"
         )
         return salt + digest.hexdigest()[:32]
 
     def _fernet(self, purpose: bytes) -> Fernet:
         key = hashlib.blake2b(
-            purpose, key=self._secret, digest_size=_KEY_BYTES, person=b"balcao-seal"
+            purpose, key=self._pepper, digest_size=_KEY_BYTES, person=b"balcao-seal"
         )
         return Fernet(base64.urlsafe_b64encode(key.digest()))
