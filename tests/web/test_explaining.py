@@ -45,7 +45,7 @@ def test_every_code_operation_and_strategy_has_words() -> None:
 
 def test_every_source_has_a_name() -> None:
     found = set()
-    for file in SOURCE.joinpath("sources").rglob("*.py"):
+    for file in SOURCE.joinpath("providers").rglob("*.py"):
         found |= set(re.findall(r'^ +name: str = "(\w+)"$', file.read_text("utf-8"), re.MULTILINE))
     assert len(found) >= 6
     assert found <= set(vocabulary.SOURCES)
