@@ -209,9 +209,12 @@ def a_record(number: str, content: bytes, at_ms: int = NOW) -> KeepReceipt:
 async def purge(desk: Desk, blobs: Blobs, before_ms: int, limit: int = 100) -> int:
     """What retention does, and then the jobs that it leaves: how many records went."""
     count = await desk.purge_receipts(before_ms, limit, system_now_ms())
-    await JobWorker(desk.jobs, [deleting_bytes(desk, blobs)], system_now_ms).work_off()
-    while await desk.jobs.standing():  # noqa: ASYNC110 - whoever serves was quicker
-        await asyncio.sleep(0)
+    kind = deleting_bytes(desk, blobs)
+    worker = JobWorker(desk.jobs, [kind], system_now_ms)
+    while left := await desk.jobs.standing():  # whoever serves may be quicker
+        if any(each.error for each in left):
+            raise StorageFailed("some bytes are still there")
+        await worker.look(kind)
     return count
 
 

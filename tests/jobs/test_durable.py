@@ -95,28 +95,6 @@ def test_how_long_until_the_next_attempt() -> None:
     assert [again_in_ms(n) // 1000 for n in range(1, 8)] == [10, 40, 160, 640, 2560, 3600, 3600]
 
 
-def test_who_wants_it_done_now_is_told_that_it_failed(desk: SqliteDesk, clock: Clock) -> None:
-    away = True
-
-    async def work(about: str) -> None:
-        if away:
-            raise StorageFailed("bucket")
-
-    async def story() -> None:
-        nonlocal away
-        one, _ = worker(desk, clock, work)
-        await ask(desk, clock, "a", "b", "c")
-        with pytest.raises(StorageFailed):
-            await one.work_off()
-        away = False
-        await one.work_off()
-        clock.now_ms += again_in_ms(1)
-        await one.work_off()
-        assert await desk.jobs.standing() == []
-
-    asyncio.run(story())
-
-
 def test_what_takes_long_keeps_its_lease_and_is_given_back_at_the_end(
     desk: SqliteDesk, clock: Clock
 ) -> None:

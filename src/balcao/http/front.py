@@ -137,6 +137,8 @@ class Front:
             context.name = "outros"
         reply = _refusal(context, error)
         headers = lookup_headers(reply, (), self.parts.now_ms(), deprecated=False)
+        if reply.status == 405:
+            headers.append((b"allow", _ALLOWED if context.route is None else context.route.allow))
         self._observe(context, reply, 0.0)
         return reply.status, headers, reply.body
 

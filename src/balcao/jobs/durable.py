@@ -77,16 +77,6 @@ class JobWorker:
             await self._jobs.renew(owner, self._now_ms() + LEASE_MS)
         self.standing = await self._jobs.standing()
 
-    async def work_off(self) -> None:
-        """Do all that is due, at once. Raises `StorageFailed` if something went wrong.
-
-        What did is tried again by whoever serves.
-        """
-        for kind in self._kinds:
-            while done := await self._some(kind):
-                if not all(done):
-                    raise StorageFailed(f"{kind.name} failed")
-
     async def release(self) -> None:
         """Let others have at once what was begun here and is not over."""
         with contextlib.suppress(StorageFailed):  # then its lease runs out

@@ -117,7 +117,8 @@ def finish(store: Path, make: Make, progress: ProgressListener | None = None) ->
     Raises `OpenDataError` (no month, damaged), `NoRoom`, `BuildRunning` (somebody else does it).
     """
     path = current_path(store)
-    spill, building = f"{path.stem}-{FORM}.spill", f"{path.stem}-{FORM}.building"
+    of = _identity(path)
+    spill, building = f"{of.hex()[:16]}.spill", f"{of.hex()[:16]}.building"
     with (
         WorkFolder(
             store, "answers", "answers.lock", {spill, building, f"{building}-journal"}
@@ -136,7 +137,7 @@ def finish(store: Path, make: Make, progress: ProgressListener | None = None) ->
         with closing(_begin(work.path / building)) as connection:
             placed = (_placed(rows, each, partitions) for each in range(partitions))
             _write(connection, placed, lambda of: map(make, snapshot.companies_of(of)), told)
-            _set_meta(connection, "of", _identity(path))
+            _set_meta(connection, "of", of)
         _force_to_disk(work.path / building)
         if not path.exists():
             raise OpenDataError(f"{path.name} não existe mais: outro mês tomou o seu lugar")

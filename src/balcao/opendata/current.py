@@ -24,7 +24,8 @@ class CurrentSnapshot:
         self._seen: tuple[int, int] | None = None
         self._snapshot: Snapshot | None = None
         self._answers: Answers | None = None
-        self._tried: tuple[int, int] | None = None  # a file of answers that is of no use
+        self._file: tuple[int, int] | None = None  # of the answers
+        self._useless: tuple[int, int] | None = None  # one that is not looked at again
         self._check_again_at = float("-inf")
         self._edition = 0
 
@@ -53,6 +54,7 @@ class CurrentSnapshot:
         try:
             return self._answers.find(cnpj)
         except OpenDataError:  # rows are in a file of their own, which may be well
+            self._useless = self._file
             self._forget_answers()
             return None
 
@@ -86,7 +88,7 @@ class CurrentSnapshot:
         except OpenDataError:
             return  # the old month serves on, and we try again in a second
         self.close()
-        self._tried = None
+        self._useless = None
         self._snapshot = fresh
         self._seen = seen
         self._edition += 1
@@ -95,12 +97,14 @@ class CurrentSnapshot:
         try:
             path = current_path(self._store)
             status = answers_of(path).stat()
-            file = (status.st_ino, status.st_mtime_ns)
-            if file != self._tried:
-                self._tried = file
+            self._file = (status.st_ino, status.st_mtime_ns)
+            if self._file != self._useless:
                 self._answers = Answers.open(path)
-        except (OSError, OpenDataError):
-            pass  # not there yet, or of another month: rows answer
+        except OSError:
+            pass  # not there yet: rows answer
+        except OpenDataError as error:
+            if error.__cause__ is None:  # of another month; else it may be opened the next time
+                self._useless = self._file
 
     def _forget_answers(self) -> None:
         if self._answers is not None:

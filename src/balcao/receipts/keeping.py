@@ -81,7 +81,7 @@ def deleting_bytes(desk: Desk, blobs: Blobs) -> JobKind:
     """The jobs that purging and erasing leave: delete bytes, if no record names them any more."""
 
     async def delete(digest: str) -> None:
-        if desk.unnamed([digest]):
+        if await desk.is_unnamed(digest):
             await blobs.delete(digest)
 
     return JobKind(DELETE_BYTES, delete)

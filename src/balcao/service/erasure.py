@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from balcao.core.data_subject import DataSubject
 from balcao.core.people import Signature
 from balcao.core.questions import Mode
-from balcao.jobs.durable import JobWorker
+from balcao.core.receipts import DELETE_BYTES
+from balcao.errors import StorageFailed
 from balcao.receipts.keeping import deleting_bytes
 from balcao.storage.contract import Blobs, Cache, KeptAbout
 from balcao.storage.data_subjects import Held
@@ -77,12 +78,15 @@ async def erase(
     await desk.data_subjects.log_erasure(person, "começou", signed, now_ms())
     await asyncio.sleep(FORGOTTEN_SECONDS)
     held, digests = await desk.data_subjects.erase(person, now_ms())
-    # Now, and by whoever serves if that fails.
-    await JobWorker(desk.jobs, [deleting_bytes(desk, blobs)], now_ms).work_off()
+    # Now, and by whoever serves if this is cut short: each has a job, too.
+    delete = deleting_bytes(desk, blobs).work
+    for digest in digests:
+        await delete(digest)
     entries += [await cache.erase(person) for cache in caches.values()]
-    await (
-        desk.data_subjects.scrub()
-    )  # the last thing that may fail: what is done again finds nothing
+    await desk.data_subjects.scrub()
+    # Those of an earlier attempt are known by their jobs alone: not to whom, so whoever's it is.
+    if any(each.kind == DELETE_BYTES and each.error for each in await desk.jobs.standing()):
+        raise StorageFailed("bytes of erased receipts are still to be deleted")
     erased = Erased(
         sum(entries), len(held.requests), len(held.receipts), len(held.answers), len(digests)
     )

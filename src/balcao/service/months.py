@@ -32,12 +32,17 @@ class Finishing:
 
     def work(self) -> Periodic:
         """For the runner."""
-        return Periodic("answers", self._look, EVERY_SECONDS, FIRST_SECONDS)
+        return Periodic("answers", self._look, EVERY_SECONDS, FIRST_SECONDS, _told)
 
     async def _look(self) -> None:
-        for mode, options in _MODES:
-            if await asyncio.to_thread(_is_unfinished, self.home.opendata(mode)):
-                await _finish(mode, options)
+        unfinished = [
+            (mode, options)
+            for mode, options in _MODES
+            if await asyncio.to_thread(_is_unfinished, self.home.opendata(mode))
+        ]
+        done = [await _finish(mode, options) for mode, options in unfinished]
+        if not all(done):
+            raise OpenDataError("not finished")
 
 
 def _is_unfinished(store: Path) -> bool:
@@ -47,8 +52,13 @@ def _is_unfinished(store: Path) -> bool:
         return False  # there is no month
 
 
-async def _finish(mode: Mode, options: Sequence[str]) -> None:
-    line = [sys.executable, "-m", "balcao", "opendata", "answers", *options]
+def _told(error: Exception) -> bool:
+    return isinstance(error, OpenDataError)  # the log has it, mode by mode
+
+
+async def _finish(mode: Mode, options: Sequence[str]) -> bool:
+    # Nothing of the folder it is started in is imported.
+    line = [sys.executable, "-P", "-m", "balcao", "opendata", "answers", *options]
     process = await asyncio.create_subprocess_exec(
         *line, stdout=asyncio.subprocess.DEVNULL, stderr=asyncio.subprocess.PIPE
     )
@@ -57,6 +67,8 @@ async def _finish(mode: Mode, options: Sequence[str]) -> None:
     finally:
         if process.returncode is None:  # the service ends; the next one goes on where this was
             process.terminate()
+            await process.wait()
     if process.returncode != 0:
         detail = said.decode("utf-8", "replace").strip().splitlines()[-1:]
         log.warning("answers.not_finished", mode=mode, detail="".join(detail))
+    return process.returncode == 0

@@ -12,6 +12,7 @@ from collections.abc import Collection, Sequence
 from balcao.core.access import Account, Caller, Key
 from balcao.core.ledger import Change, KeepReceipt, Refusal
 from balcao.core.people import AT_THE_TERMINAL, Signature
+from balcao.storage.connection import SqlConnection
 from balcao.storage.contract import LedgerCheck, NewAccount, NewKey
 from balcao.storage.desk import office
 from balcao.storage.desk.check import check_books
@@ -37,8 +38,7 @@ class Desk(DeskReading):
     """What a process does with the books.
 
     `people`: those of the web application, and the log of what is done there. `jobs`: what commits
-    left to be done. `data_subjects`: what
-    is kept about natural persons, to be found and erased.
+    left to be done. `data_subjects`: what is kept about natural persons, to be found and erased.
     """
 
     def __init__(self, engine: Engine) -> None:
@@ -162,10 +162,15 @@ class Desk(DeskReading):
         self._recorded.difference_update(gone)
         return len(gone)
 
+    async def is_unnamed(self, digest: str) -> bool:
+        """Whether no receipt names this digest."""
+        return bool(await self.engine.in_turn(lambda here: self._unnamed(here, [digest])))
+
     def unnamed(self, digests: Collection[str]) -> Sequence[str]:
         """Those of the digests that no receipt names."""
+        return self._unnamed(self.engine.here, digests)
+
+    def _unnamed(self, connection: SqlConnection, digests: Collection[str]) -> Sequence[str]:
         sql = self.engine.queries["named_digests"]
-        named = {
-            digest for (digest,) in self.engine.here.execute(sql, (json.dumps(list(digests)),))
-        }
+        named = {digest for (digest,) in connection.execute(sql, (json.dumps(list(digests)),))}
         return [digest for digest in digests if digest not in named]

@@ -2,7 +2,7 @@
 -- (docs/decisions/0035).
 
 CREATE TABLE job (
-    job_id     INTEGER NOT NULL PRIMARY KEY,
+    job_id     INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT,
     kind       TEXT    NOT NULL,
     about      TEXT    NOT NULL,  -- what it is done to: an identifier or a digest, never a document
     state      TEXT    NOT NULL CHECK (state IN ('waiting', 'running', 'done', 'failed')),
