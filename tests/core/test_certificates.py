@@ -155,6 +155,8 @@ def test_a_certificate_is_served_until_the_end_of_the_day_before(
         (23.5, HOUR_MS // 2 - 1, True),
         (23.5, HOUR_MS // 2, False),  # midnight
         (20.5, HOUR_MS - 1, True),  # midnight in UTC is none
+        (12, -60_000, True),  # another machine's clock
+        (12, -60_001, False),  # one that was wrong
     ],
 )
 @pytest.mark.parametrize("kind", ["CPD", None])

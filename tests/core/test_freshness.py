@@ -17,7 +17,8 @@ NOW = 1_785_000_000_000
 HOUR_MS = 3_600_000
 
 # Ages around every border: just asked, within a day, the last instant of the seventh day and
-# the first after it, a year, and half a minute in the future (another machine's clock).
+# the first after it, a year, half a minute in the future (another machine's clock), and more than a
+# minute: that clock was wrong, and nobody knows when the source was asked.
 AGES_MS = {
     "now": 0,
     "1 h": HOUR_MS,
@@ -28,6 +29,7 @@ AGES_MS = {
     "365 days": 365 * DAY_MS,
     "366 days": 366 * DAY_MS,
     "from the future": -30_000,
+    "far from the future": -60_001,
 }
 
 # Which of these ages are at most `cache` days. `cache=0` never matches by age.
@@ -35,7 +37,7 @@ YOUNG = {
     0: set[str](),
     1: {"now", "1 h", "1 day", "from the future"},
     7: {"now", "1 h", "1 day", "1 day + 1 ms", "7 days", "from the future"},
-    365: set(AGES_MS) - {"366 days"},
+    365: set(AGES_MS) - {"366 days", "far from the future"},
 }
 
 # What the specification says of each strategy, for an entry that is young enough and for one
@@ -88,9 +90,10 @@ def test_without_an_entry_a_source_is_asked(strategy: Strategy, days: int, fallb
 def test_a_more_patient_caller_is_never_asked_to_wait_longer(
     strategy: Strategy, days: int, age_ms: int
 ) -> None:
-    """A larger `cache` serves at least what a smaller one serves; so does a younger entry."""
+    """A larger `cache` serves at least what a smaller one serves; so does a younger entry, but for
+    one that is younger than this instant."""
     order = {ASK: 0, ASK_WITH_FALLBACK: 1, SERVE: 2}
-    entry, younger = kept(age_ms), kept(age_ms - HOUR_MS)
+    entry, younger = kept(age_ms), kept(max(age_ms - HOUR_MS, min(age_ms, 0)))
     here = order[said(decide(entry, strategy, days, NOW), entry)]
     assert here <= order[said(decide(entry, strategy, days + 1, NOW), entry)]
     assert here <= order[said(decide(younger, strategy, days, NOW), younger)]

@@ -19,6 +19,7 @@ from balcao.storage.sqlite.cache import SqliteCache
 from tests.world import at_once
 
 KEY = "company:11222333000181:"
+NOW = 1_785_000_000_000
 OTHER = "company:12ABC34501DE35:"
 
 
@@ -64,10 +65,10 @@ Reopen: TypeAlias = Callable[[], OpenCache]
 def make(request: pytest.FixtureRequest, path: Path) -> Iterator[Callable[[], Cache]]:
     """Open a cache, always the same one."""
     if request.param == "sqlite":
-        yield lambda: SqliteCache(path)
+        yield lambda: SqliteCache(path, now_ms=lambda: NOW)
         return
     address = request.getfixturevalue("address")
-    yield lambda: PostgresCache(address, "live")
+    yield lambda: PostgresCache(address, "live", now_ms=lambda: NOW)
 
 
 @pytest.fixture
@@ -115,6 +116,23 @@ def test_the_newest_answer_wins_in_whatever_order_they_come(reopen: Reopen, writ
     cache.keep([(KEY, kept(6, b"newest"))])
     assert cache.read(KEY) == kept(6, b"newest")
     assert reopen().read(KEY) == kept(6, b"newest")
+
+
+@pytest.mark.parametrize("known", ["waiting", "remembered", "written"])
+def test_an_answer_from_the_future_gives_way_to_the_next_one(reopen: Reopen, known: str) -> None:
+    """A clock that was ahead has stamped it; a minute is what machines' clocks may differ by."""
+    cache = reopen()
+    stamped = {KEY: kept(NOW + 60_001, b"ahead"), OTHER: kept(NOW + 60_000, b"of now")}
+    cache.keep(list(stamped.items()))
+    if known != "waiting":
+        cache = reopen()
+    if known == "remembered":
+        assert cache.read_all(KEY, OTHER) == list(stamped.values())
+
+    cache.keep([(KEY, kept(NOW, b"next")), (OTHER, kept(NOW, b"next"))])
+    expected = [kept(NOW, b"next"), stamped[OTHER]]
+    assert cache.read_all(KEY, OTHER) == expected
+    assert reopen().read_all(KEY, OTHER) == expected
 
 
 def test_long_answers_are_not_kept_in_memory(reopen: Reopen) -> None:

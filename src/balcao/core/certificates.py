@@ -15,6 +15,7 @@ import msgspec
 
 from balcao.core.calendar import civil_day_text
 from balcao.core.documents import Cnpj
+from balcao.core.freshness import is_ahead
 from balcao.core.questions import Inquiry, Record
 
 CertificateType: TypeAlias = Literal["CND", "CPEND", "CPD"]
@@ -163,7 +164,8 @@ def federal_may_serve(certificate: FederalCertificate, asked_ms: int, now_ms: in
     last = federal_valid_until(certificate, asked_ms)
     if last is None or civil_day_text(now_ms) > last:
         return False
-    return certificate.good or now_ms - asked_ms < SHORT_CACHE_MS
+    young = now_ms - asked_ms < SHORT_CACHE_MS and not is_ahead(asked_ms, now_ms)
+    return certificate.good or young
 
 
 def state_valid_until(certificate: StateCertificate, asked_ms: int) -> str | None:

@@ -9,6 +9,9 @@ from balcao.core.questions import Strategy
 
 DAY_MS = 86_400_000
 
+# Another machine may have written an entry with a clock that is slightly ahead of ours.
+AHEAD_MS = 60_000
+
 
 class Kept(msgspec.Struct, frozen=True, gc=False):
     """An entry of the cache: a source's answer, encoded, and when the source was asked."""
@@ -16,6 +19,14 @@ class Kept(msgspec.Struct, frozen=True, gc=False):
     body: bytes
     asked_ms: int
     source: str
+
+
+def is_ahead(asked_ms: int, now_ms: int) -> bool:
+    """Whether an entry was stamped by a clock that was wrong: it is no fresh one, ever.
+
+    Nor is it newer than any other: the next answer takes its place.
+    """
+    return asked_ms > now_ms + AHEAD_MS
 
 
 class Serve(msgspec.Struct, frozen=True, gc=False):
@@ -50,10 +61,9 @@ def decide(
     """
     if kept is None:
         return Ask(None)
-    # Another machine may have written this with a clock slightly ahead of ours.
-    age_ms = max(now_ms - kept.asked_ms, 0)
     # `cache=0` asks for a fresh answer: not even an entry of this very instant matches.
-    young = max_age_days > 0 and age_ms <= max_age_days * DAY_MS
+    young = max_age_days > 0 and now_ms - kept.asked_ms <= max_age_days * DAY_MS
+    young = young and not is_ahead(kept.asked_ms, now_ms)
     if strategy is Strategy.CACHE_SE_EXISTIR:
         return Serve(kept)
     if strategy is Strategy.CACHE_PREFERENCIAL and young:

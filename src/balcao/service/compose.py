@@ -112,7 +112,9 @@ def open_house(
     ballast = place.ballast(settings.ballast_mb)
     metrics.watch_ballast(lambda: (ballast.is_there, ballast.given_up))
     desk = place.open_desk(pepper=pepper, observe_batch=metrics.batch, ballast=ballast)
-    caches = {mode: place.open_cache(mode, pepper=pepper, ballast=ballast) for mode in MODES}
+    caches = {
+        mode: place.open_cache(mode, pepper=pepper, ballast=ballast, now_ms=now_ms) for mode in MODES
+    }
     if spans:
         desk = spans.desk(desk)
         caches = {mode: spans.cache(cache) for mode, cache in caches.items()}

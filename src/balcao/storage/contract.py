@@ -127,7 +127,10 @@ class Cache(Protocol):
         ...
 
     def keep(self, entries: Sequence[tuple[str, Kept]]) -> None:
-        """Store entries soon. An older answer never replaces a newer one. Never raises."""
+        """Store entries soon. An older answer never replaces a newer one. Never raises.
+
+        What a clock that was ahead has stamped is not newer than any (`core.freshness.is_ahead`).
+        """
         ...
 
     async def sweep(self, before_ms: int, people_before_ms: int) -> Swept:

@@ -115,7 +115,14 @@ class DataPlace(Protocol):
         """Raises `StorageFailed`, `StorageNewer`, `StorageUnreleased`, `PepperDiffers`."""
         ...
 
-    def open_cache(self, mode: Mode, *, pepper: bytes, ballast: Ballast | None = None) -> Cache:
+    def open_cache(
+        self,
+        mode: Mode,
+        *,
+        pepper: bytes,
+        ballast: Ballast | None = None,
+        now_ms: Callable[[], int] | None = None,
+    ) -> Cache:
         """The cache of one mode. A database that is away is no reason not to start."""
         ...
 

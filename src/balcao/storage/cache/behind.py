@@ -13,7 +13,7 @@ from functools import partial
 from typing import Generic, TypeVar
 
 from balcao.core.data_subject import DataSubject
-from balcao.core.freshness import Kept
+from balcao.core.freshness import AHEAD_MS, Kept
 from balcao.errors import StorageFailed
 from balcao.storage.cache.keys import PEOPLE, Keys, described
 from balcao.storage.contract import KeptAbout, Swept
@@ -30,6 +30,8 @@ WAITING_MAX = 10_000
 RECENT_MAX = 16_384
 RECENT_BYTES_MAX = 64_000
 
+_END_MS = 1 << 62
+
 T = TypeVar("T")
 R = TypeVar("R")  # what an engine remembers of an entry
 
@@ -41,8 +43,12 @@ class WrittenBehind(ABC, Generic[R]):
     has its connections before that.
     """
 
-    def __init__(self, pepper: bytes, thread_name: str, waiting_max: int) -> None:
+    def __init__(
+        self, pepper: bytes, thread_name: str, waiting_max: int, now_ms: Callable[[], int] | None
+    ) -> None:
+        """Without `now_ms`, the time that is believed, no entry is taken to be ahead of it."""
         self._keys = Keys(pepper)
+        self._now_ms = now_ms
         self._waiting: dict[str, Kept] = {}
         self._waiting_max = waiting_max
         self._recent: dict[str, R] = {}  # what was read or written a moment ago
@@ -77,8 +83,7 @@ class WrittenBehind(ABC, Generic[R]):
         """See the contract."""
         for plain, kept in entries:
             key = self._keys.stored(plain)
-            known = self._at_hand(key)
-            if known is not None and known.asked_ms > kept.asked_ms:
+            if self._newest(self._at_hand(key), kept) is not kept:
                 continue
             with self._changing:
                 self._waiting[key] = kept
@@ -103,6 +108,17 @@ class WrittenBehind(ABC, Generic[R]):
         gone = await self._in_turn(lambda: self._erase(person))
         self._forget(gone)
         return len(gone)
+
+    def _newest(self, one: Kept | None, other: Kept | None) -> Kept | None:
+        """The newer answer; of one instant, the second. One that is ahead of now is the oldest."""
+        if one is None or other is None:
+            return other if one is None else one
+        latest_ms = self._latest_ms()
+        return max(other, one, key=lambda kept: (kept.asked_ms <= latest_ms, kept.asked_ms))
+
+    def _latest_ms(self) -> int:
+        """The latest instant of asking that can be true."""
+        return _END_MS if self._now_ms is None else self._now_ms() + AHEAD_MS
 
     def forget(self) -> None:
         """See the contract."""

@@ -7,7 +7,7 @@ heard from the database just now believes nothing that it remembers.
 
 import logging
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -49,7 +49,13 @@ class PostgresCache(WrittenBehind[tuple[float, Kept]]):
     What it remembers goes with the moment when it was read, on the monotonic clock.
     """
 
-    def __init__(self, address: str, mode: Mode, pepper: bytes = b"") -> None:
+    def __init__(
+        self,
+        address: str,
+        mode: Mode,
+        pepper: bytes = b"",
+        now_ms: Callable[[], int] | None = None,
+    ) -> None:
         self._address = address
         self._mode = mode
         self._channel = f"balcao_cache_{mode}"
@@ -64,7 +70,7 @@ class PostgresCache(WrittenBehind[tuple[float, Kept]]):
             self._reader, lambda asked: partial(self._answer, asked)
         )
         self._swept_to = ""  # a key
-        super().__init__(pepper, f"cache-writer-{mode}", WAITING_MAX)
+        super().__init__(pepper, f"cache-writer-{mode}", WAITING_MAX, now_ms)
 
     async def read(self, keys: Sequence[str]) -> Mapping[str, Kept]:
         """See the contract."""
@@ -73,27 +79,24 @@ class PostgresCache(WrittenBehind[tuple[float, Kept]]):
         return {key: found[name] for key, name in stored.items() if name in found}
 
     async def _find(self, keys: Sequence[str]) -> Mapping[str, Kept]:
-        found: dict[str, Kept] = {}
-        missing = []
-        for key in keys:
-            remembered = self._remembered(key)
-            if remembered is None:
-                missing.append(key)
-            _take(found, key, remembered)
-            _take(found, key, self._waiting.get(key))
+        remembered = {key: self._remembered(key) for key in keys}
+        known = {
+            key: self._newest(kept, self._waiting.get(key)) for key, kept in remembered.items()
+        }
+        missing = [key for key, kept in remembered.items() if kept is None]
         if missing:
             try:
                 said = await self._asked.ask(missing)
             except BalcaoError as error:
                 log.error("cache unreadable: %s", error.detail)
                 said = {}
-            for key in keys:
-                _take(found, key, said.get(key))
-                _take(found, key, self._waiting.get(key))  # it may have come meanwhile
-        return found
+            for key in keys:  # what waits may have come meanwhile
+                kept = self._newest(said.get(key), known[key])
+                known[key] = self._newest(kept, self._waiting.get(key))
+        return {key: kept for key, kept in known.items() if kept is not None}
 
     def _at_hand(self, key: str) -> Kept | None:
-        return _newest(self._remembered(key), self._waiting.get(key))
+        return self._newest(self._remembered(key), self._waiting.get(key))
 
     def close(self) -> None:
         """See the contract."""
@@ -209,23 +212,10 @@ class PostgresCache(WrittenBehind[tuple[float, Kept]]):
     def _write(self, batch: Sequence[tuple[str, Kept]]) -> None:
         rows = [(key, kept.asked_ms, kept.source, kept.body) for key, kept in batch]
         try:
-            values = (self._mode, *arrays(_TYPES, rows), self._channel)
+            values = (self._mode, *arrays(_TYPES, rows), self._latest_ms(), self._channel)
             self._writing.execute(QUERIES["write_entries"], values, repeatable=True)
         except (BalcaoError, psycopg.Error) as error:
             log.error("cache not written: %s", type(error).__name__)
-
-
-def _take(found: dict[str, Kept], key: str, kept: Kept | None) -> None:
-    newest = _newest(found.get(key), kept)
-    if newest is not None:
-        found[key] = newest
-
-
-def _newest(one: Kept | None, other: Kept | None) -> Kept | None:
-    """The newer answer; of one instant, the second."""
-    if one is None or other is None:
-        return other if one is None else one
-    return one if one.asked_ms > other.asked_ms else other
 
 
 def _greet_writer() -> Any:

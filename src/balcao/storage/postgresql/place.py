@@ -57,9 +57,16 @@ class PostgresPlace:
         """See the contract."""
         return PostgresDesk(self.address, pepper=pepper, observe_batch=observe_batch)
 
-    def open_cache(self, mode: Mode, *, pepper: bytes, ballast: Ballast | None = None) -> Cache:
+    def open_cache(
+        self,
+        mode: Mode,
+        *,
+        pepper: bytes,
+        ballast: Ballast | None = None,
+        now_ms: Callable[[], int] | None = None,
+    ) -> Cache:
         """See the contract."""
-        return PostgresCache(self.address, mode, pepper)
+        return PostgresCache(self.address, mode, pepper, now_ms)
 
     def copies(self) -> Copies:
         """See the contract."""

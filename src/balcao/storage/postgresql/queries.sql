@@ -121,7 +121,7 @@ WITH written AS (
     ORDER BY key
     ON CONFLICT (mode, key) DO UPDATE
     SET asked_ms = excluded.asked_ms, source = excluded.source, body = excluded.body
-    WHERE excluded.asked_ms >= entry.asked_ms
+    WHERE excluded.asked_ms >= entry.asked_ms OR entry.asked_ms > %s::bigint
     RETURNING key
 )
 SELECT pg_notify(%s, key) FROM written;

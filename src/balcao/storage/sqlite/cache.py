@@ -1,7 +1,7 @@
 """The cache on SQLite. Promises: `storage.contract.Cache`."""
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +29,13 @@ SWEPT_AT_ONCE = 500
 class SqliteCache(WrittenBehind[Kept]):
     """One file; reads in place on the event loop's thread, which alone adds to `_recent`."""
 
-    def __init__(self, path: Path, pepper: bytes = b"", ballast: Ballast | None = None) -> None:
+    def __init__(
+        self,
+        path: Path,
+        pepper: bytes = b"",
+        ballast: Ballast | None = None,
+        now_ms: Callable[[], int] | None = None,
+    ) -> None:
         self._ballast = ballast or Ballast(path.parent)
         path.parent.mkdir(parents=True, exist_ok=True)
         try:
@@ -40,7 +46,7 @@ class SqliteCache(WrittenBehind[Kept]):
             path.replace(path.with_suffix(".damaged"))
             self._open(path)
         self._swept_to = 0  # a rowid
-        super().__init__(pepper, "cache-writer", WAITING_MAX)
+        super().__init__(pepper, "cache-writer", WAITING_MAX, now_ms)
 
     def _open(self, path: Path) -> None:
         self._writing = connect(path, synchronous="NORMAL")
@@ -111,7 +117,8 @@ class SqliteCache(WrittenBehind[Kept]):
         return gone
 
     def _write(self, batch: Sequence[tuple[str, Kept]]) -> None:
-        rows = [(key, kept.asked_ms, kept.source, kept.body) for key, kept in batch]
+        latest_ms = self._latest_ms()
+        rows = [(key, kept.asked_ms, kept.source, kept.body, latest_ms) for key, kept in batch]
         try:
             try:
                 self._insert(rows)
@@ -123,7 +130,7 @@ class SqliteCache(WrittenBehind[Kept]):
         except apsw.Error as error:
             log.error("cache not written: %s", type(error).__name__)
 
-    def _insert(self, rows: Sequence[tuple[str, int, str, bytes]]) -> None:
+    def _insert(self, rows: Sequence[tuple[str, int, str, bytes, int]]) -> None:
         # A full disk may roll back by itself, which a savepoint would take for another error.
         with transaction(self._writing):
             self._writing.executemany(QUERIES["write_entries"], rows)

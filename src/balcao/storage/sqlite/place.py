@@ -59,9 +59,16 @@ class SqlitePlace:
         """See the contract."""
         return SqliteDesk(self.home.desk, observe_batch, pepper=pepper, ballast=ballast)
 
-    def open_cache(self, mode: Mode, *, pepper: bytes, ballast: Ballast | None = None) -> Cache:
+    def open_cache(
+        self,
+        mode: Mode,
+        *,
+        pepper: bytes,
+        ballast: Ballast | None = None,
+        now_ms: Callable[[], int] | None = None,
+    ) -> Cache:
         """See the contract."""
-        return SqliteCache(self.home.cache(mode), pepper, ballast)
+        return SqliteCache(self.home.cache(mode), pepper, ballast, now_ms)
 
     def copies(self) -> Copies:
         """See the contract."""

@@ -88,7 +88,7 @@ SELECT body, asked_ms, source FROM entry WHERE key = ?;
 INSERT INTO entry (key, asked_ms, source, body) VALUES (?, ?, ?, ?)
 ON CONFLICT (key) DO UPDATE
 SET asked_ms = excluded.asked_ms, source = excluded.source, body = excluded.body
-WHERE excluded.asked_ms >= entry.asked_ms;
+WHERE excluded.asked_ms >= entry.asked_ms OR entry.asked_ms > ?;
 
 -- name: stretch
 SELECT max(rowid), count(*) FROM
