@@ -115,9 +115,9 @@ def test_periodic_work_that_fails_is_shown(shell: Shell, monkeypatch: pytest.Mon
     )
     shell("account create acme --plan pre_pago")
     assert name not in found(shell), "an older version"
-    metrics.watch_work(lambda: {"purge": (1_000, None, 0), "clock": (None, None, 0)})
+    metrics.work = lambda: {"purge": (1_000, None, 0), "clock": (None, None, 0)}
     assert found(shell)[name] == ("ok", "2, nenhum falhando")
-    metrics.watch_work(lambda: {"purge": (1_000, 1_786_158_000_000, 3), "clock": (1, 2, 0)})
+    metrics.work = lambda: {"purge": (1_000, 1_786_158_000_000, 3), "clock": (1, 2, 0)}
     status, text = found(shell)[name]
     assert status == "warn"
     assert "purge falhou 3 vezes seguidas, a última em 08/08/2026" in text

@@ -279,9 +279,9 @@ def exposed() -> tuple[set[str], dict[str, set[str]]]:
     metrics.source_call("cnpja", "state_registration", "SP", "found", 0.2)
     metrics.batch(3)
     metrics.backup(1_000)
-    metrics.watch_circuits(lambda: {("cnpja", "state_registration", "SP"): "open"})
-    metrics.watch_work(lambda: {"holds": (1_000, 1_000, 1)})
-    metrics.watch_jobs(lambda: [("delete_receipt_bytes", "waiting", 1, 1_000)])
+    metrics.circuits = lambda: {("cnpja", "state_registration", "SP"): "open"}
+    metrics.work = lambda: {"holds": (1_000, 1_000, 1)}
+    metrics.jobs = lambda: [("delete_receipt_bytes", "waiting", 1, 1_000)]
     labels: dict[str, set[str]] = {}
     for family in text_string_to_metric_families(metrics.exposition().decode()):
         for sample in family.samples:

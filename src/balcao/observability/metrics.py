@@ -6,7 +6,9 @@ costs more than reading a cached answer.
 """
 
 from bisect import bisect_left
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from typing import TypeAlias
 
 from prometheus_client import CollectorRegistry
@@ -59,21 +61,27 @@ class Metrics:
     content_type = CONTENT_TYPE_LATEST
 
     def __init__(self) -> None:
-        self._requests: dict[tuple[str, int, str], int] = {}
-        self._credits: dict[tuple[str, str], int] = {}
-        self._seconds: dict[str, Tally] = {}
-        self._calls: dict[tuple[str, str, str, str], int] = {}
-        self._call_seconds: dict[str, Tally] = {}
+        self._requests: Counter[tuple[str, int, str]] = Counter()
+        self._credits: Counter[tuple[str, str]] = Counter()
+        self._seconds: defaultdict[str, Tally] = defaultdict(partial(Tally, _SECONDS))
+        self._calls: Counter[tuple[str, str, str, str]] = Counter()
+        self._call_seconds: defaultdict[str, Tally] = defaultdict(partial(Tally, _SECONDS))
         self._batches = Tally(_SIZES)
-        self._purged: dict[tuple[str], int] = {}
-        self._closed: dict[tuple[str], int] = {}
-        self._connections: Callable[[], int] | None = None
-        self._circuits: Callable[[], Circuits] = dict
+        self._purged: Counter[tuple[str]] = Counter()
+        self._closed: Counter[tuple[str]] = Counter()
         self._backup_seconds: float | None = None
-        self._ballast: Callable[[], tuple[bool, int]] = lambda: (False, 0)
-        self._work: Callable[[], Mapping[str, Turns]] = dict
-        self._jobs: Callable[[], Iterable[tuple[str, str, int, int]]] = list
-        self._clock: Callable[[], tuple[float, int, bool]] = lambda: (0.0, 0, False)
+        # Who is asked when measurements are read: whoever knows puts itself in its place.
+        # How many connections are open.
+        self.connections: Callable[[], int] | None = None
+        self.circuits: Callable[[], Circuits] = dict
+        # How periodic work went, by its name.
+        self.work: Callable[[], Mapping[str, Turns]] = dict
+        # Of jobs the kind, the state, how many, and from when on the oldest was due (ms).
+        self.jobs: Callable[[], Iterable[tuple[str, str, int, int]]] = list
+        # How many seconds the system's clock is ahead, jumps, and whether it is in doubt.
+        self.clock: Callable[[], tuple[float, int, bool]] = lambda: (0.0, 0, False)
+        # Whether room is set aside on disk, and how often it was given up.
+        self.ballast: Callable[[], tuple[bool, int]] = lambda: (False, 0)
         self._registry = CollectorRegistry()
         self._registry.register(self)
 
@@ -81,24 +89,15 @@ class Metrics:
         self, operation: str, status: int, origin: str, seconds: float, credits: int
     ) -> None:
         """Count one answered request."""
-        key = (operation, status, origin)
-        self._requests[key] = self._requests.get(key, 0) + 1
-        tally = self._seconds.get(operation)
-        if tally is None:
-            tally = self._seconds[operation] = Tally(_SECONDS)
-        tally.add(seconds)
+        self._requests[operation, status, origin] += 1
+        self._seconds[operation].add(seconds)
         if credits:
-            paid = (operation, origin)
-            self._credits[paid] = self._credits.get(paid, 0) + credits
+            self._credits[operation, origin] += credits
 
     def source_call(self, source: str, subject: str, uf: str, outcome: str, seconds: float) -> None:
         """Count one conversation with an upstream."""
-        key = (source, subject, uf, outcome)
-        self._calls[key] = self._calls.get(key, 0) + 1
-        tally = self._call_seconds.get(source)
-        if tally is None:
-            tally = self._call_seconds[source] = Tally(_SECONDS)
-        tally.add(seconds)
+        self._calls[source, subject, uf, outcome] += 1
+        self._call_seconds[source].add(seconds)
 
     def batch(self, size: int) -> None:
         """Count one commit and how many lists shared it."""
@@ -106,35 +105,11 @@ class Metrics:
 
     def purged(self, kind: str, count: int) -> None:
         """Count what was removed because it had run out, by class."""
-        self._purged[kind,] = self._purged.get((kind,), 0) + count
+        self._purged[kind,] += count
 
     def connection_closed(self, reason: str) -> None:
         """Count a connection that we refused or ended before its client did."""
-        self._closed[reason,] = self._closed.get((reason,), 0) + 1
-
-    def watch_connections(self, read: Callable[[], int]) -> None:
-        """Whom to ask, when measurements are read, how many connections are open."""
-        self._connections = read
-
-    def watch_circuits(self, read: Callable[[], Circuits]) -> None:
-        """Whom to ask, when measurements are read, for the circuits' states."""
-        self._circuits = read
-
-    def watch_work(self, read: Callable[[], Mapping[str, Turns]]) -> None:
-        """Whom to ask how periodic work went, by its name."""
-        self._work = read
-
-    def watch_jobs(self, read: Callable[[], Iterable[tuple[str, str, int, int]]]) -> None:
-        """Whom to ask for jobs: kind, state, how many, and from when on the oldest was due (ms)."""
-        self._jobs = read
-
-    def watch_clock(self, read: Callable[[], tuple[float, int, bool]]) -> None:
-        """Whom to ask for the clock: seconds the system's is ahead, jumps, whether in doubt."""
-        self._clock = read
-
-    def watch_ballast(self, read: Callable[[], tuple[bool, int]]) -> None:
-        """Whom to ask whether room is set aside on disk, and how often it was given up."""
-        self._ballast = read
+        self._closed[reason,] += 1
 
     def backup(self, at_ms: int) -> None:
         """The newest backup that this process knows of was made at this instant."""
@@ -178,36 +153,35 @@ class Metrics:
             ("reason",),
             self._closed.items(),
         )
-        if self._connections is not None:
+        if self.connections is not None:
             yield GaugeMetricFamily(
-                "balcao_connections_open", "Connections of clients.", value=self._connections()
+                "balcao_connections_open", "Connections of clients.", value=self.connections()
             )
-        circuits = GaugeMetricFamily(
+        yield _gauge(
             "balcao_source_circuit",
             "State of a live source's circuit: 1 for the state it is in, 0 for the others.",
-            labels=("source", "subject", "uf", "state"),
+            ("source", "subject", "uf", "state"),
+            (
+                ((*line, state), state == current)
+                for line, current in self.circuits().items()
+                for state in _CIRCUIT_STATES
+            ),
         )
-        for line, current in self._circuits().items():
-            for state in _CIRCUIT_STATES:
-                circuits.add_metric((*line, state), float(state == current))
-        yield circuits
-        yield from _work(self._work())
-        jobs = GaugeMetricFamily(
+        yield from _work(self.work())
+        jobs = list(self.jobs())
+        yield _gauge(
             "balcao_jobs",
             "Jobs that commits left to be done: waiting, running or, given up, failed.",
-            labels=("kind", "state"),
+            ("kind", "state"),
+            (((kind, state), count) for kind, state, count, _ in jobs),
         )
-        due = GaugeMetricFamily(
+        yield _gauge(
             "balcao_jobs_oldest_due_seconds",
             "From when on the oldest waiting job of a kind was to be done, in Unix time.",
-            labels=("kind",),
+            ("kind",),
+            (((kind,), at_ms / 1000) for kind, state, _, at_ms in jobs if state == "waiting"),
         )
-        for kind, job_state, count, oldest_ms in self._jobs():
-            jobs.add_metric((kind, job_state), count)
-            if job_state == "waiting":
-                due.add_metric((kind,), oldest_ms / 1000)
-        yield from (jobs, due)
-        ahead_seconds, jumps, in_doubt = self._clock()
+        ahead_seconds, jumps, in_doubt = self.clock()
         yield GaugeMetricFamily(
             "balcao_clock_system_ahead_seconds",
             "This machine's clock against the time that is believed: where there is a database,"
@@ -222,7 +196,7 @@ class Metrics:
             "1 while a jump of the clock is not confirmed, or the books contradict it.",
             value=float(in_doubt),
         )
-        ballast, given_up = self._ballast()
+        ballast, given_up = self.ballast()
         yield GaugeMetricFamily(
             "balcao_disk_ballast",
             "1 while room is set aside on disk for when it is full; never with PostgreSQL.",
@@ -258,25 +232,27 @@ class Metrics:
 
 def _work(turns: Mapping[str, Turns]) -> Iterable[Metric]:
     """One family each for when it went well last, when it failed last, and how often since."""
-    success = GaugeMetricFamily(
-        "balcao_work_last_success_seconds",
-        "When a piece of periodic work was done last, in Unix time.",
-        labels=("work",),
+    families = (
+        (
+            "balcao_work_last_success_seconds",
+            "When a piece of periodic work was done last, in Unix time.",
+            [(name, success_ms) for name, (success_ms, _, _) in turns.items()],
+        ),
+        (
+            "balcao_work_last_failure_seconds",
+            "When it failed last, in Unix time; absent: never since the start.",
+            [(name, failure_ms) for name, (_, failure_ms, _) in turns.items()],
+        ),
     )
-    failure = GaugeMetricFamily(
-        "balcao_work_last_failure_seconds",
-        "When it failed last, in Unix time; absent: never since the start.",
-        labels=("work",),
+    for name, text, instants in families:
+        rows = (((work,), at_ms / 1000) for work, at_ms in instants if at_ms is not None)
+        yield _gauge(name, text, ("work",), rows)
+    yield _gauge(
+        "balcao_work_failing",
+        "How often it has failed since it was done last.",
+        ("work",),
+        (((work,), failures) for work, (_, _, failures) in turns.items()),
     )
-    failing = GaugeMetricFamily(
-        "balcao_work_failing", "How often it has failed since it was done last.", labels=("work",)
-    )
-    for name, (success_ms, failure_ms, failures) in turns.items():
-        for family, at_ms in ((success, success_ms), (failure, failure_ms)):
-            if at_ms is not None:
-                family.add_metric((name,), at_ms / 1000)
-        failing.add_metric((name,), failures)
-    return success, failure, failing
 
 
 def _counter(
@@ -288,6 +264,15 @@ def _counter(
     family = CounterMetricFamily(name, text, labels=labels)
     for values, count in counts:
         family.add_metric([str(value) for value in values], count)
+    return family
+
+
+def _gauge(
+    name: str, text: str, labels: Sequence[str], values: Iterable[tuple[Sequence[str], float]]
+) -> GaugeMetricFamily:
+    family = GaugeMetricFamily(name, text, labels=labels)
+    for of, value in values:
+        family.add_metric(of, float(value))
     return family
 
 

@@ -108,12 +108,13 @@ def open_house(
     request_log = keeping_log(as_json=logs.is_json(settings.log_format), level=settings.log_level)
     source_log = SourceLog(time.monotonic)
     health = Health()
-    metrics.watch_clock(partial(_clock_measured, clock))
+    metrics.clock = partial(_clock_measured, clock)
     ballast = place.ballast(settings.ballast_mb)
-    metrics.watch_ballast(lambda: (ballast.is_there, ballast.given_up))
+    metrics.ballast = lambda: (ballast.is_there, ballast.given_up)
     desk = place.open_desk(pepper=pepper, observe_batch=metrics.batch, ballast=ballast)
     caches = {
-        mode: place.open_cache(mode, pepper=pepper, ballast=ballast, now_ms=now_ms) for mode in MODES
+        mode: place.open_cache(mode, pepper=pepper, ballast=ballast, now_ms=now_ms)
+        for mode in MODES
     }
     if spans:
         desk = spans.desk(desk)
@@ -156,9 +157,9 @@ def open_house(
         "pos_pago": settings.limits_pos_pago,
     }
     worker = JobWorker(desk.jobs, [deleting_bytes(desk, blobs)], now_ms)
-    metrics.watch_jobs(
-        lambda: [(one.kind, one.state, one.count, one.oldest_due_ms) for one in worker.standing]
-    )
+    metrics.jobs = lambda: [
+        (one.kind, one.state, one.count, one.oldest_due_ms) for one in worker.standing
+    ]
     life = Life(
         parts,
         desk,
@@ -171,7 +172,7 @@ def open_house(
         clock=clock,
         months=Finishing(home) if settings.opendata_answers else None,
     )
-    metrics.watch_work(lambda: {name: astuple(seen) for name, seen in life.runner.seen.items()})
+    metrics.work = lambda: {name: astuple(seen) for name, seen in life.runner.seen.items()}
     authenticator = Authenticator(desk, pepper, limits)  # type: ignore[arg-type]
     front = Front(
         parts=parts,

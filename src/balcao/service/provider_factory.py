@@ -70,7 +70,7 @@ class ProviderFactory:
         self._usual_tls = httpx2.create_ssl_context()  # one for all: making it takes milliseconds
         self._live: list[Upstream] = []
         self.upstreams: list[Upstream] = []  # to be closed at the end
-        metrics.watch_circuits(self.circuits)
+        metrics.circuits = self.circuits
 
     def circuits(self) -> Mapping[tuple[str, str, str], str]:
         """State of each live circuit by source, subject and UF."""

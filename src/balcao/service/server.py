@@ -66,7 +66,7 @@ async def run(application: "Application") -> None:
             observe=metrics.connection_closed,
             tls=tls_context(settings),
         )
-        metrics.watch_connections(lambda: len(door.connections))
+        metrics.connections = lambda: len(door.connections)
         door.open(settings.host, settings.port)
         await stopping.wait()
         await door.close(settings.source_deadline_seconds + GOODBYE_SECONDS)
