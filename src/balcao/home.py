@@ -39,6 +39,11 @@ class Home:
         """Receipts' bytes, where they are not in a store elsewhere. Whoever opens it makes it."""
         return self.path / "receipts"
 
+    @property
+    def serving(self) -> Path:
+        """The address where a running service listens: `serve` may have been told another one."""
+        return self.path / "serving.txt"
+
     def create(self) -> None:
         """Make the folder, readable by nobody else. Fine if it exists."""
         self.path.mkdir(parents=True, exist_ok=True, mode=0o700)

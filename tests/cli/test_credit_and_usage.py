@@ -102,6 +102,13 @@ def test_days_are_those_of_brasilia_and_both_ends_are_included(shell: Shell) -> 
     assert [row["request_id"] for row in rows] == ["r1", "r2", "r3", "r4"]
 
 
+def test_nothing_consumed_is_a_sentence(shell: Shell) -> None:
+    first, second, *more = shell("usage acme --from 2026-10-01 --to 2026-10-02").out.splitlines()
+    assert first == "Consumo da conta acme, de 01/10/2026 a 02/10/2026"
+    assert second == "Nada foi consumido neste período."
+    assert more == ["Créditos acrescentados no período: 0. Saldo atual: 0."]
+
+
 def test_every_total_is_that_of_the_ledger(shell: Shell) -> None:
     shell("credit add acme 500 --reason compra")
     shell("credit add acme -30 --reason estorno")

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from balcao.cli.doctor import service
 from balcao.core.calendar import BRASILIA
 from tests.cli.shell import Shell, begin, free_port
 from tests.sources.sefaz.certificates import KEY, PASSWORD, a_certificate, of_cnpj, saved
@@ -112,6 +113,21 @@ def test_a_schema_of_a_newer_version(shell: Shell) -> None:
 def test_a_port_that_somebody_else_has(shell: Shell, port: int) -> None:
     with a_stranger(port):
         assert statuses(shell, code=1)["porta"] == "fail"
+
+
+@pytest.mark.parametrize("noted", ["running", "killed", "nonsense"])
+def test_a_service_is_found_where_it_listens(
+    shell: Shell, monkeypatch: pytest.MonkeyPatch, port: int, noted: str
+) -> None:
+    """`serve --port` listens elsewhere than the settings say."""
+    base = "http://127.0.0.1:9"
+    if noted == "running":
+        said = {(base, "/livez"): '{"status": "ok"}'}
+        monkeypatch.setattr(service, "_said", lambda *asked: said.get(asked, ""))
+    shell.home.serving.write_text("\0" if noted == "nonsense" else base)
+    checks = {check["name"]: check["text"] for check in shell("doctor --json").json["checks"]}
+    expected = "9: o Balcão está no ar" if noted == "running" else f"{port} livre em 127.0.0.1"
+    assert checks["porta"] == expected
 
 
 def test_sources_are_shown_with_their_address(

@@ -78,6 +78,7 @@ def test_the_first_start_and_the_next_one(shell: Shell) -> None:
             assert spent.status_code == 402
 
         the_command_line_beside_it(shell, server.base)
+        assert shell.home.serving.read_text() == server.base  # whatever the settings say
         assert server.err.count("balcao_test_") == 0
 
         with serving(home, port) as second:
@@ -89,6 +90,7 @@ def test_the_first_start_and_the_next_one(shell: Shell) -> None:
             assert "já está em uso por outro servidor" in third.err
 
         assert server.terminate() == 0
+        assert not shell.home.serving.exists()
 
     with serving(home, port) as server:
         server.wait_until_it_answers()

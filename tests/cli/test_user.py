@@ -114,11 +114,28 @@ def test_operators_and_the_users_of_an_account_are_listed(shell: Shell) -> None:
         ("user create a@b.co --name Ana --account acme", "diga --account CONTA e --role PAPEL"),
         ("user create a@b.co --name Ana --operator --account acme", "não pertence a nenhuma conta"),
         ("user create a@b.co --name Ana --account acme --role operator", "não é um destes"),
+        ("user create a@b.co --name Ana --account acme --role operador", "consultor, gestor, "),
     ],
 )
 def test_wrong_usage_is_refused(shell: Shell, line: str, said: str) -> None:
     assert said in shell(line, code=2).err
     assert shell("user list --json").json == []
+
+
+@pytest.mark.parametrize(
+    ("role", "meant"),
+    [
+        ("consultor", "consultant"),
+        ("gestor", "manager"),
+        ("Gestor", "manager"),
+        ("consultant", "consultant"),
+        ("manager", "manager"),
+    ],
+)
+def test_roles_are_taken_in_portuguese_and_in_english(shell: Shell, role: str, meant: str) -> None:
+    assert shell("user list").out.startswith("Nenhum usuário. Crie um: ")
+    line = f"user create ana@acme.com.br --name Ana --account acme --role {role} --json"
+    assert shell(line).json["role"] == meant
 
 
 def test_an_address_is_given_once(shell: Shell) -> None:

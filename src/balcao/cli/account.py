@@ -9,11 +9,11 @@ import typer
 from balcao.cli.office import AccountName, opened, wait_for
 from balcao.cli.output import (
     AsJson,
-    iso,
     print_json,
     print_pairs,
     print_table,
     program,
+    record,
     when,
     whole,
     yes_or_no,
@@ -295,20 +295,12 @@ def _kind(account: Account) -> str:
 
 def _as_json(account: Account, month: str) -> Mapping[str, object]:
     available = available_credits(account, month)
+    terms = "account_id name plan mode certificates partner_optin ceiling_credits"
     return {
-        "account_id": account.account_id,
-        "name": account.name,
-        "plan": account.plan,
-        "mode": account.mode,
-        "certificates": account.certificates,
-        "partner_optin": account.partner_optin,
-        "ceiling_credits": account.ceiling_credits,
-        "balance_credits": account.balance_credits,
-        "held_credits": account.held_credits,
+        **record(account, f"{terms} balance_credits held_credits"),
         "available_credits": None if available is None else max(available, 0),
         "month_credits": spent_credits(account, month),
-        "created_at": iso(account.created_ms),
-        "suspended_at": iso(account.suspended_ms),
+        **record(account, "created_ms suspended_ms"),
     }
 
 

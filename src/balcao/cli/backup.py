@@ -12,10 +12,10 @@ from balcao.cli.output import (
     AsJson,
     age,
     decimal,
-    iso,
     print_json,
     print_table,
     program,
+    record,
     when,
     whole,
 )
@@ -58,9 +58,7 @@ def create(
     seconds = time.monotonic() - began
     manifest = made.manifest
     if as_json:
-        print_json(
-            {**_as_json(made.path, made.bytes, manifest), "seconds": round(seconds, 3)},
-        )
+        print_json({**_as_json(made.path, made.bytes, manifest), "seconds": round(seconds, 3)})
         return
     typer.echo(
         f"Cópia feita em {decimal(seconds)} s: {made.path}, {decimal(made.bytes / _MEGABYTE)} MB,"
@@ -108,7 +106,7 @@ def list_backups(
             manifest = read_manifest(kept.path)
         except BackupError as error:
             problem = str(error)
-            found.append({"file": str(kept.path), "bytes": size, "problem": problem})
+            found.append({"file": kept.path, "bytes": size, "problem": problem})
             rows.append((kept.path.name, age(now - kept.at_ms), _size(size), "?", problem))
             continue
         found.append(
@@ -127,11 +125,10 @@ def list_backups(
             )
         )
     if as_json:
-        print_json({"folder": str(place), "backups": found})
-    elif rows:
-        print_table(("Cópia", "Idade", "MB", "Banco", "Contém"), rows, numbers=("MB",))
-    else:
-        typer.echo(f"Nenhuma cópia em {place}. Faça uma: {program()} backup create.")
+        print_json({"folder": place, "backups": found})
+        return
+    empty = f"Nenhuma cópia em {place}. Faça uma: {program()} backup create."
+    print_table(("Cópia", "Idade", "MB", "Banco", "Contém"), rows, numbers=("MB",), empty=empty)
 
 
 @app.command()
@@ -174,8 +171,8 @@ def restore(
             {
                 **_as_json(file, file.stat().st_size, manifest),
                 "seconds": round(seconds, 3),
-                "aside": None if done.aside is None else str(done.aside),
-                "saved": None if done.saved is None else str(done.saved.path),
+                "aside": done.aside,
+                "saved": None if done.saved is None else done.saved.path,
             }
         )
         return
@@ -256,14 +253,8 @@ def _size(size: int) -> str:
 
 def _as_json(path: Path, size: int, manifest: "Manifest") -> dict[str, object]:
     return {
-        "file": str(path),
+        "file": path,
         "bytes": size,
-        "created_at": iso(manifest.created_ms),
-        "engine": manifest.engine,
-        "schema": manifest.schema,
-        "program": manifest.program,
-        "sums": dict(manifest.sums),
-        "months": dict(manifest.months),
-        "receipts_included": manifest.receipts_included,
-        "receipts_missing": manifest.receipts_missing,
+        **record(manifest, "created_ms engine schema program sums months"),
+        **record(manifest, "receipts_included receipts_missing"),
     }

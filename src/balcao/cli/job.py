@@ -4,7 +4,7 @@ import typer
 
 from balcao.cli.doctor.database import JOB_STATES
 from balcao.cli.office import opened, wait_for
-from balcao.cli.output import AsJson, print_json, print_table, when, whole
+from balcao.cli.output import AsJson, print_json, print_table, record, when, whole
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -23,12 +23,7 @@ def list_jobs(as_json: AsJson = False) -> None:
     with opened() as office:
         found = wait_for(office.desk.jobs.standing())
     if as_json:
-        print_json(
-            [
-                {"kind": one.kind, "state": one.state, "count": one.count, "error": one.error}
-                for one in found
-            ]
-        )
+        print_json([record(one, "kind state count error") for one in found])
         return
     rows = [
         (

@@ -8,7 +8,7 @@ import typer
 from balcao.cli.dates import end_of
 from balcao.cli.failures import CommandFailed
 from balcao.cli.office import AccountName, opened
-from balcao.cli.output import AsJson, iso, print_json, print_table, program, when, whole
+from balcao.cli.output import AsJson, print_json, print_table, program, record, when, whole
 from balcao.core.access import Key
 from balcao.service.clock import system_now_ms
 
@@ -164,15 +164,8 @@ def _limits(key: Key) -> str:
 
 
 def _as_json(key: Key) -> Mapping[str, object]:
-    return {
-        "key_id": key.key_id,
-        "account_id": key.account_id,
-        "name": key.name,
-        "prefix": key.prefix,
-        "created_at": iso(key.created_ms),
-        "expires_at": iso(key.expires_ms),
-        "revoked_at": iso(key.revoked_ms),
-        "last_used_at": iso(key.last_used_ms),
-        "per_minute": key.per_minute,
-        "per_day": key.per_day,
-    }
+    return record(
+        key,
+        "key_id account_id name prefix created_ms expires_ms revoked_ms last_used_ms"
+        " per_minute per_day",
+    )

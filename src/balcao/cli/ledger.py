@@ -3,7 +3,7 @@
 import typer
 
 from balcao.cli.office import opened
-from balcao.cli.output import AsJson, print_json, whole
+from balcao.cli.output import AsJson, print_json, record, whole
 
 app = typer.Typer(no_args_is_help=True, help="Confere o livro de créditos.")
 
@@ -26,15 +26,8 @@ def check(as_json: AsJson = False) -> None:
     with opened() as office:
         found = office.desk.check()
     if as_json:
-        print_json(
-            {
-                "ok": not found.complaints,
-                "accounts": found.accounts,
-                "entries": found.entries,
-                "open_operations": found.open_operations,
-                "complaints": list(found.complaints),
-            }
-        )
+        books = record(found, "accounts entries open_operations complaints")
+        print_json({"ok": not found.complaints, **books})
     elif not found.complaints:
         typer.echo(
             f"O livro confere: {whole(found.accounts)} contas, {whole(found.entries)}"

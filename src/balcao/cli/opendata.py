@@ -11,7 +11,7 @@ import typer
 from balcao.cli.configuration import read_settings
 from balcao.cli.failures import CommandFailed
 from balcao.cli.office import begun
-from balcao.cli.output import AsJson, decimal, iso, print_json, print_table, program, when, whole
+from balcao.cli.output import AsJson, decimal, print_json, print_table, program, record, when, whole
 from balcao.core.calendar import civil_day, to_ms
 from balcao.core.questions import Mode
 from balcao.service.clock import system_now_ms
@@ -144,9 +144,6 @@ def list_months(as_json: AsJson = False) -> None:
     if as_json:
         print_json([{"accounts": mode} | _month_as_json(month) for mode, month in found])
         return
-    if not found:
-        typer.echo(f"Nada importado. Para importar um mês: {program()} opendata build PASTA.")
-        return
     print_table(
         ("Contas", "Extraído em", "Importado em", "Estabelecimentos", "MB", "Estado"),
         [
@@ -161,6 +158,7 @@ def list_months(as_json: AsJson = False) -> None:
             for mode, month in found
         ],
         numbers=("Estabelecimentos", "MB"),
+        empty=f"Nada importado. Para importar um mês: {program()} opendata build PASTA.",
     )
 
 
@@ -176,12 +174,7 @@ def rollback(sandbox: Sandbox = False, as_json: AsJson = False) -> None:
 
     month = roll_back(_store("test" if sandbox else "live"))
     if as_json:
-        print_json(
-            {
-                "extraction_date": month.extraction_date.isoformat(),
-                "built_on": month.built_on.isoformat(),
-            }
-        )
+        print_json(record(month, "extraction_date built_on"))
     else:
         typer.echo(
             f"Em uso de novo: o mês extraído em {month.extraction_date:%d/%m/%Y}, importado em"
@@ -270,8 +263,8 @@ def sample(
     if as_json:
         print_json(
             {
-                "folder": str(month.folder),
-                "extraction_date": month.extraction_date.isoformat(),
+                "folder": month.folder,
+                "extraction_date": month.extraction_date,
                 "files": [file.name for file in month.files],
                 "records": month.records,
                 "bytes": size,
@@ -317,10 +310,7 @@ def _state_of(month: "Month") -> str:
 
 def _month_as_json(month: "Month") -> dict[str, object]:
     return {
-        "extraction_date": month.extraction_date.isoformat(),
-        "built_on": None if month.built_on is None else month.built_on.isoformat(),
-        "rows": dict(month.rows),
-        "bytes_on_disk": month.bytes_on_disk,
+        **record(month, "extraction_date built_on rows bytes_on_disk"),
         "in_use": month.current,
         "rollback_target": month.rollback_target,
     }
@@ -328,31 +318,18 @@ def _month_as_json(month: "Month") -> dict[str, object]:
 
 def _info_as_json(info: "SnapshotInfo", today: date) -> dict[str, object]:
     return {
-        "extraction_date": info.extraction_date.isoformat(),
+        "extraction_date": info.extraction_date,
         "age_days": (today - info.extraction_date).days,
-        "built_on": info.built_on.isoformat(),
-        "rows": info.rows,
-        "rejected": info.rejected,
-        "duplicates": info.duplicates,
-        "domains": {name: day.isoformat() for name, day in info.domains.items()},
-        "bytes_on_disk": info.bytes_on_disk,
+        **record(info, "built_on rows rejected duplicates domains bytes_on_disk"),
     }
 
 
 def _progress_as_json(progress: "ImportProgress") -> dict[str, object]:
-    return {
-        "state": progress.state,
-        "extraction_date": progress.extraction_date.isoformat(),
-        "phase": progress.phase,
-        "bytes_done": progress.bytes_done,
-        "bytes_total": progress.bytes_total,
-        "rows": progress.rows,
-        "rows_per_second": progress.rows_per_second,
-        "started_at": iso(to_ms(progress.started_at)),
-        "updated_at": iso(to_ms(progress.updated_at)),
-        "pid": progress.pid,
-        "message": progress.message,
-    }
+    return record(
+        progress,
+        "state extraction_date phase bytes_done bytes_total rows rows_per_second"
+        " started_at updated_at pid message",
+    )
 
 
 def _progress_sentence(progress: "ImportProgress", mode: Mode) -> str:
@@ -376,12 +353,7 @@ def _progress_sentence(progress: "ImportProgress", mode: Mode) -> str:
 
 def _report_as_json(report: "BuildReport") -> dict[str, object]:
     return {
-        "extraction_date": report.extraction_date.isoformat(),
-        "path": str(report.path),
-        "rows": dict(report.rows),
-        "rejected": dict(report.rejected),
-        "duplicates": dict(report.duplicates),
-        "warnings": list(report.warnings),
+        **record(report, "extraction_date path rows rejected duplicates warnings"),
         "seconds": round(report.seconds, 3),
         "bytes_on_disk": report.bytes_on_disk,
     }

@@ -5,13 +5,14 @@ import os
 import shlex
 import shutil
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from datetime import date, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
 
-from balcao.core.calendar import from_ms
+from balcao.core.calendar import from_ms, to_ms
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -27,8 +28,33 @@ _GAP = 2
 
 
 def print_json(value: object) -> None:
-    """One JSON document on stdout."""
-    print(json.dumps(value, ensure_ascii=False, indent=2))
+    """One JSON document on stdout. Paths are text; so are days and instants, as in ISO 8601."""
+    print(json.dumps(value, ensure_ascii=False, indent=2, default=_for_machines))
+
+
+def _for_machines(value: object) -> object:
+    match value:
+        case datetime():
+            return iso(to_ms(value))
+        case date():
+            return value.isoformat()
+        case Mapping():
+            return dict(value)
+        case Path():
+            return str(value)
+    raise TypeError(f"{type(value).__name__} has no form in JSON yet: give it one here")
+
+
+def record(thing: object, names: str) -> dict[str, object]:
+    """These fields of a record, in this order, for `print_json`: `x_ms` is the instant `x_at`."""
+    told: dict[str, object] = {}
+    for name in names.split():
+        value = getattr(thing, name)
+        if name.endswith("_ms"):
+            told[f"{name.removesuffix('_ms')}_at"] = iso(value)
+        else:
+            told[name] = value
+    return told
 
 
 def console(*, stderr: bool = False) -> "Console":
@@ -46,12 +72,18 @@ def print_table(
     *,
     numbers: Sequence[str] = (),
     total: Sequence[str] | None = None,
+    empty: str = "",
 ) -> None:
     """A table; the columns named in `numbers` are aligned to the right.
+
+    `empty`: what is said instead of a table without rows.
 
     No word is cut. Where the terminal is too narrow for that, each row is a list of names and
     values instead.
     """
+    if empty and not rows:
+        print(empty)
+        return
     from rich import box
     from rich.table import Table
 

@@ -1,6 +1,6 @@
 """`balcao routes`: every address of the API and of the web application."""
 
-from balcao.cli.output import AsJson, print_json, print_table, whole
+from balcao.cli.output import AsJson, print_json, print_table, record, whole
 
 
 def routes(as_json: AsJson = False) -> None:
@@ -18,12 +18,7 @@ def routes(as_json: AsJson = False) -> None:
     if as_json:
         print_json(
             [
-                {
-                    "methods": one.methods.split(", "),
-                    "path": one.path,
-                    "handler": one.handler,
-                    "body_bytes_max": one.body_bytes_max,
-                }
+                {"methods": one.methods.split(", "), **record(one, "path handler body_bytes_max")}
                 for one in found
             ]
         )

@@ -8,7 +8,16 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from balcao.cli.configuration import read_settings
-from balcao.cli.output import AsJson, console, decimal, print_json, print_table, program, whole
+from balcao.cli.output import (
+    AsJson,
+    console,
+    decimal,
+    print_json,
+    print_table,
+    program,
+    record,
+    whole,
+)
 from balcao.service.clock import system_now_ms
 
 if TYPE_CHECKING:
@@ -149,20 +158,15 @@ def _next_step(report: "Report", settings: "Settings") -> str:
 
 def _as_json(report: "Report", seconds: float) -> dict[str, object]:
     return {
-        "source": report.source,
-        "target": report.target,
-        "final": report.final,
+        **record(report, "source target final"),
         "ok": not report.complaints,
-        "complaints": list(report.complaints),
-        "holds_given_back": report.holds_given_back,
+        **record(report, "complaints holds_given_back"),
         "seconds": round(seconds, 3),
         "tables": [
             {
                 "name": one.table.label,
                 "rows": 0 if one.there is None else one.there.rows,
-                "inserted": one.inserted,
-                "updated": one.updated,
-                "deleted": one.deleted,
+                **record(one, "inserted updated deleted"),
                 "checksum_source": None if one.here is None else one.here.checksum,
                 "checksum_target": None if one.there is None else one.there.checksum,
             }

@@ -10,7 +10,7 @@ import typer
 
 from balcao.cli.failures import CommandFailed
 from balcao.cli.office import Office, opened, wait_for
-from balcao.cli.output import AsJson, iso, print_json, print_table, program, when
+from balcao.cli.output import AsJson, iso, print_json, print_table, program, record, when
 from balcao.service.clock import system_now_ms
 
 if TYPE_CHECKING:
@@ -175,10 +175,11 @@ def _show(found: "Findings", accounts: Mapping[int, str]) -> None:
         ("Resultado repetível", one.request_id, accounts[one.account_id], when(one.expires_ms))
         for one in held.answers
     ]
-    if rows:
-        print_table(("O quê", "De quê", "Conta", "Desde (ou até)"), rows)
-    else:
-        typer.echo("Nada se guarda desta pessoa, fora das cópias de segurança e de dados à parte.")
+    print_table(
+        ("O quê", "De quê", "Conta", "Desde (ou até)"),
+        rows,
+        empty="Nada se guarda desta pessoa, fora das cópias de segurança e de dados à parte.",
+    )
     if held.erased_ms:
         typer.echo(f"Já houve um apagamento; o último em {when(held.erased_ms[-1])}.")
 
@@ -202,7 +203,7 @@ def _backups(settings: "Settings") -> Mapping[str, Any]:
         "gone_by": iso(gone_ms),
         "gone_by_text": when(gone_ms),
         "others": [one.path.name for one in copies if one.occasion != "balcao"],
-        "left_behind": [str(path) for path in _left_behind(settings)],
+        "left_behind": _left_behind(settings),
     }
 
 
@@ -249,37 +250,19 @@ def _as_json(found: "Findings") -> Mapping[str, object]:
                 "mode": mode,
                 "subject": one.subject,
                 "uf": one.uf or None,
-                "asked_at": iso(one.asked_ms),
-                "source": one.source,
+                **record(one, "asked_ms source"),
             }
             for mode, entries in found.cached.items()
             for one in entries
         ],
         "requests": [
-            {
-                "account_id": one.account_id,
-                "request_id": one.request_id,
-                "operation": one.operation,
-                "opened_at": iso(one.opened_ms),
-            }
-            for one in held.requests
+            record(one, "account_id request_id operation opened_ms") for one in held.requests
         ],
         "receipts": [
-            {
-                "account_id": one.account_id,
-                "receipt_id": one.receipt_id,
-                "operation": one.operation,
-                "created_at": iso(one.created_ms),
-            }
-            for one in held.receipts
+            record(one, "account_id receipt_id operation created_ms") for one in held.receipts
         ],
         "recorded_answers": [
-            {
-                "account_id": one.account_id,
-                "request_id": one.request_id,
-                "expires_at": iso(one.expires_ms),
-            }
-            for one in held.answers
+            record(one, "account_id request_id expires_ms") for one in held.answers
         ],
         "erased_before_at": [iso(at_ms) for at_ms in held.erased_ms],
     }

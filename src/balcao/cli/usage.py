@@ -118,8 +118,8 @@ def _print_json(statement: "Statement") -> None:
         {
             "account_id": account.account_id,
             "account": account.name,
-            "from": period.first.isoformat(),
-            "to": period.last.isoformat(),
+            "from": period.first,
+            "to": period.last,
             "rows": [
                 {
                     "day": row.day,
@@ -156,6 +156,7 @@ def _print_people(statement: "Statement") -> None:
         ],
         numbers=("Consultas", "Créditos"),
         total=("Total", "", "", whole(statement.requests), whole(proof.listed_credits)),
+        empty="Nada foi consumido neste período.",
     )
     typer.echo(
         f"Créditos acrescentados no período: {whole(proof.added_credits)}."

@@ -1,17 +1,22 @@
 """`balcao user`: who may sign in to the web application."""
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Annotated, Literal
+from collections.abc import Mapping, Sequence
+from typing import Annotated
 
 import typer
 
+from balcao.cli.choices import one_of
 from balcao.cli.failures import CommandFailed
 from balcao.cli.office import Office, opened, wait_for
-from balcao.cli.output import AsJson, iso, print_json, print_table, program, when, yes_or_no
-from balcao.core.people import AT_THE_TERMINAL, NAME_CHARACTERS_MAX, User, is_email, normal_email
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+from balcao.cli.output import AsJson, print_json, print_table, program, record, when, yes_or_no
+from balcao.core.people import (
+    AT_THE_TERMINAL,
+    NAME_CHARACTERS_MAX,
+    Role,
+    User,
+    is_email,
+    normal_email,
+)
 
 app = typer.Typer(no_args_is_help=True, help="Cria usuários da aplicação e cuida deles.")
 
@@ -20,7 +25,18 @@ UserName = Annotated[
     typer.Argument(metavar="USUÁRIO", help="E-mail ou número (user list).", show_default=False),
 ]
 
-_ROLES = {"consultant": "consultor", "manager": "gestor", "operator": "operador"}
+_ROLES: Mapping[Role, str] = {
+    "consultant": "consultor",
+    "manager": "gestor",
+    "operator": "operador",
+}
+
+
+def _role(text: str) -> Role:
+    """What a user of an account may be: in Portuguese, or as the JSON output has it."""
+    roles: Sequence[Role] = ("consultant", "manager")
+    word = one_of([*(_ROLES[role] for role in roles), *roles])(text)
+    return next(role for role in roles if word in (role, _ROLES[role]))
 
 
 @app.command()
@@ -36,10 +52,11 @@ def create(
         str | None, typer.Option(metavar="CONTA", help="Nome ou número da conta a que pertence.")
     ] = None,
     role: Annotated[
-        Literal["consultant", "manager"] | None,
+        Role | None,
         typer.Option(
+            parser=_role,
             metavar="PAPEL",
-            help="consultant (consulta) ou manager (também vê créditos e chaves).",
+            help="consultor (consulta) ou gestor (também vê créditos e chaves).",
         ),
     ] = None,
     operator: Annotated[
@@ -53,7 +70,7 @@ def create(
 
     Exemplo:
 
-      $ balcao user create ana@acme.com.br --name "Ana Lima" --account acme --role manager
+      $ balcao user create ana@acme.com.br --name "Ana Lima" --account acme --role gestor
       $ balcao user create voce@exemplo.com.br --name "Seu Nome" --operator
     """
     from balcao.storage.people import NewUser
@@ -120,6 +137,7 @@ def list_users(
             for user in users
         ],
         numbers=("Nº",),
+        empty=f"Nenhum usuário. Crie um: {program()} user create --help.",
     )
 
 
@@ -206,7 +224,7 @@ def _suspend(wanted: str, suspended: bool, as_json: bool) -> None:
         typer.echo(f"Usuário {after.user_id} pode entrar.")
 
 
-def _everybody(office: Office) -> "Sequence[User]":
+def _everybody(office: Office) -> Sequence[User]:
     people = office.desk.people
     users = list(people.users(None))
     for account in office.desk.accounts():
@@ -262,15 +280,7 @@ def _state(user: User) -> str:
 
 
 def _as_json(user: User) -> Mapping[str, object]:
-    return {
-        "user_id": user.user_id,
-        "account_id": user.account_id,
-        "email": user.email,
-        "name": user.name,
-        "role": user.role,
-        "has_password": user.has_password,
-        "has_totp": user.has_totp,
-        "created_at": iso(user.created_ms),
-        "seen_at": iso(user.seen_ms),
-        "suspended_at": iso(user.suspended_ms),
-    }
+    return record(
+        user,
+        "user_id account_id email name role has_password has_totp created_ms seen_ms suspended_ms",
+    )

@@ -10,11 +10,12 @@ import gc
 import resource
 import signal
 import ssl
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import structlog
 
+from balcao.home import Home
 from balcao.http.wire.door import Door
 from balcao.http.wire.limits import ConnectionLimits
 
@@ -46,7 +47,21 @@ def serve(application: "Application") -> None:
     gc.collect()
     gc.freeze()
     gc.set_threshold(*GC_THRESHOLDS)
-    asyncio.run(run(application))
+    with _findable(application.settings):
+        asyncio.run(run(application))
+
+
+@contextlib.contextmanager
+def _findable(settings: "Settings") -> Iterator[None]:
+    """The address stands in the data folder meanwhile, for `balcao doctor`."""
+    note = Home(settings.home).serving
+    with contextlib.suppress(OSError):  # a full disk, say: no reason not to serve
+        note.write_text(settings.own_address, "utf-8")
+    try:
+        yield
+    finally:
+        with contextlib.suppress(OSError):
+            note.unlink()
 
 
 async def run(application: "Application") -> None:

@@ -403,8 +403,11 @@ class Settings(_Asking):
     @property
     def address(self) -> str:
         """Where the service is reached, for links and examples."""
-        if self.public_url:
-            return self.public_url.rstrip("/")
+        return self.public_url.rstrip("/") or self.own_address
+
+    @property
+    def own_address(self) -> str:
+        """Where it listens, as this machine reaches it."""
         host = _ANYWHERE.get(self.host, f"[{self.host}]" if ":" in self.host else self.host)
         scheme = "https" if self.tls_certificate is not None else "http"
         return f"{scheme}://{host}:{self.port}"

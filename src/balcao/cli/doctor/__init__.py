@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from balcao.cli.findings import WORDS
-from balcao.cli.output import AsJson, console, print_json
+from balcao.cli.output import AsJson, console, print_json, record
 
 
 def doctor(
@@ -35,14 +35,7 @@ def doctor(
             out.print(f"{finding.name}: {finding.text}", soft_wrap=True)
     failed = any(finding.status == "fail" for finding in findings)
     if as_json:
-        print_json(
-            {
-                "ok": not failed,
-                "checks": [
-                    {"name": found.name, "status": found.status, "text": found.text}
-                    for found in findings
-                ],
-            }
-        )
+        checks = [record(found, "name status text") for found in findings]
+        print_json({"ok": not failed, "checks": checks})
     if failed:
         raise typer.Exit(1)

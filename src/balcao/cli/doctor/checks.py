@@ -6,6 +6,7 @@ import stat
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import date
 from importlib.metadata import PackageNotFoundError, version
+from urllib.parse import urlsplit
 
 import apsw
 
@@ -14,7 +15,7 @@ from balcao.cli.configuration import read_settings, unknown_variables
 from balcao.cli.doctor.backup import backups
 from balcao.cli.doctor.database import database
 from balcao.cli.doctor.places import RECEIPTS, disks, receipts
-from balcao.cli.doctor.service import is_balcao, service
+from balcao.cli.doctor.service import running, service
 from balcao.cli.doctor.sources import reachable, remarks, sources
 from balcao.cli.doctor.tls import TLS, tls
 from balcao.cli.failures import CommandFailed, explain
@@ -200,13 +201,13 @@ def _months(settings: Settings, home: Home) -> Iterator[Finding]:
             yield Finding(name, "ok", text)
 
 
-def _port(settings: Settings, _: Home) -> Iterator[Finding]:
+def _port(settings: Settings, home: Home) -> Iterator[Finding]:
+    if (address := running(settings, home)) is not None:
+        yield Finding("porta", "ok", f"{urlsplit(address).port}: o Balcão está no ar")
+        return
     try:
         check_port(settings.host, settings.port)
     except CommandFailed as error:
-        if is_balcao(settings):
-            yield Finding("porta", "ok", f"{settings.port}: o Balcão está no ar")
-        else:
-            yield Finding("porta", "fail", str(error))
+        yield Finding("porta", "fail", str(error))
     else:
         yield Finding("porta", "ok", f"{settings.port} livre em {settings.host}")

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any
 
 import httpx2
@@ -20,16 +21,23 @@ BALLAST = "reserva no disco"
 WORK = "trabalhos periódicos"
 
 
-def is_balcao(settings: Settings) -> bool:
-    """Whether the listener is one of ours."""
-    return bool(_asked(settings, "/livez") == {"status": "ok"})
+def running(settings: Settings, home: Home) -> str | None:
+    """The address of a running service: where it says it listens, else where the settings say.
+
+    What a killed one left behind is nobody's.
+    """
+    addresses = [settings.own_address]
+    with suppress(OSError, UnicodeError):
+        addresses.insert(0, home.serving.read_text("utf-8"))
+    return next((each for each in addresses if _asked(each, "/livez") == {"status": "ok"}), None)
 
 
 def service(settings: Settings, home: Home) -> Iterator[Finding]:
     """What a running service says of its clock and its periodic work, and of room on its disk."""
-    if not is_balcao(settings):
+    address = running(settings, home)
+    if address is None:
         return
-    said = _asked(settings, "/readyz")
+    said = _asked(address, "/readyz")
     clock = said.get("relógio") if isinstance(said, dict) else None
     if clock == "certo":
         yield Finding(CLOCK, "ok", "certo")
@@ -38,7 +46,7 @@ def service(settings: Settings, home: Home) -> Iterator[Finding]:
     elif isinstance(said, dict) and said.get("error_message"):
         message = said["error_message"]["message"]
         yield Finding("serviço", "fail", f"não está pronto: {message}")
-    yield from _work(settings)
+    yield from _work(address)
     ballast = place_of(settings).ballast(settings.ballast_mb)
     if not ballast.size_bytes:
         return
@@ -53,10 +61,10 @@ def service(settings: Settings, home: Home) -> Iterator[Finding]:
         )
 
 
-def _work(settings: Settings) -> Iterator[Finding]:
+def _work(address: str) -> Iterator[Finding]:
     """What fails at the moment of what is done now and then, by the measurements."""
     measured: dict[str, dict[str, float]] = {}
-    for family in text_string_to_metric_families(_said(settings, "/metrics")):
+    for family in text_string_to_metric_families(_said(address, "/metrics")):
         for sample in family.samples:
             measured.setdefault(sample.name, {})[sample.labels.get("work", "")] = sample.value
     failing = measured.get("balcao_work_failing", {})
@@ -69,19 +77,18 @@ def _work(settings: Settings) -> Iterator[Finding]:
         yield Finding(WORK, "ok", f"{whole(len(failing))}, nenhum falhando")
 
 
-def _asked(settings: Settings, path: str) -> Any:
+def _asked(address: str, path: str) -> Any:
     """The JSON that our own service answers; None: it does not."""
     try:
-        return json.loads(_said(settings, path))
+        return json.loads(_said(address, path))
     except ValueError:
         return None
 
 
-def _said(settings: Settings, path: str) -> str:
+def _said(address: str, path: str) -> str:
     """What our own service answers. Its certificate proves nothing here."""
-    here = settings.model_copy(update={"public_url": ""}).address
     try:
         with httpx2.Client(verify=False, timeout=NETWORK_SECONDS, trust_env=False) as client:
-            return client.get(f"{here}{path}").text
-    except httpx2.HTTPError:
+            return client.get(f"{address}{path}").text
+    except (httpx2.HTTPError, httpx2.InvalidURL):
         return ""
