@@ -15,6 +15,15 @@ from balcao.errors import HomeDamaged, HomeInUse
 PEPPER_BYTES = 32
 
 
+def make_durable(path: Path) -> None:
+    """Names that were given in a folder, or a file's content, survive a power cut."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
 @dataclass(frozen=True, slots=True)
 class Home:
     """`$BALCAO_HOME`. Everything in it is private to the user who runs the service."""

@@ -177,7 +177,9 @@ def test_who_comes_second_waits_for_the_first(address: str, newer: Callable[...,
             first.execute("SELECT pg_advisory_unlock(%s)", (copies._SAVER_LOCK,))
 
         second = beside.submit(
-            copies.migrate_saved, address, lambda has: steps.append("saves"), done_by_the_first
+            copies.PostgresCopies(address).migrate_saved,
+            lambda has: steps.append("saves"),
+            done_by_the_first,
         )
         second.result(PATIENCE_SECONDS)
     assert steps == ["waits"]

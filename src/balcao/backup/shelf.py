@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Literal, TypeAlias
 
+from balcao.home import make_durable
 from balcao.storage.copies.errors import BackupRunning
 
 Occasion: TypeAlias = Literal["balcao", "before-migration", "before-restore"]
@@ -108,12 +109,3 @@ def scratch(folder: Path) -> Iterator[tuple[IO[bytes], Path]]:
             yield file, path
         finally:
             path.unlink(missing_ok=True)
-
-
-def make_durable(path: Path) -> None:
-    """Names that were given in a folder, or a file's content, survive a power cut."""
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from balcao.cli.failures import refuse
 from balcao.cli.office import AccountName, opened, wait_for
 from balcao.cli.output import (
     AsJson,
@@ -72,7 +73,7 @@ def create(
     """
     from balcao.storage.contract import NewAccount
 
-    _refuse(name_problem(name), "NOME")
+    refuse(name_problem(name), "NOME")
     _check_terms(plan, certificates=certificates, ceiling=ceiling)
     new = NewAccount(
         name=name,
@@ -207,7 +208,7 @@ def change(
     from balcao.storage.people import Terms
 
     if ceiling is not None and no_ceiling:
-        raise typer.BadParameter("não pode ir junto com --ceiling.", param_hint="--no-ceiling")
+        refuse("não pode ir junto com --ceiling.", "--no-ceiling")
     if (plan, certificates, partner_optin, ceiling) == (None, None, None, None) and not no_ceiling:
         raise typer.BadParameter(
             "diga o que muda: --plan, --certificates, --partner-optin, --ceiling ou --no-ceiling."
@@ -217,9 +218,7 @@ def change(
         new = plan or found.plan
         _check_terms(new, certificates=certificates is True, ceiling=ceiling)
         if certificates is False and new == "pre_pago":
-            raise typer.BadParameter(
-                "o plano pre_pago sempre inclui as certidões.", param_hint="--no-certificates"
-            )
+            refuse("o plano pre_pago sempre inclui as certidões.", "--no-certificates")
         kept = ceiling if ceiling is not None or no_ceiling else found.ceiling_credits
         with_certificates = found.certificates if certificates is None else certificates
         terms = Terms(
@@ -284,8 +283,8 @@ def _suspend(account: str, suspended: bool, as_json: bool) -> None:
 
 
 def _check_terms(plan: Plan, *, certificates: bool, ceiling: int | None) -> None:
-    _refuse(ceiling_problem(plan, ceiling), "--ceiling")
-    _refuse(certificates_problem(plan, by_contract=certificates), "--certificates")
+    refuse(ceiling_problem(plan, ceiling), "--ceiling")
+    refuse(certificates_problem(plan, by_contract=certificates), "--certificates")
 
 
 def _kind(account: Account) -> str:
@@ -302,8 +301,3 @@ def _as_json(account: Account, month: str) -> Mapping[str, object]:
         "month_credits": spent_credits(account, month),
         **record(account, "created_ms suspended_ms"),
     }
-
-
-def _refuse(problem: str | None, hint: str) -> None:
-    if problem is not None:
-        raise typer.BadParameter(problem, param_hint=hint)

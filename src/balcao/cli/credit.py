@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from balcao.cli.failures import CommandFailed
+from balcao.cli.failures import CommandFailed, refuse
 from balcao.cli.office import AccountName, opened
 from balcao.cli.output import AsJson, print_json, whole
 from balcao.core.terms import CREDITS_MAX, credits_problem, reason_problem, top_up
@@ -53,11 +53,9 @@ def add(
     from balcao.core.ledger import Short
     from balcao.core.people import AT_THE_TERMINAL
 
-    if (problem := credits_problem(credits)) is not None:
-        raise typer.BadParameter(problem, param_hint="N")
+    refuse(credits_problem(credits), "N")
     reason = reason.strip()
-    if (problem := reason_problem(reason)) is not None:
-        raise typer.BadParameter(problem, param_hint="--reason")
+    refuse(reason_problem(reason), "--reason")
     with opened() as office:
         found = office.account(account)
         deed = top_up(found, credits, reason, AT_THE_TERMINAL, office.now_ms())

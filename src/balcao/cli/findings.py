@@ -17,9 +17,9 @@ WORDS: Mapping[Status, str] = {"ok": "ok", "warn": "aviso", "fail": "FALHA"}
 class Finding:
     """What one check says. `text` names the remedy where something is wrong."""
 
-    name: str
     status: Status
     text: str
+    name: str = ""  # else that of the check
 
 
 Check: TypeAlias = Callable[["Settings", "Home"], Iterator[Finding]]

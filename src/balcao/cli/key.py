@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from balcao.cli.dates import end_of
-from balcao.cli.failures import CommandFailed
+from balcao.cli.failures import CommandFailed, refuse, refuse_invisible
 from balcao.cli.office import AccountName, opened
 from balcao.cli.output import AsJson, print_json, print_table, program, record, when, whole
 from balcao.core.access import Key
@@ -49,11 +49,8 @@ def create(
     from balcao.accounts.keys import issue_key
 
     if expires is not None and expires <= system_now_ms():
-        raise typer.BadParameter("essa data já passou.", param_hint="--expires")
-    if not name.strip() or not name.isprintable() or len(name) > NAME_CHARACTERS_MAX:
-        raise typer.BadParameter(
-            f"deve ter até {NAME_CHARACTERS_MAX} caracteres visíveis.", param_hint="--name"
-        )
+        refuse("essa data já passou.", "--expires")
+    refuse_invisible(name, NAME_CHARACTERS_MAX, "--name")
     with opened() as office:
         found = office.account(account)
         text, key = issue_key(

@@ -181,16 +181,16 @@ def _progress() -> "Iterator[MoveProgress]":
     from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
     from rich.progress import Progress as Bars
 
-    from balcao.moving.progress import UntoldMove
+    from balcao.moving.progress import MoveProgress
 
     out = console(stderr=True)
     if not out.is_terminal:
-        yield UntoldMove()
+        yield MoveProgress()
         return
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
     with Bars(*columns, TimeRemainingColumn(), console=out, transient=True) as bars:
 
-        class Drawn:
+        class Drawn(MoveProgress):
             """One bar per step."""
 
             task = bars.add_task("", total=None)

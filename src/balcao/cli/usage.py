@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from balcao.cli.dates import civil_date
+from balcao.cli.failures import refuse
 from balcao.cli.office import AccountName, Office, opened
 from balcao.cli.output import AsJson, iso, print_json, print_table, whole
 from balcao.core.calendar import civil_day
@@ -72,9 +73,9 @@ def usage(
     last = until or today
     first = since or last.replace(day=1)
     if first > last:
-        raise typer.BadParameter("é depois de --to.", param_hint="--from")
+        refuse("é depois de --to.", "--from")
     if as_csv and as_json:
-        raise typer.BadParameter("não pode ir junto com --json.", param_hint="--csv")
+        refuse("não pode ir junto com --json.", "--csv")
     with opened() as office:
         found = office.account(account)
         period = Period(first, last)

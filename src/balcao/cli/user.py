@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from balcao.cli.choices import one_of
-from balcao.cli.failures import CommandFailed
+from balcao.cli.failures import CommandFailed, refuse, refuse_invisible
 from balcao.cli.office import Office, opened, wait_for
 from balcao.cli.output import AsJson, print_json, print_table, program, record, when, yes_or_no
 from balcao.core.people import (
@@ -76,16 +76,13 @@ def create(
     from balcao.storage.people import NewUser
 
     if not is_email(email):
-        raise typer.BadParameter("não é um endereço de e-mail.", param_hint="EMAIL")
+        refuse("não é um endereço de e-mail.", "EMAIL")
     name = name.strip()
-    if not name or not name.isprintable() or len(name) > NAME_CHARACTERS_MAX:
-        raise typer.BadParameter(
-            f"deve ter até {NAME_CHARACTERS_MAX} caracteres visíveis.", param_hint="--name"
-        )
+    refuse_invisible(name, NAME_CHARACTERS_MAX, "--name")
     if operator and (account is not None or role is not None):
-        raise typer.BadParameter(
+        refuse(
             "um operador não pertence a nenhuma conta; deixe --account e --role de fora.",
-            param_hint="--operator",
+            "--operator",
         )
     if not operator and (account is None or role is None):
         raise typer.BadParameter("diga --account CONTA e --role PAPEL, ou --operator.")

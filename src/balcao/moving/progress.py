@@ -1,27 +1,16 @@
 """How far a move is: told to whoever wants to know."""
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import Protocol
 
 
-class MoveProgress(Protocol):
-    """Is told of a move's steps, in order, and of the rows each one gets through."""
+class MoveProgress:
+    """Is told of a move's steps, in order, and of the rows each one gets through; here, nobody."""
 
     def begin(self, step: str, rows_total: int) -> None:
         """A step starts (the one before is over)."""
 
     def advance(self, rows: int) -> None:
         """So many more rows are done."""
-
-
-class UntoldMove:
-    """Nobody is looking."""
-
-    def begin(self, step: str, rows_total: int) -> None:
-        """Do nothing."""
-
-    def advance(self, rows: int) -> None:
-        """Do nothing."""
 
 
 _TELL_EVERY = 10_000

@@ -17,7 +17,7 @@ from balcao.core.access import Account
 from balcao.core.calendar import civil_day, from_ms
 from balcao.core.people import Signature
 from balcao.core.terms import top_up
-from balcao.home import Home
+from balcao.home import Home, make_durable
 from balcao.settings import Settings
 from balcao.storage.contract import NewAccount
 from balcao.storage.desk.desk import Desk
@@ -108,11 +108,7 @@ def finish(home: Home, now_ms: int) -> None:
         file.flush()
         os.fsync(file.fileno())
     written.replace(home.path / _MARKER)
-    folder = os.open(home.path, os.O_RDONLY)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)
+    make_durable(home.path)
 
 
 def _make_month(

@@ -6,12 +6,14 @@ not: `observability/tracing.py`.
 """
 
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from math import inf
 from typing import Any, cast
 from urllib.parse import urlsplit
 
 import msgspec
 from opentelemetry.sdk.trace import Span
+from opentelemetry.trace import Span as OpenSpan
 from opentelemetry.trace import SpanKind, format_trace_id, get_current_span
 
 from balcao.core.access import Caller
@@ -147,65 +149,64 @@ class _TracedApplication:
             await self._app(scope, receive, send)
 
 
-class _TracedDesk:
-    """See `Spans.desk`. What is not here is the desk's own."""
+class _Traced:
+    """A part of the storage, with a span around what a method of ours does; the rest is its own."""
 
-    def __init__(self, desk: Desk, tracing: Tracing, database: str) -> None:
-        self._desk = desk
+    def __init__(self, part: Any, tracing: Tracing, database: str) -> None:
+        self._part = part
         self._tracing = tracing
         self._database = database
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(self._desk, name)
+        return getattr(self._part, name)
+
+    def _span(self, part: str, operation: str, **more: int) -> AbstractContextManager[OpenSpan]:
+        told: Attributes = {
+            "db.system.name": self._database,
+            "db.operation.name": operation,
+            **more,
+        }
+        return self._tracing.span(f"{part}.{operation}", SpanKind.CLIENT, told)
+
+
+class _TracedDesk(_Traced):
+    """See `Spans.desk`."""
 
     async def commit(self, changes: Sequence[Change]) -> Refusal | None:
-        attributes = _of_database(self._database, "commit")
-        if len(changes) > 1:
-            attributes["db.operation.batch.size"] = len(changes)
+        several = {"db.operation.batch.size": len(changes)} if len(changes) > 1 else {}
         # From handing them in until they are durable. Many requests share a commit of the
         # database; each has this span of its own.
-        with self._tracing.span("desk.commit", SpanKind.CLIENT, attributes) as span:
-            refused = await self._desk.commit(changes)
+        with self._span("desk", "commit", **several) as span:
+            refused: Refusal | None = await self._part.commit(changes)
             if refused is not None:
                 span.set_attribute("balcao.refusal", type(refused).__name__)
             return refused
 
     async def caller(self, key_hash: bytes, now_ms: int) -> Caller | None:
-        with self._tracing.span("desk.caller", SpanKind.CLIENT, self._of("caller")):
-            return await self._desk.caller(key_hash, now_ms)
+        with self._span("desk", "caller"):
+            known: Caller | None = await self._part.caller(key_hash, now_ms)
+            return known
 
     async def spend(
         self, caller: Caller, limits: Sequence[Limit], now_ms: int
     ) -> Sequence[Verdict]:
-        with self._tracing.span("desk.spend", SpanKind.CLIENT, self._of("spend")):
-            return await self._desk.spend(caller, limits, now_ms)
+        with self._span("desk", "spend"):
+            verdicts: Sequence[Verdict] = await self._part.spend(caller, limits, now_ms)
+            return verdicts
 
     async def earlier(self, account_id: int, key_digest: str, now_ms: int) -> Attempt | None:
-        with self._tracing.span("desk.earlier", SpanKind.CLIENT, self._of("earlier")) as span:
-            found = await self._desk.earlier(account_id, key_digest, now_ms)
+        with self._span("desk", "earlier") as span:
+            found: Attempt | None = await self._part.earlier(account_id, key_digest, now_ms)
             span.set_attribute("balcao.found", found is not None)
             return found
 
-    def _of(self, operation: str) -> Attributes:
-        return _of_database(self._database, operation)
 
-
-class _TracedCache:
-    """See `Spans.cache`. What is not here is the cache's own."""
-
-    def __init__(self, cache: Cache, tracing: Tracing, database: str) -> None:
-        self._cache = cache
-        self._tracing = tracing
-        self._database = database
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._cache, name)
+class _TracedCache(_Traced):
+    """See `Spans.cache`."""
 
     async def read(self, keys: Sequence[str]) -> Mapping[str, Kept]:
-        attributes = _of_database(self._database, "read")
-        attributes["balcao.keys"] = len(keys)
-        with self._tracing.span("cache.read", SpanKind.CLIENT, attributes) as span:
-            found = await self._cache.read(keys)
+        with self._span("cache", "read", **{"balcao.keys": len(keys)}) as span:
+            found: Mapping[str, Kept] = await self._part.read(keys)
             span.set_attribute("balcao.found", len(found))
             return found
 
@@ -239,7 +240,3 @@ class _TracedSource:
                 span.set_attribute("balcao.outcome", outcome)
                 return answer
         raise refused
-
-
-def _of_database(database: str, operation: str) -> dict[str, str | int]:
-    return {"db.system.name": database, "db.operation.name": operation}

@@ -23,6 +23,7 @@ from obstore.store import LocalStore, from_url
 
 from balcao.core.receipts import RECEIPT_BYTES_MAX, digest_of, hashing
 from balcao.errors import StorageFailed
+from balcao.home import make_durable
 
 if TYPE_CHECKING:
     from obstore.store import ClientConfig, ObjectStore, RetryConfig
@@ -168,7 +169,7 @@ def _in_folder(folder: Path) -> StoredBlobs:
     folder = folder.absolute()
     if not folder.is_dir():
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        _make_durable(folder.parent)
+        make_durable(folder.parent)
     return StoredBlobs(LocalStore(folder), folder)
 
 
@@ -191,8 +192,8 @@ def _put_in_folder(root: Path, digest: str, content: bytes) -> None:
         except BaseException:
             staged.unlink(missing_ok=True)
             raise
-    _make_durable(folder)
-    _make_durable(root)  # the folder may be new
+    make_durable(folder)
+    make_durable(root)  # the folder may be new
 
 
 def _try_out_folder(folder: Path) -> None:
@@ -203,15 +204,6 @@ def _try_out_folder(folder: Path) -> None:
         os.fsync(file.fileno())
         if Path(file.name).read_bytes() != _PROBE:
             raise ValueError("other bytes than were written")
-
-
-def _make_durable(folder: Path) -> None:
-    """Names that were given in a folder survive a power cut only once it was synced itself."""
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def _complain_of_damage(digest: str) -> None:

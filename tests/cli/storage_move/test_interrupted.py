@@ -9,7 +9,7 @@ import pytest
 
 from balcao.moving import marks
 from balcao.moving import move as moving
-from balcao.moving.progress import UntoldMove
+from balcao.moving.progress import MoveProgress
 from balcao.settings import Settings
 from balcao.storage.ends.errors import MoveRefused
 from tests.cli.shell import Shell
@@ -21,7 +21,7 @@ class Killed(BaseException):
     """The process ends here."""
 
 
-class KilledAt(UntoldMove):
+class KilledAt(MoveProgress):
     """Dies when a step begins."""
 
     def __init__(self, number: int) -> None:
@@ -74,7 +74,7 @@ def test_killed_after_the_source_was_closed(
     with monkeypatch.context() as patch:
         patch.setattr(marks, "arrived", die)
         with pytest.raises(Killed):
-            moving.move(Settings(), address, final=True, now_ms=NOW, progress=UntoldMove())
+            moving.move(Settings(), address, final=True, now_ms=NOW, progress=MoveProgress())
     assert "foram movidos daqui" in filled("account list", code=1).err
     assert "ainda estão sendo movidos" in _opening_fails(filled, address, monkeypatch)
     assert "repita com --final" in filled(f"storage move --to {address}", code=1).err
@@ -86,10 +86,10 @@ def test_killed_after_the_source_was_closed(
 _DIES = """
 import os, signal, sys
 from balcao.moving.move import move
-from balcao.moving.progress import UntoldMove
+from balcao.moving.progress import MoveProgress
 from balcao.settings import Settings
 
-class Dies(UntoldMove):
+class Dies(MoveProgress):
     left = int(sys.argv[2])
     def advance(self, rows):
         self.left -= 1
@@ -117,7 +117,7 @@ def test_kill_9_in_the_middle_of_a_table(filled: Shell, address: str) -> None:
 def _refusal(address: str) -> str:
     """The server takes a moment to notice that a process was killed."""
     try:
-        moving.move(Settings(), address, final=False, now_ms=NOW, progress=UntoldMove())
+        moving.move(Settings(), address, final=False, now_ms=NOW, progress=MoveProgress())
     except MoveRefused as refused:
         return str(refused)
     return ""

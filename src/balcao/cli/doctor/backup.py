@@ -21,16 +21,16 @@ def backups(settings: Settings, home: Home) -> Iterator[Finding]:
     newest, now = newest_ms(folder), system_now_ms()
     if newest is None:
         if not home.secret.is_file():
-            yield Finding("cópia de segurança", "ok", "ainda não há o que copiar")
+            yield Finding("ok", "ainda não há o que copiar")
             return
         text = f"nenhuma em {folder}; faça uma: {program()} backup create"
-        yield Finding("cópia de segurança", "warn", text)
+        yield Finding("warn", text)
         return
     text = f"a mais nova é de {when(newest)} (há {age(now - newest)}), em {folder}"
     if every and now - newest > LATE_TIMES * every * HOUR_MS:
         text += f"; deveria haver uma a cada {every} h: veja no registro por que não há"
-        yield Finding("cópia de segurança", "warn", text)
+        yield Finding("warn", text)
     elif not every:
-        yield Finding("cópia de segurança", "ok", f"{text}; as automáticas estão desligadas")
+        yield Finding("ok", f"{text}; as automáticas estão desligadas")
     else:
-        yield Finding("cópia de segurança", "ok", text)
+        yield Finding("ok", text)

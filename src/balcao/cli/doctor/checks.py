@@ -4,6 +4,7 @@ import os
 import platform
 import stat
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import date
 from importlib.metadata import PackageNotFoundError, version
 from urllib.parse import urlsplit
@@ -48,7 +49,7 @@ def run_all(*, online: bool) -> Iterator[Finding]:
     try:
         settings = read_settings()
     except CommandFailed as error:
-        yield Finding("configuração", "fail", str(error))
+        yield Finding("fail", str(error), "configuração")
         return
     yield from _configuration()
     home = Home(settings.home)
@@ -75,17 +76,18 @@ def run_all(*, online: bool) -> Iterator[Finding]:
 def _safely(name: str, check: Check, settings: Settings, home: Home) -> Iterator[Finding]:
     """A check that cannot be made is a finding too."""
     try:
-        yield from check(settings, home)
+        for found in check(settings, home):
+            yield replace(found, name=found.name or name)
     except Exception as error:
         sentence = explain(error)
         if sentence is None:
             raise
-        yield Finding(name, "fail", sentence)
+        yield Finding("fail", sentence, name)
 
 
 def _versions() -> Iterator[Finding]:
     python = platform.python_version()
-    yield Finding("versões", "ok", f"balcao {__version__}, Python {python}, SQLite {_sqlite()}")
+    yield Finding("ok", f"balcao {__version__}, Python {python}, SQLite {_sqlite()}", "versões")
     found, missing = [], []
     for library in LIBRARIES:
         try:
@@ -94,10 +96,10 @@ def _versions() -> Iterator[Finding]:
             missing.append(library)
     if missing:
         yield Finding(
-            "bibliotecas", "fail", f"faltam {', '.join(missing)}; instale de novo: make install"
+            "fail", f"faltam {', '.join(missing)}; instale de novo: make install", "bibliotecas"
         )
     else:
-        yield Finding("bibliotecas", "ok", ", ".join(found))
+        yield Finding("ok", ", ".join(found), "bibliotecas")
 
 
 def _sqlite() -> str:
@@ -109,63 +111,53 @@ def _clock() -> Iterator[Finding]:
     today = civil_day(now)
     at = from_ms(now).strftime("%d/%m/%Y %H:%M:%S %z")
     if today < NO_EARLIER_THAN:
-        yield Finding("relógio", "fail", f"em Brasília seriam {at}: acerte o relógio da máquina")
+        yield Finding("fail", f"em Brasília seriam {at}: acerte o relógio da máquina", "relógio")
     else:
-        yield Finding("relógio", "ok", f"em Brasília são {at}")
+        yield Finding("ok", f"em Brasília são {at}", "relógio")
 
 
 def _configuration() -> Iterator[Finding]:
     file = config_file()
-    yield Finding("configuração", "ok", f"arquivo: {file if file is not None else 'nenhum'}")
+    yield Finding("ok", f"arquivo: {file if file is not None else 'nenhum'}", "configuração")
     for complaint in unknown_variables(os.environ):
-        yield Finding("configuração", "warn", complaint)
+        yield Finding("warn", complaint, "configuração")
 
 
 def _folder(_: Settings, home: Home) -> Iterator[Finding]:
     path = home.path
     if not path.is_dir():
-        yield Finding(
-            "pasta de dados", "warn", f"{path} ainda não existe; {program()} serve a cria"
-        )
+        yield Finding("warn", f"{path} ainda não existe; {program()} serve a cria")
         return
     if not os.access(path, os.R_OK | os.W_OK | os.X_OK):
-        yield Finding(
-            "pasta de dados", "fail", f"{path} não pode ser gravada; verifique o dono e chmod 700"
-        )
+        yield Finding("fail", f"{path} não pode ser gravada; verifique o dono e chmod 700")
     elif path.stat().st_mode & _OTHERS:
-        yield Finding(
-            "pasta de dados", "warn", f"{path} é visível para outros usuários: chmod 700 {path}"
-        )
+        yield Finding("warn", f"{path} é visível para outros usuários: chmod 700 {path}")
     else:
-        yield Finding("pasta de dados", "ok", f"{path}, privada e gravável")
+        yield Finding("ok", f"{path}, privada e gravável")
 
 
 def _secret(settings: Settings, home: Home) -> Iterator[Finding]:
     path = home.secret
     if path.is_file():
         if path.stat().st_size != PEPPER_BYTES:
-            yield Finding(
-                "segredo das chaves", "fail", f"{path} está incompleto; restaure-o da cópia"
-            )
+            yield Finding("fail", f"{path} está incompleto; restaure-o da cópia")
         elif path.stat().st_mode & _OTHERS:
-            yield Finding("segredo das chaves", "fail", f"outros podem lê-lo: chmod 600 {path}")
+            yield Finding("fail", f"outros podem lê-lo: chmod 600 {path}")
         else:
-            yield Finding("segredo das chaves", "ok", "presente e privado")
+            yield Finding("ok", "presente e privado")
     elif home.desk.is_file():
         yield Finding(
-            "segredo das chaves",
             "fail",
             f"{path} falta: sem ele nenhuma chave emitida é reconhecida; restaure-o da cópia",
         )
     elif place_of(settings).desk_file is None:
         yield Finding(
-            "segredo das chaves",
             "warn",
             f"{path} falta: se outro nó já usa esse banco de dados, copie o dele para cá antes do"
             " primeiro início",
         )
     else:
-        yield Finding("segredo das chaves", "ok", "será criado com a primeira chave")
+        yield Finding("ok", "será criado com a primeira chave")
 
 
 def _desk(settings: Settings, home: Home) -> Iterator[Finding]:
@@ -187,7 +179,7 @@ def _months(settings: Settings, home: Home) -> Iterator[Finding]:
                 if mode == "live"
                 else f"{program()} serve o cria no primeiro início"
             )
-            yield Finding(name, "warn" if wanted else "ok", f"nada importado; {remedy}")
+            yield Finding("warn" if wanted else "ok", f"nada importado; {remedy}", name)
             continue
         days = (today - info.extraction_date).days
         text = (
@@ -196,18 +188,18 @@ def _months(settings: Settings, home: Home) -> Iterator[Finding]:
         )
         if mode == "live" and days > MONTH_DAYS_MAX:
             remedy = f"{program()} opendata build --help"
-            yield Finding(name, "warn", f"{text}; já há um mais novo: {remedy}")
+            yield Finding("warn", f"{text}; já há um mais novo: {remedy}", name)
         else:
-            yield Finding(name, "ok", text)
+            yield Finding("ok", text, name)
 
 
 def _port(settings: Settings, home: Home) -> Iterator[Finding]:
     if (address := running(settings, home)) is not None:
-        yield Finding("porta", "ok", f"{urlsplit(address).port}: o Balcão está no ar")
+        yield Finding("ok", f"{urlsplit(address).port}: o Balcão está no ar")
         return
     try:
         check_port(settings.host, settings.port)
     except CommandFailed as error:
-        yield Finding("porta", "fail", str(error))
+        yield Finding("fail", str(error))
     else:
-        yield Finding("porta", "ok", f"{settings.port} livre em {settings.host}")
+        yield Finding("ok", f"{settings.port} livre em {settings.host}")

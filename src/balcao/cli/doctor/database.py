@@ -32,7 +32,7 @@ def database(place: DataPlace, pepper: bytes | None) -> Iterator[Finding]:
     `StorageIncomplete` when the data are elsewhere.
     """
     if place.desk_file is not None and not place.desk_file.is_file():
-        yield Finding(DATABASE, "warn", f"ainda não existe; {program()} serve o cria")
+        yield Finding("warn", f"ainda não existe; {program()} serve o cria")
         return
     with place.look() as look:
         yield from _clock_of_database(look)
@@ -40,7 +40,6 @@ def database(place: DataPlace, pepper: bytes | None) -> Iterator[Finding]:
         has, newest = look.schema(), look.newest
         if has > newest:
             yield Finding(
-                DATABASE,
                 "fail",
                 f"versão {has} do esquema, e este programa conhece até a {newest}: atualize-o",
             )
@@ -51,9 +50,9 @@ def database(place: DataPlace, pepper: bytes | None) -> Iterator[Finding]:
                 if look.server is None
                 else f"{look.server}, versão {has} do esquema; {program()} serve o leva à {newest}"
             )
-            yield Finding(DATABASE, "warn", told)
+            yield Finding("warn", told)
             return
-        yield Finding(DATABASE, "ok", f"{look.server or 'abre'}; versão {has} do esquema")
+        yield Finding("ok", f"{look.server or 'abre'}; versão {has} do esquema")
         yield from _pepper(look, pepper)
         yield from _clock_of_books(look)
         yield from _books(look)
@@ -69,14 +68,14 @@ def _clock_of_database(look: Look) -> Iterator[Finding]:
     took_seconds = time.monotonic() - began
     ahead = before_ms / 1000 + took_seconds / 2 - said
     if abs(ahead) <= CLOCK_SECONDS_MAX + took_seconds / 2:
-        yield Finding("relógio do banco de dados", "ok", "de acordo com o desta máquina")
+        yield Finding("ok", "de acordo com o desta máquina", "relógio do banco de dados")
         return
     off = abs(ahead) * 1000 > SMALL_MS
     yield Finding(
-        "relógio do banco de dados",
         "fail" if off else "warn",
         f"o desta máquina está {apart_text(ahead)} em relação a ele: acerte os dois (NTP)"
         + ("; até lá, este nó não se diz pronto" if off else ""),
+        "relógio do banco de dados",
     )
 
 
@@ -86,29 +85,29 @@ def _clock_of_books(look: Look) -> Iterator[Finding]:
     behind_ms = 0 if latest is None else latest - system_now_ms()
     if behind_ms > SMALL_MS:
         yield Finding(
-            "relógio e livro",
             "warn",
             f"o relógio desta máquina está {apart_text(-behind_ms / 1000)} em relação ao último"
             " lançamento: acerte-o (NTP), se é ele que está errado",
+            "relógio e livro",
         )
 
 
 def _pepper(look: Look, pepper: bytes | None) -> Iterator[Finding]:
     """Whether the keys are of another folder's secret."""
     if pepper is not None and not may_be_pepper(look.connection, pepper):
-        yield Finding("segredo das chaves", "fail", explain(PepperDiffers()) or "")
+        yield Finding("fail", explain(PepperDiffers()) or "", "segredo das chaves")
 
 
 def _books(look: Look) -> Iterator[Finding]:
     """Whether the books agree."""
     books = check_books(look.connection)
     for complaint in books.complaints:
-        yield Finding("livro de créditos", "fail", complaint)
+        yield Finding("fail", complaint, "livro de créditos")
     if not books.complaints:
         yield Finding(
-            "livro de créditos",
             "ok",
             f"confere: {whole(books.accounts)} contas, {whole(books.entries)} lançamentos",
+            "livro de créditos",
         )
 
 
@@ -122,6 +121,6 @@ def _jobs(look: Look) -> Iterator[Finding]:
         texts.append(
             f"veja as causas com {program()} job list, e recomece com {program()} job retry"
         )
-        yield Finding("tarefas", "warn", "; ".join(texts))
+        yield Finding("warn", "; ".join(texts), "tarefas")
     else:
-        yield Finding("tarefas", "ok", "; ".join(texts) or "nenhuma à espera")
+        yield Finding("ok", "; ".join(texts) or "nenhuma à espera", "tarefas")

@@ -61,12 +61,12 @@ def _data_disk(here: Path) -> Finding:
     free = shutil.disk_usage(here).free
     text = f"{decimal(free / _GIGABYTE)} GB livres"
     if free < DISK_BYTES_MIN:
-        return Finding("disco", "fail", f"{text}: libere espaço, ou nada poderá ser gravado")
+        return Finding("fail", f"{text}: libere espaço, ou nada poderá ser gravado")
     if (few := _too_few_files(here)) is not None:
-        return Finding("disco", "fail", f"{text}, mas {few}: remova arquivos pequenos")
+        return Finding("fail", f"{text}, mas {few}: remova arquivos pequenos")
     if free < DISK_BYTES_COMFORTABLE:
-        return Finding("disco", "warn", f"{text}: pouco para importar um mês do CNPJ")
-    return Finding("disco", "ok", text)
+        return Finding("warn", f"{text}: pouco para importar um mês do CNPJ")
+    return Finding("ok", text)
 
 
 def _other_disk(name: str, here: Path) -> Finding:
@@ -74,10 +74,10 @@ def _other_disk(name: str, here: Path) -> Finding:
     free = shutil.disk_usage(here).free
     text = f"{decimal(free / _GIGABYTE)} GB livres em {here}"
     if free < DISK_BYTES_MIN:
-        return Finding(name, "warn", f"{text}: libere espaço")
+        return Finding("warn", f"{text}: libere espaço", name)
     if (few := _too_few_files(here)) is not None:
-        return Finding(name, "warn", f"{text}, mas {few}: remova arquivos pequenos")
-    return Finding(name, "ok", text)
+        return Finding("warn", f"{text}, mas {few}: remova arquivos pequenos", name)
+    return Finding("ok", text, name)
 
 
 def _too_few_files(here: Path) -> str | None:
@@ -100,17 +100,17 @@ def receipts(settings: Settings, _: Home) -> Iterator[Finding]:
     try:
         asyncio.run(open_blobs(where).try_out())
     except StorageFailed as error:
-        yield Finding(RECEIPTS, "fail", f"{where} {_remedy(error.detail, folder)}")
+        yield Finding("fail", f"{where} {_remedy(error.detail, folder)}")
     else:
-        yield Finding(RECEIPTS, "ok", f"{where}: grava e lê")
+        yield Finding("ok", f"{where}: grava e lê")
 
 
 def _folder_to_come(folder: Path) -> Finding:
     here = _existing(folder)
     if here.is_dir() and os.access(here, os.W_OK | os.X_OK):
-        return Finding(RECEIPTS, "ok", f"{folder} ainda não existe; a próxima partida a cria")
+        return Finding("ok", f"{folder} ainda não existe; a próxima partida a cria")
     text = f"{folder} não existe nem pode ser criada: verifique o dono e as permissões de {here}"
-    return Finding(RECEIPTS, "fail", text)
+    return Finding("fail", text)
 
 
 def _remedy(detail: str, folder: Path | None) -> str:

@@ -40,24 +40,24 @@ def service(settings: Settings, home: Home) -> Iterator[Finding]:
     said = _asked(address, "/readyz")
     clock = said.get("relógio") if isinstance(said, dict) else None
     if clock == "certo":
-        yield Finding(CLOCK, "ok", "certo")
+        yield Finding("ok", "certo", CLOCK)
     elif clock is not None:
-        yield Finding(CLOCK, "warn", f"{clock}. Acerte o da máquina (NTP)")
+        yield Finding("warn", f"{clock}. Acerte o da máquina (NTP)", CLOCK)
     elif isinstance(said, dict) and said.get("error_message"):
         message = said["error_message"]["message"]
-        yield Finding("serviço", "fail", f"não está pronto: {message}")
+        yield Finding("fail", f"não está pronto: {message}")
     yield from _work(address)
     ballast = place_of(settings).ballast(settings.ballast_mb)
     if not ballast.size_bytes:
         return
     if ballast.is_there:
-        yield Finding(BALLAST, "ok", f"{settings.ballast_mb} MB")
+        yield Finding("ok", f"{settings.ballast_mb} MB", BALLAST)
     else:
         yield Finding(
-            BALLAST,
             "warn",
             "liberada, ou nunca feita, por falta de espaço; volta por si quando houver"
             f" {whole(2 * settings.ballast_mb)} MB livres",
+            BALLAST,
         )
 
 
@@ -72,9 +72,9 @@ def _work(address: str) -> Iterator[Finding]:
         if failures:
             at = when(round(1000 * measured["balcao_work_last_failure_seconds"][name]))
             text = f"{name} falhou {whole(int(failures))} vezes seguidas, a última em {at}"
-            yield Finding(WORK, "warn", f"{text}; o registro do serviço diz por quê")
+            yield Finding("warn", f"{text}; o registro do serviço diz por quê", WORK)
     if failing and not any(failing.values()):
-        yield Finding(WORK, "ok", f"{whole(len(failing))}, nenhum falhando")
+        yield Finding("ok", f"{whole(len(failing))}, nenhum falhando", WORK)
 
 
 def _asked(address: str, path: str) -> Any:

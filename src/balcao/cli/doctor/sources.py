@@ -54,19 +54,19 @@ def _credentials(settings: Settings) -> Iterator[Finding]:
         missing = [variables[name] for name, value in values.items() if not value]
         if missing and len(missing) < len(names):
             text = f"sem {', '.join(missing)} a fonte fica desligada"
-            yield Finding(f"credenciais de {provider.name}", "warn", text)
+            yield Finding("warn", text, f"credenciais de {provider.name}")
         stray = [variables[name] for name, value in values.items() if _STRAY.search(value)]
         if stray:
             text = f"há espaço, aspas ou acento em {', '.join(stray)}: copie de novo"
-            yield Finding(f"credenciais de {provider.name}", "warn", text)
+            yield Finding("warn", text, f"credenciais de {provider.name}")
 
 
 def _source(seen: Inventory, name: str) -> Finding:
     if name in seen.out_of_use:
-        return Finding(f"fonte {name}", "warn", f"fora de uso: {seen.out_of_use[name]}")
+        return Finding("warn", f"fora de uso: {seen.out_of_use[name]}", f"fonte {name}")
     if all(provider.name != name for provider in seen.providers):
-        return Finding(f"fonte {name}", "ok", f"desligada ({seen.why_off(name)})")
-    return Finding(f"fonte {name}", "ok", seen.address(name))
+        return Finding("ok", f"desligada ({seen.why_off(name)})", f"fonte {name}")
+    return Finding("ok", seen.address(name), f"fonte {name}")
 
 
 def _answers(seen: Inventory, subject: Subject, title: str) -> Finding:
@@ -74,15 +74,15 @@ def _answers(seen: Inventory, subject: Subject, title: str) -> Finding:
     on = [source for source in seen.sources(subject) if source.is_on]
     if not on:
         remedy = _remedy(seen, subject)
-        return Finding(name, "warn", f"contas de produção não têm quem responda: {remedy}")
+        return Finding("warn", f"contas de produção não têm quem responda: {remedy}", name)
     names = ", depois ".join(source.name for source in on)
     if missing := seen.unserved(subject):
-        return Finding(name, "warn", f"{names}; ninguém por {', '.join(missing)}")
+        return Finding("warn", f"{names}; ninguém por {', '.join(missing)}", name)
     asked = seen.ufs.get(subject)
     told = names if asked is None else f"{names}; UFs: {ufs_text(asked)}"
     if without := seen.without_receipts(subject):
-        return Finding(name, "warn", f"{told}; {without}")
-    return Finding(name, "ok", told)
+        return Finding("warn", f"{told}; {without}", name)
+    return Finding("ok", told, name)
 
 
 def _remedy(seen: Inventory, subject: Subject) -> str:
@@ -98,7 +98,7 @@ def remarks(settings: Settings, __: Home) -> Iterator[Finding]:
     """What providers say of themselves, such as of our certificate."""
     for _, own in configured.named(settings):
         for name, status, text in own.remarks(datetime.now(UTC)):
-            yield Finding(name, status, text)
+            yield Finding(status, text, name)
 
 
 def reachable(settings: Settings, _: Home) -> Iterator[Finding]:
@@ -120,9 +120,9 @@ def _reached(name: str, results: list[probing.Result]) -> Finding:
     if not bad:
         slowest = max(result.seconds or 0 for result in results)
         times = "" if len(results) == 1 else f" às {len(results)} perguntas"
-        return Finding(title, "ok", f"respondeu{times}, em até {whole(round(slowest * 1000))} ms")
+        return Finding("ok", f"respondeu{times}, em até {whole(round(slowest * 1000))} ms", title)
     details = f"{program()} source check --source {name}"
-    return Finding(title, "warn", f"{_first(bad, len(results))}; veja {details}")
+    return Finding("warn", f"{_first(bad, len(results))}; veja {details}", title)
 
 
 def _access(name: str, results: list[probing.Result]) -> Iterator[Finding]:
@@ -131,7 +131,7 @@ def _access(name: str, results: list[probing.Result]) -> Iterator[Finding]:
     if refusals:
         said = _first(refusals, len(results)).replace(MISCONFIGURED, "")
         remedy = f"confira {', '.join(SWITCHES[name])} e o contrato"
-        yield Finding(f"credenciais de {name}", "fail", f"não aceitas: {said}; {remedy}")
+        yield Finding("fail", f"não aceitas: {said}; {remedy}", f"credenciais de {name}")
 
 
 def _first(some: list[probing.Result], total: int) -> str:
@@ -153,7 +153,7 @@ def _clocks(by_source: Mapping[str, list[probing.Result]]) -> Iterator[Finding]:
     wrong = {name: ahead for name, ahead in apart.items() if abs(ahead) > CLOCK_SECONDS_MAX}
     title = "relógio das fontes"
     if not wrong:
-        yield Finding(title, "ok", f"o desta máquina está de acordo com {len(apart)} fonte(s)")
+        yield Finding("ok", f"o desta máquina está de acordo com {len(apart)} fonte(s)", title)
         return
     text = ", ".join(f"{name} ({apart_text(ahead)})" for name, ahead in wrong.items())
-    yield Finding(title, "warn", f"o desta máquina não é o de {text}: acerte-o (NTP)")
+    yield Finding("warn", f"o desta máquina não é o de {text}: acerte-o (NTP)", title)

@@ -22,7 +22,7 @@ def tls(settings: Settings, _: Home) -> Iterator[Finding]:
     check_tls(settings)
     path = settings.tls_certificate
     if path is None:
-        yield Finding(TLS, "ok", "desligado; para HTTPS, BALCAO_TLS_CERTIFICATE e BALCAO_TLS_KEY")
+        yield Finding("ok", "desligado; para HTTPS, BALCAO_TLS_CERTIFICATE e BALCAO_TLS_KEY")
         return
     # With those that vouch for it: when one of them ends, nobody believes it any more.
     chain = x509.load_pem_x509_certificates(path.read_bytes())
@@ -34,10 +34,10 @@ def _validity(path: str, chain: list[x509.Certificate], now: datetime) -> Findin
     last = min(one.not_valid_after_utc for one in chain)
     text = f"{path} e a sua chave formam um par"
     if now < first:
-        return Finding(TLS, "fail", f"{text}, mas só vale a partir de {day_text(first)}")
+        return Finding("fail", f"{text}, mas só vale a partir de {day_text(first)}")
     if now >= last:
-        return Finding(TLS, "fail", f"{text}, mas venceu em {day_text(last)}: renove e reinicie")
+        return Finding("fail", f"{text}, mas venceu em {day_text(last)}: renove e reinicie")
     left = (last - now).days
     if left <= EXPIRING_DAYS:
-        return Finding(TLS, "warn", f"{text}; vence em {day_text(last)} (em {left} dias): renove")
-    return Finding(TLS, "ok", f"{text}; vale até {day_text(last)}")
+        return Finding("warn", f"{text}; vence em {day_text(last)} (em {left} dias): renove")
+    return Finding("ok", f"{text}; vale até {day_text(last)}")

@@ -15,6 +15,7 @@ import psycopg
 from psycopg import errors
 from psycopg.abc import PQGen
 from psycopg.adapt import Transformer
+from psycopg.conninfo import conninfo_to_dict
 from psycopg.pq.abc import PGresult
 
 from balcao.errors import StorageFailed
@@ -279,6 +280,29 @@ _IDLE = psycopg.pq.TransactionStatus.IDLE
 def translated(sql: str) -> str:
     """Question marks as psycopg writes them."""
     return sql.replace("?", "%s")
+
+
+def connect_at_leisure(address: str, name: str) -> psycopg.Connection[Any]:
+    """A plain connection for what may take long, and for who leads it. Raises `StorageFailed`.
+
+    `name`: what the server calls it.
+    """
+    usual: dict[str, Any] = {
+        "connect_timeout": CONNECT_SECONDS_MAX,
+        "application_name": name,
+        "keepalives_idle": 5,
+        "keepalives_interval": 2,
+        "keepalives_count": 2,
+        "client_encoding": "utf-8",
+    }
+    try:
+        usual |= conninfo_to_dict(address)
+        connection = psycopg.connect(**usual, autocommit=True)
+        connection.execute("SET idle_in_transaction_session_timeout = 0")
+        connection.execute("SET statement_timeout = 0")
+    except psycopg.Error as error:
+        raise failure(error) from error
+    return connection
 
 
 @contextmanager

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, LiteralString
 
 import psycopg
 from psycopg import sql
@@ -17,7 +17,7 @@ from balcao.storage.copies.sums import TABLES, Ask, add_up, digests_in, mark_in
 from balcao.storage.failure import failure
 from balcao.storage.moved import check_here
 from balcao.storage.postgresql import QUERIES
-from balcao.storage.postgresql.connections import CONNECT_SECONDS_MAX
+from balcao.storage.postgresql.connections import connect_at_leisure
 from balcao.storage.postgresql.desk import PostgresDesk
 from balcao.storage.postgresql.node import LOCK_CLASS
 from balcao.storage.postgresql.programs import Programs, programs_for
@@ -57,6 +57,9 @@ OWN_FUNCTIONS = (
 
 # The cache may be lost, and limits begin anew after a crash too. Their tables stay, empty.
 _WITHOUT_ROWS = ("entry", "rate_limit")
+
+# By this name the server knows who asks.
+_CALLED = "balcao backup"
 
 _MAKER_LOCK = 0x62616C65  # whoever has it makes the backups of this database
 _SAVER_LOCK = 0x62616C66  # whoever has it may save the books and migrate them
@@ -128,8 +131,36 @@ class PostgresCopies:
                 return books, {"schema": schema, "server": server}
 
     def examine(self, copy: Path, told: Mapping[str, Any]) -> CopySeen:
-        """See the contract."""
-        return examine(self.address, told, copy)
+        """See the contract. In a database of its own beside this one, which is dropped again.
+
+        Without sums: this user may make no database, but the dump can be read.
+        """
+        name = f"balcao_verify_{uuid.uuid4().hex[:12]}"
+        with _connected(self.address) as connection:
+            tools = _tools(connection)
+            try:
+                connection.execute(
+                    _named("CREATE DATABASE {} TEMPLATE template0 ENCODING 'UTF8' LOCALE 'C'", name)
+                )
+            except psycopg.errors.InsufficientPrivilege:
+                _look_at(tools, copy)
+                return CopySeen(None, ())
+            except psycopg.Error as error:
+                raise failure(error) from error
+        beside = make_conninfo("", **{**conninfo_to_dict(self.address), "dbname": name})
+        try:
+            with _connected(beside) as connection:
+                schema = str(told.get("schema", "public"))
+                connection.execute(_named("CREATE SCHEMA IF NOT EXISTS {}", schema))
+                connection.execute(_named("ALTER DATABASE {} SET search_path = {}", name, schema))
+            PostgresCopies(beside).load(copy, told, replace=False)
+            with _connected(beside) as connection, _one_moment(connection) as ask:
+                books = _books(connection, ask)
+            with closing(PostgresDesk(beside)) as desk:
+                return CopySeen(books, desk.check().complaints)
+        finally:
+            with _connected(self.address) as connection:
+                connection.execute(_named("DROP DATABASE {} WITH (FORCE)", name))
 
     def occupied(self) -> bool:
         """See the contract. Any table of ours will do."""
@@ -142,106 +173,67 @@ class PostgresCopies:
             return any(name in OWN_TABLES for (name,) in found)
 
     def load(self, copy: Path, told: Mapping[str, Any], *, replace: bool) -> None:
-        """See the contract."""
-        load(self.address, told, copy, replace=replace)
+        """See the contract. In one transaction, in which `replace` drops our own tables too."""
+        with _connected(self.address) as connection:
+            tools = _tools(connection)
+            (schema,) = connection.execute("SELECT current_schema()").fetchone() or ("",)
+            wanted = told.get("schema", "public")
+            if schema != wanted:
+                raise BackupRefused(
+                    f"A cópia é do esquema {wanted}, e o banco de dados usa {schema}: ajuste o"
+                    " search_path do usuário do banco."
+                )
+        contents = _look_at(tools, copy)
+        chosen, script = copy.with_suffix(".list"), copy.with_suffix(".sql")
+        # The schema itself is there already.
+        chosen.write_bytes(
+            b"\n".join(one for one in contents.splitlines() if b" SCHEMA " not in one) + b"\n"
+        )
+        try:
+            tools.run(
+                "pg_restore",
+                "",
+                "--no-owner",
+                "--no-privileges",
+                f"--use-list={chosen}",
+                f"--file={script}",
+                str(copy),
+            )
+            drop = _drop(wanted) if replace else "SELECT 1"
+            # In the order in which they stand here, and all of them or none.
+            tools.run(
+                "psql",
+                self.address,
+                "--no-psqlrc",
+                "--quiet",
+                "--single-transaction",
+                "--set=ON_ERROR_STOP=1",
+                f"--command={drop}",
+                f"--file={script}",
+            )
+        finally:
+            chosen.unlink(missing_ok=True)
+            script.unlink(missing_ok=True)
 
     def migrate_saved(self, save: Callable[[int], None], wait: Callable[[], None]) -> None:
-        """See the contract."""
-        migrate_saved(self.address, save, wait)
+        """See the contract. Of nodes that start together the first does both, the others wait.
+
+        An empty database, or one that is up to date or newer, is left alone.
+        """
+        with _connected(self.address) as connection:
+            if not _is_older(connection):
+                return
+            row = connection.execute("SELECT pg_try_advisory_lock(%s)", (_SAVER_LOCK,)).fetchone()
+            if row is None or not row[0]:
+                wait()
+                connection.execute("SELECT pg_advisory_lock(%s)", (_SAVER_LOCK,))
+            if _is_older(connection):
+                save(version(connection, "desk"))
+                migrate(connection, "desk")
 
     def maker(self) -> Maker:
         """See the contract."""
         return NodeMaker(self.address)
-
-
-def examine(address: str, told: Mapping[str, Any], archive: Path) -> CopySeen:
-    """Restore a dump into a database of its own beside this one, look at it, and drop that.
-
-    Without sums: this user may make no database, but the dump can be read. Raises `StorageFailed`,
-    `BackupDamaged`, `BackupRefused`.
-    """
-    name = f"balcao_verify_{uuid.uuid4().hex[:12]}"
-    with _connected(address) as connection:
-        tools = _tools(connection)
-        own = sql.Identifier(name)
-        try:
-            connection.execute(
-                sql.SQL("CREATE DATABASE {} TEMPLATE template0 ENCODING 'UTF8' LOCALE 'C'").format(
-                    own
-                )
-            )
-        except psycopg.errors.InsufficientPrivilege:
-            _look_at(tools, archive)
-            return CopySeen(None, ())
-        except psycopg.Error as error:
-            raise failure(error) from error
-    beside = make_conninfo("", **{**conninfo_to_dict(address), "dbname": name})
-    try:
-        with _connected(beside) as connection:
-            schema = str(told.get("schema", "public"))
-            connection.execute(
-                sql.SQL("CREATE SCHEMA IF NOT EXISTS {}").format(sql.Identifier(schema))
-            )
-            connection.execute(
-                sql.SQL("ALTER DATABASE {} SET search_path = {}").format(
-                    own, sql.Identifier(schema)
-                )
-            )
-        load(beside, told, archive)
-        with _connected(beside) as connection, _one_moment(connection) as ask:
-            books = _books(connection, ask)
-        with closing(PostgresDesk(beside)) as desk:
-            return CopySeen(books, desk.check().complaints)
-    finally:
-        with _connected(address) as connection:
-            connection.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(own))
-
-
-def load(address: str, told: Mapping[str, Any], archive: Path, *, replace: bool = False) -> None:
-    """Bring a dump back, in one transaction. `replace` drops our own tables in the same one.
-
-    Raises `StorageFailed`, `BackupDamaged`, `BackupRefused`; then nothing was changed.
-    """
-    with _connected(address) as connection:
-        tools = _tools(connection)
-        (schema,) = connection.execute("SELECT current_schema()").fetchone() or ("",)
-        wanted = told.get("schema", "public")
-        if schema != wanted:
-            raise BackupRefused(
-                f"A cópia é do esquema {wanted}, e o banco de dados usa {schema}: ajuste o"
-                " search_path do usuário do banco."
-            )
-    contents = _look_at(tools, archive)
-    chosen, script = archive.with_suffix(".list"), archive.with_suffix(".sql")
-    # The schema itself is there already.
-    chosen.write_bytes(
-        b"\n".join(one for one in contents.splitlines() if b" SCHEMA " not in one) + b"\n"
-    )
-    try:
-        tools.run(
-            "pg_restore",
-            "",
-            "--no-owner",
-            "--no-privileges",
-            f"--use-list={chosen}",
-            f"--file={script}",
-            str(archive),
-        )
-        drop = _drop(wanted) if replace else "SELECT 1"
-        # In the order in which they stand here, and all of them or none.
-        tools.run(
-            "psql",
-            address,
-            "--no-psqlrc",
-            "--quiet",
-            "--single-transaction",
-            "--set=ON_ERROR_STOP=1",
-            f"--command={drop}",
-            f"--file={script}",
-        )
-    finally:
-        chosen.unlink(missing_ok=True)
-        script.unlink(missing_ok=True)
 
 
 def nodes_here(address: str) -> int:
@@ -249,27 +241,6 @@ def nodes_here(address: str) -> int:
     with _connected(address) as connection:
         (count,) = connection.execute(_NODES_HERE, (LOCK_CLASS,)).fetchone() or (0,)
         return int(count)
-
-
-def migrate_saved(
-    address: str, save: Callable[[int], None], wait: Callable[[], None] = lambda: None
-) -> None:
-    """Bring an older desk up to this program's schema, after `save` was told its version.
-
-    Of nodes that start together the first does both, the others wait for it; `wait` is called
-    before that. Nothing is migrated when `save` raises. An empty database, or one that is up to
-    date or newer, is left alone. Raises `StorageFailed`, and what `save` raises.
-    """
-    with _connected(address) as connection:
-        if not _is_older(connection):
-            return
-        row = connection.execute("SELECT pg_try_advisory_lock(%s)", (_SAVER_LOCK,)).fetchone()
-        if row is None or not row[0]:
-            wait()
-            connection.execute("SELECT pg_advisory_lock(%s)", (_SAVER_LOCK,))
-        if _is_older(connection):
-            save(version(connection, "desk"))
-            migrate(connection, "desk")
 
 
 def _is_older(connection: psycopg.Connection[Any]) -> bool:
@@ -293,7 +264,7 @@ class NodeMaker:
                 self._connection.execute("SELECT 1")
                 return True
             self.close()
-        connection = _connect(self._address)
+        connection = connect_at_leisure(self._address, _CALLED)
         try:
             row = connection.execute("SELECT pg_try_advisory_lock(%s)", (_MAKER_LOCK,)).fetchone()
         except psycopg.Error as error:
@@ -312,29 +283,9 @@ class NodeMaker:
             self._connection = None
 
 
-def _connect(address: str) -> psycopg.Connection[Any]:
-    usual = {
-        "connect_timeout": CONNECT_SECONDS_MAX,
-        "application_name": "balcao backup",
-        "keepalives_idle": 5,
-        "keepalives_interval": 2,
-        "keepalives_count": 2,
-    }
-    try:
-        connection = psycopg.connect(
-            **{**usual, **conninfo_to_dict(address), "autocommit": True}  # type: ignore[arg-type]
-        )
-        # A dump may take long, and so may adding up.
-        connection.execute("SET idle_in_transaction_session_timeout = 0")
-        connection.execute("SET statement_timeout = 0")
-    except psycopg.Error as error:
-        raise failure(error) from error
-    return connection
-
-
 @contextmanager
 def _connected(address: str) -> Iterator[psycopg.Connection[Any]]:
-    with closing(_connect(address)) as connection:
+    with closing(connect_at_leisure(address, _CALLED)) as connection:
         try:
             yield connection
         except psycopg.Error as error:
@@ -375,9 +326,13 @@ def _look_at(tools: Programs, archive: Path) -> bytes:
 
 
 def _drop(schema: str) -> str:
-    tables = ", ".join(f"{_quoted(schema)}.{_quoted(name)}" for name in OWN_TABLES)
-    functions = ", ".join(f"{_quoted(schema)}.{_quoted(name)}" for name in OWN_FUNCTIONS)
+    tables = ", ".join(_pattern(schema, name) for name in OWN_TABLES)
+    functions = ", ".join(_pattern(schema, name) for name in OWN_FUNCTIONS)
     return f"DROP TABLE IF EXISTS {tables}; DROP FUNCTION IF EXISTS {functions}"
+
+
+def _named(statement: LiteralString, *names: str) -> sql.Composed:
+    return sql.SQL(statement).format(*map(sql.Identifier, names))
 
 
 def _quoted(name: str) -> str:

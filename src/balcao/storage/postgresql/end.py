@@ -7,9 +7,7 @@ from datetime import date
 from typing import Any
 
 import psycopg
-from psycopg.conninfo import conninfo_to_dict
 
-from balcao.errors import StorageFailed
 from balcao.storage.contract import LedgerCheck
 from balcao.storage.desk.check import check_books
 from balcao.storage.ends.end import check_version
@@ -17,7 +15,7 @@ from balcao.storage.ends.errors import MoveRefused
 from balcao.storage.ends.lines import PutAside, joined
 from balcao.storage.ends.tables import MovedTable, all_tables
 from balcao.storage.pepper import check_pepper
-from balcao.storage.postgresql.connections import CONNECT_SECONDS_MAX, opened_to_add_up
+from balcao.storage.postgresql.connections import connect_at_leisure, opened_to_add_up
 from balcao.storage.postgresql.copies import nodes_here
 from balcao.storage.postgresql.desk import PostgresDesk
 from balcao.storage.postgresql.partitions import Partitions
@@ -59,7 +57,7 @@ class PostgresEnd:
         """
         self._address = address
         self._pepper = pepper
-        self._connection = _connect(address)
+        self._connection = connect_at_leisure(address, "balcao storage move")
         try:
             self._prepare(target=target)
         except BaseException:
@@ -293,25 +291,3 @@ def _where(table: MovedTable, *, up_to: int | None = None, after: int | None = N
     if after is not None:
         said.append(f"{table.names[0]} > {after:d}")
     return f" WHERE {' AND '.join(said)}" if said else ""
-
-
-def _connect(address: str) -> psycopg.Connection[Any]:
-    usual = {
-        "connect_timeout": CONNECT_SECONDS_MAX,
-        "application_name": "balcao storage move",
-        "keepalives_idle": 5,
-        "keepalives_interval": 2,
-        "keepalives_count": 2,
-        "client_encoding": "utf-8",
-    }
-    try:
-        connection = psycopg.connect(
-            **{**usual, **conninfo_to_dict(address), "autocommit": True}  # type: ignore[arg-type]
-        )
-        # A table may take long, and so may the other end.
-        connection.execute("SET idle_in_transaction_session_timeout = 0")
-        connection.execute("SET statement_timeout = 0")
-    except psycopg.Error as error:
-        failed = StorageFailed(type(error).__name__)
-        raise failed from error
-    return connection
