@@ -5,16 +5,10 @@ import resource
 import socket
 import ssl
 from collections.abc import Sequence
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes
-from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
-from cryptography.x509.oid import NameOID
 
 from balcao.cli.failures import CommandFailed
 from balcao.cli.serve import check_tls
@@ -22,35 +16,13 @@ from balcao.http.wire.door import Door
 from balcao.http.wire.limits import ConnectionLimits
 from balcao.service import server
 from balcao.settings import Settings
+from tests.certificates import self_signed
 from tests.http.wire import HELLO, application, refusal
-
-
-def certificate_files(folder: Path) -> tuple[Path, Path]:
-    """Of this machine, signed by itself."""
-    key = ec.generate_private_key(ec.SECP256R1())
-    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "localhost")])
-    now = datetime.now(UTC)
-    certificate = (
-        x509.CertificateBuilder()
-        .subject_name(name)
-        .issuer_name(name)
-        .public_key(key.public_key())
-        .serial_number(1)
-        .not_valid_before(now - timedelta(days=1))
-        .not_valid_after(now + timedelta(days=1))
-        .add_extension(x509.SubjectAlternativeName([x509.DNSName("localhost")]), critical=False)
-        .sign(key, hashes.SHA256())
-    )
-    (folder / "c.pem").write_bytes(certificate.public_bytes(Encoding.PEM))
-    (folder / "k.pem").write_bytes(
-        key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
-    )
-    return folder / "c.pem", folder / "k.pem"
 
 
 @pytest.fixture(scope="module")
 def tls(tmp_path_factory: pytest.TempPathFactory) -> Settings:
-    certificate, key = certificate_files(tmp_path_factory.mktemp("tls"))
+    certificate, key = self_signed(tmp_path_factory.mktemp("tls"), "localhost")
     return Settings(tls_certificate=certificate, tls_key=key)
 
 

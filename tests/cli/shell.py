@@ -1,4 +1,4 @@
-"""Running commands in tests: in this process, and a served one in another."""
+"""Server commands in tests: in this process, and a served one in another."""
 
 import json
 import logging
@@ -86,24 +86,21 @@ def free_port() -> int:
 
 
 class Server:
-    """`balcao serve` in a process of its own."""
+    """`balcao …` that serves something, in a process of its own."""
 
-    def __init__(self, home: Path, port: int, *, establishments: int = 300) -> None:
+    def __init__(
+        self, line: Sequence[str], folder: Path, port: int, variables: Mapping[str, str]
+    ) -> None:
         self.base = f"http://127.0.0.1:{port}"
-        self._out = home.parent / f"{time.monotonic_ns()}.out"
+        self._out = folder / f"{time.monotonic_ns()}.out"
         self._err = self._out.with_suffix(".err")
         with self._out.open("wb") as out, self._err.open("wb") as err:
             self.process = subprocess.Popen(
-                [sys.executable, "-m", "balcao", "serve"],
+                [sys.executable, "-m", "balcao", *line],
                 stdout=out,
                 stderr=err,
-                cwd=home.parent,
-                env={
-                    **os.environ,
-                    "BALCAO_HOME": str(home),
-                    "BALCAO_PORT": str(port),
-                    "BALCAO_SANDBOX_ESTABLISHMENTS": str(establishments),
-                },
+                cwd=folder,
+                env=variables,
             )
 
     @property
@@ -114,12 +111,12 @@ class Server:
     def err(self) -> str:
         return self._err.read_text("utf-8")
 
-    def wait_until_it_answers(self) -> None:
+    def wait_until_it_answers(self, path: str = "/livez") -> None:
         """Ready to be asked."""
         with httpx2.Client() as client:
             for _ in self._patiently():
                 try:
-                    if client.get(f"{self.base}/livez").status_code == 200:
+                    if client.get(f"{self.base}{path}").status_code == 200:
                         return
                 except httpx2.TransportError:
                     pass
@@ -154,13 +151,33 @@ class Server:
 
 @contextmanager
 def serving(home: Path, port: int, *, establishments: int = 300) -> Iterator[Server]:
-    """A server that is gone afterwards, whatever happens."""
-    server = Server(home, port, establishments=establishments)
+    """`balcao serve`, gone afterwards, whatever happens."""
+    variables = {
+        "BALCAO_HOME": str(home),
+        "BALCAO_PORT": str(port),
+        "BALCAO_SANDBOX_ESTABLISHMENTS": str(establishments),
+    }
+    with _gone_afterwards(Server(["serve"], home.parent, port, {**os.environ, **variables})) as it:
+        yield it
+
+
+@contextmanager
+def simulating(folder: Path, port: int, options: str = "") -> Iterator[Server]:
+    """`balcao simulator serve` without any settings, once it answers; called in that folder."""
+    line = ["simulator", "serve", "--port", str(port), *shlex.split(options)]
+    bare = {name: value for name, value in os.environ.items() if "BALCAO" not in name}
+    with _gone_afterwards(Server(line, folder, port, bare)) as it:
+        it.wait_until_it_answers("/")
+        yield it
+
+
+@contextmanager
+def _gone_afterwards(it: Server) -> Iterator[Server]:
     try:
-        yield server
+        yield it
     finally:
-        if server.process.poll() is None:
-            server.kill()
+        if it.process.poll() is None:
+            it.kill()
 
 
 def keys_in(text: str) -> Mapping[str, str]:

@@ -1,18 +1,17 @@
 """`balcao doctor`: what is found, and what it leaves alone."""
 
-import json
 import socket
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime, timedelta
-from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
 import pytest
 
 from balcao.cli.doctor import service
 from balcao.core.calendar import BRASILIA
+from tests.cli.provider import a_provider
 from tests.cli.shell import Shell, begin, free_port
 from tests.sources.sefaz.certificates import KEY, PASSWORD, a_certificate, of_cnpj, saved
 from tests.sources.sefaz.world import CNPJ
@@ -214,31 +213,6 @@ def test_online_and_all_is_well(shell: Shell, monkeypatch: pytest.MonkeyPatch) -
         monkeypatch.setenv("BALCAO_CNPJA__URL", url)
         monkeypatch.setenv("BALCAO_CNPJA__KEY", "abre-te")
         assert "ok     rede até cnpja: respondeu, em até " in shell("doctor --online").out
-
-
-@contextmanager
-def a_provider(answer: object) -> Iterator[str]:
-    """Answers everything with the same JSON."""
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            body = json.dumps(answer).encode()
-            self.send_response(200)
-            self.send_header("content-length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
-
-        def log_message(self, format: str, *args: object) -> None:
-            pass
-
-    with HTTPServer(("127.0.0.1", 0), Handler) as server:
-        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
-        thread.start()
-        try:
-            yield f"http://127.0.0.1:{server.server_port}"
-        finally:
-            server.shutdown()
-            thread.join()
 
 
 @pytest.fixture

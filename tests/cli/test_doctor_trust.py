@@ -1,27 +1,20 @@
 """`balcao doctor`: clocks, our certificate of TLS, and what the providers think of our keys."""
 
 import asyncio
-import json
-import threading
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
-from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
 import pytest
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes
-from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
-from cryptography.x509.oid import NameOID
 
 from balcao.cli.doctor import database as checks_database
 from balcao.cli.doctor import service as checks_service
 from balcao.core.calendar import BRASILIA
 from balcao.observability.metrics import Metrics
 from balcao.service.clock import system_now_ms
+from tests.certificates import self_signed
+from tests.cli.provider import a_provider
 from tests.cli.shell import Shell, begin, free_port
 
 KEY = "abre-te-sesamo"
@@ -138,36 +131,6 @@ def test_another_nodes_secret(fresh: Shell, database: None) -> None:
     assert "outro segredo" in shell("account list", code=1).err
 
 
-@contextmanager
-def a_provider(
-    answer: object, *, status: int = 200, dates: Sequence[str] | None = None
-) -> Iterator[str]:
-    """Answers everything alike; without `dates` by a right clock."""
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            body = json.dumps(answer).encode()
-            self.send_response_only(status)
-            right = [format_datetime(datetime.now(UTC), usegmt=True)]
-            for date in right if dates is None else dates:
-                self.send_header("date", date)
-            self.send_header("content-length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
-
-        def log_message(self, format: str, *args: object) -> None:
-            pass
-
-    with HTTPServer(("127.0.0.1", 0), Handler) as server:
-        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
-        thread.start()
-        try:
-            yield f"http://127.0.0.1:{server.server_port}"
-        finally:
-            server.shutdown()
-            thread.join()
-
-
 CREDITS = {"perpetual": 7, "transient": 0}
 
 
@@ -251,26 +214,9 @@ def a_pair(
     folder: Path, monkeypatch: pytest.MonkeyPatch, days: float, *, from_days: float = -400
 ) -> None:
     """A certificate from then to then, seen from now, and its key, named in the settings."""
-    key = ec.generate_private_key(ec.SECP256R1())
-    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "balcao.example.com.br")])
-    now = datetime.now(UTC)
-    certificate = (
-        x509.CertificateBuilder()
-        .subject_name(name)
-        .issuer_name(name)
-        .public_key(key.public_key())
-        .serial_number(1)
-        .not_valid_before(now + timedelta(days=from_days))
-        .not_valid_after(now + timedelta(days=days))
-        .sign(key, hashes.SHA256())
-    )
-    files = {
-        "certificate": certificate.public_bytes(Encoding.PEM),
-        "key": key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()),
-    }
-    for kind, content in files.items():
-        (folder / f"{kind}.pem").write_bytes(content)
-        monkeypatch.setenv(f"BALCAO_TLS_{kind.upper()}", str(folder / f"{kind}.pem"))
+    files = self_signed(folder, "balcao.example.com.br", from_days=from_days, days=days)
+    for kind, path in zip(("CERTIFICATE", "KEY"), files, strict=True):
+        monkeypatch.setenv(f"BALCAO_TLS_{kind}", str(path))
 
 
 @pytest.mark.parametrize(
@@ -309,9 +255,9 @@ def test_the_end_of_whoever_vouches_for_it(
     shell: Shell, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     a_pair(tmp_path, monkeypatch, 10)
-    above = (tmp_path / "certificate.pem").read_bytes()
+    above = (tmp_path / "fullchain.pem").read_bytes()
     a_pair(tmp_path, monkeypatch, 300)
-    with (tmp_path / "certificate.pem").open("ab") as chain:
+    with (tmp_path / "fullchain.pem").open("ab") as chain:
         chain.write(above)
     assert found(shell)["TLS"][0] == "warn"
 
@@ -320,8 +266,8 @@ def test_a_key_of_another_certificate(
     shell: Shell, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     a_pair(tmp_path, monkeypatch, 90)
-    other = (tmp_path / "key.pem").read_bytes()
+    other = (tmp_path / "privkey.pem").read_bytes()
     a_pair(tmp_path, monkeypatch, 90)
-    (tmp_path / "key.pem").write_bytes(other)
+    (tmp_path / "privkey.pem").write_bytes(other)
     status, text = found(shell, code=1)["TLS"]
     assert (status, "não formam um par" in text) == ("fail", True)

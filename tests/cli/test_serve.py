@@ -1,10 +1,6 @@
 """`balcao serve` and `balcao simulator serve`, as processes."""
 
-import os
 import re
-import signal
-import subprocess
-import sys
 import time
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -32,6 +28,7 @@ from tests.cli.shell import (
     free_port,
     keys_in,
     serving,
+    simulating,
 )
 from tests.sources.sefaz.certificates import PASSWORD, a_certificate, of_cnpj, saved
 
@@ -178,34 +175,10 @@ def test_an_expired_certificate_is_a_warning_at_the_start(
 
 
 def test_the_simulator_alone(tmp_path: Path) -> None:
-    port = free_port()
-    out = tmp_path / "out"
-    with out.open("wb") as file:
-        process = subprocess.Popen(
-            [sys.executable, "-m", "balcao", "simulator", "serve", "--port", str(port)],
-            stdout=file,
-            stderr=file,
-            env=os.environ,
-        )
-    try:
-        deadline = time.monotonic() + PATIENCE_SECONDS
-        while True:
-            assert time.monotonic() < deadline
-            assert process.poll() is None
-            try:
-                httpx2.get(f"http://127.0.0.1:{port}/")
-            except httpx2.TransportError:
-                time.sleep(0.01)
-            else:
-                break
-        settings = exports(out.read_text("utf-8"))
-        answer = httpx2.get(f"{settings['BALCAO_MINHA_RECEITA__URL']}/90010001000100")
-        assert answer.status_code == 200
-        process.send_signal(signal.SIGTERM)
-        assert process.wait(PATIENCE_SECONDS) == 0
-    finally:
-        process.kill()
-        process.wait()
+    with simulating(tmp_path, free_port()) as there:
+        base = exports(there.out)["BALCAO_MINHA_RECEITA__URL"]
+        assert httpx2.get(f"{base}/90010001000100").status_code == 200
+        assert there.terminate() == 0
 
 
 def test_the_simulator_is_configured_by_settings_that_exist(

@@ -1,9 +1,6 @@
 """`balcao simulator serve`: its options, and the listener with mutual TLS."""
 
-import signal
 import ssl
-import subprocess
-import sys
 import time
 from pathlib import Path
 
@@ -20,7 +17,7 @@ from balcao.cli import simulator
 from balcao.providers import infosimples, sefaz
 from balcao.providers.sefaz.settings import SefazSettings
 from balcao.settings import Settings
-from tests.cli.shell import PATIENCE_SECONDS, Shell, exports, free_port
+from tests.cli.shell import PATIENCE_SECONDS, Shell, exports, free_port, simulating
 from tests.simulator.sefaz import PATHS, SOAP_12, envelope, question, read
 
 BODY = envelope(question("SP", "CNPJ", "90010001000100"))
@@ -47,55 +44,25 @@ def client_of(treasuries: SefazSettings, folder: Path) -> httpx2.Client:
 
 def test_both_ports_of_a_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     port, tls_port = free_port(), free_port()
-    out, err = tmp_path / "out", tmp_path / "err"
-    line = ["simulator", "serve", "--port", str(port), "--tls-port", str(tls_port)]
-    with out.open("wb") as said, err.open("wb") as complained:
-        process = subprocess.Popen(
-            [sys.executable, "-m", "balcao", *line, "--delay-ms", "200"],
-            stdout=said,
-            stderr=complained,
-            cwd=tmp_path,
-        )
-    try:
-        wait_for(f"http://127.0.0.1:{port}/", process)
-        shown = out.read_text("utf-8")
-        for name, value in exports(shown).items():
+    with simulating(tmp_path, port, f"--tls-port {tls_port} --delay-ms 200") as there:
+        for name, value in exports(there.out).items():
             monkeypatch.setenv(name, value)
         treasuries = sefaz.PROVIDER.of(Settings())
         assert treasuries is not None
         assert treasuries.url == f"https://127.0.0.1:{tls_port}/sefaz"
         assert treasuries.certificate == tmp_path / ".balcao/simulator/cliente.p12"
-        assert "cliente-vencido.p12: está vencido (cStat 281)" in shown
+        assert "cliente-vencido.p12: está vencido (cStat 281)" in there.out
 
         with client_of(treasuries, tmp_path) as client:
             started = time.monotonic()
             reply = client.post(treasuries.url + PATHS["SP"], content=BODY, headers=SOAP_12)
             assert time.monotonic() - started >= 0.2
         assert read(reply).status == 111
-        plain = httpx2.post(
-            f"http://127.0.0.1:{port}/sefaz{PATHS['SP']}", content=BODY, headers=SOAP_12
-        )
+        plain = httpx2.post(f"{there.base}/sefaz{PATHS['SP']}", content=BODY, headers=SOAP_12)
         assert read(plain).status == 111
 
-        process.send_signal(signal.SIGTERM)
-        assert process.wait(PATIENCE_SECONDS) == 0
-        assert err.read_text("utf-8") == ""
-    finally:
-        process.kill()
-        process.wait()
-
-
-def wait_for(url: str, process: subprocess.Popen[bytes]) -> None:
-    deadline = time.monotonic() + PATIENCE_SECONDS
-    while True:
-        assert time.monotonic() < deadline
-        assert process.poll() is None
-        try:
-            httpx2.get(url)
-        except httpx2.TransportError:
-            time.sleep(0.01)
-        else:
-            return
+        assert there.terminate() == 0
+        assert there.err == ""
 
 
 def test_without_tls_treasuries_are_asked_on_the_plain_port(

@@ -1,18 +1,13 @@
 """`balcao source`: who answers what, and whether they would answer now."""
 
 import io
-import os
 import re
-import subprocess
-import sys
-import time
 from collections.abc import Iterator, Mapping
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from socket import create_server
 
-import httpx2
 import pytest
 from rich.console import Console
 
@@ -21,7 +16,7 @@ from balcao.core.federation import UFS
 from balcao.errors import HomeInUse
 from balcao.inventory import SNAPSHOT, SWITCHES, configured
 from balcao.settings import Settings
-from tests.cli.shell import PATIENCE_SECONDS, Said, Shell, exports, free_port
+from tests.cli.shell import Said, Shell, exports, free_port, simulating
 from tests.sources.sefaz.certificates import PASSWORD, a_certificate, of_cnpj, saved
 
 # What each source is asked, with everything on. The treasuries come UF by UF.
@@ -40,35 +35,11 @@ PROBES = {
 def simulated(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Mapping[str, str]]:
     """The variables that lead to the simulator, a server of its own with mutual TLS."""
     folder = tmp_path_factory.mktemp("simulator")
-    port, tls_port = free_port(), free_port()
-    said = folder / "out"
-    line = f"simulator serve --port {port} --tls-port {tls_port} --certificates {folder / 'a1'}"
-    with said.open("wb") as sink:
-        server = subprocess.Popen(
-            [sys.executable, "-m", "balcao", *line.split()],
-            stdout=sink,
-            stderr=sink,
-            env={name: value for name, value in os.environ.items() if "BALCAO" not in name},
-        )
-    try:
-        deadline = time.monotonic() + PATIENCE_SECONDS
-        while True:
-            assert time.monotonic() < deadline
-            assert server.poll() is None, said.read_text("utf-8")
-            try:
-                httpx2.get(f"http://127.0.0.1:{port}/")
-                with closing(create_server(("127.0.0.1", tls_port))):
-                    pass  # not listening yet
-            except httpx2.TransportError:
-                pass
-            except OSError:
-                break
-            time.sleep(0.05)
-        yield exports(said.read_text("utf-8"))
-    finally:
-        server.terminate()
-        server.wait(PATIENCE_SECONDS)
-    assert "Traceback" not in said.read_text("utf-8")
+    options = f"--tls-port {free_port()} --certificates {folder / 'a1'}"
+    with simulating(folder, free_port(), options) as simulator:
+        yield exports(simulator.out)
+        assert simulator.terminate() == 0
+        assert "Traceback" not in simulator.err
 
 
 @pytest.fixture

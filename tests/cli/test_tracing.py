@@ -2,17 +2,22 @@
 
 import os
 import socket
-import subprocess
 import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import httpx2
 import pytest
 
-from tests.cli.shell import PATIENCE_SECONDS, Shell, exports, free_port, keys_in, serving
+from tests.cli.shell import (
+    PATIENCE_SECONDS,
+    Shell,
+    exports,
+    free_port,
+    keys_in,
+    serving,
+    simulating,
+)
 from tests.observability.collector import collecting
 from tests.world import company, sintegra
 
@@ -31,42 +36,14 @@ def _traces_on(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("BALCAO_OTEL", "true")
 
 
-@contextmanager
-def simulating(folder: Path) -> Iterator[dict[str, str]]:
-    """The simulated providers in a process of their own, and the settings that lead there."""
-    port, out = free_port(), folder / "simulator.out"
-    with out.open("wb") as file:
-        process = subprocess.Popen(
-            [sys.executable, "-m", "balcao", "simulator", "serve", "--port", str(port)],
-            stdout=file,
-            stderr=file,
-            env={**os.environ, "BALCAO_OTEL": "false"},
-        )
-    try:
-        deadline = time.monotonic() + PATIENCE_SECONDS
-        while True:
-            assert process.poll() is None
-            assert time.monotonic() < deadline
-            try:
-                httpx2.get(f"http://127.0.0.1:{port}/")
-            except httpx2.TransportError:
-                time.sleep(0.01)
-            else:
-                break
-        yield exports(out.read_text("utf-8"))
-    finally:
-        process.kill()
-        process.wait()
-
-
 def test_a_lookup_is_seen_as_a_trace(
     shell: Shell, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """Online by the second source, from the cache, and refused; parents from the caller's ERP."""
-    with collecting() as collector, simulating(tmp_path) as simulated:
+    with collecting() as collector, simulating(tmp_path, free_port()) as there:
         monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", collector.base)
         infosimples = "BALCAO_INFOSIMPLES__"
-        for name, value in simulated.items():
+        for name, value in exports(there.out).items():
             if name.startswith(infosimples):
                 monkeypatch.setenv(name, value)
         # Nobody listens there: a call that may be, and is, tried twice.

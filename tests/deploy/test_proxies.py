@@ -17,17 +17,11 @@ import uuid
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, TypeAlias
 
 import httpx2
 import pytest
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes
-from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
-from cryptography.x509.oid import NameOID
 
 from balcao.core.problems import problem_of
 from balcao.errors import RequestTooLarge, StorageFailed
@@ -35,6 +29,7 @@ from balcao.http.routes import PREFIX
 from balcao.operations import OPERATIONS
 from balcao.operations.envelope import plain_error_fields
 from balcao.settings import Settings
+from tests.certificates import self_signed
 from tests.cli.shell import PATIENCE_SECONDS, free_port
 from tests.deploy.files import text
 
@@ -59,27 +54,6 @@ PATHS = (
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok"
 PEOPLES = ("/", "/app", "/app/convite/um-convite-secreto", "/status", "/docs")
 PROGRAMS = ("/conta/v1/saldo", "/status/estado.json", "/openapi.json", "/unknown/%20/app", "/apps")
-
-
-def self_signed(folder: Path, name: str) -> tuple[Path, Path]:
-    """A certificate for that name and its key, in PEM."""
-    key = ec.generate_private_key(ec.SECP256R1())
-    subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
-    now = datetime.now(UTC)
-    certificate = (
-        x509.CertificateBuilder()
-        .subject_name(subject)
-        .issuer_name(subject)
-        .public_key(key.public_key())
-        .serial_number(1)
-        .not_valid_before(now - timedelta(days=1))
-        .not_valid_after(now + timedelta(days=1))
-        .sign(key, hashes.SHA256())
-    )
-    files = folder / "fullchain.pem", folder / "privkey.pem"
-    files[0].write_bytes(certificate.public_bytes(Encoding.PEM))
-    files[1].write_bytes(key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()))
-    return files
 
 
 class Upstream:
