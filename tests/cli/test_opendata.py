@@ -37,16 +37,7 @@ def test_the_sandbox_has_a_month_of_its_own(shell: Shell) -> None:
     assert found["test"]["rows"]["Estabelecimentos"] == 300
 
 
-def test_going_back_to_the_month_before(shell: Shell, tmp_path: Path) -> None:
-    for day in (date(2026, 7, 11), date(2026, 8, 8)):
-        generate(tmp_path / f"{day}", 300, 7, clean=True, extraction_date=day)
-        shell(f"opendata build {day}")
-    assert shell("opendata rollback --json").json["extraction_date"] == "2026-07-11"
-    assert shell("opendata status --json").json["live"]["extraction_date"] == "2026-07-11"
-    assert "Dados abertos" in shell("opendata rollback", code=1).err
-
-
-def test_the_months_that_are_kept_are_listed(shell: Shell, tmp_path: Path) -> None:
+def test_the_months_that_are_kept_are_listed_and_brought_back(shell: Shell, tmp_path: Path) -> None:
     assert "Nada importado" in shell("opendata list").out
     for day in (date(2026, 7, 11), date(2026, 8, 8)):
         generate(tmp_path / f"{day}", 300, 7, clean=True, extraction_date=day)
@@ -60,6 +51,9 @@ def test_the_months_that_are_kept_are_listed(shell: Shell, tmp_path: Path) -> No
     said = shell("opendata list").out
     assert "em uso" in said
     assert "volta com rollback" in said
+    assert shell("opendata rollback --json").json["extraction_date"] == "2026-07-11"
+    assert shell("opendata status --json").json["live"]["extraction_date"] == "2026-07-11"
+    assert "Dados abertos" in shell("opendata rollback", code=1).err
 
 
 def test_no_month_is_built_in_a_folder_without_data(fresh: Shell) -> None:

@@ -16,6 +16,7 @@ from balcao.cli.output import (
     print_table,
     program,
     record,
+    told_step,
     when,
     whole,
 )
@@ -200,12 +201,7 @@ def _sandbox(settings: "Settings") -> None:
 
     home = Home(settings.home)
     if first_start.is_done(home):
-        first_start.make_month(
-            home,
-            settings,
-            now_ms=system_now_ms,
-            say=lambda step: typer.echo(f"{step}...", err=True),
-        )
+        first_start.make_month(home, settings, now_ms=system_now_ms, say=told_step)
 
 
 def _tell(file: Path, verdict: "Looked", seconds: float, *, as_json: bool) -> None:

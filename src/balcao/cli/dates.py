@@ -1,5 +1,6 @@
 """Dates and instants on the command line, by the Brasília calendar."""
 
+from contextlib import suppress
 from datetime import MAXYEAR, date, datetime, timedelta
 
 from balcao.core.calendar import BRASILIA, day_starts_ms, to_ms
@@ -20,6 +21,8 @@ def end_of(text: str) -> int:
     A date is valid to the end of its civil day in Brasília; a date-time without a zone is
     Brasília time. Raises `ValueError` with a sentence for the operator.
     """
+    with suppress(ValueError):
+        return day_after_starts_ms(civil_date(text))
     try:
         at = datetime.fromisoformat(text)
     except ValueError:
@@ -28,22 +31,12 @@ def end_of(text: str) -> int:
             " 2026-12-31T18:00:00-03:00."
         ) from None
     _with_a_day_after(at.date())
-    if _is_date(text):
-        return day_after_starts_ms(at.date())
     return to_ms(at if at.tzinfo is not None else at.replace(tzinfo=BRASILIA))
 
 
 def day_after_starts_ms(day: date) -> int:
     """The end of a civil day."""
     return day_starts_ms(day + timedelta(days=1))
-
-
-def _is_date(text: str) -> bool:
-    try:
-        date.fromisoformat(text)
-    except ValueError:
-        return False
-    return True
 
 
 def _with_a_day_after(day: date) -> date:

@@ -134,6 +134,11 @@ def fit(natural: Sequence[int], least: Sequence[int], room: int) -> list[int] | 
     return widths
 
 
+def told_step(step: str) -> None:
+    """What is being done now, for whoever waits; not on stdout."""
+    typer.echo(f"{step}...", err=True)
+
+
 def print_pairs(pairs: Sequence[tuple[str, str]]) -> None:
     """Names and values, one pair a line."""
     width = max(len(name) for name, _ in pairs)

@@ -8,7 +8,7 @@ import asyncio
 import contextlib
 import secrets
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -48,21 +48,21 @@ class JobKind:
     attempts_max: int = 8
 
 
+@dataclass(slots=True)
 class JobWorker:
     """Does the jobs of some kinds, in this process."""
 
-    def __init__(self, jobs: "Jobs", kinds: Sequence[JobKind], now_ms: Callable[[], int]) -> None:
-        self._jobs = jobs
-        self._kinds = kinds
-        self._now_ms = now_ms
-        self._owners: set[str] = set()  # those whose jobs are being done here
-        self.standing: Sequence[JobCount] = ()  # as of the last `keep`
+    jobs: "Jobs"
+    kinds: Sequence[JobKind]
+    now_ms: Callable[[], int]
+    standing: "Sequence[JobCount]" = ()  # as of the last `keep`
+    _owners: set[str] = field(default_factory=set)  # those whose jobs are being done here
 
     def works(self) -> Sequence[Periodic]:
         """What is done now and then for it: a look at each kind, and keeping what is ours."""
         looks = [
             Periodic(f"job:{kind.name}", partial(self.look, kind), LOOK_SECONDS)
-            for kind in self._kinds
+            for kind in self.kinds
         ]
         return [*looks, Periodic("job_leases", self.keep, RENEW_SECONDS)]
 
@@ -74,18 +74,18 @@ class JobWorker:
     async def keep(self) -> None:
         """Renew the leases of what is being done here, and count. Raises `StorageFailed`."""
         for owner in tuple(self._owners):
-            await self._jobs.renew(owner, self._now_ms() + LEASE_MS)
-        self.standing = await self._jobs.standing()
+            await self.jobs.renew(owner, self.now_ms() + LEASE_MS)
+        self.standing = await self.jobs.standing()
 
     async def release(self) -> None:
         """Let others have at once what was begun here and is not over."""
         with contextlib.suppress(StorageFailed):  # then its lease runs out
             for owner in self._owners:
-                await self._jobs.release(owner, self._now_ms())
+                await self.jobs.release(owner, self.now_ms())
 
     async def _some(self, kind: JobKind) -> Sequence[bool]:
-        now, owner = self._now_ms(), secrets.token_hex(8)
-        claimed = await self._jobs.claim(
+        now, owner = self.now_ms(), secrets.token_hex(8)
+        claimed = await self.jobs.claim(
             kind.name, owner, now, now + LEASE_MS, kind.at_once, kind.attempts_max
         )
         self._owners.add(owner)
@@ -103,11 +103,11 @@ class JobWorker:
             await kind.work(job.about)
         except Exception as error:
             # By its class alone: its words may name whom it is about.
-            name, now = type(error).__name__, self._now_ms()
+            name, now = type(error).__name__, self.now_ms()
             again = job.attempts < kind.attempts_max
             log.warning("job.failed", kind=kind.name, error=name, attempts=job.attempts)
             again_ms = now + again_in_ms(job.attempts) if again else None
-            await self._jobs.fail(job, owner, name, now, again_ms)
+            await self.jobs.fail(job, owner, name, now, again_ms)
             return False
-        await self._jobs.finish(job, owner, self._now_ms())
+        await self.jobs.finish(job, owner, self.now_ms())
         return True

@@ -6,6 +6,7 @@ the reverse; `orphans` finds them. Of a record that goes, a job remembers the by
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from dataclasses import dataclass
 from math import inf
 
 import structlog
@@ -23,6 +24,7 @@ log = structlog.get_logger()
 CHECK_SECONDS_MAX = 10.0
 
 
+@dataclass(frozen=True, slots=True)
 class ReceiptKeeping:
     """A `sources.contract.ReceiptKeeper`.
 
@@ -31,16 +33,9 @@ class ReceiptKeeping:
     kept; it may take a while.
     """
 
-    def __init__(
-        self,
-        blobs: Blobs,
-        *,
-        fetch: Callable[[str, float], Awaitable[bytes]],
-        inspect: Callable[[bytes], MediaType],
-    ) -> None:
-        self._blobs = blobs
-        self._fetch = fetch
-        self._inspect = inspect
+    blobs: Blobs
+    fetch: Callable[[str, float], Awaitable[bytes]]
+    inspect: Callable[[bytes], MediaType]
 
     async def keep(
         self, source: str, receipt: bytes | str, until: float = inf
@@ -52,7 +47,7 @@ class ReceiptKeeping:
         """
         step = "fetch"
         try:
-            content = receipt if isinstance(receipt, bytes) else await self._fetch(receipt, until)
+            content = receipt if isinstance(receipt, bytes) else await self.fetch(receipt, until)
             step = "size"
             if not 0 < len(content) <= RECEIPT_BYTES_MAX:
                 raise SourceError(f"{len(content)} bytes")
@@ -60,7 +55,7 @@ class ReceiptKeeping:
             async with asyncio.timeout(CHECK_SECONDS_MAX):
                 media_type, digest = await asyncio.to_thread(self._examine, content)
             step = "store"
-            await self._blobs.put(digest, content)
+            await self.blobs.put(digest, content)
         except Exception as error:
             # Of other errors the name alone: their text may repeat an address or a document.
             known = isinstance(error, SourceError | StorageFailed) and error.detail
@@ -74,7 +69,7 @@ class ReceiptKeeping:
         return StoredReceipt(digest, media_type, len(content))
 
     def _examine(self, content: bytes) -> tuple[MediaType, str]:
-        return self._inspect(content), digest_of(content)
+        return self.inspect(content), digest_of(content)
 
 
 def deleting_bytes(desk: Desk, blobs: Blobs) -> JobKind:

@@ -122,9 +122,9 @@ def open_house(
     snapshots = {mode: CurrentSnapshot(home.opendata(mode), time.monotonic) for mode in MODES}
     blobs = open_blobs(settings.receipts or home.receipts)
     factory = ProviderFactory(
-        settings,
-        snapshots,
-        blobs,
+        settings=settings,
+        snapshots=snapshots,
+        blobs=blobs,
         metrics=metrics,
         health=health,
         source_log=source_log,

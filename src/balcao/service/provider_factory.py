@@ -3,11 +3,14 @@ an upstream with connections and a circuit of its own for every subject and UF.
 """
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
+from ssl import SSLContext
 from typing import TYPE_CHECKING
 
 import httpx2
+from starlette.types import ASGIApp
 
 from balcao.core.breaker import BreakerSettings
 from balcao.core.questions import Inquiry, Mode, Subject
@@ -41,36 +44,27 @@ SANDBOX_URL = "http://sandbox.invalid"
 RECEIPT_SECONDS = 10.0
 
 
+@dataclass(slots=True, kw_only=True)
 class ProviderFactory:
     """Builds the sources of each mode. `live_transport` stands in for the network in tests."""
 
-    def __init__(
-        self,
-        settings: Settings,
-        snapshots: Mapping[Mode, ImportedRegistry],
-        blobs: Blobs,
-        *,
-        metrics: Metrics,
-        health: Health,
-        source_log: SourceLog,
-        now_ms: Callable[[], int],
-        live_transport: httpx2.AsyncBaseTransport | None,
-        spans: "Spans | None" = None,
-    ) -> None:
-        self._settings = settings
-        self._snapshots = snapshots
-        self._blobs = blobs
-        self._metrics = metrics
-        self._health = health
-        self._source_log = source_log
-        self._now_ms = now_ms
-        self._live_transport = live_transport
-        self._spans = spans
-        self._simulator = create_app()
-        self._usual_tls = httpx2.create_ssl_context()  # one for all: making it takes milliseconds
-        self._live: list[Upstream] = []
-        self.upstreams: list[Upstream] = []  # to be closed at the end
-        metrics.circuits = self.circuits
+    settings: Settings
+    snapshots: Mapping[Mode, ImportedRegistry]
+    blobs: Blobs
+    metrics: Metrics
+    health: Health
+    source_log: SourceLog
+    now_ms: Callable[[], int]
+    live_transport: httpx2.AsyncBaseTransport | None
+    spans: "Spans | None" = None
+    upstreams: list[Upstream] = field(default_factory=list)  # to be closed at the end
+    _live: list[Upstream] = field(default_factory=list)
+    _simulator: ASGIApp = field(default_factory=create_app)
+    # One for all: making it takes milliseconds.
+    _usual_tls: SSLContext = field(default_factory=httpx2.create_ssl_context)
+
+    def __post_init__(self) -> None:
+        self.metrics.circuits = self.circuits
 
     def circuits(self) -> Mapping[tuple[str, str, str], str]:
         """State of each live circuit by source, subject and UF."""
@@ -79,36 +73,36 @@ class ProviderFactory:
     def sources(self, mode: Mode, settings: Settings) -> Sources:
         """Those of one mode, in their order."""
         keeper = self._receipt_keeper(mode, settings)
-        available: dict[str, Source] = {SNAPSHOT: SnapshotSource(self._snapshots[mode])}
+        available: dict[str, Source] = {SNAPSHOT: SnapshotSource(self.snapshots[mode])}
         for provider in configured.configured(settings, self._now()):
             source = _source(provider, self._upstream_for(provider, mode), keeper, self._now)
-            available[provider.name] = self._spans.source(source) if self._spans else source
+            available[provider.name] = self.spans.source(source) if self.spans else source
         order = {
             subject: [available[name] for name in names if name in available]
             for subject, names in configured.order(settings).items()
         }
         return Sources(
             order,
-            source_timeout_seconds=self._settings.source_timeout_seconds,
+            source_timeout_seconds=self.settings.source_timeout_seconds,
             observe=partial(self._observe, mode),
         )
 
     def _now(self) -> datetime:
-        return datetime.fromtimestamp(self._now_ms() / 1000, UTC)
+        return datetime.fromtimestamp(self.now_ms() / 1000, UTC)
 
     def _observe(self, mode: Mode, call: SourceCall) -> None:
-        self._metrics.source_call(call.source, call.subject, call.uf, call.outcome, call.seconds)
+        self.metrics.source_call(call.source, call.subject, call.uf, call.outcome, call.seconds)
         if call.asked:
-            self._health.note(
+            self.health.note(
                 mode,
                 call.source,
                 call.subject,
                 call.uf,
                 outcome=call.outcome,
                 seconds=call.seconds,
-                at_ms=self._now_ms(),
+                at_ms=self.now_ms(),
             )
-        self._source_log.note(
+        self.source_log.note(
             mode,
             call.source,
             call.outcome,
@@ -119,10 +113,10 @@ class ProviderFactory:
         )
 
     def _transport(self, mode: Mode) -> httpx2.AsyncBaseTransport | None:
-        return self._live_transport if mode == "live" else httpx2.ASGITransport(self._simulator)
+        return self.live_transport if mode == "live" else httpx2.ASGITransport(self._simulator)
 
     def _upstream_for(self, provider: SwitchedOn, mode: Mode) -> UpstreamFor:
-        settings = self._settings
+        settings = self.settings
         # Misbehaving documents of the sandbox fail on purpose and for everybody who tries
         # them: they must not close the sandbox for all the others.
         breaker = BreakerSettings(settings.breaker_failures, settings.breaker_seconds)
@@ -141,7 +135,7 @@ class ProviderFactory:
                     observe=partial(self._observe, mode),
                     subject=inquiry.subject,
                     uf=inquiry.uf or "",
-                    around=self._spans.around(provider.name, address) if self._spans else None,
+                    around=self.spans.around(provider.name, address) if self.spans else None,
                     transport=self._transport(mode),
                     tls=provider.tls or self._usual_tls,
                 )
@@ -167,9 +161,7 @@ class ProviderFactory:
             tls=self._usual_tls,
         )
         self.upstreams.append(upstream)
-        return ReceiptKeeping(
-            self._blobs, fetch=partial(fetch_receipt, upstream), inspect=inspected
-        )
+        return ReceiptKeeping(self.blobs, fetch=partial(fetch_receipt, upstream), inspect=inspected)
 
 
 def _source(
