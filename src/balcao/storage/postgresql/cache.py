@@ -79,11 +79,14 @@ class PostgresCache(WrittenBehind[tuple[float, Kept]]):
         return {key: found[name] for key, name in stored.items() if name in found}
 
     async def _find(self, keys: Sequence[str]) -> Mapping[str, Kept]:
-        remembered = {key: self._remembered(key) for key in keys}
-        known = {
-            key: self._newest(kept, self._waiting.get(key)) for key, kept in remembered.items()
-        }
-        missing = [key for key, kept in remembered.items() if kept is None]
+        known: dict[str, Kept] = {}
+        missing = []
+        for key in keys:
+            kept = self._remembered(key)
+            if kept is None:
+                missing.append(key)
+            if (kept := self._newest(kept, self._waiting.get(key))) is not None:
+                known[key] = kept
         if missing:
             try:
                 said = await self._asked.ask(missing)
@@ -91,9 +94,10 @@ class PostgresCache(WrittenBehind[tuple[float, Kept]]):
                 log.error("cache unreadable: %s", error.detail)
                 said = {}
             for key in keys:  # what waits may have come meanwhile
-                kept = self._newest(said.get(key), known[key])
-                known[key] = self._newest(kept, self._waiting.get(key))
-        return {key: kept for key, kept in known.items() if kept is not None}
+                kept = self._newest(said.get(key), known.get(key))
+                if (kept := self._newest(kept, self._waiting.get(key))) is not None:
+                    known[key] = kept
+        return known
 
     def _at_hand(self, key: str) -> Kept | None:
         return self._newest(self._remembered(key), self._waiting.get(key))
