@@ -10,9 +10,7 @@ from balcao.core.questions import Mode, Subject
 from balcao.inventory import ListedSource
 from balcao.observability.health import Line, Standing, of_subject, standing
 from balcao.web import standings
-from balcao.web.application import Page, page
 from balcao.web.configured import CONFIGURED, Configured
-from balcao.web.drawing import tile_map
 from balcao.web.standings import BY_UF, SUBJECTS, WORDS
 from balcao.web.visit import Visit
 from balcao.web.vocabulary import SOURCES, Word
@@ -63,11 +61,6 @@ class Section:
     rows: Sequence[SourceRow]
     map: Markup | None
     unserved: str  # UFs that nobody takes
-
-
-def pages() -> Sequence[Page]:
-    """The addresses of this file."""
-    return (page(_PATH, "operador:fontes", "operator", show),)
 
 
 async def show(visit: Visit) -> Response:
@@ -124,8 +117,7 @@ def _section(
     served = configured.served(subject) if live else asked
     drawn = None
     if subject in BY_UF:
-        in_each = standings.tiles(standings.by_uf(known, subject, served))
-        drawn = tile_map(in_each, f"{SUBJECTS[subject]}: situação por UF")
+        drawn = standings.map_of(subject, standings.by_uf(known, subject, served))
     if live:
         rows = _configured_rows(configured.sources[subject], lines, subject, whole=whole)
     else:
