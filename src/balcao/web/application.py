@@ -85,8 +85,6 @@ _SECURITY: Mapping[str, str] = {
     "cache-control": "no-store",
 }
 _STRICT_TRANSPORT = f"max-age={365 * 86_400}"
-_VARIES: Mapping[str, str] = {"vary": "accept-encoding"}
-_GZIPPED: Mapping[str, str] = {"content-encoding": "gzip"}
 # A page of 40 kB: a fifth, for a third of a millisecond.
 _GZIP_LEVEL = 4
 _GZIP_BYTES_MIN = 1_000
@@ -274,12 +272,12 @@ def _compressed(request: Request, response: Response) -> Response:
     html = response.headers.get("content-type", "").startswith("text/html")
     if not html or isinstance(response, StreamingResponse):
         return response
-    response.headers.update(_VARIES)
+    response.headers["vary"] = "accept-encoding"
     if len(response.body) < _GZIP_BYTES_MIN or not _wants_gzip(request):
         return response
     response.body = gzip.compress(response.body, _GZIP_LEVEL, mtime=0)
-    length = {"content-length": str(len(response.body))}
-    response.headers.update({**_GZIPPED, **length})
+    response.headers["content-encoding"] = "gzip"
+    response.headers["content-length"] = str(len(response.body))
     return response
 
 

@@ -4,13 +4,12 @@ import datetime
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
-from urllib.parse import urlencode
 
 from balcao.accounts.statement import DAYS_MAX, Choice, Period, read_day
 from balcao.core.calendar import civil_day
 from balcao.core.ledger import Origin
 from balcao.core.writing import listed
-from balcao.web import vocabulary
+from balcao.web import returning, vocabulary
 from balcao.web.visit import Visit
 
 WEB: Literal["web"] = "web"  # in place of a key's number: asked in the web application
@@ -122,8 +121,7 @@ def keys(names: Mapping[int | None, str]) -> Options:
 
 def address(path: str, fields: Mapping[str, str]) -> str:
     """A page with its filters; empty ones are left out."""
-    query = urlencode({name: value for name, value in fields.items() if value})
-    return f"{path}?{query}" if query else path
+    return returning.address(path, {name: value for name, value in fields.items() if value})
 
 
 def fields_of(asked: Period, chosen: Choice) -> dict[str, str]:

@@ -37,6 +37,7 @@ class _Read:
     rows: Sequence[ConsumptionRow]
     names: Mapping[int | None, str]
     ignored: str | None  # what was said of filters that are none
+    read_at: datetime.datetime
 
     @property
     def credits(self) -> int:
@@ -60,8 +61,8 @@ async def _read(visit: Visit, period: Period) -> _Read:
     names, fields = names_of_keys(desk.keys(number)), visit.request.query_params
     chosen = asking.choice(fields, names)
     statement = await read(desk, number, period)
-    ignored = asking.ignored(fields, chosen)
-    return _Read(statement, chosen, chosen.of(statement.rows), names, ignored)
+    at, rows = from_ms(visit.tools.now_ms()), chosen.of(statement.rows)
+    return _Read(statement, chosen, rows, names, asking.ignored(fields, chosen), at)
 
 
 def _asked(visit: Visit) -> asking.Asked:
@@ -137,26 +138,26 @@ async def as_workbook(visit: Visit) -> Response:
 
 
 async def _exported(
-    visit: Visit, kind: FileKind, write: Callable[[_Read, datetime.datetime, IO[bytes]], None]
+    visit: Visit, kind: FileKind, write: Callable[[_Read, IO[bytes]], None]
 ) -> Response:
     asked = _asked(visit)
     if asked.complaint:
         return visit.redirect(asking.address(PATH, dict(visit.request.query_params)))
-    found, now = await _read(visit, asked.period), from_ms(visit.tools.now_ms())
+    found = await _read(visit, asked.period)
     name = f"extrato-{asked.period.first}-{asked.period.last}"
-    return await visit.export(partial(write, found, now), kind, name)
+    return await visit.export(partial(write, found), kind, name)
 
 
-def _write_table(found: _Read, now: datetime.datetime, file: IO[bytes]) -> None:
+def _write_table(found: _Read, file: IO[bytes]) -> None:
     lines = (line_of(row, found.names) for row in found.rows)
     write_csv(file, COLUMNS, leaving_room(lines))
 
 
-def _write_workbook(found: _Read, now: datetime.datetime, file: IO[bytes]) -> None:
-    spreadsheet.write_xlsx(file, [_summary(found, now), _lines(found)])
+def _write_workbook(found: _Read, file: IO[bytes]) -> None:
+    spreadsheet.write_xlsx(file, [_summary(found), _lines(found)])
 
 
-def _summary(found: _Read, now: datetime.datetime) -> Sheet:
+def _summary(found: _Read) -> Sheet:
     statement, chosen = found.statement, found.chosen
     account, proof = statement.account, statement.proof
     owed = account.plan == "pos_pago"
@@ -172,7 +173,7 @@ def _summary(found: _Read, now: datetime.datetime) -> Sheet:
             ("Conta", account.name),
             ("Primeiro dia", statement.period.first),
             ("Último dia", statement.period.last),
-            ("Gerado em (Brasília)", now),
+            ("Gerado em (Brasília)", found.read_at),
             ("Operação", vocabulary.short(chosen.operation) if chosen.operation else "todas"),
             ("Chave", key),
             ("Origem", vocabulary.ORIGINS[chosen.origin] if chosen.origin else "todas"),

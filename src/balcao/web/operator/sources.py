@@ -9,7 +9,7 @@ from starlette.responses import Response
 from balcao.core.questions import Mode, Subject
 from balcao.inventory import ListedSource
 from balcao.observability.health import Line, Standing, of_subject, standing
-from balcao.web import standings
+from balcao.web import asking, standings
 from balcao.web.configured import CONFIGURED, Configured
 from balcao.web.standings import BY_UF, SUBJECTS, WORDS
 from balcao.web.visit import Visit
@@ -99,9 +99,8 @@ async def show(visit: Visit) -> Response:
 
 
 def _address(mode: Mode, subject: Subject | None = None) -> str:
-    query = [f"ambiente={mode}"] if mode == "test" else []
-    query += [f"assunto={subject}"] if subject is not None else []
-    return _PATH + ("?" + "&".join(query) if query else "")
+    asked = {"ambiente": mode if mode == "test" else "", "assunto": subject or ""}
+    return asking.address(_PATH, asked)
 
 
 def _section(
@@ -153,10 +152,8 @@ def _rows(
     own = [line for line in lines if line.source == name]
     if not own:
         return [SourceRow(order, _name(name), remark, "", WORDS["quiet"], 0)]
-    if subject not in BY_UF:
+    if subject not in BY_UF or len(own) == 1:
         return [_row(line, order, remark) for line in own]
-    if len(own) == 1:
-        return [_row(own[0], order, remark)]
     shown = own if whole else [line for line in own if standing(line) in ("down", "degraded")]
     return [
         _sum(own, order, remark),
