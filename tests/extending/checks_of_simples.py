@@ -18,7 +18,8 @@ from balcao.settings import Settings
 from balcao.simulator import create_app
 from tests.cli.shell import Shell, begin
 from tests.http.house import OpenHouse, opened
-from tests.web.consulting import asked, signed_in, verdict
+from tests.web.browser import signed_in
+from tests.web.consulting import asked, verdict
 
 CNPJ, STRANGER, BROKEN = "90010001000100", "90010004000143", "90010003000107"
 LOOKUP = f"/consultas/v2/simples-nacional/{CNPJ}"

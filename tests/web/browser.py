@@ -1,8 +1,7 @@
 """A browser for tests of pages without a browser: cookies, forms, and what was answered.
 
 with opened(tmp_path) as house:
-    browser = Browser(house)
-    browser.sign_in_as("manager", house.client.account_id)
+    browser = signed_in(house)
     said = browser.get("/app")
 """
 
@@ -15,6 +14,7 @@ import httpx2
 from lxml import html
 
 from balcao.accounts.links import new_token, token_digest
+from balcao.core.access import Account
 from balcao.core.people import Role, Signature, User
 from balcao.service.clock import system_now_ms
 from balcao.storage.people import NewUser
@@ -67,17 +67,20 @@ class Browser:
 
     def sign_in_as(self, role: Role, account_id: int | None = None) -> User:
         """Somebody new, with a session; without the work of a password."""
-        people = self.house.house.desk.people
-        now = system_now_ms()
+        people, now = self.house.house.desk.people, system_now_ms()
         number = next(_numbers)
         new = NewUser(f"pessoa{number}@balcao.test", f"Pessoa {number}", role, account_id)
-        self.user = self.house.run(people.add_user(new, Signature("cli"), now))
-        token = new_token()
-        self.house.run(
-            people.open_session(self.user.user_id, token_digest(token), Signature("web"), now)
+        return self.sign_in(self.house.run(people.add_user(new, Signature("cli"), now)))
+
+    def sign_in(self, user: User) -> User:
+        """Somebody who is known, by whatever way they may enter."""
+        people, token = self.house.house.desk.people, new_token()
+        deed = people.open_session(
+            user.user_id, token_digest(token), Signature("web"), system_now_ms()
         )
-        self.cookies[guard.SESSION] = token
-        return self.user
+        self.house.run(deed)
+        self.user, self.cookies[guard.SESSION] = user, token
+        return user
 
     def get(self, path: str, **headers: str) -> Said:
         """Follow a link."""
@@ -107,8 +110,10 @@ class Browser:
         return Said(answer.status_code, dict(answer.headers), answer.text, answer.content)
 
 
-def signed_in(house: OpenHouse, of: Client, role: Role = "manager") -> Browser:
-    """The browser of somebody new of an account."""
+def signed_in(
+    house: OpenHouse, of: Client | Account | None = None, role: Role = "manager"
+) -> Browser:
+    """The browser of somebody new of an account, usually the house's own; or of an operator."""
     browser = Browser(house)
-    browser.sign_in_as(role, of.account_id)
+    browser.sign_in_as(role, None if role == "operator" else (of or house.client).account_id)
     return browser

@@ -3,12 +3,16 @@
 import pytest
 
 from tests.http.house import OpenHouse
-from tests.web.browser import Browser
+from tests.web.browser import Browser, signed_in
+
+
+@pytest.fixture
+def browser(house: OpenHouse) -> Browser:
+    """The browser of a manager of the house's usual account."""
+    return signed_in(house)
 
 
 @pytest.fixture
 def operator(house: OpenHouse) -> Browser:
     """An operator's browser."""
-    browser = Browser(house)
-    browser.sign_in_as("operator")
-    return browser
+    return signed_in(house, role="operator")

@@ -4,6 +4,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from balcao.core.ledger import Trace
 from tests.http.house import OpenHouse
 from tests.web.browser import Browser, Said
 
@@ -27,11 +28,31 @@ ZONE_FORM = "/app/consultas/suframa"
 FRAGMENT = {"hx_request": "true"}
 
 
-def signed_in(house: OpenHouse, role: str = "manager", account_id: int | None = None) -> Browser:
-    browser = Browser(house)
-    number = house.client.account_id if account_id is None else account_id
-    browser.sign_in_as("manager" if role == "manager" else "consultant", number)
-    return browser
+def a_trace(**fields: Any) -> Trace:
+    """What is remembered of a request: usually one of a program, that the source answered."""
+    usual: dict[str, Any] = {
+        "request_id": "0197-0",
+        "account_id": 1,
+        "key_id": 1,
+        "user_id": None,
+        "operation": "sintegra",
+        "document": GOOD,
+        "document_hash": None,
+        "uf": "SP",
+        "strategy": "ONLINE_PREFERENCIAL",
+        "refresh": False,
+        "key_digest": None,
+        "status": 200,
+        "code": None,
+        "origin": "online",
+        "source": "sefaz",
+        "asked_ms": 0,
+        "credits": 1,
+        "rule": "state_registration/uf",
+        "opened_ms": 0,
+        "settled_ms": 0,
+    }
+    return Trace(**(usual | fields))
 
 
 def by_cnpj(cnpj: str, **more: str) -> dict[str, str]:

@@ -36,12 +36,10 @@ def bars(count: int) -> list[drawing.Bar]:
 
 
 def tiles() -> dict[str, Tile]:
-    """Some of each tone, some with links."""
+    """Some of each tone."""
     tones = ["good", "good", "good", "warn", "good", "bad", "info", "neutral"]
     return {
-        uf: Tile(
-            tones[at % 8], str(at % 4 or "—"), f"{at % 4} fontes", f"#{uf}" if at % 2 else None
-        )
+        uf: Tile(tones[at % 8], str(at % 4 or "—"), f"{at % 4} fontes")
         for at, uf in enumerate(drawing.TILES)
     }
 

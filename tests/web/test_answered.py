@@ -15,7 +15,7 @@ from balcao.storage.blobs import open_blobs
 from tests.http.house import FEDERAL as API_FEDERAL
 from tests.http.house import STATE as API_STATE
 from tests.http.house import OpenHouse, opened
-from tests.web.browser import Browser
+from tests.web.browser import Browser, signed_in
 from tests.web.consulting import (
     CLOSED,
     COMPANY,
@@ -34,7 +34,6 @@ from tests.web.consulting import (
     by_cnpj,
     by_cpf,
     pressed,
-    signed_in,
     verdict,
 )
 
@@ -44,18 +43,13 @@ def house(fresh: OpenHouse) -> OpenHouse:
     return fresh
 
 
-@pytest.fixture
-def browser(house: OpenHouse) -> Browser:
-    return signed_in(house)
-
-
 # ---- Who sees what ----
 
 
 def test_results_are_for_those_who_asked_and_for_managers(house: OpenHouse) -> None:
-    manager, consultant = signed_in(house), signed_in(house, "consultant")
-    colleague = signed_in(house, "consultant")
-    stranger = signed_in(house, account_id=house.account("outra").account_id)
+    manager, consultant = signed_in(house), signed_in(house, role="consultant")
+    colleague = signed_in(house, role="consultant")
+    stranger = signed_in(house, house.account("outra"))
     fields = by_cnpj(GOOD, form_id="who-sees-what-0123456789")
     result = consultant.post(FEDERAL, fields).location
     assert consultant.get(result).status == 200
@@ -72,7 +66,7 @@ def test_requests_of_the_api_are_shown_to_managers(house: OpenHouse) -> None:
     unkept = house.get(f"/consultas/v2/sintegra/{GOOD}?uf=SP")
     house.run(house.until(lambda: not house.house.front.parts.noting))
     path = "/app/consultas/resultado/"
-    manager, consultant = signed_in(house), signed_in(house, "consultant")
+    manager, consultant = signed_in(house), signed_in(house, role="consultant")
     shown = manager.get(path + kept.json["request_id"])
     assert "1 inscrição ativa" in verdict(shown)
     gone = manager.get(path + unkept.json["request_id"])
@@ -87,7 +81,7 @@ def test_requests_of_the_api_are_shown_to_managers(house: OpenHouse) -> None:
 def test_receipts_belong_to_those_who_obtained_them(house: OpenHouse, browser: Browser) -> None:
     federal = asked(browser, FEDERAL, by_cnpj(GOOD))
     state = asked(browser, STATE, {"cnpj": GOOD, "uf": "SP"})
-    stranger = signed_in(house, account_id=house.account("outra").account_id)
+    stranger = signed_in(house, house.account("outra"))
     shown = ""
     for result, foreign in ((federal, 404), (state, 200)):
         shown, saved = result.tree.xpath("//a[contains(@href, '/app/comprovantes/')]/@href")
@@ -106,7 +100,7 @@ def test_receipts_belong_to_those_who_obtained_them(house: OpenHouse, browser: B
 def test_a_receipt_is_found_as_long_as_it_is_kept(tmp_path: Path) -> None:
     """By form and by API, with a key and without one, after answers and other requests went."""
     with opened(tmp_path, session_idle_minutes=10**7, session_hours=10**6) as house:
-        manager, consultant = signed_in(house), signed_in(house, "consultant")
+        manager, consultant = signed_in(house), signed_in(house, role="consultant")
         by_form = consultant.post(FEDERAL, by_cpf(FARMER, form_id="five-years-0123456789"))
         paths = {
             by_form.location.rpartition("/")[2]: "***100001**",
@@ -296,7 +290,7 @@ def test_one_uf_has_no_map(browser: Browser) -> None:
 
 def test_what_cannot_be_paid_cannot_be_pressed(house: OpenHouse) -> None:
     poor = house.account("pobre", credits=3)
-    browser = signed_in(house, account_id=poor.account_id)
+    browser = signed_in(house, poor)
     result = asked(browser, FEDERAL, by_cnpj(GOOD))
     buttons = result.tree.xpath("//form[contains(@class, 'once-more')]//button")
     assert [each.get("disabled") is not None for each in buttons] == [True, True]
@@ -319,7 +313,7 @@ def test_a_failure_says_things_once(browser: Browser) -> None:
 
 
 def test_registrations_stand_beside_the_partners_when_they_are_known(house: OpenHouse) -> None:
-    browser, colleague = signed_in(house, "consultant"), signed_in(house, "consultant")
+    browser, colleague = signed_in(house, role="consultant"), signed_in(house, role="consultant")
     first = asked(browser, COMPANY, {"cnpj": GOOD})
     forms = first.tree.xpath(f"//form[starts-with(@action, '{SINTEGRA}')]")
     assert [form.xpath(".//input[@name='uf']/@value") for form in forms] == [[""], ["BR"]]

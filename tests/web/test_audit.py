@@ -11,7 +11,7 @@ from balcao.service.clock import system_now_ms
 from balcao.web.operator.audit import ACTIONS, PER_PAGE
 from tests.http.house import OpenHouse, opened
 from tests.opendata.months import Month
-from tests.web.browser import Browser
+from tests.web.browser import Browser, signed_in
 
 AUDIT = "/app/operador/auditoria"
 ACCOUNTS = "/app/operador/contas"
@@ -131,8 +131,7 @@ def test_the_last_operator_who_can_enter_stays(tmp_path: Path) -> None:
         house.run(
             people.set_password(with_password.user_id, "x", Signature("cli"), system_now_ms())
         )
-        without = Browser(house)
-        without.sign_in_as("operator")
+        without = signed_in(house, role="operator")
         path = f"{OPERATORS}/{with_password.user_id}/suspender"
         said = without.post(path, {"form_id": new_token()})
         assert said.status == 422
@@ -142,8 +141,7 @@ def test_the_last_operator_who_can_enter_stays(tmp_path: Path) -> None:
 
 def test_the_log_is_filtered_and_paged(tmp_path: Path) -> None:
     with opened(tmp_path) as house:
-        operator = Browser(house)
-        operator.sign_in_as("operator")
+        operator = signed_in(house, role="operator")
         number = house.client.account_id
         for turn in range(PER_PAGE + 5):
             step = "reativar" if turn % 2 else "suspender"

@@ -2,15 +2,7 @@
 
 import pytest
 
-from tests.http.house import OpenHouse
 from tests.web.browser import Browser
-
-
-@pytest.fixture
-def browser(house: OpenHouse) -> Browser:
-    browser = Browser(house)
-    browser.sign_in_as("manager", house.client.account_id)
-    return browser
 
 
 def addresses(browser: Browser) -> list[str]:

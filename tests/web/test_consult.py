@@ -8,11 +8,11 @@ from urllib.parse import unquote
 
 import pytest
 
-from balcao.core.people import Signature
+from balcao.core.people import Role, Signature
 from balcao.service.clock import system_now_ms
 from balcao.settings import Limits
 from tests.http.house import OpenHouse, opened
-from tests.web.browser import Browser, Said
+from tests.web.browser import Browser, Said, signed_in
 from tests.web.consulting import (
     BROKEN,
     CLOSED,
@@ -36,7 +36,6 @@ from tests.web.consulting import (
     error_at,
     pressed,
     price,
-    signed_in,
     verdict,
 )
 
@@ -44,11 +43,6 @@ from tests.web.consulting import (
 @pytest.fixture
 def house(fresh: OpenHouse) -> OpenHouse:
     return fresh
-
-
-@pytest.fixture
-def browser(house: OpenHouse) -> Browser:
-    return signed_in(house)
 
 
 # ---- The list ----
@@ -65,7 +59,7 @@ def test_the_list_has_the_six_operations_with_their_prices(browser: Browser) -> 
 
 def test_certificates_that_the_plan_does_not_include(house: OpenHouse) -> None:
     poor = house.account("gratis", plan="gratuito")
-    browser = signed_in(house, account_id=poor.account_id)
+    browser = signed_in(house, poor)
     said = browser.get("/app/consultas")
     assert said.tree.xpath("//tbody//a/@href") == [COMPANY, SINTEGRA, RURAL, ZONE_FORM]
     assert said.words.count("não incluída no plano") == 2
@@ -130,7 +124,7 @@ def test_a_result_can_be_renewed_and_issued_anew(house: OpenHouse, browser: Brow
 
 def test_everybody_has_buttons_of_their_own(house: OpenHouse) -> None:
     """What a manager renewed from a consultant's page is no result of the consultant's."""
-    consultant, manager = signed_in(house, "consultant"), signed_in(house)
+    consultant, manager = signed_in(house, role="consultant"), signed_in(house)
     said = consultant.post(FEDERAL, by_cnpj(GOOD, form_id="whose-button-0123456789"))
     locations = []
     for person in (manager, consultant):
@@ -241,7 +235,7 @@ def test_what_takes_longer_is_waited_for_elsewhere(
     afterwards = browser.get(waiting)
     assert (afterwards.status, afterwards.location) == (303, first.location)
     assert browser.get("/app/consultas/andamento/nunca-existiu").status == 404
-    assert signed_in(house, account_id=house.account("outra").account_id).get(waiting).status == 404
+    assert signed_in(house, house.account("outra")).get(waiting).status == 404
 
 
 # ---- What comes to nothing ----
@@ -281,8 +275,12 @@ def test_failures_cost_nothing(
 
 def test_too_few_credits(house: OpenHouse) -> None:
     poor = house.account("pobre", credits=1)
-    for role, advice in (("manager", "quem opera o serviço"), ("consultant", "o gestor da conta")):
-        browser = signed_in(house, role, poor.account_id)
+    advices: Mapping[Role, str] = {
+        "manager": "quem opera o serviço",
+        "consultant": "o gestor da conta",
+    }
+    for role, advice in advices.items():
+        browser = signed_in(house, poor, role)
         assert "Precisa de 2 créditos disponíveis, e há 1." in price(
             browser, FEDERAL, by_cnpj(GOOD)
         )
@@ -457,7 +455,7 @@ def test_partners_documents_are_offered_where_the_account_has_them(house: OpenHo
     assert "não está habilitado" in error_at(said, "optin")
     accounts = {each.name: each for each in house.house.desk.accounts()}
     rich = next(each for each in accounts.values() if each.partner_optin)
-    browser = signed_in(house, account_id=rich.account_id)
+    browser = signed_in(house, rich)
     assert "Com o CPF dos sócios" in browser.get(COMPANY).words
     masked = asked(browser, COMPANY, {"cnpj": GOOD})
     assert "***.256.481-**" in masked.words
@@ -513,7 +511,7 @@ def test_a_form_is_filled_from_an_earlier_request(house: OpenHouse, browser: Bro
     assert said.field("cnpj") == GOOD
     assert said.tree.xpath("//option[@selected]/@value") == ["SP"]
     assert "Há um resultado guardado" in said.words
-    stranger = signed_in(house, "consultant")
+    stranger = signed_in(house, role="consultant")
     assert stranger.get(f"{STATE}?de={request_id}").field("cnpj") == ""
     person = browser.post(FEDERAL, by_cpf(FARMER, form_id="earlier-person-0123"))
     number = person.location.rpartition("/")[2]
@@ -524,8 +522,7 @@ def test_looking_at_prices_tells_nothing_about_people(house: OpenHouse) -> None:
     """Whether somebody asked about a CPF is not told to those who only look at the price."""
     cpf, other = "90010000100", house.account("outra")
     house.get(f"/consultas/v2/produtor-rural/{cpf}?uf=SP", by=other)
-    browser = Browser(house)
-    browser.sign_in_as("consultant", house.client.account_id)
+    browser = signed_in(house, role="consultant")
     fields = {"cpf": cpf, "uf": "SP", "onde": "guardado", "dias": "7"}
     said = browser.post("/app/consultas/produtor-rural/preco", fields, hx_request="true")
     assert said.status == 200
@@ -543,7 +540,7 @@ def test_a_fresh_form_begins_at_its_document(house: OpenHouse, browser: Browser)
     assert "Na sandbox, experimente 90.010.001/0001-00." in browser.get(COMPANY).words
     assert "Na sandbox, experimente 90.010.002/0001-54." in browser.get(ZONE_FORM).words
     live = house.account("de verdade", mode="live")
-    assert "sandbox" not in signed_in(house, account_id=live.account_id).get(FEDERAL).words
+    assert "sandbox" not in signed_in(house, live).get(FEDERAL).words
 
 
 def test_what_was_just_asked_is_offered_at_no_cost(house: OpenHouse, browser: Browser) -> None:
@@ -555,7 +552,7 @@ def test_what_was_just_asked_is_offered_at_no_cost(house: OpenHouse, browser: Br
     for path, fields, who in (
         (STATE, asking | {"uf": "AM"}, browser),  # somewhere else
         (FEDERAL, by_cnpj(GOOD), browser),  # something else
-        (STATE, asking, signed_in(house, "consultant")),  # somebody else
+        (STATE, asking, signed_in(house, role="consultant")),  # somebody else
     ):
         assert "Você consultou" not in price(who, path, fields)
     asked(browser, FEDERAL, by_cpf(FARMER))

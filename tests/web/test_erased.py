@@ -5,7 +5,8 @@ from pathlib import Path
 from balcao.core.data_subject import data_subject
 from balcao.core.documents import Cpf
 from tests.http.house import opened
-from tests.web.consulting import FARMER, FEDERAL, RURAL, by_cpf, signed_in
+from tests.web.browser import signed_in
+from tests.web.consulting import FARMER, FEDERAL, RURAL, by_cpf
 
 
 def test_every_page_of_an_erased_request_still_opens(tmp_path: Path) -> None:

@@ -18,7 +18,8 @@ from balcao.storage.contract import Consultation
 from balcao.web import explaining, vocabulary
 from balcao.web.explaining import Explanation, Known, explain
 from tests.http.house import OpenHouse, federal
-from tests.web.browser import Browser, Said
+from tests.web.browser import Said, signed_in
+from tests.web.consulting import a_trace
 from tests.world import Client, Reply, company, sintegra
 
 SOURCE = Path(__file__).parents[2] / "src" / "balcao"
@@ -80,29 +81,8 @@ def test_the_words_of_each_way_name_only_what_is_said() -> None:
 
 
 def trace(**fields: Any) -> Trace:
-    usual = Trace(
-        request_id=ID,
-        account_id=1,
-        key_id=1,
-        user_id=None,
-        operation="sintegra",
-        document=CNPJ,
-        document_hash=None,
-        uf="SP",
-        strategy="ONLINE_PREFERENCIAL",
-        refresh=False,
-        key_digest=None,
-        status=200,
-        code=None,
-        origin="online",
-        source="sefaz",
-        asked_ms=NOW + 400,
-        credits=1,
-        rule="state_registration/uf",
-        opened_ms=NOW,
-        settled_ms=NOW + 1_200,
-    )
-    return replace(usual, **fields)
+    times = {"opened_ms": NOW, "asked_ms": NOW + 400, "settled_ms": NOW + 1_200}
+    return a_trace(request_id=ID, **(times | fields))
 
 
 def booked(**fields: Any) -> Consultation:
@@ -127,189 +107,121 @@ FAILED = trace(
 )
 
 
+REFUSED = replace(FAILED, status=402, code="SALDO_INSUFICIENTE", rule="refused")
+ABSENT_HERE = replace(FAILED, status=404, code="CNPJ_NAO_ENCONTRADO", rule="error")
+FROM_CACHE = booked(origin="cache")
+OWN_COPY = trace(operation="cnpj-receita-federal", source="snapshot")
+BR: dict[str, Any] = {"credits": 25, "rule": "state_registration/uf+addresses"}
+NO_CLEARANCE = trace(
+    operation="certidao-negativa-de-debitos-federal", status=404, credits=2, source="infosimples"
+)
+RUNNING = booked(state="running", charged_credits=0, held_credits=2, settled_ms=None, rule=None)
+
+
+def seen(of: Trace | None, in_books: Consultation | None = None, *ufs: tuple[str, str]) -> Known:
+    """A request for which credits were set aside, asked by a key."""
+    return Known(of, in_books, False, "ERP", ufs)
+
+
 @pytest.mark.parametrize(
     ("known", "summary", "steps"),
     [
         pytest.param(
-            Known(trace(), booked(), False, "ERP"),
+            seen(trace(), booked()),
             "A consulta foi respondida pela fonte, na hora (SEFAZ (Consulta Cadastro))."
             " Custou 1 crédito.",
-            [
-                "Consulta recebida",
-                "Créditos reservados",
-                "A fonte respondeu",
-                "Cobrança: 1 crédito",
-            ],
+            "Créditos reservados / A fonte respondeu / Cobrança: 1 crédito",
             id="online",
         ),
         pytest.param(
-            Known(trace(origin="cache", asked_ms=NOW), booked(origin="cache"), True, "ERP"),
+            Known(trace(origin="cache", asked_ms=NOW), FROM_CACHE, True, "ERP"),
             "A consulta foi respondida, com o que estava guardado, obtido da fonte em 05/08/2026"
             " às 12:00, sem nova consulta à fonte. Custou 1 crédito.",
-            ["Consulta recebida", "Resposta do que estava guardado", "Cobrança: 1 crédito"],
+            "Resposta do que estava guardado / Cobrança: 1 crédito",
             id="cache",
         ),
         pytest.param(
-            Known(trace(origin="cache", asked_ms=NOW), booked(origin="cache"), False, "ERP"),
+            seen(trace(origin="cache", asked_ms=NOW), FROM_CACHE),
             "A consulta foi respondida, com o que estava guardado (obtido da fonte em 05/08/2026"
             " às 12:00): a fonte foi procurada e não deu um resultado. Custou 1 crédito.",
-            [
-                "Consulta recebida",
-                "Créditos reservados",
-                "Fonte procurada, sem resultado",
-                "Resposta do que estava guardado (reserva)",
-                "Cobrança: 1 crédito",
-            ],
+            "Créditos reservados / Fonte procurada, sem resultado"
+            " / Resposta do que estava guardado (reserva) / Cobrança: 1 crédito",
             id="fallback",
         ),
         pytest.param(
-            Known(
-                trace(origin="cache", asked_ms=NOW + 5, strategy="CACHE_PREFERENCIAL"),
-                booked(origin="cache"),
-                False,
-                "ERP",
+            seen(
+                trace(origin="cache", asked_ms=NOW + 5, strategy="CACHE_PREFERENCIAL"), FROM_CACHE
             ),
             "A consulta foi respondida, com o que outra consulta igual acabava de obter da fonte."
             " Custou 1 crédito.",
-            [
-                "Consulta recebida",
-                "Créditos reservados",
-                "Resultado que acabava de chegar para outra consulta",
-                "Cobrança: 1 crédito",
-            ],
+            "Créditos reservados / Resultado que acabava de chegar para outra consulta"
+            " / Cobrança: 1 crédito",
             id="meanwhile",
         ),
         pytest.param(
-            Known(
-                trace(operation="cnpj-receita-federal", source="snapshot"), booked(), True, "ERP"
-            ),
+            Known(OWN_COPY, booked(), True, "ERP"),
             "A consulta foi respondida, com a nossa própria cópia dos dados (de 05/08/2026), sem"
             " consultar ninguém de fora. Custou 1 crédito.",
-            ["Consulta recebida", "Resposta da nossa cópia", "Cobrança: 1 crédito"],
+            "Resposta da nossa cópia / Cobrança: 1 crédito",
             id="our own copy",
         ),
         pytest.param(
-            Known(FAILED, FREE, False, "ERP"),
+            seen(FAILED, FREE),
             "Não houve resultado (indisponível). Nada foi cobrado.",
-            [
-                "Consulta recebida",
-                "Créditos reservados",
-                "Fonte procurada, sem resultado",
-                "Reserva devolvida: nada foi cobrado",
-            ],
+            "Créditos reservados / Fonte procurada, sem resultado"
+            " / Reserva devolvida: nada foi cobrado",
             id="failed",
         ),
         pytest.param(
-            Known(
-                replace(FAILED, status=402, code="SALDO_INSUFICIENTE", rule="refused"),
-                None,
-                False,
-                "ERP",
-            ),
+            seen(REFUSED),
             "A consulta foi recusada: créditos insuficientes. Nada foi cobrado.",
-            ["Consulta recebida", "Recusada: créditos insuficientes"],
+            "Recusada: créditos insuficientes",
             id="refused",
         ),
         pytest.param(
-            Known(
-                replace(FAILED, status=404, code="CNPJ_NAO_ENCONTRADO", rule="error"),
-                None,
-                False,
-                "ERP",
-            ),
+            seen(ABSENT_HERE),
             "A consulta terminou sem resultado: CNPJ não encontrado. Nada foi cobrado.",
-            ["Consulta recebida", "CNPJ não encontrado", "Nada foi cobrado"],
+            "CNPJ não encontrado / Nada foi cobrado",
             id="absent, by our own copy",
         ),
         pytest.param(
-            Known(
-                trace(
-                    uf="BR",
-                    credits=25,
-                    rule="state_registration/uf+addresses",
-                ),
-                booked(charged_credits=25, rule="state_registration/uf+addresses"),
-                False,
-                "ERP",
-            ),
+            seen(trace(uf="BR", **BR), booked(charged_credits=25, rule=BR["rule"])),
             "24 UFs responderam pela fonte, na hora (SEFAZ (Consulta Cadastro))."
             " Custou 25 créditos.",
-            [
-                "Consulta recebida",
-                "Créditos reservados",
-                "A fonte respondeu",
-                "Cobrança: 25 créditos",
-            ],
+            "Créditos reservados / A fonte respondeu / Cobrança: 25 créditos",
             id="BR",
         ),
         pytest.param(
-            Known(
-                trace(
-                    operation="certidao-negativa-de-debitos-federal",
-                    status=404,
-                    credits=2,
-                    source="infosimples",
-                ),
-                booked(charged_credits=2, rule="federal_certificate/online"),
-                False,
-                "ERP",
-            ),
+            seen(NO_CLEARANCE, booked(charged_credits=2, rule="federal_certificate/online")),
             "A consulta foi concluída com o resultado “Nem CND nem CPEND” pela fonte, na hora"
             " (Infosimples). Custou 2 créditos.",
-            [
-                "Consulta recebida",
-                "Créditos reservados",
-                "A fonte respondeu",
-                "Cobrança: 2 créditos",
-            ],
+            "Créditos reservados / A fonte respondeu / Cobrança: 2 créditos",
             id="functional negative",
         ),
         pytest.param(
-            Known(
-                None,
-                booked(
-                    state="running", charged_credits=0, held_credits=2, settled_ms=None, rule=None
-                ),
-                False,
-                "ERP",
-            ),
+            seen(None, RUNNING),
             "A consulta ainda está em andamento; a cobrança é decidida quando ela termina.",
-            ["Consulta recebida", "Créditos reservados", "À espera da fonte"],
+            "Créditos reservados / À espera da fonte",
             id="running",
         ),
         pytest.param(
-            Known(
-                None,
-                booked(state="free", charged_credits=0, rule="interrupted", origin=None),
-                False,
-                "ERP",
-            ),
+            seen(None, booked(state="free", charged_credits=0, rule="interrupted", origin=None)),
             "O serviço parou no meio da consulta, e a reserva foi devolvida. Nada foi cobrado.",
-            [
-                "Consulta recebida",
-                "Créditos reservados",
-                "O serviço parou e voltou",
-                "Reserva devolvida: nada foi cobrado",
-            ],
+            "Créditos reservados / O serviço parou e voltou / Reserva devolvida: nada foi cobrado",
             id="interrupted",
         ),
         pytest.param(
-            Known(None, booked(), False, "ERP"),
+            seen(None, booked()),
             "A consulta foi respondida pela fonte, na hora. Custou 1 crédito.",
-            [
-                "Consulta recebida",
-                "Créditos reservados",
-                "A fonte respondeu",
-                "Cobrança: 1 crédito",
-            ],
+            "Créditos reservados / A fonte respondeu / Cobrança: 1 crédito",
             id="from the ledger alone",
         ),
     ],
 )
-def test_stories(known: Known, summary: str, steps: list[str]) -> None:
+def test_stories(known: Known, summary: str, steps: str) -> None:
     told = explain(known)
     assert told.summary == summary
-    assert [step.text for step in told.steps] == steps
+    assert " / ".join(step.text for step in told.steps) == f"Consulta recebida / {steps}"
     assert told.from_ledger_only is (known.trace is None)
     lines = sum(int(credits) for _, credits in told.charge)
     assert lines == told.credits  # what is listed adds up to what was charged
@@ -317,7 +229,7 @@ def test_stories(known: Known, summary: str, steps: list[str]) -> None:
 
 def test_money_is_the_ledgers() -> None:
     """Where trace and ledger disagree, the ledger is told."""
-    told = explain(Known(trace(credits=7), booked(charged_credits=2), False, "ERP"))
+    told = explain(seen(trace(credits=7), booked(charged_credits=2)))
     assert told.credits == 2
     assert "Custou 2 créditos." in told.summary
 
@@ -326,9 +238,8 @@ def test_what_was_passed_over_is_told() -> None:
     def passed(told: Explanation) -> Any:
         return dict(told.path)["O guardado foi deixado de lado"]
 
-    asked = Known(trace(refresh=True), booked(), False, "ERP")
-    assert passed(explain(asked)).startswith("sim, a pedido")
-    assert passed(explain(Known(trace(), booked(), False, "ERP"))) == "não"
+    assert passed(explain(seen(trace(refresh=True), booked()))).startswith("sim, a pedido")
+    assert passed(explain(seen(trace(), booked()))) == "não"
 
 
 # The page, over the real house.
@@ -339,9 +250,7 @@ def page(house: OpenHouse, answer: Reply, by: Client, role: Any = "manager") -> 
     number = answer.json["request_id"]
     people = house.house.desk.people
     house.run(house.until(lambda: people.trace(by.account_id, number) is not None))
-    browser = Browser(house)
-    browser.sign_in_as(role, by.account_id)
-    return browser.get(f"/app/historico/{number}")
+    return signed_in(house, by, role).get(f"/app/historico/{number}")
 
 
 def facts(said: Said) -> Mapping[str, str]:
@@ -376,7 +285,7 @@ def test_a_fallback(house: OpenHouse) -> None:
 
 
 def test_times_are_counted_from_the_first_line() -> None:
-    told = explain(Known(trace(), booked(opened_ms=NOW + 12), False, "ERP"))
+    told = explain(seen(trace(), booked(opened_ms=NOW + 12)))
     assert [step.at for step in told.steps] == ["12:00:00", "+12 ms", "+1,2 s", "+1,2 s"]
 
 
@@ -384,7 +293,7 @@ def test_ufs_of_a_recorded_answer() -> None:
     """As long as it is kept, the answer tells of each UF."""
     ufs = [("SP", "online"), ("MG", "cache"), ("BA", "indisponivel")]
     br = trace(uf="BR", credits=2)
-    told = explain(Known(br, booked(charged_credits=2), False, "ERP", ufs))
+    told = explain(seen(br, booked(charged_credits=2), *ufs))
     assert told.summary.endswith("BA não respondeu e não foi cobrada. Custou 2 créditos.")
     assert [step.text for step in told.steps][2:-1] == [
         "A fonte respondeu",
@@ -398,8 +307,7 @@ def test_ufs_of_a_recorded_answer() -> None:
 
 
 def test_our_own_copy_has_a_day_and_no_hour() -> None:
-    copied = trace(operation="cnpj-receita-federal", source="snapshot")
-    path = dict(explain(Known(copied, booked(), True, "ERP")).path)
+    path = dict(explain(Known(OWN_COPY, booked(), True, "ERP")).path)
     assert path["Origem da resposta"] == "cópia própria"
     assert path["Dados de"] == "05/08/2026"
     assert "Fonte consultada em" not in path
@@ -409,11 +317,9 @@ def test_where_nobody_answered() -> None:
     def who(known: Known) -> Any:
         return dict(explain(known).path)["Quem respondeu"]
 
-    assert who(Known(FAILED, FREE, False, "ERP")) == "nenhuma fonte respondeu"
-    refused = replace(FAILED, status=402, code="SALDO_INSUFICIENTE", rule="refused")
-    assert who(Known(refused, None, False, "ERP")) == "nenhuma fonte foi consultada"
-    absent = replace(FAILED, status=404, code="CNPJ_NAO_ENCONTRADO", rule="error")
-    assert who(Known(absent, None, False, "ERP")) == "não ficou registrado"
+    assert who(seen(FAILED, FREE)) == "nenhuma fonte respondeu"
+    assert who(seen(REFUSED)) == "nenhuma fonte foi consultada"
+    assert who(seen(ABSENT_HERE)) == "não ficou registrado"
 
 
 def test_the_strategy_stands_in_small_print(house: OpenHouse) -> None:
@@ -497,8 +403,7 @@ def test_what_only_the_ledger_knows(house: OpenHouse) -> None:
     charge = Charge(who.account_id, who.key_id, at_once, "suframa", 1, rule, "cache", now - 5)
     assert desk.commit_now([charge]) is None
     assert desk.commit_now([Hold(who.account_id, who.key_id, held, "suframa", 1, now)]) is None
-    browser = Browser(house)
-    browser.sign_in_as("manager", who.account_id)
+    browser = signed_in(house, who)
     old = browser.get(f"/app/historico/{at_once}")
     assert "com o que estava guardado, sem nova consulta à fonte. Custou 1 crédito." in old.words
     assert "o que se vê vem do livro-razão" in old.words
@@ -511,8 +416,7 @@ def test_what_only_the_ledger_knows(house: OpenHouse) -> None:
 
 
 def test_an_unknown_number_says_what_that_means(house: OpenHouse) -> None:
-    browser = Browser(house)
-    browser.sign_in_as("manager", house.client.account_id)
+    browser = signed_in(house)
     for number in (ID, "x" * 36, "nada"):
         said = browser.get(f"/app/historico/{number}")
         assert said.status == 404
@@ -523,8 +427,7 @@ def test_an_unknown_number_says_what_that_means(house: OpenHouse) -> None:
 def test_another_accounts_request_is_unknown(house: OpenHouse) -> None:
     who, other = house.account("dona"), house.account("alheia")
     number = house.get(company(CNPJ), who).json["request_id"]
-    browser = Browser(house)
-    browser.sign_in_as("manager", other.account_id)
+    browser = signed_in(house, other)
     assert browser.get(f"/app/historico/{number}").status == 404
     # A consultant is told of their own requests only.
     browser.sign_in_as("consultant", who.account_id)
@@ -537,8 +440,7 @@ def test_another_accounts_request_is_unknown(house: OpenHouse) -> None:
 def test_operators_see_every_accounts(house: OpenHouse) -> None:
     who = house.account("cliente-de-alguem")
     number = house.get(company(CNPJ), who).json["request_id"]
-    browser = Browser(house)
-    browser.sign_in_as("operator")
+    browser = signed_in(house, role="operator")
     said = browser.get(f"/app/operador/requisicoes?id={number}")
     assert said.location == f"/app/operador/requisicoes/{number}"
     said = browser.get(said.location)
@@ -549,5 +451,3 @@ def test_operators_see_every_accounts(house: OpenHouse) -> None:
     assert browser.get("/app/operador/requisicoes/nada").status == 404
     assert browser.get("/app/operador/requisicoes").status == 200
     assert browser.get("/app/operador/requisicoes?id=nada").status == 422
-    browser.sign_in_as("manager", who.account_id)
-    assert browser.get(f"/app/operador/requisicoes/{number}").status == 403

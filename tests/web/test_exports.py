@@ -46,13 +46,13 @@ def test_one_export_of_an_account_at_a_time() -> None:
         def quick(file: IO[bytes]) -> None:
             file.write(b"22")
 
-        first = asyncio.create_task(exports.answer(1, slow, CSV, "a.csv"))
+        first = asyncio.create_task(exports.answer(1, slow, CSV, "a"))
         await asyncio.to_thread(begun.wait, 60)
         with pytest.raises(ExportRunning):
-            await exports.answer(1, quick, CSV, "b.csv")
-        other = asyncio.create_task(exports.answer(2, quick, CSV, "c.csv"))
+            await exports.answer(1, quick, CSV, "b")
+        other = asyncio.create_task(exports.answer(2, quick, CSV, "c"))
         go_on.set()
-        answers = [await first, await other, await exports.answer(1, quick, CSV, "d.csv")]
+        answers = [await first, await other, await exports.answer(1, quick, CSV, "d")]
         assert [each.headers["content-length"] for each in answers] == ["1", "2", "2"]
         assert [await content(each) for each in answers] == [1, 2, 2]
 
@@ -68,7 +68,7 @@ def test_one_that_fails_gives_the_place_back() -> None:
 
         for _ in range(2):
             with pytest.raises(OSError, match="disk full"):
-                await exports.answer(1, fail, CSV, "a.csv")
+                await exports.answer(1, fail, CSV, "a")
 
     asyncio.run(story())
 
@@ -87,7 +87,7 @@ def test_rows_are_taken_as_they_come_and_kept_nowhere(tmp_path: Path, kind: str)
             write_xlsx(file, [sheet])
 
     async def story() -> int:
-        return await content(await Exports().answer(1, write, CSV, f"a.{kind}"))
+        return await content(await Exports().answer(1, write, CSV, "a"))
 
     tracemalloc.start()
     try:

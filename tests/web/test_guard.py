@@ -11,25 +11,25 @@ import pytest
 from pydantic import ValidationError
 
 from balcao.accounts.links import new_token, token_digest
+from balcao.core.people import Role
 from balcao.errors import StorageFailed
 from balcao.settings import Settings
 from balcao.web import application, guard, status
 from balcao.web.application import FORM
-from balcao.web.site import PAGES
+from balcao.web.routes import PAGES
 from tests.http.house import opened
-from tests.web.browser import BASE, Browser
+from tests.web.browser import BASE, Browser, signed_in
 
 
 @pytest.fixture
 def browser(tmp_path: Path) -> Iterator[Browser]:
     with opened(tmp_path) as house:
-        browser = Browser(house)
-        browser.sign_in_as("manager", house.client.account_id)
-        yield browser
+        yield signed_in(house)
 
 
 PASSWORD = "/app/eu/senha"  # any form that changes something
 REFUSED = "Formulário recusado"
+ROLES: tuple[Role, ...] = ("consultant", "manager", "operator")
 
 
 @pytest.mark.parametrize(
@@ -65,8 +65,7 @@ def test_a_form_is_taken_from_our_own_pages_only(
 
 
 def test_a_token_of_another_browser_is_none(browser: Browser) -> None:
-    other = Browser(browser.house)
-    other.sign_in_as("manager", browser.house.client.account_id)
+    other = signed_in(browser.house)
     token = other.get("/app/eu").field("csrf")
     said = browser.post(PASSWORD, {"csrf": token, "atual": "x"}, sec_fetch_site="")
     assert said.status == 403
@@ -102,17 +101,42 @@ def test_nothing_is_reachable_unclaimed(browser: Browser) -> None:
 
 
 def test_roles_keep_to_their_side(browser: Browser) -> None:
-    account = browser.house.client.account_id
-    for role, number, closed in (
-        ("consultant", account, {"manager", "operator"}),
-        ("manager", account, {"operator"}),
-        ("operator", None, {"account", "manager"}),
-    ):
-        person = Browser(browser.house)
-        person.sign_in_as(role, number)  # type: ignore[arg-type]
-        for method, path in _addresses(closed):
+    """What is not for somebody is refused before the page's code runs: nothing is done."""
+    people = browser.house.house.desk.people
+    closed: dict[Role, set[str]] = {
+        "consultant": {"manager", "operator"},
+        "manager": {"operator"},
+        "operator": {"account", "manager"},
+    }
+    for role, others in closed.items():
+        person = signed_in(browser.house, role=role)
+        done = len(people.audit(1000))
+        for method, path in _addresses(others):
             said = person.get(path) if method == "GET" else person.post(path)
             assert said.status == 403, (role, method, path)
+            assert "Esta página não é para o seu tipo de usuário" in said.words
+        assert len(people.audit(1000)) == done
+
+
+def test_no_form_is_taken_from_elsewhere(browser: Browser) -> None:
+    for role in ROLES:
+        person = signed_in(browser.house, role=role)
+        for method, path in _addresses({"anyone", "signed_in", "account", "manager", "operator"}):
+            if method == "POST":
+                said = person.post(path, sec_fetch_site="cross-site")
+                assert (said.status, REFUSED in said.words) == (403, True), path
+
+
+def test_operators_find_every_page(browser: Browser) -> None:
+    operator = signed_in(browser.house, role="operator")
+    found = [path for method, path in _addresses({"operator"}) if method == "GET"]
+    assert len(found) > 15
+    for path in found:
+        said = operator.get(path)
+        assert said.status in (200, 303, 404, 409, 422), f"{path}: {said.status}"
+        assert len(said.content) < 100_000
+        if said.status == 200:
+            assert len(said.tree.xpath("//h1")) == 1, path
 
 
 def test_what_everybody_may_see_is_a_short_list() -> None:

@@ -8,12 +8,13 @@ from typing import Any
 
 import pytest
 
+from balcao.core.calendar import civil_day
 from balcao.core.data_subject import document_hash
-from balcao.core.ledger import Trace
 from balcao.service.clock import system_now_ms
 from balcao.web import history
 from tests.http.house import OpenHouse, federal
-from tests.web.browser import Browser, Said, signed_in
+from tests.web.browser import Said, signed_in
+from tests.web.consulting import a_trace
 from tests.web.test_statement import cells
 from tests.world import Client, company, producer, sintegra
 
@@ -28,28 +29,13 @@ def note(house: OpenHouse, of: Client, at_ms: int, **fields: Any) -> str:
     number = f"{at_ms:012x}"
     request_id = f"{number[:8]}-{number[8:]}-7{uuid.uuid4().hex[:3]}-8000-{uuid.uuid4().hex[:12]}"
     usual: dict[str, Any] = {
-        "request_id": request_id,
         "account_id": of.account_id,
         "key_id": of.key_id,
-        "user_id": None,
-        "operation": "sintegra",
-        "document": CNPJ,
-        "document_hash": None,
-        "uf": "SP",
-        "strategy": "ONLINE_PREFERENCIAL",
-        "refresh": False,
-        "key_digest": None,
-        "status": 200,
-        "code": None,
-        "origin": "online",
-        "source": "sefaz",
         "asked_ms": at_ms,
-        "credits": 1,
-        "rule": "state_registration/uf",
         "opened_ms": at_ms,
         "settled_ms": at_ms + 5,
     }
-    house.house.desk.commit_now([Trace(**(usual | fields))])
+    house.house.desk.commit_now([a_trace(request_id=request_id, **(usual | fields))])
     return request_id
 
 
@@ -126,8 +112,6 @@ def test_a_period_is_a_filter(house: OpenHouse, many: Any) -> None:
     said = signed_in(house, who).get("/app/historico?de=2000-01-01")
     assert said.status == 422
     assert "O período pode ter no máximo 366 dias." in said.words
-    from balcao.core.calendar import civil_day
-
     day = civil_day(system_now_ms() - 40 * DAY_MS).isoformat()
     said = signed_in(house, who).get(f"/app/historico?de={day}&ate={day}")
     assert listed(said) == [found["old"]]
@@ -146,14 +130,9 @@ def test_consultants_see_their_own(house: OpenHouse, many: Any) -> None:
     assert listed(browser.get("/app/historico")) == []  # somebody else
     assert len(browser.get("/app/historico.csv").text.splitlines()) == 1
     assert len(cells(browser.get("/app/historico.xlsx").content, 1)) == 2  # head and total
-    from balcao.accounts.links import new_token, token_digest
-    from balcao.core.people import Signature
-    from balcao.web import guard
-
-    token = new_token()
-    people = house.house.desk.people
-    house.run(people.open_session(user_id, token_digest(token), Signature("web"), system_now_ms()))
-    browser.cookies[guard.SESSION] = token
+    user = house.house.desk.people.user(user_id)
+    assert user is not None
+    browser.sign_in(user)
     assert listed(browser.get("/app/historico?chave=" + str(who.key_id))) == []
     assert listed(browser.get("/app/historico")) == [found["by a person"]]
     assert browser.get(f"/app/historico/{found['by a person']}").status == 200
@@ -279,10 +258,3 @@ def test_filters_that_are_none_are_told(house: OpenHouse, many: Any) -> None:
     assert (said.status, told in said.words) == (200, True)
     assert len(listed(said)) == len(found) - 1
     assert "Filtro desconhecido" not in browser.get("/app/historico?origem=cache").words
-
-
-def test_operators_have_no_history(house: OpenHouse) -> None:
-    browser = Browser(house)
-    browser.sign_in_as("operator")
-    assert browser.get("/app/historico").status == 403
-    assert browser.get("/app/historico.csv").status == 403

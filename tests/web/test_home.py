@@ -9,15 +9,9 @@ from balcao.core.ledger import Hold, Settle
 from balcao.core.people import Signature
 from balcao.service.clock import system_now_ms
 from tests.http.house import CREDITS, OpenHouse, federal, opened
-from tests.web.browser import Browser, Said
+from tests.web.browser import Browser, Said, signed_in
 
 CNPJ = "90010001000100"
-
-
-def browser(house: OpenHouse, role: str, account_id: int | None) -> Browser:
-    made = Browser(house)
-    made.sign_in_as(role, account_id)  # type: ignore[arg-type]
-    return made
 
 
 def stats(said: Said) -> dict[str, str]:
@@ -30,7 +24,7 @@ def stats(said: Said) -> dict[str, str]:
 
 def test_strangers_are_sent_to_the_door_and_operators_to_their_own_page(house: OpenHouse) -> None:
     assert Browser(house).get("/app").location.startswith("/app/entrar")
-    said = browser(house, "operator", None).get("/app")
+    said = signed_in(house, role="operator").get("/app")
     assert (said.status, said.location) == (303, "/app/operador")
 
 
@@ -64,7 +58,7 @@ def test_where_nothing_is_a_slash_leads_nowhere(house: OpenHouse, path: str) -> 
 def test_a_manager_sees_balance_month_and_requests(house: OpenHouse) -> None:
     who = house.account("gestora")
     asked = [house.get(federal(CNPJ), who).json["request_id"] for _ in range(2)]
-    said = browser(house, "manager", who.account_id).get("/app")
+    said = signed_in(house, who).get("/app")
     assert said.status == 200
     told = stats(said)
     assert told["Disponíveis"] == "99.997 créditos"  # 2 of the source, 1 cached
@@ -81,7 +75,7 @@ def test_a_manager_sees_balance_month_and_requests(house: OpenHouse) -> None:
 def test_a_consultant_sees_what_is_left_and_no_more(house: OpenHouse) -> None:
     who = house.account("consultora")
     house.get(federal(CNPJ), who)
-    said = browser(house, "consultant", who.account_id).get("/app")
+    said = signed_in(house, who, "consultant").get("/app")
     assert said.status == 200
     assert set(stats(said)) == {"Disponíveis", "Plano", "Limite de consultas"}
     assert "Consumo deste mês" not in said.words
@@ -93,7 +87,7 @@ def test_a_consultant_sees_what_is_left_and_no_more(house: OpenHouse) -> None:
 def test_a_postpaid_account_sees_what_it_used_of_its_ceiling(house: OpenHouse) -> None:
     who = house.account("pos", plan="pos_pago", credits=0)
     house.get(f"/consultas/v2/cnpj-receita-federal/{CNPJ}", who)
-    said = browser(house, "manager", who.account_id).get("/app")
+    said = signed_in(house, who).get("/app")
     assert stats(said)["Disponíveis"] == "sem limite"
     assert stats(said)["Usados neste mês"] == "1 sem teto mensal"
     assert "Fora do plano desta conta" in said.words  # certificates, without a contract
@@ -103,7 +97,7 @@ def test_a_postpaid_account_sees_what_it_used_of_its_ceiling(house: OpenHouse) -
 def test_limits_are_those_of_the_plan(tmp_path: Path) -> None:
     with opened(tmp_path) as house:
         who = house.account("livre", plan="gratuito", credits=0)
-        said = browser(house, "manager", who.account_id).get("/app")
+        said = signed_in(house, who).get("/app")
         assert stats(said)["Limite de consultas"] == "20 por minuto, e 500 por dia"
         assert stats(said)["Plano"] == "gratuito conta de teste"
 
@@ -112,7 +106,7 @@ def test_credits_that_are_held_make_balance_and_available_differ(house: OpenHous
     who, now = house.account("reserva"), system_now_ms()
     hold = Hold(who.account_id, who.key_id, str(uuid.uuid4()), "suframa", 4, now)
     assert house.house.desk.commit_now([hold]) is None
-    told = stats(browser(house, "manager", who.account_id).get("/app"))
+    told = stats(signed_in(house, who).get("/app"))
     assert (told["Saldo"], told["Disponíveis"]) == ("100.000 créditos", "99.996 créditos")
     assert told["Reservados agora"].startswith("4 ")
     void = Settle(who.account_id, hold.request_id, 0, "error", None, now)
@@ -125,20 +119,20 @@ def test_credits_that_are_held_make_balance_and_available_differ(house: OpenHous
 )
 def test_few_credits_are_told(house: OpenHouse, credits: int, said: str | None) -> None:
     who = house.account(f"com {credits}", credits=credits)
-    page = browser(house, "consultant", who.account_id).get("/app")
+    page = signed_in(house, who, "consultant").get("/app")
     assert ("mais créditos a quem opera este serviço" in page.words) == (said is not None)
     assert said is None or said in page.words
 
 
 def test_a_test_account_is_shown_the_sandbox(house: OpenHouse) -> None:
     who = house.account("teste")
-    said = browser(house, "consultant", who.account_id).get("/app")
+    said = signed_in(house, who, "consultant").get("/app")
     assert "/docs/sandbox" in said.tree.xpath("//main//a/@href")
 
 
 def test_a_suspended_account_is_told(house: OpenHouse) -> None:
     who = house.account("parada")
-    own = browser(house, "manager", who.account_id)
+    own = signed_in(house, who)
     assert "suspensa" not in own.get("/app").words
     people = house.house.desk.people
     house.run(people.suspend_account(who.account_id, True, Signature("cli"), system_now_ms()))

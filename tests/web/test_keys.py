@@ -153,22 +153,6 @@ def test_others_keys_do_not_exist(house: OpenHouse, who: Client) -> None:
     assert house.house.desk.keys(who.account_id)[0].revoked_ms is None
 
 
-def test_it_is_for_managers(house: OpenHouse, who: Client) -> None:
-    for browser in (signed_in(house, who, "consultant"), Browser(house)):
-        refused = 403 if browser.user else 303
-        assert browser.get(PATH).status == refused
-        assert browser.post(PATH, {"nome": "ERP", "form_id": "f"}).status == refused
-        assert browser.post(f"{PATH}/{who.key_id}/revogar").status == refused
-    assert [key.revoked_ms for key in house.house.desk.keys(who.account_id)] == [None]
-
-
-def test_forms_from_elsewhere_do_nothing(house: OpenHouse, who: Client) -> None:
-    browser = signed_in(house, who)
-    path = f"{PATH}/{who.key_id}/revogar"
-    assert browser.post(path, sec_fetch_site="cross-site").status == 403
-    assert house.house.desk.keys(who.account_id)[0].revoked_ms is None
-
-
 def test_who_made_and_revoked_it_is_in_the_log(house: OpenHouse, who: Client) -> None:
     browser = signed_in(house, who)
     key = shown(create(browser, nome="Do log"))

@@ -3,7 +3,7 @@
 import pytest
 
 from balcao.web.mounting import ACCOUNTS
-from balcao.web.site import PAGES
+from balcao.web.routes import PAGES
 
 
 @pytest.mark.parametrize(("family", "only_operators"), [("chaves", 0), ("usuarios", 1)])

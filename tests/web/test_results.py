@@ -14,15 +14,20 @@ from balcao.operations import OPERATIONS, views
 from balcao.operations.registrations import page as registrations
 from balcao.web import outcomes
 from balcao.web.forms import BY_SUBJECT, FORMS, blank, filled, question
+from tests.web.consulting import a_trace
 
 ASKED = datetime.datetime(2026, 11, 12, 14, 3, tzinfo=BRASILIA)
 ASKED_MS = round(ASKED.timestamp() * 1000)
 DAY_MS = 24 * HOUR_MS
 
-TRACE = Trace(
-    "0197-0", 1, None, 1, "sintegra", "90010001000100", None, "SP", "CACHE_PREFERENCIAL", False,
-    None, 200, None, "online", "cnpja", ASKED_MS, 1, "", ASKED_MS, ASKED_MS,
-)  # fmt: skip
+TRACE = a_trace(
+    key_id=None,
+    user_id=1,
+    source="cnpja",
+    asked_ms=ASKED_MS,
+    opened_ms=ASKED_MS,
+    settled_ms=ASKED_MS,
+)
 
 FEDERAL: dict[str, Any] = {
     "success": True,

@@ -1,8 +1,6 @@
 """Signing in, as a browser does it: passwords, second factor, one-time links, patience."""
 
 import asyncio
-from collections.abc import Iterator
-from pathlib import Path
 from urllib.parse import quote
 
 import pytest
@@ -16,7 +14,7 @@ from balcao.web.passwords import AT_ONCE, Passwords
 from balcao.web.returning import inside
 from balcao.web.seal import Seal
 from balcao.web.throttle import OF_EMAIL_AND_ADDRESS, Throttle
-from tests.http.house import OpenHouse, opened
+from tests.http.house import OpenHouse
 from tests.web.browser import Browser, Said
 
 EMAIL, PASSWORD = "Ana.Souza@balcao.test", "uma frase bem comprida"
@@ -24,9 +22,8 @@ WRONG = "E-mail ou senha não conferem."
 
 
 @pytest.fixture
-def house(tmp_path: Path) -> Iterator[OpenHouse]:
-    with opened(tmp_path) as house:
-        yield house
+def house(fresh: OpenHouse) -> OpenHouse:
+    return fresh
 
 
 def _person(house: OpenHouse, role: str = "manager", email: str = EMAIL) -> User:
@@ -322,11 +319,7 @@ def test_a_second_factor_from_beginning_to_end(house: OpenHouse) -> None:
     chosen = Browser(house).post(link, {"senha": PASSWORD, "de_novo": PASSWORD})
     assert (chosen.status, "Segundo fator" in chosen.words) == (200, True)
     other = Browser(house)
-    people = house.house.desk.people
-    token = new_token()
-    by = Signature("web", user.user_id)
-    house.run(people.open_session(user.user_id, token_digest(token), by, system_now_ms()))
-    other.cookies[guard.SESSION] = token
+    other.sign_in(user)
 
     # Off again, with the password.
     assert other.post("/app/eu/segundo-fator/desligar", {"atual": "errada"}).status == 422

@@ -20,7 +20,7 @@ from balcao.core.ledger import Charge, TopUp
 from balcao.home import Home
 from balcao.service.clock import system_now_ms
 from tests.http.house import OpenHouse, federal
-from tests.web.browser import Browser, signed_in
+from tests.web.browser import signed_in
 from tests.world import Client
 
 CNPJ = "90010001000100"
@@ -303,16 +303,6 @@ def test_a_year_of_an_account_with_many_keys_is_a_small_page(house: OpenHouse) -
     assert "Mostrando as primeiras 60 linhas. Todas, 720, estão no CSV" in said.words
     assert total(said)[-1] == "1.080"
     assert "Créditos por semana" in said.words
-
-
-def test_it_is_for_managers(house: OpenHouse, used: Client) -> None:
-    other = Browser(house)
-    other.sign_in_as("consultant", used.account_id)
-    operator = Browser(house)
-    operator.sign_in_as("operator")
-    for path in ("/app/extrato", "/app/extrato.csv", "/app/extrato.xlsx"):
-        assert other.get(path).status == 403
-        assert operator.get(path).status == 403
 
 
 def test_everybody_sees_their_own_account(house: OpenHouse, used: Client) -> None:

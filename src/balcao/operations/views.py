@@ -80,7 +80,6 @@ class Tile:
     tone: str  # good, warn, bad, info, neutral
     text: str  # short: it stands under the UF's letters
     title: str  # the whole sentence, shown on hover and read out
-    href: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,7 +45,9 @@ from balcao.settings import Settings
 from balcao.storage.blobs import open_blobs
 from balcao.storage.desk.desk import Desk
 from balcao.storage.places import place_of
+from balcao.web.seal import Seal
 from balcao.web.site import build_site
+from balcao.web.tools import Tools
 
 if TYPE_CHECKING:
     from balcao.service.spans import Spans
@@ -174,6 +176,18 @@ def open_house(
     )
     metrics.work = lambda: {name: astuple(seen) for name, seen in life.runner.seen.items()}
     authenticator = Authenticator(desk, pepper, limits)  # type: ignore[arg-type]
+    tools = Tools(
+        parts=parts,
+        desk=desk,
+        blobs=blobs,
+        authenticator=authenticator,
+        settings=settings,
+        home=home,
+        health=health,
+        circuits=factory.circuits,
+        seal=Seal(pepper),
+        new_id=new_id,
+    )
     front = Front(
         parts=parts,
         authenticator=authenticator,
@@ -189,20 +203,7 @@ def open_house(
         header_bytes_max=settings.header_bytes_max,
         start=life.start,
         stop=life.stop,
-        web=build_site(
-            parts=parts,
-            desk=desk,
-            blobs=blobs,
-            authenticator=authenticator,
-            settings=settings,
-            home=home,
-            health=health,
-            circuits=factory.circuits,
-            pepper=pepper,
-            new_id=new_id,
-            metrics=metrics,
-            request_log=request_log,
-        ),
+        web=build_site(tools, metrics, request_log),
     )
     closing = [
         desk.close,

@@ -17,10 +17,8 @@ from balcao.operations import tariff, views
 from balcao.operations.views import Beside, Fact, ResultTable, ResultView
 from balcao.storage.people import TraceFilter
 from balcao.web import outcomes
-from balcao.web.application import Page, page
-from balcao.web.consult import available, may_see
 from balcao.web.drawing import tile_map
-from balcao.web.forms import BY_SUBJECT, LookupForm
+from balcao.web.forms import BY_PATH, BY_SUBJECT, LookupForm
 from balcao.web.visit import Visit
 from balcao.web.vocabulary import outcome_of
 
@@ -29,30 +27,25 @@ from balcao.web.vocabulary import outcome_of
 _LOOK_THROUGH_MAX = 200
 
 
-def pages() -> Sequence[Page]:
-    """The addresses of this file."""
-    return (page("/app/consultas/resultado/{request_id}", "app:resultado", "account", show),)
-
-
 async def show(visit: Visit) -> Response:
     """One result. Raises `OperationNotFound`, also for what this person may not see."""
     request_id = visit.request.path_params["request_id"]
     trace = visit.tools.desk.people.trace(visit.account.account_id, request_id)
-    if trace is None or not may_see(visit, trace.user_id):
+    if trace is None or not visit.person.sees(trace.user_id) or trace.operation not in BY_PATH:
         raise OperationNotFound
-    form = _form_of(visit, trace)
+    form = BY_PATH[trace.operation]
     values: dict[str, Any] = {
         "form": form,
         "trace": trace,
         "document": _masked(trace),
         "meaning": tariff.meaning(trace.rule),
         "cost": outcomes.cost(trace.credits),
-        "available": available(visit),
+        "available": visit.available,
         "origin": _origin(trace),
         # Of a copy only its day counts.
         "as_of": trace.asked_ms and instant(trace.asked_ms).removesuffix(" às 00:00"),
     }
-    recorded = await _recorded(visit, trace)
+    recorded = await visit.recorded(trace)
     if trace.code is not None:
         said = {} if recorded is None else msgspec.json.decode(recorded.body)
         outcome = outcomes.of_code(trace.code, said.get("message"), form)
@@ -109,25 +102,6 @@ def _origin(trace: Trace) -> str | None:
     return "do cache" if trace.origin == "cache" else "da fonte"
 
 
-def _form_of(visit: Visit, trace: Trace) -> LookupForm:
-    for operation in visit.tools.parts.operations.values():
-        if operation.path == trace.operation:
-            return BY_SUBJECT[operation.subject]
-    raise OperationNotFound
-
-
-async def _recorded(visit: Visit, trace: Trace) -> Recorded | None:
-    """The answer, while it is kept. A key that a refusal left free may hold a later one's."""
-    if trace.key_digest is None:
-        return None
-    tools = visit.tools
-    attempt = await tools.desk.earlier(trace.account_id, trace.key_digest, tools.now_ms())
-    recorded = None if attempt is None else attempt.recorded
-    if recorded is None or recorded.erased or recorded.request_id != trace.request_id:
-        return None
-    return recorded
-
-
 async def _at_hand(visit: Visit, beside: Beside) -> tuple[Trace, ResultTable] | None:
     """The latest result of another operation about this company that this person has recorded."""
     tools = visit.tools
@@ -137,14 +111,14 @@ async def _at_hand(visit: Visit, beside: Beside) -> tuple[Trace, ResultTable] | 
         now - tools.parts.idempotency_hours * HOUR_MS,
         now + 1,
         operation=operation.path,
-        user_id=None if visit.person.is_manager else visit.person.user.user_id,
+        user_id=visit.person.own_only,
         document=beside.document,
     )
     traces = await asyncio.to_thread(
         tools.desk.people.traces, visit.account.account_id, wanted, _LOOK_THROUGH_MAX
     )
     for trace in traces:
-        recorded = await _recorded(visit, trace) if trace.status == 200 else None
+        recorded = await visit.recorded(trace) if trace.status == 200 else None
         if recorded is not None:
             return trace, beside.table(msgspec.json.decode(recorded.body))
     return None

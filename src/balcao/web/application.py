@@ -1,7 +1,7 @@
 """The web application: routes, who may use them, and what every answer carries.
 
-A page is a coroutine that is given a `Visit` and answers with a response. Pages are put together
-with `page(...)`, which says who they are for: there is no other way to a route.
+A page is a coroutine that is given a `Visit` and answers with a response. `routes.py` gives each
+its address and says who it is for: there is no other way to a route.
 """
 
 import gzip
@@ -12,6 +12,7 @@ from typing import Any, TypeAlias
 from urllib.parse import parse_qsl, quote
 
 import structlog
+from starlette.datastructures import MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import PlainTextResponse, RedirectResponse, Response, StreamingResponse
@@ -31,7 +32,6 @@ from balcao.errors import (
 from balcao.http import read
 from balcao.http.read import BodyLimit
 from balcao.web import guard, returning
-from balcao.web.pages import Assets
 from balcao.web.tools import Tools
 from balcao.web.visit import Instead, Visit, Who
 
@@ -66,19 +66,9 @@ class Page:
     method: str = "GET"
     offered: Offered = _nothing
 
-
-def page(
-    path: str,
-    name: str,
-    who: Who,
-    answer: Answer,
-    *,
-    method: str = "GET",
-    offered: Offered = _nothing,
-) -> Page:
-    """See `Page`. Below `/app/operador` only operators may be let in."""
-    assert who == "operator" or not path.startswith("/app/operador"), path
-    return Page(path, name, who, answer, method, offered)
+    def __post_init__(self) -> None:
+        """Below `/app/operador` only operators may be let in."""
+        assert self.who == "operator" or not self.path.startswith("/app/operador"), self.path
 
 
 _POLICY = (
@@ -95,8 +85,6 @@ _SECURITY: Mapping[str, str] = {
     "cache-control": "no-store",
 }
 _STRICT_TRANSPORT = f"max-age={365 * 86_400}"
-_VARIES: Mapping[str, str] = {"vary": "accept-encoding"}
-_GZIPPED: Mapping[str, str] = {"content-encoding": "gzip"}
 # A page of 40 kB: a fifth, for a third of a millisecond.
 _GZIP_LEVEL = 4
 _GZIP_BYTES_MIN = 1_000
@@ -105,12 +93,9 @@ _GZIP_BYTES_MIN = 1_000
 class WebApplication:
     """The ASGI application behind `/app` and `/status`."""
 
-    def __init__(
-        self, tools: Tools, assets: Assets, pages: Sequence[Page], observe: Observe
-    ) -> None:
+    def __init__(self, tools: Tools, pages: Sequence[Page], observe: Observe) -> None:
         self._tools = tools
         self._observe = observe
-        self._assets = assets
         self._pages = pages
         self._askable = {each.path for each in pages if each.method == "GET"}
         routes: list[BaseRoute] = [self._route(path, of) for path, of in _by_path(pages).items()]
@@ -136,16 +121,12 @@ class WebApplication:
         async def send_marked(message: Message) -> None:
             if message["type"] == "http.response.start":
                 seen.status, seen.begun = message["status"], True
-                named = {name.lower() for name, _ in message["headers"]}
-                extra = [
-                    (name.encode(), value.encode())
-                    for name, value in _SECURITY.items()
-                    if name.encode() not in named
-                ]
-                extra.append((b"x-request-id", request_id.encode()))
+                headers = MutableHeaders(scope=message)
+                for name, value in _SECURITY.items():
+                    headers.setdefault(name, value)
+                headers["x-request-id"] = request_id
                 if secure:
-                    extra.append((b"strict-transport-security", _STRICT_TRANSPORT.encode()))
-                message = {**message, "headers": [*message["headers"], *extra]}
+                    headers["strict-transport-security"] = _STRICT_TRANSPORT
             await send(message)
 
         try:
@@ -190,7 +171,7 @@ class WebApplication:
         else:
             name = guard.cookie_name(guard.FIRST_VISIT, secure=secure)
             cookie = request.cookies.get(name) or (first_visit := new_token())
-        visit = Visit(request, seen.request_id, tools, visitor, cookie)
+        visit = Visit(request, seen.request_id, tools, visitor, secure, cookie)
         try:
             if away is not None and page.who != "anyone":
                 raise away  # to sign in would not help
@@ -203,7 +184,7 @@ class WebApplication:
             raise
         except Exception:
             log.exception("page.bug", request_id=seen.request_id, page=page.name)
-            response = _problem(visit, 500, _words(500))
+            response = _problem(visit, 500, *_SAID[500])
         html = response.headers.get("content-type", "").startswith("text/html")
         if first_visit is not None and page.who == "anyone" and html:
             name = guard.FIRST_VISIT
@@ -217,24 +198,24 @@ class WebApplication:
             try:
                 form = await _form(request)
             except InvalidRequest as error:
-                return visit.page("problema.html", error.status, **_words(413))
+                return visit.problem(error.status, *_SAID[413])
             except (RequestTooLarge, UnsupportedMediaType, ValueError):
-                return visit.page("problema.html", 413, **_words(413))
+                return visit.problem(413, *_SAID[413])
             token = form.get("csrf", "")
             if not guard.is_our_own_form(request, visit.tools, visit.cookie, token):
-                return visit.page("problema.html", 403, **_words("form"))
+                return visit.problem(403, *_SAID["form"])
             visit.form = form
         if page.who != "anyone":
             if visit.visitor is None:
                 return _to_sign_in(visit, page, self._askable)
             if not visit.visitor.is_one_of(page.who):
-                return visit.page("problema.html", 403, **_words(403))
+                return visit.problem(403, *_SAID[403])
         return await page.answer(visit)
 
     async def _file(self, request: Request) -> Response:
         seen: _Seen = request.scope["balcao"]
         seen.name = "app:arquivo"
-        file = self._assets.named(request.path_params["name"])
+        file = self._tools.pages.assets.named(request.path_params["name"])
         if file is None:
             return Response(status_code=404)
         scope = request.scope
@@ -252,7 +233,7 @@ class WebApplication:
             return
 
         async def nothing(visit: Visit) -> Response:
-            return visit.page("problema.html", 404, **_words(404))
+            return visit.problem(404, *_SAID[404])
 
         request = Request(scope, receive)
         response = await self._visited(request, Page("", "app:404", "anyone", nothing))
@@ -291,12 +272,12 @@ def _compressed(request: Request, response: Response) -> Response:
     html = response.headers.get("content-type", "").startswith("text/html")
     if not html or isinstance(response, StreamingResponse):
         return response
-    response.headers.update(_VARIES)
+    response.headers["vary"] = "accept-encoding"
     if len(response.body) < _GZIP_BYTES_MIN or not _wants_gzip(request):
         return response
     response.body = gzip.compress(response.body, _GZIP_LEVEL, mtime=0)
-    length = {"content-length": str(len(response.body))}
-    response.headers.update({**_GZIPPED, **length})
+    response.headers["content-encoding"] = "gzip"
+    response.headers["content-length"] = str(len(response.body))
     return response
 
 
@@ -348,20 +329,17 @@ def _to_sign_in(visit: Visit, page: Page, askable: Set[str]) -> Response:
 def refused(visit: Visit, error: BalcaoError) -> Response:
     """A page that says what went wrong, in the words that callers of the API are told."""
     problem = problem_of(error)
-    words: dict[str, Any] = {
-        "title": _TITLES.get(problem.status, "Não foi possível"),
-        "text": problem.message,
-    }
-    response = _problem(visit, problem.status, words)
+    title = _TITLES.get(problem.status, "Não foi possível")
+    response = _problem(visit, problem.status, title, problem.message)
     if problem.retry_after_seconds is not None:
         response.headers["retry-after"] = str(problem.retry_after_seconds)
     return response
 
 
-def _problem(visit: Visit, status: int, words: Mapping[str, Any]) -> Response:
+def _problem(visit: Visit, status: int, title: str, text: str) -> Response:
     """A page; where a script asked for a part of one, what fits into its place."""
     template = "_problema.html" if visit.is_fragment else "problema.html"
-    return visit.page(template, status, **words)
+    return visit.page(template, status, title=title, text=text)
 
 
 _TITLES: Mapping[int, str] = {
@@ -386,8 +364,3 @@ _SAID: Mapping[int | str, tuple[str, str]] = {
         " executado. Volte, recarregue a página e envie de novo.",
     ),
 }
-
-
-def _words(of: int | str) -> dict[str, Any]:
-    title, text = _SAID[of]
-    return {"title": title, "text": text}

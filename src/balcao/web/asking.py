@@ -4,23 +4,20 @@ import datetime
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
-from urllib.parse import urlencode
 
 from balcao.accounts.statement import DAYS_MAX, Choice, Period, read_day
 from balcao.core.calendar import civil_day
 from balcao.core.ledger import Origin
 from balcao.core.writing import listed
-from balcao.web import vocabulary
+from balcao.web import returning, vocabulary
 from balcao.web.visit import Visit
 
 WEB: Literal["web"] = "web"  # in place of a key's number: asked in the web application
 
 _PROBLEMS: Mapping[str, str] = {
-    "day": "Uma das datas não existe.",
     "order": "A primeira data é depois da última.",
     "length": f"O período pode ter no máximo {DAYS_MAX} dias.",
 }
-_TO_COME = "A primeira data ainda não chegou."
 _CUT = "A última data ainda não chegou: o período vai até hoje."
 
 _FILTERS: Mapping[str, str] = {"operacao": "operação", "chave": "chave", "origem": "origem"}
@@ -48,22 +45,25 @@ class Asked:
 
 def period(fields: Mapping[str, str], today: datetime.date) -> Asked:
     """What `de` and `ate` say; empty ones are left to the usual 30 days."""
+
+    def usual(complaint: str) -> Asked:
+        return Asked(Period.of(None, None, today), complaint)
+
     try:
         first, last = (
             read_day(text) if (text := fields.get(name, "").strip()) else None
             for name in ("de", "ate")
         )
         asked = Period.of(first, last, today)
-        problem: str | None = asked.problem
     except ValueError:
-        asked, problem = Period.of(None, None, today), "day"
-    if problem is None and asked.last > today:
-        if asked.first > today:
-            return Asked(Period.of(None, None, today), _TO_COME)
+        return usual("Uma das datas não existe.")
+    if asked.problem is not None:
+        return usual(_PROBLEMS[asked.problem])
+    if asked.first > today:
+        return usual("A primeira data ainda não chegou.")
+    if asked.last > today:
         return Asked(Period(asked.first, today), None, _CUT)
-    if problem is None:
-        return Asked(asked, None)
-    return Asked(Period.of(None, None, today), _PROBLEMS[problem])
+    return Asked(asked, None)
 
 
 def choice(fields: Mapping[str, str], names: Mapping[int | None, str]) -> Choice:
@@ -121,8 +121,7 @@ def keys(names: Mapping[int | None, str]) -> Options:
 
 def address(path: str, fields: Mapping[str, str]) -> str:
     """A page with its filters; empty ones are left out."""
-    query = urlencode({name: value for name, value in fields.items() if value})
-    return f"{path}?{query}" if query else path
+    return returning.address(path, {name: value for name, value in fields.items() if value})
 
 
 def fields_of(asked: Period, chosen: Choice) -> dict[str, str]:

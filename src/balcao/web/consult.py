@@ -6,18 +6,17 @@ a form carries a number that becomes the key, so that sending it twice charges o
 
 import asyncio
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import msgspec
 from starlette.responses import Response
 
 from balcao.core import idempotency
 from balcao.core.access import Caller
-from balcao.core.calendar import civil_month
 from balcao.core.documents import Cnpj, Cpf
 from balcao.core.federation import ALL
 from balcao.core.idempotency import Attempt
-from balcao.core.ledger import Trace, available_credits
+from balcao.core.ledger import Trace
 from balcao.core.outcomes import Quote, Reply
 from balcao.core.problems import problem_of
 from balcao.core.questions import Question
@@ -38,11 +37,9 @@ from balcao.errors import (
 from balcao.http.authenticator import must_wait
 from balcao.lookup.story import look_up, quote
 from balcao.operations.contract import Operation
-from balcao.operations.views import Notice
 from balcao.storage.people import TraceFilter
 from balcao.web import outcomes
 from balcao.web.advice import sentences
-from balcao.web.application import Page, page
 from balcao.web.forms import FORMS, LookupForm, addressable, blank, filled, question
 from balcao.web.outcomes import Earlier, Price
 from balcao.web.throttle import OF_PRICES
@@ -58,19 +55,6 @@ _JUST_NOW_MS = 600_000
 _JUST_NOW_MAX = 5  # the same document may have been asked about in several UFs
 
 
-def pages() -> Sequence[Page]:
-    """The addresses of this file."""
-    one = "/app/consultas/{operacao}"
-    waiting = "/app/consultas/andamento/{form_id}"
-    return (
-        page("/app/consultas", "app:consultas", "account", index),
-        page(waiting, "app:andamento", "account", wait),
-        page(one, "app:consulta", "account", show),
-        page(one, "app:consultar", "account", ask, method="POST", offered=offered),
-        page(f"{one}/preco", "app:preco", "account", price, method="POST", offered=offered),
-    )
-
-
 async def index(visit: Visit) -> Response:
     """What can be asked, and what it costs."""
     return visit.page(
@@ -78,7 +62,7 @@ async def index(visit: Visit) -> Response:
         forms=FORMS.values(),
         certifies=visit.account.certifies,
         suspended=visit.account.suspended_ms is not None,
-        available=available(visit),
+        available=visit.available,
     )
 
 
@@ -104,7 +88,7 @@ async def price(visit: Visit) -> Response:
     typed = filled(visit.form)
     if visit.is_fragment:
         price, earlier = await _price(visit, form, typed)
-        left = available(visit)
+        left = visit.available
         return visit.page("preco.html", price=price, earlier=earlier, available=left)
     try:
         _question(visit, form, typed)
@@ -136,10 +120,8 @@ async def wait(visit: Visit) -> Response:
         return visit.redirect(f"/app/consultas/resultado/{attempt.recorded.request_id}")
     if attempt.state == "running":
         return visit.page("aguarde.html")
-    return visit.page("problema.html", 409, title=_DIED.title, text=f"{_DIED.text} {_DIED.advice}")
-
-
-_DIED = outcomes.of_code("RESULTADO_INDISPONIVEL")
+    died = outcomes.of_code("RESULTADO_INDISPONIVEL")
+    return visit.problem(409, died.title, f"{died.text} {died.advice}")
 
 
 async def _looked_up(visit: Visit, form: LookupForm, typed: Mapping[str, str]) -> Response:
@@ -267,7 +249,7 @@ async def _price(
         quoted = Quote(_operation(visit, form).greatest_price(asked), at_hand=False)
     else:
         quoted = await quote(asked, visit.person.caller(), tools.parts)
-    price = outcomes.price(asked, quoted, available(visit), tools.now_ms())
+    price = outcomes.price(asked, quoted, visit.available, tools.now_ms())
     return price, await _just_now(visit, asked)
 
 
@@ -299,25 +281,15 @@ def _is_about(trace: Trace, uf: str | None) -> bool:
     return trace.uf != ALL if uf is None else trace.uf == uf
 
 
-def available(visit: Visit) -> int | None:
-    """What can be spent now; None: there is no limit."""
-    return available_credits(visit.account, civil_month(visit.tools.now_ms()))
-
-
 def _from_earlier(visit: Visit, form: LookupForm) -> Mapping[str, str]:
     """The form as it is at first, with a CNPJ and UF that were asked about before."""
     typed = dict(blank(form))
     request_id = visit.query("de")
     trace = request_id and visit.tools.desk.people.trace(visit.account.account_id, request_id)
-    if trace and may_see(visit, trace.user_id) and "*" not in trace.document:
+    if trace and visit.person.sees(trace.user_id) and "*" not in trace.document:
         offered = {uf for uf, _ in form.ufs(_operation(visit, form))}
         typed |= {"cnpj": trace.document, "uf": trace.uf if trace.uf in offered else ""}
     return typed
-
-
-def may_see(visit: Visit, asked_by: int | None) -> bool:
-    """Managers see what their account asked, consultants what they asked themselves."""
-    return visit.person.is_manager or asked_by == visit.person.user.user_id
 
 
 async def _again(
@@ -342,7 +314,7 @@ async def _page(
     status: int = 200,
 ) -> Response:
     complaint, outcome = None, None
-    left = available(visit)
+    left = visit.available
     if error is not None:
         problem = problem_of(error)
         complaint = outcomes.complaint(problem, form, typed)
@@ -384,18 +356,12 @@ def _outside_the_plan(visit: Visit) -> Response:
         "As certidões não estão habilitadas para esta conta: é preciso um plano pago ou um contrato"
         f" que as inclua. Nada foi cobrado. Para habilitá-las, fale com {who}."
     )
-    return visit.page("problema.html", 403, title="Certidões fora do plano", text=text)
-
-
-_SUSPENDED = Notice(
-    "warn",
-    "Conta suspensa",
-    "Quem opera o serviço suspendeu esta conta. Enquanto isso nada pode ser consultado, e nada é"
-    " cobrado.",
-    "O histórico e os comprovantes continuam aqui. Fale com quem opera o serviço.",
-)
+    return visit.problem(403, "Certidões fora do plano", text)
 
 
 def _suspended(visit: Visit) -> Response:
-    text = f"{_SUSPENDED.text} {_SUSPENDED.advice}"
-    return visit.page("problema.html", 403, title=_SUSPENDED.title, text=text)
+    text = (
+        "Quem opera o serviço suspendeu esta conta. Enquanto isso nada pode ser consultado, e nada"
+        " é cobrado. O histórico e os comprovantes continuam aqui. Fale com quem opera o serviço."
+    )
+    return visit.problem(403, "Conta suspensa", text)

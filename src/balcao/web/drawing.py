@@ -57,12 +57,11 @@ class Share:
     """One line of `shares`."""
 
     label: str
-    value: int
-    text: str | None = None  # what is written for the value; else the value in credits
+    value: int  # credits
 
 
 _SVG = Markup(
-    '<svg class="drawing {classes}" viewBox="0 0 {width} {height}" role="{role}"'
+    '<svg class="drawing {classes}" viewBox="0 0 {width} {height}" role="img"'
     ' aria-label="{label}"><title>{label}</title>{inside}</svg>'
 )
 _TEXT = Markup('<text class="{kind}" x="{x}" y="{y}" text-anchor="{anchor}">{text}</text>')
@@ -78,8 +77,6 @@ def _svg(size: tuple[int, int], classes: str, label: str, inside: Iterable[Marku
         height=size[1],
         label=label,
         inside=_joined(inside),
-        # Inside an image nothing can be reached; a group lets its links be.
-        role="group" if "linked" in classes else "img",
     )
 
 
@@ -221,7 +218,7 @@ def _short(label: str, by_month: bool) -> str:
 # ---- Shares, meter ----
 
 
-def shares(items: Sequence[Share], title: str = "Por operação") -> Markup:
+def shares(items: Sequence[Share]) -> Markup:
     """One horizontal bar per item, the label above it and the value at its right."""
     width, line = 340, 38
     greatest = max((item.value for item in items), default=0) or 1
@@ -229,7 +226,7 @@ def shares(items: Sequence[Share], title: str = "Por operação") -> Markup:
     pieces, sayings = [], []
     for position, item in enumerate(items):
         y = position * line
-        text = credits(item.value) if item.text is None else item.text
+        text = credits(item.value)
         saying = f"{item.label}: {text} ({percent(item.value / total)})"
         sayings.append(saying)
         drawn = (
@@ -239,16 +236,15 @@ def shares(items: Sequence[Share], title: str = "Por operação") -> Markup:
             _rect("online", 0, y + 19, (max(item.value, 0) / greatest * width, 9)),
         )
         pieces.append(_GROUP.format(title=saying, inside=_joined(drawn)))
-    label = f"{title}. {'; '.join(sayings) or 'Nada ainda'}."
+    label = f"Por operação. {'; '.join(sayings) or 'Nada ainda'}."
     return _svg((width, max(len(items), 1) * line - 8), "shares", label, pieces)
 
 
-def meter(share: float, title: str | None = None) -> Markup:
+def meter(share: float, title: str) -> Markup:
     """A bar filled to `share` (0 to 1; beyond is drawn full and told as it is)."""
-    label = percent(share) if title is None else f"{title}: {percent(share)}"
     filled = min(max(share, 0.0), 1.0) * 120
     bars = (_rect("track", 0, 0, (120, 10)), _rect("online", 0, 0, (filled, 10)))
-    return _svg((120, 10), "meter", label, bars)
+    return _svg((120, 10), "meter", f"{title}: {percent(share)}", bars)
 
 
 # ---- Brazil in tiles ----
@@ -261,10 +257,7 @@ _SYMBOL = Markup(
     '<path class="symbol" d="{shape}"/></svg>'
 )
 _SQUARE = Markup('<rect class="tile" x="{x}" y="{y}" width="{side}" height="{side}" rx="3"/>')
-_LINKED = Markup(
-    '<a class="{tone}" href="{href}" aria-label="{told}"><title>{told}</title>{inside}</a>'
-)
-_SILENT = Markup('<g class="{tone}"><title>{told}</title>{inside}</g>')
+_NAMED = Markup('<g class="{tone}"><title>{told}</title>{inside}</g>')
 
 
 def tile_map(tiles: Mapping[str, Tile], title: str = "As 27 unidades da federação") -> Markup:
@@ -276,9 +269,8 @@ def tile_map(tiles: Mapping[str, Tile], title: str = "As 27 unidades da federaç
         _tile(uf, place, tiles.get(uf, untold))
         for uf, place in sorted(TILES.items(), key=lambda item: item[1][::-1])  # reading order
     ]
-    linked = any(tile.href for tile in tiles.values())
     size = (columns * (_TILE + _GAP) - _GAP + 2, rows * (_TILE + _GAP) - _GAP + 2)
-    return _svg(size, "tiles linked" if linked else "tiles", title, pieces)
+    return _svg(size, "tiles", title, pieces)
 
 
 def _tile(uf: str, place: tuple[int, int], tile: Tile) -> Markup:
@@ -290,7 +282,4 @@ def _tile(uf: str, place: tuple[int, int], tile: Tile) -> Markup:
         _text(x + 8, y + 41, tile.text),
         _SYMBOL.format(x=x + _TILE - 18, y=y + 9, shape=SYMBOLS[tone]),
     )
-    around = _LINKED if tile.href else _SILENT
-    return around.format(
-        tone=tone, href=tile.href, told=f"{uf}: {tile.title}", inside=_joined(inside)
-    )
+    return _NAMED.format(tone=tone, told=f"{uf}: {tile.title}", inside=_joined(inside))

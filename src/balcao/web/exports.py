@@ -10,7 +10,7 @@ import tempfile
 import time
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from contextlib import ExitStack
-from typing import IO, TypeVar
+from typing import IO, NamedTuple, TypeVar
 
 from starlette.responses import Response, StreamingResponse
 
@@ -18,7 +18,16 @@ from balcao.errors import ExportRunning
 
 T = TypeVar("T")
 
-CSV = "text/csv; charset=utf-8"
+
+class FileKind(NamedTuple):
+    """What a file is: how its name ends, and what browsers are told."""
+
+    extension: str
+    media_type: str
+
+
+CSV = FileKind("csv", "text/csv; charset=utf-8")
+XLSX = FileKind("xlsx", "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet")
 
 _ROWS_AT_ONCE = 20
 _PAUSE_SECONDS = 0.0005
@@ -34,7 +43,7 @@ class Exports:
         self._writing = asyncio.Lock()
 
     async def answer(
-        self, account_id: int, write: Callable[[IO[bytes]], None], media_type: str, name: str
+        self, account_id: int, write: Callable[[IO[bytes]], None], kind: FileKind, name: str
     ) -> Response:
         """What `write` writes, as a download. Raises `ExportRunning`, and whatever `write` raises.
 
@@ -53,10 +62,10 @@ class Exports:
         finally:
             self._running.discard(account_id)
         headers = {
-            "content-disposition": f'attachment; filename="{name}"',
+            "content-disposition": f'attachment; filename="{name}.{kind.extension}"',
             "content-length": str(size),
         }
-        return StreamingResponse(_pieces(file), media_type=media_type, headers=headers)
+        return StreamingResponse(_pieces(file), media_type=kind.media_type, headers=headers)
 
 
 async def _pieces(file: IO[bytes]) -> AsyncIterator[bytes]:

@@ -109,6 +109,7 @@ _INSISTENT: Mapping[str, tuple[str, str, str]] = {
 
 FORMS: Mapping[str, LookupForm] = {each.form.slug: LookupForm(each) for each in IN_MENUS}
 BY_SUBJECT: Mapping[Subject, LookupForm] = {form.subject: form for form in FORMS.values()}
+BY_PATH: Mapping[str, LookupForm] = {each.path: BY_SUBJECT[each.subject] for each in IN_MENUS}
 
 
 def filled(typed: Mapping[str, str]) -> Mapping[str, str]:

@@ -24,9 +24,7 @@ from balcao.errors import InvalidCnpj, InvalidCpf
 from balcao.operations import tariff
 from balcao.storage.people import TraceFilter
 from balcao.web import asking, spreadsheet, vocabulary
-from balcao.web.application import Page, page
-from balcao.web.exports import CSV, leaving_room
-from balcao.web.mounting import AccountPage, for_operators
+from balcao.web.exports import CSV, XLSX, FileKind, leaving_room
 from balcao.web.spreadsheet import Sheet, Value
 from balcao.web.visit import Visit
 from balcao.web.vocabulary import Word
@@ -42,18 +40,6 @@ _EVERYTHING = TraceFilter(0, 2**62)
 _NO_CNPJ = "O CNPJ não confere. Para procurar por CPF, use o campo próprio."
 _BAD_DOCUMENT = "documento"
 _NO_CPF = "O CPF não confere."
-
-
-def pages() -> Sequence[Page]:
-    """The addresses of this file."""
-    return (
-        page(PATH, "app:historico", "account", show),
-        page(f"{PATH}.csv", "app:historico-csv", "account", as_table),
-        page(f"{PATH}.xlsx", "app:historico-xlsx", "account", as_workbook),
-        page(OF_A_PERSON, "app:historico-pessoa", "account", show_person, method="POST"),
-        page(OF_A_PERSON, "app:historico-pessoa", "account", to_the_list),
-        *for_operators("/historico", (AccountPage("historico", show_to_operator),)),
-    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,11 +129,6 @@ def _asked(visit: Visit, fields: Mapping[str, str]) -> _Asked:
     )
 
 
-def own_only(visit: Visit) -> int | None:
-    """Whose requests may be seen: a consultant's own; None: everybody's in the account."""
-    return None if visit.person.is_manager else visit.person.user.user_id
-
-
 def _wanted(visit: Visit, asked: _Asked) -> TraceFilter:
     key = asked.chosen.key
     return TraceFilter(
@@ -156,7 +137,7 @@ def _wanted(visit: Visit, asked: _Asked) -> TraceFilter:
         operation=asked.chosen.operation,
         key_id=None if key == "web" else key,
         web_only=key == "web",
-        user_id=own_only(visit),
+        user_id=visit.person.own_only,
         origin=asked.chosen.origin,
         document=asked.cnpj.text if asked.cnpj else None,
         errors_only=asked.errors_only,
@@ -257,52 +238,51 @@ async def _listed(
         trace_days=visit.tools.settings.trace_days,
         receipts_kept=length(visit.tools.settings.receipt_days),
         exported_max=EXPORTED_MAX,
-        own_only=own_only(visit) is not None,
+        own_only=visit.person.own_only is not None,
     )
 
 
-COLUMNS = (
-    "quando",
-    "request_id",
-    "operacao",
-    "documento",
-    "uf",
-    "status",
-    "codigo",
-    "resultado",
-    "origem",
-    "fonte",
-    "fonte_consultada_em",
-    "creditos",
-    "regra",
-    "regra_codigo",
-    "quem",
+# The files' columns: name, width in characters, and what stands in it.
+_CELLS: Sequence[tuple[str, int, Callable[[RequestRow], Value]]] = (
+    ("quando", 19, lambda row: from_ms(row.trace.opened_ms)),
+    ("request_id", 38, lambda row: row.trace.request_id),
+    ("operacao", 18, lambda row: row.trace.operation),
+    ("documento", 20, lambda row: row.trace.document),
+    ("uf", 5, lambda row: row.trace.uf),
+    ("status", 8, lambda row: row.trace.status),
+    ("codigo", 24, lambda row: row.trace.code),
+    ("resultado", 26, lambda row: row.outcome.text),
+    ("origem", 8, lambda row: row.trace.origin),
+    ("fonte", 24, lambda row: row.trace.source),
+    ("fonte_consultada_em", 19, lambda row: row.trace.asked_ms and from_ms(row.trace.asked_ms)),
+    ("creditos", 10, lambda row: row.trace.credits),
+    ("regra", 40, lambda row: tariff.sentence(row.trace.rule)),
+    ("regra_codigo", 28, lambda row: row.trace.rule),
+    ("quem", 24, lambda row: row.who),
 )
+COLUMNS, _WIDTHS, _TOLD = zip(*_CELLS, strict=True)
 
 
 async def as_table(visit: Visit) -> Response:
     """The list as CSV, page after page: the newest 50,000 at most."""
-    return await _exported(visit, "csv", CSV, _write_table)
+    return await _exported(visit, CSV, _write_table)
 
 
 async def as_workbook(visit: Visit) -> Response:
     """The list as a spreadsheet: the newest 50,000 at most."""
-    return await _exported(visit, "xlsx", spreadsheet.MEDIA_TYPE, _write_workbook)
+    return await _exported(visit, XLSX, _write_workbook)
 
 
 async def _exported(
-    visit: Visit,
-    extension: str,
-    media_type: str,
-    write: Callable[[Iterator[RequestRow], IO[bytes]], None],
+    visit: Visit, kind: FileKind, write: Callable[[Iterator[RequestRow], IO[bytes]], None]
 ) -> Response:
     asked = _asked(visit, visit.request.query_params)
     if asked.complaint:
         return visit.redirect(asking.address(PATH, asked.fields()))
     names = names_of(visit, visit.account.account_id)
     rows = map(names.row, leaving_room(_all(visit, _wanted(visit, asked))))
-    name = f"historico-{asked.period.first}-{asked.period.last}.{extension}"
-    return await visit.export(partial(write, rows), media_type, name)
+    name = f"historico-{asked.period.first}-{asked.period.last}"
+    return await visit.export(partial(write, rows), kind, name)
 
 
 def _write_table(rows: Iterator[RequestRow], file: IO[bytes]) -> None:
@@ -317,10 +297,9 @@ def _write_workbook(rows: Iterator[RequestRow], file: IO[bytes]) -> None:
         for row in rows:
             credits += row.trace.credits
             total[-1] = credits  # known when the last row is written: it stands below them
-            yield list(_as_cells(row))
+            yield [told(row) for told in _TOLD]
 
-    widths = (19, 38, 18, 20, 5, 8, 24, 26, 8, 24, 19, 10, 40, 28, 24)
-    spreadsheet.write_xlsx(file, [Sheet("Consultas", widths, adding_up(), COLUMNS, total)])
+    spreadsheet.write_xlsx(file, [Sheet("Consultas", _WIDTHS, adding_up(), COLUMNS, total)])
 
 
 def _all(visit: Visit, wanted: TraceFilter) -> Iterator[Trace]:
@@ -339,27 +318,8 @@ def _as_text(row: RequestRow) -> Sequence[Cell]:
     """Instants with their offset, as the API writes them."""
     return [
         value.isoformat(timespec="milliseconds") if isinstance(value, datetime.datetime) else value
-        for value in _as_cells(row)
+        for value in (told(row) for told in _TOLD)
     ]
-
-
-def _as_cells(row: RequestRow) -> Iterator[str | int | datetime.datetime | None]:
-    trace = row.trace
-    yield from_ms(trace.opened_ms)
-    yield trace.request_id
-    yield trace.operation
-    yield trace.document
-    yield trace.uf
-    yield trace.status
-    yield trace.code
-    yield row.outcome.text
-    yield trace.origin
-    yield trace.source
-    yield None if trace.asked_ms is None else from_ms(trace.asked_ms)
-    yield trace.credits
-    yield tariff.sentence(trace.rule)
-    yield trace.rule
-    yield row.who
 
 
 def lately(visit: Visit) -> TraceFilter:
@@ -367,4 +327,4 @@ def lately(visit: Visit) -> TraceFilter:
     today = asking.today_of(visit)
     period = Period.of(None, None, today)
     tomorrow = day_starts_ms(today + datetime.timedelta(days=1))
-    return TraceFilter(period.from_ms, tomorrow, user_id=own_only(visit))
+    return TraceFilter(period.from_ms, tomorrow, user_id=visit.person.own_only)

@@ -2,18 +2,15 @@
 
 import asyncio
 import datetime
-from collections import Counter
-from collections.abc import Sequence
 
 from starlette.responses import Response
 
 from balcao.core.access import Account
 from balcao.core.calendar import civil_month, day_starts_ms
-from balcao.core.ledger import available_credits, spent_credits
+from balcao.core.ledger import spent_credits
 from balcao.settings import Limits, Settings
 from balcao.web import asking, drawing, history
-from balcao.web.application import Page, page
-from balcao.web.drawing import Bar
+from balcao.web.spending import bars_of
 from balcao.web.visit import Visit
 from balcao.web.vocabulary import PLANS
 
@@ -22,18 +19,13 @@ RECENT_SHOWN = 8
 CERTIFICATE_CREDITS = 2
 
 
-def pages() -> Sequence[Page]:
-    """The addresses of this file."""
-    return (page("/app", "app:inicio", "signed_in", show),)
-
-
 async def show(visit: Visit) -> Response:
     """An account's own page; operators have another one."""
     if visit.person.is_operator:
         return visit.redirect("/app/operador")
     account, now = visit.account, visit.tools.now_ms()
     month = civil_month(now)
-    available = available_credits(account, month)
+    available = visit.available
     spent = spent_credits(account, month)
     ceiling = account.ceiling_credits if account.plan == "pos_pago" else None
     names = history.names_of(visit, account.account_id)
@@ -76,9 +68,5 @@ async def _month(visit: Visit) -> str | None:
     )
     if not rows:
         return None
-    by_day = Counter[tuple[str, str]]()
-    for row in rows:
-        by_day[row.day, row.origin] += row.credits
-    days = [first.replace(day=number).isoformat() for number in range(1, today.day + 1)]
-    bars = [Bar(day, by_day[day, "cache"], by_day[day, "online"]) for day in days]
+    bars = bars_of(rows, first, today.day)
     return drawing.bars_by_day(bars, "Créditos por dia neste mês", wide=True)

@@ -11,18 +11,17 @@ from balcao.accounts.keys import issue_key
 from balcao.accounts.statement import read_day
 from balcao.core.access import Account, Key
 from balcao.core.calendar import day_starts_ms
+from balcao.core.people import NAME_CHARACTERS_MAX
 from balcao.errors import FormDone
 from balcao.operations.contract import curl_line
 from balcao.web import asking
-from balcao.web.application import Page
 from balcao.web.home import limits_of
-from balcao.web.mounting import ACCOUNTS, AccountPage, for_both
-from balcao.web.typed import TypedForm, checked, read
-from balcao.web.visit import Instead, Visit
+from balcao.web.mounting import ACCOUNTS
+from balcao.web.typed import TypedForm, checked, is_name, read
+from balcao.web.visit import Visit
 from balcao.web.vocabulary import Word
 
 IN_FORCE_MAX = 50
-NAME_CHARACTERS_MAX = 100
 # Of those that are no good any more, the newest: the list stays short.
 ENDED_SHOWN = 20
 _LIMIT_MAX = 10**9
@@ -36,24 +35,6 @@ _FORM_DONE = (
     " guardou, revogue-a e crie outra com o formulário abaixo."
 )
 _TOO_MANY = f"Cada conta tem no máximo {IN_FORCE_MAX} chaves em vigor. Revogue uma antes."
-
-
-def pages() -> Sequence[Page]:
-    """The addresses of this file."""
-    one = "/{key_id}/revogar"
-    return for_both(
-        "/chaves",
-        (
-            AccountPage("chaves", show),
-            AccountPage("chave-nova", create, method="POST"),
-            AccountPage("chave-revogar", confirm, one),
-            AccountPage("chave-revogar", revoke, one, "POST"),
-        ),
-    )
-
-
-def _is_name(text: str) -> bool:
-    return 0 < len(text) <= NAME_CHARACTERS_MAX and text.isprintable()
 
 
 def _end_of_day(text: str, info: ValidationInfo) -> int | None:
@@ -82,7 +63,7 @@ class NewKeyForm(TypedForm):
     """A key that is wanted."""
 
     name: Annotated[
-        str, checked(_is_name, f"Dê um nome de até {NAME_CHARACTERS_MAX} caracteres.")
+        str, checked(is_name, f"Dê um nome de até {NAME_CHARACTERS_MAX} caracteres.")
     ] = Field(alias="nome")
     expires_ms: Annotated[int | None, BeforeValidator(_end_of_day)] = Field(alias="vale_ate")
     per_minute: Annotated[int | None, BeforeValidator(_limit)] = Field(alias="por_minuto")
@@ -172,7 +153,7 @@ def _key_in(visit: Visit, account: Account) -> Key:
         if asking.is_number(number) and key.key_id == int(number):
             return key
     text = "Esta conta não tem uma chave com este número."
-    raise Instead(visit.missing("Chave não encontrada", text))
+    raise visit.missing("Chave não encontrada", text)
 
 
 def _in_force(keys: Sequence[Key], now_ms: int) -> Sequence[Key]:
@@ -187,17 +168,16 @@ def _listed(
     keys = visit.tools.desk.keys(account.account_id)
     in_force = _in_force(keys, now)
     ended = [key for key in reversed(keys) if key not in in_force]
-    shown: dict[str, object] = {
-        "account": account,
-        "path": base,
-        "in_force": [(key, state_of(key, now)) for key in reversed(in_force)],
-        "ended": [(key, state_of(key, now)) for key in ended[:ENDED_SHOWN]],
-        "ended_more": max(0, len(ended) - ENDED_SHOWN),
-        "in_force_max": IN_FORCE_MAX,
-        "limits": limits_of(visit.tools.settings, account),
-        "today": asking.today_of(visit).isoformat(),
-        "typed": visit.form,
-        "name_characters_max": NAME_CHARACTERS_MAX,
-        "complaints": {},
-    }
-    return visit.page("chaves.html", status, **(shown | said))
+    return visit.page(
+        "chaves.html",
+        status,
+        account=account,
+        path=base,
+        in_force=[(key, state_of(key, now)) for key in reversed(in_force)],
+        ended=[(key, state_of(key, now)) for key in ended[:ENDED_SHOWN]],
+        ended_more=max(0, len(ended) - ENDED_SHOWN),
+        in_force_max=IN_FORCE_MAX,
+        limits=limits_of(visit.tools.settings, account),
+        today=asking.today_of(visit).isoformat(),
+        **said,
+    )

@@ -4,7 +4,7 @@ For its managers below `/app/usuarios`, for operators below their page of the ac
 locks themself out: a manager can neither suspend nor demote themself.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Annotated
 
 from pydantic import Field
@@ -13,14 +13,13 @@ from starlette.responses import Response
 from balcao.accounts.links import LINK_HOURS, make_link
 from balcao.core.access import Account
 from balcao.core.addresses import invitation
-from balcao.core.people import EMAIL_CHARACTERS_MAX, NAME_CHARACTERS_MAX, Role, Signature, User
+from balcao.core.people import Role, Signature, User
 from balcao.errors import EmailTaken, FormDone
 from balcao.storage.people import NewUser
 from balcao.web import asking
-from balcao.web.application import Page
-from balcao.web.mounting import AccountPage, done, for_both
+from balcao.web.mounting import done
 from balcao.web.typed import EMAIL, PERSON_NAME, TypedForm, one_of, read
-from balcao.web.visit import Instead, Visit
+from balcao.web.visit import Visit
 
 ROLE_WORDS: Mapping[Role, str] = {"consultant": "Consultor", "manager": "Gestor"}
 
@@ -40,23 +39,6 @@ _NOT_YOURSELF = (
     " opera o serviço."
 )
 _NO_LINK = "Um usuário suspenso não pode usar um link. Retome-o antes."
-
-
-def pages() -> Sequence[Page]:
-    """The addresses of this file."""
-    one = "/{user_id}"
-    return for_both(
-        "/usuarios",
-        (
-            AccountPage("usuarios", show),
-            AccountPage("usuario-novo", add, method="POST"),
-            AccountPage("usuario", show_one, one),
-            AccountPage("usuario-mudar", change, one, "POST"),
-            AccountPage("usuario-suspender", suspend, f"{one}/suspender", "POST"),
-            AccountPage("usuario-retomar", resume, f"{one}/retomar", "POST"),
-            AccountPage("usuario-link", send_link, f"{one}/link", "POST"),
-        ),
-    )
 
 
 class MemberForm(TypedForm):
@@ -152,7 +134,7 @@ def member(visit: Visit, account: Account) -> User:
     user = visit.tools.desk.people.user(int(number)) if asking.is_number(number) else None
     if user is None or user.account_id != account.account_id:
         text = "Esta conta não tem um usuário com este número."
-        raise Instead(visit.missing("Usuário não encontrado", text))
+        raise visit.missing("Usuário não encontrado", text)
     return user
 
 
@@ -185,28 +167,26 @@ def _listed(
     visit: Visit, account: Account, base: str, status: int = 200, **said: object
 ) -> Response:
     """The list and the form; `said` is what became of a form."""
-    shown: dict[str, object] = {
-        "address": base,
-        "account": account,
-        "users": visit.tools.desk.people.users(account.account_id),
-        "roles": ROLE_WORDS,
-        "complaints": {},
-        "typed": visit.form,
-        "oneself": visit.person.user.user_id,
-        "email_characters_max": EMAIL_CHARACTERS_MAX,
-        "name_characters_max": NAME_CHARACTERS_MAX,
-    }
-    return visit.page("usuarios.html", status, **(shown | said))
+    return visit.page(
+        "usuarios.html",
+        status,
+        address=base,
+        account=account,
+        users=visit.tools.desk.people.users(account.account_id),
+        roles=ROLE_WORDS,
+        oneself=visit.person.user.user_id,
+        **said,
+    )
 
 
 def _shown(visit: Visit, user: User, base: str, status: int = 200, **said: object) -> Response:
     """One user's page; `said` is what became of a form."""
-    shown: dict[str, object] = {
-        "user": user,
-        "address": base,
-        "roles": ROLE_WORDS,
-        "complaints": {},
-        "is_oneself": _is_oneself(visit, user),
-        "name_characters_max": NAME_CHARACTERS_MAX,
-    }
-    return visit.page("usuario.html", status, **(shown | said))
+    return visit.page(
+        "usuario.html",
+        status,
+        user=user,
+        address=base,
+        roles=ROLE_WORDS,
+        is_oneself=_is_oneself(visit, user),
+        **said,
+    )

@@ -13,8 +13,8 @@ from starlette.responses import Response
 
 from balcao.core.access import Account
 from balcao.errors import FormDone
-from balcao.web.application import Answer, Page, page
-from balcao.web.visit import Instead, Visit, Who
+from balcao.web.application import Answer, Page
+from balcao.web.visit import Visit, Who
 
 ACCOUNTS = "/app/operador/contas"
 _NUMBER = "{account_id:int}"
@@ -32,19 +32,15 @@ class AccountPage:
     method: str = "GET"
 
 
-def for_managers(family: str, pages: Sequence[AccountPage]) -> Sequence[Page]:
-    """These pages of the visitor's own account, below `/app`."""
-    return _mounted(pages, f"/app{family}", "app", "manager", lambda visit: visit.account)
-
-
-def for_operators(family: str, pages: Sequence[AccountPage]) -> Sequence[Page]:
+def for_operators(*pages: AccountPage, family: str = "") -> Sequence[Page]:
     """These pages of any account, below the operators' page of it."""
     return _mounted(pages, f"{ACCOUNTS}/{_NUMBER}{family}", "operador", "operator", _account_in)
 
 
-def for_both(family: str, pages: Sequence[AccountPage]) -> Sequence[Page]:
-    """The same pages for an account's managers and for operators."""
-    return [*for_managers(family, pages), *for_operators(family, pages)]
+def for_both(family: str, *pages: AccountPage) -> Sequence[Page]:
+    """The same for its managers, of their own account below `/app`, and for operators."""
+    own = _mounted(pages, f"/app{family}", "app", "manager", lambda visit: visit.account)
+    return [*own, *for_operators(*pages, family=family)]
 
 
 def _mounted(
@@ -64,7 +60,7 @@ def _mounted(
         return placed
 
     return [
-        page(base + of.below, f"{prefix}:{of.name}", who, mounted(of.answer), method=of.method)
+        Page(base + of.below, f"{prefix}:{of.name}", who, mounted(of.answer), of.method)
         for of in pages
     ]
 
@@ -75,7 +71,7 @@ def _account_in(visit: Visit) -> Account:
         return visit.tools.desk.account(int(visit.request.path_params["account_id"]))
     except (LookupError, OverflowError):
         text = "Não há conta com esse número. Procure-a na lista de contas."
-        raise Instead(visit.missing("Conta não encontrada", text)) from None
+        raise visit.missing("Conta não encontrada", text) from None
 
 
 async def done(deed: Awaitable[object], said: str, again: str = "ja") -> str:

@@ -1,14 +1,12 @@
 """`/app/eu`: one's own password, second factor and open sessions."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from starlette.responses import Response
 
-from balcao.accounts.links import new_token, token_digest
 from balcao.core.people import User
-from balcao.web import guard, second_factor, throttle
-from balcao.web.application import Page, page
-from balcao.web.signing import TOTP, new_password_problem
+from balcao.web import second_factor, throttle
+from balcao.web.signing import TOTP, new_password_problem, with_session
 from balcao.web.visit import Visit
 
 _CONFIRM_SECONDS = 900
@@ -21,18 +19,6 @@ _DONE: Mapping[str, str] = {
 }
 
 
-def pages() -> Sequence[Page]:
-    """The addresses of this file."""
-    return (
-        page("/app/eu", "app:eu", "signed_in", show),
-        page("/app/eu/senha", "app:senha", "signed_in", change_password, method="POST"),
-        page("/app/eu/sessoes", "app:sessoes", "signed_in", close_others, method="POST"),
-        page("/app/eu/segundo-fator", "app:totp", "signed_in", begin_totp, method="POST"),
-        page("/app/eu/segundo-fator/ligar", "app:totp", "signed_in", turn_on, method="POST"),
-        page("/app/eu/segundo-fator/desligar", "app:totp", "signed_in", turn_off, method="POST"),
-    )
-
-
 async def show(visit: Visit) -> Response:
     """What one can change."""
     return visit.page("eu.html", message=_DONE.get(visit.query("feito")))
@@ -41,19 +27,13 @@ async def show(visit: Visit) -> Response:
 async def change_password(visit: Visit) -> Response:
     """With the present one; every other session ends, this one goes on under a new token."""
     tools, user = visit.tools, visit.person.user
-    people = tools.desk.people
     if (complaint := await _not_them(visit)) or (
         complaint := new_password_problem(visit, user.email)
     ):
         return visit.page("eu.html", 422, alert=complaint)
     hashed = await tools.passwords.hash(visit.form.get("senha", ""))
-    await people.set_password(user.user_id, hashed, visit.signed(), tools.now_ms())
-    token = new_token()
-    await people.open_session(user.user_id, token_digest(token), visit.signed(), tools.now_ms())
-    response = visit.redirect("/app/eu", feito="senha")
-    secure = guard.is_secure(visit.request, tools)
-    guard.set_cookie(response, guard.SESSION, token, secure=secure)
-    return response
+    await tools.desk.people.set_password(user.user_id, hashed, visit.signed(), tools.now_ms())
+    return await with_session(visit, user, visit.redirect("/app/eu", feito="senha"))
 
 
 async def close_others(visit: Visit) -> Response:

@@ -10,6 +10,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from balcao import __version__
 from balcao.accounts.links import new_token
 from balcao.core import writing
+from balcao.core.people import EMAIL_CHARACTERS_MAX, NAME_CHARACTERS_MAX
 from balcao.http.assets import TYPES, Asset, digest_of
 from balcao.web.drawing import SYMBOLS
 
@@ -94,16 +95,23 @@ def environment() -> Environment:
         auto_reload=False,
     )
     made.filters.update({name: getattr(writing, name) for name in _FILTERS})
-    made.globals.update(new_form_id=new_token, symbols=SYMBOLS, version=__version__)
+    made.globals.update(
+        new_form_id=new_token,
+        symbols=SYMBOLS,
+        version=__version__,
+        name_characters_max=NAME_CHARACTERS_MAX,
+        email_characters_max=EMAIL_CHARACTERS_MAX,
+    )
     return made
 
 
 class Pages:
     """Renders templates."""
 
-    def __init__(self, assets: Assets) -> None:
+    def __init__(self) -> None:
+        self.assets = Assets()
         self._templates = environment()
-        self._templates.globals["asset"] = assets.address
+        self._templates.globals["asset"] = self.assets.address
 
     def render(self, template: str, visit: "Visit", values: Mapping[str, object]) -> str:
         """A page for this visit. Every template knows what is put together here."""
@@ -115,6 +123,8 @@ class Pages:
             "now_ms": visit.tools.now_ms(),
             "message": None,
             "alert": None,
+            "typed": visit.form,
+            "complaints": {},
         }
         return self._templates.get_template(template).render(shown | dict(values))
 

@@ -1,18 +1,10 @@
 """`/app/comprovantes/{receipt_id}`: the stored receipts, to those who are signed in."""
 
-from collections.abc import Sequence
-
 from starlette.responses import Response, StreamingResponse
 
 from balcao.http.receipts import Files
 from balcao.http.write import Pieces
-from balcao.web.application import Page, page
 from balcao.web.visit import Visit
-
-
-def pages() -> Sequence[Page]:
-    """The addresses of this file."""
-    return (page("/app/comprovantes/{receipt_id}", "app:comprovante", "account", show),)
 
 
 async def show(visit: Visit) -> Response:

@@ -5,24 +5,13 @@ from collections.abc import Mapping, Sequence
 import msgspec
 from starlette.responses import Response
 
-from balcao.core.idempotency import Recorded
 from balcao.core.ledger import Trace
 from balcao.storage.contract import Consultation
 from balcao.web import history
-from balcao.web.application import Page, page
 from balcao.web.explaining import Known, explain
 from balcao.web.visit import Visit
 
 OPERATORS = "/app/operador/requisicoes"
-
-
-def pages() -> Sequence[Page]:
-    """The addresses of this file."""
-    return (
-        page(f"{history.PATH}/{{request_id}}", "app:requisicao", "account", show),
-        page(OPERATORS, "app:operador-requisicoes", "operator", search),
-        page(f"{OPERATORS}/{{request_id}}", "app:operador-requisicao", "operator", show_operator),
-    )
 
 
 async def show(visit: Visit) -> Response:
@@ -30,10 +19,11 @@ async def show(visit: Visit) -> Response:
     number = _number(visit)
     account_id = visit.account.account_id
     found = await known_of(visit, account_id, number)
-    if found is None or not _may_see(visit, found):
+    asked_by = found.trace.user_id if found and found.trace else None
+    if found is None or not visit.person.sees(asked_by):
         return _unknown(visit, number)
     result = None
-    if found.trace is not None and await is_recorded(visit, found.trace):
+    if found.trace is not None and await visit.recorded(found.trace):
         result = f"/app/consultas/resultado/{number}"
     return visit.page(
         "requisicao.html", told=explain(found), trace=found.trace, account_name=None, result=result
@@ -48,7 +38,7 @@ async def search(visit: Visit) -> Response:
     return visit.page("requisicoes.html", 422 if number else 200, wrong=bool(number))
 
 
-async def show_operator(visit: Visit) -> Response:
+async def show_any(visit: Visit) -> Response:
     """One request of any account."""
     number = _number(visit)
     owner = visit.tools.desk.people.owner_of(number) if number else None
@@ -89,7 +79,7 @@ class _Body(msgspec.Struct):
 
 async def _ufs(visit: Visit, trace: Trace) -> Sequence[tuple[str, str]]:
     """Each UF of a BR answer with its origin, while the answer is kept."""
-    recorded = await _recorded(visit, trace) if trace.uf == "BR" and trace.code is None else None
+    recorded = await visit.recorded(trace) if trace.uf == "BR" and trace.code is None else None
     if recorded is None:
         return ()
     try:
@@ -106,28 +96,6 @@ def _at_once(visit: Visit, account_id: int, booked: Consultation) -> bool:
         return False
     entries = visit.tools.desk.entries(account_id, at_ms, at_ms + 1)
     return any(e.kind == "charge" for e in entries if e.request_id == booked.request_id)
-
-
-def _may_see(visit: Visit, found: Known) -> bool:
-    own = history.own_only(visit)
-    return own is None or (found.trace is not None and found.trace.user_id == own)
-
-
-async def is_recorded(visit: Visit, trace: Trace) -> bool:
-    """Whether the answer can still be shown: it is kept for a while under its key."""
-    return await _recorded(visit, trace) is not None
-
-
-async def _recorded(visit: Visit, trace: Trace) -> Recorded | None:
-    if trace.key_digest is None:
-        return None
-    now = visit.tools.now_ms()
-    attempt = await visit.tools.desk.earlier(trace.account_id, trace.key_digest, now)
-    recorded = None if attempt is None else attempt.recorded
-    if recorded is None or recorded.erased:
-        return None
-    # A key that a refusal left free may hold a later one's.
-    return recorded if recorded.request_id == trace.request_id else None
 
 
 def _number(visit: Visit) -> str:

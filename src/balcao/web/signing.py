@@ -23,9 +23,9 @@ from balcao.core.rate_limit import Limit
 from balcao.errors import EmailTaken, RateLimited, StorageFailed
 from balcao.storage.people import Link, NewUser
 from balcao.web import guard, second_factor, throttle
-from balcao.web.application import Page, page
 from balcao.web.returning import HOME, inside
 from balcao.web.status import ANSWERS
+from balcao.web.typed import is_name
 from balcao.web.visit import Visit
 
 _WRONG = "E-mail ou senha não conferem."
@@ -42,18 +42,6 @@ class _Halfway(msgspec.Struct, frozen=True):
     email: str
     password: str  # a digest of its hash: a password set meanwhile voids this
     to: str
-
-
-def pages() -> Sequence[Page]:
-    """The addresses of this file."""
-    return (
-        page("/app/entrar", "app:entrar", "anyone", show),
-        page("/app/entrar", "app:entrar", "anyone", enter, method="POST"),
-        page("/app/entrar/codigo", "app:codigo", "anyone", confirm, method="POST"),
-        page("/app/sair", "app:sair", "anyone", leave, method="POST"),
-        page("/app/convite/{token}", "app:convite", "anyone", invitation),
-        page("/app/convite/{token}", "app:convite", "anyone", accept, method="POST"),
-    )
 
 
 async def show(visit: Visit) -> Response:
@@ -133,10 +121,8 @@ async def leave(visit: Visit) -> Response:
     if visit.visitor is not None:
         await visit.tools.desk.people.close_session(visit.visitor.token_digest)
     response = visit.redirect("/app/entrar")
-    secure = guard.is_secure(visit.request, visit.tools)
-    response.delete_cookie(
-        guard.cookie_name(guard.SESSION, secure=secure), secure=secure, httponly=True
-    )
+    name = guard.cookie_name(guard.SESSION, secure=visit.is_secure)
+    response.delete_cookie(name, secure=visit.is_secure, httponly=True)
     return response
 
 
@@ -179,7 +165,7 @@ async def accept(visit: Visit) -> Response:
 
 
 def _complaint(visit: Visit, email: str, first: NewUser | None) -> str | None:
-    if first is not None and (not 0 < len(first.name) <= 100 or not first.name.isprintable()):
+    if first is not None and not is_name(first.name):
         return "Diga o seu nome."
     if not is_email(email):
         return "O e-mail não parece completo."
@@ -206,15 +192,16 @@ def _token(visit: Visit) -> str:
 
 async def _signed_in(visit: Visit, user: User, to: str) -> Response:
     """A new session, never one that was there before, and an entry in the log for operators."""
-    tools = visit.tools
     if visit.visitor is not None:
-        await tools.desk.people.close_session(visit.visitor.token_digest)
-    token = new_token()
-    signed = Signature("web", user.user_id)
+        await visit.tools.desk.people.close_session(visit.visitor.token_digest)
+    return await with_session(visit, user, visit.redirect(to))
+
+
+async def with_session(visit: Visit, user: User, response: Response) -> Response:
+    """The same answer to a browser in which this person is signed in from now on."""
+    tools, token, signed = visit.tools, new_token(), Signature("web", user.user_id)
     await tools.desk.people.open_session(user.user_id, token_digest(token), signed, tools.now_ms())
-    response = visit.redirect(to)
-    secure = guard.is_secure(visit.request, tools)
-    guard.set_cookie(response, guard.SESSION, token, secure=secure)
+    guard.set_cookie(response, guard.SESSION, token, secure=visit.is_secure)
     return response
 
 

@@ -10,8 +10,6 @@ import xlsxwriter  # type: ignore[import-untyped]
 # What a cell may be. Instants lose their zone (sheets know none): hand them in as Brasília's.
 Value: TypeAlias = str | int | datetime.date | datetime.datetime | None
 
-MEDIA_TYPE = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
-
 # Whatever a key is called, it is text: nothing that is written here is ever carried out.
 # Rows go to a file as they come: 50,000 of them in memory take some hundred megabytes.
 _HARMLESS = {

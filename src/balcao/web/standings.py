@@ -3,11 +3,14 @@
 from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
+from markupsafe import Markup
+
 from balcao.core.federation import UFS
 from balcao.core.questions import Subject
 from balcao.observability.health import ALL_UFS, Standing
 from balcao.operations import ALL_OPERATIONS, OPERATIONS
 from balcao.operations.views import Tile, Tone
+from balcao.web.drawing import tile_map
 from balcao.web.vocabulary import Word
 
 # Everything a subject may be said to be: the standing of its best source, or that it has none.
@@ -47,12 +50,13 @@ def by_uf(
     return {uf: in_uf(standings, subject, uf) if uf in served else None for uf in UFS}
 
 
-def tiles(known: Mapping[str, Standing | None]) -> Mapping[str, Tile]:
-    """The same as tiles of the map."""
-    return {
+def map_of(subject: Subject, known: Mapping[str, Standing | None]) -> Markup:
+    """The same drawn."""
+    tiles = {
         uf: Tile(WORDS[standing].tone, _ON_TILES[standing], WORDS[standing].text)
         for uf, standing in known.items()
     }
+    return tile_map(tiles, f"{SUBJECTS[subject]}: situação por UF")
 
 
 def worst(standings: Sequence[Standing | None]) -> Tone:

@@ -14,11 +14,10 @@ from balcao.core.access import names_of_keys
 from balcao.core.calendar import from_ms
 from balcao.storage.contract import ConsumptionRow
 from balcao.web import asking, drawing, spreadsheet, vocabulary
-from balcao.web.application import Page, page
 from balcao.web.drawing import Share
-from balcao.web.exports import CSV, leaving_room
+from balcao.web.exports import CSV, XLSX, FileKind, leaving_room
 from balcao.web.spending import bars_of
-from balcao.web.spreadsheet import Sheet
+from balcao.web.spreadsheet import Sheet, Value
 from balcao.web.visit import Visit
 
 PATH = "/app/extrato"
@@ -27,15 +26,6 @@ PATH = "/app/extrato"
 LINES_SHOWN = 60
 # Beyond that a bar is a week.
 DAYS_DRAWN = 92
-
-
-def pages() -> Sequence[Page]:
-    """The addresses of this file."""
-    return (
-        page(PATH, "app:extrato", "manager", show),
-        page(f"{PATH}.csv", "app:extrato-csv", "manager", as_table),
-        page(f"{PATH}.xlsx", "app:extrato-xlsx", "manager", as_workbook),
-    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +37,7 @@ class _Read:
     rows: Sequence[ConsumptionRow]
     names: Mapping[int | None, str]
     ignored: str | None  # what was said of filters that are none
+    read_at: datetime.datetime
 
     @property
     def credits(self) -> int:
@@ -56,14 +47,22 @@ class _Read:
     def requests(self) -> int:
         return sum(row.requests for row in self.rows)
 
+    @property
+    def by_operation(self) -> Sequence[tuple[str, int]]:
+        """Each one's credits, the dearest first."""
+        sums = Counter[str]()
+        for row in self.rows:
+            sums[vocabulary.short(row.operation)] += row.credits
+        return sums.most_common()
+
 
 async def _read(visit: Visit, period: Period) -> _Read:
     desk, number = visit.tools.desk, visit.account.account_id
     names, fields = names_of_keys(desk.keys(number)), visit.request.query_params
     chosen = asking.choice(fields, names)
     statement = await read(desk, number, period)
-    ignored = asking.ignored(fields, chosen)
-    return _Read(statement, chosen, chosen.of(statement.rows), names, ignored)
+    at, rows = from_ms(visit.tools.now_ms()), chosen.of(statement.rows)
+    return _Read(statement, chosen, rows, names, asking.ignored(fields, chosen), at)
 
 
 def _asked(visit: Visit) -> asking.Asked:
@@ -78,6 +77,7 @@ async def show(visit: Visit) -> Response:
     by_origin = Counter[str]()
     for row in found.rows:
         by_origin[row.origin] += row.credits
+    shares = [Share(name, credits) for name, credits in found.by_operation]
     newest_first = sorted(found.rows, key=lambda row: row.day, reverse=True)
     return visit.page(
         "extrato.html",
@@ -104,18 +104,18 @@ async def show(visit: Visit) -> Response:
         from_source=by_origin["online"],
         chart=_by_day(found.rows, asked.period),
         by_week=_is_long(asked.period),
-        shares=_by_operation(found.rows),
-        lines=[_shown(row, found.names) for row in newest_first[:LINES_SHOWN]],
+        shares=drawing.shares(shares) if shares else None,
+        lines=[(row.day, *_told(row, found.names)) for row in newest_first[:LINES_SHOWN]],
         more=max(0, len(found.rows) - LINES_SHOWN),
         proof=found.statement.proof,
         settled=found.statement.settled,
     )
 
 
-def _shown(row: ConsumptionRow, names: Mapping[int | None, str]) -> Sequence[object]:
-    """A line of the page's table; days and numbers are written by the template."""
+def _told(row: ConsumptionRow, names: Mapping[int | None, str]) -> Sequence[Value]:
+    """A line after its day, in words."""
     operation, origin = vocabulary.short(row.operation), vocabulary.ORIGINS[row.origin]
-    return (row.day, operation, names.get(row.key_id), origin, row.requests, row.credits)
+    return (operation, names.get(row.key_id), origin, row.requests, row.credits)
 
 
 def _is_long(period: Period) -> bool:
@@ -127,48 +127,37 @@ def _by_day(rows: Sequence[ConsumptionRow], period: Period) -> str:
     return drawing.bars_by_day(bars_of(rows, period.first, len(period.days), step), title)
 
 
-def _by_operation(rows: Sequence[ConsumptionRow]) -> str | None:
-    found = Counter[str]()
-    for row in rows:
-        found[vocabulary.short(row.operation)] += row.credits
-    items = [Share(name, credits) for name, credits in found.most_common()]
-    return drawing.shares(items) if items else None
-
-
 async def as_table(visit: Visit) -> Response:
     """The lines as CSV, as the API gives them."""
-    return await _exported(visit, "csv", CSV, _write_table)
+    return await _exported(visit, CSV, _write_table)
 
 
 async def as_workbook(visit: Visit) -> Response:
     """The lines and their sums as a spreadsheet."""
-    return await _exported(visit, "xlsx", spreadsheet.MEDIA_TYPE, _write_workbook)
+    return await _exported(visit, XLSX, _write_workbook)
 
 
 async def _exported(
-    visit: Visit,
-    extension: str,
-    media_type: str,
-    write: Callable[[_Read, datetime.datetime, IO[bytes]], None],
+    visit: Visit, kind: FileKind, write: Callable[[_Read, IO[bytes]], None]
 ) -> Response:
     asked = _asked(visit)
     if asked.complaint:
         return visit.redirect(asking.address(PATH, dict(visit.request.query_params)))
-    found, now = await _read(visit, asked.period), from_ms(visit.tools.now_ms())
-    name = f"extrato-{asked.period.first}-{asked.period.last}.{extension}"
-    return await visit.export(partial(write, found, now), media_type, name)
+    found = await _read(visit, asked.period)
+    name = f"extrato-{asked.period.first}-{asked.period.last}"
+    return await visit.export(partial(write, found), kind, name)
 
 
-def _write_table(found: _Read, now: datetime.datetime, file: IO[bytes]) -> None:
+def _write_table(found: _Read, file: IO[bytes]) -> None:
     lines = (line_of(row, found.names) for row in found.rows)
     write_csv(file, COLUMNS, leaving_room(lines))
 
 
-def _write_workbook(found: _Read, now: datetime.datetime, file: IO[bytes]) -> None:
-    spreadsheet.write_xlsx(file, [_summary(found, now), _lines(found)])
+def _write_workbook(found: _Read, file: IO[bytes]) -> None:
+    spreadsheet.write_xlsx(file, [_summary(found), _lines(found)])
 
 
-def _summary(found: _Read, now: datetime.datetime) -> Sheet:
+def _summary(found: _Read) -> Sheet:
     statement, chosen = found.statement, found.chosen
     account, proof = statement.account, statement.proof
     owed = account.plan == "pos_pago"
@@ -177,9 +166,6 @@ def _summary(found: _Read, now: datetime.datetime) -> Sheet:
     key = "todas"
     if chosen.key is not None:
         key = found.names.get(None if chosen.key == "web" else chosen.key, "outra")
-    by_operation = Counter[str]()
-    for row in found.rows:
-        by_operation[vocabulary.short(row.operation)] += row.credits
     return Sheet(
         "Resumo",
         (44, 34),
@@ -187,13 +173,13 @@ def _summary(found: _Read, now: datetime.datetime) -> Sheet:
             ("Conta", account.name),
             ("Primeiro dia", statement.period.first),
             ("Último dia", statement.period.last),
-            ("Gerado em (Brasília)", now),
+            ("Gerado em (Brasília)", found.read_at),
             ("Operação", vocabulary.short(chosen.operation) if chosen.operation else "todas"),
             ("Chave", key),
             ("Origem", vocabulary.ORIGINS[chosen.origin] if chosen.origin else "todas"),
             ("Consultas cobradas", found.requests),
             ("Créditos consumidos", found.credits),
-            *((f"  {name}", credits) for name, credits in by_operation.most_common()),
+            *((f"  {name}", credits) for name, credits in found.by_operation),
             (f"{named} no início do período, em créditos", sign * proof.opening_credits),
             ("Créditos acrescentados no período", proof.added_credits),
             ("Consumo do período, sem filtros", proof.charged_credits),
@@ -214,14 +200,7 @@ def _lines(found: _Read) -> Sheet:
         "Consumo",
         (12, 24, 28, 10, 12, 12),
         (
-            (
-                datetime.date.fromisoformat(row.day),
-                vocabulary.short(row.operation),
-                found.names.get(row.key_id),
-                vocabulary.ORIGINS[row.origin],
-                row.requests,
-                row.credits,
-            )
+            (datetime.date.fromisoformat(row.day), *_told(row, found.names))
             for row in leaving_room(found.rows)
         ),
         ("Dia", "Operação", "Chave", "Origem", "Consultas", "Créditos"),

@@ -16,9 +16,7 @@ from balcao.errors import StorageFailed
 from balcao.observability.health import Standing, of_subject
 from balcao.operations.views import Tone
 from balcao.web import standings
-from balcao.web.application import Page, page
 from balcao.web.configured import CONFIGURED
-from balcao.web.drawing import tile_map
 from balcao.web.month_age import MonthAge, in_use
 from balcao.web.remembered import Remembered
 from balcao.web.standings import BY_UF, SUBJECTS, WORDS
@@ -108,14 +106,6 @@ class Board:
         return _VERDICTS[self.tone]
 
 
-def pages() -> Sequence[Page]:
-    """The addresses of this file."""
-    return (
-        page("/status", "status", "anyone", show),
-        page("/status/estado.json", "status:json", "anyone", as_json),
-    )
-
-
 async def _board(tools: Tools) -> Board:
     configured = await CONFIGURED.of(tools)
     mode: Mode = "test" if configured.asks_nobody else "live"
@@ -131,7 +121,7 @@ async def _board(tools: Tools) -> Board:
             asked = configured.asked.get(subject, ())
             served = configured.served(subject) if live else asked
             ufs = standings.by_uf(known, subject, served)
-            drawn = tile_map(standings.tiles(ufs), f"{name}: situação por UF")
+            drawn = standings.map_of(subject, ufs)
         told.append(Told(subject, name, standing, ufs, drawn))
     return Board(now, await _answers(tools), mode, told, in_use(tools.store(mode), civil_day(now)))
 

@@ -1,7 +1,7 @@
 """What pages are made with, handed in by `compose`."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from balcao.core.questions import Mode
@@ -32,11 +32,11 @@ class Tools:
     health: Health
     circuits: Callable[[], Mapping[tuple[str, str, str], str]]  # of live sources' lines
     seal: Seal
-    passwords: Passwords
-    throttle: Throttle
-    pages: Pages
-    exports: Exports
     new_id: Callable[[], str]
+    passwords: Passwords = field(default_factory=Passwords)
+    throttle: Throttle = field(default_factory=Throttle)
+    pages: Pages = field(default_factory=Pages)
+    exports: Exports = field(default_factory=Exports)
 
     @property
     def now_ms(self) -> Callable[[], int]:

@@ -51,10 +51,10 @@ def one_of(choices: Container[str], complaint: str) -> BeforeValidator:
     return checked(choices.__contains__, complaint)
 
 
-def _is_name(text: str) -> bool:
-    """Whether a person can be called so on our pages."""
+def is_name(text: str) -> bool:
+    """Whether a person or a key can be called so on our pages."""
     return 0 < len(text) <= NAME_CHARACTERS_MAX and text.isprintable()
 
 
-PERSON_NAME = checked(_is_name, f"Diga o nome, com até {NAME_CHARACTERS_MAX} caracteres.")
+PERSON_NAME = checked(is_name, f"Diga o nome, com até {NAME_CHARACTERS_MAX} caracteres.")
 EMAIL = checked(is_email, "O e-mail não parece completo.")

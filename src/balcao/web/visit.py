@@ -8,9 +8,13 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from balcao.core.access import Account, Caller
+from balcao.core.calendar import civil_month
+from balcao.core.idempotency import Recorded
+from balcao.core.ledger import Trace, available_credits
 from balcao.core.outcomes import Reply
 from balcao.core.people import Session, Signature, User
 from balcao.errors import InvalidParameter
+from balcao.web.exports import FileKind
 from balcao.web.returning import address
 from balcao.web.tools import Tools
 
@@ -59,6 +63,15 @@ class Visitor:
             case _:
                 return True
 
+    @property
+    def own_only(self) -> int | None:
+        """Whose requests they may see: a consultant their own; None: everybody's in the account."""
+        return None if self.is_manager else self.user.user_id
+
+    def sees(self, asked_by: int | None) -> bool:
+        """Whether a request of this person, or of a program, is for their eyes."""
+        return self.own_only in (None, asked_by)
+
     def caller(self) -> Caller:
         """Who a lookup is charged to: the account, through no key."""
         account = self.account
@@ -85,6 +98,7 @@ class Visit:
     request_id: str
     tools: Tools
     visitor: Visitor | None
+    is_secure: bool  # whether the browser came by HTTPS
     cookie: str  # what ties forms to this browser: its session, or its first visit
     form: Mapping[str, str] = field(default_factory=dict)  # of a POST
     reply: Reply | None = None  # of a lookup, for the event
@@ -103,15 +117,20 @@ class Visit:
         return self.visitor.account
 
     @property
+    def available(self) -> int | None:
+        """Credits that the account can spend now; None: there is no limit."""
+        return available_credits(self.account, civil_month(self.tools.now_ms()))
+
+    @property
     def csrf(self) -> str:
         """The token for this browser's forms."""
         return self.tools.seal.token_for(self.cookie)
 
     async def export(
-        self, write: Callable[[IO[bytes]], None], media_type: str, name: str
+        self, write: Callable[[IO[bytes]], None], kind: FileKind, name: str
     ) -> Response:
         """A file of the visitor's account. Raises `ExportRunning`; see `exports.py`."""
-        return await self.tools.exports.answer(self.account.account_id, write, media_type, name)
+        return await self.tools.exports.answer(self.account.account_id, write, kind, name)
 
     @property
     def is_fragment(self) -> bool:
@@ -135,14 +154,32 @@ class Visit:
             raise InvalidParameter("O formulário chegou alterado, e nada foi feito.")
         return Signature("web", self.person.user.user_id, form_id or None)
 
+    async def recorded(self, trace: Trace) -> Recorded | None:
+        """A request's answer, while it is kept.
+
+        A key that a refusal left free may hold a later one's.
+        """
+        if trace.key_digest is None:
+            return None
+        tools = self.tools
+        attempt = await tools.desk.earlier(trace.account_id, trace.key_digest, tools.now_ms())
+        recorded = None if attempt is None else attempt.recorded
+        if recorded is None or recorded.erased or recorded.request_id != trace.request_id:
+            return None
+        return recorded
+
     def page(self, template: str, status: int = 200, **values: object) -> Response:
         """A page, or a fragment of one."""
         html = self.tools.pages.render(template, self, values)
         return HTMLResponse(html, status)
 
-    def missing(self, title: str, text: str) -> Response:
-        """What is said where the address names nothing."""
-        return self.page("problema.html", 404, title=title, text=text)
+    def problem(self, status: int, title: str, text: str) -> Response:
+        """A page that says why there is no other."""
+        return self.page("problema.html", status, title=title, text=text)
+
+    def missing(self, title: str, text: str) -> "Instead":
+        """What is said where the address names nothing: to be raised."""
+        return Instead(self.problem(404, title, text))
 
     def redirect(self, path: str, **query: str) -> Response:
         """Go on there with a GET: what was posted is not posted again by a reload."""

@@ -1,7 +1,7 @@
 """What the house's own words mean, for people: operations, outcomes, sources, strategies.
 
 Tests hold that nothing is missing: every code of `core.problems` and every strategy has its words
-here. Those of the tariff's rules stand beside each operation (`subjects.tariff`).
+here. Those of the tariff's rules stand beside each operation (`operations.tariff`).
 """
 
 from collections.abc import Mapping, Sequence
@@ -109,24 +109,19 @@ _VERDICTS: Mapping[tuple[str, str], Word] = {
 }
 
 
-def outcome(operation: str, status: int, code: str | None) -> Word:
-    """What came of a request, in a few words."""
-    if code is not None:
-        return CODES.get(code, Word(code, "bad"))
-    if status == 200:
-        return Word("Respondida", "good")
-    return _RESULTS.get(operation, Word(f"Status {status}", "neutral"))
-
-
 def outcome_of(trace: Trace) -> Word:
-    """The same, of what is remembered. In the web application nobody sends keys: forms do."""
+    """What came of a request, in a few words. In the web application forms are sent, not keys."""
     if trace.code == "IDEMPOTENCY_KEY_REUTILIZADA" and trace.key_id is None:
         return Word("Formulário já usado", "warn")
     if trace.certificate is not None and trace.certificate.verdict is not None:
         known = _VERDICTS.get((trace.operation, trace.certificate.verdict))
         if known is not None:
             return known
-    return outcome(trace.operation, trace.status, trace.code)
+    if trace.code is not None:
+        return CODES.get(trace.code, Word(trace.code, "bad"))
+    if trace.status == 200:
+        return Word("Respondida", "good")
+    return _RESULTS.get(trace.operation, Word(f"Status {trace.status}", "neutral"))
 
 
 def origin_of(trace: Trace) -> str | None:

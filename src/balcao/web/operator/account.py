@@ -16,10 +16,9 @@ from balcao.errors import TermsRefused
 from balcao.storage.contract import LedgerEntry
 from balcao.storage.desk.desk import Desk
 from balcao.storage.people import Terms
-from balcao.web.application import Page
 from balcao.web.drawing import bars_by_day
 from balcao.web.members import member
-from balcao.web.mounting import ACCOUNTS, AccountPage, done, for_operators
+from balcao.web.mounting import ACCOUNTS, done
 from balcao.web.operator.accounts import last_use_ms
 from balcao.web.operator.forms import MODES, CreditsForm, TermsForm, once
 from balcao.web.operator.operators import turn_totp_off
@@ -42,22 +41,6 @@ _DONE: Mapping[str, str] = {
     "reativada": "Conta reativada.",
     "sem-totp": "Segundo fator do usuário desligado. Na próxima entrada basta a senha.",
 }
-
-
-def pages() -> Sequence[Page]:
-    """The addresses of this file."""
-    return for_operators(
-        "",
-        (
-            AccountPage("conta", show),
-            AccountPage("termos", change_terms, "/termos", "POST"),
-            AccountPage("creditos", add_credits, "/creditos", "POST"),
-            AccountPage("suspender", ask_to_suspend, "/suspender"),
-            AccountPage("suspender", suspend, "/suspender", "POST"),
-            AccountPage("reativar", resume, "/reativar", "POST"),
-            AccountPage("usuario-sem-totp", totp_off, "/usuarios/{user_id}/sem-totp", "POST"),
-        ),
-    )
 
 
 async def show(visit: Visit, account: Account, base: str) -> Response:
@@ -93,7 +76,6 @@ async def _shown(
         days=DAYS,
         entries=entries,
         with_totp=[user for user in desk.people.users(number) if user.has_totp],
-        typed=visit.form,
         complaints=complaints or {},
         message=_DONE.get(visit.query("feito")),
         alert=alert,

@@ -1,6 +1,6 @@
 """`/app/operador/contas`: all accounts, and opening another one."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from starlette.responses import Response
@@ -11,7 +11,6 @@ from balcao.core.ledger import available_credits, spent_credits
 from balcao.errors import FormDone, NameTaken
 from balcao.storage.contract import NewAccount
 from balcao.web import asking
-from balcao.web.application import Page, page
 from balcao.web.mounting import ACCOUNTS
 from balcao.web.operator.forms import MODES, NewAccountForm, once
 from balcao.web.tools import Tools
@@ -20,15 +19,6 @@ from balcao.web.visit import Visit
 from balcao.web.vocabulary import PLANS
 
 PER_PAGE = 50
-
-
-def pages() -> Sequence[Page]:
-    """The addresses of this file."""
-    return (
-        page(ACCOUNTS, "operador:contas", "operator", show),
-        page(f"{ACCOUNTS}/nova", "operador:conta-nova", "operator", blank),
-        page(f"{ACCOUNTS}/nova", "operador:conta-nova", "operator", create, method="POST"),
-    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,23 +109,18 @@ def last_use_ms(tools: Tools, account_id: int) -> int | None:
 
 async def blank(visit: Visit) -> Response:
     """The form."""
-    return _form(visit)
+    return visit.page("operador/conta_nova.html")
 
 
-def _form(visit: Visit, complaints: Mapping[str, str] | None = None) -> Response:
-    return visit.page(
-        "operador/conta_nova.html",
-        422 if complaints else 200,
-        typed=visit.form,
-        complaints=complaints or {},
-    )
+def _wrong(visit: Visit, complaints: Mapping[str, str]) -> Response:
+    return visit.page("operador/conta_nova.html", 422, complaints=complaints)
 
 
 async def create(visit: Visit) -> Response:
     """Open the account, live or for tests for ever."""
     signed, typed = once(visit), read(NewAccountForm, visit.form)
     if not isinstance(typed, NewAccountForm):
-        return _form(visit, typed)
+        return _wrong(visit, typed)
     terms, desk = typed.terms, visit.tools.desk
     new = NewAccount(
         typed.name,
@@ -148,7 +133,7 @@ async def create(visit: Visit) -> Response:
     try:
         account = desk.create_account(new, visit.tools.now_ms(), signed)
     except NameTaken:
-        return _form(visit, {"nome": "Já existe uma conta com este nome."})
+        return _wrong(visit, {"nome": "Já existe uma conta com este nome."})
     except FormDone:
         known = next((one for one in desk.accounts() if one.name == typed.name), None)
         if known is None:

@@ -10,7 +10,6 @@ from balcao.core.people import Action, Channel
 from balcao.core.writing import instant
 from balcao.storage.people import AuditEntry
 from balcao.web import asking
-from balcao.web.application import Page, page
 from balcao.web.visit import Visit
 
 PER_PAGE = 100
@@ -55,11 +54,6 @@ class Deed:
     detail: str
     account_id: int | None
     account_name: str | None
-
-
-def pages() -> Sequence[Page]:
-    """The addresses of this file."""
-    return (page(_PATH, "operador:auditoria", "operator", show),)
 
 
 def deeds_of(entries: Iterable[AuditEntry]) -> Sequence[Deed]:

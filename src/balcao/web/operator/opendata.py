@@ -15,7 +15,6 @@ from balcao.opendata.errors import OpenDataError
 from balcao.opendata.importer import rollback
 from balcao.opendata.progress_file import ImportProgress, read_progress
 from balcao.opendata.store import Month, months
-from balcao.web.application import Page, page
 from balcao.web.drawing import meter
 from balcao.web.month_age import MonthAge
 from balcao.web.operator.forms import MODES, once
@@ -57,15 +56,6 @@ class Store:
     def is_running(self) -> bool:
         """Whether an import is at work."""
         return self.progress is not None and self.progress.state == "running"
-
-
-def pages() -> Sequence[Page]:
-    """The addresses of this file."""
-    return (
-        page(_PATH, "operador:dados-abertos", "operator", show),
-        page(f"{_PATH}/voltar", "operador:voltar", "operator", ask_to_go_back),
-        page(f"{_PATH}/voltar", "operador:voltar", "operator", go_back, method="POST"),
-    )
 
 
 async def show(visit: Visit) -> Response:

@@ -3,17 +3,16 @@
 Nobody does these things to themself: one's own password and second factor are on `/app/eu`.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Annotated
 
 from pydantic import Field
 from starlette.responses import Response
 
 from balcao.accounts.links import LINK_HOURS
-from balcao.core.people import EMAIL_CHARACTERS_MAX, NAME_CHARACTERS_MAX, User
+from balcao.core.people import User
 from balcao.errors import EmailTaken, FormDone, LastOperator
 from balcao.storage.people import NewUser
-from balcao.web.application import Page, page
 from balcao.web.members import with_link
 from balcao.web.mounting import done
 from balcao.web.operator.forms import once
@@ -40,20 +39,6 @@ _LAST = (
 )
 
 
-def pages() -> Sequence[Page]:
-    """The addresses of this file."""
-    one, to_suspend = f"{_PATH}/{{user_id:int}}", "operador:suspender-operador"
-    return (
-        page(_PATH, "operador:operadores", "operator", show),
-        page(_PATH, "operador:operadores", "operator", add, method="POST"),
-        page(f"{one}/suspender", to_suspend, "operator", ask_to_suspend),
-        page(f"{one}/suspender", to_suspend, "operator", suspend, method="POST"),
-        page(f"{one}/reativar", "operador:reativar-operador", "operator", resume, method="POST"),
-        page(f"{one}/link", "operador:link-operador", "operator", link, method="POST"),
-        page(f"{one}/sem-totp", "operador:sem-totp", "operator", totp_off, method="POST"),
-    )
-
-
 class NewOperatorForm(TypedForm):
     """Another operator."""
 
@@ -74,10 +59,7 @@ def _shown(
         422 if alert or complaints else 200,
         operators=visit.tools.desk.people.users(None),
         oneself=visit.person.user.user_id,
-        typed=visit.form,
         complaints=complaints or {},
-        name_characters_max=NAME_CHARACTERS_MAX,
-        email_characters_max=EMAIL_CHARACTERS_MAX,
         link_hours=LINK_HOURS,
         message=_DONE.get(visit.query("feito")),
         alert=alert,
@@ -167,7 +149,7 @@ def _another(visit: Visit) -> User:
         user = None
     if user is None or user.role != "operator":
         text = "Não há usuário com este número aqui."
-        raise Instead(visit.missing("Usuário não encontrado", text))
+        raise visit.missing("Usuário não encontrado", text)
     if user.user_id == visit.person.user.user_id:
         raise Instead(_shown(visit, _ONESELF))
     return user

@@ -14,11 +14,9 @@ from balcao.core.ledger import available_credits
 from balcao.observability.health import standing
 from balcao.storage.contract import ConsumptionRow
 from balcao.storage.desk.desk import Desk
-from balcao.web.application import Page, page
 from balcao.web.drawing import Bar, bars_by_day
 from balcao.web.month_age import in_use
 from balcao.web.operator.audit import deeds_of
-from balcao.web.operator.sources import OUTCOMES
 from balcao.web.remembered import Remembered
 from balcao.web.spending import bars_of
 from balcao.web.standings import SUBJECTS, WORDS
@@ -64,11 +62,6 @@ class Low:
     week: int
 
 
-def pages() -> Sequence[Page]:
-    """The addresses of this file."""
-    return (page("/app/operador", "operador:painel", "operator", show),)
-
-
 async def show(visit: Visit) -> Response:
     """The overview."""
     tools = visit.tools
@@ -93,7 +86,6 @@ async def show(visit: Visit) -> Response:
                 SOURCES.get(line.source, line.source),
                 SUBJECTS.get(line.subject, line.subject),
                 WORDS[standing(line)],
-                OUTCOMES.get(line.last_outcome, line.last_outcome),
             )
             for line in troubled[:TROUBLED_MAX]
         ],

@@ -9,10 +9,8 @@ from starlette.responses import Response
 from balcao.core.questions import Mode, Subject
 from balcao.inventory import ListedSource
 from balcao.observability.health import Line, Standing, of_subject, standing
-from balcao.web import standings
-from balcao.web.application import Page, page
+from balcao.web import asking, standings
 from balcao.web.configured import CONFIGURED, Configured
-from balcao.web.drawing import tile_map
 from balcao.web.standings import BY_UF, SUBJECTS, WORDS
 from balcao.web.visit import Visit
 from balcao.web.vocabulary import SOURCES, Word
@@ -65,11 +63,6 @@ class Section:
     unserved: str  # UFs that nobody takes
 
 
-def pages() -> Sequence[Page]:
-    """The addresses of this file."""
-    return (page(_PATH, "operador:fontes", "operator", show),)
-
-
 async def show(visit: Visit) -> Response:
     """All subjects, or all lines of one; only the tables, when a script asks for them again."""
     tools = visit.tools
@@ -106,9 +99,8 @@ async def show(visit: Visit) -> Response:
 
 
 def _address(mode: Mode, subject: Subject | None = None) -> str:
-    query = [f"ambiente={mode}"] if mode == "test" else []
-    query += [f"assunto={subject}"] if subject is not None else []
-    return _PATH + ("?" + "&".join(query) if query else "")
+    asked = {"ambiente": mode if mode == "test" else "", "assunto": subject or ""}
+    return asking.address(_PATH, asked)
 
 
 def _section(
@@ -124,8 +116,7 @@ def _section(
     served = configured.served(subject) if live else asked
     drawn = None
     if subject in BY_UF:
-        in_each = standings.tiles(standings.by_uf(known, subject, served))
-        drawn = tile_map(in_each, f"{SUBJECTS[subject]}: situação por UF")
+        drawn = standings.map_of(subject, standings.by_uf(known, subject, served))
     if live:
         rows = _configured_rows(configured.sources[subject], lines, subject, whole=whole)
     else:
@@ -161,10 +152,8 @@ def _rows(
     own = [line for line in lines if line.source == name]
     if not own:
         return [SourceRow(order, _name(name), remark, "", WORDS["quiet"], 0)]
-    if subject not in BY_UF:
+    if subject not in BY_UF or len(own) == 1:
         return [_row(line, order, remark) for line in own]
-    if len(own) == 1:
-        return [_row(own[0], order, remark)]
     shown = own if whole else [line for line in own if standing(line) in ("down", "degraded")]
     return [
         _sum(own, order, remark),

@@ -1,0 +1,115 @@
+"""The application's addresses as one table: who each is for, and who answers."""
+
+from collections.abc import Sequence
+
+from balcao.web import (
+    answered,
+    consult,
+    history,
+    home,
+    keys,
+    members,
+    myself,
+    receipts,
+    request,
+    signing,
+    statement,
+    status,
+)
+from balcao.web.application import Answer, Page
+from balcao.web.mounting import AccountPage, for_both, for_operators
+from balcao.web.operator import account, accounts, audit, opendata, operators, overview, sources
+
+_CONSULT = "/app/consultas/{operacao}"
+_ANOTHER = "/operadores/{user_id:int}"
+_REQUESTS = "/app/operador/requisicoes"
+
+
+def _office(below: str, name: str, answer: Answer, method: str = "GET") -> Page:
+    """A page for those who run the service, below `/app/operador`."""
+    return Page(f"/app/operador{below}", f"operador:{name}", "operator", answer, method)
+
+
+PAGES: Sequence[Page] = (
+    # Anybody.
+    Page("/app/entrar", "app:entrar", "anyone", signing.show),
+    Page("/app/entrar", "app:entrar", "anyone", signing.enter, "POST"),
+    Page("/app/entrar/codigo", "app:codigo", "anyone", signing.confirm, "POST"),
+    Page("/app/sair", "app:sair", "anyone", signing.leave, "POST"),
+    Page("/app/convite/{token}", "app:convite", "anyone", signing.invitation),
+    Page("/app/convite/{token}", "app:convite", "anyone", signing.accept, "POST"),
+    Page("/status", "status", "anyone", status.show),
+    Page("/status/estado.json", "status:json", "anyone", status.as_json),
+    # Whoever is signed in.
+    Page("/app", "app:inicio", "signed_in", home.show),
+    Page("/app/eu", "app:eu", "signed_in", myself.show),
+    Page("/app/eu/senha", "app:senha", "signed_in", myself.change_password, "POST"),
+    Page("/app/eu/sessoes", "app:sessoes", "signed_in", myself.close_others, "POST"),
+    Page("/app/eu/segundo-fator", "app:totp", "signed_in", myself.begin_totp, "POST"),
+    Page("/app/eu/segundo-fator/ligar", "app:totp", "signed_in", myself.turn_on, "POST"),
+    Page("/app/eu/segundo-fator/desligar", "app:totp", "signed_in", myself.turn_off, "POST"),
+    # The users of an account.
+    Page("/app/consultas", "app:consultas", "account", consult.index),
+    Page("/app/consultas/andamento/{form_id}", "app:andamento", "account", consult.wait),
+    Page(_CONSULT, "app:consulta", "account", consult.show),
+    Page(_CONSULT, "app:consultar", "account", consult.ask, "POST", consult.offered),
+    Page(f"{_CONSULT}/preco", "app:preco", "account", consult.price, "POST", consult.offered),
+    Page("/app/consultas/resultado/{request_id}", "app:resultado", "account", answered.show),
+    Page("/app/comprovantes/{receipt_id}", "app:comprovante", "account", receipts.show),
+    Page("/app/historico", "app:historico", "account", history.show),
+    Page("/app/historico.csv", "app:historico-csv", "account", history.as_table),
+    Page("/app/historico.xlsx", "app:historico-xlsx", "account", history.as_workbook),
+    Page("/app/historico/pessoa", "app:historico-pessoa", "account", history.show_person, "POST"),
+    Page("/app/historico/pessoa", "app:historico-pessoa", "account", history.to_the_list),
+    Page("/app/historico/{request_id}", "app:requisicao", "account", request.show),
+    # Its managers; the same keys and users for operators, too.
+    Page("/app/extrato", "app:extrato", "manager", statement.show),
+    Page("/app/extrato.csv", "app:extrato-csv", "manager", statement.as_table),
+    Page("/app/extrato.xlsx", "app:extrato-xlsx", "manager", statement.as_workbook),
+    *for_both(
+        "/chaves",
+        AccountPage("chaves", keys.show),
+        AccountPage("chave-nova", keys.create, method="POST"),
+        AccountPage("chave-revogar", keys.confirm, "/{key_id}/revogar"),
+        AccountPage("chave-revogar", keys.revoke, "/{key_id}/revogar", "POST"),
+    ),
+    *for_both(
+        "/usuarios",
+        AccountPage("usuarios", members.show),
+        AccountPage("usuario-novo", members.add, method="POST"),
+        AccountPage("usuario", members.show_one, "/{user_id}"),
+        AccountPage("usuario-mudar", members.change, "/{user_id}", "POST"),
+        AccountPage("usuario-suspender", members.suspend, "/{user_id}/suspender", "POST"),
+        AccountPage("usuario-retomar", members.resume, "/{user_id}/retomar", "POST"),
+        AccountPage("usuario-link", members.send_link, "/{user_id}/link", "POST"),
+    ),
+    # Those who run the service.
+    _office("", "painel", overview.show),
+    _office("/contas", "contas", accounts.show),
+    _office("/contas/nova", "conta-nova", accounts.blank),
+    _office("/contas/nova", "conta-nova", accounts.create, "POST"),
+    *for_operators(
+        AccountPage("conta", account.show),
+        AccountPage("termos", account.change_terms, "/termos", "POST"),
+        AccountPage("creditos", account.add_credits, "/creditos", "POST"),
+        AccountPage("suspender", account.ask_to_suspend, "/suspender"),
+        AccountPage("suspender", account.suspend, "/suspender", "POST"),
+        AccountPage("reativar", account.resume, "/reativar", "POST"),
+        AccountPage("historico", history.show_to_operator, "/historico"),
+        AccountPage("usuario-sem-totp", account.totp_off, "/usuarios/{user_id}/sem-totp", "POST"),
+    ),
+    Page(_REQUESTS, "app:operador-requisicoes", "operator", request.search),
+    Page(f"{_REQUESTS}/{{request_id}}", "app:operador-requisicao", "operator", request.show_any),
+    _office("/operadores", "operadores", operators.show),
+    _office("/operadores", "operadores", operators.add, "POST"),
+    _office(f"{_ANOTHER}/suspender", "suspender-operador", operators.ask_to_suspend),
+    _office(f"{_ANOTHER}/suspender", "suspender-operador", operators.suspend, "POST"),
+    _office(f"{_ANOTHER}/reativar", "reativar-operador", operators.resume, "POST"),
+    _office(f"{_ANOTHER}/link", "link-operador", operators.link, "POST"),
+    _office(f"{_ANOTHER}/sem-totp", "sem-totp", operators.totp_off, "POST"),
+    _office("/fontes", "fontes", sources.show),
+    _office("/dados-abertos", "dados-abertos", opendata.show),
+    _office("/dados-abertos/voltar", "voltar", opendata.ask_to_go_back),
+    _office("/dados-abertos/voltar", "voltar", opendata.go_back, "POST"),
+    _office("/auditoria", "auditoria", audit.show),
+)
