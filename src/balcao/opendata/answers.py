@@ -17,16 +17,19 @@ from typing import Any
 
 import apsw
 import msgspec
+import numpy as np
 import zstandard
 
 from balcao.core.company import Company
 from balcao.core.documents import Cnpj
 from balcao.opendata.errors import OpenDataError
-from balcao.opendata.keys import place_of
+from balcao.opendata.keys import blocks_of, place_of
+from balcao.opendata.layout import COMPANY_GROUP
 from balcao.opendata.progress import Listeners, ProgressListener
 from balcao.opendata.snapshot import Snapshot, current_path
 from balcao.opendata.spill import SpillWriter, read_partition
 from balcao.opendata.store import WorkFolder
+from balcao.opendata.stored import StoredRows, deal
 
 # Raised when an answer is made otherwise: files of another form are not read. A test tells when.
 FORM = 1
@@ -36,6 +39,7 @@ _DICTIONARY_BYTES = 32 * 1024
 _SAMPLES = 4_000
 _LEVEL = 3
 _ROWS_PER_PARTITION = 100_000  # some 25 MB of rows: they are sorted in memory
+_BLOCKS_AT_ONCE = 4_000  # some 16 MB
 _PAGE_BYTES = 8192
 _PAGE_CACHE_KIB = 16 * 1024
 # Of disk, for each establishment: its answer, and its row while it waits to be sorted.
@@ -152,36 +156,39 @@ def _scatter(snapshot: Snapshot, spill: Path, partitions: int, progress: Progres
     """Deal the establishments' rows over partitions, in the order of their companies' blocks."""
     writer = SpillWriter(spill, compressed=True)
     try:
-        rows = snapshot.establishments()
-        while batch := list(islice(rows, _ROWS_PER_PARTITION)):
-            dealt: list[list[bytes]] = [[] for _ in range(partitions)]
-            for row in batch:
-                dealt[(_place_of_row(row) + (1 << 63)) * partitions >> 64].append(row)
-            writer.write([[b"\n".join(rows), b"\n"] if rows else [] for rows in dealt])
-            progress.advance("", len(batch), len(batch))
+        blocks = snapshot.establishments()
+        while text := b"".join(islice(blocks, _BLOCKS_AT_ONCE)):
+            rows = StoredRows(text, COMPANY_GROUP)
+            batch: list[list[memoryview]] = [[] for _ in range(partitions)]
+            deal(text, rows.lengths, blocks_of(rows.numbers, partitions), batch)
+            writer.write(batch)
+            progress.advance("", len(rows.starts), len(rows.starts))
         writer.finish()
     except BaseException:
         writer.abandon()
         raise
 
 
-def _placed(spill: Path, partition: int, partitions: int) -> list[tuple[int, bytes]]:
-    """The rows of a partition, each after its place, in the order of their places."""
-    rows = read_partition(spill, partition, partitions).split(b"\n")[:-1]
-    return sorted(zip(map(_place_of_row, rows), rows, strict=True))
+def _placed(spill: Path, partition: int, partitions: int) -> tuple[list[int], list[bytes]]:
+    """The places of a partition's rows, in their order, and the rows of these places."""
+    text = read_partition(spill, partition, partitions)
+    places = StoredRows(text, COMPANY_GROUP).places()
+    order = np.argsort(places)
+    rows = text.split(b"\n")
+    return places[order].tolist(), [rows[each] for each in order.tolist()]
 
 
 def _write(
     connection: apsw.Connection,
-    partitions: Iterator[list[tuple[int, bytes]]],
-    answers_of_rows: Callable[[Iterable[bytes]], Iterator[bytes]],
+    partitions: Iterable[tuple[Sequence[int], Sequence[bytes]]],
+    answers_of_rows: Callable[[Sequence[bytes]], Iterator[bytes]],
     progress: ProgressListener,
 ) -> None:
     done = int(_meta(connection, "partitions_done"))
     pack = _packer(connection, ())
-    for partition, rows in enumerate(partitions, 1):
+    for partition, (places, rows) in enumerate(partitions, 1):
         if partition > done:
-            answers = answers_of_rows(row for _, row in rows)
+            answers = answers_of_rows(rows)
             if pack is None:
                 first = list(islice(answers, _SAMPLES))
                 pack = _packer(connection, first)
@@ -190,7 +197,7 @@ def _write(
             with connection:
                 connection.executemany(
                     "INSERT INTO answer (place, body) VALUES (?, ?)",
-                    zip((place for place, _ in rows), map(pack, answers), strict=True),
+                    zip(places, map(pack, answers), strict=True),
                 )
                 _set_meta(connection, "partitions_done", partition)
         progress.advance("", len(rows), len(rows))
@@ -217,10 +224,6 @@ def _packer(
     return zstandard.ZstdCompressor(
         level=_LEVEL, dict_data=loaded, write_dict_id=False, write_checksum=True
     ).compress
-
-
-def _place_of_row(row: bytes) -> int:
-    return place_of((row[1:9] + row[10:14]).decode())
 
 
 def _begin(path: Path) -> apsw.Connection:

@@ -5,7 +5,7 @@ number is its row id: a lookup reads two blocks, unpacks them, and searches byte
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from datetime import date
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -19,13 +19,16 @@ from balcao.core.documents import Cnpj
 from balcao.opendata.compression import Unpacker
 from balcao.opendata.errors import OpenDataError
 from balcao.opendata.keys import block_of, spread
-from balcao.opendata.layout import COMPANY_GROUP, DOMAINS, ESTABLISHMENT_GROUP
-from balcao.opendata.rows import Texts, company
+from balcao.opendata.layout import COMPANY_GROUP, DOMAINS, EMPRESAS, ESTABLISHMENT_GROUP, SOCIOS
+from balcao.opendata.rows import Texts, company, tidy
 
 FORMAT = 1
 
 # Enough for the inner pages of the full month's two trees; leaves come from the system's cache.
 _PAGE_CACHE_KIB = 16 * 1024
+
+# Made tidy together: what is written over and over stays in the processor's cache.
+_ROWS_AT_ONCE = 500
 
 CURRENT = "current"  # a small text file in the store that names the published snapshot
 _SNAPSHOT_NAME = re.compile(r"(\d{4}-\d{2}-\d{2})(?:\.([1-9]\d*))?\.snapshot")
@@ -87,34 +90,43 @@ class Snapshot:
         establishment = _row(self._establishments.read(text[:12]), key)
         if establishment is None:
             return None
-        return self._company(text, establishment, self._companies.read(text[:8]))
+        rows = self._companies.read(text[:8])
+        of_company = _row(rows, b"\nC%b\x1f" % root)
+        partners = _rows(rows, b"\nP%b\x1f" % root)
+        return company(
+            text,
+            tidy(establishment),
+            None if of_company is None else tidy(of_company),
+            tidy(partners).split("\n") if partners else (),
+            self._texts,
+        )
 
     def establishments(self) -> Iterator[bytes]:
-        """The rows of every establishment, in the file's order."""
-        for rows in self._establishments.all():
-            yield from rows.split(b"\n")[1:]
+        """The rows of every establishment, in the file's order, some at a time.
 
-    def companies_of(self, rows: Iterable[bytes]) -> Iterator[Company]:
+        Each is followed by a line feed.
+        """
+        for rows in self._establishments.all():
+            yield rows[1:] + b"\n" if rows else b""
+
+    def companies_of(self, rows: Sequence[bytes]) -> Iterator[Company]:
         """The companies of some establishments' rows, as `find` gives them.
 
         Rows in the order of `keys.place_of` have each block of companies read once.
         """
-        number, of_companies = -1, b""
-        for row in rows:
-            root, order, check = row[1:].split(b"\x1f", 3)[:3]
-            if (needed := self._companies.number(root.decode())) != number:
-                number, of_companies = needed, self._companies.read(root.decode())
-            yield self._company((root + order + check).decode(), row, of_companies)
-
-    def _company(self, cnpj: str, establishment: bytes, of_companies: bytes) -> Company:
-        root = cnpj[:8].encode()
-        return company(
-            cnpj,
-            establishment,
-            _row(of_companies, b"\nC%b\x1f" % root),
-            _rows(of_companies, b"\nP%b\x1f" % root),
-            self._texts,
-        )
+        number, block = -1, _Companies("")
+        for at in range(0, len(rows), _ROWS_AT_ONCE):
+            for row in tidy(b"\n".join(rows[at : at + _ROWS_AT_ONCE])).split("\n"):
+                root = row[1:9]
+                if root not in block.rows and (needed := self._companies.number(root)) != number:
+                    number, block = needed, _Companies(tidy(self._companies.read(root)))
+                yield company(
+                    root + row[10:14] + row[15:17],
+                    row,
+                    block.rows.get(root),
+                    block.partners.get(root, ()),
+                    self._texts,
+                )
 
     def simples(self, root: str) -> list[str] | None:
         """The fields of the root's row in Simples, as in the file."""
@@ -176,6 +188,19 @@ class _Blocks:
 
     def close(self) -> None:
         self._blob.close(True)
+
+
+class _Companies:
+    """The rows of a block of companies, told apart by their roots."""
+
+    def __init__(self, text: str) -> None:
+        self.rows: dict[str, str] = {}
+        self.partners: dict[str, list[str]] = {}
+        for row in text.split("\n")[1:]:
+            if row[0] == EMPRESAS.tag:
+                self.rows[row[1:9]] = row
+            elif row[0] == SOCIOS.tag:
+                self.partners.setdefault(row[1:9], []).append(row)
 
 
 def _row(rows: bytes, key: bytes) -> bytes | None:
