@@ -6,14 +6,12 @@ priority and by another process; until it is there, and where there is no room f
 answer. It goes when its month goes.
 """
 
-import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, suppress
 from hashlib import sha256
 from itertools import chain, islice
 from math import ceil
 from pathlib import Path
-from typing import Any
 
 import apsw
 import msgspec
@@ -23,6 +21,7 @@ import zstandard
 from balcao.core.company import Company
 from balcao.core.documents import Cnpj
 from balcao.opendata.errors import OpenDataError
+from balcao.opendata.files import begin, load, make_durable, meta, open_finished, save
 from balcao.opendata.keys import blocks_of, place_of
 from balcao.opendata.layout import COMPANY_GROUP
 from balcao.opendata.progress import Listeners, ProgressListener
@@ -40,10 +39,13 @@ _SAMPLES = 4_000
 _LEVEL = 3
 _ROWS_PER_PARTITION = 100_000  # some 25 MB of rows: they are sorted in memory
 _BLOCKS_AT_ONCE = 4_000  # some 16 MB
-_PAGE_BYTES = 8192
-_PAGE_CACHE_KIB = 16 * 1024
 # Of disk, for each establishment: its answer, and its row while it waits to be sorted.
 _BYTES_EACH = 150 + 90
+
+_SCHEMA = (
+    "CREATE TABLE IF NOT EXISTS answer (place INTEGER PRIMARY KEY, body BLOB NOT NULL);"
+    "INSERT OR IGNORE INTO meta VALUES ('partitions_done', 0);"
+)
 
 Make = Callable[[Company], bytes]
 
@@ -53,7 +55,7 @@ class Answers:
 
     def __init__(self, connection: apsw.Connection) -> None:
         self._connection = connection
-        dictionary = zstandard.ZstdCompressionDict(_meta(connection, "dictionary"))
+        dictionary = zstandard.ZstdCompressionDict(meta(connection, "dictionary"))
         self._unpack = zstandard.ZstdDecompressor(dict_data=dictionary).decompress
         self._blob: apsw.Blob | None = None
 
@@ -62,12 +64,8 @@ class Answers:
         """Those of a month's file. Raises `OpenDataError` where there are none to be used."""
         path = answers_of(snapshot)
         try:
-            connection = apsw.Connection(
-                f"{path.absolute().as_uri()}?immutable=1",
-                flags=apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI,
-            )
-            connection.pragma("cache_size", -_PAGE_CACHE_KIB)
-            if _meta(connection, "of") != _identity(snapshot):
+            connection = open_finished(path)
+            if meta(connection, "of") != _identity(snapshot):
                 raise OpenDataError(f"{path} não é deste mês, ou tem outra forma")
             return cls(connection)
         except (apsw.Error, OSError, zstandard.ZstdError) as error:
@@ -138,11 +136,11 @@ def finish(store: Path, make: Make, progress: ProgressListener | None = None) ->
             told.begin("Separando estabelecimentos", establishments)
             _scatter(snapshot, rows, partitions, told)
         told.begin("Escrevendo respostas", establishments)
-        with closing(_begin(work.path / building)) as connection:
+        with closing(begin(work.path / building, _SCHEMA)) as connection:
             placed = (_placed(rows, each, partitions) for each in range(partitions))
             _write(connection, placed, lambda of: map(make, snapshot.companies_of(of)), told)
-            _set_meta(connection, "of", of)
-        _force_to_disk(work.path / building)
+            save(connection, "of", of)
+        make_durable(work.path / building)
         if not path.exists():
             raise OpenDataError(f"{path.name} não existe mais: outro mês tomou o seu lugar")
         for other in store.glob("*.answers"):
@@ -184,7 +182,7 @@ def _write(
     answers_of_rows: Callable[[Sequence[bytes]], Iterator[bytes]],
     progress: ProgressListener,
 ) -> None:
-    done = int(_meta(connection, "partitions_done"))
+    done = int(meta(connection, "partitions_done"))
     pack = _packer(connection, ())
     for partition, (places, rows) in enumerate(partitions, 1):
         if partition > done:
@@ -199,7 +197,7 @@ def _write(
                     "INSERT INTO answer (place, body) VALUES (?, ?)",
                     zip(places, map(pack, answers), strict=True),
                 )
-                _set_meta(connection, "partitions_done", partition)
+                save(connection, "partitions_done", partition)
         progress.advance("", len(rows), len(rows))
 
 
@@ -207,7 +205,7 @@ def _packer(
     connection: apsw.Connection, samples: Sequence[bytes]
 ) -> Callable[[bytes], bytes] | None:
     """With the file's dictionary, trained on these answers if need be; None: there are none."""
-    known = connection.execute("SELECT value FROM meta WHERE name = 'dictionary'").get
+    known = load(connection, "dictionary")
     if known is None:
         if not samples:
             return None
@@ -216,7 +214,7 @@ def _packer(
             known = zstandard.train_dictionary(
                 _DICTIONARY_BYTES, list(samples), level=_LEVEL
             ).as_bytes()
-        _set_meta(connection, "dictionary", known)
+        save(connection, "dictionary", known)
     loaded = zstandard.ZstdCompressionDict(known)
     if known:
         loaded.precompute_compress(level=_LEVEL)
@@ -226,43 +224,8 @@ def _packer(
     ).compress
 
 
-def _begin(path: Path) -> apsw.Connection:
-    connection = apsw.Connection(str(path))
-    connection.pragma("page_size", _PAGE_BYTES)
-    connection.pragma("journal_mode", "truncate")
-    connection.pragma("synchronous", 0)
-    connection.pragma("locking_mode", "exclusive")
-    with connection:
-        connection.execute(
-            "CREATE TABLE IF NOT EXISTS meta (name TEXT PRIMARY KEY, value BLOB NOT NULL)"
-            " WITHOUT ROWID;"
-            "CREATE TABLE IF NOT EXISTS answer (place INTEGER PRIMARY KEY, body BLOB NOT NULL);"
-            "INSERT OR IGNORE INTO meta VALUES ('partitions_done', 0);"
-        )
-    return connection
-
-
 def _identity(snapshot: Path) -> bytes:
     """Which month, which build of it, and which form of answers."""
     with closing(Snapshot.open(snapshot)) as opened:
         info = msgspec.json.encode(opened.info())
     return sha256(b"%d %b %b" % (FORM, snapshot.name.encode(), info)).digest()
-
-
-def _meta(connection: apsw.Connection, name: str) -> Any:
-    value = connection.execute("SELECT value FROM meta WHERE name = ?", (name,)).get
-    if value is None:
-        raise OpenDataError(f"falta {name}: respostas inacabadas?")
-    return value
-
-
-def _set_meta(connection: apsw.Connection, name: str, value: bytes | int) -> None:
-    connection.execute("INSERT OR REPLACE INTO meta (name, value) VALUES (?, ?)", (name, value))
-
-
-def _force_to_disk(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

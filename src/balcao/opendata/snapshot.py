@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator, Sequence
 from datetime import date
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import apsw
 import msgspec
@@ -18,14 +18,12 @@ from balcao.core.company import Coded, Company
 from balcao.core.documents import Cnpj
 from balcao.opendata.compression import Unpacker
 from balcao.opendata.errors import OpenDataError
+from balcao.opendata.files import meta, open_finished
 from balcao.opendata.keys import block_of, spread
 from balcao.opendata.layout import COMPANY_GROUP, DOMAINS, EMPRESAS, ESTABLISHMENT_GROUP, SOCIOS
 from balcao.opendata.rows import Texts, company, tidy
 
 FORMAT = 1
-
-# Enough for the inner pages of the full month's two trees; leaves come from the system's cache.
-_PAGE_CACHE_KIB = 16 * 1024
 
 # Made tidy together: what is written over and over stays in the processor's cache.
 _ROWS_AT_ONCE = 500
@@ -67,12 +65,8 @@ class Snapshot:
     def open(cls, path: Path) -> "Snapshot":
         """Open a file that nobody will change. Raises `OpenDataError`."""
         try:
-            connection = apsw.Connection(
-                f"{path.absolute().as_uri()}?immutable=1",
-                flags=apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI,
-            )
-            connection.pragma("cache_size", -_PAGE_CACHE_KIB)
-            info = msgspec.json.decode(_meta(connection, "info"), type=SnapshotInfo)
+            connection = open_finished(path)
+            info = msgspec.json.decode(meta(connection, "info"), type=SnapshotInfo)
             if info.format != FORMAT:
                 raise OpenDataError(
                     f"{path} tem o formato {info.format}, e não {FORMAT}: importe de novo"
@@ -162,7 +156,7 @@ class _Blocks:
     def __init__(self, connection: apsw.Connection, group: str, info: SnapshotInfo) -> None:
         self._group = group
         self._count = info.blocks[group]
-        self._unpack = Unpacker(_meta(connection, f"dictionary:{group}")).unpack
+        self._unpack = Unpacker(meta(connection, f"dictionary:{group}")).unpack
         # Incremental reading by row id costs a third less than a SELECT.
         self._blob = connection.blob_open("main", group, "rows", 0, False)
 
@@ -218,13 +212,6 @@ def _rows(rows: bytes, key: bytes) -> bytes:
         return b""
     end = rows.find(b"\n", rows.rfind(key) + 1)
     return rows[at + 1 :] if end < 0 else rows[at + 1 : end]
-
-
-def _meta(connection: apsw.Connection, name: str) -> Any:
-    value = connection.execute("SELECT value FROM meta WHERE name = ?", (name,)).get
-    if value is None:
-        raise OpenDataError(f"falta {name}: uma importação inacabada?")
-    return value
 
 
 def _texts(domains: dict[str, dict[str, str]], extraction: date) -> Texts:
