@@ -21,7 +21,7 @@ from balcao.core.registration import Registrations
 from balcao.core.tariff import Rule, Rules
 from balcao.errors import CnpjNotFound, SourceError, SourceFailed, SourceUnavailable
 from balcao.operations import envelope
-from balcao.operations.contract import EXAMPLE_MS, Circumstances, Operation
+from balcao.operations.contract import Circumstances, Operation
 from balcao.operations.parameters import (
     BY_AGE,
     CACHE,
@@ -170,10 +170,6 @@ class RegistrationLookup(Operation):
     def error_fields(self, problem: Problem, document: str) -> bytes:
         known = envelope.document_field(self.document, document)
         return envelope.error_fields(problem, known + b'"inscricoes_estaduais":[],')
-
-    def delivered(self, question: Question, record: Registrations) -> Delivered:
-        """For examples: this record from the source."""
-        return Delivered(self.encode(question.inquiries[0], record), "online", "cnpja", EXAMPLE_MS)
 
     def view(self, recorded: RecordedResult) -> ResultView:
         return page.view(self.document, recorded)

@@ -18,11 +18,7 @@ from balcao.operations.parameters import DocumentParameter, Parameters, UfChoice
 from balcao.operations.registrations import page
 from balcao.operations.registrations.answer import shown
 from balcao.operations.registrations.lookup import RegistrationLookup, RegistrationsFound, rules
-from balcao.operations.rural_producer.answer import (
-    EXAMPLE,
-    RuralProducerAnswer,
-    RuralRegistration,
-)
+from balcao.operations.rural_producer.answer import RuralProducerAnswer, RuralRegistration
 
 CPF = DocumentParameter(
     Cpf, "CPF completo, com ou sem pontuação.", place="path", example="90010000100"
@@ -92,11 +88,12 @@ class RuralProducerLookup(RegistrationLookup):
 
     def examples(self) -> Sequence[Example]:
         query = f"uf={self.uf.example}&endereco=true".encode()
-        one = self.parse(EXAMPLE.documento, Parameters(query, {}, self.names))
-        none = Registrations(EXAMPLE.documento, str(self.uf.example))
+        record = self.example_record(Registrations)
+        one = self.parse(record.documento, Parameters(query, {}, self.names))
+        none = Registrations(record.documento, str(self.uf.example))
         return (
-            Example("uma_uf", "Uma UF, com endereço", one, (self.delivered(one, EXAMPLE),)),
-            Example("sem_inscricao", "Não há inscrição na UF", one, (self.delivered(one, none),)),
+            self.example("uma_uf", "Uma UF, com endereço", one, record),
+            self.example("sem_inscricao", "Não há inscrição na UF", one, none),
         )
 
 

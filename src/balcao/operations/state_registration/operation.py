@@ -30,11 +30,7 @@ from balcao.operations.registrations.lookup import (
     all_empty,
     rules,
 )
-from balcao.operations.state_registration.answer import (
-    EXAMPLE,
-    CompanyRegistration,
-    StateRegistrationAnswer,
-)
+from balcao.operations.state_registration.answer import CompanyRegistration, StateRegistrationAnswer
 
 CNPJ = cnpj_in_path("90010001000100")
 
@@ -124,26 +120,20 @@ class StateRegistrationLookup(RegistrationLookup):
     def examples(self) -> Sequence[Example]:
         home = "SP" if "SP" in self.ufs else self.ufs[0]
         query = f"uf={home}&endereco=true".encode()
-        one = self.parse(EXAMPLE.documento, Parameters(query, {}, self.names))
-        everywhere = self.parse(EXAMPLE.documento, Parameters(b"uf=BR", {}, self.names))
-        there = self.delivered(one, EXAMPLE)
+        record = self.example_record(Registrations)
+        one = self.parse(record.documento, Parameters(query, {}, self.names))
+        everywhere = self.parse(record.documento, Parameters(b"uf=BR", {}, self.names))
+        none = Registrations(record.documento, home, nome=record.nome, uf_principal=home)
+        here = self.example("uma_uf", "Uma UF, com endereço", one, record)
+        nothing = self.example("sem_inscricao", "A empresa não tem inscrição na UF", one, none)
         outcomes: list[Outcome] = []
         for uf in self.ufs:
-            if uf == home:
-                outcomes.append(there)
-            elif uf == "BA":
+            if uf == "BA":
                 outcomes.append(Failed(SourceUnavailable()))
             else:
-                outcomes.append(self.delivered(one, Registrations(EXAMPLE.documento, uf)))
-        none = Registrations(EXAMPLE.documento, home, nome=EXAMPLE.nome, uf_principal=home)
-        nothing = (self.delivered(one, none),)
-        return (
-            Example("uma_uf", "Uma UF, com endereço", one, (there,)),
-            Example("sem_inscricao", "A empresa não tem inscrição na UF", one, nothing),
-            Example(
-                "brasil", "Todas as UFs; uma não respondeu e não foi cobrada", everywhere, outcomes
-            ),
-        )
+                outcomes += (here if uf == home else nothing).outcomes
+        summary = "Todas as UFs; uma não respondeu e não foi cobrada"
+        return (here, nothing, Example("brasil", summary, everywhere, outcomes))
 
 
 OPERATION = StateRegistrationLookup
