@@ -7,7 +7,6 @@ which sorts like the days themselves.
 
 import datetime
 import re
-import unicodedata
 from functools import lru_cache
 from typing import Literal, TypeAlias
 
@@ -16,6 +15,7 @@ import msgspec
 from balcao.core.calendar import civil_day_text
 from balcao.core.documents import Cnpj
 from balcao.core.questions import Inquiry, Record
+from balcao.core.text import unaccented
 
 CertificateType: TypeAlias = Literal["CND", "CPEND", "CPD"]
 
@@ -190,6 +190,4 @@ def _day_before(day: str) -> str:
 
 def _plain(text: str | None) -> str:
     """Lower case, no accents, single spaces."""
-    decomposed = unicodedata.normalize("NFD", (text or "").casefold())
-    kept = "".join(char for char in decomposed if not unicodedata.combining(char))
-    return " ".join(kept.replace("-", " ").split())
+    return " ".join(unaccented(text or "").replace("-", " ").split())

@@ -5,13 +5,13 @@ Every source fills this one type; the answer's `response` is this type as JSON.
 """
 
 import re
-import unicodedata
 from typing import Annotated, Self, TypeVar
 
 import msgspec
 
 from balcao.core.described import described, said
 from balcao.core.questions import Inquiry, Record
+from balcao.core.text import unaccented
 
 AnyCompany = TypeVar("AnyCompany", bound="Company")
 
@@ -230,11 +230,7 @@ def uniform(company: Company) -> Company:
 
 def _seniority(partner: Partner) -> tuple[str, str, str]:
     """What all sources say alike of a partner, masked or not, with accents or without."""
-    name = mask_cpf_in_text(partner.nome) or ""
-    plain = name.casefold()
-    if not name.isascii():
-        letters = unicodedata.normalize("NFD", name).casefold()
-        plain = "".join(char for char in letters if not unicodedata.combining(char))
+    plain = unaccented(mask_cpf_in_text(partner.nome) or "")
     document = partner.cpf_cnpj_socio or ""
     shown = document[3:9] if len(document) == CPF_LENGTH else document
     return partner.data_entrada_sociedade or _NOBODY_KNOWS, plain, shown

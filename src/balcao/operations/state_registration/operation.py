@@ -3,9 +3,7 @@
 Specification, endpoint 2 and "State tax registrations"; decisions 2.3, 3, 4.5, 5.2, 8.
 """
 
-from collections.abc import Sequence
-
-import msgspec
+from collections.abc import Mapping, Sequence
 
 from balcao.core.company import Company
 from balcao.core.federation import UFS
@@ -23,7 +21,6 @@ from balcao.errors import (
 from balcao.operations.contract import PROBLEMS_OF_ALL, Example
 from balcao.operations.parameters import Parameters, UfChoice, cnpj_in_path
 from balcao.operations.registrations import page
-from balcao.operations.registrations.answer import shown
 from balcao.operations.registrations.lookup import (
     RegistrationLookup,
     RegistrationsFound,
@@ -71,6 +68,7 @@ class StateRegistrationLookup(RegistrationLookup):
         uf_hint="Sem escolha, vale a UF em que a empresa está.",
     )
     answer = StateRegistrationAnswer
+    shape = CompanyRegistration
     problems = (
         InvalidCnpj,
         InvalidUf,
@@ -96,26 +94,17 @@ class StateRegistrationLookup(RegistrationLookup):
         """States answer alike about a company without registrations and one that is none."""
         return all_empty(outcomes)
 
-    def body(
+    def about(
         self, question: Question, found: RegistrationsFound, company: Company | None
-    ) -> msgspec.Struct:
+    ) -> Mapping[str, str | None]:
         """A state need not say whose registrations these are: `company` may."""
         # Asked about no UF, we asked about the company's own.
         home = question.inquiries[0].uf if question.uf is None else None
-        return StateRegistrationAnswer(
-            request_id="",
-            success=True,
-            error=False,
-            is_cache=found.origin == "cache",
-            cnpj=question.document.text,
-            razao_social=found.name or (company.nome_empresarial if company else None),
-            uf=found.home_uf or (company.uf if company else home),
-            inscricoes_estaduais=[
-                shown(each, CompanyRegistration, addresses=question.wants_addresses)
-                for each in found.registrations
-            ],
-            ufs=msgspec.UNSET if found.ufs is None else found.ufs,
-        )
+        return {
+            "cnpj": question.document.text,
+            "razao_social": found.name or (company.nome_empresarial if company else None),
+            "uf": found.home_uf or (company.uf if company else home),
+        }
 
     def examples(self) -> Sequence[Example]:
         home = "SP" if "SP" in self.ufs else self.ufs[0]
