@@ -1,4 +1,4 @@
-"""`python -m bench [ledger|http|door|import|registrations|nodes|scaling|crash|storm|clients ...]`.
+"""`python -m bench [ledger|http|door|import|answers|registrations|nodes|scaling|crash|...]`.
 
 Those of `NAMES`, if none is named. `python -m bench fuzz` has arguments of its own
 (`bench/fuzz.py`).
@@ -8,7 +8,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-NAMES = ("ledger", "http", "door", "import", "registrations")
+NAMES = ("ledger", "http", "door", "import", "answers", "registrations")
 LONG = ("nodes", "scaling", "crash", "storm", "clients", "fuzz")
 
 
@@ -37,6 +37,10 @@ def main(names: list[str]) -> None:
 
             with tempfile.TemporaryDirectory() as folder:
                 import_month.run(Path(folder))
+        elif name == "answers":
+            from bench import answers  # noqa: PLC0415
+
+            answers.main([])
         elif name == "registrations":
             from bench import registrations  # noqa: PLC0415
 

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import httpx2
+from pydantic import SecretStr
 
 from balcao.accounts.keys import issue_key
 from balcao.core.access import Account, Plan
@@ -24,6 +25,7 @@ from balcao.core.freshness import Kept
 from balcao.core.ledger import TopUp
 from balcao.core.questions import Inquiry, Mode
 from balcao.home import Home
+from balcao.providers.serpro.settings import SerproSettings
 from balcao.service import compose, first_start
 from balcao.service.clock import Clock, system_now_ms
 from balcao.settings import Limits, Settings
@@ -46,6 +48,24 @@ STATE = "/consultas/v2/certidao-negativa-de-debitos-estadual"
 
 # Where live accounts' providers are said to be; `Wire` is what answers there.
 PROVIDERS = "http://provedores.invalid"
+
+# SERPRO there, with its certificates.
+SERPRO = SerproSettings(
+    url=f"{PROVIDERS}/serpro",
+    consumer_key=SecretStr("chave"),
+    consumer_secret=SecretStr("segredo"),
+    cnd=True,
+)
+
+# Companies about which every source of the sandbox fails, and what is then answered.
+FAILING = {
+    "90020001000190": (503, "SERVICO_INDISPONIVEL"),
+    "90020003000180": (500, "ERRO_INTERNO"),
+    "90020004000124": (500, "ERRO_INTERNO"),
+    "90020005000179": (500, "ERRO_INTERNO"),
+    "90020009000157": (500, "ERRO_INTERNO"),
+    "90020010000181": (500, "ERRO_INTERNO"),
+}
 
 # However busy the machine is. Nothing waits this long when all is well.
 PATIENCE_SECONDS = 120

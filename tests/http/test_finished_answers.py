@@ -21,7 +21,7 @@ from tests.world import company
 
 def documents(store: Path) -> list[Cnpj]:
     with closing(Snapshot.open(current_path(store))) as snapshot:
-        rows = list(snapshot.establishments())
+        rows = b"".join(snapshot.establishments()).splitlines()
     return [Cnpj((row[1:9] + row[10:14] + row[15:17]).decode()) for row in rows]
 
 

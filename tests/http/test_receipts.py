@@ -23,7 +23,6 @@ from structlog.testing import capture_logs
 from balcao.home import Home
 from balcao.http import receipts
 from balcao.providers.infosimples.settings import InfosimplesSettings
-from balcao.providers.serpro.settings import SerproSettings
 from balcao.service.clock import system_now_ms
 from balcao.storage import blobs
 from balcao.storage.blobs import open_blobs
@@ -31,6 +30,7 @@ from tests.http.house import (
     CREDITS,
     FEDERAL,
     PROVIDERS,
+    SERPRO,
     STATE,
     OpenHouse,
     Wire,
@@ -372,14 +372,6 @@ def test_a_state_without_a_pdf(sandbox: OpenHouse, cnpj: str) -> None:
     for credits in (2, 1):
         answer = sandbox.get(state(cnpj))
         assert (answer.status, answer.credits, answer.json["print"]) == (200, credits, None)
-
-
-SERPRO = SerproSettings(
-    url=f"{PROVIDERS}/serpro",
-    consumer_key=SecretStr("chave"),
-    consumer_secret=SecretStr("segredo"),
-    cnd=True,
-)
 
 
 def test_a_federal_source_without_a_receipt(tmp_path: Path) -> None:

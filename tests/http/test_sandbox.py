@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from balcao.http.openapi import document as openapi
-from tests.http.house import CREDITS, OpenHouse, assert_refused
+from tests.http.house import CREDITS, FAILING, OpenHouse, assert_refused
 from tests.world import Client, Reply, company
 
 
@@ -136,15 +136,6 @@ def test_every_other_document_has_an_answer_always_the_same(sandbox: OpenHouse, 
 
 
 # Sources that misbehave
-
-FAILING = {
-    "90020001000190": (503, "SERVICO_INDISPONIVEL"),
-    "90020003000180": (500, "ERRO_INTERNO"),
-    "90020004000124": (500, "ERRO_INTERNO"),
-    "90020005000179": (500, "ERRO_INTERNO"),
-    "90020009000157": (500, "ERRO_INTERNO"),
-    "90020010000181": (500, "ERRO_INTERNO"),
-}
 
 
 @pytest.mark.parametrize(("cnpj", "expected"), FAILING.items())

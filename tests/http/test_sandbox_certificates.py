@@ -16,17 +16,15 @@ from typing import Any
 
 import pytest
 import structlog
-from pydantic import SecretStr
 from structlog.testing import capture_logs
 
 from balcao.core.documents import Cnpj, Cpf
 from balcao.core.questions import Inquiry
 from balcao.fiction.digits import cnpj as cnpj_of
-from balcao.providers.serpro.settings import SerproSettings
 from tests.http.house import (
     ALL_UFS,
     CREDITS,
-    PROVIDERS,
+    SERPRO,
     OpenHouse,
     Wire,
     assert_refused,
@@ -653,14 +651,6 @@ def test_classes_of_a_provider_s_peculiarities(sandbox: OpenHouse, root: str) ->
     cnpj = cnpj_of(root, "0001")
     said = assert_federal(sandbox.get(federal(cnpj)), cnpj, good=True, source="online")
     assert said["certificate_type"] == "CND"
-
-
-SERPRO = SerproSettings(
-    url=f"{PROVIDERS}/serpro",
-    consumer_key=SecretStr("chave"),
-    consumer_secret=SecretStr("segredo"),
-    cnd=True,
-)
 
 
 def test_an_issuance_that_takes_three_calls(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ import pytest
 
 from balcao.core.documents import Cnpj, Cpf
 from balcao.core.questions import Inquiry
-from tests.http.house import ALL_UFS, OpenHouse, assert_refused
+from tests.http.house import ALL_UFS, FAILING, OpenHouse, assert_refused
 from tests.world import Reply, company, producer, sintegra
 
 RURAL_UFS = [uf for uf in ALL_UFS if uf != "PR"]
@@ -273,14 +273,6 @@ def test_a_cached_entry_without_addresses_is_a_miss_for_who_wants_them(fresh: Op
 
 # Sources that misbehave
 
-FAILING = {
-    "90020001000190": (503, "SERVICO_INDISPONIVEL"),
-    "90020003000180": (500, "ERRO_INTERNO"),
-    "90020004000124": (500, "ERRO_INTERNO"),
-    "90020005000179": (500, "ERRO_INTERNO"),
-    "90020009000157": (500, "ERRO_INTERNO"),
-    "90020010000181": (500, "ERRO_INTERNO"),
-}
 FAILING_PEOPLE = {
     "90020000146": (503, "SERVICO_INDISPONIVEL"),
     "90020000308": (500, "ERRO_INTERNO"),

@@ -9,7 +9,7 @@ import pytest
 
 from balcao.core.documents import Cnpj
 from balcao.core.questions import Inquiry
-from tests.http.house import OpenHouse, assert_refused
+from tests.http.house import FAILING, OpenHouse, assert_refused
 from tests.world import company, suframa
 
 MANAUS = "90010002000154"
@@ -147,15 +147,6 @@ def test_the_cache(fresh: OpenHouse) -> None:
 
 
 # Sources that misbehave
-
-FAILING = {
-    "90020001000190": (503, "SERVICO_INDISPONIVEL"),
-    "90020003000180": (500, "ERRO_INTERNO"),
-    "90020004000124": (500, "ERRO_INTERNO"),
-    "90020005000179": (500, "ERRO_INTERNO"),
-    "90020009000157": (500, "ERRO_INTERNO"),
-    "90020010000181": (500, "ERRO_INTERNO"),
-}
 
 
 @pytest.mark.parametrize(("cnpj", "expected"), FAILING.items())

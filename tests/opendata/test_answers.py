@@ -1,5 +1,6 @@
 """Finished answers: the same as what is put together from rows, or none."""
 
+import random
 from collections import namedtuple
 from collections.abc import Callable
 from contextlib import closing
@@ -61,9 +62,8 @@ def finished(month: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 def documents(store: Path) -> list[Cnpj]:
     """All of the published month."""
     with closing(Snapshot.open(current_path(store))) as snapshot:
-        return [
-            Cnpj((row[1:9] + row[10:14] + row[15:17]).decode()) for row in snapshot.establishments()
-        ]
+        rows = b"".join(snapshot.establishments()).splitlines()
+    return [Cnpj((row[1:9] + row[10:14] + row[15:17]).decode()) for row in rows]
 
 
 def test_every_establishment_has_the_answer_that_its_rows_give(finished: Path) -> None:
@@ -74,6 +74,22 @@ def test_every_establishment_has_the_answer_that_its_rows_give(finished: Path) -
         closing(CurrentSnapshot(finished, Clock())) as current,
     ):
         for each in known:
+            company = snapshot.find(each)
+            assert company is not None
+            assert current.answer(each) == made(company)
+
+
+def test_of_a_dirty_month_too(tmp_path: Path) -> None:
+    """Rows are read in bulk here, and one by one there: 2,000 drawn at random."""
+    generate(tmp_path / "mes", 4_000, 11, alphanumeric_share=0.05, dirt_times=30.0)
+    build([tmp_path / "mes"], tmp_path / "dados", today=TODAY)
+    finish(tmp_path / "dados", made)
+    drawn = random.Random(5).sample(documents(tmp_path / "dados"), 2_000)
+    with (
+        closing(Snapshot.open(current_path(tmp_path / "dados"))) as snapshot,
+        closing(CurrentSnapshot(tmp_path / "dados", Clock())) as current,
+    ):
+        for each in drawn:
             company = snapshot.find(each)
             assert company is not None
             assert current.answer(each) == made(company)

@@ -19,7 +19,7 @@ from balcao.opendata.layout import (
     TableLayout,
 )
 from balcao.opendata.repair import read_record, repair
-from balcao.opendata.rows import _fields
+from balcao.opendata.rows import tidy
 from balcao.opendata.scan import (
     clean_lines,
     find_fields,
@@ -57,7 +57,7 @@ def normalised(fields: Sequence[str]) -> list[str]:
 
 
 def read_back(rows: bytes) -> list[list[str]]:
-    return [_fields(row[1:]) for row in rows.split(b"\n")[:-1]]
+    return [row[1:].split("\x1f") for row in tidy(rows).split("\n")[:-1]]
 
 
 @given(files())

@@ -7,7 +7,6 @@ which sorts like the days themselves.
 
 import datetime
 import re
-import unicodedata
 from functools import lru_cache
 from typing import Literal, TypeAlias
 
@@ -17,6 +16,7 @@ from balcao.core.calendar import civil_day_text
 from balcao.core.documents import Cnpj
 from balcao.core.freshness import is_ahead
 from balcao.core.questions import Inquiry, Record
+from balcao.core.text import unaccented
 
 CertificateType: TypeAlias = Literal["CND", "CPEND", "CPD"]
 
@@ -192,6 +192,4 @@ def _day_before(day: str) -> str:
 
 def _plain(text: str | None) -> str:
     """Lower case, no accents, single spaces."""
-    decomposed = unicodedata.normalize("NFD", (text or "").casefold())
-    kept = "".join(char for char in decomposed if not unicodedata.combining(char))
-    return " ".join(kept.replace("-", " ").split())
+    return " ".join(unaccented(text or "").replace("-", " ").split())

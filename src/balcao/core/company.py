@@ -5,13 +5,13 @@ Every source fills this one type; the answer's `response` is this type as JSON.
 """
 
 import re
-import unicodedata
 from typing import Annotated, Self, TypeVar
 
 import msgspec
 
 from balcao.core.described import described, said
 from balcao.core.questions import Inquiry, Record
+from balcao.core.text import unaccented
 
 AnyCompany = TypeVar("AnyCompany", bound="Company")
 
@@ -150,6 +150,7 @@ _CPF_IN_TEXT = re.compile(
     r"(?![0-9])"
 )
 _DIGIT = re.compile(r"[0-9]")
+_NO_DIGIT = re.compile(r"[^0-9]")
 CPF_LENGTH = 11
 _NOBODY_KNOWS = "9999"  # after every day
 
@@ -159,13 +160,16 @@ _MASKED_CPF = re.compile(r"\*{3}[0-9]{6}\*{2}")
 
 def mask_cpf_in_text(text: str | None) -> str | None:
     """Hide every CPF inside a name as `***456789**`."""
-    if text is None or not _DIGIT.search(text):  # most names: quicker than to look for a CPF
+    digit = _DIGIT.search(text) if text else None
+    if text is None or digit is None:
         return text
-    return _CPF_IN_TEXT.sub(_masked_match, text)
+    # From there on: quicker than to look for a CPF at every letter.
+    before = digit.start()
+    return text[:before] + _CPF_IN_TEXT.sub(_masked_match, text[before:])
 
 
 def _masked_match(match: re.Match[str]) -> str:
-    digits = re.sub(r"[^0-9]", "", match[0]).rjust(11, "0")
+    digits = _NO_DIGIT.sub("", match[0]).rjust(11, "0")
     return f"***{digits[3:9]}**"
 
 
@@ -177,20 +181,35 @@ def _mask_document(text: str | None) -> str | None:
 
 def masked(company: AnyCompany) -> AnyCompany:
     """The company as callers without the partner opt-in may see it (specification, Partners)."""
+    name = mask_cpf_in_text(company.nome_empresarial)
+    trade_name = mask_cpf_in_text(company.nome_fantasia)
+    partners = tuple([_masked_partner(partner) for partner in company.socios])
+    before = company.nome_empresarial, company.nome_fantasia, company.socios
+    if (name, trade_name, partners) == before:  # of most: what is equal is not copied
+        return company
     return msgspec.structs.replace(
-        company,
-        nome_empresarial=mask_cpf_in_text(company.nome_empresarial),
-        nome_fantasia=mask_cpf_in_text(company.nome_fantasia),
-        socios=tuple(
-            msgspec.structs.replace(
-                partner,
-                nome=mask_cpf_in_text(partner.nome),
-                cpf_cnpj_socio=_mask_document(partner.cpf_cnpj_socio),
-                documento_representante_legal=_mask_document(partner.documento_representante_legal),
-                nome_representante_legal=mask_cpf_in_text(partner.nome_representante_legal),
-            )
-            for partner in company.socios
-        ),
+        company, nome_empresarial=name, nome_fantasia=trade_name, socios=partners
+    )
+
+
+def _masked_partner(partner: Partner) -> Partner:
+    name = mask_cpf_in_text(partner.nome)
+    document = _mask_document(partner.cpf_cnpj_socio)
+    of_representative = _mask_document(partner.documento_representante_legal)
+    representative = mask_cpf_in_text(partner.nome_representante_legal)
+    if (name, document, of_representative, representative) == (
+        partner.nome,
+        partner.cpf_cnpj_socio,
+        partner.documento_representante_legal,
+        partner.nome_representante_legal,
+    ):
+        return partner
+    return msgspec.structs.replace(
+        partner,
+        nome=name,
+        cpf_cnpj_socio=document,
+        documento_representante_legal=of_representative,
+        nome_representante_legal=representative,
     )
 
 
@@ -211,8 +230,7 @@ def uniform(company: Company) -> Company:
 
 def _seniority(partner: Partner) -> tuple[str, str, str]:
     """What all sources say alike of a partner, masked or not, with accents or without."""
-    name = unicodedata.normalize("NFD", mask_cpf_in_text(partner.nome) or "").casefold()
-    plain = "".join(char for char in name if not unicodedata.combining(char))
+    plain = unaccented(mask_cpf_in_text(partner.nome) or "")
     document = partner.cpf_cnpj_socio or ""
     shown = document[3:9] if len(document) == CPF_LENGTH else document
     return partner.data_entrada_sociedade or _NOBODY_KNOWS, plain, shown

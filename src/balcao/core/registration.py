@@ -5,7 +5,6 @@ decisions 8; code tables: `ccc.md` section 2.
 """
 
 import re
-import unicodedata
 from collections.abc import Mapping
 from typing import Self, TypeVar
 
@@ -13,6 +12,7 @@ import msgspec
 
 from balcao.core.company import mask_cpf_in_text
 from balcao.core.questions import Inquiry, Record
+from balcao.core.text import unaccented
 
 AnyRegistrations = TypeVar("AnyRegistrations", bound="Registrations")
 
@@ -105,9 +105,8 @@ def merged(main: Registrations, helper: Registrations) -> Registrations:
     `main` alone says which registrations there are and which are active.
     """
     known = {_number(each.inscricao_estadual): each for each in helper.inscricoes}
-    return Registrations(
-        documento=main.documento,
-        uf=main.uf,
+    return msgspec.structs.replace(
+        main,
         nome=main.nome or helper.nome,
         uf_principal=main.uf_principal or helper.uf_principal,
         com_endereco=main.com_endereco or helper.com_endereco,
@@ -151,10 +150,8 @@ def _contradict(one: Registration, other: Registration) -> bool:
 def _filled(main: Registration, helper: Registration | None) -> Registration:
     if helper is None:
         return main
-    return Registration(
-        inscricao_estadual=main.inscricao_estadual,
-        uf=main.uf,
-        ativa=main.ativa,
+    return msgspec.structs.replace(
+        main,
         tipo_ie=main.tipo_ie or helper.tipo_ie,
         situacao_pj=main.situacao_pj or helper.situacao_pj,
         data_status=main.data_status or helper.data_status,
@@ -170,8 +167,7 @@ def _number(text: str) -> str:
 
 def _plain(text: str | None) -> str:
     """Letters and digits only: no accents, no case, no punctuation."""
-    decomposed = unicodedata.normalize("NFD", (text or "").casefold())
-    return re.sub(r"[^a-z0-9]", "", decomposed)
+    return re.sub(r"[^a-z0-9]", "", unaccented(text or ""))
 
 
 _TYPES_BY_TEXT = {_plain(text): text for text in ALL_TYPE_TEXTS}

@@ -34,6 +34,14 @@ def clean(raw: str) -> str:
     return unicodedata.normalize("NFC", " ".join(raw.split()))
 
 
+def unaccented(text: str) -> str:
+    """In lower case (folded), and without what is written above or below its letters."""
+    if text.isascii():
+        return text.casefold()
+    letters = unicodedata.normalize("NFD", text).casefold()
+    return "".join(char for char in letters if not unicodedata.combining(char))
+
+
 def cleaned(record: T) -> T:
     """The record with all its texts clean. Raises `TextTooLong`, and whatever no JSON can hold."""
     try:

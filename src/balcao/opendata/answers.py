@@ -6,27 +6,29 @@ priority and by another process; until it is there, and where there is no room f
 answer. It goes when its month goes.
 """
 
-import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, suppress
 from hashlib import sha256
 from itertools import chain, islice
 from math import ceil
 from pathlib import Path
-from typing import Any
 
 import apsw
 import msgspec
+import numpy as np
 import zstandard
 
 from balcao.core.company import Company
 from balcao.core.documents import Cnpj
 from balcao.opendata.errors import OpenDataError
-from balcao.opendata.keys import place_of
+from balcao.opendata.files import begin, load, make_durable, meta, open_finished, save
+from balcao.opendata.keys import blocks_of, place_of
+from balcao.opendata.layout import COMPANY_GROUP
 from balcao.opendata.progress import Listeners, ProgressListener
 from balcao.opendata.snapshot import Snapshot, current_path
 from balcao.opendata.spill import SpillWriter, read_partition
 from balcao.opendata.store import WorkFolder
+from balcao.opendata.stored import StoredRows, deal
 
 # Raised when an answer is made otherwise: files of another form are not read. A test tells when.
 FORM = 1
@@ -36,10 +38,14 @@ _DICTIONARY_BYTES = 32 * 1024
 _SAMPLES = 4_000
 _LEVEL = 3
 _ROWS_PER_PARTITION = 100_000  # some 25 MB of rows: they are sorted in memory
-_PAGE_BYTES = 8192
-_PAGE_CACHE_KIB = 16 * 1024
+_BLOCKS_AT_ONCE = 4_000  # some 16 MB
 # Of disk, for each establishment: its answer, and its row while it waits to be sorted.
 _BYTES_EACH = 150 + 90
+
+_SCHEMA = (
+    "CREATE TABLE IF NOT EXISTS answer (place INTEGER PRIMARY KEY, body BLOB NOT NULL);"
+    "INSERT OR IGNORE INTO meta VALUES ('partitions_done', 0);"
+)
 
 Make = Callable[[Company], bytes]
 
@@ -49,7 +55,7 @@ class Answers:
 
     def __init__(self, connection: apsw.Connection) -> None:
         self._connection = connection
-        dictionary = zstandard.ZstdCompressionDict(_meta(connection, "dictionary"))
+        dictionary = zstandard.ZstdCompressionDict(meta(connection, "dictionary"))
         self._unpack = zstandard.ZstdDecompressor(dict_data=dictionary).decompress
         self._blob: apsw.Blob | None = None
 
@@ -58,12 +64,8 @@ class Answers:
         """Those of a month's file. Raises `OpenDataError` where there are none to be used."""
         path = answers_of(snapshot)
         try:
-            connection = apsw.Connection(
-                f"{path.absolute().as_uri()}?immutable=1",
-                flags=apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI,
-            )
-            connection.pragma("cache_size", -_PAGE_CACHE_KIB)
-            if _meta(connection, "of") != _identity(snapshot):
+            connection = open_finished(path)
+            if meta(connection, "of") != _identity(snapshot):
                 raise OpenDataError(f"{path} não é deste mês, ou tem outra forma")
             return cls(connection)
         except (apsw.Error, OSError, zstandard.ZstdError) as error:
@@ -134,11 +136,11 @@ def finish(store: Path, make: Make, progress: ProgressListener | None = None) ->
             told.begin("Separando estabelecimentos", establishments)
             _scatter(snapshot, rows, partitions, told)
         told.begin("Escrevendo respostas", establishments)
-        with closing(_begin(work.path / building)) as connection:
+        with closing(begin(work.path / building, _SCHEMA)) as connection:
             placed = (_placed(rows, each, partitions) for each in range(partitions))
             _write(connection, placed, lambda of: map(make, snapshot.companies_of(of)), told)
-            _set_meta(connection, "of", of)
-        _force_to_disk(work.path / building)
+            save(connection, "of", of)
+        make_durable(work.path / building)
         if not path.exists():
             raise OpenDataError(f"{path.name} não existe mais: outro mês tomou o seu lugar")
         for other in store.glob("*.answers"):
@@ -152,36 +154,39 @@ def _scatter(snapshot: Snapshot, spill: Path, partitions: int, progress: Progres
     """Deal the establishments' rows over partitions, in the order of their companies' blocks."""
     writer = SpillWriter(spill, compressed=True)
     try:
-        rows = snapshot.establishments()
-        while batch := list(islice(rows, _ROWS_PER_PARTITION)):
-            dealt: list[list[bytes]] = [[] for _ in range(partitions)]
-            for row in batch:
-                dealt[(_place_of_row(row) + (1 << 63)) * partitions >> 64].append(row)
-            writer.write([[b"\n".join(rows), b"\n"] if rows else [] for rows in dealt])
-            progress.advance("", len(batch), len(batch))
+        blocks = snapshot.establishments()
+        while text := b"".join(islice(blocks, _BLOCKS_AT_ONCE)):
+            rows = StoredRows(text, COMPANY_GROUP)
+            batch: list[list[memoryview]] = [[] for _ in range(partitions)]
+            deal(text, rows.lengths, blocks_of(rows.numbers, partitions), batch)
+            writer.write(batch)
+            progress.advance("", len(rows.starts), len(rows.starts))
         writer.finish()
     except BaseException:
         writer.abandon()
         raise
 
 
-def _placed(spill: Path, partition: int, partitions: int) -> list[tuple[int, bytes]]:
-    """The rows of a partition, each after its place, in the order of their places."""
-    rows = read_partition(spill, partition, partitions).split(b"\n")[:-1]
-    return sorted(zip(map(_place_of_row, rows), rows, strict=True))
+def _placed(spill: Path, partition: int, partitions: int) -> tuple[list[int], list[bytes]]:
+    """The places of a partition's rows, in their order, and the rows of these places."""
+    text = read_partition(spill, partition, partitions)
+    places = StoredRows(text, COMPANY_GROUP).places()
+    order = np.argsort(places)
+    rows = text.split(b"\n")
+    return places[order].tolist(), [rows[each] for each in order.tolist()]
 
 
 def _write(
     connection: apsw.Connection,
-    partitions: Iterator[list[tuple[int, bytes]]],
-    answers_of_rows: Callable[[Iterable[bytes]], Iterator[bytes]],
+    partitions: Iterable[tuple[Sequence[int], Sequence[bytes]]],
+    answers_of_rows: Callable[[Sequence[bytes]], Iterator[bytes]],
     progress: ProgressListener,
 ) -> None:
-    done = int(_meta(connection, "partitions_done"))
+    done = int(meta(connection, "partitions_done"))
     pack = _packer(connection, ())
-    for partition, rows in enumerate(partitions, 1):
+    for partition, (places, rows) in enumerate(partitions, 1):
         if partition > done:
-            answers = answers_of_rows(row for _, row in rows)
+            answers = answers_of_rows(rows)
             if pack is None:
                 first = list(islice(answers, _SAMPLES))
                 pack = _packer(connection, first)
@@ -190,9 +195,9 @@ def _write(
             with connection:
                 connection.executemany(
                     "INSERT INTO answer (place, body) VALUES (?, ?)",
-                    zip((place for place, _ in rows), map(pack, answers), strict=True),
+                    zip(places, map(pack, answers), strict=True),
                 )
-                _set_meta(connection, "partitions_done", partition)
+                save(connection, "partitions_done", partition)
         progress.advance("", len(rows), len(rows))
 
 
@@ -200,7 +205,7 @@ def _packer(
     connection: apsw.Connection, samples: Sequence[bytes]
 ) -> Callable[[bytes], bytes] | None:
     """With the file's dictionary, trained on these answers if need be; None: there are none."""
-    known = connection.execute("SELECT value FROM meta WHERE name = 'dictionary'").get
+    known = load(connection, "dictionary")
     if known is None:
         if not samples:
             return None
@@ -209,7 +214,7 @@ def _packer(
             known = zstandard.train_dictionary(
                 _DICTIONARY_BYTES, list(samples), level=_LEVEL
             ).as_bytes()
-        _set_meta(connection, "dictionary", known)
+        save(connection, "dictionary", known)
     loaded = zstandard.ZstdCompressionDict(known)
     if known:
         loaded.precompute_compress(level=_LEVEL)
@@ -219,47 +224,8 @@ def _packer(
     ).compress
 
 
-def _place_of_row(row: bytes) -> int:
-    return place_of((row[1:9] + row[10:14]).decode())
-
-
-def _begin(path: Path) -> apsw.Connection:
-    connection = apsw.Connection(str(path))
-    connection.pragma("page_size", _PAGE_BYTES)
-    connection.pragma("journal_mode", "truncate")
-    connection.pragma("synchronous", 0)
-    connection.pragma("locking_mode", "exclusive")
-    with connection:
-        connection.execute(
-            "CREATE TABLE IF NOT EXISTS meta (name TEXT PRIMARY KEY, value BLOB NOT NULL)"
-            " WITHOUT ROWID;"
-            "CREATE TABLE IF NOT EXISTS answer (place INTEGER PRIMARY KEY, body BLOB NOT NULL);"
-            "INSERT OR IGNORE INTO meta VALUES ('partitions_done', 0);"
-        )
-    return connection
-
-
 def _identity(snapshot: Path) -> bytes:
     """Which month, which build of it, and which form of answers."""
     with closing(Snapshot.open(snapshot)) as opened:
         info = msgspec.json.encode(opened.info())
     return sha256(b"%d %b %b" % (FORM, snapshot.name.encode(), info)).digest()
-
-
-def _meta(connection: apsw.Connection, name: str) -> Any:
-    value = connection.execute("SELECT value FROM meta WHERE name = ?", (name,)).get
-    if value is None:
-        raise OpenDataError(f"falta {name}: respostas inacabadas?")
-    return value
-
-
-def _set_meta(connection: apsw.Connection, name: str, value: bytes | int) -> None:
-    connection.execute("INSERT OR REPLACE INTO meta (name, value) VALUES (?, ?)", (name, value))
-
-
-def _force_to_disk(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

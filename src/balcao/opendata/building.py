@@ -1,25 +1,19 @@
-"""The snapshot while it is built: one SQLite file, one transaction per partition.
+"""The snapshot while it is built: one SQLite file (`files.py`), one transaction per partition.
 
-It survives `kill -9` (SQLite's rollback journal does), not a power cut: nothing is forced to
-the disk before the end. After a restart of the machine `store.Work` starts anew.
+After a restart of the machine `store.Work` starts anew.
 """
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
 
-import apsw
 import msgspec
 
 from balcao.opendata.domains import DomainTable
+from balcao.opendata.files import begin, load, save
 from balcao.opendata.gather import Gathered
 from balcao.opendata.layout import GROUPS, TableGroup
 from balcao.opendata.snapshot import SnapshotInfo
 from balcao.opendata.spill import PartReport
-
-# Blocks have 1 to 2 kB. A smaller page would waste a third of itself, a larger one makes
-# every lookup copy more.
-_PAGE_BYTES = 8192
 
 
 class GroupReading(msgspec.Struct):
@@ -52,27 +46,21 @@ class Building:
     """The one writer."""
 
     def __init__(self, path: Path) -> None:
-        self._connection = apsw.Connection(str(path))
-        self._connection.pragma("page_size", _PAGE_BYTES)
-        self._connection.pragma("journal_mode", "truncate")
-        self._connection.pragma("synchronous", 0)
-        self._connection.pragma("locking_mode", "exclusive")
-        with self._connection:
-            self._connection.execute(_SCHEMA)
+        self._connection = begin(path, _SCHEMA)
 
     def reading(self, group: TableGroup) -> GroupReading | None:
         """What reading the group left; None when it is not complete."""
-        value = self._load(f"reading:{group.name}")
+        value = load(self._connection, f"reading:{group.name}")
         return None if value is None else msgspec.msgpack.decode(value, type=GroupReading)
 
     def save_reading(self, group: TableGroup, reading: GroupReading) -> None:
         """The group's zips have all been read."""
         with self._connection:
-            self._save(f"reading:{group.name}", msgspec.msgpack.encode(reading))
+            save(self._connection, f"reading:{group.name}", msgspec.msgpack.encode(reading))
 
     def sorting(self, group: TableGroup) -> Sorting:
         """How far the sorting of the group is."""
-        value = self._load(f"sorting:{group.name}")
+        value = load(self._connection, f"sorting:{group.name}")
         return Sorting() if value is None else msgspec.msgpack.decode(value, type=Sorting)
 
     def add(self, group: TableGroup, gathered: Gathered, sorting: Sorting) -> None:
@@ -83,7 +71,7 @@ class Building:
                 f"INSERT INTO {group.name} (block, rows) VALUES (?, ?)",  # noqa: S608
                 enumerate(gathered.blocks, first),
             )
-            self._save(f"sorting:{group.name}", msgspec.msgpack.encode(sorting))
+            save(self._connection, f"sorting:{group.name}", msgspec.msgpack.encode(sorting))
 
     def finish(
         self, info: SnapshotInfo, dictionaries: dict[str, bytes], domains: Iterable[DomainTable]
@@ -101,24 +89,15 @@ class Building:
                 ),
             )
             for name, dictionary in dictionaries.items():
-                self._save(f"dictionary:{name}", dictionary)
-            self._save("info", msgspec.json.encode(info))
+                save(self._connection, f"dictionary:{name}", dictionary)
+            save(self._connection, "info", msgspec.json.encode(info))
 
     def close(self) -> None:
         """Release the file."""
         self._connection.close()
 
-    def _save(self, name: str, value: bytes) -> None:
-        self._connection.execute(
-            "INSERT OR REPLACE INTO meta (name, value) VALUES (?, ?)", (name, value)
-        )
-
-    def _load(self, name: str) -> Any:
-        return self._connection.execute("SELECT value FROM meta WHERE name = ?", (name,)).get
-
 
 _SCHEMA = """
-CREATE TABLE IF NOT EXISTS meta (name TEXT PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS domain (
     name TEXT NOT NULL, code TEXT NOT NULL, text TEXT NOT NULL, PRIMARY KEY (name, code)
 ) WITHOUT ROWID;

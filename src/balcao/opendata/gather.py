@@ -13,9 +13,10 @@ import numpy as np
 import numpy.typing as npt
 
 from balcao.opendata.compression import Packer
-from balcao.opendata.keys import Numbers, Positions, blocks_of, characters, spread_all
-from balcao.opendata.layout import LINE_FEED, SEPARATOR, SOCIOS, TableGroup
+from balcao.opendata.keys import Positions, blocks_of
+from balcao.opendata.layout import SEPARATOR, SOCIOS, TableGroup
 from balcao.opendata.spill import read_partition
+from balcao.opendata.stored import StoredRows
 from balcao.opendata.team import Report
 
 
@@ -50,7 +51,7 @@ def gather(task: GatherTask, report: Report) -> Gathered:
     del contents
     lines = text.split(b"\n")
     lines.pop()
-    rows = _Rows(text, task.group)
+    rows = StoredRows(text, task.group)
 
     order = np.argsort(rows.numbers, kind="stable")
     dropped = [*_repeated_keys(rows, order, lines), *_repeated_partners(rows, lines)]
@@ -71,26 +72,7 @@ def gather(task: GatherTask, report: Report) -> Gathered:
     return Gathered(task.partition, packed, stored, duplicates, most_partners)
 
 
-class _Rows:
-    """The rows of a partition, column-wise: where they are, their keys, their tables."""
-
-    def __init__(self, text: bytes, group: TableGroup) -> None:
-        view = np.frombuffer(text, np.uint8)
-        ends = np.flatnonzero(view == LINE_FEED)
-        starts = np.concatenate((np.zeros(1, np.int64), ends + 1))[:-1]
-        self.starts: Positions = starts
-        self.lengths: Positions = ends - starts + 1
-        self.tags = view[starts]
-        self.numbers: Numbers = np.zeros(0, np.uint64)
-        if len(starts):
-            root = characters(view, starts + 1, 8)
-            if group.key_characters == 8:
-                self.numbers = spread_all(root)
-            else:
-                self.numbers = spread_all(root, characters(view, starts + 10, 4))
-
-
-def _repeated_keys(rows: _Rows, order: Positions, lines: Sequence[bytes]) -> list[int]:
+def _repeated_keys(rows: StoredRows, order: Positions, lines: Sequence[bytes]) -> list[int]:
     """Rows to drop because another of the same table and key has more fields filled."""
     numbers, tags = rows.numbers[order], rows.tags[order]
     again = (numbers[1:] == numbers[:-1]) & (tags[1:] == tags[:-1]) & (tags[1:] != ord(SOCIOS.tag))
@@ -110,7 +92,7 @@ def _filled(row: bytes) -> int:
     return sum(1 for field in row.split(bytes([SEPARATOR])) if field.strip())
 
 
-def _repeated_partners(rows: _Rows, lines: Sequence[bytes]) -> list[int]:
+def _repeated_partners(rows: StoredRows, lines: Sequence[bytes]) -> list[int]:
     """Partner rows that repeat an earlier one to the letter. They have no key of their own."""
     partners = np.flatnonzero(rows.tags == ord(SOCIOS.tag))
     if not len(partners):
@@ -128,7 +110,7 @@ def _repeated_partners(rows: _Rows, lines: Sequence[bytes]) -> list[int]:
     return dropped
 
 
-def _most_partners(rows: _Rows, order: Positions, lines: Sequence[bytes]) -> tuple[int, str]:
+def _most_partners(rows: StoredRows, order: Positions, lines: Sequence[bytes]) -> tuple[int, str]:
     partners = order[rows.tags[order] == ord(SOCIOS.tag)]
     if not len(partners):
         return 0, ""

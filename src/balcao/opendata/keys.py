@@ -59,15 +59,28 @@ def are_key_characters(matrix: Bytes) -> npt.NDArray[np.bool_]:
     return np.asarray(_VALUES[matrix] != _NOT_A_CHARACTER)
 
 
-def spread_all(*matrices: Bytes) -> Numbers:
-    """`spread` of many keys at once, whose characters stand side by side in the matrices."""
+def _read(*matrices: Bytes) -> Any:
+    """The base-36 numbers of keys whose characters stand side by side in the matrices."""
     total: Any = np.zeros(len(matrices[0]), np.uint64)
     base = np.uint64(36)
     for matrix in matrices:
         values = _VALUES[matrix].astype(np.uint64)
         for column in range(matrix.shape[1]):
             total = total * base + values[:, column]
-    return np.asarray(total * np.uint64(_SPREAD), np.uint64)
+    return total
+
+
+def spread_all(*matrices: Bytes) -> Numbers:
+    """`spread` of many keys at once, whose characters stand side by side in the matrices."""
+    return np.asarray(_read(*matrices) * np.uint64(_SPREAD), np.uint64)
+
+
+def places_of(roots: Numbers, orders: Bytes) -> Positions:
+    """`place_of` of many CNPJs at once: their roots' spread numbers, and the four characters."""
+    bits = np.uint64(_ORDER_BITS)
+    # The highest bit turned over and read as a sign: 2**63 less.
+    places: Any = (roots >> bits << bits | _read(orders)) ^ np.uint64(1 << 63)
+    return np.asarray(places.view(np.int64))
 
 
 def blocks_of(numbers: Numbers, blocks: int) -> Positions:

@@ -6,6 +6,8 @@ from rich.progress import BarColumn, TaskID, TextColumn, TimeRemainingColumn
 from rich.progress import Progress as Bars
 from rich.table import Column
 
+from balcao.core.writing import whole
+
 # The phase that gets through CNPJs, and not through bytes and rows.
 VERIFYING = "Verificando"
 
@@ -81,7 +83,7 @@ class RichProgress:
         pace = int(total / task.elapsed) if task.elapsed else 0
         unit = unit_of(task.description)
         rate = f"{pace // 1000} mil/s" if pace >= 1000 else f"{pace}/s"
-        counts = f"{total:,}".replace(",", ".") + f" {unit}, {rate}"
+        counts = f"{whole(total)} {unit}, {rate}"
         self._bars.update(self._task, advance=bytes_done, rows=total, counts=counts)
 
     def _end_phase(self) -> None:

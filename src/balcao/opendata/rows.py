@@ -4,7 +4,7 @@ Done at each lookup on the few rows it needs, not at the import on all. Rules:
 `rfb-open-data.md`, sections 3 (normalisation), 4 (columns), 8 (dates), 12 (mapping).
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from functools import lru_cache
@@ -18,8 +18,10 @@ from balcao.core.company import (
     Company,
     Partner,
 )
+from balcao.opendata.layout import SEPARATOR
 from balcao.opendata.tally import EARLIEST, latest_date
 
+_SEPARATOR = chr(SEPARATOR)
 _NOBODY = "***000000**"  # the representative of a partner without one
 
 # Days since the sixties and a few junk values: nearly every date is met again.
@@ -55,18 +57,30 @@ def read_day(text: str, latest: date) -> str | None:
     return day.isoformat() if EARLIEST <= day <= latest else None
 
 
+def tidy(rows: bytes) -> str:
+    """Stored rows as text: no field begins or ends with a blank, or has two in a row.
+
+    The RFB pads parts of addresses to columns in some. All rows at once, whose only other white
+    space are the line feeds between them: C0 controls were stripped on the way in.
+    """
+    text = rows.decode("latin-1").replace("\xa0", " ").replace("\x85", " ")
+    while "  " in text:
+        text = text.replace("  ", " ")
+    return text.replace(" \x1f", "\x1f").replace("\x1f ", "\x1f").replace(" \n", "\n").rstrip(" ")
+
+
 def company(
-    cnpj: str, establishment: bytes, of_company: bytes | None, partners: bytes, texts: Texts
+    cnpj: str, establishment: str, of_company: str | None, partners: Sequence[str], texts: Texts
 ) -> Company:
-    """One establishment with its company's data; `partners` are rows parted by line feeds."""
+    """One establishment with its company's data, of their rows, which are `tidy`."""
     (
         _, _, _, identifier, trade_name, status, status_day, _, _, _, opened, activity, others,
         street_type, street, number, complement, district, postal_code, uf, city, area_1,
         phone_1, area_2, phone_2, _, _, email, special, special_day,
-    ) = _fields(establishment)  # fmt: skip
+    ) = establishment.split(_SEPARATOR)  # fmt: skip
     name, nature, size, entity = "", "", "", ""
     if of_company is not None:
-        _, name, nature, _, _, size, entity = _fields(of_company)
+        _, name, nature, _, _, size, entity = of_company.split(_SEPARATOR)
     return Company(
         cnpj=cnpj,
         identificador_matriz_filial=IDENTIFIER_TEXTS.get(identifier),
@@ -92,24 +106,8 @@ def company(
         situacao_especial=special or None,
         data_da_situacao_especial=texts.day(special_day),
         porte=SIZE_TEXTS.get(size),
-        socios=_partners(partners, texts) if partners else (),
+        socios=tuple([_partner(row, texts) for row in partners]),
     )
-
-
-def _fields(row: bytes) -> list[str]:
-    text = row.decode("latin-1")
-    fields = text.split("\x1f")
-    # Most rows need nothing; the RFB pads parts of addresses to columns in some.
-    if (
-        "  " in text
-        or " \x1f" in text
-        or "\x1f " in text
-        or text.endswith(" ")
-        or "\xa0" in text
-        or "\x85" in text
-    ):
-        return [" ".join(field.split()) for field in fields]
-    return fields
 
 
 def _coded(code: str, table: Mapping[str, Coded]) -> Coded | None:
@@ -117,8 +115,8 @@ def _coded(code: str, table: Mapping[str, Coded]) -> Coded | None:
 
 
 def _activities(codes: str, texts: Texts) -> tuple[Coded, ...]:
-    found = (_coded(code.strip(), texts.activities) for code in codes.split(","))
-    return tuple(coded for coded in found if coded is not None)
+    found = [_coded(code.strip(), texts.activities) for code in codes.split(",")]
+    return tuple([coded for coded in found if coded is not None])
 
 
 def _text(code: str, table: Mapping[str, str], width: int) -> str | None:
@@ -149,15 +147,11 @@ def _digits(text: str) -> str:
     return text if text.isdecimal() else "".join(c for c in text if c.isdecimal())
 
 
-def _partners(rows: bytes, texts: Texts) -> tuple[Partner, ...]:
-    return tuple([_partner(row, texts) for row in rows.split(b"\n")])
-
-
-def _partner(row: bytes, texts: Texts) -> Partner:
+def _partner(row: str, texts: Texts) -> Partner:
     (
         _, _, name, document, qualification, entered, country, representative,
         representative_name, _, age_band,
-    ) = _fields(row)  # fmt: skip
+    ) = row.split(_SEPARATOR)  # fmt: skip
     day = texts.day(entered)
     return Partner(
         nome=name or None,

@@ -8,12 +8,10 @@ from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 
-import numpy as np
-
 from balcao.opendata.archive import Part, read_chunks
 from balcao.opendata.dictionary import TrainTask, train_dictionary
 from balcao.opendata.errors import BadInput, TooManyRejects
-from balcao.opendata.keys import Positions, blocks_of
+from balcao.opendata.keys import blocks_of
 from balcao.opendata.layout import TABLES, TableGroup, TableLayout
 from balcao.opendata.repair import Reject, repair
 from balcao.opendata.scan import (
@@ -25,6 +23,7 @@ from balcao.opendata.scan import (
     stored_rows,
 )
 from balcao.opendata.spill import PartReport, SpillWriter
+from balcao.opendata.stored import deal
 from balcao.opendata.tally import ColumnTally, Counter
 from balcao.opendata.team import Report
 
@@ -74,7 +73,8 @@ def scatter(task: ScatterTask, report: Report) -> PartReport:
         for fields in _checked(part, table, found, report):
             numbers = key_numbers(fields, task.group)
             counter.count(fields, numbers)
-            _deal(fields, table, blocks_of(numbers, task.partitions), batch)
+            partition = blocks_of(numbers, task.partitions)
+            deal(stored_rows(fields, table), stored_lengths(fields, table), partition, batch)
             held_bytes += len(fields.buffer)
             if held_bytes >= BATCH_BYTES:
                 writer.write(batch)
@@ -136,22 +136,3 @@ def _take(
     fields = find_repaired_fields(repaired.lines, table)
     found.read += fields.lines
     return fields, repaired.rest
-
-
-def _deal(
-    fields: Fields, table: TableLayout, partition: Positions, batch: list[list[memoryview]]
-) -> None:
-    """Put each row into its partition, rows of one partition in the order of the file."""
-    rows = stored_rows(fields, table)
-    if len(batch) == 1:
-        batch[0].append(memoryview(rows))
-        return
-    lines = rows.split(b"\n")  # the last one is empty, so that the text ends in a line feed
-    order = np.argsort(partition.astype(np.uint16), kind="stable").tolist()
-    text = memoryview(b"\n".join(map(lines.__getitem__, [*order, len(order)])))
-    sizes = np.bincount(partition, weights=stored_lengths(fields, table), minlength=len(batch))
-    begin = 0
-    for pieces, end in zip(batch, np.cumsum(sizes).astype(np.int64).tolist(), strict=True):
-        if end > begin:
-            pieces.append(text[begin:end])
-            begin = end

@@ -26,6 +26,7 @@ import msgspec
 
 from balcao.opendata.archive import Part
 from balcao.opendata.errors import BuildRunning, NoRoom, OpenDataError
+from balcao.opendata.files import make_durable
 from balcao.opendata.plan import ImportPlan
 from balcao.opendata.repair import Reject
 from balcao.opendata.snapshot import (
@@ -163,7 +164,7 @@ def publish(store: Path, work: Work, extraction: date) -> Path:
     """
     name = _next_build(store, extraction).file_name
     before = _published_name(store)
-    _force_to_disk(work.building)
+    make_durable(work.building)
     work.rejects.replace(rejects_of(store / name))
     work.building.replace(store / name)
     _point_to(store, name)
@@ -284,10 +285,10 @@ def rejects_of(snapshot: Path) -> Path:
 def _point_to(store: Path, name: str) -> None:
     beside = store / f"{CURRENT}.new"
     beside.write_text(f"{name}\n", "utf-8")
-    _force_to_disk(beside)
-    _force_to_disk(store)  # the snapshot's name, before anything points to it
+    make_durable(beside)
+    make_durable(store)  # the snapshot's name, before anything points to it
     beside.replace(store / CURRENT)
-    _force_to_disk(store)
+    make_durable(store)
 
 
 def _forget_older(store: Path, name: str, before: str | None) -> None:
@@ -298,11 +299,3 @@ def _forget_older(store: Path, name: str, before: str | None) -> None:
             (store / other).unlink()
             rejects_of(store / other).unlink(missing_ok=True)
             (store / other).with_suffix(".answers").unlink(missing_ok=True)
-
-
-def _force_to_disk(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -6,6 +6,7 @@ Nothing here reads a file: counts in, sentences out.
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from balcao.core.writing import whole
 from balcao.opendata.layout import PARTS_PER_TABLE, TABLES
 from balcao.opendata.tally import ColumnTally
 
@@ -79,7 +80,7 @@ def compare(rows: Mapping[str, int], before: Mapping[str, int]) -> list[str]:
     for table, had in before.items():
         has = rows.get(table, 0)
         if has < had * (1 - SHRINK_MAX) or has > had * (1 + GROWTH_MAX):
-            problems.append(f"{table} tem {_whole(has)} linhas, o mês anterior tinha {_whole(had)}")
+            problems.append(f"{table} tem {whole(has)} linhas, o mês anterior tinha {whole(had)}")
     return problems
 
 
@@ -128,11 +129,7 @@ def bad_dates(table: str, tally: ColumnTally) -> dict[str, int]:
 
 def sentences(counts: Mapping[str, int], what: str) -> Iterable[str]:
     """One warning per count."""
-    return (f"{name}: {what} em {_whole(rows)} linhas" for name, rows in counts.items())
-
-
-def _whole(count: int) -> str:
-    return f"{count:,}".replace(",", ".")
+    return (f"{name}: {what} em {whole(rows)} linhas" for name, rows in counts.items())
 
 
 def spread_out(keys: Sequence[str], count: int) -> list[str]:

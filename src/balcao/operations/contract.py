@@ -10,7 +10,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal, TypeAlias
+from importlib import resources
+from typing import Literal, TypeAlias, TypeVar
 from urllib.parse import quote, urlencode
 
 import msgspec
@@ -19,6 +20,7 @@ from balcao.core.access import Caller
 from balcao.core.calendar import BRASILIA
 from balcao.core.company import Company
 from balcao.core.freshness import Ask, Kept, Serve, decide
+from balcao.core.ledger import Origin
 from balcao.core.outcomes import Conclusion, Delivered, Failed, Nothing, Outcome
 from balcao.core.problems import Problem
 from balcao.core.questions import Inquiry, Part, Question, Record, Subject
@@ -78,6 +80,8 @@ _NO_PARTS: frozenset[Part] = frozenset()
 _encode = msgspec.json.Encoder().encode
 
 EXAMPLE_MS = 1_786_158_000_000  # 2026-08-08 in Brasília
+
+AnyRecord = TypeVar("AnyRecord", bound=Record)
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,6 +243,25 @@ class Operation(ABC):
     @abstractmethod
     def examples(self) -> Sequence[Example]:
         """Results for the OpenAPI document."""
+
+    def example_record(self, kind: type[AnyRecord]) -> AnyRecord:
+        """A record as the sandbox's sources hand it over, from `examples/SUBJECT.json`."""
+        file = resources.files("balcao.operations").joinpath("examples", f"{self.subject}.json")
+        return msgspec.json.decode(file.read_bytes(), type=kind)
+
+    def example(
+        self,
+        name: str,
+        summary: str,
+        question: Question,
+        record: Record,
+        source: str = "cnpja",
+        *,
+        origin: Origin = "online",
+    ) -> Example:
+        """A result that is this record, the only one of its question."""
+        body = self.encode(question.inquiries[0], record)
+        return Example(name, summary, question, (Delivered(body, origin, source, EXAMPLE_MS),))
 
     @abstractmethod
     def view(self, recorded: RecordedResult) -> ResultView:

@@ -4,13 +4,13 @@ Operations, parameters and the problems each may answer are data of `operations`
 examples are made by the same functions that make real ones, schemas of their types.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import msgspec
 
 from balcao import errors
-from balcao.core.described import description_of
+from balcao.core.described import described_type, description_of
 from balcao.core.idempotency import KEY_CHARACTERS_MAX, KEY_CHARACTERS_MIN
 from balcao.core.outcomes import reply_of
 from balcao.core.questions import Subject
@@ -221,21 +221,18 @@ def _headers(status: int) -> dict[str, Any]:
 
 def _answers(answers: Iterable[type[msgspec.Struct]]) -> dict[str, Any]:
     """The schemas of results and their parts, by our name: types and texts are the answers' own."""
-    answers = list(answers)
     _, components = msgspec.json.schema_components(answers, ref_template=SCHEMAS + "{name}")
-    kinds = {each.__name__: each for each in _structs(msgspec.inspect.multi_type_info(answers))}
     schemas: dict[str, Any] = {}
     for name, schema in components.items():
         # What is left out where there is nothing is never null.
-        silent = kinds[name].__struct_config__.omit_defaults
-        title, description = description_of(kinds[name])
+        silent = described_type(name).__struct_config__.omit_defaults
+        title, description = description_of(described_type(name))
         schemas[title] = {
             "type": "object",
             "description": description,
             "properties": {
                 field: _plain(
                     of_field,
-                    kinds,
                     nullable=not (silent and of_field.get("default", ...) is None),
                 )
                 for field, of_field in schema["properties"].items()
@@ -245,40 +242,23 @@ def _answers(answers: Iterable[type[msgspec.Struct]]) -> dict[str, Any]:
     return schemas
 
 
-def _structs(found: Iterable[msgspec.inspect.Type]) -> Iterator[type[msgspec.Struct]]:
-    """All structs in these types, and in their fields."""
-    for kind in found:
-        match kind:
-            case msgspec.inspect.StructType():
-                yield kind.cls
-                yield from _structs(field.type for field in kind.fields)
-            case msgspec.inspect.UnionType():
-                yield from _structs(kind.types)
-            case msgspec.inspect.CollectionType() | msgspec.inspect.VarTupleType():
-                yield from _structs([kind.item_type])
-            case msgspec.inspect.Metadata():
-                yield from _structs([kind.type])
-
-
-def _plain(
-    schema: Mapping[str, Any], kinds: Mapping[str, type[msgspec.Struct]], *, nullable: bool = True
-) -> dict[str, Any]:
+def _plain(schema: Mapping[str, Any], *, nullable: bool = True) -> dict[str, Any]:
     """A schema with our names in its references, without the defaults of Python, and with `null`
     as one more type, which more programs understand than `anyOf`."""
     kept = {
-        key: _plain(value, kinds) if isinstance(value, Mapping) else value
+        key: _plain(value) if isinstance(value, Mapping) else value
         for key, value in schema.items()
         if key not in ("default", "anyOf", "$ref")
     }
     if "anyOf" in schema:
-        (kind,) = [_plain(kind, kinds) for kind in schema["anyOf"] if kind != {"type": "null"}]
+        (kind,) = [_plain(kind) for kind in schema["anyOf"] if kind != {"type": "null"}]
         if not nullable:
             return {**kind, **kept}
         if "type" in kind:
             return {**kind, **kept, "type": [kind["type"], "null"]}
         return {"anyOf": [kind, {"type": "null"}], **kept}
     if "$ref" in schema:
-        name, _ = description_of(kinds[schema["$ref"].removeprefix(SCHEMAS)])
+        name, _ = description_of(described_type(schema["$ref"].removeprefix(SCHEMAS)))
         return {"$ref": SCHEMAS + name, **kept}
     if kept.get("type") == "null":  # alone, it has no name in most languages
         return {**kept, "type": ["object", "null"]}

@@ -17,9 +17,8 @@ from balcao.core.tariff import Rule, Rules
 from balcao.errors import CnpjNotFound, InvalidCnpj, InvalidStrategy, OptInNotEnabled
 from balcao.operations import envelope
 from balcao.operations.company import page
-from balcao.operations.company.answer import EXAMPLE, CompanyAnswer
+from balcao.operations.company.answer import CompanyAnswer
 from balcao.operations.contract import (
-    EXAMPLE_MS,
     PROBLEMS_OF_ALL,
     Circumstances,
     Example,
@@ -147,10 +146,9 @@ class CompanyLookup(Operation):
         return envelope.error_fields(problem, extra=b'"response":null,')
 
     def examples(self) -> Sequence[Example]:
-        question = self.parse(EXAMPLE.cnpj, Parameters(b"", {}, ()))
-        body = self.encode(question.inquiries[0], EXAMPLE)
-        delivered = Delivered(body, "online", "snapshot", EXAMPLE_MS)
-        return (Example("encontrada", "A empresa existe", question, (delivered,)),)
+        record = self.example_record(Company)
+        question = self.parse(record.cnpj, Parameters(b"", {}, ()))
+        return (self.example("encontrada", "A empresa existe", question, record, "snapshot"),)
 
     def view(self, recorded: RecordedResult) -> ResultView:
         return page.view(recorded)

@@ -1,14 +1,10 @@
-"""The body of a result, and an example of a record.
-
-Specification, "Federal joint tax clearance certificate".
-"""
+"""The body of a result (specification, "Federal joint tax clearance certificate")."""
 
 from collections.abc import Mapping
 from typing import Annotated
 
 import msgspec
 
-from balcao.core.certificates import FederalCertificate, StoredReceipt
 from balcao.core.described import described, said
 from balcao.core.ledger import Origin
 from balcao.operations.envelope import AlwaysFalse, RequestId
@@ -75,25 +71,3 @@ class FederalAnswer(msgspec.Struct, frozen=True):
     message: Annotated[
         str | msgspec.UnsetType, said("Só no resultado negativo: o que aconteceu.")
     ] = msgspec.UNSET
-
-
-# As the sandbox answers 90010001000100, on 2026-08-08.
-EXAMPLE = FederalCertificate(
-    document="90010001000100",
-    kind="CND",
-    title="CERTIDÃO NEGATIVA DE DÉBITOS RELATIVOS AOS TRIBUTOS FEDERAIS E À DÍVIDA ATIVA DA UNIÃO",
-    code="A1B2.C3D4.E5F6.0789",
-    name="EMPRESA ATIVA FICTICIA LTDA",
-    status="Válida",
-    issued_on="2026-06-20",
-    validity="2026-12-17",
-    queried_at="2026-08-08T10:15:34-03:00",
-    issued=True,
-    rfb_debts=False,
-    pgfn_debts=False,
-    verification_code="A1B2.C3D4.E5F6.0789",
-    provider_code=200,
-    provider_billable=True,
-    provider_elapsed_ms=4210,
-    receipt=StoredReceipt("0" * 64, "application/pdf", 48_211),
-)

@@ -38,10 +38,10 @@ from balcao.operations.certificates.lookup import (
     PROBLEMS_OF_CERTIFICATES,
     CertificateLookup,
 )
-from balcao.operations.contract import EXAMPLE_MS, Circumstances, Example
+from balcao.operations.contract import Circumstances, Example
 from balcao.operations.envelope import WITHOUT_ID
 from balcao.operations.federal_certificate import page
-from balcao.operations.federal_certificate.answer import EXAMPLE, Billing, FederalAnswer
+from balcao.operations.federal_certificate.answer import Billing, FederalAnswer
 from balcao.operations.parameters import (
     BirthDate,
     DocumentParameter,
@@ -235,17 +235,11 @@ class FederalCertificateLookup(CertificateLookup):
         )
 
     def examples(self) -> Sequence[Example]:
-        question = self.parse("", Parameters(b"cnpj=90010001000100", {}, self.names))
-
-        def delivered(
-            name: str, summary: str, of: FederalCertificate, origin: Origin = "online"
-        ) -> Example:
-            body = self.encode(question.inquiries[0], of)
-            said = Delivered(body, origin, "infosimples", EXAMPLE_MS)
-            return Example(name, summary, question, (said,))
-
+        negative = self.example_record(FederalCertificate)
+        query = f"cnpj={negative.document}".encode()
+        question = self.parse("", Parameters(query, {}, self.names))
         positive = msgspec.structs.replace(
-            EXAMPLE,
+            negative,
             kind="CPD",
             title="CERTIDÃO POSITIVA DE DÉBITOS",
             code=None,
@@ -256,14 +250,18 @@ class FederalCertificateLookup(CertificateLookup):
             receipt=None,
         )
         impossible = FederalCertificate(
-            document="90010001000100", provider_code=611, provider_billable=True
+            document=negative.document, provider_code=611, provider_billable=True
         )
-        return (
-            delivered("cnd_da_fonte", "CND emitida pela fonte", EXAMPLE),
-            delivered("cnd_do_cache", "A mesma, do cache", EXAMPLE, "cache"),
-            delivered("positiva", "Há débitos: CPD", positive),
-            delivered("impossivel", "Não pôde ser emitida", impossible),
+        told: Sequence[tuple[str, str, FederalCertificate, Origin]] = (
+            ("cnd_da_fonte", "CND emitida pela fonte", negative, "online"),
+            ("cnd_do_cache", "A mesma, do cache", negative, "cache"),
+            ("positiva", "Há débitos: CPD", positive, "online"),
+            ("impossivel", "Não pôde ser emitida", impossible, "online"),
         )
+        return [
+            self.example(name, summary, question, record, "infosimples", origin=origin)
+            for name, summary, record, origin in told
+        ]
 
     def view(self, recorded: RecordedResult) -> ResultView:
         return page.view(recorded)

@@ -4,7 +4,7 @@ Specification, endpoints 2 and 3, "State tax registrations", "Credits"; decision
 """
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
@@ -21,7 +21,7 @@ from balcao.core.registration import Registrations
 from balcao.core.tariff import Rule, Rules
 from balcao.errors import CnpjNotFound, SourceError, SourceFailed, SourceUnavailable
 from balcao.operations import envelope
-from balcao.operations.contract import EXAMPLE_MS, Circumstances, Operation
+from balcao.operations.contract import Circumstances, Operation
 from balcao.operations.parameters import (
     BY_AGE,
     CACHE,
@@ -33,7 +33,7 @@ from balcao.operations.parameters import (
     UfChoice,
 )
 from balcao.operations.registrations import page
-from balcao.operations.registrations.answer import UfOrigin
+from balcao.operations.registrations.answer import UfOrigin, shown
 from balcao.operations.views import RecordedResult, ResultView
 
 STRATEGY = StrategyChoice(
@@ -88,6 +88,7 @@ class RegistrationLookup(Operation):
     """Registrations of one document, in one UF or in all of them."""
 
     document_parameter: Parameter
+    shape: type[msgspec.Struct]  # of one registration, in its answer
     absence = CnpjNotFound
     record = Registrations
     by_uf = True
@@ -98,10 +99,10 @@ class RegistrationLookup(Operation):
         """Its parameter `uf`."""
 
     @abstractmethod
-    def body(
+    def about(
         self, question: Question, found: "RegistrationsFound", company: Company | None
-    ) -> msgspec.Struct:
-        """The answer, with an empty request_id."""
+    ) -> Mapping[str, str | None]:
+        """Of the answer, what tells whose registrations these are: document, name, UF."""
 
     def declare(self) -> Sequence[Parameter]:
         self.uf = self.declare_uf()
@@ -152,7 +153,18 @@ class RegistrationLookup(Operation):
     ) -> Conclusion:
         found = RegistrationsFound(question, outcomes)
         if found.answered:
-            body = self.body(question, found, circumstances.company)
+            body = self.answer(
+                request_id="",
+                success=True,
+                error=False,
+                is_cache=found.origin == "cache",
+                inscricoes_estaduais=[
+                    shown(each, self.shape, addresses=question.wants_addresses)
+                    for each in found.registrations
+                ],
+                ufs=msgspec.UNSET if found.ufs is None else found.ufs,
+                **self.about(question, found, circumstances.company),
+            )
             return Conclusion(
                 status=200,
                 fields=_encode(body).removeprefix(envelope.WITHOUT_ID),
@@ -170,10 +182,6 @@ class RegistrationLookup(Operation):
     def error_fields(self, problem: Problem, document: str) -> bytes:
         known = envelope.document_field(self.document, document)
         return envelope.error_fields(problem, known + b'"inscricoes_estaduais":[],')
-
-    def delivered(self, question: Question, record: Registrations) -> Delivered:
-        """For examples: this record from the source."""
-        return Delivered(self.encode(question.inquiries[0], record), "online", "cnpja", EXAMPLE_MS)
 
     def view(self, recorded: RecordedResult) -> ResultView:
         return page.view(self.document, recorded)

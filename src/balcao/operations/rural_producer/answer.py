@@ -1,4 +1,4 @@
-"""The body of a result (specification, "Rural producer registrations"), and an example."""
+"""The body of a result (specification, "Rural producer registrations")."""
 
 from collections.abc import Sequence
 from typing import Annotated
@@ -6,13 +6,6 @@ from typing import Annotated
 import msgspec
 
 from balcao.core.described import described, said
-from balcao.core.registration import (
-    SITUATION_TEXTS,
-    TYPE_TEXTS,
-    RegisteredAddress,
-    Registration,
-    Registrations,
-)
 from balcao.operations.envelope import AlwaysFalse, AlwaysTrue, RequestId
 from balcao.operations.registrations import answer as of
 
@@ -64,33 +57,3 @@ class RuralProducerAnswer(msgspec.Struct, frozen=True):
         of.IN_ORDER,
     ]
     ufs: of.Origins = msgspec.UNSET
-
-
-# As the sandbox answers it.
-EXAMPLE = Registrations(
-    documento="90010000100",
-    uf="SP",
-    nome="PRODUTORA DA FICCAO PAULISTA",
-    uf_principal="SP",
-    com_endereco=True,
-    inscricoes=(
-        Registration(
-            inscricao_estadual="120484227823",
-            uf="SP",
-            ativa=True,
-            tipo_ie=TYPE_TEXTS[5],
-            situacao_pj=SITUATION_TEXTS[1],
-            data_status="2015-03-02",
-            updated_at="2026-08-08 10:15:30",
-            endereco=RegisteredAddress(
-                logradouro="SITIO BARAO DO RIO BRANCO FICTICIA",
-                numero="S/N",
-                bairro="ZONA RURAL",
-                municipio="SAO JOSE DO RIO PRETO",
-                codigo_municipio_ibge="3549805",
-                uf="SP",
-                cep="15014656",
-            ),
-        ),
-    ),
-)

@@ -3,9 +3,7 @@
 Specification, endpoint 3 and "Rural producer registrations"; decisions 2.3, 3, 4.5, 5.2, 8.
 """
 
-from collections.abc import Sequence
-
-import msgspec
+from collections.abc import Mapping, Sequence
 
 from balcao.core.company import Company
 from balcao.core.documents import Cpf
@@ -16,13 +14,8 @@ from balcao.errors import InvalidCpf, InvalidStrategy, InvalidUf, UfRequired
 from balcao.operations.contract import PROBLEMS_OF_ALL, Example
 from balcao.operations.parameters import DocumentParameter, Parameters, UfChoice
 from balcao.operations.registrations import page
-from balcao.operations.registrations.answer import shown
 from balcao.operations.registrations.lookup import RegistrationLookup, RegistrationsFound, rules
-from balcao.operations.rural_producer.answer import (
-    EXAMPLE,
-    RuralProducerAnswer,
-    RuralRegistration,
-)
+from balcao.operations.rural_producer.answer import RuralProducerAnswer, RuralRegistration
 
 CPF = DocumentParameter(
     Cpf, "CPF completo, com ou sem pontuação.", place="path", example="90010000100"
@@ -57,6 +50,7 @@ class RuralProducerLookup(RegistrationLookup):
         example="900.100.001-00",
     )
     answer = RuralProducerAnswer
+    shape = RuralRegistration
     problems = (InvalidCpf, InvalidUf, UfRequired, InvalidStrategy, *PROBLEMS_OF_ALL)
 
     def declare_uf(self) -> UfChoice:
@@ -72,31 +66,19 @@ class RuralProducerLookup(RegistrationLookup):
             raise UfRequired
         return self.question(cpf, uf, sent)
 
-    def body(
+    def about(
         self, question: Question, found: RegistrationsFound, company: Company | None
-    ) -> msgspec.Struct:
-        return RuralProducerAnswer(
-            request_id="",
-            success=True,
-            error=False,
-            is_cache=found.origin == "cache",
-            cpf=question.document.text,
-            nome=found.name,
-            uf=question.uf or "",
-            inscricoes_estaduais=[
-                shown(each, RuralRegistration, addresses=question.wants_addresses)
-                for each in found.registrations
-            ],
-            ufs=msgspec.UNSET if found.ufs is None else found.ufs,
-        )
+    ) -> Mapping[str, str | None]:
+        return {"cpf": question.document.text, "nome": found.name, "uf": question.uf or ""}
 
     def examples(self) -> Sequence[Example]:
         query = f"uf={self.uf.example}&endereco=true".encode()
-        one = self.parse(EXAMPLE.documento, Parameters(query, {}, self.names))
-        none = Registrations(EXAMPLE.documento, str(self.uf.example))
+        record = self.example_record(Registrations)
+        one = self.parse(record.documento, Parameters(query, {}, self.names))
+        none = Registrations(record.documento, str(self.uf.example))
         return (
-            Example("uma_uf", "Uma UF, com endereço", one, (self.delivered(one, EXAMPLE),)),
-            Example("sem_inscricao", "Não há inscrição na UF", one, (self.delivered(one, none),)),
+            self.example("uma_uf", "Uma UF, com endereço", one, record),
+            self.example("sem_inscricao", "Não há inscrição na UF", one, none),
         )
 
 

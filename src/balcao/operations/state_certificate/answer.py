@@ -1,10 +1,9 @@
-"""The body of a result (specification, "State tax clearance certificate"), and an example."""
+"""The body of a result (specification, "State tax clearance certificate")."""
 
 from typing import Annotated
 
 import msgspec
 
-from balcao.core.certificates import StateCertificate, StoredReceipt
 from balcao.core.described import described, said
 from balcao.operations.envelope import AlwaysFalse, NoError, RequestId
 
@@ -38,18 +37,3 @@ class StateCertificateAnswer(msgspec.Struct, frozen=True):
     message: Annotated[
         str | msgspec.UnsetType, said("Só no resultado negativo: o que aconteceu.")
     ] = msgspec.UNSET
-
-
-# As the sandbox answers 90010001000100 in SP, on 2026-08-08.
-EXAMPLE = StateCertificate(
-    document="90010001000100",
-    uf="SP",
-    negative=True,
-    issued=True,
-    code="26080000001-11",
-    number="26080000001-11",
-    fiscal_message="não constam débitos",
-    queried_at="2026-08-08 10:20:08",
-    validity="2026-10-07",
-    receipt=StoredReceipt("0" * 64, "application/pdf", 48_211),
-)

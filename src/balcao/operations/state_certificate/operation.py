@@ -13,7 +13,7 @@ from balcao.core.certificates import StateCertificate, state_may_serve, state_va
 from balcao.core.federation import UFS
 from balcao.core.freshness import Ask, Kept, Serve
 from balcao.core.idempotency import digest
-from balcao.core.outcomes import Conclusion, Delivered, Outcome
+from balcao.core.outcomes import Conclusion, Delivered
 from balcao.core.questions import Inquiry, Question, Strategy
 from balcao.core.receipts import given
 from balcao.core.tariff import Rule, Rules
@@ -23,11 +23,11 @@ from balcao.operations.certificates.lookup import (
     PROBLEMS_OF_CERTIFICATES,
     CertificateLookup,
 )
-from balcao.operations.contract import EXAMPLE_MS, Circumstances, Example
+from balcao.operations.contract import Circumstances, Example
 from balcao.operations.envelope import WITHOUT_ID
 from balcao.operations.parameters import Flag, Parameter, Parameters, UfChoice, cnpj_in_path
 from balcao.operations.state_certificate import page
-from balcao.operations.state_certificate.answer import EXAMPLE, StateCertificateAnswer
+from balcao.operations.state_certificate.answer import StateCertificateAnswer
 from balcao.operations.views import RecordedResult, ResultView
 
 CNPJ = cnpj_in_path("90010001000100")
@@ -158,14 +158,10 @@ class StateCertificateLookup(CertificateLookup):
         )
 
     def examples(self) -> Sequence[Example]:
-        question = self.parse("90010001000100", Parameters(b"uf=SP", {}, self.names))
-
-        def delivered(certificate: StateCertificate) -> Sequence[Outcome]:
-            body = self.encode(question.inquiries[0], certificate)
-            return (Delivered(body, "online", "infosimples", EXAMPLE_MS),)
-
+        issued = self.example_record(StateCertificate)
+        question = self.parse(issued.document, Parameters(b"uf=SP", {}, self.names))
         refused = StateCertificate(
-            document="90010001000100",
+            document=issued.document,
             uf="SP",
             negative=False,
             issued=False,
@@ -173,8 +169,8 @@ class StateCertificateLookup(CertificateLookup):
             queried_at="2026-08-08 10:20:08",
         )
         return (
-            Example("negativa", "Certidão negativa emitida", question, delivered(EXAMPLE)),
-            Example("nao_emitida", "Não foi emitida", question, delivered(refused)),
+            self.example("negativa", "Certidão negativa emitida", question, issued, "infosimples"),
+            self.example("nao_emitida", "Não foi emitida", question, refused, "infosimples"),
         )
 
     def view(self, recorded: RecordedResult) -> ResultView:

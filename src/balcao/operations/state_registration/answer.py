@@ -1,4 +1,4 @@
-"""The body of a result (specification, "State tax registrations"), and an example."""
+"""The body of a result (specification, "State tax registrations")."""
 
 from collections.abc import Sequence
 from typing import Annotated
@@ -6,13 +6,6 @@ from typing import Annotated
 import msgspec
 
 from balcao.core.described import described, said
-from balcao.core.registration import (
-    SITUATION_TEXTS,
-    TYPE_TEXTS,
-    RegisteredAddress,
-    Registration,
-    Registrations,
-)
 from balcao.operations.envelope import AlwaysFalse, AlwaysTrue, RequestId
 from balcao.operations.registrations import answer as of
 
@@ -60,33 +53,3 @@ class StateRegistrationAnswer(msgspec.Struct, frozen=True):
         of.IN_ORDER,
     ]
     ufs: of.Origins = msgspec.UNSET
-
-
-# As the sandbox answers it.
-EXAMPLE = Registrations(
-    documento="90010001000100",
-    uf="SP",
-    nome="EMPRESA ATIVA FICTICIA LTDA",
-    uf_principal="SP",
-    com_endereco=True,
-    inscricoes=(
-        Registration(
-            inscricao_estadual="126624035592",
-            uf="SP",
-            ativa=True,
-            tipo_ie=TYPE_TEXTS[1],
-            situacao_pj=SITUATION_TEXTS[1],
-            updated_at="2026-08-08 10:15:30",
-            endereco=RegisteredAddress(
-                logradouro="RUA DAS ACACIAS FICTICIAS",
-                numero="100",
-                complemento="SALA 2",
-                bairro="CENTRO",
-                municipio="SAO PAULO",
-                codigo_municipio_ibge="3550308",
-                uf="SP",
-                cep="04000100",
-            ),
-        ),
-    ),
-)

@@ -3,9 +3,7 @@
 Specification, endpoint 2 and "State tax registrations"; decisions 2.3, 3, 4.5, 5.2, 8.
 """
 
-from collections.abc import Sequence
-
-import msgspec
+from collections.abc import Mapping, Sequence
 
 from balcao.core.company import Company
 from balcao.core.federation import UFS
@@ -23,18 +21,13 @@ from balcao.errors import (
 from balcao.operations.contract import PROBLEMS_OF_ALL, Example
 from balcao.operations.parameters import Parameters, UfChoice, cnpj_in_path
 from balcao.operations.registrations import page
-from balcao.operations.registrations.answer import shown
 from balcao.operations.registrations.lookup import (
     RegistrationLookup,
     RegistrationsFound,
     all_empty,
     rules,
 )
-from balcao.operations.state_registration.answer import (
-    EXAMPLE,
-    CompanyRegistration,
-    StateRegistrationAnswer,
-)
+from balcao.operations.state_registration.answer import CompanyRegistration, StateRegistrationAnswer
 
 CNPJ = cnpj_in_path("90010001000100")
 
@@ -75,6 +68,7 @@ class StateRegistrationLookup(RegistrationLookup):
         uf_hint="Sem escolha, vale a UF em que a empresa está.",
     )
     answer = StateRegistrationAnswer
+    shape = CompanyRegistration
     problems = (
         InvalidCnpj,
         InvalidUf,
@@ -100,50 +94,35 @@ class StateRegistrationLookup(RegistrationLookup):
         """States answer alike about a company without registrations and one that is none."""
         return all_empty(outcomes)
 
-    def body(
+    def about(
         self, question: Question, found: RegistrationsFound, company: Company | None
-    ) -> msgspec.Struct:
+    ) -> Mapping[str, str | None]:
         """A state need not say whose registrations these are: `company` may."""
         # Asked about no UF, we asked about the company's own.
         home = question.inquiries[0].uf if question.uf is None else None
-        return StateRegistrationAnswer(
-            request_id="",
-            success=True,
-            error=False,
-            is_cache=found.origin == "cache",
-            cnpj=question.document.text,
-            razao_social=found.name or (company.nome_empresarial if company else None),
-            uf=found.home_uf or (company.uf if company else home),
-            inscricoes_estaduais=[
-                shown(each, CompanyRegistration, addresses=question.wants_addresses)
-                for each in found.registrations
-            ],
-            ufs=msgspec.UNSET if found.ufs is None else found.ufs,
-        )
+        return {
+            "cnpj": question.document.text,
+            "razao_social": found.name or (company.nome_empresarial if company else None),
+            "uf": found.home_uf or (company.uf if company else home),
+        }
 
     def examples(self) -> Sequence[Example]:
         home = "SP" if "SP" in self.ufs else self.ufs[0]
         query = f"uf={home}&endereco=true".encode()
-        one = self.parse(EXAMPLE.documento, Parameters(query, {}, self.names))
-        everywhere = self.parse(EXAMPLE.documento, Parameters(b"uf=BR", {}, self.names))
-        there = self.delivered(one, EXAMPLE)
+        record = self.example_record(Registrations)
+        one = self.parse(record.documento, Parameters(query, {}, self.names))
+        everywhere = self.parse(record.documento, Parameters(b"uf=BR", {}, self.names))
+        none = Registrations(record.documento, home, nome=record.nome, uf_principal=home)
+        here = self.example("uma_uf", "Uma UF, com endereço", one, record)
+        nothing = self.example("sem_inscricao", "A empresa não tem inscrição na UF", one, none)
         outcomes: list[Outcome] = []
         for uf in self.ufs:
-            if uf == home:
-                outcomes.append(there)
-            elif uf == "BA":
+            if uf == "BA":
                 outcomes.append(Failed(SourceUnavailable()))
             else:
-                outcomes.append(self.delivered(one, Registrations(EXAMPLE.documento, uf)))
-        none = Registrations(EXAMPLE.documento, home, nome=EXAMPLE.nome, uf_principal=home)
-        nothing = (self.delivered(one, none),)
-        return (
-            Example("uma_uf", "Uma UF, com endereço", one, (there,)),
-            Example("sem_inscricao", "A empresa não tem inscrição na UF", one, nothing),
-            Example(
-                "brasil", "Todas as UFs; uma não respondeu e não foi cobrada", everywhere, outcomes
-            ),
-        )
+                outcomes += (here if uf == home else nothing).outcomes
+        summary = "Todas as UFs; uma não respondeu e não foi cobrada"
+        return (here, nothing, Example("brasil", summary, everywhere, outcomes))
 
 
 OPERATION = StateRegistrationLookup

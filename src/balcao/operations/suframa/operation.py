@@ -14,7 +14,6 @@ from balcao.core.tariff import Rule, Rules
 from balcao.errors import InvalidCnpj, RegistrationNotFound
 from balcao.operations import envelope
 from balcao.operations.contract import (
-    EXAMPLE_MS,
     PROBLEMS_OF_ALL,
     Circumstances,
     Example,
@@ -22,7 +21,7 @@ from balcao.operations.contract import (
 )
 from balcao.operations.parameters import Days, Parameter, Parameters, cnpj_in_path
 from balcao.operations.suframa import page
-from balcao.operations.suframa.answer import EXAMPLE, ZoneAnswer
+from balcao.operations.suframa.answer import ZoneAnswer
 from balcao.operations.views import RecordedResult, ResultView
 
 CNPJ = cnpj_in_path("90010002000154")
@@ -102,10 +101,9 @@ class SuframaLookup(Operation):
         return envelope.error_fields(problem, envelope.document_field(self.document, document))
 
     def examples(self) -> Sequence[Example]:
-        question = self.parse(EXAMPLE.cnpj, Parameters(b"", {}, ()))
-        body = self.encode(question.inquiries[0], EXAMPLE)
-        delivered = Delivered(body, "online", "cnpja", EXAMPLE_MS)
-        return (Example("encontrada", "A empresa tem inscrição", question, (delivered,)),)
+        record = self.example_record(ZoneRecord)
+        question = self.parse(record.cnpj, Parameters(b"", {}, ()))
+        return (self.example("encontrada", "A empresa tem inscrição", question, record),)
 
     def view(self, recorded: RecordedResult) -> ResultView:
         return page.view(recorded)

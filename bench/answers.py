@@ -1,0 +1,97 @@
+"""What the finished answers of a month cost, each, beside what it costs only to compress them.
+
+Generates and imports a month (once per working folder), then builds its answers in fresh processes
+and says the processor time of an establishment. Compressing takes part of it whatever else is done,
+so the ratio of both tells more than either, on a machine that others use too.
+
+    python -m bench.answers [FOLDER [ESTABLISHMENTS]]
+"""
+
+import json
+import resource
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from contextlib import closing
+from datetime import date
+from pathlib import Path
+
+import apsw
+import zstandard
+
+from balcao.opendata.answers import finish
+from balcao.opendata.generator import generate
+from balcao.opendata.importer import build
+from balcao.providers.opendata.adapter import said_of
+
+ROUNDS = 3
+ESTABLISHMENTS = 300_000
+TODAY = date(2026, 9, 1)
+
+
+def run(workdir: Path, establishments: int = ESTABLISHMENTS) -> dict[str, float]:
+    """Measure, print, and return the figures: of an establishment, in microseconds and bytes."""
+    store = workdir / f"store-{establishments}"
+    if not store.exists():
+        generate(workdir / f"month-{establishments}", establishments, seed=1, workers=2)
+        build([workdir / f"month-{establishments}"], store, today=TODAY, workers=2)
+    module = [sys.executable, "-m", "bench.answers", "--one", str(store), str(establishments)]
+    rounds: list[dict[str, float]] = []
+    for _ in range(ROUNDS):
+        done = subprocess.run(module, check=True, capture_output=True, text=True)
+        rounds.append(json.loads(done.stdout))
+    figures = {name: statistics.median(each[name] for each in rounds) for name in rounds[0]}
+    for name, value in figures.items():
+        print(f"{name:>16}  {value:,.2f}")
+    return figures
+
+
+def _one(store: Path, establishments: int) -> dict[str, float]:
+    for path in store.glob("*.answers"):
+        path.unlink()
+    began = time.process_time()
+    path = finish(store, said_of)
+    built = time.process_time() - began
+    packed = _pack(path)
+    return {
+        "build_us": built / establishments * 1e6,
+        "compress_us": packed * 1e6,
+        "ratio": built / establishments / packed,
+        "bytes": path.stat().st_size / establishments,
+        "peak_rss_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
+    }
+
+
+def _pack(path: Path) -> float:
+    """Seconds of processor time to compress one answer as the file has it."""
+    with closing(apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)) as connection:
+        trained = connection.execute("SELECT value FROM meta WHERE name = 'dictionary'").get
+        packed = connection.execute("SELECT body FROM answer LIMIT 20000").get
+    dictionary = zstandard.ZstdCompressionDict(trained)
+    unpack = zstandard.ZstdDecompressor(dict_data=dictionary).decompress
+    bodies = [unpack(body) for body in packed]
+    dictionary.precompute_compress(level=3)
+    pack = zstandard.ZstdCompressor(level=3, dict_data=dictionary, write_checksum=True).compress
+    began = time.process_time()
+    for body in bodies:
+        pack(body)
+    return (time.process_time() - began) / len(bodies)
+
+
+def main(arguments: list[str]) -> None:
+    """The command line."""
+    if arguments[:1] == ["--one"]:
+        print(json.dumps(_one(Path(arguments[1]), int(arguments[2]))))
+        return
+    establishments = int(arguments[1]) if len(arguments) > 1 else ESTABLISHMENTS
+    if arguments:
+        run(Path(arguments[0]), establishments)
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        run(Path(folder), establishments)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,70 @@
+"""The two SQLite files of a month, its rows and its answers: begun, written on, opened, durable.
+
+One that is being built survives `kill -9` (SQLite's rollback journal does), not a power cut:
+nothing is forced to the disk before the end. A finished one is never changed.
+"""
+
+import os
+from pathlib import Path
+from typing import Any
+
+import apsw
+
+from balcao.opendata.errors import OpenDataError
+
+# Blocks of rows have 1 to 2 kB. A smaller page would waste a third of itself, a larger one makes
+# every lookup copy more.
+_PAGE_BYTES = 8192
+# Enough for the inner pages of the full month's trees; leaves come from the system's cache.
+_PAGE_CACHE_KIB = 16 * 1024
+
+_META = "CREATE TABLE IF NOT EXISTS meta (name TEXT PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID"
+
+
+def begin(path: Path, schema: str) -> apsw.Connection:
+    """A file to be written, new or interrupted; `schema` comes besides what `meta` is kept in."""
+    connection = apsw.Connection(str(path))
+    connection.pragma("page_size", _PAGE_BYTES)
+    connection.pragma("journal_mode", "truncate")
+    connection.pragma("synchronous", 0)
+    connection.pragma("locking_mode", "exclusive")
+    with connection:
+        connection.execute(f"{_META}; {schema}")
+    return connection
+
+
+def open_finished(path: Path) -> apsw.Connection:
+    """A file that nobody will change, for reading. Raises `apsw.Error`."""
+    connection = apsw.Connection(
+        f"{path.absolute().as_uri()}?immutable=1",
+        flags=apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI,
+    )
+    connection.pragma("cache_size", -_PAGE_CACHE_KIB)
+    return connection
+
+
+def load(connection: apsw.Connection, name: str) -> Any:
+    """What the file says of itself under this name; None: nothing."""
+    return connection.execute("SELECT value FROM meta WHERE name = ?", (name,)).get
+
+
+def meta(connection: apsw.Connection, name: str) -> Any:
+    """The same of what a finished file has. Raises `OpenDataError` where it is missing."""
+    value = load(connection, name)
+    if value is None:
+        raise OpenDataError(f"falta {name}: uma importação inacabada?")
+    return value
+
+
+def save(connection: apsw.Connection, name: str, value: bytes | int) -> None:
+    """Have the file say so of itself."""
+    connection.execute("INSERT OR REPLACE INTO meta (name, value) VALUES (?, ?)", (name, value))
+
+
+def make_durable(path: Path) -> None:
+    """A file's content, or the names in a folder, survive a power cut."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
