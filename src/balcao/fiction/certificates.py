@@ -20,10 +20,9 @@ from balcao.fiction.sandbox.certificates import (
     FEDERAL_ROWS,
     STATE_ROWS,
     UNTYPED,
-    FederalRow,
-    StateRow,
     is_of_class,
 )
+from balcao.fiction.sandbox.promises import FederalRow, StateRow
 
 VALIDITY_DAYS = 180
 

@@ -3,7 +3,7 @@
 from datetime import date
 from math import gcd
 
-from balcao.fiction import words
+from balcao.fiction import tables
 from balcao.fiction.calendar import FIRST_DAY, number_of
 from balcao.fiction.codes import (
     ACTIVITIES,
@@ -13,12 +13,12 @@ from balcao.fiction.codes import (
     COUNTRY_WITHOUT_DESCRIPTION,
     REASON_WITHOUT_DESCRIPTION,
 )
-from balcao.fiction.dice import DECK, FINE, deck
+from balcao.fiction.dice import DECK, FINE, deck, skewed
 from balcao.fiction.natures import WEIGHTED_NATURES
 
 NATURE_CARDS = deck(WEIGHTED_NATURES, FINE)
 ACTIVITY_CARDS = deck(ACTIVITY_WEIGHTS)
-PROPER_NAME_CARDS = words.skewed(words.PROPER_NAMES)
+PROPER_NAME_CARDS = skewed(tables.words("proper_names"))
 
 # 99 is the registry's limit of secondary activities; 97 is the most that was seen.
 SIDE_COUNT_CARDS = deck(
@@ -100,14 +100,14 @@ def _capitals() -> list[tuple[int, float]]:
 
 CAPITAL_CARDS = deck(_capitals())
 
-STREET_TYPE_CARDS = deck(words.STREET_TYPES)
-STREET_CARDS = words.skewed(words.STREETS)
-DISTRICT_CARDS = deck(words.DISTRICTS)
+STREET_TYPE_CARDS = deck(tables.shares("street_types"))
+STREET_CARDS = skewed(tables.words("streets"))
+DISTRICT_CARDS = deck(tables.shares("districts"))
 COUNTRY_CARDS = deck(
     [(code, 1.0) for code in COUNTRIES if code != "105"] + [(COUNTRY_WITHOUT_DESCRIPTION, 0.4)]
 )
-CITY_ABROAD_CARDS = deck([(city, 1.0) for city in words.CITIES_ABROAD])
-SPECIAL_CARDS = deck(words.SPECIAL_STATUSES)
+CITY_ABROAD_CARDS = deck([(city, 1.0) for city in tables.words("cities_abroad")])
+SPECIAL_CARDS = deck(tables.shares("special_statuses"))
 
 
 def _numbers() -> tuple[str, ...]:
@@ -123,7 +123,8 @@ NUMBER_CARDS = _numbers()
 def _complements() -> tuple[str, ...]:
     """Templates with their small number filled in; 59 % of the addresses have none."""
     cards = deck(
-        [("", 59.0), *((text, 41 * share / 100) for text, share in words.COMPLEMENTS)], FINE
+        [("", 59.0), *((text, 41 * share / 100) for text, share in tables.shares("complements"))],
+        FINE,
     )
     return tuple(card.replace("{}", str(n * 7919 % 30 + 1)) for n, card in enumerate(cards))
 
@@ -131,10 +132,10 @@ def _complements() -> tuple[str, ...]:
 COMPLEMENT_CARDS = _complements()
 
 # 77 % of the addresses are written in capitals, 22 % are not.
-_MAIL_NAMES = [name.replace(" ", "") for name in words.PROPER_NAMES]
-MAIL_NAME_CARDS = words.skewed(_MAIL_NAMES)
+_MAIL_NAMES = [name.replace(" ", "") for name in tables.words("proper_names")]
+MAIL_NAME_CARDS = skewed(_MAIL_NAMES)
 MAIL_DOMAIN_CARDS = deck(
-    [(domain.upper(), 0.77 * share) for domain, share in words.MAIL_DOMAINS]
-    + [(domain, 0.23 * share) for domain, share in words.MAIL_DOMAINS],
+    [(domain.upper(), 0.77 * share) for domain, share in tables.shares("mail_domains")]
+    + [(domain, 0.23 * share) for domain, share in tables.shares("mail_domains")],
     DECK,
 )

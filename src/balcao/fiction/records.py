@@ -50,11 +50,11 @@ class Simples(msgspec.Struct, frozen=True):
     """The company's options for Simples and MEI. No date is: never."""
 
     opted: bool
-    opted_on: date | None
-    left_on: date | None
-    mei: bool
-    mei_on: date | None
-    mei_left_on: date | None
+    opted_on: date | None = None
+    left_on: date | None = None
+    mei: bool = False
+    mei_on: date | None = None
+    mei_left_on: date | None = None
 
 
 class CompanyFiction(msgspec.Struct, frozen=True):

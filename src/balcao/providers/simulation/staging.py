@@ -11,7 +11,8 @@ from typing import Protocol
 
 from starlette.types import Receive
 
-from balcao.fiction.sandbox import MISBEHAVING_COMPANIES, MISBEHAVING_PEOPLE, Misbehaviour
+from balcao.fiction.sandbox import MISBEHAVING_COMPANIES, MISBEHAVING_PEOPLE
+from balcao.fiction.sandbox.promises import Misbehaviour
 from balcao.providers.simulation.exchange import (
     SimulatedReply,
     html_reply,

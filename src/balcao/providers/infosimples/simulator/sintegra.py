@@ -19,7 +19,7 @@ from balcao.fiction import (
     registrations_of,
     registrations_of_person,
 )
-from balcao.fiction.sandbox.registrations import COMPANY_ROWS, PERSON_ROWS
+from balcao.fiction.sandbox.registrations import REGISTRATION_ROWS
 from balcao.providers.infosimples.simulator.service import (
     Answer,
     ServiceQuestion,
@@ -101,7 +101,7 @@ def _holders() -> dict[tuple[str, str], str]:
     """Who has a number: numbers are drawn, so only those of promised documents can be found."""
     return {
         (each.uf, each.number): document
-        for document in (*COMPANY_ROWS, *PERSON_ROWS)
+        for document in REGISTRATION_ROWS
         for uf in UFS
         for each in _registrations(document, uf)
     }
