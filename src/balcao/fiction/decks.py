@@ -49,17 +49,8 @@ SIDE_RING_LENGTH = len(SIDE_RINGS[0]) // 2
 
 def _founding_years() -> list[tuple[int, float]]:
     """First day of a year, and its share: the newest years hold most, back to 1966."""
-    shares = {
-        2026: 4.5,
-        2025: 8,
-        2024: 7,
-        2023: 6.4,
-        2022: 6.2,
-        2021: 7,
-        2020: 7,
-        2019: 5.2,
-        2018: 4.2,
-    }
+    newest = (4.5, 8, 7, 6.4, 6.2, 7, 7, 5.2, 4.2)
+    shares = {2026 - n: share for n, share in enumerate(newest)}
     for year in range(2017, FIRST_DAY.year - 1, -1):
         shares[year] = shares[year + 1] * 0.915
     return [(number_of(date(year, 1, 1)), share) for year, share in shares.items()]
@@ -78,22 +69,14 @@ REASONS_BY_STATUS = {"01": "70", "02": "00", "03": "21", "04": "63"}
 def _capitals() -> list[tuple[int, float]]:
     """Capital in cents. Round amounts, from 100.00 to 900 million, each decade rarer."""
     fixed = [(0, 20.0), (1_000_00, 16.0), (5_000_00, 10.0), (10_000_00, 9.0), (2_000_00, 6.0)]
-    shares = {
-        100: 4.0,
-        1_000: 13.0,
-        10_000: 14.0,
-        100_000: 6.0,
-        1_000_000: 1.5,
-        10_000_000: 0.4,
-        100_000_000: 0.1,
-    }
+    decades = (4.0, 13.0, 14.0, 6.0, 1.5, 0.4, 0.1)
     steps = (10, 12, 15, 18, 20, 25, 30, 36, 40, 50, 60, 70, 80, 90)
     common = {amount for amount, _ in fixed}
     free = [
         (amount, share / len(steps))
-        for decade, share in shares.items()
+        for decade, share in enumerate(decades, start=2)
         for step in steps
-        if (amount := decade * step * 10) not in common
+        if (amount := 10**decade * step * 10) not in common
     ]
     return fixed + free
 

@@ -13,7 +13,6 @@ from balcao.fiction import (
     company_of,
     establishment_of,
 )
-from balcao.providers.simulation import texts
 
 _STATUSES = {1: "Nula", 2: "Ativa", 3: "Suspensa", 4: "Inapta", 8: "Baixada"}
 _SIZES = {
@@ -112,7 +111,7 @@ def address(a: AddressFiction, country: str, city_abroad: str) -> dict[str, obje
     """An address, as all their answers have it."""
     place = a.municipality
     return {
-        "municipality": texts.number(place.ibge),
+        "municipality": int(place.ibge) if place.ibge else None,
         "street": f"{a.street_type} {a.street}".strip(),
         "number": a.number or None,
         "district": a.district or None,
@@ -125,13 +124,13 @@ def address(a: AddressFiction, country: str, city_abroad: str) -> dict[str, obje
 
 
 def _country(code: str) -> dict[str, object]:
-    name = texts.country(code)
+    name = codes.COUNTRIES.get(code)
     return {"id": _M49[code], "name": name and name.title()}
 
 
 def activity(code: str) -> dict[str, object]:
     """A CNAE."""
-    return {"id": int(code), "text": texts.activity(code)}
+    return {"id": int(code), "text": codes.ACTIVITIES.get(code)}
 
 
 def phone(p: PhoneFiction) -> dict[str, str]:
@@ -156,7 +155,7 @@ def _member(p: PartnerFiction) -> dict[str, object]:
         "name": p.name,
     }
     if p.document:
-        person["taxId"] = texts.document(p)
+        person["taxId"] = p.published_document
     if p.age_band in _AGE_BANDS:
         person["age"] = _AGE_BANDS[p.age_band]
     if p.country:
@@ -172,7 +171,7 @@ def _member(p: PartnerFiction) -> dict[str, object]:
                 "id": str(uuid5(NAMESPACE_OID, f"2 {p.representative_name} {p.representative}")),
                 "type": "NATURAL",
                 "name": p.representative_name,
-                "taxId": texts.representative(p),
+                "taxId": p.published_representative,
             },
             "role": _role(p.representative_qualification),
         }

@@ -21,7 +21,7 @@ from balcao.fiction.dice import draws
 from balcao.providers.infosimples.simulator.pgfn import pgfn
 from balcao.providers.infosimples.simulator.receipts import HostedReceipt, name_of, reply_of
 from balcao.providers.infosimples.simulator.sefaz import SERVICES_OF_UFS, certidao_debitos
-from balcao.providers.infosimples.simulator.service import Answer, Service, ServiceQuestion
+from balcao.providers.infosimples.simulator.service import Answer, Service
 from balcao.providers.infosimples.simulator.sintegra import sintegra
 from balcao.providers.simulation.exchange import (
     PLAIN,
@@ -30,7 +30,7 @@ from balcao.providers.simulation.exchange import (
     SimulatedRequest,
     json_reply,
 )
-from balcao.providers.simulation.staging import Script, Stage
+from balcao.providers.simulation.staging import Stage
 
 # What can be asked for, by path below `/api/v2/consultas/`.
 SERVICES: Mapping[str, Service] = {
@@ -187,19 +187,7 @@ class SimulatedInfosimples:
         question = service(sent, now)
         if isinstance(question, Answer):
             return call.reply(question)
-        return await self._play(call, question, receive)
-
-    async def _play(
-        self, call: _Call, question: ServiceQuestion, receive: Receive
-    ) -> SimulatedReply:
-        lines = Script(
-            good=lambda document: call.reply(question.good(document)),
-            incomplete=lambda document: call.reply(question.incomplete(document)),
-            somebody_else=question.somebody_else,
-        )
-        return await self._stage.play(
-            question.subject, question.document, call, lines, receive, ufs=question.ufs
-        )
+        return await self._stage.play(question.told(call.reply), call, receive)
 
 
 def _parameters(request: SimulatedRequest) -> dict[str, str] | None:
