@@ -6,14 +6,9 @@ from datetime import date, timedelta
 import pytest
 
 from balcao.core.federation import UFS
-from balcao.fiction import (
-    ReceiptKind,
-    StateFiction,
-    company_of,
-    establishment_of,
-    state_certificate_of,
-)
+from balcao.fiction import company_of, establishment_of, state_certificate_of
 from balcao.fiction.digits import cnpj
+from balcao.fiction.records import ReceiptKind, StateFiction
 from balcao.fiction.sandbox import MISBEHAVING_COMPANIES
 
 # A leap day, the ends of years, and a day like any other.

@@ -3,21 +3,13 @@
 from datetime import date
 from math import gcd
 
-from balcao.fiction import tables
+from balcao.fiction import codes, tables
 from balcao.fiction.calendar import FIRST_DAY, number_of
-from balcao.fiction.codes import (
-    ACTIVITIES,
-    ACTIVITY_NOT_INFORMED,
-    ACTIVITY_WEIGHTS,
-    COUNTRIES,
-    COUNTRY_WITHOUT_DESCRIPTION,
-    REASON_WITHOUT_DESCRIPTION,
-)
 from balcao.fiction.dice import DECK, FINE, deck, skewed
 from balcao.fiction.natures import WEIGHTED_NATURES
 
 NATURE_CARDS = deck(WEIGHTED_NATURES, FINE)
-ACTIVITY_CARDS = deck(ACTIVITY_WEIGHTS)
+ACTIVITY_CARDS = deck(codes.ACTIVITY_WEIGHTS)
 PROPER_NAME_CARDS = skewed(tables.words("proper_names"))
 
 # 99 is the registry's limit of secondary activities; 97 is the most that was seen.
@@ -36,11 +28,11 @@ SIDE_COUNT_CARDS = deck(
 
 def _rings() -> tuple[tuple[str, ...], ...]:
     """Eight orders of all activities, each twice round: a slice is a list without repetition."""
-    codes = [code for code in ACTIVITIES if code != ACTIVITY_NOT_INFORMED]
-    count = len(codes)
+    activities = [code for code in codes.ACTIVITIES if code != codes.ACTIVITY_NOT_INFORMED]
+    count = len(activities)
     # A step without a common divisor reaches every code.
     steps = [step for step in range(1, count) if gcd(step, count) == 1][:8]
-    return tuple(tuple(codes[n * step % count] for n in range(2 * count)) for step in steps)
+    return tuple(tuple(activities[n * step % count] for n in range(2 * count)) for step in steps)
 
 
 SIDE_RINGS = _rings()
@@ -61,7 +53,7 @@ FOUNDING_CARDS = deck(_founding_years())
 STATUS_CARDS = deck([("08", 46.8), ("02", 39.5), ("04", 13.1), ("03", 0.43), ("01", 0.15)], FINE)
 CLOSING_CARDS = deck(
     [("01", 79), ("71", 6), ("67", 5), ("73", 4), ("54", 3), ("75", 1.3), ("02", 0.8), ("37", 0.5),
-     ("03", 0.1), ("04", 0.1), ("09", 0.1), (REASON_WITHOUT_DESCRIPTION, 0.06)]
+     ("03", 0.1), ("04", 0.1), ("09", 0.1), (codes.REASON_WITHOUT_DESCRIPTION, 0.06)]
 )  # fmt: skip
 REASONS_BY_STATUS = {"01": "70", "02": "00", "03": "21", "04": "63"}
 
@@ -86,9 +78,8 @@ CAPITAL_CARDS = deck(_capitals())
 STREET_TYPE_CARDS = deck(tables.shares("street_types"))
 STREET_CARDS = skewed(tables.words("streets"))
 DISTRICT_CARDS = deck(tables.shares("districts"))
-COUNTRY_CARDS = deck(
-    [(code, 1.0) for code in COUNTRIES if code != "105"] + [(COUNTRY_WITHOUT_DESCRIPTION, 0.4)]
-)
+_ABROAD = [(code, 1.0) for code in codes.COUNTRIES if code != "105"]
+COUNTRY_CARDS = deck([*_ABROAD, (codes.COUNTRY_WITHOUT_DESCRIPTION, 0.4)])
 CITY_ABROAD_CARDS = deck([(city, 1.0) for city in tables.words("cities_abroad")])
 SPECIAL_CARDS = deck(tables.shares("special_statuses"))
 

@@ -3,20 +3,21 @@
 import csv
 import tomllib
 from importlib.resources import files
+from importlib.resources.abc import Traversable
 from typing import Any
 
 _DATA = files("balcao.fiction") / "data"
 
 
-def rows(name: str) -> list[dict[str, str]]:
-    """The rows of a table, by the names of its columns."""
-    lines = (_DATA / f"{name}.csv").read_text("utf-8").splitlines()
+def rows(name: str, folder: Traversable = _DATA) -> list[dict[str, str]]:
+    """The rows of a table, by the names of its columns; simulators have some of their own."""
+    lines = (folder / f"{name}.csv").read_text("utf-8").splitlines()
     return list(csv.DictReader(lines, delimiter=";"))
 
 
-def descriptions(name: str) -> dict[str, str]:
+def descriptions(name: str, folder: Traversable = _DATA) -> dict[str, str]:
     """A table of codes: what each of them means."""
-    return {row["code"]: row["description"] for row in rows(name)}
+    return {row["code"]: row["description"] for row in rows(name, folder)}
 
 
 def document(name: str) -> dict[str, Any]:

@@ -13,15 +13,8 @@ from balcao.core.company import (
     STATUS_TEXTS,
     mask_cpf_in_text,
 )
-from balcao.fiction import (
-    CompanyFiction,
-    Establishment,
-    PartnerFiction,
-    codes,
-    company_of,
-    establishment_of,
-    exists,
-)
+from balcao.fiction import codes, company_of, establishment_of, exists
+from balcao.fiction.records import CompanyFiction, Establishment, PartnerFiction
 from balcao.providers.simulation.exchange import (
     PLAIN,
     Simulated,

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import date
 from typing import Protocol
 
 import httpx2
@@ -142,6 +143,11 @@ def punctuated(document: str) -> str:
     if len(d) == 11:
         return f"{d[:3]}.{d[3:6]}.{d[6:9]}-{d[9:]}"
     return f"{d[:2]}.{d[2:5]}.{d[5:8]}/{d[8:12]}-{d[12:]}"
+
+
+def day(value: date | None) -> str:
+    """`dd/mm/yyyy`; empty for none."""
+    return value.strftime("%d/%m/%Y") if value else ""
 
 
 def is_cnpj(text: str) -> bool:

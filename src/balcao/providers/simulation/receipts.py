@@ -8,7 +8,6 @@ import html as markup
 import io
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import date
 from enum import StrEnum
 
 import pikepdf
@@ -16,8 +15,8 @@ from reportlab.lib.pagesizes import A4
 from reportlab.lib.utils import simpleSplit
 from reportlab.pdfgen.canvas import Canvas
 
-from balcao.fiction import FederalFiction, FederalKind, StateFiction
-from balcao.providers.simulation.exchange import punctuated
+from balcao.fiction.records import FederalFiction, FederalKind, StateFiction
+from balcao.providers.simulation.exchange import day, punctuated
 
 MARK = "DOCUMENTO FICTÍCIO, SEM VALOR LEGAL"
 
@@ -98,8 +97,8 @@ def _sheet(certificate: FederalFiction | StateFiction) -> _Sheet:
             ("Razão social", certificate.name),
             ("Código da certidão", certificate.code),
             ("Número", certificate.number),
-            ("Data de emissão", _day(certificate.issued_on)),
-            ("Válida até", _day(certificate.validity)),
+            ("Data de emissão", day(certificate.issued_on)),
+            ("Válida até", day(certificate.validity)),
         ),
     )
 
@@ -114,19 +113,15 @@ def _federal_sheet(certificate: FederalFiction) -> _Sheet:
             ("CNPJ" if company else "CPF", punctuated(certificate.document)),
             ("Razão social" if company else "Nome", certificate.name),
             ("Código de controle", certificate.code),
-            ("Data de emissão", _day(certificate.issued_on)),
-            ("Válida até", _day(certificate.validity)),
-            ("Validade prorrogada até", _day(certificate.extended_validity)),
+            ("Data de emissão", day(certificate.issued_on)),
+            ("Válida até", day(certificate.validity)),
+            ("Validade prorrogada até", day(certificate.extended_validity)),
         ),
     )
 
 
 def _facts(*facts: tuple[str, str]) -> tuple[tuple[str, str], ...]:
     return tuple([(name, value) for name, value in facts if value])
-
-
-def _day(value: date | None) -> str:
-    return "" if value is None else value.strftime("%d/%m/%Y")
 
 
 def _drawn(sheet: _Sheet) -> bytes:

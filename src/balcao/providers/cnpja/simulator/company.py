@@ -3,15 +3,13 @@
 from datetime import UTC, datetime
 from uuid import NAMESPACE_OID, uuid5
 
-from balcao.fiction import (
+from balcao.fiction import codes, company_of, establishment_of
+from balcao.fiction.records import (
     AddressFiction,
     CompanyFiction,
     Establishment,
     PartnerFiction,
     PhoneFiction,
-    codes,
-    company_of,
-    establishment_of,
 )
 
 _STATUSES = {1: "Nula", 2: "Ativa", 3: "Suspensa", 4: "Inapta", 8: "Baixada"}
@@ -21,17 +19,8 @@ _SIZES = {
     "05": {"id": 5, "acronym": "DEMAIS", "text": "Demais"},
 }
 _PARTNER_TYPES = {"1": "LEGAL", "2": "NATURAL", "3": "FOREIGN"}
-_AGE_BANDS = {
-    "1": "0-12",
-    "2": "13-20",
-    "3": "21-30",
-    "4": "31-40",
-    "5": "41-50",
-    "6": "51-60",
-    "7": "61-70",
-    "8": "71-80",
-    "9": "81+",
-}
+_AGES = ("0-12", "13-20", "21-30", "31-40", "41-50", "51-60", "61-70", "71-80", "81+")
+_AGE_BANDS = {str(n): theirs for n, theirs in enumerate(_AGES, start=1)}
 
 # Countries are numbered by the United Nations (M49) here, by the revenue there.
 _M49 = {

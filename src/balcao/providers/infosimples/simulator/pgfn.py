@@ -5,21 +5,21 @@ from collections.abc import Mapping
 from dataclasses import replace
 from datetime import date, datetime
 
-from balcao.fiction import FederalFiction, FederalKind, federal_certificate_of, person_of
+from balcao.fiction import federal_certificate_of, person_of
 from balcao.fiction.dice import draws
+from balcao.fiction.records import FederalFiction, FederalKind
 from balcao.fiction.sandbox.certificates import UNTYPED, is_of_class
 from balcao.providers.infosimples.simulator.receipts import receipt_of
 from balcao.providers.infosimples.simulator.service import (
     Answer,
     Outcome,
-    day,
     document_of,
     invalid,
     missing,
     moment,
     refused,
 )
-from balcao.providers.simulation.exchange import punctuated
+from balcao.providers.simulation.exchange import day, punctuated
 from balcao.providers.simulation.staging import Scene
 
 # Whether a CPEND counts as a negative certificate that could be issued: seen both ways.

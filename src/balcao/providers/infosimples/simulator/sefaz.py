@@ -9,14 +9,14 @@ from datetime import datetime
 from functools import partial
 
 from balcao.core.federation import UFS
-from balcao.fiction import StateFiction, exists, state_certificate_of
+from balcao.fiction import exists, state_certificate_of
 from balcao.fiction.dice import draws
+from balcao.fiction.records import StateFiction
 from balcao.providers.infosimples.simulator.receipts import receipt_of
 from balcao.providers.infosimples.simulator.service import (
     Answer,
     Outcome,
     Service,
-    day,
     document_of,
     missing,
     moment,
@@ -24,7 +24,7 @@ from balcao.providers.infosimples.simulator.service import (
     refused,
     uf_of,
 )
-from balcao.providers.simulation.exchange import punctuated
+from balcao.providers.simulation.exchange import day, punctuated
 from balcao.providers.simulation.staging import SOMEBODY_ELSE, SOMEBODY_ELSE_IN_EVERY_UF, Scene
 
 # How a certificate is refused: as a result that says so, or as one of two errors.

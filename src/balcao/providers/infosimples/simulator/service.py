@@ -6,7 +6,7 @@ else (token, envelope, header, misbehaviour) is common to all services: `infosim
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from datetime import date, datetime
+from datetime import datetime
 from typing import TypeAlias
 
 from balcao.core.federation import UFS
@@ -69,11 +69,6 @@ def document_of(parameters: Mapping[str, str]) -> str | Answer | None:
         cpf = plain_document(asked)
         return cpf if is_cpf(cpf) else invalid("cpf")
     return None
-
-
-def day(value: date | None) -> str:
-    """`dd/mm/yyyy`; empty for none."""
-    return value.strftime("%d/%m/%Y") if value else ""
 
 
 def moment(value: datetime) -> str:

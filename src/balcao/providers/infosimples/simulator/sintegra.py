@@ -11,7 +11,6 @@ from functools import cache
 
 from balcao.core.federation import UFS
 from balcao.fiction import (
-    RegistrationFiction,
     codes,
     company_of,
     establishment_of,
@@ -20,18 +19,18 @@ from balcao.fiction import (
     registrations_of,
     registrations_of_person,
 )
+from balcao.fiction.records import RegistrationFiction
 from balcao.fiction.sandbox.registrations import REGISTRATION_ROWS
 from balcao.providers.infosimples.simulator.service import (
     Answer,
     Outcome,
-    day,
     document_of,
     missing,
     moment,
     not_found,
     uf_of,
 )
-from balcao.providers.simulation.exchange import plain_document, punctuated
+from balcao.providers.simulation.exchange import day, plain_document, punctuated
 from balcao.providers.simulation.staging import SOMEBODY_ELSE, SOMEBODY_ELSE_IN_EVERY_UF, Scene
 
 # Active and not, in the words of a UF: no two clients have seen the same list.

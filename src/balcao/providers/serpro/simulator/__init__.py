@@ -5,15 +5,8 @@ from datetime import datetime
 
 from starlette.types import Receive
 
-from balcao.fiction import (
-    CompanyFiction,
-    Establishment,
-    PartnerFiction,
-    codes,
-    company_of,
-    establishment_of,
-    exists,
-)
+from balcao.fiction import codes, company_of, establishment_of, exists
+from balcao.fiction.records import CompanyFiction, Establishment, PartnerFiction
 from balcao.providers.serpro.simulator import gateway as serpro_gateway
 from balcao.providers.serpro.simulator.cnd import ConsultaCnd
 from balcao.providers.serpro.simulator.gateway import (

@@ -15,14 +15,9 @@ import msgspec
 from starlette.types import Receive
 
 from balcao.core.calendar import BRASILIA
-from balcao.fiction import (
-    FederalFiction,
-    FederalKind,
-    ReceiptKind,
-    exists,
-    federal_certificate_of,
-)
+from balcao.fiction import exists, federal_certificate_of
 from balcao.fiction.dice import draws
+from balcao.fiction.records import FederalFiction, FederalKind, ReceiptKind
 from balcao.fiction.sandbox.certificates import INTERRUPTED, PROCESSING, TILDE, is_of_class
 from balcao.providers.simulation.exchange import (
     SimulatedReply,
