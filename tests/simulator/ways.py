@@ -1,6 +1,7 @@
 """Every way to ask the simulator about a document, and where its answers have what."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from typing import Any
 
 import httpx2
@@ -14,14 +15,20 @@ from tests.simulator.world import CNPJA_KEY, get, post, serpro_token
 class Way(ABC):
     """A service of a provider. `mandatory`: the fields that an incomplete answer lacks."""
 
+    send: Callable[..., httpx2.Response] = staticmethod(post)
     mandatory: frozenset[str]
     another = "90010001000100"  # whose data come when another one's are promised
 
-    @abstractmethod
     def ask(
         self, document: str, uf: str = "SP", app: ASGIApp | None = None, **more: Any
     ) -> httpx2.Response:
         """About a CNPJ or a CPF; the UF where the service wants one."""
+        path, sent = self.request(document, uf)
+        return self.send(path, app, **sent, **more)
+
+    @abstractmethod
+    def request(self, document: str, uf: str) -> tuple[str, dict[str, Any]]:
+        """Where it is sent, and what."""
 
     def is_down(self, reply: httpx2.Response) -> bool:
         """Whether it is said that they are in maintenance."""
@@ -41,14 +48,14 @@ class Way(ABC):
 class Registry(Way):
     """The company registry, by whomever."""
 
+    send = staticmethod(get)
+
     def __init__(self, path: str, document_at: str, name_at: str) -> None:
         self.path, self.document_at, self.mandatory = path, document_at, frozenset({name_at})
 
-    def ask(
-        self, document: str, uf: str = "SP", app: ASGIApp | None = None, **more: Any
-    ) -> httpx2.Response:
+    def request(self, document: str, uf: str) -> tuple[str, dict[str, Any]]:
         headers = serpro_token() if "serpro" in self.path else CNPJA_KEY
-        return get(self.path.format(document, uf), app, headers, **more)
+        return self.path.format(document, uf), {"headers": headers}
 
     def document(self, reply: httpx2.Response) -> str:
         assert reply.status_code in (200, 206)
@@ -73,15 +80,13 @@ class Infosimples(Way):
         self.service, self.with_uf = service, with_uf
         self.mandatory = frozenset(f"data.{name}" for name in mandatory)
 
-    def ask(
-        self, document: str, uf: str = "SP", app: ASGIApp | None = None, **more: Any
-    ) -> httpx2.Response:
+    def request(self, document: str, uf: str) -> tuple[str, dict[str, Any]]:
         sent = {"token": "t"} | ({"uf": uf} if self.with_uf else {})
         if len(document) == 14:
             sent |= {"cnpj": document}
         else:
             sent |= {"cpf": document, "birthdate": "1980-01-01"}
-        return post(SERVICES + self.service, app, data=sent, **more)
+        return SERVICES + self.service, {"data": sent}
 
     def is_down(self, reply: httpx2.Response) -> bool:
         said = reply.json()
@@ -103,17 +108,14 @@ class ConsultaCnd(Way):
 
     mandatory = frozenset({"Certidao.TipoCertidao", "Certidao.CodigoControle"})
 
-    def ask(
-        self, document: str, uf: str = "SP", app: ASGIApp | None = None, **more: Any
-    ) -> httpx2.Response:
+    def request(self, document: str, uf: str) -> tuple[str, dict[str, Any]]:
         kind = 1 if len(document) == 14 else 2
         body = {
             "TipoContribuinte": kind,
             "ContribuinteConsulta": document,
             "CodigoIdentificacao": f"900{kind}",
         }
-        path = "/serpro/consulta-cnd/v1/certidao"
-        return post(path, app, json=body, headers=serpro_token(), **more)
+        return "/serpro/consulta-cnd/v1/certidao", {"json": body, "headers": serpro_token()}
 
     def is_down(self, reply: httpx2.Response) -> bool:
         return (reply.status_code, reply.json()["Status"]) == (202, 6)
@@ -131,13 +133,10 @@ class Treasury(Way):
 
     mandatory = frozenset({"IE"})
 
-    def ask(
-        self, document: str, uf: str = "SP", app: ASGIApp | None = None, **more: Any
-    ) -> httpx2.Response:
+    def request(self, document: str, uf: str) -> tuple[str, dict[str, Any]]:
         kind = "CNPJ" if len(document) == 14 else "CPF"
         body = sefaz.envelope(sefaz.question(uf, kind, document))
-        path = f"/sefaz{sefaz.PATHS[uf]}"
-        return post(path, app, content=body, headers=sefaz.SOAP_12, **more)
+        return f"/sefaz{sefaz.PATHS[uf]}", {"content": body, "headers": sefaz.SOAP_12}
 
     def is_down(self, reply: httpx2.Response) -> bool:
         return sefaz.read(reply).status == 108
