@@ -7,16 +7,9 @@ from datetime import date, timedelta
 import pytest
 from stdnum.br import cpf as stdnum_cpf
 
-from balcao.fiction import (
-    FederalFiction,
-    FederalKind,
-    ReceiptKind,
-    company_of,
-    establishment_of,
-    federal_certificate_of,
-    person_of,
-)
+from balcao.fiction import company_of, establishment_of, federal_certificate_of, person_of
 from balcao.fiction.digits import cnpj
+from balcao.fiction.records import FederalFiction, FederalKind, ReceiptKind
 from balcao.fiction.sandbox import MISBEHAVING_COMPANIES, MISBEHAVING_PEOPLE
 from balcao.fiction.sandbox.certificates import CLASSES, UNTYPED
 

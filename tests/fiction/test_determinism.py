@@ -9,16 +9,10 @@ import subprocess
 import sys
 from datetime import date
 
-from balcao.fiction import (
-    CompanyFiction,
-    Establishment,
-    Simples,
-    company_of,
-    establishment_of,
-    person_of,
-)
+from balcao.fiction import company_of, establishment_of, person_of
 from balcao.fiction.dice import deck, draws
 from balcao.fiction.month.mixing import mix_one, permute, salt
+from balcao.fiction.records import CompanyFiction, Establishment, Simples
 
 
 def test_draws_are_cut_from_the_digest_of_the_document() -> None:

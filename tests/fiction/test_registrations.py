@@ -12,8 +12,6 @@ from balcao.core.federation import UFS
 from balcao.core.registration import SITUATION_TEXTS, TYPE_TEXTS
 from balcao.core.suframa import STATUS_TEXTS
 from balcao.fiction import (
-    Establishment,
-    RegistrationFiction,
     establishment_of,
     person_of,
     registrations_of,
@@ -22,6 +20,7 @@ from balcao.fiction import (
 )
 from balcao.fiction.calendar import LAST_DAY
 from balcao.fiction.digits import cnpj
+from balcao.fiction.records import Establishment, RegistrationFiction
 from balcao.fiction.sandbox import MISBEHAVING_COMPANIES, MISBEHAVING_PEOPLE
 from balcao.fiction.zone import zone_check_digit
 

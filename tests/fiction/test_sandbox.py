@@ -8,12 +8,8 @@ from stdnum.br import cpf as stdnum_cpf
 
 from balcao.core.company import mask_cpf_in_text
 from balcao.fiction import EXISTING_COMPANIES, company_of, establishment_of, exists, person_of
-from balcao.fiction.sandbox import (
-    ABSENT_COMPANIES,
-    MISBEHAVING_COMPANIES,
-    MISBEHAVING_PEOPLE,
-    Misbehaviour,
-)
+from balcao.fiction.sandbox import ABSENT_COMPANIES, MISBEHAVING_COMPANIES, MISBEHAVING_PEOPLE
+from balcao.fiction.sandbox.promises import Misbehaviour
 
 # CNPJ, status of the registry (decisions 8 and the layout's code), head office, UF
 ROWS = [

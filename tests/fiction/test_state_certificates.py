@@ -6,18 +6,11 @@ from datetime import date, timedelta
 import pytest
 
 from balcao.core.federation import UFS
-from balcao.fiction import (
-    ReceiptKind,
-    StateFiction,
-    company_of,
-    establishment_of,
-    state_certificate_of,
-)
+from balcao.fiction import company_of, establishment_of, state_certificate_of
 from balcao.fiction.digits import cnpj
+from balcao.fiction.records import ReceiptKind, StateFiction
 from balcao.fiction.sandbox import MISBEHAVING_COMPANIES
-
-# A leap day, the ends of years, and a day like any other.
-TODAYS = [date(2024, 2, 29), date(2025, 12, 31), date(2026, 1, 1), date(2026, 8, 20)]
+from tests.fiction.test_certificates import TODAYS, in_days
 
 # CNPJ, UF, negative, days left (None: some), receipt
 STATE = [
@@ -39,11 +32,6 @@ STATE = [
     ("99999999000191", "MG", False, None, ""),
     *((document, "SP", True, None, "pdf") for document in MISBEHAVING_COMPANIES),
 ]
-
-
-def in_days(day: date | None, today: date) -> int:
-    assert day is not None
-    return (day - today).days
 
 
 @pytest.mark.parametrize("today", TODAYS, ids=str)

@@ -99,39 +99,69 @@ def test_the_id_of_a_root_with_letters_is_still_an_integer() -> None:
     assert isinstance(said["company"]["id"], int)
 
 
-@pytest.mark.parametrize(
-    "headers",
-    [
-        {},
-        {"authorization": ""},
-        {"authorization": "invalid"},
-        {"authorization": "Bearer some-key"},  # theirs is the bare key
-    ],
+PATHS = (
+    "/cnpja/office/{}",
+    "/cnpja/rfb?taxId={}",
+    "/cnpja/ccc?states=SP&taxId={}",
+    "/cnpja/suframa?taxId={}",
 )
-def test_keys_are_checked_first(headers: dict[str, str]) -> None:
-    reply = get("/cnpja/office/11222333000182", headers=headers)
-
-    assert reply.status_code == 401
-    assert reply.json() == {"code": 401, "message": "invalid authentication"}
 
 
-def test_absence() -> None:
-    reply = get("/cnpja/office/99999999000191", headers=CNPJA_KEY)
+@pytest.fixture(params=PATHS)
+def path(request: pytest.FixtureRequest) -> str:
+    said: str = request.param
+    return said
+
+
+@pytest.mark.parametrize("key", [None, "", "invalid", "Bearer some-key"])  # theirs is bare
+def test_keys_are_checked_first(path: str, key: str | None) -> None:
+    headers = {} if key is None else {"authorization": key}
+    for cnpj in ("11222333000182", "90010002000154"):
+        reply = get(path.format(cnpj), headers=headers)
+        assert reply.status_code == 401
+        assert reply.json() == {"code": 401, "message": "invalid authentication"}
+
+
+def test_absence(path: str) -> None:
+    reply = get(path.format("99999999000191"), headers=CNPJA_KEY)
 
     assert reply.status_code == 404
     assert reply.json() == {"code": 404, "message": "tax id not registered at revenue service"}
 
 
 @pytest.mark.parametrize(
-    "params",
-    [{"strategy": "SOMETIMES"}, {"maxAge": "0"}, {"maxAge": "3651"}, {"maxStale": "x"}],
+    ("name", "value"),
+    [("strategy", "SOMETIMES"), ("maxAge", "0"), ("maxAge", "3651"), ("maxStale", "x")],
 )
-def test_parameters_are_checked(params: dict[str, str]) -> None:
-    reply = get("/cnpja/office/90010001000100", headers=CNPJA_KEY, params=params)
+def test_parameters_are_checked(path: str, name: str, value: str) -> None:
+    known = path.format("90010002000154")
+    reply = get(f"{known}{'&' if '?' in known else '?'}{name}={value}", headers=CNPJA_KEY)
 
     assert reply.status_code == 400
     assert reply.json()["message"] == "request validation failed"
     assert len(reply.json()["constraints"]) == 1
+
+
+def test_nothing_is_in_their_cache(path: str) -> None:
+    known = path.format("90010002000154")
+    asked = f"{known}{'&' if '?' in known else '?'}strategy=CACHE"
+
+    assert get(asked, headers=CNPJA_KEY).status_code == 404
+
+
+def test_refusals_of_the_account(path: str) -> None:
+    known = path.format("90010002000154")
+    poor = get(known, headers={"authorization": "without-credits"})
+    fast = get(known, headers={"authorization": "rate-limited"})
+
+    assert poor.status_code == fast.status_code == 429
+    assert poor.json() == {
+        "code": 429,
+        "message": "not enough credits",
+        "required": 1,
+        "remaining": 0,
+    }
+    assert fast.json() == {"code": 429, "message": "rate limit exceeded"}
 
 
 def test_a_wrong_document_is_a_constraint() -> None:
@@ -149,27 +179,6 @@ def test_documented_parameters_pass() -> None:
     assert reply.headers["cnpja-request-cost"] == "1"
     assert reply.headers["x-credit-required"] == "1"
     assert "x-trace-id" in reply.headers
-
-
-def test_nothing_is_in_their_cache() -> None:
-    params = {"strategy": "CACHE"}
-    reply = get("/cnpja/office/90010001000100", headers=CNPJA_KEY, params=params)
-
-    assert reply.status_code == 404
-
-
-def test_refusals_of_the_account() -> None:
-    poor = get("/cnpja/office/90010001000100", headers={"authorization": "without-credits"})
-    fast = get("/cnpja/office/90010001000100", headers={"authorization": "rate-limited"})
-
-    assert poor.status_code == fast.status_code == 429
-    assert poor.json() == {
-        "code": 429,
-        "message": "not enough credits",
-        "required": 1,
-        "remaining": 0,
-    }
-    assert fast.json() == {"code": 429, "message": "rate limit exceeded"}
 
 
 def test_credits_can_be_asked_for() -> None:

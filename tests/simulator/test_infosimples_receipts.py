@@ -81,6 +81,9 @@ def test_they_can_be_left_out() -> None:
         assert said["site_receipts"] == []
         assert [each["site_receipt"] for each in said["data"]] in ([None], [])
     assert ask(cnpj="90010001000100", ignore_site_receipt="0")["site_receipts"]
+    parameters = {"uf": "SP", "cnpj": "90010001000100", "ignore_site_receipt": "1"}
+    said = infosimples("sefaz/certidao-debitos", **parameters)
+    assert (said["site_receipts"], said["data"][0]["site_receipt"]) == ([], None)
 
 
 def test_nobody_makes_an_address_up() -> None:

@@ -177,10 +177,3 @@ def test_the_words_of_the_ufs() -> None:
 )
 def test_refusals(parameters: dict[str, str], code: int) -> None:
     assert infosimples(SERVICE, **parameters)["code"] == code
-
-
-def test_receipts_can_be_left_out() -> None:
-    said = infosimples(SERVICE, uf="SP", cnpj="90010001000100", ignore_site_receipt="1")
-
-    assert said["site_receipts"] == []
-    assert said["data"][0]["site_receipt"] is None

@@ -272,6 +272,22 @@ def test_the_end_waits_for_nobody(made: Certificates) -> None:
     asyncio.run(told(), debug=True)
 
 
+def answered(made: Certificates, sent: bytes) -> Callable[[int], Awaitable[bytes]]:
+    """What comes back, byte for byte, until the connection is closed."""
+
+    async def tell(port: int) -> bytes:
+        reader, writer = await asyncio.open_connection(
+            "127.0.0.1", port, ssl=client_context(made, made.client)
+        )
+        writer.write(sent)
+        said = await reader.read()
+        writer.close()
+        await writer.wait_closed()
+        return said
+
+    return tell
+
+
 @pytest.mark.parametrize(
     ("sent", "status"),
     [
@@ -283,28 +299,10 @@ def test_the_end_waits_for_nobody(made: Certificates) -> None:
     ],
 )
 def test_what_is_too_much_or_no_http(made: Certificates, sent: bytes, status: int) -> None:
-    async def tell(port: int) -> bytes:
-        reader, writer = await asyncio.open_connection(
-            "127.0.0.1", port, ssl=client_context(made, made.client)
-        )
-        writer.write(sent)
-        said = await reader.read()
-        writer.close()
-        await writer.wait_closed()
-        return said
-
-    assert story(made, tell).startswith(b"HTTP/1.1 %d " % status)
+    assert story(made, answered(made, sent)).startswith(b"HTTP/1.1 %d " % status)
 
 
 def test_whoever_says_nothing_is_left(made: Certificates) -> None:
-    async def tell(port: int) -> bytes:
-        reader, writer = await asyncio.open_connection(
-            "127.0.0.1", port, ssl=client_context(made, made.client)
-        )
-        writer.write(b"POST /sefaz/ HTTP/1.1\r\nhost: a\r\ncontent-length: 5\r\n\r\n")
-        said = await reader.read()
-        writer.close()
-        await writer.wait_closed()
-        return said
-
-    assert story(made, tell, limits=ListenerLimits(request_seconds=0.2)) == b""
+    sent = b"POST /sefaz/ HTTP/1.1\r\nhost: a\r\ncontent-length: 5\r\n\r\n"
+    limits = ListenerLimits(request_seconds=0.2)
+    assert story(made, answered(made, sent), limits=limits) == b""

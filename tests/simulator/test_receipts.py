@@ -7,13 +7,8 @@ from datetime import date, timedelta
 import pikepdf
 import pytest
 
-from balcao.fiction import (
-    FederalFiction,
-    FederalKind,
-    StateFiction,
-    federal_certificate_of,
-    state_certificate_of,
-)
+from balcao.fiction import federal_certificate_of, state_certificate_of
+from balcao.fiction.records import FederalFiction, FederalKind, StateFiction
 from balcao.providers.simulation.receipts import BAD_RECEIPTS, MARK, BadReceipt, html, pdf
 from tests.simulator.certificates import text_of
 

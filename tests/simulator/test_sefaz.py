@@ -7,10 +7,8 @@ from urllib.parse import urlsplit
 import pytest
 
 from balcao.core.federation import IBGE_CODES, UFS
-from balcao.fiction import (
-    RegistrationFiction,
-    establishment_of,
-)
+from balcao.fiction import establishment_of
+from balcao.fiction.records import RegistrationFiction
 from balcao.providers.sefaz.simulator import writing
 from balcao.providers.sefaz.simulator.holder import Taxpayer
 from balcao.providers.sefaz.simulator.reading import CadastroQuestion

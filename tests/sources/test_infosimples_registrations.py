@@ -3,11 +3,13 @@
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from balcao.core.questions import Inquiry
-from balcao.core.registration import RegisteredAddress, Registration, Registrations
+from balcao.core.registration import Registration, Registrations
 from balcao.errors import SourceFailed
 from balcao.providers.infosimples.adapter import InfosimplesAdapter
+from tests.sources.sefaz.world import REGISTRATIONS
 from tests.sources.test_infosimples import TOKEN, enveloped
 from tests.sources.world import CNPJ, CPF, LETTERS, OTHER_CNPJ, a_uf, talk
 
@@ -53,32 +55,12 @@ def the_first(**changes: Any) -> Registration:
 
 
 def test_one_result_fills_every_field() -> None:
-    assert read(SAVED) == Registrations(
-        documento=CNPJ,
-        uf="SC",
-        nome="EMPRESA FICTICIA DE TESTES LTDA",
-        uf_principal=None,
-        com_endereco=True,
-        inscricoes=(
-            Registration(
-                inscricao_estadual="250000008",
-                uf="SC",
-                ativa=True,
-                data_status="2021-06-15",
-                updated_at="2026-08-05 10:15:34",
-                endereco=RegisteredAddress(
-                    logradouro="RUA DAS ACÁCIAS",
-                    numero="100",
-                    complemento="SALA 2",
-                    bairro="CENTRO",
-                    municipio="FLORIANÓPOLIS",
-                    codigo_municipio_ibge="",
-                    uf="SC",
-                    cep="88010000",
-                ),
-            ),
-        ),
-    )
+    # Said four seconds later, without the municipality's code.
+    (theirs,) = REGISTRATIONS.inscricoes
+    assert theirs.endereco is not None
+    address = replace(theirs.endereco, codigo_municipio_ibge="")
+    one = replace(theirs, updated_at="2026-08-05 10:15:34", endereco=address)
+    assert read(SAVED) == replace(REGISTRATIONS, inscricoes=(one,))
 
 
 def test_several_results_are_several_registrations() -> None:

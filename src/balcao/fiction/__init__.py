@@ -11,51 +11,21 @@
 
 All of them are pure functions of the document (certificates: and of the day), on every machine
 and Python version: the generated open data, the simulated providers and the tests tell the same
-story without sharing any state. The documents of `sandbox.py` have promised outcomes. Who is
-fictitious shows it: names contain FICTICIA, FICTICIO or FICCAO, invented CPFs have wrong check
-digits, phone numbers and e-mail addresses reach nobody.
+story without sharing any state. What they say is made of the values in `records.py`. The documents
+of `sandbox/` have promised outcomes. Who is fictitious shows it: names contain FICTICIA, FICTICIO
+or FICCAO, invented CPFs have wrong check digits, phone numbers and e-mail addresses reach nobody.
 """
 
 from balcao.fiction.certificates import federal_certificate_of, state_certificate_of
 from balcao.fiction.companies import company_of
 from balcao.fiction.establishments import establishment_of
 from balcao.fiction.people import person_of
-from balcao.fiction.records import (
-    AddressFiction,
-    CompanyFiction,
-    Establishment,
-    FederalFiction,
-    FederalKind,
-    PartnerFiction,
-    Person,
-    PhoneFiction,
-    ReceiptKind,
-    RegistrationFiction,
-    Simples,
-    StateFiction,
-    ZoneIncentive,
-    ZoneRegistration,
-)
 from balcao.fiction.registrations import registrations_of, registrations_of_person
 from balcao.fiction.sandbox import EXISTING_COMPANIES, exists
 from balcao.fiction.zone import zone_registration_of
 
 __all__ = [
     "EXISTING_COMPANIES",
-    "AddressFiction",
-    "CompanyFiction",
-    "Establishment",
-    "FederalFiction",
-    "FederalKind",
-    "PartnerFiction",
-    "Person",
-    "PhoneFiction",
-    "ReceiptKind",
-    "RegistrationFiction",
-    "Simples",
-    "StateFiction",
-    "ZoneIncentive",
-    "ZoneRegistration",
     "company_of",
     "establishment_of",
     "exists",

@@ -7,6 +7,8 @@ on the next day finds the same one. Debts and impossibilities last for ever.
 
 from datetime import date, timedelta
 
+from msgspec.structs import replace
+
 from balcao.fiction.companies import company_of
 from balcao.fiction.dice import deck, draws
 from balcao.fiction.digits import cnpj as full_cnpj
@@ -20,10 +22,9 @@ from balcao.fiction.sandbox.certificates import (
     FEDERAL_ROWS,
     STATE_ROWS,
     UNTYPED,
-    FederalRow,
-    StateRow,
     is_of_class,
 )
+from balcao.fiction.sandbox.promises import FederalRow, StateRow
 
 VALIDITY_DAYS = 180
 
@@ -36,24 +37,9 @@ TITLES = {
     FederalKind.UNCLASSIFIED: f"CERTIDÃO CIRCUNSTANCIADA {_SUBJECT}",
 }
 
-_KIND_CARDS = deck(
-    [
-        (FederalKind.CND, 82),
-        (FederalKind.CPEND, 10),
-        (FederalKind.CPD, 4),
-        (FederalKind.IMPOSSIBLE, 3.5),
-        (FederalKind.UNCLASSIFIED, 0.5),
-    ]
-)
-_KIND_CARDS_OF_THE_INACTIVE = deck(
-    [
-        (FederalKind.CND, 40),
-        (FederalKind.CPEND, 8),
-        (FederalKind.CPD, 27),
-        (FederalKind.IMPOSSIBLE, 24),
-        (FederalKind.UNCLASSIFIED, 1),
-    ]
-)
+# In the order of `FederalKind`.
+_KIND_CARDS = deck(zip(FederalKind, (82, 10, 4, 3.5, 0.5), strict=True))
+_KIND_CARDS_OF_THE_INACTIVE = deck(zip(FederalKind, (40, 8, 27, 24, 1), strict=True))
 _DEBT_CARDS = deck([((True, False), 60), ((False, True), 25), ((True, True), 15)])
 _RECEIPT_CARDS = deck([(ReceiptKind.PDF, 96), (ReceiptKind.HTML, 2.5), (ReceiptKind.NONE, 1.5)])
 
@@ -123,13 +109,10 @@ def state_certificate_of(cnpj: str, uf: str, today: date) -> StateFiction:
     issued_on = _issue_day(d[0], today, length, row.days_left)
     first, second, third, *_ = draws(f"{cnpj} certificate of {uf} {issued_on}")
     serial = first << 16 | second
-    return StateFiction(
-        document=cnpj,
-        uf=uf,
-        negative=True,
+    return replace(
+        said,
         code=f"{issued_on:%y%m}{serial % 10_000_000:07d}-{third % 100:02d}",
         number=f"{serial % 1_000_000_000:09d}" if uf in UFS_WITH_NUMBERS else "",
-        name=said.name,
         issued_on=issued_on,
         validity=issued_on + timedelta(length) if row.dated else None,
         fiscal_message="não constam débitos",

@@ -3,22 +3,14 @@
 from datetime import date
 from math import gcd
 
-from balcao.fiction import words
+from balcao.fiction import codes, tables
 from balcao.fiction.calendar import FIRST_DAY, number_of
-from balcao.fiction.codes import (
-    ACTIVITIES,
-    ACTIVITY_NOT_INFORMED,
-    ACTIVITY_WEIGHTS,
-    COUNTRIES,
-    COUNTRY_WITHOUT_DESCRIPTION,
-    REASON_WITHOUT_DESCRIPTION,
-)
-from balcao.fiction.dice import DECK, FINE, deck
+from balcao.fiction.dice import DECK, FINE, deck, skewed
 from balcao.fiction.natures import WEIGHTED_NATURES
 
 NATURE_CARDS = deck(WEIGHTED_NATURES, FINE)
-ACTIVITY_CARDS = deck(ACTIVITY_WEIGHTS)
-PROPER_NAME_CARDS = words.skewed(words.PROPER_NAMES)
+ACTIVITY_CARDS = deck(codes.ACTIVITY_WEIGHTS)
+PROPER_NAME_CARDS = skewed(tables.words("proper_names"))
 
 # 99 is the registry's limit of secondary activities; 97 is the most that was seen.
 SIDE_COUNT_CARDS = deck(
@@ -36,11 +28,11 @@ SIDE_COUNT_CARDS = deck(
 
 def _rings() -> tuple[tuple[str, ...], ...]:
     """Eight orders of all activities, each twice round: a slice is a list without repetition."""
-    codes = [code for code in ACTIVITIES if code != ACTIVITY_NOT_INFORMED]
-    count = len(codes)
+    activities = [code for code in codes.ACTIVITIES if code != codes.ACTIVITY_NOT_INFORMED]
+    count = len(activities)
     # A step without a common divisor reaches every code.
     steps = [step for step in range(1, count) if gcd(step, count) == 1][:8]
-    return tuple(tuple(codes[n * step % count] for n in range(2 * count)) for step in steps)
+    return tuple(tuple(activities[n * step % count] for n in range(2 * count)) for step in steps)
 
 
 SIDE_RINGS = _rings()
@@ -49,17 +41,8 @@ SIDE_RING_LENGTH = len(SIDE_RINGS[0]) // 2
 
 def _founding_years() -> list[tuple[int, float]]:
     """First day of a year, and its share: the newest years hold most, back to 1966."""
-    shares = {
-        2026: 4.5,
-        2025: 8,
-        2024: 7,
-        2023: 6.4,
-        2022: 6.2,
-        2021: 7,
-        2020: 7,
-        2019: 5.2,
-        2018: 4.2,
-    }
+    newest = (4.5, 8, 7, 6.4, 6.2, 7, 7, 5.2, 4.2)
+    shares = {2026 - n: share for n, share in enumerate(newest)}
     for year in range(2017, FIRST_DAY.year - 1, -1):
         shares[year] = shares[year + 1] * 0.915
     return [(number_of(date(year, 1, 1)), share) for year, share in shares.items()]
@@ -70,7 +53,7 @@ FOUNDING_CARDS = deck(_founding_years())
 STATUS_CARDS = deck([("08", 46.8), ("02", 39.5), ("04", 13.1), ("03", 0.43), ("01", 0.15)], FINE)
 CLOSING_CARDS = deck(
     [("01", 79), ("71", 6), ("67", 5), ("73", 4), ("54", 3), ("75", 1.3), ("02", 0.8), ("37", 0.5),
-     ("03", 0.1), ("04", 0.1), ("09", 0.1), (REASON_WITHOUT_DESCRIPTION, 0.06)]
+     ("03", 0.1), ("04", 0.1), ("09", 0.1), (codes.REASON_WITHOUT_DESCRIPTION, 0.06)]
 )  # fmt: skip
 REASONS_BY_STATUS = {"01": "70", "02": "00", "03": "21", "04": "63"}
 
@@ -78,36 +61,27 @@ REASONS_BY_STATUS = {"01": "70", "02": "00", "03": "21", "04": "63"}
 def _capitals() -> list[tuple[int, float]]:
     """Capital in cents. Round amounts, from 100.00 to 900 million, each decade rarer."""
     fixed = [(0, 20.0), (1_000_00, 16.0), (5_000_00, 10.0), (10_000_00, 9.0), (2_000_00, 6.0)]
-    shares = {
-        100: 4.0,
-        1_000: 13.0,
-        10_000: 14.0,
-        100_000: 6.0,
-        1_000_000: 1.5,
-        10_000_000: 0.4,
-        100_000_000: 0.1,
-    }
+    decades = (4.0, 13.0, 14.0, 6.0, 1.5, 0.4, 0.1)
     steps = (10, 12, 15, 18, 20, 25, 30, 36, 40, 50, 60, 70, 80, 90)
     common = {amount for amount, _ in fixed}
     free = [
         (amount, share / len(steps))
-        for decade, share in shares.items()
+        for decade, share in enumerate(decades, start=2)
         for step in steps
-        if (amount := decade * step * 10) not in common
+        if (amount := 10**decade * step * 10) not in common
     ]
     return fixed + free
 
 
 CAPITAL_CARDS = deck(_capitals())
 
-STREET_TYPE_CARDS = deck(words.STREET_TYPES)
-STREET_CARDS = words.skewed(words.STREETS)
-DISTRICT_CARDS = deck(words.DISTRICTS)
-COUNTRY_CARDS = deck(
-    [(code, 1.0) for code in COUNTRIES if code != "105"] + [(COUNTRY_WITHOUT_DESCRIPTION, 0.4)]
-)
-CITY_ABROAD_CARDS = deck([(city, 1.0) for city in words.CITIES_ABROAD])
-SPECIAL_CARDS = deck(words.SPECIAL_STATUSES)
+STREET_TYPE_CARDS = deck(tables.shares("street_types"))
+STREET_CARDS = skewed(tables.words("streets"))
+DISTRICT_CARDS = deck(tables.shares("districts"))
+_ABROAD = [(code, 1.0) for code in codes.COUNTRIES if code != "105"]
+COUNTRY_CARDS = deck([*_ABROAD, (codes.COUNTRY_WITHOUT_DESCRIPTION, 0.4)])
+CITY_ABROAD_CARDS = deck([(city, 1.0) for city in tables.words("cities_abroad")])
+SPECIAL_CARDS = deck(tables.shares("special_statuses"))
 
 
 def _numbers() -> tuple[str, ...]:
@@ -123,7 +97,8 @@ NUMBER_CARDS = _numbers()
 def _complements() -> tuple[str, ...]:
     """Templates with their small number filled in; 59 % of the addresses have none."""
     cards = deck(
-        [("", 59.0), *((text, 41 * share / 100) for text, share in words.COMPLEMENTS)], FINE
+        [("", 59.0), *((text, 41 * share / 100) for text, share in tables.shares("complements"))],
+        FINE,
     )
     return tuple(card.replace("{}", str(n * 7919 % 30 + 1)) for n, card in enumerate(cards))
 
@@ -131,10 +106,10 @@ def _complements() -> tuple[str, ...]:
 COMPLEMENT_CARDS = _complements()
 
 # 77 % of the addresses are written in capitals, 22 % are not.
-_MAIL_NAMES = [name.replace(" ", "") for name in words.PROPER_NAMES]
-MAIL_NAME_CARDS = words.skewed(_MAIL_NAMES)
+_MAIL_NAMES = [name.replace(" ", "") for name in tables.words("proper_names")]
+MAIL_NAME_CARDS = skewed(_MAIL_NAMES)
 MAIL_DOMAIN_CARDS = deck(
-    [(domain.upper(), 0.77 * share) for domain, share in words.MAIL_DOMAINS]
-    + [(domain, 0.23 * share) for domain, share in words.MAIL_DOMAINS],
+    [(domain.upper(), 0.77 * share) for domain, share in tables.shares("mail_domains")]
+    + [(domain, 0.23 * share) for domain, share in tables.shares("mail_domains")],
     DECK,
 )

@@ -7,7 +7,7 @@ random state can change it.
 """
 
 import struct
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from hashlib import blake2b
 from math import fsum
 from typing import TypeVar
@@ -44,3 +44,12 @@ def deck(weights: Iterable[tuple[Card, float]], size: int = DECK) -> tuple[Card,
     for (card, _), count in zip(pairs, counts, strict=True):
         cards.extend([card] * count)
     return tuple(cards)
+
+
+def skewed(words: Sequence[str]) -> tuple[str, ...]:
+    """A deck in which the n-th word is about 1/(n+6) as likely: few common ones, a long tail.
+
+    Real text repeats itself, and text drawn evenly compresses worse than the real files
+    (`rfb-open-data.md`, section 11).
+    """
+    return deck([(word, 1 / (n + 6)) for n, word in enumerate(words)])

@@ -1,27 +1,8 @@
 """The establishment of any CNPJ, drawn from the CNPJ and, for what it shares, from its root."""
 
+from balcao.fiction import decks
 from balcao.fiction.calendar import DAYS, LAST
 from balcao.fiction.codes import TRADES
-from balcao.fiction.decks import (
-    ACTIVITY_CARDS,
-    CITY_ABROAD_CARDS,
-    CLOSING_CARDS,
-    COMPLEMENT_CARDS,
-    COUNTRY_CARDS,
-    DISTRICT_CARDS,
-    MAIL_DOMAIN_CARDS,
-    MAIL_NAME_CARDS,
-    NUMBER_CARDS,
-    PROPER_NAME_CARDS,
-    REASONS_BY_STATUS,
-    SIDE_COUNT_CARDS,
-    SIDE_RING_LENGTH,
-    SIDE_RINGS,
-    SPECIAL_CARDS,
-    STATUS_CARDS,
-    STREET_CARDS,
-    STREET_TYPE_CARDS,
-)
 from balcao.fiction.dice import draws
 from balcao.fiction.origin import origin_of
 from balcao.fiction.places import MUNICIPALITY_DECK, Municipality
@@ -55,53 +36,57 @@ def establishment_of(cnpj: str) -> Establishment:
         opened += d[19] * (LAST - opened) >> 16
         # No branch outlives its company.
         if status == "02":
-            status = STATUS_CARDS[d[20]]
+            status = decks.STATUS_CARDS[d[20]]
         if d[21] < _BRANCH_ELSEWHERE:
             place = MUNICIPALITY_DECK[d[22]]
         if d[23] < _BRANCH_OF_ITS_OWN_TRADE:
-            activity = ACTIVITY_CARDS[d[24] & 4095]
+            activity = decks.ACTIVITY_CARDS[d[24] & 4095]
     if status == "02":
         # Most active ones have been so from their first day.
         since = opened if d[25] < 49152 else opened + (d[26] * (LAST - opened) >> 16)
         reason = "00"
     else:
         since = origin.ended if head_office else opened + (d[26] * (LAST - opened) >> 16)
-        reason = CLOSING_CARDS[d[27] & 4095] if status == "08" else REASONS_BY_STATUS[status]
+        reason = (
+            decks.CLOSING_CARDS[d[27] & 4095] if status == "08" else decks.REASONS_BY_STATUS[status]
+        )
     abroad = place.uf == "EX"
     special = d[17] < _SPECIAL and status == "02"
-    side_count = SIDE_COUNT_CARDS[d[15]]
+    side_count = decks.SIDE_COUNT_CARDS[d[15]]
     return Establishment(
         cnpj,
         head_office,
-        f"{TRADES[activity]} {PROPER_NAME_CARDS[d[1] & 4095]}" if d[0] < _HAS_TRADE_NAME else "",
+        f"{TRADES[activity]} {decks.PROPER_NAME_CARDS[d[1] & 4095]}"
+        if d[0] < _HAS_TRADE_NAME
+        else "",
         status,
         DAYS[since],
         reason,
-        CITY_ABROAD_CARDS[d[28] & 4095] if abroad else "",
-        COUNTRY_CARDS[d[29] & 4095] if abroad else "105" if d[18] < _COUNTRY_WRITTEN else "",
+        decks.CITY_ABROAD_CARDS[d[28] & 4095] if abroad else "",
+        decks.COUNTRY_CARDS[d[29] & 4095] if abroad else "105" if d[18] < _COUNTRY_WRITTEN else "",
         DAYS[opened],
         activity,
         _side_activities(side_count, d[16], activity) if side_count else (),
         AddressFiction(
-            STREET_TYPE_CARDS[d[2] & 4095],
-            STREET_CARDS[d[3] & 4095],
-            NUMBER_CARDS[d[4] & 4095],
-            COMPLEMENT_CARDS[d[5]],
-            DISTRICT_CARDS[d[7] & 4095],
+            decks.STREET_TYPE_CARDS[d[2] & 4095],
+            decks.STREET_CARDS[d[3] & 4095],
+            decks.NUMBER_CARDS[d[4] & 4095],
+            decks.COMPLEMENT_CARDS[d[5]],
+            decks.DISTRICT_CARDS[d[7] & 4095],
             "" if abroad else f"{place.cep_prefix}{d[8]:05d}",
             place,
         ),
         () if abroad or d[9] >= _HAS_PHONE else _phones(place, d),
         None if abroad or d[13] >= _HAS_FAX else _phone(place, d[13] << 7 | d[12] & 127),
         _email(d[14], d[30], d[31]) if d[6] < _HAS_EMAIL else "",
-        SPECIAL_CARDS[d[29] & 4095] if special else "",
+        decks.SPECIAL_CARDS[d[29] & 4095] if special else "",
         DAYS[since + (d[30] * (LAST - since) >> 16)] if special else None,
     )
 
 
 def _side_activities(count: int, draw: int, activity: str) -> tuple[str, ...]:
-    start = (draw >> 3) % SIDE_RING_LENGTH
-    found = SIDE_RINGS[draw & 7][start : start + count]
+    start = (draw >> 3) % decks.SIDE_RING_LENGTH
+    found = decks.SIDE_RINGS[draw & 7][start : start + count]
     return tuple([code for code in found if code != activity]) if activity in found else found
 
 
@@ -118,6 +103,6 @@ def _phone(place: Municipality, number: int) -> PhoneFiction:
 
 
 def _email(name: int, number: int, domain: int) -> str:
-    where = MAIL_DOMAIN_CARDS[domain & 4095]
-    address = f"{MAIL_NAME_CARDS[name & 4095]}{number & 1023}@{where}"
+    where = decks.MAIL_DOMAIN_CARDS[domain & 4095]
+    address = f"{decks.MAIL_NAME_CARDS[name & 4095]}{number & 1023}@{where}"
     return address if where.isupper() else address.lower()

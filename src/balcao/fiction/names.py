@@ -17,26 +17,15 @@ _CPF_LAST = 640 + 240
 def legal_name(root: str, origin: Origin) -> str:
     """The legal name of a root, out of its draws 6 to 12."""
     d = origin.draws
-    naming = origin.nature.naming
-    if naming == natures.SOLE_TRADER:
+    if origin.nature.code == natures.SOLE_TRADER:
         return _sole_trader(root, d)
-    proper = PROPER_NAME_CARDS[d[12] & 4095]
-    if naming == natures.COMPANY:
-        return f"{TRADES[origin.activity]} {proper} FICTICIA {origin.nature.suffix}"
-    if naming == natures.ASSOCIATION:
-        return f"ASSOCIACAO {proper} FICTICIA"
-    if naming == natures.CHURCH:
-        return f"IGREJA {proper} FICTICIA"
-    if naming == natures.CONDOMINIUM:
-        return f"CONDOMINIO EDIFICIO {proper} FICTICIO"
-    if naming == natures.MUNICIPALITY:
-        return f"MUNICIPIO FICTICIO DE {origin.place.name}"
-    if naming == natures.PUBLIC_BODY:
-        return f"INSTITUTO PUBLICO FICTICIO {proper}"
-    person = name_of(d[7], d[8], d[9])
-    if naming == natures.CANDIDATE:
-        return f"ELEICAO {2008 + 4 * (d[6] % 5)} {person} VEREADOR"
-    return f"{person} {origin.nature.suffix}"
+    return origin.nature.name.format(
+        trade=TRADES[origin.activity],
+        proper=PROPER_NAME_CARDS[d[12] & 4095],
+        person=name_of(d[7], d[8], d[9]),
+        place=origin.place.name,
+        year=2008 + 4 * (d[6] % 5),
+    )
 
 
 def _sole_trader(root: str, d: tuple[int, ...]) -> str:
@@ -66,8 +55,8 @@ def _written_cpf(cpf: str, form: int) -> str:
 def federative_entity(origin: Origin) -> str:
     """Who is responsible for a public body (natures 1xxx); empty for all others."""
     place = origin.place
-    if origin.nature.naming == natures.MUNICIPALITY:
+    if origin.nature.code == natures.MUNICIPALITY:
         return f"{place.name} - {place.uf}"
-    if origin.nature.naming == natures.PUBLIC_BODY:
+    if origin.nature.code == natures.PUBLIC_BODY:
         return "UNIAO" if origin.draws[22] & 1 else UF_NAMES.get(place.uf, "UNIAO")
     return ""

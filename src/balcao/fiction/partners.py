@@ -2,6 +2,7 @@
 
 from datetime import date
 
+from balcao.fiction import tables
 from balcao.fiction.calendar import DAYS, LAST
 from balcao.fiction.decks import COUNTRY_CARDS, PROPER_NAME_CARDS
 from balcao.fiction.dice import deck, draws
@@ -13,19 +14,7 @@ from balcao.fiction.people import name_of
 from balcao.fiction.records import PartnerFiction
 from balcao.fiction.sandbox import COMPANIES
 
-_AGE_BANDS = deck(
-    [
-        ("1", 0.1),
-        ("2", 0.7),
-        ("3", 10),
-        ("4", 23),
-        ("5", 28),
-        ("6", 20),
-        ("7", 12),
-        ("8", 5),
-        ("9", 1.2),
-    ]
-)
+_AGE_BANDS = deck(tables.cards("people")["ages"])
 
 # Of 65 536 partners 2.05 % are companies and 0.05 % foreigners, all of them represented, as are
 # 0.9 % of the people: 3 % together.
@@ -89,7 +78,7 @@ def _legal_person(number: int) -> tuple[str, str]:
     for _ in range(_CANDIDATES_MAX):
         root = f"{number % 100_000_000:08d}"
         origin = origin_of(root)
-        if origin.nature.naming != SOLE_TRADER:
+        if origin.nature.code != SOLE_TRADER:
             break
         number += 7919
     else:

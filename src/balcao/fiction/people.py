@@ -2,21 +2,22 @@
 
 from datetime import date
 
-from balcao.fiction.dice import deck, draws
+from balcao.fiction.dice import deck, draws, skewed
 from balcao.fiction.places import HOME_DECK
 from balcao.fiction.records import Person
 from balcao.fiction.sandbox import PEOPLE
-from balcao.fiction.words import FIRST_NAMES, MIDDLE_NAMES, SURNAMES, skewed
+from balcao.fiction.tables import words
 
 MARK = "DA FICCAO"
 
 _FIRST_BIRTH_DAY = date(1930, 1, 1).toordinal()
 _LAST_BIRTH_DAY = date(2006, 12, 31).toordinal()
 
-_first = skewed(FIRST_NAMES)
-_surname = skewed(SURNAMES)
+_first = skewed(words("first_names"))
+_surname = skewed(words("surnames"))
 # One person in four shows a second name.
-_middle = deck([("", 3.0), *((f" {name}", 1 / len(MIDDLE_NAMES)) for name in MIDDLE_NAMES)])
+_seconds = words("middle_names")
+_middle = deck([("", 3.0), *((f" {name}", 1 / len(_seconds)) for name in _seconds)])
 
 
 def name_of(first: int, middle: int, last: int) -> str:

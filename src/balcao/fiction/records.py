@@ -1,7 +1,7 @@
 """What is known of a fictitious company, as values.
 
 Codes are those of the registry's tables (`codes.py`); texts are upper case, as registered.
-Documents of people are complete here and are masked by whoever publishes them.
+Documents of people are complete here; whoever publishes them masks them.
 """
 
 from datetime import date
@@ -9,6 +9,7 @@ from enum import StrEnum
 
 import msgspec
 
+from balcao.fiction.digits import masked_cpf
 from balcao.fiction.places import Municipality
 
 
@@ -45,16 +46,26 @@ class PartnerFiction(msgspec.Struct, frozen=True):
     representative_qualification: str = "00"
     age_band: str = "0"  # 1 to 9; 0 not applicable
 
+    @property
+    def published_document(self) -> str:
+        """As registries print it: CPFs masked."""
+        return masked_cpf(self.document) if self.kind == "2" else self.document
+
+    @property
+    def published_representative(self) -> str:
+        """The same of the representative; `***000000**` is nobody's."""
+        return masked_cpf(self.representative or "00000000000")
+
 
 class Simples(msgspec.Struct, frozen=True):
     """The company's options for Simples and MEI. No date is: never."""
 
     opted: bool
-    opted_on: date | None
-    left_on: date | None
-    mei: bool
-    mei_on: date | None
-    mei_left_on: date | None
+    opted_on: date | None = None
+    left_on: date | None = None
+    mei: bool = False
+    mei_on: date | None = None
+    mei_left_on: date | None = None
 
 
 class CompanyFiction(msgspec.Struct, frozen=True):

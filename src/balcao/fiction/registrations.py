@@ -11,24 +11,24 @@ from balcao.fiction.calendar import LAST_DAY
 from balcao.fiction.decks import NUMBER_CARDS, STREET_CARDS, STREET_TYPE_CARDS
 from balcao.fiction.dice import deck, draws
 from balcao.fiction.establishments import establishment_of
+from balcao.fiction.natures import RURAL
 from balcao.fiction.origin import origin_of
 from balcao.fiction.people import person_of
 from balcao.fiction.places import BY_UF, UF_NAMES
 from balcao.fiction.records import AddressFiction, Establishment, RegistrationFiction
-from balcao.fiction.sandbox.registrations import (
+from balcao.fiction.sandbox.promises import (
     ADDRESS_IN_ANOTHER_UF,
     BARRED_AS_RECIPIENT,
     BLOCKED_AS_ISSUER,
     BLOCKED_AS_RECIPIENT,
-    COMPANY_ROWS,
     IE_NORMAL,
     NOT_A_TAXPAYER,
-    PERSON_ROWS,
     RURAL_PRODUCER,
     TAX_SUBSTITUTE,
     UNRESTRICTED,
     Row,
 )
+from balcao.fiction.sandbox.registrations import REGISTRATION_ROWS
 
 # How many digits a state's numbers have, and the ones that all of them begin with.
 NUMBER_SHAPES = {
@@ -49,7 +49,6 @@ _CONSTRUCTION = frozenset({41, 42, 43})
 _CLASSES_WITH_ICMS = frozenset({"49299", "49302", "61906"})
 _CLASSES_WITHOUT_ICMS = frozenset({"45200", "46184", "46192"})
 _ACTIVITY_NOT_INFORMED = "88888"
-_RURAL_NATURE = "4120"
 
 # Shares of 65 536.
 _REGISTERED_WITH_ICMS = 61604
@@ -81,14 +80,14 @@ _FARMING_BEGINS_AT = 20  # years
 def registrations_of(cnpj: str) -> tuple[RegistrationFiction, ...]:
     """All state registrations of a CNPJ (14 characters), its own UF's first."""
     home = establishment_of(cnpj)
-    if (rows := COMPANY_ROWS.get(cnpj)) is None:
+    if (rows := REGISTRATION_ROWS.get(cnpj)) is None:
         rows = _company_rows(cnpj, home)
     return _registrations(cnpj, rows, home.address)
 
 
 def registrations_of_person(cpf: str) -> tuple[RegistrationFiction, ...]:
     """All state registrations of a CPF (11 digits), its own UF's first."""
-    if (rows := PERSON_ROWS.get(cpf)) is None:
+    if (rows := REGISTRATION_ROWS.get(cpf)) is None:
         rows = _person_rows(cpf)
     return _registrations(cpf, rows, None)
 
@@ -99,7 +98,7 @@ def _company_rows(cnpj: str, home: Establishment) -> tuple[Row, ...]:
     share, kind = _taxpayer(home.activity)
     if uf == "EX" or d[0] >= share:  # no state registers anybody abroad
         return ()
-    if origin_of(cnpj[:8]).nature.code == _RURAL_NATURE:
+    if origin_of(cnpj[:8]).nature.code == RURAL:
         kind = RURAL_PRODUCER
     rows = [_company_row(uf, kind, home, (d[1], d[2], d[3]))]
     if home.status == "02" and rows[0].active and d[4] < _IN_MORE_UFS:

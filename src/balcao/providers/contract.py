@@ -105,6 +105,12 @@ class Provider:
         return import_module(f"{__package__}.{self.name}.{name}")
 
 
+def uf_of(inquiry: Inquiry) -> str:
+    """The UF of an inquiry about registrations or about a state's certificate."""
+    assert inquiry.uf is not None, "one state is asked, so somebody must have said which"
+    return inquiry.uf
+
+
 def always(url: str) -> Callable[[Inquiry], str]:
     """One address for every inquiry."""
     return lambda inquiry: url

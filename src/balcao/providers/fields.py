@@ -5,7 +5,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, Self, TypeAlias
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, SecretStr
 
 from balcao.core.federation import UFS
 
@@ -41,8 +41,9 @@ class ProviderSettings(BaseModel):
 
     @property
     def is_on(self) -> bool:
-        """Whether it can be asked. Of whom asks for no key, being in the settings is enough."""
-        return True
+        """Whether it can be asked: with all its keys, and of whom asks for none, always."""
+        keys = (each for _, each in self if isinstance(each, SecretStr))
+        return all(each.get_secret_value() for each in keys)
 
     @property
     def address(self) -> str:

@@ -7,7 +7,7 @@ import httpx2
 import msgspec
 import pytest
 
-from balcao.core.registration import RegisteredAddress, Registration, Registrations
+from balcao.core.registration import Registration, Registrations
 from balcao.errors import SourceError, SourceFailed, SourceUnavailable
 from balcao.providers.sefaz.adapter import SefazAdapter
 from balcao.sources.contract import Answer, Found, HttpReply
@@ -20,6 +20,7 @@ from tests.sources.sefaz.world import (
     LETTERS,
     NONE,
     OTHER_CNPJ,
+    REGISTRATIONS,
     SEFAZ,
     a_reply,
     an_answer,
@@ -33,31 +34,7 @@ from tests.sources.world import NOW, an_upstream
 
 
 def test_a_registration_fills_every_field() -> None:
-    assert ask(FOUND) == Registrations(
-        documento=CNPJ,
-        uf="SC",
-        nome="EMPRESA FICTICIA DE TESTES LTDA",
-        com_endereco=True,
-        inscricoes=(
-            Registration(
-                inscricao_estadual="250000008",
-                uf="SC",
-                ativa=True,
-                data_status="2021-06-15",
-                updated_at="2026-08-05 10:15:30",
-                endereco=RegisteredAddress(
-                    logradouro="RUA DAS ACÁCIAS",
-                    numero="100",
-                    complemento="SALA 2",
-                    bairro="CENTRO",
-                    municipio="FLORIANÓPOLIS",
-                    codigo_municipio_ibge="4205407",
-                    uf="SC",
-                    cep="88010000",
-                ),
-            ),
-        ),
-    )
+    assert ask(FOUND) == REGISTRATIONS
 
 
 def test_not_registered_is_an_answer_and_no_absence() -> None:

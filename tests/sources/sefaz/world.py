@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from balcao.core.documents import Cnpj, Cpf
 from balcao.core.questions import Inquiry
-from balcao.core.registration import Registrations
+from balcao.core.registration import RegisteredAddress, Registration, Registrations
 from balcao.providers.sefaz.adapter import SefazAdapter
 from balcao.providers.sefaz.endpoints import UFS_SERVED
 from balcao.sources.contract import Exchange, HttpReply, T
@@ -88,6 +88,32 @@ def an_answer(
 
 
 FOUND = an_answer("111", an_entry())
+# What is in it, field by field.
+REGISTRATIONS = Registrations(
+    documento=CNPJ,
+    uf="SC",
+    nome="EMPRESA FICTICIA DE TESTES LTDA",
+    com_endereco=True,
+    inscricoes=(
+        Registration(
+            inscricao_estadual="250000008",
+            uf="SC",
+            ativa=True,
+            data_status="2021-06-15",
+            updated_at="2026-08-05 10:15:30",
+            endereco=RegisteredAddress(
+                logradouro="RUA DAS ACÁCIAS",
+                numero="100",
+                complemento="SALA 2",
+                bairro="CENTRO",
+                municipio="FLORIANÓPOLIS",
+                codigo_municipio_ibge="4205407",
+                uf="SC",
+                cep="88010000",
+            ),
+        ),
+    ),
+)
 NONE = an_answer("259")
 
 

@@ -7,13 +7,10 @@ CPF in it, as the publisher does.
 from datetime import date
 
 from balcao.fiction.calendar import DAYS
-from balcao.fiction.digits import masked_cpf
 from balcao.fiction.records import CompanyFiction, Establishment, PartnerFiction, Simples
 
 # Looking a date up is faster than writing it. Days of fixed rows are in here too.
 DATES = {day: day.strftime("%Y%m%d") for day in DAYS}
-
-NO_REPRESENTATIVE = "***000000**"
 
 
 def establishment_row(e: Establishment) -> str:
@@ -50,11 +47,10 @@ def company_row(c: CompanyFiction) -> str:
 
 def partner_row(root: str, p: PartnerFiction) -> str:
     """Socios, 11 columns."""
-    document = masked_cpf(p.document) if p.kind == "2" else p.document
-    representative = masked_cpf(p.representative) if p.representative else NO_REPRESENTATIVE
     return (
-        f'"{root}";"{p.kind}";"{p.name}";"{document}";"{p.qualification}"'
-        f';"{DATES[p.entered]}";"{p.country}";"{representative}";"{p.representative_name}"'
+        f'"{root}";"{p.kind}";"{p.name}";"{p.published_document}";"{p.qualification}"'
+        f';"{DATES[p.entered]}";"{p.country}";"{p.published_representative}"'
+        f';"{p.representative_name}"'
         f';"{p.representative_qualification}";"{p.age_band}"\n'
     )
 

@@ -6,7 +6,6 @@ Each is registered in SP and answered in its own way by the treasuries alone (`d
 
 from collections.abc import Mapping
 from enum import StrEnum
-from types import MappingProxyType
 
 
 class Form(StrEnum):
@@ -25,21 +24,19 @@ class Form(StrEnum):
     BY_COMPANY = "a producer whose registration is held by a CNPJ"
 
 
-FORMS: Mapping[str, Form] = MappingProxyType(
-    {
-        "90090001000167": Form.OTHER_DATES,
-        "90090002000101": Form.GZIP,
-        "90090003000156": Form.DEFLATE,
-        "90090004000109": Form.LATIN_1,
-        "90090005000145": Form.WHITE_SPACE,
-        "90090006000190": Form.TWICE,
-        "90090007000134": Form.TWO_MINDS,
-        "90090008000189": Form.EXEMPT,
-        "90090009000123": Form.EXEMPT_TOO,
-        "90090010000158": Form.NOT_GZIP,
-        "90090000102": Form.BY_COMPANY,
-    }
-)
+FORMS: Mapping[str, Form] = {
+    "90090001000167": Form.OTHER_DATES,
+    "90090002000101": Form.GZIP,
+    "90090003000156": Form.DEFLATE,
+    "90090004000109": Form.LATIN_1,
+    "90090005000145": Form.WHITE_SPACE,
+    "90090006000190": Form.TWICE,
+    "90090007000134": Form.TWO_MINDS,
+    "90090008000189": Form.EXEMPT,
+    "90090009000123": Form.EXEMPT_TOO,
+    "90090010000158": Form.NOT_GZIP,
+    "90090000102": Form.BY_COMPANY,
+}
 
 # Who holds the registration of that producer.
 PRODUCERS_COMPANY = "90090011000100"

@@ -12,7 +12,7 @@ from balcao.core.registration import Registrations
 from balcao.errors import SourceError, SourceFailed
 from balcao.providers.cnpja import ccc, office, suframa
 from balcao.providers.cnpja.settings import CnpjaSettings
-from balcao.providers.contract import SwitchedOn, always
+from balcao.providers.contract import SwitchedOn, always, uf_of
 from balcao.sources import replies
 from balcao.sources.contract import Conversation, Exchange, HttpReply, HttpRequest
 from balcao.sources.online import Capabilities
@@ -69,7 +69,7 @@ class CnpjaAdapter:
                 return None if reply is None else suframa.read(self.name, reply)
             case _:
                 found = yield from self.converse_about((inquiry,))
-                return None if found is None else found[_uf(inquiry)]
+                return None if found is None else found[uf_of(inquiry)]
 
     def takes_together(self, inquiry: Inquiry) -> bool:
         """For a CPF they want one exact UF."""
@@ -78,7 +78,7 @@ class CnpjaAdapter:
     def converse_about(self, inquiries: Sequence[Inquiry]) -> Exchange[Mapping[str, Registrations]]:
         """One request about all the UFs."""
         document = inquiries[0].document.text
-        ufs = [_uf(inquiry) for inquiry in inquiries]
+        ufs = [uf_of(inquiry) for inquiry in inquiries]
         query = {"taxId": document, "states": ccc.states(ufs, self.all_ufs)}
         reply = yield from self._asked("/ccc", query | QUERY)
         if reply is None:
@@ -133,11 +133,6 @@ def _exhausted(reply: HttpReply) -> bool:
     except msgspec.DecodeError:
         return False
     return error.required is not None or "credit" in error.message
-
-
-def _uf(inquiry: Inquiry) -> str:
-    assert inquiry.uf is not None, "registrations are asked by UF"
-    return inquiry.uf
 
 
 def sources(settings: CnpjaSettings, now: datetime) -> Sequence[SwitchedOn]:

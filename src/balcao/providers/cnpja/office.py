@@ -8,17 +8,8 @@ from balcao.sources import replies
 from balcao.sources.contract import HttpReply
 from balcao.sources.replies import PartnerList, ShortList, text
 
-_AGE_BANDS = {
-    "0-12": AGE_BAND_TEXTS["1"],
-    "13-20": AGE_BAND_TEXTS["2"],
-    "21-30": AGE_BAND_TEXTS["3"],
-    "31-40": AGE_BAND_TEXTS["4"],
-    "41-50": AGE_BAND_TEXTS["5"],
-    "51-60": AGE_BAND_TEXTS["6"],
-    "61-70": AGE_BAND_TEXTS["7"],
-    "71-80": AGE_BAND_TEXTS["8"],
-    "81+": AGE_BAND_TEXTS["9"],
-}
+_AGES = ("0-12", "13-20", "21-30", "31-40", "41-50", "51-60", "61-70", "71-80", "81+")
+_AGE_BANDS = {theirs: AGE_BAND_TEXTS[str(n)] for n, theirs in enumerate(_AGES, start=1)}
 
 
 class _Person(msgspec.Struct, rename="camel"):

@@ -22,11 +22,6 @@ class CnpjaSettings(ProviderSettings):
         "BR", description="Palavra do fornecedor para todas as UFs; mudou entre versões da API."
     )
 
-    @property
-    def is_on(self) -> bool:
-        """Whether it can be asked."""
-        return self.key.get_secret_value() != ""
-
     @classmethod
     def simulated(cls, base: str) -> Self:
         """At the simulator."""

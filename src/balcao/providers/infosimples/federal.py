@@ -7,7 +7,6 @@ a good one. So a type that is claimed and not borne out, or claimed both ways, i
 import re
 from collections.abc import Mapping
 from datetime import datetime
-from types import MappingProxyType
 
 import msgspec
 
@@ -28,12 +27,10 @@ SERVICE = "receita-federal/pgfn"
 # of them: the only reasons known (an order under way, a login that needs a second step) are no
 # verdict about the taxpayer, and of a new issuance that is refused while a certificate is in
 # force, "impossible" would be false, charged for, and kept in place of the certificate.
-_IMPOSSIBLE: Mapping[int, str] = MappingProxyType(
-    {
-        611: "A fonte não pôde emitir a certidão pela internet.",
-        612: "A fonte não tem dados para emitir a certidão.",
-    }
-)
+_IMPOSSIBLE: Mapping[int, str] = {
+    611: "A fonte não pôde emitir a certidão pela internet.",
+    612: "A fonte não tem dados para emitir a certidão.",
+}
 _DATA_REFUSED = 608
 
 _VALID_UNTIL = re.compile(r"VALIDA PRORROGADA ATE (\d{2}) (\d{2}) (\d{4})")

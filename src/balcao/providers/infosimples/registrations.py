@@ -18,6 +18,7 @@ from balcao.core.registration import (
     is_exempt,
 )
 from balcao.errors import SourceFailed
+from balcao.providers.contract import uf_of
 from balcao.providers.infosimples import envelope, values
 from balcao.providers.infosimples.codes import CodeMeaning
 from balcao.providers.infosimples.values import stated
@@ -67,12 +68,12 @@ class _Taxpayer(msgspec.Struct):
 def parameters(inquiry: Inquiry) -> dict[str, str]:
     """The document in one UF."""
     kind = "cnpj" if isinstance(inquiry.document, Cnpj) else "cpf"
-    return {"uf": _uf(inquiry), kind: inquiry.document.text}
+    return {"uf": uf_of(inquiry), kind: inquiry.document.text}
 
 
 def read(source: str, reply: HttpReply, inquiry: Inquiry) -> Registrations:
     """The registrations of a reply; none is an answer too."""
-    asked, uf = inquiry.document.text, _uf(inquiry)
+    asked, uf = inquiry.document.text, uf_of(inquiry)
     said = envelope.answered(source, reply)
     if said.meaning is CodeMeaning.NOTHING:
         return Registrations(asked, uf, com_endereco=True)
@@ -136,11 +137,6 @@ def _address(said: _Taxpayer) -> RegisteredAddress | None:
         cep=replies.plain(stated(said.endereco_cep)) or "",
     )
     return None if address == RegisteredAddress() else address
-
-
-def _uf(inquiry: Inquiry) -> str:
-    assert inquiry.uf is not None, "registrations are asked by UF"
-    return inquiry.uf
 
 
 _SITUATIONS: Mapping[str, bool] = {values.words(text): True for text in _ACTIVE_TEXTS} | {

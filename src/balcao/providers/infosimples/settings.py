@@ -31,11 +31,6 @@ class InfosimplesSettings(ProviderSettings):
     )
 
     @property
-    def is_on(self) -> bool:
-        """Whether it can be asked."""
-        return self.token.get_secret_value() != ""
-
-    @property
     def origins_of_receipts(self) -> tuple[str, ...]:
         """Those that the operator named."""
         return self.receipt_origins

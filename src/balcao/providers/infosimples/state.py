@@ -13,6 +13,7 @@ from balcao.core.documents import Cnpj
 from balcao.core.federation import UFS
 from balcao.core.questions import Inquiry
 from balcao.errors import SourceFailed
+from balcao.providers.contract import uf_of
 from balcao.providers.infosimples import envelope, values
 from balcao.providers.infosimples.codes import CodeMeaning
 from balcao.providers.infosimples.envelope import Envelope
@@ -62,7 +63,7 @@ def parameters(inquiry: Inquiry) -> dict[str, str]:
     """The document in one UF; a new issuance only where one was asked for."""
     kind = "cnpj" if isinstance(inquiry.document, Cnpj) else "cpf"
     preference = {"preferencia_emissao": "nova"} if inquiry.reissue else {}
-    return {"uf": _uf(inquiry), kind: inquiry.document.text} | preference
+    return {"uf": uf_of(inquiry), kind: inquiry.document.text} | preference
 
 
 def read(source: str, reply: HttpReply, inquiry: Inquiry) -> Certified:
@@ -145,7 +146,7 @@ def _verdict(source: str, said: _Said, *, known: bool) -> tuple[bool | None, boo
 def _uf_of(envelope_: Envelope, said: str | None, inquiry: Inquiry) -> str:
     """The UF of an answer; wherever another one is named, that one."""
     named = (values.words(each) for each in (said, envelope_.parameters.get("uf")))
-    return next((each for each in named if each in UFS and each != inquiry.uf), _uf(inquiry))
+    return next((each for each in named if each in UFS and each != inquiry.uf), uf_of(inquiry))
 
 
 def _day(raw: str | None) -> str | None:
@@ -163,8 +164,3 @@ def _day(raw: str | None) -> str | None:
 def _says_something(raw: str | None) -> bool:
     """Whether more stands there than zeros and separators."""
     return bool(raw and raw.strip("0/-:T "))
-
-
-def _uf(inquiry: Inquiry) -> str:
-    assert inquiry.uf is not None, "treasuries are asked by UF"
-    return inquiry.uf

@@ -2,20 +2,19 @@
 
 from collections.abc import Callable, Mapping
 from datetime import date, datetime, timedelta
+from functools import partial
 
 from starlette.types import Receive
 
-from balcao.core.company import AGE_BAND_TEXTS, IDENTIFIER_TEXTS, SIZE_TEXTS, STATUS_TEXTS
-from balcao.fiction import (
-    CompanyFiction,
-    Establishment,
-    PartnerFiction,
-    codes,
-    company_of,
-    establishment_of,
-    exists,
+from balcao.core.company import (
+    AGE_BAND_TEXTS,
+    IDENTIFIER_TEXTS,
+    SIZE_TEXTS,
+    STATUS_TEXTS,
+    mask_cpf_in_text,
 )
-from balcao.providers.simulation import texts
+from balcao.fiction import codes, company_of, establishment_of, exists
+from balcao.fiction.records import CompanyFiction, Establishment, PartnerFiction
 from balcao.providers.simulation.exchange import (
     PLAIN,
     Simulated,
@@ -27,7 +26,7 @@ from balcao.providers.simulation.exchange import (
     plain_document,
     punctuated,
 )
-from balcao.providers.simulation.staging import Script, Stage
+from balcao.providers.simulation.staging import Scene, Stage
 
 _HEADERS = {"cache-control": "max-age=86400", "access-control-allow-origin": "*"}
 _BRASILAPI_HEADERS = {
@@ -67,7 +66,8 @@ class SimulatedMinhaReceita:
             return self._refuse(400, f"CNPJ {asked} inválido.")
         if not exists(cnpj):
             return self._refuse(404, f"CNPJ {punctuated(cnpj)} não encontrado.")
-        return await self._stage.play("company", cnpj, self, _LINES, receive)
+        scene = Scene("company", cnpj, _good, _incomplete)
+        return await self._stage.play(scene, self, receive)
 
     def maintenance(self) -> SimulatedReply:
         """The page of the proxy in front."""
@@ -108,11 +108,9 @@ class SimulatedBrasilApi:
         if not exists(cnpj):
             message = f"CNPJ {punctuated(cnpj)} não encontrado."
             return self._refuse(404, message, "not_found", "NotFoundError")
-        lines = Script(
-            good=lambda document: _good(document, _BRASILAPI_HEADERS),
-            incomplete=lambda document: _incomplete(document, _BRASILAPI_HEADERS),
-        )
-        return await self._stage.play("company", cnpj, self, lines, receive)
+        good = partial(_good, headers=_BRASILAPI_HEADERS)
+        incomplete = partial(_incomplete, headers=_BRASILAPI_HEADERS)
+        return await self._stage.play(Scene("company", cnpj, good, incomplete), self, receive)
 
     def maintenance(self) -> SimulatedReply:
         """The page of their own hosting."""
@@ -138,9 +136,6 @@ def _incomplete(cnpj: str, headers: Mapping[str, str] = _HEADERS) -> SimulatedRe
     return json_reply(200, said, headers)
 
 
-_LINES = Script(_good, _incomplete)
-
-
 def body(cnpj: str) -> dict[str, object]:
     """What both services say of a CNPJ."""
     establishment = establishment_of(cnpj)
@@ -163,11 +158,11 @@ def _of_establishment(e: Establishment) -> dict[str, object]:
         "motivo_situacao_cadastral": int(e.reason),
         "descricao_motivo_situacao_cadastral": codes.REASONS.get(e.reason),
         "nome_cidade_no_exterior": e.city_abroad,
-        "codigo_pais": texts.number(e.country),
-        "pais": texts.country(e.country),
+        "codigo_pais": int(e.country) if e.country else None,
+        "pais": codes.COUNTRIES.get(e.country),
         "data_inicio_atividade": e.opened,
         "cnae_fiscal": int(e.activity),
-        "cnae_fiscal_descricao": texts.activity(e.activity),
+        "cnae_fiscal_descricao": codes.ACTIVITIES.get(e.activity),
         "descricao_tipo_de_logradouro": address.street_type,
         "logradouro": address.street,
         "numero": address.number,
@@ -176,7 +171,7 @@ def _of_establishment(e: Establishment) -> dict[str, object]:
         "cep": address.cep,
         "uf": place.uf,
         "codigo_municipio": int(place.tom),
-        "codigo_municipio_ibge": texts.number(place.ibge),
+        "codigo_municipio_ibge": int(place.ibge) if place.ibge else None,
         "municipio": place.name,
         "ddd_telefone_1": phones[0] if phones else "",
         "ddd_telefone_2": phones[1] if len(phones) > 1 else "",
@@ -186,7 +181,8 @@ def _of_establishment(e: Establishment) -> dict[str, object]:
         "data_situacao_especial": e.special_status_date,
         # A company without secondary activities comes with a placeholder.
         "cnaes_secundarios": [
-            {"codigo": int(code), "descricao": texts.activity(code)} for code in e.side_activities
+            {"codigo": int(code), "descricao": codes.ACTIVITIES.get(code)}
+            for code in e.side_activities
         ]
         or [{"codigo": 0, "descricao": ""}],
     }
@@ -196,7 +192,7 @@ def _of_company(c: CompanyFiction) -> dict[str, object]:
     simples = c.simples
     reais, cents = divmod(c.capital_cents, 100)
     return {
-        "razao_social": texts.masked_name(c.name),
+        "razao_social": mask_cpf_in_text(c.name),
         "opcao_pelo_simples": simples.opted if simples else None,
         "data_opcao_pelo_simples": simples.opted_on if simples else None,
         "data_exclusao_do_simples": simples.left_on if simples else None,
@@ -220,13 +216,13 @@ def _partner(p: PartnerFiction) -> dict[str, object]:
     return {
         "identificador_de_socio": int(p.kind),
         "nome_socio": p.name,
-        "cnpj_cpf_do_socio": texts.document(p),
+        "cnpj_cpf_do_socio": p.published_document,
         "codigo_qualificacao_socio": int(p.qualification),
         "qualificacao_socio": codes.QUALIFICATIONS.get(p.qualification),
         "data_entrada_sociedade": p.entered,
-        "codigo_pais": texts.number(p.country),
-        "pais": texts.country(p.country),
-        "cpf_representante_legal": texts.representative(p),
+        "codigo_pais": int(p.country) if p.country else None,
+        "pais": codes.COUNTRIES.get(p.country),
+        "cpf_representante_legal": p.published_representative,
         "nome_representante_legal": p.representative_name,
         "codigo_qualificacao_representante_legal": int(role),
         "qualificacao_representante_legal": codes.QUALIFICATIONS.get(role)

@@ -21,7 +21,7 @@ from balcao.core.registration import (
     is_exempt,
 )
 from balcao.errors import SourceFailed
-from balcao.providers.contract import SwitchedOn
+from balcao.providers.contract import SwitchedOn, uf_of
 from balcao.providers.sefaz import message, status
 from balcao.providers.sefaz.certificate import client_context
 from balcao.providers.sefaz.examination import certificate_of
@@ -72,14 +72,14 @@ class SefazAdapter:
 
     def converse(self, inquiry: Inquiry) -> Conversation:
         """One request, one answer: `Registrations`, never None."""
-        reply = yield self._request(_uf(inquiry), inquiry.document)
+        reply = yield self._request(uf_of(inquiry), inquiry.document)
         said = self._read(reply)
         return self._registrations(inquiry, said)
 
     def probe(self, inquiry: Inquiry) -> Exchange[str]:
         """Asks the UF about ourselves; registered there or not, an answer is an answer."""
         ourselves = Cnpj(self.requester_cnpj) if self.requester_cnpj else ANYBODY
-        reply = yield self._request(_uf(inquiry), ourselves)
+        reply = yield self._request(uf_of(inquiry), ourselves)
         said = self._read(reply)
         return f"respondeu (cStat {said.code})"
 
@@ -129,11 +129,11 @@ class SefazAdapter:
         asked_at = replies.civil(said.asked_at, without_zone=True)
         return Registrations(
             documento=about,
-            uf=_uf(inquiry),
+            uf=uf_of(inquiry),
             nome=text(own[0].name) if own else None,
             com_endereco=True,
             inscricoes=tuple(
-                self._registration(entry, _uf(inquiry), asked_at)
+                self._registration(entry, uf_of(inquiry), asked_at)
                 for entry in said.entries
                 if not is_exempt(entry.ie)
             ),
@@ -155,12 +155,6 @@ class SefazAdapter:
             updated_at=asked_at,
             endereco=_address(entry.address, entry.uf),
         )
-
-
-def _uf(inquiry: Inquiry) -> str:
-    uf = inquiry.uf
-    assert uf is not None, "one treasury is asked, so somebody must have said which"
-    return uf
 
 
 def _holder(said: CadastroReply | CadastroEntry, asked: Cnpj | Cpf) -> str:

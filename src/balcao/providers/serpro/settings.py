@@ -34,14 +34,6 @@ class SerproSettings(ProviderSettings):
         "consulta-cnd", description="Caminho do produto; o de demonstração termina em `-trial`."
     )
 
-    @property
-    def is_on(self) -> bool:
-        """Whether it can be asked."""
-        return "" not in (
-            self.consumer_key.get_secret_value(),
-            self.consumer_secret.get_secret_value(),
-        )
-
     @classmethod
     def simulated(cls, base: str) -> Self:
         """At the simulator."""

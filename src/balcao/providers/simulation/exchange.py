@@ -3,6 +3,7 @@
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import date
 from typing import Protocol
 
 import httpx2
@@ -136,14 +137,17 @@ def plain_document(text: str) -> str:
     return re.sub(r"[./\-\s]", "", text).upper()
 
 
-def punctuated(cnpj: str) -> str:
-    """`NN.NNN.NNN/NNNN-NN`."""
-    return f"{cnpj[:2]}.{cnpj[2:5]}.{cnpj[5:8]}/{cnpj[8:12]}-{cnpj[12:]}"
+def punctuated(document: str) -> str:
+    """`NN.NNN.NNN/NNNN-NN` of a CNPJ, `NNN.NNN.NNN-NN` of a CPF."""
+    d = document
+    if len(d) == 11:
+        return f"{d[:3]}.{d[3:6]}.{d[6:9]}-{d[9:]}"
+    return f"{d[:2]}.{d[2:5]}.{d[5:8]}/{d[8:12]}-{d[12:]}"
 
 
-def punctuated_cpf(cpf: str) -> str:
-    """`NNN.NNN.NNN-NN`."""
-    return f"{cpf[:3]}.{cpf[3:6]}.{cpf[6:9]}-{cpf[9:]}"
+def day(value: date | None) -> str:
+    """`dd/mm/yyyy`; empty for none."""
+    return value.strftime("%d/%m/%Y") if value else ""
 
 
 def is_cnpj(text: str) -> bool:

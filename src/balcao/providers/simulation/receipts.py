@@ -8,17 +8,15 @@ import html as markup
 import io
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import date
 from enum import StrEnum
-from types import MappingProxyType
 
 import pikepdf
 from reportlab.lib.pagesizes import A4
 from reportlab.lib.utils import simpleSplit
 from reportlab.pdfgen.canvas import Canvas
 
-from balcao.fiction import FederalFiction, FederalKind, StateFiction
-from balcao.providers.simulation.exchange import punctuated, punctuated_cpf
+from balcao.fiction.records import FederalFiction, FederalKind, StateFiction
+from balcao.providers.simulation.exchange import day, punctuated
 
 MARK = "DOCUMENTO FICTÍCIO, SEM VALOR LEGAL"
 
@@ -32,13 +30,11 @@ class BadReceipt(StrEnum):
 
 
 # Whose receipts are bad; otherwise these companies are like any of their class.
-BAD_RECEIPTS: Mapping[str, BadReceipt] = MappingProxyType(
-    {
-        "90080001000186": BadReceipt.SCRIPT,
-        "90080002000120": BadReceipt.ATTACHMENT,
-        "90080003000175": BadReceipt.IMPOSTOR,
-    }
-)
+BAD_RECEIPTS: Mapping[str, BadReceipt] = {
+    "90080001000186": BadReceipt.SCRIPT,
+    "90080002000120": BadReceipt.ATTACHMENT,
+    "90080003000175": BadReceipt.IMPOSTOR,
+}
 
 _MARGIN = 56.0
 _WIDTH = A4[0] - 2 * _MARGIN
@@ -101,36 +97,31 @@ def _sheet(certificate: FederalFiction | StateFiction) -> _Sheet:
             ("Razão social", certificate.name),
             ("Código da certidão", certificate.code),
             ("Número", certificate.number),
-            ("Data de emissão", _day(certificate.issued_on)),
-            ("Válida até", _day(certificate.validity)),
+            ("Data de emissão", day(certificate.issued_on)),
+            ("Válida até", day(certificate.validity)),
         ),
     )
 
 
 def _federal_sheet(certificate: FederalFiction) -> _Sheet:
     company = len(certificate.document) == 14
-    punctuate = punctuated if company else punctuated_cpf
     return _Sheet(
         issuer="RECEITA FEDERAL E PROCURADORIA-GERAL DA FAZENDA NACIONAL FICTÍCIAS",
         title=certificate.title or "EMISSÃO DE CERTIDÃO: NÃO FOI POSSÍVEL CONCLUIR",
         text=_TEXTS[certificate.kind],
         facts=_facts(
-            ("CNPJ" if company else "CPF", punctuate(certificate.document)),
+            ("CNPJ" if company else "CPF", punctuated(certificate.document)),
             ("Razão social" if company else "Nome", certificate.name),
             ("Código de controle", certificate.code),
-            ("Data de emissão", _day(certificate.issued_on)),
-            ("Válida até", _day(certificate.validity)),
-            ("Validade prorrogada até", _day(certificate.extended_validity)),
+            ("Data de emissão", day(certificate.issued_on)),
+            ("Válida até", day(certificate.validity)),
+            ("Validade prorrogada até", day(certificate.extended_validity)),
         ),
     )
 
 
 def _facts(*facts: tuple[str, str]) -> tuple[tuple[str, str], ...]:
     return tuple([(name, value) for name, value in facts if value])
-
-
-def _day(value: date | None) -> str:
-    return "" if value is None else value.strftime("%d/%m/%Y")
 
 
 def _drawn(sheet: _Sheet) -> bytes:

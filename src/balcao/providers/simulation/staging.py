@@ -1,21 +1,21 @@
 """How documents that are promised to fail, fail: the same plan for every provider and subject.
 
-A provider brings its voice (how it says that it is down) and its lines (the good answer for a
+A provider brings its voice (how it says that it is down) and the scene (its answers about a
 document); which of them is heard, and when, is decided here.
 """
 
 import asyncio
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import Generic, Protocol, TypeVar
 
 from starlette.types import Receive
 
-from balcao.fiction.sandbox import MISBEHAVING_COMPANIES, MISBEHAVING_PEOPLE, Misbehaviour
-from balcao.providers.simulation.exchange import (
-    SimulatedReply,
-    html_reply,
-)
+from balcao.fiction.sandbox import MISBEHAVING_COMPANIES, MISBEHAVING_PEOPLE
+from balcao.fiction.sandbox.promises import Misbehaviour
+from balcao.providers.simulation.exchange import SimulatedReply, html_reply
+
+A = TypeVar("A")
 
 # Whose data come when the data of another CNPJ are promised.
 SOMEBODY_ELSE = "90010001000100"
@@ -46,16 +46,32 @@ class Voice(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Script:
-    """A provider's answers about one document.
+class Scene(Generic[A]):
+    """A document that a provider is asked about, and its answers.
 
     `good` answers about the CNPJ or CPF it is given; `incomplete` leaves a mandatory field out.
-    `somebody_else` is whose data come in place of the right ones.
+    `ufs` are the federative units it is asked about, if the subject knows any; they must have been
+    checked, because they are remembered. `somebody_else` is whose data come in place of the right
+    ones.
     """
 
-    good: Callable[[str], SimulatedReply]
-    incomplete: Callable[[str], SimulatedReply]
+    subject: str
+    document: str
+    good: Callable[[str], A]
+    incomplete: Callable[[str], A]
+    ufs: tuple[str, ...] = ()
     somebody_else: str = SOMEBODY_ELSE
+
+    def told(self, tell: "Callable[[A], SimulatedReply]") -> "Scene[SimulatedReply]":
+        """The same with every answer as it travels."""
+        return Scene(
+            self.subject,
+            self.document,
+            lambda document: tell(self.good(document)),
+            lambda document: tell(self.incomplete(document)),
+            self.ufs,
+            self.somebody_else,
+        )
 
 
 class Stage:
@@ -69,28 +85,18 @@ class Stage:
         self._asked: set[tuple[str, str, str]] = set()
 
     async def play(
-        self,
-        subject: str,
-        document: str,
-        voice: Voice,
-        lines: Script,
-        receive: Receive,
-        *,
-        ufs: Collection[str] = (),
+        self, scene: Scene[SimulatedReply], voice: Voice, receive: Receive
     ) -> SimulatedReply:
-        """What a provider says about an existing company or person, or fails to say.
-
-        `ufs` are the federative units it is asked about, if the subject knows any; they must
-        have been checked, because they are remembered.
-        """
+        """What a provider says about an existing company or person, or fails to say."""
+        document = scene.document
         if self._delay_seconds:
             await asyncio.sleep(self._delay_seconds)
         match _MISBEHAVING.get(document):
             case None:
-                return lines.good(document)
+                return scene.good(document)
             case Misbehaviour.SOME_UFS:
                 # Where there are no UFs this document is like any other.
-                return voice.maintenance() if FAILING_UFS & set(ufs) else lines.good(document)
+                return voice.maintenance() if FAILING_UFS & set(scene.ufs) else scene.good(document)
             case Misbehaviour.MAINTENANCE:
                 return voice.maintenance()
             case Misbehaviour.NEVER:
@@ -101,22 +107,20 @@ class Stage:
             case Misbehaviour.HTML:
                 return html_reply(200, "Bem-vindo")
             case Misbehaviour.ANOTHER:
-                return lines.good(lines.somebody_else)
+                return scene.good(scene.somebody_else)
             case Misbehaviour.SLOW:
                 await asyncio.sleep(self._slow_seconds)
-                return lines.good(document)
+                return scene.good(document)
             case Misbehaviour.ONCE:
-                return (
-                    lines.good(document) if self._first(subject, document, ufs) else voice.error()
-                )
+                return scene.good(document) if self._first(scene) else voice.error()
             case Misbehaviour.INCOMPLETE:
-                return lines.incomplete(document)
+                return scene.incomplete(document)
             case Misbehaviour.CUT:
-                return replace(lines.good(document), cut=True)
+                return replace(scene.good(document), cut=True)
 
-    def _first(self, subject: str, document: str, ufs: Collection[str]) -> bool:
+    def _first(self, scene: Scene[SimulatedReply]) -> bool:
         """Whether this is the first time; per UF, so that asking all of them one by one is one."""
-        asked = {(subject, document, uf) for uf in ufs or ("",)}
+        asked = {(scene.subject, scene.document, uf) for uf in scene.ufs or ("",)}
         first = self._asked.isdisjoint(asked)
         self._asked |= asked
         return first

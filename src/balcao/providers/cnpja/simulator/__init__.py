@@ -1,9 +1,9 @@
 """CNPJá's commercial API: addresses, keys and refusals (`cnpja.md`, sections 1 and 5)."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
+from typing import TypeAlias
 from uuid import NAMESPACE_OID, uuid5
 
 from starlette.types import Receive
@@ -22,12 +22,7 @@ from balcao.providers.simulation.exchange import (
     json_reply,
     plain_document,
 )
-from balcao.providers.simulation.staging import (
-    SOMEBODY_ELSE,
-    SOMEBODY_ELSE_IN_THE_ZONE,
-    Script,
-    Stage,
-)
+from balcao.providers.simulation.staging import SOMEBODY_ELSE_IN_THE_ZONE, Scene, Stage
 
 _STRATEGIES = frozenset({"ONLINE", "CACHE_IF_FRESH", "CACHE_IF_ERROR", "CACHE"})
 _SOURCES = frozenset({"AUTO", "CCC", "SINTEGRA"})
@@ -43,16 +38,8 @@ KEY_RATE_LIMITED = "rate-limited"
 KEY_OF_2025 = "types-2025"
 
 
-@dataclass(frozen=True, slots=True)
-class _Question:
-    """What is asked of whom, once it was checked."""
-
-    subject: str
-    document: str
-    body: Callable[[str], dict[str, object]]
-    leave_out: Callable[[dict[str, object]], None]
-    ufs: tuple[str, ...] = ()
-    somebody_else: str = SOMEBODY_ELSE
+# What is asked of whom, or the constraint that is not met.
+_Question: TypeAlias = Scene[dict[str, object]] | str
 
 
 class SimulatedCnpja:
@@ -92,7 +79,7 @@ class SimulatedCnpja:
         if constraints := constraints + _constraints(request.query):
             message = "request validation failed"
             return json_reply(400, {"code": 400, "message": message, "constraints": constraints})
-        assert isinstance(question, _Question)
+        assert isinstance(question, Scene)
         if key == KEY_WITHOUT_CREDITS:
             return _refuse(429, "not enough credits", required=1, remaining=0)
         if key == KEY_RATE_LIMITED:
@@ -100,30 +87,14 @@ class SimulatedCnpja:
         # There is no cache in here: what is asked of the cache alone is not in it.
         if not _is_known(question) or request.query.get("strategy") == "CACHE":
             return _refuse(404, "tax id not registered at revenue service")
-        return await self._play(question, request, receive)
-
-    async def _play(
-        self, asked: _Question, request: SimulatedRequest, receive: Receive
-    ) -> SimulatedReply:
         headers = {
-            "x-trace-id": str(uuid5(NAMESPACE_OID, asked.document)),
+            "x-trace-id": str(uuid5(NAMESPACE_OID, question.document)),
             "x-credit-required": "1",
         }
         if request.query.get("sync") == "true":
             headers["cnpja-request-cost"] = "1"
-
-        def good(document: str) -> SimulatedReply:
-            return json_reply(200, asked.body(document), headers)
-
-        def incomplete(document: str) -> SimulatedReply:
-            said = asked.body(document)
-            asked.leave_out(said)
-            return json_reply(200, said, headers)
-
-        lines = Script(good, incomplete, asked.somebody_else)
-        return await self._stage.play(
-            asked.subject, asked.document, self, lines, receive, ufs=asked.ufs
-        )
+        scene = question.told(lambda said: json_reply(200, said, headers))
+        return await self._stage.play(scene, self, receive)
 
     def maintenance(self) -> SimulatedReply:
         """Their source is down."""
@@ -134,23 +105,23 @@ class SimulatedCnpja:
         return _refuse(500, "unexpected error")
 
 
-def _of_company(cnpj: str, body: Callable[[str], dict[str, object]]) -> _Question | str:
-    """The question, or the constraint that is not met."""
+def _of_company(cnpj: str, body: Callable[[str], dict[str, object]]) -> _Question:
     if not is_cnpj(cnpj):
         return "taxId must be a valid CNPJ"
 
-    def leave_out(said: dict[str, object]) -> None:
+    def incomplete(document: str) -> dict[str, object]:
+        said = body(document)
         company = said.get("company", said)
         assert isinstance(company, dict)
         del company["name"]
+        return said
 
-    return _Question("company", cnpj, body, leave_out)
+    return Scene("company", cnpj, body, incomplete)
 
 
 def _of_states(
     document: str, query: Mapping[str, str], now: datetime, *, types_of_2025: bool
-) -> _Question | str:
-    """The question, or the constraint that is not met."""
+) -> _Question:
     person = is_cpf(document)
     if not person and not is_cnpj(document):
         return "taxId must be a valid CNPJ or CPF"
@@ -169,21 +140,23 @@ def _of_states(
     if query.get("source", "AUTO") not in _SOURCES:
         return "source must be one of AUTO, CCC, SINTEGRA"
 
-    def leave_out(said: dict[str, object]) -> None:
+    body = partial(ccc, states=ufs, now=now, types_of_2025=types_of_2025)
+
+    def incomplete(document: str) -> dict[str, object]:
+        said = body(document)
         registrations = said["registrations"]
         assert isinstance(registrations, list)
         for registration in registrations:
             del registration["number"]
         if not registrations:
             del said["registrations"]
+        return said
 
-    body = partial(ccc, states=ufs, now=now, types_of_2025=types_of_2025)
     subject = "rural_producer" if person else "state_registration"
-    return _Question(subject, document, body, leave_out, ufs)
+    return Scene(subject, document, body, incomplete, ufs)
 
 
-def _of_zone(document: str, now: datetime) -> _Question | str:
-    """The question, or the constraint that is not met."""
+def _of_zone(document: str, now: datetime) -> _Question:
     if not is_cnpj(document) and not is_cpf(document):
         return "taxId must be a valid CNPJ or CPF"
 
@@ -192,13 +165,15 @@ def _of_zone(document: str, now: datetime) -> _Question | str:
         assert record is not None
         return suframa(cnpj, record, now)
 
-    def leave_out(said: dict[str, object]) -> None:
+    def incomplete(cnpj: str) -> dict[str, object]:
+        said = body(cnpj)
         del said["number"]
+        return said
 
-    return _Question("suframa", document, body, leave_out, somebody_else=SOMEBODY_ELSE_IN_THE_ZONE)
+    return Scene("suframa", document, body, incomplete, somebody_else=SOMEBODY_ELSE_IN_THE_ZONE)
 
 
-def _is_known(asked: _Question) -> bool:
+def _is_known(asked: Scene[dict[str, object]]) -> bool:
     if asked.subject == "suframa":
         return is_cnpj(asked.document) and zone_registration_of(asked.document) is not None
     return is_cpf(asked.document) or exists(asked.document)

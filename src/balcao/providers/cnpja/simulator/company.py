@@ -3,17 +3,14 @@
 from datetime import UTC, datetime
 from uuid import NAMESPACE_OID, uuid5
 
-from balcao.fiction import (
+from balcao.fiction import codes, company_of, establishment_of
+from balcao.fiction.records import (
     AddressFiction,
     CompanyFiction,
     Establishment,
     PartnerFiction,
     PhoneFiction,
-    codes,
-    company_of,
-    establishment_of,
 )
-from balcao.providers.simulation import texts
 
 _STATUSES = {1: "Nula", 2: "Ativa", 3: "Suspensa", 4: "Inapta", 8: "Baixada"}
 _SIZES = {
@@ -22,17 +19,8 @@ _SIZES = {
     "05": {"id": 5, "acronym": "DEMAIS", "text": "Demais"},
 }
 _PARTNER_TYPES = {"1": "LEGAL", "2": "NATURAL", "3": "FOREIGN"}
-_AGE_BANDS = {
-    "1": "0-12",
-    "2": "13-20",
-    "3": "21-30",
-    "4": "31-40",
-    "5": "41-50",
-    "6": "51-60",
-    "7": "61-70",
-    "8": "71-80",
-    "9": "81+",
-}
+_AGES = ("0-12", "13-20", "21-30", "31-40", "41-50", "51-60", "61-70", "71-80", "81+")
+_AGE_BANDS = {str(n): theirs for n, theirs in enumerate(_AGES, start=1)}
 
 # Countries are numbered by the United Nations (M49) here, by the revenue there.
 _M49 = {
@@ -112,7 +100,7 @@ def address(a: AddressFiction, country: str, city_abroad: str) -> dict[str, obje
     """An address, as all their answers have it."""
     place = a.municipality
     return {
-        "municipality": texts.number(place.ibge),
+        "municipality": int(place.ibge) if place.ibge else None,
         "street": f"{a.street_type} {a.street}".strip(),
         "number": a.number or None,
         "district": a.district or None,
@@ -125,13 +113,13 @@ def address(a: AddressFiction, country: str, city_abroad: str) -> dict[str, obje
 
 
 def _country(code: str) -> dict[str, object]:
-    name = texts.country(code)
+    name = codes.COUNTRIES.get(code)
     return {"id": _M49[code], "name": name and name.title()}
 
 
 def activity(code: str) -> dict[str, object]:
     """A CNAE."""
-    return {"id": int(code), "text": texts.activity(code)}
+    return {"id": int(code), "text": codes.ACTIVITIES.get(code)}
 
 
 def phone(p: PhoneFiction) -> dict[str, str]:
@@ -156,7 +144,7 @@ def _member(p: PartnerFiction) -> dict[str, object]:
         "name": p.name,
     }
     if p.document:
-        person["taxId"] = texts.document(p)
+        person["taxId"] = p.published_document
     if p.age_band in _AGE_BANDS:
         person["age"] = _AGE_BANDS[p.age_band]
     if p.country:
@@ -172,7 +160,7 @@ def _member(p: PartnerFiction) -> dict[str, object]:
                 "id": str(uuid5(NAMESPACE_OID, f"2 {p.representative_name} {p.representative}")),
                 "type": "NATURAL",
                 "name": p.representative_name,
-                "taxId": texts.representative(p),
+                "taxId": p.published_representative,
             },
             "role": _role(p.representative_qualification),
         }

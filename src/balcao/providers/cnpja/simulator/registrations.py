@@ -6,14 +6,13 @@ from datetime import datetime
 from balcao.core.registration import OTHER_UF_TYPE, SITUATION_TEXTS, TYPE_TEXTS
 from balcao.core.suframa import STATUS_TEXTS
 from balcao.fiction import (
-    RegistrationFiction,
-    ZoneRegistration,
     company_of,
     establishment_of,
     person_of,
     registrations_of,
     registrations_of_person,
 )
+from balcao.fiction.records import RegistrationFiction, ZoneRegistration
 from balcao.providers.cnpja.simulator.company import (
     activity,
     address,

@@ -11,17 +11,19 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from importlib.resources import files
 from urllib.parse import parse_qsl
 
 import msgspec
 from starlette.types import Receive
 
 from balcao.core.calendar import BRASILIA
+from balcao.fiction import tables
 from balcao.fiction.dice import draws
 from balcao.providers.infosimples.simulator.pgfn import pgfn
 from balcao.providers.infosimples.simulator.receipts import HostedReceipt, name_of, reply_of
 from balcao.providers.infosimples.simulator.sefaz import SERVICES_OF_UFS, certidao_debitos
-from balcao.providers.infosimples.simulator.service import Answer, Service, ServiceQuestion
+from balcao.providers.infosimples.simulator.service import Answer, Service
 from balcao.providers.infosimples.simulator.sintegra import sintegra
 from balcao.providers.simulation.exchange import (
     PLAIN,
@@ -30,7 +32,7 @@ from balcao.providers.simulation.exchange import (
     SimulatedRequest,
     json_reply,
 )
-from balcao.providers.simulation.staging import Script, Stage
+from balcao.providers.simulation.staging import Stage
 
 # What can be asked for, by path below `/api/v2/consultas/`.
 SERVICES: Mapping[str, Service] = {
@@ -57,43 +59,8 @@ _SECRETS = frozenset({"login_cpf", "login_senha", "pkcs12_cert", "pkcs12_pass"})
 
 # Code: whether it is billed, and its message (`infosimples.md`, section 3).
 _CODES: Mapping[int, tuple[bool, str]] = {
-    200: (True, "A requisição foi processada com sucesso."),
-    201: (True, "A requisição foi processada com sucesso."),
-    600: (False, "Um erro inesperado ocorreu e será analisado."),
-    601: (False, "Não foi possível se autenticar com o token informado."),
-    602: (False, "O serviço informado na URL não é válido."),
-    603: (
-        False,
-        "O token informado não tem autorização de acesso ao serviço. Verifique se ele continua"
-        " ativo e se ele não possui algum limite de uso especificado.",
-    ),
-    604: (False, "A consulta não foi validada antes de pesquisar a fonte de origem."),
-    606: (
-        False,
-        "Parâmetros obrigatórios não foram enviados. Por favor, verifique a documentação de uso"
-        " do serviço.",
-    ),
-    607: (False, "Parâmetro(s) inválido(s)."),
-    608: (
-        True,
-        "Os parâmetros foram recusados pelo site ou aplicativo de origem que processou esta"
-        " consulta.",
-    ),
-    611: (
-        True,
-        "Os dados estão incompletos no site ou aplicativo de origem e não puderam ser retornados.",
-    ),
-    612: (
-        True,
-        "A consulta não retornou dados no site ou aplicativo de origem no qual a automação foi"
-        " executada.",
-    ),
-    615: (False, "O site ou aplicativo de origem parece estar indisponível."),
-    620: (
-        True,
-        "O site ou aplicativo de origem emitiu um erro que provavelmente não mudará em breve para"
-        " esta consulta. Leia-o para saber mais.",
-    ),
+    int(row["code"]): (row["billed"] == "yes", row["description"])
+    for row in tables.rows("codes", files(__name__))
 }
 
 
@@ -187,19 +154,7 @@ class SimulatedInfosimples:
         question = service(sent, now)
         if isinstance(question, Answer):
             return call.reply(question)
-        return await self._play(call, question, receive)
-
-    async def _play(
-        self, call: _Call, question: ServiceQuestion, receive: Receive
-    ) -> SimulatedReply:
-        lines = Script(
-            good=lambda document: call.reply(question.good(document)),
-            incomplete=lambda document: call.reply(question.incomplete(document)),
-            somebody_else=question.somebody_else,
-        )
-        return await self._stage.play(
-            question.subject, question.document, call, lines, receive, ufs=question.ufs
-        )
+        return await self._stage.play(question.told(call.reply), call, receive)
 
 
 def _parameters(request: SimulatedRequest) -> dict[str, str] | None:

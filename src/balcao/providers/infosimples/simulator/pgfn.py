@@ -5,21 +5,22 @@ from collections.abc import Mapping
 from dataclasses import replace
 from datetime import date, datetime
 
-from balcao.fiction import FederalFiction, FederalKind, federal_certificate_of, person_of
+from balcao.fiction import federal_certificate_of, person_of
 from balcao.fiction.dice import draws
+from balcao.fiction.records import FederalFiction, FederalKind
 from balcao.fiction.sandbox.certificates import UNTYPED, is_of_class
 from balcao.providers.infosimples.simulator.receipts import receipt_of
 from balcao.providers.infosimples.simulator.service import (
     Answer,
-    ServiceQuestion,
-    day,
+    Outcome,
     document_of,
     invalid,
     missing,
     moment,
     refused,
 )
-from balcao.providers.simulation.exchange import punctuated, punctuated_cpf
+from balcao.providers.simulation.exchange import day, punctuated
+from balcao.providers.simulation.staging import Scene
 
 # Whether a CPEND counts as a negative certificate that could be issued: seen both ways.
 FLAG_OF_CPEND = {"90010002000154": True, "90010000291": False}
@@ -33,7 +34,7 @@ _TYPES = {
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 
 
-def pgfn(parameters: Mapping[str, str], now: datetime) -> ServiceQuestion | Answer:
+def pgfn(parameters: Mapping[str, str], now: datetime) -> Outcome:
     """The service: a CNPJ, or a CPF with its birth date."""
     document = document_of(parameters)
     if document is None:
@@ -56,7 +57,7 @@ def pgfn(parameters: Mapping[str, str], now: datetime) -> ServiceQuestion | Answ
             del each["consulta_comprovante"]
         return found
 
-    return ServiceQuestion("federal_certificate", document, good, incomplete)
+    return Scene("federal_certificate", document, good, incomplete)
 
 
 def _birth_date_problem(cpf: str, parameters: Mapping[str, str]) -> Answer | None:
@@ -93,7 +94,7 @@ def _answer(document: str, now: datetime, *, new: bool) -> Answer:
     if found.kind is FederalKind.IMPOSSIBLE:
         reason = (
             "As informações disponíveis na Receita Federal sobre o contribuinte"
-            f" {_punctuated(found.document)} são insuficientes para emitir a certidão pela"
+            f" {punctuated(found.document)} são insuficientes para emitir a certidão pela"
             " Internet."
         )
         return Answer(611, errors=(reason,), receipt=receipt)
@@ -102,9 +103,9 @@ def _answer(document: str, now: datetime, *, new: bool) -> Answer:
 
 def _record(found: FederalFiction, now: datetime) -> dict[str, object]:
     company = len(found.document) == 14
-    document = _punctuated(found.document)
+    document = punctuated(found.document)
     status = _status(found)
-    validity = day(found.validity) if found.validity else ""
+    validity = day(found.validity)
     return {
         "certidao": found.title,
         "certidao_codigo": found.code,
@@ -118,7 +119,7 @@ def _record(found: FederalFiction, now: datetime) -> dict[str, object]:
         "debitos_pgfn": found.pgfn_debts,
         "debitos_rfb": found.rfb_debts,
         "descricao": found.title,
-        "emissao_data": day(found.issued_on) if found.issued_on else "",
+        "emissao_data": day(found.issued_on),
         "mensagem": "Certidão fictícia, sem valor legal.",
         "nome": "" if company else found.name,
         "normalizado_cnpj": found.document if company else "",
@@ -130,7 +131,7 @@ def _record(found: FederalFiction, now: datetime) -> dict[str, object]:
         "tipo": None if is_of_class(found.document, UNTYPED) else _TYPES[found.kind],
         "validade": validity,
         "validade_data": validity,
-        "validade_prorrogada": day(found.extended_validity) if found.extended_validity else "",
+        "validade_prorrogada": day(found.extended_validity),
         "site_receipt": None,
     }
 
@@ -146,7 +147,3 @@ def _issued(found: FederalFiction) -> bool:
         said = FLAG_OF_CPEND.get(found.document)
         return bool(draws(f"{found.document} flag")[0] & 1) if said is None else said
     return found.kind is FederalKind.CND
-
-
-def _punctuated(document: str) -> str:
-    return punctuated(document) if len(document) == 14 else punctuated_cpf(document)

@@ -12,13 +12,8 @@ from datetime import UTC, date, datetime
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESSIV
 
-from balcao.fiction import (
-    FederalFiction,
-    ReceiptKind,
-    StateFiction,
-    federal_certificate_of,
-    state_certificate_of,
-)
+from balcao.fiction import federal_certificate_of, state_certificate_of
+from balcao.fiction.records import FederalFiction, ReceiptKind, StateFiction
 from balcao.providers.simulation.exchange import HTML, PLAIN, SimulatedReply
 from balcao.providers.simulation.receipts import html, pdf
 

@@ -9,23 +9,23 @@ from datetime import datetime
 from functools import partial
 
 from balcao.core.federation import UFS
-from balcao.fiction import StateFiction, exists, state_certificate_of
+from balcao.fiction import exists, state_certificate_of
 from balcao.fiction.dice import draws
+from balcao.fiction.records import StateFiction
 from balcao.providers.infosimples.simulator.receipts import receipt_of
 from balcao.providers.infosimples.simulator.service import (
     Answer,
+    Outcome,
     Service,
-    ServiceQuestion,
-    day,
     document_of,
-    invalid,
     missing,
     moment,
     not_found,
     refused,
+    uf_of,
 )
-from balcao.providers.simulation.exchange import punctuated
-from balcao.providers.simulation.staging import SOMEBODY_ELSE, SOMEBODY_ELSE_IN_EVERY_UF
+from balcao.providers.simulation.exchange import day, punctuated
+from balcao.providers.simulation.staging import SOMEBODY_ELSE, SOMEBODY_ELSE_IN_EVERY_UF, Scene
 
 # How a certificate is refused: as a result that says so, or as one of two errors.
 REFUSALS = (200, 612, 620)
@@ -40,17 +40,15 @@ _NUMBER_OF_CONTROL = frozenset({"RS"})
 _WITHOUT_NEGATIVE = frozenset({"GO", "AC"})  # what could be issued is all they tell
 
 
-def certidao_debitos(parameters: Mapping[str, str], now: datetime) -> ServiceQuestion | Answer:
+def certidao_debitos(parameters: Mapping[str, str], now: datetime) -> Outcome:
     """The unified service: a UF and a CNPJ."""
-    uf = parameters.get("uf", "").strip().upper()
-    if not uf:
-        return missing("uf")
-    if uf not in UFS:
-        return invalid("uf")
+    uf = uf_of(parameters)
+    if isinstance(uf, Answer):
+        return uf
     return _question(uf, parameters, now)
 
 
-def _question(uf: str, parameters: Mapping[str, str], now: datetime) -> ServiceQuestion | Answer:
+def _question(uf: str, parameters: Mapping[str, str], now: datetime) -> Outcome:
     document = document_of(parameters)
     if document is None:
         return missing("cnpj")
@@ -75,7 +73,7 @@ def _question(uf: str, parameters: Mapping[str, str], now: datetime) -> ServiceQ
             del said[mandatory]
         return Answer(200, (said,))
 
-    return ServiceQuestion(
+    return Scene(
         subject="state_certificate",
         document=document,
         good=good,
@@ -119,7 +117,7 @@ def _record(found: StateFiction, now: datetime) -> dict[str, object]:
         "cnpj": punctuated(found.document),
         "conseguiu_emitir_certidao_negativa": found.negative,
         "consulta_datahora": moment(now),
-        "emissao_data": day(found.issued_on) if found.issued_on else "",
+        "emissao_data": day(found.issued_on),
         "mensagem": found.message,
         "normalizado_cnpj": found.document,
         "normalizado_consulta_datahora": moment(now),
@@ -151,4 +149,4 @@ def _validity(found: StateFiction) -> dict[str, object]:
     if found.uf in _VALIDITY_IN_ISO:
         return {"data_validade": found.validity.isoformat() if found.validity else ""}
     name = "validade" if found.uf in _VALIDITY_IN_ONE_WORD else "validade_data"
-    return {name: day(found.validity) if found.validity else ""}
+    return {name: day(found.validity)}

@@ -6,12 +6,13 @@ else (token, envelope, header, misbehaviour) is common to all services: `infosim
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from datetime import date, datetime
+from datetime import datetime
 from typing import TypeAlias
 
+from balcao.core.federation import UFS
 from balcao.providers.infosimples.simulator.receipts import HostedReceipt
 from balcao.providers.simulation.exchange import is_cnpj, is_cpf, plain_document
-from balcao.providers.simulation.staging import SOMEBODY_ELSE
+from balcao.providers.simulation.staging import Scene
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,20 +25,11 @@ class Answer:
     receipt: HostedReceipt | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class ServiceQuestion:
-    """What to look up, once the parameters were read. `good` and `incomplete`: see `Script`."""
-
-    subject: str
-    document: str  # CNPJ or CPF
-    good: Callable[[str], Answer]
-    incomplete: Callable[[str], Answer]
-    ufs: tuple[str, ...] = ()
-    somebody_else: str = SOMEBODY_ELSE
-
+# What to look up, once the parameters were read; or why it is not looked up.
+Outcome: TypeAlias = Scene[Answer] | Answer
 
 # Parameters without the token, and the time in Brasília.
-Service: TypeAlias = Callable[[Mapping[str, str], datetime], ServiceQuestion | Answer]
+Service: TypeAlias = Callable[[Mapping[str, str], datetime], Outcome]
 
 
 def missing(name: str) -> Answer:
@@ -60,6 +52,14 @@ def refused(code: int, reason: str) -> Answer:
     return Answer(code, errors=(reason,))
 
 
+def uf_of(parameters: Mapping[str, str]) -> str | Answer:
+    """The UF that is asked about."""
+    uf = parameters.get("uf", "").strip().upper()
+    if uf in UFS:
+        return uf
+    return invalid("uf") if uf else missing("uf")
+
+
 def document_of(parameters: Mapping[str, str]) -> str | Answer | None:
     """The CNPJ or CPF that is asked about, if any, in digits (and letters)."""
     if asked := parameters.get("cnpj"):
@@ -69,11 +69,6 @@ def document_of(parameters: Mapping[str, str]) -> str | Answer | None:
         cpf = plain_document(asked)
         return cpf if is_cpf(cpf) else invalid("cpf")
     return None
-
-
-def day(value: date) -> str:
-    """`dd/mm/yyyy`."""
-    return value.strftime("%d/%m/%Y")
 
 
 def moment(value: datetime) -> str:

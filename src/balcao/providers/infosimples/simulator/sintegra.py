@@ -6,12 +6,12 @@ of a municipality.
 """
 
 from collections.abc import Mapping
-from datetime import date, datetime
+from datetime import datetime
 from functools import cache
 
 from balcao.core.federation import UFS
 from balcao.fiction import (
-    RegistrationFiction,
+    codes,
     company_of,
     establishment_of,
     exists,
@@ -19,20 +19,19 @@ from balcao.fiction import (
     registrations_of,
     registrations_of_person,
 )
-from balcao.fiction.sandbox.registrations import COMPANY_ROWS, PERSON_ROWS
+from balcao.fiction.records import RegistrationFiction
+from balcao.fiction.sandbox.registrations import REGISTRATION_ROWS
 from balcao.providers.infosimples.simulator.service import (
     Answer,
-    ServiceQuestion,
-    day,
+    Outcome,
     document_of,
-    invalid,
     missing,
     moment,
     not_found,
+    uf_of,
 )
-from balcao.providers.simulation import texts
-from balcao.providers.simulation.exchange import plain_document, punctuated, punctuated_cpf
-from balcao.providers.simulation.staging import SOMEBODY_ELSE, SOMEBODY_ELSE_IN_EVERY_UF
+from balcao.providers.simulation.exchange import day, plain_document, punctuated
+from balcao.providers.simulation.staging import SOMEBODY_ELSE, SOMEBODY_ELSE_IN_EVERY_UF, Scene
 
 # Active and not, in the words of a UF: no two clients have seen the same list.
 _WORDS_OF_MOST = ("HABILITADO", "NÃO HABILITADO")
@@ -50,13 +49,11 @@ _WORDS = {
 }
 
 
-def sintegra(parameters: Mapping[str, str], now: datetime) -> ServiceQuestion | Answer:
+def sintegra(parameters: Mapping[str, str], now: datetime) -> Outcome:
     """The service: one UF, and a CNPJ, a CPF or the number of a registration."""
-    uf = parameters.get("uf", "").strip().upper()
-    if not uf:
-        return missing("uf")
-    if uf not in UFS:
-        return invalid("uf")
+    uf = uf_of(parameters)
+    if isinstance(uf, Answer):
+        return uf
     document = document_of(parameters)
     if document is None:
         number = parameters.get("ie") or parameters.get("ie_produtor")
@@ -80,7 +77,7 @@ def sintegra(parameters: Mapping[str, str], now: datetime) -> ServiceQuestion | 
             del each["inscricao_estadual"], each["normalizado_inscricao_estadual"]
         return Answer(200, found)
 
-    return ServiceQuestion(
+    return Scene(
         subject="rural_producer" if len(document) == 11 else "state_registration",
         document=document,
         good=good,
@@ -101,7 +98,7 @@ def _holders() -> dict[tuple[str, str], str]:
     """Who has a number: numbers are drawn, so only those of promised documents can be found."""
     return {
         (each.uf, each.number): document
-        for document in (*COMPANY_ROWS, *PERSON_ROWS)
+        for document in REGISTRATION_ROWS
         for uf in UFS
         for each in _registrations(document, uf)
     }
@@ -111,7 +108,7 @@ def _record(document: str, r: RegistrationFiction, now: datetime) -> dict[str, o
     who = _of_person(document, r) if len(document) == 11 else _of_company(document)
     assert r.address is not None
     a, place = r.address, r.address.municipality
-    since = _day(r.status_date)
+    since = day(r.status_date)
     return {
         **who,
         "consulta_data": day(now),
@@ -140,7 +137,7 @@ def _of_company(cnpj: str) -> dict[str, object]:
     e, name = establishment_of(cnpj), company_of(cnpj[:8]).name
     phone = e.phones[0] if e.phones else None
     return {
-        "abertura_data": _day(e.opened),
+        "abertura_data": day(e.opened),
         "atividade_economica": _activity(e.activity),
         "atividade_economica_secundaria": "; ".join(map(_activity, e.side_activities)),
         "cnpj": punctuated(cnpj),
@@ -160,12 +157,12 @@ def _of_company(cnpj: str) -> dict[str, object]:
 def _of_person(cpf: str, r: RegistrationFiction) -> dict[str, object]:
     assert r.address is not None
     return {
-        "abertura_data": _day(r.status_date) if r.active else "",
+        "abertura_data": day(r.status_date) if r.active else "",
         "atividade_economica": _activity("0151201"),
         "atividade_economica_secundaria": "",
         "cnpj": "",
-        "cnpj_cpf": punctuated_cpf(cpf),
-        "cpf": punctuated_cpf(cpf),
+        "cnpj_cpf": punctuated(cpf),
+        "cpf": punctuated(cpf),
         "email": "",
         "nome": person_of(cpf).name,
         "nome_fantasia": "",
@@ -178,13 +175,9 @@ def _of_person(cpf: str, r: RegistrationFiction) -> dict[str, object]:
 
 
 def _activity(code: str) -> str:
-    return f"{code[:2]}.{code[2:4]}-{code[4]}-{code[5:]} - {texts.activity(code)}"
+    return f"{code[:2]}.{code[2:4]}-{code[4]}-{code[5:]} - {codes.ACTIVITIES.get(code)}"
 
 
 def _in_threes(number: str) -> str:
     """With points, which most UFs print and clients have to take out."""
     return ".".join(number[n : n + 3] for n in range(0, len(number), 3))
-
-
-def _day(value: date) -> str:
-    return value.strftime("%d/%m/%Y")

@@ -5,7 +5,6 @@ thrown away at once, so whoever finds the folder can make no further ones.
 """
 
 import tempfile
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from ipaddress import IPv4Address
 from pathlib import Path
@@ -40,41 +39,18 @@ _LEFT_MIN = timedelta(days=30)
 _PRINTABLE_STRING = 0x13
 
 
-@dataclass(frozen=True, slots=True)
 class Certificates:
     """The files in a folder."""
 
-    folder: Path
-
-    @property
-    def authority(self) -> Path:
-        """Who signed all others: what both sides trust."""
-        return self.folder / "ca.pem"
-
-    @property
-    def server(self) -> Path:
-        """Certificate and key of the listener, for localhost and 127.0.0.1."""
-        return self.folder / "servidor.pem"
-
-    @property
-    def client(self) -> Path:
-        """A good one, of an authorised company."""
-        return self.folder / "cliente.p12"
-
-    @property
-    def expired_client(self) -> Path:
-        """Good until yesterday."""
-        return self.folder / "cliente-vencido.p12"
-
-    @property
-    def client_without_cnpj(self) -> Path:
-        """A natural person's."""
-        return self.folder / "cliente-sem-cnpj.p12"
-
-    @property
-    def refused_client(self) -> Path:
-        """Of a company that may not issue electronic invoices."""
-        return self.folder / "cliente-recusado.p12"
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.authority = folder / "ca.pem"  # who signs all others: what both sides trust
+        self.server = folder / "servidor.pem"  # the listener's, for localhost and 127.0.0.1
+        self.client = folder / "cliente.p12"  # a good one, of an authorised company
+        self.expired_client = folder / "cliente-vencido.p12"  # good until yesterday
+        self.client_without_cnpj = folder / "cliente-sem-cnpj.p12"  # a natural person's
+        # Of a company that may not issue electronic invoices.
+        self.refused_client = folder / "cliente-recusado.p12"
 
 
 def certificates_in(folder: Path, now: datetime) -> Certificates:

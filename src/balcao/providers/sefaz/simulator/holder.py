@@ -3,14 +3,13 @@
 from dataclasses import dataclass
 
 from balcao.fiction import (
-    CompanyFiction,
-    RegistrationFiction,
     company_of,
     establishment_of,
     person_of,
     registrations_of,
     registrations_of_person,
 )
+from balcao.fiction.records import CompanyFiction, RegistrationFiction
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,7 +29,7 @@ from balcao.providers.simulation.exchange import (
     html_reply,
     is_cnpj,
 )
-from balcao.providers.simulation.staging import Script, Stage
+from balcao.providers.simulation.staging import Scene, Stage
 
 _SUBJECTS = {"CNPJ": "state_registration", "CPF": "rural_producer"}
 
@@ -79,20 +79,14 @@ class SimulatedSefaz:
         elif not exists(document):
             return voice.says(259)
 
-        def good(about: str) -> SimulatedReply:
-            return voice.tells(find(about))
-
-        def incomplete(about: str) -> SimulatedReply:
-            return voice.tells(find(about), complete=False)
-
-        return await self._stage.play(
+        scene = Scene(
             _SUBJECTS[question.kind],
             document,
-            voice,
-            Script(good, incomplete),
-            receive,
+            good=lambda about: voice.tells(find(about)),
+            incomplete=lambda about: voice.tells(find(about), complete=False),
             ufs=(question.uf,),
         )
+        return await self._stage.play(scene, voice, receive)
 
 
 def _problem(question: CadastroQuestion, treasury: Treasury, certificate: str | None) -> int | None:

@@ -8,7 +8,6 @@ that does not know one of them fails there.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,40 +52,36 @@ def _own(uf: str, path: str) -> Treasury:
 
 
 # MA has no such service.
-TREASURIES: Mapping[str, Treasury] = MappingProxyType(
-    {
-        treasury.path: treasury
-        for treasury in (
-            _own("AM", "/services2/services/CadConsultaCadastro4"),
-            _own("BA", "/webservices/CadConsultaCadastro4/CadConsultaCadastro4.asmx"),
-            _own("GO", "/nfe/services/CadConsultaCadastro4"),
-            _own("MG", "/nfe2/services/CadConsultaCadastro4"),
-            _own("MS", "/ws/CadConsultaCadastro4"),
-            _own("MT", "/nfews/v2/services/CadConsultaCadastro4"),
-            _own("PE", "/nfe-service/services/CadConsultaCadastro4"),
-            _own("PR", "/nfe/CadConsultaCadastro4"),
-            _own("SP", "/ws/cadconsultacadastro4.asmx"),
-            _SVRS,
-        )
-    }
-)
+TREASURIES: Mapping[str, Treasury] = {
+    treasury.path: treasury
+    for treasury in (
+        _own("AM", "/services2/services/CadConsultaCadastro4"),
+        _own("BA", "/webservices/CadConsultaCadastro4/CadConsultaCadastro4.asmx"),
+        _own("GO", "/nfe/services/CadConsultaCadastro4"),
+        _own("MG", "/nfe2/services/CadConsultaCadastro4"),
+        _own("MS", "/ws/CadConsultaCadastro4"),
+        _own("MT", "/nfews/v2/services/CadConsultaCadastro4"),
+        _own("PE", "/nfe-service/services/CadConsultaCadastro4"),
+        _own("PR", "/nfe/CadConsultaCadastro4"),
+        _own("SP", "/ws/cadconsultacadastro4.asmx"),
+        _SVRS,
+    )
+}
 
 _RESULT, _RESULT_4 = "consultaCadastroResult", "consultaCadastro4Result"
 
-_MANNERS: Mapping[str, Manner] = MappingProxyType(
-    {
-        "AM": Manner(wrapper=_RESULT_4, answers_cpf=False),
-        "BA": Manner(wrapper=_RESULT, tells_offset=False),
-        "GO": Manner(tells_unique=True),
-        "MG": Manner(wrapper=_RESULT_4),
-        "MS": Manner(wrapper=_RESULT, escaped=True),
-        "MT": Manner(wrapper=_RESULT, wants_wrapper=True),
-        "PB": Manner(tells_address=False),
-        "PE": Manner(wrapper=_RESULT_4, answers_cpf=False, wants_soap_action=True),
-        "PR": Manner(page_when_down=True),
-        "SP": Manner(drops_zeros=True),  # CEPs begin with 0 in this state only
-    }
-)
+_MANNERS: Mapping[str, Manner] = {
+    "AM": Manner(wrapper=_RESULT_4, answers_cpf=False),
+    "BA": Manner(wrapper=_RESULT, tells_offset=False),
+    "GO": Manner(tells_unique=True),
+    "MG": Manner(wrapper=_RESULT_4),
+    "MS": Manner(wrapper=_RESULT, escaped=True),
+    "MT": Manner(wrapper=_RESULT, wants_wrapper=True),
+    "PB": Manner(tells_address=False),
+    "PE": Manner(wrapper=_RESULT_4, answers_cpf=False, wants_soap_action=True),
+    "PR": Manner(page_when_down=True),
+    "SP": Manner(drops_zeros=True),  # CEPs begin with 0 in this state only
+}
 _USUAL = Manner()
 
 

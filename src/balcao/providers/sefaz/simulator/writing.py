@@ -2,13 +2,14 @@
 
 from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta, timezone
-from types import MappingProxyType
+from importlib.resources import files
 from typing import Any
 
 from lxml import etree
 
 from balcao.core.federation import IBGE_CODES
-from balcao.fiction import AddressFiction, RegistrationFiction
+from balcao.fiction import tables
+from balcao.fiction.records import AddressFiction, RegistrationFiction
 from balcao.fiction.sandbox.treasuries import FORMS
 from balcao.providers.sefaz.simulator.forms import retold, rewritten
 from balcao.providers.sefaz.simulator.holder import Taxpayer
@@ -27,35 +28,9 @@ _REJECTED = "Rejeicao: "
 _ABROAD = "9999999"
 
 # Without accents, as the manual has them (`sefaz-consulta-cadastro.md`, section 6).
-TEXTS: Mapping[int, str] = MappingProxyType(
-    {
-        108: "Servico paralisado momentaneamente (curto prazo)",
-        111: "Consulta cadastro com uma ocorrencia",
-        112: "Consulta cadastro com mais de uma ocorrencia",
-        214: "Tamanho da mensagem excedeu o limite estabelecido",
-        215: "Falha no schema XML",
-        243: "XML mal formado",
-        257: "Solicitante nao habilitado para emissao da NF-e",
-        258: "CNPJ da consulta invalido",
-        259: "CNPJ da consulta nao cadastrado como contribuinte na UF",
-        260: "IE da consulta invalida",
-        261: "IE da consulta nao cadastrada como contribuinte na UF",
-        262: "UF nao fornece consulta por CPF",
-        263: "CPF da consulta invalido",
-        264: "CPF da consulta nao cadastrado como contribuinte na UF",
-        265: "Sigla da UF da consulta difere da UF do web service",
-        280: "Certificado transmissor invalido",
-        281: "Certificado transmissor: data de validade",
-        282: "Certificado transmissor sem CNPJ",
-        402: "XML da area de dados com codificacao diferente de UTF-8",
-        404: "Uso de prefixo de namespace nao permitido",
-        516: "Falha no schema XML: inexiste a tag raiz esperada",
-        517: "Falha no schema XML: inexiste atributo versao na tag raiz",
-        587: "Usar somente o namespace padrao da NF-e",
-        588: "Nao e permitida a presenca de caracteres de edicao no inicio/fim da mensagem"
-        " ou entre tags",
-    }
-)
+TEXTS: Mapping[int, str] = {
+    int(code): text for code, text in tables.descriptions("cstat", files(__package__)).items()
+}
 
 
 class TreasuryVoice:

@@ -5,15 +5,8 @@ from datetime import datetime
 
 from starlette.types import Receive
 
-from balcao.fiction import (
-    CompanyFiction,
-    Establishment,
-    PartnerFiction,
-    codes,
-    company_of,
-    establishment_of,
-    exists,
-)
+from balcao.fiction import codes, company_of, establishment_of, exists
+from balcao.fiction.records import CompanyFiction, Establishment, PartnerFiction
 from balcao.providers.serpro.simulator import gateway as serpro_gateway
 from balcao.providers.serpro.simulator.cnd import ConsultaCnd
 from balcao.providers.serpro.simulator.gateway import (
@@ -22,7 +15,6 @@ from balcao.providers.serpro.simulator.gateway import (
     forbidden,
     invalid_credentials,
 )
-from balcao.providers.simulation import texts
 from balcao.providers.simulation.exchange import (
     Simulated,
     SimulatedReply,
@@ -31,7 +23,7 @@ from balcao.providers.simulation.exchange import (
     json_reply,
     plain_document,
 )
-from balcao.providers.simulation.staging import Script, Stage
+from balcao.providers.simulation.staging import Scene, Stage
 
 # Consumer keys with a promise, besides the gateway's.
 KEY_WITHOUT_EMPRESA = "without-empresa"
@@ -106,7 +98,7 @@ class SimulatedSerpro:
             del said["nomeEmpresarial"]
             return json_reply(206, said)
 
-        return await self._stage.play("company", cnpj, self, Script(good, incomplete), receive)
+        return await self._stage.play(Scene("company", cnpj, good, incomplete), self, receive)
 
 
 def body(cnpj: str, kind: str) -> dict[str, object]:
@@ -143,7 +135,7 @@ def _of_establishment(e: Establishment) -> dict[str, object]:
             "bairro": address.district,
             "municipio": {"codigo": place.tom, "descricao": place.name},
             "uf": place.uf,
-            "pais": {"codigo": country, "descricao": texts.country(country)},
+            "pais": {"codigo": country, "descricao": codes.COUNTRIES.get(country)},
         },
         "telefones": [{"ddd": phone.area_code, "numero": phone.number} for phone in e.phones],
         "correioEletronico": e.email,
@@ -168,7 +160,7 @@ def _of_company(c: CompanyFiction) -> dict[str, object]:
 
 
 def _activity(code: str) -> dict[str, object]:
-    return {"codigo": code, "descricao": texts.activity(code)}
+    return {"codigo": code, "descricao": codes.ACTIVITIES.get(code)}
 
 
 def _partner(p: PartnerFiction, *, full: bool) -> dict[str, object]:
@@ -179,12 +171,12 @@ def _partner(p: PartnerFiction, *, full: bool) -> dict[str, object]:
         "dataInclusao": p.entered,
     }
     if p.document:
-        said["cnpj" if p.kind == "1" else "cpf"] = p.document if full else texts.document(p)
+        said["cnpj" if p.kind == "1" else "cpf"] = p.document if full else p.published_document
     if p.country:
-        said["pais"] = {"codigo": p.country, "descricao": texts.country(p.country)}
+        said["pais"] = {"codigo": p.country, "descricao": codes.COUNTRIES.get(p.country)}
     if p.representative:
         said["representanteLegal"] = {
-            "cpf": p.representative if full else texts.representative(p),
+            "cpf": p.representative if full else p.published_representative,
             "nome": p.representative_name,
             "qualificacao": p.representative_qualification,
         }

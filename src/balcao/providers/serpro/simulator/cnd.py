@@ -15,14 +15,9 @@ import msgspec
 from starlette.types import Receive
 
 from balcao.core.calendar import BRASILIA
-from balcao.fiction import (
-    FederalFiction,
-    FederalKind,
-    ReceiptKind,
-    exists,
-    federal_certificate_of,
-)
+from balcao.fiction import exists, federal_certificate_of
 from balcao.fiction.dice import draws
+from balcao.fiction.records import FederalFiction, FederalKind, ReceiptKind
 from balcao.fiction.sandbox.certificates import INTERRUPTED, PROCESSING, TILDE, is_of_class
 from balcao.providers.simulation.exchange import (
     SimulatedReply,
@@ -33,7 +28,7 @@ from balcao.providers.simulation.exchange import (
     plain_document,
 )
 from balcao.providers.simulation.receipts import pdf
-from balcao.providers.simulation.staging import Script, Stage
+from balcao.providers.simulation.staging import Scene, Stage
 
 # How often "still processing" is said, and of how many documents at once it is remembered.
 PROCESSING_ANSWERS = 2
@@ -105,8 +100,9 @@ class ConsultaCnd:
         ):
             return _reply(8)
         good = partial(self._good, key=asked.key, with_pdf=asked.with_pdf is True)
-        lines = Script(good, partial(self._incomplete, with_pdf=asked.with_pdf is True))
-        return await self._stage.play("federal_certificate", document, self, lines, receive)
+        incomplete = partial(self._incomplete, with_pdf=asked.with_pdf is True)
+        scene = Scene("federal_certificate", document, good, incomplete)
+        return await self._stage.play(scene, self, receive)
 
     def maintenance(self) -> SimulatedReply:
         """What they rely on is down."""

@@ -1,0 +1,118 @@
+"""What can be promised of a document (`docs/sandbox.md`); `data/promised.toml` says of which.
+
+Defaults are what is usual: whatever a document's entry does not say.
+"""
+
+from collections.abc import Mapping
+from datetime import date
+from enum import StrEnum
+
+import msgspec
+
+from balcao.fiction import tables
+from balcao.fiction.records import FederalKind, PartnerFiction, ReceiptKind, Simples
+
+# Types and situations of `ccc.md`, sections 2.1 and 2.2, in their newest numbering.
+IE_NORMAL = 1
+TAX_SUBSTITUTE = 2
+NOT_A_TAXPAYER = 3
+ADDRESS_IN_ANOTHER_UF = 4
+RURAL_PRODUCER = 5
+
+UNRESTRICTED = 1
+BLOCKED_AS_RECIPIENT = 2
+BARRED_AS_RECIPIENT = 3
+BLOCKED_AS_ISSUER = 10
+
+
+class Misbehaviour(StrEnum):
+    """How every source fails for a document (`sandbox.md`, Sources that misbehave)."""
+
+    MAINTENANCE = "maintenance"
+    NEVER = "never answers"
+    ERROR = "HTTP 500"
+    HTML = "HTML where JSON or XML is due"
+    ANOTHER = "the data of another CNPJ"
+    SLOW = "well after 3 s"
+    ONCE = "well the first time, then HTTP 500"
+    SOME_UFS = "in all UFs but BA, MG and RS"
+    INCOMPLETE = "a mandatory field is missing"
+    CUT = "the connection closes in the middle of the body"
+
+
+class Row(msgspec.Struct, frozen=True):
+    """One promised state registration."""
+
+    uf: str
+    type: int = IE_NORMAL
+    situation: int = UNRESTRICTED
+    active: bool = True
+    status_date: date = date(2015, 3, 2)
+
+
+class ZoneRow(msgspec.Struct, frozen=True):
+    """A promised registration with Suframa."""
+
+    number: str
+    status: int = 1
+    approved: bool = True
+
+
+class FederalRow(msgspec.Struct, frozen=True):
+    """One promised federal certificate."""
+
+    kind: FederalKind = FederalKind.CND
+    of: str = ""  # whose; empty: the document's own
+    days_left: int | None = None  # to the validity; None: wherever its 180 days have got to
+    extension_days_left: int | None = None
+    coded: bool = True
+    rfb_debts: bool = False
+    pgfn_debts: bool = False
+    receipt: ReceiptKind = ReceiptKind.PDF
+
+
+class StateRow(msgspec.Struct, frozen=True):
+    """One promised state certificate."""
+
+    negative: bool = True
+    days_left: int | None = None  # None: as above
+    dated: bool = True
+    receipt: ReceiptKind = ReceiptKind.PDF
+
+
+class Promise(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A company's establishment, or a person."""
+
+    name: str = ""  # of the company, or of the person; empty: there is none
+    misbehaves: Misbehaviour | None = None
+    municipality: str = "7107"  # TOM
+    registrations: tuple[Row, ...] = (Row("SP"),)
+    federal: FederalRow = FederalRow()
+
+    # Of companies alone. Of one that has several establishments all entries say the same.
+    nature: str = "2062"
+    responsible: str = "49"
+    size: str = "05"
+    capital_cents: int = 10_000_000
+    partners: tuple[PartnerFiction, ...] | None = None  # None: one, a natural person
+    simples: Simples | None = None
+    head_office: bool = True
+    trade_name: str = "SANDBOX FICTICIO"
+    status: str = "02"
+    status_date: date = date(2015, 3, 2)
+    reason: str = "00"
+    activity: str = "6201501"
+    side_activities: tuple[str, ...] = ()
+    number: str = "100"  # of its street
+    zone: ZoneRow | None = None
+    # By UF. In the others a company gets what is drawn for it.
+    state: dict[str, StateRow] = msgspec.field(default_factory=lambda: {"SP": StateRow()})
+
+
+PROMISED: Mapping[str, Promise] = msgspec.convert(tables.document("promised"), dict[str, Promise])
+PROMISED_COMPANIES: Mapping[str, Promise] = {
+    document: each for document, each in PROMISED.items() if len(document) == 14
+}
+PROMISED_PEOPLE: Mapping[str, Promise] = {
+    document: each for document, each in PROMISED.items() if len(document) == 11
+}
