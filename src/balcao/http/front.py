@@ -20,8 +20,8 @@ from balcao.errors import (
     MethodNotAllowed,
     RouteNotFound,
 )
-from balcao.http.asked import asked
 from balcao.http.authenticator import Authenticator, must_wait
+from balcao.http.lookup_request import read_lookup
 from balcao.http.read import Receive, Request, Scope, pieces_of, read
 from balcao.http.routes import Answer, Route, Routes, lookups
 from balcao.http.write import (
@@ -147,7 +147,7 @@ class Front:
     ) -> Reply:
         """The fixed order of checks (decisions 2.10), then the lookup itself."""
         caller = await self._recognised(request, context)
-        sent = asked(operation, document, request, caller)
+        sent = read_lookup(operation, document, request, caller)
         context.deprecated = sent.question.deprecated_header
         return await look_up(
             sent.question,

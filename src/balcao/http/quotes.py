@@ -18,7 +18,7 @@ from balcao.core.outcomes import Quote, Way
 from balcao.core.problems import problem_of
 from balcao.core.questions import Mode, Question, Subject
 from balcao.errors import CeilingOfRequest, InsufficientCredits
-from balcao.http.asked import asked
+from balcao.http.lookup_request import read_lookup
 from balcao.http.read import Request
 from balcao.http.routes import Answer, Route, paths_of
 from balcao.lookup.context import Parts
@@ -114,7 +114,7 @@ class Quotes:
         """The answer. Raises what the lookup would be refused for as it was sent."""
         caller = request.caller
         assert caller is not None
-        sent = asked(operation, request.rest, request, caller)
+        sent = read_lookup(operation, request.rest, request, caller)
         said = await quote(sent.question, caller, self.parts)
         now_ms = self.parts.now_ms()
         account = self.parts.desk.account(caller.account_id)

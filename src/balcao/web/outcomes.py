@@ -136,6 +136,12 @@ _BY_CODE: Mapping[str, Notice] = {
         "A consulta precisava de mais créditos do que havia disponíveis.",
         "Peça créditos a quem administra a conta, e consulte de novo.",
     ),
+    "TETO_DA_REQUISICAO": Notice(
+        "warn",
+        "Acima do máximo permitido",
+        "A consulta podia custar mais créditos do que o máximo enviado com ela.",
+        "Envie um máximo maior em X-Creditos-Maximos, ou aceite um resultado guardado.",
+    ),
     "OPERACAO_EM_ANDAMENTO": Notice(
         "info",
         "Já estava em andamento",

@@ -13,7 +13,7 @@ from balcao.operations.parameters import CREDITS_MAX, Parameters
 _HEADERS = frozenset({b"cache", b"idempotency-key", b"x-creditos-maximos"})
 
 
-class Asked(msgspec.Struct, frozen=True):
+class LookupRequest(msgspec.Struct, frozen=True):
     """What a lookup's request says."""
 
     question: Question
@@ -21,7 +21,9 @@ class Asked(msgspec.Struct, frozen=True):
     credits_max: int | None  # what it may cost
 
 
-def asked(operation: Operation, document: str, request: Request, caller: Caller) -> Asked:
+def read_lookup(
+    operation: Operation, document: str, request: Request, caller: Caller
+) -> LookupRequest:
     """The question about a document, as it stands in the path. Raises `CallerError`."""
     operation.enter(caller)
     for name in request.repeated:
@@ -34,4 +36,4 @@ def asked(operation: Operation, document: str, request: Request, caller: Caller)
     if key is not None and not is_valid_key(key):
         raise InvalidIdempotencyKey
     operation.permit(question, caller)
-    return Asked(question, key, credits_max)
+    return LookupRequest(question, key, credits_max)
