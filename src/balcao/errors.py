@@ -209,7 +209,7 @@ class InsufficientCredits(CallerError):
 
 
 class CeilingOfRequest(CallerError):
-    """It would cost more than `X-Creditos-Maximos` allows it to (402; extensions, 1)."""
+    """It would cost more than `X-Creditos-Maximos` allows it to (402; decisions 10.2)."""
 
     def __init__(self, needed_credits: int, ceiling_credits: int) -> None:
         super().__init__()

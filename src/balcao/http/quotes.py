@@ -1,6 +1,6 @@
 """What a lookup would cost: `/cotacoes/v2/` and then just what the lookup itself is sent.
 
-Extensions, 1. Nobody is asked and nothing is charged; it counts against the limits, or else it
+Decisions 10.1. Nobody is asked and nothing is charged; it counts against the limits, or else it
 would be a free look into the cache that all clients share.
 """
 

@@ -145,7 +145,7 @@ class Booking:
         self._note(traces.of_refusal(self._context, error))
 
     def _bear(self, credits: int) -> None:
-        """Raises `CeilingOfRequest` where the caller wants to pay less (extensions, 1)."""
+        """Raises `CeilingOfRequest` where the caller wants to pay less (decisions 10.2)."""
         credits_max = self._context.credits_max
         if credits_max is not None and credits > credits_max:
             raise CeilingOfRequest(credits, credits_max)

@@ -191,7 +191,7 @@ class Days(Parameter):
 
 
 class CreditsMax(Parameter):
-    """`creditos_maximos`: what a lookup may cost at the most (extensions, 1).
+    """`creditos_maximos`: what a lookup may cost at the most (decisions 10.2).
 
     Usually a header, `X-Creditos-Maximos`, which the query outdoes. It is no part of what is
     asked: neither of the question nor of its fingerprint.
