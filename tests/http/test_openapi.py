@@ -128,7 +128,8 @@ def test_every_operation_and_page_is_described() -> None:
     }
     account = {f"/conta/v1/{each}" for each in ("saldo", "consumo", "operacoes/{request_id}")}
     pages = {"/livez", "/readyz", "/metrics"}
-    assert DOCUMENT["paths"].keys() == lookups | receipts | account | pages
+    quotes = {each.replace("/consultas/v2/", "/cotacoes/v2/") for each in lookups}
+    assert DOCUMENT["paths"].keys() == lookups | quotes | receipts | account | pages
 
 
 @ALL
