@@ -39,8 +39,10 @@ from balcao.errors import DataRefused, SourceFailed, SourceUnavailable
 from balcao.http.authenticator import Authenticator
 from balcao.http.front import Front
 from balcao.http.pages import Probes, documentation
+from balcao.http.quotes import Quotes
 from balcao.lookup.admission import AdmissionControl
 from balcao.lookup.context import Environment, Parts
+from balcao.observability.health import Standing
 from balcao.observability.metrics import Metrics
 from balcao.observability.requests import RequestLog
 from balcao.operations import OPERATIONS, operations
@@ -379,6 +381,7 @@ class World:
     parts: Parts = field(init=False)
     front: Front = field(init=False)
     client: Client = field(init=False)
+    standing: Standing = "quiet"  # of all sources
     log_level: str = "info"
     logged: bytearray = field(default_factory=bytearray, init=False)
     _request_log: RequestLog = field(init=False)
@@ -670,6 +673,7 @@ class World:
             new_id=lambda: str(uuid_utils.uuid7()),
             beside=[
                 *Probes(metrics, self.desk, {}, self.clock).routes(),
+                *Quotes(self.parts, lambda *_: self.standing).routes(),
                 *documentation(settings),
             ],
             header_bytes_max=self.header_bytes_max,

@@ -30,6 +30,7 @@ BalcaoError
 │   ├── ResultExpired              same idempotency key, the certificate has expired meanwhile
 │   ├── ResultErased               same idempotency key, its result was erased for the person's sake
 │   ├── InsufficientCredits
+│   ├── CeilingOfRequest           it would cost more than the caller allows it to
 │   ├── NotFound
 │   │   ├── CnpjNotFound           a source that can prove absence says so
 │   │   ├── RegistrationNotFound   Suframa does not know the company
@@ -205,6 +206,15 @@ class InsufficientCredits(CallerError):
         super().__init__()
         self.needed_credits = needed_credits
         self.available_credits = available_credits
+
+
+class CeilingOfRequest(CallerError):
+    """It would cost more than `X-Creditos-Maximos` allows it to (402; decisions 10.2)."""
+
+    def __init__(self, needed_credits: int, ceiling_credits: int) -> None:
+        super().__init__()
+        self.needed_credits = needed_credits
+        self.ceiling_credits = ceiling_credits
 
 
 class NotFound(CallerError):

@@ -216,6 +216,7 @@ def test_preflight_needs_no_key(world: World, path: str) -> None:
         "x-api-key",
         "cache",
         "idempotency-key",
+        "x-creditos-maximos",
         "accept",
         "content-type",
     }

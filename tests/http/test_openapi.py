@@ -36,6 +36,7 @@ OF_THE_REGISTRY = {
     (400, "IDEMPOTENCY_KEY_REUTILIZADA"),
     (401, "API_KEY_INVALIDA"),
     (402, "SALDO_INSUFICIENTE"),
+    (402, "TETO_DA_REQUISICAO"),
     (403, "OPTIN_NAO_HABILITADO"),
     (404, "CNPJ_NAO_ENCONTRADO"),
     (409, "OPERACAO_EM_ANDAMENTO"),
@@ -127,7 +128,8 @@ def test_every_operation_and_page_is_described() -> None:
     }
     account = {f"/conta/v1/{each}" for each in ("saldo", "consumo", "operacoes/{request_id}")}
     pages = {"/livez", "/readyz", "/metrics"}
-    assert DOCUMENT["paths"].keys() == lookups | receipts | account | pages
+    quotes = {each.replace("/consultas/v2/", "/cotacoes/v2/") for each in lookups}
+    assert DOCUMENT["paths"].keys() == lookups | quotes | receipts | account | pages
 
 
 @ALL
@@ -322,7 +324,7 @@ def test_all_examples_fit_their_schemas() -> None:
 )
 def test_the_schemas_can_refuse(change: dict[str, Any]) -> None:
     content = responses(address(OPERATIONS["company"]))["402"]["content"]["application/json"]
-    (example,) = examples_of(content)
+    example, _ = examples_of(content)
     assert checker(content["schema"]).is_valid(example)
     assert not checker(content["schema"]).is_valid(example | change)
 

@@ -309,11 +309,16 @@ def test_waits_are_said_in_units_that_fit(seconds: int, text: str) -> None:
 @pytest.mark.parametrize(
     ("quote", "available", "says"),
     [
-        (Quote(2, at_hand=False), 10, "Até 2 créditos."),
-        (Quote(2, at_hand=False), None, "Até 2 créditos."),
-        (Quote(2, at_hand=False), 1, "Precisa de 2 créditos disponíveis, e há 1."),
+        (Quote(0, 2, "source"), 10, "Até 2 créditos."),
+        (Quote(0, 2, "source"), None, "Até 2 créditos."),
+        (Quote(0, 2, "source"), 1, "Precisa de 2 créditos disponíveis, e há 1."),
         (
-            Quote(1, True, "cache", ASKED_MS),
+            Quote(0, 0, "cache", at_hand=True, code="SEM_RESULTADO_EM_CACHE"),
+            10,
+            "Não há certidão guardada que ainda valha: sem resultado e sem custo.",
+        ),
+        (
+            Quote(1, 1, "cache", at_hand=True, asked_ms=ASKED_MS),
             10,
             "Há um resultado guardado de 12/11/2026: 1 crédito.",
         ),
@@ -331,20 +336,25 @@ def test_prices_of_certificates(quote: Quote, available: int | None, says: str) 
         (
             "empresa",
             "",
-            Quote(1, True, "online", ASKED_MS),
+            Quote(1, 1, "own", at_hand=True, asked_ms=ASKED_MS),
             "A resposta está na nossa cópia dos dados abertos: 1 crédito.",
         ),
-        ("empresa", "", Quote(0, True), "já diz que não existe: sem custo"),
+        (
+            "empresa",
+            "",
+            Quote(0, 0, "own", at_hand=True, code="CNPJ_NAO_ENCONTRADO"),
+            "já diz que não existe: sem custo",
+        ),
         (
             "suframa",
             "",
-            Quote(1, True, "cache", ASKED_MS),
+            Quote(1, 1, "cache", at_hand=True, asked_ms=ASKED_MS),
             "Há um resultado guardado de 12/11/2026: 1 crédito.",
         ),
         (
             "inscricoes-estaduais",
             "BR",
-            Quote(27, True, "cache", ASKED_MS),
+            Quote(27, 27, "cache", at_hand=True, asked_ms=ASKED_MS),
             "Há resultados guardados das 27 UFs, desde 12/11/2026: 27 créditos.",
         ),
     ],

@@ -41,6 +41,12 @@ def _day_of_hour(hour: int) -> str:
     return civil_day(hour * HOUR_MS).isoformat()
 
 
+def next_month_ms(at_ms: int) -> int:
+    """When the civil month after this instant's begins."""
+    day = civil_day(at_ms)
+    return day_starts_ms(date(day.year + day.month // 12, day.month % 12 + 1, 1))
+
+
 def day_starts_ms(day: date) -> int:
     """The first instant of a civil day."""
     return to_ms(datetime(day.year, day.month, day.day, tzinfo=BRASILIA))

@@ -1,6 +1,6 @@
 """What came of a question: per inquiry an outcome, in the end one conclusion and one reply."""
 
-from typing import TypeAlias
+from typing import Literal, TypeAlias
 
 import msgspec
 
@@ -85,10 +85,27 @@ def reply_of(request_id: str, conclusion: Conclusion) -> Reply:
     )
 
 
-class Quote(msgspec.Struct, frozen=True):
-    """What a question would cost at this moment."""
+# Where an answer would come from: our own copies, the cache, a source, or more than one of them.
+Way: TypeAlias = Literal["own", "cache", "source", "mixed"]
 
-    credits: int  # exactly, when the answer is at hand; else at the most
-    at_hand: bool  # no source has to be asked
-    origin: Origin | None = None  # of the answer that is at hand
+
+class Quote(msgspec.Struct, frozen=True):
+    """What a question would cost at this moment: from `least` to `greatest` credits.
+
+    The other fields are those of the answer, where all of it is `at_hand`.
+    """
+
+    least: int
+    greatest: int
+    way: Way
+    at_hand: bool = False  # nobody has to be asked
+    secret: bool = False  # what is kept about a person is not told, however much it matters
+    rule: str | None = None
+    code: str | None = None  # of an error
     asked_ms: int | None = None  # when its source was asked
+    validity: str | None = None  # YYYY-MM-DD; of a certificate
+
+    @property
+    def exact(self) -> bool:
+        """Whether it would cost just that, as long as nothing changes."""
+        return self.least == self.greatest

@@ -154,6 +154,12 @@ _TABLE: Mapping[type[errors.BalcaoError], tuple[int, str, str]] = {
         "SALDO_INSUFICIENTE",
         "Saldo insuficiente: esta consulta precisa de mais créditos do que há disponíveis.",
     ),
+    errors.CeilingOfRequest: (
+        402,
+        "TETO_DA_REQUISICAO",
+        "Esta consulta pode custar mais créditos do que X-Creditos-Maximos permite. Nada foi"
+        " consultado nem cobrado.",
+    ),
     errors.CnpjNotFound: (
         404,
         "CNPJ_NAO_ENCONTRADO",
@@ -296,6 +302,12 @@ def problem_of(error: Exception) -> Problem:
             needed = {
                 "creditos_necessarios": error.needed_credits,
                 "creditos_disponiveis": error.available_credits,
+            }
+            return Problem(status, code, message, fields=needed)
+        case errors.CeilingOfRequest():
+            needed = {
+                "creditos_necessarios": error.needed_credits,
+                "creditos_maximos": error.ceiling_credits,
             }
             return Problem(status, code, message, fields=needed)
         case errors.RequestTooLarge(headers=True):

@@ -12,18 +12,16 @@ import msgspec
 import structlog
 
 from balcao.core.access import Caller
-from balcao.core.idempotency import is_valid_key
 from balcao.core.outcomes import Reply, reply_of
 from balcao.core.rate_limit import Verdict
 from balcao.errors import (
     BalcaoError,
-    InvalidIdempotencyKey,
     KeyRefused,
     MethodNotAllowed,
-    RepeatedParameter,
     RouteNotFound,
 )
 from balcao.http.authenticator import Authenticator, must_wait
+from balcao.http.lookup_request import read_lookup
 from balcao.http.read import Receive, Request, Scope, pieces_of, read
 from balcao.http.routes import Answer, Route, Routes, lookups
 from balcao.http.write import (
@@ -43,12 +41,10 @@ from balcao.observability.metrics import Metrics
 from balcao.observability.requests import RequestEvent, RequestLog
 from balcao.operations import envelope
 from balcao.operations.contract import Operation
-from balcao.operations.parameters import Parameters
 
 log = structlog.get_logger()
 
 _METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
-_PARAMETER_HEADERS = frozenset({b"cache", b"idempotency-key"})
 
 _ALLOWED = b"GET, HEAD, OPTIONS"  # where there is nothing
 
@@ -151,18 +147,16 @@ class Front:
     ) -> Reply:
         """The fixed order of checks (decisions 2.10), then the lookup itself."""
         caller = await self._recognised(request, context)
-        operation.enter(caller)
-        for name in request.repeated:
-            if name in _PARAMETER_HEADERS:
-                raise RepeatedParameter(f"O cabeçalho {name.decode()} foi enviado mais de uma vez.")
-        parameters = Parameters(request.query, request.headers, operation.names)
-        question = operation.parse(document, parameters)
-        context.deprecated = question.deprecated_header
-        key = parameters.header(b"idempotency-key")
-        if key is not None and not is_valid_key(key):
-            raise InvalidIdempotencyKey
-        operation.permit(question, caller)
-        return await look_up(question, caller, context.request_id, key, self.parts)
+        sent = read_lookup(operation, document, request, caller)
+        context.deprecated = sent.question.deprecated_header
+        return await look_up(
+            sent.question,
+            caller,
+            context.request_id,
+            sent.idempotency_key,
+            self.parts,
+            credits_max=sent.credits_max,
+        )
 
     async def _recognised(self, request: Request, context: "RequestContext") -> Caller:
         """Whose key it is, within the limits. Raises `KeyRefused`, `RateLimited`."""
@@ -275,7 +269,7 @@ class RequestContext(msgspec.Struct):
 
 
 def _refusal(context: RequestContext, error: Exception) -> Reply:
-    if context.route is None or context.route.operation is None:
+    if context.route is None or context.route.told_as is None:
         return reply_of(context.request_id, envelope.refusal(error))
-    fields_of = context.route.operation.error_fields
+    fields_of = context.route.told_as.error_fields
     return reply_of(context.request_id, envelope.refusal(error, context.rest, fields_of))

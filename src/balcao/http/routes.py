@@ -1,6 +1,6 @@
 """The API's addresses as one table: who answers each, by which methods, and what it may be sent."""
 
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -31,7 +31,13 @@ class Route:
     needs_key: bool = False
     of_api: bool = True  # callable from any page, says its request's number
     operation: Operation | None = None  # a lookup
+    quotes: Operation | None = None  # what a lookup would cost
     level: str = "info"  # of the event
+
+    @property
+    def told_as(self) -> Operation | None:
+        """Whose form errors have here; None: the plain one."""
+        return self.operation or self.quotes
 
     @property
     def allow(self) -> bytes:
@@ -60,8 +66,8 @@ class Routes:
         found, rest = self._below.get(path[:at]), path[at:]
         if found is None:
             found, rest = self._deepest(path)
-        if found is not None and found.operation is not None and not rest:
-            return None, ""  # there is no lookup without a document
+        if found is not None and found.told_as is not None and not rest:
+            return None, ""  # there is no lookup without a document, nor a price of it
         return found, rest
 
     def _deepest(self, path: str) -> tuple[Route | None, str]:
@@ -77,8 +83,13 @@ class Routes:
 
 
 def lookups(operations: Iterable[Operation]) -> Iterable[Route]:
-    """Where the operations are asked. A slash may stand inside a CNPJ (2.1)."""
+    """Where the operations are asked."""
     for operation in operations:
-        path, document = f"{PREFIX}{operation.path}", operation.document
-        for each in (f"{path}/{{{document}}}",) if document else (path, f"{path}/"):
-            yield Route(each, operation.path, look_up, ("GET",), None, True, True, operation)
+        for path in paths_of(operation, PREFIX):
+            yield Route(path, operation.path, look_up, ("GET",), None, True, True, operation)
+
+
+def paths_of(operation: Operation, prefix: str) -> Sequence[str]:
+    """Its addresses below a prefix. A slash may stand inside a CNPJ (2.1)."""
+    path, document = f"{prefix}{operation.path}", operation.document
+    return (f"{path}/{{{document}}}",) if document else (path, f"{path}/")

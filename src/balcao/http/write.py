@@ -37,7 +37,7 @@ PREFLIGHT: Headers = [
     (b"access-control-allow-methods", b"GET"),
     (
         b"access-control-allow-headers",
-        b"x-api-key, cache, idempotency-key, accept, content-type",
+        b"x-api-key, cache, idempotency-key, x-creditos-maximos, accept, content-type",
     ),
     (b"access-control-max-age", b"86400"),
     (b"allow", b"GET, OPTIONS"),

@@ -32,6 +32,7 @@ from balcao.core.outcomes import Conclusion, Reply, reply_of
 from balcao.core.tariff import ERROR
 from balcao.errors import (
     CallerError,
+    CeilingOfRequest,
     InsufficientCredits,
     ResultExpired,
     StillRunning,
@@ -80,8 +81,12 @@ class Booking:
         )
 
     async def charge(self, conclusion: Conclusion) -> Reply:
-        """Post the price in one step and record the answer under its key."""
+        """Post the price in one step and record the answer under its key.
+
+        Raises `CeilingOfRequest`, `InsufficientCredits`, `StillRunning`.
+        """
         context = self._context
+        self._bear(conclusion.credits)
         reply = reply_of(context.request_id, conclusion)
         changes: list[Change] = []
         if conclusion.credits:
@@ -102,11 +107,12 @@ class Booking:
     async def hold(self) -> Reply | None:
         """Hold the greatest price of the path and take the key, in one commit (decisions 5.1).
 
-        Raises `InsufficientCredits`, `StillRunning`. A reply: somebody finished this very request
-        a moment ago.
+        Raises `CeilingOfRequest`, `InsufficientCredits`, `StillRunning`. A reply: somebody
+        finished this very request a moment ago.
         """
         context = self._context
         greatest_price = context.operation.greatest_price(context.question)
+        self._bear(greatest_price)
         hold = Hold(*self._whose(), greatest_price, context.at_ms)
         try:
             declined = await self._desk.commit([hold, *self._bind()])
@@ -137,6 +143,12 @@ class Booking:
     def note_refused(self, error: CallerError) -> None:
         """Remember a request that was refused, and charged nothing. Nobody waits for it."""
         self._note(traces.of_refusal(self._context, error))
+
+    def _bear(self, credits: int) -> None:
+        """Raises `CeilingOfRequest` where the caller wants to pay less (decisions 10.2)."""
+        credits_max = self._context.credits_max
+        if credits_max is not None and credits > credits_max:
+            raise CeilingOfRequest(credits, credits_max)
 
     async def _declined(self, declined: Refusal) -> Reply:
         """The commit was refused: too few credits, or somebody took the key a moment ago."""

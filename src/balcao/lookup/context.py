@@ -66,6 +66,7 @@ class LookupContext(msgspec.Struct, frozen=True):
     request_id: str
     key_digest: str | None  # of the Idempotency-Key, if one was sent
     at_ms: int
+    credits_max: int | None = None  # more than this it must not cost
 
     def at_home(self, uf: str) -> "LookupContext":
         """The same, now that the company's own UF is known (decisions 2.3)."""

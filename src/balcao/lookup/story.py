@@ -16,7 +16,7 @@ from balcao.core.calendar import to_ms
 from balcao.core.company import Company
 from balcao.core.documents import Cnpj
 from balcao.core.freshness import CACHE_FIRST, Ask, Kept, Serve
-from balcao.core.outcomes import Conclusion, Delivered, Failed, Nothing, Outcome, Quote, Reply
+from balcao.core.outcomes import Conclusion, Delivered, Failed, Nothing, Outcome, Reply
 from balcao.core.questions import Inquiry, Question, Record, Strategy
 from balcao.core.registration import Registrations
 from balcao.errors import CallerError, DataRefused, NothingInCache, SourceError, UfRequired
@@ -35,15 +35,24 @@ ENCODED_IN_PLACE_PARTS_MAX = 500  # partners or registrations
 
 
 async def look_up(
-    question: Question, caller: Caller, request_id: str, idempotency_key: str | None, parts: Parts
+    question: Question,
+    caller: Caller,
+    request_id: str,
+    idempotency_key: str | None,
+    parts: Parts,
+    *,
+    credits_max: int | None = None,
 ) -> Reply:
-    """Answer one question and charge for it, once.
+    """Answer one question and charge for it, once; `credits_max` at the most, if it says so.
 
     Raises `CallerError` for what refuses the request before anything was done (409, 400 for a
     reused key, 402) and `StorageFailed` when the desk cannot write. A source's failure is a
     reply like any other, recorded under the idempotency key (decisions 6.2).
     """
-    context = asked = _context(question, caller, request_id, idempotency_key, parts)
+    asked = context_of(
+        question, caller, request_id, idempotency_key, parts, credits_max=credits_max
+    )
+    context = asked
     booking = Booking(context)
     try:
         # 1  Was this very request answered before?
@@ -51,15 +60,13 @@ async def look_up(
             return replayed
 
         # 2  What is at hand, in the cache and in our own copies?  3  May it be served?
-        if question.home_unknown:
-            context = await _with_home_at_hand(context)
-            booking = Booking(context)
-        at_hand = await _all_at_hand(context)
+        context, at_hand = await at_hand_of(context)
+        booking = Booking(context)
 
         # 4  Everything is at hand: the charge and the answer are one commit.
         known = [outcome for outcome in at_hand if outcome is not None]
         if len(known) == len(at_hand):
-            return await booking.charge(await _concluded(context, known))
+            return await booking.charge(await concluded(context, known))
         if question.strategy is Strategy.SO_CACHE:
             raise NothingInCache
 
@@ -71,19 +78,6 @@ async def look_up(
     except CallerError as refused:
         Booking(asked).note_refused(refused)
         raise
-
-
-async def quote(question: Question, caller: Caller, parts: Parts) -> Quote:
-    """What this question would cost now, without asking or charging anything."""
-    context = _context(question, caller, "", None, parts)
-    if question.home_unknown:
-        context = await _with_home_at_hand(context)
-    at_hand = await _all_at_hand(context)
-    known = [outcome for outcome in at_hand if outcome is not None]
-    if len(known) < len(at_hand):
-        return Quote(context.operation.greatest_price(context.question), at_hand=False)
-    conclusion = await _concluded(context, known)
-    return Quote(conclusion.credits, True, conclusion.origin, conclusion.asked_ms)
 
 
 async def _ask_and_settle(context: LookupContext, at_hand: Sequence[Outcome | None]) -> Reply:
@@ -109,7 +103,7 @@ async def _ask_and_settle(context: LookupContext, at_hand: Sequence[Outcome | No
             # 6  What is said, and what it costs.
             outcomes = await _drop_unknown_company(context, outcomes, until)
             await _keep(context, outcomes)
-            conclusion = await _concluded(context, outcomes)
+            conclusion = await concluded(context, outcomes)
         except UfRequired:  # a refusal after all, and these take neither key nor credit
             await booking.release()
             raise
@@ -120,9 +114,16 @@ async def _ask_and_settle(context: LookupContext, at_hand: Sequence[Outcome | No
         return await Booking(context).settle(conclusion)
 
 
-def _context(
-    question: Question, caller: Caller, request_id: str, idempotency_key: str | None, parts: Parts
+def context_of(
+    question: Question,
+    caller: Caller,
+    request_id: str,
+    idempotency_key: str | None,
+    parts: Parts,
+    *,
+    credits_max: int | None = None,
 ) -> LookupContext:
+    """All that is needed to answer it, as of now."""
     return LookupContext(
         parts,
         parts.environments[caller.mode],
@@ -132,6 +133,7 @@ def _context(
         request_id,
         None if idempotency_key is None else idempotency.digest(idempotency_key),
         parts.now_ms(),
+        credits_max,
     )
 
 
@@ -142,6 +144,13 @@ def _done(parts: Parts, task: "asyncio.Task[Reply]") -> None:
 
 
 # 2 and 3: at hand
+
+
+async def at_hand_of(context: LookupContext) -> tuple[LookupContext, Sequence[Outcome | None]]:
+    """Per inquiry what can be said without asking anybody; and the company's own UF, so told."""
+    if context.question.home_unknown:
+        context = await _with_home_at_hand(context)
+    return context, await _all_at_hand(context)
 
 
 async def _with_home_at_hand(context: LookupContext) -> LookupContext:
@@ -309,8 +318,8 @@ async def _keep(context: LookupContext, outcomes: Sequence[Outcome]) -> None:
         cache.keep(fresh)
 
 
-async def _concluded(context: LookupContext, outcomes: Sequence[Outcome]) -> Conclusion:
-    """The answer, in a thread where it is long."""
+async def concluded(context: LookupContext, outcomes: Sequence[Outcome]) -> Conclusion:
+    """The answer and its price, in a thread where it is long."""
     document, operation, parts = context.question.document, context.operation, context.parts
     company = None
     if operation.wants_company and isinstance(document, Cnpj):

@@ -28,6 +28,7 @@ from balcao.core.receipts import Numbering
 from balcao.core.tariff import Rules
 from balcao.errors import (
     BalcaoError,
+    CeilingOfRequest,
     IdempotencyKeyReused,
     InsufficientCredits,
     InvalidIdempotencyKey,
@@ -46,7 +47,12 @@ from balcao.errors import (
     StorageFailed,
 )
 from balcao.operations import envelope
-from balcao.operations.parameters import Parameter, Parameters
+from balcao.operations.parameters import (
+    CREDITS_MAX,
+    CREDITS_MAX_HEADER,
+    Parameter,
+    Parameters,
+)
 from balcao.operations.views import FormWords, Notice, RecordedResult, ResultView, Tone
 
 # What every operation may answer besides its results.
@@ -57,6 +63,7 @@ PROBLEMS_OF_ALL: tuple[type[BalcaoError], ...] = (
     IdempotencyKeyReused,
     KeyRefused,
     InsufficientCredits,
+    CeilingOfRequest,
     StillRunning,
     ResultUnavailable,
     ResultErased,
@@ -154,7 +161,7 @@ class Operation(ABC):
     ) -> None:
         self.ufs = ufs or self.usual_ufs
         self.today = today
-        self.parameters = self.declare()
+        self.parameters = (*self.declare(), CREDITS_MAX, CREDITS_MAX_HEADER)
         self.names = tuple(each.name for each in self.parameters if each.place == "query")
 
     @abstractmethod

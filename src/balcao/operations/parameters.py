@@ -160,7 +160,7 @@ class BirthDate(Parameter):
 class Days(Parameter):
     """`cache`: how many days old a kept result may be; a header too, which the query outdoes."""
 
-    _FORM = re.compile(r"[0-9]{1,4}", re.ASCII)
+    FORM = re.compile(r"[0-9]{1,4}", re.ASCII)
 
     def __init__(self, description: str, *, default: int, largest: int) -> None:
         schema = {"type": "integer", "minimum": 0, "maximum": largest}
@@ -182,12 +182,54 @@ class Days(Parameter):
             from_header = text is not None
         if text is None:
             return self.default, False
-        if not self._FORM.fullmatch(text) or int(text) > self.largest:
+        if not self.FORM.fullmatch(text) or int(text) > self.largest:
             raise InvalidParameter(
                 f"O parâmetro {self.name} deve ser um número inteiro de dias, de 0 a"
                 f" {self.largest}."
             )
         return int(text), from_header
+
+
+class CreditsMax(Parameter):
+    """`creditos_maximos`: what a lookup may cost at the most (decisions 10.2).
+
+    Usually a header, `X-Creditos-Maximos`, which the query outdoes. It is no part of what is
+    asked: neither of the question nor of its fingerprint.
+    """
+
+    HEADER = "X-Creditos-Maximos"
+    LARGEST = 9_999
+
+    def __init__(self) -> None:
+        super().__init__(
+            "creditos_maximos",
+            f"O mesmo que o cabeçalho `{self.HEADER}`, e prevalece sobre ele.",
+            {"type": "integer", "minimum": 0, "maximum": self.LARGEST},
+        )
+
+    def in_header(self) -> Parameter:
+        """The header."""
+        return Parameter(
+            self.HEADER,
+            "O máximo que esta consulta pode custar, em créditos. Se ela pode custar mais, a"
+            " resposta é 402 `TETO_DA_REQUISICAO`: nada é consultado nem cobrado, e a"
+            " Idempotency-Key fica livre. 0 pede só o que é de graça.",
+            self.schema,
+            place="header",
+        )
+
+    def read(self, sent: Parameters) -> int | None:
+        """Credits; None: as many as it costs."""
+        text = sent.text(self.name)
+        if text is None:
+            text = sent.header(self.HEADER.lower().encode())
+        if text is None:
+            return None
+        if not Days.FORM.fullmatch(text):
+            raise InvalidParameter(
+                f"creditos_maximos deve ser um número inteiro, de 0 a {self.LARGEST}."
+            )
+        return int(text)
 
 
 class Flag(Parameter):
@@ -312,3 +354,6 @@ CACHE_HEADER = CACHE.in_header(
     " enviados. A resposta traz então o cabeçalho Deprecation.",
     deprecated=True,
 )
+
+CREDITS_MAX = CreditsMax()
+CREDITS_MAX_HEADER = CREDITS_MAX.in_header()

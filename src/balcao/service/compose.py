@@ -23,6 +23,7 @@ from balcao.http.account import Books
 from balcao.http.authenticator import Authenticator
 from balcao.http.front import ASGIApp, Front
 from balcao.http.pages import Probes, documentation
+from balcao.http.quotes import Quotes
 from balcao.http.receipts import Files
 from balcao.inventory import configured
 from balcao.jobs.durable import JobWorker
@@ -197,6 +198,7 @@ def open_house(
         beside=[
             *Files(desk, blobs).routes(),
             *Books(desk, now_ms).routes(),
+            *Quotes(parts, factory.standing).routes(),
             *Probes(metrics, desk, snapshots, now_ms, clock.state).routes(),
             *documentation(settings, parts.operations),
         ],

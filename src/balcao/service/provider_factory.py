@@ -16,7 +16,7 @@ from balcao.core.breaker import BreakerSettings
 from balcao.core.questions import Inquiry, Mode, Subject
 from balcao.core.receipts import RECEIPT_BYTES_MAX
 from balcao.inventory import SNAPSHOT, configured
-from balcao.observability.health import Health
+from balcao.observability.health import Health, Standing
 from balcao.observability.metrics import Metrics
 from balcao.observability.source_log import SourceLog
 from balcao.providers import PROVIDERS
@@ -69,6 +69,12 @@ class ProviderFactory:
     def circuits(self) -> Mapping[tuple[str, str, str], str]:
         """State of each live circuit by source, subject and UF."""
         return {(one.name, one.subject, one.uf): one.circuit_state for one in self._live}
+
+    def standing(self, mode: Mode, source: str, subject: Subject, uf: str) -> Standing:
+        """How one of them is at this moment, for a subject and UF."""
+        line = (source, subject, uf)
+        circuit = self.circuits().get(line, "") if mode == "live" else ""
+        return self._health.standing(mode, line, self._now_ms(), circuit)
 
     def sources(self, mode: Mode, settings: Settings) -> Sources:
         """Those of one mode, in their order."""

@@ -112,6 +112,10 @@ class Sources:
             self._measure(_Asked(found, None, self._clock() - started))
         return finished
 
+    def who_is_asked(self, inquiry: Inquiry) -> Sequence[str]:
+        """The names of those who may be asked about it, in the order of asking."""
+        return [source.name for source in _Asking(self._route(inquiry), inquiry, inf).able]
+
     def in_flight(self, inquiry: Inquiry) -> InFlight | None:
         """The same inquiry, if it is being asked at this moment: `ask` may join it."""
         return self._flights.in_flight(inquiry.flight_key)

@@ -13,11 +13,11 @@ from starlette.responses import Response
 
 from balcao.core import idempotency
 from balcao.core.access import Caller
-from balcao.core.documents import Cnpj, Cpf
+from balcao.core.documents import Cnpj
 from balcao.core.federation import ALL
 from balcao.core.idempotency import Attempt
 from balcao.core.ledger import Trace
-from balcao.core.outcomes import Quote, Reply
+from balcao.core.outcomes import Reply
 from balcao.core.problems import problem_of
 from balcao.core.questions import Question
 from balcao.core.writing import ago
@@ -35,7 +35,8 @@ from balcao.errors import (
     StorageFailed,
 )
 from balcao.http.authenticator import must_wait
-from balcao.lookup.story import look_up, quote
+from balcao.lookup.quoting import quote
+from balcao.lookup.story import look_up
 from balcao.operations.contract import Operation
 from balcao.storage.people import TraceFilter
 from balcao.web import outcomes
@@ -243,12 +244,7 @@ async def _price(
     looking = [(OF_PRICES, str(visit.person.user.user_id))]
     if tools.throttle.wait_seconds(looking, tools.now_ms()):
         return in_general, None
-    inquiry = asked.inquiries[0]
-    if isinstance(inquiry.document, Cpf) and inquiry.birth is None:
-        # Whether somebody asked about a person is nobody's business, and changes no price here.
-        quoted = Quote(_operation(visit, form).greatest_price(asked), at_hand=False)
-    else:
-        quoted = await quote(asked, visit.person.caller(), tools.parts)
+    quoted = await quote(asked, visit.person.caller(), tools.parts)
     price = outcomes.price(asked, quoted, visit.available, tools.now_ms())
     return price, await _just_now(visit, asked)
 

@@ -8,9 +8,9 @@ from balcao.core.federation import ALL
 from balcao.core.outcomes import Quote
 from balcao.core.problems import Problem
 from balcao.core.problems import table as problems
-from balcao.core.questions import Question, Strategy
+from balcao.core.questions import Question
 from balcao.core.writing import credits, day, instant, whole
-from balcao.errors import NotServed, Overloaded, SourceUnavailable, StorageFailed
+from balcao.errors import NothingInCache, NotServed, Overloaded, SourceUnavailable, StorageFailed
 from balcao.operations.views import Notice
 from balcao.web.advice import advice
 from balcao.web.forms import DOCUMENTS, LookupForm
@@ -136,6 +136,12 @@ _BY_CODE: Mapping[str, Notice] = {
         "A consulta precisava de mais créditos do que havia disponíveis.",
         "Peça créditos a quem administra a conta, e consulte de novo.",
     ),
+    "TETO_DA_REQUISICAO": Notice(
+        "warn",
+        "Acima do máximo permitido",
+        "A consulta podia custar mais créditos do que o máximo enviado com ela.",
+        "Envie um máximo maior em X-Creditos-Maximos, ou aceite um resultado guardado.",
+    ),
     "OPERACAO_EM_ANDAMENTO": Notice(
         "info",
         "Já estava em andamento",
@@ -247,15 +253,19 @@ def _wait(seconds: int) -> str:
 
 def price(of: Question, quote: Quote, available: int | None, now_ms: int) -> Price:
     """What this very question would cost now."""
-    if available is not None and quote.credits > available:
-        short = f"Precisa de {credits(quote.credits)} disponíveis, e há {whole(max(available, 0))}."
+    if available is not None and quote.greatest > available:
+        short = (
+            f"Precisa de {credits(quote.greatest)} disponíveis, e há {whole(max(available, 0))}."
+        )
         return Price(short, "warn")
+    if quote.code == problems()[NothingInCache][1]:
+        return Price("Não há certidão guardada que ainda valha: sem resultado e sem custo.", "warn")
     if not quote.at_hand:
-        return _at_most(of, quote.credits)
-    if quote.origin is None:
+        return _at_most(of, quote.greatest)
+    if quote.code is not None:
         return Price("A nossa cópia dos dados já diz que não existe: sem custo.", "good")
-    cost = credits(quote.credits)
-    if quote.origin == "online":
+    cost = credits(quote.greatest)
+    if quote.way == "own":
         return Price(f"A resposta está na nossa cópia dos dados abertos: {cost}.", "good")
     asked = when(quote.asked_ms, now_ms)
     if of.uf == ALL:
@@ -273,8 +283,6 @@ def when(at_ms: int | None, now_ms: int) -> str:
 
 
 def _at_most(of: Question, most: int) -> Price:
-    if of.strategy is Strategy.SO_CACHE:
-        return Price("Não há certidão guardada que ainda valha: sem resultado e sem custo.", "warn")
     addresses = ", mais 1 pelos endereços" if of.wants_addresses else ""
     if of.uf == ALL:
         return Price(

@@ -81,6 +81,7 @@ CODES: Mapping[str, Word] = {
     "OPERACAO_EM_ANDAMENTO": Word("Consulta igual em andamento", "warn"),
     "RESULTADO_INDISPONIVEL": Word("Resultado não pode ser reenviado", "warn"),
     "SALDO_INSUFICIENTE": Word("Créditos insuficientes", "warn"),
+    "TETO_DA_REQUISICAO": Word("Acima do máximo da requisição", "warn"),
     "CNPJ_NAO_ENCONTRADO": Word("CNPJ não encontrado", "info"),
     "INSCRICAO_NAO_ENCONTRADA": Word("Sem inscrição na Suframa", "info"),
     "COMPROVANTE_NAO_ENCONTRADO": Word("Comprovante não encontrado", "info"),

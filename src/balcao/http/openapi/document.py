@@ -20,6 +20,8 @@ from balcao.http.openapi import errors as openapi_errors
 from balcao.http.openapi import pages as openapi_pages
 from balcao.http.openapi import texts
 from balcao.http.openapi.errors import JSON, REQUEST_ID, SCHEMAS
+from balcao.http.quotes import EXAMPLE, QuoteAnswer
+from balcao.http.quotes import PREFIX as QUOTES
 from balcao.http.routes import PREFIX
 from balcao.operations import OPERATIONS
 from balcao.operations.contract import EXAMPLE_MS, Circumstances, Operation
@@ -45,12 +47,11 @@ def document(
         servers.append({"url": address, "description": "Endereço público"})
     paths: dict[str, Any] = {}
     for operation in operations.values():
-        where = f"{PREFIX}{operation.path}"
-        if operation.document:
-            where += f"/{{{operation.document}}}"
-        paths[where] = {"get": _lookup(operation, idempotency_hours)}
+        paths[_address(operation, PREFIX)] = {"get": _lookup(operation, idempotency_hours)}
+    for operation in operations.values():
+        paths[_address(operation, QUOTES)] = {"get": _quote(operation)}
     paths |= openapi_pages.paths(_refusals, _page_headers_of_results)
-    answers = _answers(operation.answer for operation in operations.values())
+    answers = _answers([*(operation.answer for operation in operations.values()), QuoteAnswer])
     refused = openapi_errors.schemas(list(operations.values()), answers)
     shared = _share_responses(paths)
     return {
@@ -115,6 +116,10 @@ def _share_responses(paths: Mapping[str, Any]) -> dict[str, Any]:
             for responses, status in alike:
                 responses[status] = {"$ref": _RESPONSES + name}
     return shared
+
+
+def _address(operation: Operation, prefix: str) -> str:
+    return f"{prefix}{operation.path}" + (f"/{{{operation.document}}}" * bool(operation.document))
 
 
 # Lookups.
@@ -190,6 +195,57 @@ def _responses(operation: Operation) -> dict[str, Any]:
         for status, examples in results.items()
     }
     return {str(status): response for status, response in sorted({**done, **refused}.items())}
+
+
+# What they would cost.
+
+
+def _quote(operation: Operation) -> dict[str, Any]:
+    kinds = [kind for kind in operation.problems if issubclass(kind, _ASKING_A_PRICE)]
+    headers = {status: _page_headers(status) for status in texts.STATUSES}
+    refused = openapi_errors.responses(kinds, openapi_errors.shape_of(operation), headers)
+    schema = {"$ref": SCHEMAS + description_of(QuoteAnswer)[0]}
+    body = msgspec.structs.replace(EXAMPLE, operacao=operation.path)
+    example = msgspec.json.decode(msgspec.json.encode(body))
+    return {
+        "operationId": f"cotacao_{operation.path.replace('-', '_')}",
+        "tags": [texts.TAG_QUOTES],
+        "summary": f"Quanto custaria: {operation.title}",
+        "description": texts.QUOTE,
+        "security": [{"chave": []}],
+        "parameters": [_parameter(each, operation) for each in operation.parameters],
+        "responses": {
+            "200": {
+                "description": "O que a consulta custaria agora.",
+                "headers": headers[200],
+                "content": {JSON: {"schema": schema, "example": example}},
+            },
+            **{str(status): response for status, response in refused.items()},
+        },
+    }
+
+
+# Its own refusals are in the answer; these are told as the lookup tells them.
+_ASKING_A_PRICE = (
+    errors.KeyRefused,
+    errors.RateLimited,
+    errors.RequestTooLarge,
+    errors.CertificatesNotEnabled,
+    errors.OptInNotEnabled,
+    errors.InvalidCnpj,
+    errors.InvalidCpf,
+    errors.InvalidParameter,
+    errors.RepeatedParameter,
+    errors.InvalidStrategy,
+    errors.InvalidUf,
+    errors.DocumentRequired,
+    errors.DocumentsConflict,
+    errors.BirthDateRequired,
+    errors.InvalidBirthDate,
+    errors.BirthDateInFuture,
+    errors.ParametersConflict,
+    errors.StorageFailed,
+)
 
 
 def _results(operation: Operation) -> dict[int, dict[str, Any]]:

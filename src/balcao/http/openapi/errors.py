@@ -35,7 +35,8 @@ _FURTHER: Mapping[str, str] = {
 }
 _CREDITS: Mapping[str, str] = {
     "creditos_necessarios": "Só com status 402: os créditos que a consulta pede.",
-    "creditos_disponiveis": "Só com status 402: os créditos que a conta tem.",
+    "creditos_disponiveis": "Só com `SALDO_INSUFICIENTE`: os créditos que a conta tem.",
+    "creditos_maximos": "Só com `TETO_DA_REQUISICAO`: o que X-Creditos-Maximos permite.",
 }
 
 _PLAIN = "Erro"
@@ -110,6 +111,8 @@ def samples(kind: type[errors.BalcaoError]) -> Sequence[errors.BalcaoError]:
         return (errors.RateLimited(12, "minuto"),)
     if kind is errors.InsufficientCredits:
         return (errors.InsufficientCredits(1, 0),)
+    if kind is errors.CeilingOfRequest:
+        return (errors.CeilingOfRequest(2, 1),)
     if kind is errors.StillRunning:
         return (errors.StillRunning(26),)
     if kind is errors.RequestTooLarge:

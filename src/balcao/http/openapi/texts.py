@@ -15,16 +15,24 @@ def introduction(idempotency_hours: int) -> str:
 
 
 TAG_LOOKUPS = "Consultas"
+TAG_QUOTES = "Custos"
 TAG_RECEIPTS = "Comprovantes"
 TAG_ACCOUNT = "Conta"
 TAG_SERVICE = "Monitoramento"  # tags are ASCII: generators name files and classes by them
 TAGS: Mapping[str, str] = {
     TAG_LOOKUPS: "As operações que custam créditos.",
+    TAG_QUOTES: "O que cada consulta custaria agora, sem consultar nem cobrar nada.",
     TAG_RECEIPTS: "Os documentos das certidões, no endereço que `print` indica; sem custo.",
     TAG_ACCOUNT: "O que a própria conta gastou; com chave, sem custo.",
     TAG_SERVICE: "Saúde e medidas do serviço; sem chave, sem custo.",
 }
 
+QUOTE = (
+    "O que a mesma consulta custaria agora, com os mesmos parâmetros: nada é consultado nem"
+    " cobrado. Enquanto nada muda, a cobrança fica entre o mínimo e o máximo, e é igual a eles"
+    " quando `exato`. De uma pessoa sobre a qual esta conta ainda não teve resposta, diz só o"
+    " intervalo."
+)
 FEDERAL_RECEIPT = (
     "PDF ou HTML. Pede uma chave da conta que fez a consulta; com a de outra conta a resposta é"
     " 404, como se não existisse. HTML vem como arquivo anexo, sem nada que rode em um navegador."

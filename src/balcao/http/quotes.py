@@ -1,0 +1,237 @@
+"""What a lookup would cost: `/cotacoes/v2/` and then just what the lookup itself is sent.
+
+Decisions 10.1. Nobody is asked and nothing is charged; it counts against the limits, or else it
+would be a free look into the cache that all clients share.
+"""
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Annotated, Literal, TypeAlias
+
+import msgspec
+
+from balcao.core.access import Account
+from balcao.core.calendar import civil_month, from_ms, next_month_ms
+from balcao.core.described import described, said
+from balcao.core.ledger import available_credits, spent_credits
+from balcao.core.outcomes import Quote, Way
+from balcao.core.problems import problem_of
+from balcao.core.questions import Mode, Question, Subject
+from balcao.errors import CeilingOfRequest, InsufficientCredits
+from balcao.http.lookup_request import read_lookup
+from balcao.http.read import Request
+from balcao.http.routes import Answer, Route, paths_of
+from balcao.lookup.context import Parts
+from balcao.lookup.quoting import quote
+from balcao.observability.health import ALL_UFS, Standing
+from balcao.operations import tariff
+from balcao.operations.contract import Operation
+from balcao.operations.envelope import WITHOUT_ID, AlwaysFalse, AlwaysTrue, RequestId
+
+PREFIX = "/cotacoes/v2/"
+
+_DAY_MS = 86_400_000
+
+WAYS: Mapping[Way, Literal["proprio", "cache", "fonte", "misto"]] = {
+    "own": "proprio",
+    "cache": "cache",
+    "source": "fonte",
+    "mixed": "misto",
+}
+STANDINGS: Mapping[Standing, Literal["respondendo", "instavel", "parada", "desconhecida"]] = {
+    "ok": "respondendo",
+    "degraded": "instavel",
+    "down": "parada",
+    "quiet": "desconhecida",
+}
+_HEADERS = [
+    (b"content-type", b"application/json; charset=utf-8"),
+    (b"cache-control", b"no-store"),
+    (b"x-creditos-cobrados", b"0"),
+]
+
+_encode = msgspec.json.Encoder().encode
+
+# How a source is at this moment: of this mode, for this source, subject and UF.
+StandingNow: TypeAlias = Callable[[Mode, str, Subject, str], Standing]
+
+
+@described("FonteCotada", "Quem pode ser consultado sobre isto, e como está.")
+class QuotedSource(msgspec.Struct, frozen=True):
+    """One of those who may be asked."""
+
+    nome: Annotated[str, said("Nome da fonte.")]
+    estado: Annotated[
+        Literal["respondendo", "instavel", "parada", "desconhecida"],
+        said("Como respondeu na última hora; `desconhecida`: ninguém a consultou."),
+    ]
+
+
+@described("TetoCotado", "Um teto do qual a consulta faria parte.")
+class QuotedCeiling(msgspec.Struct, frozen=True):
+    """What may be spent in all, of which this lookup would be a part. Credits."""
+
+    de: Annotated[str, said("De quem é: `conta`, o teto mensal do pós-pago.")]
+    teto: Annotated[int, said("O teto.")]
+    usado: Annotated[int, said("Gastos no período.")]
+    reservado: Annotated[int, said("Reservados por consultas em andamento.")]
+    resta: Annotated[int, said("O que ainda cabe.")]
+    volta_em: Annotated[str | None, said("Quando o período recomeça.", format="date-time")]
+
+
+@described("RespostaCotacao", "O que a consulta custaria agora.")
+class QuoteAnswer(msgspec.Struct, frozen=True):
+    """The body."""
+
+    request_id: RequestId
+    success: AlwaysTrue
+    error: AlwaysFalse
+    operacao: Annotated[str, said("Operação, como no endereço.")]
+    creditos_min: Annotated[int, said("O mínimo que custaria.", minimum=0)]
+    creditos_max: Annotated[int, said("O máximo que custaria.", minimum=0)]
+    exato: Annotated[bool, said("`true`: o mínimo e o máximo são um só.")]
+    caminho: Annotated[
+        Literal["proprio", "cache", "fonte", "misto"],
+        said("De onde viria a resposta: da cópia própria, do cache, da fonte ou de mais de um."),
+    ]
+    regra: Annotated[
+        str | None,
+        said("A regra da tabela de preços, quando a resposta está à mão; senão nulo."),
+    ]
+    idade_dias: Annotated[
+        int | None, said("Idade da resposta que está à mão, em dias inteiros; senão nulo.")
+    ]
+    valida_ate: Annotated[
+        str | None, said("Último dia da certidão que está à mão; senão nulo.", format="date")
+    ]
+    fontes: Annotated[
+        Sequence[QuotedSource], said("Quem pode ser consultado sobre isto, nesta ordem.")
+    ]
+    saldo_apos_maximo: Annotated[
+        int | None,
+        said("O disponível menos o máximo; negativo, se falta; nulo, se nada limita a conta."),
+    ]
+    tetos: Annotated[Sequence[QuotedCeiling], said("Os tetos dos quais ela faria parte.")]
+    recusa: Annotated[
+        str | None,
+        said("O código que a consulta receberia agora em vez de um resultado; senão nulo."),
+    ]
+    cotado_em: Annotated[str, said("Quando isto valia.", format="date-time")]
+
+
+EXAMPLE = QuoteAnswer(
+    request_id="0198f2d4-7c1a-7b3e-9f00-5d2c8a41e6b8",
+    success=True,
+    error=False,
+    operacao="certidao-negativa-de-debitos-federal",
+    creditos_min=1,
+    creditos_max=1,
+    exato=True,
+    caminho="cache",
+    regra="certidão federal: 1 por resultado do cache",
+    idade_dias=3,
+    valida_ate="2026-12-17",
+    fontes=(QuotedSource("infosimples", "respondendo"),),
+    saldo_apos_maximo=996,
+    tetos=(),
+    recusa=None,
+    cotado_em="2026-08-08T10:15:30.120-03:00",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Quotes:
+    """One address an operation."""
+
+    parts: Parts
+    standing: StandingNow
+
+    def routes(self) -> Sequence[Route]:
+        """What the front serves."""
+        return [
+            Route(
+                path, "cotacao", partial(self.quoted, operation), needs_key=True, quotes=operation
+            )
+            for operation in self.parts.operations.values()
+            for path in paths_of(operation, PREFIX)
+        ]
+
+    async def quoted(self, operation: Operation, request: Request) -> Answer:
+        """The answer. Raises what the lookup would be refused for as it was sent."""
+        caller = request.caller
+        assert caller is not None
+        sent = read_lookup(operation, request.rest, request, caller)
+        told = await quote(sent.question, caller, self.parts)
+        now_ms = self.parts.now_ms()
+        account = self.parts.desk.account(caller.account_id)
+        available = available_credits(account, civil_month(now_ms))
+        age_ms = None if told.asked_ms is None else max(0, now_ms - told.asked_ms)
+        answer = QuoteAnswer(
+            request_id="",
+            success=True,
+            error=False,
+            operacao=operation.path,
+            creditos_min=told.least,
+            creditos_max=told.greatest,
+            exato=told.exact,
+            caminho=WAYS[told.way],
+            regra=tariff.sentence(told.rule),
+            idade_dias=None if age_ms is None else age_ms // _DAY_MS,
+            valida_ate=told.validity,
+            fontes=self._sources(sent.question, caller.mode),
+            saldo_apos_maximo=None if available is None else available - told.greatest,
+            tetos=_ceilings(account, now_ms),
+            recusa=_refusal(told, sent.credits_max, available),
+            cotado_em=from_ms(now_ms).isoformat(timespec="milliseconds"),
+        )
+        return 200, _HEADERS, b"{" + _encode(answer).removeprefix(WITHOUT_ID)
+
+    def _sources(self, question: Question, mode: Mode) -> Sequence[QuotedSource]:
+        sources = self.parts.environments[mode].sources
+        standings: dict[str, set[Standing]] = {}
+        for inquiry in question.inquiries:
+            for name in sources.who_is_asked(inquiry):
+                known = standings.setdefault(name, set())
+                for uf in {inquiry.uf or "", ALL_UFS if inquiry.uf else ""}:
+                    known.add(self.standing(mode, name, question.subject, uf))
+        return [
+            QuotedSource(name, STANDINGS[_in_a_word(known)]) for name, known in standings.items()
+        ]
+
+
+def _in_a_word(known: Collection[Standing]) -> Standing:
+    """Of one source that may be asked about several UFs."""
+    spoken = set(known) - {"quiet"}
+    if len(spoken) > 1:
+        return "degraded"
+    return spoken.pop() if spoken else "quiet"
+
+
+def _ceilings(account: Account, now_ms: int) -> Sequence[QuotedCeiling]:
+    """The account's own, where it has one; no account has more than one yet."""
+    if account.ceiling_credits is None:
+        return ()
+    month = civil_month(now_ms)
+    spent = spent_credits(account, month)
+    return (
+        QuotedCeiling(
+            de="conta",
+            teto=account.ceiling_credits,
+            usado=spent,
+            reservado=account.held_credits,
+            resta=account.ceiling_credits - spent - account.held_credits,
+            volta_em=from_ms(next_month_ms(now_ms)).isoformat(timespec="milliseconds"),
+        ),
+    )
+
+
+def _refusal(told: Quote, credits_max: int | None, available: int | None) -> str | None:
+    """The code that the lookup would be told now instead of a result."""
+    if told.code is not None or told.secret:
+        return told.code
+    if credits_max is not None and told.greatest > credits_max:
+        return problem_of(CeilingOfRequest(told.greatest, credits_max)).code
+    if available is not None and told.greatest > available:
+        return problem_of(InsufficientCredits(told.greatest, available)).code
+    return None

@@ -1,0 +1,96 @@
+"""What a lookup would cost, said before it is made: nobody is asked, nothing is charged.
+
+The same steps as a lookup's first ones (`story.py`): as long as nothing changes in between, the
+charge is within what is said here, and just that where it is exact (decisions 10.1).
+"""
+
+import asyncio
+from collections.abc import Sequence
+
+from balcao.core.access import Caller
+from balcao.core.data_subject import document_hash
+from balcao.core.documents import Cpf
+from balcao.core.outcomes import Conclusion, Delivered, Failed, Nothing, Outcome, Quote, Way
+from balcao.core.questions import Question, Strategy
+from balcao.errors import NothingInCache, SourceFailed
+from balcao.lookup.context import LookupContext, Parts
+from balcao.lookup.story import at_hand_of, concluded, context_of
+from balcao.operations import envelope
+from balcao.storage.people import TraceFilter
+
+# What may have become of an inquiry that nobody can answer yet, where it costs least.
+_COSTING_NOTHING: Sequence[Outcome] = (Failed(SourceFailed()), Nothing(""))
+
+
+async def quote(question: Question, caller: Caller, parts: Parts) -> Quote:
+    """What this question would cost this caller now.
+
+    Whether anybody asked about a natural person is nobody else's business: who has no answer
+    about the same one already is told all that it may cost, whatever is kept.
+    """
+    context = context_of(question, caller, "", None, parts)
+    greatest = context.operation.greatest_price(question)
+    if isinstance(question.document, Cpf) and not await _was_told(context):
+        return Quote(0, greatest, "mixed", secret=True)
+    context, at_hand = await at_hand_of(context)
+    known = [outcome for outcome in at_hand if outcome is not None]
+    if len(known) == len(at_hand):
+        return _as_concluded(await concluded(context, known), _way_of(known))
+    if question.strategy is Strategy.SO_CACHE:
+        return _as_concluded(envelope.refusal(NothingInCache()), "cache")
+    least = await _least(context, at_hand) if known else 0
+    return Quote(least, greatest, "mixed" if known else "source")
+
+
+async def _least(context: LookupContext, at_hand: Sequence[Outcome | None]) -> int:
+    """What is at hand is charged also where nothing comes of the rest, if it is anything."""
+    if context.operation.doubtful([each for each in at_hand if each is not None]):
+        return 0  # the registry may say that there is no such company
+    ends = [
+        await concluded(context, [each or otherwise for each in at_hand])
+        for otherwise in _COSTING_NOTHING
+    ]
+    return min(end.credits for end in ends)
+
+
+def _as_concluded(conclusion: Conclusion, way: Way) -> Quote:
+    """All of it is at hand, and costs just that."""
+    certificate = conclusion.certificate
+    return Quote(
+        conclusion.credits,
+        conclusion.credits,
+        way,
+        at_hand=True,
+        rule=conclusion.rule,
+        code=conclusion.code,
+        asked_ms=conclusion.asked_ms,
+        validity=certificate.validity if certificate else None,
+    )
+
+
+def _way_of(outcomes: Sequence[Outcome]) -> Way:
+    ways = {_WAYS[isinstance(each, Delivered) and each.origin == "cache"] for each in outcomes}
+    return ways.pop() if len(ways) == 1 else "mixed"
+
+
+_WAYS: dict[bool, Way] = {True: "cache", False: "own"}
+
+
+async def _was_told(context: LookupContext) -> bool:
+    """Whether this account was given an answer to the same before."""
+    question, parts = context.question, context.parts
+    uf = question.uf or question.inquiries[0].uf
+    wanted = TraceFilter(
+        0,
+        context.at_ms + 1,
+        operation=context.operation.path,
+        document_hash=document_hash(parts.numbering.pepper, question.document.text),
+    )
+    traces = await asyncio.to_thread(
+        parts.desk.people.traces, context.caller.account_id, wanted, _LOOKED_AT_MAX
+    )
+    return any(trace.code is None and trace.uf == uf for trace in traces)
+
+
+# Of the same person and operation: UFs and failures among them.
+_LOOKED_AT_MAX = 100
