@@ -74,7 +74,7 @@ class ProviderFactory:
         """How one of them is at this moment, for a subject and UF."""
         line = (source, subject, uf)
         circuit = self.circuits().get(line, "") if mode == "live" else ""
-        return self._health.standing(mode, line, self._now_ms(), circuit)
+        return self.health.standing(mode, line, self.now_ms(), circuit)
 
     def sources(self, mode: Mode, settings: Settings) -> Sources:
         """Those of one mode, in their order."""
