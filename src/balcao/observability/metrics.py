@@ -26,6 +26,9 @@ Circuits: TypeAlias = Mapping[tuple[str, str, str], str]
 # Last success and failure in milliseconds since 1970 (None: none yet), and failures since.
 Turns: TypeAlias = tuple[int | None, int | None, int]
 
+# One answered request: operation, status, origin, seconds, credits.
+RequestCount: TypeAlias = tuple[str, int, str, float, int]
+
 _SIZES = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024)
 
 
@@ -81,15 +84,21 @@ class Metrics:
         self, operation: str, status: int, origin: str, seconds: float, credits: int
     ) -> None:
         """Count one answered request."""
-        key = (operation, status, origin)
-        self._requests[key] = self._requests.get(key, 0) + 1
-        tally = self._seconds.get(operation)
-        if tally is None:
-            tally = self._seconds[operation] = Tally(_SECONDS)
-        tally.add(seconds)
-        if credits:
-            paid = (operation, origin)
-            self._credits[paid] = self._credits.get(paid, 0) + credits
+        self.requests(((operation, status, origin, seconds, credits),))
+
+    def requests(self, answered: Iterable[RequestCount]) -> None:
+        """Count requests that were answered together, as if one after the other."""
+        counts, paid, tallies = self._requests, self._credits, self._seconds
+        for operation, status, origin, seconds, credits in answered:
+            key = (operation, status, origin)
+            counts[key] = counts.get(key, 0) + 1
+            tally = tallies.get(operation)
+            if tally is None:
+                tally = tallies[operation] = Tally(_SECONDS)
+            tally.counts[bisect_left(_SECONDS, seconds)] += 1
+            tally.total += seconds
+            if credits:
+                paid[operation, origin] = paid.get((operation, origin), 0) + credits
 
     def source_call(self, source: str, subject: str, uf: str, outcome: str, seconds: float) -> None:
         """Count one conversation with an upstream."""

@@ -102,12 +102,17 @@ class TracedRequestLog(RequestLog):
         """See `RequestLog`."""
         span = get_current_span()
         if isinstance(span, Span):  # it is recorded
-            self._tell(span, event)
+            self._describe(span, event)
         if trace_id := span.get_span_context().trace_id:  # no probe's
             event = msgspec.structs.replace(event, trace_id=format_trace_id(trace_id))
         super().note(event)
 
-    def _tell(self, span: Span, event: RequestEvent) -> None:
+    def note_all(self, events: Sequence[RequestEvent]) -> None:
+        """See `RequestLog`. Each with its trace."""
+        for event in events:
+            self.note(event)
+
+    def _describe(self, span: Span, event: RequestEvent) -> None:
         route = _ROUTES.get(event.operation, event.operation)
         told: dict[str, str | int | bool | None] = {
             "http.route": route if route.startswith("/") else None,
