@@ -22,6 +22,7 @@ from types import TracebackType
 from typing import Generic, Literal, TypeAlias, TypeVar
 
 import httpx2
+import msgspec
 
 from balcao import __version__
 from balcao.core import breaker
@@ -86,8 +87,7 @@ Layer: TypeAlias = Callable[[HttpRequest, Send], Awaitable[HttpReply]]
 Around: TypeAlias = Callable[[HttpRequest, int, Send], Awaitable[HttpReply]]
 
 
-@dataclass(frozen=True, slots=True)
-class SourceCall:
+class SourceCall(msgspec.Struct, frozen=True, gc=False):
     """One conversation, for the measurements and the log."""
 
     source: str
