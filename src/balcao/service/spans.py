@@ -1,4 +1,4 @@
-"""One lookup as a trace: the parts of the house with a span around what may take time.
+"""One lookup as a trace: the parts of the service with a span around what may take time.
 
 `compose` puts these around the real parts where the setting `otel` is on. Where it is off, none of
 this is imported and nothing of it stands in anybody's way. What may be in a span, and what must
@@ -45,7 +45,7 @@ _ROUTES = {
 
 
 class Spans:
-    """Puts spans around the parts of one house."""
+    """Puts spans around the parts of one application."""
 
     def __init__(self, tracing: Tracing, *, database: str) -> None:
         """`database`: OpenTelemetry's name of the engine, `sqlite` or `postgresql`."""

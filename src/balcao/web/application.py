@@ -218,7 +218,9 @@ class WebApplication:
                 form = await _form(request)
             except InvalidRequest as error:
                 return visit.page("problema.html", error.status, **_words(413))
-            except (RequestTooLarge, UnsupportedMediaType, ValueError):
+            except UnsupportedMediaType:
+                return visit.page("problema.html", 415, **_words(413))
+            except (RequestTooLarge, ValueError):
                 return visit.page("problema.html", 413, **_words(413))
             token = form.get("csrf", "")
             if not guard.is_our_own_form(request, visit.tools, visit.cookie, token):

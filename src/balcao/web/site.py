@@ -81,7 +81,7 @@ def build_site(
     metrics: Metrics,
     request_log: RequestLog,
 ) -> WebApplication:
-    """The application over the parts of the house."""
+    """The application over the parts of the service."""
     assets = Assets()
     tools = Tools(
         parts=parts,
