@@ -1,4 +1,4 @@
-"""`python -m bench [ledger|http|door|import|answers|registrations|nodes|scaling|crash|...]`.
+"""`python -m bench [ledger|http|door|import|answers|registrations|source|nodes|scaling|...]`.
 
 Those of `NAMES`, if none is named. `python -m bench fuzz` has arguments of its own
 (`bench/fuzz.py`).
@@ -8,7 +8,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-NAMES = ("ledger", "http", "door", "import", "answers", "registrations")
+NAMES = ("ledger", "http", "door", "import", "answers", "registrations", "source")
 LONG = ("nodes", "scaling", "crash", "storm", "clients", "fuzz")
 
 
@@ -45,6 +45,10 @@ def main(names: list[str]) -> None:
             from bench import registrations  # noqa: PLC0415
 
             registrations.run()
+        elif name == "source":
+            from bench import source  # noqa: PLC0415
+
+            source.run()
         elif name == "nodes":
             from bench import nodes  # noqa: PLC0415
 

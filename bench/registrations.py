@@ -96,6 +96,7 @@ class Row:
 class Report:
     """What was found, for people and for programs."""
 
+    bench: str = "registrations"
     rows: list[Row] = field(default_factory=list)
     figures: dict[str, float] = field(default_factory=dict)
 
@@ -110,7 +111,7 @@ class Report:
         self.rows.append(Row(name, _shown(value, unit), wanted, value <= limit))
 
     def print(self) -> None:
-        print(f"\npython -m bench registrations   ({os.cpu_count()} cores, load included)")
+        print(f"\npython -m bench {self.bench}   ({os.cpu_count()} cores, load included)")
         print(f"  {'what':58s} {'reached':>12s}   wanted")
         for row in self.rows:
             verdict = {None: "", True: "  ok", False: "  MISSED"}[row.good]

@@ -197,7 +197,7 @@ def test_every_request_shown_is_answered_by_the_sandbox(home: Home) -> None:
         await house.front.stop()
         return found
 
-    house = compose.open_house(settings)
+    house = compose.open_application(settings)
     try:
         found = asyncio.run(answers())
     finally:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from balcao.core.rate_limit import Limit, Verdict, refused, spend
+from balcao.core.rate_limit import Limit, Verdict, refused, spend, spent
 
 NOW = 1_785_000_000_000
 MINUTE = 60_000
@@ -146,6 +146,49 @@ def test_a_clock_that_was_a_day_ahead_leaves_the_whole_quota(limit: Limit) -> No
         stored = verdict.empty_at_ms
         verdicts.append(verdict.allowed)
     assert verdicts == [True] * limit.quota + [False]
+
+
+def said_plainly(limit: Limit, empty_at_ms: float, now_ms: float) -> Verdict:
+    """The rule as it reads (decisions 7.2, 9.8), step by step."""
+    interval = limit.window_ms / limit.quota
+    full = now_ms + limit.window_ms
+    believed = now_ms < empty_at_ms <= full + 5_000
+    start = min(empty_at_ms if believed else now_ms, full)
+    room = full - (start + interval)
+    if room < -1e-6:
+        return Verdict(limit, False, start, 0, start - now_ms, -room)
+    remaining = int(room / interval + 1e-9)
+    return Verdict(limit, True, start + interval, remaining, start + interval - now_ms, 0.0)
+
+
+@given(
+    quota=st.integers(1, 1_000_000),
+    window_ms=st.sampled_from([1_000, MINUTE, DAY]),
+    steps=st.lists(
+        st.one_of(
+            st.integers(0, 100),
+            st.integers(-10_000, 10_000),  # clocks of nodes, about what they may differ
+            st.integers(-3 * DAY, 3 * DAY),  # a clock that is set
+            st.floats(0, 100_000),
+        ),
+        max_size=40,
+    ),
+    stored=st.floats(-2 * DAY, 2 * DAY),
+)
+def test_the_quick_arithmetic_says_what_the_rule_says(
+    quota: int, window_ms: int, steps: list[float], stored: float
+) -> None:
+    """On any clock: the same verdict, and the same instant stored, to the last bit."""
+    limit = Limit("minuto", quota, window_ms)
+    now, empty_at = float(NOW), NOW + stored
+    for step in steps:
+        now += step
+        expected = said_plainly(limit, empty_at, now)
+        assert spend(limit, empty_at, now) == expected
+        instant, room_ms = spent(quota, window_ms, empty_at, now)
+        assert (instant, room_ms >= 0) == (expected.empty_at_ms, expected.allowed)
+        assert max(0.0, -room_ms) == expected.retry_ms
+        empty_at = instant
 
 
 def test_the_longest_wait_is_the_one_that_is_told() -> None:

@@ -1,4 +1,4 @@
-"""A whole house for tests: `compose.open_house` on a folder of the test's own, and who calls it.
+"""The whole for tests: `compose.open_application` on a folder of the test's own, and who calls it.
 
     with opened(tmp_path) as house:
         answer = house.get(sintegra("90010001000100"))
@@ -224,7 +224,7 @@ def opened(
         },
     )
     issued = first_start.prepare(Home(folder), configured, now_ms=system_now_ms, say=lambda _: None)
-    house = compose.open_house(configured, clock=clock, live_transport=wire)
+    house = compose.open_application(configured, clock=clock, live_transport=wire)
     logged = bytearray()
     house.front.request_log.write = logged.extend
     try:

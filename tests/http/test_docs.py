@@ -146,6 +146,10 @@ def test_pages_are_asked_for_again_and_not_sent_again(world: World, path: str) -
     assert (again.status, again.raw) == (304, b"")
     assert again.headers["etag"] == first.headers["etag"]
     assert world.get(path, None, if_none_match='"other"').status == 200
+    several = f'"other", {first.headers["etag"]}'
+    assert world.get(path, None, if_none_match=several).status == 304
+    # Whatever there is (RFC 9110, 13.1.2).
+    assert world.get(path, None, if_none_match="*").status == 304
 
 
 def test_files_are_compressed_when_asked(world: World) -> None:

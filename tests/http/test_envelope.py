@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from balcao.errors import StorageFailed
+from balcao.errors import MethodNotAllowed, StorageFailed
+from balcao.http.write import Headers
 from tests.storage.engines import file_size_limit
 from tests.world import CNPJ, Client, Reply, World, a_company, call, company, sintegra
 
@@ -211,6 +212,29 @@ def test_wrong_methods_on_pages(world: World, path: str) -> None:
 
     assert_envelope(answer, 405, "METODO_NAO_PERMITIDO", registry=False)
     assert set(answer.headers["allow"].split(", ")) == {"GET", "HEAD", "OPTIONS"}
+
+
+@pytest.mark.parametrize(
+    ("path", "allowed"),
+    [
+        (company(), {"GET", "OPTIONS"}),
+        ("/livez", {"GET", "HEAD", "OPTIONS"}),
+        ("/nowhere", {"GET", "HEAD", "OPTIONS"}),
+    ],
+)
+def test_a_method_that_never_reaches_the_application(
+    world: World, path: str, allowed: set[str]
+) -> None:
+    """The connection itself refuses it, in the same words (RFC 9110, 15.5.6)."""
+
+    async def refused() -> tuple[int, Headers, bytes]:
+        return world.front.refuse(MethodNotAllowed(), path)
+
+    status, headers, body = world.run(refused())
+    assert status == 405
+    assert b"METODO_NAO_PERMITIDO" in body
+    (allow,) = [value.decode() for name, value in headers if name == b"allow"]
+    assert set(allow.split(", ")) == allowed
 
 
 def test_head_on_a_billed_operation_is_405(world: World) -> None:

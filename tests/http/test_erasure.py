@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import psycopg
 import pytest
@@ -19,11 +20,13 @@ from balcao.core.data_subject import data_subject
 from balcao.core.documents import Cpf
 from balcao.core.people import AT_THE_TERMINAL
 from balcao.core.questions import Inquiry, Mode
+from balcao.errors import StorageFailed
 from balcao.home import Home
 from balcao.service import erasure
 from balcao.service.clock import system_now_ms
 from balcao.service.erasure import Erased, Findings
 from balcao.storage.blobs import open_blobs
+from balcao.storage.contract import Blobs
 from balcao.storage.places import place_at
 from tests.http.house import OpenHouse, federal, opened
 
@@ -168,6 +171,42 @@ def test_nothing_tells_of_the_person_any_more_and_the_ledger_is_whole(place: Pla
     assert house.house.desk.people.moved_credits(house.client.account_id, 0, 1 << 60) == traces
     house.assert_books_agree()
     assert house.get(receipt).status == 404
+
+
+class Slow:
+    """A store of receipts that takes its time to delete, or cannot."""
+
+    def __init__(self, blobs: Blobs, *, works: bool) -> None:
+        self._blobs = blobs
+        self._works = works
+        self.deleted: list[str] = []
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._blobs, name)
+
+    async def delete(self, digest: str) -> None:
+        await asyncio.sleep(0.1)
+        if not self._works:
+            raise StorageFailed("of a test")
+        await self._blobs.delete(digest)
+        self.deleted.append(digest)
+
+
+@pytest.mark.parametrize("works", [True, False])
+def test_it_is_not_said_before_the_bytes_are_gone(
+    place: Place, monkeypatch: pytest.MonkeyPatch, works: bool
+) -> None:
+    """Whoever erases deletes them, and does not leave it to the service's next turn."""
+    ask_about(place, CPF)
+    slow = Slow(open_blobs(Home(place.folder).receipts), works=works)
+    monkeypatch.setattr(f"{__name__}.open_blobs", lambda folder: slow)
+    if works:
+        _, erased = place.erase()
+        assert len(slow.deleted) == erased.files == 1
+        assert not any(path.is_file() for path in Home(place.folder).receipts.rglob("*"))
+    else:
+        with pytest.raises(StorageFailed):
+            place.erase()
 
 
 def test_the_running_service_serves_nothing_of_it_and_others_stay(place: Place) -> None:

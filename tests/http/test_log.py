@@ -297,7 +297,7 @@ def _house(
     folder: Path, answer: Callable[[httpx2.Request], httpx2.Response], settings: Any
 ) -> Iterator[House]:
     cnpja = CnpjaSettings(url="http://cnpja.test", key=SecretStr("chave-da-fulana"))
-    opened = compose.open_house(
+    opened = compose.open_application(
         Settings.model_construct(home=folder, log_format="json", **{"cnpja": cnpja, **settings}),
         live_transport=httpx2.MockTransport(answer),
     )

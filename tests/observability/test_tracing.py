@@ -337,7 +337,7 @@ from pathlib import Path
 from balcao.service import compose
 from balcao.cli import app, serve
 from balcao.settings import Settings
-house = compose.open_house(Settings(home=Path(sys.argv[1]), otel=sys.argv[2] == "on"))
+house = compose.open_application(Settings(home=Path(sys.argv[1]), otel=sys.argv[2] == "on"))
 assert (house.app is house.front) == (sys.argv[2] == "off")
 house.close()
 found = [n for n in sys.modules if n.split(".")[0] in ("opentelemetry", "requests", "google")]

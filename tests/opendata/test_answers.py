@@ -4,7 +4,7 @@ import random
 from collections import namedtuple
 from collections.abc import Callable
 from contextlib import closing
-from datetime import date
+from datetime import date, timedelta
 from hashlib import sha256
 from pathlib import Path
 
@@ -174,6 +174,44 @@ def test_a_server_follows_and_a_new_month_takes_the_answers_away(tmp_path: Path)
         Month(tmp_path / "3", day=date(2026, 9, 12)).build(tmp_path)
         Month(tmp_path / "4", day=date(2026, 10, 10)).build(tmp_path)
         assert not second.exists()  # its month is gone
+
+
+def name_of(company: Company) -> bytes:
+    return (company.nome_fantasia or "").encode()
+
+
+CHANGED = {"Estabelecimentos0": row("Estabelecimentos", nome_fantasia="NOVO NOME")}
+
+
+def test_a_month_that_is_built_again_has_no_answers_of_before(tmp_path: Path) -> None:
+    """They lie beside their build of the month, not beside its day."""
+    clock = Clock()
+    Month(tmp_path / "1").build(tmp_path)
+    first = finish(tmp_path, name_of)
+    with closing(CurrentSnapshot(tmp_path, clock)) as current:
+        assert current.answer(SERPRO) == b"REGIONAL"
+        Month(tmp_path / "2", files=dict(CHANGED)).build(tmp_path, force=True)
+        assert answers_of(current_path(tmp_path)) != first
+        assert not are_finished(tmp_path)
+        clock.now += 1
+        assert current.answer(SERPRO) is None
+        assert finish(tmp_path, name_of) != first
+        clock.now += 1
+        assert current.answer(SERPRO) == b"NOVO NOME"
+
+
+def test_answers_of_another_build_under_the_same_name_are_not_read(tmp_path: Path) -> None:
+    """The same day and place: they say which build they are of."""
+    before, after = tmp_path / "before", tmp_path / "after"
+    Month(tmp_path / "1").build(before)
+    Month(tmp_path / "2", files=dict(CHANGED)).build(after, today=TODAY + timedelta(1))
+    old, new = finish(before, name_of), answers_of(current_path(after))
+    assert old.name == new.name
+    new.write_bytes(old.read_bytes())
+    assert not are_finished(after)
+    with closing(CurrentSnapshot(after, Clock())) as current:
+        assert current.answer(SERPRO) is None
+        assert current.find(SERPRO) is not None
 
 
 def test_damaged_ones_leave_the_rows_answering(tmp_path: Path) -> None:

@@ -20,6 +20,7 @@ from cryptography.hazmat.primitives.serialization import (
 )
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from balcao.errors import SourceError, SourceUnavailable
 from balcao.providers import sefaz
 from balcao.providers.sefaz.simulator.certificates import (
     PASSWORD,
@@ -29,6 +30,8 @@ from balcao.providers.sefaz.simulator.certificates import (
 )
 from balcao.simulator import create_server_app
 from balcao.simulator.tls import ListenerLimits, listening, server_context
+from balcao.sources.contract import Exchange, HttpReply, HttpRequest
+from balcao.sources.upstream import Upstream
 from tests.simulator.sefaz import PATHS, SOAP_12, Said, envelope, question, read
 
 T = TypeVar("T")
@@ -306,3 +309,62 @@ def test_whoever_says_nothing_is_left(made: Certificates) -> None:
     sent = b"POST /sefaz/ HTTP/1.1\r\nhost: a\r\ncontent-length: 5\r\n\r\n"
     limits = ListenerLimits(request_seconds=0.2)
     assert story(made, answered(made, sent), limits=limits) == b""
+
+
+# The service itself, on its own connections.
+
+
+async def hold(port: int, tls: ssl.SSLContext) -> HttpReply | SourceError:
+    """Ask twice through `Upstream`; what came of it the second time."""
+    upstream = Upstream(
+        "sefaz",
+        f"https://127.0.0.1:{port}",
+        timeout_seconds=PATIENCE_SECONDS,
+        answer_bytes_max=100_000,
+        tls=tls,
+    )
+    body = envelope(question("SP", "CNPJ", "90010001000100"))
+
+    def asking() -> Exchange[HttpReply]:
+        reply = yield HttpRequest("POST", PATH, headers=SOAP_12, body=body)
+        return reply
+
+    said: HttpReply | SourceError | None = None
+    for _ in range(2):
+        try:
+            said = await upstream.hold(asking())
+        except SourceError as error:
+            said = error
+    await upstream.close()
+    assert said is not None
+    return said
+
+
+def test_the_service_asks_with_its_certificate(made: Certificates) -> None:
+    context = client_context(made, made.client)
+    said = story(made, lambda port: hold(port, context))
+
+    assert isinstance(said, HttpReply)
+    assert said.status == 200
+    assert b"EMPRESA ATIVA FICTICIA LTDA" in said.body
+
+
+def test_the_service_says_that_it_does_not_trust_a_server(
+    made: Certificates, strange: Certificates
+) -> None:
+    said = story(made, lambda port: hold(port, client_context(strange, None)))
+
+    assert isinstance(said, SourceUnavailable)
+    assert "o certificado do servidor não confere" in said.detail
+
+
+@pytest.mark.parametrize("version", [ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3])
+def test_the_service_without_a_certificate_fails(
+    made: Certificates, version: ssl.TLSVersion
+) -> None:
+    context = client_context(made, None)
+    context.minimum_version = context.maximum_version = version
+    said = story(made, lambda port: hold(port, context))
+
+    assert isinstance(said, SourceError)
+    assert said.detail.startswith(("sefaz: sem conexão", "sefaz: conversa interrompida"))

@@ -99,7 +99,7 @@ class Browser:
         if self.cookies:
             sent["cookie"] = "; ".join(f"{name}={value}" for name, value in self.cookies.items())
         if fields is not None:
-            sent["content-type"] = "application/x-www-form-urlencoded"
+            sent.setdefault("content-type", "application/x-www-form-urlencoded")
         transport = httpx2.ASGITransport(app=self.house.house.front)
         async with httpx2.AsyncClient(transport=transport, base_url=BASE) as client:
             answer = await client.request(

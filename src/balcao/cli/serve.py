@@ -57,20 +57,20 @@ def serve(
     home = Home(settings.home)
     save_before_migration(settings)
     issued = None if first_start.is_done(home) else _first_start(home, settings)
-    house = compose.open_house(settings)
+    application = compose.open_application(settings)
     try:
         if not issued:
-            nobody = not house.desk.people.has_operator()
+            nobody = not application.desk.people.has_operator()
             typer.echo(welcome.later_words(settings, without_operator=nobody))
         else:
-            token = first_operator_link(house.desk, system_now_ms())
+            token = first_operator_link(application.desk, system_now_ms())
             typer.echo(welcome.first_words(settings, issued, token))
         sys.stdout.flush()
         if issued is not None:
             first_start.finish(home, system_now_ms())
-        server.serve(house)
+        server.serve(application)
     finally:
-        house.close()
+        application.close()
     leave()
 
 

@@ -55,8 +55,9 @@ class Asset:
 
     async def __call__(self, request: Request) -> tuple[int, Headers, bytes]:
         """200, or 304 for those who have it already."""
-        known = request.headers.get(b"if-none-match", b"")
-        if self._etag in (part.strip() for part in known.split(b",")):
+        known = request.headers.get(b"if-none-match", b"").split(b",")
+        # `*`: whatever there is (RFC 9110, 13.1.2).
+        if {self._etag, b"*"} & {part.strip() for part in known}:
             return 304, list(self._headers), b""
         headers = [(b"content-type", self.content_type), *self._headers]
         if not request.wants_gzip:

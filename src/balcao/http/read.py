@@ -1,4 +1,4 @@
-"""From an ASGI scope to what the house needs of a request."""
+"""From an ASGI scope to what the service needs of a request."""
 
 import asyncio
 import re

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from balcao.core.outcomes import Reply
-from balcao.core.rate_limit import Verdict
+from balcao.core.rate_limit import Limit, Verdict
 
 Send: TypeAlias = Callable[[dict[str, Any]], Awaitable[None]]
 Headers: TypeAlias = list[tuple[bytes, bytes]]
@@ -96,23 +96,22 @@ def limit_headers(verdicts: Sequence[Verdict]) -> Headers:
             for verdict in verdicts
         ]
     )
-    policy = ", ".join([_policy(verdict) for verdict in verdicts])
-    return [(b"ratelimit-policy", policy.encode()), (b"ratelimit", state.encode())]
+    limits = tuple([verdict.limit for verdict in verdicts])
+    policy = _policies.get(limits)
+    if policy is None:
+        if len(_policies) >= _POLICIES_MAX:  # every key may have limits of its own
+            _policies.clear()
+        policy = _policies[limits] = b"ratelimit-policy", _policy(limits)
+    return [policy, (b"ratelimit", state.encode())]
 
 
-_policies: dict[tuple[str, int, int], str] = {}
+_policies: dict[tuple[Limit, ...], tuple[bytes, bytes]] = {}
 _POLICIES_MAX = 1_000
 
 
-def _policy(verdict: Verdict) -> str:
-    limit = verdict.limit
-    key = (limit.name, limit.quota, limit.window_ms)
-    text = _policies.get(key)
-    if text is None:
-        if len(_policies) >= _POLICIES_MAX:  # every key may have limits of its own
-            _policies.clear()
-        text = _policies[key] = f'"{limit.name}";q={limit.quota};w={limit.window_ms // 1000}'
-    return text
+def _policy(limits: Sequence[Limit]) -> bytes:
+    texts = [f'"{limit.name}";q={limit.quota};w={limit.window_ms // 1000}' for limit in limits]
+    return ", ".join(texts).encode()
 
 
 def _base(request_id: str) -> Headers:

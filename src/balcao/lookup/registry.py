@@ -1,4 +1,4 @@
-"""What the company registry says, for the house's own use: nobody is charged for it.
+"""What the company registry says, for our own use: nobody is charged for it.
 
 State registrations need it twice: to find the UF of a company when the caller names none
 (decisions 2.3), and to tell a company without registrations from a CNPJ that does not exist

@@ -2,7 +2,7 @@
 
 import asyncio
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 
 import msgspec
@@ -14,7 +14,10 @@ from balcao.observability.logs import LEVELS
 FLUSH_SECONDS = 0.05
 FLUSH_LINES_MAX = 512
 
-_encode = msgspec.json.Encoder().encode
+_encode_lines = msgspec.json.Encoder().encode_lines
+
+# The end of an event without its time. Within a text its quotes would be escaped.
+_UNDATED = b'"timestamp":""}\n'
 
 
 class RequestEvent(msgspec.Struct, frozen=True):
@@ -59,22 +62,34 @@ class RequestLog:
 
     def note(self, event: RequestEvent) -> None:
         """Log one request; to be called on the event loop."""
-        if event.level in self._silent:
-            return
+        self._note((event,))
+
+    def note_all(self, events: Sequence[RequestEvent]) -> None:
+        """Log requests that were answered together, line by line as `note` does."""
+        self._note(events)
+
+    def _note(self, events: Sequence[RequestEvent]) -> None:
+        if self._silent:
+            events = [event for event in events if event.level not in self._silent]
         if not self._as_json:
-            fields = msgspec.structs.asdict(event)
-            for name in ("event", "level", "timestamp"):
-                fields.pop(name)
-            for name in ("detail", "trace_id"):
-                if fields[name] is msgspec.UNSET:
-                    fields.pop(name)
-            self._console.log(LEVELS[event.level], "request", **fields)
+            for event in events:
+                self._tell(event)
             return
-        if not self._lines:
+        if not self._lines and events:
             asyncio.get_running_loop().call_later(FLUSH_SECONDS, self.flush)
-        self._lines.append(event)
+        self._lines += events
         if len(self._lines) >= FLUSH_LINES_MAX:
             self.flush()
+
+    def _tell(self, event: RequestEvent) -> None:
+        """Write it for a person's eyes."""
+        fields = msgspec.structs.asdict(event)
+        for name in ("event", "level", "timestamp"):
+            fields.pop(name)
+        for name in ("detail", "trace_id"):
+            if fields[name] is msgspec.UNSET:
+                fields.pop(name)
+        self._console.log(LEVELS[event.level], "request", **fields)
 
     def flush(self) -> None:
         """Write what waits. The bundle carries the time of its writing, at most 50 ms late."""
@@ -82,7 +97,7 @@ class RequestLog:
         if not lines:
             return
         stamp = self._now().isoformat(timespec="milliseconds").encode()
-        self.write(b"".join([_encode(line)[:-2] + stamp + b'"}\n' for line in lines]))
+        self.write(_encode_lines(lines).replace(_UNDATED, b'"timestamp":"' + stamp + b'"}\n'))
 
 
 def _to_stderr(text: bytes) -> None:

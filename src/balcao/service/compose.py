@@ -1,6 +1,6 @@
 """The only place where the real parts are put together. Tests call it with fakes.
 
-Importing this module opens nothing; `open_house` does.
+Importing this module opens nothing; `open_application` does.
 """
 
 import math
@@ -86,7 +86,7 @@ class Application:
             self._lock.close()
 
 
-def open_house(
+def open_application(
     settings: Settings,
     *,
     clock: Clock | None = None,

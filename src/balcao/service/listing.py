@@ -6,7 +6,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from balcao.service.compose import open_house
+from balcao.service.compose import open_application
 from balcao.settings import Settings
 from balcao.web.application import WebApplication
 
@@ -27,7 +27,7 @@ def addresses() -> Iterator[ListedRoute]:
     Of one that is put together for that, on an empty folder: the list cannot differ from it.
     """
     with TemporaryDirectory() as folder:
-        application = open_house(Settings.model_construct(home=Path(folder)))
+        application = open_application(Settings.model_construct(home=Path(folder)))
         application.close()
     front, site = application.front, application.front.web
     assert isinstance(site, WebApplication)

@@ -1,4 +1,4 @@
-"""One lookup as a trace: the parts of the house with a span around what may take time.
+"""One lookup as a trace: the parts of the service with a span around what may take time.
 
 `compose` puts these around the real parts where the setting `otel` is on. Where it is off, none of
 this is imported and nothing of it stands in anybody's way. What may be in a span, and what must
@@ -47,7 +47,7 @@ _ROUTES = {
 
 
 class Spans:
-    """Puts spans around the parts of one house."""
+    """Puts spans around the parts of one application."""
 
     def __init__(self, tracing: Tracing, *, database: str) -> None:
         """`database`: OpenTelemetry's name of the engine, `sqlite` or `postgresql`."""
@@ -104,12 +104,17 @@ class TracedRequestLog(RequestLog):
         """See `RequestLog`."""
         span = get_current_span()
         if isinstance(span, Span):  # it is recorded
-            self._tell(span, event)
+            self._describe(span, event)
         if trace_id := span.get_span_context().trace_id:  # no probe's
             event = msgspec.structs.replace(event, trace_id=format_trace_id(trace_id))
         super().note(event)
 
-    def _tell(self, span: Span, event: RequestEvent) -> None:
+    def note_all(self, events: Sequence[RequestEvent]) -> None:
+        """See `RequestLog`. Each with its trace."""
+        for event in events:
+            self.note(event)
+
+    def _describe(self, span: Span, event: RequestEvent) -> None:
         route = _ROUTES.get(event.operation, event.operation)
         told: dict[str, str | int | bool | None] = {
             "http.route": route if route.startswith("/") else None,

@@ -108,8 +108,7 @@ class Sources:
         source, started = leading[0], self._clock()
         finished = source.finished(inquiry)
         if finished is not None:
-            found = Outcome(source.name, Kind.FOUND, local=True)
-            self._measure(_Asked(found, None, self._clock() - started))
+            self._observe(SourceCall(source.name, "found", self._clock() - started))
         return finished
 
     def who_is_asked(self, inquiry: Inquiry) -> Sequence[str]:

@@ -20,8 +20,10 @@ from math import inf
 from pathlib import PurePath
 from types import TracebackType
 from typing import Generic, Literal, TypeAlias, TypeVar
+from urllib.request import getproxies
 
 import httpx2
+import msgspec
 
 from balcao import __version__
 from balcao.core import breaker
@@ -30,6 +32,7 @@ from balcao.core.questions import Subject
 from balcao.errors import DataRefused, SourceError, SourceFailed, SourceUnavailable
 from balcao.operations import OPERATIONS
 from balcao.sources.contract import Exchange, HttpReply, HttpRequest
+from balcao.sources.direct import DirectTransport
 
 # Against a conversation that never ends; the time limit is what stops the others. The longest one
 # polls SERPRO every 2 s at last, for which clients in the wild allow 120 s.
@@ -49,6 +52,7 @@ HEADERS = {
     # the same is read (`_whole`).
     "accept-encoding": "identity",
     "accept": "application/json",
+    "connection": "keep-alive",
     # BrasilAPI turns clients away that do not look like one people use.
     "user-agent": f"Mozilla/5.0 (compatible; Balcao/{__version__})",
 }
@@ -86,8 +90,7 @@ Layer: TypeAlias = Callable[[HttpRequest, Send], Awaitable[HttpReply]]
 Around: TypeAlias = Callable[[HttpRequest, int, Send], Awaitable[HttpReply]]
 
 
-@dataclass(frozen=True, slots=True)
-class SourceCall:
+class SourceCall(msgspec.Struct, frozen=True, gc=False):
     """One conversation, for the measurements and the log."""
 
     source: str
@@ -141,18 +144,7 @@ class Upstream:
         self.uf = uf
         self._base_url = base_url.rstrip("/")
         self._origins = None if origins is None else frozenset(map(_listed, origins))
-        self._client = httpx2.AsyncClient(
-            transport=transport,
-            verify=True if tls is None else tls,
-            limits=httpx2.Limits(
-                max_connections=CONNECTIONS_MAX,
-                max_keepalive_connections=CONNECTIONS_MAX,
-                keepalive_expiry=KEEPALIVE_SECONDS,
-            ),
-            follow_redirects=False,
-            # No cookies: what one caller's conversation was given must not travel with another's.
-            cookies=CookieJar(DefaultCookiePolicy(allowed_domains=())),
-        )
+        self._transport = transport or _transport(tls)
         self._timeout_seconds = timeout_seconds
         self._answer_bytes_max = min(answer_bytes_max, OPERATIONS[subject].answer_bytes_max)
         self._breaker_settings = breaker_settings
@@ -168,7 +160,7 @@ class Upstream:
 
     async def close(self) -> None:
         """Close its connections."""
-        await self._client.aclose()
+        await self._transport.aclose()
 
     async def hold(
         self,
@@ -310,7 +302,7 @@ class Upstream:
                 raise SourceFailed(detail) from None
 
     async def _send_once(self, request: HttpRequest, connect_seconds: float) -> HttpReply:
-        sending = self._client.build_request(
+        sending = httpx2.Request(
             request.method,
             self._address(request.path),
             params=dict(request.query) or None,
@@ -318,9 +310,15 @@ class Upstream:
             content=request.body,
             # Only for connecting: the limit of the whole conversation cares for the rest, also
             # where a transport within the process knows no limits at all.
-            timeout=httpx2.Timeout(None, connect=connect_seconds, pool=connect_seconds),
+            extensions={
+                "timeout": httpx2.Timeout(
+                    None, connect=connect_seconds, pool=connect_seconds
+                ).as_dict()
+            },
         )
-        reply = await self._client.send(sending, stream=True, auth=None, follow_redirects=False)
+        # Below whatever follows redirects, keeps cookies or remembers who was logged in: what one
+        # caller's conversation was given must not travel with another's.
+        reply = await self._transport.handle_async_request(sending)
         try:
             content = await _whole(self.name, reply, self._answer_bytes_max)
             return HttpReply(reply.status_code, dict(reply.headers), content)
@@ -339,6 +337,38 @@ class Upstream:
         if address.userinfo or origin not in self._origins:
             raise SourceFailed(f"{self.name}: endereço fora dos permitidos")
         return address
+
+
+class _ProxiedTransport(httpx2.AsyncBaseTransport):
+    """By way of the proxies that the environment names, as httpx2's own client reads it."""
+
+    def __init__(self, tls: ssl.SSLContext | None) -> None:
+        self._client = httpx2.AsyncClient(
+            verify=True if tls is None else tls,
+            limits=httpx2.Limits(
+                max_connections=CONNECTIONS_MAX,
+                max_keepalive_connections=CONNECTIONS_MAX,
+                keepalive_expiry=KEEPALIVE_SECONDS,
+            ),
+            cookies=CookieJar(DefaultCookiePolicy(allowed_domains=())),
+        )
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        """Send it as it is."""
+        return await self._client.send(request, stream=True, auth=None, follow_redirects=False)
+
+    async def aclose(self) -> None:
+        """Close its connections."""
+        await self._client.aclose()
+
+
+def _transport(tls: ssl.SSLContext | None) -> httpx2.AsyncBaseTransport:
+    """Straight to the source, unless the environment names a proxy of any kind."""
+    if not {"http", "https", "all"}.isdisjoint(getproxies()):
+        return _ProxiedTransport(tls)
+    return DirectTransport(
+        tls, connections_max=CONNECTIONS_MAX, keepalive_seconds=KEEPALIVE_SECONDS
+    )
 
 
 def _listed(origin: str) -> tuple[str, str, int]:

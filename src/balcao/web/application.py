@@ -199,7 +199,9 @@ class WebApplication:
                 form = await _form(request)
             except InvalidRequest as error:
                 return visit.problem(error.status, *_SAID[413])
-            except (RequestTooLarge, UnsupportedMediaType, ValueError):
+            except UnsupportedMediaType:
+                return visit.problem(415, *_SAID[413])
+            except (RequestTooLarge, ValueError):
                 return visit.problem(413, *_SAID[413])
             token = form.get("csrf", "")
             if not guard.is_our_own_form(request, visit.tools, visit.cookie, token):

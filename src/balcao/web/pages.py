@@ -1,4 +1,4 @@
-"""Templates: Jinja, escaped by default, with the house's own words for numbers and days."""
+"""Templates: Jinja, escaped by default, with our own words for numbers and days."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

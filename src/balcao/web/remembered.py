@@ -12,7 +12,7 @@ T = TypeVar("T")
 
 
 class _Kept(Generic[T]):
-    """Of one house."""
+    """Of one application."""
 
     def __init__(self) -> None:
         self.lock = asyncio.Lock()
@@ -22,17 +22,17 @@ class _Kept(Generic[T]):
 class Remembered(Generic[T]):
     """The result of some work, for so many milliseconds after its end; who asks meanwhile waits.
 
-    Kept apart for each house in the process, of which only tests have several.
+    Kept apart for each application in the process, of which only tests have several.
     """
 
     def __init__(self, work: Callable[[Tools], Awaitable[T]], for_ms: int) -> None:
         self._work = work
         self._for_ms = for_ms
-        self._houses: WeakKeyDictionary[Health, _Kept[T]] = WeakKeyDictionary()
+        self._by_application: WeakKeyDictionary[Health, _Kept[T]] = WeakKeyDictionary()
 
     async def of(self, tools: Tools) -> T:
         """The result, found out this long ago at most. Raises what the work raises."""
-        kept = self._houses.setdefault(tools.health, _Kept())
+        kept = self._by_application.setdefault(tools.health, _Kept())
         async with kept.lock:
             now = tools.now_ms()
             if kept.known is None or not 0 <= now - kept.known[0] < self._for_ms:

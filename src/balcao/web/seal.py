@@ -1,4 +1,4 @@
-"""Values that leave the house and come back, or rest in the database, and that only we can read.
+"""Values that leave the service and come back, or rest in the database, and that only we can read.
 
 The key is drawn from the installation's secret. What is sealed for one purpose opens for no other.
 """

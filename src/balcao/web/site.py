@@ -9,7 +9,7 @@ from balcao.web.tools import Tools
 
 
 def build_site(tools: Tools, metrics: Metrics, request_log: RequestLog) -> WebApplication:
-    """The application over the parts of the house."""
+    """The application over the parts of the service."""
 
     def observe(name: str, reply: Reply, account_id: int | None, seconds: float) -> None:
         metrics.request(name, reply.status, reply.origin or "nenhuma", seconds, reply.credits)

@@ -21,7 +21,7 @@ from balcao.web.throttle import Throttle
 
 @dataclass(frozen=True, slots=True)
 class Tools:
-    """Parts of the house that pages use."""
+    """Parts of the service that pages use."""
 
     parts: Parts
     desk: Desk

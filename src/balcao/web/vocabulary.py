@@ -1,4 +1,4 @@
-"""What the house's own words mean, for people: operations, outcomes, sources, strategies.
+"""What our own words mean, for people: operations, outcomes, sources, strategies.
 
 Tests hold that nothing is missing: every code of `core.problems` and every strategy has its words
 here. Those of the tariff's rules stand beside each operation (`operations.tariff`).

@@ -99,12 +99,25 @@ def test_numbers_are_never_given_twice(
         assert session is not None
         return session.session_id
 
+    def a_job(desk: Desk) -> int:
+        with desk.engine.in_place() as connection:
+            connection.execute(
+                "INSERT INTO job (kind, about, state, due_ms, attempts, causes, changed_ms)"
+                " VALUES ('of-a-test', 'x', 'done', 0, 1, 1, 0)"
+            )
+            ((number,),) = connection.execute("SELECT max(job_id) FROM job").fetchall()
+            connection.execute("DELETE FROM job WHERE kind = 'of-a-test'")
+        return int(number)
+
     with filled.desk() as here:
         last = asyncio.run(come_and_go(here))
+        last_job = a_job(here)
     filled(f"storage move --to {address} --final")
     in_postgres(monkeypatch, address)
     with closing(PostgresDesk(address)) as desk:
         assert asyncio.run(come_and_go(desk)) == last + 1
+        assert a_job(desk) == last_job + 1
     filled("storage move --to sqlite --final")
     with filled.desk() as here:
         assert asyncio.run(come_and_go(here)) == last + 2
+        assert a_job(here) == last_job + 2

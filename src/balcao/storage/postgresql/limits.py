@@ -13,7 +13,7 @@ import psycopg
 from psycopg import errors
 
 from balcao.core.access import Caller
-from balcao.core.rate_limit import Limit, Verdict, spend
+from balcao.core.rate_limit import Limit, Verdict, bucket_of, spend
 from balcao.errors import StorageFailed
 from balcao.storage.postgresql import QUERIES
 from balcao.storage.postgresql.connections import LastingConnection
@@ -29,12 +29,8 @@ class Count(msgspec.Struct, frozen=True, gc=False):
     now_ms: int
 
     def buckets(self) -> list[str]:
-        """The names of its buckets, as SQLite's desk calls them too."""
-        caller = self.caller
-        return [
-            f"{limit.name}:{caller.key_id if limit.of_key else caller.account_id}"
-            for limit in self.limits
-        ]
+        """The names of its buckets."""
+        return [bucket_of(limit, self.caller) for limit in self.limits]
 
 
 Verdicts: TypeAlias = Sequence[Verdict]

@@ -14,7 +14,7 @@ from balcao.core.access import Caller
 from balcao.core.clock import Heard
 from balcao.core.idempotency import Attempt
 from balcao.core.ledger import Change, Refusal
-from balcao.core.rate_limit import Limit, Verdict, spend
+from balcao.core.rate_limit import Limit, Verdict, bucket_of, spend
 from balcao.core.tariff import INTERRUPTED
 from balcao.errors import StorageFailed
 from balcao.storage.ballast import Ballast
@@ -138,29 +138,26 @@ class SqliteEngine:
         self, caller: Caller, limits: Sequence[Limit], now_ms: int
     ) -> Sequence[Verdict]:
         """See the contract."""
-        buckets = self._buckets
-        verdicts: list[Verdict] = []
-        names: list[str] = []
-        allowed = True
-        for limit in limits:
-            owner = caller.key_id if limit.of_key else caller.account_id
-            name = f"{limit.name}:{owner}"
-            verdict = spend(limit, buckets.get(name, 0.0), now_ms)
-            allowed = allowed and verdict.allowed
-            names.append(name)
-            verdicts.append(verdict)
-        if allowed:
-            if len(buckets) >= BUCKETS_MAX:
-                self._forget_empty_buckets(now_ms)
-                buckets = self._buckets
-            for name, verdict in zip(names, verdicts, strict=True):
-                buckets[name] = verdict.empty_at_ms
-            self._dirty_buckets.update(names)
-        else:
-            for name, verdict in zip(names, verdicts, strict=True):
-                if not verdict.allowed:  # what it was, unless the clock was set back
-                    buckets[name] = verdict.empty_at_ms
+        return self.spend_now(caller, limits, now_ms)
+
+    def spend_now(self, caller: Caller, limits: Sequence[Limit], now_ms: int) -> Sequence[Verdict]:
+        """The same at once, for who cannot wait: limits are counted in memory here."""
+        if len(self._buckets) >= BUCKETS_MAX:
+            self._forget_empty_buckets(now_ms)
         self._now_ms = now_ms
+        verdicts: list[Verdict] = []
+        counted: dict[str, float] = {}
+        full: dict[str, float] = {}
+        for limit in limits:
+            name = bucket_of(limit, caller)
+            verdict = spend(limit, self._buckets.get(name, 0.0), now_ms)
+            verdicts.append(verdict)
+            (counted if verdict.allowed else full)[name] = verdict.empty_at_ms
+        if full:  # they are what they were, unless the clock was set back
+            self._buckets.update(full)
+        else:
+            self._buckets.update(counted)
+            self._dirty_buckets.update(counted)
         return verdicts
 
     def _now_and_then(self) -> tuple[Sequence[tuple[str, float]], int | None]:

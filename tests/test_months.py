@@ -1,0 +1,61 @@
+"""Finishing a month in a process of its own: waited for, believed, and ended with the service."""
+
+import asyncio
+import sys
+from pathlib import Path
+
+import pytest
+
+from balcao.home import Home
+from balcao.opendata.errors import OpenDataError
+from balcao.service import months
+from balcao.service.months import Finishing
+
+
+@pytest.fixture(autouse=True)
+def unfinished(monkeypatch: pytest.MonkeyPatch) -> None:
+    """There is a month, and it has no answers."""
+    monkeypatch.setattr(months, "_is_unfinished", lambda store: True)
+
+
+def says(script: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What runs instead of `balcao opendata answers`."""
+    stand_in = folder / "python"
+    stand_in.write_text(f"#!/bin/sh\ncd {folder}\n{script}\n")
+    stand_in.chmod(0o755)
+    monkeypatch.setattr(sys, "executable", str(stand_in))
+
+
+def test_it_is_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    says('sleep 0.2; echo "$@" >> done', tmp_path, monkeypatch)
+    asyncio.run(Finishing(Home(tmp_path)).work().work())  # type: ignore[arg-type]
+    assert (tmp_path / "done").read_text().splitlines() == [
+        "-P -m balcao opendata answers",
+        "-P -m balcao opendata answers --sandbox",
+    ]
+
+
+def test_its_failure_is_a_failure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of one of them, too; the other one is done all the same."""
+    says('echo x >> done; test "$6" != --sandbox', tmp_path, monkeypatch)
+    work = Finishing(Home(tmp_path)).work()
+    with pytest.raises(OpenDataError) as caught:
+        asyncio.run(work.work())  # type: ignore[arg-type]
+    assert work.complain(caught.value), "it was told already"
+    assert (tmp_path / "done").read_text() == "x\nx\n"
+
+
+def test_it_ends_with_the_service(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """And is gone when the service is, also where that takes a moment: nobody else waits for it."""
+    ending = "sleep 0.3; echo > ended; exit"
+    says(f"trap '{ending}' TERM\necho > begun\nwhile :; do sleep 0.05; done", tmp_path, monkeypatch)
+
+    async def served() -> None:
+        work = asyncio.ensure_future(Finishing(Home(tmp_path)).work().work())
+        while not (tmp_path / "begun").is_file():  # noqa: ASYNC110  # another process's
+            await asyncio.sleep(0.01)
+        work.cancel()
+        await asyncio.wait([work])
+        assert (tmp_path / "ended").is_file()
+
+    asyncio.run(served())
