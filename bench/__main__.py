@@ -1,4 +1,4 @@
-"""`python -m bench [ledger|http|door|import|answers|registrations|source|nodes|scaling|...]`.
+"""`python -m bench [NAME ...]`, of `NAMES` and `LONG`.
 
 Those of `NAMES`, if none is named. `python -m bench fuzz` has arguments of its own
 (`bench/fuzz.py`).
@@ -8,7 +8,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-NAMES = ("ledger", "http", "door", "import", "answers", "registrations", "source")
+NAMES = ("ledger", "desk", "http", "door", "import", "answers", "registrations", "source")
 LONG = ("nodes", "scaling", "crash", "storm", "clients", "fuzz")
 
 
@@ -24,6 +24,10 @@ def main(names: list[str]) -> None:
             from bench import ledger  # noqa: PLC0415
 
             ledger.run()
+        elif name == "desk":
+            from bench import desk  # noqa: PLC0415
+
+            desk.main([])
         elif name == "http":
             from bench import http  # noqa: PLC0415
 

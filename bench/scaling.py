@@ -210,7 +210,8 @@ def sizes_of(place: Home, database: str, server: Server | None) -> dict[str, int
             " WHERE c.relkind = 'r' AND c.relnamespace = 'public'::regnamespace GROUP BY 1"
         ).fetchall()
     sizes = {str(name): int(size) for name, size in rows}
-    return {"desk": sizes["ledger_entry"] + sizes["trace"], "cache": sizes["entry"]}
+    desk = sizes["ledger_entry"] + sizes["visit"] + sizes["trace"]
+    return {"desk": desk, "cache": sizes["entry"]}
 
 
 def report(full: Sequence[Full]) -> None:

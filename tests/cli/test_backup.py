@@ -105,6 +105,8 @@ def test_what_is_in_one(filled: Shell, tmp_path: Path) -> None:
         "keys": 1,
         "entries": 3,
         "entries_sum": 993,
+        "visits": 0,
+        "visits_sum": 0,
         "open_operations": 1,
         "receipts": 1,
         "receipt_digests": 1,
@@ -442,7 +444,8 @@ def older(path: Path) -> None:
             "web_session",
             "person",
         )
-        for table in (*people, "receipt", "pepper", "job"):
+        raw.execute("DROP TRIGGER ledger_entry_opens_its_request")
+        for table in (*people, "receipt", "pepper", "job", "visit"):
             raw.execute(f"DROP TABLE {table}")
         raw.execute("ALTER TABLE account DROP COLUMN suspended_ms")
         raw.execute("PRAGMA user_version = 1")

@@ -29,10 +29,12 @@ from balcao.core.ledger import (
     Settle,
     Short,
     TopUp,
+    Trace,
 )
 from balcao.core.receipts import digest_of
 from balcao.storage.blobs import open_blobs
 from balcao.storage.contract import Blobs
+from balcao.storage.numbers import least_number
 from balcao.storage.sqlite.desk import SqliteDesk
 
 CLIENTS = 32
@@ -73,7 +75,7 @@ class Client:
         """For ever: somebody else says when it ends."""
         for number in count():
             account = self.dice.choice(self.accounts).account_id
-            request = f"{self.name}-{number}"
+            request = f"{least_number(now_ms())}-7abc-{self.name}-{number}"
             kind = self.dice.random()
             if kind < 0.05:
                 await self.top_up(account, request)
@@ -88,15 +90,23 @@ class Client:
         say("topped-up", account, reason, credits)
 
     async def answer_at_once(self, account: int, request: str) -> None:
-        """The charge and the record are one commit; every other request has a key."""
+        """The charge and the record are one commit; every other request has a key.
+
+        Without a key, and without a receipt, the charge and its trace are one row.
+        """
         credits, key = self.dice.randint(1, 3), self.dice.choice([None, f"key-{request}"])
+        now = now_ms()
         changes: list[Change] = [
-            Charge(account, 1, request, OPERATION, credits, "consulta", "cache", now_ms())
+            Charge(account, 1, request, OPERATION, credits, "consulta", "cache", now)
         ]
         receipts = await self.obtain_receipts(account, request)
         changes.extend(receipts)
         if key is not None:
             changes.append(self.finish(account, key, request, credits))
+        changes.append(
+            Trace(request, account, 1, None, OPERATION, "90010001000100", None, None, "CACHE_FIRST",
+                  False, None, 200, None, "cache", "snapshot", now, credits, "consulta", now, now)
+        )  # fmt: skip
         if isinstance(await self.desk.commit(changes), Short):
             return
         say("charged", account, request, credits)

@@ -211,7 +211,9 @@ class Cluster:
         """Credits by request. The request is unique by the schema; here it is counted again."""
         rows = self.sql(
             "SELECT request_id, -balance_change FROM ledger_entry"
-            " WHERE account_id = ? AND kind IN ('charge', 'post')",
+            " WHERE account_id = ? AND kind IN ('charge', 'post')"
+            " UNION ALL SELECT request_id, credits FROM visit WHERE account_id = ?",
+            account.account_id,
             account.account_id,
         )
         charged = dict(rows)

@@ -155,6 +155,8 @@ class SqliteEngine(_OneLoop):
     def before_certificates(self) -> None:
         self.sql("DROP TABLE certificate_trace")
         self.sql("DROP TABLE job")
+        self.sql("DROP TABLE visit")
+        self.sql("DROP TRIGGER ledger_entry_opens_its_request")
         self.sql("PRAGMA user_version = 5")
 
     def close(self) -> None:
@@ -241,6 +243,11 @@ class PostgresEngine(_OneLoop):
     def before_certificates(self) -> None:
         self.sql("DROP TABLE certificate_trace")
         self.sql("DROP TABLE job")
+        self.sql("DROP TABLE visit")
+        self.sql(
+            "DROP FUNCTION visits_move_the_balance, visits_become_entries,"
+            " ledger_entry_opens_its_request CASCADE"
+        )
         self.sql("UPDATE schema_version SET version = 1 WHERE folder = 'desk'")
 
     def close(self) -> None:

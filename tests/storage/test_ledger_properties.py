@@ -35,7 +35,9 @@ from balcao.core.ledger import Change, HoldGone, KeepReceipt, KeyBound, Refusal,
 from balcao.core.receipts import Receipt
 from balcao.errors import StorageFailed
 from balcao.storage.desk.desk import Desk
+from balcao.storage.numbers import least_number
 from tests.storage.engines import ENGINES, Engine
+from tests.storage.people import a_trace
 from tests.storage.world import (
     DAY_MS,
     NOW,
@@ -115,7 +117,7 @@ class LedgerMachine(RuleBasedStateMachine):
         self.engine: Engine = ENGINES[self.engine_name](Path(self.folder.name))
         self.desk: Desk = self.engine.open()
         self.now_ms = NOW
-        self.ids = (f"r{number}" for number in count())
+        self.ids = (f"{least_number(self.now_ms)}-7abc-{number:04}" for number in count())
 
     @initialize()
     def two_accounts(self) -> None:
@@ -141,6 +143,8 @@ class LedgerMachine(RuleBasedStateMachine):
         ]
         if key is not None:
             changes.append(a_finish(facts.account, key, request, at_ms=self.now_ms))
+        if len(changes) == 1:  # one row for both
+            changes.append(a_trace(facts.account, request, credits=credits, opened_ms=self.now_ms))
         refusal = self._key_taken(facts, key) or facts.short_of(credits, self.now_ms)
         if refusal is None:
             facts.posts[request] = (civil_month(self.now_ms), credits)
@@ -243,6 +247,13 @@ class LedgerMachine(RuleBasedStateMachine):
         receipts = self._receipts(self.books[who], kinds)
         assert self.engine.commit(self.desk, *receipts) is None
         self._record(receipts)
+
+    @rule(days=st.integers(0, 2))
+    def details_go(self, days: int) -> None:
+        """What was charged stays."""
+        before_ms = self.now_ms - days * DAY_MS
+        while self.engine.run(self.desk.people.purge_people(self.now_ms, before_ms, 0, 0)):
+            pass
 
     @rule(who=who, credits=credits)
     def try_to_charge_twice(self, who: int, credits: int) -> None:

@@ -223,6 +223,7 @@ def test_a_file_from_before_takes_the_pepper_it_is_opened_with(tmp_path: Path) -
     SqliteDesk(path).close()
     with closing(apsw.Connection(str(path))) as before:
         before.execute("DROP TABLE pepper; DROP TABLE certificate_trace; DROP TABLE job")
+        before.execute("DROP TABLE visit; DROP TRIGGER ledger_entry_opens_its_request")
         before.execute("PRAGMA user_version = 4")
     SqliteDesk(path, pepper=b"one").close()
     with pytest.raises(PepperDiffers):
@@ -526,6 +527,7 @@ def test_no_more_receipts_are_remembered_than_there_is_room_for(
     [
         (reading._OPERATION, "ledger_entry_of_request (request_id=?)"),
         (reading._CONSUMPTION, "ledger_entry_of_account (account_id=? AND at_ms>? AND at_ms<?)"),
+        (reading._ENTRIES, "ledger_entry_of_account (account_id=? AND at_ms>? AND at_ms<?)"),
         (receipts._PURGE, "receipt_by_age (created_ms<?)"),
         (QUERIES["named_digests"], "receipt_of_digest (digest=?)"),
         (people._PURGES[0], "web_session_by_use (seen_ms<?)"),
@@ -537,6 +539,13 @@ def test_no_more_receipts_are_remembered_than_there_is_room_for(
         (people_reading._OWNER, "ledger_entry_of_request (request_id=?)"),
         (people_reading._OWNER, "PRIMARY KEY (account_id=? AND request_id=?)"),
         (people_reading._TRACE + " ORDER BY request_id DESC", "PRIMARY KEY (account_id=?)"),
+        (people_reading._VISIT + " ORDER BY request_id DESC", "PRIMARY KEY (account_id=?)"),
+        (reading._OPERATION, "PRIMARY KEY (account_id=? AND request_id=?)"),
+        (reading._ENTRIES, "PRIMARY KEY (account_id=? AND request_id>? AND request_id<?)"),
+        (reading._CONSUMPTION, "PRIMARY KEY (account_id=? AND request_id>? AND request_id<?)"),
+        (people_reading._MOVED, "PRIMARY KEY (account_id=? AND request_id>? AND request_id<?)"),
+        (people._WITH_OLD_TRACES.format(table="visit"), "PRIMARY KEY (account_id=?)"),
+        (people._OLD_TRACES.format(table="visit"), "PRIMARY KEY (account_id=?)"),
     ],
 )
 def test_what_is_asked_while_serving_goes_by_an_index(

@@ -59,7 +59,11 @@ class Copying:
         """Those in which something was asked for."""
         days = {
             int(day)
-            for sql in ("at_ms / {} FROM ledger_entry", "opened_ms / {} FROM trace")
+            for sql in (
+                "at_ms / {} FROM ledger_entry",
+                "opened_ms / {} FROM visit",
+                "opened_ms / {} FROM trace",
+            )
             for (day,) in self.source.ask(f"SELECT DISTINCT {sql.format(DAY_MS)}")
         }
         # A day of UTC belongs to two days in Brasília.

@@ -33,6 +33,7 @@ from balcao.core.ledger import (
     Trace,
     Unbind,
 )
+from balcao.storage.numbers import numbers_near
 
 Row: TypeAlias = tuple[Any, ...]  # as the engine takes and gives it
 Outcome: TypeAlias = Refusal | Exception | None  # of a list; None: it is kept
@@ -63,20 +64,27 @@ def needs(lists: Iterable[Sequence[Change]]) -> Needs:
     wanted = Needs()
     for changes in lists:
         for change in changes:
-            match change:
-                case Charge() | Hold() | TopUp():
-                    wanted.accounts.add(change.account_id)
-                case Settle():
-                    wanted.accounts.add(change.account_id)
-                    wanted.holds.add(change.request_id)
-                case Bind() | Finish() | Unbind():
-                    wanted.keys[change.account_id, change.key_digest] = change.at_ms
-                case Audit():
-                    if change.signed.form_id is not None:
-                        wanted.forms.add(change.signed.form_id)
-                case Trace() | Touch() | KeepReceipt() | Enqueue():
-                    pass
+            if type(change) is Charge:  # nearly all of them, and so asked first
+                wanted.accounts.add(change.account_id)
+            elif type(change) is not Trace:
+                _need(wanted, change)
     return wanted
+
+
+def _need(wanted: Needs, change: Change) -> None:
+    match change:
+        case Hold() | TopUp():
+            wanted.accounts.add(change.account_id)
+        case Settle():
+            wanted.accounts.add(change.account_id)
+            wanted.holds.add(change.request_id)
+        case Bind() | Finish() | Unbind():
+            wanted.keys[change.account_id, change.key_digest] = change.at_ms
+        case Audit():
+            if change.signed.form_id is not None:
+                wanted.forms.add(change.signed.form_id)
+        case _:
+            pass
 
 
 @dataclass(slots=True)
@@ -87,6 +95,7 @@ class Batch:
     holds: dict[str, OpenHold]
     bound: dict[tuple[int, str], str]  # idempotency key -> request_id
     forms: set[str] = field(default_factory=set)  # carried out
+    visits: list[Row] = field(default_factory=list)  # charges and their traces in one
     entries: list[Row] = field(default_factory=list)
     opened: list[Row] = field(default_factory=list)
     closed: list[Row] = field(default_factory=list)
@@ -107,6 +116,10 @@ class Batch:
         a request that took the last credits is told of that request and not of the credits
         (decisions 2.10, 9.1). So a refusal for credits also says that no key was bound.
         """
+        if len(changes) == 2:  # what most lists are, in one step
+            charge, trace = changes
+            if type(charge) is Charge and type(trace) is Trace and _is_visit(charge, trace):
+                return self._visit(charge, trace)
         for judge in (self._known, self._unable):
             for change in changes:
                 if (refusal := judge(change)) is not None:
@@ -192,6 +205,21 @@ class Batch:
             case Enqueue():
                 self.jobs[change.kind, change.about] = change
 
+    def _visit(self, charge: Charge, trace: Trace) -> Refusal | None:
+        at_ms = charge.at_ms
+        month = civil_month(at_ms)
+        purse = self.purses[charge.account_id]
+        if (short := purse.short_of(charge.credits, month)) is not None:
+            return short
+        purse.post(charge.credits, month)
+        self.visits.append(
+            (charge.account_id, charge.request_id, at_ms, month, charge.key_id, trace.user_id,
+             charge.operation, trace.document, trace.uf, trace.strategy, trace.refresh,
+             trace.key_digest, trace.status, trace.code, charge.origin, trace.source,
+             trace.asked_ms, charge.credits, charge.rule, trace.settled_ms)
+        )  # fmt: skip
+        return None
+
     def _charge(self, change: Charge) -> None:
         month = civil_month(change.at_ms)
         self.purses[change.account_id].post(change.credits, month)
@@ -243,6 +271,27 @@ class Batch:
         )  # fmt: skip
 
 
+def _is_visit(charge: Charge, trace: Trace) -> bool:
+    """Whether both say the same of one request, and nothing of a person or a certificate.
+
+    Those have traces of their own, which are found by the person and kept as long as the receipt.
+    """
+    least, end = numbers_near(charge.at_ms)
+    return (
+        trace.request_id == charge.request_id
+        and least <= charge.request_id < end
+        and trace.document_hash is None
+        and trace.certificate is None
+        and trace.account_id == charge.account_id
+        and trace.opened_ms == charge.at_ms
+        and trace.credits == charge.credits
+        and trace.origin == charge.origin
+        and trace.rule == charge.rule
+        and trace.key_id == charge.key_id
+        and trace.operation == charge.operation
+    )
+
+
 def audit_row(done: Audit) -> Row:
     """A deed as it is stored."""
     signed = done.signed
@@ -252,6 +301,11 @@ def audit_row(done: Audit) -> Row:
     )  # fmt: skip
 
 
+VISIT_COLUMNS = (
+    "account_id", "request_id", "opened_ms", "month", "key_id", "user_id", "operation", "document",
+    "uf", "strategy", "refresh", "key_digest", "status", "code", "origin", "source", "asked_ms",
+    "credits", "rule", "settled_ms",
+)  # fmt: skip
 ENTRY_COLUMNS = (
     "account_id", "at_ms", "month", "kind", "balance_change", "held_change",
     "request_id", "key_id", "operation", "rule", "origin", "reason",

@@ -18,6 +18,7 @@ from balcao.settings import Settings
 from balcao.storage.desk.desk import Desk
 from balcao.storage.ends.lines import Sum
 from balcao.storage.ends.tables import all_tables
+from balcao.storage.numbers import least_number
 from balcao.storage.people import NewUser
 from balcao.storage.postgresql.cache import PostgresCache
 from balcao.storage.sqlite.cache import SqliteCache
@@ -31,9 +32,14 @@ ODD = "aba\tlinha\nretorno\rbarra\\ nulo \\N 'aspas\" ção 😀\b\v\f"
 
 def furnish(desk: Desk) -> None:
     acme, beta = desk.accounts()
-    desk.commit_now([a_top_up(acme, 1000, reason=ODD)])
+    desk.commit_now([a_top_up(acme, 1050, reason=ODD)])
     for number in range(200):
         desk.commit_now([a_charge(acme, f"r{number:04}"), a_trace(acme, f"r{number:04}")])
+    for at_ms in range(NOW, NOW + 50):
+        visit = f"{least_number(at_ms)}-7abc"
+        desk.commit_now(
+            [a_charge(acme, visit, at_ms=at_ms), a_trace(acme, visit, opened_ms=at_ms, uf="SP")]
+        )
     desk.commit_now([a_charge(beta, "b1", 7), a_keep(acme, "n1"), a_keep(None, "n2", "outro")])
     desk.commit_now([a_bind(acme, "k1", "x1"), a_finish(acme, "k1", "x1", body=bytes(range(256)))])
     desk.commit_now([a_hold(acme, "h1", 3), a_bind(acme, "k2", "h1")])

@@ -15,6 +15,8 @@ _SUMS: Mapping[str, tuple[str, str]] = {
     "keys": ("api_key", "count(*)"),
     "entries": ("ledger_entry", "count(*)"),
     "entries_sum": ("ledger_entry", "coalesce(sum(balance_change), 0)"),
+    "visits": ("visit", "count(*)"),
+    "visits_sum": ("visit", "coalesce(sum(credits), 0)"),
     "open_operations": ("open_operation", "count(*)"),
     "receipts": ("receipt", "count(*)"),
     "receipt_digests": ("receipt", "count(DISTINCT digest)"),

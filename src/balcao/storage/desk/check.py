@@ -2,15 +2,16 @@
 
 from balcao.storage.connection import SqlConnection
 from balcao.storage.contract import LedgerCheck
+from balcao.storage.desk.periods import LEDGER
 
-_BALANCES = """
+_BALANCES = f"""
 SELECT a.name, a.balance_credits, a.held_credits,
        coalesce(sum(e.balance_change), 0), coalesce(sum(e.held_change), 0)
-FROM account AS a LEFT JOIN ledger_entry AS e USING (account_id)
+FROM account AS a LEFT JOIN {LEDGER} AS e USING (account_id)
 GROUP BY a.account_id
 HAVING a.balance_credits <> coalesce(sum(e.balance_change), 0)
     OR a.held_credits <> coalesce(sum(e.held_change), 0)
-"""
+"""  # noqa: S608 - ours
 
 _HOLDS_WITHOUT_OPERATION = """
 SELECT h.request_id FROM ledger_entry AS h
@@ -31,12 +32,12 @@ WHERE NOT EXISTS (SELECT 1 FROM ledger_entry AS h WHERE h.request_id = o.request
 LIMIT 20
 """
 
-_CHARGED_TWICE = """
-SELECT request_id FROM ledger_entry
+_CHARGED_TWICE = f"""
+SELECT request_id FROM {LEDGER} AS ledger
 WHERE request_id IS NOT NULL
 GROUP BY request_id, (kind IN ('post', 'void')) HAVING count(*) > 1
 LIMIT 20
-"""
+"""  # noqa: S608 - ours
 
 _OVERDRAWN = """
 SELECT name FROM account
@@ -62,7 +63,8 @@ def check_books(connection: SqlConnection) -> LedgerCheck:
         for (name,) in connection.execute(_OVERDRAWN):
             complaints.append(f"conta {name}: retido acima do saldo")
         (counts,) = connection.execute(
-            "SELECT (SELECT count(*) FROM account), (SELECT count(*) FROM ledger_entry),"
+            "SELECT (SELECT count(*) FROM account),"
+            " (SELECT count(*) FROM ledger_entry) + (SELECT count(*) FROM visit),"
             " (SELECT count(*) FROM open_operation)"
         ).fetchall()
     accounts, entries, operations = (int(str(count)) for count in counts)

@@ -4,6 +4,7 @@ from typing import Any, Final
 
 from balcao.core.calendar import HOUR_MS, civil_day, civil_month, day_starts_ms
 from balcao.storage.connection import SqlConnection
+from balcao.storage.desk.periods import LEDGER
 
 # Whoever is a moment ahead of us at the turn of the month is right to have turned.
 _MONTH_AHEAD_MS: Final = HOUR_MS
@@ -16,7 +17,7 @@ _ACCOUNTS = (
     " ORDER BY account_id"
 )
 _SPENT = (
-    "SELECT CAST(coalesce(-sum(balance_change), 0) AS BIGINT) FROM ledger_entry"
+    f"SELECT CAST(coalesce(-sum(balance_change), 0) AS BIGINT) FROM {LEDGER} AS ledger"  # noqa: S608 - ours
     " WHERE account_id = ? AND at_ms >= ? AND month = ? AND kind IN ('charge', 'post')"
 )
 _TURN = "UPDATE account SET month = ?, month_credits = ? WHERE account_id = ?"

@@ -41,6 +41,8 @@ _PURGES = (
 _WITH_OLD_TRACES = (
     "SELECT account_id FROM account WHERE (SELECT opened_ms FROM {table} AS t"
     " WHERE t.account_id = account.account_id ORDER BY request_id LIMIT 1) < ?"
+    # Deleting visits touches their accounts: in the order in which batches do.
+    " ORDER BY account_id"
 )
 _OLD_TRACES = (
     "DELETE FROM {table} WHERE account_id = ? AND request_id <= (SELECT max(request_id) FROM"
@@ -376,7 +378,11 @@ class People(PeopleReading):
         oldest first.
         """
         before = (oldest_session_ms, now_ms)
-        oldest = {"trace": oldest_trace_ms, "certificate_trace": oldest_certificate_ms}
+        oldest = {
+            "visit": oldest_trace_ms,  # what was charged stays, as entries: the schema sees to it
+            "trace": oldest_trace_ms,
+            "certificate_trace": oldest_certificate_ms,
+        }
 
         def work(connection: SqlConnection) -> int:
             gone = 0

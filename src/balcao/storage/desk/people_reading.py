@@ -8,6 +8,7 @@ from balcao.core.ledger import Trace
 from balcao.core.people import Action, Credentials, Session, User, normal_email
 from balcao.storage.batch import CERTIFICATE_COLUMNS, TRACE_COLUMNS
 from balcao.storage.connection import Apart, SqlConnection
+from balcao.storage.desk.periods import PERIOD, in_period
 from balcao.storage.numbers import NUMBERED_BEFORE_MS_MAX, least_number
 from balcao.storage.people import AuditEntry, Link, TraceFilter
 
@@ -34,6 +35,13 @@ _AUDIT = (
     " LEFT JOIN account AS a ON a.account_id = e.account_id"
 )
 _TRACE = " ".join(("SELECT", ", ".join(TRACE_COLUMNS), "FROM trace WHERE account_id = ?"))
+# Visits are of companies: they know of no person.
+_VISIT = " ".join(
+    (
+        *("SELECT", ", ".join(TRACE_COLUMNS), "FROM"),
+        "(SELECT *, CAST(NULL AS bytea) AS document_hash FROM visit) AS visit WHERE account_id = ?",
+    )
+)
 _CERTIFICATE = " ".join(
     (
         *("SELECT", ", ".join(CERTIFICATE_COLUMNS)),
@@ -45,12 +53,14 @@ _CERTIFICATE = " ".join(
 # By the primary key, account after account: a number alone is no beginning of it.
 _OWNER = (
     "SELECT account_id FROM ledger_entry WHERE request_id = ? UNION ALL"
+    " SELECT a.account_id FROM account AS a CROSS JOIN visit AS v"
+    " WHERE v.account_id = a.account_id AND v.request_id = ? UNION ALL"
     " SELECT a.account_id FROM account AS a CROSS JOIN trace AS t"
     " WHERE t.account_id = a.account_id AND t.request_id = ? LIMIT 1"
 )
 _MOVED = (
-    "SELECT kind, CAST(sum(balance_change) AS BIGINT) FROM ledger_entry"
-    " WHERE account_id = ? AND at_ms >= ? AND at_ms < ? AND balance_change <> 0 GROUP BY kind"
+    f"SELECT kind, CAST(sum(balance_change) AS BIGINT) FROM {PERIOD} AS period"  # noqa: S608 - ours
+    " WHERE balance_change <> 0 GROUP BY kind"
 )
 
 
@@ -135,10 +145,11 @@ class PeopleReading:
     def trace(self, account_id: int, request_id: str) -> Trace | None:
         """One request of this account. Never refused ones that did not get as far as a lookup."""
         wanted = (account_id, request_id)
-        row: Any = self._in_place.execute(f"{_TRACE} AND request_id = ?", wanted).fetchone()
-        if row is None:
-            row = self._in_place.execute(f"{_CERTIFICATE} AND request_id = ?", wanted).fetchone()
-        return None if row is None else _trace(row)
+        for select in (_VISIT, _TRACE, _CERTIFICATE):
+            row: Any = self._in_place.execute(f"{select} AND request_id = ?", wanted).fetchone()
+            if row is not None:
+                return _trace(row)
+        return None
 
     def traces(
         self, account_id: int, wanted: TraceFilter, limit: int, before_id: str | None = None
@@ -165,18 +176,18 @@ class PeopleReading:
         )
         with self._apart() as reading:
             rows: list[Any] = []
-            for select in (_TRACE, _CERTIFICATE):
+            for select in (_VISIT, _TRACE, _CERTIFICATE):
                 rows += reading.execute(
                     f"{select} AND {where} ORDER BY request_id DESC LIMIT ?",
                     (account_id, *values, limit),
                 ).fetchall()
-        # Each has its newest, so the newest of both are among them.
+        # Each has its newest, so the newest of all are among them.
         newest = sorted(map(_trace, rows), key=lambda trace: trace.request_id, reverse=True)
         return newest[:limit]
 
     def owner_of(self, request_id: str) -> int | None:
         """The account of a request, for the operator who is told its number."""
-        row: Any = self._in_place.execute(_OWNER, (request_id, request_id)).fetchone()
+        row: Any = self._in_place.execute(_OWNER, [request_id] * 3).fetchone()
         return None if row is None else row[0]
 
     def moved_credits(self, account_id: int, from_ms: int, to_ms: int) -> Mapping[str, int]:
@@ -185,7 +196,7 @@ class PeopleReading:
         May be called in any thread.
         """
         with self._apart() as reading:
-            rows: Any = reading.execute(_MOVED, (account_id, from_ms, to_ms)).fetchall()
+            rows: Any = reading.execute(_MOVED, in_period(account_id, from_ms, to_ms)).fetchall()
         return dict(rows)
 
 

@@ -11,6 +11,7 @@ from balcao.core.ledger import Origin
 from balcao.core.receipts import About, Receipt
 from balcao.storage.connection import Apart, SqlConnection
 from balcao.storage.contract import Consultation, ConsumptionRow, LedgerEntry
+from balcao.storage.desk.periods import PERIOD, in_period
 
 _ACCOUNTS = (
     "SELECT account_id, name, plan, mode, certificates, partner_optin, ceiling_credits,"
@@ -21,14 +22,16 @@ _KEYS = (
     " per_minute, per_day FROM api_key"
 )
 _ENTRIES = (
-    "SELECT at_ms, kind, balance_change, request_id, key_id, operation, rule, origin, reason"
-    " FROM ledger_entry WHERE account_id = ? AND at_ms >= ? AND at_ms < ?"
-    " AND balance_change <> 0 ORDER BY at_ms, entry_id"
+    "SELECT at_ms, kind, balance_change, request_id, key_id, operation, rule,"  # noqa: S608 - ours
+    f" origin, reason FROM {PERIOD} AS period WHERE balance_change <> 0"
+    " ORDER BY at_ms, number, request_id"
 )
 # The plus keeps SQLite from going through all entries of the account instead.
 _OPERATION = (
-    "SELECT kind, at_ms, balance_change, held_change, operation, rule, origin, key_id"
-    " FROM ledger_entry WHERE request_id = ? AND +account_id = ? ORDER BY entry_id"
+    "SELECT kind, at_ms, balance_change, held_change, operation, rule, origin, key_id, entry_id"
+    " FROM ledger_entry WHERE request_id = ? AND +account_id = ?"
+    " UNION ALL SELECT 'charge', opened_ms, -credits, 0, operation, rule, origin, key_id, 0"
+    " FROM visit WHERE request_id = ? AND account_id = ? ORDER BY 9"
 )
 # What a receipt is about is the same for every request that brought it; the newest knows most.
 _RECEIPT = (
@@ -40,9 +43,9 @@ _RECEIPT = (
 _RECEIPT_COLUMNS = 5
 # By the hour: a civil day need not have 24 of them, but it begins and ends with one.
 _CONSUMPTION = (
-    "SELECT at_ms / ?, operation, key_id, origin, count(*), -CAST(sum(balance_change) AS BIGINT)"
-    " FROM ledger_entry WHERE account_id = ? AND at_ms >= ? AND at_ms < ?"
-    " AND kind IN ('charge', 'post') GROUP BY 1, 2, 3, 4"
+    "SELECT at_ms / ?, operation, key_id, origin, count(*),"  # noqa: S608 - ours
+    " -CAST(sum(balance_change) AS BIGINT)"
+    f" FROM {PERIOD} AS period WHERE kind IN ('charge', 'post') GROUP BY 1, 2, 3, 4"
     " ORDER BY 2, 3 NULLS FIRST, 4"
 )
 
@@ -65,11 +68,12 @@ class DeskReading:
 
         None: it held and cost nothing, or it was another account's.
         """
-        rows: Any = self._in_place.execute(_OPERATION, (request_id, account_id)).fetchall()
+        wanted = (request_id, account_id)
+        rows: Any = self._in_place.execute(_OPERATION, wanted * 2).fetchall()
         if not rows:
             return None
         opening, last = rows[0], rows[-1]
-        kind, at_ms, balance_change, _, _, rule, origin, _ = last
+        kind, at_ms, balance_change, _, _, rule, origin, _, _ = last
         running = kind == "hold"
         return Consultation(
             request_id=request_id,
@@ -93,7 +97,7 @@ class DeskReading:
         """
         with self._apart() as reading:
             hours: Any = reading.execute(
-                _CONSUMPTION, (HOUR_MS, account_id, from_ms, to_ms)
+                _CONSUMPTION, (HOUR_MS, *in_period(account_id, from_ms, to_ms))
             ).fetchall()
         days: dict[tuple[str, str, int | None, Origin], list[int]] = {}
         for hour, operation, key_id, origin, requests, credits in hours:
@@ -142,7 +146,7 @@ class DeskReading:
         # takes its time must not make everybody else read old rows.
         with self._apart() as reading:
             row: Any
-            for row in reading.execute(_ENTRIES, (account_id, from_ms, to_ms)):
+            for row in reading.execute(_ENTRIES, in_period(account_id, from_ms, to_ms)):
                 yield LedgerEntry(*row)
 
 

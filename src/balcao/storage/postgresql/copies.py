@@ -29,6 +29,7 @@ OWN_TABLES = (
     "account",
     "api_key",
     "ledger_entry",
+    "visit",
     "node",
     "open_operation",
     "idempotency",
@@ -51,6 +52,9 @@ OWN_FUNCTIONS = (
     "make_partition",
     "ledger_settlement_frees_its_hold",
     "ledger_entries_move_the_balance",
+    "ledger_entry_opens_its_request",
+    "visits_move_the_balance",
+    "visits_become_entries",
     "rules_are_codes",
     "rule_code",
 )

@@ -27,6 +27,7 @@ from balcao.storage.batch import (
     OPENED_COLUMNS,
     RECEIPT_COLUMNS,
     TRACE_COLUMNS,
+    VISIT_COLUMNS,
     Batch,
     Needs,
     OpenHold,
@@ -84,6 +85,7 @@ def _table(name: str, columns: Sequence[str], more: str = "", conflict: str = ""
     )
 
 
+_VISITS = _table("visit", VISIT_COLUMNS)
 _ENTRIES = _table("ledger_entry", ENTRY_COLUMNS)
 _OPENED = _table("open_operation", OPENED_COLUMNS, ", %s::bigint")
 # A key that ran out may be taken again; one that did not was refused before this point.
@@ -239,6 +241,8 @@ def _statements(batch: Batch, node_id: int) -> Iterator[tuple[str, Sequence[Any]
 
     Rows that other nodes may write too go in the order of their keys: no deadlocks.
     """
+    if batch.visits:
+        yield _insert(_VISITS, batch.visits)
     if batch.entries:
         yield _insert(_ENTRIES, batch.entries)
     if batch.opened:

@@ -24,6 +24,7 @@ from balcao.storage.batch import (
     OPENED_COLUMNS,
     RECEIPT_COLUMNS,
     TRACE_COLUMNS,
+    VISIT_COLUMNS,
     Batch,
     Needs,
     OpenHold,
@@ -240,6 +241,7 @@ def _by_key(connection: apsw.Connection, query: str, keys: Collection[Any]) -> l
 
 
 def _store(connection: apsw.Connection, batch: Batch, limits: Sequence[tuple[str, float]]) -> None:
+    _insert(connection, "visit", VISIT_COLUMNS, batch.visits)
     _insert(connection, "ledger_entry", ENTRY_COLUMNS, batch.entries)
     _insert(connection, "open_operation", OPENED_COLUMNS, batch.opened)
     # A key that ran out may be taken again; one that did not was refused before this point.

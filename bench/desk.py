@@ -1,0 +1,188 @@
+"""What a commit of cached lookups costs: processor time a row, by the size of the batch.
+
+    .venv/bin/python -m bench.desk [--against SRC ...] [--postgresql] [--rounds 3]
+
+A metered answer that is at hand is a charge and its trace. The files lie on a RAM disk: flushes
+cost nothing there, so what is left is what the processor does (of PostgreSQL, both the node and
+its end of the connection in the server). `--against` names the `src` folder of another checkout:
+both are measured in turns, each in a process of its own, and told by their medians.
+"""
+
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import uuid_utils
+
+from balcao.core.ledger import Change, Charge, TopUp, Trace
+from balcao.storage.contract import NewAccount
+
+RAM = Path("/dev/shm")
+SIZES = (1, 8, 64)
+ROWS = 25_600  # of each size
+ACCOUNTS = (1, 64)
+AT_MS = 1_785_000_000_000
+PATH, RULE = "cnpj-receita-federal", "company/lookup"
+
+Write = Callable[[Sequence[Sequence[Change]]], object]
+
+
+def run(against: Sequence[Path] = (), *, postgresql: bool = False, rounds: int = 3) -> None:
+    """Measure this checkout and others in turns; print microseconds a row."""
+    here = Path(__file__).parents[1] / "src"
+    sources = [here, *against]
+    found: dict[Path, list[dict[str, float]]] = {source: [] for source in sources}
+    for turn in range(rounds):
+        for source in sources if turn % 2 == 0 else sources[::-1]:
+            found[source].append(_apart(source, postgresql=postgresql))
+    engine = "PostgreSQL" if postgresql else "SQLite"
+    print(f"{engine}, RAM disk, processor time a row in us, medians of {rounds}")
+    for source in sources:
+        print(f"  {source}")
+        for what in found[source][0]:
+            values = [one[what] for one in found[source]]
+            print(f"    {what:40} {statistics.median(values):8.1f}   (from {min(values):.1f})")
+
+
+def _apart(source: Path, *, postgresql: bool) -> dict[str, float]:
+    command = [sys.executable, "-m", "bench.desk", "--one"]
+    if postgresql:
+        command.append("--postgresql")
+    environment = {**os.environ, "PYTHONPATH": str(source)}
+    said = subprocess.run(
+        command, env=environment, cwd=Path(__file__).parents[1], check=True, capture_output=True
+    )
+    figures: dict[str, float] = json.loads(said.stdout)
+    return figures
+
+
+def _one_sqlite() -> dict[str, float]:
+    from balcao.storage.sqlite.desk import SqliteDesk  # noqa: PLC0415
+    from balcao.storage.sqlite.writer import Job  # noqa: PLC0415
+
+    figures = {}
+    for accounts in ACCOUNTS:
+        for size in SIZES:
+            with tempfile.TemporaryDirectory(dir=RAM) as folder:
+                desk = SqliteDesk(Path(folder) / "balcao.db")
+                writer = desk.engine._writer
+                numbers = _accounts(desk, accounts)
+
+                def write(lists: Sequence[Sequence[Change]], writer: object = writer) -> None:
+                    said = writer.patiently(Job(lists))  # type: ignore[attr-defined]
+                    assert not any(said), said
+
+                rows = ROWS if size > 1 else ROWS // 4
+                took = _measure(write, numbers, size, rows, time.process_time)
+                figures[f"batch of {size}, {accounts} accounts"] = took
+                desk.close()
+    return figures
+
+
+def _one_postgresql() -> dict[str, float]:
+    from tests.storage.postgres import Server  # noqa: PLC0415
+
+    from balcao.storage.postgresql.desk import PostgresDesk  # noqa: PLC0415
+
+    figures = {}
+    server = Server({"fsync": "off", "synchronous_commit": "off"}, RAM)
+    try:
+        for accounts in ACCOUNTS:
+            for size in SIZES:
+                address = server.new_database()
+                desk = PostgresDesk(address)
+                desk.recover(AT_MS)
+                numbers = _accounts(desk, accounts)
+                writer = desk.engine._writer
+                write = writer.write
+                write([[TopUp(numbers[0], 1, "x", AT_MS)]])
+                pid = desk.engine._writing.get().info.backend_pid
+
+                def clock(pid: int = pid) -> float:
+                    return time.process_time() + _seconds_of(pid)
+
+                rows = ROWS if size > 1 else ROWS // 8
+                wal = server_wal(desk)
+                took = _measure(write, numbers, size, rows, clock)
+                figures[f"batch of {size}, {accounts} accounts"] = took
+                log = (server_wal(desk) - wal) / rows
+                figures[f"batch of {size}, {accounts} accounts, log bytes"] = log
+                desk.close()
+    finally:
+        server.remove()
+    return figures
+
+
+def server_wal(desk: object) -> int:
+    """How many bytes of log there were so far."""
+    here = desk.engine.here  # type: ignore[attr-defined]
+    return int(here.execute("SELECT pg_current_wal_insert_lsn() - '0/0'").fetchone()[0])
+
+
+def _seconds_of(pid: int) -> float:
+    """Processor time of a process, from the scheduler."""
+    return int(Path(f"/proc/{pid}/schedstat").read_text("ascii").split()[0]) / 1e9
+
+
+def _accounts(desk: object, count: int) -> Sequence[int]:
+    numbers = []
+    for number in range(count):
+        new = NewAccount(f"conta-{number}", "pre_pago", "live")
+        account_id = desk.create_account(new, AT_MS).account_id  # type: ignore[attr-defined]
+        desk.commit_now([TopUp(account_id, 10**9, "carga", AT_MS)])  # type: ignore[attr-defined]
+        numbers.append(account_id)
+    return numbers
+
+
+def _measure(
+    write: Write, accounts: Sequence[int], size: int, rows: int, clock: Callable[[], float]
+) -> float:
+    """Microseconds a row. The changes are made beforehand: that is the lookup's work."""
+    count, took = 0, 0.0
+    for warm in (True, False):
+        count = rows // 8 if warm else rows
+        batches = []
+        for start in range(0, count, size):
+            at_ms = AT_MS + start // 8 + (0 if warm else 10_000_000)
+            batches.append([_lookup(at_ms, accounts[(start + n) % len(accounts)])
+                            for n in range(size)])  # fmt: skip
+        began = clock()
+        for lists in batches:
+            write(lists)
+        took = clock() - began
+    return took / count * 1e6
+
+
+def _lookup(at_ms: int, account_id: int) -> Sequence[Change]:
+    number = str(uuid_utils.uuid7(nanoseconds=at_ms * 1_000_000))
+    return [
+        Charge(account_id, 1, number, PATH, 1, RULE, "cache", at_ms),
+        Trace(number, account_id, 1, None, PATH, "12345678000195", None, None,
+              "CACHE_SE_EXISTIR", False, None, 200, None, "cache", "snapshot", at_ms, 1, RULE,
+              at_ms, at_ms),
+    ]  # fmt: skip
+
+
+def main(arguments: Sequence[str]) -> None:
+    parser = argparse.ArgumentParser(description="Processor time of a commit, a row.")
+    parser.add_argument("--against", type=Path, action="append", default=[])
+    parser.add_argument("--postgresql", action="store_true")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--one", action="store_true", help=argparse.SUPPRESS)
+    given = parser.parse_args(arguments)
+    if given.one:
+        json.dump(_one_postgresql() if given.postgresql else _one_sqlite(), sys.stdout)
+    else:
+        run([path.resolve() for path in given.against], postgresql=given.postgresql,
+            rounds=given.rounds)  # fmt: skip
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

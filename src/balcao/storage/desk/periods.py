@@ -1,0 +1,36 @@
+"""What moved credits, in whichever of the two tables it lies: the same on any engine.
+
+Entries are found by their instant. Visits are found by their numbers, which say it within an hour
+(the schema holds them to that), and then by their instant: so none of a period is missed.
+"""
+
+from collections.abc import Sequence
+from typing import Final
+
+from balcao.storage.numbers import NUMBERED_BEFORE_MS_MAX, least_number
+
+# All of it, to stand after FROM.
+LEDGER: Final = (
+    "(SELECT account_id, at_ms, month, kind, balance_change, held_change, request_id"
+    " FROM ledger_entry UNION ALL"
+    " SELECT account_id, opened_ms, month, 'charge', -credits, 0, request_id FROM visit)"
+)
+
+# An account's in a period, likewise. `number` is an entry's, in the order of which they were made.
+PERIOD: Final = (
+    "(SELECT entry_id AS number, at_ms, kind, balance_change, request_id, key_id, operation, rule,"
+    " origin, reason FROM ledger_entry WHERE account_id = ? AND at_ms >= ? AND at_ms < ?"
+    " UNION ALL SELECT CAST(9223372036854775807 AS BIGINT), opened_ms, 'charge', -credits,"
+    " request_id, key_id, operation, rule, origin, NULL FROM visit WHERE account_id = ?"
+    " AND request_id >= ? AND request_id < ? AND opened_ms >= ? AND opened_ms < ?)"
+)
+
+
+def in_period(account_id: int, from_ms: int, to_ms: int) -> Sequence[object]:
+    """The values of `PERIOD`, for [from, to)."""
+    return (
+        *(account_id, from_ms, to_ms, account_id),
+        least_number(from_ms - NUMBERED_BEFORE_MS_MAX),
+        least_number(to_ms + NUMBERED_BEFORE_MS_MAX),
+        *(from_ms, to_ms),
+    )

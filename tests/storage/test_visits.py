@@ -1,0 +1,329 @@
+"""A cached lookup is one row: it reads like an entry and a trace, and ends as an entry."""
+
+import random
+from collections.abc import Callable, Sequence
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from balcao.core.access import Account
+from balcao.core.calendar import civil_month
+from balcao.core.certificates import CertificateGiven
+from balcao.core.ledger import Change, Short
+from balcao.storage.desk.desk import Desk
+from tests.storage.engines import Engine, PostgresEngine, SqliteEngine
+from tests.storage.people import ALWAYS, a_trace
+from tests.storage.world import (
+    DAY_MS,
+    NOW,
+    Balance,
+    a_charge,
+    a_hold,
+    a_settle,
+    account_of,
+    balance,
+    brasilia,
+    charged,
+    entries,
+    open_account,
+)
+
+HOUR_MS = 3_600_000
+
+
+def number(at_ms: int, n: int = 0) -> str:
+    """A request's number, a UUID of version 7, made at this instant."""
+    digits = f"{at_ms:012x}"
+    return f"{digits[:8]}-{digits[8:]}-7abc-8def-{n:012x}"
+
+
+def a_lookup(
+    account: Account, n: int, *, at_ms: int = NOW, made_ms: int | None = None
+) -> tuple[Change, Change]:
+    """What a cached answer commits."""
+    request = number(at_ms if made_ms is None else made_ms, n)
+    return (
+        a_charge(account, request, at_ms=at_ms),
+        a_trace(account, request, opened_ms=at_ms, settled_ms=at_ms + 1),
+    )
+
+
+def rows(engine: Engine) -> tuple[int, int, int]:
+    """How many visits, charges among the entries, and traces there are."""
+    counts = "SELECT (SELECT count(*) FROM visit),"
+    counts += " (SELECT count(*) FROM ledger_entry WHERE kind = 'charge'),"
+    return engine.sql(f"{counts} (SELECT count(*) FROM trace)")[0]
+
+
+def seen(desk: Desk, account: Account) -> tuple[object, ...]:
+    """All that is said of an account's requests."""
+    whose, people = account.account_id, desk.people
+    requests = [entry.request_id for entry in entries(desk, account) if entry.request_id]
+    return (
+        account_of(desk, account),
+        entries(desk, account),
+        desk.consumption(whose, 0, NOW * 2),
+        people.moved_credits(whose, 0, NOW * 2),
+        people.traces(whose, ALWAYS, 100),
+        [desk.operation(whose, request) for request in requests],
+        [people.trace(whose, request) for request in requests],
+        [people.owner_of(request) for request in requests],
+    )
+
+
+def test_one_row_says_what_two_say(engine: Engine, tmp_path: Path) -> None:
+    """Two installations, told of the same requests in one way and in the other."""
+    (tmp_path / "other").mkdir()
+    other = type(engine)(tmp_path / "other")  # type: ignore[call-arg]
+    told = []
+    with closing(other):
+        for one, apart in ((engine, False), (other, True)):
+            desk = one.open()
+            account = open_account(one, desk, "ana", credits=9)
+            lists: list[Sequence[Change]] = [
+                a_lookup(account, n, at_ms=NOW + n % 2) for n in range(5)
+            ]
+            if apart:
+                lists = [[change] for both in lists for change in both]
+            one.together(desk, *lists)
+            assert rows(one) == ((0, 5, 5) if apart else (5, 0, 0))
+            assert desk.check().complaints == []
+            assert desk.check().entries == 6
+            told.append(seen(desk, account))
+    assert told[0] == told[1]
+
+
+def test_credits_that_are_short(engine: Engine, desk: Desk, ana: Account) -> None:
+    lists = [a_lookup(ana, n) for n in range(12)]
+    outcomes = engine.together(desk, *lists)
+    assert outcomes == [None] * 10 + [Short(1, 0)] * 2
+    assert balance(desk, ana) == Balance(0, 0)
+    assert rows(engine) == (10, 0, 0)
+
+
+NOT_VISITS: dict[str, Callable[[Account], tuple[Change, ...]]] = {
+    "a person's": lambda ana: (
+        a_charge(ana, number(NOW)),
+        a_trace(ana, number(NOW), document="***", document_hash=b"h"),
+    ),
+    "a certificate": lambda ana: (
+        a_charge(ana, number(NOW)),
+        a_trace(
+            ana, number(NOW), certificate=CertificateGiven("CND", "2027-01-01", "X", None, None)
+        ),
+    ),
+    "a clock that was set in between": lambda ana: a_lookup(ana, 0, made_ms=NOW - HOUR_MS - 1),
+    "one that was set back": lambda ana: a_lookup(ana, 0, made_ms=NOW + HOUR_MS),
+    "no number": lambda ana: (a_charge(ana, "r1"), a_trace(ana, "r1")),
+    "another price": lambda ana: (
+        a_charge(ana, number(NOW)),
+        a_trace(ana, number(NOW), credits=2),
+    ),
+    "another request": lambda ana: (
+        a_charge(ana, number(NOW)),
+        a_trace(ana, number(NOW, 1)),
+    ),
+}
+
+
+@pytest.mark.parametrize("what", NOT_VISITS)
+def test_what_is_none_is_an_entry_and_a_trace(
+    engine: Engine, desk: Desk, ana: Account, what: str
+) -> None:
+    assert engine.commit(desk, *NOT_VISITS[what](ana)) is None
+    visits, charges, _ = rows(engine)
+    assert (visits, charges) == (0, 1)
+    assert balance(desk, ana) == Balance(9, 0)
+    assert len(desk.people.traces(ana.account_id, ALWAYS, 9)) == 1
+
+
+@pytest.mark.parametrize("made_ms", [NOW - HOUR_MS, NOW + HOUR_MS - 1])
+def test_as_far_from_its_number_as_it_may_be(engine: Engine, desk: Desk, made_ms: int) -> None:
+    ana = open_account(engine, desk, "ana", credits=1, at_ms=NOW - 99)
+    assert engine.commit(desk, *a_lookup(ana, 0, made_ms=made_ms)) is None
+    assert rows(engine) == (1, 0, 0)
+    for from_ms, to_ms, count in ((NOW, NOW + 1, 1), (NOW + 1, NOW + 9, 0), (NOW - 9, NOW, 0)):
+        assert len([*desk.entries(ana.account_id, from_ms, to_ms)]) == count
+
+
+# When its details have been kept long enough.
+
+
+def test_an_old_visit_becomes_an_entry(engine: Engine, desk: Desk, ana: Account) -> None:
+    old, new = brasilia("2026-01-31 23:59:59"), NOW
+    engine.commit(desk, *a_lookup(ana, 1, at_ms=old))
+    engine.commit(desk, *a_lookup(ana, 2, at_ms=new))
+    engine.commit(desk, a_hold(ana, "h1", 2))
+    before = seen(desk, ana)
+    purged = engine.run(desk.people.purge_people(NOW, NOW - 30 * DAY_MS, 0, 0))
+    assert purged == 1
+    assert rows(engine) == (1, 1, 0)
+    after = seen(desk, ana)
+    assert after[:4] == before[:4]
+    assert after[5] == before[5]
+    assert after[7] == before[7]
+    assert [trace.opened_ms for trace in desk.people.traces(ana.account_id, ALWAYS, 9)] == [new]
+    assert desk.people.trace(ana.account_id, number(old, 1)) is None
+    assert desk.check().complaints == []
+    assert engine.run(desk.people.purge_people(NOW, NOW - 30 * DAY_MS, 0, 0)) == 0
+
+
+def test_a_ceiling_that_is_reached_keeps_no_visit_from_it(engine: Engine, desk: Desk) -> None:
+    caio = open_account(engine, desk, "caio", plan="pos_pago", ceiling_credits=3)
+    engine.together(desk, *(a_lookup(caio, n) for n in range(3)))
+    assert engine.run(desk.people.purge_people(NOW, NOW + DAY_MS, 0, 0)) == 3
+    assert account_of(desk, caio).month_credits == 3
+    assert engine.commit(desk, *a_lookup(caio, 9)) == Short(1, 0)
+    assert rows(engine) == (0, 3, 0)
+
+
+def test_many_go_in_strokes(
+    engine: Engine, desk: Desk, ana: Account, bruno: Account, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("balcao.storage.desk.people.PURGED_AT_ONCE", 4)
+    whose = [bruno, ana] * 5
+    engine.together(desk, *(a_lookup(one, n) for n, one in enumerate(whose)))
+    before = seen(desk, ana)[:4], seen(desk, bruno)[:4]
+    strokes = []
+    while gone := engine.run(desk.people.purge_people(NOW, NOW + DAY_MS, 0, 0)):
+        strokes.append(gone)
+    assert strokes == [4, 4, 2]
+    assert (seen(desk, ana)[:4], seen(desk, bruno)[:4]) == before
+    assert desk.check().complaints == []
+
+
+# Months, and periods.
+
+
+def test_what_comes_late_counts_in_the_month_that_has_begun(engine: Engine, desk: Desk) -> None:
+    ana = open_account(engine, desk, "ana", credits=10, at_ms=NOW - 30 * DAY_MS)
+    july, august = brasilia("2026-07-31 23:59:59"), brasilia("2026-08-01 00:00:00")
+    moments = [july, july, august, july, august]
+    engine.together(desk, *(a_lookup(ana, n, at_ms=at) for n, at in enumerate(moments)))
+    now = account_of(desk, ana)
+    assert (now.month, now.month_credits, now.balance_credits) == ("2026-08", 3, 5)
+
+
+def test_a_period_has_exactly_what_happened_in_it(engine: Engine, desk: Desk) -> None:
+    """Whatever the clock did between a request's number and its charge."""
+    ana = open_account(engine, desk, "ana", credits=10_000, at_ms=NOW - 90 * DAY_MS)
+    chance = random.Random(38)
+    facts: list[tuple[int, str]] = []
+    lists: list[tuple[Change, ...]] = []
+    for n in range(300):
+        at_ms = NOW + chance.randrange(-3 * DAY_MS, 3 * DAY_MS)
+        jump = chance.choice([0, 1, 40, HOUR_MS - 1, HOUR_MS, HOUR_MS + 1, DAY_MS, 40 * DAY_MS])
+        charge, trace = a_lookup(ana, n, at_ms=at_ms, made_ms=at_ms + chance.choice([-1, 1]) * jump)
+        request = charge.request_id  # type: ignore[union-attr]
+        if n % 5 == 0:
+            lists += [(a_hold(ana, request, 2, at_ms=at_ms - 9),)]
+            lists += [(a_settle(ana, request, 1, at_ms=at_ms), replace(trace, credits=1))]
+        else:
+            lists.append((charge, trace))
+        facts.append((at_ms, request))
+    for start in range(0, len(lists), 60):
+        assert engine.together(desk, *lists[start : start + 60])[0] is None
+    visits, _, _ = rows(engine)
+    assert 100 < visits < 240
+
+    instants = sorted(at_ms for at_ms, _ in facts)
+    for turn in range(120):
+        if turn % 2:
+            from_ms, to_ms = sorted(chance.sample(instants, 2))
+        else:
+            from_ms = NOW + chance.randrange(-4 * DAY_MS, 4 * DAY_MS)
+            to_ms = from_ms + chance.choice([1, 999, HOUR_MS, DAY_MS, 4 * DAY_MS])
+        wanted = sorted(fact for fact in facts if from_ms <= fact[0] < to_ms)
+        found = [*desk.entries(ana.account_id, from_ms, to_ms)]
+        assert sorted((entry.at_ms, entry.request_id) for entry in found) == wanted
+        assert [entry.at_ms for entry in found] == [at_ms for at_ms, _ in wanted]
+        sums = sum(row.credits for row in desk.consumption(ana.account_id, from_ms, to_ms))
+        moved = desk.people.moved_credits(ana.account_id, from_ms, to_ms)
+        assert sums == -sum(moved.values()) == len(wanted)
+    assert account_of(desk, ana).month == civil_month(max(instants))
+
+
+# Walls.
+
+VISIT = (
+    "INSERT INTO visit (account_id, request_id, opened_ms, month, operation, document, strategy,"
+    " refresh, status, origin, credits, rule, settled_ms)"
+    f" VALUES ({{}}, '{{}}', {NOW}, '2026-08', 'x', 'x', 'x', {{}}, 200, '{{}}', {{}}, 'x', 0)"
+)
+ENTRY = (
+    "INSERT INTO ledger_entry (account_id, at_ms, month, kind, balance_change, held_change,"
+    f" request_id, operation, rule, origin) VALUES (1, {NOW}, '2026-08', {{}}, '{number(NOW)}',"
+    " 'x', 'x', 'cache')"
+)
+OTHER = number(NOW, 1)
+WALLS = {
+    "changing a visit": "UPDATE visit SET document = 'x'",
+    "changing its price": "UPDATE visit SET credits = 2",
+    "charging a visit again": VISIT.format(1, number(NOW), 0, "cache", 1),
+    "an entry for it": ENTRY.format("'charge', -1, 0"),
+    "a hold for it": ENTRY.format("'hold', 0, 1"),
+    "a visit for what was charged": VISIT.format(1, number(NOW, 7), 0, "cache", 1),
+    "a visit for what is held": VISIT.format(1, number(NOW, 8), 0, "cache", 1),
+    "charging more than is there": VISIT.format(1, OTHER, 0, "cache", 9),
+    "charging nothing": VISIT.format(1, OTHER, 0, "cache", 0),
+    "giving credits": VISIT.format(1, OTHER, 0, "cache", -1),
+    "an unknown origin": VISIT.format(1, OTHER, 0, "elsewhere", 1),
+    "nobody's": VISIT.format(4711, OTHER, 0, "cache", 1),
+    "perhaps refreshed": VISIT.format(1, OTHER, 2, "cache", 1),
+    "numbered long before": VISIT.format(1, number(NOW - HOUR_MS - 1), 0, "cache", 1),
+    "numbered long after": VISIT.format(1, number(NOW + HOUR_MS), 0, "cache", 1),
+    "not numbered": VISIT.format(1, "r1", 0, "cache", 1),
+}
+
+
+@pytest.fixture
+def charged_thrice(engine: Engine, desk: Desk, ana: Account) -> Desk:
+    """Ten credits: one for a visit, one for an entry; two are held."""
+    engine.commit(desk, *a_lookup(ana, 0))
+    engine.commit(desk, a_charge(ana, number(NOW, 7)))
+    engine.commit(desk, a_hold(ana, number(NOW, 8), 2))
+    return desk
+
+
+@pytest.mark.parametrize("attempt", WALLS)
+def test_the_schema_refuses(
+    engine: Engine, charged_thrice: Desk, ana: Account, attempt: str
+) -> None:
+    with pytest.raises(engine.wall):
+        engine.sql(WALLS[attempt])
+    desk = charged_thrice
+    assert balance(desk, ana) == Balance(8, 2)
+    assert charged(desk, ana) == {number(NOW): 1, number(NOW, 7): 1}
+    assert desk.check().complaints == []
+    assert desk.people.trace(ana.account_id, number(NOW)) == a_lookup(ana, 0)[1]
+
+
+def test_the_same_passes_when_the_rules_are_kept(
+    engine: Engine, charged_thrice: Desk, ana: Account
+) -> None:
+    engine.sql(VISIT.format(1, OTHER, 1, "online", 6))
+    assert balance(charged_thrice, ana) == Balance(2, 2)
+    engine.sql("DELETE FROM visit")
+    assert balance(charged_thrice, ana) == Balance(2, 2)
+    assert charged(charged_thrice, ana) == {number(NOW): 1, number(NOW, 7): 1, OTHER: 6}
+    assert charged_thrice.check().complaints == []
+
+
+def test_replacing_a_visit_charges_nobody_twice(
+    engine: Engine, charged_thrice: Desk, ana: Account
+) -> None:
+    if isinstance(engine, PostgresEngine):
+        with pytest.raises(engine.wall, match="deleted"):
+            engine.sql("TRUNCATE visit")
+        for statement in ("DELETE FROM visit_rest", "UPDATE visit_rest SET credits = 1"):
+            with pytest.raises(engine.wall, match="by the table visit"):
+                engine.sql(statement)
+    else:
+        assert isinstance(engine, SqliteEngine)
+        again = VISIT.format(1, number(NOW), 0, "cache", 1)
+        with pytest.raises(engine.wall):
+            charged_thrice.engine.here.execute(again.replace("INSERT", "INSERT OR REPLACE", 1))
+    assert charged(charged_thrice, ana) == {number(NOW): 1, number(NOW, 7): 1}
+    assert charged_thrice.check().complaints == []
