@@ -99,8 +99,11 @@ def serving(
 
 
 def main(words: Sequence[str]) -> None:
-    argparse.ArgumentParser(prog="bench nodes").parse_args(words)
-    run()
+    parser = argparse.ArgumentParser(prog="bench nodes")
+    parser.add_argument("--rounds", type=int, default=ROUNDS)
+    parser.add_argument("--seconds", type=int, default=SECONDS)
+    given = parser.parse_args(words)
+    run(given.rounds, given.seconds)
 
 
 if __name__ == "__main__":
