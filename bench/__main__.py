@@ -3,6 +3,7 @@
 `python -m bench NAME WORDS` gives a bench words of its own: `--help` tells them.
 """
 
+import signal
 import sys
 from importlib import import_module
 
@@ -25,4 +26,5 @@ def main(words: list[str]) -> None:
 
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that what was started ends, too
     main(sys.argv[1:])
