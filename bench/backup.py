@@ -12,6 +12,7 @@ import os
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 
@@ -66,13 +67,13 @@ async def beside(settings: Settings, desk: Desk) -> None:
         )
 
 
-def main() -> None:
+def main(words: Sequence[str]) -> None:
     """Fill a folder, and measure."""
     parser = argparse.ArgumentParser(description="Backups of a large desk.")
     parser.add_argument("--postgresql", action="store_true")
     parser.add_argument("--operations", type=int, default=1_000_000)
     parser.add_argument("--folder", type=Path)
-    given = parser.parse_args()
+    given = parser.parse_args(words)
     engine = "PostgreSQL, fsync on" if given.postgresql else "SQLite"
     print(f"$ {Path(sys.executable).name} -m bench.backup  ({os.cpu_count()} cores, {engine})")
     with tempfile.TemporaryDirectory(dir=given.folder) as name, contextlib.ExitStack() as open_:
@@ -107,4 +108,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])

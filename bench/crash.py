@@ -19,7 +19,6 @@ import random
 import signal
 import socket
 import subprocess
-import sys
 import tempfile
 import time
 from collections import Counter
@@ -32,12 +31,15 @@ from pathlib import Path
 import httpx2
 from stdnum.br.cnpj import calc_check_digits
 from tests.crash.driver import kill_once, prepare
+from tests.crash.worker import Way
+
+from bench.serving import CREDITS, SERVE, account_by_words, balcao, free_port, settings
 
 CLIENTS = 32
+WAYS: tuple[Way, Way] = ("in-place", "thread")
 START_SECONDS_MAX = 60.0
 WORK_SECONDS = (0.3, 3.0)
 ACCOUNT = "queda"
-PLENTY = json.dumps({"per_minute": 1_000_000_000, "per_day": 1_000_000_000})
 PATH = "/consultas/v2/cnpj-receita-federal/"
 
 # Answered from our own copy of the registry: the charge and the answer are one commit.
@@ -45,12 +47,12 @@ AT_HAND = ("90010001000100", "90010002000154", "90010007000268", "12ABC34501DE35
 
 
 def run_desk(cycles: int, folder: Path, seed: int) -> None:
-    """The desk alone."""
+    """The desk alone, every second time with its commits written by the thread."""
     database, dice = folder / "balcao.db", random.Random(seed)
     promises = prepare(database)
     totals: Counter[str] = Counter()
     for number in range(1, cycles + 1):
-        cycle = kill_once(database, f"c{number}", promises, dice)
+        cycle = kill_once(database, f"c{number}", promises, dice, WAYS[number % 2])
         totals["acknowledged"] += cycle.acknowledged
         totals["holds given back"] += cycle.given_back
         print(
@@ -108,15 +110,11 @@ def run_http(cycles: int, folder: Path, seed: int) -> None:
     """The whole program, as callers see it."""
     dice = random.Random(seed)
     port = free_port()
-    env = dict(os.environ) | {
-        "BALCAO_HOME": str(folder / "home"),
-        "BALCAO_PORT": str(port),
-        "BALCAO_LIMITS_PRE_PAGO": PLENTY,
-        "BALCAO_SANDBOX_ESTABLISHMENTS": "100",
-        "BALCAO_LOG_LEVEL": "error",
-    }
+    env = dict(os.environ) | settings(
+        folder / "home", port, sandbox_establishments="100", log_level="error"
+    )
     with server(env, port, folder):
-        api_key = open_account(env)
+        api_key = account_by_words(env, ACCOUNT)
     diary = Diary()
     callers = Callers(port, api_key, diary, dice)
     totals: Counter[str] = Counter()
@@ -149,7 +147,7 @@ def server(env: Mapping[str, str], port: int, folder: Path) -> Iterator[subproce
     """`balcao serve` in a process group of its own; killed at the end, whatever happens."""
     with (folder / "server.log").open("ab") as log:
         process = subprocess.Popen(
-            [sys.executable, "-m", "balcao", "serve"],
+            SERVE,
             env=dict(env),
             stdout=log,
             stderr=log,
@@ -172,32 +170,6 @@ def wait_for(port: int, process: subprocess.Popen[bytes]) -> None:
             return
         time.sleep(0.02)
     raise AssertionError("the server did not start")
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
-
-
-def balcao(env: Mapping[str, str], *words: str) -> str:
-    """One command of the command line, beside the server; its standard output."""
-    done = subprocess.run(
-        [sys.executable, "-m", "balcao", *words],
-        env=dict(env),
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr + done.stdout
-    return done.stdout
-
-
-def open_account(env: Mapping[str, str]) -> str:
-    """A prepaid account of the sandbox; its API key."""
-    balcao(env, "account", "create", ACCOUNT, "--plan", "pre_pago", "--test")
-    balcao(env, "credit", "add", ACCOUNT, "100000000", "--reason", "bench crash")
-    return str(json.loads(balcao(env, "key", "create", ACCOUNT, "--json"))["key"])
 
 
 @dataclass
@@ -326,7 +298,7 @@ def compare(env: Mapping[str, str], diary: Diary) -> None:
     for request, answer in diary.answered:
         assert credits.get(answer.request_id) == 1, f"{request} was answered and never charged"
     shown = json.loads(balcao(env, "account", "show", ACCOUNT, "--json"))
-    assert shown["balance_credits"] == 100_000_000 - sum(credits.values())
+    assert shown["balance_credits"] == CREDITS - sum(credits.values())
     assert shown["held_credits"] == 0
 
 

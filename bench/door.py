@@ -5,6 +5,7 @@ held to their numbers for as long as it takes; meanwhile `/livez` is asked on ne
 on one that is kept, and the process's memory is read.
 """
 
+import argparse
 import contextlib
 import os
 import resource
@@ -17,7 +18,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from bench.http import free_port, running
+from bench.serving import free_port, running
 
 SILENT, SLOW = 5_000, 1_000
 SECONDS = 20
@@ -186,5 +187,10 @@ def _say(name: str, values: Sequence[float]) -> None:
     )
 
 
-if __name__ == "__main__":
+def main(words: Sequence[str]) -> None:
+    argparse.ArgumentParser(prog="bench door").parse_args(words)
     run()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

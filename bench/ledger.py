@@ -166,13 +166,13 @@ def fsyncs(folder: Path | None) -> float:
         return rounds / (time.perf_counter() - start)
 
 
-def main() -> None:
+def main(words: Sequence[str]) -> None:
     parser = argparse.ArgumentParser(description="Debits per second of the ledger alone.")
     parser.add_argument("--folder", type=Path, help="where to put the database (a real disk)")
     parser.add_argument(
         "--postgresql", action="store_true", help="also on a PostgreSQL started for this"
     )
-    given = parser.parse_args()
+    given = parser.parse_args(words)
     run(given.folder)
     if given.postgresql:
         server = Server({"fsync": "on", "full_page_writes": "on"}, given.folder)
@@ -183,4 +183,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])

@@ -10,6 +10,7 @@ share the machine's cores: with few of them the figures of 27 UFs at once say mo
 three together than about the service; what a bare client reaches stands beside them.
 """
 
+import argparse
 import asyncio
 import contextlib
 import os
@@ -48,8 +49,9 @@ from balcao.providers.sefaz.simulator.treasuries import Treasury
 from balcao.providers.sefaz.simulator.writing import TreasuryVoice
 from balcao.providers.simulation.exchange import read, response
 from balcao.simulator import create_server_app
-from bench.http import PLENTY, free_port, open_account, running
 from bench.ledger import fsyncs
+from bench.load import family, threads_ns
+from bench.serving import SERVE, free_port, open_account, running, settings
 
 HOST = "http://127.0.0.1"
 PATH = f"/consultas/v2/{StateRegistrationLookup.path}/"
@@ -250,16 +252,15 @@ class Service:
         """Calls to sources so far, by UF and outcome."""
         text = httpx2.get(f"{self.url}/metrics", trust_env=False).text
         found = Counter[tuple[str, str]]()
-        for family in text_string_to_metric_families(text):
-            for sample in family.samples:
+        for measured in text_string_to_metric_families(text):
+            for sample in measured.samples:
                 if sample.name == "balcao_source_calls_total":
                     found[sample.labels["uf"], sample.labels["outcome"]] += int(sample.value)
         return found
 
     def cpu_ms(self) -> float:
         """Processor time of the process so far, in all its threads."""
-        threads = Path(f"/proc/{self.pid}/task").glob("*/schedstat")
-        return sum(int(each.read_text().split()[0]) for each in threads) / 1e6
+        return sum(threads_ns(family(self.pid)).values()) / 1e6
 
     def memory_mb(self, line: str) -> float:
         """`VmHWM` or `VmRSS` of the process."""
@@ -276,17 +277,10 @@ def service(home: Path, source: str, env: Mapping[str, str]) -> Iterator[Service
     Home(home).create()
     Home(home).pepper()  # before there is a database that needs it
     key = open_account(home, "live")
-    settings = {
-        "BALCAO_HOME": str(home),
-        "BALCAO_PORT": str(port),
-        "BALCAO_LIMITS_PRE_PAGO": PLENTY,
-        "BALCAO_LOG_FORMAT": "json",
-        "BALCAO_SANDBOX_ESTABLISHMENTS": "0",
-        "BALCAO_COMPANY_SOURCES": '["snapshot"]',
-        "BALCAO_STATE_REGISTRATION_SOURCES": f'["{source}"]',
-        "NO_PROXY": "127.0.0.1",
-    }
-    with running([sys.executable, "-m", "balcao", "serve"], port, settings | dict(env)) as pid:
+    chosen = settings(
+        home, port, company_sources='["snapshot"]', state_registration_sources=f'["{source}"]'
+    )
+    with running(SERVE, port, chosen | {"NO_PROXY": "127.0.0.1"} | dict(env)) as pid:
         yield Service(port, key, pid)
 
 
@@ -585,8 +579,13 @@ def fsync_ms(folder: Path) -> float:
     return 1000 / fsyncs(folder)
 
 
+def main(words: Sequence[str]) -> None:
+    argparse.ArgumentParser(prog="bench registrations").parse_args(words)
+    run()
+
+
 if __name__ == "__main__":
     if sys.argv[1:2] == ["treasuries"]:
         asyncio.run(serve_treasuries(int(sys.argv[2]), int(sys.argv[3])))
     else:
-        run()
+        main(sys.argv[1:])

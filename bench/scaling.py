@@ -12,13 +12,12 @@ import asyncio
 import contextlib
 import os
 import shutil
-import statistics
 import sys
 import tempfile
 import time
 import urllib.request
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
@@ -29,18 +28,18 @@ from balcao.core.questions import Mode
 from balcao.home import Home
 from balcao.storage.places import place_at
 from bench import filling
-from bench.http import (
-    PLENTY,
+from bench.load import Side, machine, need_wrk, only, shoot
+from bench.nodes import DURABLE
+from bench.serving import (
     PREFIX,
-    Shot,
+    SERVE,
     companies_elsewhere,
     fetch,
     free_port,
-    need_wrk,
+    open_account,
     running,
-    shoot,
+    settings,
 )
-from bench.nodes import DURABLE, open_account
 
 T = TypeVar("T")
 
@@ -76,12 +75,9 @@ class Full:
     """One filled installation that serves."""
 
     count: int
-    port: int
-    key: str
-    script: Path
+    sides: dict[int, Side]  # by connections
     seconds: dict[str, float]  # how long what is not a lookup took
     bytes: dict[str, int]
-    shots: dict[int, list[Shot]] = field(default_factory=dict)  # by connections
 
 
 def run(sizes: Sequence[int] = SIZES, *, postgresql: bool, folder: Path | None = None) -> None:
@@ -104,25 +100,21 @@ def run(sizes: Sequence[int] = SIZES, *, postgresql: bool, folder: Path | None =
         ]
         for number in range(ROUNDS):
             for each in full:
-                for connections in CONNECTIONS:
-                    shot = shoot(each.port, each.key, each.script, connections, SECONDS)
-                    each.shots.setdefault(connections, []).append(shot)
-                    print(f"  {number + 1}/{ROUNDS} {each.count:,}: {shot}", flush=True)
+                for side in each.sides.values():
+                    print(
+                        f"  {number + 1}/{ROUNDS} {side.name}: {shoot(side, SECONDS)}", flush=True
+                    )
+        print(machine(folder))
         report(full)
 
 
 def real_bodies(home: Path) -> list[bytes]:
     """Answers as the cache keeps them, of companies that the simulated providers know."""
-    key = open_account(home, "")
+    key = open_account(home)
     port = free_port()
-    env = {"BALCAO_HOME": str(home), "BALCAO_PORT": str(port), "BALCAO_LIMITS_PRE_PAGO": PLENTY}
-    with running(
-        [sys.executable, "-m", "balcao", "serve"],
-        port,
-        env | {"BALCAO_SANDBOX_ESTABLISHMENTS": "0"},
-    ):
+    with running(SERVE, port, settings(home, port)):
         for document in companies_elsewhere(BODIES):
-            fetch(port, key, document)
+            fetch(port, key, PREFIX + document)
     with contextlib.closing(apsw.Connection(str(Home(home).cache(MODE)))) as connection:
         rows = connection.execute("SELECT body FROM entry").fetchall()
     return [bytes(row[0]) for row in rows]  # type: ignore[arg-type]
@@ -132,7 +124,7 @@ def real_bodies(home: Path) -> list[bytes]:
 def filled(home: Path, count: int, bodies: list[bytes], server: Server | None) -> Iterator[Full]:
     """An installation with so many of everything, serving."""
     database = "" if server is None else server.new_database()
-    key = open_account(home, database)
+    key = open_account(home, database=database)
     place = Home(home)
     cache = place_at(database, place).open_cache(MODE, pepper=place.pepper())
     asyncio.run(cache.read(["its tables are made with the first question"]))
@@ -161,21 +153,16 @@ def filled(home: Path, count: int, bodies: list[bytes], server: Server | None) -
     finally:
         desk.close()
     port = free_port()
-    env = {
-        "BALCAO_HOME": str(home),
-        "BALCAO_PORT": str(port),
-        "BALCAO_DATABASE": database,
-        "BALCAO_LIMITS_PRE_PAGO": PLENTY,
-        "BALCAO_LOG_FORMAT": "json",
-        "BALCAO_SANDBOX_ESTABLISHMENTS": "0",
-        "BALCAO_BACKUP_EVERY_HOURS": "0",
-    }
     script = home / "random.lua"
     script.write_text(_SCRIPT.format(count=count, seed=count, prefix=PREFIX))
     try:
-        with running([sys.executable, "-m", "balcao", "serve"], port, env):
+        with running(SERVE, port, settings(home, port, database=database)) as pid:
             must_be_cached(port, key, filling.company(count // 2))
-            yield Full(count, port, key, script, seconds, sizes_of(place, database, server))
+            sides = {
+                number: Side(f"{count:,}", [port], script, key, number, only(pid))
+                for number in CONNECTIONS
+            }
+            yield Full(count, sides, seconds, sizes_of(place, database, server))
     finally:
         shutil.rmtree(home)
 
@@ -215,30 +202,34 @@ def sizes_of(place: Home, database: str, server: Server | None) -> dict[str, int
 
 
 def report(full: Sequence[Full]) -> None:
-    first = full[0]
     print("\nmedians; times beside the smallest installation in the same rounds")
     for each in full:
         print(f"  {each.count:>12,} of everything")
-        for connections, shots in each.shots.items():
-            rate, p50, p99 = medians(shots)
-            rate_first, p50_first, p99_first = medians(first.shots[connections])
-            print(
-                f"    {connections:3d} connections {rate:8.0f}/s ({rate / rate_first:4.2f})"
-                f"  p50 {p50:7.3f} ms ({p50 / p50_first:4.2f})"
-                f"  p99 {p99:7.3f} ms ({p99 / p99_first:4.2f})"
-                f"  refused {sum(shot.refused for shot in shots)}"
+        for connections, side in each.sides.items():
+            first = full[0].sides[connections]
+            told = (
+                f"  {name} {mine:8.3f} ({mine / of_first:4.2f})"
+                for name, mine, of_first in zip(
+                    ("rate", "p50 ms", "p99 ms", "cpu us"),
+                    medians(side),
+                    medians(first),
+                    strict=True,
+                )
             )
+            refused = sum(shot.refused for shot in side.shots)
+            print(f"    {connections:3d} connections{''.join(told)}  refused {refused}")
         for what, size in each.bytes.items():
             print(f"    {what}: {size / 1e6:,.0f} MB, {size / each.count:,.0f} bytes each")
         for what, seconds in each.seconds.items():
             print(f"    {what}: {seconds:.2f} s")
 
 
-def medians(shots: Sequence[Shot]) -> tuple[float, float, float]:
+def medians(side: Side) -> tuple[float, ...]:
     return (
-        statistics.median(shot.per_second for shot in shots),
-        statistics.median(shot.p50_ms for shot in shots),
-        statistics.median(shot.p99_ms for shot in shots),
+        side.median(lambda shot: shot.per_second),
+        side.median(lambda shot: shot.p50_ms),
+        side.median(lambda shot: shot.p99_ms),
+        side.median(lambda shot: shot.us["cpu"]),
     )
 
 

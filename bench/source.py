@@ -9,12 +9,14 @@ flushes of two commits. Under it, in this process: a call through `Upstream` bes
 wall clock and processor time.
 """
 
+import argparse
 import asyncio
 import contextlib
 import statistics
+import sys
 import tempfile
 import time
-from collections.abc import Awaitable, Callable, Generator, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Generator, Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 
@@ -133,5 +135,10 @@ def run() -> Report:
     return report
 
 
-if __name__ == "__main__":
+def main(words: Sequence[str]) -> None:
+    argparse.ArgumentParser(prog="bench source").parse_args(words)
     run()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -32,12 +32,12 @@ import httpx2
 from stdnum.br.cnpj import calc_check_digits
 
 from balcao.simulator import create_app
-from bench.crash import CLIENTS, PLENTY, balcao, check_books, free_port, server
+from bench.crash import CLIENTS, check_books, server
+from bench.serving import CREDITS, account_by_words, balcao, free_port, settings
 
 KEYS = 200
 DUPLICATES = 25
 PRICE = 2
-CREDITS = 100_000_000
 ACCOUNT = "tempestade"
 PATH = "/consultas/v2/certidao-negativa-de-debitos-federal"
 SOURCE_SECONDS = 0.05  # so that a kill finds some of them under way
@@ -216,19 +216,17 @@ class Kill:
 async def run(cycles: int, folder: Path, seed: int) -> None:
     dice = random.Random(seed)
     port, source_port = free_port(), free_port()
-    env = dict(os.environ) | {
-        "BALCAO_HOME": str(folder / "home"),
-        "BALCAO_PORT": str(port),
-        "BALCAO_LIMITS_PRE_PAGO": PLENTY,
-        "BALCAO_SANDBOX_ESTABLISHMENTS": "0",
-        "BALCAO_LOG_LEVEL": "error",
-        "BALCAO_INFOSIMPLES__URL": f"http://127.0.0.1:{source_port}/infosimples",
-        "BALCAO_INFOSIMPLES__TOKEN": "bancada",
-    }
+    env = dict(os.environ) | settings(
+        folder / "home",
+        port,
+        log_level="error",
+        infosimples__url=f"http://127.0.0.1:{source_port}/infosimples",
+        infosimples__token="bancada",
+    )
     provider, storms = Provider(), list[Storm]()
     async with provider.listening(source_port):
         with server(env, port, folder):
-            api_key = await asyncio.to_thread(open_account, env)
+            api_key = await asyncio.to_thread(account_by_words, env, ACCOUNT, live=True)
         for number in range(1, cycles + 1):
             storm = Storm(companies(number))
             storms.append(storm)
@@ -265,13 +263,6 @@ def companies(cycle: int) -> list[str]:
     """Whose federal certificate is a CND in any case, others in every cycle."""
     bases = (f"9004{(KEYS * cycle + each) % 10_000:04d}0001" for each in range(KEYS))
     return [base + calc_check_digits(base) for base in bases]
-
-
-def open_account(env: Mapping[str, str]) -> str:
-    """A prepaid live account; its API key."""
-    balcao(env, "account", "create", ACCOUNT, "--plan", "pre_pago")
-    balcao(env, "credit", "add", ACCOUNT, str(CREDITS), "--reason", "bench storm")
-    return str(json.loads(balcao(env, "key", "create", ACCOUNT, "--json"))["key"])
 
 
 def compare(env: Mapping[str, str], storms: Sequence[Storm], provider: Provider) -> None:

@@ -1,0 +1,293 @@
+"""The load (wrk), those who bear it in turn, and what it costs each of them.
+
+A side is whoever answers: a server of ours, a bare hello, another program. Sides are asked one
+after another, forward and then backward, so that whatever else the machine does falls on all; a
+figure is the median of its rounds, a ratio that of sides of the same round. Processor time is
+that of all threads and processes of a side (`schedstat`), divided by the requests of the round.
+"""
+
+import contextlib
+import os
+import platform
+import re
+import resource
+import shutil
+import statistics
+import subprocess
+import sys
+import sysconfig
+import tempfile
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from importlib.metadata import version
+from pathlib import Path
+
+from bench.serving import free_port, running
+
+ROUNDS, SECONDS, CONNECTIONS = 5, 3, 64
+HELLO = "hello, Granian ASGI"  # named in full: another server's hello is another yardstick
+
+# Requests are put together before the first one: the generator has only to send them.
+_SCRIPT = """
+local paths = {%s}
+local keys = {%s}
+local requests, at = {}, 0
+init = function(arguments)
+  at = tonumber(arguments[1]) or 0
+  for i, path in ipairs(paths) do
+    if keys[i] then wrk.headers["idempotency-key"] = keys[i] end
+    requests[i] = wrk.format("GET", path)
+  end
+end
+request = function()
+  at = at %% #requests + 1
+  return requests[at]
+end
+"""
+
+
+@dataclass(frozen=True)
+class Shot:
+    """One round of one side. Times in milliseconds; `us`: processor time a request, by part."""
+
+    requests: int
+    per_second: float
+    p50_ms: float
+    p99_ms: float
+    refused: int
+    us: Mapping[str, float] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        spent = "".join(f"  {part} {us:.0f} us" for part, us in self.us.items())
+        refused = f"  refused {self.refused}" if self.refused else ""
+        return (
+            f"{self.per_second:8.0f}/s  p50 {self.p50_ms:6.2f}  p99 {self.p99_ms:6.2f} ms"
+            f"{spent}{refused}"
+        )
+
+
+@dataclass
+class Side:
+    """Whoever answers, and what it is asked.
+
+    `parts`: its processes at this moment, by what is printed for them. `cold`: each round goes on
+    in the script where the last one ended.
+    """
+
+    name: str
+    ports: Sequence[int]
+    script: Path
+    key: str = "-"
+    connections: int = CONNECTIONS
+    parts: Mapping[str, Callable[[], Iterable[int]]] = field(default_factory=dict)
+    cold: bool = False
+    shots: list[Shot] = field(default_factory=list)
+
+    def median(self, of: Callable[[Shot], float]) -> float:
+        return statistics.median(map(of, self.shots))
+
+
+def need_wrk() -> str:
+    """The load generator; installed from the distribution where we may."""
+    if shutil.which("wrk") is None and os.geteuid() == 0:
+        subprocess.run(["apt-get", "update", "-qq"], check=False)
+        subprocess.run(["apt-get", "install", "-y", "-qq", "wrk"], check=False)
+    found = shutil.which("wrk")
+    if found is None:
+        raise SystemExit("bench precisa do wrk: instale-o (por exemplo, apt-get install wrk)")
+    return found
+
+
+def script_of(
+    folder: Path, name: str, paths: Sequence[str], keys: Sequence[str] | None = None
+) -> Path:
+    """A wrk script that asks for the paths in turn, each with its own Idempotency-Key."""
+    path = folder / f"{name}.lua"
+    texts = (",".join(f'"{each}"' for each in those) for those in (paths, keys or []))
+    path.write_text(_SCRIPT % tuple(texts))
+    return path
+
+
+@contextlib.contextmanager
+def hello(size: int, script: Path, name: str = HELLO) -> Iterator[Side]:
+    """A bare answer of so many bytes, to whatever is asked."""
+    port = free_port()
+    command = (sys.executable, "-m", "bench.hello", str(size), str(port))
+    with running(command, port, {}) as pid:
+        yield Side(name, [port], script, parts=only(pid))
+
+
+def take_turns(sides: Sequence[Side], rounds: int = ROUNDS, seconds: int = SECONDS) -> None:
+    """Ask all of them, every second round in the opposite order; says each shot."""
+    for number in range(rounds):
+        for side in sides if number % 2 == 0 else reversed(sides):
+            shot = shoot(side, seconds)
+            print(f"  {number + 1}/{rounds} {side.name:34s} {shot}", flush=True)
+
+
+def shoot(side: Side, seconds: int = SECONDS) -> Shot:
+    """One round of one side, its connections spread over its ports, the slowest of which count.
+
+    Another one, where nothing at all was answered: a machine that has no time for it.
+    """
+    pids = {part: [*of()] for part, of in side.parts.items()}
+    before = {part: threads_ns(of) for part, of in pids.items()}
+    own = _children_seconds()
+    with ThreadPoolExecutor(len(side.ports)) as pool:
+        each = [*pool.map(lambda port: _wrk(side, port, seconds), side.ports)]
+    requests = sum(shot.requests for shot in each)
+    if requests == 0:
+        return shoot(side, 2 * seconds)
+    us = {part: _spent_ns(before[part], of) / requests / 1e3 for part, of in pids.items()}
+    if _children_seconds() - own > 0.9 * seconds:
+        print("  ! wrk had no time left: the figure is the generator's", flush=True)
+    shot = Shot(
+        requests,
+        sum(shot.per_second for shot in each),
+        max(shot.p50_ms for shot in each),
+        max(shot.p99_ms for shot in each),
+        sum(shot.refused for shot in each),
+        us,
+    )
+    side.shots.append(shot)
+    return shot
+
+
+def _wrk(side: Side, port: int, seconds: int) -> Shot:
+    """One run of wrk, one thread, kept connections."""
+    asked = sum(shot.requests for shot in side.shots) if side.cold else 0
+    command = [
+        need_wrk(), "-t1", f"-c{side.connections // len(side.ports)}", f"-d{seconds}", "--latency",
+        "-H", f"x-api-key: {side.key}", "-s", str(side.script), f"http://127.0.0.1:{port}",
+        "--", str(asked),
+    ]  # fmt: skip
+    text = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    refused = re.search(r"Non-2xx or 3xx responses: (\d+)", text)
+    broken = re.search(r"connect (\d+), read (\d+), write (\d+), timeout (\d+)", text)
+    return Shot(
+        int(re.search(r"(\d+) requests in", text)[1]),  # type: ignore[index]
+        float(re.search(r"Requests/sec:\s+([\d.]+)", text)[1]),  # type: ignore[index]
+        _ms(text, "50%"),
+        _ms(text, "99%"),
+        (int(refused[1]) if refused else 0) + (sum(map(int, broken.groups())) if broken else 0),
+    )
+
+
+def _ms(text: str, label: str) -> float:
+    number, unit = re.search(rf"{label}\s+([\d.]+)(us|ms|s)", text).groups()  # type: ignore[union-attr]
+    return float(number) * {"us": 0.001, "ms": 1.0, "s": 1000.0}[unit]
+
+
+def _children_seconds() -> float:
+    """Processor time of the load generators that ended."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+# What a side has used.
+
+
+def family(pid: int) -> list[int]:
+    """A process with all that it started."""
+    found = [pid]
+    for task in Path(f"/proc/{pid}/task").glob("*/children"):
+        with contextlib.suppress(OSError):
+            for child in task.read_text("ascii").split():
+                found += family(int(child))
+    return found
+
+
+def only(pid: int) -> Mapping[str, Callable[[], Iterable[int]]]:
+    """The parts of a side that is one server with its children."""
+    return {"cpu": lambda: family(pid)}
+
+
+def listener(port: int) -> int | None:
+    """Who listens on a port of this machine; None: nobody whom we may see."""
+    inodes = set()
+    for table in ("tcp", "tcp6"):
+        for line in Path(f"/proc/net/{table}").read_text("ascii").splitlines()[1:]:
+            words = line.split()
+            if words[3] == "0A" and int(words[1].rpartition(":")[2], 16) == port:
+                inodes.add(f"socket:[{words[9]}]")
+    for process in sorted(Path("/proc").glob("[0-9]*"), key=lambda each: int(each.name)):
+        with contextlib.suppress(OSError):
+            if any(str(each.readlink()) in inodes for each in (process / "fd").iterdir()):
+                return int(process.name)
+    return None
+
+
+def threads_ns(pids: Iterable[int]) -> dict[str, int]:
+    """Nanoseconds on a processor so far, by thread."""
+    found = {}
+    for pid in pids:
+        for task in Path(f"/proc/{pid}/task").glob("*/schedstat"):
+            with contextlib.suppress(OSError):
+                found[str(task)] = int(task.read_text("ascii").split()[0])
+    return found
+
+
+def _spent_ns(before: Mapping[str, int], pids: Iterable[int]) -> int:
+    return sum(ns - before.get(thread, 0) for thread, ns in threads_ns(pids).items())
+
+
+# What is printed.
+
+
+def machine(folder: Path | None = None) -> str:
+    """What ran here: everything that a figure depends on and that a reader cannot see."""
+    optimised = "--enable-optimizations" in (sysconfig.get_config_var("CONFIG_ARGS") or "")
+    p50, p99 = flush_ms(folder)
+    return (
+        f"Python {platform.python_version()}, {'with' if optimised else 'without'} PGO"
+        f" ({sys.executable}); hello: Granian {version('granian')}, ASGI, one worker;"
+        f"\n{os.cpu_count()} cores, Linux {platform.release()}, load average"
+        f" {os.getloadavg()[0]:.1f}; a flush of 8 kB takes {p50:.2f} ms (p99 {p99:.2f})"
+    )
+
+
+def flush_ms(folder: Path | None = None, times: int = 300) -> tuple[float, float]:
+    """Milliseconds that the disk takes to keep 8 kB: median and p99."""
+    took = []
+    with tempfile.NamedTemporaryFile(dir=folder) as file:
+        os.pwrite(file.fileno(), b"x" * 8192 * times, 0)
+        os.fsync(file.fileno())
+        for number in range(times):  # in place, as the database's log is written
+            os.pwrite(file.fileno(), b"y" * 8192, 8192 * number)
+            began = time.perf_counter()
+            os.fdatasync(file.fileno())
+            took.append((time.perf_counter() - began) * 1e3)
+    took.sort()
+    return statistics.median(took), took[int(times * 0.99)]
+
+
+def ratio(side: Side, beside: Side) -> float:
+    """The median ratio of their rates, each of one round."""
+    pairs = zip(side.shots, beside.shots, strict=True)
+    return statistics.median(one.per_second / other.per_second for one, other in pairs)
+
+
+def report(title: str, sides: Sequence[Side], beside: Sequence[Side] = ()) -> dict[str, float]:
+    """Print the medians, and the ratios to those of `beside`; returns the medians by name."""
+    print(f"\n{title}")
+    figures: dict[str, float] = {}
+    for side in sides:
+        rate = side.median(lambda shot: shot.per_second)
+        p50 = side.median(lambda shot: shot.p50_ms)
+        p99 = side.median(lambda shot: shot.p99_ms)
+        refused = sum(shot.refused for shot in side.shots)
+        spent = "".join(
+            f"  {part} {side.median(lambda shot, part=part: shot.us[part]):5.0f} us"  # type: ignore[misc]
+            for part in side.parts
+        )
+        compared = "".join(
+            f"  {ratio(side, other):5.2f} of {other.name.partition(',')[0]}" for other in beside
+        )
+        print(
+            f"  {side.name:34s} {rate:8.0f}/s{compared}  p50 {p50:7.2f} ms  p99 {p99:7.2f} ms"
+            f"{spent}  refused {refused}"
+        )
+        figures |= {side.name: rate, f"{side.name} p50": p50, f"{side.name} p99": p99}
+    return figures
