@@ -98,11 +98,14 @@ def running(command: list[str], port: int, env: dict[str, str]) -> Iterator[int]
             process.kill()
 
 
-def shoot(port: int, key: str, script: Path, connections: int, seconds: int) -> Shot:
+def shoot(  # noqa: PLR0917  # what wrk is told
+    port: int, key: str, script: Path, connections: int, seconds: int, *, gzip: bool = False
+) -> Shot:
     """One run of wrk, one thread, keep-alive."""
     command = [
         need_wrk(), "-t1", f"-c{connections}", f"-d{seconds}", "--latency",
         "-H", f"x-api-key: {key}", "-s", str(script), f"http://127.0.0.1:{port}",
+        *(("-H", "Accept-Encoding: gzip") if gzip else ()),
     ]  # fmt: skip
     text = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     refused = re.search(r"Non-2xx or 3xx responses: (\d+)", text)

@@ -198,15 +198,9 @@ class Exchange:
                 self.keep_alive = False
         if not self.complete or connection.ending:
             self.keep_alive = False
-        if not self.keep_alive:
-            lines.append(b"connection: close\r\n")
-        elif self.head.version == "1.0":
-            lines.append(b"connection: keep-alive\r\n")
-        text = b"".join(lines)
-        # What a caller sent may stand in a header (a Location); a line's end in it would be ours.
-        if text.count(b"\n") != len(lines) or text.count(b"\r") != len(lines):
-            raise RuntimeError("a line's end in a header")
-        return b"%b%b%b\r\n" % (start_of(status, self.head.version), text, connection.date())
+        return head_text(
+            status, self.head.version, lines, connection.date(), keep_alive=self.keep_alive
+        )
 
     async def run(self) -> None:
         """The application's turn, to the end, whether the client stays or not (decisions 5.5)."""
@@ -242,6 +236,21 @@ class Exchange:
             "server": connection.server,
             "extensions": {},
         }
+
+
+def head_text(
+    status: int, version: str, lines: list[bytes], date: bytes, *, keep_alive: bool
+) -> bytes:
+    """The head of an answer, its empty line included. `lines`: its headers, each with its end."""
+    if not keep_alive:
+        lines.append(b"connection: close\r\n")
+    elif version == "1.0":
+        lines.append(b"connection: keep-alive\r\n")
+    text = b"".join(lines)
+    # What a caller sent may stand in a header (a Location); a line's end in it would be ours.
+    if text.count(b"\n") != len(lines) or text.count(b"\r") != len(lines):
+        raise RuntimeError("a line's end in a header")
+    return b"%b%b%b\r\n" % (start_of(status, version), text, date)
 
 
 def start_of(status: int, version: str) -> bytes:
