@@ -98,7 +98,7 @@ def running(command: list[str], port: int, env: dict[str, str]) -> Iterator[int]
             process.kill()
 
 
-def shoot(  # noqa: PLR0917  # what wrk is told
+def shoot(  # what wrk is told
     port: int, key: str, script: Path, connections: int, seconds: int, *, gzip: bool = False
 ) -> Shot:
     """One run of wrk, one thread, keep-alive."""

@@ -23,9 +23,9 @@ from balcao.core.rate_limit import Verdict
 from balcao.errors import BalcaoError, CallerError
 from balcao.http.front import Front, event_of
 from balcao.http.read import read
-from balcao.http.wire.exchange import head_text
+from balcao.http.wire.exchange import CLOSE, start_of
 from balcao.http.wire.head import Head
-from balcao.http.write import completed, lookup_headers
+from balcao.http.write import common_lines, completed, lines_of, own_headers
 from balcao.lookup.at_hand import AtHand, all_at_hand
 from balcao.lookup.booking import Booking, told_of
 from balcao.lookup.context import LookupContext, context_of
@@ -162,7 +162,7 @@ class Lane:
             asked.operation.permit(question, caller)
         except BalcaoError:
             return False
-        context = context_of(question, caller, front.new_id(), None, front.parts)
+        context = context_of(question, caller, front.new_id(), None, front.parts, now_ms)
         at_hand = all_at_hand(context)
         if at_hand is None:
             return False
@@ -275,13 +275,15 @@ class _Visit:
         if outcome is not None or reply is None:
             reply = self._refusal(outcome)
         front, asked, context = self._lane.front, self._asked, self._context
-        headers = lookup_headers(reply, self._verdicts, front.parts.now_ms(), deprecated=False)
+        # None of them holds anything that the caller sent.
+        headers = own_headers(reply, self._verdicts, front.parts.now_ms(), deprecated=False)
         headers, body = completed(reply.status, headers, reply.body, gzipped=self._head.gzip)
         connection = self._connection
         keep_alive = self._head.keep_alive and not connection.ending
-        lines = [b"%b: %b\r\n" % pair for pair in headers]
-        text = head_text(reply.status, "1.1", lines, connection.date(), keep_alive=keep_alive)
-        connection.finish(text + body, keep_alive=keep_alive)
+        start = start_of(reply.status, "1.1") + common_lines(reply.request_id)
+        end = connection.date() if keep_alive else CLOSE + connection.date()
+        text = b"".join([start, *lines_of(headers), end, b"\r\n", body])
+        connection.finish(text, keep_alive=keep_alive)
         seconds = time.perf_counter() - self._started
         self._lane.note(context.caller, asked.operation.path, reply, seconds)
 

@@ -45,7 +45,7 @@ class AtHand(msgspec.Struct, frozen=True):
         company, document = None, context.question.document
         if context.operation.wants_company and isinstance(document, Cnpj):
             company = context.environment.registry.company_of(document, self.company)
-        return conclusion_of(context, self.outcomes, company)
+        return conclusion_of(context, self.outcomes, company, context.at_ms)
 
 
 def all_at_hand(context: LookupContext) -> AtHand | None:
@@ -141,11 +141,9 @@ def are_short(outcomes: Sequence[Outcome], bytes_max: int) -> bool:
 
 
 def conclusion_of(
-    context: LookupContext, outcomes: Sequence[Outcome], company: Company | None
+    context: LookupContext, outcomes: Sequence[Outcome], company: Company | None, now_ms: int
 ) -> Conclusion:
     """What all outcomes come to. `company`: for those operations that want it."""
-    parts = context.parts
-    circumstances = Circumstances(
-        parts.now_ms(), context.caller.account_id, parts.numbering, company
-    )
+    numbering = context.parts.numbering
+    circumstances = Circumstances(now_ms, context.caller.account_id, numbering, company)
     return context.operation.conclude(context.question, outcomes, circumstances)

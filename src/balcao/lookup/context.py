@@ -73,8 +73,13 @@ class LookupContext(msgspec.Struct, frozen=True):
         return msgspec.structs.replace(self, question=self.question.at_home(uf))
 
 
-def context_of(
-    question: Question, caller: Caller, request_id: str, idempotency_key: str | None, parts: Parts
+def context_of(  # noqa: PLR0917  # a request, and where it is answered
+    question: Question,
+    caller: Caller,
+    request_id: str,
+    idempotency_key: str | None,
+    parts: Parts,
+    now_ms: int,
 ) -> LookupContext:
     """Of a request that begins now."""
     return LookupContext(
@@ -85,5 +90,5 @@ def context_of(
         caller,
         request_id,
         None if idempotency_key is None else idempotency.digest(idempotency_key),
-        parts.now_ms(),
+        now_ms,
     )

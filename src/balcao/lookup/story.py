@@ -49,7 +49,8 @@ async def look_up(
     reused key, 402) and `StorageFailed` when the desk cannot write. A source's failure is a
     reply like any other, recorded under the idempotency key (decisions 6.2).
     """
-    context = asked = context_of(question, caller, request_id, idempotency_key, parts)
+    now_ms = parts.now_ms()
+    context = asked = context_of(question, caller, request_id, idempotency_key, parts, now_ms)
     booking = Booking(context)
     try:
         # 1  Was this very request answered before?
@@ -81,7 +82,7 @@ async def look_up(
 
 async def quote(question: Question, caller: Caller, parts: Parts) -> Quote:
     """What this question would cost now, without asking or charging anything."""
-    context = context_of(question, caller, "", None, parts)
+    context = context_of(question, caller, "", None, parts, parts.now_ms())
     if question.home_unknown:
         context = await _with_home_at_hand(context)
     at_hand = await _all_at_hand(context)
@@ -271,7 +272,7 @@ async def _concluded(context: LookupContext, outcomes: Sequence[Outcome]) -> Con
     document, company = context.question.document, None
     if context.operation.wants_company and isinstance(document, Cnpj):
         company = await context.environment.registry.company_at_hand(document)
-    conclude = partial(conclusion_of, context, outcomes, company)
+    conclude = partial(conclusion_of, context, outcomes, company, context.parts.now_ms())
     if not are_short(outcomes, CONCLUDED_IN_PLACE_BYTES_MAX):
         return await asyncio.to_thread(conclude)
     return conclude()
