@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytest
+from pydantic import SecretStr
 from stdnum.br.cnpj import calc_check_digits
 
 from balcao.core.access import Caller
@@ -31,6 +32,7 @@ from balcao.operations.company.operation import CompanyLookup
 from balcao.settings import Limits
 from balcao.sources.contract import Absent, Answer, Finished, Found
 from balcao.storage.turns import Told
+from tests.http import house
 from tests.http.test_wire_fuzz import FakeTransport
 from tests.world import (
     BIRTH,
@@ -562,3 +564,43 @@ def test_a_revoked_key_is_refused_at_once_here_and_in_half_a_second_elsewhere(si
     assert b" 200 OK" in side.say(get(company(FINISHED)))
     assert side.world.desk.revoke_key(rich.key_id, side.world.clock())
     assert b" 401 " in side.say(get(company(FINISHED)))
+
+
+def test_on_postgresql(tmp_path: Path, address: str) -> None:
+    """Limits are counted over the network first, and what the cache remembers is at hand."""
+    with house.opened(tmp_path, database=SecretStr(address)) as here:
+
+        async def begun() -> tuple[Door, Connection, FakeTransport]:
+            front = here.house.front
+            door = Door(front, front.refuse, ConnectionLimits(), lane=Lane(front))
+            connection, transport = door.admit("127.0.0.1", 1), FakeTransport()
+            assert connection is not None
+            transport.connection = connection
+            connection.connection_made(cast(asyncio.Transport, transport))
+            return door, connection, transport
+
+        door, connection, transport = here.run(begun())
+        assert door.lane is not None
+        taken: Counter[bool] = Counter()
+        take = door.lane.take
+
+        def counted(*request: Any) -> bool:
+            said = take(*request)
+            taken[said] += 1
+            return said
+
+        door.lane.take = counted  # type: ignore[method-assign, assignment]
+        request = get(suframa(OTHER_CNPJ, "cache=7")).replace(b"KEY0.", here.client.key.encode())
+
+        async def asked(times: int) -> None:
+            for number in range(times):
+                connection.received(request)
+                async with asyncio.timeout(20):
+                    while transport.said.count(b"HTTP/1.1 ") <= number:  # noqa: ASYNC110
+                        await asyncio.sleep(0.001)
+                assert transport.said.count(b"HTTP/1.1 200") == number + 1, transport.said
+
+        here.run(asked(30))
+        assert taken[True] > 10, taken
+        assert len(here.charges()) == 30
+        here.assert_books_agree()

@@ -61,7 +61,7 @@ K = TypeVar("K")
 V = TypeVar("V")
 
 
-class Remembered(Generic[K, V]):
+class Memo(Generic[K, V]):
     """A memo in two halves: what is not used while one becomes the other is forgotten."""
 
     __slots__ = ("_max", "_new", "_old")
@@ -110,8 +110,8 @@ class Lane:
 
     def __init__(self, front: Front) -> None:
         self.front = front
-        self._heads: Remembered[bytes, KnownHead] = Remembered(_HEADS_MAX)
-        self._lines: Remembered[bytes, _Asked] = Remembered(_LINES_MAX)
+        self._heads: Memo[bytes, KnownHead] = Memo(_HEADS_MAX)
+        self._lines: Memo[bytes, _Asked] = Memo(_LINES_MAX)
         self._turned_ms = 0
         self._counts: list[RequestCount] = []
         self._events: list[RequestEvent] = []
