@@ -23,6 +23,7 @@ from balcao.core.rate_limit import Verdict
 from balcao.errors import BalcaoError, CallerError
 from balcao.http.front import Front, event_of
 from balcao.http.read import read
+from balcao.http.routes import PREFIX
 from balcao.http.wire.exchange import CLOSE, start_of
 from balcao.http.wire.head import Head
 from balcao.http.write import common_lines, completed, lines_of, own_headers
@@ -40,10 +41,11 @@ if TYPE_CHECKING:
 
 log = structlog.get_logger()
 
-_BEGINS = b"GET /consultas/v2/"
+_BEGINS = b"GET " + PREFIX.encode()
 # Nothing escaped: what needs to be undone is the front's.
 _LINE = re.compile(
-    rb"GET (/consultas/v2/[A-Za-z0-9./-]{1,200})(?:\?([A-Za-z0-9._=&-]{0,200}))? HTTP/1\.1"
+    b"GET (" + PREFIX.encode() + rb"[A-Za-z0-9./-]{1,200})"
+    rb"(?:\?([A-Za-z0-9._=&-]{0,200}))? HTTP/1\.1"
 )
 _HEAD_BYTES_MAX = 2_048
 # Who sends one of these wants more than an answer that is at hand.
