@@ -78,6 +78,8 @@ def test_the_document_and_its_page(house: OpenHouse) -> None:
     assert [each["name"] for each in described["parameters"]] == [
         "cnpj",
         "cache",
+        "creditos_maximos",
+        "X-Creditos-Maximos",
         "Idempotency-Key",
     ]
     schema = document["components"]["schemas"]["RespostaSimples"]

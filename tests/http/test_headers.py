@@ -1,5 +1,6 @@
 """Headers of the answers: limits, credits, age, CORS, compression (decisions 1.8 to 1.10)."""
 
+import gzip
 import re
 from collections.abc import Mapping
 from pathlib import Path
@@ -9,6 +10,7 @@ import pytest
 
 from balcao.core.access import Plan
 from balcao.http.openapi.texts import HEADERS
+from balcao.http.write import completed
 from balcao.settings import Limits, Settings
 from tests.world import CNPJ, Reply, World, company
 
@@ -264,6 +266,15 @@ def test_compressed_when_asked(world: World, accepted: str) -> None:
     assert packed.headers["content-encoding"] == "gzip"
     assert int(packed.headers["content-length"]) == len(packed.raw) < len(plain.raw)
     assert packed.json["response"] == plain.json["response"]
+
+
+@pytest.mark.parametrize("size", [511, 512, 4_096, 4_097, 70_000])
+def test_what_was_compressed_is_unpacked_by_anybody(size: int) -> None:
+    body = (b"0123456789abcdef" * (size // 16 + 1))[:size]
+    headers, packed = completed(200, [], body, gzipped=True)
+    assert dict(headers)[b"content-length"] == str(len(packed)).encode()
+    assert ((b"content-encoding", b"gzip") in headers) is (size >= 512)
+    assert (gzip.decompress(packed) if size >= 512 else packed) == body
 
 
 @pytest.mark.parametrize("accepted", [None, "", "identity", "br", "gzip;q=0", "gzip; q=0.000"])

@@ -11,6 +11,7 @@ from balcao.core.rate_limit import Limit, Verdict, refused
 from balcao.errors import KeyRefused, RateLimited, StorageFailed
 from balcao.settings import Limits
 from balcao.storage.desk.desk import Desk
+from balcao.storage.turns import Told
 
 # The last use of a key is shown to people; to the minute is close enough.
 LAST_USE_EVERY_MS = 60_000
@@ -66,7 +67,7 @@ class Authenticator:
     async def count(self, caller: Caller, now_ms: int) -> Sequence[Verdict]:
         """Count one request against every limit. The verdicts tell whether it may go on."""
         key_id = caller.key_id
-        if key_id is not None and now_ms - self._used.get(key_id, 0) > LAST_USE_EVERY_MS:
+        if key_id is not None and self._is_to_be_noted(key_id, now_ms):
             self._used[key_id] = now_ms
             # Nobody waits for it.
             noting = asyncio.create_task(self._note_use(key_id, now_ms))
@@ -77,6 +78,29 @@ class Authenticator:
             if not verdict.allowed:
                 return [_not_spent(verdict) for verdict in verdicts]
         return verdicts
+
+    def remembered(self, header: bytes, now_ms: int) -> Caller | None:
+        """`recognise` for who cannot wait, from what is remembered; None: it has to see.
+
+        So it has where the use of the key is to be noted.
+        """
+        hashed = self._hashes.get(header)
+        caller = None if hashed is None else self._desk.remembered(hashed, now_ms)
+        if caller is None or (caller.expires_ms is not None and caller.expires_ms <= now_ms):
+            return None
+        if caller.key_id is not None and self._is_to_be_noted(caller.key_id, now_ms):
+            return None
+        return caller
+
+    def count_soon(self, caller: Caller, now_ms: int, told: Told[Sequence[Verdict]]) -> None:
+        """`count` for who cannot wait: `told` hears the verdicts, perhaps within this call.
+
+        If one of them refuses, nothing was counted.
+        """
+        self._desk.count(caller, self._limits(caller), now_ms, told)
+
+    def _is_to_be_noted(self, key_id: int, now_ms: int) -> bool:
+        return now_ms - self._used.get(key_id, 0) > LAST_USE_EVERY_MS
 
     async def _note_use(self, key_id: int, now_ms: int) -> None:
         try:

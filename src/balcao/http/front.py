@@ -218,23 +218,8 @@ class Front:
         """One event per request, and the measurements."""
         origin = reply.origin or "nenhuma"
         self.metrics.request(context.name, reply.status, origin, seconds, reply.credits)
-        caller = context.caller
         self.request_log.note(
-            RequestEvent(
-                reply.request_id,
-                context.name,
-                reply.status,
-                reply.code,
-                caller.account_id if caller else None,
-                caller.key_id if caller else None,
-                reply.origin,
-                reply.source,
-                reply.credits,
-                reply.replayed,
-                round(seconds * 1000, 2),
-                reply.detail or msgspec.UNSET,
-                level=context.level,
-            )
+            event_of(context.name, context.caller, reply, seconds, level=context.level)
         )
 
     async def _lifespan(self, receive: Any, send: Send) -> None:
@@ -266,6 +251,27 @@ class RequestContext(msgspec.Struct):
     deprecated: bool = False
     gzip: bool = False
     broken: bool = False  # an answer that has begun, if anything is raised from now on
+
+
+def event_of(
+    name: str, caller: Caller | None, reply: Reply, seconds: float, *, level: str = "info"
+) -> RequestEvent:
+    """What is logged of one answer."""
+    return RequestEvent(
+        reply.request_id,
+        name,
+        reply.status,
+        reply.code,
+        caller.account_id if caller else None,
+        caller.key_id if caller else None,
+        reply.origin,
+        reply.source,
+        reply.credits,
+        reply.replayed,
+        round(seconds * 1000, 2),
+        reply.detail or msgspec.UNSET,
+        level=level,
+    )
 
 
 def _refusal(context: RequestContext, error: Exception) -> Reply:

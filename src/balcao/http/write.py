@@ -1,7 +1,7 @@
 """From a reply to bytes: status, headers, body (decisions 1.8 to 1.10)."""
 
 import asyncio
-import gzip
+import zlib
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
@@ -57,6 +57,14 @@ _DEPRECATION = (b"deprecation", b"@1767225600")
 _GZIP_BYTES_MIN = 512
 _GZIP_LEVEL = 5
 
+_GZIP = (b"content-encoding", b"gzip")
+
+# The window's and the tables' sizes, which whoever unpacks need not know. To set up those for
+# 32 kB, as zlib does by default, costs ten times what it costs to pack a company with these.
+_GZIP_SHORT_BYTES_MAX = 4_096
+_GZIP_SHORT = (16 + 12, 5)
+_GZIP_LONG = (16 + 15, 8)
+
 # Above this it is compressed in a thread: a company with ten thousand partners takes 50 ms.
 _GZIP_IN_PLACE_BYTES_MAX = 64_000
 
@@ -65,7 +73,20 @@ def lookup_headers(
     reply: Reply, verdicts: Sequence[Verdict], now_ms: int, *, deprecated: bool
 ) -> Headers:
     """The headers of an answer of a lookup, a refusal's too."""
-    headers = [*_base(reply.request_id), *limit_headers(verdicts)]
+    own = own_headers(reply, verdicts, now_ms, deprecated=deprecated)
+    return [*_BEFORE, (b"x-request-id", reply.request_id.encode()), *_BEHIND, *own]
+
+
+def common_lines(request_id: str) -> bytes:
+    """Those of them that all answers have, as they go over the wire. `own_headers` follow."""
+    return b"%b%b%b" % (_LINES_BEFORE, request_id.encode(), _LINES_BEHIND)
+
+
+def own_headers(
+    reply: Reply, verdicts: Sequence[Verdict], now_ms: int, *, deprecated: bool
+) -> Headers:
+    """Those that tell of this one."""
+    headers = limit_headers(verdicts)
     if reply.credits == 1:
         headers.append(_ONE_CREDIT)
     elif reply.credits:
@@ -114,8 +135,36 @@ def _policy(limits: Sequence[Limit]) -> bytes:
     return ", ".join(texts).encode()
 
 
-def _base(request_id: str) -> Headers:
-    return [_JSON, _NO_STORE, (b"x-request-id", request_id.encode()), _VARY, *CORS]
+def lines_of(headers: Sequence[tuple[bytes, bytes]]) -> list[bytes]:
+    """Headers as they go over the wire, each with its end."""
+    return [b"%b: %b\r\n" % pair for pair in headers]
+
+
+# Before and behind the number of the request.
+_BEFORE: Headers = [_JSON, _NO_STORE]
+_BEHIND: Headers = [_VARY, *CORS]
+_LINES_BEFORE = b"".join(lines_of(_BEFORE)) + b"x-request-id: "
+_LINES_BEHIND = b"\r\n" + b"".join(lines_of(_BEHIND))
+
+
+def completed(
+    status: int, headers: Headers, body: bytes, *, gzipped: bool
+) -> tuple[Headers, bytes]:
+    """The headers of one complete answer, its length included, and its body as it goes out."""
+    if gzipped and len(body) >= _GZIP_BYTES_MIN:
+        body = _compressed(body)
+        headers = [*headers, _GZIP]
+    if status not in (204, 304):  # they have no content, and no length of it (RFC 9110, 8.6)
+        headers.append((b"content-length", str(len(body)).encode()))
+    return headers, body
+
+
+def _compressed(body: bytes) -> bytes:
+    if len(body) <= _GZIP_SHORT_BYTES_MAX:
+        packer = zlib.compressobj(_GZIP_LEVEL, zlib.DEFLATED, *_GZIP_SHORT)
+    else:
+        packer = zlib.compressobj(_GZIP_LEVEL, zlib.DEFLATED, *_GZIP_LONG)
+    return packer.compress(body) + packer.flush()
 
 
 async def send_whole(
@@ -128,14 +177,10 @@ async def send_whole(
     head: bool = False,
 ) -> None:
     """Send one complete answer, compressed when the caller asked for it; to HEAD without body."""
-    if gzipped and len(body) >= _GZIP_BYTES_MIN:
-        if len(body) <= _GZIP_IN_PLACE_BYTES_MAX:
-            body = gzip.compress(body, _GZIP_LEVEL, mtime=0)
-        else:
-            body = await asyncio.to_thread(gzip.compress, body, _GZIP_LEVEL, mtime=0)
-        headers = [*headers, (b"content-encoding", b"gzip")]
-    if status not in (204, 304):  # they have no content, and no length of it (RFC 9110, 8.6)
-        headers.append((b"content-length", str(len(body)).encode()))
+    if gzipped and len(body) > _GZIP_IN_PLACE_BYTES_MAX:
+        body = await asyncio.to_thread(_compressed, body)
+        headers, gzipped = [*headers, _GZIP], False
+    headers, body = completed(status, headers, body, gzipped=gzipped)
     await send({"type": "http.response.start", "status": status, "headers": headers})
     await send({"type": "http.response.body", "body": b"" if head else body})
 

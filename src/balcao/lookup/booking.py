@@ -31,6 +31,7 @@ from balcao.core.ledger import (
 from balcao.core.outcomes import Conclusion, Reply, reply_of
 from balcao.core.tariff import ERROR
 from balcao.errors import (
+    BalcaoError,
     CallerError,
     CeilingOfRequest,
     InsufficientCredits,
@@ -85,6 +86,16 @@ class Booking:
 
         Raises `CeilingOfRequest`, `InsufficientCredits`, `StillRunning`.
         """
+        reply, changes = self.charging(conclusion)
+        if changes and (declined := await self._desk.commit(changes)) is not None:
+            return await self._declined(declined)
+        return reply
+
+    def charging(self, conclusion: Conclusion) -> tuple[Reply, Sequence[Change]]:
+        """The reply, and what has to be committed before it is sent; nothing, where it is free.
+
+        Raises `CeilingOfRequest`.
+        """
         context = self._context
         self._bear(conclusion.credits)
         reply = reply_of(context.request_id, conclusion)
@@ -98,11 +109,9 @@ class Booking:
         trace = traces.of_conclusion(context, conclusion)
         if not changes:  # nothing that anybody would have to wait for
             self._note(trace)
-            return reply
+            return reply, ()
         changes.append(trace)
-        if (declined := await self._desk.commit(changes)) is not None:
-            return await self._declined(declined)
-        return reply
+        return reply, changes
 
     async def hold(self) -> Reply | None:
         """Hold the greatest price of the path and take the key, in one commit (decisions 5.1).
@@ -152,15 +161,11 @@ class Booking:
 
     async def _declined(self, declined: Refusal) -> Reply:
         """The commit was refused: too few credits, or somebody took the key a moment ago."""
-        match declined:
-            case Short(needed, available):
-                raise InsufficientCredits(needed, available)
-            case KeyBound():
-                if (replayed := await self.replay()) is not None:
-                    return replayed
-                raise StillRunning(idempotency.COMMIT_SECONDS)
-            case _:
-                raise StorageFailed(f"not kept: {type(declined).__name__}")
+        if isinstance(declined, KeyBound):
+            if (replayed := await self.replay()) is not None:
+                return replayed
+            raise StillRunning(idempotency.COMMIT_SECONDS)
+        raise told_of(declined)
 
     async def _end(
         self, changes: Sequence[Change], otherwise: Callable[[], Sequence[Change]]
@@ -264,6 +269,15 @@ class Booking:
         """The caller is told 503, and that is what the key will replay."""
         failure = self.refusal(StorageFailed())
         return self._finish(reply_of(self._context.request_id, failure))
+
+
+def told_of(declined: Refusal) -> BalcaoError:
+    """What the caller is told of a refused commit, no key being bound."""
+    match declined:
+        case Short(needed, available):
+            return InsufficientCredits(needed, available)
+        case _:
+            return StorageFailed(f"not kept: {type(declined).__name__}")
 
 
 def _keep_until_done(work: Coroutine[None, None, None], running: set["asyncio.Task[None]"]) -> None:

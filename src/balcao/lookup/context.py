@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 import msgspec
 
+from balcao.core import idempotency
 from balcao.core.access import Caller
 from balcao.core.outcomes import Reply
 from balcao.core.questions import Mode, Question, Subject
@@ -71,3 +72,27 @@ class LookupContext(msgspec.Struct, frozen=True):
     def at_home(self, uf: str) -> "LookupContext":
         """The same, now that the company's own UF is known (decisions 2.3)."""
         return msgspec.structs.replace(self, question=self.question.at_home(uf))
+
+
+def context_of(  # noqa: PLR0917  # a request, and where it is answered
+    question: Question,
+    caller: Caller,
+    request_id: str,
+    idempotency_key: str | None,
+    parts: Parts,
+    now_ms: int,
+    *,
+    credits_max: int | None = None,
+) -> LookupContext:
+    """Of a request that begins now."""
+    return LookupContext(
+        parts,
+        parts.environments[caller.mode],
+        parts.operations[question.subject],
+        question,
+        caller,
+        request_id,
+        None if idempotency_key is None else idempotency.digest(idempotency_key),
+        now_ms,
+        credits_max,
+    )

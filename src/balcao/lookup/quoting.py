@@ -13,8 +13,8 @@ from balcao.core.documents import Cpf
 from balcao.core.outcomes import Conclusion, Delivered, Failed, Nothing, Outcome, Quote, Way
 from balcao.core.questions import Question, Strategy
 from balcao.errors import NothingInCache, SourceFailed
-from balcao.lookup.context import LookupContext, Parts
-from balcao.lookup.story import at_hand_of, concluded, context_of
+from balcao.lookup.context import LookupContext, Parts, context_of
+from balcao.lookup.story import at_hand_of, concluded
 from balcao.operations import envelope
 from balcao.storage.people import TraceFilter
 
@@ -28,7 +28,7 @@ async def quote(question: Question, caller: Caller, parts: Parts) -> Quote:
     Whether anybody asked about a natural person is nobody else's business: who has no answer
     about the same one already is told all that it may cost, whatever is kept.
     """
-    context = context_of(question, caller, "", None, parts)
+    context = context_of(question, caller, "", None, parts, parts.now_ms())
     greatest = context.operation.greatest_price(question)
     if isinstance(question.document, Cpf) and not await _was_told(context):
         return Quote(0, greatest, "mixed", secret=True)

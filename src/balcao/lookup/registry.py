@@ -5,7 +5,7 @@ State registrations need it twice: to find the UF of a company when the caller n
 (decisions 3), which the states answer alike.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import msgspec
@@ -35,13 +35,21 @@ class CompanyRegistry:
 
     async def company_at_hand(self, cnpj: Cnpj) -> Company | None:
         """The company, from what is here already: our copy, or an answer of any age."""
-        inquiry = Inquiry("company", cnpj)
-        said = self.sources.at_hand(inquiry)
-        if said is not None and not isinstance(said, Absent):
-            assert isinstance(said.record, Company)
-            return said.record
-        kept = await self.cache.read([inquiry.cache_key])
-        return _company(kept[inquiry.cache_key].body) if kept else None
+        if (known := self._in_our_copy(cnpj)) is not None:
+            return known
+        return _company_in(await self.cache.read([Inquiry("company", cnpj).cache_key]))
+
+    def company_of(self, cnpj: Cnpj, kept: Mapping[str, Kept]) -> Company | None:
+        """The same for who cannot wait. `kept`: the cache's entry, if there is one."""
+        known = self._in_our_copy(cnpj)
+        return _company_in(kept) if known is None else known
+
+    def _in_our_copy(self, cnpj: Cnpj) -> Company | None:
+        said = self.sources.at_hand(Inquiry("company", cnpj))
+        if said is None or isinstance(said, Absent):
+            return None
+        assert isinstance(said.record, Company)
+        return said.record
 
     async def home_at_hand(self, cnpj: Cnpj, ufs: Sequence[str]) -> str | None:
         """The company's own UF, if it is one of these and what is here already tells it."""
@@ -85,3 +93,8 @@ class CompanyRegistry:
             body = OPERATIONS["company"].encode(inquiry, said.record)
             self.cache.keep([(inquiry.cache_key, Kept(body, to_ms(said.as_of), said.source))])
         return said
+
+
+def _company_in(kept: Mapping[str, Kept]) -> Company | None:
+    entry = next(iter(kept.values()), None)
+    return None if entry is None else _company(entry.body)

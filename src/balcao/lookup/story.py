@@ -10,7 +10,6 @@ from functools import partial
 
 import structlog
 
-from balcao.core import idempotency
 from balcao.core.access import Caller
 from balcao.core.calendar import to_ms
 from balcao.core.company import Company
@@ -20,11 +19,18 @@ from balcao.core.outcomes import Conclusion, Delivered, Failed, Nothing, Outcome
 from balcao.core.questions import Inquiry, Question, Record, Strategy
 from balcao.core.registration import Registrations
 from balcao.errors import CallerError, DataRefused, NothingInCache, SourceError, UfRequired
+from balcao.lookup.at_hand import (
+    are_short,
+    conclusion_of,
+    from_cache,
+    keys_of,
+    outcome_at_hand,
+    plan_of,
+)
 from balcao.lookup.booking import Booking
-from balcao.lookup.context import LookupContext, Parts
-from balcao.operations.contract import Circumstances
+from balcao.lookup.context import LookupContext, Parts, context_of
 from balcao.sources.asking import InFlight
-from balcao.sources.contract import Absent, Found
+from balcao.sources.contract import Absent
 
 log = structlog.get_logger()
 
@@ -50,7 +56,13 @@ async def look_up(
     reply like any other, recorded under the idempotency key (decisions 6.2).
     """
     asked = context_of(
-        question, caller, request_id, idempotency_key, parts, credits_max=credits_max
+        question,
+        caller,
+        request_id,
+        idempotency_key,
+        parts,
+        parts.now_ms(),
+        credits_max=credits_max,
     )
     context = asked
     booking = Booking(context)
@@ -114,29 +126,6 @@ async def _ask_and_settle(context: LookupContext, at_hand: Sequence[Outcome | No
         return await Booking(context).settle(conclusion)
 
 
-def context_of(
-    question: Question,
-    caller: Caller,
-    request_id: str,
-    idempotency_key: str | None,
-    parts: Parts,
-    *,
-    credits_max: int | None = None,
-) -> LookupContext:
-    """All that is needed to answer it, as of now."""
-    return LookupContext(
-        parts,
-        parts.environments[caller.mode],
-        parts.operations[question.subject],
-        question,
-        caller,
-        request_id,
-        None if idempotency_key is None else idempotency.digest(idempotency_key),
-        parts.now_ms(),
-        credits_max,
-    )
-
-
 def _done(parts: Parts, task: "asyncio.Task[Reply]") -> None:
     parts.running.discard(task)
     if not task.cancelled():
@@ -165,44 +154,10 @@ async def _all_at_hand(context: LookupContext) -> Sequence[Outcome | None]:
     """Per inquiry what can be said without asking anybody, or None."""
     if context.question.home_unknown:
         return [None]
-    inquiries = context.question.inquiries
     kept: Mapping[str, Kept] = {}
     if context.question.strategy in CACHE_FIRST:
-        kept = await context.environment.cache.read([each.cache_key for each in inquiries])
-    return [_at_hand(context, inquiry, kept) for inquiry in inquiries]
-
-
-def _at_hand(context: LookupContext, inquiry: Inquiry, kept: Mapping[str, Kept]) -> Outcome | None:
-    cache_key = inquiry.cache_key
-    plan = _plan(context, inquiry, kept.get(cache_key), context.at_ms)
-    if isinstance(plan, Serve):
-        return _from_cache(plan.kept)
-    sources, recent = context.environment.sources, context.environment.recent
-    edition = sources.edition(inquiry.subject)
-    if (said := recent.get(cache_key, edition)) is not None:
-        return said
-    if (ready := sources.finished(inquiry)) is not None:
-        delivered = Delivered(ready.body, "online", ready.source, to_ms(ready.as_of))
-        recent.put(cache_key, edition, delivered)
-        return delivered
-    answer = sources.at_hand(inquiry)
-    if isinstance(answer, Found):
-        body = context.operation.encode(inquiry, answer.record)
-        delivered = Delivered(body, "online", answer.source, to_ms(answer.as_of))
-        recent.put(cache_key, edition, delivered)
-        return delivered
-    return Nothing(answer.source) if isinstance(answer, Absent) else None
-
-
-def _plan(context: LookupContext, inquiry: Inquiry, kept: Kept | None, now_ms: int) -> Serve | Ask:
-    """Whether what the cache has of it may be served."""
-    if kept is None:
-        return Ask(None)
-    return context.operation.plan(context.question, inquiry, kept, now_ms)
-
-
-def _from_cache(kept: Kept) -> Delivered:
-    return Delivered(kept.body, "cache", kept.source, kept.asked_ms)
+        kept = await context.environment.cache.read(keys_of(context))
+    return [outcome_at_hand(context, inquiry, kept) for inquiry in context.question.inquiries]
 
 
 # 5: asking
@@ -253,9 +208,9 @@ async def _ask(
     except SourceError as error:
         # By now it may be tomorrow: a certificate expires while its source is asked.
         kept = await environment.cache.read([inquiry.cache_key])
-        match _plan(context, inquiry, kept.get(inquiry.cache_key), context.parts.now_ms()):
+        match plan_of(context, inquiry, kept.get(inquiry.cache_key), context.parts.now_ms()):
             case Serve(usable) | Ask(usable) if usable is not None:
-                return _from_cache(usable)
+                return from_cache(usable)
             case _:
                 return Failed(error)
     if isinstance(answer, Absent):
@@ -320,16 +275,10 @@ async def _keep(context: LookupContext, outcomes: Sequence[Outcome]) -> None:
 
 async def concluded(context: LookupContext, outcomes: Sequence[Outcome]) -> Conclusion:
     """The answer and its price, in a thread where it is long."""
-    document, operation, parts = context.question.document, context.operation, context.parts
-    company = None
-    if operation.wants_company and isinstance(document, Cnpj):
+    document, company = context.question.document, None
+    if context.operation.wants_company and isinstance(document, Cnpj):
         company = await context.environment.registry.company_at_hand(document)
-    circumstances = Circumstances(
-        parts.now_ms(), context.caller.account_id, parts.numbering, company
-    )
-    conclude = partial(operation.conclude, context.question, outcomes, circumstances)
-    if sum([len(each.body) for each in outcomes if isinstance(each, Delivered)]) > (
-        CONCLUDED_IN_PLACE_BYTES_MAX
-    ):
+    conclude = partial(conclusion_of, context, outcomes, company, context.parts.now_ms())
+    if not are_short(outcomes, CONCLUDED_IN_PLACE_BYTES_MAX):
         return await asyncio.to_thread(conclude)
     return conclude()

@@ -101,8 +101,7 @@ class Example:
     outcomes: Sequence[Outcome]
 
 
-@dataclass(frozen=True, slots=True)
-class Circumstances:
+class Circumstances(msgspec.Struct, frozen=True):
     """What an answer depends on besides what was asked and what came of it."""
 
     now_ms: int

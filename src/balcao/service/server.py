@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import structlog
 
 from balcao.home import Home
+from balcao.http.lane import Lane
 from balcao.http.wire.door import Door
 from balcao.http.wire.limits import ConnectionLimits
 
@@ -78,6 +79,7 @@ async def run(application: "Application") -> None:
             application.app,
             application.front.refuse,
             limits_of(settings, connections_max()),
+            lane=Lane(application.front) if has_lane(settings) else None,
             observe=metrics.connection_closed,
             tls=tls_context(settings),
         )
@@ -85,6 +87,11 @@ async def run(application: "Application") -> None:
         door.open(settings.host, settings.port)
         await stopping.wait()
         await door.close(settings.source_deadline_seconds + GOODBYE_SECONDS)
+
+
+def has_lane(settings: "Settings") -> bool:
+    """Spans stand around the parts that the lane goes past."""
+    return settings.lane and not settings.otel
 
 
 def limits_of(settings: "Settings", connections: int) -> ConnectionLimits:

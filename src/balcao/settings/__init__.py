@@ -195,6 +195,11 @@ class _Before(BaseSettings):
         " de conexões a seguir; precisa de `tls_certificate`. Com um proxy à frente, não é"
         " preciso.",
     )
+    lane: bool = Field(
+        True,
+        description="Responde o que já está à mão por um caminho curto, com as mesmas respostas;"
+        " desligado com `otel` e com `http2`.",
+    )
     connections_per_address_max: int = Field(
         1024,
         ge=1,

@@ -5,7 +5,7 @@ import dataclasses
 import time
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from math import inf
 from typing import TypeAlias, TypeGuard, cast
 
@@ -100,16 +100,20 @@ class Sources:
                 return _answer(verdict, asked)
         return None
 
-    def finished(self, inquiry: Inquiry) -> Finished | None:
-        """What our own copy has ready to be sent, if it is the first in the order; as `at_hand`."""
+    def finished(self, inquiry: Inquiry) -> tuple[Finished, Callable[[], None]] | None:
+        """What our own copy has ready to be sent, if it is the first in the order; as `at_hand`.
+
+        And what counts the reading, to be called by who uses what was read.
+        """
         leading = self._route(inquiry).leading
         if not leading:
             return None
         source, started = leading[0], self._clock()
         finished = source.finished(inquiry)
-        if finished is not None:
-            self._observe(SourceCall(source.name, "found", self._clock() - started))
-        return finished
+        if finished is None:
+            return None
+        call = SourceCall(source.name, "found", self._clock() - started)
+        return finished, partial(self._observe, call)
 
     def who_is_asked(self, inquiry: Inquiry) -> Sequence[str]:
         """The names of those who may be asked about it, in the order of asking."""

@@ -126,6 +126,10 @@ class Cache(Protocol):
         """
         ...
 
+    def at_hand(self, keys: Sequence[str]) -> Mapping[str, Kept] | None:
+        """`read` for who cannot wait, in place; None: somebody would have to be waited for."""
+        ...
+
     def keep(self, entries: Sequence[tuple[str, Kept]]) -> None:
         """Store entries soon. An older answer never replaces a newer one. Never raises.
 

@@ -13,6 +13,7 @@ from balcao.core.idempotency import Attempt
 from balcao.core.ledger import Change, Refusal
 from balcao.core.rate_limit import Limit, Verdict
 from balcao.storage.connection import SqlConnection
+from balcao.storage.turns import Told
 
 T = TypeVar("T")
 
@@ -57,6 +58,10 @@ class Engine(Protocol):
         """Make a list durable together with all that come at the same time."""
         ...
 
+    def tell(self, changes: Sequence[Change], told: Told[Refusal | None]) -> None:
+        """`commit` for who cannot wait: `told` hears the outcome on the loop's thread, later."""
+        ...
+
     def commit_now(self, changes: Sequence[Change]) -> Refusal | None:
         """Commit one list outside an event loop, for the command line. Raises `StorageFailed`."""
         ...
@@ -73,6 +78,17 @@ class Engine(Protocol):
         self, caller: Caller, limits: Sequence[Limit], now_ms: int
     ) -> Sequence[Verdict]:
         """Count one request against all limits of account and key, or none if one refuses."""
+        ...
+
+    def count(
+        self,
+        caller: Caller,
+        limits: Sequence[Limit],
+        now_ms: int,
+        told: Told[Sequence[Verdict]],
+    ) -> None:
+        """`spend` for who cannot wait: `told` hears the verdicts, within this call if they are
+        known in memory."""
         ...
 
     # A start, and what is done now and then beside the requests.

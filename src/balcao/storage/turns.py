@@ -24,6 +24,9 @@ T = TypeVar("T")
 # An answer each, in the order of the questions; an error is raised for who asked that one.
 Answers: TypeAlias = Sequence[A | Exception]
 
+# Told the answer to a question, or the error, on the loop's thread.
+Told: TypeAlias = Callable[[A | Exception], None]
+
 IDLE_SECONDS = 1.0
 
 
@@ -112,19 +115,26 @@ class Turns(Generic[Q, A]):
     ) -> None:
         self._worker = worker
         self._begin = begin
-        self._waiting: list[tuple[Q, asyncio.Future[A]]] = []
+        self._waiting: list[tuple[Q, Told[A]]] = []
         self._asking = False
 
     async def ask(self, question: Q) -> A:
         """Ask, together with others. Raises what the answer is, if that is an error."""
-        loop = asyncio.get_running_loop()
-        future: asyncio.Future[A] = loop.create_future()
-        self._waiting.append((question, future))
+        future: asyncio.Future[A] = asyncio.get_running_loop().create_future()
+        self.tell(question, partial(_set, future))
+        return await future
+
+    def tell(self, question: Q, told: Told[A]) -> None:
+        """Ask without waiting: `told` hears the answer later, never within this call.
+
+        For who has neither a task nor a future. What it raises is logged, and hurts nobody else.
+        """
+        self._waiting.append((question, told))
         if not self._asking:
             self._asking = True
+            loop = asyncio.get_running_loop()
             # After the requests that are being read in this very turn of the loop.
             loop.call_soon(self._send, loop)
-        return await future
 
     def _send(self, loop: asyncio.AbstractEventLoop) -> None:
         batch, self._waiting = self._waiting, []
@@ -137,7 +147,7 @@ class Turns(Generic[Q, A]):
     def _work(
         self,
         loop: asyncio.AbstractEventLoop,
-        batch: "Sequence[tuple[Q, asyncio.Future[A]]]",
+        batch: Sequence[tuple[Q, Told[A]]],
         work: Callable[[], Answers[A]],
     ) -> None:
         answers: Answers[A]
@@ -153,17 +163,24 @@ class Turns(Generic[Q, A]):
     def _resolve(
         self,
         loop: asyncio.AbstractEventLoop,
-        batch: "Sequence[tuple[Q, asyncio.Future[A]]]",
+        batch: Sequence[tuple[Q, Told[A]]],
         answers: Answers[A],
     ) -> None:
         if self._waiting:
             self._send(loop)
         else:
             self._asking = False
-        for (_, future), answer in zip(batch, answers, strict=True):
-            if future.done():  # the caller went away
-                continue
-            if isinstance(answer, Exception):
-                future.set_exception(answer)
-            else:
-                future.set_result(answer)
+        for (_, tell), answer in zip(batch, answers, strict=True):
+            try:
+                tell(answer)
+            except Exception:
+                log.exception("an answer was not taken")
+
+
+def _set(future: "asyncio.Future[A]", answer: A | Exception) -> None:
+    if future.done():  # the caller went away
+        return
+    if isinstance(answer, Exception):
+        future.set_exception(answer)
+    else:
+        future.set_result(answer)

@@ -4,8 +4,9 @@ import asyncio
 from typing import TYPE_CHECKING, cast
 
 from balcao.errors import BalcaoError, InvalidRequest, RequestTooLarge
+from balcao.http.lane import KnownHead, Lane
 from balcao.http.wire.exchange import Exchange, start_of
-from balcao.http.wire.head import END, cannot_be, path_asked, read_head
+from balcao.http.wire.head import END, Head, cannot_be, path_asked, read_head
 from balcao.http.wire.limits import TICK_SECONDS
 
 if TYPE_CHECKING:
@@ -29,6 +30,7 @@ class Connection(asyncio.BufferedProtocol):
         "_door",
         "_drained",
         "_exchange",
+        "_in_lane",
         "_lingering",
         "_transport",
         "_until",
@@ -69,6 +71,7 @@ class Connection(asyncio.BufferedProtocol):
         self._until = _NEVER  # of who ends: so long it may take what was said last
         self._buffer = b""
         self._exchange: Exchange | None = None
+        self._in_lane = False  # a request is being answered, and by the lane
         self._lingering = 0  # bytes that were thrown away, and one
         self._drained: asyncio.Future[None] | None = None
 
@@ -98,7 +101,7 @@ class Connection(asyncio.BufferedProtocol):
         self.ending = True
         if self._door.scheme == "https":
             return False
-        if self._exchange is not None:
+        if self._exchange is not None or self._in_lane:
             return True
         if self._buffer and not self._lingering:
             self.refuse(InvalidRequest(), path_asked(self._buffer))
@@ -139,6 +142,10 @@ class Connection(asyncio.BufferedProtocol):
                 self.cut("")
             return
         exchange = self._exchange
+        if self._in_lane:
+            self._buffer += data
+            self._pause_reading()
+            return
         if exchange is None:
             self._read(data)
             return
@@ -178,10 +185,36 @@ class Connection(asyncio.BufferedProtocol):
             raw, self._buffer = buffer[: end + 4], buffer[end + 4 :]
             if len(raw) > self._door.limits.head_bytes:
                 raise RequestTooLarge(headers=True)
-            head = read_head(raw)
+            lane, head = self._door.lane, None
+            if lane is not None and lane.looks_like_one(raw):
+                known = lane.known(raw)
+                if known is None:
+                    head = read_head(raw)
+                    known = lane.learn(raw, head)
+                if known is not None and self._take(lane, raw, known):
+                    return
+            if head is None:
+                head = read_head(raw)
         except BalcaoError as error:
             self.refuse(error, path_asked(buffer))
             return
+        self._hand_on(head, raw)
+
+    def _take(self, lane: Lane, raw: bytes, known: KnownHead) -> bool:
+        """Have the lane answer it, if it can."""
+        self._in_lane = True
+        if not lane.take(self, raw, known):
+            self._in_lane = False
+            return False
+        self.sent_bytes = 0
+        self.deadline = _NEVER
+        self._door.busy(self)
+        if self._buffer:
+            self._pause_reading()
+        return True
+
+    def _hand_on(self, head: Head, raw: bytes) -> None:
+        """Have the application answer it."""
         self.sent_bytes = 0
         self._exchange = exchange = Exchange(self, head, raw)
         self.deadline = _NEVER
@@ -205,11 +238,16 @@ class Connection(asyncio.BufferedProtocol):
         if self._exchange is not exchange:  # it was broken off meanwhile
             return
         self._exchange = None
+        keep_alive = exchange.keep_alive and not self.ending
+        self._go_on(keep_alive=keep_alive, tidy=exchange.complete and not self._buffer)
+
+    def _go_on(self, *, keep_alive: bool, tidy: bool) -> None:
+        """To the next request, if there may be one. `tidy`: the client has nothing to say."""
         self.room.leave(self)
         if self.gone:
             return
-        if not exchange.keep_alive or self.ending:
-            self._end(tidy=exchange.complete and not self._buffer)
+        if not keep_alive:
+            self._end(tidy=tidy)
             return
         self.deadline = self.room.now + TICK_SECONDS + self._door.limits.idle_seconds
         self._door.idle(self)
@@ -218,6 +256,31 @@ class Connection(asyncio.BufferedProtocol):
             self._read(rest)
         else:
             self.read_on()
+
+    # For the lane
+
+    def finish(self, answer: bytes, *, keep_alive: bool) -> None:
+        """The whole answer of a request that the lane took, in one piece."""
+        self.write(answer)
+        if self.paused and not self.gone:  # seldom: it did not take the answer before, either
+            task = self._door.loop.create_task(self._drained_in_lane(len(answer), keep_alive))
+            self._door.draining.add(task)
+            task.add_done_callback(self._door.draining.discard)
+            return
+        self._leave_lane(keep_alive=keep_alive)
+
+    async def _drained_in_lane(self, held_bytes: int, keep_alive: bool) -> None:
+        await self.drained(held_bytes)
+        self._leave_lane(keep_alive=keep_alive)
+
+    def _leave_lane(self, *, keep_alive: bool) -> None:
+        self._in_lane = False
+        self._go_on(keep_alive=keep_alive and not self.ending, tidy=not self._buffer)
+
+    def give_back(self, raw: bytes) -> None:
+        """A request that the lane took and nothing was done of: the application's, after all."""
+        self._in_lane = False
+        self._hand_on(read_head(raw), raw)
 
     def refuse(self, error: Exception, path: str) -> None:
         """Say no in the API's own form, and end the connection: nobody knows what comes next."""
@@ -322,7 +385,7 @@ class Connection(asyncio.BufferedProtocol):
     def retire(self) -> None:
         """No further request: the service ends."""
         self.ending = True
-        if self._exchange is not None or self._lingering:
+        if self._exchange is not None or self._in_lane or self._lingering:
             return
         if self._has_unsent():  # of the answer before
             self._end(tidy=True)

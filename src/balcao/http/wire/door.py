@@ -16,6 +16,7 @@ from typing import Any, TypeAlias
 import structlog
 
 from balcao.core.addresses import of_peer
+from balcao.http.lane import Lane
 from balcao.http.wire.connection import Connection
 from balcao.http.wire.limits import TICK_SECONDS, ConnectionLimits
 from balcao.http.wire.room import Room
@@ -55,11 +56,13 @@ class Door:
         refusal: Refusal,
         limits: ConnectionLimits,
         *,
+        lane: Lane | None = None,
         observe: Observe = lambda reason: None,
         tls: ssl.SSLContext | None = None,
     ) -> None:
-        """To be made on the event loop; `open` lets clients in."""
+        """To be made on the event loop; `open` lets clients in. `lane`: for what is at hand."""
         self.app = app
+        self.lane = lane
         self.refusal = refusal
         self.limits = limits
         self.loop = asyncio.get_running_loop()
@@ -79,6 +82,7 @@ class Door:
         self._tls = tls
         self._listener: socket.socket | None = None
         self.ticking: asyncio.TimerHandle | None = None
+        self.draining: set[asyncio.Task[None]] = set()  # answers of the lane, to slow clients
         self._empty = asyncio.Event()
         self._complained = float("-inf")
         self.sweep(self.loop.time())

@@ -9,6 +9,7 @@ import structlog
 
 from balcao.http.wire.head import CHUNKED, Chunks, Head
 from balcao.http.wire.limits import LARGE_BYTES, PIECE_BYTES
+from balcao.http.write import lines_of
 
 if TYPE_CHECKING:
     from balcao.http.wire.connection import Connection
@@ -18,6 +19,7 @@ log = structlog.get_logger()
 # Nobody here needs more of a body than a form has.
 BODY_BYTES_HELD_MAX = 65_536
 
+CLOSE = b"connection: close\r\n"
 _CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 _STARTS = {
     (each.value, version): f"HTTP/{version} {each.value} {each.phrase}\r\n".encode()
@@ -183,7 +185,7 @@ class Exchange:
         status, named = self._status, {name for name, _ in self._headers}
         if status in (204, 304):
             self.bodiless = True
-        lines = [b"%b: %b\r\n" % pair for pair in self._headers]
+        lines = lines_of(self._headers)
         if b"content-length" in named:
             (length,) = (value for name, value in self._headers if name == b"content-length")
             self._left = int(length)
@@ -199,7 +201,7 @@ class Exchange:
         if not self.complete or connection.ending:
             self.keep_alive = False
         if not self.keep_alive:
-            lines.append(b"connection: close\r\n")
+            lines.append(CLOSE)
         elif self.head.version == "1.0":
             lines.append(b"connection: keep-alive\r\n")
         text = b"".join(lines)

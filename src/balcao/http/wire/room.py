@@ -79,6 +79,8 @@ class Room:
 
     def leave(self, holder: Holder) -> None:
         """The answer is over, or its connection."""
+        if not (self.stalled or self._large or self.queue):  # nearly always
+            return
         self.go_on(holder)
         for waiting in [each for each in self.queue if each[0] is holder]:
             self.queue.remove(waiting)

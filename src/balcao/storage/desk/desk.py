@@ -8,6 +8,7 @@ storage is out of reach.
 
 import json
 from collections.abc import Collection, Sequence
+from functools import partial
 
 from balcao.core.access import Account, Caller, Key
 from balcao.core.ledger import Change, KeepReceipt, Refusal
@@ -23,6 +24,7 @@ from balcao.storage.desk.people import People
 from balcao.storage.desk.reading import DeskReading
 from balcao.storage.desk.receipts import purge
 from balcao.storage.engine import Engine
+from balcao.storage.turns import Told
 
 # Revocation and plan changes are in force everywhere within 1 s (decisions 7.2): what is
 # remembered of a key is half that old at the most.
@@ -53,6 +55,7 @@ class Desk(DeskReading):
         self.commit_now = engine.commit_now
         self.earlier = engine.earlier
         self.spend = engine.spend
+        self.count = engine.count
         self.recover = engine.recover
         self.recover_others = engine.recover_others
         self.database_clock = engine.database_clock
@@ -81,15 +84,53 @@ class Desk(DeskReading):
         return await self.engine.commit(changes) if changes else None
 
     async def _commit_receipts(self, changes: Sequence[Change]) -> Refusal | None:
-        keeps = {change.receipt_id for change in changes if type(change) is KeepReceipt}
-        known = keeps & self._recorded
-        changes = [c for c in changes if type(c) is not KeepReceipt or c.receipt_id not in known]
+        keeps, changes = self._unknown(changes)
         refusal = await self.engine.commit(changes) if changes else None
         if refusal is None:
-            if len(self._recorded) >= RECEIPTS_KNOWN_MAX:
-                self._recorded.clear()
-            self._recorded |= keeps
+            self._note(keeps)
         return refusal
+
+    def tell(self, changes: Sequence[Change], told: Told[Refusal | None]) -> None:
+        """`commit` for who cannot wait: `told` hears the outcome, an error as it is, later.
+
+        There must be a change that is no receipt's.
+        """
+        for change in changes:
+            if type(change) is KeepReceipt:
+                keeps, changes = self._unknown(changes)
+                told = partial(self._told, keeps, told)
+                break
+        self.engine.tell(changes, told)
+
+    def _told(
+        self,
+        keeps: set[str],
+        told: Told[Refusal | None],
+        outcome: Refusal | Exception | None,
+    ) -> None:
+        if outcome is None:
+            self._note(keeps)
+        told(outcome)
+
+    def _unknown(self, changes: Sequence[Change]) -> tuple[set[str], Sequence[Change]]:
+        """The receipts of a list, and the list without those that are known to be recorded."""
+        keeps = {change.receipt_id for change in changes if type(change) is KeepReceipt}
+        known = keeps & self._recorded
+        return keeps, [
+            c for c in changes if type(c) is not KeepReceipt or c.receipt_id not in known
+        ]
+
+    def _note(self, recorded: set[str]) -> None:
+        if len(self._recorded) >= RECEIPTS_KNOWN_MAX:
+            self._recorded.clear()
+        self._recorded |= recorded
+
+    def remembered(self, key_hash: bytes, now_ms: int) -> Caller | None:
+        """What `caller` knows without asking anybody; None: ask it."""
+        known = self._callers.get(key_hash)
+        if known is None or not 0 <= now_ms - known[0] < CALLER_AGE_MAX_MS:
+            return None
+        return known[1]
 
     async def caller(self, key_hash: bytes, now_ms: int) -> Caller | None:
         """Who holds this key. At most half a second old.

@@ -78,6 +78,17 @@ class PostgresCache(WrittenBehind[tuple[float, Kept]]):
         found = await self._find(list(stored.values()))
         return {key: found[name] for key, name in stored.items() if name in found}
 
+    def at_hand(self, keys: Sequence[str]) -> Mapping[str, Kept] | None:
+        """See the contract. What is not remembered is read over a network."""
+        found: dict[str, Kept] = {}
+        for key in keys:
+            name = self._keys.stored(key)
+            remembered = self._remembered(name)
+            if remembered is None:
+                return None
+            found[key] = self._newest(remembered, self._waiting.get(name)) or remembered
+        return found
+
     async def _find(self, keys: Sequence[str]) -> Mapping[str, Kept]:
         known: dict[str, Kept] = {}
         missing = []

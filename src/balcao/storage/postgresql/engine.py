@@ -29,7 +29,7 @@ from balcao.storage.postgresql.partitions import Partitions
 from balcao.storage.postgresql.reading import Wanted, answer
 from balcao.storage.postgresql.schema import migrate
 from balcao.storage.postgresql.writer import NodeWriter
-from balcao.storage.turns import Turns, Worker, in_thread
+from balcao.storage.turns import Told, Turns, Worker, in_thread
 
 log = logging.getLogger(__name__)
 
@@ -85,6 +85,7 @@ class PostgresEngine:
             self._workers["writer"], self._begin
         )
         self.commit = self._commits.ask
+        self.tell = self._commits.tell
         self._asked: Turns[Wanted, Any] = Turns(
             self._workers["reader"], lambda asked: partial(answer, self._reading, asked)
         )
@@ -150,6 +151,16 @@ class PostgresEngine:
     ) -> Sequence[Verdict]:
         """See the contract."""
         return await self._counted.ask(counting.Count(caller, limits, now_ms))
+
+    def count(
+        self,
+        caller: Caller,
+        limits: Sequence[Limit],
+        now_ms: int,
+        told: Told[Sequence[Verdict]],
+    ) -> None:
+        """See the contract."""
+        self._counted.tell(counting.Count(caller, limits, now_ms), told)
 
     async def forget_limits(self, now_ms: int) -> None:
         """See the contract."""

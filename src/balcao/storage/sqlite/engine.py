@@ -27,7 +27,7 @@ from balcao.storage.sqlite import QUERIES
 from balcao.storage.sqlite.connection import SqliteConnection, opened_apart
 from balcao.storage.sqlite.files import connect, migrate
 from balcao.storage.sqlite.writer import FileWriter, Job, write
-from balcao.storage.turns import Turns
+from balcao.storage.turns import Told, Turns
 
 T = TypeVar("T")
 
@@ -75,6 +75,7 @@ class SqliteEngine:
             self._writer.worker, self._begin
         )
         self.commit = self._commits.ask
+        self.tell = self._commits.tell
         full: Any = self.here.execute("SELECT bucket, empty_at_ms FROM rate_limit").fetchall()
         self._buckets: dict[str, float] = dict(full)
         self._dirty_buckets: set[str] = set()
@@ -139,6 +140,16 @@ class SqliteEngine:
     ) -> Sequence[Verdict]:
         """See the contract."""
         return self.spend_now(caller, limits, now_ms)
+
+    def count(
+        self,
+        caller: Caller,
+        limits: Sequence[Limit],
+        now_ms: int,
+        told: Told[Sequence[Verdict]],
+    ) -> None:
+        """See the contract. Limits are in memory."""
+        told(self.spend_now(caller, limits, now_ms))
 
     def spend_now(self, caller: Caller, limits: Sequence[Limit], now_ms: int) -> Sequence[Verdict]:
         """The same at once, for who cannot wait: limits are counted in memory here."""

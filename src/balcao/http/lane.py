@@ -1,0 +1,320 @@
+"""The lane: a plain lookup whose answer is at hand goes past the front, without task nor future.
+
+It answers exactly as the front would, or declines before it has done anything (decision 0039).
+What it shares with the front it calls: `remembered` keys, `parse`, `all_at_hand`, `charging`,
+`lookup_headers`. What is any other kind of request, or in doubt, is the front's.
+"""
+
+import asyncio
+import re
+import time
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Generic, TypeVar
+
+import msgspec
+import structlog
+
+from balcao.core.access import Caller
+from balcao.core.documents import Cnpj
+from balcao.core.ledger import Refusal
+from balcao.core.outcomes import Reply, reply_of
+from balcao.core.questions import Question
+from balcao.core.rate_limit import Verdict
+from balcao.errors import BalcaoError, CallerError
+from balcao.http.front import Front, event_of
+from balcao.http.read import read
+from balcao.http.routes import PREFIX
+from balcao.http.wire.exchange import CLOSE, start_of
+from balcao.http.wire.head import Head
+from balcao.http.write import common_lines, completed, lines_of, own_headers
+from balcao.lookup.at_hand import AtHand, all_at_hand
+from balcao.lookup.booking import Booking, told_of
+from balcao.lookup.context import LookupContext, context_of
+from balcao.observability.metrics import RequestCount
+from balcao.observability.requests import RequestEvent
+from balcao.operations import envelope
+from balcao.operations.contract import Operation
+from balcao.operations.parameters import CREDITS_MAX, Parameters
+
+if TYPE_CHECKING:
+    from balcao.http.wire.connection import Connection
+
+log = structlog.get_logger()
+
+_BEGINS = b"GET " + PREFIX.encode()
+# Nothing escaped: what needs to be undone is the front's.
+_LINE = re.compile(
+    b"GET (" + PREFIX.encode() + rb"[A-Za-z0-9./-]{1,200})"
+    rb"(?:\?([A-Za-z0-9._=&-]{0,200}))? HTTP/1\.1"
+)
+_HEAD_BYTES_MAX = 2_048
+# Who sends one of these wants more than an answer that is at hand.
+_NOT_PLAIN = frozenset(
+    {
+        b"cache",
+        b"content-length",
+        b"expect",
+        b"idempotency-key",
+        b"transfer-encoding",
+        b"upgrade",
+        b"x-creditos-maximos",
+    }
+)
+
+# Heads are about 500 bytes and hold a key, lines about 100 and a CNPJ. Both are forgotten when
+# nobody has sent them for one to two minutes.
+_HEADS_MAX = 4_096
+_LINES_MAX = 16_384
+_REMEMBERED_MS = 60_000
+
+K = TypeVar("K")
+V = TypeVar("V")
+
+
+class Memo(Generic[K, V]):
+    """A memo in two halves: what is not used while one becomes the other is forgotten."""
+
+    __slots__ = ("_max", "_new", "_old")
+
+    def __init__(self, values_max: int) -> None:
+        self._max = values_max // 2
+        self._new: dict[K, V] = {}
+        self._old: dict[K, V] = {}
+
+    def get(self, key: K) -> V | None:
+        """The value, if it is remembered."""
+        value = self._new.get(key)
+        if value is None and (value := self._old.get(key)) is not None:
+            self.put(key, value)
+        return value
+
+    def put(self, key: K, value: V) -> None:
+        """Remember a value."""
+        if len(self._new) >= self._max:
+            self.turn()
+        self._new[key] = value
+
+    def turn(self) -> None:
+        """The new half becomes the old one, and that is forgotten."""
+        self._old, self._new = self._new, {}
+
+
+class KnownHead(msgspec.Struct, frozen=True, gc=False):
+    """What a head says below its first line, once it was read as a whole."""
+
+    key: bytes  # as it was sent
+    gzip: bool
+    keep_alive: bool
+
+
+class _Asked(msgspec.Struct, frozen=True):
+    """What a first line asks for."""
+
+    operation: Operation
+    rest: str  # the document as it stands in the path
+    question: Question
+
+
+class Lane:
+    """Of one front. On the event loop's thread."""
+
+    def __init__(self, front: Front) -> None:
+        self.front = front
+        self._heads: Memo[bytes, KnownHead] = Memo(_HEADS_MAX)
+        self._lines: Memo[bytes, _Asked] = Memo(_LINES_MAX)
+        self._turned_ms = 0
+        self._counts: list[RequestCount] = []
+        self._events: list[RequestEvent] = []
+
+    # The head
+
+    def looks_like_one(self, raw: bytes) -> bool:
+        """Whether a whole head may be of a lookup at all."""
+        return raw.startswith(_BEGINS) and len(raw) <= _HEAD_BYTES_MAX
+
+    def known(self, raw: bytes) -> KnownHead | None:
+        """What is known of a head from an earlier one with the same lines below the first."""
+        return self._heads.get(raw[raw.index(b"\r\n") :])
+
+    def learn(self, raw: bytes, head: Head) -> KnownHead | None:
+        """What a head says that was read as a whole; None: it is the front's."""
+        named = dict(head.headers)
+        key = named.get(b"x-api-key")
+        if key is None or not _NOT_PLAIN.isdisjoint(named) or head.version != "1.1":
+            return None
+        scope = {"method": "", "path": "", "query_string": b"", "headers": head.headers}
+        request = read(scope, _HEAD_BYTES_MAX)
+        if b"x-api-key" in request.repeated:
+            return None
+        known = KnownHead(key, request.wants_gzip, head.keep_alive)
+        self._heads.put(raw[raw.index(b"\r\n") :], known)
+        return known
+
+    # The request
+
+    def take(self, connection: "Connection", raw: bytes, head: KnownHead) -> bool:
+        """Answer it, later; or decline, and nothing was done."""
+        started = time.perf_counter()
+        asked = self._asked(raw[: raw.index(b"\r\n")])
+        if asked is None:
+            return False
+        front, question = self.front, asked.question
+        now_ms = front.parts.now_ms()
+        if abs(now_ms - self._turned_ms) > _REMEMBERED_MS:
+            self._turned_ms = now_ms
+            self._heads.turn()
+            self._lines.turn()
+        caller = front.authenticator.remembered(head.key, now_ms)
+        if caller is None:
+            return False
+        try:
+            asked.operation.enter(caller)
+            asked.operation.permit(question, caller)
+        except BalcaoError:
+            return False
+        context = context_of(question, caller, front.new_id(), None, front.parts, now_ms)
+        at_hand = all_at_hand(context)
+        if at_hand is None:
+            return False
+        visit = _Visit(self, connection, raw, head, asked, context, at_hand, started)
+        front.authenticator.count_soon(caller, now_ms, visit.counted)
+        visit.waits = True
+        return not visit.declined
+
+    def _asked(self, line: bytes) -> _Asked | None:
+        asked = self._lines.get(line)
+        if asked is not None:
+            return asked
+        match = _LINE.fullmatch(line)
+        if match is None:
+            return None
+        route, rest = self.front.routes.find(match[1].decode())
+        if route is None or route.operation is None:
+            return None
+        operation = route.operation
+        try:
+            parameters = Parameters(match[2] or b"", {}, operation.names)
+            question = operation.parse(rest, parameters)
+            if CREDITS_MAX.read(parameters) is not None:
+                return None
+        except BalcaoError:
+            return None
+        asked = _Asked(operation, rest, question)
+        if isinstance(question.document, Cnpj):  # nothing of a person is remembered
+            self._lines.put(line, asked)
+        return asked
+
+    # The answers
+
+    def note(self, caller: Caller, name: str, reply: Reply, seconds: float) -> None:
+        """Measure and log an answer, together with those of the same turn of the loop."""
+        if not self._events:
+            asyncio.get_running_loop().call_soon(self._note_all)
+        origin = reply.origin or "nenhuma"
+        self._counts.append((name, reply.status, origin, seconds, reply.credits))
+        self._events.append(event_of(name, caller, reply, seconds))
+
+    def _note_all(self) -> None:
+        counts, self._counts = self._counts, []
+        events, self._events = self._events, []
+        self.front.metrics.requests(counts)
+        self.front.request_log.note_all(events)
+
+
+class _Visit:
+    """One request in the lane."""
+
+    __slots__ = (
+        "_asked",
+        "_at_hand",
+        "_connection",
+        "_context",
+        "_head",
+        "_lane",
+        "_raw",
+        "_reply",
+        "_started",
+        "_verdicts",
+        "declined",
+        "waits",
+    )
+
+    def __init__(  # noqa: PLR0917  # made in one place
+        self,
+        lane: Lane,
+        connection: "Connection",
+        raw: bytes,
+        head: KnownHead,
+        asked: _Asked,
+        context: LookupContext,
+        at_hand: AtHand,
+        started: float,
+    ) -> None:
+        self._lane = lane
+        self._connection = connection
+        self._raw = raw
+        self._head = head
+        self._asked = asked
+        self._context = context
+        self._at_hand = at_hand
+        self._started = started
+        self._verdicts: Sequence[Verdict] = ()
+        self._reply: Reply | None = None
+        self.declined = False
+        self.waits = False  # the connection, for the answer
+
+    def counted(self, verdicts: Sequence[Verdict] | Exception) -> None:
+        """The limits were counted, or not: then the front shall say so."""
+        if isinstance(verdicts, Exception) or not _all_allow(verdicts):
+            self.declined = True
+            if self.waits:
+                self._connection.give_back(self._raw)
+            return
+        self._verdicts = verdicts
+        context = self._context
+        try:
+            conclusion = self._at_hand.conclude(context)
+            self._reply, changes = Booking(context).charging(conclusion)
+            if changes:
+                context.parts.desk.tell(changes, self._booked)
+                return
+        except Exception as error:
+            self._reply = self._refusal(error)
+        asyncio.get_running_loop().call_soon(self._booked, None)
+
+    def _booked(self, outcome: Refusal | Exception | None) -> None:
+        """The charge is on disk, or refused, or could not be written."""
+        reply = self._reply
+        if outcome is not None or reply is None:
+            reply = self._refusal(outcome)
+        front, asked, context = self._lane.front, self._asked, self._context
+        # None of them holds anything that the caller sent.
+        headers = own_headers(reply, self._verdicts, front.parts.now_ms(), deprecated=False)
+        headers, body = completed(reply.status, headers, reply.body, gzipped=self._head.gzip)
+        connection = self._connection
+        keep_alive = self._head.keep_alive and not connection.ending
+        start = start_of(reply.status, "1.1") + common_lines(reply.request_id)
+        end = connection.date() if keep_alive else CLOSE + connection.date()
+        text = b"".join([start, *lines_of(headers), end, b"\r\n", body])
+        connection.finish(text, keep_alive=keep_alive)
+        seconds = time.perf_counter() - self._started
+        self._lane.note(context.caller, asked.operation.path, reply, seconds)
+
+    def _refusal(self, outcome: Refusal | Exception | None) -> Reply:
+        """As the front says it of a lookup that was refused after its limits were counted."""
+        asked, context = self._asked, self._context
+        error = told_of(outcome) if isinstance(outcome, Refusal) else outcome
+        assert error is not None
+        if isinstance(error, CallerError):
+            Booking(context).note_refused(error)
+        elif not isinstance(error, BalcaoError):
+            log.error("request.bug", request_id=context.request_id, exc_info=error)
+        said = envelope.refusal(error, asked.rest, asked.operation.error_fields)
+        return reply_of(context.request_id, said)
+
+
+def _all_allow(verdicts: Sequence[Verdict]) -> bool:
+    for verdict in verdicts:  # noqa: SIM110 - a generator costs as much as all the rest of it
+        if not verdict.allowed:
+            return False
+    return True

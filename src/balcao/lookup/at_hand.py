@@ -1,0 +1,149 @@
+"""What is at hand: said without asking anybody, and concluded in place. Nothing here waits.
+
+The story waits for the cache and for the disk around this (`story.py`); the lane, which waits for
+nobody, has the same decisions from here (`http/lane.py`).
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+
+import msgspec
+
+from balcao.core.calendar import to_ms
+from balcao.core.company import Company
+from balcao.core.documents import Cnpj
+from balcao.core.freshness import CACHE_FIRST, Ask, Kept, Serve
+from balcao.core.outcomes import Conclusion, Delivered, Nothing, Outcome
+from balcao.core.questions import Inquiry
+from balcao.lookup.context import LookupContext
+from balcao.operations.contract import Circumstances
+from balcao.sources.contract import Absent, Found
+
+# What is to be done by who uses what was read: it is counted, and remembered.
+Uses = list[Callable[[], None]]
+
+# Longer answers are the front's: they go out in pieces, as the client takes them.
+AT_ONCE_BYTES_MAX = 16_000
+
+_NOTHING: Mapping[str, Kept] = {}
+
+
+class AtHand(msgspec.Struct, frozen=True):
+    """All outcomes of a lookup that needs nobody any more but the desk.
+
+    Until `conclude` nothing was counted nor remembered: it may be put aside.
+    """
+
+    outcomes: Sequence[Outcome]
+    uses: Uses
+    company: Mapping[str, Kept]  # the cache's entry of it, for those operations that want it
+
+    def conclude(self, context: LookupContext) -> Conclusion:
+        """It goes on: what it comes to."""
+        for use in self.uses:
+            use()
+        company, document = None, context.question.document
+        if context.operation.wants_company and isinstance(document, Cnpj):
+            company = context.environment.registry.company_of(document, self.company)
+        return conclusion_of(context, self.outcomes, company, context.at_ms)
+
+
+def all_at_hand(context: LookupContext) -> AtHand | None:
+    """What can be told at once, and in place; None: the story has to see.
+
+    Not from rows of our own copy, which take longer than finished answers, nor what is absent.
+    """
+    question, cache = context.question, context.environment.cache
+    kept: Mapping[str, Kept] | None = _NOTHING
+    if question.strategy in CACHE_FIRST:
+        kept = cache.at_hand(keys_of(context))
+    if kept is None or question.home_unknown:
+        return None
+    uses: Uses = []
+    outcomes: list[Outcome] = []
+    for inquiry in question.inquiries:
+        outcome = _finished_at_hand(context, inquiry, kept, uses)
+        if outcome is None:
+            return None
+        outcomes.append(outcome)
+    company: Mapping[str, Kept] | None = _NOTHING
+    if context.operation.wants_company and isinstance(question.document, Cnpj):
+        company = cache.at_hand([Inquiry("company", question.document).cache_key])
+    if company is None or not are_short(outcomes, AT_ONCE_BYTES_MAX):
+        return None
+    return AtHand(outcomes, uses, company)
+
+
+def outcome_at_hand(
+    context: LookupContext, inquiry: Inquiry, kept: Mapping[str, Kept]
+) -> Outcome | None:
+    """What can be said of an inquiry without asking anybody, or None. `kept`: of the cache."""
+    uses: Uses = []
+    said = _finished_at_hand(context, inquiry, kept, uses)
+    for use in uses:
+        use()
+    if said is not None:
+        return said
+    sources = context.environment.sources
+    edition = sources.edition(inquiry.subject)
+    answer = sources.at_hand(inquiry)
+    if isinstance(answer, Found):
+        body = context.operation.encode(inquiry, answer.record)
+        delivered = Delivered(body, "online", answer.source, to_ms(answer.as_of))
+        context.environment.recent.put(inquiry.cache_key, edition, delivered)
+        return delivered
+    return Nothing(answer.source) if isinstance(answer, Absent) else None
+
+
+def _finished_at_hand(
+    context: LookupContext, inquiry: Inquiry, kept: Mapping[str, Kept], uses: Uses
+) -> Delivered | None:
+    """The same of what needs no more work: an entry, or what our own copy has ready."""
+    cache_key = inquiry.cache_key
+    if kept:
+        plan = plan_of(context, inquiry, kept.get(cache_key), context.at_ms)
+        if isinstance(plan, Serve):
+            return from_cache(plan.kept)
+    sources, recent = context.environment.sources, context.environment.recent
+    edition = sources.edition(inquiry.subject)
+    if (said := recent.get(cache_key, edition)) is not None:
+        return said
+    if (found := sources.finished(inquiry)) is None:
+        return None
+    ready, count = found
+    delivered = Delivered(ready.body, "online", ready.source, to_ms(ready.as_of))
+    uses += (count, partial(recent.put, cache_key, edition, delivered))
+    return delivered
+
+
+def keys_of(context: LookupContext) -> Sequence[str]:
+    """Where the cache keeps the answers, by inquiry."""
+    return [inquiry.cache_key for inquiry in context.question.inquiries]
+
+
+def plan_of(
+    context: LookupContext, inquiry: Inquiry, kept: Kept | None, now_ms: int
+) -> Serve | Ask:
+    """Whether what the cache has of it may be served."""
+    if kept is None:
+        return Ask(None)
+    return context.operation.plan(context.question, inquiry, kept, now_ms)
+
+
+def from_cache(kept: Kept) -> Delivered:
+    """An entry as an outcome."""
+    return Delivered(kept.body, "cache", kept.source, kept.asked_ms)
+
+
+def are_short(outcomes: Sequence[Outcome], bytes_max: int) -> bool:
+    """Whether they are read and written in no time."""
+    return sum([len(each.body) for each in outcomes if isinstance(each, Delivered)]) <= bytes_max
+
+
+def conclusion_of(
+    context: LookupContext, outcomes: Sequence[Outcome], company: Company | None, now_ms: int
+) -> Conclusion:
+    """What all outcomes come to. `company`: for those operations that want it."""
+    numbering = context.parts.numbering
+    circumstances = Circumstances(now_ms, context.caller.account_id, numbering, company)
+    return context.operation.conclude(context.question, outcomes, circumstances)

@@ -1,0 +1,613 @@
+"""The lane answers as the front does, or declines before it has done anything (decision 0039)."""
+
+import asyncio
+import json
+import random
+import re
+import zlib
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+from pydantic import SecretStr
+from stdnum.br.cnpj import calc_check_digits
+
+from balcao.core.access import Caller
+from balcao.core.company import Company
+from balcao.core.documents import Cnpj, Cpf
+from balcao.core.questions import Inquiry, Part
+from balcao.core.rate_limit import Verdict
+from balcao.errors import StorageFailed
+from balcao.http.lane import Lane
+from balcao.http.wire.connection import Connection
+from balcao.http.wire.door import Door
+from balcao.http.wire.limits import ConnectionLimits
+from balcao.operations import OPERATIONS
+from balcao.operations.company.operation import CompanyLookup
+from balcao.settings import Limits
+from balcao.sources.contract import Absent, Answer, Finished, Found
+from balcao.storage.turns import Told
+from tests.http import house
+from tests.http.test_wire_fuzz import FakeTransport
+from tests.world import (
+    BIRTH,
+    CNPJ,
+    CPF,
+    OTHER_CNPJ,
+    Client,
+    World,
+    a_company,
+    a_record,
+    company,
+    federal,
+    producer,
+    sintegra,
+    state,
+    suframa,
+)
+
+AS_OF = datetime(2026, 7, 11, 3, tzinfo=UTC)
+FIRST = "cache_strategy=CACHE_PREFERENCIAL"
+ANY_AGE = "cache_strategy=CACHE_SE_EXISTIR"
+
+
+class Copy:
+    """A copy of our own: every third company is finished, every third in rows, the rest absent."""
+
+    name = "copia"
+    parts: frozenset[Part] = frozenset()
+    edition = 1
+
+    def find(self, inquiry: Inquiry) -> Answer | None:
+        known = self._company(inquiry)
+        if known is None:
+            return Absent(self.name, conclusive=False) if inquiry.subject == "company" else None
+        return Found(known, self.name, AS_OF, local=True)
+
+    def finished(self, inquiry: Inquiry) -> Finished | None:
+        known = self._company(inquiry)
+        if known is None or inquiry.full_partners or int(inquiry.document.text[:8]) % 3:
+            return None
+        return Finished(OPERATIONS["company"].encode(inquiry, known), self.name, AS_OF)
+
+    def _company(self, inquiry: Inquiry) -> Company | None:
+        document = inquiry.document
+        if inquiry.subject != "company" or not document.text.isdigit() or len(document.text) != 14:
+            return None
+        return a_company(document.text) if int(document.text[:8]) % 3 < 2 else None
+
+
+def numbered(number: int) -> str:
+    """A company of a number: 0, 3, 6, ... are finished."""
+    base = f"{30_000_000 + number:08d}0001"
+    return base + calc_check_digits(base)
+
+
+FINISHED = numbered(0)
+
+
+@dataclass
+class Side:
+    """A world behind a door, with the lane or without it."""
+
+    world: World
+    door: Door
+    clients: list[Client]
+    taken: Counter[bool] = field(default_factory=Counter)
+    calls: list[Any] = field(default_factory=list)
+    connection: Connection | None = None
+    transport: FakeTransport = field(default_factory=FakeTransport)
+
+    def connect(self) -> Connection:
+        """A client that has not said anything yet."""
+        connection = self.door.admit("127.0.0.1", 1)
+        assert connection is not None
+        self.transport = FakeTransport()
+        self.transport.connection = self.connection = connection
+        connection.connection_made(cast(asyncio.Transport, self.transport))
+        return connection
+
+    def say(self, text: bytes, *, end: bool = False) -> bytes:
+        """Say something, with `KEY<n>` for the client's key, and hear the answers."""
+        for number, client in enumerate(self.clients):
+            text = text.replace(b"KEY%d." % number, client.key.encode())
+        return self.world.run(self._say(text, end=end))
+
+    async def _say(self, text: bytes, *, end: bool) -> bytes:
+        connection = self.connection
+        if connection is None or self.transport.ended:
+            connection = self.connect()
+        before = len(self.transport.said)
+        connection.received(text)
+        if end:
+            connection.eof_received()
+        async with asyncio.timeout(20):
+            while (connection._exchange or connection._in_lane) and not self.transport.closed:  # noqa: ASYNC110
+                await asyncio.sleep(0)
+        return bytes(self.transport.said[before:])
+
+    def books(self) -> dict[str, Any]:
+        """Everything that is kept, counted and logged; numbers of requests and times apart."""
+
+        async def settled() -> None:
+            while self.world.parts.noting or self.world.front.authenticator._noting:  # noqa: ASYNC110
+                await asyncio.sleep(0.001)
+            await asyncio.sleep(0)
+
+        self.world.run(settled())
+        desk, metrics = self.world.desk, self.world.front.metrics
+        self.world._request_log.flush()
+        events = [json.loads(line) for line in self.world.logged.splitlines()]
+        for event in events:
+            for name in ("request_id", "took_ms", "timestamp"):
+                event.pop(name)
+        exposed = metrics.exposition().decode().splitlines()
+        assert not desk.check().complaints
+        return {
+            "ledger": _rows(desk, "SELECT * FROM ledger_entry ORDER BY entry_id", "request_id"),
+            "visits": sorted(_rows(desk, "SELECT * FROM visit", "request_id"), key=repr),
+            "traces": sorted(_rows(desk, "SELECT * FROM trace", "request_id"), key=repr),
+            "certificates": sorted(
+                _rows(desk, "SELECT * FROM certificate_trace", "request_id"), key=repr
+            ),
+            "receipts": sorted(_rows(desk, "SELECT * FROM receipt"), key=repr),
+            "accounts": desk.accounts(),
+            "used": [
+                key.last_used_ms for each in desk.accounts() for key in desk.keys(each.account_id)
+            ],
+            "limits": desk.engine._buckets,
+            "events": sorted(events, key=repr),  # those of one turn of the loop are written later
+            "counted": sorted(
+                line
+                for line in exposed
+                if re.match(r"balcao_(requests|credits|request_seconds_count)", line)
+            ),
+            "calls": Counter((call.source, call.outcome) for call in self.calls),
+        }
+
+
+def _rows(desk: Any, sql: str, *but: str) -> list[Any]:
+    table = sql.split("FROM ")[1].split(" ", 1)[0]
+    names = [row[1] for row in desk.engine.here.execute(f"PRAGMA table_info({table})")]
+    return [
+        [value for name, value in zip(names, row, strict=True) if name not in but]
+        for row in desk.engine.here.execute(sql)
+    ]
+
+
+RICH, POOR, LIMITED = 0, 4, 6  # of the clients below
+
+
+@contextmanager
+def opened(folder: Path, *, lane: bool, per_minute: int = 100_000) -> Iterator[Side]:
+    """A world with all kinds of accounts, and something in its cache."""
+    limits = Limits(per_minute=per_minute, per_day=100_000)
+    plans = dict.fromkeys(("gratuito", "pre_pago", "pos_pago"), limits)
+    with World(folder, first_sources=lambda clock: [Copy()], limits=plans) as world:  # type: ignore[arg-type]
+        clients = [
+            world.account("rica", credits=10**6),
+            world.account("optin", credits=10**6, partner_optin=True),
+            world.account("gratuita", plan="gratuito", credits=10**6),
+            world.account("teste", mode="test", credits=10**6),
+            world.account("pobre", credits=12),
+            world.account("fiada", plan="pos_pago", certificates=True, ceiling_credits=40),
+        ]
+        clients += [
+            world.key(clients[0].account_id, per_minute=40),
+            world.key(clients[0].account_id, expires_in_seconds=30),
+            world.key(clients[0].account_id),
+        ]
+        assert world.desk.revoke_key(clients[-1].key_id, world.clock())
+        clients.append(Client(0, 0, clients[0].key[:-1] + "!"))
+        for number in range(40):
+            world.keep(a_company(numbered(number), nome_empresarial="GUARDADA"), days=number / 4)
+        for subject, document in (
+            ("state_registration", CNPJ),
+            ("state_certificate", CNPJ),
+            ("rural_producer", CPF),
+        ):
+            kind = Cpf if document == CPF else Cnpj
+            world.keep(a_record(Inquiry(subject, kind.parse(document), "SP")), days=1)
+        world.keep(a_record(Inquiry("suframa", Cnpj.parse(CNPJ))), days=1)
+        world.keep(a_record(Inquiry("federal_certificate", Cnpj.parse(CNPJ))), days=1)
+        world.keep(a_record(Inquiry("federal_certificate", Cpf.parse(CPF))), days=1)
+
+        async def begun() -> Door:
+            way = Lane(world.front) if lane else None
+            return Door(world.front, world.front.refuse, ConnectionLimits(), lane=way)
+
+        side = Side(world, world.run(begun()), clients)
+        world.parts.environments["live"].sources._observe = side.calls.append
+        if side.door.lane is not None:
+            take = side.door.lane.take
+
+            def counted(*request: Any) -> bool:
+                taken = take(*request)
+                side.taken[taken] += 1
+                return taken
+
+            side.door.lane.take = counted  # type: ignore[method-assign, assignment]
+        yield side
+
+
+def get(
+    path: str, key: int | None = 0, *lines: str, method: str = "GET", version: str = "1.1"
+) -> bytes:
+    """A request as it goes over the wire."""
+    named = [] if key is None else [f"x-api-key: KEY{key}."]
+    head = [f"{method} {path} HTTP/{version}", "Host: a", *named, *lines, "", ""]
+    return "\r\n".join(head).encode("latin-1")
+
+
+CALLERS = (*(0,) * 20, 1, 1, 2, 3, 4, 5, 5, 6, 7, 8, 9, None)
+QUERIES = (
+    *("",) * 6,
+    *(FIRST,) * 4,
+    *(ANY_AGE,) * 3,
+    f"{FIRST}&cache=3",
+    f"{FIRST}&cache=0",
+    f"{FIRST}&cache=999",
+    "cache=5&cache=6",
+    "cache_strategy=SO_ONLINE",
+    "cache_strategy=so_cache",
+    "cache_strategy=X",
+    "creditos_maximos=0",
+    "creditos_maximos=1",
+    f"{FIRST}&creditos_maximos=",
+    "optin=1",
+    f"optin=1&{ANY_AGE}",
+    "optin=2",
+    "cpf=90010000100",
+    "cache_strategy=%43ACHE_SE_EXISTIR",
+    "x=1&&y",
+)
+LINES = (
+    *((),) * 30,
+    *(("Accept-Encoding: gzip",),) * 4,
+    ("accept-encoding: br, gzip;q=0.5", "Accept: */*"),
+    ("Accept-Encoding: gzip;q=0",),
+    ("Connection: close",),
+    ("Connection: keep-alive, x",),
+    ("Idempotency-Key: chave-0001",),
+    ("Idempotency-Key: chave-0002",),
+    ("idempotency-key: curta",),
+    ("X-Creditos-Maximos: 0",),
+    ("x-creditos-maximos: 1",),
+    ("cache: 5",),
+    ("Cache: 5", "cache: 6"),
+    ("Content-Length: 0",),
+    ("Content-Length: 3",),
+    ("Transfer-Encoding: x",),
+    ("Upgrade: h2c",),
+    ("x-api-key: outra",),
+    ("Expect: 200-ok",),
+    ("Cookie: a=b", "Cookie: c=d"),
+    ("X: \xe9",),
+    ("X: a\x01",),
+    (" dobrada",),
+    ("Host: b",),
+    ("X" * 2100 + ": y",),
+    ("traceparent: 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01",),
+)
+
+
+def drawn(dice: random.Random) -> bytes:
+    """Some request."""
+    cnpj = numbered(dice.randrange(60))
+    query = dice.choice(QUERIES)
+    punctuated = Cnpj(cnpj).punctuated
+    path = dice.choice(
+        (
+            *(company(cnpj, query),) * 12,
+            company(punctuated, query),
+            company(punctuated.replace("/", "%2F")),
+            company(cnpj[:-1] + "0", query),
+            company("", query),
+            company(f"{cnpj}/"),
+            "/consultas/v2/nada/1",
+            company(cnpj, query).replace("/consultas/", "/cotacoes/"),
+            "/consultas/v2/cnpj-receita-federal",
+            "/healthz",
+            suframa(query=query),
+            suframa(CNPJ, ANY_AGE),
+            suframa(OTHER_CNPJ),
+            sintegra(CNPJ, f"uf=SP&{ANY_AGE}"),
+            sintegra(CNPJ, f"uf=SP&endereco=true&{ANY_AGE}"),
+            sintegra(CNPJ, ANY_AGE),
+            sintegra(numbered(0), f"uf=SP&{query}"),
+            sintegra(CNPJ, f"uf=BR&{ANY_AGE}"),
+            producer(CPF, f"uf=SP&{ANY_AGE}"),
+            producer(CPF, f"uf=SP&{query}"),
+            federal(f"cnpj={CNPJ}&{ANY_AGE}"),
+            federal(f"cnpj={CNPJ}&{ANY_AGE}&preferencia_emissao=nova"),
+            federal(f"cpf={CPF}&data_nascimento={BIRTH.replace('-', '')}&{ANY_AGE}"),
+            federal(f"cpf={CPF}&{ANY_AGE}"),
+            state(CNPJ, f"uf=SP&{ANY_AGE}"),
+            state(CNPJ, "uf=SP&cache_strategy=SO_CACHE"),
+        )
+    )
+    method = dice.choice((*("GET",) * 60, "HEAD", "OPTIONS", "POST", "get", "DELETE"))
+    version = dice.choice((*("1.1",) * 60, "1.0", "2.0"))
+    return get(path, dice.choice(CALLERS), *dice.choice(LINES), method=method, version=version)
+
+
+def masked(text: bytes) -> bytes:
+    """Without the number of the request, and the second."""
+    text = re.sub(rb"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}", b"ID", text)
+    return re.sub(rb"date: [^\r]*", b"date:", text)
+
+
+def said(text: bytes) -> bytes:
+    """The same of answers of which some are compressed: those unpacked, and without their length.
+
+    The number of a request changes both.
+    """
+    at = text.find(b"\x1f\x8b\x08")
+    if at < 0:
+        return masked(text)
+    unpacking = zlib.decompressobj(31)
+    body = unpacking.decompress(text[at:])
+    head = re.sub(rb"(gzip\r\ncontent-length: )\d+", rb"\1", text[:at])
+    return masked(head + body) + said(unpacking.unused_data)
+
+
+def later(side: Side) -> None:
+    """Have limits counted as on PostgreSQL: the verdicts come a little later."""
+    engine: Any = side.world.desk.engine
+
+    def count(caller: Caller, limits: Any, now_ms: int, told: Told[Sequence[Verdict]]) -> None:
+        verdicts = engine.spend_now(caller, limits, now_ms)
+        asyncio.get_running_loop().call_soon(told, verdicts)
+
+    side.world.desk.count = count
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_with_the_lane_and_without_it(tmp_path: Path, seed: int) -> None:
+    """2,000 requests and more, one after the other and in pipelines of two and three."""
+    with ExitStack() as stack:
+        sides = [
+            stack.enter_context(opened(tmp_path / name, lane=name == "lane"))
+            for name in ("lane", "front")
+        ]
+        if seed == 4:
+            later(sides[0])
+        dice = random.Random(seed)
+        for number in range(400):
+            request = b"".join(drawn(dice) for _ in range(dice.choice((1, 1, 1, 1, 1, 2, 3))))
+            end = not dice.randrange(40)
+            lane, front = (said(side.say(request, end=end)) for side in sides)
+            assert lane == front, (number, request)
+            seconds = dice.choice((*(0,) * 60, 0.1, 0.3, 0.6, 20))
+            for side in sides:
+                side.world.clock.advance(seconds=seconds)
+        with_it, without_it = (side.books() for side in sides)
+        for name, kept in with_it.items():
+            assert kept == without_it[name], name
+        assert sides[0].taken[True] > 100, sides[0].taken
+
+
+@pytest.fixture(params=["at once", "later"])
+def side(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Side]:
+    """With the lane, and keys that are known."""
+    with opened(tmp_path, lane=True) as side:
+        if request.param == "later":
+            later(side)
+        for number in (RICH, POOR, LIMITED):
+            side.say(get(company(FINISHED), number))
+        side.taken.clear()
+        yield side
+
+
+def test_what_is_at_hand_takes_the_lane(side: Side) -> None:
+    paths = [
+        company(FINISHED),
+        company(numbered(3)),
+        company(numbered(1), ANY_AGE),
+        suframa(CNPJ, "cache=5"),
+        sintegra(CNPJ, f"uf=SP&{ANY_AGE}"),
+        producer(CPF, f"uf=SP&{ANY_AGE}"),
+        federal(f"cnpj={CNPJ}&{ANY_AGE}"),
+        federal(f"cpf={CPF}&data_nascimento={BIRTH.replace('-', '')}&{ANY_AGE}"),
+        state(CNPJ, f"uf=SP&{ANY_AGE}"),
+    ]
+    for number, path in enumerate(paths, 1):
+        assert side.say(get(path)).startswith(b"HTTP/1.1 200 OK\r\n")
+        assert side.taken == {True: number}, path
+    assert not any(CPF.encode() in line for line in remembered(side)), "nothing of a person"
+
+
+def remembered(side: Side) -> list[bytes]:
+    """The first lines that the lane knows."""
+    assert side.door.lane is not None
+    return [*side.door.lane._lines._new, *side.door.lane._lines._old]
+
+
+def test_what_nobody_sends_any_more_is_forgotten(side: Side) -> None:
+    side.say(get(company(FINISHED)))
+    assert remembered(side)
+    for _ in range(2):
+        side.world.clock.advance(seconds=61)
+        for _ in range(2):
+            side.say(get(company(numbered(3))))
+    assert not [line for line in remembered(side) if FINISHED.encode() in line]
+
+
+def test_a_refusal_of_the_limits_is_the_fronts_and_counts_nothing(side: Side) -> None:
+    for _ in range(39):
+        assert b" 200 OK" in side.say(get(company(FINISHED), LIMITED))
+    before = dict(side.world.desk.engine._buckets)
+    calls = list(side.calls)
+    side.taken.clear()
+    answer = side.say(get(company(numbered(6)), LIMITED))  # would have to be read
+    assert b" 429 " in answer.split(b"\r\n")[0]
+    assert side.world.desk.engine._buckets == before
+    assert side.calls == calls, "nothing was measured of what was not used"
+    assert side.world.events()[-1]["status"] == 429
+
+
+def test_402_in_the_middle_of_a_batch(side: Side) -> None:
+    poor, rich = side.clients[POOR], side.clients[RICH]
+    left = side.world.purse(poor).balance_credits
+    callers = [POOR] * (left + 3) + [RICH] * 3
+    random.Random(7).shuffle(callers)
+
+    async def story() -> list[bytes]:
+        transports = []
+        for number in callers:
+            side.connect().received(
+                get(company(FINISHED), number).replace(
+                    b"KEY%d." % number, side.clients[number].key.encode()
+                )
+            )
+            transports.append(side.transport)
+        async with asyncio.timeout(20):
+            while not all(each.said for each in transports):  # noqa: ASYNC110
+                await asyncio.sleep(0)
+        return [bytes(each.said) for each in transports]
+
+    before = side.world.purse(rich).balance_credits
+    answers = side.world.run(story())
+    statuses = Counter(
+        (number, answer.split(b" ")[1]) for number, answer in zip(callers, answers, strict=True)
+    )
+    assert statuses == {(POOR, b"200"): left, (POOR, b"402"): 3, (RICH, b"200"): 3}
+    assert side.world.purse(poor).balance_credits == 0
+    assert side.world.purse(rich).balance_credits == before - 3
+    assert not side.world.check().complaints
+
+
+def test_a_client_that_left_before_the_commit_is_charged_once(side: Side) -> None:
+    before = side.world.purse(side.clients[RICH]).balance_credits
+
+    async def story() -> None:
+        connection = side.connect()
+        key = side.clients[RICH].key.encode()
+        connection.received(get(company(FINISHED)).replace(b"KEY0.", key))
+        assert connection._in_lane
+        connection.connection_lost(None)
+        async with asyncio.timeout(20):
+            while connection._in_lane:  # noqa: ASYNC110
+                await asyncio.sleep(0)
+
+    side.world.run(story())
+    assert not side.transport.said
+    assert len(side.door.connections) == 1, "that of before"
+    assert side.world.purse(side.clients[RICH]).balance_credits == before - 1
+    assert side.books()["events"][-1]["status"] == 200
+
+
+def test_what_cannot_be_written_is_told_as_the_front_does(tmp_path: Path) -> None:
+    answers = []
+    for lane in (True, False):
+        with opened(tmp_path / str(lane), lane=lane) as side:
+            side.say(get(company(FINISHED)))
+            engine: Any = side.world.desk.engine
+            engine._writer.at_once = lambda job: [StorageFailed("disk full")] * len(job.lists)
+            answers.append(said(side.say(get(company(FINISHED)))))
+            assert side.taken[True] == lane
+            assert b" 503 " in answers[-1]
+            assert side.world.events()[-1]["detail"] == "disk full"
+    assert answers[0] == answers[1]
+
+
+def test_a_bug_costs_one_answer(side: Side, monkeypatch: pytest.MonkeyPatch) -> None:
+    def bug(*_: object) -> None:
+        raise ZeroDivisionError
+
+    with monkeypatch.context() as patched:
+        patched.setattr(CompanyLookup, "deliver", bug)
+        answer = side.say(get(company(FINISHED)))
+    assert b" 500 " in answer.split(b"\r\n")[0]
+    assert side.taken == {True: 1}
+    assert b" 200 OK" in side.say(get(company(FINISHED)))
+    assert not side.world.check().complaints
+
+
+def test_a_client_that_takes_nothing_is_waited_for(side: Side) -> None:
+    key = side.clients[RICH].key.encode()
+    request = get(company(FINISHED)).replace(b"KEY0.", key)
+
+    async def story() -> None:
+        connection = side.connect()
+        connection.received(request)
+        connection.pause_writing()
+        connection.received(request)
+        async with asyncio.timeout(20):
+            while not side.door.room.stalled:  # noqa: ASYNC110
+                await asyncio.sleep(0)
+        assert side.transport.said.count(b"HTTP/1.1 200") == 1
+        assert not side.transport.reading, "no more is read meanwhile"
+        connection.resume_writing()
+        async with asyncio.timeout(20):
+            while side.transport.said.count(b"HTTP/1.1 200") < 2:  # noqa: ASYNC110
+                await asyncio.sleep(0)
+        assert side.transport.reading
+
+    side.world.run(story())
+    assert not side.door.room.stalled
+
+
+def test_an_end_waits_for_the_answer_and_says_that_it_is_the_last(side: Side) -> None:
+    key = side.clients[RICH].key.encode()
+
+    async def story() -> None:
+        connection = side.connect()
+        connection.received(get(company(FINISHED)).replace(b"KEY0.", key))
+        await side.door.close(10)
+
+    side.world.run(story())
+    assert b"connection: close\r\n" in side.transport.said
+    assert side.transport.closed
+
+
+def test_a_revoked_key_is_refused_at_once_here_and_in_half_a_second_elsewhere(side: Side) -> None:
+    rich = side.clients[RICH]
+    assert b" 200 OK" in side.say(get(company(FINISHED)))
+    assert side.world.desk.revoke_key(rich.key_id, side.world.clock())
+    assert b" 401 " in side.say(get(company(FINISHED)))
+
+
+def test_on_postgresql(tmp_path: Path, address: str) -> None:
+    """Limits are counted over the network first, and what the cache remembers is at hand."""
+    with house.opened(tmp_path, database=SecretStr(address)) as here:
+
+        async def begun() -> tuple[Door, Connection, FakeTransport]:
+            front = here.house.front
+            door = Door(front, front.refuse, ConnectionLimits(), lane=Lane(front))
+            connection, transport = door.admit("127.0.0.1", 1), FakeTransport()
+            assert connection is not None
+            transport.connection = connection
+            connection.connection_made(cast(asyncio.Transport, transport))
+            return door, connection, transport
+
+        door, connection, transport = here.run(begun())
+        assert door.lane is not None
+        taken: Counter[bool] = Counter()
+        take = door.lane.take
+
+        def counted(*request: Any) -> bool:
+            said = take(*request)
+            taken[said] += 1
+            return said
+
+        door.lane.take = counted  # type: ignore[method-assign, assignment]
+        request = get(suframa(OTHER_CNPJ, "cache=7")).replace(b"KEY0.", here.client.key.encode())
+
+        async def asked(times: int) -> None:
+            for number in range(times):
+                connection.received(request)
+                async with asyncio.timeout(20):
+                    while transport.said.count(b"HTTP/1.1 ") <= number:  # noqa: ASYNC110
+                        await asyncio.sleep(0.001)
+                assert transport.said.count(b"HTTP/1.1 200") == number + 1, transport.said
+
+        here.run(asked(30))
+        assert taken[True] > 10, taken
+        assert len(here.charges()) == 30
+        here.assert_books_agree()

@@ -1,0 +1,41 @@
+"""Questions that are asked together: who waits, and who is told."""
+
+import asyncio
+from collections.abc import Sequence
+
+import pytest
+
+from balcao.errors import StorageFailed
+from balcao.storage.turns import Turns, Worker
+
+
+def doubled(questions: Sequence[int]) -> list[int | Exception]:
+    """Twice each; what is below zero cannot be doubled."""
+    return [2 * each if each >= 0 else StorageFailed("") for each in questions]
+
+
+@pytest.mark.parametrize("in_thread", [False, True])
+def test_told_and_waiting_share_a_batch(in_thread: bool) -> None:
+    worker, batches = Worker("test"), []
+    heard: list[object] = []
+
+    def begin(questions: Sequence[int]) -> object:
+        batches.append(list(questions))
+        return (lambda: doubled(questions)) if in_thread else doubled(questions)
+
+    def deaf(_: object) -> None:
+        raise ZeroDivisionError
+
+    async def story() -> int:
+        turns: Turns[int, int] = Turns(worker, begin)  # type: ignore[arg-type]
+        turns.tell(1, deaf)
+        turns.tell(2, heard.append)
+        turns.tell(-1, heard.append)
+        assert not heard, "never within the call"
+        return await turns.ask(3)
+
+    assert asyncio.run(story()) == 6
+    assert heard[0] == 4
+    assert isinstance(heard[1], StorageFailed)
+    assert batches == [[1, 2, -1, 3]]
+    worker.close()
