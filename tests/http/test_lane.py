@@ -267,7 +267,7 @@ QUERIES = (
     "x=1&&y",
 )
 LINES = (
-    *((),) * 30,
+    *((),) * 45,
     *(("Accept-Encoding: gzip",),) * 4,
     ("accept-encoding: br, gzip;q=0.5", "Accept: */*"),
     ("Accept-Encoding: gzip;q=0",),

@@ -11,6 +11,7 @@ from pathlib import Path
 import apsw
 import pytest
 
+from balcao.storage.sqlite import writer
 from tests.http.house import OpenHouse, opened
 from tests.world import company
 
@@ -83,13 +84,16 @@ def a_disk() -> Iterator[Disk]:
         files.unregister()
 
 
-def write_in_the_thread(house: OpenHouse) -> None:
-    """As after a commit that was slow."""
-    house.house.desk.engine._writer._in_place_from = math.inf  # type: ignore[attr-defined]
+def write(house: OpenHouse, way: str) -> None:
+    """As after a commit that was slow, or as long as none was."""
+    from_ = 0.0 if way == "in place" else math.inf
+    house.house.desk.engine._writer._in_place_from = from_  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize("way", [IN_PLACE, "in the thread"])
-def test_it_holds_no_other_connections_reads(tmp_path: Path, way: str) -> None:
+def test_it_holds_no_other_connections_reads(
+    tmp_path: Path, way: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with a_disk() as disk, opened(tmp_path) as house:
         other = house.account("outra")
 
@@ -104,8 +108,8 @@ def test_it_holds_no_other_connections_reads(tmp_path: Path, way: str) -> None:
             disk.goes_on.set()
             assert (await waits).status == 200
 
-        if way == "in the thread":
-            write_in_the_thread(house)
+        monkeypatch.setattr(writer, "IN_PLACE_SECONDS_MAX", math.inf)
+        write(house, way)
         try:
             house.run(story())
         finally:
