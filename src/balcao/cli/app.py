@@ -15,6 +15,7 @@ from balcao.cli import (
     key,
     ledger,
     opendata,
+    quote,
     routes,
     serve,
     simulator,
@@ -64,6 +65,7 @@ app.add_typer(key.app, name="key")
 app.add_typer(user.app, name="user")
 app.add_typer(credit.app, name="credit")
 app.command("usage")(usage.usage)
+app.command("quote")(quote.quote)
 app.add_typer(ledger.app, name="ledger")
 app.add_typer(job.app, name="job")
 app.add_typer(subject.app, name="subject")

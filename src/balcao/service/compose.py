@@ -44,6 +44,7 @@ from balcao.service.provider_factory import ProviderFactory, sandboxed
 from balcao.service.retention import Retention
 from balcao.settings import Settings
 from balcao.storage.blobs import open_blobs
+from balcao.storage.contract import Cache
 from balcao.storage.desk.desk import Desk
 from balcao.storage.places import place_of
 from balcao.web.seal import Seal
@@ -135,24 +136,8 @@ def open_application(
         live_transport=live_transport,
         spans=spans,
     )
-    environments: Mapping[Mode, Environment] = {
-        "live": Environment(caches["live"], factory.sources("live", settings)),
-        "test": Environment(caches["test"], factory.sources("test", sandboxed(settings))),
-    }
-    parts = Parts(
-        desk,
-        environments,
-        now_ms,
-        settings.idempotency_hours,
-        round(settings.source_deadline_seconds * 1000),
-        AdmissionControl(
-            settings.requests_max,
-            max(1, settings.requests_max // ACCOUNT_SHARE),
-            math.ceil(settings.source_deadline_seconds) + 1,
-        ),
-        operations(configured.ufs(settings), lambda: civil_day(now_ms())),
-        Numbering(pepper, settings.public_url.rstrip("/")),
-        surely_past_ms=clock.surely_past_ms,
+    parts = parts_of(
+        settings, desk, caches, factory, now_ms, pepper, surely_past_ms=clock.surely_past_ms
     )
     limits = {
         "gratuito": settings.limits_gratuito,
@@ -215,6 +200,37 @@ def open_application(
     ]
     app = spans.application(front) if spans else front
     return Application(settings, front, app, desk, snapshots, closing, lock)
+
+
+def parts_of(  # noqa: PLR0917  # what was opened before
+    settings: Settings,
+    desk: Desk,
+    caches: Mapping[Mode, Cache],
+    factory: ProviderFactory,
+    now_ms: Callable[[], int],
+    pepper: bytes,
+    *,
+    surely_past_ms: Callable[[], int] | None = None,
+) -> Parts:
+    """What a lookup needs, of the parts that are open."""
+    return Parts(
+        desk,
+        {
+            "live": Environment(caches["live"], factory.sources("live", settings)),
+            "test": Environment(caches["test"], factory.sources("test", sandboxed(settings))),
+        },
+        now_ms,
+        settings.idempotency_hours,
+        round(settings.source_deadline_seconds * 1000),
+        AdmissionControl(
+            settings.requests_max,
+            max(1, settings.requests_max // ACCOUNT_SHARE),
+            math.ceil(settings.source_deadline_seconds) + 1,
+        ),
+        operations(configured.ufs(settings), lambda: civil_day(now_ms())),
+        Numbering(pepper, settings.public_url.rstrip("/")),
+        surely_past_ms=surely_past_ms,
+    )
 
 
 def _clock_measured(clock: Clock) -> tuple[float, int, bool]:

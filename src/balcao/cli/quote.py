@@ -1,0 +1,81 @@
+"""`balcao quote`: what a lookup would cost an account now."""
+
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+import typer
+
+from balcao.cli.failures import CommandFailed
+from balcao.cli.office import opened, wait_for
+from balcao.cli.output import AsJson, print_json, print_pairs, whole
+
+_WAYS = {
+    "proprio": "da nossa cópia dos dados abertos",
+    "cache": "do cache",
+    "fonte": "da fonte",
+    "misto": "do cache, da fonte, ou de um pouco de cada",
+}
+
+
+def quote(
+    path: Annotated[
+        str,
+        typer.Argument(
+            metavar="CONSULTA",
+            help="O endereço da consulta, a partir da operação.",
+            show_default=False,
+        ),
+    ],
+    account: Annotated[
+        str, typer.Option("--account", help="Nome ou número da conta que consultaria.")
+    ],
+    as_json: AsJson = False,
+) -> None:
+    """Diz quanto uma consulta custaria agora, sem consultar nem cobrar nada.
+
+    É o mesmo que GET /cotacoes/v2/ responde, menos a situação das fontes, que só o serviço em
+    execução conhece.
+
+    Exemplo:
+
+      $ balcao quote "sintegra/90010001000100?uf=BR" --account acme
+    """
+    said = _quoted(path, account)
+    if as_json:
+        print_json(said)
+        return
+    least, greatest = said["creditos_min"], said["creditos_max"]
+    left, age = said["saldo_apos_maximo"], said["idade_dias"]
+    pairs = [
+        ("Custo", f"{whole(least)} a {whole(greatest)} créditos"),
+        ("Resposta", _WAYS[said["caminho"]]),
+        ("Regra", said["regra"] or ""),
+        ("Idade", "" if age is None else f"{whole(age)} dias"),
+        ("Válida até", said["valida_ate"] or ""),
+        ("Fontes", ", ".join(each["nome"] for each in said["fontes"])),
+        ("Saldo depois, no máximo do custo", "" if left is None else whole(left)),
+        ("Seria recusada", said["recusa"] or ""),
+    ]
+    if said["exato"]:
+        pairs[0] = ("Custo", f"{whole(least)} crédito{'' if least == 1 else 's'}, exatamente")
+    print_pairs([pair for pair in pairs if pair[1]])
+
+
+def _quoted(lookup: str, account: str) -> Mapping[str, Any]:
+    from balcao.core.problems import problem_of
+    from balcao.errors import CallerError, RouteNotFound
+    from balcao.operations import ALL_OPERATIONS
+    from balcao.service.pricing import price
+
+    lookup = lookup.removeprefix("/consultas/v2/").removeprefix("/")
+    with opened() as office:
+        found = office.account(account)
+        asking = price(office.settings, office.home, office.desk, office.now_ms, found, lookup)
+        try:
+            said = wait_for(asking)
+        except RouteNotFound as error:
+            names = ", ".join(operation.path for operation in ALL_OPERATIONS)
+            raise CommandFailed(f"Não há essa consulta. As operações são: {names}.") from error
+        except CallerError as error:
+            raise CommandFailed(problem_of(error).message) from error
+    return {name: value for name, value in said.items() if name not in ("success", "error")}
