@@ -9,22 +9,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import apsw
-import pytest
 
-from balcao.storage.sqlite import writer
-from tests.http.house import OpenHouse, opened
+from tests.http.house import opened
 from tests.world import company
 
 # None of these changes anything: no flush stands between the question and the answer. (`/readyz`,
 # `/status` and the form for signing in find out by writing whether anything can be written.)
 READS = ("/livez", "/conta/v1/saldo", "/conta/v1/consumo", "/openapi.json", "/docs", "/metrics")
-
-IN_PLACE = pytest.param(
-    "in place",
-    marks=pytest.mark.xfail(
-        strict=True, reason="the loop waits for one commit before it knows (decision 0010)"
-    ),
-)
 
 
 @dataclass
@@ -84,16 +75,11 @@ def a_disk() -> Iterator[Disk]:
         files.unregister()
 
 
-def write(house: OpenHouse, way: str) -> None:
-    """As after a commit that was slow, or as long as none was."""
-    from_ = 0.0 if way == "in place" else math.inf
-    house.house.desk.engine._writer._in_place_from = from_  # type: ignore[attr-defined]
+def test_it_holds_no_other_connections_reads(tmp_path: Path) -> None:
+    """Once commits go by way of the thread, as after one that was slow.
 
-
-@pytest.mark.parametrize("way", [IN_PLACE, "in the thread"])
-def test_it_holds_no_other_connections_reads(
-    tmp_path: Path, way: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    Before that one commit holds the loop, which cannot know better (decision 0010).
+    """
     with a_disk() as disk, opened(tmp_path) as house:
         other = house.account("outra")
 
@@ -108,8 +94,7 @@ def test_it_holds_no_other_connections_reads(
             disk.goes_on.set()
             assert (await waits).status == 200
 
-        monkeypatch.setattr(writer, "IN_PLACE_SECONDS_MAX", math.inf)
-        write(house, way)
+        house.house.desk.engine._writer._in_place_from = math.inf  # type: ignore[attr-defined]
         try:
             house.run(story())
         finally:

@@ -1,13 +1,19 @@
 """`balcao quote`: what a lookup would cost an account now."""
 
-from collections.abc import Mapping
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
+import msgspec
 import typer
 
 from balcao.cli.failures import CommandFailed
 from balcao.cli.office import opened, wait_for
 from balcao.cli.output import AsJson, print_json, print_pairs, whole
+
+if TYPE_CHECKING:
+    from balcao.service.pricing import QuoteAnswer
+
+# Of the answer over HTTP.
+_ENVELOPE = ("request_id", "success", "error")
 
 _WAYS = {
     "proprio": "da nossa cópia dos dados abertos",
@@ -42,26 +48,27 @@ def quote(
     """
     said = _quoted(path, account)
     if as_json:
-        print_json(said)
+        fields = msgspec.to_builtins(said)
+        print_json({name: fields[name] for name in fields if name not in _ENVELOPE})
         return
-    least, greatest = said["creditos_min"], said["creditos_max"]
-    left, age = said["saldo_apos_maximo"], said["idade_dias"]
+    least, greatest = said.creditos_min, said.creditos_max
+    left, age = said.saldo_apos_maximo, said.idade_dias
     pairs = [
         ("Custo", f"{whole(least)} a {whole(greatest)} créditos"),
-        ("Resposta", _WAYS[said["caminho"]]),
-        ("Regra", said["regra"] or ""),
+        ("Resposta", _WAYS[said.caminho]),
+        ("Regra", said.regra or ""),
         ("Idade", "" if age is None else f"{whole(age)} dias"),
-        ("Válida até", said["valida_ate"] or ""),
-        ("Fontes", ", ".join(each["nome"] for each in said["fontes"])),
+        ("Válida até", said.valida_ate or ""),
+        ("Fontes", ", ".join(each.nome for each in said.fontes)),
         ("Saldo depois, no máximo do custo", "" if left is None else whole(left)),
-        ("Seria recusada", said["recusa"] or ""),
+        ("Seria recusada", said.recusa or ""),
     ]
-    if said["exato"]:
+    if said.exato:
         pairs[0] = ("Custo", f"{whole(least)} crédito{'' if least == 1 else 's'}, exatamente")
     print_pairs([pair for pair in pairs if pair[1]])
 
 
-def _quoted(lookup: str, account: str) -> Mapping[str, Any]:
+def _quoted(lookup: str, account: str) -> "QuoteAnswer":
     from balcao.core.problems import problem_of
     from balcao.errors import CallerError, RouteNotFound
     from balcao.operations import ALL_OPERATIONS
@@ -72,10 +79,9 @@ def _quoted(lookup: str, account: str) -> Mapping[str, Any]:
         found = office.account(account)
         asking = price(office.settings, office.home, office.desk, office.now_ms, found, lookup)
         try:
-            said = wait_for(asking)
+            return wait_for(asking)
         except RouteNotFound as error:
             names = ", ".join(operation.path for operation in ALL_OPERATIONS)
             raise CommandFailed(f"Não há essa consulta. As operações são: {names}.") from error
         except CallerError as error:
             raise CommandFailed(problem_of(error).message) from error
-    return {name: value for name, value in said.items() if name not in ("success", "error")}

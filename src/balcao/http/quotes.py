@@ -129,7 +129,7 @@ EXAMPLE = QuoteAnswer(
     creditos_max=1,
     exato=True,
     caminho="cache",
-    regra="certidão federal: 1 por resultado do cache",
+    regra=tariff.sentence("federal_certificate/cache"),
     idade_dias=3,
     valida_ate="2026-12-17",
     fontes=(QuotedSource("fonte", "respondendo"),),
@@ -158,7 +158,12 @@ class Quotes:
         ]
 
     async def quoted(self, operation: Operation, request: Request) -> Answer:
-        """The answer. Raises what the lookup would be refused for as it was sent."""
+        """What the front sends."""
+        answer = await self.answer(operation, request)
+        return 200, _HEADERS, b"{" + _encode(answer).removeprefix(WITHOUT_ID)
+
+    async def answer(self, operation: Operation, request: Request) -> QuoteAnswer:
+        """The body. Raises what the lookup would be refused for as it was sent."""
         caller = request.caller
         assert caller is not None
         sent = read_lookup(operation, request.rest, request, caller)
@@ -167,7 +172,7 @@ class Quotes:
         account = self.parts.desk.account(caller.account_id)
         available = available_credits(account, civil_month(now_ms))
         age_ms = None if told.asked_ms is None else max(0, now_ms - told.asked_ms)
-        answer = QuoteAnswer(
+        return QuoteAnswer(
             request_id="",
             success=True,
             error=False,
@@ -185,7 +190,6 @@ class Quotes:
             recusa=_refusal(told, sent.credits_max, available),
             cotado_em=from_ms(now_ms).isoformat(timespec="milliseconds"),
         )
-        return 200, _HEADERS, b"{" + _encode(answer).removeprefix(WITHOUT_ID)
 
     def _sources(self, question: Question, mode: Mode) -> Sequence[QuotedSource]:
         sources = self.parts.environments[mode].sources

@@ -1,17 +1,15 @@
 """What a lookup would cost, said by another process than the one that serves."""
 
 import time
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable
 from urllib.parse import unquote, urlsplit
-
-import msgspec
 
 from balcao.core.access import Account, Caller
 from balcao.core.questions import Mode
 from balcao.errors import RouteNotFound
 from balcao.home import Home
 from balcao.http.quotes import PREFIX, Quotes
+from balcao.http.quotes import QuoteAnswer as QuoteAnswer  # what `price` returns, for the command
 from balcao.http.read import Request
 from balcao.http.routes import Routes
 from balcao.observability.health import Health
@@ -34,7 +32,7 @@ async def price(  # noqa: PLR0917  # a data folder that is open, and what is ask
     now_ms: Callable[[], int],
     account: Account,
     lookup: str,
-) -> Mapping[str, Any]:
+) -> QuoteAnswer:
     """What `GET /cotacoes/v2/` answers to an account; `lookup` as it would stand behind that.
 
     Beside a running service or without one: how sources are doing is not known here. Raises
@@ -58,21 +56,19 @@ async def price(  # noqa: PLR0917  # a data folder that is open, and what is ask
     sent = urlsplit(lookup)
     try:
         parts = parts_of(settings, desk, caches, factory, now_ms, pepper)
-        routes = Routes(Quotes(parts, factory.standing).routes())
-        route, rest = routes.find(PREFIX + unquote(sent.path))
-        if route is None:
+        quotes = Quotes(parts, factory.standing)
+        route, rest = Routes(quotes.routes()).find(PREFIX + unquote(sent.path))
+        if route is None or route.quotes is None:
             raise RouteNotFound
         caller = _caller(account)
         query = sent.query.encode()
         request = Request("GET", sent.path, query, {}, rest=rest, caller=caller)
-        _, _, body = await route.handler(request)
+        return await quotes.answer(route.quotes, request)
     finally:
         for cache in caches.values():
             cache.close()
         for snapshot in snapshots.values():
             snapshot.close()
-    told: Mapping[str, Any] = msgspec.json.decode(body)
-    return told
 
 
 def _caller(account: Account) -> Caller:
