@@ -10,7 +10,7 @@ from balcao.cli.office import opened, wait_for
 from balcao.cli.output import AsJson, print_json, print_pairs, whole
 
 if TYPE_CHECKING:
-    from balcao.service.pricing import QuoteAnswer
+    from balcao.service.pricing import Price
 
 # Of the answer over HTTP.
 _ENVELOPE = ("request_id", "success", "error")
@@ -68,7 +68,7 @@ def quote(
     print_pairs([pair for pair in pairs if pair[1]])
 
 
-def _quoted(lookup: str, account: str) -> "QuoteAnswer":
+def _quoted(lookup: str, account: str) -> "Price":
     from balcao.core.problems import problem_of
     from balcao.errors import CallerError, RouteNotFound
     from balcao.operations import ALL_OPERATIONS

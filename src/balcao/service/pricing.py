@@ -2,14 +2,14 @@
 
 import time
 from collections.abc import Callable
+from typing import TypeAlias
 from urllib.parse import unquote, urlsplit
 
 from balcao.core.access import Account, Caller
 from balcao.core.questions import Mode
 from balcao.errors import RouteNotFound
 from balcao.home import Home
-from balcao.http.quotes import PREFIX, Quotes
-from balcao.http.quotes import QuoteAnswer as QuoteAnswer  # what `price` returns, for the command
+from balcao.http.quotes import PREFIX, QuoteAnswer, Quotes
 from balcao.http.read import Request
 from balcao.http.routes import Routes
 from balcao.observability.health import Health
@@ -24,6 +24,8 @@ from balcao.storage.contract import Cache
 from balcao.storage.desk.desk import Desk
 from balcao.storage.places import place_of
 
+Price: TypeAlias = QuoteAnswer
+
 
 async def price(  # noqa: PLR0917  # a data folder that is open, and what is asked of it
     settings: Settings,
@@ -32,7 +34,7 @@ async def price(  # noqa: PLR0917  # a data folder that is open, and what is ask
     now_ms: Callable[[], int],
     account: Account,
     lookup: str,
-) -> QuoteAnswer:
+) -> Price:
     """What `GET /cotacoes/v2/` answers to an account; `lookup` as it would stand behind that.
 
     Beside a running service or without one: how sources are doing is not known here. Raises
