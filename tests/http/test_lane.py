@@ -529,6 +529,31 @@ def test_a_bug_costs_one_answer(side: Side, monkeypatch: pytest.MonkeyPatch) -> 
     assert not side.world.check().complaints
 
 
+def test_a_bug_before_anything_was_done_is_the_fronts(
+    side: Side, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def bug(*_: object) -> None:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr("balcao.http.lane.all_at_hand", bug)
+    assert b" 200 OK" in side.say(get(company(FINISHED)))
+    assert side.taken == {False: 1}
+
+
+def test_a_bug_in_the_answer_leaves_nobody_waiting(
+    side: Side, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def bug(*_: object, **__: object) -> None:
+        raise ZeroDivisionError
+
+    with monkeypatch.context() as patched:
+        patched.setattr("balcao.http.lane.completed", bug)
+        assert side.say(get(company(FINISHED))) == b""
+    assert side.transport.closed
+    side.connect()
+    assert b" 200 OK" in side.say(get(company(FINISHED)))
+
+
 def test_a_client_that_takes_nothing_is_waited_for(side: Side) -> None:
     key = side.clients[RICH].key.encode()
     request = get(company(FINISHED)).replace(b"KEY0.", key)

@@ -324,6 +324,15 @@ def test_no_more_connections_than_there_may_be() -> None:
     asyncio.run(ask())
 
 
+def test_a_trailer_without_end() -> None:
+    """The parser keeps all of it until it ends: so it must not be endless."""
+    begins = OK + b"Transfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\nx-trailer: "
+    script = Script([begins, *[b"a" * 65_536] * 100, b"\r\n\r\n"])
+    ours = ask_twice(script, direct)
+    assert [kind for kind, _ in ours.said] == [SourceFailed, SourceFailed]
+    assert ours.connections == 2
+
+
 def test_what_is_not_taken_is_not_read() -> None:
     """A flood waits at the other side, not in our memory."""
     sent = 0

@@ -170,10 +170,10 @@ class Lane:
         try:
             asked.operation.enter(caller)
             asked.operation.permit(question, caller)
-        except BalcaoError:
+            context = context_of(question, caller, front.new_id(), None, front.parts, now_ms)
+            at_hand = all_at_hand(context)
+        except Exception:  # a refusal or a bug: the front says so, since nothing was done
             return False
-        context = context_of(question, caller, front.new_id(), None, front.parts, now_ms)
-        at_hand = all_at_hand(context)
         if at_hand is None:
             return False
         visit = _Visit(self, connection, raw, head, asked, context, at_hand, started)
@@ -284,6 +284,13 @@ class _Visit:
 
     def _booked(self, outcome: Refusal | Exception | None) -> None:
         """The charge is on disk, or refused, or could not be written."""
+        try:
+            self._answer(outcome)
+        except Exception:  # a bug, which is logged by who told us; nobody else would end this
+            self._connection.cut("")
+            raise
+
+    def _answer(self, outcome: Refusal | Exception | None) -> None:
         reply = self._reply
         if outcome is not None or reply is None:
             reply = self._refusal(outcome)

@@ -17,7 +17,8 @@ from collections.abc import AsyncIterator
 import httptools
 import httpx2
 
-# Of the head of a reply, its interim ones included.
+# Of the head of a reply, its interim ones included; and of what is no content behind it, at a time:
+# the parser keeps a trailer until it ends.
 HEAD_BYTES_MAX = 100_000
 
 # What may wait to be taken; then the other side has to.
@@ -146,7 +147,7 @@ class _Connection(asyncio.Protocol):
         self._more: asyncio.Future[None] | None = None
         self._status = 0
         self._headers: list[tuple[bytes, bytes]] = []
-        self._head_bytes = 0
+        self._head_bytes = 0  # since the last content
         self._in_body = self._complete = self._lost = self._keeps = False
         self._waiting: deque[bytes] = deque()
         self._waiting_bytes = 0
@@ -212,16 +213,15 @@ class _Connection(asyncio.Protocol):
         if self._parser is None or self._complete:
             self._fail(httpx2.RemoteProtocolError("it speaks unasked"))
             return
-        if not self._in_body:
-            self._head_bytes += len(data)
+        self._head_bytes += len(data)
         try:
             self._parser.feed_data(data)
         except (httptools.HttpParserError, httptools.HttpParserUpgrade):
             # Nothing follows a complete reply: we ask one thing at a time.
             self._fail(httpx2.RemoteProtocolError("no reply of HTTP/1.1"))
             return
-        if not self._in_body and self._head_bytes > HEAD_BYTES_MAX:
-            self._fail(httpx2.RemoteProtocolError("a head too large"))
+        if self._head_bytes > HEAD_BYTES_MAX:
+            self._fail(httpx2.RemoteProtocolError("a head or a trailer too large"))
             return
         if self._waiting_bytes > WAITING_BYTES_MAX and not self._paused:
             self._paused = True
@@ -261,6 +261,7 @@ class _Connection(asyncio.Protocol):
             self._head.set_result(None)
 
     def on_body(self, chunk: bytes) -> None:
+        self._head_bytes = 0
         self._waiting.append(chunk)
         self._waiting_bytes += len(chunk)
 

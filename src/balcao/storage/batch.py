@@ -97,6 +97,7 @@ class Batch:
     forms: set[str] = field(default_factory=set)  # carried out
     visits: list[Row] = field(default_factory=list)  # charges and their traces in one
     entries: list[Row] = field(default_factory=list)
+    months: set[str] = field(default_factory=set)  # of those entries
     opened: list[Row] = field(default_factory=list)
     closed: list[Row] = field(default_factory=list)
     bindings: list[Row] = field(default_factory=list)
@@ -173,7 +174,7 @@ class Batch:
                 self.certificates.append(row[:-1])
             case TopUp():
                 self.purses[change.account_id].balance_credits += change.credits
-                self.entries.append(
+                self._enter(
                     (change.account_id, change.at_ms, civil_month(change.at_ms), "top_up",
                      change.credits, 0, None, None, None, None, None, change.reason)
                 )  # fmt: skip
@@ -211,6 +212,12 @@ class Batch:
         purse = self.purses[charge.account_id]
         if (short := purse.short_of(charge.credits, month)) is not None:
             return short
+        if not self.months <= {month}:
+            # Visits are written before entries: past one of another month it would count in a
+            # month that it was not admitted in.
+            self._charge(charge)
+            self.traces.append(msgspec.structs.astuple(trace)[:-1])
+            return None
         purse.post(charge.credits, month)
         self.visits.append(
             (charge.account_id, charge.request_id, at_ms, month, charge.key_id, trace.user_id,
@@ -220,10 +227,14 @@ class Batch:
         )  # fmt: skip
         return None
 
+    def _enter(self, entry: Row) -> None:
+        self.entries.append(entry)
+        self.months.add(entry[2])
+
     def _charge(self, change: Charge) -> None:
         month = civil_month(change.at_ms)
         self.purses[change.account_id].post(change.credits, month)
-        self.entries.append(
+        self._enter(
             (change.account_id, change.at_ms, month, "charge", -change.credits, 0,
              change.request_id, change.key_id, change.operation, change.rule, change.origin, None)
         )  # fmt: skip
@@ -234,7 +245,7 @@ class Batch:
         self.holds[change.request_id] = OpenHold(
             change.account_id, change.key_id, change.operation, change.credits
         )
-        self.entries.append(
+        self._enter(
             (change.account_id, change.at_ms, month, "hold", 0, change.credits,
              change.request_id, change.key_id, change.operation, None, None, None)
         )  # fmt: skip
@@ -252,7 +263,7 @@ class Batch:
         if change.credits:
             purse.post(change.credits, month)
         kind = "post" if change.credits else "void"
-        self.entries.append(
+        self._enter(
             (change.account_id, change.at_ms, month, kind, -change.credits, -hold.credits,
              change.request_id, hold.key_id, hold.operation, change.rule, change.origin, None)
         )  # fmt: skip
