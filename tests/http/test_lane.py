@@ -18,17 +18,19 @@ from pydantic import SecretStr
 from stdnum.br.cnpj import calc_check_digits
 
 from balcao.core.access import Caller
+from balcao.core.calendar import to_ms
 from balcao.core.company import Company
 from balcao.core.documents import Cnpj, Cpf
 from balcao.core.questions import Inquiry, Part
 from balcao.core.rate_limit import Verdict
-from balcao.errors import StorageFailed
+from balcao.errors import BalcaoError, StorageFailed
 from balcao.http.lane import Lane
 from balcao.http.wire.connection import Connection
 from balcao.http.wire.door import Door
 from balcao.http.wire.limits import ConnectionLimits
 from balcao.operations import OPERATIONS
 from balcao.operations.company.operation import CompanyLookup
+from balcao.operations.parameters import Parameters
 from balcao.settings import Limits
 from balcao.sources.contract import Absent, Answer, Finished, Found
 from balcao.storage.turns import Told
@@ -73,7 +75,7 @@ class Copy:
         known = self._company(inquiry)
         if known is None or inquiry.full_partners or int(inquiry.document.text[:8]) % 3:
             return None
-        return Finished(OPERATIONS["company"].encode(inquiry, known), self.name, AS_OF)
+        return Finished(OPERATIONS["company"].encode(inquiry, known), self.name, to_ms(AS_OF))
 
     def _company(self, inquiry: Inquiry) -> Company | None:
         document = inquiry.document
@@ -426,6 +428,34 @@ def remembered(side: Side) -> list[bytes]:
     """The first lines that the lane knows."""
     assert side.door.lane is not None
     return [*side.door.lane._lines._new, *side.door.lane._lines._old]
+
+
+@pytest.mark.parametrize("query", sorted({*QUERIES, "uf=SP&endereco=true", "uf=BR", "uf=sp"}))
+def test_a_cnpj_in_the_path_is_only_read(query: str) -> None:
+    """So what stands around it is read once, of however many companies."""
+    for operation in OPERATIONS.values():
+        if operation.document != "cnpj":
+            continue
+        try:
+            sent = Parameters(query.encode(), {}, operation.names)
+            question, other = (operation.parse(cnpj, sent) for cnpj in (CNPJ, OTHER_CNPJ))
+        except BalcaoError:
+            continue
+        assert question != other
+        assert question.about(other.document) == other
+
+
+@pytest.mark.parametrize("end", ["?", "?" + FIRST, "?optin=2", "", "/", "%2F", ".", "0", "?x=/"])
+def test_around_a_cnpj_that_is_none(side: Side, end: str) -> None:
+    """The pattern of a line is known, and what stands in the place of the CNPJ is anything."""
+    side.say(get(company(FINISHED)))
+    statuses = {
+        side.say(get(company(text) + end)).split(b" ")[1]
+        for text in (FINISHED[:-1] + "0", FINISHED[:-1] + "?", FINISHED[:-1], "0" * 14, "a/" * 7)
+    }
+    assert statuses <= {b"400", b"404"}
+    assert side.taken == {True: 1, False: 5}
+    assert b" 200 OK" in side.say(get(company(numbered(3).lower())))
 
 
 def test_what_nobody_sends_any_more_is_forgotten(side: Side) -> None:

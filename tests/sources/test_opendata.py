@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from balcao.core.calendar import from_ms
 from balcao.core.company import Company, Partner
 from balcao.core.documents import Cnpj, Cpf
 from balcao.core.questions import Inquiry
@@ -53,7 +54,7 @@ def test_what_was_finished_is_for_those_without_the_partner_opt_in() -> None:
     finished = source.finished(an_inquiry())
     assert finished is not None
     assert (finished.body, finished.source) == (b"{}", "snapshot")
-    assert finished.as_of.isoformat() == "2026-07-11T00:00:00-03:00"
+    assert from_ms(finished.as_of_ms).isoformat() == "2026-07-11T00:00:00-03:00"
     assert source.finished(an_inquiry(full_partners=True)) is None
     assert source.finished(Inquiry("suframa", Cnpj(CNPJ))) is None
     assert source.finished(Inquiry("company", Cpf.parse("90010000100"))) is None

@@ -87,15 +87,20 @@ def without_cpf(name: str) -> str:
 # Clients ask for the same companies again and again. About 5 MB when full.
 @lru_cache(maxsize=16_384)
 def _parse_cnpj(raw: str) -> Cnpj:
+    # Nearly all are bare digits, and need no more than the sums.
+    text = raw if len(raw) == 14 and raw.isascii() and raw.isdigit() else _bare_cnpj(raw)
+    if text == text[0] * len(text):
+        raise InvalidCnpj
+    if cnpj_check_digits(text[:12]) != text[12:]:
+        raise InvalidCnpj
+    return Cnpj(text)
+
+
+def _bare_cnpj(raw: str) -> str:
     text = raw.strip()
     if len(raw) > _RAW_CHARACTERS_MAX or not text.isascii():  # upper() makes an S of a long s
         raise InvalidCnpj
     text = text.upper()
     if not _CNPJ.fullmatch(text):
         raise InvalidCnpj
-    text = text.translate(_PUNCTUATION)
-    if len(set(text)) == 1:
-        raise InvalidCnpj
-    if cnpj_check_digits(text[:12]) != text[12:]:
-        raise InvalidCnpj
-    return Cnpj(text)
+    return text.translate(_PUNCTUATION)

@@ -5,6 +5,7 @@ from enum import StrEnum
 from typing import Literal, Self, TypeAlias
 
 import msgspec
+from msgspec import structs
 
 from balcao.core.documents import Cnpj, Cpf
 
@@ -26,7 +27,7 @@ class Strategy(StrEnum):
     ONLINE_PREFERENCIAL = "ONLINE_PREFERENCIAL"
 
 
-class Inquiry(msgspec.Struct, frozen=True):
+class Inquiry(msgspec.Struct, frozen=True, gc=False):
     """One thing asked of the sources, and the key under which its answer is kept.
 
     `full_partners` asks for partners' documents unmasked (the opt-in): such answers are kept
@@ -83,7 +84,7 @@ class Record(msgspec.Struct, frozen=True):
         return missing and f"resposta incompleta, sem {missing}"
 
 
-class Question(msgspec.Struct, frozen=True):
+class Question(msgspec.Struct, frozen=True, gc=False):
     """One caller's request, checked and normalised (decisions 2)."""
 
     subject: Subject
@@ -106,9 +107,14 @@ class Question(msgspec.Struct, frozen=True):
         """Whether the addresses of registrations are asked for."""
         return self.inquiries[0].addresses
 
+    def about(self, document: Cnpj | Cpf) -> "Question":
+        """The same question about somebody else."""
+        asked = tuple([structs.replace(each, document=document) for each in self.inquiries])
+        return structs.replace(self, inquiries=asked)
+
     def at_home(self, uf: str) -> "Question":
         """The same question, now that the company's own UF is known (decisions 2.3)."""
         (inquiry,) = self.inquiries
-        return msgspec.structs.replace(
-            self, inquiries=(msgspec.structs.replace(inquiry, uf=uf),), home_unknown=False
+        return structs.replace(
+            self, inquiries=(structs.replace(inquiry, uf=uf),), home_unknown=False
         )

@@ -65,6 +65,7 @@ _NOT_PLAIN = frozenset(
 # nobody has sent them for one to two minutes.
 _HEADS_MAX = 4_096
 _LINES_MAX = 16_384
+_PATTERNS_MAX = 256
 _REMEMBERED_MS = 60_000
 
 K = TypeVar("K")
@@ -107,12 +108,21 @@ class KnownHead(msgspec.Struct, frozen=True, gc=False):
     keep_alive: bool
 
 
-class _Asked(msgspec.Struct, frozen=True):
+class _Asked(msgspec.Struct, frozen=True, gc=False):
     """What a first line asks for."""
 
     operation: Operation
     rest: str  # the document as it stands in the path
     question: Question
+
+    def about(self, cnpj: str) -> "_Asked":
+        """The same of another company. Raises `InvalidCnpj`."""
+        return _Asked(self.operation, cnpj, self.question.about(Cnpj.parse(cnpj)))
+
+
+# A CNPJ without punctuation, which is all that most lines differ in.
+_CNPJ_CHARACTERS = 14
+_VERSION_CHARACTERS = len(" HTTP/1.1")
 
 
 class Lane:
@@ -122,6 +132,8 @@ class Lane:
         self.front = front
         self._heads: Memo[bytes, KnownHead] = Memo(_HEADS_MAX)
         self._lines: Memo[bytes, _Asked] = Memo(_LINES_MAX)
+        # By what stands before and after a bare CNPJ in the path.
+        self._patterns: Memo[tuple[bytes, bytes], _Asked] = Memo(_PATTERNS_MAX)
         self._turned_ms = 0
         self._counts: list[RequestCount] = []
         self._events: list[RequestEvent] = []
@@ -164,6 +176,7 @@ class Lane:
             self._turned_ms = now_ms
             self._heads.turn()
             self._lines.turn()
+            self._patterns.turn()
         caller = front.authenticator.remembered(head.key, now_ms)
         if caller is None:
             return False
@@ -185,6 +198,22 @@ class Lane:
         asked = self._lines.get(line)
         if asked is not None:
             return asked
+        # The last slash before that of the version, which nothing else that we take has behind it.
+        at = line.rfind(b"/", 0, -_VERSION_CHARACTERS) + 1
+        pattern = line[:at], line[at + _CNPJ_CHARACTERS :]
+        asked = self._patterns.get(pattern)
+        if asked is None:
+            return self._read(line, pattern)
+        document = line[at : at + _CNPJ_CHARACTERS].decode("latin-1")
+        try:
+            asked = asked.about(document)
+        except BalcaoError:
+            return None
+        self._lines.put(line, asked)
+        return asked
+
+    def _read(self, line: bytes, pattern: tuple[bytes, bytes]) -> _Asked | None:
+        """All of a line of which nothing is known."""
         match = _LINE.fullmatch(line)
         if match is None:
             return None
@@ -202,6 +231,8 @@ class Lane:
         asked = _Asked(operation, rest, question)
         if isinstance(question.document, Cnpj):  # nothing of a person is remembered
             self._lines.put(line, asked)
+            if operation.document == "cnpj" and rest == question.document.text:
+                self._patterns.put(pattern, asked)
         return asked
 
     # The answers

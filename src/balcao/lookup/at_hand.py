@@ -28,7 +28,7 @@ AT_ONCE_BYTES_MAX = 16_000
 _NOTHING: Mapping[str, Kept] = {}
 
 
-class AtHand(msgspec.Struct, frozen=True):
+class AtHand(msgspec.Struct, frozen=True, gc=False):
     """All outcomes of a lookup that needs nobody any more but the desk.
 
     Until `conclude` nothing was counted nor remembered: it may be put aside.
@@ -111,7 +111,7 @@ def _finished_at_hand(
     if (found := sources.finished(inquiry)) is None:
         return None
     ready, count = found
-    delivered = Delivered(ready.body, "online", ready.source, to_ms(ready.as_of))
+    delivered = Delivered(ready.body, "online", ready.source, ready.as_of_ms)
     uses += (count, partial(recent.put, cache_key, edition, delivered))
     return delivered
 

@@ -5,6 +5,7 @@ encoding: tens of microseconds, most of what a lookup costs. Clients ask for the
 again and again, so the encoded answers are remembered while the copy stays the same.
 """
 
+from collections import OrderedDict
 from collections.abc import Hashable
 
 from balcao.core.outcomes import Delivered
@@ -19,7 +20,8 @@ class Recent:
     def __init__(self, answers_max: int = ANSWERS_MAX) -> None:
         self._answers_max = answers_max
         self._edition: Hashable = None
-        self._answers: dict[str, Delivered] = {}
+        # A plain dict looks for its first entry past the places of all that were deleted.
+        self._answers: OrderedDict[str, Delivered] = OrderedDict()
 
     def get(self, cache_key: str, edition: Hashable) -> Delivered | None:
         """The answer, unless it is of another edition."""
@@ -34,5 +36,5 @@ class Recent:
         if edition != self._edition:
             return  # the copy was replaced while this was being read
         if len(self._answers) >= self._answers_max:
-            del self._answers[next(iter(self._answers))]
+            self._answers.popitem(last=False)
         self._answers[cache_key] = answer

@@ -16,9 +16,10 @@ _WELL = frozenset({"found", "absent"})
 class SourceLog:
     """Logs conversations with sources. `detail` must hold no personal data."""
 
-    def __init__(self, clock: Callable[[], float]) -> None:
-        """`clock` counts seconds and never goes back."""
+    def __init__(self, clock: Callable[[], float], *, level: str = "debug") -> None:
+        """`clock` counts seconds and never goes back. `level`: the least that is written."""
         self._clock = clock
+        self._tells_all = level == "debug"
         self._said: dict[tuple[str, ...], float] = {}
         self._log = structlog.get_logger()
 
@@ -38,9 +39,10 @@ class SourceLog:
         The sandbox's sources fail on purpose: no reason to warn anybody.
         """
         if outcome in _WELL:
-            self._log.debug(
-                "source.call", mode=mode, source=source, subject=subject, uf=uf, outcome=outcome
-            )
+            if self._tells_all:  # to have the logger find out costs more than all the rest
+                self._log.debug(
+                    "source.call", mode=mode, source=source, subject=subject, uf=uf, outcome=outcome
+                )
             return
         reason = (mode, source, subject, uf, detail)
         now = self._clock()

@@ -101,7 +101,7 @@ class Example:
     outcomes: Sequence[Outcome]
 
 
-class Circumstances(msgspec.Struct, frozen=True):
+class Circumstances(msgspec.Struct, frozen=True, gc=False):
     """What an answer depends on besides what was asked and what came of it."""
 
     now_ms: int
@@ -169,7 +169,11 @@ class Operation(ABC):
 
     @abstractmethod
     def parse(self, document: str, sent: Parameters) -> Question:
-        """Check and normalise a request. Raises `InvalidInput` of some kind, before any query."""
+        """Check and normalise a request. Raises `InvalidInput` of some kind, before any query.
+
+        A CNPJ in the path is only read: of requests that differ in nothing else, so do the
+        questions (the lane reads the rest once).
+        """
 
     @abstractmethod
     def fingerprint(self, question: Question) -> str:

@@ -110,7 +110,7 @@ def open_application(
     spans = _spans(place.name) if settings.otel else None
     keeping_log = spans.request_log if spans else RequestLog
     request_log = keeping_log(as_json=logs.is_json(settings.log_format), level=settings.log_level)
-    source_log = SourceLog(time.monotonic)
+    source_log = SourceLog(time.monotonic, level=settings.log_level)
     health = Health()
     metrics.clock = partial(_clock_measured, clock)
     ballast = place.ballast(settings.ballast_mb)

@@ -79,7 +79,8 @@ class Sources:
 
     def edition(self, subject: Subject) -> Hashable:
         """Which editions of our own copies `at_hand` reads; another value, another reading."""
-        return tuple(source.edition for source in self._routes.get(subject, _NO_SOURCES).leading)
+        leading = self._routes.get(subject, _NO_SOURCES).leading
+        return tuple([source.edition for source in leading])
 
     def at_hand(self, inquiry: Inquiry) -> Answer | None:
         """What our own copies say in place, where the order puts them first; None: `ask`.

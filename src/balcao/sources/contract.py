@@ -10,6 +10,8 @@ from datetime import datetime
 from math import inf
 from typing import Protocol, TypeAlias, TypeVar, runtime_checkable
 
+import msgspec
+
 from balcao.core.certificates import FederalCertificate, StateCertificate, StoredReceipt
 from balcao.core.questions import Inquiry, Part, Record
 
@@ -41,13 +43,12 @@ class Absent:
 Answer: TypeAlias = Found | Absent
 
 
-@dataclass(frozen=True, slots=True)
-class Finished:
-    """A record as it is sent, put together beforehand."""
+class Finished(msgspec.Struct, frozen=True, gc=False):
+    """A record as it is sent, put together beforehand; as of which instant, in milliseconds."""
 
     body: bytes
     source: str
-    as_of: datetime
+    as_of_ms: int
 
 
 @runtime_checkable

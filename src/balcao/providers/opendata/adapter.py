@@ -5,7 +5,7 @@ from collections.abc import Hashable
 from functools import lru_cache
 from typing import Protocol
 
-from balcao.core.calendar import BRASILIA
+from balcao.core.calendar import BRASILIA, to_ms
 from balcao.core.company import Company, hides_a_partner, masked
 from balcao.core.documents import Cnpj
 from balcao.core.questions import Inquiry, Part
@@ -83,9 +83,14 @@ class SnapshotSource:
         if not isinstance(inquiry.document, Cnpj):
             return None
         body = self._registry.answer(inquiry.document)
-        return None if body is None else Finished(body, self.name, _midnight(extracted))
+        return None if body is None else Finished(body, self.name, _midnight_ms(extracted))
 
 
 @lru_cache(maxsize=8)
 def _midnight(day: datetime.date) -> datetime.datetime:
     return datetime.datetime.combine(day, datetime.time(), BRASILIA)
+
+
+@lru_cache(maxsize=8)
+def _midnight_ms(day: datetime.date) -> int:
+    return to_ms(_midnight(day))

@@ -8,6 +8,7 @@ entries are read, written and looked through is the engine's.
 import logging
 import threading
 from abc import ABC, abstractmethod
+from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Generic, TypeVar
@@ -51,7 +52,8 @@ class WrittenBehind(ABC, Generic[R]):
         self._now_ms = now_ms
         self._waiting: dict[str, Kept] = {}
         self._waiting_max = waiting_max
-        self._recent: dict[str, R] = {}  # what was read or written a moment ago
+        # What was read or written a moment ago. Of a plain dict the oldest takes long to find.
+        self._recent: OrderedDict[str, R] = OrderedDict()
         self._changing = threading.Lock()  # both threads take entries in and out of them
         self._worker = Worker(thread_name)
 

@@ -179,7 +179,7 @@ class PostgresCache(WrittenBehind[tuple[float, Kept]]):
                 if len(kept.body) > RECENT_BYTES_MAX:
                     continue
                 if len(self._recent) >= RECENT_MAX:
-                    del self._recent[next(iter(self._recent))]
+                    self._recent.popitem(last=False)
                 self._recent[key] = (now, kept)
 
     # In any thread.

@@ -85,7 +85,7 @@ class SqliteCache(WrittenBehind[Kept]):
         kept = Kept(*row)
         if len(kept.body) <= RECENT_BYTES_MAX:
             if len(self._recent) >= RECENT_MAX:
-                del self._recent[next(iter(self._recent))]
+                self._recent.popitem(last=False)
             self._recent[key] = kept
         return kept
 
