@@ -559,6 +559,13 @@ def test_a_bug_costs_one_answer(side: Side, monkeypatch: pytest.MonkeyPatch) -> 
     assert not side.world.check().complaints
 
 
+def test_a_line_with_names_of_nobody_knows_whom_is_not_remembered(side: Side) -> None:
+    """What an operation does not know it ignores: it may be anything, a person's number too."""
+    assert b" 200 OK" in side.say(get(company(FINISHED, f"cpf={CPF}")))
+    assert side.taken[True] == 1
+    assert not any(CPF.encode() in line for line in remembered(side))
+
+
 def test_a_bug_before_anything_was_done_is_the_fronts(
     side: Side, monkeypatch: pytest.MonkeyPatch
 ) -> None:

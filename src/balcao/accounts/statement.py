@@ -110,9 +110,9 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """Whether a period adds up. All of it from the ledger's entries, but for the balance, which
-    the desk keeps beside them, and the lines' sum. Credits; of a post-paid account below zero:
-    what it owes."""
+    """Whether a period adds up. All of it from the ledger's entries and visits, but for the
+    balance, which the desk keeps beside them, and the lines' sum. Credits; of a post-paid account
+    below zero: what it owes."""
 
     opening_credits: int  # everything that moved before the period
     added_credits: int  # by operators, in the period; below zero: taken back

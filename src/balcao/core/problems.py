@@ -157,8 +157,8 @@ _TABLE: Mapping[type[errors.BalcaoError], tuple[int, str, str]] = {
     errors.CeilingOfRequest: (
         402,
         "TETO_DA_REQUISICAO",
-        "Esta consulta pode custar mais créditos do que X-Creditos-Maximos permite. Nada foi"
-        " consultado nem cobrado.",
+        "Esta consulta pode custar mais créditos do que o máximo enviado com ela"
+        " (X-Creditos-Maximos ou creditos_maximos). Nada foi consultado nem cobrado.",
     ),
     errors.CnpjNotFound: (
         404,

@@ -229,7 +229,9 @@ class Lane:
         except BalcaoError:
             return None
         asked = _Asked(operation, rest, question)
-        if isinstance(question.document, Cnpj):  # nothing of a person is remembered
+        named = {each.partition(b"=")[0].decode() for each in (match[2] or b"").split(b"&")}
+        # Nothing of a person is remembered, nor what only might be of one.
+        if isinstance(question.document, Cnpj) and named <= {"", *operation.names}:
             self._lines.put(line, asked)
             if operation.document == "cnpj" and rest == question.document.text:
                 self._patterns.put(pattern, asked)

@@ -227,7 +227,8 @@ class CreditsMax(Parameter):
             return None
         if not Days.FORM.fullmatch(text):
             raise InvalidParameter(
-                f"creditos_maximos deve ser um número inteiro, de 0 a {self.LARGEST}."
+                f"{self.HEADER} (ou creditos_maximos) deve ser um número inteiro, de 0 a"
+                f" {self.LARGEST}."
             )
         return int(text)
 

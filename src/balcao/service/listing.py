@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -47,5 +48,7 @@ def addresses() -> Iterator[ListedRoute]:
 
 
 def _name(handler: Callable[..., Any]) -> str:
+    while isinstance(handler, partial):
+        handler = handler.func
     named = handler if hasattr(handler, "__qualname__") else type(handler)
     return f"{named.__module__}:{named.__qualname__}"

@@ -1,1 +1,1 @@
-"""Who can answer. `contract` says what a source is, `call` is the only place that sends."""
+"""Who can answer. `contract` says what a source is, `upstream` is the only place that sends."""

@@ -13,7 +13,7 @@ from balcao.core.ledger import Trace
 from balcao.core.tariff import INTERRUPTED, REFUSED
 from balcao.core.writing import cnpj, counted, credits, instant, listed, seconds, time_of_day, whole
 from balcao.inventory import SNAPSHOT
-from balcao.operations import tariff
+from balcao.operations import OPERATIONS, tariff
 from balcao.operations.views import Tone
 from balcao.storage.contract import Consultation
 from balcao.web import vocabulary as words
@@ -161,7 +161,7 @@ def explain(known: Known) -> Explanation:
         summary=way.summary.format_map(said),
         steps=_steps(facts, way, said),
         path=_path(facts, way),
-        strategy=None if trace is None else trace.strategy,
+        strategy=None if trace is None else _strategy_of(trace),
         charge=_charge(facts, way),
         rule=facts.rule,
         sentence=tariff.sentence(facts.rule),
@@ -326,6 +326,12 @@ def _steps(facts: _Facts, way: _Way, said: Mapping[str, str]) -> Sequence[Step]:
         return [*found, Step(at_end, f"Cobrança: {credits(facts.credits)}", note, "good")]
     text = "Reserva devolvida: nada foi cobrado" if facts.held else "Nada foi cobrado"
     return [*found, Step(at_end, text, took, "info")]
+
+
+def _strategy_of(trace: Trace) -> str | None:
+    """As the API calls it, where the operation lets it be chosen."""
+    chosen = [each.path for each in OPERATIONS.values() if "cache_strategy" in each.names]
+    return trace.strategy if trace.operation in chosen else None
 
 
 def _path(facts: _Facts, way: _Way) -> Sequence[tuple[str, str | None]]:

@@ -56,7 +56,7 @@ _REASONS = (
         " codificado (@ é %40).",
     ),
 )
-_WHERE = "(O endereço é o de BALCAO_DATABASE, ou o de --to.)"
+_WHERE = "(O endereço é o de BALCAO_DATABASE ou, ao mudar os dados de lugar, o de --to.)"
 
 
 def is_postgresql(error: BaseException | None) -> bool:
