@@ -13,7 +13,7 @@ into one coroutine, with `world.aget`: `world.run(story())`.
 import asyncio
 import gzip
 import json
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from math import inf
@@ -39,7 +39,7 @@ from balcao.errors import DataRefused, SourceFailed, SourceUnavailable
 from balcao.http.authenticator import Authenticator
 from balcao.http.front import Front
 from balcao.http.pages import Probes, documentation
-from balcao.http.quotes import Quotes
+from balcao.http.quotes import Quotes, SourceLine
 from balcao.lookup.admission import AdmissionControl
 from balcao.lookup.context import Environment, Parts
 from balcao.observability.health import Standing
@@ -673,7 +673,7 @@ class World:
             new_id=lambda: str(uuid_utils.uuid7()),
             beside=[
                 *Probes(metrics, self.desk, {}, self.clock).routes(),
-                *Quotes(self.parts, lambda *_: self.standing).routes(),
+                *Quotes(self.parts, self._standings).routes(),
                 *documentation(settings),
             ],
             header_bytes_max=self.header_bytes_max,
@@ -681,6 +681,9 @@ class World:
             stop=self._stop,
         )
         self.run(self._start())
+
+    def _standings(self, _: Mode, lines: Iterable[SourceLine]) -> Mapping[SourceLine, Standing]:
+        return dict.fromkeys(lines, self.standing)
 
     async def _start(self) -> None:
         self.desk.recover(self.clock())

@@ -12,7 +12,7 @@ import pytest
 
 from balcao.errors import SourceError, SourceFailed, SourceUnavailable
 from balcao.sources.contract import Exchange, HttpReply, HttpRequest
-from balcao.sources.direct import DirectTransport
+from balcao.sources.direct import DirectTransport, _Connection
 from balcao.sources.upstream import Upstream
 
 ANSWER_BYTES_MAX = 200_000
@@ -415,3 +415,15 @@ def test_a_proxy_of_the_environment_is_used(name: str, monkeypatch: pytest.Monke
                 assert proxy.heard[0].startswith(b"GET http://source.test/x?a=")
 
     asyncio.run(ask())
+
+
+def test_a_connection_that_is_gone_before_it_is_used_says_so() -> None:
+    """Nothing was sent, so it may be tried once more; and nobody waits for a reply."""
+
+    async def story() -> None:
+        connection = _Connection(asyncio.get_running_loop())
+        connection.connection_lost(None)
+        with pytest.raises(httpx2.ConnectError):
+            await asyncio.wait_for(connection.ask(b"GET / HTTP/1.1\r\n\r\n"), 60)
+
+    asyncio.run(story())

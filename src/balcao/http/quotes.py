@@ -14,6 +14,7 @@ import msgspec
 from balcao.core.access import Account
 from balcao.core.calendar import civil_month, from_ms, next_month_ms
 from balcao.core.described import described, said
+from balcao.core.freshness import DAY_MS
 from balcao.core.ledger import available_credits, spent_credits
 from balcao.core.outcomes import Quote, Way
 from balcao.core.problems import problem_of
@@ -30,8 +31,6 @@ from balcao.operations.contract import Operation
 from balcao.operations.envelope import WITHOUT_ID, AlwaysFalse, AlwaysTrue, RequestId
 
 PREFIX = "/cotacoes/v2/"
-
-_DAY_MS = 86_400_000
 
 WAYS: Mapping[Way, Literal["proprio", "cache", "fonte", "misto"]] = {
     "own": "proprio",
@@ -53,8 +52,10 @@ _HEADERS = [
 
 _encode = msgspec.json.Encoder().encode
 
-# How a source is at this moment: of this mode, for this source, subject and UF.
-StandingNow: TypeAlias = Callable[[Mode, str, Subject, str], Standing]
+# Source, subject and UF.
+SourceLine: TypeAlias = tuple[str, Subject, str]
+# How sources are at this moment: of this mode, each of these lines.
+StandingsNow: TypeAlias = Callable[[Mode, Collection[SourceLine]], Mapping[SourceLine, Standing]]
 
 
 @described("FonteCotada", "Quem pode ser consultado sobre isto, e como está.")
@@ -145,7 +146,7 @@ class Quotes:
     """One address an operation."""
 
     parts: Parts
-    standing: StandingNow
+    standings: StandingsNow
 
     def routes(self) -> Sequence[Route]:
         """What the front serves."""
@@ -182,7 +183,7 @@ class Quotes:
             exato=told.exact,
             caminho=WAYS[told.way],
             regra=tariff.sentence(told.rule),
-            idade_dias=None if age_ms is None else age_ms // _DAY_MS,
+            idade_dias=None if age_ms is None else age_ms // DAY_MS,
             valida_ate=told.validity,
             fontes=self._sources(sent.question, caller.mode),
             saldo_apos_maximo=None if available is None else available - told.greatest,
@@ -192,15 +193,18 @@ class Quotes:
         )
 
     def _sources(self, question: Question, mode: Mode) -> Sequence[QuotedSource]:
-        sources = self.parts.environments[mode].sources
-        standings: dict[str, set[Standing]] = {}
+        sources, subject = self.parts.environments[mode].sources, question.subject
+        lines: dict[str, set[SourceLine]] = {}
         for inquiry in question.inquiries:
             for name in sources.who_is_asked(inquiry):
-                known = standings.setdefault(name, set())
-                for uf in {inquiry.uf or "", ALL_UFS if inquiry.uf else ""}:
-                    known.add(self.standing(mode, name, question.subject, uf))
+                known = lines.setdefault(name, set())
+                known.add((name, subject, inquiry.uf or ""))
+                if inquiry.uf:  # some are asked about all of them at once
+                    known.add((name, subject, ALL_UFS))
+        now = self.standings(mode, {line for known in lines.values() for line in known})
         return [
-            QuotedSource(name, STANDINGS[_in_a_word(known)]) for name, known in standings.items()
+            QuotedSource(name, STANDINGS[_in_a_word({now[line] for line in known})])
+            for name, known in lines.items()
         ]
 
 

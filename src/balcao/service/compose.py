@@ -183,7 +183,7 @@ def open_application(
         beside=[
             *Files(desk, blobs).routes(),
             *Books(desk, now_ms).routes(),
-            *Quotes(parts, factory.standing).routes(),
+            *Quotes(parts, factory.standings).routes(),
             *Probes(metrics, desk, snapshots, now_ms, clock.state).routes(),
             *documentation(settings, parts.operations),
         ],

@@ -58,7 +58,7 @@ async def price(  # noqa: PLR0917  # a data folder that is open, and what is ask
     sent = urlsplit(lookup)
     try:
         parts = parts_of(settings, desk, caches, factory, now_ms, pepper)
-        quotes = Quotes(parts, factory.standing)
+        quotes = Quotes(parts, factory.standings)
         route, rest = Routes(quotes.routes()).find(PREFIX + unquote(sent.path))
         if route is None or route.quotes is None:
             raise RouteNotFound

@@ -2,7 +2,7 @@
 an upstream with connections and a circuit of its own for every subject and UF.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
@@ -70,11 +70,15 @@ class ProviderFactory:
         """State of each live circuit by source, subject and UF."""
         return {(one.name, one.subject, one.uf): one.circuit_state for one in self._live}
 
-    def standing(self, mode: Mode, source: str, subject: Subject, uf: str) -> Standing:
-        """How one of them is at this moment, for a subject and UF."""
-        line = (source, subject, uf)
-        circuit = self.circuits().get(line, "") if mode == "live" else ""
-        return self.health.standing(mode, line, self.now_ms(), circuit)
+    def standings(
+        self, mode: Mode, lines: Iterable[tuple[str, Subject, str]]
+    ) -> Mapping[tuple[str, Subject, str], Standing]:
+        """How they are at this moment, each for a subject and UF."""
+        circuits = self.circuits() if mode == "live" else {}
+        now_ms = self.now_ms()
+        return {
+            line: self.health.standing(mode, line, now_ms, circuits.get(line, "")) for line in lines
+        }
 
     def sources(self, mode: Mode, settings: Settings) -> Sources:
         """Those of one mode, in their order."""

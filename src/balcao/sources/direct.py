@@ -171,6 +171,8 @@ class _Connection(asyncio.Protocol):
 
     async def ask(self, sending: bytes) -> tuple[int, list[tuple[bytes, bytes]]]:
         """Send a request; status and headers of its reply."""
+        if self._lost:  # or nobody would ever wake us
+            raise httpx2.ConnectError("gone before anything was sent")
         assert self._transport is not None
         self._parser = httptools.HttpResponseParser(self)
         self._parser.set_dangerous_leniencies(**LENIENT)
