@@ -1,0 +1,1 @@
+"""The publisher's month, fetched by itself: found, waited for, downloaded, checked, switched in."""

@@ -1,0 +1,179 @@
+"""How far fetching is: a small file in the store, for those who look from other processes.
+
+`fetch.json` says it, and also what the next run goes on from: the listing that was seen, the month
+that was switched in last, the one that the import refused.
+"""
+
+import fcntl
+import os
+import time
+from collections.abc import Callable
+from datetime import datetime
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self, TypeAlias, get_args
+
+import msgspec
+
+from balcao.core.calendar import from_ms, to_ms
+from balcao.opendata.errors import FetchRunning
+from balcao.opendata.fetching.gate import MonthListing
+from balcao.opendata.fetching.hours import LastLook
+
+STATE = "fetch.json"
+_LOCK = "fetch.lock"
+_WRITE_SECONDS = 0.5
+
+Standing: TypeAlias = Literal[
+    "esperando_mes", "incompleto", "baixando", "importando", "trocado", "falhou"
+]
+STANDINGS: tuple[Standing, ...] = get_args(Standing)
+_AT_WORK = {"baixando", "importando"}
+
+_Instant: TypeAlias = Annotated[datetime, msgspec.Meta(tz=True)]
+
+
+class FetchState(msgspec.Struct, frozen=True):
+    """What fetching came to, or how far it is. `running` is the reader's, not the file's."""
+
+    standing: Standing
+    updated_at: _Instant
+    month: str | None = None  # the folder's name, `2026-10`
+    bytes_done: int = 0  # of zips that are here
+    bytes_total: int = 0
+    reason: str = ""  # in Portuguese; no folders, nothing personal
+    again_at: _Instant | None = None  # when looking again makes sense; None: the next night
+    seen: MonthListing | None = None  # the last listing, as of when it was first seen like that
+    fetched: str | None = None  # the month that was switched in last
+    refused: str | None = None  # digest of what the import refused
+    running: bool = False
+
+    @property
+    def percent(self) -> int:
+        """Of the zips that are here, rounded down: 100 only when all are."""
+        return 100 * self.bytes_done // self.bytes_total if self.bytes_total else 0
+
+    @property
+    def interrupted(self) -> bool:
+        """It was at work, and nobody is any more: the same command goes on."""
+        return self.standing in _AT_WORK and not self.running
+
+    @property
+    def last_look(self) -> LastLook:
+        """The same, for who decides when to look again."""
+        again = None if self.again_at is None else to_ms(self.again_at)
+        return LastLook(to_ms(self.updated_at), again, self.interrupted)
+
+
+def sentence(state: FetchState) -> str:
+    """The state for people, in Portuguese, as one sentence without its end."""
+    month = f"o mês {state.month}"
+    match state.standing:
+        case "esperando_mes":
+            return "À espera do próximo mês: não há um mais novo publicado"
+        case "incompleto":
+            return f"Espera que {month} esteja completo: {state.reason}"
+        case "baixando" if state.running:
+            return f"Baixando {month}: {state.percent}%"
+        case "baixando":
+            return f"O download foi interrompido em {state.percent}% d{month}, e continua dali"
+        case "importando" if state.running:
+            return f"Importando {month}, que já foi baixado"
+        case "importando":
+            return f"A importação foi interrompida: {month} já está baixado"
+        case "trocado":
+            return f"{month.capitalize()} foi baixado, conferido e posto em uso"
+        case _ if state.month is None:
+            return f"Nenhum mês pôde ser procurado: {state.reason}"
+        case _:
+            return f"{month.capitalize()} não foi posto em uso: {state.reason}"
+
+
+def read_state(store: Path) -> FetchState | None:
+    """What became of the last run, or how far it is; None: there was none. Reads a small file."""
+    try:
+        state = msgspec.json.decode((store / STATE).read_bytes(), type=FetchState)
+    except (OSError, msgspec.DecodeError):
+        return None
+    return msgspec.structs.replace(state, running=is_fetching(store))
+
+
+def is_fetching(store: Path) -> bool:
+    """Whether a process fetches into the store at this moment."""
+    try:
+        lock = os.open(store / _LOCK, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except OSError:
+        return True
+    finally:
+        os.close(lock)  # which releases it
+    return False
+
+
+class StateFile:
+    """Says how far it is; with `with`, alone in the store. The file is replaced, not rewritten."""
+
+    def __init__(
+        self,
+        store: Path,
+        now_ms: Callable[[], int],
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """`clock` counts seconds and never goes back."""
+        self._store = store
+        self._now_ms = now_ms
+        self._clock = clock
+        self._write_again_at = float("-inf")
+        self._lock = -1
+        self.state = FetchState("esperando_mes", from_ms(now_ms()))
+
+    def __enter__(self) -> Self:
+        """Raises `FetchRunning`."""
+        self._store.mkdir(parents=True, exist_ok=True)
+        self._lock = os.open(self._store / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        try:
+            _hold(self._lock)
+        except OSError:
+            os.close(self._lock)
+            raise FetchRunning("outro processo já está baixando o mês") from None
+        self.state = read_state(self._store) or self.state
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        os.close(self._lock)  # which releases it
+
+    def say(self, standing: Standing, reason: str = "", **more: Any) -> None:
+        """Write that it is so now. `more`: fields of the state; what is not named stays."""
+        fields = {"again_at": None} | more
+        self.state = msgspec.structs.replace(
+            self.state, standing=standing, reason=reason, running=False, **fields
+        )
+        self._write()
+
+    def count(self, more: int) -> None:
+        """So many more bytes are here. Written if it is time to."""
+        done = self.state.bytes_done + more
+        self.state = msgspec.structs.replace(self.state, bytes_done=done)
+        if self._clock() >= self._write_again_at:
+            self._write()
+
+    def _write(self) -> None:
+        self._write_again_at = self._clock() + _WRITE_SECONDS
+        now = from_ms(self._now_ms())
+        self.state = msgspec.structs.replace(self.state, updated_at=now)
+        beside = self._store / f"{STATE}.new"
+        try:
+            beside.write_bytes(msgspec.json.encode(self.state))
+            beside.replace(self._store / STATE)
+        except OSError:
+            pass  # a full disk ends the download by itself, if it has to
+
+
+def _hold(lock: int) -> None:
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:  # or somebody only looks, and is gone the next moment
+        time.sleep(0.02)
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
