@@ -1,0 +1,151 @@
+"""`balcao search`: companies of the month in use, by name and filters."""
+
+from typing import TYPE_CHECKING, Annotated
+
+import msgspec
+import typer
+
+from balcao.cli.configuration import read_settings
+from balcao.cli.failures import CommandFailed
+from balcao.cli.opendata import Sandbox
+from balcao.cli.output import AsJson, print_json, print_table, program, whole
+from balcao.core.calendar import civil_day
+from balcao.service.clock import system_now_ms
+
+if TYPE_CHECKING:
+    from balcao.core.search import HitCount
+    from balcao.core.search_answers import CompaniesPage
+
+_SHOWN = 20
+_NAME_CHARACTERS, _CITY_CHARACTERS = 31, 14  # 80 columns in all
+
+
+def _filter(flag: str, words: str) -> typer.models.OptionInfo:
+    found: typer.models.OptionInfo = typer.Option(flag, help=words, show_default=False)
+    return found
+
+
+def search(  # one option a filter
+    query: Annotated[
+        str,
+        typer.Argument(
+            metavar="NOME",
+            help="Palavras do nome; a última pode terminar em *.",
+            show_default=False,
+        ),
+    ] = "",
+    *,
+    uf: Annotated[str, _filter("--uf", "Siglas de UF, separadas por vírgula.")] = "",
+    municipio: Annotated[str, _filter("--municipio", "Nomes (com --uf) ou códigos.")] = "",
+    cnae: Annotated[str, _filter("--cnae", "Atividades, principais ou não, de 7 dígitos.")] = "",
+    divisao: Annotated[str, _filter("--divisao", "Divisões da CNAE, de 2 dígitos.")] = "",
+    natureza: Annotated[str, _filter("--natureza", "Naturezas jurídicas, de 4 dígitos.")] = "",
+    situacao: Annotated[str, _filter("--situacao", "ATIVA, BAIXADA, INAPTA, …")] = "",
+    porte: Annotated[str, _filter("--porte", "ME, EPP ou DEMAIS.")] = "",
+    matriz: Annotated[str, _filter("--matriz", "true: só matrizes; false: só filiais.")] = "",
+    cep: Annotated[str, _filter("--cep", "CEPs, ou como começam.")] = "",
+    dominio: Annotated[str, _filter("--dominio", "Domínios do e-mail.")] = "",
+    raiz: Annotated[str, _filter("--raiz", "Raízes de CNPJ, de 8 caracteres.")] = "",
+    others: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--filter",
+            metavar="NOME=VALOR",
+            help="Outro filtro da API.",
+            show_default=False,
+        ),
+    ] = None,
+    people: Annotated[bool, typer.Option("--people", help="Também pessoas físicas.")] = False,
+    count: Annotated[bool, typer.Option("--count", help="Só diz quantas são.")] = False,
+    limit: Annotated[int, typer.Option(min=1, max=100, metavar="N", help="Quantas.")] = _SHOWN,
+    cursor: Annotated[str, _filter("--cursor", "Continua de onde a página anterior parou.")] = "",
+    sandbox: Sandbox = False,
+    as_json: AsJson = False,
+) -> None:
+    """Busca empresas no mês em uso, sem cobrar nada; é o mesmo que /buscas/v1/empresas.
+
+    Exemplo:
+
+      $ balcao search "padaria pra*" --uf SP --situacao ATIVA
+      $ balcao search --cnae 6201501 --filter aberta_desde=2026-01-01 --count
+    """
+    sent = {
+        "q": query, "uf": uf, "municipio": municipio, "cnae": cnae, "divisao": divisao,
+        "natureza": natureza, "situacao": situacao, "porte": porte, "matriz": matriz, "cep": cep,
+        "dominio": dominio, "raiz": raiz, "pessoas": "true" if people else "",
+    }  # fmt: skip
+    for other in others or ():
+        name, _, value = other.partition("=")
+        sent[name.strip()] = value.strip()
+    found = _found(sent, cursor, None if count else limit, sandbox=sandbox)
+    if as_json:
+        print_json(msgspec.to_builtins(found))
+        return
+    _print(found)
+
+
+def _cut(text: str | None, characters: int) -> str:
+    if text is None or len(text) <= characters:
+        return text or ""
+    return text[: characters - 1].rstrip() + "…"
+
+
+def _print(found: "CompaniesPage | HitCount") -> None:
+    from balcao.core.search import HitCount
+
+    if isinstance(found, HitCount):
+        typer.echo(f"{whole(found.total)}{'' if found.exact else ' ou mais'}")
+        return
+    print_table(
+        ("CNPJ", "Nome", "UF", "Município", "Situação"),
+        [
+            (
+                each.cnpj,
+                _cut(each.nome_empresarial, _NAME_CHARACTERS),
+                each.uf or "",
+                _cut(each.municipio, _CITY_CHARACTERS),
+                each.situacao or "",
+            )
+            for each in found.itens
+        ],
+        empty="Nenhuma empresa atende a todos os filtros.",
+    )
+    if found.cursor is not None:
+        typer.echo(f"Há mais: repita com --cursor {found.cursor}")
+
+
+def _found(
+    sent: dict[str, str], cursor: str, limit: int | None, *, sandbox: bool
+) -> "CompaniesPage | HitCount":
+    """A page, or how many there are where no `limit` is given."""
+    import time
+    from contextlib import closing
+
+    from balcao.core.problems import problem_of
+    from balcao.core.search import FILTER_NAMES, read_filters
+    from balcao.errors import CallerError
+    from balcao.home import Home
+    from balcao.opendata.errors import OpenDataError
+    from balcao.opendata.search.answering import companies, counted
+    from balcao.opendata.search.index import open_index
+    from balcao.opendata.snapshot import current_path
+
+    if unknown := sorted(set(sent) - {*FILTER_NAMES, "pessoas"}):
+        names = ", ".join(FILTER_NAMES)
+        raise CommandFailed(f"Não há o filtro {unknown[0]}. Os filtros são: {names}.")
+    store = Home(read_settings().home).opendata("test" if sandbox else "live")
+    try:
+        index = open_index(current_path(store))
+    except OpenDataError as error:
+        option = " --sandbox" if sandbox else ""
+        raise CommandFailed(
+            f"O índice da busca não está pronto. Prepare-o: {program()} opendata search{option}."
+        ) from error
+    with closing(index.snapshot), closing(index):
+        try:
+            filters = read_filters(sent.get, civil_day(system_now_ms()).isoformat())
+            if limit is None:
+                return counted(index, filters, time.monotonic)
+            return companies(index, filters, cursor or None, limit, time.monotonic)
+        except CallerError as error:
+            raise CommandFailed(problem_of(error).message) from error

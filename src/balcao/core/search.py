@@ -1,0 +1,475 @@
+"""Company search: what is asked for, whether a record is it, and where the next page begins.
+
+Pure: from the parameters of a request to `Filters`, from these to an expression over the index's
+tokens, and the exact check of each record that the index brings (decisions 14.1 to 14.3). The
+index may bring too many records, never too few.
+"""
+
+import datetime
+import re
+from collections.abc import Callable, Collection, Mapping, Sequence
+from decimal import Decimal, InvalidOperation
+from typing import Literal, TypeAlias
+
+import msgspec
+
+from balcao.core.documents import Cnpj, Cpf
+from balcao.core.listing import (
+    CODED,
+    OPENED,
+    PERSON,
+    POSTAL,
+    POSTAL_DIGITS,
+    STATUS_CHANGED,
+    Listed,
+    document_token,
+    token,
+    words_of,
+)
+from balcao.core.text import unaccented
+from balcao.errors import (
+    CursorOfAnotherMonth,
+    FilterRequired,
+    InvalidCnpj,
+    InvalidCpf,
+    InvalidParameter,
+)
+
+LIMIT_MAX = 100
+PREFIX_LETTERS_MIN = 3  # of a word that ends in `*`
+COUNT_MAX = 10_000  # counted exactly up to here
+RANKED_MAX = 1_000  # candidates that are put in order of relevance
+_VALUES_MAX = 50  # of one filter
+_WORDS_MAX = 20
+_TERMS_MAX = 24  # of a range of days
+_CHARACTERS_MAX = 200
+
+_RANGES = ("aberta_desde", "aberta_ate", "situacao_desde", "situacao_ate")
+_AMOUNTS = ("capital_min", "capital_max")
+FILTER_NAMES: Sequence[str] = ("q", *CODED, *_RANGES, *_AMOUNTS, "cep", "raiz")
+NAMES: Sequence[str] = (*FILTER_NAMES, "pessoas", "limite", "cursor")
+PARTNER_NAMES: Sequence[str] = ("nome", "documento", "limite")
+
+Get: TypeAlias = Callable[[str], str | None]
+Days: TypeAlias = tuple[str | None, str | None]  # from and to, both included
+
+
+class Filters(msgspec.Struct, frozen=True):
+    """What a record must be. Different filters: all of them; several values of one: any."""
+
+    words: Sequence[str] = ()  # of the legal or the trade name
+    prefix: str | None = None  # how one more word begins
+    coded: Mapping[str, frozenset[str]] = {}  # by the names in `CODED`
+    cities: Sequence[str] = ()  # as they were sent: `resolved` turns them into codes
+    opened: Days = (None, None)
+    status_day: Days = (None, None)
+    capital: tuple[Decimal | None, Decimal | None] = (None, None)
+    ceps: Sequence[str] = ()  # how they begin
+    roots: Sequence[str] = ()
+    people: bool = False  # natural persons too
+
+    @property
+    def by_name_only(self) -> bool:
+        """Whether relevance orders what is found (decisions 14.5)."""
+        return self == Filters(words=self.words, prefix=self.prefix, people=self.people)
+
+    def matches(self, record: Listed) -> bool:
+        """Whether the record is what is asked for, in every filter."""
+        if record.person and not self.people:
+            return False
+        if self.roots and record.cnpj[:8] not in self.roots:
+            return False
+        for name, wanted in self.coded.items():
+            if wanted.isdisjoint(CODED[name].of(record)):
+                return False
+        if self.ceps and not record.cep.startswith(tuple(self.ceps)):
+            return False
+        return (
+            _within(self.opened, record.opened)
+            and _within(self.status_day, record.status_day)
+            and self._bears(record.capital)
+            and self._named(record)
+        )
+
+    def _bears(self, capital: Decimal | None) -> bool:
+        least, most = self.capital
+        if least is None and most is None:
+            return True
+        if capital is None:
+            return False
+        return (least is None or capital >= least) and (most is None or capital <= most)
+
+    def _named(self, record: Listed) -> bool:
+        if not self.words and self.prefix is None:
+            return True
+        found = {*words_of(record.name), *words_of(record.trade_name)}
+        if not found.issuperset(self.words):
+            return False
+        return self.prefix is None or any(word.startswith(self.prefix) for word in found)
+
+    @property
+    def expression(self) -> str | None:
+        """What the index is asked; None: it can tell nothing of this."""
+        every = [_quoted(word) for word in self.words]
+        if self.prefix is not None:
+            every.append(f"{_quoted(self.prefix)}*")
+        for name, values in self.coded.items():
+            every.append(_any([token(CODED[name].prefix, value) for value in sorted(values)]))
+        if self.ceps:
+            every.append(_any(sorted({token(POSTAL, cep[:POSTAL_DIGITS]) for cep in self.ceps})))
+        for prefix, days in ((OPENED, self.opened), (STATUS_CHANGED, self.status_day)):
+            if terms := _periods(prefix, days):
+                every.append(_any(terms))
+        if every and not self.people:  # it alone would bring nearly everything
+            every.append(_quoted(token(PERSON, "0")))
+        return " AND ".join(every) or None
+
+    @property
+    def told_by_index(self) -> bool:
+        """Whether the index's answer needs no check: what it counts is what there is."""
+        return (
+            self.expression is not None
+            and self.opened == self.status_day == self.capital == (None, None)
+            and not self.roots
+            and all(len(cep) == POSTAL_DIGITS for cep in self.ceps)
+        )
+
+    def relevance(self, record: Listed) -> tuple[bool, bool, bool, bool, str]:
+        """Smaller comes first: exact name, words in order, head office, active, then CNPJ."""
+        names = [list(words_of(record.name)), list(words_of(record.trade_name))]
+        wanted = list(self.words)
+        exact = self.prefix is None and wanted in names
+        in_order = any(_follows(name, wanted, self.prefix) for name in names)
+        return not exact, not in_order, not record.head, record.status != "02", record.cnpj
+
+
+def _follows(name: Sequence[str], wanted: Sequence[str], prefix: str | None) -> bool:
+    """Whether the words stand side by side in the name."""
+    count = len(wanted) + (prefix is not None)
+    for at in range(len(name) - count + 1):
+        if list(name[at : at + len(wanted)]) == wanted and (
+            prefix is None or name[at + len(wanted)].startswith(prefix)
+        ):
+            return True
+    return False
+
+
+def _quoted(text: str) -> str:
+    return f'"{text}"'
+
+
+def _any(terms: Sequence[str]) -> str:
+    quoted = " OR ".join(map(_quoted, terms))
+    return quoted if len(terms) == 1 else f"({quoted})"
+
+
+def _within(days: Days, day: str | None) -> bool:
+    first, last = days
+    if first is None and last is None:
+        return True
+    if day is None:
+        return False
+    return (first is None or first <= day) and (last is None or day <= last)
+
+
+def _periods(prefix: str, days: Days) -> Sequence[str]:
+    """The months that a range touches, or its years; nothing where it is too long, or open."""
+    first, last = days
+    if first is None or last is None:
+        return ()
+    from_month = int(first[:4]) * 12 + int(first[5:7]) - 1
+    to_month = int(last[:4]) * 12 + int(last[5:7]) - 1
+    if to_month - from_month < _TERMS_MAX:
+        months = range(from_month, to_month + 1)
+        return [token(prefix, f"{at // 12:04d}{at % 12 + 1:02d}") for at in months]
+    years = range(int(first[:4]), int(last[:4]) + 1)
+    return [token(prefix, f"{year:04d}") for year in years] if len(years) <= _TERMS_MAX else ()
+
+
+# From what is sent.
+
+
+def read_filters(get: Get, today: str) -> Filters:
+    """The filters of a request. Raises `InvalidParameter`, `FilterRequired`.
+
+    `today` (YYYY-MM-DD) closes ranges that are open at their end.
+    """
+    words, prefix = _words(get("q"))
+    cities: Sequence[str] = ()
+    coded: dict[str, frozenset[str]] = {}
+    for name, known in CODED.items():
+        values = _values(name, get)
+        if name == "municipio":
+            cities = values
+            continue
+        read = [known.read(value) for value in values]
+        if None in read:
+            raise InvalidParameter(f"O parâmetro {name} aceita {known.words}.")
+        if values:
+            coded[name] = frozenset(value for value in read if value is not None)
+    filters = Filters(
+        words,
+        prefix,
+        coded,
+        cities,
+        _days("aberta_desde", "aberta_ate", get, today),
+        _days("situacao_desde", "situacao_ate", get, today),
+        _amounts(get),
+        _formed("cep", get, re.compile("[0-9]{5,8}", re.ASCII), "-", "de 5 a 8 dígitos"),
+        _formed("raiz", get, re.compile("[0-9A-Z]{8}", re.ASCII), "./-", "raízes de 8 caracteres"),
+    )
+    if filters == Filters():
+        raise FilterRequired
+    return msgspec.structs.replace(filters, people=_flag("pessoas", get))
+
+
+def _words(text: str | None) -> tuple[Sequence[str], str | None]:
+    if not text:
+        return (), None
+    words = tuple(words_of(text[:-1] if text.endswith("*") else text))
+    if len(text) > _CHARACTERS_MAX or not 0 < len(words) <= _WORDS_MAX:
+        raise InvalidParameter(
+            f"O parâmetro q deve ter de 1 a {_WORDS_MAX} palavras de um nome; um CPF não é"
+            " procurado."
+        )
+    if not text.endswith("*"):
+        return words, None
+    prefix = words[-1]
+    if len(prefix) < PREFIX_LETTERS_MIN:
+        raise InvalidParameter(
+            f"Em q, a palavra antes de * deve ter ao menos {PREFIX_LETTERS_MIN} letras."
+        )
+    return words[:-1], prefix
+
+
+def _values(name: str, get: Get) -> Sequence[str]:
+    text = get(name)
+    if not text:
+        return ()
+    values = tuple([value.strip() for value in text.split(",")])
+    if len(values) > _VALUES_MAX or not all(values):
+        raise InvalidParameter(
+            f"O parâmetro {name} aceita de 1 a {_VALUES_MAX} valores, separados por vírgula."
+        )
+    return values
+
+
+def _formed(name: str, get: Get, form: re.Pattern[str], marks: str, words: str) -> Sequence[str]:
+    drop = str.maketrans("", "", marks)
+    found = tuple([value.upper().translate(drop) for value in _values(name, get)])
+    if not all(map(form.fullmatch, found)):
+        raise InvalidParameter(f"O parâmetro {name} aceita {words}.")
+    return found
+
+
+def _days(since: str, until: str, get: Get, today: str) -> Days:
+    first, last = _day(since, get(since)), _day(until, get(until))
+    if first is not None and last is None:
+        # Some days lie ahead in the registry, by up to two years.
+        last = f"{int(today[:4]) + 3:04d}-12-31"
+        return (first, max(first, last))
+    if first is not None and last is not None and first > last:
+        raise InvalidParameter(f"O parâmetro {since} é posterior a {until}.")
+    return first, last
+
+
+def _day(name: str, text: str | None) -> str | None:
+    if not text:
+        return None
+    try:
+        if len(text) != len("AAAA-MM-DD"):
+            raise ValueError
+        return datetime.date.fromisoformat(text).isoformat()
+    except ValueError:
+        raise InvalidParameter(f"O parâmetro {name} deve ser um dia na forma AAAA-MM-DD.") from None
+
+
+_AMOUNT = re.compile(r"[0-9]{1,15}(?:\.[0-9]{1,2})?", re.ASCII)
+
+
+def _amounts(get: Get) -> tuple[Decimal | None, Decimal | None]:
+    least, most = (_amount(name, get(name)) for name in _AMOUNTS)
+    if least is not None and most is not None and least > most:
+        raise InvalidParameter("O parâmetro capital_min é maior que capital_max.")
+    return least, most
+
+
+def _amount(name: str, text: str | None) -> Decimal | None:
+    if not text:
+        return None
+    try:
+        if not _AMOUNT.fullmatch(text):
+            raise InvalidOperation
+        return Decimal(text)
+    except InvalidOperation:
+        raise InvalidParameter(
+            f"O parâmetro {name} deve ser um valor em reais, como 1000 ou 1000.50."
+        ) from None
+
+
+def _flag(name: str, get: Get) -> bool:
+    text = get(name)
+    if not text:
+        return False
+    known = CODED["matriz"].read(text)
+    if known is None:
+        raise InvalidParameter(f"O parâmetro {name} deve ser true ou false.")
+    return known == "1"
+
+
+def read_limit(get: Get) -> int:
+    """How many results a page may have. Raises `InvalidParameter`."""
+    text = get("limite")
+    if not text:
+        return LIMIT_MAX
+    if not re.fullmatch("[0-9]{1,3}", text, re.ASCII) or not 1 <= int(text) <= LIMIT_MAX:
+        raise InvalidParameter(f"O parâmetro limite deve ser um número de 1 a {LIMIT_MAX}.")
+    return int(text)
+
+
+def resolved(
+    filters: Filters, names: Mapping[str, str], codes_of_ibge: Mapping[str, str]
+) -> Filters:
+    """With the codes of the municipalities that were asked for. Raises `InvalidParameter`.
+
+    `names`: of the month, by code. A name is one of a UF, since names repeat over the states.
+    """
+    if not filters.cities:
+        return filters
+    by_name: dict[str, list[str]] = {}
+    for code, name in names.items():
+        by_name.setdefault(unaccented(name), []).append(code)
+    found: set[str] = set()
+    for sent in filters.cities:
+        found.update(_city(sent, filters, names, by_name, codes_of_ibge))
+    coded = {**filters.coded, "municipio": frozenset(found)}
+    return msgspec.structs.replace(filters, coded=coded, cities=())
+
+
+def _city(
+    sent: str,
+    filters: Filters,
+    names: Mapping[str, str],
+    by_name: Mapping[str, Sequence[str]],
+    codes_of_ibge: Mapping[str, str],
+) -> Collection[str]:
+    if sent.isdecimal():
+        code = codes_of_ibge.get(sent, "") if len(sent) == len("3550308") else sent
+        if code not in names:
+            raise InvalidParameter(f"O parâmetro municipio tem um código desconhecido: {sent}.")
+        return (code,)
+    if "uf" not in filters.coded:
+        raise InvalidParameter("Com o nome de um municipio, informe também a uf.")
+    found = by_name.get(unaccented(" ".join(sent.split())))
+    if not found:
+        raise InvalidParameter("O parâmetro municipio tem um nome desconhecido.")
+    return found
+
+
+# Partners.
+
+
+class PartnerFilters(msgspec.Struct, frozen=True):
+    """Whose companies are asked for: a name's words, or what is published of a document."""
+
+    words: Sequence[str] = ()
+    document: str | None = None  # its token
+
+    @property
+    def expression(self) -> str:
+        """What the index is asked."""
+        every = [*self.words, *([self.document] if self.document else [])]
+        return " AND ".join(map(_quoted, every))
+
+    def matches(self, name: str, document: str) -> bool:
+        """Whether a partner is one of them."""
+        if self.document is not None and document_token(document) != self.document:
+            return False
+        return set(words_of(name)).issuperset(self.words)
+
+
+def read_partner(get: Get) -> PartnerFilters:
+    """Raises `InvalidParameter`, `FilterRequired`."""
+    words, prefix = _words(get("nome"))
+    if prefix is not None:
+        raise InvalidParameter("O parâmetro nome não aceita *.")
+    document = get("documento")
+    if not words and not document:
+        raise FilterRequired
+    return PartnerFilters(words, _document(document) if document else None)
+
+
+def _document(text: str) -> str:
+    """The token of a CNPJ, a root, a CPF, or of the six digits that are published of one."""
+    if re.fullmatch("[0-9]{6}", text, re.ASCII):
+        return token("pf", text)
+    if re.fullmatch("[0-9A-Z]{8}", text.upper(), re.ASCII):
+        return token("pj", text)
+    known = document_token(text)
+    if known is not None and known.startswith("_pf"):
+        return known
+    try:
+        return token("pf", Cpf.parse(text).text[3:9])
+    except InvalidCpf:
+        pass
+    try:
+        return token("pj", Cnpj.parse(text).root)
+    except InvalidCnpj:
+        raise InvalidParameter(
+            "O parâmetro documento aceita os seis dígitos publicados de um CPF (***456789**), um"
+            " CNPJ ou a sua raiz."
+        ) from None
+
+
+# Pages.
+
+Order: TypeAlias = Literal["c", "r"]  # by CNPJ, by relevance
+_CURSOR = re.compile(r"([0-9a-f]{8})\.([cr])([0-9]{1,10})", re.ASCII)
+
+
+class SearchPlace(msgspec.Struct, frozen=True):
+    """Where a page begins: at an ordinal, or after so many of the ranked results."""
+
+    order: Order
+    number: int
+
+    def cursor(self, stamp: str) -> str:
+        """As callers have it. `stamp`: of the month."""
+        return f"{stamp}.{self.order}{self.number}"
+
+
+def read_cursor(text: str | None, stamp: str, filters: Filters) -> SearchPlace:
+    """Where to go on. Raises `InvalidParameter`, `CursorOfAnotherMonth`."""
+    if not text:
+        return SearchPlace("r", 0) if filters.by_name_only else SearchPlace("c", 0)
+    known = _CURSOR.fullmatch(text)
+    if known is None:
+        raise InvalidParameter("O parâmetro cursor não é um que este serviço tenha dado.")
+    if known[1] != stamp:
+        raise CursorOfAnotherMonth
+    order: Order = "r" if known[2] == "r" and filters.by_name_only else "c"
+    if order != known[2]:
+        raise InvalidParameter("O parâmetro cursor é de outra busca.")
+    return SearchPlace(order, int(known[3]))
+
+
+class PageEffort(msgspec.Struct, frozen=True):
+    """What one page may take. Whatever it is, a page looks at something."""
+
+    candidates: int = 50_000
+    seconds: float = 0.3
+
+
+class Hits(msgspec.Struct, frozen=True):
+    """One page: every record fulfils every filter."""
+
+    records: Sequence[Listed]
+    partial: bool  # it would have taken too long: there may be more before the next page's
+    following: SearchPlace | None
+
+
+class HitCount(msgspec.Struct, frozen=True):
+    """How many there are; at least so many, unless `exact`."""
+
+    total: int
+    exact: bool

@@ -1,0 +1,142 @@
+"""Searches answered, with the month's words in the place of its codes."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from balcao.core.company import SIZE_TEXTS, STATUS_TEXTS, Coded, mask_cpf_in_text
+from balcao.core.listing import Listed, ListedPartner
+from balcao.core.search import (
+    LIMIT_MAX,
+    Filters,
+    HitCount,
+    PageEffort,
+    PartnerFilters,
+    read_cursor,
+    resolved,
+)
+from balcao.core.search_answers import CompaniesPage, CompanyFound, PartnerFound, PartnersPage
+from balcao.fiction.places import BY_TOM
+from balcao.opendata.errors import OpenDataError
+from balcao.opendata.search.index import SearchIndex, open_index, search_of
+from balcao.opendata.search.paging import Seconds, count, find, find_partners
+from balcao.opendata.snapshot import CURRENT, current_path
+
+_CHECK_SECONDS = 1.0
+_BUDGET = PageEffort()
+
+
+class CurrentIndex:
+    """The index of the published month, whichever it is: follows the store. Not thread safe."""
+
+    def __init__(self, store: Path, now: Seconds) -> None:
+        """`now` counts seconds and never goes back."""
+        self._store = store
+        self._now = now
+        self._index: SearchIndex | None = None
+        self._seen: tuple[int, ...] = ()
+        self._check_again_at = float("-inf")
+
+    @property
+    def index(self) -> SearchIndex | None:
+        """None: the month has none, or there is no month."""
+        now = self._now()
+        if now >= self._check_again_at:
+            self._check_again_at = now + _CHECK_SECONDS
+            self._follow()
+        return self._index
+
+    def close(self) -> None:
+        """Release the files."""
+        if self._index is not None:
+            self._index.close()
+            self._index.snapshot.close()
+            self._index = None
+
+    def _follow(self) -> None:
+        try:
+            path = current_path(self._store)
+            files = (self._store / CURRENT).stat(), search_of(path).stat()
+        except (OSError, OpenDataError):
+            self.close()
+            self._seen = ()
+            return
+        # Both are replaced, never rewritten.
+        seen = tuple(part for each in files for part in (each.st_ino, each.st_mtime_ns))
+        if seen != self._seen:
+            self.close()
+            self._seen = seen
+            try:
+                self._index = open_index(path)
+            except OpenDataError:
+                self._index = None
+
+
+def companies(
+    index: SearchIndex, filters: Filters, cursor: str | None, limit: int, now: Seconds
+) -> CompaniesPage:
+    """One page. Raises `InvalidParameter`, `CursorOfAnotherMonth`, `OpenDataError`."""
+    filters = resolved(filters, index.domains["Municipios"], _CODES_OF_IBGE)
+    place = read_cursor(cursor, index.stamp, filters)
+    hits = find(index, filters, place, limit, _BUDGET, now)
+    following = hits.following
+    return CompaniesPage(
+        [_company(record, index.domains) for record in hits.records],
+        hits.partial,
+        None if following is None else following.cursor(index.stamp),
+        index.snapshot.extraction_date.isoformat(),
+    )
+
+
+def counted(index: SearchIndex, filters: Filters, now: Seconds) -> HitCount:
+    """How many there are. Raises `InvalidParameter`, `OpenDataError`."""
+    filters = resolved(filters, index.domains["Municipios"], _CODES_OF_IBGE)
+    return count(index, filters, _BUDGET, now)
+
+
+def partners(index: SearchIndex, filters: PartnerFilters, limit: int, now: Seconds) -> PartnersPage:
+    """The first of them. Raises `OpenDataError`."""
+    found, more = find_partners(index, filters, min(limit, LIMIT_MAX), _BUDGET, now)
+    return PartnersPage(
+        [_partner(each, index.domains) for each in found],
+        more,
+        index.snapshot.extraction_date.isoformat(),
+    )
+
+
+# Of the municipalities that have both codes here.
+_CODES_OF_IBGE = {place.ibge: tom for tom, place in BY_TOM.items() if place.ibge}
+
+_Domains = Mapping[str, Mapping[str, str]]
+
+
+def _company(record: Listed, domains: _Domains) -> CompanyFound:
+    return CompanyFound(
+        cnpj=record.cnpj,
+        nome_empresarial=mask_cpf_in_text(record.name) or None,
+        nome_fantasia=mask_cpf_in_text(record.trade_name) or None,
+        situacao=STATUS_TEXTS.get(record.status),
+        data_situacao=record.status_day,
+        uf=record.uf or None,
+        municipio=domains["Municipios"].get(record.city),
+        cnae_principal=_coded(record.activity, domains["Cnaes"]),
+        natureza=_coded(record.nature, domains["Naturezas"]),
+        porte=SIZE_TEXTS.get(record.size),
+        data_de_abertura=record.opened,
+        matriz=record.head,
+        capital_social=record.capital,
+    )
+
+
+def _partner(found: ListedPartner, domains: _Domains) -> PartnerFound:
+    return PartnerFound(
+        nome=mask_cpf_in_text(found.name) or None,
+        documento=mask_cpf_in_text(found.document) or None,
+        qualificacao=domains["Qualificacoes"].get(found.qualification),
+        data_de_entrada=found.entered,
+        cnpj=found.cnpj,
+        nome_empresarial=mask_cpf_in_text(found.company) or None,
+    )
+
+
+def _coded(code: str, table: Mapping[str, str]) -> Coded | None:
+    return Coded(code, table.get(code)) if code else None

@@ -1,0 +1,173 @@
+"""The search index of one month, open for reading beside the month itself."""
+
+from array import array
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from hashlib import sha256
+from pathlib import Path
+
+import apsw
+import msgspec
+
+from balcao.core.listing import Listed, ListedPartner, tokens_of
+from balcao.opendata.errors import OpenDataError
+from balcao.opendata.files import meta, open_finished
+from balcao.opendata.keys import key_text
+from balcao.opendata.search.records import RowReader
+from balcao.opendata.snapshot import Snapshot, current_path
+
+# Raised when tokens are made otherwise: files of another form are not read. A test tells when.
+FORM = 1
+
+KEYS_PER_BLOCK = 1_000  # a block of them fits one page
+_MAPPED_BYTES = 1 << 40  # all of it: SQLite maps no more than there is
+_STAMP_CHARACTERS = 8
+
+
+class SearchIndex:
+    """Ordinals, in the order of CNPJs, by tokens; and the record of each. Not thread safe.
+
+    Every method may raise `OpenDataError` when a file is damaged.
+    """
+
+    def __init__(self, path: Path, snapshot: Snapshot) -> None:
+        """`snapshot` stays the caller's to close."""
+        try:
+            self._connection = open_finished(path)
+            self._connection.pragma("mmap_size", _MAPPED_BYTES)
+            self.count = int(meta(self._connection, "count"))
+            self.stamp = meta(self._connection, "of").hex()[:_STAMP_CHARACTERS]
+        except (apsw.Error, OSError) as error:
+            raise OpenDataError(f"{path} não é o índice de busca de um mês") from error
+        self.snapshot = snapshot
+        self.domains = snapshot.domains()
+        self._reader = RowReader(snapshot.extraction_date)
+        self._block = -1
+        self._keys = array("Q")
+
+    def candidates(self, expression: str, first: int, end: int) -> Iterator[int]:
+        """Ordinals from `first` to before `end` that an expression over tokens brings."""
+        return self._ordinals("company", expression, first, end)
+
+    def partners(self, expression: str, first: int, end: int) -> Iterator[int]:
+        """The same of companies by their partners: of each, its first establishment."""
+        return self._ordinals("partner", expression, first, end)
+
+    def _ordinals(self, table: str, expression: str, first: int, end: int) -> Iterator[int]:
+        try:
+            for (ordinal,) in self._connection.execute(
+                f"SELECT rowid FROM {table} WHERE {table} MATCH ?"  # noqa: S608
+                " AND rowid BETWEEN ? AND ? ORDER BY rowid",
+                (expression, first, end - 1),
+            ):
+                yield ordinal
+        except apsw.Error as error:
+            raise OpenDataError("o índice de busca está danificado") from error
+
+    def counted(self, expression: str, first: int, end: int, most: int) -> int:
+        """How many there are, at most so many."""
+        try:
+            found = self._connection.execute(
+                "SELECT count(*) FROM (SELECT 1 FROM company WHERE company MATCH ?"
+                " AND rowid BETWEEN ? AND ? LIMIT ?)",
+                (expression, first, end - 1, most),
+            ).get
+        except apsw.Error as error:
+            raise OpenDataError("o índice de busca está danificado") from error
+        return int(found)
+
+    def record(self, ordinal: int) -> Listed:
+        """The establishment of an ordinal."""
+        key = self._key(ordinal)
+        rows = self.snapshot.rows_of(key_text(key, 12))
+        if rows is None:
+            raise OpenDataError("o índice de busca não é deste mês")
+        return self._reader.establishment(*rows)
+
+    def partners_of(self, ordinal: int) -> Sequence[ListedPartner]:
+        """The partners of the company of an ordinal."""
+        record = self.record(ordinal)
+        rows = self.snapshot.partners_of(record.cnpj[:8])
+        return [self._reader.partner(row, record.cnpj, record.name) for row in rows]
+
+    def of_root(self, root: str) -> tuple[int, int]:
+        """The ordinals of a company's establishments: the first, and the one after the last."""
+        lowest = int(root, 36) * 36**4
+        return self._at(lowest), self._at(lowest + 36**4)
+
+    def finds(self, ordinal: int) -> bool:
+        """Whether an establishment is found by all of its tokens."""
+        every = " AND ".join(f'"{each}"' for each in tokens_of(self.record(ordinal)).split())
+        return list(self.candidates(every, ordinal, ordinal + 1)) == [ordinal]
+
+    def keys_grow(self) -> bool:
+        """Whether every key is greater than the one before it."""
+        before = -1
+        for ordinal in range(0, self.count, KEYS_PER_BLOCK):
+            first = self._key(ordinal)
+            if first <= before or sorted(set(self._keys)) != list(self._keys):
+                return False
+            before = self._keys[-1]
+        return True
+
+    def close(self) -> None:
+        """Release the file."""
+        self._connection.close()
+
+    def _at(self, key: int) -> int:
+        """The first ordinal whose key is not smaller."""
+        low, high = 0, self.count
+        while low < high:
+            middle = (low + high) // 2
+            if self._key(middle) < key:
+                low = middle + 1
+            else:
+                high = middle
+        return low
+
+    def _key(self, ordinal: int) -> int:
+        block, at = divmod(ordinal, KEYS_PER_BLOCK)
+        if block != self._block:
+            found = self._connection.execute("SELECT keys FROM keys WHERE block = ?", (block,)).get
+            if found is None:
+                raise OpenDataError("o índice de busca está danificado")
+            self._keys, self._block = array("Q", found), block
+        return self._keys[at]
+
+
+def search_of(snapshot: Path) -> Path:
+    """Where the search index of a month's file is, if there is one."""
+    return snapshot.with_suffix(".search")
+
+
+def open_index(snapshot: Path) -> SearchIndex:
+    """That of a month's file. Raises `OpenDataError` where there is none to be used."""
+    opened = Snapshot.open(snapshot)
+    try:
+        index = SearchIndex(search_of(snapshot), opened)
+        if not identity_of(snapshot).hex().startswith(index.stamp):
+            index.close()
+            raise OpenDataError(f"{search_of(snapshot)} não é deste mês, ou tem outra forma")
+    except OpenDataError:
+        opened.close()
+        raise
+    return index
+
+
+def is_searchable(store: Path) -> bool:
+    """Whether the published month has its index. Raises `OpenDataError`: there is no month."""
+    path = current_path(store)
+    try:
+        index = open_index(path)
+    except OpenDataError:
+        return False
+    index.close()
+    index.snapshot.close()
+    return True
+
+
+def identity_of(snapshot: Path) -> bytes:
+    """Which month, which build of it, and which form of index."""
+    with closing(Snapshot.open(snapshot)) as opened:
+        info = msgspec.json.encode(opened.info())
+    return sha256(b"%d %b %b" % (FORM, snapshot.name.encode(), info)).digest()

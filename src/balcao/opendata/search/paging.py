@@ -1,0 +1,160 @@
+"""One page of a search: what the index brings, checked, within a budget (decisions 14.3, 14.5)."""
+
+from collections.abc import Callable, Iterator, Sequence
+
+from balcao.core.listing import Listed, ListedPartner
+from balcao.core.search import (
+    COUNT_MAX,
+    RANKED_MAX,
+    Filters,
+    HitCount,
+    Hits,
+    PageEffort,
+    PartnerFilters,
+    SearchPlace,
+)
+from balcao.opendata.search.index import SearchIndex
+
+# The index is asked in slices of ordinals, so that a page comes to an end where nothing is found.
+_SLICE = 1 << 20
+
+Seconds = Callable[[], float]
+
+
+class _Looking:
+    """Candidates from an ordinal on, until the budget is used up."""
+
+    def __init__(
+        self, index: SearchIndex, filters: Filters, first: int, budget: PageEffort, now: Seconds
+    ) -> None:
+        self._index = index
+        self._filters = filters
+        self._budget = budget
+        self._now = now
+        self._until = now() + budget.seconds
+        self._looked = 0
+        self.following = first  # the first ordinal that was not looked at
+        self.exhausted = False  # the budget, before the end
+
+    def candidates(self) -> Iterator[int]:
+        for first, end in self._spans():
+            for ordinal in self._within(first, end):
+                self.following = ordinal + 1
+                yield ordinal
+                self._looked += 1
+                if self._spent():
+                    return
+            self.following = end
+            if end < self._index.count and self._spent():
+                return
+        self.following = self._index.count
+
+    def _spent(self) -> bool:
+        spent = self._looked >= self._budget.candidates or self._now() >= self._until
+        self.exhausted = spent and self.following < self._index.count
+        return self.exhausted
+
+    def _spans(self) -> Iterator[tuple[int, int]]:
+        first, count = self.following, self._index.count
+        if self._filters.roots:
+            for root in sorted(set(self._filters.roots)):
+                begin, end = self._index.of_root(root)
+                if end > first and end > begin:
+                    yield max(begin, first), end
+            return
+        for begin in range(first, count, _SLICE):
+            yield begin, min(begin + _SLICE, count)
+
+    def _within(self, first: int, end: int) -> Iterator[int]:
+        expression = self._filters.expression
+        if expression is None or self._filters.roots:  # a company's own are few
+            return iter(range(first, end))
+        return self._index.candidates(expression, first, end)
+
+
+def find(  # noqa: PLR0917  # what is asked, and what it may take
+    index: SearchIndex,
+    filters: Filters,
+    place: SearchPlace,
+    limit: int,
+    budget: PageEffort,
+    now: Seconds,
+) -> Hits:
+    """One page from a place on. `now` counts seconds."""
+    if place.order == "r":
+        return _ranked(index, filters, place.number, limit, budget, now)
+    looking = _Looking(index, filters, place.number, budget, now)
+    found: list[Listed] = []
+    for ordinal in looking.candidates():
+        record = index.record(ordinal)
+        if filters.matches(record):
+            found.append(record)
+            if len(found) == limit:
+                more = looking.following < index.count
+                return Hits(found, False, SearchPlace("c", looking.following) if more else None)
+    return Hits(found, looking.exhausted, _going_on(looking))
+
+
+def _going_on(looking: _Looking) -> SearchPlace | None:
+    return SearchPlace("c", looking.following) if looking.exhausted else None
+
+
+def _ranked(  # noqa: PLR0917  # as `find`
+    index: SearchIndex, filters: Filters, done: int, limit: int, budget: PageEffort, now: Seconds
+) -> Hits:
+    """By relevance among the first candidates; then the others by CNPJ.
+
+    Always the same candidates, however long it takes: each page is a part of one order.
+    """
+    looking = _Looking(index, filters, 0, PageEffort(RANKED_MAX, float("inf")), now)
+    found = [
+        record for record in map(index.record, looking.candidates()) if filters.matches(record)
+    ]
+    found.sort(key=filters.relevance)
+    page = found[done : done + limit]
+    if done + limit < len(found):
+        return Hits(page, False, SearchPlace("r", done + limit))
+    return Hits(page, False, _going_on(looking))
+
+
+def count(index: SearchIndex, filters: Filters, budget: PageEffort, now: Seconds) -> HitCount:
+    """How many there are, exact up to `COUNT_MAX` where the budget suffices."""
+    expression, total = filters.expression, 0
+    if expression is not None and filters.told_by_index:
+        until = now() + budget.seconds
+        for first in range(0, index.count, _SLICE):
+            end = min(first + _SLICE, index.count)
+            total += index.counted(expression, first, end, COUNT_MAX + 1 - total)
+            if total > COUNT_MAX:
+                return HitCount(COUNT_MAX, False)
+            if end < index.count and now() >= until:
+                return HitCount(total, False)
+        return HitCount(total, True)
+    looking = _Looking(index, filters, 0, budget, now)
+    for ordinal in looking.candidates():
+        total += filters.matches(index.record(ordinal))
+        if total > COUNT_MAX:
+            return HitCount(COUNT_MAX, False)
+    return HitCount(total, not looking.exhausted)
+
+
+def find_partners(
+    index: SearchIndex, filters: PartnerFilters, limit: int, budget: PageEffort, now: Seconds
+) -> tuple[Sequence[ListedPartner], bool]:
+    """Partners by name or document, in the order of their companies; whether there may be more."""
+    until, found = now() + budget.seconds, []
+    for first in range(0, index.count, _SLICE):
+        end = min(first + _SLICE, index.count)
+        for looked, ordinal in enumerate(index.partners(filters.expression, first, end), 1):
+            found += [
+                each
+                for each in index.partners_of(ordinal)
+                if filters.matches(each.name, each.document)
+            ]
+            if len(found) > limit:
+                return found[:limit], True
+            if looked >= budget.candidates or now() >= until:
+                return found, True
+        if end < index.count and now() >= until:
+            return found, True
+    return found, False

@@ -1,0 +1,92 @@
+"""From stored rows to what company search knows (`rfb-open-data.md`, section 4)."""
+
+from collections.abc import Iterator
+from contextlib import suppress
+from datetime import date
+from decimal import Decimal, InvalidOperation
+from functools import lru_cache
+
+from balcao.core.listing import Listed, ListedPartner, domain_of
+from balcao.opendata.layout import SEPARATOR
+from balcao.opendata.rows import read_day
+from balcao.opendata.tally import latest_date
+
+_SEPARATOR = chr(SEPARATOR)
+_HEAD_OFFICE = "1"
+_YES = "S"
+# Days since the sixties and a few junk values: nearly every date is met again.
+_DATES_REMEMBERED = 65_536
+
+
+class RowReader:
+    """Reads the rows of one month."""
+
+    def __init__(self, extraction: date) -> None:
+        latest = latest_date(extraction)
+        self._day = lru_cache(_DATES_REMEMBERED)(lambda text: read_day(text, latest))
+
+    def establishment(self, row: str, of_company: str | None, simples: str | None) -> Listed:
+        """One establishment, of its row, its company's and its company's in Simples; all tidy."""
+        (
+            tag_and_root, order, digits, identifier, trade_name, status, status_day, reason, _, _,
+            opened, activity, others, _, _, _, _, _, postal_code, uf, city, area_1, _, area_2, _,
+            _, _, email, _, _,
+        ) = row.split(_SEPARATOR)  # fmt: skip
+        name, nature, size, capital = "", "", "", ""
+        if of_company is not None:
+            _, name, nature, _, capital, size, _ = of_company.split(_SEPARATOR)
+        in_simples, in_mei = "", ""
+        if simples is not None:
+            _, in_simples, _, _, in_mei, _, _ = simples.split(_SEPARATOR)
+        return Listed(
+            cnpj=tag_and_root[1:] + order + digits,
+            name=name,
+            trade_name=trade_name,
+            nature=nature.zfill(4) if nature else "",
+            size=size,
+            capital=_amount(capital),
+            head=identifier == _HEAD_OFFICE,
+            status=status.zfill(2) if status else "",
+            status_day=self._day(status_day),
+            reason=reason.zfill(2) if reason else "",
+            opened=self._day(opened),
+            activity=activity.zfill(7) if activity else "",
+            others=tuple([code.strip() for code in others.split(",")]) if others else (),
+            cep=_postal_code(postal_code),
+            uf=uf,
+            city=city.zfill(4) if city else "",
+            area_codes=tuple([code for code in map(_area, (area_1, area_2)) if code]),
+            domain=domain_of(email) if email else "",
+            simples=in_simples == _YES,
+            mei=in_mei == _YES,
+        )
+
+    def partner(self, row: str, cnpj: str, company: str) -> ListedPartner:
+        """One partner of the company that `cnpj` stands for."""
+        _, _, name, document, qualification, entered, *_ = row.split(_SEPARATOR)
+        return ListedPartner(cnpj, company, name, document, qualification, self._day(entered))
+
+
+def partners_in(rows: Iterator[str]) -> Iterator[tuple[str, str]]:
+    """Names and documents of partners' tidy rows."""
+    for row in rows:
+        _, _, name, document, _ = row.split(_SEPARATOR, 4)
+        yield name, document
+
+
+def _amount(text: str) -> Decimal | None:
+    with suppress(InvalidOperation):
+        amount = Decimal(text.replace(".", "").replace(",", ".")) if text else None
+        return amount if amount is None or amount.is_finite() else None
+    return None
+
+
+def _postal_code(text: str) -> str:
+    if len(text) not in {7, 8} or not text.isdecimal() or not text.strip("0"):
+        return ""
+    return text.zfill(8)
+
+
+def _area(text: str) -> str:
+    code = text.lstrip("0")
+    return code if len(code) == 2 and code.isdecimal() else ""

@@ -1,0 +1,23 @@
+"""`balcao search`: the service's own search, without the service and free."""
+
+from pathlib import Path
+
+from tests.cli.shell import Shell
+
+
+def test_search_at_the_terminal(shell: Shell, tmp_path: Path) -> None:
+    missing = shell("search --uf SP --sandbox", code=1).err
+    assert "opendata search --sandbox" in missing
+    shell(f"opendata sample {tmp_path / 'mes'} --establishments 300 --seed 7")
+    shell(f"opendata build {tmp_path / 'mes'} --sandbox --force")
+    shell("opendata search --sandbox")
+    assert shell("opendata status --json").json["search"]["test"] is True
+
+    page = shell("search --uf SP --sandbox --limit 2 --json").json
+    assert [item["uf"] for item in page["itens"]] == ["SP", "SP"]
+    table = shell("search --uf SP --sandbox --limit 2").out
+    assert page["itens"][0]["cnpj"] in table
+    assert page["cursor"] in table
+    assert max(map(len, table.splitlines())) <= 80
+    assert int(shell("search --filter uf=SP --sandbox --count").out) > 2
+    assert "aberta_desde" in shell("search --sandbox --filter nada=1", code=1).err

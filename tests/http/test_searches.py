@@ -1,0 +1,239 @@
+"""Company search over HTTP (decisions 14): pages, counts, partners, and what they cost."""
+
+import asyncio
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from balcao.core.access import KeyDoor, Plan
+from balcao.home import Home
+from balcao.opendata.search.building import build_index
+from balcao.opendata.search.index import search_of
+from balcao.opendata.snapshot import current_path
+from tests.http.house import CREDITS, OpenHouse, opened
+from tests.world import Client
+
+COMPANIES, COUNT, PARTNERS = (
+    "/buscas/v1/empresas",
+    "/buscas/v1/empresas/contagem",
+    "/buscas/v1/socios",
+)
+
+
+@pytest.fixture(scope="module")
+def shop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OpenHouse]:
+    """A house whose sandbox can be searched; and nothing live."""
+    with opened(tmp_path_factory.mktemp("casa"), establishments=1_500) as house:
+        build_index(Home(house.house.settings.home).opendata("test"))
+        yield house
+        house.assert_books_agree()
+
+
+def opted(house: OpenHouse, name: str, plan: Plan = "pre_pago") -> Client:
+    """An account that may search people."""
+    return house.account(name, plan=plan, partner_optin=True)
+
+
+def test_pages_are_one_order_and_cost_a_credit_each(shop: OpenHouse) -> None:
+    by = shop.account("paginas")
+    seen: list[str] = []
+    query, pages = "?situacao=ATIVA,BAIXADA&limite=40", 0
+    cursor = ""
+    while cursor is not None:
+        answer = shop.get(COMPANIES + query + (f"&cursor={cursor}" if cursor else ""), by)
+        assert answer.status == 200
+        assert list(answer.json)[:3] == ["request_id", "success", "error"]
+        paid = "1" if answer.json["itens"] else "0"
+        assert answer.headers["x-creditos-cobrados"] == paid
+        assert answer.headers["x-request-id"] == answer.json["request_id"]
+        assert "ratelimit" in answer.headers
+        seen += [item["cnpj"] for item in answer.json["itens"]]
+        assert all(item["situacao"] in ("ATIVA", "BAIXADA") for item in answer.json["itens"])
+        assert not answer.json["parcial"]
+        pages += paid == "1"
+        cursor = answer.json["cursor"]
+    assert seen == sorted(set(seen))
+    assert len(seen) > 80
+    assert shop.money(by) == (CREDITS - pages, 0)
+    assert {(e.operation, e.rule) for e in shop.charges(by)} == {
+        ("busca-de-empresas", "search/page")
+    }
+    counted = shop.get(COUNT + "?situacao=ATIVA,BAIXADA", by)
+    assert (counted.json["total"], counted.json["exato"]) == (len(seen), True)
+
+
+def test_the_statement_knows_it(shop: OpenHouse) -> None:
+    by = shop.account("extrato")
+    answer = shop.get(COMPANIES + "?uf=SP", by)
+    told = shop.get(f"/conta/v1/operacoes/{answer.json['request_id']}", by).json
+    assert (told["operacao"], told["creditos"]) == ("busca-de-empresas", 1)
+    assert told["regra_codigo"] == "search/page"
+    (line,) = shop.get("/conta/v1/consumo", by).json["linhas"]
+    assert (line["operacao"], line["consultas"], line["creditos"]) == ("busca-de-empresas", 1, 1)
+
+
+def test_nothing_found_is_free(shop: OpenHouse) -> None:
+    by = shop.account("nada")
+    for path in (f"{COMPANIES}?q=zzzyyyxxx", f"{COUNT}?q=zzzyyyxxx"):
+        answer = shop.get(path, by)
+        assert answer.status == 200
+        assert answer.headers["x-creditos-cobrados"] == "0"
+    assert shop.money(by) == (CREDITS, 0)
+    assert not shop.charges(by)
+
+
+@pytest.mark.parametrize(
+    ("query", "status", "code"),
+    [
+        ("", 400, "FILTRO_OBRIGATORIO"),
+        ("?limite=10", 400, "FILTRO_OBRIGATORIO"),
+        ("?pessoas=true", 400, "FILTRO_OBRIGATORIO"),
+        ("?uf=XX", 400, "PARAMETRO_INVALIDO"),
+        ("?uf=SP&uf=RJ", 400, "PARAMETRO_REPETIDO"),
+        ("?uf=SP,,RJ", 400, "PARAMETRO_INVALIDO"),
+        ("?municipio=7107", 200, ""),
+        ("?municipio=3550308", 200, ""),
+        ("?municipio=9999", 400, "PARAMETRO_INVALIDO"),
+        ("?municipio=9999999", 400, "PARAMETRO_INVALIDO"),
+        ("?municipio=S%C3%A3o%20Paulo&uf=SP", 200, ""),
+        ("?municipio=S%C3%A3o%20Paulo", 400, "PARAMETRO_INVALIDO"),
+        ("?municipio=Lugar%20Nenhum&uf=SP", 400, "PARAMETRO_INVALIDO"),
+        ("?cnae=123", 400, "PARAMETRO_INVALIDO"),
+        ("?q=ab*", 400, "PARAMETRO_INVALIDO"),
+        ("?q=%2E%2E", 400, "PARAMETRO_INVALIDO"),
+        ("?q=12345678901", 400, "PARAMETRO_INVALIDO"),
+        ("?aberta_desde=2026-02-30", 400, "PARAMETRO_INVALIDO"),
+        ("?aberta_desde=2026-02-03&aberta_ate=2026-02-01", 400, "PARAMETRO_INVALIDO"),
+        ("?capital_min=-1", 400, "PARAMETRO_INVALIDO"),
+        ("?capital_min=2&capital_max=1", 400, "PARAMETRO_INVALIDO"),
+        ("?cep=123", 400, "PARAMETRO_INVALIDO"),
+        ("?dominio=exemplo", 400, "PARAMETRO_INVALIDO"),
+        ("?raiz=1234567", 400, "PARAMETRO_INVALIDO"),
+        ("?uf=SP&limite=101", 400, "PARAMETRO_INVALIDO"),
+        ("?uf=SP&limite=0", 400, "PARAMETRO_INVALIDO"),
+        ("?uf=SP&cursor=x", 400, "PARAMETRO_INVALIDO"),
+        ("?uf=SP&cursor=00000000.c1", 410, "CURSOR_DE_OUTRO_MES"),
+        ("?uf=SP&pessoas=true", 403, "OPTIN_NAO_HABILITADO"),
+        ("?uf=SP&creditos_maximos=0", 402, "TETO_DA_REQUISICAO"),
+    ],
+)
+def test_what_is_refused_costs_nothing(shop: OpenHouse, query: str, status: int, code: str) -> None:
+    before = shop.money()
+    answer = shop.get(COMPANIES + query)
+    assert (answer.status, answer.code) == (status, code or None)
+    if status != 200:
+        assert answer.headers["x-creditos-cobrados"] == "0"
+        assert shop.money() == before
+
+
+def test_people_are_for_those_who_opted_in(shop: OpenHouse) -> None:
+    by = opted(shop, "pessoas")
+    hidden = shop.get(COMPANIES + "?natureza=2135", by).json["itens"]
+    shown = shop.get(COMPANIES + "?natureza=2135&pessoas=true", by).json["itens"]
+    assert not hidden
+    assert shown
+    assert {item["natureza"]["codigo"] for item in shown} == {"2135"}
+    everybody = shop.get(COUNT + "?uf=SP&pessoas=true", by).json["total"]
+    assert shop.get(COUNT + "?uf=SP", by).json["total"] < everybody
+
+
+def test_partners(shop: OpenHouse) -> None:
+    for nobody in (None, opted(shop, "gratis", "gratuito")):
+        refused = shop.get(PARTNERS + "?nome=maria", nobody)
+        assert (refused.status, refused.code) == (403, "OPTIN_NAO_HABILITADO")
+    by = opted(shop, "socios")
+    answer = shop.get(PARTNERS + "?nome=maria", by)
+    assert answer.headers["x-creditos-cobrados"] == "1"
+    items = answer.json["itens"]
+    assert items
+    for item in items:
+        assert "MARIA" in item["nome"]
+        assert item["documento"][:3] == "***" or len(item["documento"]) == 14
+    masked = next(item for item in items if item["documento"].startswith("***"))
+    same = shop.get(f"{PARTNERS}?documento={masked['documento'][3:9]}", by).json["itens"]
+    assert masked in same
+    assert shop.get(PARTNERS, by).code == "FILTRO_OBRIGATORIO"
+    assert shop.get(PARTNERS + "?documento=12", by).code == "PARAMETRO_INVALIDO"
+    assert [entry.operation for entry in shop.charges(by)] == ["busca-de-socios"] * 2
+
+
+def test_the_same_request_twice_is_charged_once(shop: OpenHouse) -> None:
+    by = shop.account("chave")
+    first = shop.get(COMPANIES + "?uf=SP&limite=3", by, idempotency_key="busca-0001")
+    again = shop.get(COMPANIES + "?uf=SP&limite=3", by, idempotency_key="busca-0001")
+    assert again.body == first.body
+    assert again.headers["idempotent-replayed"] == "true"
+    assert again.headers["x-creditos-cobrados"] == "0"
+    assert shop.money(by) == (CREDITS - 1, 0)
+    other = shop.get(COMPANIES + "?uf=RJ&limite=3", by, idempotency_key="busca-0001")
+    assert (other.status, other.code) == (400, "IDEMPOTENCY_KEY_REUTILIZADA")
+
+
+def test_at_once_under_one_key(shop: OpenHouse) -> None:
+    by = shop.account("juntas")
+
+    async def both() -> None:
+        answers = await asyncio.gather(
+            *(shop.aget(COMPANIES + "?uf=SP", by, idempotency_key="busca-0002") for _ in range(4))
+        )
+        assert {answer.status for answer in answers} == {200}
+        assert len({answer.body for answer in answers}) == 1
+
+    shop.run(both())
+    assert shop.money(by) == (CREDITS - 1, 0)
+
+
+def test_without_credits(shop: OpenHouse) -> None:
+    by = shop.account("pobre", credits=0)
+    refused = shop.get(COMPANIES + "?uf=SP", by)
+    assert (refused.status, refused.code) == (402, "SALDO_INSUFICIENTE")
+    assert "itens" not in refused.json
+    assert shop.get(COMPANIES + "?q=zzzyyyxxx", by).status == 200
+
+
+def test_no_name_is_logged(shop: OpenHouse) -> None:
+    by = opted(shop, "discreta")
+    answer = shop.get(PARTNERS + "?nome=maria", by)
+    assert shop.event(answer.json["request_id"])["operation"] == "busca-de-socios"
+    assert b"maria" not in shop.logged.lower()
+
+
+def test_no_index_no_month_and_free_of_charge(tmp_path: Path) -> None:
+    with opened(tmp_path, establishments=1, preco_busca_creditos=0) as house:
+        store = Home(house.house.settings.home).opendata("test")
+        missing = house.get(COMPANIES + "?uf=SP")
+        assert (missing.status, missing.code) == (503, "BUSCA_INDISPONIVEL")
+        assert missing.headers["x-creditos-cobrados"] == "0"
+        assert "retry-after" in missing.headers
+        live = house.account("viva", mode="live")
+        assert house.get(COMPANIES + "?uf=SP", live).code == "BUSCA_INDISPONIVEL"
+        assert build_index(store) == search_of(current_path(store))
+        answer = house.run(_when_there(house))
+        assert answer == "0"
+        assert not house.charges()
+
+
+async def _when_there(house: OpenHouse) -> str:
+    """What a page costs once the service has seen the index, within a second."""
+    cost = ""
+
+    async def look() -> bool:
+        nonlocal cost
+        answer = await house.aget(COMPANIES + "?situacao=ATIVA")
+        cost = answer.headers["x-creditos-cobrados"]
+        return answer.status == 200
+
+    async with asyncio.timeout(60):
+        while not await look():  # noqa: ASYNC110 - the store is looked at once a second
+            await asyncio.sleep(0.05)
+    return cost
+
+
+def test_a_key_for_other_operations_does_not_search(shop: OpenHouse) -> None:
+    by, desk = shop.account("portas"), shop.house.desk
+    assert desk.change_door(by.key_id, KeyDoor(operations=("suframa",)), 1)
+    answer = shop.get(COMPANIES + "?uf=SP", by)
+    assert answer.status == 403
+    assert b"OPERACAO_NAO_PERMITIDA" in answer.body
+    assert shop.money(by) == (CREDITS, 0)

@@ -1,0 +1,334 @@
+"""The search index: what it finds is what a plain scan of the month finds, page after page."""
+
+import random
+import shutil
+from collections import namedtuple
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
+from datetime import date
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+from bench.search import drawn_about
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from balcao.core.listing import Listed, words_of
+from balcao.core.search import (
+    COUNT_MAX,
+    NAMES,
+    Filters,
+    HitCount,
+    Hits,
+    PageEffort,
+    SearchPlace,
+    read_filters,
+    read_partner,
+    resolved,
+)
+from balcao.opendata.errors import BuildRunning, NoRoom, OpenDataError
+from balcao.opendata.generator import generate
+from balcao.opendata.importer import build
+from balcao.opendata.search import building, paging
+from balcao.opendata.search.answering import CurrentIndex
+from balcao.opendata.search.building import build_index
+from balcao.opendata.search.index import SearchIndex, is_searchable, open_index, search_of
+from balcao.opendata.snapshot import current_path
+from balcao.opendata.store import WorkFolder, rollback
+from tests.opendata.months import TODAY, Month, row
+from tests.opendata.test_snapshot import Clock
+
+ESTABLISHMENTS = 4_000
+DAY = "2026-08-20"
+PLENTY = PageEffort(1 << 40, float("inf"))
+
+
+def never() -> float:
+    """A clock that stands still."""
+    return 0.0
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A month with letters, branches, people and dirt, whose index was built in partitions."""
+    folder = tmp_path_factory.mktemp("mes")
+    generate(folder / "mes", ESTABLISHMENTS, 7, alphanumeric_share=0.05, dirt_times=10.0)
+    build([folder / "mes"], folder / "dados", today=TODAY)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(building, "_ROWS_PER_PARTITION", 700)
+        assert not is_searchable(folder / "dados")
+        assert build_index(folder / "dados") == search_of(current_path(folder / "dados"))
+    assert is_searchable(folder / "dados")
+    assert not (folder / "dados" / "search").exists()
+    return folder / "dados"
+
+
+@pytest.fixture(scope="module")
+def index(store: Path) -> Iterator[SearchIndex]:
+    """It, open; in slices smaller than the month."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(paging, "_SLICE", 1_000)
+        with closing(open_index(current_path(store))) as index, closing(index.snapshot):
+            yield index
+
+
+@pytest.fixture(scope="module")
+def everybody(index: SearchIndex) -> Sequence[Listed]:
+    """All records, in the order of CNPJs, read without the index's tokens."""
+    return [index.record(ordinal) for ordinal in range(index.count)]
+
+
+def filters(**sent: str) -> Filters:
+    return read_filters(sent.get, DAY)
+
+
+def pages(
+    index: SearchIndex, of: Filters, limit: int, effort: PageEffort = PLENTY
+) -> Iterator[Hits]:
+    """All pages, by CNPJ."""
+    place: SearchPlace | None = SearchPlace("c", 0)
+    while place is not None:
+        page = paging.find(index, of, place, limit, effort, never)
+        yield page
+        assert page.following is None or page.following.number > place.number
+        place = page.following
+
+
+def found(index: SearchIndex, of: Filters, limit: int = 37) -> Sequence[str]:
+    return [record.cnpj for page in pages(index, of, limit) for record in page.records]
+
+
+def test_all_of_them_are_there_in_the_order_of_their_cnpjs(
+    index: SearchIndex, everybody: Sequence[Listed]
+) -> None:
+    numbers = [record.cnpj for record in everybody]
+    assert len(numbers) == ESTABLISHMENTS
+    assert numbers == sorted(numbers)
+    assert any(not number.isdecimal() for number in numbers)
+
+
+@settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(seed=st.integers(0, 1 << 32))
+def test_random_filters_agree_with_a_scan(
+    index: SearchIndex, everybody: Sequence[Listed], seed: int
+) -> None:
+    drawn = random.Random(seed)
+    record, other = drawn.sample(everybody, 2)
+    of = filters(**drawn_about(record, other, drawn))
+    of = resolved(of, index.domains["Municipios"], {})
+    wanted = [each.cnpj for each in everybody if of.matches(each)]
+    assert found(index, of, drawn.choice([1, 7, 100])) == wanted
+    assert paging.count(index, of, PLENTY, never) == HitCount(len(wanted), True)
+
+
+def one(**fields: object) -> Listed:
+    known: dict[str, object] = {
+        "cnpj": "12ABC34501DE35", "name": "PADARIA DA PRAÇA LTDA", "trade_name": "PÃO & CIA",
+        "nature": "2062", "size": "01", "capital": Decimal("1000.00"), "head": True,
+        "status": "02", "status_day": "2020-05-04", "reason": "00", "opened": "2019-02-28",
+        "activity": "4721102", "others": ("4711302",), "cep": "01310100", "uf": "SP",
+        "city": "7107", "area_codes": ("11",), "domain": "padaria.com.br", "simples": True,
+        "mei": False,
+    }  # fmt: skip
+    return Listed(**(known | fields))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("sent", "fits"),
+    [
+        ({"q": "padaria praca"}, True),
+        ({"q": "Padaria LTDA"}, True),
+        ({"q": "pad*"}, True),
+        ({"q": "praca pad*"}, True),
+        ({"q": "pao"}, True),
+        ({"q": "padarias"}, False),
+        ({"uf": "rj,sp"}, True),
+        ({"uf": "RJ"}, False),
+        ({"cnae": "4711-3/02"}, True),
+        ({"cnae_principal": "4711302"}, False),
+        ({"divisao": "47"}, True),
+        ({"natureza": "206-2"}, True),
+        ({"situacao": "Ativa"}, True),
+        ({"porte": "epp"}, False),
+        ({"matriz": "false"}, False),
+        ({"aberta_desde": "2019-02-28", "aberta_ate": "2019-02-28"}, True),
+        ({"aberta_desde": "2019-03-01"}, False),
+        ({"aberta_ate": "2019-02-27"}, False),
+        ({"situacao_desde": "1990-01-01", "situacao_ate": "2020-05-04"}, True),
+        ({"capital_min": "1000", "capital_max": "1000.00"}, True),
+        ({"capital_min": "1000.01"}, False),
+        ({"simples": "true", "mei": "false"}, True),
+        ({"cep": "01310-100"}, True),
+        ({"cep": "013102"}, False),
+        ({"ddd": "21,11"}, True),
+        ({"dominio": "Padaria.com.br"}, True),
+        ({"raiz": "12.abc.345"}, True),
+        ({"uf": "SP", "mei": "true"}, False),
+    ],
+)
+def test_a_record_fits_or_does_not(sent: Mapping[str, str], fits: bool) -> None:
+    assert filters(**sent).matches(one()) is fits
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("PADARIA DA PRAÇA LTDA ME", ["padaria", "da", "praca"]),
+        ("JOSÉ DA SILVA 12345678901", ["jose", "da", "silva"]),
+        ("JOSE DA SILVA 123.456.789-01", ["jose", "da", "silva"]),
+        ("12.345.678 JOSE DA SILVA", ["jose", "da", "silva"]),
+        ("CIA DAS LETRAS S/A", ["cia", "das", "letras"]),
+        ("BANCO S.A.", ["banco"]),
+        ("LTDA", ["ltda"]),
+        ("", []),
+    ],
+)
+def test_words(name: str, words: Sequence[str]) -> None:
+    assert list(words_of(name)) == words
+
+
+def test_no_cpf_is_in_the_index(tmp_path: Path) -> None:
+    named = row("Empresas", natureza_juridica="2135", razao_social="FULANA DE TAL 98765432100")
+    Month(tmp_path / "1", files={"Empresas0": named}).build(tmp_path / "dados")
+    path = build_index(tmp_path / "dados")
+    assert b"98765432100" not in path.read_bytes()
+    assert b"765432" not in path.read_bytes()
+    with closing(open_index(current_path(tmp_path / "dados"))) as index, closing(index.snapshot):
+        people = filters(q="fulana", pessoas="true")
+        assert paging.count(index, people, PLENTY, never).total == 1
+        assert paging.count(index, filters(q="fulana"), PLENTY, never).total == 0
+
+
+def test_relevance_among_the_first(index: SearchIndex, everybody: Sequence[Listed]) -> None:
+    word = words_of(next(r.name for r in everybody if not r.person and len(r.name) > 9))[0]
+    of = filters(q=word)
+    wanted = sorted(filter(of.matches, everybody), key=of.relevance)
+    place: SearchPlace | None = SearchPlace("r", 0)
+    listed: list[str] = []
+    while place is not None:
+        page = paging.find(index, of, place, 3, PageEffort(), never)
+        listed += [record.cnpj for record in page.records]
+        place = page.following
+    assert len(wanted) > 3
+    assert listed == [record.cnpj for record in wanted]
+
+
+def test_relevance() -> None:
+    of = filters(q="padaria da praca")
+    exact = one()
+    ordered = one(name="A PADARIA DA PRACA NOVA", cnpj="1")
+    mixed = one(name="PRACA DA PADARIA", cnpj="0")
+    branch = one(head=False, cnpj="00")
+    closed = one(status="08", cnpj="01")
+    best = sorted([mixed, ordered, closed, branch, exact], key=of.relevance)
+    assert best == [exact, closed, branch, ordered, mixed]
+
+
+def test_a_page_that_takes_too_long_comes_short(
+    index: SearchIndex, everybody: Sequence[Listed]
+) -> None:
+    """By count and by the clock; nothing is lost or comes twice."""
+    of = filters(capital_min="1")
+    wanted = [each.cnpj for each in everybody if of.matches(each)]
+    seen = list(pages(index, of, 100, PageEffort(90, float("inf"))))
+    assert [record.cnpj for page in seen for record in page.records] == wanted
+    assert {page.partial for page in seen[:-1]} == {True}
+    assert not seen[-1].partial
+    late = paging.find(index, of, SearchPlace("c", 0), 100, PageEffort(seconds=0), never)
+    assert (late.partial, late.following) == (True, SearchPlace("c", 1))
+    assert paging.count(index, of, PageEffort(90), never) == HitCount(
+        sum(of.matches(each) for each in everybody[:90]), False
+    )
+
+
+def test_more_than_is_counted(index: SearchIndex, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(paging, "COUNT_MAX", 20)
+    for of in (filters(situacao="ATIVA"), filters(capital_min="1")):
+        assert paging.count(index, of, PLENTY, never) == HitCount(20, False)
+    assert COUNT_MAX == 10_000
+
+
+def test_partners(index: SearchIndex) -> None:
+    known = [partner for at in range(600) for partner in index.partners_of(at)]
+    person = next(each for each in known if each.document.startswith("*"))
+    for sent in ({"nome": person.name}, {"documento": person.document[3:9]}):
+        of = read_partner(sent.get)
+        found, _ = paging.find_partners(index, of, 100, PLENTY, never)
+        assert person in found
+        assert all(of.matches(each.name, each.document) for each in found)
+        roots = [each.cnpj for each in found]
+        assert roots == sorted(roots)
+    company = next(each for each in known if each.document.isalnum())
+    of = read_partner({"documento": company.document[:8]}.get)
+    assert company in paging.find_partners(index, of, 100, PLENTY, never)[0]
+
+
+def test_what_was_interrupted_goes_on(
+    store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(building, "_ROWS_PER_PARTITION", 700)
+    shutil.copytree(store, tmp_path / "dados")
+    search_of(current_path(tmp_path / "dados")).unlink()
+    real, calls = building._add_keys, []
+
+    def dying(*arguments: object) -> None:
+        calls.append(arguments)
+        if len(calls) == 3:
+            raise KeyboardInterrupt
+        real(*arguments)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(building, "_add_keys", dying)
+    with pytest.raises(KeyboardInterrupt):
+        build_index(tmp_path / "dados")
+    assert not is_searchable(tmp_path / "dados")
+    build_index(tmp_path / "dados")
+    assert is_searchable(tmp_path / "dados")
+    firsts = [int(str(call[1])) for call in calls]
+    assert firsts == sorted(firsts)
+    assert len(firsts) == len(set(firsts)) + 1  # the third partition twice
+
+
+def test_it_is_switched_rolled_back_and_gone_with_its_month(tmp_path: Path) -> None:
+    clock = Clock()
+    with closing(CurrentIndex(tmp_path, clock)) as current:
+        assert current.index is None
+        Month(tmp_path / "1", day=date(2026, 7, 11)).build(tmp_path)
+        first = build_index(tmp_path)
+        clock.now += 1
+        assert current.index is not None
+        before = current.index.stamp
+        Month(tmp_path / "2").build(tmp_path)
+        clock.now += 1
+        assert current.index is None
+        second = build_index(tmp_path)
+        clock.now += 1
+        assert current.index is not None
+        assert current.index.stamp != before
+        rollback(tmp_path)
+        clock.now += 1
+        assert current.index is not None
+        assert current.index.stamp == before
+        Month(tmp_path / "3", day=date(2026, 9, 12)).build(tmp_path)
+        Month(tmp_path / "4", day=date(2026, 10, 10)).build(tmp_path)
+        assert not first.exists()
+        assert not second.exists()
+
+
+def test_no_month_no_room_and_no_two_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(OpenDataError):
+        build_index(tmp_path)
+    Month(tmp_path / "month").build(tmp_path)
+    with WorkFolder(tmp_path, "search", "search.lock", ()), pytest.raises(BuildRunning):
+        build_index(tmp_path)
+    usage = namedtuple("usage", "free")
+    monkeypatch.setattr("shutil.disk_usage", lambda path: usage(10))
+    with pytest.raises(NoRoom, match="precisa de"):
+        build_index(tmp_path)
+    assert not is_searchable(tmp_path)
+
+
+def test_every_filter_has_a_name() -> None:
+    assert {"q", "uf", "municipio", "raiz", "cep", "dominio", "limite", "cursor"} <= set(NAMES)
