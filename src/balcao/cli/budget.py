@@ -1,0 +1,351 @@
+"""`balcao budget`: ceilings for what a key or an end client of an account spends."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from balcao.cli.choices import one_of
+from balcao.cli.failures import CommandFailed, refuse
+from balcao.cli.office import AccountName, Office, opened, wait_for
+from balcao.cli.output import AsJson, iso, print_json, print_table, program, record, when, whole
+
+if TYPE_CHECKING:
+    from balcao.core.access import Account
+    from balcao.core.budgets import Budget, OwnerKind, PeriodKind
+    from balcao.storage.desk.budgets import BudgetNow
+
+app = typer.Typer(
+    no_args_is_help=True,
+    help="Tetos de gastos: cria, lista, muda e remove orçamentos de chaves e de clientes.",
+)
+
+_PERIODS: Mapping[str, "PeriodKind"] = {"once": "uma_vez", "day": "dia", "month": "mes"}
+_PERIOD_WORDS = {"uma_vez": "uma vez", "dia": "por dia", "mes": "por mês"}
+
+Number = Annotated[
+    str,
+    typer.Argument(metavar="ORÇAMENTO", help="Id do orçamento (budget list).", show_default=False),
+]
+Credits = Annotated[
+    int | None, typer.Option(min=0, metavar="N", help="Teto em créditos.", show_default=False)
+]
+Calls = Annotated[
+    int | None,
+    typer.Option(
+        min=0, metavar="N", help="Teto em consultas que custam créditos.", show_default=False
+    ),
+]
+Warn = Annotated[
+    int | None,
+    typer.Option(min=1, max=100, metavar="N", help="Avisa em N % do teto.", show_default="80"),
+]
+
+
+@app.command()
+def create(
+    account: AccountName,
+    *,
+    period: Annotated[
+        str,
+        typer.Option(
+            parser=one_of([*_PERIODS]),
+            metavar="PERÍODO",
+            help="once (nunca recomeça), day ou month, em Brasília.",
+            show_default=False,
+        ),
+    ],
+    key: Annotated[
+        str | None,
+        typer.Option(metavar="CHAVE", help="De uma chave: nome ou número.", show_default=False),
+    ] = None,
+    client: Annotated[
+        str | None,
+        typer.Option(
+            metavar="CLIENTE", help="De um cliente, como em X-Cliente.", show_default=False
+        ),
+    ] = None,
+    credits: Credits = None,
+    calls: Calls = None,
+    operation: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="OPERAÇÃO",
+            help="Só esta operação; pode repetir. Sem ela, todas.",
+            show_default=False,
+        ),
+    ] = None,
+    name: Annotated[str, typer.Option(metavar="TEXTO", help="Para reconhecê-lo depois.")] = "",
+    warn: Warn = None,
+    as_json: AsJson = False,
+) -> None:
+    """Cria um orçamento: o que passaria do teto é recusado com 402, sem consulta nem cobrança.
+
+    Vale na consulta seguinte, em todos os nós. O que já foi gasto antes dele não conta.
+
+    Exemplo:
+
+      $ balcao budget create acme --key loja --period day --credits 200
+      $ balcao budget create acme --client 4471 --period month --calls 1000 --warn 90
+    """
+    import uuid_utils
+
+    from balcao.core.budgets import WARN_PERCENT, Budget, usual_name
+    from balcao.core.people import AT_THE_TERMINAL
+    from balcao.operations.parameters import read_marks
+
+    if (key is None) == (client is None):
+        refuse("diga de quem é: --key ou --client.", "--key")
+    if credits is None and calls is None:
+        refuse("diga o teto: --credits, --calls ou os dois.", "--credits")
+    with opened() as office, _told():
+        found = office.account(account)
+        kind: OwnerKind = "cliente" if key is None else "chave"
+        if key is None:
+            owner = str(read_marks({b"x-cliente": str(client).encode()}).client)
+        else:
+            owner = str(_key_number(office, found, key))
+        new = _checked(
+            Budget(
+                0,
+                found.account_id,
+                str(uuid_utils.uuid7()),
+                name or usual_name(kind, owner),
+                kind,
+                owner,
+                _PERIODS[period],
+                credits,
+                calls,
+                tuple(operation) if operation else None,
+                warn or WARN_PERCENT,
+                office.now_ms(),
+            )
+        )
+        made = wait_for(office.desk.budgets.make(new, AT_THE_TERMINAL))
+        now = office.desk.budgets.one(found.account_id, made.number, office.now_ms())
+    _show(now, f"Orçamento {made.number} criado.", as_json)
+
+
+@app.command("list")
+def list_budgets(account: AccountName, as_json: AsJson = False) -> None:
+    """Lista os orçamentos em vigor de uma conta, com o que já foi usado no período.
+
+    Exemplo:
+
+      $ balcao budget list acme
+    """
+    with opened() as office:
+        found = office.account(account)
+        budgets = all_of(office, found)
+        names = {str(key.key_id): key.name for key in office.desk.keys(found.account_id)}
+    if as_json:
+        print_json([as_record(each) for each in budgets])
+        return
+    print_table(
+        ("Id", "Nome", "De", "Período", "Teto", "Usado", "Reservado", "Volta em"),
+        [
+            (
+                each.budget.number,
+                each.budget.name,
+                _whose(each.budget, names),
+                _PERIOD_WORDS[each.budget.period],
+                _ceilings(each.budget),
+                used(each),
+                whole(each.use.held_credits),
+                "nunca" if each.back_ms is None else when(each.back_ms),
+            )
+            for each in budgets
+        ],
+        numbers=("Reservado",),
+    )
+
+
+@app.command()
+def change(
+    account: AccountName,
+    budget: Number,
+    *,
+    credits: Credits = None,
+    calls: Calls = None,
+    no_credits: Annotated[
+        bool, typer.Option("--no-credits", help="Tira o teto em créditos.")
+    ] = False,
+    no_calls: Annotated[bool, typer.Option("--no-calls", help="Tira o teto em consultas.")] = False,
+    name: Annotated[
+        str | None, typer.Option(metavar="TEXTO", help="Outro nome.", show_default=False)
+    ] = None,
+    warn: Warn = None,
+    operation: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="OPERAÇÃO",
+            help="De agora em diante só esta operação; pode repetir.",
+            show_default=False,
+        ),
+    ] = None,
+    all_operations: Annotated[
+        bool, typer.Option("--all-operations", help="Contam todas as operações.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Muda o teto, o nome ou o aviso de um orçamento; o que foi usado fica.
+
+    Um teto abaixo do que já foi usado vale: nada mais passa até o período recomeçar.
+
+    Exemplo:
+
+      $ balcao budget change acme 0198f2d4-7c1a-7b3e-9f00-5d2c8a41e6b8 --credits 500
+    """
+    import msgspec
+
+    from balcao.core.people import AT_THE_TERMINAL
+
+    wanted: dict[str, Any] = {
+        "credits_max": credits,
+        "calls_max": calls,
+        "name": name,
+        "warn_percent": warn,
+        "operations": tuple(operation) if operation else None,
+    }
+    changes = {field: value for field, value in wanted.items() if value is not None}
+    changes |= {"credits_max": None} if no_credits else {}
+    changes |= {"calls_max": None} if no_calls else {}
+    changes |= {"operations": None} if all_operations else {}
+    if not changes:
+        refuse("diga o que muda: --credits, --calls, --name, --warn ou --operation.", "--credits")
+    with opened() as office, _told():
+        found = office.account(account)
+        changed = wait_for(
+            office.desk.budgets.change(
+                found.account_id,
+                budget,
+                lambda before: _checked(msgspec.structs.replace(before, **changes)),
+                AT_THE_TERMINAL,
+                office.now_ms(),
+            )
+        )
+    _show(changed, f"Orçamento {budget} mudado: {_ceilings(changed.budget)}.", as_json)
+
+
+@app.command()
+def delete(account: AccountName, budget: Number, as_json: AsJson = False) -> None:
+    """Remove um orçamento para sempre; o que ele limitava deixa de ter este teto.
+
+    Exemplo:
+
+      $ balcao budget delete acme 0198f2d4-7c1a-7b3e-9f00-5d2c8a41e6b8
+    """
+    from balcao.core.budgets import MADE_WITH_OWNER
+    from balcao.core.people import AT_THE_TERMINAL
+
+    with opened() as office, _told():
+        account_id, now_ms = office.account(account).account_id, office.now_ms()
+        if office.desk.budgets.one(account_id, budget, now_ms).budget.owner_kind in MADE_WITH_OWNER:
+            raise CommandFailed("O orçamento de um lote ou de uma carteira termina com ele.")
+        last = wait_for(office.desk.budgets.end(account_id, budget, AT_THE_TERMINAL, now_ms))
+    _show(last, f"Orçamento {budget} removido.", as_json)
+
+
+@contextmanager
+def _told() -> Iterator[None]:
+    """What is refused, in a sentence for the terminal."""
+    from balcao.errors import BudgetNotFound, BudgetsCrowded, InvalidInput
+
+    try:
+        yield
+    except BudgetNotFound:
+        raise CommandFailed(
+            f"Esta conta não tem este orçamento em vigor. Os dela: {program()} budget list CONTA."
+        ) from None
+    except BudgetsCrowded:
+        raise CommandFailed(
+            "Já há tantos orçamentos deste dono para a mesma operação quantos pode haver: dois de"
+            " uma chave, um de um cliente."
+        ) from None
+    except InvalidInput as wrong:
+        raise CommandFailed(wrong.detail or "Este cliente não serve: veja X-Cliente.") from None
+
+
+def _checked(budget: "Budget") -> "Budget":
+    from balcao.core.budgets import checked
+    from balcao.operations import ALL_OPERATIONS
+
+    return checked(budget, [operation.path for operation in ALL_OPERATIONS])
+
+
+def _key_number(office: Office, account: "Account", wanted: str) -> int:
+    keys = office.desk.keys(account.account_id)
+    found = [key for key in keys if wanted in (key.name, str(key.key_id))]
+    found = [key for key in found if key.revoked_ms is None]
+    if len(found) != 1:
+        few = "Não há uma chave em vigor" if not found else "Há mais de uma chave"
+        raise CommandFailed(
+            f"{few} {wanted!r} nesta conta. As dela: {program()} key list {account.name}."
+        )
+    return found[0].key_id
+
+
+def all_of(office: Office, account: "Account") -> Sequence["BudgetNow"]:
+    """An account's budgets that are in force, oldest first."""
+    found: list[BudgetNow] = []
+    while True:
+        after = found[-1].budget.budget_id if found else 0
+        more = office.desk.budgets.of_account(account.account_id, office.now_ms(), after=after)
+        if not more:
+            return found
+        found += more
+
+
+def _whose(budget: "Budget", names: Mapping[str, str]) -> str:
+    name = names.get(budget.owner) if budget.owner_kind == "chave" else None
+    return f"{budget.owner_kind} {name or budget.owner}"
+
+
+def _ceilings(budget: "Budget") -> str:
+    parts = []
+    if budget.credits_max is not None:
+        parts.append(f"{whole(budget.credits_max)} créditos")
+    if budget.calls_max is not None:
+        parts.append(f"{whole(budget.calls_max)} consultas")
+    return ", ".join(parts)
+
+
+def used(now: "BudgetNow") -> str:
+    """What was used of the ceilings that it has, in words."""
+    parts = []
+    if now.budget.credits_max is not None:
+        parts.append(f"{whole(now.use.spent_credits)} créditos")
+    if now.budget.calls_max is not None:
+        parts.append(f"{whole(now.use.calls)} consultas")
+    return ", ".join(parts)
+
+
+def in_words(now: "BudgetNow") -> str:
+    """A budget in a few words, as beside its key."""
+    period = _PERIOD_WORDS[now.budget.period]
+    return f"{_ceilings(now.budget)} {period}, usado: {used(now)}"
+
+
+def as_record(now: "BudgetNow") -> Mapping[str, object]:
+    """A budget as `--json` says it."""
+    budget, use = now.budget, now.use
+    fields = record(
+        budget,
+        "number name owner_kind owner period credits_max calls_max operations warn_percent"
+        " created_ms",
+    )
+    return {
+        **fields,
+        "spent_credits": use.spent_credits,
+        "held_credits": use.held_credits,
+        "calls": use.calls,
+        "back_at": None if now.back_ms is None else iso(now.back_ms),
+    }
+
+
+def _show(now: "BudgetNow", sentence: str, as_json: bool) -> None:
+    if as_json:
+        print_json(as_record(now))
+    else:
+        typer.echo(sentence)

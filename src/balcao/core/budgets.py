@@ -1,0 +1,275 @@
+"""Budgets: how much of an account's credits and charges one of its parts may take (decision 0043).
+
+A budget belongs to a key, a batch, a wallet or an end client, and begins anew every day or month
+of Brasília, or never. It counts what is spent, what is held and how many charges there were, in
+periods of their own: so nothing has to be set back when one begins. Whole credits.
+
+An operation counts in the period of the instant at which it was opened, whenever it is settled. A
+clock that is wrong counts in the period it shows: each period keeps to its ceiling whatever the
+order in which they come, and one that was entered too early has less left when it truly begins.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import date, timedelta
+from typing import Final, Literal, TypeAlias
+
+import msgspec
+
+from balcao.core.calendar import civil_day_text, civil_month, day_starts_ms, from_ms
+from balcao.errors import InvalidParameter
+
+OwnerKind: TypeAlias = Literal["chave", "lote", "carteira", "cliente"]
+PeriodKind: TypeAlias = Literal["uma_vez", "dia", "mes"]
+EventKind: TypeAlias = Literal["teto.aviso", "teto.atingido"]
+
+# In the order in which budgets are judged: the first that refuses is told.
+OWNER_KINDS: tuple[OwnerKind, ...] = ("chave", "lote", "carteira", "cliente")
+# Made and ended with their owner, as the ceiling that was confirmed with it (decisions 12.2).
+MADE_WITH_OWNER: Final[frozenset[OwnerKind]] = frozenset({"lote", "carteira"})
+PERIOD_KINDS: tuple[PeriodKind, ...] = ("uma_vez", "dia", "mes")
+
+# How many budgets of one owner may cover the same operation. An operation has a key, a client and
+# either a batch or a wallet, so that never more than four cover it.
+COVERING_MAX: Final[Mapping[OwnerKind, int]] = {"chave": 2, "lote": 1, "carteira": 1, "cliente": 1}
+OWNED_MAX: Final = 20  # of one owner, for different operations
+
+CEILING_MAX: Final = 999_999_999_999
+NAME_CHARACTERS_MAX: Final = 80
+WARN_PERCENT: Final = 80  # where none is said
+REACHED_PERCENT: Final = 100
+
+
+class Budget(msgspec.Struct, frozen=True, gc=False):
+    """One budget. At least one of the two ceilings is there."""
+
+    budget_id: int
+    account_id: int
+    number: str  # by which others know it
+    name: str
+    owner_kind: OwnerKind
+    owner: str  # a key's number, a batch's or wallet's, or the client as it is marked
+    period: PeriodKind
+    credits_max: int | None
+    calls_max: int | None  # operations that cost something
+    operations: tuple[str, ...] | None  # paths; None: all
+    warn_percent: int  # 1 to 100; at 100 there is only one event
+    created_ms: int
+    ended_ms: int | None = None
+
+    def covers(self, operation: str) -> bool:
+        """Whether this operation counts against it."""
+        return self.operations is None or operation in self.operations
+
+
+class BudgetUse(msgspec.Struct, gc=False):
+    """What there was of a budget in one of its periods."""
+
+    spent_credits: int = 0
+    held_credits: int = 0
+    calls: int = 0  # charged, and open
+    warned_percent: int = 0  # the greatest threshold that was told
+
+
+class OverBudget(msgspec.Struct, frozen=True, gc=False, array_like=True, tag=True):
+    """Refused: a budget does not cover it.
+
+    What counts are credits, or operations: then `held` is 0, since those that are open are used.
+    """
+
+    owner_kind: OwnerKind
+    ceiling: int
+    used: int
+    held: int
+    needed: int
+    back_ms: int | None  # when it begins anew; None: never
+    counts: Literal["credits", "calls"] = "credits"
+
+
+class Happening(msgspec.Struct, frozen=True, gc=False):
+    """Something to be told to the account, written in the commit of its cause. Never refused.
+
+    `body` is JSON, and holds no personal data.
+    """
+
+    account_id: int
+    kind: str
+    at_ms: int
+    body: str
+
+
+def owners_of(
+    key_id: int | None, client: str | None, batch_id: str | None
+) -> Sequence[tuple[OwnerKind, str]]:
+    """Whose budgets may cover an operation, in the order in which they are judged."""
+    owners: list[tuple[OwnerKind, str]] = []
+    if key_id is not None:
+        owners.append(("chave", str(key_id)))
+    if batch_id is not None:
+        owners.append(("lote", batch_id))
+    if client is not None:
+        owners.append(("cliente", client))
+    return owners
+
+
+def period_of(kind: PeriodKind, at_ms: int) -> str:
+    """The period of an instant: empty, `YYYY-MM-DD` or `YYYY-MM` in Brasília."""
+    match kind:
+        case "uma_vez":
+            return ""
+        case "dia":
+            return civil_day_text(at_ms)
+        case "mes":
+            return civil_month(at_ms)
+
+
+def periods_of(at_ms: int) -> tuple[str, ...]:
+    """Those of all kinds."""
+    return tuple(period_of(kind, at_ms) for kind in PERIOD_KINDS)
+
+
+def back_ms(period: str) -> int | None:
+    """When the period after this one begins. None: there is no other."""
+    match period.split("-"):
+        case [year, month]:
+            return day_starts_ms(date(int(year) + int(month) // 12, int(month) % 12 + 1, 1))
+        case [_, _, _]:
+            return day_starts_ms(date.fromisoformat(period) + timedelta(days=1))
+        case _:
+            return None
+
+
+def over(budget: Budget, use: BudgetUse, period: str, credits: int) -> OverBudget | None:
+    """None when one more operation of so many credits is covered, else what is missing.
+
+    `spent + held` never passes the ceiling, and neither do the operations (decisions 12.3).
+    """
+    ceiling, kind = budget.credits_max, budget.owner_kind
+    if ceiling is not None and use.spent_credits + use.held_credits + credits > ceiling:
+        spent, held = use.spent_credits, use.held_credits
+        return OverBudget(kind, ceiling, spent, held, credits, back_ms(period))
+    ceiling = budget.calls_max
+    if ceiling is not None and use.calls >= ceiling:
+        return OverBudget(kind, ceiling, use.calls, 0, 1, back_ms(period), "calls")
+    return None
+
+
+def percent_used(budget: Budget, use: BudgetUse) -> int:
+    """How much of the ceiling is used, whole percent; of two ceilings the one that is nearer.
+
+    Of a ceiling of nothing, nothing is.
+    """
+    credits = use.spent_credits * 100 // budget.credits_max if budget.credits_max else 0
+    calls = use.calls * 100 // budget.calls_max if budget.calls_max else 0
+    return credits if credits > calls else calls
+
+
+def threshold_reached(budget: Budget, use: BudgetUse, *, refused: bool = False) -> int:
+    """The greatest threshold: 0, `warn_percent` or 100, which the first refusal reaches too."""
+    percent = percent_used(budget, use)
+    if refused or percent >= REACHED_PERCENT:
+        return REACHED_PERCENT
+    return budget.warn_percent if percent >= budget.warn_percent else 0
+
+
+def warnings_due(budget: Budget, use: BudgetUse, *, refused: bool = False) -> Sequence[EventKind]:
+    """What was not told of this period yet: each threshold once (decisions 12.5).
+
+    Then the use's `warned_percent` has to become `threshold_reached`, if that is more.
+    """
+    told, due = use.warned_percent, list[EventKind]()
+    if told < budget.warn_percent < REACHED_PERCENT and (
+        percent_used(budget, use) >= budget.warn_percent
+    ):
+        due.append("teto.aviso")
+    if told < REACHED_PERCENT == threshold_reached(budget, use, refused=refused):
+        due.append("teto.atingido")
+    return due
+
+
+def event_body(budget: Budget, use: BudgetUse, period: str) -> str:
+    """What an event says of a budget: JSON, with the numbers as they are then."""
+    told = {
+        "orcamento": budget.number,
+        "nome": budget.name,
+        "de": whose(budget.owner_kind, budget.owner),
+        "periodo": budget.period,
+        "quando": period or None,
+        "teto_creditos": budget.credits_max,
+        "teto_consultas": budget.calls_max,
+        "usado_creditos": use.spent_credits,
+        "reservado_creditos": use.held_credits,
+        "usadas_consultas": use.calls,
+        "aviso_percentual": budget.warn_percent,
+        "percentual": percent_used(budget, use),
+        "volta_em": instant(back_ms(period)),
+    }
+    return msgspec.json.encode(told).decode()
+
+
+def whose(kind: OwnerKind, owner: str) -> Mapping[str, str]:
+    """An owner as the API says it: a client by its value, all others by their number."""
+    return {"tipo": kind, "valor" if kind == "cliente" else "id": owner}
+
+
+def instant(at_ms: int | None) -> str | None:
+    """An instant as the API says it."""
+    return None if at_ms is None else from_ms(at_ms).isoformat(timespec="milliseconds")
+
+
+def is_crowded(
+    new_kind: OwnerKind, new_operations: Sequence[str] | None, others: Iterable[Budget]
+) -> bool:
+    """Whether one more budget beside the same owner's others would be too many (12.1)."""
+    scopes = [budget.operations for budget in others]
+    everywhere = sum(scope is None for scope in scopes)
+    named = {path for scope in scopes if scope is not None for path in scope}
+    looked_at = named if new_operations is None else new_operations
+    most = max(
+        (sum(scope is not None and path in scope for scope in scopes) for path in looked_at),
+        default=0,
+    )
+    return everywhere + most >= COVERING_MAX[new_kind] or len(scopes) >= OWNED_MAX
+
+
+def usual_name(kind: OwnerKind, owner: str) -> str:
+    """What a budget is called where nobody said anything else."""
+    return f"{_OWNERS[kind]} {owner}"[:NAME_CHARACTERS_MAX]
+
+
+_OWNERS: Mapping[OwnerKind, str] = {
+    "chave": "Chave",
+    "lote": "Lote",
+    "carteira": "Carteira",
+    "cliente": "Cliente",
+}
+
+
+def checked(budget: Budget, paths: Sequence[str]) -> Budget:
+    """What somebody wants to put in force, in its usual form; `paths`: of all operations.
+
+    Raises `InvalidParameter`, with the member of the API's body (decisions 12.1).
+    """
+    name = budget.name.strip()
+    if not 1 <= len(name) <= NAME_CHARACTERS_MAX or not name.isprintable():
+        raise InvalidParameter(f"nome: de 1 a {NAME_CHARACTERS_MAX} caracteres visíveis.")
+    if budget.owner_kind in MADE_WITH_OWNER:
+        # It is the ceiling that was confirmed: of credits, and of all that its owner does.
+        if budget.credits_max is None:
+            raise InvalidParameter("teto_creditos: um lote ou carteira sempre tem este teto.")
+        if budget.operations is not None:
+            raise InvalidParameter("operacoes: o de um lote ou carteira vale para todas.")
+    ceilings = {"teto_creditos": budget.credits_max, "teto_consultas": budget.calls_max}
+    if set(ceilings.values()) == {None}:
+        raise InvalidParameter("teto_creditos: informe este teto, teto_consultas ou os dois.")
+    for member, ceiling in ceilings.items():
+        if ceiling is not None and not 0 <= ceiling <= CEILING_MAX:
+            raise InvalidParameter(f"{member}: um número inteiro, de 0 a {CEILING_MAX}.")
+    if not 1 <= budget.warn_percent <= REACHED_PERCENT:
+        raise InvalidParameter("aviso_percentual: um número inteiro, de 1 a 100.")
+    scope = budget.operations
+    if scope is not None:
+        unknown = [path for path in scope if path not in paths]
+        if unknown or not scope:
+            raise InvalidParameter("operacoes: os caminhos das operações, ou nulo para todas.")
+        scope = tuple(path for path in paths if path in scope)
+    return msgspec.structs.replace(budget, name=name, operations=scope)

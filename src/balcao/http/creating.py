@@ -1,0 +1,102 @@
+"""What creates something is done once: the same key and body are answered with the first answer.
+
+One way for every POST that creates (decisions 12.6), on the keys of the lookups: the answer is kept
+in the very commit that creates, so that no crash lies between the two (decision 0043).
+"""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import TypeVar
+
+from balcao.core import idempotency
+from balcao.core.calendar import HOUR_MS
+from balcao.core.idempotency import Recorded
+from balcao.core.ledger import Finish
+from balcao.errors import InvalidIdempotencyKey, RepeatedParameter, StillRunning
+from balcao.http.read import Request
+from balcao.http.routes import Answer
+from balcao.http.write import Headers
+from balcao.lookup.context import Parts
+from balcao.storage.desk.creating import Keep
+
+T = TypeVar("T")
+
+_REPLAYED = (b"idempotent-replayed", b"true")
+
+
+@dataclass(frozen=True, slots=True)
+class Creation:
+    """How something is created under the key of its request, if that has one."""
+
+    parts: Parts
+
+    async def once(
+        self,
+        request: Request,
+        make: Callable[[Keep[T]], Awaitable[T]],
+        told: Callable[[T], Answer],
+    ) -> Answer:
+        """Create it, or answer what was answered when it was created.
+
+        `make` has to hand its argument to the desk's deed, which calls it within the commit. Raises
+        what that does, `InvalidIdempotencyKey`, `IdempotencyKeyReused`, `StillRunning`.
+        """
+        key = _key_of(request)
+        if key is None:
+            return told(await make(lambda made: None))
+        if (replayed := await self._replay(request, key)) is not None:
+            return replayed
+
+        def keep(made: T) -> Finish:
+            status, _, body = told(made)
+            assert isinstance(body, bytes), "what is created is told in few words"
+            recorded = Recorded(request.request_id, status, request.numbered(body))
+            at_ms = self.parts.now_ms()
+            expires_ms = at_ms + self.parts.idempotency_hours * HOUR_MS
+            digest = idempotency.digest(key)
+            return Finish(
+                request.account_id, digest, _fingerprint(request), recorded, at_ms, expires_ms
+            )
+
+        try:
+            return told(await make(keep))
+        except StillRunning:  # somebody quicker, who is done by now
+            if (replayed := await self._replay(request, key)) is None:
+                raise
+            return replayed
+
+    async def _replay(self, request: Request, key: str) -> Answer | None:
+        parts, now_ms = self.parts, self.parts.now_ms()
+        past_ms = now_ms if parts.surely_past_ms is None else parts.surely_past_ms()
+        digest = idempotency.digest(key)
+        earlier = await parts.desk.earlier(request.account_id, digest, past_ms)
+        recorded = idempotency.admit(earlier, _fingerprint(request), now_ms, parts.deadline_ms)
+        if recorded is None:
+            return None
+        mark = (b"x-request-id", recorded.request_id.encode())
+        return recorded.status, [*_HEADERS, _REPLAYED, mark], recorded.body
+
+
+_HEADERS: Headers = [
+    (b"content-type", b"application/json; charset=utf-8"),
+    (b"cache-control", b"no-store"),
+    (b"x-creditos-cobrados", b"0"),
+]
+
+
+def _key_of(request: Request) -> str | None:
+    if b"idempotency-key" in request.repeated:
+        raise RepeatedParameter("O cabeçalho idempotency-key foi enviado mais de uma vez.")
+    sent = request.headers.get(b"idempotency-key")
+    if sent is None:
+        return None
+    key = sent.decode("latin-1")
+    if not idempotency.is_valid_key(key):
+        raise InvalidIdempotencyKey
+    return key
+
+
+def _fingerprint(request: Request) -> str:
+    """The request as it was sent: what differs in a space is another one."""
+    body = request.body.decode("latin-1")
+    return idempotency.digest(f"{request.method} {request.path}?{request.query!r}\n{body}")

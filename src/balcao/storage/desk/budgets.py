@@ -1,0 +1,361 @@
+"""Budgets on any engine: made, changed, ended and read (decision 0043).
+
+What they decide is decided with the balance (`storage/batch.py`). Whoever changes one locks its
+account's row first, as whoever charges does: so a change is in force for the next commit on every
+node, and never between what a commit has read and what it writes.
+"""
+
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from balcao.core.budgets import (
+    PERIOD_KINDS,
+    Budget,
+    BudgetUse,
+    Happening,
+    OwnerKind,
+    back_ms,
+    is_crowded,
+    period_of,
+    threshold_reached,
+)
+from balcao.core.people import Action, Signature
+from balcao.errors import BudgetNotFound, BudgetsCrowded, InvalidParameter
+from balcao.storage.budgets import BUDGET_COLUMNS, EVENT_COLUMNS, budget_of
+from balcao.storage.connection import SqlConnection
+from balcao.storage.desk.creating import Keep, keep_answer
+from balcao.storage.desk.office import deed, note
+from balcao.storage.engine import Engine
+
+_LOCK = "UPDATE account SET budgets = budgets WHERE account_id = ?"
+_BUDGETS = f"SELECT {', '.join(f'b.{name}' for name in BUDGET_COLUMNS)}"
+# With the use of the period that an instant is in.
+_NOW = (
+    f"{_BUDGETS}, u.spent_credits, u.held_credits, u.calls, u.warned_percent FROM budget AS b"
+    " LEFT JOIN budget_use AS u ON u.budget_id = b.budget_id AND u.period ="
+    " CASE b.period WHEN 'uma_vez' THEN ? WHEN 'dia' THEN ? ELSE ? END"
+    " WHERE b.account_id = ? AND b.ended_ms IS NULL"
+)
+_OF_OWNER = (
+    f"{_BUDGETS} FROM budget AS b"
+    " WHERE account_id = ? AND owner_kind = ? AND owner = ? AND ended_ms IS NULL"
+)
+_WRITTEN = BUDGET_COLUMNS[1:]
+_MAKE = (
+    f"INSERT INTO budget ({', '.join(_WRITTEN)}) VALUES ({', '.join('?' * len(_WRITTEN))})"  # noqa: S608 - columns of ours
+    " RETURNING budget_id"
+)
+_CHANGE = (
+    "UPDATE budget SET name = ?, credits_max = ?, calls_max = ?, operations = ?, warn_percent = ?"
+    " WHERE budget_id = ?"
+)
+_WARN_AGAIN = (
+    "UPDATE budget_use SET warned_percent = ?"
+    " WHERE budget_id = ? AND period = ? AND warned_percent > ?"
+)
+_HAS_KEY = "SELECT 1 FROM api_key WHERE account_id = ? AND key_id = ? AND revoked_ms IS NULL"
+_EVENTS = (
+    f"SELECT event_id, {', '.join(EVENT_COLUMNS)} FROM event"  # noqa: S608 - columns of ours
+    " WHERE account_id = ? AND event_id > ? ORDER BY event_id LIMIT ?"
+)
+_COUNT = "SELECT CAST(coalesce(sum(budgets), 0) AS BIGINT) FROM account"
+_PURGE_EVENTS = (
+    "DELETE FROM event WHERE event_id IN"
+    " (SELECT event_id FROM event WHERE at_ms < ? ORDER BY at_ms LIMIT ?) RETURNING 1"
+)
+PURGED_AT_ONCE = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class BudgetNow:
+    """A budget, and what there was of it in the period that it is in."""
+
+    budget: Budget
+    use: BudgetUse
+    period: str
+
+    @property
+    def back_ms(self) -> int | None:
+        """When it begins anew. None: never."""
+        return back_ms(self.period)
+
+
+class Budgets:
+    """An account's budgets. What is signed is done in one commit with its entry in the log.
+
+    Everything here raises `StorageFailed`. Reads are done in place.
+    """
+
+    def __init__(self, engine: Engine) -> None:
+        self._in_turn = engine.in_turn
+        self._in_place = engine.here
+
+    # Reading
+
+    def of_account(
+        self,
+        account_id: int,
+        now_ms: int,
+        *,
+        owner: tuple[OwnerKind, str] | None = None,
+        after: int = 0,
+        limit: int = 1_000,
+    ) -> Sequence[BudgetNow]:
+        """Those that live, oldest first, in pages: `after` is the last one's own number seen."""
+        where, values = ("AND b.owner_kind = ? AND b.owner = ?", owner) if owner else ("", ())
+        return _read(
+            self._in_place,
+            account_id,
+            now_ms,
+            f"{where} AND b.budget_id > ? ORDER BY b.budget_id LIMIT ?",
+            (*values, after, limit),
+        )
+
+    def one(self, account_id: int, number: str, now_ms: int) -> BudgetNow:
+        """One that lives. Raises `BudgetNotFound`, for another account's too."""
+        return find_budget(self._in_place, account_id, number, now_ms)
+
+    def count(self) -> int:
+        """How many live, of all accounts."""
+        row: Any = self._in_place.execute(_COUNT).fetchone()
+        return int(row[0])
+
+    def covering(
+        self,
+        account_id: int,
+        owners: Collection[tuple[OwnerKind, str]],
+        operation: str,
+        now_ms: int,
+    ) -> Sequence[BudgetNow]:
+        """Those that an operation would count against, in the order in which they are judged."""
+        found: list[BudgetNow] = []
+        for owner in owners:
+            owned = self.of_account(account_id, now_ms, owner=owner)
+            found += [each for each in owned if each.budget.covers(operation)]
+        return found
+
+    def events(self, account_id: int, after: int, limit: int) -> Sequence[tuple[int, Happening]]:
+        """What happened, in the order of the commits, with its numbers; `after`: the last seen."""
+        rows: Any = self._in_place.execute(_EVENTS, (account_id, after, limit)).fetchall()
+        return [(number, Happening(*row)) for number, *row in rows]
+
+    # Changing
+
+    async def make(
+        self,
+        new: Budget,
+        signed: Signature,
+        keep: Keep[Budget] = lambda made: None,
+        *,
+        by: str = "",
+    ) -> Budget:
+        """Put a budget in force, and keep its answer. `new` has no `budget_id` yet.
+
+        `by`: who signed, in words, where that is no user. Raises `BudgetsCrowded`,
+        `InvalidParameter` (no such key), `StillRunning`, `FormDone`.
+        """
+
+        def work(connection: SqlConnection) -> Budget:
+            with deed(connection, signed):
+                made = make_budget(connection, new, signed, by=by)
+                keep_answer(connection, keep(made))
+            return made
+
+        return await self._in_turn(work)
+
+    async def change(
+        self,
+        account_id: int,
+        number: str,
+        edit: Callable[[Budget], Budget],
+        signed: Signature,
+        now_ms: int,
+        *,
+        by: str = "",
+    ) -> BudgetNow:
+        """Give a budget that lives another form; what it was used for stays.
+
+        Below its use nothing more passes. Where there is room again, its warnings begin anew.
+        Raises `BudgetNotFound`, `BudgetsCrowded`, `FormDone`, and what `edit` does.
+        """
+
+        def work(connection: SqlConnection) -> BudgetNow:
+            with deed(connection, signed):
+                connection.execute(_LOCK, (account_id,))
+                before = find_budget(connection, account_id, number, now_ms)
+                after = edit(before.budget)
+                if after != before.budget:
+                    _change(connection, before, after, signed, now_ms, by)
+                return find_budget(connection, account_id, number, now_ms)
+
+        return await self._in_turn(work)
+
+    async def end(
+        self, account_id: int, number: str, signed: Signature, now_ms: int, *, by: str = ""
+    ) -> BudgetNow:
+        """Put a budget out of force for ever. Its last state. Raises `BudgetNotFound`, `FormDone`.
+
+        What counted against it goes on doing so, to the end of what is open.
+        """
+
+        def work(connection: SqlConnection) -> BudgetNow:
+            with deed(connection, signed):
+                connection.execute(_LOCK, (account_id,))
+                last = find_budget(connection, account_id, number, now_ms)
+                end_budget(connection, last.budget, signed, now_ms, by=by)
+            return last
+
+        return await self._in_turn(work)
+
+    async def purge_events(self, before_ms: int) -> int:
+        """Forget some of what happened before that instant. Count."""
+
+        def work(connection: SqlConnection) -> int:
+            return len(connection.execute(_PURGE_EVENTS, (before_ms, PURGED_AT_ONCE)).fetchall())
+
+        return await self._in_turn(work)
+
+
+def make_budget(
+    connection: SqlConnection, new: Budget, signed: Signature, *, by: str = ""
+) -> Budget:
+    """Put a budget in force within a transaction: a batch's, too, in the one that confirms it.
+
+    Raises `BudgetsCrowded`, `InvalidParameter`.
+    """
+    connection.execute(_LOCK, (new.account_id,))
+    if new.owner_kind == "chave" and not (
+        new.owner.isascii()
+        and new.owner.isdigit()
+        and connection.execute(_HAS_KEY, (new.account_id, int(new.owner[:18]))).fetchone()
+    ):
+        raise InvalidParameter("de: esta conta não tem uma chave em vigor com este id.")
+    _refuse_crowd(connection, new)
+    row: Any = connection.execute(_MAKE, _row(new)[1:]).fetchall()
+    ((budget_id,),) = row
+    made = msgspec.structs.replace(new, budget_id=budget_id)
+    said = "; ".join(f"{what} {value}" for what, value in _in_words(made))
+    _note(connection, signed, "budget.create", made, new.created_ms, by, said)
+    return made
+
+
+def end_budget(
+    connection: SqlConnection, budget: Budget, signed: Signature, now_ms: int, *, by: str = ""
+) -> None:
+    """Put a budget that lives out of force, within a transaction that locked its account."""
+    connection.execute(
+        "UPDATE budget SET ended_ms = ? WHERE budget_id = ?", (now_ms, budget.budget_id)
+    )
+    _note(connection, signed, "budget.end", budget, now_ms, by, "")
+
+
+def find_budget(connection: SqlConnection, account_id: int, number: str, now_ms: int) -> BudgetNow:
+    """One that lives. Raises `BudgetNotFound`, for another account's too."""
+    found = _read(connection, account_id, now_ms, "AND b.number = ?", (number,))
+    if not found:
+        raise BudgetNotFound
+    return found[0]
+
+
+def _read(
+    connection: SqlConnection,
+    account_id: int,
+    now_ms: int,
+    where: str,
+    values: Sequence[object],
+) -> Sequence[BudgetNow]:
+    periods = {kind: period_of(kind, now_ms) for kind in PERIOD_KINDS}
+    rows: Any = connection.execute(
+        f"{_NOW} {where}", (*periods.values(), account_id, *values)
+    ).fetchall()
+    found = []
+    for row in rows:
+        budget, use = budget_of(row[: len(BUDGET_COLUMNS)]), row[len(BUDGET_COLUMNS) :]
+        counted = BudgetUse() if use[0] is None else BudgetUse(*use)
+        found.append(BudgetNow(budget, counted, periods[budget.period]))
+    return found
+
+
+def _change(  # noqa: PLR0917 - of one place
+    connection: SqlConnection,
+    before: BudgetNow,
+    after: Budget,
+    signed: Signature,
+    now_ms: int,
+    by: str,
+) -> None:
+    _refuse_crowd(connection, after)
+    row = dict(zip(BUDGET_COLUMNS, _row(after), strict=True))
+    changeable = ("name", "credits_max", "calls_max", "operations", "warn_percent", "budget_id")
+    connection.execute(_CHANGE, [row[name] for name in changeable])
+    if after.owner_kind == "lote":
+        connection.execute(
+            "UPDATE batch SET ceiling = ? WHERE batch_id = ? AND account_id = ?",
+            (after.credits_max, after.owner, after.account_id),
+        )
+    reached = threshold_reached(after, before.use)
+    again = (reached, after.budget_id, before.period, reached)
+    connection.execute(_WARN_AGAIN, again)
+    changed = "; ".join(
+        f"{what} {old} → {new}"
+        for (what, old), (_, new) in zip(_in_words(before.budget), _in_words(after), strict=True)
+        if old != new
+    )
+    _note(connection, signed, "budget.change", after, now_ms, by, changed)
+
+
+def _refuse_crowd(connection: SqlConnection, budget: Budget) -> None:
+    owner = budget.account_id, budget.owner_kind, budget.owner
+    others = map(budget_of, connection.execute(_OF_OWNER, owner).fetchall())
+    beside = [other for other in others if other.budget_id != budget.budget_id]
+    if is_crowded(budget.owner_kind, budget.operations, beside):
+        raise BudgetsCrowded
+
+
+def _row(budget: Budget) -> list[Any]:
+    """In the order of `BUDGET_COLUMNS`."""
+    paths = budget.operations
+    stored = None if paths is None else msgspec.json.encode(paths).decode()
+    values = {**msgspec.structs.asdict(budget), "operations": stored}
+    return [values[name] for name in BUDGET_COLUMNS]
+
+
+def _in_words(budget: Budget) -> list[tuple[str, str]]:
+    def ceiling(value: int | None) -> str:
+        return "nenhum" if value is None else str(value)
+
+    return [
+        ("nome", budget.name),
+        ("teto em créditos", ceiling(budget.credits_max)),
+        ("teto em consultas", ceiling(budget.calls_max)),
+        ("operações", "todas" if budget.operations is None else ", ".join(budget.operations)),
+        ("aviso em", f"{budget.warn_percent} %"),
+    ]
+
+
+_OWNER_WORDS = {"chave": "da chave", "lote": "do lote", "carteira": "da carteira"}
+_PERIOD_WORDS = {"uma_vez": "de uma vez", "dia": "por dia", "mes": "por mês"}
+
+
+def _note(  # noqa: PLR0917 - of one place
+    connection: SqlConnection,
+    signed: Signature,
+    action: Action,
+    budget: Budget,
+    now_ms: int,
+    by: str,
+    detail: str,
+) -> None:
+    whose = f"{_OWNER_WORDS.get(budget.owner_kind, 'do cliente')} {budget.owner}"
+    note(
+        connection,
+        signed,
+        action,
+        now_ms,
+        account_id=budget.account_id,
+        target=f"orçamento {whose}, {_PERIOD_WORDS[budget.period]}",
+        detail="; ".join(filter(None, (f"número {budget.number}", detail, by))),
+    )

@@ -1,0 +1,241 @@
+"""`/app/chaves/orcamentos`: what keys and end clients of an account may spend (decisions 12)."""
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated
+
+import msgspec
+from pydantic import BeforeValidator, Field
+from starlette.responses import Response
+
+from balcao.core.access import Account, Key
+from balcao.core.budgets import (
+    CEILING_MAX,
+    MADE_WITH_OWNER,
+    NAME_CHARACTERS_MAX,
+    WARN_PERCENT,
+    Budget,
+    OwnerKind,
+    PeriodKind,
+    checked,
+    percent_used,
+    usual_name,
+)
+from balcao.errors import BudgetNotFound, BudgetsCrowded, FormDone, InvalidInput, InvalidParameter
+from balcao.operations.parameters import read_marks
+from balcao.storage.desk.budgets import BudgetNow
+from balcao.web import asking
+from balcao.web.keys import OPERATIONS, boxes_of, operations_in
+from balcao.web.typed import TypedForm, one_of, read
+from balcao.web.visit import Visit
+
+SHOWN_MAX = 1_000
+PERIODS: Mapping[str, str] = {"uma_vez": "Uma vez", "dia": "Por dia", "mes": "Por mês"}
+_DONE: Mapping[str, str] = {
+    "criado": "Orçamento criado. Ele vale a partir da próxima consulta.",
+    "mudado": "Orçamento mudado. Vale a partir da próxima consulta.",
+    "removido": "Orçamento removido.",
+    "ja": "Este formulário já tinha sido enviado; foi feito uma vez só.",
+}
+_CROWDED = (
+    "Uma chave tem no máximo dois orçamentos para a mesma operação, e um cliente, um. Mude ou"
+    " remova um deles."
+)
+
+
+def _ceiling(text: str) -> int | None:
+    if not text:
+        return None
+    if not asking.is_number(text) or int(text) > CEILING_MAX:
+        raise ValueError("Use um número inteiro, de 0 em diante, ou deixe vazio.")
+    return int(text)
+
+
+def _percent(text: str) -> int:
+    if not text:
+        return WARN_PERCENT
+    if not asking.is_number(text) or not 1 <= int(text) <= 100:
+        raise ValueError("Use um número inteiro, de 1 a 100.")
+    return int(text)
+
+
+class BudgetForm(TypedForm):
+    """What may be changed of a budget."""
+
+    name: str = Field(alias="nome")
+    credits_max: Annotated[int | None, BeforeValidator(_ceiling)] = Field(alias="teto_creditos")
+    calls_max: Annotated[int | None, BeforeValidator(_ceiling)] = Field(alias="teto_consultas")
+    warn_percent: Annotated[int, BeforeValidator(_percent)] = Field(alias="aviso_percentual")
+
+
+class NewBudgetForm(BudgetForm):
+    """A budget that is wanted."""
+
+    key_id: str = Field(alias="chave")  # empty: it is a client's
+    client: str = Field(alias="cliente")
+    period: Annotated[str, one_of(PERIODS, "Escolha o período.")] = Field(alias="periodo")
+
+
+async def show(visit: Visit, account: Account, base: str) -> Response:
+    """The list, and the form for another one."""
+    return _listed(visit, account, base, message=_DONE.get(visit.query("feito")))
+
+
+async def create(visit: Visit, account: Account, base: str) -> Response:
+    """Put a budget in force. Twice is once."""
+    typed, form_id = read(NewBudgetForm, visit.form), visit.typed("form_id")
+    if not isinstance(typed, NewBudgetForm) or not form_id:
+        complaints = {} if isinstance(typed, NewBudgetForm) else typed
+        return _listed(visit, account, base, 422, complaints=complaints)
+    try:
+        new = _new(visit, account, typed)
+        await visit.tools.desk.budgets.make(new, visit.signed(form_id))
+    except FormDone:
+        return visit.redirect(f"{base}/orcamentos", feito="ja")
+    except BudgetsCrowded:
+        return _listed(visit, account, base, 422, alert=_CROWDED)
+    except InvalidInput as wrong:
+        return _listed(visit, account, base, 422, complaints=_beside(wrong))
+    return visit.redirect(f"{base}/orcamentos", feito="criado")
+
+
+async def show_one(visit: Visit, account: Account, base: str) -> Response:
+    """One of them, and the form that changes it."""
+    return _one(visit, account, base)
+
+
+async def change(visit: Visit, account: Account, base: str) -> Response:
+    """Other ceilings. Twice is once."""
+    now, form_id = _found(visit, account), visit.typed("form_id")
+    typed = read(BudgetForm, visit.form)
+    if not isinstance(typed, BudgetForm) or not form_id:
+        complaints = {} if isinstance(typed, BudgetForm) else typed
+        return _one(visit, account, base, 422, complaints=complaints)
+    fields = {**typed.model_dump(), "operations": operations_in(visit.form)}
+
+    def edit(before: Budget) -> Budget:
+        return checked(msgspec.structs.replace(before, **fields), _paths(visit))
+
+    try:
+        await visit.tools.desk.budgets.change(
+            account.account_id,
+            now.budget.number,
+            edit,
+            visit.signed(form_id),
+            visit.tools.now_ms(),
+        )
+    except FormDone:
+        return visit.redirect(f"{base}/orcamentos", feito="ja")
+    except InvalidInput as wrong:
+        return _one(visit, account, base, 422, complaints=_beside(wrong))
+    return visit.redirect(f"{base}/orcamentos", feito="mudado")
+
+
+async def remove(visit: Visit, account: Account, base: str) -> Response:
+    """Put a budget out of force, unless it goes with its batch or wallet. Twice is once."""
+    now, desk = _found(visit, account), visit.tools.desk
+    if now.budget.owner_kind in MADE_WITH_OWNER:
+        return _one(visit, account, base, 422, alert="Ele termina com o seu lote ou carteira.")
+    signed = visit.signed(visit.typed("form_id"))
+    try:
+        await desk.budgets.end(account.account_id, now.budget.number, signed, visit.tools.now_ms())
+    except FormDone:
+        return visit.redirect(f"{base}/orcamentos", feito="ja")
+    return visit.redirect(f"{base}/orcamentos", feito="removido")
+
+
+def _new(visit: Visit, account: Account, typed: NewBudgetForm) -> Budget:
+    """Raises `InvalidInput`."""
+    kind: OwnerKind = "chave" if typed.key_id else "cliente"
+    owner = typed.key_id
+    if kind == "cliente":
+        owner = read_marks({b"x-cliente": typed.client.encode()}).client or ""
+        if not owner:
+            raise InvalidParameter("cliente: Escolha uma chave, ou diga o cliente.")
+    period: PeriodKind = typed.period  # type: ignore[assignment]
+    return checked(
+        Budget(
+            0,
+            account.account_id,
+            visit.tools.new_id(),
+            typed.name or usual_name(kind, owner),
+            kind,
+            owner,
+            period,
+            typed.credits_max,
+            typed.calls_max,
+            operations_in(visit.form),
+            typed.warn_percent,
+            visit.tools.now_ms(),
+        ),
+        _paths(visit),
+    )
+
+
+def _beside(wrong: InvalidInput) -> Mapping[str, str]:
+    """What is wrong, beside the field that it begins with; of a mark, beside the client."""
+    field, colon, text = wrong.detail.partition(": ")
+    if not colon or field == "de":
+        return {"cliente": text or wrong.detail or "Um cliente não pode ser um CPF."}
+    return {field: text[:1].upper() + text[1:]}
+
+
+def _paths(visit: Visit) -> Sequence[str]:
+    return [operation.path for operation in visit.tools.parts.operations.values()]
+
+
+def _found(visit: Visit, account: Account) -> BudgetNow:
+    number = visit.request.path_params["number"]
+    try:
+        return visit.tools.desk.budgets.one(account.account_id, number, visit.tools.now_ms())
+    except BudgetNotFound:
+        text = "Esta conta não tem um orçamento em vigor com este id."
+        raise visit.missing("Orçamento não encontrado", text) from None
+
+
+def _names(keys: Sequence[Key]) -> Mapping[str, str]:
+    return {str(key.key_id): key.name for key in keys}
+
+
+def _listed(
+    visit: Visit, account: Account, base: str, status: int = 200, **said: object
+) -> Response:
+    keys = visit.tools.desk.keys(account.account_id)
+    budgets = visit.tools.desk.budgets.of_account(
+        account.account_id, visit.tools.now_ms(), limit=SHOWN_MAX
+    )
+    return visit.page(
+        "orcamentos.html",
+        status,
+        account=account,
+        path=f"{base}/orcamentos",
+        keys_path=base,
+        budgets=[(each, percent_used(each.budget, each.use)) for each in budgets],
+        names=_names(keys),
+        choices=[
+            ("", "de um cliente"),
+            *((str(key.key_id), key.name) for key in keys if key.revoked_ms is None),
+        ],
+        periods=PERIODS,
+        operations=OPERATIONS,
+        budget_name_max=NAME_CHARACTERS_MAX,
+        **said,
+    )
+
+
+def _one(visit: Visit, account: Account, base: str, status: int = 200, **said: object) -> Response:
+    now = _found(visit, account)
+    return visit.page(
+        "orcamento.html",
+        status,
+        account=account,
+        path=f"{base}/orcamentos",
+        keys_path=base,
+        now=now,
+        percent=percent_used(now.budget, now.use),
+        ticked=boxes_of(now.budget.operations),
+        names=_names(visit.tools.desk.keys(account.account_id)),
+        periods=PERIODS,
+        operations=OPERATIONS,
+        budget_name_max=NAME_CHARACTERS_MAX,
+        **said,
+    )

@@ -1,0 +1,240 @@
+"""What a client marks its requests with goes with the money and with the details, on any engine."""
+
+import dataclasses
+from collections.abc import Sequence
+
+import pytest
+from msgspec.structs import replace
+
+from balcao.core.access import Account, KeyDoor
+from balcao.core.certificates import CertificateGiven
+from balcao.core.ledger import Change
+from balcao.errors import FormDone
+from balcao.storage.contract import NewKey
+from balcao.storage.desk.desk import Desk
+from tests.storage.engines import Engine
+from tests.storage.people import ALWAYS, BY, a_form, a_trace, deeds
+from tests.storage.test_visits import number
+from tests.storage.world import (
+    DAY_MS,
+    NOW,
+    OPERATION,
+    a_bind,
+    a_charge,
+    a_finish,
+    a_hash,
+    a_hold,
+    a_settle,
+)
+
+MARKS = {"client": "loja-7", "reference": "NF:12/3"}
+MARKED = "SELECT kind, client, reference FROM ledger_entry WHERE request_id = ? ORDER BY 1"
+
+
+def marked(*changes: Change) -> Sequence[Change]:
+    return [replace(change, **MARKS) for change in changes]
+
+
+def a_marked_visit(ana: Account, n: int) -> Sequence[Change]:
+    return marked(a_charge(ana, number(NOW, n)), a_trace(ana, number(NOW, n)))
+
+
+def test_a_visit_carries_its_marks_into_the_ledger(
+    engine: Engine, desk: Desk, ana: Account
+) -> None:
+    assert engine.commit(desk, *a_marked_visit(ana, 1)) is None
+    assert engine.sql("SELECT client, reference FROM visit") == [("loja-7", "NF:12/3")]
+    (trace,) = desk.people.traces(ana.account_id, ALWAYS, 9)
+    assert (trace.client, trace.reference) == ("loja-7", "NF:12/3")
+    assert engine.run(desk.people.purge_people(NOW, NOW + DAY_MS, 0, 0)) == 1
+    assert engine.sql(MARKED, number(NOW, 1)) == [("charge", "loja-7", "NF:12/3")]
+    assert desk.check().complaints == []
+
+
+def test_a_trace_with_other_marks_is_no_visit(engine: Engine, desk: Desk, ana: Account) -> None:
+    charge, trace = a_charge(ana, number(NOW)), a_trace(ana, number(NOW), client="other")
+    assert engine.commit(desk, charge, trace) is None
+    assert engine.sql("SELECT count(*) FROM visit") == [(0,)]
+    assert engine.sql("SELECT client FROM trace") == [("other",)]
+
+
+def test_a_settlement_says_the_marks_of_its_hold(engine: Engine, desk: Desk, ana: Account) -> None:
+    for request, credits, kind in (("r1", 1, "post"), ("r2", 0, "void")):
+        assert engine.commit(desk, *marked(a_hold(ana, request, 2))) is None
+        assert engine.commit(desk, a_settle(ana, request, credits)) is None
+        assert engine.sql(MARKED, request) == [
+            ("hold", "loja-7", "NF:12/3"),
+            (kind, "loja-7", "NF:12/3"),
+        ]
+
+
+def test_what_a_dead_process_held_is_given_back_with_its_marks(
+    engine: Engine, desk: Desk, ana: Account
+) -> None:
+    assert engine.commit(desk, *marked(a_hold(ana, "r1", 2))) is None
+    engine.kill(desk)
+    assert engine.open().recover(NOW + 1) == 1
+    assert engine.sql(MARKED, "r1") == [
+        ("hold", "loja-7", "NF:12/3"),
+        ("void", "loja-7", "NF:12/3"),
+    ]
+
+
+@pytest.mark.parametrize("brought", [None, CertificateGiven("CND", "2027-01-01", "X", None, None)])
+def test_details_of_both_kinds_have_them(
+    engine: Engine, desk: Desk, ana: Account, brought: CertificateGiven | None
+) -> None:
+    trace = a_trace(ana, "r1", key_digest="k", certificate=brought, **MARKS)
+    changes = [*marked(a_charge(ana, "r1")), a_finish(ana, "k", "r1"), trace]
+    assert engine.commit(desk, *changes) is None
+    assert desk.people.trace(ana.account_id, "r1") == trace
+
+
+def test_who_marks_nothing_has_none(engine: Engine, desk: Desk, ana: Account) -> None:
+    assert engine.commit(desk, a_hold(ana, "r1", 1), a_bind(ana, "k", "r1")) is None
+    assert engine.commit(desk, a_settle(ana, "r1", 1), a_trace(ana, "r1")) is None
+    assert engine.sql(MARKED, "r1") == [("hold", None, None), ("post", None, None)]
+
+
+def test_a_door_is_read_with_its_key(engine: Engine, desk: Desk, ana: Account) -> None:
+    engine.sql(
+        "UPDATE api_key SET networks = ?, operations = ?, client_required = 1, administers = 1",
+        '["10.0.0.0/8","2001:db8::/32"]',
+        f'["{OPERATION}"]',
+    )
+    door = KeyDoor(("10.0.0.0/8", "2001:db8::/32"), (OPERATION,), True, True)
+    (key,) = desk.keys(ana.account_id)
+    assert key.door == door
+    caller = engine.run(desk.caller(a_hash("ana"), NOW))
+    assert caller is not None
+    assert caller.door == door
+
+
+# Told again.
+
+
+def test_consumption_by_client_and_by_reference(engine: Engine, desk: Desk, ana: Account) -> None:
+    for n, (client, reference) in enumerate((("a", "p"), ("a", "q"), ("b", "p"), (None, None))):
+        marks = {"client": client, "reference": reference}
+        request = number(NOW, n) if n % 2 else f"r{n}"
+        charge = replace(a_charge(ana, request), **marks)
+        assert engine.commit(desk, charge, a_trace(ana, request, **marks)) is None
+    period = (ana.account_id, 0, NOW * 2)
+    by_client = [(row.client, row.reference, row.requests) for row in desk.consumption(*period)]
+    assert by_client == [(None, None, 1), ("a", None, 2), ("b", None, 1)]
+    rows = desk.consumption_by_reference(*period, 4)
+    assert rows is not None
+    by_reference = [(row.client, row.reference, row.requests) for row in rows]
+    assert by_reference == [(None, None, 1), ("a", "p", 1), ("a", "q", 1), ("b", "p", 1)]
+    assert desk.consumption_by_reference(*period, 3) is None
+    entries = {entry.request_id: entry for entry in desk.entries(*period)}
+    assert (entries["r2"].client, entries["r2"].reference) == ("b", "p")
+    assert entries[number(NOW, 1)].reference == "q"
+
+
+def test_requests_of_a_reference(engine: Engine, desk: Desk, ana: Account, bruno: Account) -> None:
+    """Visits and holds, settled or not, newest first and in pages; nobody else's."""
+    assert engine.commit(desk, *a_marked_visit(ana, 1)) is None
+    held, settled = number(NOW, 2), number(NOW, 3)
+    assert engine.commit(desk, *marked(a_hold(ana, held, 2), a_hold(ana, settled, 2))) is None
+    assert engine.commit(desk, a_settle(ana, settled, 1)) is None
+    assert engine.commit(desk, a_charge(ana, number(NOW, 4))) is None
+    assert engine.commit(desk, *marked(a_charge(bruno, number(NOW, 5)))) is None
+
+    def page(limit: int, before: str | None = None, from_ms: int = NOW) -> list[tuple[str, str]]:
+        reference = MARKS["reference"]
+        found = desk.operations_referred(ana.account_id, reference, from_ms, limit, before)
+        assert {(each.client, each.reference) for each in found} <= {("loja-7", reference)}
+        assert all(desk.operation(ana.account_id, each.request_id) == each for each in found)
+        return [(each.request_id, each.state) for each in found]
+
+    newest = [(settled, "charged"), (held, "running"), (number(NOW, 1), "charged")]
+    assert page(9) == newest
+    assert page(2) == newest[:2]
+    assert page(2, held) == newest[2:]
+    assert page(9, from_ms=NOW + 2 * DAY_MS) == []
+    assert engine.run(desk.people.purge_people(NOW, NOW + DAY_MS, 0, 0)) > 0
+    assert page(9) == newest
+
+
+def test_the_request_under_a_key(engine: Engine, desk: Desk, ana: Account, bruno: Account) -> None:
+    assert desk.operation_under_key(ana.account_id, "k") is None
+    assert engine.commit(desk, a_hold(ana, "r1", 2), a_bind(ana, "k", "r1")) is None
+    running = desk.operation_under_key(ana.account_id, "k")
+    assert running is not None
+    assert (running.request_id, running.state) == ("r1", "running")
+    trace = a_trace(ana, "r1", key_digest="k")
+    assert engine.commit(desk, a_settle(ana, "r1", 1), a_finish(ana, "k", "r1"), trace) is None
+    engine.sql("DELETE FROM idempotency")
+    # Refused later under the same key: newer, and no operation.
+    refused = a_trace(ana, "r2", key_digest="k", credits=0, status=400, code="X", origin=None)
+    assert engine.commit(desk, refused) is None
+    found = desk.operation_under_key(ana.account_id, "k")
+    assert found == desk.operation(ana.account_id, "r1")
+    assert desk.operation_under_key(bruno.account_id, "k") is None
+
+
+@pytest.mark.parametrize("wanted", [{"client": "loja-7"}, {"reference": "NF:12/3"}])
+def test_traces_of_a_mark(engine: Engine, desk: Desk, ana: Account, wanted: dict[str, str]) -> None:
+    assert engine.commit(desk, *a_marked_visit(ana, 1)) is None
+    assert engine.commit(desk, a_charge(ana, number(NOW, 2)), a_trace(ana, number(NOW, 2))) is None
+    assert engine.commit(desk, a_trace(ana, "r3", client="b", reference="b")) is None
+    found = desk.people.traces(ana.account_id, dataclasses.replace(ALWAYS, **wanted), 9)  # type: ignore[arg-type]
+    assert [trace.request_id for trace in found] == [number(NOW, 1)]
+
+
+# Doors.
+
+
+def test_a_change_of_a_door_is_signed_and_in_force(
+    engine: Engine, desk: Desk, ana: Account
+) -> None:
+    (key,) = desk.keys(ana.account_id)
+    assert key.door is None
+    door = KeyDoor(("10.0.0.0/8",), ("suframa",), True, True)
+    assert desk.change_door(key.key_id, door, NOW, BY)
+    assert desk.keys(ana.account_id)[0].door == door
+    caller = engine.run(desk.caller(a_hash("ana"), NOW))
+    assert caller is not None
+    assert caller.door == door
+    assert deeds(desk, "key.change") == [
+        (
+            *("key.change", ana.account_id, "chave principal"),
+            f"número {key.key_id}; endereços todos → 10.0.0.0/8; operações todas → suframa;"
+            " exige cliente não → sim; administra não → sim",
+        )
+    ]
+    assert desk.change_door(key.key_id, door, NOW, BY), "nothing to do"
+    assert len(deeds(desk, "key.change")) == 1
+    assert desk.change_door(key.key_id, None, NOW, a_form("f1"))
+    assert desk.keys(ana.account_id)[0].door is None
+    with pytest.raises(FormDone):
+        desk.change_door(key.key_id, door, NOW, a_form("f1"))
+    assert not desk.change_door(99, door, NOW, BY)
+
+
+def test_a_key_made_with_a_door(engine: Engine, desk: Desk, ana: Account) -> None:
+    door = KeyDoor(("2001:db8::/32",), client_required=True)
+    made = desk.create_key(NewKey(ana.account_id, "k", "p", a_hash("k"), door=door), NOW, BY)
+    assert made.door == door
+    ((_, _, _, said),) = [deed for deed in deeds(desk, "key.create") if deed[2] == "chave k"]
+    assert said.endswith("endereços 2001:db8::/32; exige cliente sim")
+
+
+def test_a_door_is_in_force_in_another_process_within_a_second(
+    engine: Engine, desk: Desk, ana: Account
+) -> None:
+    other = engine.open()
+    before = engine.run(other.caller(a_hash("ana"), NOW))
+    assert before is not None
+    assert before.door is None
+    assert desk.change_door(ana.account_id, KeyDoor(operations=()), NOW, BY)
+    after = engine.run(other.caller(a_hash("ana"), NOW + 500))
+    assert after is not None
+    assert after.door == KeyDoor(operations=())
+
+
+def test_the_schema_keeps_truths(engine: Engine, desk: Desk, ana: Account) -> None:
+    for column in ("client_required", "administers"):
+        with pytest.raises(engine.wall):
+            engine.sql(f"UPDATE api_key SET {column} = 2")

@@ -1,0 +1,90 @@
+"""Clients and references where people read: statement, history, one request (decisions 11.4)."""
+
+import csv
+import io
+
+import pytest
+
+from tests.http.house import OpenHouse
+from tests.web.browser import Browser, signed_in
+from tests.world import CPF, Client, company
+
+CNPJ = "90010001000100"
+
+
+@pytest.fixture
+def browser(house: OpenHouse, who: Client) -> Browser:
+    """A manager, of an account that asked for two clients and for nobody."""
+    for client, reference in (("loja-7", "p-1"), ("loja-7", "p-2"), ("loja-8", "p-3")):
+        marks = {"x_cliente": client, "x_referencia": reference}
+        assert house.get(company(CNPJ), who, **marks).status == 200
+    assert house.get(company(CNPJ), who).status == 200
+    return signed_in(house, who)
+
+
+def table(browser: Browser, path: str) -> list[dict[str, str]]:
+    text = browser.get(path).text.removeprefix("\ufeff")
+    return list(csv.DictReader(io.StringIO(text), delimiter=";"))
+
+
+def cells(browser: Browser, path: str, label: str) -> list[str]:
+    found = browser.get(path).tree.xpath(f"//td[@data-label='{label}']")
+    return sorted("".join(cell.itertext()).strip() for cell in found)
+
+
+def test_the_statement_is_by_client(browser: Browser) -> None:
+    assert cells(browser, "/app/extrato", "Cliente") == ["loja-7", "loja-8", "—"]
+    assert cells(browser, "/app/extrato?cliente=loja-7", "Consultas")[:1] == ["2"]
+    assert cells(browser, "/app/extrato", "Referência") == []
+    apart = "/app/extrato?agrupar=referencia"
+    assert cells(browser, apart, "Referência") == ["p-1", "p-2", "p-3", "—"]
+    assert "Confere com o livro-razão" in browser.get(apart).words
+    (link,) = browser.get(f"{apart}&cliente=loja-7").tree.xpath(
+        "//a[contains(@href, '.csv')]/@href"
+    )
+    lines = table(browser, str(link))
+    assert [(line["cliente"], line["referencia"]) for line in lines] == [
+        ("loja-7", "p-1"),
+        ("loja-7", "p-2"),
+    ]
+
+
+def test_who_marks_nothing_sees_no_column(house: OpenHouse, who: Client) -> None:
+    house.get(company(CNPJ), who)
+    assert cells(signed_in(house, who), "/app/extrato", "Cliente") == []
+
+
+def test_too_many_lines_are_told(browser: Browser, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("balcao.web.statement.LINES_MAX", 2)
+    said = browser.get("/app/extrato?agrupar=referencia")
+    assert "escolha um período mais curto" in said.words
+    assert cells(browser, "/app/extrato?agrupar=referencia", "Referência") == []
+
+
+@pytest.mark.parametrize(
+    ("query", "count"),
+    [("cliente=loja-7", 2), ("referencia=p-3", 1), ("cliente=loja-8&referencia=p-1", 0), ("", 4)],
+)
+def test_the_history_by_client_and_reference(browser: Browser, query: str, count: int) -> None:
+    page = browser.get(f"/app/historico?{query}")
+    assert len(page.tree.xpath("//tbody//th/a")) == count
+    lines = table(browser, f"/app/historico.csv?{query}")
+    assert len(lines) == count
+    for name, value in (part.split("=") for part in query.split("&") if part):
+        assert {line[name] for line in lines} <= {value}
+        assert page.tree.xpath(f"//input[@name='{name}']/@value") == [value]
+
+
+def test_a_cpf_is_no_filter_and_not_repeated(browser: Browser) -> None:
+    for path in ("/app/historico", "/app/extrato"):
+        said = browser.get(f"{path}?cliente={CPF}")
+        assert CPF not in said.text
+        assert "Filtro desconhecido, deixado de lado: cliente." in said.words
+
+
+def test_one_request_says_its_marks(browser: Browser) -> None:
+    page = browser.get("/app/historico?referencia=p-3")
+    (link,) = page.tree.xpath("//tbody//th/a/@href")
+    words = browser.get(str(link)).words
+    assert "Cliente: loja-8" in words
+    assert "Referência: p-3" in words
