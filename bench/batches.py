@@ -1,0 +1,287 @@
+"""Batches: what kills do to them, how quick they are, what they keep in memory and from others.
+
+    .venv/bin/python -m bench batches kills [--rows 5000] [--kills 30] [--postgresql ADDRESS]
+    .venv/bin/python -m bench batches speed [--rows 100000]
+    .venv/bin/python -m bench batches memory [--rows 1000000]
+    .venv/bin/python -m bench batches beside [--rows 100000]
+
+`kills`: a server under a batch of certificates and companies is killed at random moments. Each row
+ends in one state, is charged once at most, and the sum of the rows is that of the entries and the
+use of the budget (`balcao ledger check`, and here once more). `speed`: of companies that are all at
+hand the seconds of the quote, of the run and of the results. `memory`: a million rows. `beside`:
+single lookups beside a batch, their slowest hundredth against that of an idle server.
+"""
+
+import argparse
+import contextlib
+import os
+import random
+import signal
+import statistics
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import httpx2
+
+from balcao.opendata.generator import generate
+from bench.crash import check_books, server
+from bench.memory import memory_mb
+from bench.serving import (
+    PREFIX,
+    SERVE,
+    account_by_words,
+    balcao,
+    companies_elsewhere,
+    documents_of,
+    free_port,
+    running,
+    settings,
+)
+
+ACCOUNT = "lotes"
+COMPANY, FEDERAL = "cnpj-receita-federal", "certidao-negativa-de-debitos-federal"
+ENDED = ("concluido", "encerrado", "recusado", "expirado")
+PATIENCE_SECONDS = 3_600.0
+WORK_SECONDS = (0.2, 4.0)
+
+
+class Batches:
+    """A client of `/lotes/v1`."""
+
+    def __init__(self, port: int, key: str) -> None:
+        address, headers = f"http://127.0.0.1:{port}", {"x-api-key": key}
+        self.http = httpx2.Client(base_url=address, headers=headers, timeout=600, trust_env=False)
+
+    def create(self, content: bytes, operation: str, key: str) -> str:
+        answer = self.http.post(
+            f"/lotes/v1?operacao={operation}",
+            content=content,
+            headers={"content-type": "text/csv", "idempotency-key": key},
+        )
+        assert answer.status_code == 201, answer.text
+        return str(answer.json()["id"])
+
+    def show(self, number: str) -> Any:
+        return self.http.get(f"/lotes/v1/{number}").json()
+
+    def until(self, number: str, *states: str, pause: float = 0.2) -> Any:
+        end = time.monotonic() + PATIENCE_SECONDS
+        while (told := self.show(number))["estado"] not in states:
+            assert time.monotonic() < end, told
+            time.sleep(pause)
+        return told
+
+    def confirm(self, number: str) -> None:
+        quote = self.until(number, "cotado", *ENDED)["cotacao"]
+        word = {"digest": quote["digest"], "teto_creditos": quote["creditos_max"]}
+        answer = self.http.post(f"/lotes/v1/{number}/confirmar", json=word)
+        assert answer.status_code == 200, answer.text
+
+    def rows(self, number: str) -> Iterator[Any]:
+        cursor = ""
+        while True:
+            page = self.http.get(f"/lotes/v1/{number}/linhas?limite=1000{cursor}").json()
+            yield from page["itens"]
+            if page["cursor"] is None:
+                return
+            cursor = f"&cursor={page['cursor']}"
+
+
+def table(documents: list[str]) -> bytes:
+    return ("cnpj\n" + "\n".join(documents) + "\n").encode()
+
+
+@contextlib.contextmanager
+def imported(folder: Path, establishments: int) -> Iterator[tuple[dict[str, str], int, str]]:
+    """A data folder with a month and an account; the environment, the port and the key."""
+    port = free_port()
+    env = settings(folder / "home", port)
+    generate(folder / "month", establishments, seed=7, clean=True)
+    with running(SERVE, port, env):
+        pass  # the first start, which makes the data folder
+    balcao(env, "opendata", "build", str(folder / "month"), "--sandbox", "--force")
+    balcao(env, "opendata", "answers", "--sandbox")
+    yield env, port, account_by_words(env, ACCOUNT)
+
+
+def crash(rows: int, kills: int, database: str, seed: int) -> None:
+    """Kill it again and again; then everything adds up."""
+    dice = random.Random(seed)
+    with tempfile.TemporaryDirectory() as temporary:
+        folder, port = Path(temporary), free_port()
+        more = {"database": database} if database else {}
+        env = dict(os.environ) | settings(folder / "home", port, log_level="error", **more)
+        with server(env, port, folder):
+            key = account_by_words(env, ACCOUNT)
+        client, number, killed = Batches(port, key), "", 0
+        documents = companies_elsewhere(rows)
+        began = time.monotonic()
+        while True:
+            with server(env, port, folder) as process:
+                if not number:
+                    number = client.create(table(documents), FEDERAL, "um-lote-so")
+                    client.confirm(number)
+                if killed < kills:
+                    time.sleep(dice.uniform(*WORK_SECONDS))
+                    told = client.show(number)
+                    if told["estado"] == "pausado":
+                        client.http.post(f"/lotes/v1/{number}/retomar")
+                    os.killpg(process.pid, signal.SIGKILL)
+                    process.wait()
+                    killed += 1
+                    done = told["linhas"]["concluidas"] + told["linhas"]["falhas"]
+                    print(f"{killed:4}: killed at {done} rows, {told['estado']}", flush=True)
+                    if told["estado"] != "concluido":
+                        continue
+            break
+        with server(env, port, folder):
+            told = _to_the_end(client, number)
+            _adds_up(client, number, told, rows)
+        assert not check_books(env)["complaints"]
+        seconds = time.monotonic() - began
+        print(
+            f"{rows} rows, {killed} kills, {told['creditos_gastos']} credits: each in one state,"
+            f" charged once at most; rows = entries = budget; the books agree ({seconds:.0f} s)"
+        )
+
+
+def _to_the_end(client: Batches, number: str) -> Any:
+    while (told := client.until(number, "pausado", *ENDED))["estado"] == "pausado":
+        client.http.post(f"/lotes/v1/{number}/retomar")
+    return told
+
+
+def _adds_up(client: Batches, number: str, told: Any, rows: int) -> None:
+    found = [*client.rows(number)]
+    assert len(found) == rows
+    states = Counter(row["estado"] for row in found)
+    assert set(states) <= {"concluida", "falha"}, states
+    spent = sum(row["creditos"] for row in found)
+    day = time.strftime("%Y-%m-%d")
+    usage = client.http.get(f"/conta/v1/consumo?de={day}&ate={day}").json()
+    balance = client.http.get("/conta/v1/saldo").json()
+    assert spent == told["creditos_gastos"], (spent, told["creditos_gastos"])
+    assert balance["creditos_gastos_no_mes"] == spent, (balance, spent)
+    assert balance["creditos_reservados"] == 0
+    assert usage["total_creditos"] == spent, (usage["total_creditos"], spent)
+    numbers = [row["request_id"] for row in found]
+    assert len(set(numbers)) == rows, "a request's number stands in two rows"
+    print(f"      {dict(states)}, {spent} credits, also by the account's own books")
+
+
+def speed(rows: int) -> None:
+    """Quote, run, results, of rows that are all at hand."""
+    with (
+        tempfile.TemporaryDirectory() as temporary,
+        imported(Path(temporary), rows) as (env, port, key),
+        running(SERVE, port, env),
+    ):
+        client = Batches(port, key)
+        documents = documents_of(Path(temporary) / "month")[:rows]
+        print(f"{len(documents)} companies, all at hand")
+        number, seconds = _timed(lambda: client.create(table(documents), COMPANY, "rapidez-1"))
+        print(f"  received in {seconds:.1f} s")
+        told, seconds = _timed(lambda: client.until(number, "cotado", *ENDED))
+        print(f"  quoted in {seconds:.1f} s: {told['linhas']}")
+        client.confirm(number)
+        told, seconds = _timed(lambda: client.until(number, *ENDED, pause=1.0))
+        print(f"  run in {seconds:.1f} s ({rows / seconds:.0f} rows a second): {told['estado']}")
+        for form in ("csv", "xlsx", "jsonl"):
+            path = f"/lotes/v1/{number}/resultado.{form}"
+            answer, seconds = _timed(partial(client.http.get, path))
+            assert answer.status_code == 200
+            print(f"  {form}: {len(answer.content) / 1e6:.0f} MB in {seconds:.1f} s")
+
+
+def memory(rows: int) -> None:
+    """How much more it has in memory at the worst, from the upload to the results."""
+    with (
+        tempfile.TemporaryDirectory() as temporary,
+        imported(Path(temporary), 50_000) as (env, port, key),
+        running(SERVE, port, env) as pid,
+    ):
+        client = Batches(port, key)
+        known = documents_of(Path(temporary) / "month")
+        documents = (known + companies_elsewhere(rows))[:rows]
+        idle, most = memory_mb(pid)["Pss"], 0.0
+        number = client.create(table(documents), COMPANY, "memoria-1")
+        while True:
+            told = client.show(number)
+            most = max(most, memory_mb(pid)["Pss"] - idle)
+            if told["estado"] == "cotado":
+                print(f"  quoted: {told['linhas']}; {most:.0f} MB above idle", flush=True)
+                client.confirm(number)
+            if told["estado"] in ENDED or told["linhas"]["concluidas"] >= len(known):
+                break
+            time.sleep(0.5)
+        print(f"{rows} rows: {most:.0f} MB above idle ({idle:.0f} MB)")
+
+
+def beside(rows: int) -> None:
+    """Single lookups, idle and beside a batch."""
+    with (
+        tempfile.TemporaryDirectory() as temporary,
+        imported(Path(temporary), rows) as (env, port, key),
+        running(SERVE, port, env),
+    ):
+        client = Batches(port, key)
+        documents = documents_of(Path(temporary) / "month")
+        some = documents[-2_000:]
+        _latencies(client, some)
+        idle = _latencies(client, some)
+        number = client.create(table(documents[:rows]), COMPANY, "ao-lado-1")
+        client.confirm(number)
+        busy = _latencies(client, some)
+        told = client.show(number)
+        assert told["estado"] == "executando", told["estado"]
+        print(
+            f"p99 idle {idle * 1000:.1f} ms, beside a batch {busy * 1000:.1f} ms:"
+            f" {busy / idle:.2f} times; {told['linhas']['concluidas']} rows meanwhile"
+        )
+
+
+def _latencies(client: Batches, documents: list[str]) -> float:
+    """The slowest hundredth of lookups one after another, in seconds."""
+    took = []
+    for document in documents:
+        _, seconds = _timed(partial(client.http.get, PREFIX + document))
+        took.append(seconds)
+    return statistics.quantiles(took, n=100)[98]
+
+
+def _timed(work: Callable[[], Any]) -> tuple[Any, float]:
+    began = time.monotonic()
+    return work(), time.monotonic() - began
+
+
+def main(words: list[str]) -> None:
+    parser = argparse.ArgumentParser(prog="python -m bench batches")
+    parser.add_argument("what", choices=("kills", "speed", "memory", "beside"))
+    parser.add_argument("--rows", type=int)
+    parser.add_argument("--kills", type=int, default=30)
+    parser.add_argument("--postgresql", default="", metavar="ADDRESS")
+    parser.add_argument("--seed", type=int, default=1)
+    given = parser.parse_args(words or ["speed"])
+    usual: Mapping[str, int] = {
+        "kills": 5_000, "speed": 100_000, "memory": 1_000_000, "beside": 100_000,
+    }  # fmt: skip
+    rows = given.rows or usual[given.what]
+    match given.what:
+        case "kills":
+            crash(rows, given.kills, given.postgresql, given.seed)
+        case "speed":
+            speed(rows)
+        case "memory":
+            memory(rows)
+        case _:
+            beside(rows)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

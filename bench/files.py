@@ -1,0 +1,163 @@
+"""Files of batches: how long a file takes to be read, understood and written, and in what memory.
+
+    .venv/bin/python -m bench files [--rows 1000000] [--results 100000] [--columns 4] [FOLDER]
+
+Each figure is of a fresh process. `parent` is the peak of the process that has the rows, `child`
+that of the one that reads a spreadsheet for it; both are more than they need for a small file by
+what the interpreter and the libraries take, which stands in the first line.
+"""
+
+import argparse
+import csv
+import json
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from itertools import chain
+from pathlib import Path
+
+import xlsxwriter  # type: ignore[import-untyped]
+
+from balcao.batches.columns import AskedRow, map_columns
+from balcao.batches.tables.opening import open_table
+from balcao.batches.writing.as_csv import write_csv
+from balcao.batches.writing.as_jsonl import write_jsonl
+from balcao.batches.writing.as_xlsx import write_xlsx_rows
+from balcao.batches.writing.contract import ResultColumns, ResultRow, RowFacts
+from balcao.core.check_digits import cnpj_check_digits
+from balcao.core.receipts import Numbering
+from balcao.operations import OPERATIONS
+from balcao.operations.contract import EXAMPLE_MS, Circumstances
+from bench.load import machine
+
+MEDIA_TYPES = {"jsonl": "application/x-ndjson", "json": "application/json"}
+WRITERS = {"csv": write_csv, "xlsx": write_xlsx_rows, "jsonl": write_jsonl}
+OPERATION = OPERATIONS["company"]
+HEADER = ("ref", "CNPJ", "razao_social", "uf")
+
+
+def made_rows(count: int, columns: int) -> Iterator[Sequence[str]]:
+    """Rows about companies that there could be, in as many columns."""
+    more = tuple(f"observação {number}" for number in range(columns - len(HEADER)))
+    for number in range(1, count + 1):
+        base = f"{number:08d}0001"
+        name = f"EMPRESA NUMERO {number} LTDA"
+        yield (f"C{number}", base + cnpj_check_digits(base), name, "SP", *more)
+
+
+def make(path: Path, count: int, columns: int) -> None:
+    """A file, by the end of its name."""
+    header = (*HEADER, *(f"obs {number}" for number in range(columns - len(HEADER))))
+    rows = made_rows(count, columns)
+    if path.suffix == ".xlsx":
+        with xlsxwriter.Workbook(str(path), {"constant_memory": True}) as book:
+            page = book.add_worksheet()
+            for at, row in enumerate(chain((header,), rows)):
+                for column, cell in enumerate(row):
+                    page.write_string(at, column, cell)
+        return
+    with path.open("w", encoding="utf-8", newline="") as file:
+        if path.suffix == ".csv":
+            writer = csv.writer(file, delimiter=";")
+            writer.writerow(header)
+            writer.writerows(rows)
+        else:
+            for row in rows:
+                file.write(
+                    json.dumps(dict(zip(header, row, strict=True)), separators=(",", ":")) + "\n"
+                )
+
+
+def read(path: Path) -> None:
+    """Read a file and understand its rows, in this process."""
+    began = time.perf_counter()
+    with open_table(path, MEDIA_TYPES.get(path.suffix[1:], "text/csv")) as table:
+        columns = map_columns(OPERATION, table.header, table.sample)
+        asked = sum(isinstance(columns.read(row), AskedRow) for row in table.rows)
+    tell(began, asked)
+
+
+def write(path: Path, count: int) -> None:
+    """Write results with the example's answer, in this process."""
+    example = next(iter(OPERATION.examples()))
+    around = Circumstances(EXAMPLE_MS, 1, Numbering(b"bench"))
+    concluded = OPERATION.conclude(example.question, example.outcomes, around)
+    answer = b'{"request_id":"019a0000-0000-7000-8000-000000000001",' + concluded.fields
+    columns = ResultColumns(OPERATION, HEADER, map_columns(OPERATION, HEADER))
+    rows = (
+        ResultRow(tuple(cells), RowFacts(line, "concluida", document=cells[1], credits=1), answer)
+        for line, cells in enumerate(made_rows(count, len(HEADER)), 2)
+    )
+    began = time.perf_counter()
+    with path.open("wb") as file:
+        WRITERS[path.suffix[1:]](file, columns, rows)
+    tell(began, count)
+
+
+def tell(began: float, rows: int) -> None:
+    """The figures of this process, as JSON."""
+    seconds = time.perf_counter() - began
+    ours, theirs = map(resource.getrusage, (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    figures = {
+        "seconds": seconds,
+        "cpu": ours.ru_utime + ours.ru_stime,
+        "child_cpu": theirs.ru_utime + theirs.ru_stime,
+        "rows": rows,
+        "parent": ours.ru_maxrss / 1024,
+        "child": theirs.ru_maxrss / 1024,
+    }
+    print(json.dumps(figures))
+
+
+def _alone(*words: str) -> dict[str, float]:
+    done = subprocess.run(
+        [sys.executable, "-m", "bench", "files", *words],
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    figures: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
+    return figures
+
+
+def _line(what: str, path: Path, figures: dict[str, float]) -> None:
+    print(
+        f"{what:>18}  {figures['rows']:>9,.0f} rows  {path.stat().st_size / 1e6:7.1f} MB"
+        f"  {figures['seconds']:6.1f} s"
+        f"  parent {figures['cpu']:5.1f} s of processor, {figures['parent']:4.0f} MB"
+        f"  child {figures['child_cpu']:5.1f} s, {figures['child']:5.0f} MB",
+        flush=True,
+    )
+
+
+def main(words: Sequence[str]) -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folder", nargs="?", type=Path)
+    parser.add_argument("--rows", type=int, default=1_000_000)
+    parser.add_argument("--results", type=int, default=100_000)
+    parser.add_argument("--columns", type=int, default=4)
+    parser.add_argument("--kinds", default="csv,jsonl,xlsx")
+    parser.add_argument("--read", type=Path, help=argparse.SUPPRESS)
+    parser.add_argument("--write", type=Path, help=argparse.SUPPRESS)
+    said = parser.parse_args(words)
+    if said.read:
+        return read(said.read)
+    if said.write:
+        return write(said.write, said.results)
+    print(machine())
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = said.folder or Path(temporary)
+        folder.mkdir(exist_ok=True)
+        for kind, rows in (("csv", 1), *((kind, said.rows) for kind in said.kinds.split(","))):
+            path = folder / f"{rows}x{said.columns}.{kind}"
+            if not path.exists():
+                make(path, rows, said.columns)
+            _line(f"{kind} read", path, _alone("--read", str(path)))
+        for kind in WRITERS:
+            path = folder / f"results.{kind}"
+            many = ("--results", str(said.results))
+            _line(f"{kind} written", path, _alone("--write", str(path), *many))
+    return None

@@ -1,0 +1,475 @@
+"""Which column of a file is what, and what a row asks: a question, or why it is none.
+
+Pure: the same header and row give the same. A row is valid exactly if the operation would take
+it as a request, since the operation itself reads it.
+"""
+
+import hashlib
+import re
+from collections.abc import Collection, Mapping, Sequence
+
+import msgspec
+
+from balcao.batches import names
+from balcao.batches.documents import DocumentFlaw, DocumentKind, Mended, kind_of, mend
+from balcao.batches.tables.contract import Cells, TableRow, column_letter
+from balcao.core.documents import Cnpj, Cpf
+from balcao.core.federation import UF_NAMES
+from balcao.core.problems import problem_of
+from balcao.core.questions import Question
+from balcao.core.text import unaccented
+from balcao.errors import (
+    BirthDateInFuture,
+    BirthDateRequired,
+    FileUnreadable,
+    InvalidBirthDate,
+    InvalidCpf,
+    InvalidInput,
+    InvalidParameter,
+    InvalidUf,
+    UfRequired,
+)
+from balcao.operations.contract import Operation
+from balcao.operations.parameters import CREDITS_MAX, Parameters
+
+ANY = "documento"  # the role of a column whose documents may be of any kind
+
+NO_CHOICE: Mapping[str, int | None] = {}
+
+_MARK = re.compile(r"[A-Za-z0-9._:/-]{1,64}", re.ASCII)
+# A street's address is a column in every file; that registrations shall come with theirs is said
+# for the whole batch, or by choosing the column.
+_NEVER_GUESSED = frozenset({"endereco"})
+_SAMPLE_SHARE = 0.5
+
+_DAY = re.compile(r"([0-9]{1,2})[/.-]([0-9]{1,2})[/.-]([0-9]{4})(?:[ T].*)?", re.ASCII)
+_ISO_DAY = re.compile(r"([0-9]{4})-([0-9]{2})-([0-9]{2})(?:[ T].*)?", re.ASCII)
+
+_FLAWS: Mapping[DocumentFlaw, str] = {
+    "sem_documento": "não há documento nesta linha.",
+    "documento_invalido": "o documento não existe: confira os dígitos.",
+    "documento_de_outro_tipo": "o documento é de outro tipo: esta operação é por {kinds}.",
+    "documento_ambiguo": "faltam zeros à esquerda, e com eles há mais de um documento possível."
+    " Escreva-o inteiro.",
+    "numero_cortado_pela_planilha": "a planilha cortou o número (notação científica) e os últimos"
+    " dígitos se perderam. Formate a coluna como texto e preencha-a de novo.",
+}
+_CODES: Mapping[type[InvalidInput], str] = {
+    BirthDateRequired: "data_ausente",
+    InvalidBirthDate: "data_invalida",
+    BirthDateInFuture: "data_futura",
+    UfRequired: "uf_ausente",
+    InvalidUf: "uf_invalida",
+}
+_SENTENCES: Mapping[str, str] = {
+    "data_ausente": "um CPF precisa da data de nascimento, como 31/12/1980.",
+    "data_invalida": "a data de nascimento deve ser um dia que existe, como 31/12/1980.",
+    "data_futura": "a data de nascimento está no futuro.",
+    "uf_ausente": "falta a UF.",
+}
+
+
+class MappedColumn(msgspec.Struct, frozen=True):
+    """One column of the file. `meaning` is a role (see `ColumnMap`), None: not used.
+
+    `compared` is the fact that it is compared with (`razao_social`, `cep`, …), None: with none.
+    """
+
+    index: int
+    letter: str  # as spreadsheets call it
+    header: str
+    meaning: str | None
+    compared: str | None = None
+
+    @property
+    def told(self) -> str:
+        """`coluna B «CNPJ» → documento`, for people."""
+        uses = [self.meaning] if self.meaning else []
+        if self.compared:
+            uses.append(f"conferir {self.compared}")
+        return f"{self.place} → {' e '.join(uses) or 'não usada'}"
+
+    @property
+    def place(self) -> str:
+        """`coluna B «CNPJ»`."""
+        return f"coluna {self.letter} «{self.header}»"
+
+
+class AskedRow(msgspec.Struct, frozen=True, gc=False):
+    """What a valid row asks. `padded`: zeros that a spreadsheet had cut off were put back."""
+
+    line: int
+    question: Question
+    ref: str | None
+    client: str | None
+    padded: bool = False
+
+    @property
+    def document(self) -> Cnpj | Cpf:
+        """Whom it is about."""
+        return self.question.document
+
+
+class InvalidRow(msgspec.Struct, frozen=True, gc=False):
+    """Why a row asks nothing: it is `invalida`, costs nothing, and the others go on.
+
+    `message` is a Portuguese sentence: which column and what to do, never what the cell holds.
+    """
+
+    line: int
+    code: str
+    message: str
+    ref: str | None = None
+    client: str | None = None
+    document: Cnpj | Cpf | None = None  # whom it names all the same
+
+
+class _Flawed(Exception):
+    def __init__(self, role: str, code: str, sentence: str) -> None:
+        self.role, self.code, self.sentence = role, code, sentence
+
+
+class ColumnMap:
+    """The columns of one file, for one operation, with the parameters that are for all rows.
+
+    Roles: `cnpj`, `cpf`, `documento` (either), `ref`, `cliente`, and the operation's own
+    parameters by their names.
+    """
+
+    def __init__(
+        self,
+        operation: Operation,
+        columns: Sequence[MappedColumn],
+        common: Mapping[str, str],
+        sure: frozenset[str],
+    ) -> None:
+        self.columns = tuple(columns)
+        self.operation = operation
+        self._kinds = kinds_of(operation)
+        self._common = dict(common)
+        self._sure = sure  # marks that were chosen, or named so: what does not fit is told
+        self._at = {each.meaning: each for each in columns if each.meaning is not None}
+        self._documents: list[tuple[int, str, Collection[DocumentKind]]] = [
+            (self._at[role].index, role, frozenset(k for k in self._kinds if role in (k, ANY)))
+            for role in names.DOCUMENTS
+            if role in self._at
+        ]
+        self._parameters = [
+            (self._at[role].index, role)
+            for role in own_parameters(operation)
+            if role in self._at and role not in names.DOCUMENTS
+        ]
+        self._compared = [(each.index, each.compared) for each in columns if each.compared]
+
+    @property
+    def told(self) -> Sequence[str]:
+        """A line per column that is used, for people."""
+        return [each.told for each in self.columns if each.meaning or each.compared]
+
+    @property
+    def chosen(self) -> Mapping[str, int | None]:
+        """Every role with its column: with this as what is chosen, rows are read alike later."""
+        found = {role: column.index for role, column in self._at.items()}
+        return {role: found.get(role) for role in roles(self.operation)}
+
+    def read(self, row: TableRow) -> AskedRow | InvalidRow:
+        """What a row asks. Quick enough for a million of them (some 20 µs)."""
+        ref = client = document = None
+        try:
+            cells = row.cells
+            if len(cells) > len(self.columns) and any(map(str.strip, cells[len(self.columns) :])):
+                raise _Flawed(
+                    "",
+                    "celulas_demais",
+                    "há mais células do que colunas no cabeçalho: talvez um separador dentro de um"
+                    " texto sem aspas.",
+                )
+            ref, client = self._mark(cells, "ref"), self._mark(cells, "cliente")
+            mended = self._document(cells)
+            document = mended.document
+            question = self._question(cells, document)
+        except _Flawed as flaw:
+            column = self._at.get(flaw.role)
+            where = f"linha {row.line}, {column.place}" if column else f"linha {row.line}"
+            message = f"{where}: {flaw.sentence}"
+            sentence = message[:1].upper() + message[1:]
+            named = document or self._named(row.cells)
+            return InvalidRow(row.line, flaw.code, sentence, ref, client, named)
+        return AskedRow(row.line, question, ref, client, mended.padded)
+
+    def comparisons(self, cells: Cells) -> Sequence[tuple[str, str]]:
+        """The cells to be compared with an answer: (fact, what the file says)."""
+        return [(fact, _cell(cells, index)) for index, fact in self._compared]
+
+    @property
+    def compared_facts(self) -> Sequence[str]:
+        """The facts of `comparisons`, in the order of the columns."""
+        return [fact for _, fact in self._compared]
+
+    def _named(self, cells: Cells) -> Cnpj | Cpf | None:
+        """Whom a row is about that is wrong in something else; a person's is found by it."""
+        try:
+            return self._document(cells).document
+        except _Flawed:
+            return None
+
+    def _document(self, cells: Cells) -> Mended:
+        """Of the first of the columns of documents that is not empty; two filled ones must agree.
+
+        A column that the operation cannot use was left out already.
+        """
+        found: Mended | None = None
+        flaw: DocumentFlaw = "sem_documento"
+        role = self._documents[0][1]
+        for index, each, kinds in self._documents:
+            got = mend(_cell(cells, index), kinds, only=each != ANY)
+            if isinstance(got, Mended):
+                if found is not None and found.document != got.document:
+                    raise _Flawed(
+                        each,
+                        "documentos_conflitantes",
+                        "a linha tem dois documentos diferentes; deixe um só.",
+                    )
+                found = found or got
+            elif got != "sem_documento":
+                flaw, role = got, each
+        if found is None or flaw != "sem_documento":
+            raise _Flawed(role, flaw, _FLAWS[flaw].format(kinds=_told_kinds(self.operation)))
+        return found
+
+    def _question(self, cells: Cells, document: Cnpj | Cpf) -> Question:
+        kind = kind_of(document)
+        values = dict(self._common)
+        for index, name in self._parameters:
+            if text := _cell(cells, index):
+                values[name] = _WRITTEN[name](text) if name in _WRITTEN else text
+        if kind == "cnpj":
+            values.pop("data_nascimento", None)  # a file of both has the partner's, or none
+        if not self.operation.document:
+            values[kind] = document.text
+        try:
+            return self.operation.parse(document.text, Parameters.of(values))
+        except InvalidInput as error:
+            raise self._told(error) from None
+
+    def _told(self, error: InvalidInput) -> _Flawed:
+        code = _CODES.get(type(error), "parametro_invalido")
+        role = code.split("_")[0]
+        role = {"data": "data_nascimento", "uf": "uf"}.get(role, "")
+        if code == "parametro_invalido":
+            named = (name for _, name in self._parameters if name in error.detail)
+            role = next(named, "")
+        sentence = _SENTENCES.get(code) or problem_of(error).message
+        return _Flawed(role, code, sentence[:1].lower() + sentence[1:])
+
+    def _mark(self, cells: Cells, role: str) -> str | None:
+        """The row's `ref` or `cliente`, as the headers X-Referencia and X-Cliente take them."""
+        column = self._at.get(role)
+        text = _cell(cells, column.index) if column else ""
+        if not text:
+            return None
+        if _MARK.fullmatch(text) is None:
+            code, sentence = (
+                f"{role}_invalido" if role == "cliente" else f"{role}_invalida",
+                "aceita até 64 letras sem acento, algarismos e . _ : / -",
+            )
+        elif _is_cpf(text):
+            code, sentence = "marca_com_cpf", "não pode ser um CPF: use um código seu."
+        else:
+            return text
+        if role in self._sure:
+            raise _Flawed(role, code, sentence)
+        return None  # it was only guessed that this column is one
+
+
+def map_columns(
+    operation: Operation,
+    header: Sequence[str],
+    sample: Sequence[TableRow] = (),
+    *,
+    common: Mapping[str, str] | None = None,
+    chosen: Mapping[str, int | None] = NO_CHOICE,
+) -> ColumnMap:
+    """Recognise the columns of a file by their header, and where it says nothing by the sample.
+
+    `common`: the operation's parameters for all rows, as in a query; a cell that is not empty
+    wins. `chosen`: by role, the index of its column, None: no column; it outdoes what is guessed.
+    What a file was understood as is kept as `ColumnMap.chosen`.
+    Raises `FileUnreadable` where no column has documents, and `InvalidParameter` for roles and
+    parameters that the operation does not have.
+    """
+    common = dict(common or {})
+    _refuse_strangers(operation, header, common, chosen)
+    guessed = _by_name(operation, header)
+    by_role = dict(guessed)
+    wanted = {ANY, *kinds_of(operation)}
+    if any(role in wanted and index is not None for role, index in chosen.items()):
+        by_role = {role: at for role, at in by_role.items() if role not in wanted}
+    for role, index in chosen.items():
+        by_role.pop(role, None)
+        if index is not None:
+            by_role = {each: at for each, at in by_role.items() if at != index}
+            by_role[role] = index
+    if not wanted & set(by_role):
+        index = _looks_like_documents(operation, sample, taken=set(by_role.values()))
+        if index is None:
+            raise _no_documents(operation, header)
+        by_role[ANY] = index
+    roles_of = {index: role for role, index in by_role.items()}
+    parameters = set(own_parameters(operation)) | wanted | {"ref"}
+    seen: set[str] = set()
+    columns = []
+    for index, name in enumerate(header):
+        meaning = roles_of.get(index)
+        fact = None if meaning in parameters else names.FACTS.get(names.plain(name))
+        if fact in seen or fact not in operation.in_sheets.official:
+            fact = None
+        if fact is not None:
+            seen.add(fact)
+        columns.append(MappedColumn(index, column_letter(index), name, meaning, fact))
+    # Choosing what is guessed anyway changes nothing: so what was found can be given again.
+    sure = {
+        role
+        for role, at in by_role.items()
+        if names.plain(header[at]) in names.SURE_MARKS
+        or (chosen.get(role) is not None and guessed.get(role) != at)
+    }
+    return ColumnMap(operation, columns, common, frozenset(sure))
+
+
+def roles(operation: Operation) -> Sequence[str]:
+    """All roles that a column may be given for this operation, for the page's choices."""
+    kinds = sorted(kinds_of(operation))
+    parameters = (name for name in own_parameters(operation) if name not in kinds)
+    return [ANY, *kinds, *parameters, "ref", "cliente"]
+
+
+def asked_digest(operation: Operation, question: Question, key: bytes) -> bytes:
+    """16 bytes that rows asking the same thing share, and nobody without the key can make."""
+    asked = operation.fingerprint(question).encode()
+    return hashlib.blake2b(asked, digest_size=16, key=key, person=b"balcao-lote").digest()
+
+
+def kinds_of(operation: Operation) -> frozenset[DocumentKind]:
+    """Which documents an operation is asked by."""
+    kinds: tuple[DocumentKind, ...] = ("cnpj", "cpf")
+    if operation.document:
+        return frozenset(kind for kind in kinds if kind == operation.document)
+    return frozenset(kind for kind in kinds if kind in operation.names)
+
+
+def own_parameters(operation: Operation) -> Sequence[str]:
+    """An operation's parameters that rows may have; documents among them where it has several."""
+    return [name for name in operation.names if name != CREDITS_MAX.name]
+
+
+def _by_name(operation: Operation, header: Sequence[str]) -> dict[str, int]:
+    """The first column that is called so, by role."""
+    kinds, parameters = kinds_of(operation), set(own_parameters(operation)) - _NEVER_GUESSED
+    roles_known = {ANY, "ref", "cliente", *kinds, *parameters}
+    found: dict[str, int] = {}
+    for index, name in enumerate(header):
+        plain = names.plain(name)
+        role = plain if plain in parameters else names.ROLES.get(plain)
+        if role is not None and role in roles_known:
+            # A surer name comes before an earlier column.
+            if role in found and not (
+                plain in names.SURE_MARKS
+                and names.plain(header[found[role]]) not in names.SURE_MARKS
+            ):
+                continue
+            found[role] = index
+    if kinds & set(found):
+        found.pop(ANY, None)  # of an invoice, say
+    elif ANY not in found:
+        for index, name in enumerate(header):
+            loose = names.loosely_document(name)
+            if loose is not None and loose in roles_known and index not in found.values():
+                found.setdefault(loose, index)
+    return found
+
+
+def _looks_like_documents(
+    operation: Operation, sample: Sequence[TableRow], taken: set[int]
+) -> int | None:
+    """The column in whose cells most documents are, at least in half of the rows; None: in none."""
+    kinds = kinds_of(operation)
+    width = max((len(row.cells) for row in sample), default=0)
+
+    def count(index: int) -> int:
+        cells = (_cell(row.cells, index) for row in sample)
+        # Short numbers become documents by chance: these here are found by their length.
+        return sum(
+            len(cell) >= 8 and isinstance(mend(cell, kinds, only=False), Mended) for cell in cells
+        )
+
+    best = max((at for at in range(width) if at not in taken), key=count, default=None)
+    if best is None or count(best) < max(1, len(sample) * _SAMPLE_SHARE):
+        return None
+    return best
+
+
+def _refuse_strangers(
+    operation: Operation,
+    header: Sequence[str],
+    common: Mapping[str, str],
+    chosen: Mapping[str, int | None],
+) -> None:
+    kinds, parameters = kinds_of(operation), own_parameters(operation)
+    known = set(roles(operation))
+    for role, index in chosen.items():
+        if role not in known:
+            raise InvalidParameter(
+                f"Não há o papel {role} nesta operação; há: {', '.join(roles(operation))}."
+            )
+        if index is not None and not 0 <= index < len(header):
+            raise InvalidParameter(f"O arquivo não tem a coluna {index + 1}, dada a {role}.")
+    for name in common:
+        if name not in parameters or name in kinds or name == "data_nascimento":
+            raise InvalidParameter(f"O parâmetro {name} não vale para todas as linhas de um lote.")
+
+
+def _no_documents(operation: Operation, header: Sequence[str]) -> FileUnreadable:
+    kinds = _told_kinds(operation)
+    return FileUnreadable(
+        "sem_coluna_de_documento",
+        f"Nenhuma coluna do arquivo tem {kinds}, pelo nome nem pelo que há nas primeiras linhas."
+        f" Chame a coluna de “{kinds.lower().split(' ou ')[0]}” ou “documento”, ou diga qual é.",
+    )
+
+
+def _told_kinds(operation: Operation) -> str:
+    return " ou ".join(kind.upper() for kind in sorted(kinds_of(operation)))
+
+
+def _cell(cells: Cells, index: int) -> str:
+    return cells[index].strip() if index < len(cells) else ""
+
+
+def _is_cpf(text: str) -> bool:
+    try:
+        Cpf.parse(text)
+    except InvalidCpf:
+        return False
+    return True
+
+
+def _uf(text: str) -> str:
+    """The letters of a UF, also of its name."""
+    return UF_NAMES.get(" ".join(unaccented(text).split()), text)
+
+
+def _day(text: str) -> str:
+    """`31/12/1980`, `1980-12-31` and their kind as `19801231`; others as they are."""
+    if (found := _DAY.fullmatch(text)) is not None:
+        return f"{found[3]}{found[2]:0>2}{found[1]:0>2}"
+    if (found := _ISO_DAY.fullmatch(text)) is not None:
+        return f"{found[1]}{found[2]}{found[3]}"
+    return text
+
+
+# How people write parameters in files, and what requests call them.
+_WRITTEN = {
+    "uf": _uf,
+    "data_nascimento": _day,
+}

@@ -1,0 +1,368 @@
+"""What can be done with batches: by the API, the application and the command line, all the same.
+
+States change by the arrows of `core.batches` alone; what is forbidden in a state is `BatchState`.
+"""
+
+import hashlib
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass, field
+from urllib.parse import urlencode
+
+import msgspec
+
+from balcao.batches.books import RUN, VALIDATE, BatchBooks, Understood, understood_of
+from balcao.batches.columns import map_columns
+from balcao.batches.tables.contract import BOUNDS, MEDIA_TYPES
+from balcao.batches.validating import Validation
+from balcao.core import idempotency
+from balcao.core.access import Caller
+from balcao.core.batches import OVER, BatchState, RowState, expected_credits
+from balcao.core.budgets import CEILING_MAX, WARN_PERCENT, Budget, usual_name
+from balcao.core.calendar import civil_month
+from balcao.core.ledger import Enqueue, available_credits
+from balcao.core.people import Signature
+from balcao.errors import (
+    BatchErased,
+    BatchNotFound,
+    BatchStateRefused,
+    IdempotencyKeyReused,
+    InvalidParameter,
+    OperationNotAllowed,
+    QuoteChanged,
+    RequestTooLarge,
+    UnsupportedMediaType,
+)
+from balcao.storage.batches import NewBatch, StoredBatch, StoredRow
+from balcao.storage.connection import SqlConnection
+from balcao.storage.desk.batch_ceilings import raise_ceiling
+from balcao.storage.desk.budgets import make_budget
+
+PIECE_BYTES = 1_000_000
+NAME_CHARACTERS_MAX = 120
+LIST_MAX = 1_001  # a page, and one more, which tells whether there are more
+
+# They tell whom a row is about, and stand in its columns.
+_OF_ROWS = frozenset({"cnpj", "cpf", "data_nascimento"})
+
+
+@dataclass(frozen=True, slots=True)
+class Upload:
+    """A file that comes in, and what is to be asked of its rows. `parameters`: for all rows."""
+
+    caller: Caller
+    operation: str  # its path
+    parameters: Sequence[tuple[str, str]]
+    media_type: str
+    pieces: AsyncIterator[bytes]
+    idempotency_key: str | None
+    name: str = ""
+    client: str | None = None
+    columns: "dict[str, int | None]" = field(default_factory=dict)  # chosen, by role
+
+
+@dataclass(frozen=True, slots=True)
+class BatchSeen:
+    """A batch, and what is known of it beside what is stored."""
+
+    batch: StoredBatch
+    available_after: int | None  # credits, if it cost as much as it can; None: nothing limits it
+    expected: int | None  # credits, by what such rows cost before
+    erased_at_ms: int  # when its data go, or went
+    understood: Understood | None
+
+
+class BatchDesk:
+    """One for a process. Everything here raises `StorageFailed`, and `BatchNotFound` of others'."""
+
+    def __init__(self, books: BatchBooks, validation: Validation, keep_days: int) -> None:
+        """`keep_days`: how long data stay after the end."""
+        self.books = books
+        self._validation = validation
+        self._keep_ms = keep_days * 86_400_000
+        self._stored = books.parts.desk.batches
+
+    # A new one.
+
+    async def receive(self, upload: Upload) -> StoredBatch:
+        """Take a file in. The same key with the same file gives the same batch.
+
+        Raises `InvalidParameter`, `UnsupportedMediaType`, `RequestTooLarge`,
+        `IdempotencyKeyReused`, and what the operation refuses the account for.
+        """
+        operation = self.books.operation(upload.operation)
+        if operation is None:
+            raise InvalidParameter("O parâmetro operacao deve ser o caminho de uma consulta.")
+        door = upload.caller.door
+        if door is not None and not door.serves(operation.path):
+            raise OperationNotAllowed
+        operation.enter(upload.caller)
+        if upload.media_type not in MEDIA_TYPES:
+            raise UnsupportedMediaType
+        if len(upload.name) > NAME_CHARACTERS_MAX:
+            raise InvalidParameter(f"O parâmetro nome tem no máximo {NAME_CHARACTERS_MAX} letras.")
+        common = [
+            (name, value)
+            for name, value in upload.parameters
+            if name in operation.names and name not in _OF_ROWS
+        ]
+        map_columns(operation, ("cnpj", "cpf", "data_nascimento"), common=dict(common))
+        batch_id, parameters = self.books.new_id(), urlencode(sorted(common))
+        columns = msgspec.json.encode(upload.columns).decode()
+        about = (upload.operation, parameters, upload.name, upload.client or "", columns)
+        try:
+            content = await self._store(batch_id, upload.pieces)
+        except BaseException:
+            await self._stored.forget_pieces(batch_id)
+            raise
+        key = upload.idempotency_key
+        caller = upload.caller
+        new = NewBatch(
+            batch_id,
+            caller.account_id,
+            caller.key_id,
+            caller.user_id,
+            upload.name,
+            upload.client,
+            upload.operation,
+            parameters,
+            columns,
+            upload.media_type,
+            None,
+            None if key is None else idempotency.digest(key),
+            idempotency.digest("\n".join((*about, content))),
+            self.books.now_ms(),
+        )
+        return await self._received(new)
+
+    async def _received(self, new: NewBatch) -> StoredBatch:
+        job = Enqueue(VALIDATE, new.batch_id, new.created_ms)
+        made = await self._stored.receive(new, [job])
+        if made.batch_id != new.batch_id:
+            await self._stored.forget_pieces(new.batch_id)
+            if made.create_fingerprint != new.create_fingerprint:
+                raise IdempotencyKeyReused
+        return made
+
+    async def _store(self, batch_id: str, pieces: AsyncIterator[bytes]) -> str:
+        """Keep what comes in pieces of a megabyte: the digest of it all."""
+        digest, seal = hashlib.blake2b(digest_size=16), self.books.seal(batch_id)
+        waiting, number, size = bytearray(), 0, 0
+        async for some in pieces:
+            digest.update(some)
+            size += len(some)
+            if size > BOUNDS.file_bytes:
+                raise RequestTooLarge(body_bytes_max=BOUNDS.file_bytes)
+            waiting += some
+            while len(waiting) >= PIECE_BYTES:
+                piece = bytes(waiting[:PIECE_BYTES])
+                del waiting[:PIECE_BYTES]
+                await self._keep(batch_id, number, seal.piece(number, piece))
+                number += 1
+        if waiting or not number:
+            await self._keep(batch_id, number, seal.piece(number, bytes(waiting)))
+        return digest.hexdigest()
+
+    async def _keep(self, batch_id: str, number: int, sealed: bytes) -> None:
+        await self._stored.store_piece(batch_id, number, sealed, self.books.now_ms())
+
+    # Looking.
+
+    async def show(self, account_id: int, batch_id: str) -> BatchSeen:
+        """One of the account's."""
+        return await self.seen(await self._one(account_id, batch_id))
+
+    async def of_account(
+        self, account_id: int, limit: int, *, before: str = "~", user_id: int | None = None
+    ) -> Sequence[StoredBatch]:
+        """The account's, newest first, below `before`; made by one user, if one is named."""
+        limit = min(limit, LIST_MAX)
+        return await self._stored.page(account_id, limit, before=before, user_id=user_id)
+
+    async def rows(
+        self,
+        account_id: int,
+        batch_id: str,
+        *,
+        after: int = 0,
+        limit: int = 100,
+        state: RowState | None = None,
+    ) -> Sequence[StoredRow]:
+        """Rows behind a line, in the order of the file. Raises `BatchErased`."""
+        batch = await self._with_data(account_id, batch_id)
+        return await self._stored.rows(batch.batch_id, after, min(limit, LIST_MAX), state)
+
+    async def seen(self, batch: StoredBatch) -> BatchSeen:
+        """A batch as it is told."""
+        quote, after, expected = batch.quote, None, None
+        if quote is not None:
+            account = self.books.parts.desk.account(batch.account_id)
+            available = available_credits(account, civil_month(self.books.now_ms()))
+            after = None if available is None else available - quote.greatest
+            past = await self._stored.past(batch.account_id, batch.operation)
+            expected = expected_credits(past, quote)
+        ended_ms = batch.created_ms if batch.ended_ms is None else batch.ended_ms
+        erased_at_ms = ended_ms + self._keep_ms if batch.erased_ms is None else batch.erased_ms
+        return BatchSeen(batch, after, expected, erased_at_ms, understood_of(batch))
+
+    # Deciding.
+
+    async def confirm(  # which, what, how much, who
+        self, account_id: int, batch_id: str, digest: str, ceiling: int, signed: Signature
+    ) -> StoredBatch:
+        """Go, up to so many credits. Raises `QuoteChanged`, `BatchStateRefused`."""
+        batch = await self._with_data(account_id, batch_id)
+        if batch.state != "cotado":
+            raise BatchStateRefused(batch.state)
+        now_ms = self.books.now_ms()
+        quote, understood = batch.quote, understood_of(batch)
+        assert quote is not None
+        assert understood is not None
+        if quote.until_ms <= now_ms:
+            await self._stored.expire(batch_id, now_ms)
+            raise BatchStateRefused("expirado")
+        current = self.books.digest(batch, understood.rows_digest)
+        if current != quote.digest or (await self._stored.totals(batch_id))[0] != quote.valid:
+            await self._validation.price_again(batch, understood)
+            raise QuoteChanged
+        if digest != quote.digest:
+            raise QuoteChanged
+        budget = self._ceiling(batch, ceiling, now_ms)
+
+        def also(connection: SqlConnection) -> None:
+            make_budget(connection, budget, signed)
+
+        job = Enqueue(RUN, batch_id, now_ms)
+        if not await self._stored.confirm(batch_id, ceiling, now_ms, [job], also):
+            raise BatchStateRefused(await self._state(batch_id))
+        return await self._one(account_id, batch_id)
+
+    async def pause(self, account_id: int, batch_id: str) -> StoredBatch:
+        """Ask nothing more for now, until somebody says so. Paused already: stays so.
+
+        What waits for its sources would go on by itself, and does not any more. Raises
+        `BatchStateRefused`.
+        """
+        batch = await self._with_data(account_id, batch_id)
+        event = self.books.event("lote.pausado", batch, motivo="usuario")
+        if not await self._stored.pause(batch_id, "usuario", event=event):
+            state = await self._state(batch_id)
+            if state != "pausado":
+                raise BatchStateRefused(state)
+        return await self._one(account_id, batch_id)
+
+    async def resume(
+        self, account_id: int, batch_id: str, ceiling: int | None, signed: Signature
+    ) -> StoredBatch:
+        """Go on, with a higher ceiling if one is given.
+
+        Raises `InvalidParameter` for a lower one, `BatchStateRefused`.
+        """
+        batch = await self._with_data(account_id, batch_id)
+        if ceiling is not None:
+            _check_ceiling(ceiling)
+            if batch.ceiling is not None and ceiling < batch.ceiling:
+                raise InvalidParameter("teto_creditos só pode aumentar o teto do lote.")
+        now_ms = self.books.now_ms()
+
+        def also(connection: SqlConnection) -> None:
+            if ceiling is not None and ceiling != batch.ceiling:
+                raise_ceiling(connection, account_id, batch_id, ceiling, signed, now_ms)
+
+        job = Enqueue(RUN, batch_id, now_ms)
+        if not await self._stored.resume(batch_id, ceiling, [job], also):
+            raise BatchStateRefused(await self._state(batch_id))
+        return await self._one(account_id, batch_id)
+
+    async def stop(self, account_id: int, batch_id: str) -> StoredBatch:
+        """Ask nothing more at all; what is under way ends. Raises `BatchStateRefused`."""
+        batch = await self._with_data(account_id, batch_id)
+        job = Enqueue(RUN, batch_id, self.books.now_ms())
+        if batch.state != "encerrando" and not await self._stored.stop(batch_id, [job]):
+            raise BatchStateRefused(await self._state(batch_id))
+        return await self._one(account_id, batch_id)
+
+    async def repeat(
+        self, caller: Caller, batch_id: str, idempotency_key: str | None
+    ) -> StoredBatch:
+        """A new batch of the rows that failed, never of rows that were charged.
+
+        Raises `BatchStateRefused` while it is not over, `InvalidParameter` if none failed.
+        """
+        batch = await self._with_data(caller.account_id, batch_id)
+        if batch.state not in OVER:
+            raise BatchStateRefused(batch.state)
+        if not batch.rows("falha"):
+            raise InvalidParameter("Este lote não tem linhas com falha para repetir.")
+        key = None if idempotency_key is None else idempotency.digest(idempotency_key)
+        new = NewBatch(
+            self.books.new_id(),
+            caller.account_id,
+            caller.key_id,
+            caller.user_id,
+            batch.name,
+            batch.client,
+            batch.operation,
+            batch.parameters,
+            batch.columns,
+            batch.media_type,
+            batch_id,
+            key,
+            idempotency.digest(f"repetir\n{batch_id}"),
+            self.books.now_ms(),
+        )
+        return await self._received(new)
+
+    async def delete(self, account_id: int, batch_id: str) -> None:
+        """Erase what its file said and what it was answered; what it cost stays in the books.
+
+        Raises `BatchStateRefused` while it is not over.
+        """
+        batch = await self._one(account_id, batch_id)
+        if batch.state == "cotado":
+            await self._stored.expire(batch_id, self.books.now_ms())
+        if batch.erased_ms is None and not await self._stored.erase(batch_id, self.books.now_ms()):
+            raise BatchStateRefused(await self._state(batch_id))
+
+    # What they are made of.
+
+    async def _one(self, account_id: int, batch_id: str) -> StoredBatch:
+        batch = await self._stored.batch(batch_id, account_id)
+        if batch is None:
+            raise BatchNotFound
+        return batch
+
+    async def _with_data(self, account_id: int, batch_id: str) -> StoredBatch:
+        batch = await self._one(account_id, batch_id)
+        if batch.erased_ms is not None:
+            raise BatchErased
+        return batch
+
+    async def _state(self, batch_id: str) -> BatchState:
+        batch = await self._stored.batch(batch_id)
+        if batch is None:
+            raise BatchNotFound
+        return batch.state
+
+    def _ceiling(self, batch: StoredBatch, ceiling: int, now_ms: int) -> Budget:
+        _check_ceiling(ceiling)
+        return Budget(
+            0,
+            batch.account_id,
+            self.books.new_id(),
+            # Not the batch's name, which goes with its data: a file may be called as a person is.
+            usual_name("lote", batch.batch_id),
+            "lote",
+            batch.batch_id,
+            "uma_vez",
+            ceiling,
+            None,
+            None,
+            WARN_PERCENT,
+            now_ms,
+        )
+
+
+def _check_ceiling(ceiling: int) -> None:
+    """Raises `InvalidParameter` for what no budget may have."""
+    if not 0 <= ceiling <= CEILING_MAX:
+        raise InvalidParameter(f"teto_creditos: um número inteiro, de 0 a {CEILING_MAX}.")

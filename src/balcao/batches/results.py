@@ -1,0 +1,154 @@
+"""A batch's results as files, at any time, and the receipts of its rows (decision 0045)."""
+
+import asyncio
+import tempfile
+from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Mapping
+from functools import cache
+from typing import IO, Literal, TypeAlias
+
+from balcao.batches.books import BatchBooks
+from balcao.batches.columns import ColumnMap, InvalidRow
+from balcao.batches.tables.contract import Cells, TableRow
+from balcao.batches.validating import columns_of
+from balcao.batches.writing.as_csv import write_csv
+from balcao.batches.writing.as_jsonl import write_jsonl
+from balcao.batches.writing.as_xlsx import write_xlsx_rows
+from balcao.batches.writing.as_zip import ReceiptOfRow, write_receipts
+from balcao.batches.writing.contract import ResultColumns, ResultRow, RowFacts
+from balcao.core.problems import table
+from balcao.core.receipts import Receipt
+from balcao.errors import BatchStateRefused
+from balcao.operations.contract import Operation
+from balcao.storage.batches import StoredBatch, StoredRow
+from balcao.storage.contract import Blobs
+
+ResultForm: TypeAlias = Literal["csv", "xlsx", "jsonl"]
+WRITERS: Mapping[ResultForm, Callable[[IO[bytes], ResultColumns, Iterable[ResultRow]], None]] = {
+    "csv": write_csv,
+    "xlsx": write_xlsx_rows,
+    "jsonl": write_jsonl,
+}
+MEDIA: Mapping[ResultForm, bytes] = {
+    "csv": b"text/csv; charset=utf-8",
+    "xlsx": b"application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+    "jsonl": b"application/x-ndjson",
+}
+
+_PIECE_BYTES = 262_144
+
+
+class ResultFile:
+    """A finished file without a name, that goes when it is closed."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file = file
+        self.size_bytes = file.seek(0, 2)
+        file.seek(0)
+
+    async def pieces(self) -> AsyncGenerator[bytes, None]:
+        """All of it, once; then it is gone."""
+        try:
+            while piece := await asyncio.to_thread(self._file.read, _PIECE_BYTES):
+                yield piece
+        finally:
+            self._file.close()
+
+    def close(self) -> None:
+        """Not wanted after all."""
+        self._file.close()
+
+
+class Results:
+    """Writes what there is of a batch at this moment."""
+
+    def __init__(self, books: BatchBooks, blobs: Blobs) -> None:
+        self._books = books
+        self._blobs = blobs
+        self._stored = books.parts.desk.batches
+
+    async def result(self, batch: StoredBatch, form: ResultForm) -> ResultFile:
+        """All rows with the file's own columns first. Raises `BatchStateRefused` before it is read.
+
+        What waits for rows is a thread; the database is read some rows at a time.
+        """
+        return await asyncio.to_thread(self._write, batch, form)
+
+    def _write(self, batch: StoredBatch, form: ResultForm) -> ResultFile:
+        operation = self._operation(batch)
+        seal = self._books.seal(batch.batch_id)
+        assert batch.header is not None
+        header = seal.open_cells(0, batch.header)
+        columns = columns_of(self._books, batch, operation)
+        file = self._temporary()
+        rows = self._rows(batch, columns)
+        WRITERS[form](file, ResultColumns(operation, header, columns), rows)
+        return ResultFile(file)
+
+    def _rows(self, batch: StoredBatch, columns: ColumnMap) -> Iterator[ResultRow]:
+        """Each with its answer; a repeated one with that of the first equal one."""
+        seal = self._books.seal(batch.batch_id)
+        for row in self._stored.results(batch.batch_id):
+            cells: Cells = () if row.cells is None else seal.open_cells(row.line, row.cells)
+            message = None
+            if row.state == "invalida":
+                read = columns.read(TableRow(row.line, cells))
+                message = read.message if isinstance(read, InvalidRow) else None
+            answer = None
+            if row.answer is not None:  # of the row that it repeats, if it does
+                answer = seal.open_answer(row.repeated_of or row.line, row.answer)
+            yield ResultRow(cells, facts_of(row, message), answer)
+
+    async def receipts(self, batch: StoredBatch) -> ResultFile:
+        """A ZIP of all that the rows' certificates brought. Raises `BatchStateRefused`."""
+        loop = asyncio.get_running_loop()
+
+        def content(receipt: Receipt) -> Iterator[bytes]:
+            got = asyncio.run_coroutine_threadsafe(self._blobs.get(receipt.digest), loop).result()
+            if got is not None:
+                yield got
+
+        def write() -> ResultFile:
+            operation, file = self._operation(batch), self._temporary()
+            write_receipts(
+                file,
+                operation,
+                (
+                    ReceiptOfRow(facts_of(row), receipt, content(receipt))
+                    for row, receipt in self._stored.receipts(batch)
+                ),
+            )
+            return ResultFile(file)
+
+        return await asyncio.to_thread(write)
+
+    def _operation(self, batch: StoredBatch) -> Operation:
+        operation = self._books.operation(batch.operation)
+        if operation is None or batch.header is None:
+            raise BatchStateRefused(batch.state)
+        return operation
+
+    def _temporary(self) -> IO[bytes]:
+        self._books.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        return tempfile.TemporaryFile(dir=self._books.folder)
+
+
+def facts_of(row: StoredRow, message: str | None = None) -> RowFacts:
+    """A row's facts as the writers take them."""
+    return RowFacts(
+        row.line,
+        row.state,
+        row.ref,
+        row.client,
+        row.document,
+        row.request_id,
+        row.credits,
+        row.code,
+        message or _messages().get(row.code or ""),
+        row.repeated_of,
+    )
+
+
+@cache
+def _messages() -> Mapping[str, str]:
+    """By code, the first there is."""
+    return {code: message for _, code, message in reversed([*table().values()])}

@@ -1,0 +1,1 @@
+"""Tables in files, read as rows of texts: CSV, XLSX, JSONL and JSON lists."""

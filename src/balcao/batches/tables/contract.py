@@ -1,0 +1,123 @@
+"""What a file with a table is to whoever reads it, whatever its format (decision 0045)."""
+
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from types import TracebackType
+from typing import Literal, NamedTuple, Self, TypeAlias
+
+import msgspec
+
+from balcao.errors import FileUnreadable
+
+TableFormat: TypeAlias = Literal["csv", "xlsx", "jsonl", "json"]
+Cells: TypeAlias = tuple[str, ...]
+
+# What a request may call its body. What a file is, its own bytes tell: people's browsers call a
+# CSV `application/vnd.ms-excel`.
+MEDIA_TYPES: Mapping[str, TableFormat] = {
+    "text/csv": "csv",
+    "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet": "xlsx",
+    "application/x-ndjson": "jsonl",
+    "application/json": "json",
+}
+
+
+class TableBounds(msgspec.Struct, frozen=True):
+    """How much a file may be."""
+
+    file_bytes: int = 100_000_000
+    rows: int = 1_000_000
+    columns: int = 200
+    cell_characters: int = 32_767  # as many as a spreadsheet's cell has
+    row_characters: int = 262_144
+    unzipped_bytes: int = 1_000_000_000  # of a spreadsheet: the sum of its parts
+    unzipped_ratio: int = 200
+    zipped_parts: int = 2_000
+    child_bytes: int = 3_000_000_000  # address space of the process that reads a spreadsheet
+    child_seconds: int = 300  # of its processor
+
+
+BOUNDS = TableBounds()
+
+
+class TableRow(NamedTuple):
+    """One row that has anything in it. Its cells are texts, as the file has them.
+
+    `line`: as the file has it, the first one is 1: lines of JSONL, items of a JSON list, else rows
+    as a spreadsheet counts them (a text with line ends in it is in one row). `cells` may be fewer
+    than the header's, and more.
+    """
+
+    line: int
+    cells: Cells
+
+
+# What reads a file goes on where it was, and lets go of it when it is closed.
+RowSource: TypeAlias = Generator[TableRow, None, None]
+
+
+class Table:
+    """An open file. Its rows can be gone through once; as a context it closes what it opened.
+
+    `header` has a name for every column; without one in the file (`header_line` None) it is
+    `Coluna A`, … `sample` are the first rows, which `rows` has too.
+    """
+
+    def __init__(
+        self,
+        *,
+        table_format: TableFormat,
+        header: Sequence[str],
+        header_line: int | None,
+        sample: Sequence[TableRow],
+        rows: Iterator[TableRow],
+        source: RowSource,
+        told: str,
+    ) -> None:
+        self.format = table_format
+        self.header = tuple(header)
+        self.header_line = header_line
+        self.sample = tuple(sample)
+        self.told = told  # for people: "CSV, separado por ponto e vírgula, UTF-8"
+        self._rows, self._source = rows, source
+
+    @property
+    def rows(self) -> Iterator[TableRow]:
+        """All rows below the header, in order, blank ones left out.
+
+        Raises `FileUnreadable` where it cannot go on: what came before is not to be used then.
+        """
+        return self._rows
+
+    def close(self) -> None:
+        """Let go of the file, and of the process that reads it, if one does."""
+        self._source.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+
+def column_letter(index: int) -> str:
+    """`A`, `B`, … `Z`, `AA`, as spreadsheets call the columns; the first index is 0."""
+    letters = ""
+    index += 1
+    while index:
+        index, rest = divmod(index - 1, 26)
+        letters = chr(65 + rest) + letters
+    return letters
+
+
+def too_many_rows(bounds: TableBounds) -> FileUnreadable:
+    """The refusal of a file with more rows than one batch takes."""
+    most = f"{bounds.rows:,}".replace(",", ".")
+    return FileUnreadable(
+        "linhas_demais",
+        f"O arquivo tem mais de {most} linhas. Divida-o e envie cada parte como um lote.",
+    )

@@ -1,0 +1,102 @@
+"""Which of a file's first rows is its header: titles, two lines of names, or none at all."""
+
+import re
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from balcao.batches.names import DOCUMENTS, is_known, loosely_document, names_document, role_of
+from balcao.batches.tables.contract import Cells, TableRow, column_letter
+
+ROWS_LOOKED_AT = 20
+
+_SIGNS = re.compile(r"[\s.,/+'\-]")
+_DIGITS_OF_DATA = 6  # no name of a column is a number of so many digits
+
+
+class Heading(NamedTuple):
+    """The header, and how many of the rows that were looked at come before the first of data.
+
+    `line`: where the (last line of the) header stands, None: the file has none.
+    """
+
+    names: Cells
+    line: int | None
+    rows_before_data: int
+
+
+def find_heading(first: Sequence[TableRow]) -> Heading:
+    """The header among a file's first rows that have anything in them.
+
+    The first row that names the column of documents is it; the next one, too, if it does the same
+    or goes on with names. Without such a row it is the one before the first that has data.
+    """
+    before = next((at for at, row in enumerate(first) if _digits(row.cells, 11)), None)
+    named = next((at for at, row in enumerate(first[:before]) if _names_documents(row.cells)), None)
+    data = next((at for at, row in enumerate(first) if _digits(row.cells)), None)
+    if named is None:
+        loosely = (at for at, row in enumerate(first[:data]) if _loosely(row.cells))
+        named = next(loosely, None)
+    if named is not None:
+        return _below(first, named)
+    if data == 0 or not first:
+        width = max((len(row.cells) for row in first), default=0)
+        return Heading(tuple(map(unnamed, range(width))), None, 0)
+    return _below(first, 0 if data is None else data - 1)
+
+
+def unnamed(index: int) -> str:
+    """What a column is called that has no name."""
+    return f"Coluna {column_letter(index)}"
+
+
+def _below(first: Sequence[TableRow], at: int) -> Heading:
+    names: Cells = first[at].cells
+    if at + 1 < len(first):
+        following = first[at + 1].cells
+        if _names_documents(following):
+            at, names = at + 1, following
+        elif at + 2 < len(first) and _goes_on(names, following):  # the only row is data
+            at, names = at + 1, _joined(names, following)
+    return Heading(_filled(names), first[at].line, at + 1)
+
+
+def _goes_on(names: Cells, following: Cells) -> bool:
+    """Whether a row has names only, some of them known, and none where the documents are."""
+    if _digits(following) or not any(is_known(cell) for cell in following):
+        return False
+    documents = (at for at, name in enumerate(names) if role_of(name) in DOCUMENTS)
+    return all(at >= len(following) or not following[at].strip() for at in documents)
+
+
+def _joined(above: Cells, below: Cells) -> Cells:
+    width = max(len(above), len(below))
+    pairs = zip(_padded(above, width), _padded(below, width), strict=True)
+    return tuple(b.strip() if is_known(b) else f"{a} {b}".strip() for a, b in pairs)
+
+
+def _padded(cells: Cells, width: int) -> Cells:
+    return cells + ("",) * (width - len(cells))
+
+
+def _filled(names: Cells) -> Cells:
+    """Without columns at the end that have no name, which spreadsheets like to leave behind."""
+    width = max((at + 1 for at, name in enumerate(names) if name.strip()), default=0)
+    return tuple(names[at].strip() or unnamed(at) for at in range(width))
+
+
+def _names_documents(cells: Cells) -> bool:
+    return any(names_document(cell) for cell in cells)
+
+
+def _loosely(cells: Cells) -> bool:
+    return any(loosely_document(cell) for cell in cells)
+
+
+def _digits(cells: Cells, least: int = _DIGITS_OF_DATA) -> bool:
+    """Whether a cell is, but for some letters, a number of at least so many digits."""
+    for cell in cells:
+        bare = _SIGNS.sub("", cell)
+        digits = sum(map(str.isdigit, bare))
+        if digits >= least and digits * 2 >= len(bare):
+            return True
+    return False

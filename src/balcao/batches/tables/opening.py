@@ -1,0 +1,121 @@
+"""Opening a file whose rows are to be asked about: what it is, its header, its rows."""
+
+from collections.abc import Iterator
+from itertools import chain, islice
+from pathlib import Path
+
+from balcao.batches.tables import objects, texts
+from balcao.batches.tables.contract import (
+    BOUNDS,
+    MEDIA_TYPES,
+    RowSource,
+    Table,
+    TableBounds,
+    TableFormat,
+    TableRow,
+    too_many_rows,
+)
+from balcao.batches.tables.heading import ROWS_LOOKED_AT, Heading, find_heading
+from balcao.batches.tables.workbook import workbook_rows
+from balcao.core.writing import whole
+from balcao.errors import FileUnreadable
+
+# What people send by mistake, by how it begins, and what to do instead.
+_OTHERS = (
+    (
+        b"\xd0\xcf\x11\xe0",
+        "planilha_antiga",
+        "O arquivo é uma planilha antiga (.xls) ou com senha. Salve-a como .xlsx, sem senha, ou"
+        " como CSV.",
+    ),
+    (b"%PDF", "arquivo_pdf", "O arquivo é um PDF. Envie a planilha de onde ele veio."),
+    (b"\x1f\x8b", "arquivo_compactado", "O arquivo está compactado. Envie o que há dentro dele."),
+    (
+        b"<",
+        "arquivo_html",
+        "O arquivo é HTML ou XML. Abra-o na planilha e salve como .xlsx ou CSV.",
+    ),
+)
+_ZIP = b"PK\x03\x04"
+
+
+def open_table(path: Path, media_type: str = "text/csv", *, bounds: TableBounds = BOUNDS) -> Table:
+    """The table in a file; `with open_table(…) as table`.
+
+    Blocking: reads the first rows, all of a text file once (its coding), and begins the process
+    that reads a spreadsheet. Memory stays flat, however long the file.
+    Raises `FileUnreadable`, whose detail tells people which line or column and what to do.
+    """
+    table_format = _format_of(path, media_type, bounds)
+    if table_format in ("json", "jsonl"):
+        return _objects(path, table_format, bounds)
+    if table_format == "xlsx":
+        told, rows = "planilha, primeira aba", workbook_rows(path, bounds)
+    else:
+        coding, coding_told = texts.coding_of(path)
+        separator, said = texts.separator_of(path, coding, bounds)
+        rows = texts.records(path, coding, separator, bounds, skip_line=said)
+        told = f"CSV, separado por {texts.SEPARATORS.get(separator, separator)}, {coding_told}"
+    first = list(islice(rows, ROWS_LOOKED_AT))
+    return _table(table_format, find_heading(first), first, rows, told=told, bounds=bounds)
+
+
+def _format_of(path: Path, media_type: str, bounds: TableBounds) -> TableFormat:
+    """By its first bytes; what is text is what the request says. Raises `FileUnreadable`."""
+    size = path.stat().st_size
+    if size > bounds.file_bytes:
+        raise FileUnreadable(
+            "arquivo_grande_demais",
+            f"O arquivo tem mais de {whole(bounds.file_bytes // 1_000_000)} MB. Divida-o e envie"
+            " cada parte como um lote.",
+        )
+    with path.open("rb") as file:
+        head = file.read(64)
+    if head.startswith(_ZIP):
+        return "xlsx"
+    for begins, code, detail in _OTHERS:
+        if head.lstrip().startswith(begins):
+            raise FileUnreadable(code, detail)
+    said = MEDIA_TYPES.get(media_type.partition(";")[0].strip().lower(), "csv")
+    return "csv" if said == "xlsx" else said
+
+
+def _objects(path: Path, table_format: TableFormat, bounds: TableBounds) -> Table:
+    names = objects.column_names(path, table_format, bounds)
+    rows = objects.object_rows(path, table_format, names, bounds)
+    first = list(islice(rows, ROWS_LOOKED_AT))
+    told = "JSON, uma lista" if table_format == "json" else "JSON, um objeto por linha"
+    return _table(table_format, Heading(names, None, 0), first, rows, told=told, bounds=bounds)
+
+
+def _table(
+    table_format: TableFormat,
+    heading: Heading,
+    first: list[TableRow],
+    rest: RowSource,
+    *,
+    told: str,
+    bounds: TableBounds,
+) -> Table:
+    sample = first[heading.rows_before_data :]
+    if not sample:
+        rest.close()
+        raise FileUnreadable("sem_linhas", "O arquivo não tem nenhuma linha com dados.")
+    return Table(
+        table_format=table_format,
+        header=heading.names,
+        header_line=heading.line,
+        sample=sample,
+        rows=_counted(sample, rest, bounds),
+        source=rest,
+        told=told,
+    )
+
+
+def _counted(
+    sample: list[TableRow], rest: Iterator[TableRow], bounds: TableBounds
+) -> Iterator[TableRow]:
+    for number, row in enumerate(chain(sample, rest), 1):
+        if number > bounds.rows:
+            raise too_many_rows(bounds)
+        yield row

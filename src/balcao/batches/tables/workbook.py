@@ -1,0 +1,96 @@
+"""Spreadsheets, read by a process of their own (`workbook_reader.py`), row by row."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import IO
+
+import msgspec
+
+from balcao.batches.tables import workbook_reader as reader
+from balcao.batches.tables.contract import RowSource, TableBounds, TableRow, too_many_rows
+from balcao.errors import FileUnreadable
+
+_FRAME_BYTES_MAX = 64_000_000
+# What Python needs to find this package; the service's secrets are none of that process' matter.
+_INHERITED = ("PYTHONPATH", "PYTHONHOME", "LD_LIBRARY_PATH", "LANG")
+
+_decode = msgspec.msgpack.Decoder(list[TableRow] | str).decode
+
+_ENDS: Mapping[str, tuple[str, str]] = {
+    reader.BOMB: (
+        "planilha_bomba",
+        "A planilha, descompactada, seria grande demais. Copie só as linhas para uma planilha nova"
+        " ou salve como CSV.",
+    ),
+    reader.HEAVY: (
+        "planilha_pesada_demais",
+        "A planilha ocupa memória demais para ser lida. Talvez haja células esquecidas longe das"
+        " outras (Ctrl+End leva até elas): copie só as linhas para uma planilha nova, ou salve"
+        " como CSV.",
+    ),
+    reader.LOCKED: (
+        "planilha_com_senha",
+        "A planilha tem senha. Salve uma cópia sem senha e envie-a.",
+    ),
+    reader.DAMAGED: (
+        "planilha_danificada",
+        "O arquivo não pôde ser lido como planilha .xlsx. Abra-o, salve de novo como .xlsx ou CSV"
+        " e envie.",
+    ),
+    reader.COLUMNS: (
+        "colunas_demais",
+        "A planilha tem colunas demais. Deixe só as que o lote usa.",
+    ),
+    reader.CELL: (
+        "linha_longa_demais",
+        "Uma linha da planilha tem texto demais. Deixe só as colunas que o lote usa.",
+    ),
+}
+
+
+def workbook_rows(path: Path, bounds: TableBounds) -> RowSource:
+    """The rows of the first sheet that have anything in them. Raises `FileUnreadable`.
+
+    Values as they were last computed: formulas are not carried out, and one that never was is
+    empty. The process ends with this iterator.
+    """
+    process = subprocess.Popen(  # noqa: S603 - our own module, and a path as one word
+        [
+            sys.executable,
+            "-P",
+            "-m",
+            reader.__name__,
+            str(path),
+            msgspec.json.encode(bounds).decode(),
+        ],
+        env={name: os.environ[name] for name in _INHERITED if name in os.environ},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+    )
+    assert process.stdout is not None
+    try:
+        while not isinstance(frame := _frame(process.stdout), str):
+            yield from frame
+    finally:
+        process.stdout.close()
+        process.kill()
+        process.wait()
+    if frame == reader.ROWS:
+        raise too_many_rows(bounds)
+    if frame != reader.DONE:
+        raise FileUnreadable(*_ENDS[frame])
+
+
+def _frame(pipe: IO[bytes]) -> list[TableRow] | str:
+    """The next rows, or how it ended. A process that could not say it had too much to carry."""
+    head = pipe.read(4)
+    size = int.from_bytes(head, "big")
+    body = pipe.read(size) if size <= _FRAME_BYTES_MAX else b""
+    if len(head) < 4 or len(body) < size:
+        return reader.HEAVY
+    frame: list[TableRow] | str = _decode(body)
+    return frame

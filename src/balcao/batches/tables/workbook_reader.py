@@ -1,0 +1,148 @@
+"""The process that reads a spreadsheet: `python -m balcao.batches.tables.workbook_reader FILE …`.
+
+Spreadsheets are compressed, nested and written by anybody, and reading one takes memory for all
+of its cells: so it is done by a process that may have only so much memory and time, and knows no
+secret. What it finds goes to its standard output in frames: four bytes of length, then a list in
+MessagePack, of rows (line, texts), or at the end a word that says how it ended.
+"""
+
+import datetime
+import resource
+import sys
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import BinaryIO, TypeAlias
+
+import msgspec
+from python_calamine import CalamineWorkbook, PasswordError
+
+from balcao.batches.tables.contract import TableBounds
+from balcao.batches.tables.heading import ROWS_LOOKED_AT
+
+# How it ended; what people are told of it is known where the frames are read.
+DONE, BOMB, HEAVY, LOCKED, DAMAGED, ROWS, COLUMNS, CELL = (
+    "done", "bomb", "heavy", "locked", "damaged", "rows", "columns", "cell",
+)  # fmt: skip
+
+_FRAME_ROWS = 500
+_FRAME_CHARACTERS = 1_000_000
+_TAIL_BYTES = 65_557  # where the end of a ZIP's directory is
+_DIRECTORY_BYTES_MAX = 1_000_000
+
+_Value: TypeAlias = (
+    str | int | float | bool | datetime.date | datetime.time | datetime.timedelta | None
+)
+
+
+def main(path: Path, bounds: TableBounds, out: BinaryIO) -> None:
+    """Read the first sheet of a file, or say why not."""
+    resource.setrlimit(resource.RLIMIT_AS, (bounds.child_bytes, bounds.child_bytes))
+    resource.setrlimit(resource.RLIMIT_CPU, (bounds.child_seconds, bounds.child_seconds))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    encode = msgspec.msgpack.encode
+
+    def send(frame: object) -> None:
+        body = encode(frame)
+        out.write(len(body).to_bytes(4, "big") + body)
+
+    try:
+        how = _read(path, bounds, send) if _harmless(path, bounds) else BOMB
+    except PasswordError:
+        how = LOCKED
+    except MemoryError:
+        how = HEAVY
+    except BrokenPipeError:  # nobody reads on
+        return
+    except BaseException:  # also what the library itself did not expect, which is no Exception
+        how = DAMAGED
+    send(how)
+    out.flush()
+
+
+def _read(path: Path, bounds: TableBounds, send: Callable[[object], None]) -> str:
+    # What it is, its bytes tell and not its name: so it is given a file.
+    sheet = CalamineWorkbook.from_filelike(path.open("rb")).get_sheet_by_index(0)
+    before = [""] * (sheet.start[1] if sheet.start else 0)
+    if len(before) > bounds.columns:
+        return COLUMNS
+    rows: list[tuple[int, list[str]]] = []
+    found = characters = 0
+    for line, values in enumerate(sheet.iter_rows(), 1):
+        if values.count("") == len(values):  # there may be a million of them
+            continue
+        cells = before + [text_of(value) for value in values]
+        while cells and not cells[-1]:
+            cells.pop()
+        if not any(map(str.strip, cells)):
+            continue
+        found += 1
+        size = sum(map(len, cells))
+        characters += size
+        if len(cells) > bounds.columns:
+            return COLUMNS
+        if found > bounds.rows + ROWS_LOOKED_AT:
+            return ROWS
+        if size > bounds.row_characters:
+            return CELL
+        rows.append((line, cells))
+        if len(rows) == _FRAME_ROWS or characters > _FRAME_CHARACTERS:
+            send(rows)
+            rows, characters = [], 0
+    send(rows)
+    return DONE
+
+
+def _harmless(path: Path, bounds: TableBounds) -> bool:
+    """Whether a ZIP, by its directory, becomes no more than it may. Damaged ones are told later."""
+    size = path.stat().st_size
+    with path.open("rb") as file:
+        file.seek(max(0, size - _TAIL_BYTES))
+        tail = file.read()
+        end = tail.rfind(b"PK\x05\x06")
+        # The directory itself could be a bomb: its size stands at its end.
+        if end >= 0 and int.from_bytes(tail[end + 12 : end + 16], "little") > _DIRECTORY_BYTES_MAX:
+            return False
+        try:
+            with zipfile.ZipFile(file) as archive:
+                parts = archive.infolist()
+        except (zipfile.BadZipFile, ValueError, OverflowError, NotImplementedError):
+            return True
+    unzipped = sum(part.file_size for part in parts)
+    return (
+        len(parts) <= bounds.zipped_parts
+        and unzipped <= bounds.unzipped_bytes
+        and unzipped <= size * bounds.unzipped_ratio
+    )
+
+
+def text_of(value: _Value) -> str:
+    """A cell as a Brazilian spreadsheet shows it, but numbers with all their digits."""
+    match value:
+        case str():
+            return value
+        case None:
+            return ""
+        case bool():
+            return "VERDADEIRO" if value else "FALSO"
+        case int():
+            return str(value)
+        case float():
+            return _number(value)
+        case datetime.datetime():
+            midnight = value.time() == datetime.time()
+            return f"{value:%d/%m/%Y}" if midnight else f"{value:%d/%m/%Y %H:%M:%S}"
+        case datetime.date():
+            return f"{value:%d/%m/%Y}"
+        case _:
+            return str(value)
+
+
+def _number(value: float) -> str:
+    if value.is_integer() and abs(value) < 1e15:  # as many digits as a spreadsheet knows
+        return str(int(value))
+    return repr(value).upper().replace(".", ",")
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), msgspec.json.decode(sys.argv[2], type=TableBounds), sys.stdout.buffer)

@@ -1,0 +1,171 @@
+"""A batch, and a row of it, as the API and `--json` tell them (decisions 13.1)."""
+
+from collections.abc import Sequence
+from typing import Annotated
+
+import msgspec
+
+from balcao.batches.desk import BatchSeen
+from balcao.core.batches import BatchState, PauseReason, RowState
+from balcao.core.budgets import instant
+from balcao.core.described import described, said
+from balcao.storage.batches import StoredBatch, StoredRow
+
+_WHEN = {"format": "date-time"}
+
+
+@described("LinhasDoLote", "Quantas linhas há, por estado.")
+class RowCounts(msgspec.Struct, frozen=True):
+    """Rows by state; `validas` are all that are, or were, to be asked."""
+
+    total: Annotated[int, said("Todas as linhas lidas.")]
+    validas: Annotated[int, said("Linhas a consultar ou consultadas.")]
+    invalidas: Annotated[int, said("Linhas que não perguntam nada; não custam nada.")]
+    repetidas: Annotated[int, said("Linhas iguais a uma anterior; não custam nada.")]
+    pendentes: Annotated[int, said("Ainda não consultadas.")]
+    em_andamento: Annotated[int, said("Esperando a fonte.")]
+    concluidas: Annotated[int, said("Respondidas.")]
+    falhas: Annotated[int, said("Não respondidas; não custam nada e podem ser repetidas.")]
+    recusadas: Annotated[int, said("Que a conta não pode consultar; não custam nada.")]
+    canceladas: Annotated[int, said("Que não serão mais consultadas; não custam nada.")]
+
+
+@described("CotacaoDoLote", "O que o lote custaria.")
+class BatchQuoteAnswer(msgspec.Struct, frozen=True):
+    """What a confirmation confirms."""
+
+    digest: Annotated[str, said("O que se confirma: as linhas, a tabela e os parâmetros.")]
+    creditos_min: Annotated[int, said("O mínimo que custaria.")]
+    creditos_max: Annotated[int, said("O máximo que custaria.")]
+    creditos_esperados: Annotated[
+        int | None,
+        said("Pelo que linhas assim custaram antes nesta conta; nulo, se foram menos de 100."),
+    ]
+    validas: Annotated[int, said("Linhas a consultar.")]
+    a_mao: Annotated[int, said("Das quais a resposta já está à mão.")]
+    a_consultar: Annotated[int, said("Das quais uma fonte pode ter de ser consultada.")]
+    valida_ate: Annotated[str, said("Até quando pode ser confirmada.", **_WHEN)]
+    saldo_apos_maximo: Annotated[
+        int | None,
+        said("O disponível menos o máximo; negativo, se falta; nulo, se nada limita a conta."),
+    ]
+
+
+@described("Lote", "Um lote de consultas: o arquivo, o estado e o que custou.")
+class BatchAnswer(msgspec.Struct, frozen=True):
+    """All of one batch, without its rows."""
+
+    id: Annotated[str, said("Identificador do lote.", format="uuid")]
+    nome: Annotated[str, said("Nome que lhe deram; vazio, se nenhum.")]
+    operacao: Annotated[str, said("Operação, como no endereço.")]
+    estado: Annotated[BatchState, said("Em que estado está.")]
+    motivo: Annotated[PauseReason | None, said("Por que está pausado; senão nulo.")]
+    codigo: Annotated[
+        str | None, said("O código do que o pausou, ou do que há com o arquivo recusado.")
+    ]
+    mensagem: Annotated[str | None, said("O que há com o arquivo recusado; senão nulo.")]
+    colunas: Annotated[
+        Sequence[str], said("Como as colunas do arquivo foram entendidas; vazio antes disso.")
+    ]
+    linhas: Annotated[RowCounts, said("Quantas linhas há, por estado.")]
+    cotacao: Annotated[BatchQuoteAnswer | None, said("O preço; nulo antes da cotação.")]
+    teto_creditos: Annotated[int | None, said("O teto confirmado; nulo antes disso.")]
+    creditos_gastos: Annotated[int, said("Cobrados até agora.")]
+    creditos_reservados: Annotated[int, said("Reservados pelas linhas em andamento.")]
+    repete: Annotated[str | None, said("O lote cujas falhas este repete; senão nulo.")]
+    criado_em: Annotated[str, said("Quando chegou.", **_WHEN)]
+    confirmado_em: Annotated[str | None, said("Quando foi confirmado.", **_WHEN)]
+    terminado_em: Annotated[str | None, said("Quando terminou.", **_WHEN)]
+    apagado_em: Annotated[str, said("Quando os dados são, ou foram, apagados.", **_WHEN)]
+
+
+@described("LinhaDoLote", "Uma linha do arquivo e o que foi feito dela.")
+class RowAnswer(msgspec.Struct, frozen=True):
+    """One row; what it was answered is in the result."""
+
+    linha: Annotated[int, said("Linha do arquivo; a do cabeçalho é a 1.")]
+    ref: Annotated[str | None, said("Identificador do cliente, da coluna `ref`.")]
+    documento: Annotated[str | None, said("CNPJ, ou CPF mascarado; nulo, se não foi lido.")]
+    estado: Annotated[RowState, said("O que foi feito da linha.")]
+    request_id: Annotated[
+        str | None,
+        said("Número da consulta, que `/conta/v1/operacoes/{request_id}` conhece.", format="uuid"),
+    ]
+    creditos: Annotated[int, said("Cobrados, ou reservados enquanto em andamento.")]
+    codigo: Annotated[str | None, said("Por que é inválida, ou o erro; senão nulo.")]
+    repetida_de: Annotated[int | None, said("A primeira linha igual; senão nulo.")]
+
+
+def batch_told(seen: BatchSeen) -> BatchAnswer:
+    """A batch as it is told."""
+    batch, understood = seen.batch, seen.understood
+    return BatchAnswer(
+        id=batch.batch_id,
+        nome=batch.name,
+        operacao=batch.operation,
+        estado=batch.state,
+        motivo=batch.reason,
+        codigo=batch.code,
+        mensagem=batch.message,
+        colunas=() if understood is None else understood.columns,
+        linhas=counts_told(batch),
+        cotacao=quote_told(seen),
+        teto_creditos=batch.ceiling,
+        creditos_gastos=batch.spent,
+        creditos_reservados=batch.held,
+        repete=batch.repeats,
+        criado_em=instant(batch.created_ms) or "",
+        confirmado_em=instant(batch.confirmed_ms),
+        terminado_em=instant(batch.ended_ms),
+        apagado_em=instant(seen.erased_at_ms) or "",
+    )
+
+
+def counts_told(batch: StoredBatch) -> RowCounts:
+    """Its rows by state."""
+    total = batch.rows()
+    invalid, repeated = batch.rows("invalida"), batch.rows("repetida")
+    return RowCounts(
+        total=total,
+        validas=total - invalid - repeated,
+        invalidas=invalid,
+        repetidas=repeated,
+        pendentes=batch.rows("pendente"),
+        em_andamento=batch.rows("em_andamento"),
+        concluidas=batch.rows("concluida"),
+        falhas=batch.rows("falha"),
+        recusadas=batch.rows("recusada"),
+        canceladas=batch.rows("cancelada"),
+    )
+
+
+def quote_told(seen: BatchSeen) -> BatchQuoteAnswer | None:
+    """Its price, if it has one yet."""
+    quote = seen.batch.quote
+    if quote is None:
+        return None
+    return BatchQuoteAnswer(
+        digest=quote.digest,
+        creditos_min=quote.least,
+        creditos_max=quote.greatest,
+        creditos_esperados=seen.expected,
+        validas=quote.valid,
+        a_mao=quote.at_hand,
+        a_consultar=quote.to_ask,
+        valida_ate=instant(quote.until_ms) or "",
+        saldo_apos_maximo=seen.available_after,
+    )
+
+
+def row_told(row: StoredRow) -> RowAnswer:
+    """A row as it is told."""
+    return RowAnswer(
+        linha=row.line,
+        ref=row.ref,
+        documento=row.document,
+        estado=row.state,
+        request_id=row.request_id,
+        creditos=row.credits,
+        codigo=row.code,
+        repetida_de=row.repeated_of,
+    )

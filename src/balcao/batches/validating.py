@@ -1,0 +1,268 @@
+"""Reading a batch's file: which rows ask what, which ask nothing, and what it would all cost."""
+
+import asyncio
+import hashlib
+import os
+import tempfile
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import asynccontextmanager
+from itertools import islice
+from pathlib import Path
+
+import msgspec
+import structlog
+
+from balcao.batches.books import (
+    BatchBooks,
+    Understood,
+    chosen_of,
+    common_of,
+    quote_words,
+    understood_of,
+)
+from balcao.batches.columns import AskedRow, ColumnMap, asked_digest, map_columns
+from balcao.batches.pace import Pace
+from balcao.batches.tables.contract import Cells, TableRow
+from balcao.batches.tables.opening import open_table
+from balcao.core.access import Caller
+from balcao.core.batches import QUOTE_MS, BatchQuote, RowState
+from balcao.core.data_subject import document_hash
+from balcao.core.documents import Cnpj, Cpf
+from balcao.core.problems import problem_of
+from balcao.errors import CallerError, ClientRequired, FileUnreadable
+from balcao.lookup.quoting import quote
+from balcao.operations.contract import Operation
+from balcao.storage.batches import NewRow, StoredBatch
+
+log = structlog.get_logger()
+
+ROWS_AT_ONCE = 250
+
+
+class FileTable(msgspec.Struct):
+    """What rows are read from: a file, or the rows of another batch."""
+
+    header: Sequence[str]
+    sample: Sequence[TableRow]
+    rows: Iterator[TableRow]
+    told: str
+
+
+class Validation:
+    """The job `lote_validar`: from `recebido` to `cotado` or `recusado`. Can be done again."""
+
+    def __init__(self, books: BatchBooks, pace: Pace) -> None:
+        self._books = books
+        self._pace = pace
+        self._stored = books.parts.desk.batches
+
+    async def validate(self, batch_id: str) -> None:
+        """Read, store, quote. Raises `StorageFailed`: then it is done again from the beginning."""
+        batch = await self._stored.batch(batch_id)
+        if batch is None or not await self._stored.begin(batch_id):
+            return
+        try:
+            async with self._table(batch) as table:
+                understood, rows_digest = await self._read(batch, table)
+        except CallerError as error:
+            now_ms = self._books.now_ms()
+            code = error.code if isinstance(error, FileUnreadable) else problem_of(error).code
+            await self._stored.refuse(batch_id, code, problem_of(error).message, now_ms)
+            return
+        while await self._stored.mark_repeated(batch_id):
+            pass
+        understood = msgspec.structs.replace(understood, rows_digest=rows_digest)
+        told = msgspec.json.encode(understood).decode()
+        await self._stored.understood(batch_id, self._header(batch_id, table.header), told)
+        await self._quote(batch, understood)
+
+    async def price_again(self, batch: StoredBatch, understood: Understood) -> None:
+        """The quote by the tariff of now, of rows that are stored already."""
+        caller = await self._caller(batch)
+        operation = self._operation(batch)
+        reading = columns_of(self._books, batch, operation)
+        after = 0
+        while rows := await self._stored.rows(
+            batch.batch_id, after, ROWS_AT_ONCE, "pendente", cells=True
+        ):
+            after = rows[-1].line
+            prices = []
+            for row in rows:
+                assert row.cells is not None
+                cells = self._books.seal(batch.batch_id).open_cells(row.line, row.cells)
+                asked = reading.read(TableRow(row.line, cells))
+                if isinstance(asked, AskedRow):
+                    cost = await quote(asked.question, caller, self._books.parts)
+                    prices.append((cost.least, cost.greatest, cost.at_hand, row.line))
+            await self._stored.price_rows(batch.batch_id, prices)
+            await asyncio.sleep(0)
+        await self._quote(batch, understood, again=True)
+
+    async def _quote(
+        self, batch: StoredBatch, understood: Understood, *, again: bool = False
+    ) -> None:
+        digest, now_ms = self._books.digest(batch, understood.rows_digest), self._books.now_ms()
+        valid, least, greatest, at_hand = await self._stored.totals(batch.batch_id)
+        told = BatchQuote(digest, least, greatest, valid, at_hand, now_ms, now_ms + QUOTE_MS)
+        await self._stored.quote(
+            batch.batch_id,
+            told,
+            state="cotado" if again else "validando",
+            event=self._books.event("lote.cotado", batch, **quote_words(told)),
+        )
+
+    async def _read(self, batch: StoredBatch, table: FileTable) -> tuple[Understood, str]:
+        """Store all rows, each with what it would cost; and a digest of what they ask."""
+        operation, caller = self._operation(batch), await self._caller(batch)
+        columns = map_columns(
+            operation,
+            table.header,
+            table.sample,
+            common=common_of(batch.parameters),
+            chosen=chosen_of(batch),
+        )
+        understood = Understood(table.told, tuple(columns.told), letters_of(columns))
+        told = msgspec.json.encode(understood).decode()
+        header = self._header(batch.batch_id, table.header)
+        await self._stored.understood(batch.batch_id, header, told)
+        digest = hashlib.blake2b(digest_size=16)
+        reader = _RowReader(self._books, batch, operation, caller, columns)
+        while some := await asyncio.to_thread(lambda: list(islice(table.rows, ROWS_AT_ONCE))):
+            new: list[NewRow] = []
+            while some:
+                count = self._pace.group()
+                new += [await reader.row(row) for row in some[:count]]
+                del some[:count]
+                await self._pace.rest()
+            for row in new:
+                if row.same is not None:
+                    digest.update(b"%d:%b" % (row.line, row.same))
+            await self._stored.add_rows(batch.batch_id, new)
+        return understood, digest.hexdigest()
+
+    def _header(self, batch_id: str, header: Sequence[str]) -> bytes:
+        return self._books.seal(batch_id).cells(0, tuple(header))
+
+    def _operation(self, batch: StoredBatch) -> Operation:
+        operation = self._books.operation(batch.operation)
+        if operation is None:
+            raise FileUnreadable("operacao", "A operação deste lote não existe mais.")
+        return operation
+
+    async def _caller(self, batch: StoredBatch) -> Caller:
+        """Whoever's key it was: what is out of force is told when it is to be run."""
+        caller = await self._books.caller(batch)
+        return caller or self._books.parts.desk.account(batch.account_id).caller(batch.user_id)
+
+    @asynccontextmanager
+    async def _table(self, batch: StoredBatch) -> AsyncIterator[FileTable]:
+        """What there is to be read. Raises `FileUnreadable`."""
+        if batch.repeats is not None:
+            yield await self._failed_rows(batch.repeats)
+            return
+        path = await asyncio.to_thread(self._unsealed, batch.batch_id)
+        try:
+            table = await asyncio.to_thread(open_table, path, batch.media_type)
+            try:
+                yield FileTable(table.header, table.sample, table.rows, table.told)
+            finally:
+                await asyncio.to_thread(table.close)
+        finally:
+            path.unlink(missing_ok=True)
+
+    def _unsealed(self, batch_id: str) -> Path:
+        """The file, for as long as it is read. In a thread."""
+        self._books.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        number, name = tempfile.mkstemp(dir=self._books.folder)
+        seal = self._books.seal(batch_id)
+        with os.fdopen(number, "wb") as file:
+            for piece, content in enumerate(self._stored.pieces(batch_id)):
+                file.write(seal.open_piece(piece, content))
+        return Path(name)
+
+    async def _failed_rows(self, batch_id: str) -> FileTable:
+        origin = await self._stored.batch(batch_id)
+        if origin is None or origin.header is None:
+            raise FileUnreadable("lote_apagado", "Os dados do lote a repetir já foram apagados.")
+        seal = self._books.seal(batch_id)
+
+        def rows() -> Iterator[TableRow]:
+            for row in self._stored.results(batch_id, "falha"):
+                if row.cells is not None:
+                    yield TableRow(row.line, seal.open_cells(row.line, row.cells))
+
+        header = seal.open_cells(0, origin.header)
+        return FileTable(header, (), rows(), f"As linhas com falha do lote {batch_id}")
+
+
+def letters_of(columns: ColumnMap) -> "dict[str, int | None]":
+    """Which column is what, as it is kept: by role."""
+    return {one.meaning: one.index for one in columns.columns if one.meaning is not None}
+
+
+def columns_of(books: BatchBooks, batch: StoredBatch, operation: Operation) -> ColumnMap:
+    """The columns as they were understood when the file was read."""
+    understood = understood_of(batch)
+    assert understood is not None
+    assert batch.header is not None
+    header = books.seal(batch.batch_id).open_cells(0, batch.header)
+    return map_columns(
+        operation, header, common=common_of(batch.parameters), chosen=understood.letters
+    )
+
+
+class _RowReader:
+    """Makes of rows of a file what is stored of them."""
+
+    def __init__(  # whose and which batch, what is asked, how it is read
+        self,
+        books: BatchBooks,
+        batch: StoredBatch,
+        operation: Operation,
+        caller: Caller,
+        columns: ColumnMap,
+    ) -> None:
+        self._parts = books.parts
+        self._pepper = books.pepper
+        self._seal = books.seal(batch.batch_id)
+        self._operation = operation
+        self._caller = caller
+        self._columns = columns
+        self._client = batch.client
+
+    async def row(self, row: TableRow) -> NewRow:
+        """A row as it is stored; with its price, if it is to be asked."""
+        asked = self._columns.read(row)
+        cells: Cells = row.cells
+        sealed = self._seal.cells(row.line, cells)
+        client = asked.client or self._client
+        shown, hashed = self._named(asked.document)
+        if not isinstance(asked, AskedRow):
+            return NewRow(
+                row.line, "invalida", asked.ref, client, shown, hashed, None, 0, 0, False,
+                asked.code, sealed,
+            )  # fmt: skip
+        question = asked.question
+        state: RowState = "pendente"
+        code, least, greatest, at_hand, same = None, 0, 0, False, None
+        door = self._caller.door
+        try:
+            if door is not None and door.client_required and client is None:
+                raise ClientRequired
+            self._operation.permit(question, self._caller)
+        except CallerError as refused:
+            state, code = "recusada", problem_of(refused).code
+        else:
+            cost = await quote(question, self._caller, self._parts)
+            least, greatest, at_hand = cost.least, cost.greatest, cost.at_hand
+            same = asked_digest(self._operation, question, self._seal.asking)
+        return NewRow(
+            row.line, state, asked.ref, client, shown, hashed, same, least, greatest, at_hand,
+            code, sealed,
+        )  # fmt: skip
+
+    def _named(self, document: Cnpj | Cpf | None) -> tuple[str | None, bytes | None]:
+        """Whom a row is about as it is told, and by what a person's rows are found."""
+        if isinstance(document, Cpf):
+            return document.masked, document_hash(self._pepper, document.text)
+        return (None if document is None else document.text), None

@@ -1,0 +1,112 @@
+"""The receipts of a batch in one ZIP, with names that people can read, and an index."""
+
+import io
+import re
+import zipfile
+from collections.abc import Iterable, Sequence
+from typing import IO, NamedTuple
+
+from balcao.batches.writing.as_csv import CsvTable
+from balcao.batches.writing.contract import RowFacts
+from balcao.core import writing
+from balcao.core.receipts import Receipt, extension_of, short_name
+from balcao.operations.contract import Operation
+
+INDEX = "indice.csv"
+_COLUMNS = (
+    "linha",
+    "ref",
+    "documento",
+    "nome",
+    "certidao",
+    "valida_ate",
+    "arquivo",
+    "requisicao",
+)
+_NOT_KEPT = "não está mais guardado"
+_UNSAFE = re.compile("[^0-9A-Za-z]+")
+
+
+class ReceiptOfRow(NamedTuple):
+    """A receipt that a row brought. `receipt.about` says what it is about.
+
+    `content` is gone through when its turn comes; empty: the bytes are not kept any more, and the
+    index says so.
+    """
+
+    facts: RowFacts
+    receipt: Receipt
+    content: Iterable[bytes]
+
+
+def write_receipts(file: IO[bytes], operation: Operation, receipts: Iterable[ReceiptOfRow]) -> None:
+    """Write all receipts as they come, and `indice.csv` at the end. Blocking; need not be seekable.
+
+    No whole CPF and no person's name is in a file's name.
+    """
+    index = io.BytesIO()
+    table = CsvTable(index)
+    table.write(_COLUMNS)
+    names: set[str] = {INDEX}
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:  # PDFs are compressed
+        for each in receipts:
+            name = _free(receipt_name(operation, each.facts, each.receipt), names)
+            written = _copied(archive, name, each.content)
+            if written:
+                names.add(name)
+            table.write(_indexed(each, name if written else _NOT_KEPT))
+        table.flush()
+        archive.writestr(INDEX, index.getvalue(), zipfile.ZIP_DEFLATED)
+
+
+def receipt_name(operation: Operation, facts: RowFacts, receipt: Receipt) -> str:
+    """`12345678000195_PADARIA-DO-ZE_federal_2027-01-15.pdf`, in ASCII that every system takes.
+
+    A person's begins with the row's `ref`, or its line, in the place of CPF and name.
+    """
+    about = receipt.about
+    document = (about.document if about else None) or facts.document or ""
+    if document.isalnum() and len(document) == 14:
+        who = [document, short_name(about.name or "") if about else ""]
+    else:
+        who = [_UNSAFE.sub("-", facts.ref or "").strip("-") or f"linha-{facts.line}"]
+    kind = f"estadual-{about.uf}" if about and about.uf else operation.form.slug.split("-")[-1]
+    day = about.validity[:10] if about and about.validity else ""
+    return "_".join(part for part in (*who, kind, day) if part) + f".{extension_of(receipt)}"
+
+
+def _free(name: str, taken: set[str]) -> str:
+    stem, dot, extension = name.rpartition(".")
+    number = 1
+    while name in taken:
+        number += 1
+        name = f"{stem}_{number}{dot}{extension}"
+    return name
+
+
+def _copied(archive: zipfile.ZipFile, name: str, content: Iterable[bytes]) -> bool:
+    """Whether there was anything to copy; an empty file is not begun."""
+    pieces = iter(content)
+    first = next(pieces, b"")
+    if not first:
+        return False
+    with archive.open(name, "w") as part:
+        part.write(first)
+        for piece in pieces:
+            part.write(piece)
+    return True
+
+
+def _indexed(each: ReceiptOfRow, name: str) -> Sequence[str]:
+    facts, about = each.facts, each.receipt.about
+    document = (about.document if about else None) or facts.document or ""
+    return (
+        str(facts.line),
+        facts.ref or "",
+        writing.cpf(document) if "*" in document else writing.cnpj(document),
+        (about.name or "") if about else "",
+        (about.verdict or "") if about else "",
+        writing.day(about.validity) if about and about.validity else "",
+        name,
+        facts.request_id or "",
+    )

@@ -1,0 +1,368 @@
+"""`balcao batch`: one operation asked of every row of a file."""
+
+import sys
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import msgspec
+import typer
+
+from balcao.cli.failures import CommandFailed
+from balcao.cli.office import Office, opened, wait_for
+from balcao.cli.output import (
+    AsJson,
+    console,
+    print_json,
+    print_pairs,
+    print_table,
+    program,
+    when,
+    whole,
+)
+
+if TYPE_CHECKING:
+    from balcao.core.access import Account
+    from balcao.service.batching import Batching, BatchSeen
+
+app = typer.Typer(
+    no_args_is_help=True,
+    help="Consulta todas as linhas de um arquivo: cota, confirma, acompanha e baixa o resultado.",
+)
+
+AccountOption = Annotated[str, typer.Option("--account", help="Nome ou número da conta.")]
+Number = Annotated[
+    str, typer.Argument(metavar="LOTE", help="Identificador do lote.", show_default=False)
+]
+Wait = Annotated[
+    bool, typer.Option("--wait", help="Espera até que haja algo a decidir, mostrando o progresso.")
+]
+
+_MEDIA = {".csv": "text/csv", ".txt": "text/csv", ".jsonl": "application/x-ndjson"}
+_MEDIA |= {".ndjson": "application/x-ndjson", ".json": "application/json"}
+_MEDIA[".xlsx"] = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
+_PIECE_BYTES = 1_000_000
+_LOOK_SECONDS = 0.5
+_MOVING = ("recebido", "validando", "executando", "encerrando")
+
+
+@app.command()
+def create(  # noqa: PLR0917  # a command's own words
+    file: Annotated[
+        Path,
+        typer.Argument(metavar="ARQUIVO", help="CSV, XLSX, JSONL ou JSON.", show_default=False),
+    ],
+    account: AccountOption,
+    operation: Annotated[
+        str, typer.Option("--operation", help="O que perguntar: o caminho de uma consulta.")
+    ],
+    parameter: Annotated[
+        list[str] | None,
+        typer.Option("--parameter", help="Um parâmetro para todas as linhas, como uf=SP."),
+    ] = None,
+    name: Annotated[str, typer.Option("--name", help="Um nome para o lote.")] = "",
+    wait: Wait = False,
+    as_json: AsJson = False,
+) -> None:
+    """Recebe um arquivo, para ser lido e cotado pelo serviço; nada é cobrado antes de confirmar.
+
+    Exemplo:
+
+      $ balcao batch create clientes.xlsx --account acme --operation cnpj-receita-federal
+    """
+    media_type = _MEDIA.get(file.suffix.lower())
+    if media_type is None:
+        raise CommandFailed(f"O arquivo deve terminar em um destes: {', '.join(_MEDIA)}.")
+    if not file.is_file():
+        raise CommandFailed(f"Não há um arquivo {file}.")
+    common = [tuple(each.partition("=")[::2]) for each in parameter or []]
+
+    async def receive(batches: "Batching", owner: "Account") -> "BatchSeen":
+        from balcao.service.batching import Upload
+
+        upload = Upload(
+            owner.caller(),
+            operation,
+            [(str(key), str(value)) for key, value in common],
+            media_type,
+            _pieces(file),
+            None,
+            name or file.stem[:80],
+        )
+        return await batches.desk.seen(await batches.desk.receive(upload))
+
+    with _open(account) as (office, batches, owner):
+        seen = _told(receive(batches, owner))
+        _show(_awaited(office, batches, owner, seen) if wait else seen, as_json=as_json)
+
+
+@app.command()
+def show(
+    number: Number, account: AccountOption, wait: Wait = False, as_json: AsJson = False
+) -> None:
+    """Mostra um lote: em que estado está, quanto custaria e quanto custou.
+
+    Exemplo:
+
+      $ balcao batch show 0198f2d4-7c1a-7b3e-9f00-5d2c8a41e6b8 --account acme --wait
+    """
+    with _open(account) as (office, batches, owner):
+        seen = _told(batches.desk.show(owner.account_id, number))
+        _show(_awaited(office, batches, owner, seen) if wait else seen, as_json=as_json)
+
+
+@app.command("list")
+def list_batches(account: AccountOption, as_json: AsJson = False) -> None:
+    """Lista os lotes de uma conta, do mais novo ao mais antigo.
+
+    Exemplo:
+
+      $ balcao batch list --account acme
+    """
+    from balcao.service.batching import batch_told
+
+    with _open(account) as (_, batches, owner):
+        found = _told(batches.desk.of_account(owner.account_id, 100))
+        seen = [_told(batches.desk.seen(each)) for each in found]
+    if as_json:
+        print_json([msgspec.to_builtins(batch_told(each)) for each in seen])
+        return
+    rows = [
+        (
+            one.batch.batch_id,
+            one.batch.name,
+            one.batch.operation,
+            _state(one),
+            whole(one.batch.rows()),
+            whole(one.batch.spent),
+            when(one.batch.created_ms),
+        )
+        for one in seen
+    ]
+    heads = ("Lote", "Nome", "Operação", "Estado", "Linhas", "Créditos", "Criado em")
+    print_table(heads, rows, empty="Esta conta ainda não tem lotes.")
+
+
+@app.command()
+def confirm(
+    number: Number,
+    account: AccountOption,
+    ceiling: Annotated[int, typer.Option("--ceiling", help="O máximo de créditos a gastar.")],
+    wait: Wait = False,
+    as_json: AsJson = False,
+) -> None:
+    """Confirma a cotação de um lote e o começa, até um teto de créditos.
+
+    Exemplo:
+
+      $ balcao batch confirm 0198f2d4-7c1a-7b3e-9f00-5d2c8a41e6b8 --account acme --ceiling 60
+    """
+    from balcao.core.people import AT_THE_TERMINAL
+
+    async def decide(batches: "Batching", owner: "Account") -> "BatchSeen":
+        quote = (await batches.desk.show(owner.account_id, number)).batch.quote
+        digest = "" if quote is None else quote.digest
+        batch = await batches.desk.confirm(
+            owner.account_id, number, digest, ceiling, AT_THE_TERMINAL
+        )
+        return await batches.desk.seen(batch)
+
+    with _open(account) as (office, batches, owner):
+        seen = _told(decide(batches, owner))
+        _show(_awaited(office, batches, owner, seen) if wait else seen, as_json=as_json)
+
+
+@app.command()
+def pause(number: Number, account: AccountOption, as_json: AsJson = False) -> None:
+    """Para de consultar; o que está em andamento termina, e o resto espera.
+
+    Exemplo:
+
+      $ balcao batch pause 0198f2d4-7c1a-7b3e-9f00-5d2c8a41e6b8 --account acme
+    """
+    with _open(account) as (_, batches, owner):
+        batch = _told(batches.desk.pause(owner.account_id, number))
+        _show(_told(batches.desk.seen(batch)), as_json=as_json)
+
+
+@app.command()
+def resume(
+    number: Number,
+    account: AccountOption,
+    ceiling: Annotated[
+        int | None, typer.Option("--ceiling", help="Um teto maior, em créditos.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Retoma um lote pausado, com um teto maior se for dado.
+
+    Exemplo:
+
+      $ balcao batch resume 0198f2d4-7c1a-7b3e-9f00-5d2c8a41e6b8 --account acme --ceiling 90
+    """
+    from balcao.core.people import AT_THE_TERMINAL
+
+    with _open(account) as (_, batches, owner):
+        batch = _told(batches.desk.resume(owner.account_id, number, ceiling, AT_THE_TERMINAL))
+        _show(_told(batches.desk.seen(batch)), as_json=as_json)
+
+
+@app.command()
+def stop(number: Number, account: AccountOption, as_json: AsJson = False) -> None:
+    """Encerra um lote: o que está em andamento termina, o resto não será mais consultado.
+
+    Exemplo:
+
+      $ balcao batch stop 0198f2d4-7c1a-7b3e-9f00-5d2c8a41e6b8 --account acme
+    """
+    with _open(account) as (_, batches, owner):
+        batch = _told(batches.desk.stop(owner.account_id, number))
+        _show(_told(batches.desk.seen(batch)), as_json=as_json)
+
+
+@app.command()
+def download(
+    number: Number,
+    into: Annotated[
+        Path, typer.Argument(metavar="ARQUIVO", help="Onde gravar: .csv, .xlsx, .jsonl ou .zip.")
+    ],
+    account: AccountOption,
+) -> None:
+    """Grava o resultado, como está agora: CSV, XLSX ou JSONL; ou os comprovantes, num ZIP.
+
+    Exemplo:
+
+      $ balcao batch download 0198f2d4-7c1a-7b3e-9f00-5d2c8a41e6b8 lote.xlsx --account acme
+    """
+    from balcao.service.batching import MEDIA
+
+    form = into.suffix.lower().removeprefix(".")
+    if form not in {*MEDIA, "zip"}:
+        raise CommandFailed("O arquivo deve terminar em .csv, .xlsx, .jsonl ou .zip.")
+
+    async def write(batches: "Batching", owner: "Account") -> None:
+        batch = (await batches.desk.show(owner.account_id, number)).batch
+        results: Any = batches.results
+        made = results.receipts(batch) if form == "zip" else results.result(batch, form)
+        file = await made
+        with into.open("wb") as out:
+            async for piece in file.pieces():
+                out.write(piece)
+
+    with _open(account) as (_, batches, owner):
+        _told(write(batches, owner))
+    typer.echo(f"Gravado: {into}")
+
+
+# What they are made of.
+
+
+@contextmanager
+def _open(account: str) -> "Iterator[tuple[Office, Batching, Account]]":
+    from balcao.service.beside import batches_beside
+
+    with (
+        opened() as office,
+        batches_beside(office.settings, office.home, office.desk, office.now_ms) as batches,
+    ):
+        yield office, batches, office.account(account)
+
+
+def _told(work: "Awaitable[Any]") -> Any:
+    """What came of it; what refuses it, in its own words."""
+    from balcao.core.problems import problem_of
+    from balcao.errors import CallerError
+
+    async def wait() -> Any:
+        return await work
+
+    try:
+        return wait_for(wait())
+    except CallerError as error:
+        raise CommandFailed(problem_of(error).message) from error
+
+
+async def _pieces(file: Path) -> AsyncIterator[bytes]:
+    with file.open("rb") as content:
+        while piece := content.read(_PIECE_BYTES):
+            yield piece
+
+
+def _awaited(
+    office: Office, batches: "Batching", owner: "Account", seen: "BatchSeen"
+) -> "BatchSeen":
+    """The batch as soon as it does not move by itself any more; with a bar, at a terminal."""
+    number = seen.batch.batch_id
+    with _bar() as moved:
+        while seen.batch.state in _MOVING:
+            moved(seen)
+            time.sleep(_LOOK_SECONDS)
+            seen = _told(batches.desk.show(owner.account_id, number))
+        moved(seen)
+    return seen
+
+
+@contextmanager
+def _bar() -> "Iterator[Callable[[BatchSeen], None]]":
+    if not sys.stderr.isatty():
+        yield lambda seen: None
+        return
+    from rich.progress import Progress
+
+    with Progress(console=console(stderr=True)) as progress:
+        task = progress.add_task("", total=None)
+
+        def moved(seen: "BatchSeen") -> None:
+            batch = seen.batch
+            total = None if batch.state in {"recebido", "validando"} else batch.rows()
+            left = batch.rows("pendente", "em_andamento")
+            done = batch.rows() - left
+            progress.update(task, description=batch.state, total=total, completed=done)
+
+        yield moved
+
+
+def _state(seen: "BatchSeen") -> str:
+    batch = seen.batch
+    return batch.state if batch.reason is None else f"{batch.state} ({batch.reason})"
+
+
+def _show(seen: "BatchSeen", *, as_json: bool) -> None:
+    from balcao.service.batching import batch_told
+
+    told = batch_told(seen)
+    if as_json:
+        print_json(msgspec.to_builtins(told))
+        return
+    rows, quote = told.linhas, told.cotacao
+    counted = [(name, count) for name, count in msgspec.to_builtins(rows).items() if count]
+    pairs = [
+        ("Lote", told.id),
+        ("Nome", told.nome),
+        ("Operação", told.operacao),
+        ("Estado", _state(seen)),
+        ("Código", told.codigo or ""),
+        ("Problema", told.mensagem or ""),
+        ("Colunas", "; ".join(told.colunas)),
+        (
+            "Linhas",
+            ", ".join(f"{whole(count)} {name.replace('_', ' ')}" for name, count in counted),
+        ),
+    ]
+    if quote is not None:
+        left = quote.saldo_apos_maximo
+        pairs += [
+            ("Custo", f"{whole(quote.creditos_min)} a {whole(quote.creditos_max)} créditos"),
+            ("Já à mão", f"{whole(quote.a_mao)} de {whole(quote.validas)}"),
+            ("Saldo depois, no máximo do custo", "" if left is None else whole(left)),
+        ]
+    if told.teto_creditos is not None:
+        pairs.append(("Gastos", f"{whole(told.creditos_gastos)} de {whole(told.teto_creditos)}"))
+    print_pairs([pair for pair in pairs if pair[1]])
+    if told.estado == "cotado" and quote is not None:
+        typer.echo(
+            f"Para começar: {program()} batch confirm {told.id} --account CONTA"
+            f" --ceiling {quote.creditos_max}"
+        )

@@ -1,0 +1,185 @@
+"""Batches of lookups: their states and the arrows between them, rows, the quote (decision 0044).
+
+```
+recebido → validando → cotado → executando → concluido
+                 ↘ recusado      executando ⇄ pausado (a reason)
+cotado | executando | pausado → encerrando → encerrado        cotado → expirado
+```
+
+There is no other arrow (decisions 13.2). A row is charged at most once: every move of a row is part
+of the commit of its cause, and is refused with it where the row is not what its mover took it for.
+"""
+
+import hashlib
+from collections.abc import Mapping
+from typing import Literal, TypeAlias, get_args
+
+import msgspec
+
+BatchState: TypeAlias = Literal[
+    "recebido",
+    "validando",
+    "cotado",
+    "executando",
+    "pausado",
+    "concluido",
+    "encerrando",
+    "encerrado",
+    "expirado",
+    "recusado",
+]
+BATCH_STATES: tuple[BatchState, ...] = get_args(BatchState)
+
+PauseReason: TypeAlias = Literal["teto", "saldo", "usuario", "fonte", "limite_da_chave"]
+PAUSE_REASONS: tuple[PauseReason, ...] = get_args(PauseReason)
+
+RowState: TypeAlias = Literal[
+    "invalida",
+    "repetida",
+    "pendente",
+    "em_andamento",
+    "concluida",
+    "falha",
+    "recusada",
+    "cancelada",
+]
+ROW_STATES: tuple[RowState, ...] = get_args(RowState)
+
+ARROWS: Mapping[BatchState, frozenset[BatchState]] = {
+    "recebido": frozenset({"validando"}),
+    "validando": frozenset({"cotado", "recusado"}),
+    "cotado": frozenset({"executando", "encerrando", "expirado"}),
+    "executando": frozenset({"concluido", "pausado", "encerrando"}),
+    "pausado": frozenset({"executando", "encerrando"}),
+    "encerrando": frozenset({"encerrado"}),
+    "concluido": frozenset(),
+    "encerrado": frozenset(),
+    "expirado": frozenset(),
+    "recusado": frozenset(),
+}
+
+# Nothing happens to them by themselves any more: their data may go.
+OVER: frozenset[BatchState] = frozenset({"concluido", "encerrado", "expirado", "recusado"})
+# Rows that may still be asked about.
+OPEN_ROWS: frozenset[RowState] = frozenset({"pendente", "em_andamento"})
+# Rows that were asked about, or would have been, and are over.
+ENDED_ROWS: frozenset[RowState] = frozenset({"concluida", "falha", "recusada", "cancelada"})
+
+# A quote that nobody confirms stands for a day (decisions 13.3).
+QUOTE_MS = 24 * 3_600_000
+
+# A row that a source could not be asked about is asked again; so often, and no more.
+TRIES_MAX = 3
+
+# Fewer rows of the past say nothing of rows to come.
+PAST_ROWS_MIN = 100
+
+
+def may_become(state: BatchState, other: BatchState) -> bool:
+    """Whether there is an arrow."""
+    return other in ARROWS[state]
+
+
+class RowStanding(msgspec.Struct, gc=False):
+    """What decides about a row while changes are being admitted, one after another."""
+
+    state: RowState
+    request_id: str | None = None  # whose row it is, while it is `em_andamento`
+    credits: int = 0  # held for it, or charged
+
+
+def may_move(row: RowStanding | None, to: RowState, request_id: str | None) -> bool:
+    """Whether this request may make that of the row. None: there is no such row any more.
+
+    Who waits for a source takes the row first; then it is theirs alone. What is at hand goes from
+    `pendente` to its end in one step, and so of two who try, one finds it ended.
+    """
+    if row is None:
+        return False
+    if row.state == "em_andamento":
+        return row.request_id == request_id and to != "em_andamento"
+    return row.state == "pendente" and to != "pendente"
+
+
+def end_of(status: int, tries: int) -> RowState:
+    """What a reply makes of its row (decisions 13.4). `tries`: how often it came to nothing before.
+
+    That there is no such thing is an answer. A source that cannot be asked now may be later.
+    """
+    match status:
+        case 200 | 404:
+            return "concluida"
+        case 403:
+            return "recusada"
+        case 503 if tries + 1 < TRIES_MAX:
+            return "pendente"
+        case _:
+            return "falha"
+
+
+# What a row's tries refused it for that is no fault of the row: by code of the refusal.
+PAUSES: Mapping[str, PauseReason] = {
+    "SALDO_INSUFICIENTE": "saldo",
+    "TETO_DO_LOTE": "teto",
+    "TETO_DA_CARTEIRA": "teto",
+    "TETO_DO_CLIENTE": "teto",
+    "TETO_DA_CHAVE": "limite_da_chave",
+    "API_KEY_INVALIDA": "limite_da_chave",
+    "OPERACAO_NAO_PERMITIDA": "limite_da_chave",
+}
+
+
+class RowTally(msgspec.Struct, gc=False):
+    """So many rows, and the credits held for them or charged."""
+
+    rows: int = 0
+    credits: int = 0
+
+
+class BatchQuote(msgspec.Struct, frozen=True):
+    """What a batch would cost: at least, and never more than. Credits."""
+
+    digest: str
+    least: int
+    greatest: int
+    valid: int  # rows that will be asked about
+    at_hand: int  # of these, what is here
+    quoted_ms: int
+    until_ms: int  # it can be confirmed until then
+
+    @property
+    def to_ask(self) -> int:
+        """Rows for which a source may have to be asked."""
+        return self.valid - self.at_hand
+
+
+def quote_digest(rows_digest: bytes, tariff: str, operation: str, parameters: str) -> str:
+    """By which a confirmation says what it confirms: rows, prices, what is asked about them."""
+    digest = hashlib.blake2b(digest_size=16)
+    for part in (rows_digest, tariff.encode(), operation.encode(), parameters.encode()):
+        digest.update(len(part).to_bytes(8, "big"))
+        digest.update(part)
+    return digest.hexdigest()
+
+
+def expected_credits(past: RowTally, quote: BatchQuote) -> int | None:
+    """What it will cost by what such rows cost before; None: too few of them are known.
+
+    Never outside the quote's own bounds.
+    """
+    if past.rows < PAST_ROWS_MIN:
+        return None
+    expected = round(past.credits / past.rows * quote.valid)
+    return min(max(expected, quote.least), quote.greatest)
+
+
+def row_of_key(key: str) -> tuple[str, int] | None:
+    """The batch and the line of a row's idempotency key, `lote/{id}/{linha}` (decisions 13.4).
+
+    None: it is another key.
+    """
+    match key.split("/"):
+        case ["lote", batch_id, line] if line.isascii() and line.isdigit() and len(line) <= 9:
+            return batch_id, int(line)
+        case _:
+            return None

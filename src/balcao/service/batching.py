@@ -1,0 +1,108 @@
+"""Batches, put together: what serves them, and what runs them beside requests (decision 0044)."""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from balcao.batches.books import RUN, VALIDATE, BatchBooks
+from balcao.batches.desk import BatchDesk, BatchSeen, Upload
+from balcao.batches.pace import Pace
+from balcao.batches.results import MEDIA, Results
+from balcao.batches.running import Running
+from balcao.batches.telling import batch_told
+from balcao.batches.validating import Validation
+from balcao.core.access import Caller
+from balcao.core.questions import Question
+from balcao.home import Home
+from balcao.jobs.durable import JobKind
+from balcao.jobs.periodic import Periodic
+from balcao.lookup.context import Parts
+from balcao.observability.health import ALL_UFS
+from balcao.service.provider_factory import ProviderFactory
+from balcao.settings import Settings
+from balcao.storage.contract import Blobs
+
+# What the command line uses of it, too.
+__all__ = ["MEDIA", "BatchSeen", "Batching", "Upload", "batch_told", "batching", "is_shut"]
+
+COUNT_SECONDS = 15.0
+# A batch waits no longer than this for its turn.
+LOOK_SECONDS = 1.0
+# Batches that are run in turns within one process, and read beside one another.
+RUN_AT_ONCE, VALIDATE_AT_ONCE = 4, 2
+# Each finished stroke begins them anew: so many deaths in a row are the batch's own doing.
+ATTEMPTS_MAX = 40
+
+
+@dataclass(slots=True)
+class Batching:
+    """What others use of it: the desk, the results, the jobs."""
+
+    desk: BatchDesk
+    results: Results
+    validation: Validation
+    running: Running
+    # Those that are not over, by state and reason, as of the last `count`.
+    standing: Sequence[tuple[str, str, int]] = ()
+
+    def counting(self) -> Periodic:
+        """What keeps `standing` up to date."""
+        return Periodic("batches", self.count, COUNT_SECONDS)
+
+    async def count(self) -> None:
+        """Count them, and remove what is left of others. Raises `StorageFailed`."""
+        await asyncio.to_thread(self.desk.books.remove_left)
+        self.standing = await self.desk.books.parts.desk.batches.standing()
+
+    def kinds(self) -> Sequence[JobKind]:
+        """What is done beside the requests."""
+        return (
+            JobKind(
+                VALIDATE, self.validation.validate, VALIDATE_AT_ONCE, look_seconds=LOOK_SECONDS
+            ),
+            JobKind(RUN, self.running.run, RUN_AT_ONCE, ATTEMPTS_MAX, LOOK_SECONDS),
+        )
+
+
+def batching(  # noqa: PLR0917  # what was opened before
+    settings: Settings,
+    home: Home,
+    parts: Parts,
+    pepper: bytes,
+    blobs: Blobs,
+    factory: ProviderFactory,
+    new_id: Callable[[], str],
+    arrivals: Callable[[], int] = lambda: 0,
+) -> Batching:
+    """Of parts that are open. `arrivals`: how many lookups were answered one by one."""
+    books = BatchBooks(parts, pepper, home.batches, new_id)
+    pace = Pace(arrivals)
+    validation = Validation(books, pace)
+
+    def shut(caller: Caller, question: Question) -> bool:
+        return is_shut(parts, factory, caller, question)
+
+    return Batching(
+        BatchDesk(books, validation, settings.batch_days),
+        Results(books, blobs),
+        validation,
+        Running(books, pace, shut),
+    )
+
+
+def is_shut(parts: Parts, factory: ProviderFactory, caller: Caller, question: Question) -> bool:
+    """Whether every source that may be asked all of this is left alone now: its circuit is open."""
+    if caller.mode != "live":  # the sandbox has no circuits
+        return False
+    circuits, sources = factory.circuits(), parts.environments[caller.mode].sources
+    if "open" not in circuits.values():
+        return False
+    for inquiry in question.inquiries:
+        names = sources.who_is_asked(inquiry)
+        for name in names:
+            lines = ((name, inquiry.subject, uf) for uf in (inquiry.uf or "", ALL_UFS))
+            if {circuits.get(line) for line in lines} - {None} != {"open"}:
+                return False
+        if not names:
+            return False
+    return True

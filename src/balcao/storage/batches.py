@@ -1,0 +1,116 @@
+"""Batches of lookups as they are stored, and what is told to the desk of them (decision 0044)."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from balcao.core.batches import BatchQuote, BatchState, PauseReason, RowState, RowTally
+
+Tallies: TypeAlias = Mapping[RowState, RowTally]
+
+
+@dataclass(frozen=True, slots=True)
+class NewBatch:
+    """A batch to be received; its pieces are stored already."""
+
+    batch_id: str
+    account_id: int
+    key_id: int | None  # None: in the web application
+    user_id: int | None
+    name: str
+    client: str | None
+    operation: str  # its path
+    parameters: str  # for all rows, as a query
+    columns: str  # roles that somebody chose columns for: JSON
+    media_type: str
+    repeats: str | None  # the batch whose failed rows are asked again; None: there is a file
+    create_key: str | None  # digest of the Idempotency-Key
+    create_fingerprint: str
+    created_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class StoredBatch:
+    """A batch, without what its file says."""
+
+    batch_id: str
+    account_id: int
+    key_id: int | None
+    user_id: int | None
+    name: str
+    client: str | None
+    operation: str
+    parameters: str
+    columns: str
+    media_type: str
+    repeats: str | None
+    create_fingerprint: str
+    state: BatchState
+    reason: PauseReason | None
+    code: str | None
+    message: str | None
+    told: str | None
+    header: bytes | None  # sealed
+    quote: BatchQuote | None
+    ceiling: int | None
+    created_ms: int
+    confirmed_ms: int | None
+    ended_ms: int | None
+    erased_ms: int | None
+    tallies: Tallies = field(default_factory=dict)
+
+    def rows(self, *states: RowState) -> int:
+        """How many rows are in one of these states; in any, if none is named."""
+        return sum(
+            tally.rows for state, tally in self.tallies.items() if not states or state in states
+        )
+
+    @property
+    def spent(self) -> int:
+        """Credits that were charged."""
+        return sum(
+            tally.credits for state, tally in self.tallies.items() if state != "em_andamento"
+        )
+
+    @property
+    def held(self) -> int:
+        """Credits that are held for rows under way."""
+        found = self.tallies.get("em_andamento")
+        return 0 if found is None else found.credits
+
+
+@dataclass(frozen=True, slots=True)
+class NewRow:
+    """A row as it was read."""
+
+    line: int
+    state: RowState  # invalida, recusada or pendente
+    ref: str | None
+    client: str | None
+    document: str | None
+    document_hash: bytes | None
+    same: bytes | None
+    least: int
+    greatest: int
+    at_hand: bool
+    code: str | None
+    cells: bytes  # sealed
+
+
+@dataclass(frozen=True, slots=True)
+class StoredRow:
+    """A row and what came of it."""
+
+    line: int
+    state: RowState
+    ref: str | None
+    client: str | None
+    document: str | None
+    repeated_of: int | None
+    request_id: str | None
+    credits: int
+    code: str | None
+    settled_ms: int | None
+    tries: int
+    cells: bytes | None = None  # sealed
+    answer: bytes | None = None  # sealed

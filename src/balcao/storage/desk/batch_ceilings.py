@@ -1,0 +1,85 @@
+"""What a batch's states do beside the batch: its budget, and what the account is told of it.
+
+Within the transaction of their cause (decision 0043, decision 0044).
+"""
+
+from balcao.core.budgets import Happening
+from balcao.core.people import Signature
+from balcao.storage.connection import SqlConnection
+from balcao.storage.desk.office import note
+
+_LOCK = "UPDATE account SET budgets = budgets WHERE account_id = ?"
+_OF_BATCH = "owner_kind = 'lote' AND owner = ? AND account_id = ? AND ended_ms IS NULL"
+
+
+def write_event(connection: SqlConnection, event: Happening) -> None:
+    """Tell the account of something, in the commit of its cause; events are in that order."""
+    connection.execute(_LOCK, (event.account_id,))
+    connection.execute(
+        "INSERT INTO event (account_id, kind, at_ms, body) VALUES (?, ?, ?, ?)",
+        (event.account_id, event.kind, event.at_ms, event.body),
+    )
+
+
+def raise_ceiling(  # noqa: PLR0917  # of which, to what, who
+    connection: SqlConnection,
+    account_id: int,
+    batch_id: str,
+    ceiling: int,
+    signed: Signature,
+    now_ms: int,
+) -> None:
+    """A batch's budget has room again, within the transaction that lets the batch go on."""
+    connection.execute(_LOCK, (account_id,))
+    connection.execute(
+        f"UPDATE budget SET credits_max = ? WHERE {_OF_BATCH}",  # noqa: S608 - ours
+        (ceiling, batch_id, account_id),
+    )
+    connection.execute(
+        "UPDATE budget_use SET warned_percent = 0 WHERE budget_id IN"  # noqa: S608 - ours
+        f" (SELECT budget_id FROM budget WHERE {_OF_BATCH})",
+        (batch_id, account_id),
+    )
+    note(
+        connection,
+        signed,
+        "budget.change",
+        now_ms,
+        account_id=account_id,
+        target=f"orçamento do lote {batch_id}",
+        detail=f"teto em créditos {ceiling}",
+    )
+
+
+def end_ceiling(connection: SqlConnection, account_id: int, batch_id: str, now_ms: int) -> None:
+    """A batch that is over needs no budget; within the transaction that ends it."""
+    connection.execute(_LOCK, (account_id,))
+    connection.execute(
+        f"UPDATE budget SET ended_ms = ? WHERE {_OF_BATCH}",  # noqa: S608 - ours
+        (now_ms, batch_id, account_id),
+    )
+
+
+def forget_row(connection: SqlConnection, batch_id: str, line: int, erased: str) -> None:
+    """A person's row says nothing any more. One that is open ends: what it held is given back.
+
+    What it cost stays, and the batch still adds up.
+    """
+    where = "batch_id = ? AND line = ?"
+    ended = connection.execute(
+        "UPDATE batch_row SET document = ?, document_hash = NULL, same = NULL, ref = NULL,"  # noqa: S608
+        f" cells = NULL, answer = NULL WHERE {where} RETURNING state, credits",
+        (erased, batch_id, line),
+    ).fetchall()
+    for state, credits in ended:
+        if state in {"pendente", "em_andamento"}:
+            connection.execute(
+                f"UPDATE batch_row SET state = 'cancelada', credits = 0 WHERE {where}",  # noqa: S608
+                (batch_id, line),
+            )
+            for moved in ((-1, -credits, batch_id, state), (1, 0, batch_id, "cancelada")):
+                connection.execute(
+                    "UPDATE batch_count SET rows = rows + ?, credits = credits + ?"
+                    " WHERE batch_id = ? AND state = ?",
+                    moved,
+                )

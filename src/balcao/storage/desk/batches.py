@@ -1,0 +1,416 @@
+"""Batches of lookups on any engine: received, read, quoted, confirmed, run, and erased again.
+
+What a row costs is not entered here but in the commit of the lookup (`core.ledger.RowMoved`).
+Everything that is written here is done in the writer's turn, in short strokes.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import astuple
+from typing import Any
+
+from balcao.core.batches import (
+    OVER,
+    ROW_STATES,
+    BatchQuote,
+    BatchState,
+    PauseReason,
+    RowState,
+)
+from balcao.core.batches import may_become as _may_become
+from balcao.core.ledger import Enqueue
+from balcao.errors import StorageFailed
+from balcao.storage.batches import NewBatch, NewRow, StoredBatch
+from balcao.storage.connection import SqlConnection
+from balcao.storage.desk.batches_reading import ROWS_AT_ONCE, BatchesReading, found
+from balcao.storage.desk.jobs import enqueue
+
+_NEW = (
+    "batch_id", "account_id", "key_id", "user_id", "name", "client", "operation", "parameters",
+    "columns", "media_type", "repeats", "create_key", "create_fingerprint", "created_ms",
+)  # fmt: skip
+_RECEIVE = (
+    f"INSERT INTO batch ({', '.join(_NEW)}, state)"  # noqa: S608 - columns of ours
+    f" VALUES ({', '.join('?' * len(_NEW))}, 'recebido')"
+)
+_NEW_ROW = (
+    "INSERT INTO batch_row (batch_id, line, state, ref, client, document, document_hash, same,"
+    " least, greatest, at_hand, code, cells, credits, tries)"
+    " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, 0)"
+)
+_COUNT = (
+    "UPDATE batch_count SET rows = rows + ?, credits = credits + ? WHERE batch_id = ? AND state = ?"
+)
+_REPEATED = (
+    "SELECT r.line, f.first FROM batch_row AS r JOIN"
+    " (SELECT same, min(line) AS first FROM batch_row WHERE batch_id = ? AND state = 'pendente'"
+    " GROUP BY same HAVING count(*) > 1) AS f ON f.same = r.same"
+    " WHERE r.batch_id = ? AND r.state = 'pendente' AND r.line > f.first ORDER BY r.line LIMIT ?"
+)
+# Taken by a request whose hold is gone: whoever took it died, and nothing was charged.
+_LOST = (
+    "SELECT line, credits FROM batch_row AS r WHERE batch_id = ? AND state = 'em_andamento'"
+    " AND NOT EXISTS (SELECT 1 FROM open_operation AS o WHERE o.request_id = r.request_id)"
+    " ORDER BY line LIMIT ?"
+)
+
+
+class Batches(BatchesReading):
+    """The batches of one desk. Everything here raises `StorageFailed`."""
+
+    # Receiving.
+
+    async def store_piece(self, batch_id: str, piece: int, content: bytes, now_ms: int) -> None:
+        """Keep one piece of a file that is coming in; of no batch yet."""
+        await self._run(
+            "INSERT INTO batch_piece (batch_id, piece, stored_ms, content) VALUES (?, ?, ?, ?)",
+            (batch_id, piece, now_ms, content),
+        )
+
+    async def receive(self, new: NewBatch, jobs: Iterable[Enqueue]) -> StoredBatch:
+        """Make a batch of what was stored; or find the one that the same key made before."""
+
+        def work(connection: SqlConnection) -> StoredBatch:
+            with connection.transaction():
+                earlier = found(
+                    connection, "account_id = ? AND create_key = ?", new.account_id, new.create_key
+                )
+                if earlier:
+                    return earlier[0]
+                connection.execute(_RECEIVE, astuple(new))
+                for state in ROW_STATES:
+                    connection.execute(
+                        "INSERT INTO batch_count VALUES (?, ?, 0, 0)", (new.batch_id, state)
+                    )
+                enqueue(connection, jobs)
+                return found(connection, "batch_id = ?", new.batch_id)[0]
+
+        return await self._in_turn(work)
+
+    async def forget_pieces(self, batch_id: str) -> None:
+        """Let the file go."""
+        await self._run("DELETE FROM batch_piece WHERE batch_id = ?", (batch_id,))
+
+    # Validating.
+
+    async def begin(self, batch_id: str) -> bool:
+        """The file is being read; rows of an attempt that was cut short go. False: no more."""
+
+        def work(connection: SqlConnection) -> bool:
+            with connection.transaction():
+                done = connection.execute(
+                    "UPDATE batch SET state = 'validando' WHERE batch_id = ?"
+                    " AND state IN ('recebido', 'validando') AND erased_ms IS NULL RETURNING 1",
+                    (batch_id,),
+                ).fetchall()
+                if done:
+                    connection.execute(
+                        "UPDATE batch_count SET rows = 0, credits = 0 WHERE batch_id = ?",
+                        (batch_id,),
+                    )
+                return bool(done)
+
+        begun = await self._in_turn(work)
+        while begun and await self._some_rows_gone(batch_id):
+            pass
+        return begun
+
+    async def understood(self, batch_id: str, header: bytes, told: str) -> None:
+        """How its file is read: the header, sealed, and what was made of it."""
+        await self._run(
+            "UPDATE batch SET header = ?, told = ? WHERE batch_id = ? AND erased_ms IS NULL",
+            (header, told, batch_id),
+        )
+
+    async def add_rows(self, batch_id: str, rows: Sequence[NewRow]) -> None:
+        """Some more rows of the file. Raises `StorageFailed` where somebody else has read it."""
+
+        def work(connection: SqlConnection) -> None:
+            with connection.transaction():
+                reading = "SELECT 1 FROM batch WHERE batch_id = ? AND state = 'validando'"
+                if not connection.execute(reading, (batch_id,)).fetchall():
+                    raise StorageFailed("the file was read by somebody else")
+                for row in rows:
+                    connection.execute(_NEW_ROW, (batch_id, *_row_values(row)))
+                for state, count in Counter([row.state for row in rows]).items():
+                    connection.execute(_COUNT, (count, 0, batch_id, state))
+
+        await self._in_turn(work)
+
+    async def mark_repeated(self, batch_id: str) -> int:
+        """Rows that ask what an earlier one asks are not asked again. Count; 0: no more."""
+
+        def find() -> list[Any]:
+            with self._apart() as reading:
+                values = (batch_id, batch_id, 20 * ROWS_AT_ONCE)
+                return reading.execute(_REPEATED, values).fetchall()
+
+        found = await self._elsewhere(find)
+        for start in range(0, len(found), ROWS_AT_ONCE):
+            some = found[start : start + ROWS_AT_ONCE]
+
+            def work(connection: SqlConnection, some: list[Any] = some) -> None:
+                with connection.transaction():
+                    for line, first in some:
+                        connection.execute(
+                            "UPDATE batch_row SET state = 'repetida', repeated_of = ?"
+                            " WHERE batch_id = ? AND line = ?",
+                            (first, batch_id, line),
+                        )
+                    _moved(connection, batch_id, "pendente", "repetida", len(some))
+
+            await self._in_turn(work)
+        return len(found)
+
+    async def price_rows(self, batch_id: str, prices: Sequence[tuple[int, int, bool, int]]) -> None:
+        """What rows would cost now: least, greatest, whether it is at hand, and the line."""
+
+        def work(connection: SqlConnection) -> None:
+            with connection.transaction():
+                for least, greatest, at_hand, line in prices:
+                    connection.execute(
+                        "UPDATE batch_row SET least = ?, greatest = ?, at_hand = ?"
+                        " WHERE batch_id = ? AND line = ?",
+                        (least, greatest, int(at_hand), batch_id, line),
+                    )
+
+        await self._in_turn(work)
+
+    # States.
+
+    async def quote(
+        self,
+        batch_id: str,
+        quote: BatchQuote,
+        *,
+        state: BatchState,
+        jobs: Iterable[Enqueue] = (),
+        event: "Callable[[SqlConnection], None] | None" = None,
+    ) -> bool:
+        """It has a price, or another one. `state`: in which it must be; validando if it is new."""
+        fields = {name: getattr(quote, name) for name in quote.__struct_fields__}
+        return await self._change(
+            batch_id, (state,), "cotado", fields, jobs=jobs, forget_pieces=True, event=event
+        )
+
+    async def refuse(self, batch_id: str, code: str, message: str, now_ms: int) -> bool:
+        """The file cannot be used."""
+        fields = {"code": code, "message": message, "ended_ms": now_ms}
+        return await self._change(batch_id, ("validando",), "recusado", fields, forget_pieces=True)
+
+    async def confirm(
+        self,
+        batch_id: str,
+        ceiling: int,
+        now_ms: int,
+        jobs: Iterable[Enqueue],
+        also: Callable[[SqlConnection], None],
+    ) -> bool:
+        """Go. `also` is done in the same commit: the ceiling's budget, the log."""
+        fields = {"ceiling": ceiling, "confirmed_ms": now_ms}
+        return await self._change(
+            batch_id, ("cotado",), "executando", fields, jobs=jobs, event=also
+        )
+
+    async def resume(
+        self,
+        batch_id: str,
+        ceiling: int | None,
+        jobs: Iterable[Enqueue],
+        also: Callable[[SqlConnection], None],
+        *,
+        reason: PauseReason | None = None,
+    ) -> bool:
+        """Go on, with another ceiling if one is given; if `reason` still is why it is paused."""
+        fields: dict[str, object] = {"reason": None, "code": None}
+        if ceiling is not None:
+            fields["ceiling"] = ceiling
+        # One of our own words: no value of anybody's is in this.
+        only = "" if reason is None else f"reason = '{reason}'"
+        return await self._change(
+            batch_id, ("pausado",), "executando", fields, only=only, jobs=jobs, event=also
+        )
+
+    async def pause(
+        self,
+        batch_id: str,
+        reason: PauseReason,
+        code: str | None = None,
+        *,
+        jobs: Iterable[Enqueue] = (),
+        event: Callable[[SqlConnection], None] | None = None,
+    ) -> bool:
+        """Ask nothing more for now. By its user, also what would go on by itself."""
+        fields = {"reason": reason, "code": code}
+        states: tuple[BatchState, ...] = ("executando",)
+        only = ""
+        if reason == "usuario":
+            states, only = ("executando", "pausado"), "(state = 'executando' OR reason = 'fonte')"
+        return await self._change(
+            batch_id, states, "pausado", fields, only=only, jobs=jobs, event=event
+        )
+
+    async def stop(self, batch_id: str, jobs: Iterable[Enqueue]) -> bool:
+        """Ask nothing more at all; what is under way ends."""
+        states: tuple[BatchState, ...] = ("cotado", "executando", "pausado")
+        fields = {"reason": None, "code": None}
+        return await self._change(batch_id, states, "encerrando", fields, jobs=jobs)
+
+    async def expire(self, batch_id: str, now_ms: int) -> bool:
+        """Nobody confirmed it in time."""
+        return await self._change(batch_id, ("cotado",), "expirado", {"ended_ms": now_ms})
+
+    async def end(
+        self,
+        batch_id: str,
+        state: BatchState,
+        now_ms: int,
+        also: Callable[[SqlConnection], None] | None = None,
+    ) -> bool:
+        """It is over, if no row is open any more. From its only state before."""
+        before: BatchState = "executando" if state == "concluido" else "encerrando"
+        return await self._change(
+            batch_id,
+            (before,),
+            state,
+            {"ended_ms": now_ms},
+            only="NOT EXISTS (SELECT 1 FROM batch_row AS r WHERE r.batch_id = batch.batch_id"
+            " AND r.state IN ('pendente', 'em_andamento'))",
+            event=also,
+        )
+
+    # Running.
+
+    async def reopen_lost(self, batch_id: str) -> int:
+        """Rows whose lookup died with its process can be asked again. Count."""
+
+        def work(connection: SqlConnection) -> int:
+            with connection.transaction():
+                lost = connection.execute(_LOST, (batch_id, ROWS_AT_ONCE)).fetchall()
+                for line, _ in lost:
+                    connection.execute(
+                        "UPDATE batch_row SET state = 'pendente', request_id = NULL, credits = 0"
+                        " WHERE batch_id = ? AND line = ?",
+                        (batch_id, line),
+                    )
+                held = sum(credits for _, credits in lost)
+                _moved(connection, batch_id, "em_andamento", "pendente", len(lost), held)
+            return len(lost)
+
+        return await self._in_turn(work)
+
+    async def cancel_rows(self, batch_id: str, now_ms: int) -> int:
+        """Some of the rows that wait are not asked any more. Count; 0: none is left."""
+
+        def work(connection: SqlConnection) -> int:
+            with connection.transaction():
+                gone = connection.execute(
+                    # Asked of the row itself too: it may be taken while this waits for it.
+                    "UPDATE batch_row SET state = 'cancelada', settled_ms = ? WHERE batch_id = ?"
+                    " AND state = 'pendente' AND line IN (SELECT line FROM batch_row"
+                    " WHERE batch_id = ? AND state = 'pendente' ORDER BY line LIMIT ?) RETURNING 1",
+                    (now_ms, batch_id, batch_id, 4 * ROWS_AT_ONCE),
+                ).fetchall()
+                _moved(connection, batch_id, "pendente", "cancelada", len(gone))
+            return len(gone)
+
+        return await self._in_turn(work)
+
+    # Now and then.
+
+    async def erase(self, batch_id: str, now_ms: int) -> bool:
+        """All that its file said and that it was answered goes; its numbers stay.
+
+        In short strokes; False: it is not over, or never was.
+        """
+        found = await self.batch(batch_id)
+        if found is None or found.state not in OVER:
+            return False
+        # First what rows are read by: from here on there are none of which anything is said.
+        await self._run(
+            "UPDATE batch SET name = '', client = NULL, parameters = '', columns = '',"
+            " told = NULL, header = NULL WHERE batch_id = ?",
+            (batch_id,),
+        )
+        while await self._some_rows_gone(batch_id):
+            pass
+        await self.forget_pieces(batch_id)
+        await self._run("UPDATE batch SET erased_ms = ? WHERE batch_id = ?", (now_ms, batch_id))
+        return True
+
+    async def purge_pieces(self, before_ms: int) -> int:
+        """Remove files that never became a batch. Count of pieces."""
+        rows = await self._all(
+            "DELETE FROM batch_piece WHERE stored_ms < ? AND batch_id NOT IN"
+            " (SELECT batch_id FROM batch WHERE state IN ('recebido', 'validando')) RETURNING 1",
+            (before_ms,),
+        )
+        return len(rows)
+
+    # What they are made of.
+
+    async def _some_rows_gone(self, batch_id: str) -> int:
+        rows = await self._all(
+            "DELETE FROM batch_row WHERE batch_id = ? AND line IN (SELECT line FROM batch_row"
+            " WHERE batch_id = ? ORDER BY line LIMIT ?) RETURNING 1",
+            (batch_id, batch_id, 4 * ROWS_AT_ONCE),
+        )
+        return len(rows)
+
+    async def _change(
+        self,
+        batch_id: str,
+        states: Sequence[BatchState],
+        state: BatchState,
+        fields: "dict[str, Any]",
+        *,
+        jobs: Iterable[Enqueue] = (),
+        only: str = "",
+        forget_pieces: bool = False,
+        event: Callable[[SqlConnection], None] | None = None,
+    ) -> bool:
+        """One arrow, with what goes with it, in one commit. False: it is in another state."""
+        assert all(_may_become(before, state) or before == state for before in states)
+        names = "".join(f", {name} = ?" for name in fields)
+        marks = ", ".join("?" * len(states))
+        sql = (
+            f"UPDATE batch SET state = ?{names} WHERE batch_id = ?"  # noqa: S608 - names of ours
+            f" AND state IN ({marks}) AND erased_ms IS NULL {f'AND {only}' if only else ''}"
+            " RETURNING 1"
+        )
+
+        def work(connection: SqlConnection) -> bool:
+            with connection.transaction():
+                values = (state, *fields.values(), batch_id, *states)
+                if not connection.execute(sql, values).fetchall():
+                    return False
+                if forget_pieces:
+                    connection.execute("DELETE FROM batch_piece WHERE batch_id = ?", (batch_id,))
+                enqueue(connection, jobs)
+                if event is not None:
+                    event(connection)
+            return True
+
+        return await self._in_turn(work)
+
+
+def _row_values(row: NewRow) -> tuple[object, ...]:
+    """As in `_NEW_ROW`; `astuple` would copy each value, which takes longer than storing it."""
+    return (
+        row.line, row.state, row.ref, row.client, row.document, row.document_hash, row.same,
+        row.least, row.greatest, int(row.at_hand), row.code, row.cells,
+    )  # fmt: skip
+
+
+def _moved(  # noqa: PLR0917  # of which, from where to where, how much
+    connection: SqlConnection,
+    batch_id: str,
+    old: RowState,
+    new: RowState,
+    rows: int,
+    credits: int = 0,
+) -> None:
+    """Rows went from one state to another; credits that were held for them are free."""
+    if rows:
+        connection.execute(_COUNT, (-rows, -credits, batch_id, old))
+        connection.execute(_COUNT, (rows, 0, batch_id, new))

@@ -1,0 +1,250 @@
+"""Batches of lookups on any engine, as they are read."""
+
+import asyncio
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from balcao.core.batches import BatchQuote, BatchState, RowState, RowTally
+from balcao.core.receipts import Receipt
+from balcao.storage.batches import StoredBatch, StoredRow
+from balcao.storage.connection import SqlConnection
+from balcao.storage.desk.reading import find_receipt
+from balcao.storage.engine import Engine
+
+ROWS_AT_ONCE = 500
+
+_BATCH = (
+    "SELECT batch_id, account_id, key_id, user_id, name, client, operation, parameters, columns,"
+    " media_type, repeats, create_fingerprint, state, reason, code, message, told, header, digest,"
+    " least, greatest, valid, at_hand, quoted_ms, until_ms,"
+    # The budget decides, and may be changed by itself (decision 0043).
+    " coalesce((SELECT min(b.credits_max) FROM budget AS b WHERE b.owner_kind = 'lote'"
+    " AND b.owner = batch.batch_id AND b.account_id = batch.account_id), ceiling),"
+    " created_ms, confirmed_ms,"
+    " ended_ms, erased_ms FROM batch"
+)
+_ROW = (
+    "SELECT line, state, ref, client, document, repeated_of, request_id, credits, code, settled_ms,"
+    " tries"
+)
+_ANSWER = (
+    ", coalesce(answer, (SELECT f.answer FROM batch_row AS f WHERE f.batch_id = batch_row.batch_id"
+    " AND f.line = batch_row.repeated_of))"
+)
+_WITH_RECEIPT = (
+    f"{_ROW}, (SELECT c.receipt_id FROM certificate_trace AS c WHERE c.account_id = ?"  # noqa: S608
+    " AND c.request_id = batch_row.request_id) FROM batch_row"
+    " WHERE batch_id = ? AND state = 'concluida' AND line > ? ORDER BY line LIMIT ?"
+)
+# From where nothing leads on.
+FINAL = "'concluido', 'encerrado', 'expirado', 'recusado'"
+
+
+class BatchesReading:
+    """The half that changes nothing. Everything here raises `StorageFailed`."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._apart = engine.apart
+        self._in_turn = engine.in_turn
+
+    def pieces(self, batch_id: str) -> Iterator[bytes]:
+        """The file in pieces, in order. In a thread."""
+        with self._apart() as reading:
+            piece = 0
+            while rows := reading.execute(
+                "SELECT content FROM batch_piece WHERE batch_id = ? AND piece = ?",
+                (batch_id, piece),
+            ).fetchall():
+                yield bytes(rows[0][0])
+                piece += 1
+
+    # Reading.
+
+    async def batch(self, batch_id: str, account_id: int | None = None) -> StoredBatch | None:
+        """One of them; of this account, if one is named."""
+
+        def work(connection: SqlConnection) -> StoredBatch | None:
+            one = found(connection, "batch_id = ?", batch_id)
+            return one[0] if one and account_id in (None, one[0].account_id) else None
+
+        return await self._in_turn(work)
+
+    async def page(
+        self, account_id: int, limit: int, *, before: str = "~", user_id: int | None = None
+    ) -> Sequence[StoredBatch]:
+        """An account's, the newest first; below a number, made by this user if one is named."""
+
+        mine = "" if user_id is None else " AND user_id = ?"
+
+        def work(connection: SqlConnection) -> Sequence[StoredBatch]:
+            return found(
+                connection,
+                f"account_id = ? AND batch_id < ?{mine}",
+                account_id,
+                before,
+                *([] if user_id is None else [user_id]),
+                more=f"ORDER BY batch_id DESC LIMIT {int(limit)}",
+            )
+
+        return await self._in_turn(work)
+
+    async def rows(
+        self,
+        batch_id: str,
+        after: int,
+        limit: int,
+        state: RowState | None = None,
+        *,
+        cells: bool = False,
+    ) -> Sequence[StoredRow]:
+        """Rows behind a line, in order; with what they say in the file, if that is wanted."""
+        return await self._in_turn(lambda here: _rows(here, batch_id, after, limit, state, cells))
+
+    async def request_of(self, account_id: int, batch_id: str, line: int) -> str | None:
+        """The number of the request that asked about this row. None: there is none."""
+        rows = await self._all(
+            "SELECT request_id FROM batch_row JOIN batch USING (batch_id)"
+            " WHERE account_id = ? AND batch_id = ? AND line = ?",
+            (account_id, batch_id, line),
+        )
+        return rows[0][0] if rows else None
+
+    def results(self, batch_id: str, state: RowState | None = None) -> Iterator[StoredRow]:
+        """All rows with what they say and what they were answered. In a thread."""
+        after = 0
+        with self._apart() as reading:
+            while True:
+                some = _rows(reading, batch_id, after, ROWS_AT_ONCE, state, True, answers=True)
+                yield from some
+                if len(some) < ROWS_AT_ONCE:
+                    return
+                after = some[-1].line
+
+    def receipts(self, batch: StoredBatch) -> Iterator[tuple[StoredRow, Receipt]]:
+        """Rows that brought a receipt that is still recorded, with it. In a thread."""
+        after = 0
+        with self._apart() as reading:
+            while rows := reading.execute(
+                _WITH_RECEIPT, (batch.account_id, batch.batch_id, after, ROWS_AT_ONCE)
+            ).fetchall():
+                after = rows[-1][0]
+                for *row, receipt_id in rows:
+                    receipt = None if receipt_id is None else find_receipt(reading, receipt_id)
+                    if receipt is not None:
+                        yield StoredRow(*row), receipt
+
+    async def totals(self, batch_id: str) -> tuple[int, int, int, int]:
+        """Of the rows that are to be asked: how many, least and greatest price, at hand."""
+
+        def find() -> Any:
+            with self._apart() as reading:
+                return reading.execute(
+                    "SELECT count(*), coalesce(sum(least), 0), coalesce(sum(greatest), 0),"
+                    " coalesce(sum(at_hand), 0) FROM batch_row"
+                    " WHERE batch_id = ? AND state = 'pendente'",
+                    (batch_id,),
+                ).fetchall()[0]
+
+        valid, least, greatest, at_hand = await self._elsewhere(find)
+        return int(valid), int(least), int(greatest), int(at_hand)
+
+    async def past(self, account_id: int, operation: str) -> RowTally:
+        """Rows of this operation that were asked about, and what they cost."""
+
+        def work(connection: SqlConnection) -> Any:
+            return connection.execute(
+                "SELECT coalesce(sum(rows), 0), coalesce(sum(credits), 0) FROM batch_count"
+                " JOIN batch USING (batch_id) WHERE account_id = ? AND operation = ?"
+                " AND batch_count.state IN ('concluida', 'falha')",
+                (account_id, operation),
+            ).fetchall()[0]
+
+        rows, credits = await self._in_turn(work)
+        return RowTally(int(rows), int(credits))
+
+    async def unconfirmed(self, now_ms: int) -> Sequence[str]:
+        """Batches whose quote has run out."""
+        rows = await self._all(
+            "SELECT batch_id FROM batch WHERE state = 'cotado' AND until_ms <= ?"
+            " AND erased_ms IS NULL LIMIT 100",
+            (now_ms,),
+        )
+        return [batch_id for (batch_id,) in rows]
+
+    async def outdated(self, before_ms: int) -> Sequence[str]:
+        """Batches that are over since before that instant and still have data."""
+        rows = await self._all(
+            "SELECT batch_id FROM batch WHERE erased_ms IS NULL AND created_ms < ?"  # noqa: S608
+            f" AND state IN ({FINAL}) AND coalesce(ended_ms, created_ms) < ? LIMIT 10",
+            (before_ms, before_ms),
+        )
+        return [batch_id for (batch_id,) in rows]
+
+    async def standing(self) -> Sequence[tuple[BatchState, str, int]]:
+        """See `standing_of`."""
+        return await self._in_turn(standing_of)
+
+    async def _all(self, sql: str, values: Sequence[Any]) -> list[Any]:
+        return await self._in_turn(lambda connection: connection.execute(sql, values).fetchall())
+
+    async def _run(self, sql: str, values: Sequence[Any]) -> None:
+        def work(connection: SqlConnection) -> None:
+            connection.execute(sql, values)
+
+        await self._in_turn(work)
+
+    async def _elsewhere(self, find: Callable[[], Any]) -> Any:
+        return await asyncio.to_thread(find)
+
+
+def standing_of(connection: SqlConnection) -> Sequence[tuple[BatchState, str, int]]:
+    """How many batches are not over, by state and reason ('' for none)."""
+    rows = connection.execute(
+        "SELECT state, coalesce(reason, ''), count(*) FROM batch"  # noqa: S608 - ours
+        f" WHERE state NOT IN ({FINAL}) GROUP BY 1, 2 ORDER BY 1, 2"
+    ).fetchall()
+    return [(state, reason, int(count)) for state, reason, count in rows]
+
+
+def found(
+    connection: SqlConnection, where: str, *values: object, more: str = ""
+) -> Sequence[StoredBatch]:
+    """Those for which this is so."""
+    rows = connection.execute(f"{_BATCH} WHERE {where} {more}", values).fetchall()
+    return [_stored(connection, row) for row in rows]
+
+
+def _stored(connection: SqlConnection, row: Any) -> StoredBatch:
+    header, digest, least, greatest, valid, at_hand, quoted_ms, until_ms, ceiling = row[17:26]
+    quote = None
+    if digest is not None:
+        quote = BatchQuote(digest, least, greatest, valid, at_hand, quoted_ms, until_ms)
+    tallies = {
+        state: RowTally(rows, credits)
+        for state, rows, credits in connection.execute(
+            "SELECT state, rows, credits FROM batch_count WHERE batch_id = ?", (row[0],)
+        ).fetchall()
+    }
+    sealed = None if header is None else bytes(header)
+    values: list[Any] = [*row[:17], sealed, quote, ceiling, *row[26:], tallies]
+    return StoredBatch(*values)
+
+
+def _rows(  # noqa: PLR0917  # of which, from where, how many, and how much of each
+    connection: SqlConnection,
+    batch_id: str,
+    after: int,
+    limit: int,
+    state: RowState | None,
+    cells: bool,
+    *,
+    answers: bool = False,
+) -> Sequence[StoredRow]:
+    more = (", cells" if cells else "") + (_ANSWER if answers else "")
+    only = "" if state is None else " AND state = ?"
+    sql = f"{_ROW}{more} FROM batch_row WHERE batch_id = ?{only} AND line > ? ORDER BY line LIMIT ?"
+    values = (batch_id, *([] if state is None else [state]), after, limit)
+    return [
+        StoredRow(*row[:11], *(None if each is None else bytes(each) for each in row[11:]))
+        for row in connection.execute(sql, values).fetchall()
+    ]

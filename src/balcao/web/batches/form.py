@@ -1,0 +1,285 @@
+"""`/app/lotes/novo`: a list or a file, what to ask of it, and what is asked the same of every row.
+
+The file goes on to the same service as the API's, in pieces as it comes.
+"""
+
+import re
+from collections.abc import AsyncIterator, Mapping, Sequence
+
+from starlette.responses import Response
+
+from balcao.batches.columns import roles
+from balcao.batches.desk import NAME_CHARACTERS_MAX, Upload
+from balcao.batches.tables.contract import MEDIA_TYPES, TableFormat
+from balcao.core.federation import ALL, UFS
+from balcao.core.problems import problem_of
+from balcao.core.recognition import recognise
+from balcao.errors import (
+    BatchNotFound,
+    CallerError,
+    CertificatesNotEnabled,
+    IdempotencyKeyReused,
+    Overloaded,
+    RequestTooLarge,
+    StorageFailed,
+    UfRequired,
+)
+from balcao.http.authenticator import must_wait
+from balcao.operations import OPERATIONS
+from balcao.operations.contract import Operation
+from balcao.operations.parameters import CLIENT, Parameters
+from balcao.web import consult, outcomes
+from balcao.web.forms import BY_PATH, FORMS, LookupForm, blank, filled, parameters_for_all, question
+from balcao.web.visit import Visit
+
+PATH = "/app/lotes"
+NEW = f"{PATH}/novo"
+
+# Roles that somebody may give a column to by hand, and what they are called.
+COLUMNS: Mapping[str, str] = {
+    "documento": "Documento",
+    "uf": "UF",
+    "data_nascimento": "Nascimento",
+    "ref": "Referência",
+    "cliente": "Cliente",
+}
+_FIELDS = ("operacao", "nome", "cliente", "lista", *(f"coluna_{role}" for role in COLUMNS))
+_CHOSEN = ("uf", "modo", "onde", "dias", "endereco", "optin")
+_ABOUT = {"uf", "dias", "optin"}  # of a lookup's fields, those that are here too
+
+_APART = re.compile(r"[\s,;|]+")
+_CELLS = re.compile("[\t;,]")
+_DATE = re.compile(r"[0-9]{1,2}/[0-9]{1,2}/[0-9]{4}|[0-9]{4}-[0-9]{2}-[0-9]{2}", re.ASCII)
+_LETTERS = re.compile("[A-Z]{1,2}")
+
+_EXTENSIONS: Mapping[str, TableFormat] = {
+    "xlsx": "xlsx",
+    "jsonl": "jsonl",
+    "ndjson": "jsonl",
+    "json": "json",
+}
+_NAMED: Mapping[TableFormat, str] = {kind: name for name, kind in MEDIA_TYPES.items()}
+
+_PIECE_BYTES = 65_536
+
+
+async def show(visit: Visit) -> Response:
+    """An empty form; `?operacao=` chooses one, `?de=` fills in what another batch asked."""
+    if visit.account.suspended_ms is not None:
+        return consult.suspended(visit)
+    typed = {"operacao": visit.query("operacao"), **await _from_earlier(visit)}
+    return _page(visit, typed)
+
+
+async def pasted(visit: Visit) -> Response:
+    """The form with the documents that stood in a field for one: they go into no address."""
+    listed = as_list(max(visit.typed("cnpj"), visit.typed("cpf"), key=len))
+    return _page(visit, {**visit.form, "operacao": visit.query("operacao"), "lista": listed})
+
+
+async def receive(visit: Visit) -> Response:
+    """Take the list in, once per form, and go on to the batch's page."""
+    if visit.account.suspended_ms is not None:
+        return consult.suspended(visit)
+    typed = {name: visit.typed(name) for name in (*_FIELDS, *_CHOSEN)}
+    form = FORMS.get(typed["operacao"])
+    if form is None:
+        return _page(visit, typed, {"operacao": "Escolha o que consultar."})
+    complaints = _complaints(visit, form, typed)
+    if complaints:
+        return _page(visit, typed, complaints)
+    tools, caller = visit.tools, visit.person.caller()
+    try:
+        verdicts = await tools.authenticator.count(caller, tools.now_ms())
+        if (limited := must_wait(verdicts)) is not None:
+            raise limited
+        batch = await tools.batches.receive(_upload(visit, form, typed))
+    except CertificatesNotEnabled:
+        return consult.outside_the_plan(visit)
+    except RequestTooLarge:
+        text = "O arquivo tem mais de 100 MB. Divida-o e envie cada parte como um lote."
+        return _page(visit, typed, {"arquivo": text}, 413)
+    except IdempotencyKeyReused:
+        text = "Este formulário já foi enviado com outra lista: o lote dela está em Lotes. Envie"
+        return _page(visit, typed, {"lista": f"{text} de novo para abrir mais um."}, 409)
+    except (CallerError, Overloaded, StorageFailed) as error:
+        problem = problem_of(error)
+        status = 422 if problem.status == 400 else problem.status
+        return _page(visit, typed, {"": problem.message}, status)
+    return visit.redirect(f"{PATH}/{batch.batch_id}")
+
+
+def as_list(text: str) -> str:
+    """One document a line, where the text has nothing but documents; else as it is."""
+    parts = [part for part in _APART.split(text) if part]
+    if parts and all(recognise(part).kind in {"cnpj", "cpf", "digits"} for part in parts):
+        return "\n".join(parts)
+    return text
+
+
+def columns_of_list(text: str) -> dict[str, int | None]:
+    """What the columns of a pasted list are that begins with a document: it has no header.
+
+    `90010000100;01/01/1980` has a birth date, `90010001000100<tab>SP` a UF.
+    """
+    first = next((line for line in text.splitlines() if line.strip()), "")
+    found: dict[str, int | None] = {}
+    for index, cell in enumerate(map(str.strip, _CELLS.split(first))):
+        if recognise(cell).kind in {"cnpj", "cpf", "digits"}:
+            found.setdefault("documento", index)
+        elif _DATE.fullmatch(cell):
+            found.setdefault("data_nascimento", index)
+        elif cell.upper() in UFS:
+            found.setdefault("uf", index)
+    return found if "documento" in found else {}
+
+
+def _upload(visit: Visit, form: LookupForm, typed: Mapping[str, str]) -> Upload:
+    operation = OPERATIONS[form.subject]
+    pieces: AsyncIterator[bytes]
+    columns = _chosen_columns(typed)
+    if visit.upload is not None:
+        extension = visit.upload.name.rpartition(".")[2].lower()
+        media_type = _NAMED[_EXTENSIONS.get(extension, "csv")]
+        pieces = visit.upload.pieces
+    else:
+        listed = as_list(typed["lista"])
+        media_type, pieces = _NAMED["csv"], _in_pieces(listed.encode())
+        columns = columns_of_list(listed) | columns
+    known = set(roles(operation))
+    common = parameters_for_all(form, _lookup_fields(form, typed))
+    form_id = visit.typed("form_id")
+    return Upload(
+        visit.person.caller(),
+        operation.path,
+        [(name, value) for name, value in common.items() if value],
+        media_type,
+        pieces,
+        f"web-{form_id}" if form_id else None,
+        typed["nome"],
+        typed["cliente"] or None,
+        {role: index for role, index in columns.items() if role in known},
+    )
+
+
+async def _in_pieces(content: bytes) -> AsyncIterator[bytes]:
+    for start in range(0, len(content), _PIECE_BYTES):
+        yield content[start : start + _PIECE_BYTES]
+
+
+def _chosen_columns(typed: Mapping[str, str]) -> dict[str, int | None]:
+    """By role, the place of the column whose letter was typed."""
+    found: dict[str, int | None] = {}
+    for role in COLUMNS:
+        index = -1
+        for letter in typed[f"coluna_{role}"].upper():
+            index = (index + 1) * 26 + ord(letter) - ord("A")
+        if index >= 0:
+            found[role] = index
+    return found
+
+
+def _complaints(visit: Visit, form: LookupForm, typed: Mapping[str, str]) -> dict[str, str]:
+    """What is wrong, by field, as far as it can be told before the list is read."""
+    told: dict[str, str] = {}
+    if len(typed["nome"]) > NAME_CHARACTERS_MAX:
+        told["nome"] = f"O nome tem no máximo {NAME_CHARACTERS_MAX} caracteres."
+    if typed["cliente"]:
+        try:
+            CLIENT.read(Parameters(b"", {b"x-cliente": typed["cliente"].encode()}, ()))
+        except CallerError as error:
+            message = problem_of(error).message
+            told["cliente"] = message.replace("O cabeçalho X-Cliente", "O cliente")
+    if not typed["lista"] and visit.upload is None:
+        told["lista"] = "Cole os documentos, ou escolha um arquivo."
+    if typed["lista"] and visit.upload is not None:
+        told["lista"] = "Há uma lista colada e um arquivo: deixe um dos dois."
+    for role in COLUMNS:
+        letter = typed[f"coluna_{role}"].upper()
+        if letter and not _LETTERS.fullmatch(letter):
+            told[f"coluna_{role}"] = "Diga a letra da coluna: A, B, …"
+    return {**told, **_about_parameters(visit, form, typed)}
+
+
+def _about_parameters(
+    visit: Visit, form: LookupForm, typed: Mapping[str, str]
+) -> Mapping[str, str]:
+    """What the operation itself says of what is asked of all rows."""
+    operation = visit.tools.parts.operations[form.subject]
+    example = {"quem": "cnpj", "cnpj": form.example, "cpf": form.example}
+    fields = {**_lookup_fields(form, typed), **example}
+    try:
+        operation.permit(question(form, operation, fields), visit.person.caller())
+    except UfRequired:  # rows may say theirs
+        return {}
+    except CallerError as error:
+        known = outcomes.complaint(problem_of(error), form, fields)
+        if known is None or known.field not in _ABOUT:
+            return {}
+        return {known.field: known.text}
+    return {}
+
+
+def _lookup_fields(form: LookupForm, typed: Mapping[str, str]) -> Mapping[str, str]:
+    """The fields that this operation's own form has, filled as they were here."""
+    asked = {name: typed.get(name, "") for name in _CHOSEN if name in {*form.fields, "dias"}}
+    return {**blank(form), **filled(asked), "onde": asked.get("onde") or "guardado"}
+
+
+async def _from_earlier(visit: Visit) -> Mapping[str, str]:
+    """What a batch of this person's asked, to ask it again of another list."""
+    number = visit.query("de")
+    if not number:
+        return {}
+    try:
+        seen = await visit.tools.batches.show(visit.account.account_id, number)
+    except BatchNotFound:
+        return {}
+    batch = seen.batch
+    form = BY_PATH.get(batch.operation)
+    if form is None or not visit.person.sees(batch.user_id):
+        return {}
+    return {"operacao": form.slug, "nome": batch.name, "cliente": batch.client or ""}
+
+
+def _page(
+    visit: Visit,
+    typed: Mapping[str, str],
+    complaints: Mapping[str, str] | None = None,
+    status: int = 422,
+) -> Response:
+    complaints = complaints or {}
+    forms = [form for form in FORMS.values() if visit.account.certifies or not form.certificate]
+    shown = {name: typed.get(name, "") for name in (*_FIELDS, *_CHOSEN)}
+    if shown["operacao"] not in {form.slug for form in forms}:
+        shown["operacao"] = forms[0].slug
+    return visit.page(
+        "lote_novo.html",
+        status if complaints else 200,
+        forms=forms,
+        ufs=_ufs(visit, forms),
+        columns=COLUMNS,
+        typed=shown,
+        complaints=complaints,
+        alert=complaints.get(""),
+        modes=next((form.modes("") for form in forms if "modo" in form.fields), ()),
+        may_optin=visit.account.partner_optin,
+        name_max=NAME_CHARACTERS_MAX,
+    )
+
+
+def _ufs(visit: Visit, forms: Sequence[LookupForm]) -> Sequence[tuple[str, str]]:
+    """Every UF that one of these operations takes."""
+    operations: Sequence[Operation] = [visit.tools.parts.operations[form.subject] for form in forms]
+    found = {
+        uf
+        for form, operation in zip(forms, operations, strict=True)
+        for uf, _ in form.ufs(operation)
+        if uf
+    }
+    several = [(ALL, "Todas as que respondem")] if ALL in found else []
+    return [
+        ("", "A de cada linha, ou a da empresa"),
+        *several,
+        *((uf, uf) for uf in sorted(found - {ALL})),
+    ]

@@ -1,0 +1,124 @@
+"""A form with a file in it (`multipart/form-data`, RFC 7578), read as it comes.
+
+Its fields are kept, bounded; the file, which is the form's last field, is handed on in pieces and
+is never in memory as a whole.
+"""
+
+import re
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import dataclass
+
+from balcao.errors import RequestTooLarge, UnsupportedMediaType
+
+MEDIA_TYPE = "multipart/form-data"
+
+_BOUNDARY = re.compile(r'boundary=(?:"([^"\r\n]{1,70})"|([0-9A-Za-z\'()+_,./:=?-]{1,70}))')
+_NAME = re.compile(r'[;\s]name="([^"\r\n]*)"')
+_FILE_NAME = re.compile(r'[;\s]filename="([^"\r\n]*)"')
+_HEAD_BYTES_MAX = 4_096
+_PARTS_MAX = 100
+
+
+@dataclass(frozen=True, slots=True)
+class UploadedFile:
+    """The file of a form. Its name may say anything, and is kept nowhere."""
+
+    name: str
+    pieces: AsyncIterator[bytes]
+
+    async def let_go(self) -> None:
+        """Take what is still coming: a browser reads no answer while it sends."""
+        async for _ in self.pieces:
+            pass
+
+
+async def read_upload(
+    content_type: str, pieces: AsyncIterator[bytes], fields_bytes_max: int
+) -> tuple[Mapping[str, str], UploadedFile | None]:
+    """The fields before the file, the first of each name, and the file if one was chosen.
+
+    Raises `UnsupportedMediaType`, `RequestTooLarge` for longer fields, `ValueError` for what is no
+    such form.
+    """
+    kind, _, parameters = content_type.partition(";")
+    boundary = _BOUNDARY.search(parameters)
+    if kind.strip().lower() != MEDIA_TYPE or boundary is None:
+        raise UnsupportedMediaType
+    mark = b"\r\n--" + (boundary[1] or boundary[2]).encode("ascii", "strict")
+    reader = _Reader(pieces)
+    # The first mark has no line before it; what stands before it is nobody's.
+    reader.put(b"\r\n")
+    await reader.until(mark, _HEAD_BYTES_MAX)
+    fields: dict[str, str] = {}
+    left = fields_bytes_max
+    for _ in range(_PARTS_MAX):
+        if await reader.exactly(2) == b"--":
+            return fields, None
+        head = (await reader.until(b"\r\n\r\n", _HEAD_BYTES_MAX)).decode("utf-8")
+        name, file_name = _NAME.search(head), _FILE_NAME.search(head)
+        if name is None:
+            raise ValueError("a part without a name")
+        if file_name is not None and file_name[1]:
+            return fields, UploadedFile(file_name[1], reader.before(mark))
+        content = await reader.until(mark, left)
+        left -= len(content)
+        if file_name is None:
+            fields.setdefault(name[1], content.decode("utf-8"))
+    raise ValueError("too many parts")
+
+
+class _Reader:
+    """Bytes that come, up to a mark."""
+
+    def __init__(self, pieces: AsyncIterator[bytes]) -> None:
+        self._pieces = pieces
+        self._held = bytearray()
+
+    def put(self, some: bytes) -> None:
+        """As if it had come."""
+        self._held += some
+
+    async def _more(self) -> None:
+        async for piece in self._pieces:
+            if piece:
+                self._held += piece
+                return
+        raise ValueError("it ends within a part")
+
+    async def exactly(self, count: int) -> bytes:
+        """So many of them."""
+        while len(self._held) < count:
+            await self._more()
+        return self._take(count)
+
+    async def until(self, mark: bytes, bytes_max: int) -> bytes:
+        """What comes before the mark, which is taken too. Raises `RequestTooLarge`."""
+        looked = 0
+        while (at := self._held.find(mark, looked)) < 0:
+            if len(self._held) > bytes_max + len(mark):
+                raise RequestTooLarge(body_bytes_max=bytes_max)
+            looked = max(0, len(self._held) - len(mark) + 1)
+            await self._more()
+        if at > bytes_max:
+            raise RequestTooLarge(body_bytes_max=bytes_max)
+        found = self._take(at)
+        del self._held[: len(mark)]
+        return found
+
+    async def before(self, mark: bytes) -> AsyncIterator[bytes]:
+        """What comes before the mark, in pieces."""
+        while (at := self._held.find(mark)) < 0:
+            ready = len(self._held) - len(mark) + 1
+            if ready > 0:
+                yield self._take(ready)
+            await self._more()
+        if at:
+            yield self._take(at)
+        self._held.clear()
+        async for _ in self._pieces:  # the end of the form
+            pass
+
+    def _take(self, count: int) -> bytes:
+        taken = bytes(self._held[:count])
+        del self._held[:count]
+        return taken

@@ -1,0 +1,30 @@
+"""How many pages may be told at once what happens, as it happens: each costs a look a second."""
+
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+STREAMS_MAX, STREAMS_OF_A_PERSON_MAX = 100, 6
+
+
+class Streams:
+    """Those that are open in this process."""
+
+    def __init__(self) -> None:
+        self._open: Counter[int] = Counter()
+
+    def has_room(self, user_id: int) -> bool:
+        """Whether this person may have one more."""
+        mine = self._open[user_id] < STREAMS_OF_A_PERSON_MAX
+        return mine and self._open.total() < STREAMS_MAX
+
+    @contextmanager
+    def one(self, user_id: int) -> Iterator[None]:
+        """While one is open."""
+        self._open[user_id] += 1
+        try:
+            yield
+        finally:
+            self._open[user_id] -= 1
+            if not self._open[user_id]:
+                del self._open[user_id]

@@ -1,0 +1,23 @@
+"""Answers of the operations' own examples, as they are delivered."""
+
+from balcao.core.receipts import Numbering
+from balcao.operations.contract import EXAMPLE_MS, Circumstances, Operation
+
+REQUEST = "019a0000-0000-7000-8000-000000000001"
+
+
+def answers(operation: Operation) -> dict[str, bytes]:
+    """The envelope of each example, by its name."""
+    around = Circumstances(EXAMPLE_MS, 1, Numbering(b"pepper"))
+    return {
+        each.name: b'{"request_id":"'
+        + REQUEST.encode()
+        + b'",'
+        + operation.conclude(each.question, each.outcomes, around).fields
+        for each in operation.examples()
+    }
+
+
+def answer(operation: Operation) -> bytes:
+    """The first example's."""
+    return next(iter(answers(operation).values()))

@@ -1,0 +1,85 @@
+"""The receipts of a batch in one ZIP."""
+
+import io
+import zipfile
+from collections.abc import Iterator
+from typing import IO, cast
+
+import pytest
+
+from balcao.batches.writing.as_zip import INDEX, ReceiptOfRow, receipt_name, write_receipts
+from balcao.batches.writing.contract import RowFacts
+from balcao.core.receipts import About, Receipt
+from tests.batches.files import FEDERAL, STATE
+
+CNPJ = "12345678000195"
+
+
+def receipt(about: About | None) -> Receipt:
+    return Receipt("8d2b8d2b-0000-8000-8000-000000000001", 1, "d" * 64, "application/pdf", 9, about)
+
+
+def of_row(line: int, about: About | None, *content: bytes, ref: str | None = None) -> ReceiptOfRow:
+    document = about.document if about else None
+    facts = RowFacts(line, "concluida", ref=ref, document=document, request_id="r")
+    return ReceiptOfRow(facts, receipt(about), content)
+
+
+BAKERY = About(CNPJ, None, "CND", "2027-01-15", "Padaria do Zé Ltda.")
+PERSON = About("***456789**", None, "CND", "2027-01-15", None)
+
+
+@pytest.mark.parametrize(
+    ("row", "operation", "name"),
+    [
+        (of_row(2, BAKERY), FEDERAL, f"{CNPJ}_PADARIA-DO-ZE-LTDA_federal_2027-01-15.pdf"),
+        (
+            of_row(2, About(CNPJ, "SP", "CND", "2027-01-15", None)),
+            STATE,
+            f"{CNPJ}_estadual-SP_2027-01-15.pdf",
+        ),
+        (of_row(2, About(CNPJ, None, "CPD", None, "../../x")), FEDERAL, f"{CNPJ}_X_federal.pdf"),
+        (of_row(7, PERSON), FEDERAL, "linha-7_federal_2027-01-15.pdf"),
+        (of_row(7, PERSON, ref="nf:../7"), FEDERAL, "nf-7_federal_2027-01-15.pdf"),
+        (of_row(9, None), FEDERAL, "linha-9_federal.pdf"),
+    ],
+)
+def test_names(row: ReceiptOfRow, operation: type, name: str) -> None:
+    assert receipt_name(operation, row.facts, row.receipt) == name  # type: ignore[arg-type]
+
+
+class Pipe(io.RawIOBase):
+    """A file that nobody can go back in, such as an answer on its way."""
+
+    def __init__(self) -> None:
+        self.content = b""
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: object) -> int:
+        self.content += bytes(cast(bytes, data))
+        return len(cast(bytes, data))
+
+
+def test_receipts_and_their_index() -> None:
+    def rows() -> Iterator[ReceiptOfRow]:
+        yield of_row(2, BAKERY, b"%PDF", b" one", ref="A-1")
+        yield of_row(3, BAKERY, b"%PDF two")  # the same company once more
+        yield of_row(4, BAKERY)  # erased meanwhile
+        yield of_row(5, PERSON, b"%PDF three")
+
+    pipe = Pipe()
+    write_receipts(cast(IO[bytes], pipe), FEDERAL, rows())
+    with zipfile.ZipFile(io.BytesIO(pipe.content)) as archive:
+        assert archive.testzip() is None
+        stem = f"{CNPJ}_PADARIA-DO-ZE-LTDA_federal_2027-01-15"
+        names = [f"{stem}.pdf", f"{stem}_2.pdf", "linha-5_federal_2027-01-15.pdf", INDEX]
+        assert archive.namelist() == names
+        assert archive.read(names[0]) == b"%PDF one"
+        assert archive.read(names[1]) == b"%PDF two"
+        index = archive.read(INDEX).decode("utf-8-sig").splitlines()
+    assert index[0] == "linha;ref;documento;nome;certidao;valida_ate;arquivo;requisicao"
+    assert index[1] == (f"2;A-1;12.345.678/0001-95;Padaria do Zé Ltda.;CND;15/01/2027;{names[0]};r")
+    assert "não está mais guardado" in index[3]
+    assert index[4].startswith("5;;***.456.789-**;;CND;")

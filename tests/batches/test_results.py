@@ -1,0 +1,182 @@
+"""Results as files: CSV, spreadsheets, JSONL."""
+
+import csv
+import io
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from python_calamine import CalamineWorkbook
+
+from balcao.batches.columns import map_columns
+from balcao.batches.names import is_known
+from balcao.batches.tables.contract import Cells
+from balcao.batches.tables.opening import open_table
+from balcao.batches.writing.as_csv import harmless, write_csv
+from balcao.batches.writing.as_jsonl import write_jsonl
+from balcao.batches.writing.as_xlsx import write_xlsx_rows
+from balcao.batches.writing.contract import PREFIX, ResultColumns, ResultRow, RowFacts
+from balcao.operations import OPERATIONS
+from balcao.operations.contract import Operation
+from tests.batches.answers import REQUEST, answer, answers
+from tests.batches.files import COMPANY, FEDERAL, saved
+
+A = "90010001000100"
+HEADER = ("Código", "CNPJ", "Razão Social", "CEP")
+DONE = RowFacts(2, "concluida", ref="A-1", document=A, request_id=REQUEST, credits=1)
+INVALID = RowFacts(3, "invalida", code="documento_invalido", message="Linha 3: não existe.")
+REPEATED = RowFacts(4, "repetida", document="***000001**", repeated_of=2)
+ROWS = (
+    ResultRow(("A-1", A, "Empresa Ativa", "4000100"), DONE, answer(COMPANY)),
+    ResultRow(("=1+1", "123"), INVALID, None),
+    ResultRow(("A-3", "x", "y", "z", "one", "too many"), REPEATED, None),
+)
+
+
+def columns(operation: Operation = COMPANY, header: Sequence[str] = HEADER) -> ResultColumns:
+    return ResultColumns(operation, header, map_columns(operation, header, chosen={"documento": 1}))
+
+
+def written_csv(rows: Sequence[ResultRow], of: ResultColumns) -> bytes:
+    file = io.BytesIO()
+    write_csv(file, of, rows)
+    return file.getvalue()
+
+
+def read_csv(content: bytes) -> list[dict[str, str]]:
+    assert content.startswith(b"\xef\xbb\xbf")
+    return list(csv.DictReader(io.StringIO(content.decode("utf-8-sig"), ""), delimiter=";"))
+
+
+def test_own_columns_first_then_ours() -> None:
+    names = list(columns().names)
+    assert tuple(names[:4]) == HEADER
+    assert all(name.startswith(PREFIX) for name in names[4:])
+    assert len(set(names)) == len(names)
+    assert names[-4:] == [
+        "balcao_confere_razao_social",
+        "balcao_oficial_razao_social",
+        "balcao_confere_cep",
+        "balcao_oficial_cep",
+    ]
+
+
+def test_a_csv_of_results() -> None:
+    done, invalid, repeated = read_csv(written_csv(ROWS, columns()))
+    assert {name: done[name] for name in HEADER} == dict(zip(HEADER, ROWS[0].cells, strict=True))
+    ours = {name.removeprefix(PREFIX): text for name, text in done.items() if text}
+    assert {
+        "linha": "2",
+        "estado": "concluida",
+        "creditos": "1",
+        "requisicao": REQUEST,
+        "documento": "90.010.001/0001-00",
+        "razao_social": "EMPRESA ATIVA FICTICIA LTDA",
+        "situacao": "ATIVA",
+        "abertura": "02/03/2015",
+        "cnae": "6201-5/01",
+        "cep": "04000-100",
+        "confere_razao_social": "parecido",
+        "oficial_razao_social": "EMPRESA ATIVA FICTICIA LTDA",
+        "confere_cep": "igual",
+        "oficial_cep": "04000-100",
+    }.items() <= ours.items()
+    assert invalid["Código"] == "'=1+1"
+    assert (invalid["CNPJ"], invalid["CEP"]) == ("123", "")
+    assert invalid["balcao_codigo"] == "documento_invalido"
+    assert invalid["balcao_confere_cep"] == "nao_verificado"
+    assert (repeated["balcao_repetida_de"], repeated["balcao_documento"]) == (
+        "2",
+        "***.000.001-**",
+    )
+    assert repeated["CEP"] == "z; one; too many"  # nothing is lost, and no column moves
+
+
+def test_a_spreadsheet_of_results_has_texts_only(tmp_path: Path) -> None:
+    path = tmp_path / "resultado.xlsx"
+    with path.open("wb") as file:
+        write_xlsx_rows(file, columns(), ROWS, temporary=tmp_path)
+    assert list(tmp_path.iterdir()) == [path]
+    page = CalamineWorkbook.from_path(path).get_sheet_by_index(0)
+    found = page.to_python()
+    assert found[0] == list(columns().names)
+    assert [list(columns().cells(row)) for row in ROWS] == found[1:]  # with zeros and `=`
+    assert all(isinstance(cell, str) for row in found for cell in row)
+
+
+def test_jsonl_has_the_whole_envelope() -> None:
+    file = io.BytesIO()
+    write_jsonl(file, columns(), ROWS)
+    done, invalid, repeated = map(msgspec.json.decode, file.getvalue().splitlines())
+    envelope = msgspec.json.decode(answer(COMPANY))
+    assert {name: done[name] for name in envelope} == envelope
+    assert list(done)[:3] == ["linha", "ref", "balcao"]
+    assert (done["linha"], done["ref"], done["balcao"]["creditos"]) == (2, "A-1", 1)
+    assert done["balcao"]["confere"]["cep"] == {"resultado": "igual", "oficial": "04000-100"}
+    assert (invalid["balcao"]["codigo"], "response" in invalid) == ("documento_invalido", False)
+    assert repeated["balcao"]["repetida_de"] == 2
+
+
+@pytest.mark.parametrize("operation", OPERATIONS.values(), ids=OPERATIONS)
+def test_every_operation_brings_its_columns(operation: Operation) -> None:
+    """Each says something of one of the operation's own examples, and none takes another's name."""
+    of = ResultColumns(operation, (), map_columns(operation, ["documento"]))
+    assert len(set(of.names)) == len(of.names)
+    found: set[str] = set()
+    for body in answers(operation).values():
+        cells = of.cells(ResultRow((), RowFacts(1, "concluida"), body))
+        found |= {name for name, cell in zip(of.names, cells, strict=True) if cell}
+    said = {PREFIX + fact.name for fact in operation.in_sheets.facts}
+    rare = ("situacao_especial", "inscricoes_inativas", "ufs_sem_resposta")
+    assert said - found <= {PREFIX + name for name in rare}
+    assert said
+
+
+@pytest.mark.parametrize("operation", OPERATIONS.values(), ids=OPERATIONS)
+def test_every_operation_compares_with_what_its_answers_say(operation: Operation) -> None:
+    bodies = [msgspec.json.decode(body) for body in answers(operation).values()]
+    for fact, official in operation.in_sheets.official.items():
+        assert any(official(body) for body in bodies), fact
+        for error in ({}, {"success": False, "error": True, "response": None}):
+            assert official(error) is None, fact
+
+
+def test_a_negative_result_is_told_as_one() -> None:
+    of = ResultColumns(FEDERAL, (), map_columns(FEDERAL, ["documento"]))
+    row = ResultRow((), RowFacts(1, "concluida"), answers(FEDERAL)["positiva"])
+    told = dict(zip(of.names, of.cells(row), strict=True))
+    assert (told["balcao_certidao"], told["balcao_valida_ate"]) == ("CPD", "")
+    assert told["balcao_debitos_rfb"] == "Sim"
+
+
+TEXTS = st.text(st.characters(codec="utf-8", exclude_characters="\x00"), max_size=12)
+
+
+@given(st.lists(st.lists(TEXTS, min_size=4, max_size=4), min_size=1, max_size=8))
+def test_what_is_written_is_read_again(tmp_path_factory: Any, rows: list[list[str]]) -> None:
+    """Through CSV every own cell comes back, but for the apostrophe before what is a formula."""
+    assume(not any(is_known(cell) for cell in rows[0]))  # a second line of names
+    of = columns()
+    given_rows = [
+        ResultRow(tuple(cells), RowFacts(at, "pendente"), None) for at, cells in enumerate(rows, 2)
+    ]
+    path = saved(tmp_path_factory.getbasetemp(), written_csv(given_rows, of))
+    with open_table(path) as table:
+        assert table.header == tuple(name.strip() for name in of.names)
+        found = [row.cells for row in table.rows]
+    expected: list[Cells] = [tuple(harmless(cell) for cell in of.cells(row)) for row in given_rows]
+    assert found == expected
+    for row in found:
+        assert not any(cell.startswith(("=", "+", "-", "@", "\t", "\r")) for cell in row)
+
+
+@given(st.lists(st.lists(TEXTS, min_size=4, max_size=4), min_size=1, max_size=5))
+def test_own_cells_stay_as_they_are_in_jsonl_and_spreadsheets(rows: list[list[str]]) -> None:
+    of = columns()
+    for at, cells in enumerate(rows, 2):
+        row = ResultRow(tuple(cells), RowFacts(at, "pendente"), None)
+        assert tuple(of.cells(row))[: of.own] == tuple(cells)

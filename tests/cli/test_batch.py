@@ -1,0 +1,72 @@
+"""`balcao batch`: the same deeds as the API's, at the terminal."""
+
+import asyncio
+
+import pytest
+
+from balcao.cli.office import opened
+from balcao.service.beside import batches_beside
+from tests.cli.shell import Shell
+
+CNPJS = ("90010001000100", "90010002000154")
+
+
+@pytest.fixture(autouse=True)
+def _account(shell: Shell) -> None:
+    shell("account create teste --plan pre_pago --test")
+    shell("credit add teste 10 --reason compra")
+
+
+def stroke(number: str) -> None:
+    """What the service does beside."""
+    with (
+        opened() as office,
+        batches_beside(office.settings, office.home, office.desk, office.now_ms) as batches,
+    ):
+
+        async def work() -> None:
+            await batches.validation.validate(number)
+            await batches.running.run(number)
+            for environment in batches.desk.books.parts.environments.values():
+                await environment.sources.close()
+
+        asyncio.run(work())
+
+
+def test_from_a_file_to_its_results(shell: Shell) -> None:
+    file = shell.path / "fornecedores.csv"
+    file.write_text("cnpj\n" + "\n".join(CNPJS) + "\n", "utf-8")
+    words = f"batch create {file} --account teste --operation cnpj-receita-federal"
+    number = shell(f"{words} --json").json["id"]
+    (one,) = shell("batch list --account teste --json").json
+    assert (one["id"], one["estado"], one["nome"]) == (number, "recebido", "fornecedores")
+
+    stroke(number)
+    said = shell(f"batch show {number} --account teste").out
+    assert "cotado" in said
+    assert "batch confirm" in said
+    told = shell(f"batch confirm {number} --account teste --ceiling 2 --json").json
+    assert (told["estado"], told["teto_creditos"]) == ("executando", 2)
+    assert shell(f"batch pause {number} --account teste --json").json["motivo"] == "usuario"
+    assert shell(f"batch resume {number} --account teste --json").json["estado"] == "executando"
+
+    stroke(number)
+    told = shell(f"batch show {number} --account teste --wait --json").json
+    assert (told["estado"], told["creditos_gastos"]) == ("concluido", 2)
+    shell(f"batch download {number} {shell.path / 'saida.csv'} --account teste")
+    assert CNPJS[0] in (shell.path / "saida.csv").read_text("utf-8-sig")
+    assert shell("ledger check --json").json["ok"]
+
+
+def test_what_is_wrong_is_said(shell: Shell) -> None:
+    file = shell.path / "lista.csv"
+    file.write_text("cnpj\n", "utf-8")
+    said = shell(f"batch create {file} --account teste --operation nada", code=1)
+    assert "operacao" in said.err
+    said = shell("batch create nada.csv --account teste --operation suframa", code=1)
+    assert "nada.csv" in said.err
+    number = "0198f2d4-7c1a-7b3e-9f00-5d2c8a41e6b8"
+    assert "lote" in shell(f"batch show {number} --account teste", code=1).err
+    words = f"batch create {file} --account teste --operation cnpj-receita-federal --json"
+    number = shell(words).json["id"]
+    assert "recebido" in shell(f"batch pause {number} --account teste", code=1).err

@@ -1,0 +1,134 @@
+"""States of batches and rows, case by case (decisions 13)."""
+
+import pytest
+
+from balcao.core.batches import (
+    ARROWS,
+    BATCH_STATES,
+    OVER,
+    TRIES_MAX,
+    BatchQuote,
+    BatchState,
+    RowStanding,
+    RowState,
+    RowTally,
+    end_of,
+    expected_credits,
+    may_become,
+    may_move,
+    quote_digest,
+    row_of_key,
+)
+
+DRAWN = {
+    ("recebido", "validando"),
+    ("validando", "cotado"),
+    ("validando", "recusado"),
+    ("cotado", "executando"),
+    ("cotado", "encerrando"),
+    ("cotado", "expirado"),
+    ("executando", "pausado"),
+    ("executando", "concluido"),
+    ("executando", "encerrando"),
+    ("pausado", "executando"),
+    ("pausado", "encerrando"),
+    ("encerrando", "encerrado"),
+}
+
+
+def test_the_arrows_are_those_of_the_drawing() -> None:
+    found = {
+        (one, other) for one in BATCH_STATES for other in BATCH_STATES if may_become(one, other)
+    }
+    assert found == DRAWN
+    assert {state for state in BATCH_STATES if not ARROWS[state]} == OVER
+
+
+@pytest.mark.parametrize(
+    ("before", "to", "by", "may"),
+    [
+        (RowStanding("pendente"), "em_andamento", "me", True),
+        (RowStanding("pendente"), "concluida", "me", True),  # at hand
+        (RowStanding("pendente"), "falha", "me", True),
+        (RowStanding("pendente"), "pendente", "me", False),
+        (RowStanding("em_andamento", "me", 2), "concluida", "me", True),
+        (RowStanding("em_andamento", "me", 2), "pendente", "me", True),
+        (RowStanding("em_andamento", "me", 2), "em_andamento", "me", False),
+        (RowStanding("em_andamento", "me", 2), "concluida", "other", False),
+        (RowStanding("concluida", "me", 2), "concluida", "me", False),
+        (RowStanding("cancelada"), "concluida", "me", False),
+        (RowStanding("repetida"), "em_andamento", "me", False),
+        (None, "concluida", "me", False),
+    ],
+)
+def test_who_may_make_what_of_a_row(
+    before: RowStanding | None, to: RowState, by: str, may: bool
+) -> None:
+    assert may_move(before, to, by) is may
+
+
+@pytest.mark.parametrize(
+    ("status", "tries", "end"),
+    [
+        (200, 0, "concluida"),
+        (404, 0, "concluida"),
+        (403, 0, "recusada"),
+        (400, 0, "falha"),
+        (500, 0, "falha"),
+        (503, 0, "pendente"),
+        (503, TRIES_MAX - 2, "pendente"),
+        (503, TRIES_MAX - 1, "falha"),
+    ],
+)
+def test_what_a_reply_makes_of_its_row(status: int, tries: int, end: RowState) -> None:
+    assert end_of(status, tries) == end
+
+
+def test_a_digest_is_of_rows_prices_operation_and_parameters() -> None:
+    usual = (b"rows", "tariff", "operation", "uf=SP")
+    assert quote_digest(*usual) == quote_digest(*usual)
+    others = [
+        (b"other", *usual[1:]),
+        (b"rows", "other", *usual[2:]),
+        (b"rows", "tariff", "other", "uf=SP"),
+        (*usual[:3], "uf=RJ"),
+        (b"rowst", "ariff", *usual[2:]),
+    ]
+    assert len({quote_digest(*each) for each in (usual, *others)}) == 6
+
+
+@pytest.mark.parametrize(
+    ("past", "expected"),
+    [
+        (RowTally(99, 99), None),
+        (RowTally(100, 150), 15),
+        (RowTally(100, 900), 20),  # no more than the quote's own
+        (RowTally(1_000, 0), 5),
+    ],
+)
+def test_what_is_expected_needs_a_hundred_rows(past: RowTally, expected: int | None) -> None:
+    quote = BatchQuote("d", 5, 20, 10, 5, 0, 1)
+    assert expected_credits(past, quote) == expected
+
+
+def test_a_quote_says_how_many_may_have_to_be_asked() -> None:
+    assert BatchQuote("d", 5, 20, 10, 4, 0, 1).to_ask == 6
+
+
+def test_states_are_written_once() -> None:
+    states: set[BatchState] = set(BATCH_STATES)
+    assert len(states) == len(BATCH_STATES) == 10
+
+
+@pytest.mark.parametrize(
+    ("key", "row"),
+    [
+        ("lote/a/2", ("a", 2)),
+        ("lote/a/2/3", None),
+        ("lote/a/x", None),
+        ("lote/a/²", None),
+        ("outro/a/2", None),
+    ],
+)
+def test_the_key_of_a_row(key: str, row: tuple[str, int] | None) -> None:
+    assert row_of_key(key) == row

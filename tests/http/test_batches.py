@@ -1,0 +1,539 @@
+"""Batches from outside: a file in, a quote, a confirmation, results; and what pauses them."""
+
+import asyncio
+import io
+import json
+import os
+import zipfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from pydantic import SecretStr
+
+from balcao.batches import running
+from balcao.batches.books import BatchBooks
+from balcao.core.check_digits import cnpj_check_digits
+from balcao.core.data_subject import data_subject
+from balcao.core.documents import Cpf
+from balcao.home import Home
+from balcao.service import batching
+from balcao.service.clock import system_now_ms
+from tests.http.house import CREDITS, OpenHouse, opened
+from tests.storage import postgres
+from tests.world import Client, Reply, call
+
+COMPANIES = ("90010001000100", "90010002000154", "90010003000107")
+FEDERAL = "certidao-negativa-de-debitos-federal"
+
+
+@pytest.fixture(scope="module")
+def casa(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OpenHouse]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(batching, "LOOK_SECONDS", 0.05)
+        with opened(tmp_path_factory.mktemp("casa"), establishments=1) as house:
+            yield house
+            house.assert_books_agree()
+
+
+class Batcher:
+    """A client with batches."""
+
+    def __init__(self, house: OpenHouse, client: Client) -> None:
+        self.house, self.client = house, client
+        self._keys = 0
+
+    async def acall(self, method: str, path: str, body: object = None, **headers: str) -> Reply:
+        named = {"x-api-key": self.client.key}
+        named |= {name.replace("_", "-"): value for name, value in headers.items()}
+        content = body if isinstance(body, bytes) else b""
+        if body is not None and not isinstance(body, bytes):
+            content = json.dumps(body).encode()
+            named.setdefault("content-type", "application/json")
+        if content:
+            named["content-length"] = str(len(content))
+        return await call(self.house.house.app, method, f"/lotes/v1{path}", named, content)
+
+    def call(self, method: str, path: str, body: object = None, **headers: str) -> Reply:
+        return self.house.run(self.acall(method, path, body, **headers))
+
+    def create(self, file: str, query: str = "operacao=cnpj-receita-federal") -> str:
+        self._keys += 1
+        answer = self.call(
+            "POST",
+            f"?{query}",
+            file.encode(),
+            content_type="text/csv",
+            idempotency_key=f"lote-{self.client.account_id}-{self._keys}",
+        )
+        assert answer.status == 201, answer.body
+        assert answer.headers["location"] == f"/lotes/v1/{answer.json['id']}"
+        number: str = answer.json["id"]
+        return number
+
+    def show(self, number: str) -> Any:
+        return self.call("GET", f"/{number}").json
+
+    def until(self, number: str, *states: str) -> Any:
+        async def wait() -> Any:
+            async with asyncio.timeout(60):
+                while True:
+                    told = (await self.acall("GET", f"/{number}")).json
+                    if told["estado"] in states:
+                        return told
+                    await asyncio.sleep(0.01)
+
+        return self.house.run(wait())
+
+    def confirm(self, number: str, ceiling: int | None = None) -> Any:
+        told = self.until(number, "cotado")
+        most = told["cotacao"]["creditos_max"] if ceiling is None else ceiling
+        answer = self.call(
+            "POST",
+            f"/{number}/confirmar",
+            {"digest": told["cotacao"]["digest"], "teto_creditos": most},
+        )
+        assert answer.status == 200, answer.body
+        return answer.json
+
+    def rows(self, number: str, query: str = "") -> Any:
+        return self.call("GET", f"/{number}/linhas{query}").json["itens"]
+
+
+@pytest.fixture
+def batcher(casa: OpenHouse, request: pytest.FixtureRequest) -> Batcher:
+    return Batcher(casa, casa.account(request.node.name))
+
+
+def test_from_a_file_to_its_results(batcher: Batcher) -> None:
+    file = "cnpj;ref\n" + "".join(f"{each};c{at}\n" for at, each in enumerate(COMPANIES))
+    file += f"{COMPANIES[0]};outra-vez\n123;curto\n"
+    number = batcher.create(file)
+
+    told = batcher.until(number, "cotado")
+    assert (
+        told["linhas"] | {"total": 5, "validas": 3, "invalidas": 1, "repetidas": 1}
+        == (told["linhas"])
+    )
+    assert told["cotacao"]["creditos_max"] == 3
+    assert told["cotacao"]["a_mao"] == 3
+
+    batcher.confirm(number)
+    told = batcher.until(number, "concluido")
+    assert told["creditos_gastos"] == 3
+    assert told["creditos_reservados"] == 0
+    assert told["linhas"]["concluidas"] == 3
+
+    rows = batcher.rows(number)
+    assert [row["estado"] for row in rows] == [*["concluida"] * 3, "repetida", "invalida"]
+    assert rows[3]["repetida_de"] == 2
+    operation = batcher.house.get(
+        f"/conta/v1/operacoes/{rows[0]['request_id']}", batcher.client
+    ).json
+    assert (operation["estado"], operation["creditos"]) == ("cobrada", 1)
+    assert sum(-entry.credits for entry in batcher.house.charges(batcher.client)) == 3
+
+    result = batcher.call("GET", f"/{number}/resultado.csv")
+    assert result.status == 200
+    lines = result.body.decode("utf-8-sig").splitlines()
+    assert lines[0].startswith("cnpj;ref;balcao_")
+    assert len(lines) == 6
+
+
+def certificates(*cnpjs: str) -> str:
+    return "cnpj\n" + "".join(f"{each}\n" for each in cnpjs)
+
+
+def some_cnpjs(count: int, root: int = 90_040_001) -> list[str]:
+    """Companies of the sandbox, each with a certificate."""
+    stems = [f"{number:08}0001" for number in range(root, root + count)]
+    return [stem + cnpj_check_digits(stem) for stem in stems]
+
+
+def test_certificates_are_asked_and_never_cost_more_than_the_ceiling(batcher: Batcher) -> None:
+    number = batcher.create(certificates(*some_cnpjs(6)), f"operacao={FEDERAL}")
+    told = batcher.until(number, "cotado")
+    assert (told["cotacao"]["creditos_min"], told["cotacao"]["creditos_max"]) == (0, 12)
+    assert told["cotacao"]["a_consultar"] == 6
+
+    batcher.confirm(number, 5)
+    told = batcher.until(number, "pausado")
+    assert (told["motivo"], told["codigo"]) == ("teto", "TETO_DO_LOTE")
+    assert told["creditos_gastos"] == 4
+    assert told["linhas"]["pendentes"] == 4
+
+    answer = batcher.call("POST", f"/{number}/retomar", {"teto_creditos": 4})
+    assert (answer.status, answer.code) == (400, "PARAMETRO_INVALIDO")
+    assert batcher.call("POST", f"/{number}/retomar", {"teto_creditos": 12}).status == 200
+    told = batcher.until(number, "concluido")
+    assert (told["creditos_gastos"], told["linhas"]["concluidas"]) == (12, 6)
+    assert batcher.house.money(batcher.client) == (CREDITS - 12, 0)
+
+    receipts = batcher.call("GET", f"/{number}/recibos.zip")
+    with zipfile.ZipFile(io.BytesIO(receipts.body)) as found:
+        assert len(found.namelist()) == 7  # and the index
+    for form in ("xlsx", "jsonl"):
+        assert batcher.call("GET", f"/{number}/resultado.{form}").status == 200
+
+
+def test_a_balance_that_ends_pauses(casa: OpenHouse) -> None:
+    batcher = Batcher(casa, casa.account("pouco", credits=3))
+    number = batcher.create(certificates(*some_cnpjs(3, 90_041_001)), f"operacao={FEDERAL}")
+    told = batcher.until(number, "cotado")
+    assert told["cotacao"]["saldo_apos_maximo"] == -3
+    batcher.confirm(number)
+    told = batcher.until(number, "pausado")
+    assert (told["motivo"], told["creditos_gastos"]) == ("saldo", 2)
+    casa.top_up(batcher.client, 10)
+    assert batcher.call("POST", f"/{number}/retomar").status == 200
+    assert batcher.until(number, "concluido")["creditos_gastos"] == 6
+
+
+def test_what_fails_costs_nothing_and_is_repeated(batcher: Batcher) -> None:
+    file = "\n".join(("cnpj", "90020003000180", COMPANIES[0], "99999999000191", ""))
+    number = batcher.create(file, f"operacao={FEDERAL}")
+    batcher.confirm(number)
+    told = batcher.until(number, "concluido")
+    rows = batcher.rows(number)
+    assert [row["estado"] for row in rows] == ["falha", "concluida", "concluida"]
+    assert (rows[0]["creditos"], rows[0]["codigo"]) == (0, "FALHA_TECNICA")
+    assert told["linhas"]["falhas"] == 1
+
+    answer = batcher.call("POST", f"/{number}/repetir", idempotency_key="repetir-1")
+    again = batcher.call("POST", f"/{number}/repetir", idempotency_key="repetir-1")
+    assert answer.status == 201
+    assert again.json["id"] == answer.json["id"] != number
+    told = batcher.until(answer.json["id"], "cotado")
+    assert (told["repete"], told["linhas"]["total"]) == (number, 1)
+    assert batcher.rows(answer.json["id"])[0]["linha"] == 2
+
+
+def test_a_file_that_is_no_table_is_refused(batcher: Batcher) -> None:
+    number = batcher.create("isto;aquilo\nx;y\n")
+    told = batcher.until(number, "recusado")
+    assert told["codigo"]
+    assert told["mensagem"]
+    assert told["terminado_em"]
+
+
+def test_the_same_key_and_file_are_one_batch(batcher: Batcher) -> None:
+    def send(file: bytes, key: str | None = "mesma-chave") -> Reply:
+        headers = {} if key is None else {"idempotency_key": key}
+        query = "?operacao=cnpj-receita-federal"
+        return batcher.call("POST", query, file, content_type="text/csv", **headers)
+
+    first, second = send(b"cnpj\n90010001000100\n"), send(b"cnpj\n90010001000100\n")
+    assert first.status == second.status == 201
+    assert first.json["id"] == second.json["id"]
+    other = send(b"cnpj\n90010002000154\n")
+    assert (other.status, other.code) == (400, "IDEMPOTENCY_KEY_REUTILIZADA")
+    without = send(b"cnpj\n", None)
+    assert (without.status, without.code) == (400, "IDEMPOTENCY_KEY_INVALIDA")
+
+
+def test_what_a_state_forbids(batcher: Batcher) -> None:
+    number = batcher.create(f"cnpj\n{COMPANIES[0]}\n")
+    told = batcher.until(number, "cotado")
+    for verb in ("pausar", "retomar"):
+        refused = batcher.call("POST", f"/{number}/{verb}")
+        assert (refused.status, refused.code) == (409, "ESTADO_DO_LOTE")
+        assert "cotado" in refused.json["message"]
+    wrong = {"digest": "outro", "teto_creditos": 1}
+    changed = batcher.call("POST", f"/{number}/confirmar", wrong)
+    assert (changed.status, changed.code) == (409, "COTACAO_MUDOU")
+    assert changed.json["cotacao"]["digest"] == told["cotacao"]["digest"]
+    assert batcher.call("POST", f"/{number}/encerrar").status == 200
+    told = batcher.until(number, "encerrado")
+    assert told["linhas"]["canceladas"] == 1
+    refused = batcher.call("POST", f"/{number}/confirmar", wrong)
+    assert (refused.status, refused.code) == (409, "ESTADO_DO_LOTE")
+
+
+def test_another_key_has_nothing_spent_unless_it_administers(batcher: Batcher) -> None:
+    number = batcher.create(f"cnpj\n{COMPANIES[0]}\n")
+    digest = batcher.until(number, "cotado")["cotacao"]["digest"]
+    word = {"digest": digest, "teto_creditos": 1}
+    other = Batcher(batcher.house, batcher.house.another_key(batcher.client))
+    for verb, body in (("confirmar", word), ("retomar", {"teto_creditos": 9})):
+        refused = other.call("POST", f"/{number}/{verb}", body)
+        assert (refused.status, refused.code) == (403, "CHAVE_NAO_ADMINISTRA")
+    manager = batcher.house.another_key(batcher.client, administers=True)
+    confirmed = Batcher(batcher.house, manager).call("POST", f"/{number}/confirmar", word)
+    assert confirmed.status == 200
+    batcher.until(number, "concluido")
+
+
+def test_another_tariff_is_quoted_again(batcher: Batcher, monkeypatch: pytest.MonkeyPatch) -> None:
+    number = batcher.create(f"cnpj\n{COMPANIES[0]}\n")
+    old = batcher.until(number, "cotado")["cotacao"]
+    monkeypatch.setattr("balcao.operations.tariff.version", lambda: "outra")
+    wanted = {"digest": old["digest"], "teto_creditos": 1}
+    changed = batcher.call("POST", f"/{number}/confirmar", wanted)
+    assert (changed.status, changed.code) == (409, "COTACAO_MUDOU")
+    new = changed.json["cotacao"]
+    assert new["digest"] != old["digest"]
+    assert (new["validas"], new["creditos_max"]) == (1, 1)
+    assert batcher.show(number)["estado"] == "cotado"
+    batcher.confirm(number)
+    assert batcher.until(number, "concluido")["creditos_gastos"] == 1
+
+
+def test_what_is_deleted_is_gone_and_its_numbers_stay(batcher: Batcher) -> None:
+    number = batcher.create(f"cnpj\n{COMPANIES[0]}\n")
+    batcher.confirm(number)
+    batcher.until(number, "concluido")
+    assert batcher.call("DELETE", f"/{number}").status == 200
+    assert batcher.show(number)["creditos_gastos"] == 1
+    for path in ("linhas", "resultado.csv", "recibos.zip"):
+        gone = batcher.call("GET", f"/{number}/{path}")
+        assert (gone.status, gone.code) == (410, "LOTE_APAGADO")
+
+
+def test_batches_of_others_are_nobodys(batcher: Batcher, casa: OpenHouse) -> None:
+    number = batcher.create(f"cnpj\n{COMPANIES[0]}\n")
+    other = Batcher(casa, casa.account("outra"))
+    for method, path in (("GET", ""), ("DELETE", ""), ("POST", "/pausar"), ("GET", "/linhas")):
+        answer = other.call(method, f"/{number}{path}")
+        assert (answer.status, answer.code) == (404, "LOTE_NAO_ENCONTRADO")
+    assert other.call("GET", "").json["itens"] == []
+    assert [each["id"] for each in batcher.call("GET", "").json["itens"]] == [number]
+
+
+def test_a_key_that_is_revoked_pauses(batcher: Batcher) -> None:
+    number = batcher.create(f"cnpj\n{COMPANIES[0]}\n")
+    told = batcher.until(number, "cotado")
+    desk = batcher.house.house.desk
+    desk.revoke_key(batcher.client.key_id, system_now_ms())
+    another = batcher.house.another_key(batcher.client, administers=True)
+    revoked, batcher.client = batcher.client, another
+    word = {"digest": told["cotacao"]["digest"], "teto_creditos": 1}
+    assert batcher.call("POST", f"/{number}/confirmar", word).status == 200
+    told = batcher.until(number, "pausado")
+    assert (told["motivo"], told["codigo"]) == ("limite_da_chave", "API_KEY_INVALIDA")
+    assert revoked != another
+
+
+def test_every_state_of_a_row_that_the_sandbox_promises(
+    batcher: Batcher, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """docs/sandbox.md, "Batches"."""
+    monkeypatch.setattr(running, "SOURCE_AGAIN_SECONDS", 0.05)
+    documents = ["90010001000100", "90010001000100", "9001000100010", "90010003000107"]
+    documents += ["90020003000180", "90020001000190"]
+    file = "cnpj;cpf;data_nascimento\n" + "".join(f"{each};;\n" for each in documents)
+    number = batcher.create(file, f"operacao={FEDERAL}")
+    batcher.confirm(number)
+    batcher.until(number, "concluido")
+    rows = batcher.rows(number)
+    assert [(row["estado"], row["codigo"]) for row in rows] == [
+        ("concluida", None), ("repetida", None), ("invalida", rows[2]["codigo"]),
+        ("concluida", rows[3]["codigo"]), ("falha", "FALHA_TECNICA"),
+        ("falha", "SERVICO_INDISPONIVEL"),
+    ]  # fmt: skip
+    assert rows[3]["creditos"] > 0
+    events = batcher.house.house.desk.budgets.events(batcher.client.account_id, 0, 100)
+    kinds = [event.kind for _, event in events if event.kind.startswith("lote.")]
+    assert kinds == ["lote.cotado", "lote.pausado", "lote.pausado", "lote.concluido"]
+
+
+def test_a_source_that_is_away_pauses_what_needs_it(
+    batcher: Batcher, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(running, "SOURCE_AGAIN_SECONDS", 3_600.0)
+    file = f"cnpj\n90020001000190\n{COMPANIES[0]}\n"
+    number = batcher.create(file, f"operacao={FEDERAL}")
+    batcher.confirm(number)
+    told = batcher.until(number, "pausado")
+    assert (told["motivo"], told["codigo"]) == ("fonte", "SERVICO_INDISPONIVEL")
+    assert (told["linhas"]["concluidas"], told["linhas"]["pendentes"]) == (1, 1)
+    for _ in range(2):
+        assert batcher.call("POST", f"/{number}/pausar").json["motivo"] == "usuario"
+    assert batcher.call("POST", f"/{number}/encerrar").status == 200
+    assert batcher.until(number, "encerrado")["linhas"]["canceladas"] == 1
+
+
+def test_a_key_that_wants_a_client_refuses_rows_without(batcher: Batcher) -> None:
+    desk = batcher.house.house.desk
+    client = batcher.house.another_key(batcher.client, client_required=True)
+    batcher.client = client
+    file = f"cnpj;cliente\n{COMPANIES[0]};loja-7\n{COMPANIES[1]};\n"
+    number = batcher.create(file)
+    batcher.confirm(number)
+    batcher.until(number, "concluido")
+    rows = batcher.rows(number)
+    assert [(row["estado"], row["codigo"]) for row in rows] == [
+        ("concluida", None), ("recusada", "CLIENTE_OBRIGATORIO"),
+    ]  # fmt: skip
+    found = desk.operation(client.account_id, rows[0]["request_id"])
+    assert found is not None
+    assert found.client == "loja-7"
+
+
+def test_a_row_is_found_by_its_idempotency_key(batcher: Batcher) -> None:
+    number = batcher.create(f"cnpj;ref\n{COMPANIES[0]};pedido-9\n")
+    batcher.confirm(number)
+    batcher.until(number, "concluido")
+    (row,) = batcher.rows(number)
+    for query in (f"idempotency_key=lote/{number}/2", "referencia=pedido-9"):
+        found = batcher.house.get(f"/conta/v1/operacoes?{query}", batcher.client).json["itens"]
+        assert [each["operacao_id"] for each in found] == [row["request_id"]]
+
+
+def test_bodies_and_addresses_that_are_none(batcher: Batcher) -> None:
+    cases: Sequence[tuple[str, str, bytes, dict[str, str], int]] = (
+        ("POST", "?operacao=nada", b"cnpj\n", {"content_type": "text/csv"}, 400),
+        ("POST", "?operacao=suframa", b"cnpj\n", {"content_type": "text/html"}, 415),
+        ("GET", "/nada", b"", {}, 404),
+        ("GET", f"/{EXAMPLE}/confirmar", b"", {}, 405),
+        ("DELETE", f"/{EXAMPLE}/linhas", b"", {}, 405),
+        ("POST", f"/{EXAMPLE}/virar", b"", {}, 404),
+        ("GET", f"/{EXAMPLE}/linhas?estado=nada", b"", {}, 400),
+        (
+            "POST",
+            f"/{EXAMPLE}/confirmar",
+            b'{"digesto": 1}',
+            {"content_type": "application/json"},
+            400,
+        ),
+    )
+    for method, path, body, headers, status in cases:
+        named = {"idempotency_key": "uma-chave-qualquer", **headers}
+        assert batcher.call(method, path, body, **named).status == status, (method, path)
+
+
+EXAMPLE = "0198f2d4-7c1a-7b3e-9f00-5d2c8a41e6b8"
+
+
+def administered(batcher: Batcher, path: str, body: object) -> Reply:
+    """A change by a key that administers."""
+    client, content = batcher.house.another_key(batcher.client, administers=True), json.dumps(body)
+    named = {"x-api-key": client.key, "content-type": "application/json"}
+    named["content-length"] = str(len(content))
+    app = batcher.house.house.app
+    return batcher.house.run(call(app, "PATCH", path, named, content.encode()))
+
+
+def budget_of(batcher: Batcher, number: str) -> Any:
+    client = batcher.house.another_key(batcher.client, administers=True)
+    told = batcher.house.get("/conta/v1/orcamentos", client).json["itens"]
+    return next(each for each in told if each["de"] == {"tipo": "lote", "id": number})
+
+
+def test_a_batchs_budget_goes_on_covering_all_of_it(batcher: Batcher) -> None:
+    """Its ceilings may be changed (12.2), and the batch says the new one; nothing opens it."""
+    number = batcher.create(certificates(*some_cnpjs(4, 90_047_001)), f"operacao={FEDERAL}")
+    batcher.confirm(number, 5)
+    batcher.until(number, "pausado")
+    budget = budget_of(batcher, number)
+    one = f"/conta/v1/orcamentos/{budget['id']}"
+    for body in (
+        {"operacoes": ["cnpj-receita-federal"]},
+        {"teto_creditos": None, "teto_consultas": 1_000},
+    ):
+        refused = administered(batcher, one, body)
+        assert (refused.status, refused.code) == (400, "PARAMETRO_INVALIDO"), body
+    changed = administered(batcher, one, {"teto_creditos": 6})
+    assert (changed.status, changed.json["teto_creditos"]) == (200, 6)
+    assert batcher.show(number)["teto_creditos"] == 6
+    assert batcher.call("POST", f"/{number}/retomar", {"teto_creditos": 5}).status == 400
+    batcher.call("POST", f"/{number}/retomar")
+    assert batcher.until(number, "pausado")["creditos_gastos"] == 6
+    batcher.call("POST", f"/{number}/encerrar")
+    batcher.until(number, "encerrado")
+
+
+def test_the_name_of_a_file_goes_with_its_batch(batcher: Batcher) -> None:
+    """People's names stand in those of files, and budgets and the log are for ever."""
+    number = batcher.create(
+        certificates(*some_cnpjs(4, 90_048_001)), f"operacao={FEDERAL}&nome=Maria+Apagada.csv"
+    )
+    batcher.confirm(number, 5)
+    batcher.until(number, "pausado")
+    assert "Apagada" not in json.dumps(budget_of(batcher, number))
+    batcher.call("POST", f"/{number}/encerrar")
+    batcher.until(number, "encerrado")
+    events = batcher.house.house.desk.budgets.events(batcher.client.account_id, 0, 1_000)
+    assert not [body for _, event in events if "Apagada" in (body := event.body)]
+
+
+def test_a_ceiling_that_is_none(batcher: Batcher) -> None:
+    number = batcher.create(certificates(*some_cnpjs(4, 90_049_001)), f"operacao={FEDERAL}")
+    digest = batcher.until(number, "cotado")["cotacao"]["digest"]
+    for ceiling in (-1, 10**12, 10**40):
+        word = {"digest": digest, "teto_creditos": ceiling}
+        assert batcher.call("POST", f"/{number}/confirmar", word).status == 400, ceiling
+    batcher.confirm(number, 5)
+    batcher.until(number, "pausado")
+    for ceiling in (4, -1, 10**12, 10**40):
+        answer = batcher.call("POST", f"/{number}/retomar", {"teto_creditos": ceiling})
+        assert answer.status == 400, ceiling
+    batcher.call("POST", f"/{number}/encerrar")
+    batcher.until(number, "encerrado")
+
+
+def test_an_address_with_too_many_parameters_is_no_failure(batcher: Batcher) -> None:
+    query = "operacao=cnpj-receita-federal" + "&a=1" * 200
+    named = {"content_type": "text/csv", "idempotency_key": "cheia-0001"}
+    assert batcher.call("POST", f"?{query}", b"cnpj\n", **named).status == 400
+
+
+def test_a_person_of_a_row_that_asks_nothing_is_erased_too(batcher: Batcher) -> None:
+    """A CPF without its birth date is invalid, and stands in the file all the same."""
+    file = f"cpf;data_nascimento;nome\n{PERSON};;Fulano\n"
+    number = batcher.create(file, f"operacao={FEDERAL}")
+    batcher.until(number, "cotado")
+    assert [row["estado"] for row in batcher.rows(number)] == ["invalida"]
+    house = batcher.house
+    person = data_subject(Home(house.house.settings.home).pepper(), Cpf.parse(PERSON))
+    house.run(house.house.desk.data_subjects.erase(person, system_now_ms()))
+    result = batcher.call("GET", f"/{number}/resultado.csv").body
+    assert b"Fulano" not in result
+    assert PERSON.encode() not in result
+
+
+PERSON = "90010000100"
+
+
+def test_a_file_that_a_dead_process_left_open_to_read_goes(tmp_path: Path) -> None:
+    now_ms = system_now_ms()
+    books = BatchBooks(SimpleNamespace(now_ms=lambda: now_ms), b"p" * 32, tmp_path / "b", str)  # type: ignore[arg-type]
+    books.remove_left()  # there is no folder yet
+    books.folder.mkdir()
+    for name, hours in (("read now", 0), ("left", 2)):
+        (books.folder / name).write_text(PERSON)
+        seconds = now_ms / 1000 - hours * 3_600
+        os.utime(books.folder / name, (seconds, seconds))
+    books.remove_left()
+    assert [path.name for path in books.folder.iterdir()] == ["read now"]
+
+
+def test_open_batches_are_measured(batcher: Batcher) -> None:
+    number = batcher.create(f"cnpj\n{COMPANIES[0]}\n")
+    batcher.until(number, "cotado")
+    assert ("cotado", "", 1) in [
+        (state, reason, min(count, 1))
+        for state, reason, count in batcher.house.run(batcher.house.house.desk.batches.standing())
+    ]
+    page = batcher.house.get("/metrics").body.decode()
+    assert "# TYPE balcao_batches gauge" in page
+
+
+def test_the_same_on_postgresql(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(batching, "LOOK_SECONDS", 0.05)
+    address = postgres.new_address()
+    with opened(tmp_path, database=SecretStr(address)) as house:
+        batcher = Batcher(house, house.client)
+        file = certificates(*some_cnpjs(4), some_cnpjs(1)[0], "123")
+        number = batcher.create(file, f"operacao={FEDERAL}")
+        batcher.confirm(number, 5)
+        told = batcher.until(number, "pausado")
+        assert (told["motivo"], told["creditos_gastos"]) == ("teto", 4)
+        batcher.call("POST", f"/{number}/retomar", {"teto_creditos": 8})
+        told = batcher.until(number, "concluido")
+        assert (told["creditos_gastos"], told["creditos_reservados"]) == (8, 0)
+        assert told["linhas"]["repetidas"] == told["linhas"]["invalidas"] == 1
+        assert batcher.call("GET", f"/{number}/resultado.csv").status == 200
+        assert batcher.call("DELETE", f"/{number}").status == 200
+        house.assert_books_agree()
