@@ -8,7 +8,10 @@ import sys
 from importlib import import_module
 
 QUICK = ("ledger", "desk", "http", "door", "import", "answers", "registrations", "source", "peer")
-LONG = ("alternate", "memory", "nodes", "scaling", "crash", "storm", "clients", "backup", "fuzz")
+LONG = (
+    "alternate", "memory", "nodes", "scaling", "crash", "storm", "clients", "backup", "fetch",
+    "fuzz", "fronts", "budgets", "batches", "files", "search",
+)  # fmt: skip
 FILES = {"import": "import_month"}  # whose name is not the file's
 
 

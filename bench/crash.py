@@ -31,12 +31,10 @@ from pathlib import Path
 import httpx2
 from stdnum.br.cnpj import calc_check_digits
 from tests.crash.driver import kill_once, prepare
-from tests.crash.worker import Way
 
 from bench.serving import CREDITS, SERVE, account_by_words, balcao, free_port, settings
 
 CLIENTS = 32
-WAYS: tuple[Way, Way] = ("in-place", "thread")
 START_SECONDS_MAX = 60.0
 WORK_SECONDS = (0.3, 3.0)
 ACCOUNT = "queda"
@@ -47,12 +45,12 @@ AT_HAND = ("90010001000100", "90010002000154", "90010007000268", "12ABC34501DE35
 
 
 def run_desk(cycles: int, folder: Path, seed: int) -> None:
-    """The desk alone, every second time with its commits written by the thread."""
+    """The desk alone."""
     database, dice = folder / "balcao.db", random.Random(seed)
     promises = prepare(database)
     totals: Counter[str] = Counter()
     for number in range(1, cycles + 1):
-        cycle = kill_once(database, f"c{number}", promises, dice, WAYS[number % 2])
+        cycle = kill_once(database, f"c{number}", promises, dice)
         totals["acknowledged"] += cycle.acknowledged
         totals["holds given back"] += cycle.given_back
         print(

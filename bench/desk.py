@@ -151,7 +151,7 @@ def _measure(
         batches = []
         for start in range(0, count, size):
             at_ms = AT_MS + start // 8 + (0 if warm else 10_000_000)
-            batches.append([_lookup(at_ms, accounts[(start + n) % len(accounts)])
+            batches.append([lookup(at_ms, accounts[(start + n) % len(accounts)])
                             for n in range(size)])  # fmt: skip
         began = clock()
         for lists in batches:
@@ -160,11 +160,12 @@ def _measure(
     return took / count * 1e6
 
 
-def _lookup(at_ms: int, account_id: int) -> Sequence[Change]:
+def lookup(at_ms: int, account_id: int, key_id: int = 1) -> Sequence[Change]:
+    """What a metered lookup that is at hand commits: a charge and its trace."""
     number = str(uuid_utils.uuid7(nanoseconds=at_ms * 1_000_000))
     return [
-        Charge(account_id, 1, number, PATH, 1, RULE, "cache", at_ms),
-        Trace(number, account_id, 1, None, PATH, "12345678000195", None, None,
+        Charge(account_id, key_id, number, PATH, 1, RULE, "cache", at_ms),
+        Trace(number, account_id, key_id, None, PATH, "12345678000195", None, None,
               "CACHE_SE_EXISTIR", False, None, 200, None, "cache", "snapshot", at_ms, 1, RULE,
               at_ms, at_ms),
     ]  # fmt: skip

@@ -1,4 +1,4 @@
-"""Years of use in minutes: ledger entries, traces and cache entries, straight into the tables.
+"""Half a year of use in minutes: visits and cache entries, straight into the tables.
 
 Rows are like those that lookups write: numbers of requests are UUIDs of version 7 that grow with
 time, spread over six months; bodies are real answers. One account in a thousand asks for each.
@@ -18,7 +18,7 @@ import psycopg
 from stdnum.br.cnpj import calc_check_digits
 
 from balcao.core.calendar import civil_day, civil_month
-from balcao.storage.batch import ENTRY_COLUMNS, TRACE_COLUMNS
+from balcao.storage.batch import VISIT_COLUMNS
 from balcao.storage.postgresql.partitions import Partitions
 
 Row: TypeAlias = tuple[Any, ...]
@@ -37,19 +37,12 @@ def company(number: int) -> str:
     return base + calc_check_digits(base)
 
 
-def entries(count: int, now_ms: int, accounts: Sequence[int]) -> Iterator[Row]:
-    """Charges of one credit, oldest first: columns of `ENTRY_COLUMNS`."""
-    for at_ms, request_id, account_id in _requests(count, now_ms, accounts):
-        yield (account_id, at_ms, civil_month(at_ms), "charge", -1, 0, request_id, None, PATH,
-               RULE, "cache", None)  # fmt: skip
-
-
-def traces(count: int, now_ms: int, accounts: Sequence[int]) -> Iterator[Row]:
-    """Their traces: columns of `TRACE_COLUMNS`."""
+def visits(count: int, now_ms: int, accounts: Sequence[int]) -> Iterator[Row]:
+    """Cached lookups of one credit, oldest first: columns of `VISIT_COLUMNS`."""
     for number, (at_ms, request_id, account_id) in enumerate(_requests(count, now_ms, accounts)):
-        yield (request_id, account_id, None, None, PATH, f"{number:014d}", None, None,
-               "CACHE_SE_EXISTIR", 0, None, 200, None, "cache", "cnpja", at_ms, 1, RULE, at_ms,
-               at_ms)  # fmt: skip
+        yield (account_id, request_id, at_ms, civil_month(at_ms), None, None, PATH,
+               f"{number:014d}", None, "CACHE_SE_EXISTIR", 0, None, 200, None, "cache", "cnpja",
+               at_ms, 1, RULE, at_ms, None, None, None)  # fmt: skip
 
 
 def cached(count: int, now_ms: int, bodies: Sequence[bytes]) -> Iterator[Row]:
@@ -78,8 +71,7 @@ def fill_sqlite(desk: Path, cache: Path, count: int, now_ms: int, bodies: Sequen
     with closing(apsw.Connection(str(desk))) as connection:
         connection.config(apsw.SQLITE_DBCONFIG_ENABLE_TRIGGER, 0)
         accounts = _more_accounts(connection, now_ms)
-        _insert(connection, "ledger_entry", ENTRY_COLUMNS, entries(count, now_ms, accounts))
-        _insert(connection, "trace", TRACE_COLUMNS, traces(count, now_ms, accounts))
+        _insert(connection, "visit", VISIT_COLUMNS, visits(count, now_ms, accounts))
         connection.execute(_BOOKS)
     if not bodies:
         return
@@ -93,8 +85,7 @@ def fill_postgresql(address: str, count: int, now_ms: int, bodies: Sequence[byte
         connection.execute("SET session_replication_role = replica")
         Partitions().make(connection, civil_day(now_ms - SPAN_MS), civil_day(now_ms))
         accounts = _more_accounts(connection, now_ms)
-        _copy(connection, "ledger_entry", ENTRY_COLUMNS, entries(count, now_ms, accounts))
-        _copy(connection, "trace", TRACE_COLUMNS, traces(count, now_ms, accounts))
+        _copy(connection, "visit", VISIT_COLUMNS, visits(count, now_ms, accounts))
         connection.execute(_BOOKS)
         if bodies:
             in_test = (("test", *row) for row in cached(count, now_ms, bodies))
@@ -111,7 +102,8 @@ _TOP_UPS = (
 )
 _BOOKS = (
     "UPDATE account SET balance_credits = (SELECT sum(balance_change) FROM ledger_entry AS e"
-    " WHERE e.account_id = account.account_id) WHERE name LIKE 'full-%'"
+    " WHERE e.account_id = account.account_id) - coalesce((SELECT sum(credits) FROM visit AS v"
+    " WHERE v.account_id = account.account_id), 0) WHERE name LIKE 'full-%'"
 )
 
 

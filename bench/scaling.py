@@ -2,9 +2,9 @@
 
     .venv/bin/python -m bench scaling [--postgresql] [--rows 10000 1000000 10000000]
 
-Each size is an installation of its own, filled (`bench.filling`) with as many ledger entries,
-traces and cache entries; all of them serve at the same time, and wrk asks one after another,
-evenly over all that is kept (what a cache meets that helps least). Ten million need 40 GB of disk.
+Each size is an installation of its own, filled (`bench.filling`) with as many visits (what cached
+lookups leave) and cache entries; all of them serve at the same time, and wrk asks one after
+another, evenly over all that is kept (what a cache meets that helps least).
 """
 
 import argparse

@@ -15,7 +15,7 @@ from balcao.service.months import Finishing
 @pytest.fixture(autouse=True)
 def unfinished(monkeypatch: pytest.MonkeyPatch) -> None:
     """There is a month, and it has no answers."""
-    monkeypatch.setattr(months, "_is_unfinished", lambda store: True)
+    monkeypatch.setattr(months, "_is_unfinished", lambda command, store: True)
 
 
 def says(script: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -32,6 +32,8 @@ def test_it_is_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     assert (tmp_path / "done").read_text().splitlines() == [
         "-P -m balcao opendata answers",
         "-P -m balcao opendata answers --sandbox",
+        "-P -m balcao opendata search",
+        "-P -m balcao opendata search --sandbox",
     ]
 
 
@@ -42,7 +44,7 @@ def test_its_failure_is_a_failure(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     with pytest.raises(OpenDataError) as caught:
         asyncio.run(work.work())  # type: ignore[arg-type]
     assert work.complain(caught.value), "it was told already"
-    assert (tmp_path / "done").read_text() == "x\nx\n"
+    assert (tmp_path / "done").read_text() == "x\nx\nx\nx\n"
 
 
 def test_it_ends_with_the_service(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,8 +10,10 @@ from typing import Any
 
 import pytest
 
+from balcao.cli.doctor.fronts import fronts
 from balcao.cli.failures import CommandFailed
-from balcao.cli.serve import check_tls
+from balcao.cli.serve import check_fronts, check_tls
+from balcao.home import Home
 from balcao.http.wire.door import Door
 from balcao.http.wire.limits import ConnectionLimits
 from balcao.service import server
@@ -139,6 +141,12 @@ def test_who_reads_slowly_by_tls_gets_the_end(tls: Settings, last: bytes) -> Non
     asyncio.run(story())
 
 
+def test_spans_stand_where_the_lane_goes_past() -> None:
+    assert server.has_lane(Settings())
+    assert not server.has_lane(Settings(otel=True))
+    assert not server.has_lane(Settings(lane=False))
+
+
 def test_http2_needs_tls() -> None:
     with pytest.raises(CommandFailed, match="BALCAO_HTTP2 precisa de HTTPS"):
         check_tls(Settings(http2=True))
@@ -184,3 +192,35 @@ def test_settings_reach_the_door(tmp_path: Path) -> None:
     limits = server.limits_of(settings, 99)
     assert (limits.head_bytes, limits.per_address, limits.idle_seconds) == (2_048, 7, 5)
     assert (limits.unread_bytes, limits.large_at_once, limits.connections) == (2_000_000, 3, 99)
+
+
+@pytest.mark.parametrize(
+    ("unable", "name"),
+    [
+        ({"lane": False}, "BALCAO_LANE"),
+        ({"otel": True}, "BALCAO_OTEL"),
+        ({"http2": True}, "BALCAO_HTTP2"),
+        ({"tls_certificate": "a.pem", "tls_key": "a.key"}, "BALCAO_TLS_CERTIFICATE"),
+    ],
+)
+def test_fronts_say_what_they_cannot_do(unable: dict[str, Any], name: str) -> None:
+    with pytest.raises(CommandFailed, match=name):
+        check_fronts(Settings(fronts=2, **unable))
+    check_fronts(Settings(fronts=1, **unable))
+
+
+@pytest.mark.parametrize(("count", "status"), [(1, "ok"), (3, "ok"), (4, "warn")])
+def test_the_doctor_counts_cores(
+    count: int, status: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("os.cpu_count", lambda: 4)
+    (finding,) = fronts(Settings(fronts=count), Home(tmp_path))
+    assert finding.status == status
+
+
+def test_fronts_share_what_one_process_has() -> None:
+    """Connections and room for answers that nobody reads."""
+    whole = server.limits_of(Settings(fronts=4), 1_000)
+    share = server.limits_of_front(Settings(fronts=4), 1_000)
+    assert share.connections * 4 == whole.connections
+    assert share.unread_bytes * 4 == whole.unread_bytes // 2

@@ -25,7 +25,7 @@ from urllib.parse import unquote
 import msgspec
 import uuid_utils
 
-from balcao.core.access import Account, Plan, key_hash, new_key
+from balcao.core.access import Account, KeyDoor, Plan, key_hash, new_key
 from balcao.core.calendar import civil_day
 from balcao.core.certificates import FederalCertificate, StateCertificate, StoredReceipt
 from balcao.core.company import Company
@@ -37,6 +37,7 @@ from balcao.core.registration import RegisteredAddress, Registration, Registrati
 from balcao.core.suframa import NumberedText, ZoneRecord
 from balcao.errors import DataRefused, SourceFailed, SourceUnavailable
 from balcao.http.authenticator import Authenticator
+from balcao.http.budgets import BudgetPages
 from balcao.http.front import Front
 from balcao.http.pages import Probes, documentation
 from balcao.http.quotes import Quotes, SourceLine
@@ -433,6 +434,7 @@ class World:
         expires_in_seconds: int | None = None,
         per_minute: int | None = None,
         per_day: int | None = None,
+        door: KeyDoor | None = None,
     ) -> Client:
         """Issue one more key."""
         key = new_key(mode)
@@ -447,6 +449,7 @@ class World:
             expires_ms=expires_ms,
             per_minute=per_minute,
             per_day=per_day,
+            door=door,
         )
         issued = self.desk.create_key(new, self.clock())
         return Client(account_id, issued.key_id, key)
@@ -461,7 +464,7 @@ class World:
         self, path: str, by: Client | _Default | None = DEFAULT, **headers: str
     ) -> Reply:
         """The same, inside a coroutine."""
-        return await self.send("GET", path, by, **headers)
+        return await self.send("GET", path, by, body=b"", **headers)
 
     def begin(
         self, path: str, by: Client | _Default | None = DEFAULT, **headers: str
@@ -470,19 +473,31 @@ class World:
         return asyncio.create_task(self.aget(path, by, **headers))
 
     def request(
-        self, method: str, path: str, by: Client | _Default | None = DEFAULT, **headers: str
+        self,
+        method: str,
+        path: str,
+        by: Client | _Default | None = DEFAULT,
+        *,
+        body: bytes = b"",
+        **headers: str,
     ) -> Reply:
         """Any other method."""
-        return self.run(self.send(method, path, by, **headers))
+        return self.run(self.send(method, path, by, body=body, **headers))
 
     async def send(
-        self, method: str, path: str, by: Client | _Default | None = DEFAULT, **headers: str
+        self,
+        method: str,
+        path: str,
+        by: Client | _Default | None = DEFAULT,
+        *,
+        body: bytes = b"",
+        **headers: str,
     ) -> Reply:
         client = self.client if isinstance(by, _Default) else by
         named = {name.replace("_", "-"): value for name, value in headers.items()}
         if client is not None:
             named["x-api-key"] = client.key
-        return await call(self.front, method, path, named)
+        return await call(self.front, method, path, named, body)
 
     def run(self, story: Coroutine[Any, Any, T]) -> T:
         """Run a coroutine on the world's event loop."""
@@ -674,6 +689,7 @@ class World:
             beside=[
                 *Probes(metrics, self.desk, {}, self.clock).routes(),
                 *Quotes(self.parts, self._standings).routes(),
+                *BudgetPages(self.parts, lambda: str(uuid_utils.uuid7())).routes(),
                 *documentation(settings),
             ],
             header_bytes_max=self.header_bytes_max,

@@ -4,10 +4,14 @@ Everything that may go wrong, on purpose:
 BalcaoError
 ├── CallerError                    this request cannot succeed as it was sent; nothing is charged
 │   ├── KeyRefused                 missing, unknown, revoked or expired
+│   ├── AddressNotAllowed          the key may not be used from where the request came
+│   ├── OperationNotAllowed        the key may not ask this operation
 │   ├── RateLimited                wait, then send it again
 │   ├── ExportRunning              the account's last export is still being written
 │   ├── CertificatesNotEnabled     the account's plan does not include the certificates
 │   ├── OptInNotEnabled            the account may not see partners' documents
+│   ├── PeopleNotEnabled           the account may not search natural persons
+│   ├── CursorOfAnotherMonth       a search begun in a month that is no longer in use
 │   ├── InvalidInput
 │   │   ├── InvalidCnpj
 │   │   ├── InvalidCpf
@@ -22,6 +26,11 @@ BalcaoError
 │   │   ├── InvalidBirthDate
 │   │   ├── BirthDateInFuture
 │   │   ├── ParametersConflict
+│   │   ├── FileUnreadable         a file with rows to be asked, that cannot be read as one
+│   │   ├── InvalidBody            no JSON, where JSON is wanted
+│   │   ├── ClientRequired         the key wants to be told whom a lookup is for
+│   │   ├── MarkWithCpf            a mark is no place for a person
+│   │   ├── FilterRequired         a search for everything
 │   │   ├── InvalidIdempotencyKey
 │   │   └── IdempotencyKeyReused   same key, another request
 │   ├── NothingInCache             the caller wants nothing but the cache, and it has nothing
@@ -31,12 +40,25 @@ BalcaoError
 │   ├── ResultErased               same idempotency key, its result was erased for the person's sake
 │   ├── InsufficientCredits
 │   ├── CeilingOfRequest           it would cost more than the caller allows it to
+│   ├── CeilingReached             a budget does not cover it
+│   │   ├── CeilingOfKey
+│   │   ├── CeilingOfBatch
+│   │   ├── CeilingOfWallet
+│   │   └── CeilingOfClient
+│   ├── NotAdministering           a key that may not see or change what is the whole account's
+│   ├── BudgetsCrowded             this owner has as many budgets for it as can be
+│   ├── BudgetOfItsOwner           it is made and ended together with its batch or wallet
 │   ├── NotFound
 │   │   ├── CnpjNotFound           a source that can prove absence says so
 │   │   ├── RegistrationNotFound   Suframa does not know the company
 │   │   ├── ReceiptNotFound        unknown, or another account's
 │   │   ├── OperationNotFound      unknown, or another account's
+│   │   ├── BatchNotFound          unknown, or another account's
+│   │   ├── BudgetNotFound         unknown, ended, another account's, or not for this key
 │   │   └── RouteNotFound
+│   ├── BatchStateRefused      a batch is in a state in which this cannot be
+│   ├── QuoteChanged           what is confirmed is not what it would cost now
+│   ├── BatchErased            the batch's data are gone
 │   ├── MethodNotAllowed
 │   ├── RequestTooLarge
 │   ├── UnsupportedMediaType       a body of a type that the address does not take
@@ -54,6 +76,7 @@ BalcaoError
 ├── StorageMoved                   told to the operator only: the data were moved elsewhere
 ├── StorageIncomplete              told to the operator only: data that are being moved here
 ├── PepperDiffers                  told to the operator only: other keys' secret than the database's
+├── SearchUnavailable              the month in use has no search index
 ├── Overloaded                     we shed load
 ├── ClockOff                       this node's clock is not the database's: send nothing here
 ├── NameTaken                      told to the operator only
@@ -88,6 +111,18 @@ class CallerError(BalcaoError):
 
 class KeyRefused(CallerError):
     """The API key is missing, unknown, revoked or expired (401)."""
+
+
+class AddressNotAllowed(CallerError):
+    """The key may not be used from this address; empty: nobody knows it (403; decisions 11.3)."""
+
+    def __init__(self, address: str = "") -> None:
+        super().__init__()
+        self.address = address
+
+
+class OperationNotAllowed(CallerError):
+    """The key may not ask this operation (403; decisions 11.3)."""
 
 
 class RateLimited(CallerError):
@@ -163,6 +198,35 @@ class ParametersConflict(InvalidInput):
     """Parameters that exclude each other (decisions 2.8)."""
 
 
+class FileUnreadable(InvalidInput):
+    """No table can be read of this file (400).
+
+    `detail` tells the caller which line or column and what to do, and nothing of what a cell
+    holds; `code` tells programs; `line` as the file counts, None: it is about the whole.
+    """
+
+    def __init__(self, code: str = "", detail: str = "", line: int | None = None) -> None:
+        super().__init__(detail)
+        self.code = code
+        self.line = line
+
+
+class InvalidBody(InvalidInput):
+    """A body that cannot be read as JSON."""
+
+
+class ClientRequired(InvalidInput):
+    """A lookup through this key must have `X-Cliente` (decisions 11.3)."""
+
+
+class MarkWithCpf(InvalidInput):
+    """A mark is a valid CPF, which the ledger never holds (decisions 11.1)."""
+
+
+class FilterRequired(InvalidInput):
+    """A search without a filter (decisions 14.1)."""
+
+
 class InvalidIdempotencyKey(InvalidInput):
     """Not 8 to 128 visible ASCII characters (decisions 2.9)."""
 
@@ -177,6 +241,14 @@ class NothingInCache(CallerError):
 
 class OptInNotEnabled(CallerError):
     """The account may not ask for partners' documents (403)."""
+
+
+class PeopleNotEnabled(CallerError):
+    """The account may not search natural persons (403; decisions 14.4)."""
+
+
+class CursorOfAnotherMonth(CallerError):
+    """The search was begun in a month that is no longer in use (410; decisions 14.3)."""
 
 
 class StillRunning(CallerError):
@@ -217,6 +289,56 @@ class CeilingOfRequest(CallerError):
         self.ceiling_credits = ceiling_credits
 
 
+class CeilingReached(CallerError):
+    """A budget does not cover it (402; decisions 12.3). `back`: when it begins anew, ISO 8601.
+
+    Credits, or operations where the budget counts these; then `held` is 0.
+    """
+
+    def __init__(
+        self,
+        ceiling: int = 0,
+        used: int = 0,
+        held: int = 0,
+        needed: int = 1,
+        back: str | None = None,
+    ) -> None:
+        super().__init__()
+        self.ceiling = ceiling
+        self.used = used
+        self.held = held
+        self.needed = needed
+        self.back = back
+
+
+class CeilingOfKey(CeilingReached):
+    """One of the key's."""
+
+
+class CeilingOfBatch(CeilingReached):
+    """That of the batch."""
+
+
+class CeilingOfWallet(CeilingReached):
+    """That of the wallet."""
+
+
+class CeilingOfClient(CeilingReached):
+    """That of the end client."""
+
+
+class NotAdministering(CallerError):
+    """The key may not change what is the whole account's (403; decisions 12.2)."""
+
+
+class BudgetsCrowded(CallerError):
+    """One more budget of this owner would be too many for an operation (409; decisions 12.1)."""
+
+
+class BudgetOfItsOwner(CallerError):
+    """A batch's or wallet's budget ends with it, and no sooner (409; decisions 12.2)."""
+
+
 class NotFound(CallerError):
     """There is nothing here."""
 
@@ -237,8 +359,32 @@ class OperationNotFound(NotFound):
     """No such operation of this account, as far back as they are kept (404)."""
 
 
+class BatchNotFound(NotFound):
+    """No such batch of this account (404)."""
+
+
+class BudgetNotFound(NotFound):
+    """No such budget that lives, or none that this key may see (404)."""
+
+
 class RouteNotFound(NotFound):
     """No such path (404)."""
+
+
+class BatchStateRefused(CallerError):
+    """Not in this state of the batch (409; decisions 13.2)."""
+
+    def __init__(self, state: str) -> None:
+        super().__init__(state)
+        self.state = state
+
+
+class QuoteChanged(CallerError):
+    """The batch's quote is another one by now (409; decisions 13.3)."""
+
+
+class BatchErased(CallerError):
+    """The batch's data were deleted, or have run out (410; decisions 13.6)."""
 
 
 class MethodNotAllowed(CallerError):
@@ -307,6 +453,10 @@ class PepperDiffers(BalcaoError):
 
 class ClockOff(BalcaoError):
     """This node's clock differs from the database's by more than nodes' may (decisions 9.8)."""
+
+
+class SearchUnavailable(BalcaoError):
+    """The month in use has no search index, or there is no month (503; decisions 14.7)."""
 
 
 class Overloaded(BalcaoError):

@@ -49,6 +49,11 @@ class Home:
         return self.path / "receipts"
 
     @property
+    def batches(self) -> Path:
+        """Files of batches while they are read or written; empty where nobody does."""
+        return self.path / "batches"
+
+    @property
     def serving(self) -> Path:
         """The address where a running service listens: `serve` may have been told another one."""
         return self.path / "serving.txt"

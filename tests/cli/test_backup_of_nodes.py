@@ -7,11 +7,15 @@ from pathlib import Path
 
 import psycopg
 import pytest
+from pydantic import SecretStr
 
 from balcao.home import PEPPER_BYTES
+from balcao.opendata.errors import FetchRunning
+from balcao.service.fetching import alone_among_nodes
+from balcao.settings import Settings
 from balcao.storage.copies.errors import BackupRefused
 from balcao.storage.postgresql import programs
-from balcao.storage.postgresql.copies import OWN_FUNCTIONS, OWN_TABLES, NodeMaker
+from balcao.storage.postgresql.copies import OWN_FUNCTIONS, OWN_TABLES, NodeMaker, PostgresCopies
 from balcao.storage.postgresql.desk import PostgresDesk
 from balcao.storage.postgresql.programs import programs_for
 from tests.cli.shell import Shell
@@ -188,7 +192,8 @@ def test_passwords_stay_off_the_command_line(
 
 
 def test_one_node_makes_them(address: str) -> None:
-    first, second = NodeMaker(address), NodeMaker(address)
+    first, second = (PostgresCopies(address).maker() for _ in range(2))
+    assert isinstance(first, NodeMaker)
     assert first.is_ours()
     assert not second.is_ours()
     assert first.is_ours()
@@ -201,6 +206,19 @@ def test_one_node_makes_them(address: str) -> None:
     second.close()
     assert first.is_ours()
     first.close()
+
+
+def test_one_node_downloads_a_month(address: str, tmp_path: Path) -> None:
+    """Beside another one that makes backups."""
+    settings = Settings(home=tmp_path, database=SecretStr(address))
+    maker = PostgresCopies(address).maker()
+    with alone_among_nodes(settings):
+        assert maker.is_ours()
+        with pytest.raises(FetchRunning), alone_among_nodes(settings):
+            pass
+    with alone_among_nodes(settings):
+        pass
+    maker.close()
 
 
 def test_the_content_of_receipts(filled: Shell) -> None:

@@ -31,7 +31,7 @@ def test_every_setting_is_in_the_manual(shell: Shell) -> None:
 # What stands under "Tipo": words that an operator knows, and the values themselves.
 _ONE = r"(texto|inteiro|número|caminho|segredo|sim ou não)( [<>≤≥] [0-9.]+)*"
 _CHOICE = r"`\w+`( ou `\w+`)*"
-_MANY = r"lista de (UFs|textos|inteiros|endereços ou redes|`\w+`(, `\w+`)*)"
+_MANY = r"lista de (UFs|textos|inteiros|endereços( ou redes)?|`\w+`(, `\w+`)*)"
 _PER_UF = r"texto por UF, em JSON: `\{\"SP\": \"\.\.\.\"\}`"
 _TYPE = re.compile(f"{_ONE}|{_CHOICE}|{_MANY}|{_PER_UF}")
 
@@ -82,12 +82,14 @@ def test_all_complaints_come_together_and_repeat_no_value(
     monkeypatch.setenv("BALCAO_CNPJA__CHAVE", "segredo-4")
     monkeypatch.setenv("BALCAO_LIMITS_GRATUITO__PER_MINUTE", "0")
     monkeypatch.setenv("BALCAO_COMPANY_SOURCES", "segredo-5")
+    monkeypatch.setenv("BALCAO_TRUSTED_PROXIES", '["10.0.0.0/8", segredo-7]')
     for line in ("config show", "account list", "serve", "doctor"):
         said = shell(line, code=1)
         text = said.out + said.err
-        assert "BALCAO_COMPANY_SOURCES: deve ser JSON válido" in text
+        assert "BALCAO_COMPANY_SOURCES: deve ser 'snapshot'" in text
+        assert "BALCAO_TRUSTED_PROXIES: deve ser uma lista" in text
+        assert "BALCAO_PORT: deve ser um número inteiro" in text
         assert "segredo" not in text
-    monkeypatch.delenv("BALCAO_COMPANY_SOURCES")
     monkeypatch.setenv("BALCAO_RECEIPTS", "s3//segredo-6")
     said = shell("config show", code=1)
     assert "segredo" not in said.err
@@ -116,9 +118,39 @@ def test_parts_by_uf(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "BALCAO_STATE_REGISTRATION_UFS: não pode ser vazia" in said.err
     assert "segredo" not in said.err
     monkeypatch.setenv("BALCAO_SEFAZ__HEADER_UFS", "segredo-3")
+    monkeypatch.setenv("BALCAO_SEFAZ__ENDPOINTS", "segredo-4")
     said = shell("config show", code=1)
-    assert "BALCAO_SEFAZ__...: deve ser JSON válido" in said.err
+    assert "BALCAO_SEFAZ__HEADER_UFS: não é a sigla de uma UF" in said.err
+    assert "BALCAO_SEFAZ__ENDPOINTS: tem partes" in said.err
     assert "segredo" not in said.err
+
+
+@pytest.mark.parametrize(
+    ("written", "read"),
+    [
+        ("10.0.0.0/8", ["10.0.0.0/8"]),
+        ("10.0.0.0/8, 192.0.2.1 ,2001:db8::/32", ["10.0.0.0/8", "192.0.2.1/32", "2001:db8::/32"]),
+        ('["10.0.0.0/8", "192.0.2.1"]', ["10.0.0.0/8", "192.0.2.1/32"]),
+        ("[]", []),
+    ],
+)
+def test_a_list_in_the_environment(
+    shell: Shell, monkeypatch: pytest.MonkeyPatch, written: str, read: list[str]
+) -> None:
+    monkeypatch.setenv("BALCAO_TRUSTED_PROXIES", written)
+    monkeypatch.setenv("BALCAO_SEFAZ__CPF_UFS", "SP, RJ")
+    found = shell("config show --json").json
+    assert found["trusted_proxies"]["value"] == read
+    assert found["trusted_proxies"]["origin"] == "ambiente"
+    assert found["sefaz.cpf_ufs"]["value"] == ["SP", "RJ"]
+
+
+@pytest.mark.parametrize("nothing", ["", " ", "10.0.0.0/8,"])
+def test_a_list_is_not_emptied_by_what_says_nothing(
+    shell: Shell, monkeypatch: pytest.MonkeyPatch, nothing: str
+) -> None:
+    monkeypatch.setenv("BALCAO_TRUSTED_PROXIES", nothing)
+    assert "  BALCAO_TRUSTED_PROXIES: " in shell("config show", code=1).err
 
 
 def test_the_manual_shows_no_python(shell: Shell) -> None:
@@ -139,8 +171,52 @@ def test_a_source_that_nobody_knows_is_refused(
 
 
 def test_a_file_that_is_no_toml(shell: Shell, tmp_path: Path) -> None:
-    (tmp_path / "balcao.toml").write_text("porta = = 1", "utf-8")
-    assert "não é TOML válido" in shell("config show", code=1).err
+    (tmp_path / "balcao.toml").write_text("port = 1\nporta = = 1", "utf-8")
+    assert "balcao.toml, linha 2: o arquivo não é TOML válido" in shell("config show", code=1).err
+
+
+def test_what_is_wrong_in_the_file_is_told_by_its_line(
+    shell: Shell, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "balcao.toml").write_text(
+        """\
+log_format = "segredo-1"  # port = 1
+prot = 8000
+port = "segredo-2"
+trusted_proxies = "10.0.0.0/8"
+limits_gratuito = { per_minute = 0, per_day = 1 }
+limits_pre_pago.per_minute = 1
+
+[ cnpja ]
+chave = "segredo-3"
+
+[sefaz]
+cpf_ufs = ["SP", "segredo-4"]
+"""
+    )
+    monkeypatch.setenv("BALCAO_PORT", "segredo-5")  # wins, and is to be mended
+    said = shell("config show", code=1).err
+    assert "segredo" not in said
+    for complaint in (
+        "balcao.toml, linha 1: log_format: deve ser 'auto'",
+        "balcao.toml, linha 2: prot: não existe. Seria port?",
+        "  BALCAO_PORT: deve ser um número inteiro",
+        "balcao.toml, linha 4: trusted_proxies: deve ser uma lista",
+        "balcao.toml, linha 5: limits_gratuito.per_minute: deve ser 1 ou mais",
+        "balcao.toml, linha 9: cnpja.chave: não existe",
+        "balcao.toml, linha 12: sefaz.cpf_ufs: não é a sigla de uma UF",
+    ):
+        assert complaint in said
+    assert "linha 3" not in said
+
+
+def test_what_is_ignored_is_told_beside_what_is_in_force(
+    shell: Shell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("BALCAO_PROT", "8000")
+    said = shell("config show --json")
+    assert said.json["port"]["origin"] == "padrão"
+    assert "aviso: BALCAO_PROT não é uma configuração e foi ignorada" in said.err
 
 
 def test_a_file_that_is_not_there(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:

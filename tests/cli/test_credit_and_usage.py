@@ -2,6 +2,7 @@
 
 import csv
 import io
+import re
 from datetime import datetime
 from typing import Any
 
@@ -134,6 +135,7 @@ def test_every_total_is_that_of_the_ledger(shell: Shell) -> None:
         "origin": "online",
         "queries": 2,
         "credits": 29,
+        "client": None,
     } in found["rows"]
 
     rows = csv_rows(shell, period)
@@ -148,6 +150,8 @@ def test_every_total_is_that_of_the_ledger(shell: Shell) -> None:
         "key_id": "1",
         "key": "produção",
         "credits": "1",
+        "client": "",
+        "reference": "",
     }
     people = shell(f"usage acme {period}").out
     assert "01/10/2026" in people
@@ -186,3 +190,20 @@ def test_books_that_disagree_are_complained_about(shell: Shell) -> None:
     assert found["ok"] is False
     assert len(found["complaints"]) == 1
     assert "livro de créditos" in shell("doctor", code=1).out
+
+
+def test_usage_by_client(shell: Shell) -> None:
+    shell("credit add acme 500 --reason compra")
+    day = to_ms(datetime.fromisoformat("2026-10-01 10:00:00").replace(tzinfo=BRASILIA))
+    with shell.desk() as desk:
+        for request, client in (("a", "loja-7"), ("b", "loja-7"), ("c", None)):
+            charge = Charge(
+                1, 1, request, "suframa", 1, "suframa/lookup", "cache", day, client, "p"
+            )
+            assert desk.commit_now([charge]) is None
+    period = "--from 2026-10-01 --to 2026-10-31"
+    rows = shell(f"usage acme {period} --json").json["rows"]
+    assert [(row["client"], row["queries"]) for row in rows] == [(None, 1), ("loja-7", 2)]
+    assert [row["client"] for row in csv_rows(shell, period)] == ["loja-7", "loja-7", ""]
+    assert {row["reference"] for row in csv_rows(shell, period)} == {"p"}
+    assert re.search(r"suframa +cache +loja-7 +2 +2", shell(f"usage acme {period}").out)

@@ -15,6 +15,7 @@ from tests.cli.provider import a_provider
 from tests.cli.shell import Shell, begin, free_port
 from tests.sources.sefaz.certificates import KEY, PASSWORD, a_certificate, of_cnpj, saved
 from tests.sources.sefaz.world import CNPJ
+from tests.sources.test_cnpja import SAVED as CNPJA
 
 
 @pytest.fixture(autouse=True)
@@ -213,6 +214,32 @@ def test_online_and_all_is_well(shell: Shell, monkeypatch: pytest.MonkeyPatch) -
         monkeypatch.setenv("BALCAO_CNPJA__URL", url)
         monkeypatch.setenv("BALCAO_CNPJA__KEY", "abre-te")
         assert "ok     rede até cnpja: respondeu, em até " in shell("doctor --online").out
+
+
+def about_letters(shell: Shell) -> dict[str, str]:
+    return {
+        check["name"]: f"{check['status']} {check['text']}"
+        for check in shell("doctor --online --json").json["checks"]
+        if check["name"].startswith("CNPJ com letras em ")
+    }
+
+
+def test_online_asks_who_takes_letters_about_such_a_company(
+    shell: Shell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    credit = {"perpetual": 7, "transient": 0}
+    monkeypatch.setenv("BALCAO_CNPJA__KEY", "abre-te")
+    with a_provider(CNPJA | {"taxId": "00000000E08G12"} | credit) as url:
+        monkeypatch.setenv("BALCAO_CNPJA__URL", url)
+        assert about_letters(shell) == {}, "it is not said to take them"
+        monkeypatch.setenv("BALCAO_CNPJA__ACCEPTS_ALPHANUMERIC", "true")
+        found = {"CNPJ com letras em cnpja": "ok respondeu sobre 00.000.000/E08G-12"}
+        assert about_letters(shell) == found
+    with a_provider(CNPJA | credit) as url:
+        monkeypatch.setenv("BALCAO_CNPJA__URL", url)
+        (refused,) = about_letters(shell).values()
+        assert refused.startswith("warn respondeu sobre outro documento; ")
+        assert refused.endswith("ponha accepts_alphanumeric desta fonte em false")
 
 
 @pytest.fixture

@@ -1,5 +1,6 @@
 """`balcao key`."""
 
+import re
 from collections.abc import Iterator
 from datetime import datetime
 
@@ -108,3 +109,67 @@ def test_no_command_repeats_a_key_or_the_pepper(shell: Shell) -> None:
         said = shell(line)
         for secret in (key, key[18:], pepper.hex(), repr(pepper)):
             assert secret not in said.out + said.err, line
+
+
+RULES = "--ip 203.0.113.0/24 --ip 2001:db8::1 --operation suframa --require-client --admin"
+
+
+def test_a_key_with_rules(shell: Shell) -> None:
+    made = shell(f"key create acme {RULES} --json").json
+    rules = {
+        "ips": ["203.0.113.0/24", "2001:db8::1/128"],
+        "operations": ["suframa"],
+        "client_required": True,
+        "admin": True,
+    }
+    assert rules.items() <= made.items()
+    number = made["key_id"]
+    assert rules.items() <= shell(f"key show {number} --json").json.items()
+    assert rules.items() <= shell("key list acme --json").json[0].items()
+    people = shell(f"key show {number}").out
+    assert "203.0.113.0/24, 2001:db8::1/128" in people
+    assert re.search(r"Exige cliente +sim", people)
+    assert "exige cliente" in shell("key list acme").out
+
+
+def test_rules_are_changed_one_by_one(shell: Shell) -> None:
+    number = shell(f"key create acme {RULES} --json").json["key_id"]
+    said = shell(f"key change {number} --any-ip --no-admin").out
+    assert f"Chave {number} (chave) da conta acme: só suframa; exige cliente." in said
+    changed = shell(f"key change {number} --operation sintegra --no-require-client --json").json
+    assert (changed["operations"], changed["client_required"]) == (["sintegra"], False)
+    assert "já tinha estas regras" in shell(f"key change {number}").out
+    said = shell(f"key change {number} --any-operation").out
+    assert said.strip().endswith("da conta acme: nenhuma.")
+    with shell.desk() as desk:
+        details = [each.detail for each in desk.people.audit(99, action="key.change")]
+    assert details[0] == f"número {number}; operações sintegra → todas"
+    assert len(details) == 3
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ("--ip 10.0.0.7/8", "não é um endereço nem uma rede"),
+        ("--ip casa", "não é um endereço nem uma rede"),
+        ("--operation nada", "São estas: "),
+        ("--ip 10.0.0.1 --any-ip", "não se usa com --any-ip"),
+        ("--operation suframa --any-operation", "não se usa com --any-operation"),
+    ],
+)
+def test_rules_that_cannot_be(shell: Shell, options: str, said: str) -> None:
+    number = shell("key create acme --json").json["key_id"]
+    assert said in " ".join(shell(f"key change {number} {options}", code=2).err.split())
+    if "--any" not in options:
+        shell(f"key create acme {options}", code=2)
+
+
+def test_no_such_key(shell: Shell) -> None:
+    for command in ("key show 99", "key change 99 --admin"):
+        assert "Não há chave número 99" in shell(command, code=1).err
+
+
+def test_fifty_networks_are_the_most(shell: Shell) -> None:
+    fifty = " ".join(f"--ip 10.0.0.{last}" for last in range(50))
+    shell(f"key create acme {fifty}")
+    assert "no máximo 50" in shell(f"key create acme {fifty} --ip 10.0.1.1", code=2).err

@@ -89,6 +89,8 @@ def test_status_makes_no_data_folder(fresh: Shell) -> None:
         "live": None,
         "test": None,
         "imports": {"live": None, "test": None},
+        "fetch": None,
+        "search": {"live": False, "test": False},
     }
     assert not fresh.path.exists()
 

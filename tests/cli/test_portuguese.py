@@ -155,7 +155,16 @@ def test_the_shell_completes_names(shell: Shell, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setenv("_BALCAO_COMPLETE", "complete_bash")
     monkeypatch.setenv("COMP_WORDS", "balcao opendata ")
     monkeypatch.setenv("COMP_CWORD", "2")
-    assert shell("").out.split() == ["build", "status", "list", "rollback", "answers", "sample"]
+    assert shell("").out.split() == [
+        "build",
+        "fetch",
+        "status",
+        "list",
+        "rollback",
+        "answers",
+        "search",
+        "sample",
+    ]
 
 
 def test_completion_is_installed_in_portuguese(

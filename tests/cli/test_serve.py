@@ -81,7 +81,7 @@ def test_the_first_start_and_the_next_one(shell: Shell) -> None:
         with serving(home, port) as second:
             assert second.wait_until_it_ends() == 1
             assert f"A porta {port} já está em uso" in second.err
-            assert f"make serve PORT={port + 1}" in second.err
+            assert f"BALCAO_HOME={home} make serve PORT={port + 1} (ou BALCAO_HOME=" in second.err
         with serving(home, free_port()) as third:
             assert third.wait_until_it_ends() == 1
             assert "já está em uso por outro servidor" in third.err

@@ -4,6 +4,7 @@ from datetime import datetime
 from itertools import permutations
 
 import pytest
+from msgspec.structs import replace
 
 from balcao.core.calendar import BRASILIA, to_ms
 from balcao.core.idempotency import Recorded
@@ -171,7 +172,7 @@ def test_a_settlement_that_makes_no_sense_is_a_bug(nonsense: Settle) -> None:
 
 def test_rows_fit_their_columns() -> None:
     batch = a_batch(held=3)
-    assert batch.admit([charge("r1", 2)]) is None
+    assert batch.admit([replace(charge("r1", 2), client="c", reference="r")]) is None
     assert batch.admit([settle("open", 1)]) is None
     assert batch.admit([TopUp(ANA, 5, "carga", AT_MS)]) is None
     assert [dict(zip(ENTRY_COLUMNS, row, strict=True)) for row in batch.entries] == [
@@ -179,16 +180,19 @@ def test_rows_fit_their_columns() -> None:
             "account_id": ANA, "at_ms": AT_MS, "month": MONTH, "kind": "charge",
             "balance_change": -2, "held_change": 0, "request_id": "r1", "key_id": 7,
             "operation": "op", "rule": "consulta", "origin": "cache", "reason": None,
+            "client": "c", "reference": "r", "budgets": None,
         },
         {
             "account_id": ANA, "at_ms": AT_MS, "month": MONTH, "kind": "post",
             "balance_change": -1, "held_change": -3, "request_id": "open", "key_id": 7,
             "operation": "op", "rule": "consulta", "origin": "online", "reason": None,
+            "client": None, "reference": None, "budgets": None,
         },
         {
             "account_id": ANA, "at_ms": AT_MS, "month": MONTH, "kind": "top_up",
             "balance_change": 5, "held_change": 0, "request_id": None, "key_id": None,
             "operation": None, "rule": None, "origin": None, "reason": "carga",
+            "client": None, "reference": None, "budgets": None,
         },
     ]  # fmt: skip
 

@@ -50,6 +50,14 @@ USUAL: dict[str, Any] = {
             {"name": "SUPERCALIFRAGILISTICOESPIALIDOSO SA"},
             "CND-federal_90010001000100_SUPERCALIFRAGILISTIC_vale-2027-02-15.pdf",
         ),
+        (
+            {"name": "ANA LUZ 90010000100"},
+            "CND-federal_90010001000100_ANA-LUZ_vale-2027-02-15.pdf",
+        ),
+        (
+            {"name": "900.100.001-00 ANA"},
+            "CND-federal_90010001000100_ANA_vale-2027-02-15.pdf",
+        ),
         ({"name": "日本"}, "CND-federal_90010001000100_vale-2027-02-15.pdf"),
         ({"document": "apagado", "name": None}, "CND-federal_apagado_vale-2027-02-15.pdf"),
     ],

@@ -17,7 +17,7 @@ from balcao.core.ledger import TopUp
 from balcao.core.receipts import digest_of
 from balcao.storage.contract import NewAccount, NewKey
 from balcao.storage.sqlite.desk import SqliteDesk
-from tests.crash.worker import RECEIPTS, Way
+from tests.crash.worker import RECEIPTS
 from tests.world import at_once
 
 ROOT = Path(__file__).parent.parent.parent
@@ -84,12 +84,10 @@ def prepare(database: Path) -> Promises:
     return promises
 
 
-def kill_once(
-    database: Path, name: str, promises: Promises, dice: random.Random, way: Way = "in-place"
-) -> Cycle:
+def kill_once(database: Path, name: str, promises: Promises, dice: random.Random) -> Cycle:
     """One cycle: start a worker, kill it, compare. Raises AssertionError on a broken promise."""
     before = len(promises)
-    with worker(database, name, way) as process:
+    with worker(database, name) as process:
         assert process.stdout is not None
         lines, reader = collect(process.stdout)
         if dice.random() < KILLED_AT_START:
@@ -107,9 +105,9 @@ def kill_once(
 
 
 @contextmanager
-def worker(database: Path, name: str, way: Way = "in-place") -> Iterator[subprocess.Popen[bytes]]:
+def worker(database: Path, name: str) -> Iterator[subprocess.Popen[bytes]]:
     process = subprocess.Popen(
-        [sys.executable, "-m", "tests.crash.worker", str(database), name, way],
+        [sys.executable, "-m", "tests.crash.worker", str(database), name],
         cwd=ROOT,
         stdout=subprocess.PIPE,
         start_new_session=True,

@@ -1,16 +1,14 @@
 """A small server that is there to be killed: 32 clients on one desk.
 
-    python -m tests.crash.worker DATABASE NAME [in-place|thread]
+    python -m tests.crash.worker DATABASE NAME
 
 It says on stdout what was acknowledged, one line each and only after `commit` has returned;
 whoever reads the lines may hold the database to every one of them. NAME makes its requests,
-keys and reasons different from those of other runs. With `thread` commits are written by the
-writer's thread, as on a slow disk. Receipts' bytes go into a folder beside the
+keys and reasons different from those of other runs. Receipts' bytes go into a folder beside the
 database, before the record that names them.
 """
 
 import asyncio
-import math
 import os
 import random
 import sys
@@ -18,7 +16,6 @@ import time
 from collections.abc import Sequence
 from itertools import count
 from pathlib import Path
-from typing import Literal, TypeAlias
 
 from balcao.core.access import Account
 from balcao.core.idempotency import Recorded
@@ -39,8 +36,6 @@ from balcao.storage.blobs import open_blobs
 from balcao.storage.contract import Blobs
 from balcao.storage.numbers import least_number
 from balcao.storage.sqlite.desk import SqliteDesk
-
-Way: TypeAlias = Literal["in-place", "thread"]  # of committing
 
 CLIENTS = 32
 OPERATION = "cnpj-receita-federal"
@@ -179,6 +174,4 @@ async def serve(desk: SqliteDesk, blobs: Blobs, name: str) -> None:
 if __name__ == "__main__":
     database, run_name = Path(sys.argv[1]), sys.argv[2]
     desk = SqliteDesk(database)
-    if sys.argv[3:] == ["thread"]:
-        desk.engine._writer._in_place_from = math.inf
     asyncio.run(serve(desk, open_blobs(database.parent / RECEIPTS), run_name))

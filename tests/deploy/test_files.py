@@ -281,6 +281,7 @@ def exposed() -> tuple[set[str], dict[str, set[str]]]:
     metrics.backup(1_000)
     metrics.circuits = lambda: {("cnpja", "state_registration", "SP"): "open"}
     metrics.work = lambda: {"holds": (1_000, 1_000, 1)}
+    metrics.month = lambda: (40, ("baixando", 1, 2))
     metrics.jobs = lambda: [("delete_receipt_bytes", "waiting", 1, 1_000)]
     labels: dict[str, set[str]] = {}
     for family in text_string_to_metric_families(metrics.exposition().decode()):

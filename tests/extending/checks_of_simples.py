@@ -10,9 +10,13 @@ import httpx2
 import openapi_spec_validator
 import pytest
 
+from balcao.batches.columns import AskedRow, map_columns
+from balcao.batches.tables.contract import TableRow
+from balcao.batches.writing.contract import ResultColumns, ResultRow, RowFacts
 from balcao.cli.manual import write_manual
 from balcao.core.access import Account
 from balcao.core.questions import Mode
+from balcao.operations import OPERATIONS
 from balcao.providers import PROVIDERS
 from balcao.settings import Settings
 from balcao.simulator import create_app
@@ -80,6 +84,8 @@ def test_the_document_and_its_page(house: OpenHouse) -> None:
         "cache",
         "creditos_maximos",
         "X-Creditos-Maximos",
+        "X-Cliente",
+        "X-Referencia",
         "Idempotency-Key",
     ]
     schema = document["components"]["schemas"]["RespostaSimples"]
@@ -127,3 +133,15 @@ def test_the_command_line_and_the_settings(monkeypatch: pytest.MonkeyPatch, tmp_
     assert Settings().sources_of("simples") == ("registro",)
     with pytest.raises(ValueError, match="registro"):
         Settings.model_validate({"simples_sources": ("outra",)})
+
+
+def test_results_of_batches_have_its_columns() -> None:
+    operation = OPERATIONS["simples"]
+    columns = map_columns(operation, ["CNPJ"])
+    asked = columns.read(TableRow(2, (CNPJ,)))
+    assert isinstance(asked, AskedRow)
+    body = b'{"optante":true,"desde":"2015-03-02"}'
+    row = ResultRow((CNPJ,), RowFacts(2, "concluida"), body)
+    result = ResultColumns(operation, ["CNPJ"], columns)
+    told = dict(zip(result.names, result.cells(row), strict=True))
+    assert (told["balcao_optante"], told["balcao_optante_desde"]) == ("Sim", "02/03/2015")

@@ -20,7 +20,7 @@ import httpx2
 from pydantic import SecretStr
 
 from balcao.accounts.keys import issue_key
-from balcao.core.access import Account, Plan
+from balcao.core.access import Account, KeyDoor, Plan
 from balcao.core.freshness import Kept
 from balcao.core.ledger import TopUp
 from balcao.core.questions import Inquiry, Mode
@@ -101,12 +101,18 @@ class OpenHouse:
         credits: int = CREDITS,
         ceiling_credits: int | None = None,
         per_minute: int | None = None,
+        partner_optin: bool = False,
     ) -> Client:
         """Open an account with credits and one key."""
         desk, now_ms = self.house.desk, system_now_ms()
         # As the command line does: certificates are always part of a prepaid plan.
         new = NewAccount(
-            name, plan, mode, certificates=plan == "pre_pago", ceiling_credits=ceiling_credits
+            name,
+            plan,
+            mode,
+            certificates=plan == "pre_pago",
+            partner_optin=partner_optin,
+            ceiling_credits=ceiling_credits,
         )
         account = desk.create_account(new, now_ms)
         if credits:
@@ -114,6 +120,16 @@ class OpenHouse:
         home = Home(self.house.settings.home)
         text, key = issue_key(desk, home, account, "teste", now_ms, per_minute=per_minute)
         return Client(account.account_id, key.key_id, text)
+
+    def another_key(
+        self, of: Client, *, client_required: bool = False, administers: bool = False
+    ) -> Client:
+        """One more key of the same account."""
+        desk, home = self.house.desk, Home(self.house.settings.home)
+        account = desk.account(of.account_id)
+        door = KeyDoor(client_required=client_required, administers=administers)
+        text, key = issue_key(desk, home, account, "outra", system_now_ms(), door=door)
+        return Client(of.account_id, key.key_id, text)
 
     def top_up(self, client: Client, credits: int) -> None:
         """Give an account credits."""

@@ -222,8 +222,11 @@ def test_last_month_s_credits_are_not_this_month_s(house: OpenHouse) -> None:
 # Consumption
 
 
-def rows(said: Any) -> list[tuple[str, str, str, str, int, int]]:
-    columns = ("dia", "operacao", "chave", "origem", "consultas", "creditos")
+def rows(said: Any) -> list[tuple[str, str, str, str, int, int, str | None, str | None]]:
+    columns = (
+        *("dia", "operacao", "chave", "origem", "consultas", "creditos"),
+        *("cliente", "referencia"),
+    )
     for each in said["linhas"]:
         assert tuple(each) == columns
     return [tuple(each.values()) for each in said["linhas"]]
@@ -239,7 +242,8 @@ def in_csv(answer: Reply) -> list[list[str]]:
     text = answer.body.decode("utf-8")
     assert text.startswith("\ufeff")
     header, *lines = csv.reader(io.StringIO(text[1:]), delimiter=";")
-    assert header == ["dia", "operacao", "chave", "origem", "consultas", "creditos"]
+    usual = ["dia", "operacao", "chave", "origem", "consultas", "creditos"]
+    assert header == [*usual, "cliente", "referencia"]
     return lines
 
 
@@ -265,7 +269,7 @@ def test_consumption_adds_up_to_the_ledger(house: OpenHouse, who: Client) -> Non
         assert sum(row[4] for row in found if row[3] == origin) == len(mine)
     assert len({row[:4] for row in found}) == len(found)
     lines = in_csv(house.get(f"{USAGE}?formato=csv", who))
-    assert lines == [[str(value) for value in row] for row in found]
+    assert lines == [["" if value is None else str(value) for value in row] for row in found]
     # Whichever key asks, it is the account's.
     assert rows(ok(house.get(USAGE, second))) == found
 
@@ -329,7 +333,7 @@ def test_days_are_civil_days_in_brasilia(
     said = ok(house.get(f"{USAGE}?de={day}&ate={day}", who))
     assert (said["de"], said["ate"]) == (day, day)
     assert (said["total_creditos"], said["total_consultas"]) == (11, 2)
-    assert rows(said) == [(day, "sintegra", "teste", "online", 2, 11)]
+    assert rows(said) == [(day, "sintegra", "teste", "online", 2, 11, None, None)]
     assert len(in_csv(house.get(f"{USAGE}?de={day}&ate={day}&formato=csv", who))) == 1
     date = datetime.date.fromisoformat(day)
     around = [date - datetime.timedelta(1), date, date + datetime.timedelta(1)]

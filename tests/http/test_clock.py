@@ -181,9 +181,28 @@ def test_a_second_restart_does_not_end_the_trial(tmp_path: Path) -> None:
             assert house.get(COMPANY, ana).status == 200  # it is in the books
 
 
+def test_a_month_that_was_believed_is_turned_back_with_the_clock(tmp_path: Path) -> None:
+    clocks = Clocks(brasilia("2026-08-20 12:00:00"))
+    with opened(tmp_path, clock=clocks.clock()) as house:
+        lia = house.account("lia", plan="pos_pago", credits=0)
+        assert house.get(COMPANY, lia).status == 200
+        clocks.jump(15 * DAY)
+        seen(house, "saltou")
+        clocks.go_on(HOUR)  # confirmed
+        seen(house, "certo")
+        assert house.get(COMPANY, lia).status == 200
+        assert house.purse(lia).month == "2026-09"
+        clocks.jump(-15 * DAY)
+        seen(house, "saltou")
+        clocks.go_on(HOUR)
+        house.run(house.until(lambda: house.purse(lia).month == "2026-08"))
+        assert house.purse(lia).month_credits == 1
+
+
 def test_another_process_that_goes_by_a_wrong_clock_turns_no_month_for_long(
-    tmp_path: Path,
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(lifespan, "MONTHS_EVERY_SECONDS", 0.001)
     clocks = Clocks(brasilia("2026-08-20 12:00:00"))
     with opened(tmp_path, clock=clocks.clock()) as house:
         lia = house.account("lia", plan="pos_pago", credits=0)

@@ -35,6 +35,10 @@ def test_the_same_from_both(tmp_path: Path) -> None:
             assert all((current.answer(each) is not None) is finished for each in known)
             replies = [house.get(company(each.text)) for each in known]
             assert {reply.status for reply in replies} == {200}
+            # A source like others, and no cache (contract 1.8); only a quote tells which.
+            assert {reply.headers["cache-status"] for reply in replies} == {"Balcao; fwd=miss"}
+            quote = house.get(f"/cotacoes/v2/cnpj-receita-federal/{known[0].text}")
+            assert quote.json["caminho"] == "proprio"
             said.append([reply.body.split(b",", 1)[1] for reply in replies])
             assert house.get(company("99999999000191")).status == 404
             house.assert_books_agree()

@@ -200,8 +200,11 @@ def test_no_header_is_sent_twice(world: World) -> None:
 # CORS
 
 
-@pytest.mark.parametrize("path", [company(), "/nada", "/livez"])
-def test_preflight_needs_no_key(world: World, path: str) -> None:
+@pytest.mark.parametrize(
+    ("path", "methods"),
+    [(company(), {"get"}), ("/nada", {"get"}), ("/livez", {"get", "head"})],
+)
+def test_preflight_needs_no_key(world: World, path: str, methods: set[str]) -> None:
     answer = world.request(
         "OPTIONS",
         path,
@@ -213,12 +216,14 @@ def test_preflight_needs_no_key(world: World, path: str) -> None:
 
     assert answer.status in (200, 204)
     assert answer.headers["access-control-allow-origin"] == "*"
-    assert listed(answer.headers["access-control-allow-methods"]) == {"get"}
+    assert listed(answer.headers["access-control-allow-methods"]) == methods
     assert listed(answer.headers["access-control-allow-headers"]) == {
         "x-api-key",
         "cache",
         "idempotency-key",
         "x-creditos-maximos",
+        "x-cliente",
+        "x-referencia",
         "accept",
         "content-type",
     }
@@ -247,6 +252,9 @@ def test_answers_may_be_read_by_any_origin(world: World) -> None:
             "cache-status",
             "age",
             "idempotent-replayed",
+            "location",
+            "x-cliente",
+            "x-referencia",
         }
 
 

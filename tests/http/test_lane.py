@@ -4,6 +4,7 @@ import asyncio
 import json
 import random
 import re
+import ssl
 import zlib
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -17,25 +18,30 @@ import pytest
 from pydantic import SecretStr
 from stdnum.br.cnpj import calc_check_digits
 
-from balcao.core.access import Caller
+from balcao.core.access import Caller, KeyDoor
+from balcao.core.budgets import Budget
 from balcao.core.calendar import to_ms
 from balcao.core.company import Company
 from balcao.core.documents import Cnpj, Cpf
+from balcao.core.people import AT_THE_TERMINAL
 from balcao.core.questions import Inquiry, Part
 from balcao.core.rate_limit import Verdict
 from balcao.errors import BalcaoError, StorageFailed
-from balcao.http.lane import Lane
+from balcao.http.lane import AnyLane, Lane
 from balcao.http.wire.connection import Connection
 from balcao.http.wire.door import Door
 from balcao.http.wire.limits import ConnectionLimits
 from balcao.operations import OPERATIONS
 from balcao.operations.company.operation import CompanyLookup
 from balcao.operations.parameters import Parameters
-from balcao.settings import Limits
+from balcao.service.server import tls_context
+from balcao.settings import Limits, Settings
 from balcao.sources.contract import Absent, Answer, Finished, Found
 from balcao.storage.turns import Told
+from tests.certificates import self_signed
 from tests.http import house
 from tests.http.test_wire_fuzz import FakeTransport
+from tests.lookups import OTHER_CPF
 from tests.world import (
     BIRTH,
     CNPJ,
@@ -93,6 +99,19 @@ def numbered(number: int) -> str:
 FINISHED = numbered(0)
 
 
+AT_HAND = (
+    company(FINISHED),
+    company(numbered(3)),
+    company(numbered(1), ANY_AGE),
+    suframa(CNPJ, "cache=5"),
+    sintegra(CNPJ, f"uf=SP&{ANY_AGE}"),
+    producer(CPF, f"uf=SP&{ANY_AGE}"),
+    federal(f"cnpj={CNPJ}&{ANY_AGE}"),
+    federal(f"cpf={CPF}&data_nascimento={BIRTH.replace('-', '')}&{ANY_AGE}"),
+    state(CNPJ, f"uf=SP&{ANY_AGE}"),
+)
+
+
 @dataclass
 class Side:
     """A world behind a door, with the lane or without it."""
@@ -116,9 +135,31 @@ class Side:
 
     def say(self, text: bytes, *, end: bool = False) -> bytes:
         """Say something, with `KEY<n>` for the client's key, and hear the answers."""
+        return self.world.run(self._say(self._with_keys(text), end=end))
+
+    def say_by_tls(self, settings: Settings, text: bytes) -> bytes:
+        """The same over a connection by TLS, which ends with the answer to it."""
+
+        async def story() -> bytes:
+            front, context = self.world.front, tls_context(settings)
+            door = Door(front, front.refuse, ConnectionLimits(), lane=self.door.lane, tls=context)
+            trusting = ssl.create_default_context(cafile=str(settings.tls_certificate))
+            reader, writer = await asyncio.open_connection(
+                "127.0.0.1", door.open("127.0.0.1", 0), ssl=trusting, server_hostname="localhost"
+            )
+            writer.write(self._with_keys(text))
+            async with asyncio.timeout(60):
+                told = await reader.read()
+            writer.close()
+            await door.close(5)
+            return told
+
+        return self.world.run(story())
+
+    def _with_keys(self, text: bytes) -> bytes:
         for number, client in enumerate(self.clients):
             text = text.replace(b"KEY%d." % number, client.key.encode())
-        return self.world.run(self._say(text, end=end))
+        return text
 
     async def _say(self, text: bytes, *, end: bool) -> bytes:
         connection = self.connection
@@ -183,6 +224,7 @@ def _rows(desk: Any, sql: str, *but: str) -> list[Any]:
 
 
 RICH, POOR, LIMITED = 0, 4, 6  # of the clients below
+BUDGETED = 5
 
 
 @contextmanager
@@ -205,7 +247,24 @@ def opened(folder: Path, *, lane: bool, per_minute: int = 100_000) -> Iterator[S
             world.key(clients[0].account_id),
         ]
         assert world.desk.revoke_key(clients[-1].key_id, world.clock())
+        behind = [
+            world.key(clients[0].account_id, door=door)
+            for door in (
+                KeyDoor(networks=("127.0.0.0/8",)),
+                KeyDoor(networks=("203.0.113.0/24",)),
+                KeyDoor(operations=("cnpj-receita-federal", "suframa")),
+                KeyDoor(client_required=True),
+                KeyDoor(administers=True),
+            )
+        ]
         clients.append(Client(0, 0, clients[0].key[:-1] + "!"))
+        whose = clients[BUDGETED]
+        of_key = Budget(
+            0, whose.account_id, "orcamento", "da chave", "chave", str(whose.key_id), "dia", 9,
+            None, None, 80, world.clock(),
+        )  # fmt: skip
+        world.run(world.desk.budgets.make(of_key, AT_THE_TERMINAL))
+        clients += behind
         for number in range(40):
             world.keep(a_company(numbered(number), nome_empresarial="GUARDADA"), days=number / 4)
         for subject, document in (
@@ -246,7 +305,7 @@ def get(
     return "\r\n".join(head).encode("latin-1")
 
 
-CALLERS = (*(0,) * 20, 1, 1, 2, 3, 4, 5, 5, 6, 7, 8, 9, None)
+CALLERS = (*(0,) * 44, 1, 1, 2, 3, 4, 5, 5, 6, 7, 8, 9, 10, 11, 12, 12, 13, 13, 14, None)
 QUERIES = (
     *("",) * 6,
     *(FIRST,) * 4,
@@ -269,7 +328,7 @@ QUERIES = (
     "x=1&&y",
 )
 LINES = (
-    *((),) * 45,
+    *((),) * 60,
     *(("Accept-Encoding: gzip",),) * 4,
     ("accept-encoding: br, gzip;q=0.5", "Accept: */*"),
     ("Accept-Encoding: gzip;q=0",),
@@ -280,6 +339,16 @@ LINES = (
     ("idempotency-key: curta",),
     ("X-Creditos-Maximos: 0",),
     ("x-creditos-maximos: 1",),
+    *(("X-Cliente: loja-7",),) * 4,
+    *(("X-Cliente: loja-7", "x-referencia: NF:12/3"),) * 4,
+    ("X-Referencia: p_1.2",),
+    ("X-Referencia: p 1",),
+    ("X-Cliente:",),
+    ("X-Cliente: a", "X-Cliente: a"),
+    (f"X-Cliente: {CPF}",),
+    ("X-Referencia: " + "x" * 65,),
+    ("X-Cliente: a", "Idempotency-Key: chave-0003", "Accept-Encoding: gzip"),
+    ("X-Forwarded-For: 203.0.113.9",),
     ("cache: 5",),
     ("Cache: 5", "cache: 6"),
     ("Content-Length: 0",),
@@ -325,6 +394,9 @@ def drawn(dice: random.Random) -> bytes:
             sintegra(CNPJ, f"uf=BR&{ANY_AGE}"),
             producer(CPF, f"uf=SP&{ANY_AGE}"),
             producer(CPF, f"uf=SP&{query}"),
+            producer(OTHER_CPF, f"uf=SP&{ANY_AGE}"),
+            producer(Cpf(CPF).punctuated, f"uf=SP&{ANY_AGE}"),
+            producer(CPF[:-1] + "1", f"uf=SP&{ANY_AGE}"),
             federal(f"cnpj={CNPJ}&{ANY_AGE}"),
             federal(f"cnpj={CNPJ}&{ANY_AGE}&preferencia_emissao=nova"),
             federal(f"cpf={CPF}&data_nascimento={BIRTH.replace('-', '')}&{ANY_AGE}"),
@@ -394,6 +466,29 @@ def test_with_the_lane_and_without_it(tmp_path: Path, seed: int) -> None:
         assert sides[0].taken[True] > 100, sides[0].taken
 
 
+def test_by_tls_too(tmp_path: Path) -> None:
+    """Some of all kinds in one pipeline, over a real connection."""
+    certificate, key = self_signed(tmp_path, "localhost")
+    settings = Settings(tls_certificate=certificate, tls_key=key)
+    dice = random.Random(9)
+    gzip, last = "Accept-Encoding: gzip", "Connection: close"
+    asked = [
+        get(path, dice.choice((RICH, RICH, POOR, None)), *((gzip,) if number % 3 else ()))
+        for number in range(4)
+        for path in AT_HAND
+    ]
+    answers = []
+    for name in ("lane", "front"):
+        with opened(tmp_path / name, lane=name == "lane") as side:
+            side.say(get(company(FINISHED)))  # the use of the key is noted
+            told = side.say_by_tls(settings, b"".join([*asked, get(company(FINISHED), RICH, last)]))
+            answers.append((said(told), side.books()["visits"]))
+            if name == "lane":
+                assert side.taken[True] > len(asked) / 2
+    assert answers[0] == answers[1]
+    assert answers[0][0].count(b"HTTP/1.1 200 OK") > len(asked) / 2
+
+
 @pytest.fixture(params=["at once", "later"])
 def side(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Side]:
     """With the lane, and keys that are known."""
@@ -407,21 +502,25 @@ def side(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Side]:
 
 
 def test_what_is_at_hand_takes_the_lane(side: Side) -> None:
-    paths = [
-        company(FINISHED),
-        company(numbered(3)),
-        company(numbered(1), ANY_AGE),
-        suframa(CNPJ, "cache=5"),
-        sintegra(CNPJ, f"uf=SP&{ANY_AGE}"),
-        producer(CPF, f"uf=SP&{ANY_AGE}"),
-        federal(f"cnpj={CNPJ}&{ANY_AGE}"),
-        federal(f"cpf={CPF}&data_nascimento={BIRTH.replace('-', '')}&{ANY_AGE}"),
-        state(CNPJ, f"uf=SP&{ANY_AGE}"),
-    ]
-    for number, path in enumerate(paths, 1):
+    for number, path in enumerate(AT_HAND, 1):
         assert side.say(get(path)).startswith(b"HTTP/1.1 200 OK\r\n")
         assert side.taken == {True: number}, path
     assert not any(CPF.encode() in line for line in remembered(side)), "nothing of a person"
+
+
+def test_marks_take_the_lane_and_are_not_remembered(side: Side) -> None:
+    assert side.door.lane is not None
+    heads = len(side.door.lane._heads._new)
+    for number in range(3):
+        marks = ("X-Cliente: loja-7", f"X-Referencia: p-{number}")
+        answer = side.say(get(company(FINISHED), RICH, *marks))
+        assert b" 200 OK" in answer.split(b"\r\n")[0]
+        assert b"\r\nx-cliente: loja-7\r\nx-referencia: p-%d\r\n" % number in answer
+        assert side.taken == {True: number + 1}
+    assert len(side.door.lane._heads._new) == heads, "each would drive out others"
+    marked = "SELECT client, reference FROM ledger_entry ORDER BY entry_id"
+    kept = side.world.desk.engine.here.execute(marked).fetchall()
+    assert kept[-3:] == [("loja-7", f"p-{number}") for number in range(3)]
 
 
 def remembered(side: Side) -> list[bytes]:
@@ -431,18 +530,37 @@ def remembered(side: Side) -> list[bytes]:
 
 
 @pytest.mark.parametrize("query", sorted({*QUERIES, "uf=SP&endereco=true", "uf=BR", "uf=sp"}))
-def test_a_cnpj_in_the_path_is_only_read(query: str) -> None:
-    """So what stands around it is read once, of however many companies."""
+def test_a_document_in_the_path_is_only_read(query: str) -> None:
+    """So what stands around it is read once, of however many companies and persons."""
     for operation in OPERATIONS.values():
-        if operation.document != "cnpj":
+        if not operation.document:
             continue
+        documents = (CNPJ, OTHER_CNPJ) if operation.document == "cnpj" else (CPF, OTHER_CPF)
         try:
             sent = Parameters(query.encode(), {}, operation.names)
-            question, other = (operation.parse(cnpj, sent) for cnpj in (CNPJ, OTHER_CNPJ))
+            question, other = (operation.parse(each, sent) for each in documents)
         except BalcaoError:
             continue
         assert question != other
         assert question.about(other.document) == other
+
+
+@pytest.mark.parametrize("path", [producer(CPF, "uf=SP"), suframa(CNPJ), state(CNPJ, "uf=SP")])
+def test_a_line_is_read_once(side: Side, path: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of persons what stands around the document; and a strategy where there are none is known."""
+    path += f"{'&' if '?' in path else '?'}{ANY_AGE}"
+    side.say(get(path))
+    monkeypatch.delattr(AnyLane, "_read")
+    assert b" 200 OK" in side.say(get(path))
+    assert side.taken == {True: 2}
+    assert not any(CPF.encode() in line for line in remembered(side))
+    assert not any(CPF.encode() in b"".join(each) for each in patterns(side))
+
+
+def patterns(side: Side) -> list[tuple[bytes, bytes]]:
+    """What the lane knows to stand around a document."""
+    assert side.door.lane is not None
+    return [*side.door.lane._patterns._new, *side.door.lane._patterns._old]
 
 
 @pytest.mark.parametrize("end", ["?", "?" + FIRST, "?optin=2", "", "/", "%2F", ".", "0", "?x=/"])
@@ -538,7 +656,7 @@ def test_what_cannot_be_written_is_told_as_the_front_does(tmp_path: Path) -> Non
         with opened(tmp_path / str(lane), lane=lane) as side:
             side.say(get(company(FINISHED)))
             engine: Any = side.world.desk.engine
-            engine._writer.at_once = lambda job: [StorageFailed("disk full")] * len(job.lists)
+            engine._writer.begin = lambda job: lambda: [StorageFailed("disk full")] * len(job.lists)
             answers.append(said(side.say(get(company(FINISHED)))))
             assert side.taken[True] == lane
             assert b" 503 " in answers[-1]

@@ -32,11 +32,19 @@ OF_THE_REGISTRY = {
     (400, "PARAMETRO_INVALIDO"),
     (400, "PARAMETRO_REPETIDO"),
     (400, "ESTRATEGIA_INVALIDA"),
+    (400, "CLIENTE_OBRIGATORIO"),
+    (400, "MARCA_COM_CPF"),
     (400, "IDEMPOTENCY_KEY_INVALIDA"),
     (400, "IDEMPOTENCY_KEY_REUTILIZADA"),
     (401, "API_KEY_INVALIDA"),
     (402, "SALDO_INSUFICIENTE"),
     (402, "TETO_DA_REQUISICAO"),
+    (402, "TETO_DA_CHAVE"),
+    (402, "TETO_DO_CLIENTE"),
+    (400, "CLIENTE_OBRIGATORIO"),
+    (400, "MARCA_COM_CPF"),
+    (403, "ENDERECO_NAO_PERMITIDO"),
+    (403, "OPERACAO_NAO_PERMITIDA"),
     (403, "OPTIN_NAO_HABILITADO"),
     (404, "CNPJ_NAO_ENCONTRADO"),
     (409, "OPERACAO_EM_ANDAMENTO"),
@@ -60,10 +68,13 @@ def described(operation: Operation) -> Any:
 
 def responses(path: str) -> dict[str, Any]:
     """What an address answers by status, also where the document shares a response."""
-    return {
-        status: resolved(response)
-        for status, response in DOCUMENT["paths"][path]["get"]["responses"].items()
-    }
+    return of_method(path, "get")
+
+
+def of_method(path: str, method: str) -> dict[str, Any]:
+    """The same by a method."""
+    answers = DOCUMENT["paths"][path][method]["responses"]
+    return {status: resolved(response) for status, response in answers.items()}
 
 
 def resolved(part: Any) -> Any:
@@ -78,10 +89,11 @@ def resolved(part: Any) -> Any:
 
 def contents() -> Iterator[tuple[str, str, Any]]:
     """Every response content of the document: where, status, content."""
-    for path in DOCUMENT["paths"]:
-        for status, response in responses(path).items():
-            for content in response["content"].values():
-                yield path, status, content
+    for path, methods in DOCUMENT["paths"].items():
+        for method in methods:
+            for status, response in of_method(path, method).items():
+                for content in response["content"].values():
+                    yield path, status, content
 
 
 def schemas_within(part: Any) -> Iterator[dict[str, Any]]:
@@ -126,10 +138,22 @@ def test_every_operation_and_page_is_described() -> None:
         f"/consultas/v2/certidao-negativa-de-debitos-{of}/print/{{receipt_id}}"
         for of in ("federal", "estadual")
     }
-    account = {f"/conta/v1/{each}" for each in ("saldo", "consumo", "operacoes/{request_id}")}
+    account = {
+        f"/conta/v1/{each}" for each in ("saldo", "consumo", "operacoes", "operacoes/{request_id}")
+    }
     pages = {"/livez", "/readyz", "/metrics"}
     quotes = {each.replace("/consultas/v2/", "/cotacoes/v2/") for each in lookups}
-    assert DOCUMENT["paths"].keys() == lookups | quotes | receipts | account | pages
+    account |= {"/conta/v1/orcamentos", "/conta/v1/orcamentos/{id}"}
+    batches = {"/lotes/v1", "/lotes/v1/{id}"} | {
+        f"/lotes/v1/{{id}}/{each}"
+        for each in (
+            *("confirmar", "pausar", "retomar", "encerrar", "repetir", "linhas", "recibos.zip"),
+            *("resultado.csv", "resultado.xlsx", "resultado.jsonl"),
+        )
+    }
+    searches = {f"/buscas/v1/{each}" for each in ("empresas", "empresas/contagem", "socios")}
+    known = lookups | quotes | searches | receipts | account | pages | batches
+    assert DOCUMENT["paths"].keys() == known
 
 
 @ALL
@@ -140,6 +164,14 @@ def test_what_is_read_is_what_is_described(operation: Operation) -> None:
     assert parameters == {(each.name, each.place) for each in operation.parameters} | {
         ("Idempotency-Key", "header")
     }
+
+
+@pytest.mark.parametrize("path", ["/livez", "/readyz"])
+def test_what_probes_answer_is_described_whole(world: World, path: str) -> None:
+    said = DOCUMENT["paths"][path]["get"]["responses"]["200"]["content"]["application/json"]
+    schema = DOCUMENT["components"]["schemas"][said["schema"]["$ref"].rsplit("/", 1)[1]]
+    assert world.get(path, None).json.keys() == schema["properties"].keys()
+    assert sorted(schema["required"]) == sorted(schema["properties"])
 
 
 def test_operators_may_do_without_the_uf_of_the_examples() -> None:
@@ -225,6 +257,7 @@ PAGES_WITH_A_KEY = {
     "/consultas/v2/certidao-negativa-de-debitos-federal/print/{receipt_id}": {404},
     "/conta/v1/saldo": set[int](),
     "/conta/v1/consumo": {400},
+    "/conta/v1/operacoes": {400},
     "/conta/v1/operacoes/{request_id}": {404},
 }
 
@@ -233,7 +266,7 @@ PAGES_WITH_A_KEY = {
 def test_pages_that_want_a_key(path: str) -> None:
     page = DOCUMENT["paths"][path]["get"]
     assert page["security"] == [{"chave": []}]
-    assert {200, 401, 429} | PAGES_WITH_A_KEY[path] <= set(map(int, responses(path)))
+    assert {200, 401, 403, 429} | PAGES_WITH_A_KEY[path] <= set(map(int, responses(path)))
     assert "X-Creditos-Cobrados" not in page["responses"]["200"]["headers"]
     named = {each["name"] for each in page["parameters"] if each["in"] == "path"}
     assert named == set(re.findall(r"\{(\w+)\}", path))
@@ -263,6 +296,7 @@ def test_the_accounts_pages_are_as_described(tmp_path: Path) -> None:
             "/conta/v1/consumo?formato=csv": "/conta/v1/consumo",
             operation: "/conta/v1/operacoes/{request_id}",
             operation[:-1]: "/conta/v1/operacoes/{request_id}",
+            "/conta/v1/operacoes?referencia=p-1": "/conta/v1/operacoes",
             federal.json["print"]: next(iter(PAGES_WITH_A_KEY)),
             state.json["print"]: next(iter(PAGES_WITH_A_KEY)).replace("federal", "estadual"),
         }
@@ -324,7 +358,7 @@ def test_all_examples_fit_their_schemas() -> None:
 )
 def test_the_schemas_can_refuse(change: dict[str, Any]) -> None:
     content = responses(address(OPERATIONS["company"]))["402"]["content"]["application/json"]
-    example, _ = examples_of(content)
+    example, *_ = examples_of(content)
     assert checker(content["schema"]).is_valid(example)
     assert not checker(content["schema"]).is_valid(example | change)
 
@@ -433,7 +467,7 @@ def test_every_body_is_named_and_open() -> None:
     for path, status, content in contents():
         if content["schema"].get("type") != "string":
             assert set(content["schema"]) == {"$ref"}, f"{path} {status}"
-    assert len(schemas) <= 40
+    assert len(schemas) <= 62
     for name, schema in schemas.items():
         assert schema["additionalProperties"] is True, name
         for of_field in schema["properties"].values():
@@ -450,20 +484,24 @@ def test_what_is_left_out_is_never_null() -> None:
 
 def test_responses_list_their_codes() -> None:
     """The schema takes any code, because there may be new ones; words and examples do not."""
-    for path, status, content in contents():
-        codes = {
-            example["error_message"]["code"]
-            for example in examples_of(content)
-            if isinstance(example, dict) and example.get("error")
-        }
-        text = responses(path)[status]["description"]
-        assert set(re.findall(r"`([A-Z][A-Z0-9_]+)`", text)) >= codes, f"{path} {status}"
+    for path, methods in DOCUMENT["paths"].items():
+        for method in methods:
+            for status, response in of_method(path, method).items():
+                codes = {
+                    example["error_message"]["code"]
+                    for content in response["content"].values()
+                    for example in examples_of(content)
+                    if isinstance(example, dict) and example.get("error")
+                }
+                said = set(re.findall(r"`([A-Z][A-Z0-9_]+)`", response["description"]))
+                assert said >= codes, f"{method} {path} {status}"
 
 
 def test_equal_responses_are_shared() -> None:
     seen: dict[bytes, str] = {}
     for path, methods in DOCUMENT["paths"].items():
-        for status, response in methods["get"]["responses"].items():
+        every = [part for each in methods.values() for part in each["responses"].items()]
+        for status, response in every:
             if "$ref" not in response:
                 text = msgspec.json.encode(response)
                 assert text not in seen, f"{path} {status} is {seen.get(text)}"
@@ -519,5 +557,6 @@ def test_links_are_absolute(settings: Settings, base: str) -> None:
 def test_tags_are_ascii() -> None:
     for tag in DOCUMENT["tags"]:
         assert tag["name"].isascii()
-    used = {tag for methods in DOCUMENT["paths"].values() for tag in methods["get"]["tags"]}
+    described = [each for methods in DOCUMENT["paths"].values() for each in methods.values()]
+    used = {tag for each in described for tag in each["tags"]}
     assert used == {tag["name"] for tag in DOCUMENT["tags"]}

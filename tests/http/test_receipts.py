@@ -639,6 +639,17 @@ def test_missing_bytes(fresh: OpenHouse) -> None:
 # Large ones are handed on in pieces
 
 
+def test_the_receipt_fetched_longest_ago_is_forgotten_first(
+    fresh: OpenHouse, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(receipts, "RECENT_MAX", 2)
+    addresses = [printed(fresh, path) for path in (federal(CNPJ), federal(HTML_CNPJ), state(CNPJ))]
+    assert [fresh.get(each).status for each in addresses] == [200] * 3
+    for file in files(fresh):
+        file.unlink()
+    assert [fresh.get(each).status for each in addresses] == [404, 200, 200]
+
+
 @pytest.fixture
 def in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever there is counts as large."""

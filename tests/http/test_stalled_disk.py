@@ -1,17 +1,22 @@
 """A disk that takes its time holds those whose charge waits for it, and nobody else."""
 
 import asyncio
-import math
 import threading
-from collections.abc import Iterator
+from collections.abc import Coroutine, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any, cast
 
 import apsw
 
-from tests.http.house import opened
-from tests.world import company
+from balcao.http.lane import Lane
+from balcao.http.wire.connection import Connection
+from balcao.http.wire.door import Door
+from balcao.http.wire.limits import ConnectionLimits
+from tests.http.house import OpenHouse, opened
+from tests.http.test_wire_fuzz import FakeTransport
+from tests.world import OTHER_CNPJ, company, suframa
 
 # None of these changes anything: no flush stands between the question and the answer. (`/readyz`,
 # `/status` and the form for signing in find out by writing whether anything can be written.)
@@ -76,10 +81,7 @@ def a_disk() -> Iterator[Disk]:
 
 
 def test_it_holds_no_other_connections_reads(tmp_path: Path) -> None:
-    """Once commits go by way of the thread, as after one that was slow.
-
-    Before that one commit holds the loop, which cannot know better (decision 0010).
-    """
+    """From the very first commit on: nothing tells beforehand that a disk will stall."""
     with a_disk() as disk, opened(tmp_path) as house:
         other = house.account("outra")
 
@@ -94,11 +96,50 @@ def test_it_holds_no_other_connections_reads(tmp_path: Path) -> None:
             disk.goes_on.set()
             assert (await waits).status == 200
 
-        house.house.desk.engine._writer._in_place_from = math.inf  # type: ignore[attr-defined]
-        try:
-            house.run(story())
-        finally:
-            disk.goes_on.set()
-            disk.stalls = False
-        house.assert_books_agree()
+        went_on(house, disk, story())
         assert len(house.charges()) == 1
+
+
+def test_nor_in_the_lane(tmp_path: Path) -> None:
+    with a_disk() as disk, opened(tmp_path) as house:
+        known = suframa(OTHER_CNPJ, "cache=7")
+        for _ in range(2):  # then it is in the cache, and the use of the key is noted
+            assert house.get(known).status == 200
+        request = f"GET {known} HTTP/1.1\r\nHost: a\r\nx-api-key: {house.client.key}\r\n\r\n"
+
+        async def story() -> None:
+            front = house.house.front
+            door = Door(front, front.refuse, ConnectionLimits(), lane=Lane(front))
+            (asking, one), (reading, other) = (connected(door) for _ in range(2))
+            disk.stalls = True
+            asking.received(request.encode())
+            assert asking._in_lane
+            await house.until(disk.reached.is_set)
+            assert not disk.held_the_loop
+            reading.received(b"GET /livez HTTP/1.1\r\nHost: a\r\n\r\n")
+            await house.until(lambda: other.said.startswith(b"HTTP/1.1 200"))
+            assert not one.said, "answered before it was durable"
+            disk.goes_on.set()
+            await house.until(lambda: one.said.startswith(b"HTTP/1.1 200"))
+
+        went_on(house, disk, story())
+        assert len(house.charges()) == 3
+
+
+def connected(door: Door) -> tuple[Connection, FakeTransport]:
+    """A client that has not said anything yet."""
+    connection, transport = door.admit("127.0.0.1", 1), FakeTransport()
+    assert connection is not None
+    transport.connection = connection
+    connection.connection_made(cast(asyncio.Transport, transport))
+    return connection, transport
+
+
+def went_on(house: OpenHouse, disk: Disk, story: Coroutine[Any, Any, None]) -> None:
+    """The story, after which the books agree, and nobody waits for the disk any more."""
+    try:
+        house.run(story)
+    finally:
+        disk.goes_on.set()
+        disk.stalls = False
+    house.assert_books_agree()

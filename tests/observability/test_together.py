@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 
 import msgspec
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from balcao.observability.metrics import Metrics, RequestCount
@@ -26,6 +26,7 @@ counts = st.lists(
 )
 
 
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(counts)
 def test_the_same_measurements(answered: Sequence[RequestCount]) -> None:
     one_by_one, together = Metrics(), Metrics()
@@ -77,6 +78,7 @@ events = st.lists(
 )
 
 
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(events)
 def test_the_same_lines(noted: Sequence[RequestEvent]) -> None:
     one_by_one = written(noted, RequestLog, together=False)

@@ -84,7 +84,6 @@ def test_online_and_then_from_the_cache(tmp_path: Path, monkeypatch: pytest.Monk
         "source cnpja",
         "GET cnpja",
         "cache.read",  # what it would take the place of
-        "cache.read",  # what the company registry says, for our own use
         "desk.commit",  # settled
     ]
     source, attempt = spans[6], spans[7]
@@ -107,7 +106,6 @@ def test_online_and_then_from_the_cache(tmp_path: Path, monkeypatch: pytest.Monk
         "GET /consultas/v2/sintegra/{cnpj}",
         "desk.caller",
         "desk.spend",
-        "cache.read",
         "cache.read",
         "desk.commit",
     ]

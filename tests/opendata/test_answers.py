@@ -59,6 +59,13 @@ def finished(month: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return store
 
 
+def body_of(current: CurrentSnapshot, cnpj: Cnpj) -> bytes | None:
+    """The finished answer; its day is that of the month."""
+    said = current.answer(cnpj)
+    assert said is None or said[0] == current.extraction_date
+    return None if said is None else said[1]
+
+
 def documents(store: Path) -> list[Cnpj]:
     """All of the published month."""
     with closing(Snapshot.open(current_path(store))) as snapshot:
@@ -76,7 +83,7 @@ def test_every_establishment_has_the_answer_that_its_rows_give(finished: Path) -
         for each in known:
             company = snapshot.find(each)
             assert company is not None
-            assert current.answer(each) == made(company)
+            assert body_of(current, each) == made(company)
 
 
 def test_of_a_dirty_month_too(tmp_path: Path) -> None:
@@ -92,17 +99,17 @@ def test_of_a_dirty_month_too(tmp_path: Path) -> None:
         for each in drawn:
             company = snapshot.find(each)
             assert company is not None
-            assert current.answer(each) == made(company)
+            assert body_of(current, each) == made(company)
 
 
 def test_a_missing_one_spoils_nothing(finished: Path) -> None:
     known = documents(finished)[0]
     with closing(CurrentSnapshot(finished, Clock())) as current:
-        answer = current.answer(known)
+        answer = body_of(current, known)
         assert answer is not None
         for _ in range(2):
-            assert current.answer(cnpj("99999999")) is None
-            assert current.answer(known) == answer
+            assert body_of(current, cnpj("99999999")) is None
+            assert body_of(current, known) == answer
 
 
 def test_the_form_is_told_by_its_number(finished: Path) -> None:
@@ -110,7 +117,7 @@ def test_the_form_is_told_by_its_number(finished: Path) -> None:
     digest = sha256()
     with closing(CurrentSnapshot(finished, Clock())) as current:
         for each in sorted(documents(finished), key=lambda one: one.text)[:500]:
-            digest.update(current.answer(each) or b"")
+            digest.update(body_of(current, each) or b"")
     assert (answers.FORM, digest.hexdigest()[:16]) == (1, "88837ee0439faca1")
 
 
@@ -121,7 +128,7 @@ def test_files_of_another_form_or_month_are_not_read(
     monkeypatch.setattr(answers, "FORM", answers.FORM + 1)
     assert not are_finished(finished)
     with closing(CurrentSnapshot(finished, Clock())) as current:
-        assert current.answer(known) is None
+        assert body_of(current, known) is None
         assert current.find(known) is not None
 
 
@@ -153,23 +160,23 @@ def test_what_was_interrupted_goes_on(
 def test_a_server_follows_and_a_new_month_takes_the_answers_away(tmp_path: Path) -> None:
     clock = Clock()
     with closing(CurrentSnapshot(tmp_path, clock)) as current:
-        assert current.answer(SERPRO) is None
+        assert body_of(current, SERPRO) is None
         Month(tmp_path / "1", day=date(2026, 7, 11)).build(tmp_path)
         clock.now += 1
-        assert current.answer(SERPRO) is None
+        assert body_of(current, SERPRO) is None
         first = finish(tmp_path, lambda company: (company.nome_fantasia or "").encode())
-        assert current.answer(SERPRO) is None  # looked less than a second ago
+        assert body_of(current, SERPRO) is None  # looked less than a second ago
         clock.now += 1
-        assert current.answer(SERPRO) == b"REGIONAL"
+        assert body_of(current, SERPRO) == b"REGIONAL"
 
         changed = row("Estabelecimentos", nome_fantasia="NOVO NOME")
         Month(tmp_path / "2", files={"Estabelecimentos0": changed}).build(tmp_path)
         clock.now += 1
-        assert current.answer(SERPRO) is None
+        assert body_of(current, SERPRO) is None
         assert first.exists()  # it can be gone back to
         second = finish(tmp_path, lambda company: (company.nome_fantasia or "").encode())
         clock.now += 1
-        assert current.answer(SERPRO) == b"NOVO NOME"
+        assert body_of(current, SERPRO) == b"NOVO NOME"
         assert not first.exists()
         Month(tmp_path / "3", day=date(2026, 9, 12)).build(tmp_path)
         Month(tmp_path / "4", day=date(2026, 10, 10)).build(tmp_path)
@@ -189,15 +196,15 @@ def test_a_month_that_is_built_again_has_no_answers_of_before(tmp_path: Path) ->
     Month(tmp_path / "1").build(tmp_path)
     first = finish(tmp_path, name_of)
     with closing(CurrentSnapshot(tmp_path, clock)) as current:
-        assert current.answer(SERPRO) == b"REGIONAL"
+        assert body_of(current, SERPRO) == b"REGIONAL"
         Month(tmp_path / "2", files=dict(CHANGED)).build(tmp_path, force=True)
         assert answers_of(current_path(tmp_path)) != first
         assert not are_finished(tmp_path)
         clock.now += 1
-        assert current.answer(SERPRO) is None
+        assert body_of(current, SERPRO) is None
         assert finish(tmp_path, name_of) != first
         clock.now += 1
-        assert current.answer(SERPRO) == b"NOVO NOME"
+        assert body_of(current, SERPRO) == b"NOVO NOME"
 
 
 def test_answers_of_another_build_under_the_same_name_are_not_read(tmp_path: Path) -> None:
@@ -210,7 +217,7 @@ def test_answers_of_another_build_under_the_same_name_are_not_read(tmp_path: Pat
     new.write_bytes(old.read_bytes())
     assert not are_finished(after)
     with closing(CurrentSnapshot(after, Clock())) as current:
-        assert current.answer(SERPRO) is None
+        assert body_of(current, SERPRO) is None
         assert current.find(SERPRO) is not None
 
 
@@ -221,7 +228,7 @@ def test_damaged_ones_leave_the_rows_answering(tmp_path: Path) -> None:
     at = body.index(b"\x28\xb5\x2f\xfd") + 12  # zstd's mark, and into what follows
     path.write_bytes(body[:at] + bytes([body[at] ^ 255]) + body[at + 1 :])
     with closing(CurrentSnapshot(tmp_path, Clock())) as current:
-        assert current.answer(SERPRO) is None
+        assert body_of(current, SERPRO) is None
         assert current.find(SERPRO) is not None
 
 

@@ -155,3 +155,22 @@ def test_without_a_date_in_the_names_the_entries_clock_serves(tmp_path: Path) ->
 def test_files_of_two_months_are_no_month(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match=r"extrações diferentes.*2026-07-11.*2026-08-08"):
         dated(tmp_path / "1", DAY, date(2026, 7, 11))
+
+
+def test_every_wrong_bit_of_a_directory_is_a_damaged_zip_or_none(tmp_path: Path) -> None:
+    """Whatever a byte of it becomes: said of the zip, and no error of another kind."""
+    path = tmp_path / "Simples.zip"
+    write_zip(path, "F.K03200$W.SIMPLES.CSV.D60808", b"x" * 100)
+    whole = path.read_bytes()
+    directory = whole.index(b"PK\x01\x02")
+    refused = 0
+    for at in range(directory, len(whole)):
+        for bit in range(8):
+            path.write_bytes(whole[:at] + bytes([whole[at] ^ 1 << bit]) + whole[at + 1 :])
+            try:
+                found = discover([path])
+                (part,) = (*found.parts, *found.domains)
+                assert b"".join(chunk for chunk, _ in read_chunks(part)) == b"x" * 100
+            except BadInput:
+                refused += 1
+    assert refused > 100

@@ -6,7 +6,7 @@ import signal
 import pytest
 
 from balcao.opendata.errors import BadInput, OpenDataError
-from balcao.opendata.progress import RichProgress
+from balcao.opendata.progress import RichProgress, downloading
 from balcao.opendata.team import Report, Team
 
 
@@ -85,3 +85,18 @@ def test_a_line_of_progress_fits_a_narrow_terminal(
     assert "69.123.456 linhas, " in sorting
     assert "69.123.456 CNPJs, " in verifying
     assert sorting.count("/s") == verifying.count("/s") == 1
+
+
+def test_a_download_is_drawn_in_bytes(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    with RichProgress() as progress:
+        progress.begin(downloading("2026-11"), 7_700_000_000)
+        progress.advance("Estabelecimentos0.zip", 6_000_000_000, 0)
+        progress.advance("Estabelecimentos0.zip", -1_000_000_000, 0)  # it began anew
+    (drawn,) = capsys.readouterr().out.splitlines()
+    assert len(drawn) <= 80
+    assert "Baixando 2026-11" in drawn
+    assert "5.000 MB, " in drawn
+    assert "linhas" not in drawn

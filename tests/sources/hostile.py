@@ -17,8 +17,10 @@ from typing import Any, TypeAlias
 
 from balcao.core.company import PARTNERS_MAX
 from balcao.core.documents import Cnpj, Cpf
+from balcao.core.federation import UFS
 from balcao.core.questions import Inquiry, Subject
 from balcao.core.registration import REGISTRATIONS_MAX
+from balcao.core.state_registrations import completed, length
 from balcao.core.text import TEXT_CHARACTERS_MAX
 from balcao.operations import OPERATIONS
 from tests.sources import (
@@ -47,12 +49,13 @@ _LATELY = datetime.now(UTC) - timedelta(days=5)
 
 @dataclass(frozen=True)
 class Answer:
-    """What a source sends. `chunks_of`: in pieces of so many bytes."""
+    """What a source sends. `chunks_of`: in pieces of so many bytes; `by_uf`: bodies instead."""
 
     body: bytes
     headers: Mapping[str, str] = field(default_factory=dict)
     status: int = 200
     chunks_of: int = 0
+    by_uf: Mapping[str, bytes] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -375,14 +378,17 @@ def soap(inner: str, wrapper: str = "nfeResultMsg") -> bytes:
     return sefaz.enveloped(inner, wrapper)
 
 
-def entries(count: int, reader: Reader, **changes: str | None) -> str:
+def entries(count: int, reader: Reader, uf: str = "SC", **changes: str | None) -> str:
     """So many registrations of whoever was asked about."""
     own: dict[str, str | None] = {}
     if reader.subject == "rural_producer":
         own = {"CNPJ": None, "CPF": CPF}
-    return "".join(
-        sefaz.an_entry({"IE": f"{25_000_000 + n}", **own, **changes}) for n in range(count)
-    )
+    return "".join(sefaz.an_entry({"IE": a_number(uf, n), **own, **changes}) for n in range(count))
+
+
+def a_number(uf: str, n: int) -> str:
+    """The nth of ten thousand numbers of this state's."""
+    return completed(uf, f"1{n:04}".ljust(length(uf), "0"))
 
 
 def told(reader: Reader, inner: str, code: str = "111") -> str:
@@ -543,14 +549,19 @@ def _registered(reader: Reader, count: int) -> Answer:
     path, _ = reader.lists["registrations"]
     (first, *_) = at(reader.good, path)
     number = reader.text[-1]
-    many = [first | {number: str(25_000_000 + n)} for n in range(count)]
+    many = [first | {number: a_number("SC", n)} for n in range(count)]
     return Answer(json_of(changed(reader.good, path, many)))
 
 
-def largest_anywhere(reader: Reader) -> Answer:
-    """As many registrations as may be, of a treasury that does not say which one it is."""
-    body = _registered(reader, REGISTRATIONS_MAX).body
-    return Answer(body.replace(b"</xMotivo><UF>SC</UF>", b"</xMotivo>", 1))
+def largest_everywhere(reader: Reader) -> Answer:
+    """As many registrations as may be, of every treasury."""
+    bodies = {
+        uf: soap(told(reader, entries(REGISTRATIONS_MAX, reader, uf, UF=uf), "112")).replace(
+            b"</xMotivo><UF>SC</UF>", b"</xMotivo>", 1
+        )
+        for uf in UFS
+    }
+    return Answer(b"", by_uf=bodies)
 
 
 _LEAN = {  # what a partner has, where all that the provider tells would be more than 4 MB

@@ -15,6 +15,7 @@ from balcao.providers.cnpja.adapter import CnpjaAdapter
 from balcao.providers.infosimples.adapter import InfosimplesAdapter
 from balcao.providers.minha_receita.adapter import MinhaReceitaAdapter
 from balcao.providers.serpro.adapter import SerproAdapter
+from balcao.sources.asking import Sources
 from balcao.sources.contract import Absent, Answer, Found
 from balcao.sources.online import Adapter, Online, sound
 from balcao.sources.upstream import Layer, Upstream
@@ -97,6 +98,43 @@ def test_found_says_who_and_when(adapter: Adapter, saved: dict[str, Any]) -> Non
     company = the_company(answer)
     assert company.cnpj == CNPJ
     assert company.nome_empresarial == "EMPRESA FICTICIA DE TESTES LTDA"
+
+
+# Decision 0049: a digit too many in front, and a check digit that is not the state's.
+@pytest.mark.parametrize("number", ["1250000016", "250000017"])
+def test_a_registration_that_is_no_number_of_its_state_is_a_failure(number: str) -> None:
+    measured = Measured()
+    (first, *_) = CNPJA_CCC["registrations"]
+    body = CNPJA_CCC | {"registrations": [first | {"number": number}]}
+    with pytest.raises(SourceFailed, match="dígito verificador") as caught:
+        ask(CnpjaAdapter(KEY), body, a_uf(), measured=measured)
+    assert number not in caught.value.detail
+    assert [call.outcome for call in measured] == ["failed"], "which the breaker counts, too"
+
+
+def test_the_next_source_is_asked_where_a_number_is_wrong() -> None:
+    (first, *_) = CNPJA_CCC["registrations"]
+
+    def source(name: str, number: str) -> Online:
+        body = CNPJA_CCC | {"registrations": [first | {"number": number}]}
+        upstream = an_upstream(lambda request: httpx2.Response(200, json=body))
+        return Online(name, CnpjaAdapter(KEY), lambda _: upstream, now=lambda: NOW)
+
+    async def story() -> Answer:
+        order = [source("wrong", "1250000016"), source("right", "250000016")]
+        return await Sources({"state_registration": order}).ask(a_uf())
+
+    answer = asyncio.run(story())
+    assert isinstance(answer, Found)
+    assert answer.source == "right"
+    (each,) = the_registrations(answer).inscricoes
+    assert each.inscricao_estadual == "250000016"
+
+
+def test_a_suframa_number_with_another_digit_is_a_failure() -> None:
+    with pytest.raises(SourceFailed, match="dígito verificador") as caught:
+        ask(CnpjaAdapter(KEY), CNPJA_SUFRAMA | {"number": "200000013"}, a_zone_inquiry())
+    assert "200000013" not in caught.value.detail
 
 
 @pytest.mark.parametrize(("adapter", "saved"), ADAPTERS)

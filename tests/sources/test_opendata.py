@@ -30,8 +30,10 @@ class FakeRegistry:
         assert self.extraction_date is not None
         return self.companies.get(cnpj.text)
 
-    def answer(self, cnpj: Cnpj) -> bytes | None:
-        return self.ready.get(cnpj.text)
+    def answer(self, cnpj: Cnpj) -> tuple[datetime.date, bytes] | None:
+        if self.extraction_date is None or cnpj.text not in self.ready:
+            return None
+        return self.extraction_date, self.ready[cnpj.text]
 
 
 DAY = datetime.date(2026, 7, 11)

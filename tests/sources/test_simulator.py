@@ -3,7 +3,6 @@
 import asyncio
 import time
 
-import httpx2
 import pytest
 
 from balcao.core.company import Company, hides_a_partner, uniform
@@ -11,7 +10,8 @@ from balcao.errors import SourceError, SourceFailed, SourceUnavailable
 from balcao.providers.cnpja.adapter import CnpjaAdapter
 from balcao.providers.minha_receita.adapter import MinhaReceitaAdapter
 from balcao.providers.serpro.adapter import SerproAdapter
-from balcao.simulator import create_app
+from balcao.simulator.app import simulated_providers
+from balcao.simulator.transport import SimulatorTransport
 from balcao.sources.asking import Sources
 from balcao.sources.contract import Absent, Answer, Found
 from balcao.sources.oauth import ClientCredentials
@@ -45,7 +45,7 @@ class Sandbox:
         cnpja_key: str = "sandbox",
         serpro_key: str = "sandbox",
     ) -> None:
-        self._transport = httpx2.ASGITransport(create_app(slow_seconds=slow_seconds))
+        self._transport = SimulatorTransport(simulated_providers(slow_seconds=slow_seconds))
         self._timeout_seconds = timeout_seconds
         token = ClientCredentials("serpro", key=serpro_key, secret="sandbox", clock=time.monotonic)
         self.sources = {

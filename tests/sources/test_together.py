@@ -9,7 +9,7 @@ from balcao.core.questions import Inquiry
 from balcao.errors import SourceFailed
 from balcao.sources.asking import Sources
 from balcao.sources.contract import Found
-from tests.sources.together_world import Provider, ask, odd, run, together, turns
+from tests.sources.together_world import Provider, ask, number_in, odd, run, together, turns
 from tests.sources.world import (
     CNPJ,
     CPF,
@@ -35,7 +35,7 @@ def test_all_ufs_asked_in_one_turn_are_one_call() -> None:
             assert (answer.source, answer.as_of) == ("cnpja", NOW)
             record = the_registrations(answer)
             assert (record.documento, record.uf) == (CNPJ, uf)
-            assert [each.inscricao_estadual for each in record.inscricoes] == [f"1{uf}"]
+            assert [each.inscricao_estadual for each in record.inscricoes] == [number_in(uf)]
 
     run(story())
 

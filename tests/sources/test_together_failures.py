@@ -14,7 +14,16 @@ from balcao.errors import SourceError, SourceFailed, SourceUnavailable
 from balcao.providers.cnpja.adapter import CnpjaAdapter
 from balcao.sources.contract import Absent, Found
 from balcao.sources.together import Together
-from tests.sources.together_world import Provider, ask, ask_and_fail, odd, run, together, turns
+from tests.sources.together_world import (
+    Provider,
+    ask,
+    ask_and_fail,
+    number_in,
+    odd,
+    run,
+    together,
+    turns,
+)
 from tests.sources.world import (
     CNPJ,
     NOW,
@@ -82,7 +91,7 @@ def test_one_wrong_uf_makes_the_whole_answer_unusable(
 
 
 def test_a_uf_that_nobody_asked_for_harms_nobody() -> None:
-    says = {uf: registrations(uf, "1") for uf in ("SC", "RS", "PR")}
+    says = {uf: registrations(uf, number_in(uf)) for uf in ("SC", "RS", "PR")}
     answers = asyncio.run(ask(odd(says), a_uf("SC"), a_uf("RS")))
     assert [the_registrations(answer) for answer in answers] == [says["SC"], says["RS"]]
 

@@ -11,6 +11,7 @@ import httpx2
 from balcao.core.federation import UFS
 from balcao.core.questions import Inquiry
 from balcao.core.registration import Registrations
+from balcao.core.state_registrations import completed, length
 from balcao.errors import SourceError
 from balcao.providers.cnpja.adapter import CnpjaAdapter
 from balcao.sources.contract import Answer, Conversation, Exchange, HttpRequest
@@ -21,6 +22,12 @@ from tests.sources.world import (
     Measured,
     an_upstream,
 )
+
+
+def number_in(uf: str) -> str:
+    """A registration's number as the state would give it out."""
+    return completed(uf, "1" * length(uf))
+
 
 FOREVER = 60.0  # of these tests: nothing waits for it
 
@@ -41,7 +48,7 @@ class Provider:
         if self.status != 200:
             return httpx2.Response(self.status, json={"code": self.status, "message": "no"})
         ufs = UFS if states == "BR" else states.split(",")
-        found = [{"number": f"1{uf}", "state": uf, "enabled": True} for uf in ufs]
+        found = [{"number": number_in(uf), "state": uf, "enabled": True} for uf in ufs]
         return httpx2.Response(200, json={"taxId": document, "registrations": found})
 
 

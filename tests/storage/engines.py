@@ -5,7 +5,6 @@ The contract suite knows no engine. A new one joins by another class here and it
 """
 
 import asyncio
-import math
 import re
 import resource
 from collections.abc import Callable, Coroutine, Iterator, Sequence
@@ -23,6 +22,40 @@ from balcao.storage.sqlite.desk import SqliteDesk
 from tests.storage import postgres
 
 T = TypeVar("T")
+
+
+# Columns that tables of before certificates were given later.
+_OF_KEYS = [
+    *((table, name) for table in ("ledger_entry", "trace", "open_operation")
+      for name in ("client", "reference")),
+    *(("api_key", name) for name in ("networks", "operations", "client_required", "administers")),
+]  # fmt: skip
+
+
+def without_later(sql: Callable[[str], object]) -> None:
+    """Take a SQLite schema back to before budgets, batches, marks and doors."""
+    without_batches(sql)
+    sql("DROP INDEX trace_of_person")
+    sql("DROP TRIGGER budget_never_goes")
+    for table in ("budget_use", "budget", "event"):
+        sql(f"DROP TABLE {table}")
+    for table in ("ledger_entry", "open_operation", "account"):
+        sql(f"ALTER TABLE {table} DROP COLUMN budgets")
+    without_marks_and_doors(sql)
+
+
+def without_batches(sql: Callable[[str], object]) -> None:
+    """Take a schema back to before them."""
+    for table in ("batch_row", "batch_count", "batch_piece", "batch"):
+        sql(f"DROP TABLE {table}")
+
+
+def without_marks_and_doors(sql: Callable[[str], object]) -> None:
+    """Take a SQLite schema back to before them."""
+    for index in ("ledger_entry_of_reference", "trace_of_key"):
+        sql(f"DROP INDEX {index}")
+    for table, column in _OF_KEYS:
+        sql(f"ALTER TABLE {table} DROP COLUMN {column}")
 
 
 class Engine(Protocol):
@@ -157,6 +190,7 @@ class SqliteEngine(_OneLoop):
         self.sql("DROP TABLE job")
         self.sql("DROP TABLE visit")
         self.sql("DROP TRIGGER ledger_entry_opens_its_request")
+        without_later(self.sql)
         self.sql("PRAGMA user_version = 5")
 
     def close(self) -> None:
@@ -174,15 +208,6 @@ def file_size_limit(size: int) -> Iterator[None]:
         yield
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
-
-
-class SqliteOnSlowDisk(SqliteEngine):
-    """The same, written by the thread instead of in place."""
-
-    def open(self) -> SqliteDesk:
-        desk = super().open()
-        desk.engine._writer._in_place_from = math.inf
-        return desk
 
 
 class PostgresEngine(_OneLoop):
@@ -248,6 +273,10 @@ class PostgresEngine(_OneLoop):
             "DROP FUNCTION visits_move_the_balance, visits_become_entries,"
             " ledger_entry_opens_its_request CASCADE"
         )
+        without_batches(self.sql)
+        self.sql("DROP TABLE budget_use, budget, event")
+        self.sql("DROP FUNCTION budget_begins, budget_ends, budget_use_keeps_to_its_ceiling")
+        self.sql("DROP INDEX trace_of_person")
         self.sql("UPDATE schema_version SET version = 1 WHERE folder = 'desk'")
 
     def close(self) -> None:
@@ -266,6 +295,5 @@ BEGIN RAISE EXCEPTION 'no room' USING ERRCODE = 'disk_full'; END $$
 
 ENGINES: dict[str, Callable[[Path], Engine]] = {
     "sqlite": SqliteEngine,
-    "sqlite on a slow disk": SqliteOnSlowDisk,
     "postgresql": PostgresEngine,
 }

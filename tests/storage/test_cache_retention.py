@@ -6,9 +6,11 @@ from contextlib import closing
 from pathlib import Path
 
 import apsw
+import msgspec
 import psycopg
 import pytest
 
+from balcao.core.company import Coded, Company
 from balcao.core.data_subject import data_subject
 from balcao.core.documents import Cpf
 from balcao.core.freshness import Kept
@@ -127,6 +129,26 @@ def test_what_is_too_old_goes_and_persons_go_sooner(caches: Caches) -> None:
     assert sum(one.entries for one in caches.sweep(20, 50)) == 0
     assert sum(one.entries for one in caches.sweep(100, 100)) == 6, "a new round begins anew"
     assert caches.stored() == []
+
+
+def test_companies_that_are_natural_persons_go_as_soon_as_persons(caches: Caches) -> None:
+    """Decision 0049: sole traders, and whatever is of group 4."""
+
+    def of(nature: str, number: int) -> tuple[str, Kept]:
+        document = f"{number:014}"
+        record = Company(cnpj=document, natureza_juridica=Coded(nature, None))
+        return f"company:{document}:", kept(30, msgspec.json.encode(record))
+
+    sole, rural, limited, public = (
+        of(nature, number) for number, nature in enumerate(("2135", "4120", "2062", "1244"))
+    )
+    with_partners = (PARTNERS, sole[1])
+    unknown = ("company:11222333000181:", kept(30))
+    caches.keep(sole, rural, limited, public, with_partners, unknown)
+
+    assert sum(one.entries for one in caches.sweep(20, 30)) == 0, "not yet too old"
+    assert sum(one.entries for one in caches.sweep(20, 31)) == 3
+    assert set(caches.stored()) == {limited[0], public[0], unknown[0]}
 
 
 def test_all_about_a_person_is_found_and_erased_and_nobody_elses(caches: Caches) -> None:

@@ -69,13 +69,10 @@ async def commit_some(desk: SqliteDesk, account: int, first: int, many: int) -> 
     return done
 
 
-@pytest.mark.parametrize("in_place", [True, False])
-def test_a_disk_that_the_log_has_filled(disk: Path, in_place: bool) -> None:
+def test_a_disk_that_the_log_has_filled(disk: Path) -> None:
     ballast = Ballast(disk, BALLAST)
 
     async def story(desk: SqliteDesk, lia: int) -> None:
-        if not in_place:
-            desk.engine._writer._in_place_from = float("inf")
         await desk.keep_room()
         assert ballast.is_there
         filler = fill(disk, LEFT)

@@ -1,7 +1,6 @@
 """What is SQLite's own: the file, its log, the one writer, the desk without an event loop."""
 
 import asyncio
-import math
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -24,7 +23,7 @@ from balcao.storage.sqlite import QUERIES, writer
 from balcao.storage.sqlite import engine as engine_module
 from balcao.storage.sqlite.desk import SqliteDesk
 from balcao.storage.sqlite.files import connect, migrate
-from tests.storage.engines import SqliteEngine
+from tests.storage.engines import SqliteEngine, without_later
 from tests.storage.world import (
     NOW,
     Balance,
@@ -224,6 +223,7 @@ def test_a_file_from_before_takes_the_pepper_it_is_opened_with(tmp_path: Path) -
     with closing(apsw.Connection(str(path))) as before:
         before.execute("DROP TABLE pepper; DROP TABLE certificate_trace; DROP TABLE job")
         before.execute("DROP TABLE visit; DROP TRIGGER ledger_entry_opens_its_request")
+        without_later(before.execute)
         before.execute("PRAGMA user_version = 4")
     SqliteDesk(path, pepper=b"one").close()
     with pytest.raises(PepperDiffers):
@@ -279,7 +279,9 @@ def test_an_entry_cannot_be_replaced_either(
         pytest.raises(apsw.ConstraintError),
     ):
         connection.execute(
-            "INSERT OR REPLACE INTO ledger_entry SELECT entry_id, account_id, at_ms, month, kind,"
+            "INSERT OR REPLACE INTO ledger_entry (entry_id, account_id, at_ms, month, kind,"
+            " balance_change, held_change, request_id, key_id, operation, rule, origin, reason)"
+            " SELECT entry_id, account_id, at_ms, month, kind,"
             " -2, held_change, request_id, key_id, operation, rule, origin, reason"
             " FROM ledger_entry WHERE request_id = 'r1'"
         )
@@ -319,7 +321,6 @@ def test_a_statement_is_made_for_any_size_of_batch(engine: SqliteEngine, desk: S
 def test_the_writer_outlives_the_loop_it_wrote_for(tmp_path: Path) -> None:
     """A server that stops leaves a commit under way; the desk is closed after the loop."""
     desk = SqliteDesk(tmp_path / "balcao.db")
-    desk.engine._writer._in_place_from = math.inf  # as on a slow disk: the thread writes
     account = desk.create_account(NewAccount("ana", "pre_pago", "live"), NOW)
     begun, go_on, finished = threading.Event(), threading.Event(), threading.Event()
 
@@ -340,28 +341,6 @@ def test_the_writer_outlives_the_loop_it_wrote_for(tmp_path: Path) -> None:
     assert finished.wait(10), "the writer died with the loop"
     assert asyncio.run(desk.commit([TopUp(account.account_id, 4, "carga", NOW)])) is None
     assert balance(desk, account) == Balance(7, 0)
-    desk.close()
-
-
-def test_a_slow_commit_sends_the_next_ones_to_the_thread(tmp_path: Path) -> None:
-    """The event loop waits for a quick disk only."""
-    desk = SqliteDesk(tmp_path / "balcao.db")
-    account = desk.create_account(NewAccount("ana", "pre_pago", "live"), NOW)
-    writers: list[str] = []
-
-    def note_the_thread() -> bool:
-        writers.append(threading.current_thread().name)
-        return False
-
-    async def top_up() -> None:
-        assert await desk.commit([TopUp(account.account_id, 1, "carga", NOW)]) is None
-
-    desk.engine._writer._connection.set_commit_hook(note_the_thread)
-    asyncio.run(top_up())
-    desk.engine._writer._in_place_from = math.inf
-    asyncio.run(top_up())
-    assert writers == [threading.main_thread().name, "desk-writer"]
-    assert balance(desk, account) == Balance(2, 0)
     desk.close()
 
 
@@ -525,8 +504,19 @@ def test_no_more_receipts_are_remembered_than_there_is_room_for(
 @pytest.mark.parametrize(
     ("sql", "index"),
     [
-        (reading._OPERATION, "ledger_entry_of_request (request_id=?)"),
-        (reading._CONSUMPTION, "ledger_entry_of_account (account_id=? AND at_ms>? AND at_ms<?)"),
+        (reading._OPERATIONS.format(ids="?"), "ledger_entry_of_request (request_id=?)"),
+        (
+            reading._REFERRED[0],
+            "entry_of_reference (account_id=? AND reference=? AND request_id>? AND request_id<?)",
+        ),
+        (
+            reading._REFERRED[1],
+            "visit_of_reference (account_id=? AND reference=? AND request_id>? AND request_id<?)",
+        ),
+        (reading._UNDER_KEY[1], "trace_of_key (account_id=? AND key_digest=?)"),
+        (reading._UNDER_KEY[2], "certificate_trace_of_key (account_id=? AND key_digest=?)"),
+        (reading._BY_REFERENCE, "ledger_entry_of_account (account_id=? AND at_ms>? AND at_ms<?)"),
+        (reading._BY_CLIENT, "ledger_entry_of_account (account_id=? AND at_ms>? AND at_ms<?)"),
         (reading._ENTRIES, "ledger_entry_of_account (account_id=? AND at_ms>? AND at_ms<?)"),
         (receipts._PURGE, "receipt_by_age (created_ms<?)"),
         (QUERIES["named_digests"], "receipt_of_digest (digest=?)"),
@@ -540,9 +530,9 @@ def test_no_more_receipts_are_remembered_than_there_is_room_for(
         (people_reading._OWNER, "PRIMARY KEY (account_id=? AND request_id=?)"),
         (people_reading._TRACE + " ORDER BY request_id DESC", "PRIMARY KEY (account_id=?)"),
         (people_reading._VISIT + " ORDER BY request_id DESC", "PRIMARY KEY (account_id=?)"),
-        (reading._OPERATION, "PRIMARY KEY (account_id=? AND request_id=?)"),
+        (reading._OPERATIONS.format(ids="?"), "PRIMARY KEY (account_id=? AND request_id=?)"),
         (reading._ENTRIES, "PRIMARY KEY (account_id=? AND request_id>? AND request_id<?)"),
-        (reading._CONSUMPTION, "PRIMARY KEY (account_id=? AND request_id>? AND request_id<?)"),
+        (reading._BY_CLIENT, "PRIMARY KEY (account_id=? AND request_id>? AND request_id<?)"),
         (people_reading._MOVED, "PRIMARY KEY (account_id=? AND request_id>? AND request_id<?)"),
         (people._WITH_OLD_TRACES.format(table="visit"), "PRIMARY KEY (account_id=?)"),
         (people._OLD_TRACES.format(table="visit"), "PRIMARY KEY (account_id=?)"),

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from balcao.core.access import Account
 from balcao.core.calendar import civil_month
 from balcao.core.certificates import CertificateGiven
-from balcao.core.ledger import Change, Short
+from balcao.core.ledger import Change, Charge, Short
 from balcao.storage.desk.desk import Desk
 from tests.storage.engines import Engine, PostgresEngine, SqliteEngine
 from tests.storage.people import ALWAYS, a_trace
@@ -235,7 +235,8 @@ def test_a_period_has_exactly_what_happened_in_it(engine: Engine, desk: Desk) ->
         at_ms = NOW + chance.randrange(-3 * DAY_MS, 3 * DAY_MS)
         jump = chance.choice([0, 1, 40, HOUR_MS - 1, HOUR_MS, HOUR_MS + 1, DAY_MS, 40 * DAY_MS])
         charge, trace = a_lookup(ana, n, at_ms=at_ms, made_ms=at_ms + chance.choice([-1, 1]) * jump)
-        request = charge.request_id  # type: ignore[union-attr]
+        assert isinstance(charge, Charge)
+        request = charge.request_id
         if n % 5 == 0:
             lists += [(a_hold(ana, request, 2, at_ms=at_ms - 9),)]
             lists += [(a_settle(ana, request, 1, at_ms=at_ms), replace(trace, credits=1))]

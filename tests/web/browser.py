@@ -91,8 +91,18 @@ class Browser:
         named = {"sec_fetch_site": "same-origin", **headers}
         return self.house.run(self.send("POST", path, fields or {}, named))
 
+    def upload(self, path: str, content: bytes, media_type: str, **headers: str) -> Said:
+        """Send a form with a file in it."""
+        named = {"sec_fetch_site": "same-origin", "content-type": media_type, **headers}
+        return self.house.run(self.send("POST", path, None, named, content))
+
     async def send(
-        self, method: str, path: str, fields: Mapping[str, str] | None, headers: Mapping[str, str]
+        self,
+        method: str,
+        path: str,
+        fields: Mapping[str, str] | None,
+        headers: Mapping[str, str],
+        content: bytes | None = None,
     ) -> Said:
         """The same, inside a coroutine; an empty header is not sent."""
         sent = {name.replace("_", "-"): value for name, value in headers.items() if value}
@@ -103,7 +113,11 @@ class Browser:
         transport = httpx2.ASGITransport(app=self.house.house.front)
         async with httpx2.AsyncClient(transport=transport, base_url=BASE) as client:
             answer = await client.request(
-                method, path, data=dict(fields) if fields else None, headers=sent
+                method,
+                path,
+                data=dict(fields) if fields else None,
+                content=content,
+                headers=sent,
             )
         for name, value in answer.cookies.items():
             self.cookies[name] = value

@@ -14,6 +14,10 @@ from tests.web import live as people
 from tests.web.live import Live, living, with_a_past
 from tests.web.test_browser import ask, consult
 
+LISTED = (
+    *("90.010.001/0001-00", "90.010.002/0001-54", "90.010.003/0001-07", "90.020.006/0001-13"),
+    *("90.010.001/0001-01", "90.010.001/0001-00", "90.020.003/0001-80", "90.010.004/0001-43"),
+)
 CNPJ, BRANCH = "90010001000100", "90010007000268"
 
 
@@ -24,6 +28,7 @@ def main(folder: Path) -> None:
         with_a_past(live)
         _prices_then_result(live, folder)
         _of_the_account(live, folder)
+        _of_a_batch(live, folder)
         _of_the_operator(live, folder)
         _on_a_phone_in_the_dark(live, folder)
 
@@ -50,6 +55,21 @@ def _of_the_account(live: Live, folder: Path) -> None:
         for path, name in (("/app", "inicio"), ("/app/extrato", "extrato")):
             page.goto(path)
             _take(page, folder / f"{name}.png")
+
+
+def _of_a_batch(live: Live, folder: Path) -> None:
+    """Its price, and its end."""
+    with closing(live.visit()) as context:
+        page = live.sign_in(context, people.CONSULTANT)
+        page.goto("/app/lotes/novo")
+        page.get_by_label("Cole os documentos").fill("\n".join(LISTED))
+        page.get_by_label("Nome do lote").fill("Certidões federais de novembro")
+        page.get_by_role("button", name="Ver o preço").click()
+        page.get_by_text("Quanto pode custar").wait_for()
+        _take(page, folder / "lote-cotado.png")
+        page.get_by_role("button", name="Começar").click()
+        page.get_by_text("Concluído").first.wait_for()
+        _take(page, folder / "lote.png")
 
 
 def _of_the_operator(live: Live, folder: Path) -> None:

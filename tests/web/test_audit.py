@@ -61,6 +61,12 @@ def _everything(house: OpenHouse, operator: Browser, folder: Path) -> None:
     do(f"{account}/suspender")
     do(f"{account}/reativar")
     do(f"{account}/chaves", nome="folha")
+    do(f"{account}/chaves/{desk.keys(number)[0].key_id}/regras", administra="1")
+    do(f"{account}/chaves/orcamentos", cliente="loja", periodo="mes", teto_creditos="1")
+    (budget,) = desk.budgets.of_account(number, system_now_ms())
+    of_client = f"{account}/chaves/orcamentos/{budget.budget.number}"
+    do(of_client, nome="Loja", teto_creditos="2")
+    do(f"{of_client}/remover")
     do(f"{account}/chaves/{desk.keys(number)[0].key_id}/revogar")
     do(f"{account}/usuarios", nome="Ana", email="ana@balcao.test", papel="manager")
     (ana,) = desk.people.users(number)

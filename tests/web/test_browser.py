@@ -284,6 +284,23 @@ def test_the_statement_and_its_files(live: Live, context: BrowserContext) -> Non
         assert download.value.path().stat().st_size > 100
 
 
+def test_the_statement_s_chart_scrolls_on_phones_alone(live: Live, context: BrowserContext) -> None:
+    page = live.sign_in(context, people.MANAGER)
+    live.get("/consultas/v2/cnpj-receita-federal/90010001000100")
+    page.goto("/app/extrato")
+    hidden, beside = {}, {}
+    for width in (800, 960, 1100, 1184, 1280):
+        page.set_viewport_size({"width": width, "height": 900})
+        hidden[width] = page.locator(".chart .scroll").first.evaluate(
+            "chart => chart.scrollWidth - chart.clientWidth"
+        )
+        beside[width] = page.locator(".aside").evaluate(
+            "both => both.children[0].offsetTop == both.children[1].offsetTop"
+        )
+    assert not any(hidden.values()), hidden
+    assert beside == {800: False, 960: False, 1100: False, 1184: True, 1280: True}
+
+
 def test_an_operator_gives_credits_once(live: Live, context: BrowserContext) -> None:
     page, before = live.sign_in(context, people.OPERATOR), _balance(live)
     page.goto("/app/operador/contas")
@@ -363,7 +380,7 @@ def _all_pages(live: Live) -> list[tuple[str | None, str]]:
     mine = [
         "/app", "/app/consultas", "/app/extrato", "/app/historico", "/app/chaves",
         "/app/usuarios", "/app/eu", f"/app/usuarios/{user.user_id}",
-        f"/app/chaves/{key.key_id}/revogar", "/app/nada",
+        f"/app/chaves/{key.key_id}/revogar", f"/app/chaves/{key.key_id}/regras", "/app/nada",
         *(
             f"/app/consultas/{form}"
             for form in (
@@ -414,15 +431,16 @@ def test_no_page_breaks_a_rule_of_accessibility(live: Live, narrow: bool, dark: 
                 context.clear_cookies()
                 page = live.sign_in(context, who) if who else context.new_page()
                 seen = who
-            complaints += _complaints(page, path)
+            complaints += complaints_of(page, path)
         context.clear_cookies()
         page = live.sign_in(context, people.MANAGER)
         for address in _results(live, page):
-            complaints += _complaints(page, address)
+            complaints += complaints_of(page, address)
     assert not complaints, "\n".join(complaints)
 
 
-def _complaints(page: Page, path: str) -> Iterator[str]:
+def complaints_of(page: Page, path: str) -> Iterator[str]:
+    """What is wrong with a page, as a browser, a window and axe see it."""
     said: list[str] = []
     page.on("console", lambda message: said.append(message.text))
     answer = page.goto(path)

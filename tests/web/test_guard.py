@@ -298,7 +298,7 @@ def test_an_address_that_cannot_be_ours_is_refused_at_start(text: str) -> None:
 def test_whose_address_limits_sign_ins(
     peer: str, forwarded: list[str], settings: dict[str, Any], address: str
 ) -> None:
-    assert guard.address_of(peer, forwarded, Settings(**settings)) == address
+    assert Settings(**settings).whereabouts.address_of(peer, forwarded) == address
 
 
 def test_pages_know_only_our_own_way_back(browser: Browser) -> None:

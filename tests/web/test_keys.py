@@ -7,7 +7,7 @@ import shlex
 import pytest
 
 from balcao.accounts.keys import issue_key
-from balcao.core.access import is_well_formed
+from balcao.core.access import KeyDoor, is_well_formed
 from balcao.core.calendar import civil_day, day_starts_ms
 from balcao.home import Home
 from balcao.service.clock import system_now_ms
@@ -165,3 +165,80 @@ def test_who_made_and_revoked_it_is_in_the_log(house: OpenHouse, who: Client) ->
     assert deeds == [("key.revoke", "web", user_id), ("key.create", "web", user_id)]
     assert all(key not in entry.target + entry.detail for entry in log)
     assert key.encode() not in bytes(house.logged)
+
+
+# Rules.
+
+
+def test_a_key_made_with_rules(house: OpenHouse, who: Client) -> None:
+    browser = signed_in(house, who)
+    said = create(
+        browser,
+        ips="203.0.113.0/24\n2001:db8::1",
+        op_suframa="1",
+        cliente_obrigatorio="1",
+        administra="1",
+    )
+    assert said.status == 201
+    key = house.house.desk.keys(who.account_id)[-1]
+    assert key.door == KeyDoor(("203.0.113.0/24", "2001:db8::1/128"), ("suframa",), True, True)
+    words = browser.get(PATH).words
+    assert "de 203.0.113.0/24 e 2001:db8::1/128" in words
+    assert "só Suframa" in words
+    assert "exige X-Cliente" in words
+    assert "administra a conta" in words
+
+
+def test_rules_are_changed_and_shown(house: OpenHouse, who: Client) -> None:
+    browser = signed_in(house, who)
+    path = f"{PATH}/{who.key_id}/regras"
+    page = browser.get(path)
+    assert not page.tree.xpath("//form//input[@checked]")
+    fields = {"form_id": page.field("form_id"), "ips": "10.0.0.0/8", "op_sintegra": "1"}
+    said = browser.post(path, fields)
+    assert (said.status, said.headers["location"]) == (303, f"{PATH}?feito=mudada")
+    assert "Regras guardadas" in browser.get(f"{PATH}?feito=mudada").words
+    assert house.get(company(CNPJ), who).code == "ENDERECO_NAO_PERMITIDO"
+    page = browser.get(path)
+    assert page.tree.xpath("//textarea[@name='ips']/text()")[0].strip() == "10.0.0.0/8"
+    assert page.tree.xpath("//input[@checked]/@name") == ["op_sintegra"]
+    again = browser.post(path, fields)
+    assert again.headers["location"] == f"{PATH}?feito=ja"
+    assert browser.post(path, {"form_id": page.field("form_id")}).status == 303
+    assert house.house.desk.keys(who.account_id)[0].door is None
+    deeds = house.house.desk.people.audit(9, action="key.change")
+    assert [(each.channel, each.target) for each in deeds] == [("web", "chave teste")] * 2
+
+
+@pytest.mark.parametrize(
+    ("ips", "complaint"),
+    [
+        ("casa", "“casa” não é um endereço nem uma rede."),
+        ("10.0.0.0/8\n10.0.0.7/8", "“10.0.0.7/8” não é um endereço nem uma rede."),
+        ("\n".join(f"10.0.0.{last}" for last in range(51)), "No máximo 50"),
+    ],
+)
+def test_rules_typed_wrong(house: OpenHouse, who: Client, ips: str, complaint: str) -> None:
+    browser = signed_in(house, who)
+    path = f"{PATH}/{who.key_id}/regras"
+    fields = {"ips": ips, "op_suframa": "1", "cliente_obrigatorio": "1"}
+    said = browser.post(path, {"form_id": browser.get(path).field("form_id"), **fields})
+    made = create(browser, **fields)
+    for answer in (said, made):
+        assert answer.status == 422
+        assert complaint in answer.words
+        (box,) = answer.tree.xpath("//textarea[@aria-invalid='true']")
+        assert box.text.strip() == ips, "what was typed stands there"
+        assert answer.tree.xpath("//input[@checked]/@name") == ["op_suframa", "cliente_obrigatorio"]
+    assert made.tree.xpath("//details[@open]//textarea"), "what is wrong is seen"
+    assert house.house.desk.keys(who.account_id)[0].door is None
+
+
+def test_a_revoked_key_has_no_rules_to_change(house: OpenHouse, who: Client) -> None:
+    browser = signed_in(house, who)
+    path = f"{PATH}/{who.key_id}/regras"
+    form_id = browser.get(path).field("form_id")
+    assert house.house.desk.revoke_key(who.key_id, 1)
+    assert "não há o que mudar" in browser.get(path).words
+    assert browser.post(path, {"form_id": form_id, "administra": "1"}).status == 422
+    assert house.house.desk.keys(who.account_id)[0].door is None

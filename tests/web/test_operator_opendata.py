@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from balcao.accounts.links import new_token
+from balcao.opendata.fetching.state import StateFile
 from balcao.opendata.progress_file import FileProgress
 from balcao.web.month_age import MonthAge
 from tests.http.house import OpenHouse, opened
@@ -15,6 +16,7 @@ from tests.opendata.months import Month
 from tests.web.browser import Browser, Said
 
 PATH = "/app/operador/dados-abertos"
+NOVEMBER_MS = 1_795_000_000_000
 JULY, AUGUST = date(2026, 7, 11), date(2026, 8, 8)
 
 
@@ -115,6 +117,25 @@ def test_an_import_is_watched(house: OpenHouse, operator: Browser, tmp_path: Pat
     after = operator.get(PATH)
     assert "Importando" not in after.words
     assert after.tree.xpath("//*[@hx-get]/@hx-trigger") == ["every 30s"]
+
+
+def test_a_download_is_watched(house: OpenHouse, operator: Browser) -> None:
+    store = store_of(house)
+    with StateFile(store, lambda: NOVEMBER_MS) as told:
+        told.say("baixando", month="2026-11", bytes_done=379, bytes_total=1000)
+        page = operator.get(PATH)
+        assert "Baixando o mês 2026-11: 37%." in page.words
+        assert page.tree.xpath("//*[@hx-get]/@hx-trigger") == ["every 3s"]
+        assert page.tree.xpath("//section[@id='meses-test']//*[contains(., 'Baixando')]") == []
+    assert "interrompido em 37% do mês 2026-11" in operator.get(PATH).words
+    with StateFile(store, lambda: NOVEMBER_MS) as told:
+        told.say("falhou", "o disco está cheio", month="2026-11")
+    assert "O mês 2026-11 não foi posto em uso: o disco está cheio." in operator.get(PATH).words
+
+
+def test_a_month_in_use_for_too_long() -> None:
+    assert not MonthAge(date(2026, 10, 10), date(2026, 11, 24)).is_alarming
+    assert MonthAge(date(2026, 10, 10), date(2026, 11, 25)).is_alarming
 
 
 @pytest.mark.parametrize(

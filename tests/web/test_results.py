@@ -269,6 +269,24 @@ def test_columns_that_nobody_filled_are_left_out() -> None:
 
 # Refusals before a lookup, which the form says at a field or on a page of its own.
 _ELSEWHERE = {
+    # Of keys, budgets, batches and searches: no form for one lookup has them.
+    "ARQUIVO_ILEGIVEL",
+    "BUSCA_INDISPONIVEL",
+    "CHAVE_NAO_ADMINISTRA",
+    "CLIENTE_OBRIGATORIO",
+    "CORPO_INVALIDO",
+    "COTACAO_MUDOU",
+    "CURSOR_DE_OUTRO_MES",
+    "ENDERECO_NAO_PERMITIDO",
+    "ESTADO_DO_LOTE",
+    "FILTRO_OBRIGATORIO",
+    "LOTE_APAGADO",
+    "LOTE_NAO_ENCONTRADO",
+    "MARCA_COM_CPF",
+    "OPERACAO_NAO_PERMITIDA",
+    "ORCAMENTOS_DEMAIS",
+    "ORCAMENTO_COM_DONO",
+    "ORCAMENTO_NAO_ENCONTRADO",
     "API_KEY_INVALIDA",
     "LIMITE_EXCEDIDO",
     "CND_POS_PAGO_NAO_HABILITADO",

@@ -1,6 +1,6 @@
 """Issuing API keys: drawn here, shown once by whoever asked, kept as a hash."""
 
-from balcao.core.access import PREFIX_CHARACTERS, Account, Key, key_hash, new_key
+from balcao.core.access import PREFIX_CHARACTERS, Account, Key, KeyDoor, key_hash, new_key
 from balcao.core.people import AT_THE_TERMINAL, Signature
 from balcao.home import Home
 from balcao.storage.contract import NewKey
@@ -17,6 +17,7 @@ def issue_key(
     expires_ms: int | None = None,
     per_minute: int | None = None,
     per_day: int | None = None,
+    door: KeyDoor | None = None,
     signed: Signature = AT_THE_TERMINAL,
 ) -> tuple[str, Key]:
     """Issue a key: its text, which nobody keeps, and what is kept of it.
@@ -33,6 +34,7 @@ def issue_key(
             expires_ms,
             per_minute,
             per_day,
+            door,
         ),
         now_ms,
         signed,

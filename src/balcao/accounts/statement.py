@@ -24,8 +24,10 @@ DAYS_DEFAULT = 30
 DAYS_MAX = 366
 
 # What a line of a statement says, as CSV and JSON name it.
-COLUMNS = ("dia", "operacao", "chave", "origem", "consultas", "creditos")
-Line: TypeAlias = tuple[str, str, str | None, Origin, int, int]
+COLUMNS = (
+    "dia", "operacao", "chave", "origem", "consultas", "creditos", "cliente", "referencia",
+)  # fmt: skip
+Line: TypeAlias = tuple[str, str, str | None, Origin, int, int, str | None, str | None]
 Cell: TypeAlias = str | int | None
 
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
@@ -90,6 +92,7 @@ class Choice:
     operation: str | None = None
     key: int | Literal["web"] | None = None  # web: asked in the web application, through no key
     origin: Origin | None = None
+    client: str | None = None
 
     def of(self, rows: Sequence[ConsumptionRow]) -> Sequence[ConsumptionRow]:
         """Those of the rows that are wanted, in their order."""
@@ -100,6 +103,7 @@ class Choice:
             if self.operation in (None, row.operation)
             and (self.key is None or row.key_id == key_id)
             and self.origin in (None, row.origin)
+            and self.client in (None, row.client)
         ]
 
     @property
@@ -151,15 +155,16 @@ class Statement:
 
     @property
     def rows_of_all_keys(self) -> Sequence[ConsumptionRow]:
-        """By day, operation and origin alone, in that order."""
-        sums: dict[tuple[str, str, Origin], list[int]] = {}
+        """By day, operation, origin and client alone, in that order."""
+        sums: dict[tuple[str, str, Origin, str], list[int]] = {}
         for row in self.rows:
-            both = sums.setdefault((row.day, row.operation, row.origin), [0, 0])
+            what = (row.day, row.operation, row.origin, row.client or "")
+            both = sums.setdefault(what, [0, 0])
             both[0] += row.requests
             both[1] += row.credits
         return [
-            ConsumptionRow(day, operation, None, origin, requests, credits)
-            for (day, operation, origin), (requests, credits) in sorted(sums.items())
+            ConsumptionRow(day, operation, None, origin, requests, credits, client or None)
+            for (day, operation, origin, client), (requests, credits) in sorted(sums.items())
         ]
 
 
@@ -200,7 +205,8 @@ def read_now(desk: Desk, account: Account, period: Period) -> Statement:
 def line_of(row: ConsumptionRow, names: Mapping[int | None, str]) -> Line:
     """A row as `COLUMNS` name it; `names` are those of keys, by number."""
     key = names.get(row.key_id)
-    return (row.day, row.operation, key, row.origin, row.requests, row.credits)
+    counted = (row.requests, row.credits)
+    return (row.day, row.operation, key, row.origin, *counted, row.client, row.reference)
 
 
 def as_csv(columns: Sequence[str], lines: Iterable[Sequence[Cell]]) -> bytes:

@@ -8,6 +8,8 @@ from balcao import __version__
 from balcao.cli import (
     account,
     backup,
+    batch,
+    budget,
     config,
     credit,
     doctor,
@@ -17,6 +19,7 @@ from balcao.cli import (
     opendata,
     quote,
     routes,
+    search,
     serve,
     simulator,
     source,
@@ -62,10 +65,13 @@ def balcao(
 app.command("serve")(serve.serve)
 app.add_typer(account.app, name="account")
 app.add_typer(key.app, name="key")
+app.add_typer(budget.app, name="budget")
 app.add_typer(user.app, name="user")
 app.add_typer(credit.app, name="credit")
 app.command("usage")(usage.usage)
 app.command("quote")(quote.quote)
+app.add_typer(batch.app, name="batch")
+app.command("search")(search.search)
 app.add_typer(ledger.app, name="ledger")
 app.add_typer(job.app, name="job")
 app.add_typer(subject.app, name="subject")

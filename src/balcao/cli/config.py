@@ -1,6 +1,7 @@
 """`balcao config`: what is set, and what may be set."""
 
 import json
+import os
 
 import typer
 
@@ -8,6 +9,7 @@ from balcao.cli.configuration import (
     in_force,
     read_settings,
     setting_name,
+    unknown_variables,
 )
 from balcao.cli.output import AsJson, print_json, print_table
 
@@ -23,6 +25,8 @@ def show(as_json: AsJson = False) -> None:
       $ balcao config show
     """
     found = list(in_force(read_settings()))
+    for complaint in unknown_variables(os.environ):
+        typer.echo(f"aviso: {complaint}", err=True)
     if as_json:
         print_json({shown.name: {"value": shown.value, "origin": shown.origin} for shown in found})
         return

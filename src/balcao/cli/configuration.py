@@ -1,11 +1,11 @@
 """Settings as the command line sees them: read, complained about and shown."""
 
 import difflib
-import os
 import re
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from ipaddress import IPv4Network, IPv6Network
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
@@ -27,7 +27,6 @@ Origin: TypeAlias = Literal["ambiente", "arquivo", "padrão"]
 def read_settings(**overrides: object) -> "Settings":
     """All settings, or all complaints together. Values are not repeated: they may be secrets."""
     from pydantic import ValidationError
-    from pydantic_settings import SettingsError
 
     from balcao.settings import Settings, config_file
 
@@ -40,18 +39,15 @@ def read_settings(**overrides: object) -> "Settings":
     try:
         return Settings(**given)  # type: ignore[arg-type]
     except ValidationError as error:
+        where = _Where(file, given, *_written(file))
         complaints = [
-            f"  {setting_name(found['loc'])}: {_portuguese(found['type'], found.get('ctx') or {})}"
+            f"  {where.name(found['loc'])}: {_portuguese(found['type'], found.get('ctx') or {})}"
+            + (_nearest(*_names(found["loc"])) if found["type"] == "extra_forbidden" else "")
             for found in error.errors(include_url=False, include_input=False)
         ]
-    except SettingsError as error:  # its text names the field, and quotes nothing else
-        field = re.search(r'field "(\w+)"', str(error))
-        name = setting_name((field[1],)) if field else "uma variável"
-        if any(variable.upper().startswith(f"{name}__") for variable in os.environ):
-            name += "__..."  # one of its parts; it does not say which
-        complaints = [f'  {name}: deve ser JSON válido, como ["a", "b"]']
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError):
-        complaints = [f"  {file}: o arquivo não é TOML válido"]
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        line = re.search(r"\(at line (\d+)", str(error))
+        complaints = [f"  {file}{_at(int(line[1]) if line else None)}: o arquivo não é TOML válido"]
     raise CommandFailed(
         "\n".join(
             [
@@ -61,6 +57,62 @@ def read_settings(**overrides: object) -> "Settings":
             ]
         )
     )
+
+
+@dataclass(frozen=True, slots=True)
+class _Where:
+    """Where settings were written, to say what is wrong by the name it has there."""
+
+    file: Path | None
+    given: Mapping[str, object]  # by the command's own options
+    in_environment: Mapping[str, Any]
+    in_file: Mapping[str, Any]
+
+    def name(self, path: Sequence[object]) -> str:
+        """The variable; or the file with the name in it and its line."""
+        names = _names(path)
+        # What is missing is told where its neighbours are.
+        for known in (names, names[:-1]):
+            if not known or known[0] in self.given or _holds(self.in_environment, known):
+                break
+            if self.file is not None and _holds(self.in_file, known):
+                line = line_of(self.file.read_text("utf-8"), known)
+                return f"{self.file}{_at(line)}: {'.'.join(names)}"
+        return setting_name(path)
+
+
+def line_of(text: str, path: Sequence[str]) -> int | None:
+    """The line of a TOML text where a name is written, or what it is a part of; None: not seen."""
+    found: dict[tuple[str, ...], int] = {}
+    table: tuple[str, ...] = ()
+    for number, line in enumerate(text.splitlines(), start=1):
+        if head := _TABLE.match(line):
+            table = _parts(head[1])
+            found.setdefault(table, number)
+        elif entry := _ENTRY.match(line):
+            found.setdefault((*table, *_parts(entry[1])), number)
+    known = (found.get(tuple(path[:length])) for length in range(len(path), 0, -1))
+    return next((line for line in known if line is not None), None)
+
+
+_TABLE = re.compile(r"\s*\[([\w\s.\"'-]+)\]")
+_ENTRY = re.compile(r"\s*([\w\s.\"'-]+?)\s*=")
+
+
+def _parts(dotted: str) -> tuple[str, ...]:
+    return tuple(part.strip(" \t\"'") for part in dotted.split("."))
+
+
+def _at(line: int | None) -> str:
+    return f", linha {line}" if line else ""
+
+
+def _nearest(head: str, *parts: str) -> str:
+    """What was meant by a name of the file that is no setting."""
+    from balcao.settings import Settings
+
+    nearest = [] if parts else difflib.get_close_matches(head, Settings.model_fields, 1)
+    return f". Seria {nearest[0]}?" if nearest else ""
 
 
 def unknown_variables(environment: Mapping[str, str]) -> Sequence[str]:
@@ -83,9 +135,12 @@ def unknown_variables(environment: Mapping[str, str]) -> Sequence[str]:
 
 def setting_name(path: Sequence[object]) -> str:
     """A setting as it is called where it comes from, most likely the environment."""
-    # A place in a list has no variable of its own, nor has the name of a part as such ("[key]").
-    names = [part for part in path if isinstance(part, str) and part != "[key]"]
-    return PREFIX + "__".join(names).upper()
+    return PREFIX + "__".join(_names(path)).upper()
+
+
+def _names(path: Sequence[object]) -> Sequence[str]:
+    # A place in a list has no name of its own, nor has the name of a part as such ("[key]").
+    return [part for part in path if isinstance(part, str) and part != "[key]"]
 
 
 def _portuguese(kind: str, context: Mapping[str, Any]) -> str:
@@ -111,7 +166,7 @@ def _portuguese(kind: str, context: Mapping[str, Any]) -> str:
         case "literal_error" | "enum":
             return f"deve ser {str(context['expected']).replace(' or ', ' ou ')}"
         case "tuple_type" | "list_type":
-            return 'deve ser uma lista em JSON, como ["a", "b"]'
+            return 'deve ser uma lista, como ["a", "b"]; no ambiente também a,b'
         case "model_type" | "dict_type" | "model_attributes_type":
             return "tem partes; configure cada uma com dois sublinhados, como BALCAO_CNPJA__KEY"
         case "too_short":
@@ -143,12 +198,9 @@ class Shown:
 
 def in_force(settings: "Settings") -> Iterator[Shown]:
     """Every setting, parts one by one."""
-    from pydantic_settings import EnvSettingsSource, TomlConfigSettingsSource
+    from balcao.settings import config_file
 
-    from balcao.settings import Settings, config_file
-
-    environment = EnvSettingsSource(Settings)()
-    file = TomlConfigSettingsSource(Settings, toml_file=config_file())()
+    environment, file = _written(config_file())
 
     def origin(path: tuple[str, ...]) -> Origin:
         if _holds(environment, path):
@@ -157,6 +209,15 @@ def in_force(settings: "Settings") -> Iterator[Shown]:
 
     for path, value in _leaves(settings):
         yield Shown(path, printable(value), origin(path))
+
+
+def _written(file: Path | None) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
+    """What the environment says, and what the file does."""
+    from pydantic_settings import TomlConfigSettingsSource
+
+    from balcao.settings import FromEnvironment, Settings
+
+    return FromEnvironment(Settings)(), TomlConfigSettingsSource(Settings, toml_file=file)()
 
 
 def _leaves(
@@ -188,7 +249,7 @@ def printable(value: object) -> object:
     match value:
         case SecretStr():
             return HIDDEN if value.get_secret_value() else ""
-        case Path():
+        case Path() | IPv4Network() | IPv6Network():
             return str(value)
         case str():
             return shown_address(value)

@@ -1,20 +1,29 @@
 """`balcao key`: issue, list and revoke API keys."""
 
-from collections.abc import Mapping
-from typing import Annotated
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
 
+from balcao.cli import budget
 from balcao.cli.dates import end_of
 from balcao.cli.failures import CommandFailed, refuse, refuse_invisible
 from balcao.cli.office import AccountName, opened
 from balcao.cli.output import AsJson, print_json, print_table, program, record, when, whole
-from balcao.core.access import Key
+from balcao.core.access import NETWORKS_MAX, OPEN, Account, Key, KeyDoor, network_text
 from balcao.service.clock import system_now_ms
 
-app = typer.Typer(no_args_is_help=True, help="Emite, lista e revoga chaves de API.")
+if TYPE_CHECKING:
+    from balcao.storage.desk.desk import Desk
+
+app = typer.Typer(no_args_is_help=True, help="Emite, lista, muda e revoga chaves de API.")
 
 NAME_CHARACTERS_MAX = 100
+
+KeyNumber: TypeAlias = Annotated[
+    int, typer.Argument(metavar="CHAVE", help="Número da chave (key list).", show_default=False)
+]
 
 
 @app.command()
@@ -38,19 +47,43 @@ def create(
     per_day: Annotated[
         int | None, typer.Option(min=1, metavar="N", help="Limite próprio por dia.")
     ] = None,
+    networks: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--ip",
+            metavar="CIDR",
+            help="Endereço ou rede de onde pode ser usada (10.0.0.0/8); pode repetir.",
+        ),
+    ] = None,
+    operations: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--operation", metavar="OPERAÇÃO", help="Operação que pode consultar; pode repetir."
+        ),
+    ] = None,
+    client: Annotated[
+        bool, typer.Option("--require-client", help="Exige X-Cliente em cada consulta.")
+    ] = False,
+    admin: Annotated[
+        bool, typer.Option("--admin", help="Pode ver e mudar o que é da conta toda.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Emite uma chave e a mostra uma única vez, sozinha na saída padrão.
 
+    Sem --ip, vale de qualquer endereço; sem --operation, para todas as operações.
+
     Exemplo:
 
       $ CHAVE=$(balcao key create acme --name produção --expires 2027-12-31)
+      $ balcao key create acme --ip 203.0.113.0/24 --operation sintegra
     """
     from balcao.accounts.keys import issue_key
 
     if expires is not None and expires <= system_now_ms():
         refuse("essa data já passou.", "--expires")
     refuse_invisible(name, NAME_CHARACTERS_MAX, "--name")
+    door = KeyDoor(_networks(networks), _operations(operations), client, admin)
     with opened() as office:
         found = office.account(account)
         text, key = issue_key(
@@ -62,6 +95,7 @@ def create(
             expires_ms=expires,
             per_minute=per_minute,
             per_day=per_day,
+            door=door,
         )
     if as_json:
         print_json({"key": text, "account": found.name, **_as_json(key)})
@@ -73,6 +107,103 @@ def create(
     typer.echo(text)
 
 
+@app.command()
+def change(
+    key_id: KeyNumber,
+    *,
+    networks: Annotated[
+        list[str] | None,
+        typer.Option("--ip", metavar="CIDR", help="Só destes endereços ou redes; pode repetir."),
+    ] = None,
+    any_ip: Annotated[bool, typer.Option("--any-ip", help="De qualquer endereço.")] = False,
+    operations: Annotated[
+        list[str] | None,
+        typer.Option("--operation", metavar="OPERAÇÃO", help="Só estas operações; pode repetir."),
+    ] = None,
+    any_operation: Annotated[
+        bool, typer.Option("--any-operation", help="Todas as operações.")
+    ] = False,
+    client: Annotated[
+        bool | None,
+        typer.Option("--require-client/--no-require-client", help="Exigir X-Cliente, ou não."),
+    ] = None,
+    admin: Annotated[
+        bool | None,
+        typer.Option("--admin/--no-admin", help="Poder ver e mudar o que é da conta toda, ou não."),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Muda as regras de uma chave; vale em toda parte em um segundo.
+
+    O que não é dito fica como está.
+
+    Exemplo:
+
+      $ balcao key change 12 --ip 203.0.113.7 --ip 2001:db8::/32
+      $ balcao key change 12 --any-ip --require-client
+    """
+    if networks and any_ip:
+        refuse("não se usa com --any-ip.", "--ip")
+    if operations and any_operation:
+        refuse("não se usa com --any-operation.", "--operation")
+    with opened() as office:
+        owner, key = _found(office.desk, key_id)
+        door = key.door or OPEN
+        wanted = KeyDoor(
+            () if any_ip else _networks(networks) or door.networks,
+            None if any_operation else _operations(operations) or door.operations,
+            door.client_required if client is None else client,
+            door.administers if admin is None else admin,
+        )
+        office.desk.change_door(key_id, wanted, office.now_ms())
+        _, changed = _found(office.desk, key_id)
+    if as_json:
+        print_json({"account": owner.name, **_as_json(changed)})
+    elif wanted == door:
+        typer.echo(f"A chave {key_id} ({key.name}) já tinha estas regras: {_rules(changed)}.")
+    else:
+        typer.echo(f"Chave {key_id} ({key.name}) da conta {owner.name}: {_rules(changed)}.")
+
+
+@app.command()
+def show(key_id: KeyNumber, as_json: AsJson = False) -> None:
+    """Mostra uma chave e as regras dela.
+
+    Exemplo:
+
+      $ balcao key show 12
+    """
+    with opened() as office:
+        owner, key = _found(office.desk, key_id)
+        budgets = office.desk.budgets.of_account(
+            owner.account_id, office.now_ms(), owner=("chave", str(key.key_id))
+        )
+    if as_json:
+        told = [budget.as_record(each) for each in budgets]
+        print_json({"account": owner.name, **_as_json(key), "budgets": told})
+        return
+    door = key.door or OPEN
+    operations = "todas" if door.operations is None else ", ".join(door.operations)
+    print_table(
+        ("Chave", str(key.key_id)),
+        [
+            ("Nome", key.name),
+            ("Conta", owner.name),
+            ("Começa com", f"{key.prefix}…"),
+            ("Estado", _state(key)),
+            ("Criada em", when(key.created_ms)),
+            ("Vale até", when(None if key.expires_ms is None else key.expires_ms - 1)),
+            ("Último uso", when(key.last_used_ms)),
+            ("Limites", _limits(key)),
+            ("Endereços", ", ".join(door.networks) or "todos"),
+            ("Operações", operations),
+            ("Exige cliente", "sim" if door.client_required else "não"),
+            ("Administra", "sim" if door.administers else "não"),
+            ("Orçamentos", "; ".join(map(budget.in_words, budgets)) or "nenhum"),
+        ],
+    )
+
+
 @app.command("list")
 def list_keys(account: AccountName, as_json: AsJson = False) -> None:
     """Lista as chaves de uma conta, sem os segredos, que ninguém guarda.
@@ -82,12 +213,22 @@ def list_keys(account: AccountName, as_json: AsJson = False) -> None:
       $ balcao key list acme
     """
     with opened() as office:
-        keys = office.desk.keys(office.account(account).account_id)
+        found = office.account(account)
+        keys = office.desk.keys(found.account_id)
+        budgets = Counter(
+            each.budget.owner
+            for each in budget.all_of(office, found)
+            if each.budget.owner_kind == "chave"
+        )
     if as_json:
-        print_json([_as_json(key) for key in keys])
+        told = [{**_as_json(key), "budgets": budgets[str(key.key_id)]} for key in keys]
+        print_json(told)
         return
     print_table(
-        ("Nº", "Nome", "Começa com", "Estado", "Criada em", "Vale até", "Último uso", "Limites"),
+        (
+            *("Nº", "Nome", "Começa com", "Estado", "Criada em", "Vale até", "Último uso"),
+            *("Limites", "Regras", "Orçamentos"),
+        ),
         [
             (
                 str(key.key_id),
@@ -98,19 +239,18 @@ def list_keys(account: AccountName, as_json: AsJson = False) -> None:
                 when(None if key.expires_ms is None else key.expires_ms - 1),
                 when(key.last_used_ms),
                 _limits(key),
+                _rules(key),
+                str(budgets[str(key.key_id)] or "nenhum"),
             )
             for key in keys
         ],
-        numbers=("Nº",),
+        numbers=("Nº", "Orçamentos"),
     )
 
 
 @app.command()
 def revoke(
-    key_id: Annotated[
-        int,
-        typer.Argument(metavar="CHAVE", help="Número da chave (key list).", show_default=False),
-    ],
+    key_id: KeyNumber,
     as_json: AsJson = False,
 ) -> None:
     """Revoga uma chave para sempre; vale em toda parte em um segundo.
@@ -120,27 +260,61 @@ def revoke(
       $ balcao key revoke 12
     """
     with opened() as office:
-        owner, key = next(
-            (
-                (account, key)
-                for account in office.desk.accounts()
-                for key in office.desk.keys(account.account_id)
-                if key.key_id == key_id
-            ),
-            (None, None),
-        )
-        if owner is None or key is None:
-            raise CommandFailed(
-                f"Não há chave número {key_id}. As chaves de uma conta: {program()} key list CONTA."
-            )
+        owner, key = _found(office.desk, key_id)
         office.desk.revoke_key(key_id, office.now_ms())
-        revoked = next(key for key in office.desk.keys(owner.account_id) if key.key_id == key_id)
+        _, revoked = _found(office.desk, key_id)
     if as_json:
         print_json({"account": owner.name, **_as_json(revoked)})
     elif key.revoked_ms is not None:
         typer.echo(f"A chave {key_id} ({key.name}) já estava revogada: {when(key.revoked_ms)}.")
     else:
         typer.echo(f"Chave {key_id} ({key.name}) da conta {owner.name} revogada.")
+
+
+def _found(desk: "Desk", key_id: int) -> tuple[Account, Key]:
+    for account in desk.accounts():
+        for key in desk.keys(account.account_id):
+            if key.key_id == key_id:
+                return account, key
+    raise CommandFailed(
+        f"Não há chave número {key_id}. As chaves de uma conta: {program()} key list CONTA."
+    )
+
+
+def _networks(given: Sequence[str] | None) -> tuple[str, ...]:
+    found = []
+    for text in given or ():
+        try:
+            found.append(network_text(text))
+        except ValueError:
+            refuse(f"{text} não é um endereço nem uma rede, como 203.0.113.0/24.", "--ip")
+    if len(found) > NETWORKS_MAX:
+        refuse(f"no máximo {NETWORKS_MAX} endereços ou redes.", "--ip")
+    return tuple(dict.fromkeys(found))
+
+
+def _operations(given: Sequence[str] | None) -> tuple[str, ...] | None:
+    from balcao.operations import ALL_OPERATIONS
+
+    paths = [operation.path for operation in ALL_OPERATIONS]
+    for text in given or ():
+        if text not in paths:
+            refuse(f"{text} não é uma operação. São estas: {', '.join(paths)}.", "--operation")
+    return tuple(path for path in paths if path in given) if given else None
+
+
+def _rules(key: Key) -> str:
+    door = key.door or OPEN
+    words = []
+    if door.networks:
+        words.append("de " + ", ".join(door.networks))
+    if door.operations is not None:
+        words.append("só " + ", ".join(door.operations))
+    if door.client_required:
+        words.append("exige cliente")
+    if door.administers:
+        words.append("administra")
+    return "; ".join(words) or "nenhuma"
 
 
 def _state(key: Key) -> str:
@@ -161,8 +335,15 @@ def _limits(key: Key) -> str:
 
 
 def _as_json(key: Key) -> Mapping[str, object]:
-    return record(
-        key,
-        "key_id account_id name prefix created_ms expires_ms revoked_ms last_used_ms"
-        " per_minute per_day",
-    )
+    door = key.door or OPEN
+    return {
+        **record(
+            key,
+            "key_id account_id name prefix created_ms expires_ms revoked_ms last_used_ms"
+            " per_minute per_day",
+        ),
+        "ips": door.networks,
+        "operations": door.operations,
+        "client_required": door.client_required,
+        "admin": door.administers,
+    }

@@ -15,7 +15,7 @@ def ledger() -> None:
 
 @app.command()
 def check(as_json: AsJson = False) -> None:
-    """Soma tudo de novo: saldos contra lançamentos, retenções contra operações abertas.
+    """Soma tudo de novo: saldos, retenções e orçamentos contra os lançamentos.
 
     Funciona com o servidor no ar. Sai com código 1 quando algo não confere.
 
@@ -26,13 +26,16 @@ def check(as_json: AsJson = False) -> None:
     with opened() as office:
         found = office.desk.check()
     if as_json:
-        books = record(found, "accounts entries open_operations complaints")
+        books = record(found, "accounts entries open_operations budgets complaints remarks")
         print_json({"ok": not found.complaints, **books})
     elif not found.complaints:
         typer.echo(
             f"O livro confere: {whole(found.accounts)} contas, {whole(found.entries)}"
-            f" lançamentos, {whole(found.open_operations)} operações abertas."
+            f" lançamentos, {whole(found.open_operations)} operações abertas,"
+            f" {whole(found.budgets)} orçamentos."
         )
+        for remark in found.remarks:
+            typer.echo(f"  {remark}")
     else:
         typer.echo("O livro não confere:", err=True)
         for complaint in found.complaints:

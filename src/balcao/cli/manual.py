@@ -12,7 +12,7 @@ from pydantic.fields import FieldInfo
 from balcao.cli.configuration import printable, setting_name
 from balcao.core.federation import UFS
 from balcao.providers.fields import Uf
-from balcao.settings import Network, OneOf, Settings
+from balcao.settings import Network, OneOf, Page, Settings
 
 _HEAD = """\
 # Configurações
@@ -32,6 +32,9 @@ port = 8000
 [cnpja]
 key = "..."
 ```
+
+Uma lista, no arquivo: `["a", "b"]`; no ambiente, assim ou `a,b`. Um nome que não existe é erro no
+arquivo, e no ambiente um aviso (de `balcao serve`, `balcao config show` e `balcao doctor`).
 """
 
 _TABLE_HEAD = (
@@ -137,4 +140,5 @@ _MANY: Sequence[tuple[Any, str]] = (
     (int, "inteiros"),
     (Uf, "UFs"),
     (Network, "endereços ou redes"),
+    (Page, "endereços"),
 )

@@ -1,5 +1,6 @@
 """`balcao opendata`: import months of the CNPJ registry, and make fictitious ones."""
 
+import shlex
 import sys
 from contextlib import ExitStack
 from datetime import date
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 import typer
 
 from balcao.cli.configuration import read_settings
-from balcao.cli.failures import CommandFailed
+from balcao.cli.failures import CommandFailed, refuse
 from balcao.cli.office import begun
 from balcao.cli.output import AsJson, decimal, print_json, print_table, program, record, when, whole
 from balcao.core.calendar import civil_day, to_ms
@@ -17,6 +18,7 @@ from balcao.core.questions import Mode
 from balcao.service.clock import system_now_ms
 
 if TYPE_CHECKING:
+    from balcao.opendata.fetching.state import FetchState
     from balcao.opendata.importer import BuildReport
     from balcao.opendata.progress_file import ImportProgress
     from balcao.opendata.snapshot import SnapshotInfo
@@ -29,6 +31,7 @@ Sandbox: TypeAlias = Annotated[
 ]
 
 _MEGABYTE = 1_000_000
+_LONG_SECONDS = 60
 _WARNINGS_SHOWN = 20
 
 
@@ -81,6 +84,90 @@ def build(
 
 
 @app.command()
+def fetch(
+    month: Annotated[
+        str | None,
+        typer.Option(
+            metavar="AAAA-MM", help="Este mês; padrão: o mais novo, se ainda não está em uso."
+        ),
+    ] = None,
+    into: Annotated[
+        Path | None,
+        typer.Option(metavar="PASTA", help="Onde gravar os zips, que ficam em PASTA/AAAA-MM."),
+    ] = None,
+    background: Annotated[
+        bool,
+        typer.Option(
+            "--background",
+            help="Como o serviço: com a menor prioridade, e sem repetir o que já foi recusado.",
+        ),
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Baixa o mês mais novo do cadastro do CNPJ, confere, importa e passa a usá-lo.
+
+    São uns 8 GB, de 48 minutos a 2 horas. Espera que o mês esteja completo (os 37 zips, sem mudar
+    de tamanho por dez minutos, todos da mesma extração); se ainda não está, diz o que falta, e é
+    só repetir mais tarde. Interrompido, continua de onde parou com o mesmo comando. Com
+    `opendata_fetch = true` o serviço faz tudo sozinho, de madrugada.
+
+    Exemplo:
+
+      $ balcao opendata fetch
+    """
+    import os
+    from dataclasses import replace
+
+    from balcao.opendata.errors import VerificationFailed
+    from balcao.opendata.fetching.gate import is_month
+    from balcao.opendata.fetching.state import read_state, sentence
+    from balcao.opendata.fetching.story import fetch as fetch_month
+    from balcao.opendata.progress import RichProgress
+    from balcao.service.fetching import alone_among_nodes, fetch_site
+
+    refuse(None if month is None or is_month(month) else "deve ser como 2026-10.", where="--month")
+    settings = read_settings()
+    begun(settings)
+    if background:
+        os.nice(19)
+    site = replace(
+        fetch_site(settings, system_now_ms),
+        month=month,
+        into=into,
+        even_refused=not background,
+        sleep=_slept_aloud,
+    )
+    with ExitStack() as stack:
+        stack.enter_context(alone_among_nodes(settings))
+        drawn = not as_json and sys.stdout.isatty()
+        progress = stack.enter_context(RichProgress()) if drawn else None
+        try:
+            state = fetch_month(site, progress)
+        except VerificationFailed as error:
+            known = read_state(site.store)
+            if not error.only_size or known is None or known.month is None:
+                raise
+            raise CommandFailed(
+                f"O mês foi baixado, e não passou na verificação: {error}. O mês em uso não foi"
+                " trocado. Se o tamanho está certo:"
+                f" {program()} opendata build {shlex.quote(str(site.zips(known.month)))} --force"
+            ) from error
+    if as_json:
+        print_json(_fetch_as_json(state))
+    else:
+        typer.echo(f"{sentence(state)}.")
+
+
+async def _slept_aloud(seconds: float) -> None:
+    """Whoever looks on is told of a long wait."""
+    import asyncio
+
+    if seconds >= _LONG_SECONDS:
+        typer.echo(f"Espera {round(seconds / 60)} min…", err=True)
+    await asyncio.sleep(seconds)
+
+
+@app.command()
 def status(as_json: AsJson = False) -> None:
     """Mostra os meses em uso, e até onde foi uma importação que não terminou.
 
@@ -88,9 +175,11 @@ def status(as_json: AsJson = False) -> None:
 
       $ balcao opendata status
     """
+    from balcao.opendata.fetching.state import read_state, sentence
     from balcao.opendata.progress_file import read_progress
 
     imports = {mode: read_progress(_store(mode)) for mode in _MODES}
+    fetching = read_state(_store("live"))
     found = {mode: month_in_use(_store(mode)) for mode in _MODES}
     today = civil_day(system_now_ms())
     if as_json:
@@ -102,7 +191,9 @@ def status(as_json: AsJson = False) -> None:
             mode: None if progress is None else _progress_as_json(progress)
             for mode, progress in imports.items()
         }
-        print_json(months | {"imports": told})
+        searched = {m: _searchable(m) for m in _MODES}
+        told_of = {"imports": told, "search": searched}
+        print_json(months | told_of | {"fetch": fetching and _fetch_as_json(fetching)})
         return
     print_table(
         ("Contas", "Extraído em", "Idade", "Importado em", "Estabelecimentos", "Empresas", "MB"),
@@ -122,12 +213,18 @@ def status(as_json: AsJson = False) -> None:
         ],
         numbers=("Idade", "Estabelecimentos", "Empresas", "MB"),
     )
+    for mode, info in found.items():
+        if info is not None:
+            ready = "pronto" if _searchable(mode) else "não está pronto"
+            typer.echo(f"Índice da busca ({_NAMES[mode]}): {ready}.")
     for mode, progress in imports.items():
         if progress is not None and progress.state != "done":
             typer.echo(_progress_sentence(progress, mode))
+    if fetching is not None:
+        typer.echo(f"{sentence(fetching)} (em {when(to_ms(fetching.updated_at))}).")
     unfinished = imports["live"] is not None and imports["live"].state in {"running", "stopped"}
     if found["live"] is None and not unfinished:
-        typer.echo(f"Para importar um mês real: {program()} opendata build PASTA (veja --help).")
+        typer.echo(f"Para baixar e importar um mês real: {program()} opendata fetch (veja --help).")
 
 
 @app.command("list")
@@ -213,6 +310,36 @@ def answers(sandbox: Sandbox = False, as_json: AsJson = False) -> None:
 
 
 @app.command()
+def search(sandbox: Sandbox = False, as_json: AsJson = False) -> None:
+    """Prepara o índice da busca de empresas do mês em uso; o servidor o faz sozinho.
+
+    Ocupa cerca de 100 bytes por estabelecimento; sem ele a busca responde que não está
+    disponível, e todo o resto como antes. Trabalha com a menor prioridade e, interrompido,
+    continua de onde parou.
+
+    Exemplo:
+
+      $ balcao opendata search
+    """
+    import os
+
+    from balcao.opendata.progress import RichProgress
+    from balcao.opendata.search.building import build_index
+    from balcao.opendata.search.index import is_searchable
+
+    store = begun(read_settings()).opendata("test" if sandbox else "live")
+    os.nice(19)
+    if not is_searchable(store):
+        with ExitStack() as stack:
+            drawn = not as_json and sys.stdout.isatty()
+            build_index(store, stack.enter_context(RichProgress()) if drawn else None)
+    if as_json:
+        print_json({"finished": True})
+    else:
+        typer.echo("O índice da busca do mês em uso está pronto.")
+
+
+@app.command()
 def sample(
     out: Annotated[
         Path, typer.Argument(metavar="PASTA", help="Onde gravar os zips.", show_default=False)
@@ -289,6 +416,22 @@ def _store(mode: Mode) -> Path:
     return Home(read_settings().home).opendata(mode)
 
 
+def _searchable(mode: Mode) -> bool:
+    """Whether the month in use has its search index; not so where there is no month."""
+    return has_index(_store(mode))
+
+
+def has_index(store: Path) -> bool:
+    """The same of any store."""
+    from balcao.opendata.errors import OpenDataError
+    from balcao.opendata.search.index import is_searchable
+
+    try:
+        return is_searchable(store)
+    except OpenDataError:
+        return False
+
+
 def month_in_use(store: Path) -> "SnapshotInfo | None":
     """What the published month says of itself; None when nothing was imported."""
     from contextlib import closing
@@ -330,6 +473,13 @@ def _progress_as_json(progress: "ImportProgress") -> dict[str, object]:
         "state extraction_date phase bytes_done bytes_total rows rows_per_second"
         " started_at updated_at pid message",
     )
+
+
+def _fetch_as_json(state: "FetchState") -> dict[str, object]:
+    return {
+        **record(state, "standing month running percent bytes_done bytes_total reason"),
+        **record(state, "updated_at again_at fetched"),
+    }
 
 
 def _progress_sentence(progress: "ImportProgress", mode: Mode) -> str:

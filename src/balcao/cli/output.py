@@ -176,15 +176,20 @@ def program(home: Path | None = None) -> str:
 
     Without `home`: on the data folder that this process was told of.
     """
-    if home is None:
-        home = Path(os.environ.get("BALCAO_HOME", ".balcao"))
     name = "balcao"
     if shutil.which(name) is None:
         called = Path(sys.argv[0])
         name = f"{sys.executable} -m balcao"
         if called.name == "balcao" and os.access(called, os.X_OK):
             name = os.path.relpath(called) if called.is_relative_to(Path.cwd()) else str(called)
-    return name if home == Path(".balcao") else f"BALCAO_HOME={shlex.quote(str(home))} {name}"
+    return on_home(name, home)
+
+
+def on_home(command: str, home: Path | None = None) -> str:
+    """A command for people to copy, on the data folder that is meant; see `program`."""
+    if home is None:
+        home = Path(os.environ.get("BALCAO_HOME", ".balcao"))
+    return command if home == Path(".balcao") else f"BALCAO_HOME={shlex.quote(str(home))} {command}"
 
 
 def age(milliseconds: int) -> str:

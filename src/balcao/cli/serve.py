@@ -11,7 +11,7 @@ import typer
 from balcao.cli.before_migration import save_before_migration
 from balcao.cli.configuration import read_settings, unknown_variables
 from balcao.cli.failures import CommandFailed
-from balcao.cli.output import console, program, told_step
+from balcao.cli.output import console, on_home, program, told_step
 from balcao.service.clock import system_now_ms
 
 if TYPE_CHECKING:
@@ -43,6 +43,7 @@ def serve(
         typer.echo(f"aviso: {complaint}", err=True)
     check_port(settings.host, settings.port)
     check_tls(settings)
+    check_fronts(settings)
     check_providers(settings)
     if settings.otel:
         check_tracing(os.environ)
@@ -123,11 +124,12 @@ def _no_port(error: OSError, host: str, port: int) -> str:
         other = port + 1 if port < 65535 else port - 1
         return (
             f"A porta {port} já está em uso em {host}. Encerre quem a usa, ou escolha outra:"
-            f" make serve PORT={other} (ou {program()} serve --port {other})."
+            f" {on_home(f'make serve PORT={other}')} (ou {program()} serve --port {other})."
         )
     if error.errno in (errno.EACCES, errno.EPERM):
         return (
-            f"Sem permissão para a porta {port}. Escolha uma acima de 1023: make serve PORT=8000."
+            f"Sem permissão para a porta {port}. Escolha uma acima de 1023:"
+            f" {on_home('make serve PORT=8000')}."
         )
     if error.errno == errno.EADDRNOTAVAIL:
         return f"O endereço {host} não é desta máquina. Corrija BALCAO_HOST."
@@ -161,6 +163,25 @@ def check_tls(settings: "Settings") -> None:
             f"Os arquivos de TLS {certificate} e {key} não formam um par em PEM, com a chave sem"
             " senha."
         ) from None
+
+
+def check_fronts(settings: "Settings") -> None:
+    """Several fronts, and nothing that they cannot do (decision 0046). Raises `CommandFailed`."""
+    if settings.fronts == 1:
+        return
+    if not settings.lane:
+        raise CommandFailed("BALCAO_FRONTS precisa de BALCAO_LANE: ligue-a, ou use uma frente só.")
+    unable = {
+        "BALCAO_OTEL": settings.otel,
+        "BALCAO_HTTP2": settings.http2,
+        "BALCAO_TLS_CERTIFICATE": settings.tls_certificate is not None,
+    }
+    for name, wanted in unable.items():
+        if wanted:
+            raise CommandFailed(
+                f"BALCAO_FRONTS não funciona com {name}. Use uma frente só; ou desligue {name}, com"
+                " o HTTPS em um proxy à frente."
+            )
 
 
 def check_providers(settings: "Settings") -> None:

@@ -175,6 +175,15 @@ def _show(found: "Findings", accounts: Mapping[int, str]) -> None:
         ("Resultado repetível", one.request_id, accounts[one.account_id], when(one.expires_ms))
         for one in held.answers
     ]
+    rows += [
+        (
+            "Linha de lote",
+            f"{one.batch_id}, linha {one.line}",
+            accounts[one.account_id],
+            when(one.created_ms),
+        )
+        for one in held.rows
+    ]
     print_table(
         ("O quê", "De quê", "Conta", "Desde (ou até)"),
         rows,
@@ -264,5 +273,6 @@ def _as_json(found: "Findings") -> Mapping[str, object]:
         "recorded_answers": [
             record(one, "account_id request_id expires_ms") for one in held.answers
         ],
+        "batch_rows": [record(one, "account_id batch_id line created_ms") for one in held.rows],
         "erased_before_at": [iso(at_ms) for at_ms in held.erased_ms],
     }

@@ -30,6 +30,8 @@ _COLUMNS = (
     "key_id",
     "key",
     "credits",
+    "client",
+    "reference",
 )
 
 
@@ -58,7 +60,7 @@ def usage(
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Mostra o consumo de uma conta por dia, operação e origem, com o total.
+    """Mostra o consumo de uma conta por dia, operação, origem e cliente, com o total.
 
     Os dias são os do calendário de Brasília. O total é o dos lançamentos do livro.
 
@@ -109,6 +111,8 @@ def _print_csv(office: Office, account: "Account", entries: "Iterable[LedgerEntr
                     entry.key_id,
                     names.get(entry.key_id or 0, ""),
                     -entry.credits,
+                    entry.client,
+                    entry.reference,
                 )
             )
 
@@ -128,6 +132,7 @@ def _print_json(statement: "Statement") -> None:
                     "origin": row.origin,
                     "queries": row.requests,
                     "credits": row.credits,
+                    "client": row.client,
                 }
                 for row in rows
             ],
@@ -143,20 +148,30 @@ def _print_people(statement: "Statement") -> None:
     typer.echo(
         f"Consumo da conta {account.name}, de {period.first:%d/%m/%Y} a {period.last:%d/%m/%Y}"
     )
+    rows = statement.rows_of_all_keys
+    marked = any(row.client for row in rows)  # who marks nothing needs no column
     print_table(
-        ("Dia", "Operação", "Origem", "Consultas", "Créditos"),
+        ("Dia", "Operação", "Origem", *("Cliente",) * marked, "Consultas", "Créditos"),
         [
             (
                 f"{date.fromisoformat(row.day):%d/%m/%Y}",
                 row.operation,
                 row.origin,
+                *(row.client or "—",) * marked,
                 whole(row.requests),
                 whole(row.credits),
             )
-            for row in statement.rows_of_all_keys
+            for row in rows
         ],
         numbers=("Consultas", "Créditos"),
-        total=("Total", "", "", whole(statement.requests), whole(proof.listed_credits)),
+        total=(
+            "Total",
+            "",
+            "",
+            *("",) * marked,
+            whole(statement.requests),
+            whole(proof.listed_credits),
+        ),
         empty="Nada foi consumido neste período.",
     )
     typer.echo(

@@ -5,10 +5,13 @@ import secrets
 import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
+from ipaddress import IPv4Network, IPv6Network, ip_network
 from typing import Literal, TypeAlias
 
 import msgspec
 
+from balcao.core.addresses import of_peer
 from balcao.core.questions import Mode
 
 Plan: TypeAlias = Literal["gratuito", "pre_pago", "pos_pago"]
@@ -38,6 +41,62 @@ class Account:
         """See `certifies`."""
         return certifies(self.plan, self.certificates)
 
+    def caller(self, user_id: int | None = None) -> "Caller":
+        """The account by itself, through no key: at the terminal, or one of its users."""
+        return Caller(
+            self.account_id,
+            None,
+            self.plan,
+            self.mode,
+            self.certificates,
+            self.partner_optin,
+            expires_ms=None,
+            key_per_minute=None,
+            key_per_day=None,
+            user_id=user_id,
+        )
+
+
+class KeyDoor(msgspec.Struct, frozen=True):
+    """What one key may be used for (decisions 11.3). One that nobody restricts has none."""
+
+    networks: tuple[str, ...] = ()  # in CIDR notation; none: from anywhere
+    operations: tuple[str, ...] | None = None  # paths of them; None: all
+    client_required: bool = False  # a lookup must say whom it is for
+    administers: bool = False  # may see and change what belongs to the whole account
+
+    def admits(self, address: str) -> bool:
+        """Whether it may be used from here. What is no address is in no network."""
+        if not self.networks:
+            return True
+        try:
+            host = of_peer(address)
+        except ValueError:
+            return False
+        return any(host in network for network in _networks(self.networks))
+
+    def serves(self, path: str) -> bool:
+        """Whether this operation may be asked."""
+        return self.operations is None or path in self.operations
+
+
+OPEN = KeyDoor()
+NETWORKS_MAX = 50
+
+
+def network_text(text: str) -> str:
+    """A network or one address as it is stored, in CIDR notation. Raises `ValueError`.
+
+    So it does for what is set beyond the prefix (`10.0.0.7/8`): nobody knows which of the two
+    was meant.
+    """
+    return str(ip_network(text.strip()))
+
+
+@lru_cache(maxsize=1_024)
+def _networks(texts: tuple[str, ...]) -> Sequence[IPv4Network | IPv6Network]:
+    return tuple(map(ip_network, texts))
+
 
 @dataclass(frozen=True, slots=True)
 class Key:
@@ -53,6 +112,7 @@ class Key:
     last_used_ms: int | None
     per_minute: int | None
     per_day: int | None
+    door: KeyDoor | None = None  # None: for everything, from anywhere
 
 
 def certifies(plan: Plan, by_contract: bool) -> bool:
@@ -73,6 +133,12 @@ class Caller(msgspec.Struct, frozen=True):
     key_per_minute: int | None
     key_per_day: int | None
     user_id: int | None = None  # who asks, in the web application
+    door: KeyDoor | None = None  # None: a key without any rule
+
+    @property
+    def administers(self) -> bool:
+        """Whether the key may change what is the whole account's (decisions 11.3)."""
+        return self.door is not None and self.door.administers
 
     @property
     def certifies(self) -> bool:

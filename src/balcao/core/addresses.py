@@ -1,7 +1,9 @@
 """Addresses as people see them: where the service is, and what they may see of others'."""
 
 import re
-from ipaddress import IPv4Address, IPv6Address, ip_address
+from collections.abc import Sequence
+from dataclasses import dataclass
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
 
 HIDDEN = "***"
 
@@ -22,6 +24,28 @@ def of_peer(host: str) -> IPv4Address | IPv6Address:
     if isinstance(peer, IPv6Address) and peer.ipv4_mapped is not None:
         return peer.ipv4_mapped
     return peer
+
+
+@dataclass(frozen=True, slots=True)
+class Whereabouts:
+    """Where requests come from, as far as the proxies in front are known."""
+
+    trusted: Sequence[IPv4Network | IPv6Network] = ()  # proxies that tell whom they speak for
+    behind_proxy: bool = False  # everybody comes by one, since it ends TLS and not we
+
+    def address_of(self, peer: str, forwarded: Sequence[str]) -> str:
+        """The address that a caller has towards us; empty: it is unknown.
+
+        `peer`: of the connection; `forwarded`: all of `X-Forwarded-For`, of which a proxy that is
+        trusted has written the last. Unknown is who comes by a proxy that nobody names.
+        """
+        try:
+            host = of_peer(peer)
+        except ValueError:
+            return ""
+        if any(host in network for network in self.trusted):
+            return ",".join(forwarded).rpartition(",")[2].strip()[:64]
+        return "" if self.behind_proxy and host.is_private else peer
 
 
 def invitation(base: str, token: str) -> str:

@@ -1,8 +1,9 @@
-"""Check digits of CNPJs and CPFs: modulo 11, a character counting as its ASCII code minus 48.
+"""Check digits of CNPJs, CPFs and Suframa's numbers: modulo 11.
 
-Rules: decisions 2.1 and 2.2; `cnpj-alfanumerico.md` section 2. Written out, because every lookup
-of a company that was not asked for lately needs them, and the generator millions of them; the
-tests compare with a library's.
+A character counts as its ASCII code minus 48. Rules: decisions 2.1 and 2.2; decision 0049;
+`cnpj-alfanumerico.md` section 2. Those of documents are written out, because every lookup of a
+company that was not asked for lately needs them, and the generator millions of them; the tests
+compare with a library's.
 """
 
 
@@ -45,3 +46,10 @@ def cpf_check_digits(base: str) -> str:
     ) % 11
     second = 11 - second if second > 1 else 0
     return f"{first}{second}"
+
+
+def zone_check_digit(base: str) -> str:
+    """The last digit of a number of Suframa's, out of the first eight (decision 0049)."""
+    weighed = zip((9, 8, 7, 6, 5, 4, 3, 2), base, strict=True)
+    rest = sum(weight * int(digit) for weight, digit in weighed) % 11
+    return str(11 - rest) if rest > 1 else "0"

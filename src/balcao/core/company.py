@@ -135,6 +135,14 @@ AGE_BAND_TEXTS = {
     "9": "Maiores de 80 anos",
 }
 
+# Legal natures whose companies are natural persons: the sole trader (213-5), and all of group 4
+# (individual property companies, insured individuals, candidates, rural producers).
+SOLE_TRADER, NATURAL_PERSONS = "2135", "4"
+# By which an encoded company that is a person is known (decision 0049).
+PERSON_MARKS = tuple(
+    f'"natureza_juridica":{{"codigo":"{code}'.encode() for code in (SOLE_TRADER, NATURAL_PERSONS)
+)
+
 ABROAD_UF, ABROAD_CITY = "EX", "EXTERIOR"
 
 # Eleven digits alone, and in the forms people type a CPF inside a name (`rfb-open-data.md`,

@@ -21,3 +21,16 @@ UFS: tuple[str, ...] = tuple(IBGE_CODES)
 
 # Of rural producers: the contract's list leaves PR out (decisions 2.3); the setting may add it.
 RURAL_UFS: tuple[str, ...] = tuple(uf for uf in UFS if uf != "PR")
+
+# As people write them, without accents, in lower case.
+UF_NAMES: Mapping[str, str] = MappingProxyType(
+    {
+        "acre": "AC", "alagoas": "AL", "amazonas": "AM", "amapa": "AP", "bahia": "BA",
+        "ceara": "CE", "distrito federal": "DF", "espirito santo": "ES", "goias": "GO",
+        "maranhao": "MA", "minas gerais": "MG", "mato grosso do sul": "MS", "mato grosso": "MT",
+        "para": "PA", "paraiba": "PB", "pernambuco": "PE", "piaui": "PI", "parana": "PR",
+        "rio de janeiro": "RJ", "rio grande do norte": "RN", "rondonia": "RO", "roraima": "RR",
+        "rio grande do sul": "RS", "santa catarina": "SC", "sergipe": "SE", "sao paulo": "SP",
+        "tocantins": "TO",
+    }
+)  # fmt: skip

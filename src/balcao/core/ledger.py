@@ -3,6 +3,9 @@
 Whole credits. A charge is one entry when the answer is at hand; when a source must be asked
 it is a hold, then a post of the real price or a void (decisions 5.1). Entries are never
 changed or removed; a mistake is corrected by another entry. Times are milliseconds since 1970.
+
+What charges an answer that is at hand, and what refuses it, also goes from one process to another
+as it is (`http/fronts/words.py`): those structs are arrays there, tagged by their names.
 """
 
 from dataclasses import dataclass
@@ -11,6 +14,8 @@ from typing import Literal, TypeAlias
 import msgspec
 
 from balcao.core.access import Account, Plan
+from balcao.core.batches import RowState
+from balcao.core.budgets import Happening, OverBudget
 from balcao.core.certificates import CertificateGiven, MediaType
 from balcao.core.idempotency import Recorded
 from balcao.core.people import Action, Signature
@@ -18,7 +23,18 @@ from balcao.core.people import Action, Signature
 Origin: TypeAlias = Literal["cache", "online"]
 
 
-class Charge(msgspec.Struct, frozen=True, gc=False):
+class Marks(msgspec.Struct, frozen=True, gc=False):
+    """What a client of ours marks a request with, for itself (decisions 11.1). Never a CPF."""
+
+    client: str | None = None  # whom it is for
+    reference: str | None = None  # what it belongs to
+    batch_id: str | None = None  # of which batch it is a row; not kept with the money
+
+
+NO_MARKS = Marks()
+
+
+class Charge(msgspec.Struct, frozen=True, gc=False, array_like=True, tag=True):
     """Post the price of an answer that is at hand, in one step."""
 
     account_id: int
@@ -29,6 +45,9 @@ class Charge(msgspec.Struct, frozen=True, gc=False):
     rule: str  # code of the tariff rule that made the price (decisions 5.4, 9.10)
     origin: Origin
     at_ms: int
+    client: str | None = None
+    reference: str | None = None
+    batch_id: str | None = None
 
 
 class Hold(msgspec.Struct, frozen=True, gc=False):
@@ -40,6 +59,9 @@ class Hold(msgspec.Struct, frozen=True, gc=False):
     operation: str
     credits: int
     at_ms: int
+    client: str | None = None
+    reference: str | None = None
+    batch_id: str | None = None
 
 
 class Settle(msgspec.Struct, frozen=True, gc=False):
@@ -93,7 +115,7 @@ class Unbind(msgspec.Struct, frozen=True, gc=False):
     at_ms: int
 
 
-class Trace(msgspec.Struct, frozen=True, gc=False):
+class Trace(msgspec.Struct, frozen=True, gc=False, array_like=True, tag=True):
     """What is remembered of a request besides money, for the page that explains it.
 
     Purged after some months, while the ledger stays: so no CPF is in here, only its masked form
@@ -121,6 +143,8 @@ class Trace(msgspec.Struct, frozen=True, gc=False):
     rule: str
     opened_ms: int
     settled_ms: int
+    client: str | None = None
+    reference: str | None = None
     certificate: CertificateGiven | None = None  # what it brought of one
 
 
@@ -142,7 +166,7 @@ class Touch(msgspec.Struct, frozen=True, gc=False):
     at_ms: int
 
 
-class KeepReceipt(msgspec.Struct, frozen=True, gc=False):
+class KeepReceipt(msgspec.Struct, frozen=True, gc=False, array_like=True, tag=True):
     """Record a receipt whose bytes are stored already. Never refused; once recorded, no news.
 
     It goes with every delivery: the same receipt has the same number each time.
@@ -169,6 +193,24 @@ class Enqueue(msgspec.Struct, frozen=True, gc=False):
     at_ms: int
 
 
+class RowMoved(msgspec.Struct, frozen=True, gc=False):
+    """A row of a batch becomes that, in the commit of what made it so (decision 0044).
+
+    Taken with the hold, ended with the charge; refused, and all that goes with it, where it is
+    not open any more or somebody else's.
+    """
+
+    account_id: int
+    batch_id: str
+    line: int
+    request_id: str
+    state: RowState
+    credits: int  # held for it, or charged
+    code: str | None  # of an error; of an open row, why it was given back
+    answer: bytes | None  # sealed
+    at_ms: int
+
+
 Change: TypeAlias = (
     Charge
     | Hold
@@ -182,29 +224,35 @@ Change: TypeAlias = (
     | Trace
     | Audit
     | Enqueue
+    | RowMoved
+    | Happening
 )
 
 
-class Short(msgspec.Struct, frozen=True, gc=False):
+class Short(msgspec.Struct, frozen=True, gc=False, array_like=True, tag=True):
     """Refused: the available credits do not cover the price."""
 
     needed_credits: int
     available_credits: int
 
 
-class KeyBound(msgspec.Struct, frozen=True, gc=False):
+class KeyBound(msgspec.Struct, frozen=True, gc=False, array_like=True, tag=True):
     """Refused: the idempotency key was bound by somebody quicker."""
 
 
-class HoldGone(msgspec.Struct, frozen=True, gc=False):
+class HoldGone(msgspec.Struct, frozen=True, gc=False, array_like=True, tag=True):
     """Refused: the hold was given back already; what it paid for is not charged."""
 
 
-class DoneBefore(msgspec.Struct, frozen=True, gc=False):
+class DoneBefore(msgspec.Struct, frozen=True, gc=False, array_like=True, tag=True):
     """Refused: this very form was sent and carried out before (a reload, a double click)."""
 
 
-Refusal: TypeAlias = Short | KeyBound | HoldGone | DoneBefore
+class RowGone(msgspec.Struct, frozen=True, gc=False, array_like=True, tag=True):
+    """Refused: the row of a batch is not open any more, or somebody else's."""
+
+
+Refusal: TypeAlias = Short | OverBudget | KeyBound | HoldGone | DoneBefore | RowGone
 
 
 @dataclass(slots=True)
@@ -217,6 +265,7 @@ class Purse:
     ceiling_credits: int | None
     month: str
     month_credits: int
+    budgets: int = 0  # how many live, of all its parts
 
     def short_of(self, credits: int, month: str) -> Short | None:
         """None when `credits` more can be spent now, else what is missing (402)."""

@@ -10,7 +10,7 @@ from balcao.core.receipts import Receipt
 from balcao.errors import SourceError
 
 
-class Delivered(msgspec.Struct, frozen=True):
+class Delivered(msgspec.Struct, frozen=True, gc=False):
     """An inquiry is answered. `body` is the record as JSON, as it is kept and sent."""
 
     body: bytes
@@ -36,7 +36,7 @@ class Failed(msgspec.Struct, frozen=True):
 Outcome: TypeAlias = Delivered | Nothing | Failed
 
 
-class Conclusion(msgspec.Struct, frozen=True):
+class Conclusion(msgspec.Struct, frozen=True, gc=False):
     """What to say and what it costs. `fields` is JSON without its opening brace and request_id."""
 
     status: int
@@ -53,7 +53,7 @@ class Conclusion(msgspec.Struct, frozen=True):
     detail: str | None = None  # of an error, for the log; no personal data
 
 
-class Reply(msgspec.Struct, frozen=True):
+class Reply(msgspec.Struct, frozen=True, gc=False):
     """The answer of a lookup, ready to be sent."""
 
     request_id: str

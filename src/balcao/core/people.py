@@ -13,7 +13,7 @@ import msgspec
 Role: TypeAlias = Literal["consultant", "manager", "operator"]
 
 # Through which door something was done.
-Channel: TypeAlias = Literal["web", "cli", "start"]
+Channel: TypeAlias = Literal["web", "cli", "start", "api"]
 
 # What is done in the office. The audit log keeps these words; pages translate them.
 Action: TypeAlias = Literal[
@@ -23,7 +23,11 @@ Action: TypeAlias = Literal[
     "account.resume",
     "credit.add",
     "key.create",
+    "key.change",
     "key.revoke",
+    "budget.create",
+    "budget.change",
+    "budget.end",
     "user.create",
     "user.change",
     "user.suspend",

@@ -18,7 +18,8 @@ class Problem:
     status: int
     code: str
     message: str
-    fields: Mapping[str, int] = field(default_factory=dict)  # further top-level integers
+    # Further top-level fields.
+    fields: Mapping[str, int | str | None] = field(default_factory=dict)
     retry_after_seconds: int | None = None
 
 
@@ -37,6 +38,17 @@ _TABLE: Mapping[type[errors.BalcaoError], tuple[int, str, str]] = {
         429,
         "LIMITE_EXCEDIDO",
         "Outra exportação desta conta ainda está sendo feita. Espere que ela termine e repita.",
+    ),
+    errors.AddressNotAllowed: (
+        403,
+        "ENDERECO_NAO_PERMITIDO",
+        "Esta chave não pode ser usada a partir do endereço desta requisição, que o serviço não"
+        " conhece: há um proxy à frente que a configuração não nomeia.",
+    ),
+    errors.OperationNotAllowed: (
+        403,
+        "OPERACAO_NAO_PERMITIDA",
+        "Esta chave não pode fazer esta consulta: as operações dela são outras.",
     ),
     errors.CertificatesNotEnabled: (
         403,
@@ -104,10 +116,27 @@ _TABLE: Mapping[type[errors.BalcaoError], tuple[int, str, str]] = {
         "SO_CACHE não consulta a fonte: não o combine com atualizar_online=true nem com"
         " preferencia_emissao=nova.",
     ),
+    errors.FileUnreadable: (400, "ARQUIVO_ILEGIVEL", "O arquivo não pôde ser lido como tabela."),
     errors.NothingInCache: (
         400,
         "SEM_RESULTADO_EM_CACHE",
         "Não há resultado guardado que possa ser usado. Nada foi cobrado.",
+    ),
+    errors.InvalidBody: (
+        400,
+        "CORPO_INVALIDO",
+        "O corpo da requisição não é um objeto JSON que se possa ler.",
+    ),
+    errors.ClientRequired: (
+        400,
+        "CLIENTE_OBRIGATORIO",
+        "Esta chave exige o cabeçalho X-Cliente em cada consulta: diga para quem ela é.",
+    ),
+    errors.MarkWithCpf: (
+        400,
+        "MARCA_COM_CPF",
+        "X-Cliente e X-Referencia ficam guardados com as cobranças e não podem ser um CPF. Use um"
+        " código seu.",
     ),
     errors.InvalidIdempotencyKey: (
         400,
@@ -124,6 +153,27 @@ _TABLE: Mapping[type[errors.BalcaoError], tuple[int, str, str]] = {
         403,
         "OPTIN_NAO_HABILITADO",
         "O CPF dos sócios (optin=1) não está habilitado para esta conta.",
+    ),
+    errors.PeopleNotEnabled: (
+        403,
+        "OPTIN_NAO_HABILITADO",
+        "A busca de pessoas (pessoas=true, sócios) não está habilitada para esta conta.",
+    ),
+    errors.FilterRequired: (
+        400,
+        "FILTRO_OBRIGATORIO",
+        "Informe ao menos um filtro da busca, como q, uf ou cnae.",
+    ),
+    errors.CursorOfAnotherMonth: (
+        410,
+        "CURSOR_DE_OUTRO_MES",
+        "Este cursor é de um mês dos dados que não está mais em uso. Comece a busca de novo, sem"
+        " cursor.",
+    ),
+    errors.SearchUnavailable: (
+        503,
+        "BUSCA_INDISPONIVEL",
+        "O índice de busca do mês em uso não está pronto. Nada foi cobrado; tente mais tarde.",
     ),
     errors.StillRunning: (
         409,
@@ -160,6 +210,43 @@ _TABLE: Mapping[type[errors.BalcaoError], tuple[int, str, str]] = {
         "Esta consulta pode custar mais créditos do que o máximo enviado com ela"
         " (X-Creditos-Maximos ou creditos_maximos). Nada foi consultado nem cobrado.",
     ),
+    errors.CeilingOfKey: (
+        402,
+        "TETO_DA_CHAVE",
+        "O teto desta chave não comporta a consulta. Nada foi consultado nem cobrado.",
+    ),
+    errors.CeilingOfBatch: (
+        402,
+        "TETO_DO_LOTE",
+        "O teto do lote não comporta a consulta. Nada foi consultado nem cobrado.",
+    ),
+    errors.CeilingOfWallet: (
+        402,
+        "TETO_DA_CARTEIRA",
+        "O teto da carteira não comporta a consulta. Nada foi consultado nem cobrado.",
+    ),
+    errors.CeilingOfClient: (
+        402,
+        "TETO_DO_CLIENTE",
+        "O teto do cliente enviado em X-Cliente não comporta a consulta. Nada foi consultado nem"
+        " cobrado.",
+    ),
+    errors.NotAdministering: (
+        403,
+        "CHAVE_NAO_ADMINISTRA",
+        "Esta chave não administra a conta: isto pede uma chave com `administra`.",
+    ),
+    errors.BudgetsCrowded: (
+        409,
+        "ORCAMENTOS_DEMAIS",
+        "Já há tantos orçamentos deste dono para a mesma operação quantos pode haver: mude ou"
+        " remova um deles.",
+    ),
+    errors.BudgetOfItsOwner: (
+        409,
+        "ORCAMENTO_COM_DONO",
+        "O orçamento de um lote ou de uma carteira nasce e termina com ele; mude o teto.",
+    ),
     errors.CnpjNotFound: (
         404,
         "CNPJ_NAO_ENCONTRADO",
@@ -180,6 +267,32 @@ _TABLE: Mapping[type[errors.BalcaoError], tuple[int, str, str]] = {
         "OPERACAO_NAO_ENCONTRADA",
         "Esta conta não tem uma operação com este request_id, ou ela é antiga demais. Requisições"
         " recusadas antes de qualquer consulta não são operações e não custam nada.",
+    ),
+    errors.BatchNotFound: (
+        404,
+        "LOTE_NAO_ENCONTRADO",
+        "Esta conta não tem um lote com este id.",
+    ),
+    errors.BatchStateRefused: (
+        409,
+        "ESTADO_DO_LOTE",
+        "neste estado isto não é possível.",
+    ),
+    errors.QuoteChanged: (
+        409,
+        "COTACAO_MUDOU",
+        "O preço ou as linhas do lote mudaram, ou o digest não é o da cotação: confira a cotação"
+        " que vem nesta resposta e confirme-a.",
+    ),
+    errors.BatchErased: (
+        410,
+        "LOTE_APAGADO",
+        "Os dados deste lote foram apagados; o que ele custou continua nos extratos.",
+    ),
+    errors.BudgetNotFound: (
+        404,
+        "ORCAMENTO_NAO_ENCONTRADO",
+        "Não há um orçamento com este id entre os que esta chave pode ver.",
     ),
     errors.RouteNotFound: (
         404,
@@ -292,8 +405,14 @@ def problem_of(error: Exception) -> Problem:
             | errors.RepeatedParameter(detail=detail)
             | errors.InvalidStrategy(detail=detail)
             | errors.InvalidUf(detail=detail)
+            | errors.FileUnreadable(detail=detail)
+            | errors.InvalidBody(detail=detail)
         ) if detail:
             return Problem(status, code, detail)
+        case errors.BatchStateRefused(state=state):
+            return Problem(status, code, f"O lote está no estado {state}: {message}")
+        case errors.AddressNotAllowed(address=address) if address:
+            return Problem(status, code, f"Esta chave não pode ser usada a partir de {address}.")
         case errors.ExportRunning():
             return Problem(status, code, message, retry_after_seconds=_EXPORT_SECONDS)
         case errors.RateLimited(retry_in_seconds=seconds):
@@ -310,6 +429,15 @@ def problem_of(error: Exception) -> Problem:
                 "creditos_maximos": error.ceiling_credits,
             }
             return Problem(status, code, message, fields=needed)
+        case errors.CeilingReached():
+            numbers: Mapping[str, int | str | None] = {
+                "teto": error.ceiling,
+                "usado": error.used,
+                "reservado": error.held,
+                "necessario": error.needed,
+                "volta_em": error.back,
+            }
+            return Problem(status, code, message, fields=numbers)
         case errors.RequestTooLarge(headers=True):
             return Problem(431, code, message)
         case errors.RequestTooLarge(body_bytes_max=bytes_max) if bytes_max:
@@ -319,6 +447,9 @@ def problem_of(error: Exception) -> Problem:
         case errors.StorageFailed(perhaps_kept=unknown):
             message = _PERHAPS_CHARGED if unknown else message
             return Problem(status, code, message, retry_after_seconds=_STORAGE_RETRY_SECONDS)
+        case errors.SearchUnavailable():
+            told = UNAVAILABLE_RETRY_SECONDS_MAX
+            return Problem(status, code, message, retry_after_seconds=told)
         case errors.StillRunning(retry_in_seconds=seconds):
             return Problem(status, code, message, retry_after_seconds=seconds)
         case (

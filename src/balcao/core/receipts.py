@@ -28,6 +28,7 @@ RECEIPT_BYTES_MAX = 10_000_000
 
 _EXTENSIONS: Mapping[MediaType, str] = {"application/pdf": "pdf", "text/html": "html"}
 _PROVEN: Mapping[Verdict | None, CertificateType] = {"CND": "CND", "CPEND": "CPEND", "CPD": "CPD"}
+_CPF = re.compile(r"(?<!\d)\d{3}\.?\d{3}\.?\d{3}-?\d{2}(?!\d)")
 _NAME_CHARACTERS_MAX = 20  # whole words: enough to tell thirty files apart
 
 
@@ -88,21 +89,30 @@ def file_name(receipt: Receipt) -> str:
     `CND-federal_90010001000100_EMPRESA-ATIVA_vale-2027-02-15.pdf`; by its number where nobody
     remembers what it is about. As a header has it, it needs no quoting (RFC 6266, RFC 8187).
     """
-    about, extension = receipt.about, _EXTENSIONS[receipt.media_type]
+    about, extension = receipt.about, extension_of(receipt)
     if about is None:
         return f"certidao-{receipt.receipt_id}.{extension}"
     kind = _PROVEN.get(about.verdict, "certidao")
     parts = (
         f"{kind}-estadual-{about.uf}" if about.uf else f"{kind}-federal",
         about.document.replace("*", "x"),
-        _short(about.name or ""),
+        short_name(about.name or ""),
         f"vale-{about.validity[:10]}" if about.validity else "",
     )
     return "_".join(part for part in parts if part) + f".{extension}"
 
 
-def _short(name: str) -> str:
-    """The first words of a name, in ASCII and upper case, with hyphens."""
+def extension_of(receipt: Receipt) -> str:
+    """How its file's name ends, without the dot."""
+    return _EXTENSIONS[receipt.media_type]
+
+
+def short_name(name: str) -> str:
+    """The first words of a name, in ASCII and upper case, with hyphens.
+
+    Without the CPF that ends the names of many sole traders.
+    """
+    name = _CPF.sub(" ", name)
     decomposed = unicodedata.normalize("NFD", name.upper())
     words = re.findall("[0-9A-Z]+", decomposed.encode("ascii", "ignore").decode())
     short = ""

@@ -12,6 +12,7 @@ import msgspec
 
 from balcao.core.company import mask_cpf_in_text
 from balcao.core.questions import Inquiry, Record
+from balcao.core.state_registrations import is_valid
 from balcao.core.text import unaccented
 
 AnyRegistrations = TypeVar("AnyRegistrations", bound="Registrations")
@@ -79,6 +80,8 @@ class Registrations(Record, frozen=True, omit_defaults=True):
             return "resposta com inscrições demais"
         if self.uf != inquiry.uf or any(each.uf != inquiry.uf for each in self.inscricoes):
             return "respondeu sobre outra UF"
+        if not all(is_valid(each.uf, each.inscricao_estadual) for each in self.inscricoes):
+            return f"inscrição com tamanho ou dígito verificador que não são os de {self.uf}"
         if once_each(self) is None:
             return "a mesma inscrição com dados diferentes"
         return self.another(self.documento, inquiry)

@@ -4,11 +4,13 @@ Fields: specification, "Free-trade-zone registry record"; status codes: decision
 source does not say is absent.
 """
 
+import re
 from collections.abc import Mapping
 from typing import Annotated, Self
 
 import msgspec
 
+from balcao.core.check_digits import zone_check_digit
 from balcao.core.company import mask_cpf_in_text
 from balcao.core.described import described, said
 from balcao.core.questions import Inquiry, Record
@@ -114,8 +116,26 @@ class ZoneRecord(Record, frozen=True, omit_defaults=True):
 
     def flaw(self, inquiry: Inquiry) -> str | None:
         """See `Record`."""
-        return self.another(self.cnpj, inquiry, ("inscricao", "nome"))
+        if (another := self.another(self.cnpj, inquiry, ("inscricao", "nome"))) is not None:
+            return another
+        return None if is_zone_number(self.inscricao) else "inscrição com dígito verificador errado"
 
     def as_allowed(self, inquiry: Inquiry) -> Self:
         """A sole trader's name ends with the CPF."""
         return msgspec.structs.replace(self, nome=mask_cpf_in_text(self.nome))
+
+
+_ZONE_NUMBER = re.compile(r"[0-9]{8,9}", re.ASCII)
+_PUNCTUATION = str.maketrans("", "", ".- ")
+
+
+def is_zone_number(text: str) -> bool:
+    """Whether this is a number of Suframa's: `SS.NNNN.LLD`, nine digits (decision 0049).
+
+    With its points or without them; a zero in front may be missing.
+    """
+    bare = text.translate(_PUNCTUATION)
+    if not _ZONE_NUMBER.fullmatch(bare) or not bare.strip("0"):
+        return False
+    number = bare.rjust(9, "0")
+    return zone_check_digit(number[:8]) == number[8]

@@ -24,6 +24,27 @@ class Rule(msgspec.Struct, frozen=True):
 
 Rules: TypeAlias = Mapping[str, Rule]
 
+SEARCH_PAGE = "search/page"
+SEARCH_COUNT = "search/count"
+SEARCH_PARTNERS = "search/partners"
+
+# Searches are no operations of `operations/`: nobody is asked, and no document is asked about.
+SEARCHES: Rules = {
+    SEARCH_PAGE: Rule(
+        "busca de empresas: por página com resultados",
+        "O preço da busca, por página que traz ao menos um resultado; páginas vazias não custam"
+        " nada.",
+    ),
+    SEARCH_COUNT: Rule(
+        "contagem de empresas: por contagem",
+        "O preço da busca, por contagem que encontra ao menos um; contar nenhum não custa nada.",
+    ),
+    SEARCH_PARTNERS: Rule(
+        "busca de sócios: por resposta com resultados",
+        "O preço da busca, por resposta que traz ao menos um sócio; sem nenhum não custa nada.",
+    ),
+}
+
 ERROR = "error"
 REFUSED = "refused"
 INTERRUPTED = "interrupted"

@@ -7,6 +7,7 @@ are those of the establishment, so that no registration is older than its compan
 
 from datetime import date
 
+from balcao.core.state_registrations import completed, length
 from balcao.fiction.calendar import LAST_DAY
 from balcao.fiction.decks import NUMBER_CARDS, STREET_CARDS, STREET_TYPE_CARDS
 from balcao.fiction.dice import deck, draws
@@ -30,14 +31,12 @@ from balcao.fiction.sandbox.promises import (
 )
 from balcao.fiction.sandbox.registrations import REGISTRATION_ROWS
 
-# How many digits a state's numbers have, and the ones that all of them begin with.
-NUMBER_SHAPES = {
-    "AC": (13, "01"), "AL": (9, "24"), "AM": (9, "0"), "AP": (9, "03"), "BA": (9, ""),
-    "CE": (9, "06"), "DF": (13, "07"), "ES": (9, "08"), "GO": (9, "10"), "MA": (9, "12"),
-    "MG": (13, "0"), "MS": (9, "28"), "MT": (11, "0013"), "PA": (9, "15"), "PB": (9, "16"),
-    "PE": (9, "0"), "PI": (9, "19"), "PR": (10, "90"), "RJ": (8, ""), "RN": (9, "20"),
-    "RO": (14, "0000000"), "RR": (9, "24"), "RS": (10, "096"), "SC": (9, "25"), "SE": (9, "27"),
-    "SP": (12, "1"), "TO": (9, "29"),
+# The digits that a state's numbers begin with.
+NUMBER_PREFIXES = {
+    "AC": "01", "AL": "24", "AM": "0", "AP": "03", "BA": "", "CE": "06", "DF": "07", "ES": "08",
+    "GO": "10", "MA": "12", "MG": "0", "MS": "28", "MT": "0013", "PA": "15", "PB": "16", "PE": "0",
+    "PI": "19", "PR": "90", "RJ": "", "RN": "20", "RO": "0000000", "RR": "24", "RS": "096",
+    "SC": "25", "SE": "27", "SP": "1", "TO": "29",
 }  # fmt: skip
 
 _UFS = tuple(UF_NAMES)
@@ -172,12 +171,12 @@ def _registration(
     document: str, row: Row, ordinal: int, home: AddressFiction | None
 ) -> RegistrationFiction:
     d = draws(f"{document} registration {row.uf} {ordinal}")
-    length, prefix = NUMBER_SHAPES[row.uf]
+    prefix = NUMBER_PREFIXES[row.uf]
     drawn = d[0] << 32 | d[1] << 16 | d[2]
-    size = length - len(prefix)
+    size = length(row.uf) - len(prefix)
     address = home if home is not None and home.municipality.uf == row.uf else None
     return RegistrationFiction(
-        number=f"{prefix}{drawn % 10**size:0{size}d}",
+        number=completed(row.uf, f"{prefix}{drawn % 10**size:0{size}d}"),
         uf=row.uf,
         active=row.active,
         type=row.type,

@@ -1,5 +1,6 @@
 """Registrations with Suframa, the authority of the Manaus free-trade zone."""
 
+from balcao.core.check_digits import zone_check_digit
 from balcao.fiction.calendar import DAYS, LAST, number_of
 from balcao.fiction.dice import deck, draws
 from balcao.fiction.establishments import establishment_of
@@ -19,8 +20,6 @@ _STATUS_CARDS_OF_THE_CLOSED = deck([(4, 85), (5, 10), (2, 5)])
 _REGISTERED = 42598
 _APPROVED = 58982
 _ICMS_ALONE = 13107
-
-_WEIGHTS = (9, 8, 7, 6, 5, 4, 3, 2)
 
 
 def zone_registration_of(cnpj: str) -> ZoneRegistration | None:
@@ -57,9 +56,3 @@ def zone_registration_of(cnpj: str) -> ZoneRegistration | None:
         status=status,
         incentives=incentives,
     )
-
-
-def zone_check_digit(base: str) -> str:
-    """The last digit of a Suframa number, out of the first eight."""
-    remainder = sum(weight * int(digit) for weight, digit in zip(_WEIGHTS, base, strict=True)) % 11
-    return str(11 - remainder) if remainder > 1 else "0"

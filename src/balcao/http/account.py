@@ -1,19 +1,23 @@
 """ "Was I charged?": balance, consumption and single operations of the caller's own account.
 
-`/conta/v1/saldo`, `/conta/v1/consumo`, `/conta/v1/operacoes/{request_id}`. No credits, the same
-key and limits as the lookups. Money is the ledger's: nothing is counted anywhere else.
+`/conta/v1/saldo`, `/conta/v1/consumo`, `/conta/v1/operacoes/{request_id}`, and those of a reference
+or an Idempotency-Key. No credits, the same key and limits as the lookups. Money is the ledger's:
+nothing is counted anywhere else.
 """
 
 import asyncio
 import datetime
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
 import msgspec
 
-from balcao.accounts.statement import COLUMNS, DAYS_MAX, Period, as_csv, line_of, read_day
+from balcao.accounts.statement import COLUMNS, DAYS_MAX, Choice, Period, as_csv, line_of, read_day
+from balcao.core import idempotency
 from balcao.core.access import names_of_keys
+from balcao.core.batches import row_of_key
 from balcao.core.calendar import civil_day, civil_month, from_ms
 from balcao.core.ledger import available_credits, spent_credits
 from balcao.errors import InvalidParameter, OperationNotFound
@@ -22,17 +26,23 @@ from balcao.http.routes import Route
 from balcao.http.write import Headers
 from balcao.operations import tariff
 from balcao.operations.parameters import Parameters
+from balcao.storage.contract import Consultation
 from balcao.storage.desk.desk import Desk
 
 PREFIX = "/conta/v1/"
 
 OPERATION_DAYS = 90  # an operation is answered for this long
+LINES_MAX = 100_000  # of a consumption by reference
+PAGE_DEFAULT, PAGE_MAX = 100, 1_000
 
 _STATES: Mapping[str, str] = {
     "running": "em_andamento",
     "charged": "cobrada",
     "free": "nao_cobrada",
 }
+_LIST_NAMES = ("idempotency_key", "referencia", "limite", "cursor")
+_CONSUMPTION_NAMES = ("de", "ate", "formato", "cliente", "agrupar")
+_LIMIT = re.compile(r"[0-9]{1,4}", re.ASCII)
 _JSON = (b"content-type", b"application/json; charset=utf-8")
 _CSV = (b"content-type", b"text/csv; charset=utf-8")
 # The forms of the consumption, as they are named in the query and in Accept; the first is usual.
@@ -47,7 +57,7 @@ Answer = tuple[int, Headers, bytes]
 
 @dataclass(frozen=True, slots=True)
 class Books:
-    """The three addresses, over the desk."""
+    """The addresses, over the desk."""
 
     desk: Desk
     now_ms: Callable[[], int]
@@ -57,6 +67,7 @@ class Books:
         return (
             Route(f"{PREFIX}saldo", "saldo", self.balance, needs_key=True),
             Route(f"{PREFIX}consumo", "consumo", self.consumption, needs_key=True),
+            Route(f"{PREFIX}operacoes", "operacoes", self.operations, needs_key=True),
             Route(f"{PREFIX}operacoes/{{request_id}}", "operacoes", self.operation, needs_key=True),
         )
 
@@ -86,38 +97,80 @@ class Books:
         except ValueError:
             raise OperationNotFound from None
         found = self.desk.operation(request.account_id, request_id)
-        oldest_ms = self.now_ms() - OPERATION_DAYS * 86_400_000
-        if found is None or found.opened_ms < oldest_ms:
+        if found is None or found.opened_ms < self._oldest_ms():
             raise OperationNotFound
+        return _json(_told(found, self._names(request.account_id)))
+
+    async def operations(self, request: Request) -> Answer:
+        """The same of those of a reference, or of the one under a key (decisions 11.2)."""
+        parameters = Parameters(request.query, request.headers, _LIST_NAMES)
+        key, reference = parameters.text("idempotency_key"), parameters.text("referencia")
+        limit, before_id = _limit(parameters.text("limite")), _cursor(parameters.text("cursor"))
+        account_id, oldest_ms = request.account_id, self._oldest_ms()
+        found: Sequence[Consultation] = ()
+        if key:
+            one = await self._under_key(account_id, key)
+            if one is not None and reference in (None, "", one.reference):
+                found = [one] if before_id is None or one.request_id < before_id else ()
+        elif reference:
+            found = await asyncio.to_thread(
+                self.desk.operations_referred,
+                account_id,
+                reference,
+                oldest_ms,
+                limit + 1,
+                before_id,
+            )
+        else:
+            raise InvalidParameter("Informe idempotency_key ou referencia.")
+        names = self._names(account_id)
+        shown = [each for each in found[:limit] if each.opened_ms >= oldest_ms]
         return _json(
             {
-                "operacao_id": found.request_id,
-                "operacao": found.operation,
-                "estado": _STATES[found.state],
-                "creditos": found.charged_credits,
-                "creditos_reservados": found.held_credits,
-                "regra": tariff.sentence(found.rule),
-                "regra_codigo": found.rule,
-                "origem": found.origin,
-                "chave": self._names(request.account_id).get(found.key_id),
-                "iniciada_em": _instant(found.opened_ms),
-                "concluida_em": None if found.settled_ms is None else _instant(found.settled_ms),
+                "itens": [_told(each, names) for each in shown],
+                "cursor": found[limit - 1].request_id if len(found) > limit else None,
             }
         )
 
-    async def consumption(self, request: Request) -> Answer:
-        """What was charged, by day, operation, key and origin; JSON or CSV.
+    async def _under_key(self, account_id: int, key: str) -> Consultation | None:
+        """The request of this key; of a row of a batch, that which asked about it."""
+        row = row_of_key(key)
+        if row is not None:
+            number = await self.desk.batches.request_of(account_id, *row)
+            if number is not None:
+                return self.desk.operation(account_id, number)
+        digest = idempotency.digest(key)
+        return await asyncio.to_thread(self.desk.operation_under_key, account_id, digest)
 
-        `formato` says which; without it the header Accept does.
+    def _oldest_ms(self) -> int:
+        return self.now_ms() - OPERATION_DAYS * 86_400_000
+
+    async def consumption(self, request: Request) -> Answer:
+        """What was charged, by day, operation, key, origin and client; JSON or CSV.
+
+        `formato` says which; without it the header Accept does. `agrupar=referencia`: by reference
+        too; `cliente`: of one of them.
         """
-        parameters = Parameters(request.query, request.headers, ("de", "ate", "formato"))
+        parameters = Parameters(request.query, request.headers, _CONSUMPTION_NAMES)
         period = self._period(parameters)
+        group = parameters.text("agrupar") or ""
+        if group.lower() not in ("", "referencia"):
+            raise InvalidParameter("O parâmetro agrupar deve ser referencia, ou ficar de fora.")
         form = (parameters.text("formato") or _FORMS[request.preferred([*_FORMS])]).lower()
         if form not in _FORMS.values():
             raise InvalidParameter("O parâmetro formato deve ser json ou csv.")
-        rows = await asyncio.to_thread(
-            self.desk.consumption, request.account_id, period.from_ms, period.to_ms
-        )
+        of_period = (request.account_id, period.from_ms, period.to_ms)
+        if group:
+            rows = await asyncio.to_thread(
+                self.desk.consumption_by_reference, *of_period, LINES_MAX
+            )
+        else:
+            rows = await asyncio.to_thread(self.desk.consumption, *of_period)
+        if rows is None:
+            raise InvalidParameter(
+                f"São mais de {LINES_MAX} linhas por referência: peça um período mais curto."
+            )
+        rows = Choice(client=parameters.text("cliente") or None).of(rows)
         names = self._names(request.account_id)
         lines = [line_of(row, names) for row in rows]
         if form == "csv":
@@ -146,6 +199,40 @@ class Books:
 
     def _names(self, account_id: int) -> Mapping[int | None, str]:
         return names_of_keys(self.desk.keys(account_id))
+
+
+def _told(found: Consultation, names: Mapping[int | None, str]) -> Mapping[str, object]:
+    return {
+        "operacao_id": found.request_id,
+        "operacao": found.operation,
+        "estado": _STATES[found.state],
+        "creditos": found.charged_credits,
+        "creditos_reservados": found.held_credits,
+        "regra": tariff.sentence(found.rule),
+        "regra_codigo": found.rule,
+        "origem": found.origin,
+        "chave": names.get(found.key_id),
+        "iniciada_em": _instant(found.opened_ms),
+        "concluida_em": None if found.settled_ms is None else _instant(found.settled_ms),
+        "cliente": found.client,
+        "referencia": found.reference,
+    }
+
+
+def _limit(text: str | None) -> int:
+    if not text:
+        return PAGE_DEFAULT
+    if not _LIMIT.fullmatch(text) or not 1 <= int(text) <= PAGE_MAX:
+        raise InvalidParameter(f"O parâmetro limite deve ser um número de 1 a {PAGE_MAX}.")
+    return int(text)
+
+
+def _cursor(text: str | None) -> str | None:
+    """The number of the last one seen."""
+    try:
+        return str(UUID(text)) if text else None
+    except ValueError:
+        raise InvalidParameter("O parâmetro cursor não é de uma página anterior.") from None
 
 
 def _day(name: str, text: str | None) -> datetime.date | None:

@@ -73,7 +73,7 @@ class Authenticator:
             noting = asyncio.create_task(self._note_use(key_id, now_ms))
             self._noting.add(noting)
             noting.add_done_callback(self._noting.discard)
-        verdicts = await self._desk.spend(caller, self._limits(caller), now_ms)
+        verdicts = await self._desk.spend(caller, self.limits_of(caller), now_ms)
         for verdict in verdicts:
             if not verdict.allowed:
                 return [_not_spent(verdict) for verdict in verdicts]
@@ -97,7 +97,7 @@ class Authenticator:
 
         If one of them refuses, nothing was counted.
         """
-        self._desk.count(caller, self._limits(caller), now_ms, told)
+        self._desk.count(caller, self.limits_of(caller), now_ms, told)
 
     def _is_to_be_noted(self, key_id: int, now_ms: int) -> bool:
         return now_ms - self._used.get(key_id, 0) > LAST_USE_EVERY_MS
@@ -108,7 +108,8 @@ class Authenticator:
         except StorageFailed:
             self._used.pop(key_id, None)  # the next request tries again
 
-    def _limits(self, caller: Caller) -> Sequence[Limit]:
+    def limits_of(self, caller: Caller) -> Sequence[Limit]:
+        """All that a request of this caller is counted against, in their order."""
         limits = self._plan_limits[caller.plan]
         if caller.key_per_minute is None and caller.key_per_day is None:
             return limits

@@ -3,6 +3,7 @@
 No framework request or response is built on the way of a lookup; bodies are bytes already.
 """
 
+import contextlib
 import time
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, field
@@ -11,13 +12,17 @@ from typing import Any, TypeAlias
 import msgspec
 import structlog
 
-from balcao.core.access import Caller
+from balcao.core.access import Caller, KeyDoor
+from balcao.core.addresses import Whereabouts, of_peer
 from balcao.core.outcomes import Reply, reply_of
 from balcao.core.rate_limit import Verdict
 from balcao.errors import (
+    AddressNotAllowed,
     BalcaoError,
+    InvalidInput,
     KeyRefused,
     MethodNotAllowed,
+    OperationNotAllowed,
     RouteNotFound,
 )
 from balcao.http.authenticator import Authenticator, must_wait
@@ -26,12 +31,13 @@ from balcao.http.read import Receive, Request, Scope, pieces_of, read
 from balcao.http.routes import Answer, Route, Routes, lookups
 from balcao.http.write import (
     CORS,
-    PREFLIGHT,
     Headers,
     Pieces,
     Send,
     limit_headers,
     lookup_headers,
+    mark_headers,
+    preflight,
     send_pieces,
     send_whole,
 )
@@ -41,6 +47,7 @@ from balcao.observability.metrics import Metrics
 from balcao.observability.requests import RequestEvent, RequestLog
 from balcao.operations import envelope
 from balcao.operations.contract import Operation
+from balcao.operations.parameters import read_marks
 
 log = structlog.get_logger()
 
@@ -49,6 +56,7 @@ _METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 _ALLOWED = b"GET, HEAD, OPTIONS"  # where there is nothing
 
 _PDF = b"application/pdf"
+_FORWARDED = b"x-forwarded-for"
 
 ASGIApp: TypeAlias = Callable[[Any, Any, Any], Awaitable[None]]
 
@@ -67,6 +75,7 @@ class Front:
     start: Callable[[], Awaitable[None]]
     stop: Callable[[], Awaitable[None]]
     web: ASGIApp | None = None  # the web application
+    whereabouts: Whereabouts = field(default_factory=Whereabouts)
     routes: Routes = field(init=False)
 
     def __post_init__(self) -> None:
@@ -86,16 +95,20 @@ class Front:
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send, started: float) -> None:
         context = self._context(scope["path"])
+        context.scope = scope
         request_id, route = context.request_id, context.route
         try:
             method = scope["method"]
             takes = route is not None and method in route.methods
             if not takes and method not in _METHODS:  # before the body that comes with them
                 raise RouteNotFound if route is None else MethodNotAllowed
-            bodiless = route is None or route.body is None or method in _METHODS
+            bodiless = route is None or not route.reads_body(method)
             request = read(scope, self.header_bytes_max, bodiless=bodiless)
+            if route is not None and route.told_as is not None:
+                context.echo = _echo(request)
             operation = None if route is None else route.operation
-            if operation is None or method == "OPTIONS":
+            charged = route is not None and route.charged
+            if method == "OPTIONS" or (operation is None and not charged):
                 status = await self._beside(request, receive, context, send)
                 done = Reply(request_id, status, b"", credits=0)
                 self._observe(context, done, time.perf_counter() - started)
@@ -103,7 +116,11 @@ class Front:
             context.gzip = request.wants_gzip
             if not takes:
                 raise MethodNotAllowed
-            reply = await self._lookup(operation, context.rest, request, context)
+            reply = await (
+                self._charged(request, context)
+                if operation is None
+                else self._lookup(operation, context.rest, request, context)
+            )
         except Exception as error:
             if context.broken:  # the client has a part of the answer, and will see that it ends
                 if not isinstance(error, OSError):  # it left, by itself or because it was slow
@@ -117,6 +134,7 @@ class Front:
         headers = lookup_headers(
             reply, context.verdicts, self.parts.now_ms(), deprecated=context.deprecated
         )
+        headers += context.echo
         if reply.status == 405:
             headers.append((b"allow", _ALLOWED if route is None else route.allow))
         head = scope["method"] == "HEAD"
@@ -156,19 +174,49 @@ class Front:
             sent.idempotency_key,
             self.parts,
             credits_max=sent.credits_max,
+            marks=sent.marks,
         )
 
     async def _recognised(self, request: Request, context: "RequestContext") -> Caller:
-        """Whose key it is, within the limits. Raises `KeyRefused`, `RateLimited`."""
+        """Whose key it is, from where it may be used, within the limits.
+
+        Raises `KeyRefused`, `AddressNotAllowed`, `RateLimited`.
+        """
         now = self.parts.now_ms()
         if b"x-api-key" in request.repeated:
             raise KeyRefused
         header = request.headers.get(b"x-api-key")
         caller = context.caller = await self.authenticator.recognise(header, now)
+        if caller.door is not None and caller.door.networks:
+            self._admit(caller.door, context.scope)
         context.verdicts = await self.authenticator.count(caller, now)
         if (limited := must_wait(context.verdicts)) is not None:
             raise limited
         return caller
+
+    def _admit(self, door: KeyDoor, scope: Scope) -> None:
+        """Raises `AddressNotAllowed` where the key may not be used (decisions 11.3)."""
+        client = scope.get("client")
+        forwarded = [
+            value.decode("latin-1") for name, value in scope["headers"] if name == _FORWARDED
+        ]
+        address = self.whereabouts.address_of(client[0] if client else "", forwarded)
+        if door.admits(address):
+            return
+        with contextlib.suppress(ValueError):  # a proxy's word, which need not be one
+            raise AddressNotAllowed(str(of_peer(address)))
+        raise AddressNotAllowed
+
+    async def _charged(self, request: Request, context: "RequestContext") -> Reply:
+        """What is no lookup and is charged like one."""
+        assert context.route is not None
+        caller = await self._recognised(request, context)
+        if caller.door is not None and not caller.door.serves(context.route.name):
+            raise OperationNotAllowed
+        reply: Reply = await context.route.handler(
+            msgspec.structs.replace(request, caller=caller, request_id=context.request_id)
+        )
+        return reply
 
     async def _beside(
         self, request: Request, receive: Receive, context: "RequestContext", send: Send
@@ -177,7 +225,8 @@ class Front:
         mark = (b"x-request-id", context.request_id.encode())
         if request.method == "OPTIONS":
             context.name = "preflight"
-            await send_whole(send, 204, [*PREFLIGHT, mark], b"")
+            methods = ("GET",) if context.route is None else context.route.methods
+            await send_whole(send, 204, [*preflight(methods), mark], b"")
             return 204
         route = context.route
         if route is None:
@@ -186,18 +235,31 @@ class Front:
             raise MethodNotAllowed
         context.level = route.level
         caller = await self._recognised(request, context) if route.needs_key else None
-        body = b""
-        if route.body is not None and request.method not in _METHODS:
-            body = await route.body.read(request.headers, pieces_of(receive))
-        request = msgspec.structs.replace(request, rest=context.rest, caller=caller, body=body)
+        body, pieces = b"", None
+        if route.body is not None and route.reads_body(request.method):
+            if route.in_pieces:
+                route.body.admit(request.headers)
+                pieces = route.body.bounded(pieces_of(receive))
+            else:
+                body = await route.body.read(request.headers, pieces_of(receive))
+        request = msgspec.structs.replace(
+            request,
+            rest=context.rest,
+            caller=caller,
+            body=body,
+            pieces=pieces,
+            request_id=context.request_id,
+        )
         answered: Answer = await route.handler(request)
         status, headers, answer = answered
         if route.of_api:
             # Every answer in JSON says which one it is.
-            if isinstance(answer, bytes) and answer.startswith(b'{"'):
-                answer = b'{"request_id":"' + context.request_id.encode() + b'",' + answer[1:]
+            if isinstance(answer, bytes):
+                answer = request.numbered(answer)
             headers = [*headers, *CORS, *limit_headers(context.verdicts)]
-        headers = [*headers, mark]
+        headers = [*headers, *context.echo]
+        if not any(name == b"x-request-id" for name, _ in headers):  # of a first answer, sent again
+            headers = [*headers, mark]
         if isinstance(answer, Pieces):
             context.broken = True
             await send_pieces(send, status, headers, answer, head=request.method == "HEAD")
@@ -250,7 +312,17 @@ class RequestContext(msgspec.Struct):
     verdicts: Sequence[Verdict] = ()
     deprecated: bool = False
     gzip: bool = False
+    echo: Headers = []
+    scope: Scope = msgspec.field(default_factory=dict)
     broken: bool = False  # an answer that has begun, if anything is raised from now on
+
+
+def _echo(request: Request) -> Headers:
+    """The request's marks, if they are some."""
+    try:
+        return mark_headers(read_marks(request.headers))
+    except InvalidInput:
+        return []
 
 
 def event_of(

@@ -8,33 +8,35 @@ What it shares with the front it calls: `remembered` keys, `parse`, `all_at_hand
 import asyncio
 import re
 import time
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Generic, TypeVar
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
 import msgspec
 import structlog
 
 from balcao.core.access import Caller
-from balcao.core.documents import Cnpj
-from balcao.core.ledger import Refusal
+from balcao.core.documents import Cnpj, Cpf
+from balcao.core.ledger import NO_MARKS, Marks, Refusal
 from balcao.core.outcomes import Reply, reply_of
-from balcao.core.questions import Question
+from balcao.core.questions import Question, Strategy
 from balcao.core.rate_limit import Verdict
 from balcao.errors import BalcaoError, CallerError
 from balcao.http.front import Front, event_of
+from balcao.http.lookup_request import enter, say_whom_for
 from balcao.http.read import read
-from balcao.http.routes import PREFIX
+from balcao.http.routes import PREFIX, Routes
 from balcao.http.wire.exchange import CLOSE, start_of
 from balcao.http.wire.head import Head
-from balcao.http.write import common_lines, completed, lines_of, own_headers
+from balcao.http.write import common_lines, completed, lines_of, mark_headers, own_headers
 from balcao.lookup.at_hand import AtHand, all_at_hand
 from balcao.lookup.booking import Booking, told_of
-from balcao.lookup.context import LookupContext, context_of
-from balcao.observability.metrics import RequestCount
-from balcao.observability.requests import RequestEvent
+from balcao.lookup.context import LookupContext, Parts, context_of
+from balcao.observability.metrics import Metrics, RequestCount
+from balcao.observability.requests import RequestEvent, RequestLog
 from balcao.operations import envelope
 from balcao.operations.contract import Operation
-from balcao.operations.parameters import CREDITS_MAX, Parameters
+from balcao.operations.parameters import CREDITS_MAX, MARK_HEADERS, Parameters, read_marks
 
 if TYPE_CHECKING:
     from balcao.http.wire.connection import Connection
@@ -60,6 +62,7 @@ _NOT_PLAIN = frozenset(
         b"x-creditos-maximos",
     }
 )
+_ALONE = frozenset({b"x-api-key"}) | MARK_HEADERS
 
 # Heads are about 500 bytes and hold a key, lines about 100 and a CNPJ. Both are forgotten when
 # nobody has sent them for one to two minutes.
@@ -106,34 +109,75 @@ class KnownHead(msgspec.Struct, frozen=True, gc=False):
     key: bytes  # as it was sent
     gzip: bool
     keep_alive: bool
+    marks: Marks = NO_MARKS
 
 
-class _Asked(msgspec.Struct, frozen=True, gc=False):
+class LaneQuestion(msgspec.Struct, frozen=True, gc=False):
     """What a first line asks for."""
 
     operation: Operation
     rest: str  # the document as it stands in the path
     question: Question
 
-    def about(self, cnpj: str) -> "_Asked":
-        """The same of another company. Raises `InvalidCnpj`."""
-        return _Asked(self.operation, cnpj, self.question.about(Cnpj.parse(cnpj)))
+    def about(self, document: str) -> "LaneQuestion":
+        """The same of another company or person. Raises `InvalidCnpj`, `InvalidCpf`."""
+        kind: type[Cnpj | Cpf] = Cnpj if self.operation.document == "cnpj" else Cpf
+        other = kind.parse(document)
+        return LaneQuestion(self.operation, document, self.question.about(other))
 
 
-# A CNPJ without punctuation, which is all that most lines differ in.
-_CNPJ_CHARACTERS = 14
+# Documents without punctuation, which is all that most lines differ in.
+_BARE_CHARACTERS = (14, 11)
 _VERSION_CHARACTERS = len(" HTTP/1.1")
 
+# Stands in a pattern where a person's number stood: the least that is one.
+_NO_PERSON = "00000000191"
 
-class Lane:
-    """Of one front. On the event loop's thread."""
+# What clients send to every operation, whether it has strategies or not: this is nobody's secret.
+_OF_NOBODY = frozenset(f"cache_strategy={each}".encode() for each in Strategy)
 
-    def __init__(self, front: Front) -> None:
-        self.front = front
+
+class House(Protocol):
+    """What a lane needs of where it is."""
+
+    @property
+    def parts(self) -> Parts:
+        """What a lookup needs."""
+        ...
+
+    @property
+    def routes(self) -> Routes:
+        """All addresses of lookups."""
+        ...
+
+    @property
+    def new_id(self) -> Callable[[], str]:
+        """What numbers requests."""
+        ...
+
+    @property
+    def metrics(self) -> Metrics:
+        """Measurements."""
+        ...
+
+    @property
+    def request_log(self) -> RequestLog:
+        """Where requests are told."""
+        ...
+
+
+class AnyLane(ABC):
+    """What a request says, and its answer, wherever callers and the desk are.
+
+    On the event loop's thread.
+    """
+
+    def __init__(self, house: House) -> None:
+        self.house = house
         self._heads: Memo[bytes, KnownHead] = Memo(_HEADS_MAX)
-        self._lines: Memo[bytes, _Asked] = Memo(_LINES_MAX)
+        self._lines: Memo[bytes, LaneQuestion] = Memo(_LINES_MAX)
         # By what stands before and after a bare CNPJ in the path.
-        self._patterns: Memo[tuple[bytes, bytes], _Asked] = Memo(_PATTERNS_MAX)
+        self._patterns: Memo[tuple[bytes, bytes], LaneQuestion] = Memo(_PATTERNS_MAX)
         self._turned_ms = 0
         self._counts: list[RequestCount] = []
         self._events: list[RequestEvent] = []
@@ -156,68 +200,60 @@ class Lane:
             return None
         scope = {"method": "", "path": "", "query_string": b"", "headers": head.headers}
         request = read(scope, _HEAD_BYTES_MAX)
-        if b"x-api-key" in request.repeated:
+        if not _ALONE.isdisjoint(request.repeated):
             return None
-        known = KnownHead(key, request.wants_gzip, head.keep_alive)
+        try:
+            marks = read_marks(named)
+        except BalcaoError:
+            return None
+        known = KnownHead(key, request.wants_gzip, head.keep_alive, marks)
+        if marks is not NO_MARKS:  # each may have its own: they would drive others' heads out
+            return known
         self._heads.put(raw[raw.index(b"\r\n") :], known)
         return known
 
     # The request
 
+    @abstractmethod
     def take(self, connection: "Connection", raw: bytes, head: KnownHead) -> bool:
         """Answer it, later; or decline, and nothing was done."""
-        started = time.perf_counter()
-        asked = self._asked(raw[: raw.index(b"\r\n")])
-        if asked is None:
-            return False
-        front, question = self.front, asked.question
-        now_ms = front.parts.now_ms()
+
+    def _turn(self, now_ms: int) -> None:
+        """Now and then forget what nobody sends any more."""
         if abs(now_ms - self._turned_ms) > _REMEMBERED_MS:
             self._turned_ms = now_ms
             self._heads.turn()
             self._lines.turn()
             self._patterns.turn()
-        caller = front.authenticator.remembered(head.key, now_ms)
-        if caller is None:
-            return False
-        try:
-            asked.operation.enter(caller)
-            asked.operation.permit(question, caller)
-            context = context_of(question, caller, front.new_id(), None, front.parts, now_ms)
-            at_hand = all_at_hand(context)
-        except Exception:  # a refusal or a bug: the front says so, since nothing was done
-            return False
-        if at_hand is None:
-            return False
-        visit = _Visit(self, connection, raw, head, asked, context, at_hand, started)
-        front.authenticator.count_soon(caller, now_ms, visit.counted)
-        visit.waits = True
-        return not visit.declined
 
-    def _asked(self, line: bytes) -> _Asked | None:
+    def _asked(self, raw: bytes) -> LaneQuestion | None:
+        line = raw[: raw.index(b"\r\n")]
         asked = self._lines.get(line)
         if asked is not None:
             return asked
         # The last slash before that of the version, which nothing else that we take has behind it.
         at = line.rfind(b"/", 0, -_VERSION_CHARACTERS) + 1
-        pattern = line[:at], line[at + _CNPJ_CHARACTERS :]
-        asked = self._patterns.get(pattern)
+        end = line.find(b"?", at)
+        if end < 0:
+            end = len(line) - _VERSION_CHARACTERS
+        pattern = line[:at], line[end:]
+        asked = self._patterns.get(pattern) if end - at in _BARE_CHARACTERS else None
         if asked is None:
             return self._read(line, pattern)
-        document = line[at : at + _CNPJ_CHARACTERS].decode("latin-1")
         try:
-            asked = asked.about(document)
+            asked = asked.about(line[at:end].decode("latin-1"))
         except BalcaoError:
             return None
-        self._lines.put(line, asked)
+        if asked.operation.document == "cnpj":
+            self._lines.put(line, asked)
         return asked
 
-    def _read(self, line: bytes, pattern: tuple[bytes, bytes]) -> _Asked | None:
+    def _read(self, line: bytes, pattern: tuple[bytes, bytes]) -> LaneQuestion | None:
         """All of a line of which nothing is known."""
         match = _LINE.fullmatch(line)
         if match is None:
             return None
-        route, rest = self.front.routes.find(match[1].decode())
+        route, rest = self.house.routes.find(match[1].decode())
         if route is None or route.operation is None:
             return None
         operation = route.operation
@@ -228,14 +264,33 @@ class Lane:
                 return None
         except BalcaoError:
             return None
-        asked = _Asked(operation, rest, question)
-        named = {each.partition(b"=")[0].decode() for each in (match[2] or b"").split(b"&")}
+        asked = LaneQuestion(operation, rest, question)
+        sent = (match[2] or b"").split(b"&")
+        strange = [each for each in sent if each and each not in _OF_NOBODY]
         # Nothing of a person is remembered, nor what only might be of one.
-        if isinstance(question.document, Cnpj) and named <= {"", *operation.names}:
-            self._lines.put(line, asked)
-            if operation.document == "cnpj" and rest == question.document.text:
-                self._patterns.put(pattern, asked)
+        if all(each.partition(b"=")[0].decode() in operation.names for each in strange):
+            document, person = question.document, isinstance(question.document, Cpf)
+            if not person:
+                self._lines.put(line, asked)
+            if operation.document and rest == document.text:
+                self._patterns.put(pattern, asked.about(_NO_PERSON) if person else asked)
         return asked
+
+    def context(
+        self, asked: LaneQuestion, head: KnownHead, caller: Caller, now_ms: int
+    ) -> LookupContext | None:
+        """Of who may ask this; None: from where it comes is the front's to judge.
+
+        Raises what refuses it, and the front says so.
+        """
+        if caller.door is not None and caller.door.networks:
+            return None
+        house, question, marks = self.house, asked.question, head.marks
+        enter(asked.operation, caller)
+        say_whom_for(caller, marks)
+        asked.operation.permit(question, caller)
+        number = house.new_id()
+        return context_of(question, caller, number, None, house.parts, now_ms, marks=marks)
 
     # The answers
 
@@ -250,16 +305,47 @@ class Lane:
     def _note_all(self) -> None:
         counts, self._counts = self._counts, []
         events, self._events = self._events, []
-        self.front.metrics.requests(counts)
-        self.front.request_log.note_all(events)
+        self.house.metrics.requests(counts)
+        self.house.request_log.note_all(events)
 
 
-class _Visit:
-    """One request in the lane."""
+class Lane(AnyLane):
+    """Of the front in this very process."""
+
+    def __init__(self, front: Front) -> None:
+        super().__init__(front)
+        self.front = front
+
+    def take(self, connection: "Connection", raw: bytes, head: KnownHead) -> bool:
+        """See `AnyLane`."""
+        started = time.perf_counter()
+        asked = self._asked(raw)
+        if asked is None:
+            return False
+        front = self.front
+        now_ms = front.parts.now_ms()
+        self._turn(now_ms)
+        caller = front.authenticator.remembered(head.key, now_ms)
+        if caller is None:
+            return False
+        try:
+            context = self.context(asked, head, caller, now_ms)
+            at_hand = None if context is None else all_at_hand(context)
+        except Exception:  # a refusal or a bug: the front says so, since nothing was done
+            return False
+        if context is None or at_hand is None:
+            return False
+        visit = _Visit(self, connection, raw, head, asked, started, context, at_hand)
+        front.authenticator.count_soon(caller, now_ms, visit.counted)
+        visit.waits = True
+        return not visit.declined
+
+
+class LaneVisit:
+    """One request in the lane: what was asked, and its answer."""
 
     __slots__ = (
         "_asked",
-        "_at_hand",
         "_connection",
         "_context",
         "_head",
@@ -268,19 +354,15 @@ class _Visit:
         "_reply",
         "_started",
         "_verdicts",
-        "declined",
-        "waits",
     )
 
     def __init__(  # noqa: PLR0917  # made in one place
         self,
-        lane: Lane,
+        lane: AnyLane,
         connection: "Connection",
         raw: bytes,
         head: KnownHead,
-        asked: _Asked,
-        context: LookupContext,
-        at_hand: AtHand,
+        asked: LaneQuestion,
         started: float,
     ) -> None:
         self._lane = lane
@@ -288,32 +370,10 @@ class _Visit:
         self._raw = raw
         self._head = head
         self._asked = asked
-        self._context = context
-        self._at_hand = at_hand
         self._started = started
+        self._context: LookupContext  # once it is known whose
         self._verdicts: Sequence[Verdict] = ()
         self._reply: Reply | None = None
-        self.declined = False
-        self.waits = False  # the connection, for the answer
-
-    def counted(self, verdicts: Sequence[Verdict] | Exception) -> None:
-        """The limits were counted, or not: then the front shall say so."""
-        if isinstance(verdicts, Exception) or not _all_allow(verdicts):
-            self.declined = True
-            if self.waits:
-                self._connection.give_back(self._raw)
-            return
-        self._verdicts = verdicts
-        context = self._context
-        try:
-            conclusion = self._at_hand.conclude(context)
-            self._reply, changes = Booking(context).charging(conclusion)
-            if changes:
-                context.parts.desk.tell(changes, self._booked)
-                return
-        except Exception as error:
-            self._reply = self._refusal(error)
-        asyncio.get_running_loop().call_soon(self._booked, None)
 
     def _booked(self, outcome: Refusal | Exception | None) -> None:
         """The charge is on disk, or refused, or could not be written."""
@@ -327,15 +387,17 @@ class _Visit:
         reply = self._reply
         if outcome is not None or reply is None:
             reply = self._refusal(outcome)
-        front, asked, context = self._lane.front, self._asked, self._context
-        # None of them holds anything that the caller sent.
-        headers = own_headers(reply, self._verdicts, front.parts.now_ms(), deprecated=False)
+        asked, context = self._asked, self._context
+        # None of them holds anything that the caller sent, but for marks, which were checked.
+        headers = own_headers(reply, self._verdicts, context.at_ms, deprecated=False)
+        if self._head.marks is not NO_MARKS:
+            headers += mark_headers(self._head.marks)
         headers, body = completed(reply.status, headers, reply.body, gzipped=self._head.gzip)
         connection = self._connection
         keep_alive = self._head.keep_alive and not connection.ending
         start = start_of(reply.status, "1.1") + common_lines(reply.request_id)
         end = connection.date() if keep_alive else CLOSE + connection.date()
-        text = b"".join([start, *lines_of(headers), end, b"\r\n", body])
+        text = b"".join((start, lines_of(headers), end, b"\r\n", body))
         connection.finish(text, keep_alive=keep_alive)
         seconds = time.perf_counter() - self._started
         self._lane.note(context.caller, asked.operation.path, reply, seconds)
@@ -353,7 +415,50 @@ class _Visit:
         return reply_of(context.request_id, said)
 
 
-def _all_allow(verdicts: Sequence[Verdict]) -> bool:
+class _Visit(LaneVisit):
+    """One with the desk in this process."""
+
+    __slots__ = ("_at_hand", "declined", "waits")
+
+    def __init__(  # noqa: PLR0917  # made in one place
+        self,
+        lane: AnyLane,
+        connection: "Connection",
+        raw: bytes,
+        head: KnownHead,
+        asked: LaneQuestion,
+        started: float,
+        context: LookupContext,
+        at_hand: AtHand,
+    ) -> None:
+        super().__init__(lane, connection, raw, head, asked, started)
+        self._context = context
+        self._at_hand = at_hand
+        self.declined = False
+        self.waits = False  # the connection, for the answer
+
+    def counted(self, verdicts: Sequence[Verdict] | Exception) -> None:
+        """The limits were counted, or not: then the front shall say so."""
+        if isinstance(verdicts, Exception) or not all_allow(verdicts):
+            self.declined = True
+            if self.waits:
+                self._connection.give_back(self._raw)
+            return
+        self._verdicts = verdicts
+        context = self._context
+        try:
+            conclusion = self._at_hand.conclude(context)
+            self._reply, changes = Booking(context).charging(conclusion, context.at_ms)
+            if changes:
+                context.parts.desk.tell(changes, self._booked)
+                return
+        except Exception as error:
+            self._reply = self._refusal(error)
+        asyncio.get_running_loop().call_soon(self._booked, None)
+
+
+def all_allow(verdicts: Sequence[Verdict]) -> bool:
+    """Whether no limit refuses."""
     for verdict in verdicts:  # noqa: SIM110 - a generator costs as much as all the rest of it
         if not verdict.allowed:
             return False

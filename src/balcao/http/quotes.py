@@ -12,6 +12,7 @@ from typing import Annotated, Literal, TypeAlias
 import msgspec
 
 from balcao.core.access import Account
+from balcao.core.budgets import instant, over, owners_of
 from balcao.core.calendar import civil_month, from_ms, next_month_ms
 from balcao.core.described import described, said
 from balcao.core.freshness import DAY_MS
@@ -23,12 +24,14 @@ from balcao.errors import CeilingOfRequest, InsufficientCredits
 from balcao.http.lookup_request import read_lookup
 from balcao.http.read import Request
 from balcao.http.routes import Answer, Route, paths_of
+from balcao.lookup.booking import told_of
 from balcao.lookup.context import Parts
 from balcao.lookup.quoting import quote
 from balcao.observability.health import ALL_UFS, Standing
 from balcao.operations import tariff
 from balcao.operations.contract import Operation
 from balcao.operations.envelope import WITHOUT_ID, AlwaysFalse, AlwaysTrue, RequestId
+from balcao.storage.desk.budgets import BudgetNow
 
 PREFIX = "/cotacoes/v2/"
 
@@ -73,7 +76,13 @@ class QuotedSource(msgspec.Struct, frozen=True):
 class QuotedCeiling(msgspec.Struct, frozen=True):
     """What may be spent in all, of which this lookup would be a part. Credits."""
 
-    de: Annotated[str, said("De quem é: `conta`, o teto mensal do pós-pago.")]
+    de: Annotated[
+        str,
+        said(
+            "De quem é: `conta`, o teto mensal do pós-pago; `chave`, `cliente`, `lote` ou"
+            " `carteira`, um orçamento."
+        ),
+    ]
     teto: Annotated[int, said("O teto.")]
     usado: Annotated[int, said("Gastos no período.")]
     reservado: Annotated[int, said("Reservados por consultas em andamento.")]
@@ -167,11 +176,15 @@ class Quotes:
         """The body. Raises what the lookup would be refused for as it was sent."""
         caller = request.caller
         assert caller is not None
-        sent = read_lookup(operation, request.rest, request, caller)
+        sent = read_lookup(operation, request.rest, request, caller, quoted=True)
         told = await quote(sent.question, caller, self.parts)
         now_ms = self.parts.now_ms()
         account = self.parts.desk.account(caller.account_id)
         available = available_credits(account, civil_month(now_ms))
+        owners = owners_of(caller.key_id, sent.marks.client, None)
+        budgets = self.parts.desk.budgets.covering(
+            caller.account_id, owners, operation.path, now_ms
+        )
         age_ms = None if told.asked_ms is None else max(0, now_ms - told.asked_ms)
         return QuoteAnswer(
             request_id="",
@@ -187,8 +200,8 @@ class Quotes:
             valida_ate=told.validity,
             fontes=self._sources(sent.question, caller.mode),
             saldo_apos_maximo=None if available is None else available - told.greatest,
-            tetos=_ceilings(account, now_ms),
-            recusa=_refusal(told, sent.credits_max, available),
+            tetos=[*_ceilings(account, now_ms), *filter(None, map(_of_budget, budgets))],
+            recusa=_refusal(told, sent.credits_max, available, budgets),
             cotado_em=from_ms(now_ms).isoformat(timespec="milliseconds"),
         )
 
@@ -216,8 +229,24 @@ def _in_a_word(known: Collection[Standing]) -> Standing:
     return spoken.pop() if spoken else "quiet"
 
 
+def _of_budget(now: BudgetNow) -> QuotedCeiling | None:
+    """One that counts credits."""
+    budget, use = now.budget, now.use
+    if budget.credits_max is None:
+        return None
+    left = budget.credits_max - use.spent_credits - use.held_credits
+    return QuotedCeiling(
+        de=budget.owner_kind,
+        teto=budget.credits_max,
+        usado=use.spent_credits,
+        reservado=use.held_credits,
+        resta=max(0, left),
+        volta_em=instant(now.back_ms),
+    )
+
+
 def _ceilings(account: Account, now_ms: int) -> Sequence[QuotedCeiling]:
-    """The account's own, where it has one; no account has more than one yet."""
+    """The account's own, where it has one."""
     if account.ceiling_credits is None:
         return ()
     month = civil_month(now_ms)
@@ -234,7 +263,12 @@ def _ceilings(account: Account, now_ms: int) -> Sequence[QuotedCeiling]:
     )
 
 
-def _refusal(told: Quote, credits_max: int | None, available: int | None) -> str | None:
+def _refusal(
+    told: Quote,
+    credits_max: int | None,
+    available: int | None,
+    budgets: Sequence[BudgetNow],
+) -> str | None:
     """The code that the lookup would be told now instead of a result."""
     if told.code is not None or told.secret:
         return told.code
@@ -242,4 +276,7 @@ def _refusal(told: Quote, credits_max: int | None, available: int | None) -> str
         return problem_of(CeilingOfRequest(told.greatest, credits_max)).code
     if available is not None and told.greatest > available:
         return problem_of(InsufficientCredits(told.greatest, available)).code
+    for now in budgets if told.greatest else ():  # what costs nothing counts against none
+        if (refused := over(now.budget, now.use, now.period, told.greatest)) is not None:
+            return problem_of(told_of(refused)).code
     return None

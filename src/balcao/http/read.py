@@ -26,6 +26,14 @@ class Request(msgspec.Struct, frozen=True):
     rest: str = ""  # what follows the route's own part of the path
     caller: Caller | None = None  # whose key was sent, where the route wants one
     body: bytes = b""  # where the route takes one
+    pieces: AsyncIterator[bytes] | None = None  # of a body that is not read as a whole
+    request_id: str = ""  # its number, where it is no lookup
+
+    def numbered(self, answer: bytes) -> bytes:
+        """An answer in JSON that says which one it is; one that does already stays as it is."""
+        if not answer.startswith(b'{"') or answer.startswith(b'{"request_id":'):
+            return answer
+        return b'{"request_id":"' + self.request_id.encode() + b'",' + answer[1:]
 
     @property
     def account_id(self) -> int:
@@ -84,18 +92,17 @@ class BodyLimit:
     bytes_max: int
     media_types: tuple[bytes, ...]
     seconds: float = 10.0  # what is small comes at once
+    may_be_empty: bool = False  # there need not be one
 
     async def read(self, headers: Mapping[bytes, bytes], pieces: AsyncIterator[bytes]) -> bytes:
         """The whole body. Raises `UnsupportedMediaType`, `RequestTooLarge`, `InvalidRequest`.
 
         What announces too much is not read at all; of what announces nothing, no more than that.
         """
-        kind = headers.get(b"content-type", b"").partition(b";")[0].strip().lower()
-        if kind not in self.media_types:
-            raise UnsupportedMediaType
         announced = headers.get(b"content-length", b"0")
-        if not announced.isdigit() or int(announced[:10]) > self.bytes_max:
-            raise RequestTooLarge(body_bytes_max=self.bytes_max)
+        if self.may_be_empty and announced == b"0" and b"transfer-encoding" not in headers:
+            return b""
+        self.admit(headers)
         body = b""
         try:
             async with asyncio.timeout(self.seconds):
@@ -106,6 +113,29 @@ class BodyLimit:
         except TimeoutError:
             raise InvalidRequest(408) from None
         return body
+
+    def admit(self, headers: Mapping[bytes, bytes]) -> str:
+        """The media type, before anything is read. Raises `UnsupportedMediaType`, and
+        `RequestTooLarge` for what is announced."""
+        kind = headers.get(b"content-type", b"").partition(b";")[0].strip().lower()
+        if kind not in self.media_types:
+            raise UnsupportedMediaType
+        announced = headers.get(b"content-length", b"0")
+        if not announced.isdigit() or int(announced[:10]) > self.bytes_max:
+            raise RequestTooLarge(body_bytes_max=self.bytes_max)
+        return kind.decode()
+
+    async def bounded(self, pieces: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+        """The body as it comes, for who keeps it in pieces. Raises `RequestTooLarge`.
+
+        How long it may take, the connection says (`http/wire`).
+        """
+        size = 0
+        async for piece in pieces:
+            size += len(piece)
+            if size > self.bytes_max:
+                raise RequestTooLarge(body_bytes_max=self.bytes_max)
+            yield piece
 
 
 async def pieces_of(receive: Receive) -> AsyncIterator[bytes]:

@@ -5,6 +5,7 @@ public. Nothing in them can run in a browser: PDFs were checked before they were
 handed out as a file, in a sandbox without any rights.
 """
 
+from collections import OrderedDict
 from collections.abc import AsyncGenerator, AsyncIterator, Collection, Sequence
 
 from balcao.core.receipts import Receipt, file_name
@@ -20,7 +21,7 @@ from balcao.storage.desk.desk import Desk
 # Larger ones are handed on in pieces. Most receipts are a tenth of it: read, checked and
 # remembered as a whole, since many fetch the same one within a short time.
 WHOLE_BYTES_MAX = 262_144
-_RECENT_MAX = 64
+RECENT_MAX = 64
 
 
 class Files:
@@ -29,7 +30,8 @@ class Files:
     def __init__(self, desk: Desk, blobs: Blobs) -> None:
         self._desk = desk
         self._blobs = blobs
-        self._recent: dict[str, bytes] = {}
+        # Of a plain dict the oldest takes long to find.
+        self._recent: OrderedDict[str, bytes] = OrderedDict()
 
     def routes(self) -> Sequence[Route]:
         """The two addresses."""
@@ -76,8 +78,8 @@ class Files:
             content = await self._blobs.get(receipt.digest)
             if content is None:
                 raise ReceiptNotFound
-            if len(self._recent) >= _RECENT_MAX:
-                del self._recent[next(iter(self._recent))]
+            if len(self._recent) >= RECENT_MAX:
+                self._recent.popitem(last=False)
             self._recent[receipt.digest] = content
         return content
 

@@ -11,6 +11,8 @@ from balcao.operations.contract import Operation
 
 PREFIX = "/consultas/v2/"
 
+_WITH_BODY = frozenset({"POST", "PUT", "PATCH"})
+
 Answer: TypeAlias = tuple[int, Headers, bytes | Pieces]
 Handler: TypeAlias = Callable[[Request], Awaitable[Answer]]
 
@@ -32,12 +34,18 @@ class Route:
     of_api: bool = True  # callable from any page, says its request's number
     operation: Operation | None = None  # a lookup
     quotes: Operation | None = None  # what a lookup would cost
+    charged: bool = False  # its handler charges, and gives a `Reply` with the headers of one
     level: str = "info"  # of the event
+    in_pieces: bool = False  # a body that the handler takes as it comes
 
     @property
     def told_as(self) -> Operation | None:
         """Whose form errors have here; None: the plain one."""
         return self.operation or self.quotes
+
+    def reads_body(self, method: str) -> bool:
+        """Whether a request of this method may have a body here."""
+        return self.body is not None and method in _WITH_BODY
 
     @property
     def allow(self) -> bytes:

@@ -7,6 +7,7 @@ from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
+from balcao.core.ledger import Marks
 from balcao.core.outcomes import Reply
 from balcao.core.rate_limit import Limit, Verdict
 
@@ -29,18 +30,17 @@ CORS: Headers = [
     (
         b"access-control-expose-headers",
         b"x-request-id, retry-after, ratelimit, ratelimit-policy, x-creditos-cobrados,"
-        b" deprecation, cache-status, age, idempotent-replayed",
+        b" deprecation, cache-status, age, idempotent-replayed, location, x-cliente, x-referencia",
     ),
 ]
-PREFLIGHT: Headers = [
+_PREFLIGHT: Headers = [
     (b"access-control-allow-origin", b"*"),
-    (b"access-control-allow-methods", b"GET"),
     (
         b"access-control-allow-headers",
-        b"x-api-key, cache, idempotency-key, x-creditos-maximos, accept, content-type",
+        b"x-api-key, cache, idempotency-key, x-creditos-maximos, x-cliente, x-referencia,"
+        b" accept, content-type",
     ),
     (b"access-control-max-age", b"86400"),
-    (b"allow", b"GET, OPTIONS"),
 ]
 _REPLAYED = (b"idempotent-replayed", b"true")
 _VARY = (b"vary", b"accept-encoding")
@@ -67,6 +67,16 @@ _GZIP_LONG = (16 + 15, 8)
 
 # Above this it is compressed in a thread: a company with ten thousand partners takes 50 ms.
 _GZIP_IN_PLACE_BYTES_MAX = 64_000
+
+
+def preflight(methods: Sequence[str]) -> Headers:
+    """What a browser is told before it asks: what this address takes (decisions 1.9)."""
+    allowed = ", ".join(methods).encode()
+    return [
+        *_PREFLIGHT,
+        (b"access-control-allow-methods", allowed),
+        (b"allow", allowed + b", OPTIONS"),
+    ]
 
 
 def lookup_headers(
@@ -107,6 +117,12 @@ def own_headers(
     return headers
 
 
+def mark_headers(marks: Marks) -> Headers:
+    """The caller's marks, told again (decisions 11.1)."""
+    both = ((b"x-cliente", marks.client), (b"x-referencia", marks.reference))
+    return [(name, mark.encode()) for name, mark in both if mark is not None]
+
+
 def limit_headers(verdicts: Sequence[Verdict]) -> Headers:
     """RateLimit-Policy and RateLimit (draft-ietf-httpapi-ratelimit-headers)."""
     if not verdicts:
@@ -135,16 +151,16 @@ def _policy(limits: Sequence[Limit]) -> bytes:
     return ", ".join(texts).encode()
 
 
-def lines_of(headers: Sequence[tuple[bytes, bytes]]) -> list[bytes]:
+def lines_of(headers: Sequence[tuple[bytes, bytes]]) -> bytes:
     """Headers as they go over the wire, each with its end."""
-    return [b"%b: %b\r\n" % pair for pair in headers]
+    return b"\r\n".join([*map(b": ".join, headers), b""])
 
 
 # Before and behind the number of the request.
 _BEFORE: Headers = [_JSON, _NO_STORE]
 _BEHIND: Headers = [_VARY, *CORS]
-_LINES_BEFORE = b"".join(lines_of(_BEFORE)) + b"x-request-id: "
-_LINES_BEHIND = b"\r\n" + b"".join(lines_of(_BEHIND))
+_LINES_BEFORE = lines_of(_BEFORE) + b"x-request-id: "
+_LINES_BEHIND = b"\r\n" + lines_of(_BEHIND)
 
 
 def completed(

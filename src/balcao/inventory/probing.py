@@ -21,7 +21,7 @@ from balcao.inventory import configured
 from balcao.operations import OPERATIONS
 from balcao.providers.contract import SwitchedOn
 from balcao.settings import Settings
-from balcao.sources.contract import HttpReply, HttpRequest
+from balcao.sources.contract import Absent, HttpReply, HttpRequest
 from balcao.sources.online import Online
 from balcao.sources.replies import MISCONFIGURED
 from balcao.sources.upstream import Send, SourceCall, Upstream
@@ -34,6 +34,11 @@ PARALLEL_MAX = 8
 _ANY_CNPJ = Cnpj("00000000000191")
 _ANY_CPF = Cpf("00000000191")
 
+# The first CNPJ with letters that was given out, of a bank's branch: its root has digits alone.
+_WITH_LETTERS = Cnpj("00000000E08G12")
+# What a source is asked about it, the first of those that it serves: nothing is issued for a try.
+_ASKED_ABOUT_IT: Sequence[Subject] = ("company", "suframa", "state_registration")
+
 
 @dataclass(frozen=True, slots=True)
 class Probe:
@@ -41,6 +46,7 @@ class Probe:
 
     provider: SwitchedOn
     inquiries: tuple[Inquiry, ...]  # the first is the one that is tried
+    letters: bool = False  # it is asked itself, about a company whose number has letters
 
     @property
     def uf(self) -> str | None:
@@ -105,6 +111,25 @@ def plan(
                 for inquiry in _inquiries(provider, subject, asked):
                     _draft(drafts, provider, inquiry)
         found += [probe for _, _, probe in drafts]
+    return found
+
+
+def plan_letters(settings: Settings, switched_on: Sequence[SwitchedOn]) -> Sequence[Probe]:
+    """One question about a CNPJ with letters for each provider that is said to take them.
+
+    It is asked as for a customer, so the provider may charge us; no account of ours is charged.
+    """
+    order, asked = configured.order(settings), configured.ufs(settings)
+    found: list[Probe] = []
+    for provider in switched_on:
+        capabilities = provider.adapter.capabilities
+        for subject in _ASKED_ABOUT_IT:
+            served = ufs_served(provider, subject, asked) if subject in asked else [None]
+            inquiries = (Inquiry(subject, _WITH_LETTERS, uf) for uf in served)
+            first = next((each for each in inquiries if capabilities.include(each)), None)
+            if provider.name in order.get(subject, ()) and first is not None:
+                found.append(Probe(provider, (first,), letters=True))
+                break
     return found
 
 
@@ -183,7 +208,7 @@ async def _made(probe: Probe, settings: Settings, tls: ssl.SSLContext) -> Result
     )
     status: Status = "ok"
     try:
-        text = await source.probe(inquiry)
+        text = await (_about_letters(source, inquiry) if probe.letters else source.probe(inquiry))
     except SourceError as error:
         status, text = "fail", error.detail.removeprefix(f"{provider.name}: ")
     finally:
@@ -194,6 +219,15 @@ async def _made(probe: Probe, settings: Settings, tls: ssl.SSLContext) -> Result
         text += "; devagar: em uma consulta já se teria passado à fonte seguinte"
     apart = ahead[-1] if ahead else None
     return Result(provider.name, probe.inquiries, probe.uf, status, text, seconds, apart)
+
+
+async def _about_letters(source: Online, inquiry: Inquiry) -> str:
+    """What it says of a company with letters that exists. Raises like `ask`."""
+    answer = await source.ask(inquiry)
+    document = _WITH_LETTERS.punctuated
+    if isinstance(answer, Absent):
+        return f"respondeu que não conhece {document}"
+    return f"respondeu sobre {document}"
 
 
 def _now() -> datetime:

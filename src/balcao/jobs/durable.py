@@ -39,13 +39,16 @@ def again_in_ms(attempts: int) -> int:
 class JobKind:
     """What is done with jobs of a kind. `work` is told what the job is about.
 
-    With eight attempts a store may be away for three hours.
+    What is long is done in strokes: `work` says after how many seconds there is more to be done,
+    which is progress and begins the attempts anew; None: nothing is. With eight attempts a store
+    may be away for three hours.
     """
 
     name: str
-    work: Callable[[str], Awaitable[None]]
+    work: Callable[[str], Awaitable[float | None]]
     at_once: int = 8
     attempts_max: int = 8
+    look_seconds: float = LOOK_SECONDS
 
 
 @dataclass(slots=True)
@@ -61,7 +64,7 @@ class JobWorker:
     def works(self) -> Sequence[Periodic]:
         """What is done now and then for it: a look at each kind, and keeping what is ours."""
         looks = [
-            Periodic(f"job:{kind.name}", partial(self.look, kind), LOOK_SECONDS)
+            Periodic(f"job:{kind.name}", partial(self.look, kind), kind.look_seconds)
             for kind in self.kinds
         ]
         return [*looks, Periodic("job_leases", self.keep, RENEW_SECONDS)]
@@ -69,7 +72,10 @@ class JobWorker:
     async def look(self, kind: JobKind) -> float | None:
         """Do some that are due, and go on soon if there may be more. Raises `StorageFailed`."""
         done = await self._some(kind)
-        return MORE_SECONDS if len(done) == kind.at_once else None
+        if len(done) == kind.at_once:
+            return MORE_SECONDS
+        again = min((each for each in done if each is not None), default=kind.look_seconds)
+        return max(again, MORE_SECONDS) if again < kind.look_seconds else None
 
     async def keep(self) -> None:
         """Renew the leases of what is being done here, and count. Raises `StorageFailed`."""
@@ -83,7 +89,8 @@ class JobWorker:
             for owner in self._owners:
                 await self.jobs.release(owner, self.now_ms())
 
-    async def _some(self, kind: JobKind) -> Sequence[bool]:
+    async def _some(self, kind: JobKind) -> Sequence[float | None]:
+        """Those that were taken: of each, after how many seconds it goes on, if it does."""
         now, owner = self.now_ms(), secrets.token_hex(8)
         claimed = await self.jobs.claim(
             kind.name, owner, now, now + LEASE_MS, kind.at_once, kind.attempts_max
@@ -93,21 +100,25 @@ class JobWorker:
         done = await asyncio.gather(*doing, return_exceptions=True)
         # What could not be entered is nobody's any more: its lease runs out.
         self._owners.discard(owner)
-        for error in done:
-            if isinstance(error, BaseException):
-                raise error
-        return [each is True for each in done]
+        again: list[float | None] = []
+        for each in done:
+            if isinstance(each, BaseException):
+                raise each
+            again.append(each)
+        return again
 
-    async def _do(self, kind: JobKind, job: "Claimed", owner: str) -> bool:
+    async def _do(self, kind: JobKind, job: "Claimed", owner: str) -> float | None:
         try:
-            await kind.work(job.about)
+            again = await kind.work(job.about)
         except Exception as error:
             # By its class alone: its words may name whom it is about.
             name, now = type(error).__name__, self.now_ms()
-            again = job.attempts < kind.attempts_max
+            may = job.attempts < kind.attempts_max
             log.warning("job.failed", kind=kind.name, error=name, attempts=job.attempts)
-            again_ms = now + again_in_ms(job.attempts) if again else None
+            again_ms = now + again_in_ms(job.attempts) if may else None
             await self.jobs.fail(job, owner, name, now, again_ms)
-            return False
-        await self.jobs.finish(job, owner, self.now_ms())
-        return True
+            return None
+        now = self.now_ms()
+        again_ms = None if again is None else now + round(again * 1000)
+        await self.jobs.finish(job, owner, now, again_ms)
+        return again

@@ -23,12 +23,24 @@ class AdmissionControl:
         self._by_mode: Counter[str] = Counter()
         self._by_account: Counter[int] = Counter()
 
+    @property
+    def places_yielding(self) -> int:
+        """How many who yield find a place at once, when nobody else has one; of one account."""
+        return max(1, self._places_per_account // 2)
+
     @contextmanager
-    def place(self, caller: Caller) -> Iterator[None]:
-        """Take a place for as long as the block runs. Raises `Overloaded` when there is none."""
+    def place(self, caller: Caller, *, yielding: bool = False) -> Iterator[None]:
+        """Take a place for as long as the block runs. Raises `Overloaded` when there is none.
+
+        Who is `yielding`, as rows of batches are, finds one only as long as half of them are free:
+        so those who ask one by one have the other half, and the first half when they need it.
+        """
+        places, of_account = self._places, self._places_per_account
+        if yielding:
+            places, of_account = max(1, places // 2), self.places_yielding
         if (
-            self._by_mode[caller.mode] >= self._places
-            or self._by_account[caller.account_id] >= self._places_per_account
+            self._by_mode[caller.mode] >= places
+            or self._by_account[caller.account_id] >= of_account
         ):
             raise Overloaded(self._wait_seconds)
         self._by_mode[caller.mode] += 1

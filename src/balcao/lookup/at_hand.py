@@ -6,6 +6,7 @@ nobody, has the same decisions from here (`http/lane.py`).
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from typing import TypeAlias
 
 import msgspec
 
@@ -22,6 +23,9 @@ from balcao.sources.contract import Absent, Found
 # What is to be done by who uses what was read: it is counted, and remembered.
 Uses = list[Callable[[], None]]
 
+# Entries of the cache by these keys; None: somebody would have to be waited for.
+ReadCache: TypeAlias = Callable[[Sequence[str]], Mapping[str, Kept] | None]
+
 # Longer answers are the front's: they go out in pieces, as the client takes them.
 AT_ONCE_BYTES_MAX = 16_000
 
@@ -36,27 +40,38 @@ class AtHand(msgspec.Struct, frozen=True, gc=False):
 
     outcomes: Sequence[Outcome]
     uses: Uses
-    company: Mapping[str, Kept]  # the cache's entry of it, for those operations that want it
+    company: Mapping[str, Kept] | None  # the cache's entry of it; None: it is not wanted
 
     def conclude(self, context: LookupContext) -> Conclusion:
         """It goes on: what it comes to."""
+        self.use()
+        return self.concluded(context)
+
+    def use(self) -> None:
+        """Count and remember what was read."""
         for use in self.uses:
             use()
+
+    def concluded(self, context: LookupContext) -> Conclusion:
+        """What it comes to, if it goes on. For who wants the company, our own copy is read."""
         company, document = None, context.question.document
-        if context.operation.wants_company and isinstance(document, Cnpj):
+        if self.company is not None and isinstance(document, Cnpj):
             company = context.environment.registry.company_of(document, self.company)
         return conclusion_of(context, self.outcomes, company, context.at_ms)
 
 
-def all_at_hand(context: LookupContext) -> AtHand | None:
+def all_at_hand(context: LookupContext, read: ReadCache | None = None) -> AtHand | None:
     """What can be told at once, and in place; None: the story has to see.
 
     Not from rows of our own copy, which take longer than finished answers, nor what is absent.
+    `read`: instead of the cache, for who had it read elsewhere (`wanted_of`).
     """
-    question, cache = context.question, context.environment.cache
+    question = context.question
+    if read is None:
+        read = context.environment.cache.at_hand
     kept: Mapping[str, Kept] | None = _NOTHING
     if question.strategy in CACHE_FIRST:
-        kept = cache.at_hand(keys_of(context))
+        kept = read(keys_of(context))
     if kept is None or question.home_unknown:
         return None
     uses: Uses = []
@@ -66,12 +81,25 @@ def all_at_hand(context: LookupContext) -> AtHand | None:
         if outcome is None:
             return None
         outcomes.append(outcome)
-    company: Mapping[str, Kept] | None = _NOTHING
-    if context.operation.wants_company and isinstance(question.document, Cnpj):
-        company = cache.at_hand([Inquiry("company", question.document).cache_key])
-    if company is None or not are_short(outcomes, AT_ONCE_BYTES_MAX):
+    if not are_short(outcomes, AT_ONCE_BYTES_MAX):
         return None
+    company: Mapping[str, Kept] | None = None
+    if context.operation.wants_company(question, outcomes) and isinstance(question.document, Cnpj):
+        company = read([Inquiry("company", question.document).cache_key])
+        if company is None:
+            return None
     return AtHand(outcomes, uses, company)
+
+
+def wanted_of(context: LookupContext) -> Sequence[str]:
+    """What `all_at_hand` may read of the cache: its keys."""
+    keys: list[str] = []
+    if context.question.strategy in CACHE_FIRST:
+        keys += keys_of(context)
+    question = context.question
+    if context.operation.wants_company(question, ()) and isinstance(question.document, Cnpj):
+        keys.append(Inquiry("company", question.document).cache_key)
+    return keys
 
 
 def outcome_at_hand(
@@ -143,7 +171,7 @@ def are_short(outcomes: Sequence[Outcome], bytes_max: int) -> bool:
 def conclusion_of(
     context: LookupContext, outcomes: Sequence[Outcome], company: Company | None, now_ms: int
 ) -> Conclusion:
-    """What all outcomes come to. `company`: for those operations that want it."""
+    """What all outcomes come to. `company`: where it is wanted."""
     numbering = context.parts.numbering
     circumstances = Circumstances(now_ms, context.caller.account_id, numbering, company)
     return context.operation.conclude(context.question, outcomes, circumstances)

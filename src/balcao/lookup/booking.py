@@ -6,9 +6,10 @@ What dies with the process between two of these steps, and how it is put right, 
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 
 from balcao.core import idempotency
+from balcao.core.budgets import OverBudget, OwnerKind, instant
 from balcao.core.calendar import HOUR_MS
 from balcao.core.data_subject import document_hash
 from balcao.core.documents import Cpf
@@ -23,6 +24,7 @@ from balcao.core.ledger import (
     KeyBound,
     Origin,
     Refusal,
+    RowGone,
     Settle,
     Short,
     Trace,
@@ -33,7 +35,12 @@ from balcao.core.tariff import ERROR
 from balcao.errors import (
     BalcaoError,
     CallerError,
+    CeilingOfBatch,
+    CeilingOfClient,
+    CeilingOfKey,
     CeilingOfRequest,
+    CeilingOfWallet,
+    CeilingReached,
     InsufficientCredits,
     ResultExpired,
     StillRunning,
@@ -84,17 +91,17 @@ class Booking:
     async def charge(self, conclusion: Conclusion) -> Reply:
         """Post the price in one step and record the answer under its key.
 
-        Raises `CeilingOfRequest`, `InsufficientCredits`, `StillRunning`.
+        Raises `CeilingOfRequest`, `InsufficientCredits`, `CeilingReached`, `StillRunning`.
         """
-        reply, changes = self.charging(conclusion)
+        reply, changes = self.charging(conclusion, self._parts.now_ms())
         if changes and (declined := await self._desk.commit(changes)) is not None:
             return await self._declined(declined)
         return reply
 
-    def charging(self, conclusion: Conclusion) -> tuple[Reply, Sequence[Change]]:
+    def charging(self, conclusion: Conclusion, now_ms: int) -> tuple[Reply, Sequence[Change]]:
         """The reply, and what has to be committed before it is sent; nothing, where it is free.
 
-        Raises `CeilingOfRequest`.
+        `now_ms`: when it was concluded. Raises `CeilingOfRequest`.
         """
         context = self._context
         self._bear(conclusion.credits)
@@ -103,10 +110,11 @@ class Booking:
         if conclusion.credits:
             assert conclusion.origin is not None
             price = conclusion.credits, conclusion.rule, conclusion.origin
-            changes.append(Charge(*self._whose(), *price, context.at_ms))
+            changes.append(Charge(*self._whose(), *price, context.at_ms, *self._marks()))
         changes += self._named_receipt(conclusion)
         changes += self._finish(reply)
-        trace = traces.of_conclusion(context, conclusion)
+        changes += self._errand_done(reply)
+        trace = traces.of_conclusion(context, conclusion, now_ms)
         if not changes:  # nothing that anybody would have to wait for
             self._note(trace)
             return reply, ()
@@ -116,15 +124,15 @@ class Booking:
     async def hold(self) -> Reply | None:
         """Hold the greatest price of the path and take the key, in one commit (decisions 5.1).
 
-        Raises `CeilingOfRequest`, `InsufficientCredits`, `StillRunning`. A reply: somebody
-        finished this very request a moment ago.
+        Raises `CeilingOfRequest`, `InsufficientCredits`, `CeilingReached`, `StillRunning`. A reply:
+        somebody finished this very request a moment ago.
         """
         context = self._context
         greatest_price = context.operation.greatest_price(context.question)
         self._bear(greatest_price)
-        hold = Hold(*self._whose(), greatest_price, context.at_ms)
+        hold = Hold(*self._whose(), greatest_price, context.at_ms, *self._marks())
         try:
-            declined = await self._desk.commit([hold, *self._bind()])
+            declined = await self._desk.commit([hold, *self._bind(greatest_price)])
         except StorageFailed as failed:
             if failed.perhaps_kept:  # we live on, so nobody else would ever give it back
                 self._give_back_soon(self._unbind())
@@ -136,7 +144,9 @@ class Booking:
         reply = reply_of(self._context.request_id, conclusion)
         settled = self._settled(conclusion.credits, conclusion.rule, conclusion.origin)
         changes = [settled, *self._named_receipt(conclusion), *self._finish(reply)]
-        changes.append(traces.of_conclusion(self._context, conclusion))
+        changes += self._errand_done(reply)
+        now_ms = self._parts.now_ms()
+        changes.append(traces.of_conclusion(self._context, conclusion, now_ms))
         await self._end(changes, self._finish_with_failure)
         return reply
 
@@ -193,7 +203,7 @@ class Booking:
                 declined = await self._desk.commit([self._settled(), *of_the_key])
             except StorageFailed:
                 continue
-            if not isinstance(declined, KeyBound):
+            if not isinstance(declined, KeyBound | RowGone):
                 return
             of_the_key = ()  # somebody took it meanwhile: theirs
 
@@ -209,6 +219,10 @@ class Booking:
     def _whose(self) -> tuple[int, int | None, str, str]:
         context, caller = self._context, self._context.caller
         return caller.account_id, caller.key_id, context.request_id, context.operation.path
+
+    def _marks(self) -> tuple[str | None, str | None, str | None]:
+        marks = self._context.marks
+        return marks.client, marks.reference, marks.batch_id
 
     def _settled(self, credits: int = 0, rule: str = ERROR, origin: Origin | None = None) -> Change:
         """What is posted of the hold; of no credits it is all given back."""
@@ -234,8 +248,16 @@ class Booking:
             ),
         )
 
-    def _bind(self) -> Sequence[Change]:
+    def _errand_done(self, reply: Reply) -> Sequence[Change]:
+        """What ends the errand, if it is one."""
+        errand = self._context.errand
+        return () if errand is None else (errand.ended(reply, self._parts.now_ms()),)
+
+    def _bind(self, held: int) -> Sequence[Change]:
+        """The key is taken; or, by an errand, what it is about."""
         context, account_id = self._context, self._context.caller.account_id
+        if context.errand is not None:
+            return (context.errand.begun(context.request_id, held, context.at_ms),)
         if context.key_digest is None:
             return ()
         request_id, (fingerprint, at_ms, expires_ms) = context.request_id, self._binding()
@@ -243,9 +265,11 @@ class Booking:
 
     def _unbind(self) -> Sequence[Change]:
         context, account_id = self._context, self._context.caller.account_id
+        now_ms = self._parts.now_ms()
+        if context.errand is not None:
+            return (context.errand.given_back(context.request_id, now_ms),)
         if context.key_digest is None:
             return ()
-        now_ms = self._parts.now_ms()
         return (Unbind(account_id, context.key_digest, context.request_id, now_ms),)
 
     def _finish(self, reply: Reply) -> Sequence[Change]:
@@ -266,7 +290,9 @@ class Booking:
         return context.operation.fingerprint(context.question), context.at_ms, expires_ms
 
     def _finish_with_failure(self) -> Sequence[Change]:
-        """The caller is told 503, and that is what the key will replay."""
+        """The caller is told 503, and that is what the key will replay; an errand is open again."""
+        if self._context.errand is not None:
+            return self._unbind()
         failure = self.refusal(StorageFailed())
         return self._finish(reply_of(self._context.request_id, failure))
 
@@ -276,8 +302,18 @@ def told_of(declined: Refusal) -> BalcaoError:
     match declined:
         case Short(needed, available):
             return InsufficientCredits(needed, available)
+        case OverBudget(kind, ceiling, used, held, needed, back_ms):
+            return _CEILINGS[kind](ceiling, used, held, needed, instant(back_ms))
         case _:
             return StorageFailed(f"not kept: {type(declined).__name__}")
+
+
+_CEILINGS: Mapping[OwnerKind, type[CeilingReached]] = {
+    "chave": CeilingOfKey,
+    "lote": CeilingOfBatch,
+    "carteira": CeilingOfWallet,
+    "cliente": CeilingOfClient,
+}
 
 
 def _keep_until_done(work: Coroutine[None, None, None], running: set["asyncio.Task[None]"]) -> None:

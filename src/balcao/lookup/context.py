@@ -3,11 +3,13 @@
 import asyncio
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import Protocol
 
 import msgspec
 
 from balcao.core import idempotency
 from balcao.core.access import Caller
+from balcao.core.ledger import NO_MARKS, Change, Marks
 from balcao.core.outcomes import Reply
 from balcao.core.questions import Mode, Question, Subject
 from balcao.core.receipts import Numbering
@@ -56,7 +58,26 @@ class Parts:
     noting: set["asyncio.Task[None]"] = field(default_factory=set)
 
 
-class LookupContext(msgspec.Struct, frozen=True):
+class Errand(Protocol):
+    """On whose behalf a lookup is made, if that has books of its own: a row of a batch.
+
+    What is said here goes into the commits of the lookup itself, and is refused with them.
+    """
+
+    def begun(self, request_id: str, credits: int, at_ms: int) -> Change:
+        """Credits are held for it, and sources are about to be asked."""
+        ...
+
+    def ended(self, reply: Reply, at_ms: int) -> Change:
+        """It is answered, at the price of the reply."""
+        ...
+
+    def given_back(self, request_id: str, at_ms: int) -> Change:
+        """Nothing came of it, and nothing was charged."""
+        ...
+
+
+class LookupContext(msgspec.Struct, frozen=True, gc=False):
     """One request, and everything that is needed to answer it."""
 
     parts: Parts
@@ -68,6 +89,8 @@ class LookupContext(msgspec.Struct, frozen=True):
     key_digest: str | None  # of the Idempotency-Key, if one was sent
     at_ms: int
     credits_max: int | None = None  # more than this it must not cost
+    errand: Errand | None = None
+    marks: Marks = NO_MARKS  # the caller's own words for it
 
     def at_home(self, uf: str) -> "LookupContext":
         """The same, now that the company's own UF is known (decisions 2.3)."""
@@ -83,6 +106,8 @@ def context_of(  # noqa: PLR0917  # a request, and where it is answered
     now_ms: int,
     *,
     credits_max: int | None = None,
+    errand: Errand | None = None,
+    marks: Marks = NO_MARKS,
 ) -> LookupContext:
     """Of a request that begins now."""
     return LookupContext(
@@ -95,4 +120,6 @@ def context_of(  # noqa: PLR0917  # a request, and where it is answered
         None if idempotency_key is None else idempotency.digest(idempotency_key),
         now_ms,
         credits_max,
+        errand,
+        marks,
     )

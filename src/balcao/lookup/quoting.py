@@ -13,6 +13,7 @@ from balcao.core.documents import Cpf
 from balcao.core.outcomes import Conclusion, Delivered, Failed, Nothing, Outcome, Quote, Way
 from balcao.core.questions import Question, Strategy
 from balcao.errors import NothingInCache, SourceFailed
+from balcao.lookup.at_hand import all_at_hand
 from balcao.lookup.context import LookupContext, Parts, context_of
 from balcao.lookup.story import at_hand_of, concluded
 from balcao.operations import envelope
@@ -32,6 +33,8 @@ async def quote(question: Question, caller: Caller, parts: Parts) -> Quote:
     greatest = context.operation.greatest_price(question)
     if isinstance(question.document, Cpf) and not await _was_told(context):
         return Quote(0, greatest, "mixed", secret=True)
+    if (ready := all_at_hand(context)) is not None:  # nearly always, in a batch
+        return _as_concluded(ready.concluded(context), _way_of(ready.outcomes))
     context, at_hand = await at_hand_of(context)
     known = [outcome for outcome in at_hand if outcome is not None]
     if len(known) == len(at_hand):
@@ -40,6 +43,14 @@ async def quote(question: Question, caller: Caller, parts: Parts) -> Quote:
         return _as_concluded(envelope.refusal(NothingInCache()), "cache")
     least = await _least(context, at_hand) if known else 0
     return Quote(least, greatest, "mixed" if known else "source")
+
+
+async def is_at_hand(question: Question, caller: Caller, parts: Parts) -> bool:
+    """Whether nobody would have to be asked. For our own use: of a person it tells what is kept."""
+    context = context_of(question, caller, "", None, parts, parts.now_ms())
+    if all_at_hand(context) is not None:
+        return True
+    return all(outcome is not None for outcome in (await at_hand_of(context))[1])
 
 
 async def _least(context: LookupContext, at_hand: Sequence[Outcome | None]) -> int:

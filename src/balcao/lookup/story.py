@@ -15,6 +15,7 @@ from balcao.core.calendar import to_ms
 from balcao.core.company import Company
 from balcao.core.documents import Cnpj
 from balcao.core.freshness import CACHE_FIRST, Ask, Kept, Serve
+from balcao.core.ledger import NO_MARKS, Marks
 from balcao.core.outcomes import Conclusion, Delivered, Failed, Nothing, Outcome, Reply
 from balcao.core.questions import Inquiry, Question, Record, Strategy
 from balcao.core.registration import Registrations
@@ -28,7 +29,7 @@ from balcao.lookup.at_hand import (
     plan_of,
 )
 from balcao.lookup.booking import Booking
-from balcao.lookup.context import LookupContext, Parts, context_of
+from balcao.lookup.context import Errand, LookupContext, Parts, context_of
 from balcao.sources.asking import InFlight
 from balcao.sources.contract import Absent
 
@@ -48,8 +49,12 @@ async def look_up(
     parts: Parts,
     *,
     credits_max: int | None = None,
+    errand: Errand | None = None,
+    marks: Marks = NO_MARKS,
 ) -> Reply:
     """Answer one question and charge for it, once; `credits_max` at the most, if it says so.
+
+    An `errand` has its own mark in every commit of this, and so needs no idempotency key.
 
     Raises `CallerError` for what refuses the request before anything was done (409, 400 for a
     reused key, 402) and `StorageFailed` when the desk cannot write. A source's failure is a
@@ -63,6 +68,8 @@ async def look_up(
         parts,
         parts.now_ms(),
         credits_max=credits_max,
+        errand=errand,
+        marks=marks,
     )
     context = asked
     booking = Booking(context)
@@ -73,7 +80,8 @@ async def look_up(
 
         # 2  What is at hand, in the cache and in our own copies?  3  May it be served?
         context, at_hand = await at_hand_of(context)
-        booking = Booking(context)
+        if context is not asked:
+            booking = Booking(context)
 
         # 4  Everything is at hand: the charge and the answer are one commit.
         known = [outcome for outcome in at_hand if outcome is not None]
@@ -95,7 +103,7 @@ async def look_up(
 async def _ask_and_settle(context: LookupContext, at_hand: Sequence[Outcome | None]) -> Reply:
     """Steps 5 to 7, if there is a place among those who wait for sources."""
     booking, deadline_ms = Booking(context), context.parts.deadline_ms
-    with context.parts.admission.place(context.caller):
+    with context.parts.admission.place(context.caller, yielding=context.errand is not None):
         # Everything that is asked from here on, the registry included, is over by then.
         until = asyncio.get_running_loop().time() + deadline_ms / 1000
         # What is being asked for somebody else at this moment is asked for us too.
@@ -276,9 +284,10 @@ async def _keep(context: LookupContext, outcomes: Sequence[Outcome]) -> None:
 async def concluded(context: LookupContext, outcomes: Sequence[Outcome]) -> Conclusion:
     """The answer and its price, in a thread where it is long."""
     document, company = context.question.document, None
-    if context.operation.wants_company and isinstance(document, Cnpj):
+    in_place = are_short(outcomes, CONCLUDED_IN_PLACE_BYTES_MAX)
+    wants = partial(context.operation.wants_company, context.question, outcomes)
+    wanted = wants() if in_place else await asyncio.to_thread(wants)
+    if wanted and isinstance(document, Cnpj):
         company = await context.environment.registry.company_at_hand(document)
     conclude = partial(conclusion_of, context, outcomes, company, context.parts.now_ms())
-    if not are_short(outcomes, CONCLUDED_IN_PLACE_BYTES_MAX):
-        return await asyncio.to_thread(conclude)
-    return conclude()
+    return conclude() if in_place else await asyncio.to_thread(conclude)

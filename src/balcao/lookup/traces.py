@@ -17,11 +17,12 @@ from balcao.lookup.context import LookupContext
 def of_refusal(context: LookupContext, error: CallerError) -> Trace:
     """Of a request that was refused after its question was understood."""
     problem = problem_of(error)
-    return of_conclusion(context, Conclusion(problem.status, b"", 0, REFUSED, code=problem.code))
+    conclusion = Conclusion(problem.status, b"", 0, REFUSED, code=problem.code)
+    return of_conclusion(context, conclusion, context.parts.now_ms())
 
 
-def of_conclusion(context: LookupContext, conclusion: Conclusion) -> Trace:
-    """Of a request that was answered, with a result or an error."""
+def of_conclusion(context: LookupContext, conclusion: Conclusion, now_ms: int) -> Trace:
+    """Of a request that was answered at this instant, with a result or an error."""
     question, caller, parts = context.question, context.caller, context.parts
     document, inquiry = question.document, question.inquiries[0]
     return Trace(
@@ -44,6 +45,8 @@ def of_conclusion(context: LookupContext, conclusion: Conclusion) -> Trace:
         conclusion.credits,
         conclusion.rule,
         context.at_ms,
-        parts.now_ms(),
+        now_ms,
+        context.marks.client,
+        context.marks.reference,
         conclusion.certificate,
     )

@@ -7,10 +7,11 @@ costs more than reading a cached answer.
 
 from bisect import bisect_left
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
 from typing import TypeAlias
 
+import msgspec
 from prometheus_client import CollectorRegistry
 from prometheus_client.core import (
     CounterMetricFamily,
@@ -28,8 +29,32 @@ Circuits: TypeAlias = Mapping[tuple[str, str, str], str]
 # Last success and failure in milliseconds since 1970 (None: none yet), and failures since.
 Turns: TypeAlias = tuple[int | None, int | None, int]
 
+# Days, or None; of fetching the state, bytes done and in all, or None.
+MonthSeen: TypeAlias = tuple[int | None, tuple[str, int, int] | None]
+FETCH_STATES = ("esperando_mes", "incompleto", "baixando", "importando", "trocado", "falhou")
+
 # One answered request: operation, status, origin, seconds, credits.
 RequestCount: TypeAlias = tuple[str, int, str, float, int]
+
+
+class Measured(msgspec.Struct, array_like=True):
+    """Measurements of another process since it told of them last.
+
+    Counts by their labels; of histograms, by label, the counts of their buckets and the sum.
+    """
+
+    requests: list[tuple[tuple[str, int, str], int]]
+    credits: list[tuple[tuple[str, str], int]]
+    seconds: list[tuple[str, list[int], float]]
+    calls: list[tuple[tuple[str, str, str, str], int]]
+    call_seconds: list[tuple[str, list[int], float]]
+    closed: list[tuple[tuple[str], int]]
+
+    @property
+    def any(self) -> bool:
+        """Whether there are any."""
+        return bool(self.requests or self.calls or self.closed)
+
 
 _SIZES = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024)
 
@@ -48,6 +73,11 @@ class Tally:
         """Count one value."""
         self.counts[bisect_left(self.bounds, value)] += 1
         self.total += value
+
+    def merge(self, counts: Sequence[int], total: float) -> None:
+        """Count what another one of the same bounds has counted."""
+        self.counts = [one + other for one, other in zip(self.counts, counts, strict=True)]
+        self.total += total
 
     def buckets(self) -> list[tuple[str, float]]:
         """Cumulative counts by upper bound, as Prometheus wants them."""
@@ -81,6 +111,12 @@ class Metrics:
         self.work: Callable[[], Mapping[str, Turns]] = dict
         # Of jobs the kind, the state, how many, and from when on the oldest was due (ms).
         self.jobs: Callable[[], Iterable[tuple[str, str, int, int]]] = list
+        # How many budgets are in force, of all accounts.
+        self.budgets: Callable[[], int] = lambda: 0
+        # How old the month in use is, and how far the next one.
+        self.month: Callable[[], MonthSeen] = lambda: (None, None)
+        # Batches that are not over: state, reason and count.
+        self.batches: Callable[[], Iterable[tuple[str, str, int]]] = list
         # How many seconds the system's clock is ahead, jumps, and whether it is in doubt.
         self.clock: Callable[[], tuple[float, int, bool]] = lambda: (0.0, 0, False)
         # Whether room is set aside on disk, and how often it was given up.
@@ -105,6 +141,10 @@ class Metrics:
             if credits:
                 paid[operation, origin] += credits
 
+    def answered(self, operations: Collection[str]) -> int:
+        """How many requests of these were answered so far."""
+        return sum(count for key, count in self._requests.items() if key[0] in operations)
+
     def source_call(self, source: str, subject: str, uf: str, outcome: str, seconds: float) -> None:
         """Count one conversation with an upstream."""
         self._calls[source, subject, uf, outcome] += 1
@@ -125,6 +165,34 @@ class Metrics:
     def backup(self, at_ms: int) -> None:
         """The newest backup that this process knows of was made at this instant."""
         self._backup_seconds = at_ms / 1000
+
+    def take(self) -> Measured:
+        """What was counted since this was called last, for another process to `add`."""
+        measured = Measured(
+            list(self._requests.items()),
+            list(self._credits.items()),
+            [(name, tally.counts, tally.total) for name, tally in self._seconds.items()],
+            list(self._calls.items()),
+            [(name, tally.counts, tally.total) for name, tally in self._call_seconds.items()],
+            list(self._closed.items()),
+        )
+        for counted in (
+            self._requests, self._credits, self._seconds,
+            self._calls, self._call_seconds, self._closed,
+        ):  # fmt: skip
+            counted.clear()
+        return measured
+
+    def add(self, measured: Measured) -> None:
+        """Count what another process has counted, as if it had happened here."""
+        self._requests.update(dict(measured.requests))
+        self._credits.update(dict(measured.credits))
+        self._calls.update(dict(measured.calls))
+        self._closed.update(dict(measured.closed))
+        for name, counts, total in measured.seconds:
+            self._seconds[name].merge(counts, total)
+        for name, counts, total in measured.call_seconds:
+            self._call_seconds[name].merge(counts, total)
 
     def exposition(self) -> bytes:
         """All measurements in Prometheus' text format."""
@@ -191,6 +259,16 @@ class Metrics:
             "From when on the oldest waiting job of a kind was to be done, in Unix time.",
             ("kind",),
             (((kind,), at_ms / 1000) for kind, state, _, at_ms in jobs if state == "waiting"),
+        )
+        yield GaugeMetricFamily(
+            "balcao_budgets", "Budgets in force, of all accounts.", value=self.budgets()
+        )
+        yield from _month(*self.month())
+        yield _gauge(
+            "balcao_batches",
+            "Batches of lookups that are not over, by state and, of a pause, its reason.",
+            ("state", "reason"),
+            (((state, reason), count) for state, reason, count in self.batches()),
         )
         ahead_seconds, jumps, in_doubt = self.clock()
         yield GaugeMetricFamily(
@@ -263,6 +341,31 @@ def _work(turns: Mapping[str, Turns]) -> Iterable[Metric]:
         "How often it has failed since it was done last.",
         ("work",),
         (((work,), failures) for work, (_, _, failures) in turns.items()),
+    )
+
+
+def _month(days: int | None, fetching: tuple[str, int, int] | None) -> Iterable[Metric]:
+    """The month of open data in use, and the one that is being fetched."""
+    if days is not None:
+        yield GaugeMetricFamily(
+            "balcao_opendata_age_days",
+            "Age of the month in use for live accounts, since it was extracted; alarm at 45.",
+            value=days,
+        )
+    if fetching is None:
+        return
+    state, done, total = fetching
+    yield _gauge(
+        "balcao_opendata_fetch_state",
+        "What fetching a month is at, or how it ended: 1 for that state, 0 for the others.",
+        ("state",),
+        (((each,), each == state) for each in FETCH_STATES),
+    )
+    yield GaugeMetricFamily(
+        "balcao_opendata_fetch_bytes", "Bytes of zips that are here.", value=done
+    )
+    yield GaugeMetricFamily(
+        "balcao_opendata_fetch_bytes_expected", "Bytes of all zips of that month.", value=total
     )
 
 

@@ -20,7 +20,7 @@ _encode_lines = msgspec.json.Encoder().encode_lines
 _UNDATED = b'"timestamp":""}\n'
 
 
-class RequestEvent(msgspec.Struct, frozen=True):
+class RequestEvent(msgspec.Struct, frozen=True, gc=False):
     """What is logged of one request. Accounts and keys are numbers of ours."""
 
     request_id: str

@@ -22,13 +22,15 @@ from balcao.opendata.layout import DOMAINS, TABLES
 CHUNK_BYTES = 512 * 1024
 _READ_BYTES = 256 * 1024
 
-_INNER_DATE = re.compile(r"\.D([0-9])([0-9]{2})([0-9]{2})(?![0-9])")
+INNER_DATE = re.compile(r"\.D([0-9])([0-9]{2})([0-9]{2})(?![0-9])")
 _INNER_NUMBER = re.compile(r"Y([0-9]+)\.")
 _OUTER_NUMBER = re.compile(r"[A-Za-z]+[ _-]?([0-9]+)")
 _MARKS = {name: table.inner_mark for name, table in TABLES.items()}
 _MARKS |= {name: domain.inner_mark for name, domain in DOMAINS.items()}
 _LOCAL_HEADER = struct.Struct("<4s22xHH")
 _ENCRYPTED = 0x1
+# What one wrong bit in a zip's directory makes of it.
+_UNREADABLE = (zipfile.BadZipFile, OSError, NotImplementedError, ValueError, struct.error)
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +115,7 @@ def _inspect(path: Path) -> Part | None:
     try:
         with zipfile.ZipFile(path) as archive:
             entries = [entry for entry in archive.infolist() if not entry.is_dir()]
-    except (zipfile.BadZipFile, OSError) as error:
+    except _UNREADABLE as error:
         if outer is None:
             return None
         raise BadInput(f"{path.name} está danificado ou incompleto; baixe-o de novo") from error
@@ -169,7 +171,7 @@ def extraction_date(parts: Sequence[Part], today: date) -> date:
     """
     named: dict[date, str] = {}
     for part in parts:
-        match = _INNER_DATE.search(part.entry)
+        match = INNER_DATE.search(part.entry)
         day = None if match is None else _resolve(*map(int, match.groups()), today=today)
         if day is not None:
             named.setdefault(day, part.file)
@@ -213,7 +215,7 @@ def read_chunks(part: Part) -> Iterator[tuple[bytes, int]]:
                 crc = isal_zlib.crc32(chunk, crc)
                 length += len(chunk)
                 yield chunk, packed
-    except (OSError, EOFError, igzip_lib.IsalError) as error:  # type: ignore[misc]  # wrong stub
+    except (OSError, EOFError, ValueError, igzip_lib.IsalError) as error:  # type: ignore[misc]  # wrong stub
         why = error if isinstance(error, EOFError) else "não pode ser lido ou descomprimido"
         raise BadInput(f"{part.file} está danificado: {why}") from error
     if (length, crc) != (part.bytes, part.crc):

@@ -32,7 +32,8 @@ class CurrentSnapshot:
     @property
     def edition(self) -> int:
         """How many times a month was switched in."""
-        self._follow()
+        if self._clock() >= self._check_again_at:  # every company that is asked for comes by
+            self._follow()
         return self._edition
 
     @property
@@ -46,13 +47,17 @@ class CurrentSnapshot:
         snapshot = self._follow()
         return None if snapshot is None else snapshot.find(cnpj)
 
-    def answer(self, cnpj: Cnpj) -> bytes | None:
-        """The finished answer about a CNPJ; None: whoever asks has to put it together."""
-        self._follow()
-        if self._answers is None:
+    def answer(self, cnpj: Cnpj) -> tuple[date, bytes] | None:
+        """The finished answer about a CNPJ, and as of which day.
+
+        None: whoever asks has to put it together.
+        """
+        snapshot = self._follow()
+        if self._answers is None or snapshot is None:
             return None
         try:
-            return self._answers.find(cnpj)
+            body = self._answers.find(cnpj)
+            return None if body is None else (snapshot.extraction_date, body)
         except OpenDataError:  # rows are in a file of their own, which may be well
             self._useless = self._file
             self._forget_answers()

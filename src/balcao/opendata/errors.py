@@ -7,7 +7,12 @@ OpenDataError
 ├── TooManyRejects        so many unreadable records that the layout must have changed
 ├── VerificationFailed    built, but not believed; the published month stays
 ├── BuildRunning          another build is at work in the same store
-└── NoRoom                the disk is too small
+├── NoRoom                the disk is too small
+└── FetchFailed           the month cannot be had from where it is published
+    ├── ShareFailed       the share does not answer, or says what nobody understands
+    ├── ShareGone         it was there a moment ago: its token or folder has changed
+    ├── MonthChanged      files changed while they were being downloaded
+    └── FetchRunning      another process is fetching it
 """
 
 from collections.abc import Sequence
@@ -43,3 +48,23 @@ class BuildRunning(OpenDataError):
 
 class NoRoom(OpenDataError):
     """The disk is too small for what is wanted."""
+
+
+class FetchFailed(OpenDataError):
+    """The month cannot be had from where it is published."""
+
+
+class ShareFailed(FetchFailed):
+    """The share does not answer, or says what nobody understands."""
+
+
+class ShareGone(FetchFailed):
+    """It was there a moment ago: its token or its folder has changed."""
+
+
+class MonthChanged(FetchFailed):
+    """Files changed while they were being downloaded: the month was not complete."""
+
+
+class FetchRunning(FetchFailed):
+    """Another process, or another node, is fetching the month."""

@@ -16,6 +16,7 @@ Positions = npt.NDArray[np.int64]
 
 _SPREAD = 0x9E3779B97F4A7C15  # 2**64 divided by the golden ratio, made odd
 _MASK = (1 << 64) - 1
+_GATHER = pow(_SPREAD, -1, 1 << 64)  # what undoes it
 _HALF = np.uint64(32)
 
 _ALPHABET = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -73,6 +74,20 @@ def _read(*matrices: Bytes) -> Any:
 def spread_all(*matrices: Bytes) -> Numbers:
     """`spread` of many keys at once, whose characters stand side by side in the matrices."""
     return np.asarray(_read(*matrices) * np.uint64(_SPREAD), np.uint64)
+
+
+def keys_of(numbers: Numbers) -> Numbers:
+    """The base-36 numbers of spread numbers: they grow as the keys do in ASCII order."""
+    return np.asarray(numbers * np.uint64(_GATHER), np.uint64)
+
+
+def key_text(number: int, characters: int) -> str:
+    """The key of a base-36 number."""
+    text = ""
+    for _ in range(characters):
+        number, digit = divmod(number, 36)
+        text = chr(_ALPHABET[digit]) + text
+    return text
 
 
 def places_of(roots: Numbers, orders: Bytes) -> Positions:

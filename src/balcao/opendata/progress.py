@@ -12,6 +12,16 @@ from balcao.core.writing import whole
 VERIFYING = "Verificando"
 
 
+# The phase that gets through bytes alone, before an import.
+_DOWNLOADING = "Baixando"
+_MEGABYTE = 1_000_000
+
+
+def downloading(month: str) -> str:
+    """The phase in which a month's zips come (`fetching`)."""
+    return f"{_DOWNLOADING} {month}"
+
+
 def unit_of(phase: str) -> str:
     """What the rows of a phase are called."""
     return "CNPJs" if phase == VERIFYING else "linhas"
@@ -79,6 +89,12 @@ class RichProgress:
         if self._task is None:
             return
         task = self._bars.tasks[self._task]
+        if task.description.startswith(_DOWNLOADING):
+            self._bars.update(self._task, advance=bytes_done)
+            speed = f"{(task.speed or 0) / _MEGABYTE:.1f}".replace(".", ",")
+            counts = f"{whole(int(task.completed / _MEGABYTE))} MB, {speed} MB/s"
+            self._bars.update(self._task, counts=counts)
+            return
         total = task.fields["rows"] + rows
         pace = int(total / task.elapsed) if task.elapsed else 0
         unit = unit_of(task.description)

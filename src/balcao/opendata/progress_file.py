@@ -135,7 +135,7 @@ class FileProgress:
         if error is None:
             self._write("done")
         elif isinstance(error, Exception):
-            self._write("failed", _reason(error, self._store))
+            self._write("failed", reason_of(error, self._store))
         else:  # told to stop: the same command goes on
             self._write("stopped")
 
@@ -180,8 +180,8 @@ class FileProgress:
             pass  # a full disk ends the import by itself, if it has to
 
 
-def _reason(error: Exception, store: Path) -> str:
-    """Why it failed, in Portuguese. Texts of errors that are not ours are not repeated."""
+def reason_of(error: Exception, store: Path) -> str:
+    """Why something failed in a store, in Portuguese. Other people's texts are not repeated."""
     if isinstance(error, OpenDataError):
         return _without_folders(str(error), store)[:_MESSAGE_CHARS_MAX]
     if isinstance(error, apsw.FullError) or (isinstance(error, OSError) and error.errno in _FULL):

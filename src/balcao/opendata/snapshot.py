@@ -103,6 +103,27 @@ class Snapshot:
         for rows in self._establishments.all():
             yield rows[1:] + b"\n" if rows else b""
 
+    def companies(self) -> Iterator[bytes]:
+        """The rows of every company, with its partners and its Simples, as `establishments`."""
+        for rows in self._companies.all():
+            yield rows[1:] + b"\n" if rows else b""
+
+    def rows_of(self, key: str) -> tuple[str, str | None, str | None] | None:
+        """The tidy rows of an establishment (12 characters), its company and its Simples."""
+        text = b"\nE%b\x1f%b\x1f" % (key[:8].encode(), key[8:].encode())
+        establishment = _row(self._establishments.read(key), text)
+        if establishment is None:
+            return None
+        rows, root = self._companies.read(key[:8]), key[:8].encode()
+        found = _row(rows, b"\nC%b\x1f" % root), _row(rows, b"\nS%b\x1f" % root)
+        of_company, simples = (None if row is None else tidy(row) for row in found)
+        return tidy(establishment), of_company, simples
+
+    def partners_of(self, root: str) -> Sequence[str]:
+        """The tidy rows of a company's partners."""
+        rows = _rows(self._companies.read(root), b"\nP%b\x1f" % root.encode())
+        return tidy(rows).split("\n") if rows else ()
+
     def companies_of(self, rows: Sequence[bytes]) -> Iterator[Company]:
         """The companies of some establishments' rows, as `find` gives them.
 

@@ -4,11 +4,15 @@
 2026-08-08.2.snapshot     the same month, built anew: the first build can be gone back to
 2026-08-08.rejects.jsonl  its records that nobody could read
 2026-08-08.answers        its finished answers (`answers.py`)
+2026-08-08.search         its search index (`search/`)
 current                   the name of the published one; replaced by rename
 progress.json             how far the last build is, or how it ended (`progress_file.py`)
 work/                     what an unfinished build will go on from
 answers/, answers.lock    the same of answers
+search/, search.lock      the same of the search index
 lock                      held while building
+fetched/                  zips that are being downloaded, a folder for each month (`fetching/`)
+fetch.json, fetch.lock    how far that is, and held meanwhile
 """
 
 import fcntl
@@ -298,4 +302,5 @@ def _forget_older(store: Path, name: str, before: str | None) -> None:
         if other != keep:
             (store / other).unlink()
             rejects_of(store / other).unlink(missing_ok=True)
-            (store / other).with_suffix(".answers").unlink(missing_ok=True)
+            for derived in (".answers", ".search"):
+                (store / other).with_suffix(derived).unlink(missing_ok=True)

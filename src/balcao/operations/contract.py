@@ -27,13 +27,19 @@ from balcao.core.questions import Inquiry, Part, Question, Record, Subject
 from balcao.core.receipts import Numbering
 from balcao.core.tariff import Rules
 from balcao.errors import (
+    AddressNotAllowed,
     BalcaoError,
+    CeilingOfClient,
+    CeilingOfKey,
     CeilingOfRequest,
+    ClientRequired,
     IdempotencyKeyReused,
     InsufficientCredits,
     InvalidIdempotencyKey,
     InvalidParameter,
     KeyRefused,
+    MarkWithCpf,
+    OperationNotAllowed,
     Overloaded,
     RateLimited,
     RepeatedParameter,
@@ -48,22 +54,31 @@ from balcao.errors import (
 )
 from balcao.operations import envelope
 from balcao.operations.parameters import (
+    CLIENT,
     CREDITS_MAX,
     CREDITS_MAX_HEADER,
+    REFERENCE,
     Parameter,
     Parameters,
 )
+from balcao.operations.sheets import InSheets
 from balcao.operations.views import FormWords, Notice, RecordedResult, ResultView, Tone
 
 # What every operation may answer besides its results.
 PROBLEMS_OF_ALL: tuple[type[BalcaoError], ...] = (
     InvalidParameter,
     RepeatedParameter,
+    ClientRequired,
+    MarkWithCpf,
+    AddressNotAllowed,
+    OperationNotAllowed,
     InvalidIdempotencyKey,
     IdempotencyKeyReused,
     KeyRefused,
     InsufficientCredits,
     CeilingOfRequest,
+    CeilingOfKey,
+    CeilingOfClient,
     StillRunning,
     ResultUnavailable,
     ResultErased,
@@ -107,7 +122,7 @@ class Circumstances(msgspec.Struct, frozen=True, gc=False):
     now_ms: int
     account_id: int
     numbering: Numbering  # numbers and addresses of receipts
-    company: Company | None = None  # of a CNPJ, as far as it is at hand, for those who wanted it
+    company: Company | None = None  # of a CNPJ, as far as it is at hand, where it is wanted
 
 
 def today_in_brasilia() -> datetime.date:
@@ -141,13 +156,13 @@ class Operation(ABC):
     answer_bytes_max = 1_000_000  # of a source's answer (decisions 9.5)
     by_uf = False  # whether sources are asked, and may be down, UF by UF
     issues = False  # asking may begin to issue something: nobody else is asked after a failure
-    wants_company = False
 
     # The application.
     form: FormWords
     failures: Mapping[str, Notice] = {}  # by internal code, where everybody's words do not fit
     negative_result = ""  # a 404 that is a result, in a few words
     verdicts: Mapping[str, tuple[str, Tone]] = {}  # of certificates: words and tone
+    in_sheets = InSheets()  # what of an answer stands in a table of many
 
     # The OpenAPI document.
     answer: type[msgspec.Struct]  # the body of a result
@@ -160,7 +175,8 @@ class Operation(ABC):
     ) -> None:
         self.ufs = ufs or self.usual_ufs
         self.today = today
-        self.parameters = (*self.declare(), CREDITS_MAX, CREDITS_MAX_HEADER)
+        of_all = (CREDITS_MAX, CREDITS_MAX_HEADER, CLIENT, REFERENCE)
+        self.parameters = (*self.declare(), *of_all)
         self.names = tuple(each.name for each in self.parameters if each.place == "query")
 
     @abstractmethod
@@ -171,7 +187,7 @@ class Operation(ABC):
     def parse(self, document: str, sent: Parameters) -> Question:
         """Check and normalise a request. Raises `InvalidInput` of some kind, before any query.
 
-        A CNPJ in the path is only read: of requests that differ in nothing else, so do the
+        A document in the path is only read: of requests that differ in nothing else, so do the
         questions (the lane reads the rest once).
         """
 
@@ -216,6 +232,10 @@ class Operation(ABC):
 
     def doubtful(self, outcomes: Sequence[Outcome]) -> bool:
         """Whether the company registry must confirm that there is such a company (decisions 3)."""
+        return False
+
+    def wants_company(self, question: Question, outcomes: Sequence[Outcome]) -> bool:
+        """Whether something that the company registry may know is missing for the answer."""
         return False
 
     def greatest_price(self, question: Question) -> int:

@@ -34,8 +34,7 @@ def error_fields(problem: Problem, extra: bytes = b"") -> bytes:
     """The body of an error, from `success` to the closing brace; `extra` ends with a comma."""
     error = {"message": problem.message, "code": problem.code}
     further = b"".join(
-        b',"' + name.encode() + b'":' + str(number).encode()
-        for name, number in problem.fields.items()
+        b',"' + name.encode() + b'":' + _encode(value) for name, value in problem.fields.items()
     )
     return (
         b'"success":false,"error":true,'

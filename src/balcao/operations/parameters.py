@@ -3,41 +3,48 @@
 import datetime
 import re
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
 from typing import Generic, TypeVar
 from urllib.parse import parse_qsl
 
 from balcao.core.documents import Cnpj, Cpf
 from balcao.core.federation import ALL
+from balcao.core.ledger import NO_MARKS, Marks
 from balcao.core.questions import Strategy
 from balcao.errors import (
     BirthDateInFuture,
     InvalidBirthDate,
+    InvalidCpf,
     InvalidParameter,
     InvalidStrategy,
     InvalidUf,
+    MarkWithCpf,
     RepeatedParameter,
 )
 
 # More fields than this is no request of ours; parse_qsl refuses to go on.
 _FIELDS_MAX = 100
-# Clients send the same few combinations for ever; longer ones may hold a person's data.
-_REMEMBERED_BYTES_MAX = 80
 
 
-def _split(query: bytes) -> Sequence[tuple[str, str]]:
-    return _split_short(query) if len(query) <= _REMEMBERED_BYTES_MAX else _split_now(query)
+def split(query: bytes) -> Sequence[tuple[str, str]]:
+    """Names and values as `parse_qsl` reads them, blank ones too. Raises `InvalidParameter`.
 
-
-def _split_now(query: bytes) -> Sequence[tuple[str, str]]:
+    Nothing is remembered: a query may hold a person's data. What has nothing to decode, as nearly
+    all, is cut up in place, in a quarter of the time.
+    """
     text = query.decode("latin-1")
-    try:
-        return parse_qsl(text, keep_blank_values=True, max_num_fields=_FIELDS_MAX)
-    except ValueError:
-        raise InvalidParameter("A consulta tem parâmetros demais.") from None
+    if "%" in text or "+" in text:
+        try:
+            return parse_qsl(text, keep_blank_values=True, max_num_fields=_FIELDS_MAX)
+        except ValueError:
+            raise _too_many() from None
+    fields = text.split("&")
+    if len(fields) > _FIELDS_MAX:
+        raise _too_many()
+    return [field.partition("=")[::2] for field in fields if field]
 
 
-_split_short = lru_cache(maxsize=1024)(_split_now)
+def _too_many() -> InvalidParameter:
+    return InvalidParameter("A consulta tem parâmetros demais.")
 
 
 def _upper(text: str) -> str:
@@ -55,11 +62,18 @@ class Parameters:
         self._query: dict[str, str] = {}
         if not query:
             return
-        for name, value in _split(query):
+        for name, value in split(query):
             if name in names:
                 if name in self._query:
                     raise RepeatedParameter(f"O parâmetro {name} foi informado mais de uma vez.")
                 self._query[name] = value.strip()
+
+    @classmethod
+    def of(cls, values: Mapping[str, str]) -> "Parameters":
+        """What a query with these parameters says; for requests that never were one."""
+        made = cls(b"", {}, ())
+        made._query.update((name, value.strip()) for name, value in values.items())
+        return made
 
     def text(self, name: str) -> str | None:
         """The value in the query string, or None."""
@@ -233,6 +247,33 @@ class CreditsMax(Parameter):
         return int(text)
 
 
+class MarkHeader(Parameter):
+    """`X-Cliente` or `X-Referencia`: the caller's own word for a request (decisions 11.1)."""
+
+    FORM = re.compile(r"[A-Za-z0-9._:/-]{1,64}", re.ASCII)
+
+    def __init__(self, name: str, description: str, example: str) -> None:
+        schema = {"type": "string", "pattern": f"^{self.FORM.pattern}$", "maxLength": 64}
+        super().__init__(name, description, schema, place="header", example=example)
+        self._header = name.lower().encode()
+
+    def read(self, sent: Parameters) -> str | None:
+        """The mark. Raises `InvalidParameter`, `MarkWithCpf`."""
+        text = sent.header(self._header)
+        if text is None:
+            return None
+        if not self.FORM.fullmatch(text):
+            raise InvalidParameter(
+                f"O cabeçalho {self.name} deve ter de 1 a 64 caracteres: letras sem acento,"
+                " algarismos e . _ : / -"
+            )
+        try:
+            Cpf.parse(text)
+        except InvalidCpf:
+            return text
+        raise MarkWithCpf
+
+
 class Flag(Parameter):
     """`true`, `false`, `1`, `0` in any case; false unless it is sent (decisions 2.6)."""
 
@@ -358,3 +399,25 @@ CACHE_HEADER = CACHE.in_header(
 
 CREDITS_MAX = CreditsMax()
 CREDITS_MAX_HEADER = CREDITS_MAX.in_header()
+
+CLIENT = MarkHeader(
+    "X-Cliente",
+    "Para quem é a consulta, num código seu: volta na resposta, no extrato e no consumo. Não é"
+    " parte do que torna duas requisições a mesma. Um CPF é recusado (`MARCA_COM_CPF`).",
+    "loja-7",
+)
+REFERENCE = MarkHeader(
+    "X-Referencia",
+    "A que a consulta pertence, num código seu, como o número de um pedido: por ela se acha a"
+    " requisição em `/conta/v1/operacoes`. Um CPF é recusado (`MARCA_COM_CPF`).",
+    "pedido:2026/1017",
+)
+MARK_HEADERS = frozenset({b"x-cliente", b"x-referencia"})
+
+
+def read_marks(headers: Mapping[bytes, bytes]) -> Marks:
+    """What the caller marks a request with. Raises `InvalidParameter`, `MarkWithCpf`."""
+    if MARK_HEADERS.isdisjoint(headers):
+        return NO_MARKS
+    sent = Parameters(b"", headers, ())
+    return Marks(CLIENT.read(sent), REFERENCE.read(sent))

@@ -1,13 +1,16 @@
 """All rules of the tariff, and the words of a code."""
 
+import hashlib
+from functools import cache
 from types import MappingProxyType
 
-from balcao.core.tariff import NOT_CHARGED, Rules
+from balcao.core.tariff import NOT_CHARGED, SEARCHES, Rules
 from balcao.operations import OPERATIONS
 
 RULES: Rules = MappingProxyType(
     {
         **NOT_CHARGED,
+        **SEARCHES,
         **{code: rule for each in OPERATIONS.values() for code, rule in each.rules.items()},
     }
 )
@@ -29,3 +32,12 @@ def with_addresses(code: str | None) -> bool:
     """Whether one of the credits is for addresses."""
     known = RULES.get(code or "")
     return known is not None and known.with_addresses
+
+
+@cache
+def version() -> str:
+    """Another one, whenever a price or its words are another: who was quoted is told."""
+    digest = hashlib.blake2b(digest_size=8)
+    for code, rule in sorted(RULES.items()):
+        digest.update(f"{code}\0{rule.sentence}\0{rule.meaning}\0".encode())
+    return digest.hexdigest()

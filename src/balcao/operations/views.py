@@ -11,7 +11,7 @@ from typing import Any, Literal, TypeAlias
 from markupsafe import Markup
 
 from balcao.core.ledger import Trace
-from balcao.core.writing import cep, cnpj, cpf, credits
+from balcao.core.writing import cep, cnae, cnpj, cpf, credits
 
 Body: TypeAlias = Mapping[str, Any]
 Fact: TypeAlias = tuple[str, object]
@@ -199,10 +199,7 @@ def activities(
 
 
 def _cnae(code: object) -> Markup | None:
-    digits = str(code or "").zfill(7) if code else ""
-    if len(digits) != 7 or not digits.isdigit():
-        return REGISTER_FIGURES.format(digits) if digits else None
-    return REGISTER_FIGURES.format(f"{digits[:4]}-{digits[4]}/{digits[5:]}")
+    return REGISTER_FIGURES.format(cnae(str(code).zfill(7))) if code else None
 
 
 def address(of: Body, kind: str | None = None) -> str | None:

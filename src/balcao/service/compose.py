@@ -3,7 +3,7 @@
 Importing this module opens nothing; `open_application` does.
 """
 
-import math
+import secrets
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import astuple, dataclass
@@ -12,39 +12,38 @@ from typing import IO, TYPE_CHECKING
 
 import httpx2
 import structlog
-import uuid_utils
 
 from balcao.backup.schedule import Schedule
-from balcao.core.calendar import civil_day
 from balcao.core.questions import Mode
-from balcao.core.receipts import Numbering
 from balcao.home import Home
 from balcao.http.account import Books
 from balcao.http.authenticator import Authenticator
+from balcao.http.batches import BatchPages
+from balcao.http.budgets import BudgetPages
 from balcao.http.front import ASGIApp, Front
 from balcao.http.pages import Probes, documentation
 from balcao.http.quotes import Quotes
 from balcao.http.receipts import Files
-from balcao.inventory import configured
+from balcao.http.searches import Searches
 from balcao.jobs.durable import JobWorker
-from balcao.lookup.admission import AdmissionControl
-from balcao.lookup.context import Environment, Parts
 from balcao.observability import logs
 from balcao.observability.health import Health
 from balcao.observability.metrics import Metrics
 from balcao.observability.requests import RequestLog
 from balcao.observability.source_log import SourceLog
 from balcao.opendata.current import CurrentSnapshot
-from balcao.operations import operations
 from balcao.receipts.keeping import deleting_bytes
+from balcao.service.batching import batching
 from balcao.service.clock import Clock
+from balcao.service.fetching import MonthFetching, MonthMeasured
 from balcao.service.lifespan import Life
-from balcao.service.months import Finishing
-from balcao.service.provider_factory import ProviderFactory, sandboxed
+from balcao.service.months import finishing
+from balcao.service.parts import MODES, new_request_ids, parts_of
+from balcao.service.provider_factory import ProviderFactory
 from balcao.service.retention import Retention
+from balcao.service.searching import Searching
 from balcao.settings import Settings
 from balcao.storage.blobs import open_blobs
-from balcao.storage.contract import Cache
 from balcao.storage.desk.desk import Desk
 from balcao.storage.places import place_of
 from balcao.web.seal import Seal
@@ -56,16 +55,6 @@ if TYPE_CHECKING:
 
 log = structlog.get_logger()
 
-# One account may fill a quarter of the places for lookups that wait for a source.
-ACCOUNT_SHARE = 4
-
-MODES: tuple[Mode, ...] = ("live", "test")
-
-
-def new_request_ids(now_ms: Callable[[], int]) -> Callable[[], str]:
-    """What makes UUIDs of version 7 (decisions 1.3), by the clock that everything goes by."""
-    return lambda: str(uuid_utils.uuid7(nanoseconds=now_ms() * 1_000_000))
-
 
 @dataclass(slots=True)
 class Application:
@@ -76,6 +65,7 @@ class Application:
     app: ASGIApp  # what is served: the front, and around it whatever watches
     desk: Desk
     snapshots: Mapping[Mode, CurrentSnapshot]
+    clock: Clock
     _closing: Sequence[Callable[[], None]]
     _lock: IO[bytes] | None
 
@@ -144,10 +134,23 @@ def open_application(
         "pre_pago": settings.limits_pre_pago,
         "pos_pago": settings.limits_pos_pago,
     }
-    worker = JobWorker(desk.jobs, [deleting_bytes(desk, blobs)], now_ms)
+    paths = frozenset(operation.path for operation in parts.operations.values())
+    batches = batching(
+        settings,
+        home,
+        parts,
+        pepper,
+        blobs,
+        factory,
+        new_id,
+        partial(metrics.answered, paths),
+    )
+    worker = JobWorker(desk.jobs, [deleting_bytes(desk, blobs), *batches.kinds()], now_ms)
+    metrics.budgets = desk.budgets.count
     metrics.jobs = lambda: [
         (one.kind, one.state, one.count, one.oldest_due_ms) for one in worker.standing
     ]
+    metrics.batches = lambda: batches.standing
     life = Life(
         parts,
         desk,
@@ -158,8 +161,13 @@ def open_application(
         worker,
         patience_seconds=settings.source_deadline_seconds,
         clock=clock,
-        months=Finishing(home) if settings.opendata_answers else None,
+        months=finishing(home, answers=settings.opendata_answers, search=settings.opendata_search),
+        fetching=MonthFetching(home.opendata("live"), now_ms, secrets.randbelow)
+        if settings.opendata_fetch
+        else None,
+        beside=[batches.counting()],
     )
+    metrics.month = MonthMeasured(snapshots["live"], home.opendata("live"), now_ms)
     metrics.work = lambda: {name: astuple(seen) for name, seen in life.runner.seen.items()}
     authenticator = Authenticator(desk, pepper, limits)  # type: ignore[arg-type]
     tools = Tools(
@@ -173,7 +181,10 @@ def open_application(
         circuits=factory.circuits,
         seal=Seal(pepper),
         new_id=new_id,
+        batches=batches.desk,
+        results=batches.results,
     )
+    searching = Searching({mode: home.opendata(mode) for mode in MODES})
     front = Front(
         parts=parts,
         authenticator=authenticator,
@@ -183,7 +194,17 @@ def open_application(
         beside=[
             *Files(desk, blobs).routes(),
             *Books(desk, now_ms).routes(),
+            *BudgetPages(parts, new_id).routes(),
             *Quotes(parts, factory.standings).routes(),
+            *BatchPages(batches.desk, batches.results).routes(),
+            *Searches(
+                desk,
+                searching,
+                now_ms,
+                settings.preco_busca_creditos,
+                settings.idempotency_hours,
+                clock.surely_past_ms,
+            ).routes(),
             *Probes(metrics, desk, snapshots, now_ms, clock.state).routes(),
             *documentation(settings, parts.operations),
         ],
@@ -191,46 +212,17 @@ def open_application(
         start=life.start,
         stop=life.stop,
         web=build_site(tools, metrics, request_log),
+        whereabouts=settings.whereabouts,
     )
     closing = [
         desk.close,
         *(c.close for c in caches.values()),
         *(s.close for s in snapshots.values()),
+        searching.close,
         *([spans.close] if spans else ()),
     ]
     app = spans.application(front) if spans else front
-    return Application(settings, front, app, desk, snapshots, closing, lock)
-
-
-def parts_of(  # noqa: PLR0917  # what was opened before
-    settings: Settings,
-    desk: Desk,
-    caches: Mapping[Mode, Cache],
-    factory: ProviderFactory,
-    now_ms: Callable[[], int],
-    pepper: bytes,
-    *,
-    surely_past_ms: Callable[[], int] | None = None,
-) -> Parts:
-    """What a lookup needs, of the parts that are open."""
-    return Parts(
-        desk,
-        {
-            "live": Environment(caches["live"], factory.sources("live", settings)),
-            "test": Environment(caches["test"], factory.sources("test", sandboxed(settings))),
-        },
-        now_ms,
-        settings.idempotency_hours,
-        round(settings.source_deadline_seconds * 1000),
-        AdmissionControl(
-            settings.requests_max,
-            max(1, settings.requests_max // ACCOUNT_SHARE),
-            math.ceil(settings.source_deadline_seconds) + 1,
-        ),
-        operations(configured.ufs(settings), lambda: civil_day(now_ms())),
-        Numbering(pepper, settings.public_url.rstrip("/")),
-        surely_past_ms=surely_past_ms,
-    )
+    return Application(settings, front, app, desk, snapshots, clock, closing, lock)
 
 
 def _clock_measured(clock: Clock) -> tuple[float, int, bool]:

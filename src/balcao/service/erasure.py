@@ -34,7 +34,8 @@ class Findings:
     def nothing(self) -> bool:
         """Whether there is nothing to erase."""
         held = self.held
-        return not any((*self.cached.values(), held.requests, held.receipts, held.answers))
+        kept = held.requests, held.receipts, held.answers, held.rows
+        return not any((*self.cached.values(), *kept))
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,11 +47,13 @@ class Erased:
     receipts: int
     answers: int
     files: int  # of receipts
+    rows: int = 0  # of batches
 
     def __str__(self) -> str:
         return (
             f"cache {self.cache_entries}, consultas {self.requests}, comprovantes {self.receipts},"
-            f" resultados repetíveis {self.answers}, arquivos {self.files}"
+            f" resultados repetíveis {self.answers}, arquivos {self.files},"
+            f" linhas de lotes {self.rows}"
         )
 
 
@@ -88,7 +91,12 @@ async def erase(
     if any(each.kind == DELETE_BYTES and each.error for each in await desk.jobs.standing()):
         raise StorageFailed("bytes of erased receipts are still to be deleted")
     erased = Erased(
-        sum(entries), len(held.requests), len(held.receipts), len(held.answers), len(digests)
+        sum(entries),
+        len(held.requests),
+        len(held.receipts),
+        len(held.answers),
+        len(digests),
+        len(held.rows),
     )
     # Once more, for receipts that were recorded anew meanwhile and are still remembered as such.
     await desk.data_subjects.log_erasure(person, f"terminou: {erased}", signed, now_ms())

@@ -15,6 +15,7 @@ from balcao.jobs.periodic import Periodic, Runner, warning
 from balcao.lookup.context import Parts
 from balcao.observability.requests import RequestLog
 from balcao.service.clock import Clock
+from balcao.service.fetching import MonthFetching
 from balcao.service.months import Finishing
 from balcao.service.retention import Retention
 from balcao.sources.upstream import Upstream
@@ -24,6 +25,9 @@ log = structlog.get_logger()
 
 # Holds of other nodes that died are given back after this long, or twice that.
 RECOVER_EVERY_SECONDS = 10.0
+
+# Months that another process began by a wrong clock: to find them all accounts are walked through.
+MONTHS_EVERY_SECONDS = 3600.0
 
 # A clock that was set is found out after this long; until then nothing goes by it.
 CLOCK_EVERY_SECONDS = 2.0
@@ -43,13 +47,17 @@ class Life:
     patience_seconds: float
     clock: Clock
     months: Finishing | None = None
-    set_back: bool = False  # the clock was, and limits are to begin anew as soon as they can
+    beside: Sequence[Periodic] = ()  # what others have to do now and then
+    fetching: MonthFetching | None = None
+    # The clock was: limits and months are to begin anew as soon as they can.
+    set_back: bool = False
     runner: Runner = field(init=False)
 
     def __post_init__(self) -> None:
         works = [
             *self.retention.works(),
             *self.worker.works(),
+            *self.beside,
             Periodic(
                 "holds",
                 self._recover_others,
@@ -57,10 +65,19 @@ class Life:
                 RECOVER_EVERY_SECONDS,
                 warning("recovery.failed"),
             ),
+            Periodic(
+                "account_months",
+                self._turn_months_back,
+                MONTHS_EVERY_SECONDS,
+                MONTHS_EVERY_SECONDS,
+                warning("months.failed"),
+            ),
             Periodic("clock", self.look_at_clock, CLOCK_EVERY_SECONDS, CLOCK_EVERY_SECONDS),
         ]
         if self.months is not None:
             works.append(self.months.work())
+        if self.fetching is not None:
+            works.append(self.fetching.work())
         if self.backups.wanted:
             look, complain = self.backups.look, self.backups.complain
             every = LOOK_SECONDS_MAX
@@ -94,7 +111,7 @@ class Life:
         self.request_log.flush()
 
     async def look_at_clock(self) -> None:
-        """Read the clock again, and begin limits anew that belong to a time that never was."""
+        """Read the clock again; limits and months of a time that never was begin anew."""
         database: Heard | None = None
         try:
             database = await self.desk.database_clock(self.clock.steady_ms)
@@ -103,6 +120,7 @@ class Life:
             self._doubt()
         if self.set_back:
             await self.desk.forget_limits(self.clock.now_ms())
+            await self._turn_months_back()
             self.set_back = False
 
     async def _begin_clock(self) -> None:
@@ -117,6 +135,7 @@ class Life:
         self.desk.doubt(max(0, -self.clock.state().books_ahead_ms))
 
     async def _turn_months_back(self) -> None:
+        """Mend what was written by a clock that is not believed here."""
         accounts = await self.desk.turn_months_back(self.clock.now_ms())
         if accounts:
             log.warning("months.turned_back", accounts=accounts)
@@ -126,12 +145,8 @@ class Life:
             await self.desk.keep_room()
 
     async def _recover_others(self) -> None:
-        """Give back what other nodes hold that died; where there can be none, this does nothing.
-
-        And mend what another process wrote by a clock that is not believed here.
-        """
+        """Give back what other nodes hold that died; where there can be none, this does nothing."""
         given_back = await self.desk.recover_others(self.clock.now_ms())
-        await self._turn_months_back()
         await self._keep_room()
         if given_back:
             log.warning("holds.given_back", holds=given_back)

@@ -1,8 +1,10 @@
-"""Finishing the months in use, in a process of its own that gives way to everybody else."""
+"""Finishing the months in use, in a process of its own that gives way to everybody else.
+
+What is derived of a month, its answers and its search index, is made one after the other.
+"""
 
 import asyncio
-import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,6 +15,8 @@ from balcao.home import Home
 from balcao.jobs.periodic import Periodic
 from balcao.opendata.answers import are_finished
 from balcao.opendata.errors import OpenDataError
+from balcao.opendata.search.index import is_searchable
+from balcao.service.apart import run_apart
 
 log = structlog.get_logger()
 
@@ -26,9 +30,10 @@ _MODES: Sequence[tuple[Mode, Sequence[str]]] = (("live", ()), ("test", ("--sandb
 
 @dataclass(frozen=True, slots=True)
 class Finishing:
-    """Has `balcao opendata answers` done for every month in use that has no answers yet."""
+    """Has `balcao opendata answers`, and `search`, done for every month in use that needs it."""
 
     home: Home
+    wanted: Sequence[str] = ("answers", "search")  # names of the commands, in their order
 
     def work(self) -> Periodic:
         """For the runner."""
@@ -36,18 +41,31 @@ class Finishing:
 
     async def _look(self) -> None:
         unfinished = [
-            (mode, options)
+            (command, mode, options)
+            for command in self.wanted
             for mode, options in _MODES
-            if await asyncio.to_thread(_is_unfinished, self.home.opendata(mode))
+            if await asyncio.to_thread(_is_unfinished, command, self.home.opendata(mode))
         ]
-        done = [await _finish(mode, options) for mode, options in unfinished]
+        done = [await _finish(*each) for each in unfinished]
         if not all(done):
             raise OpenDataError("not finished")
 
 
-def _is_unfinished(store: Path) -> bool:
+def finishing(home: Home, *, answers: bool, search: bool) -> Finishing | None:
+    """By the settings; None: nothing is wanted."""
+    wanted = [name for name, said in (("answers", answers), ("search", search)) if said]
+    return Finishing(home, wanted) if wanted else None
+
+
+_IS_DONE: Mapping[str, Callable[[Path], bool]] = {
+    "answers": are_finished,
+    "search": is_searchable,
+}
+
+
+def _is_unfinished(command: str, store: Path) -> bool:
     try:
-        return not are_finished(store)
+        return not _IS_DONE[command](store)
     except OpenDataError:
         return False  # there is no month
 
@@ -56,19 +74,8 @@ def _told(error: Exception) -> bool:
     return isinstance(error, OpenDataError)  # the log has it, mode by mode
 
 
-async def _finish(mode: Mode, options: Sequence[str]) -> bool:
-    # Nothing of the folder it is started in is imported.
-    line = [sys.executable, "-P", "-m", "balcao", "opendata", "answers", *options]
-    process = await asyncio.create_subprocess_exec(
-        *line, stdout=asyncio.subprocess.DEVNULL, stderr=asyncio.subprocess.PIPE
-    )
-    try:
-        _, said = await process.communicate()
-    finally:
-        if process.returncode is None:  # the service ends; the next one goes on where this was
-            process.terminate()
-            await process.wait()
-    if process.returncode != 0:
-        detail = said.decode("utf-8", "replace").strip().splitlines()[-1:]
-        log.warning("answers.not_finished", mode=mode, detail="".join(detail))
-    return process.returncode == 0
+async def _finish(command: str, mode: Mode, options: Sequence[str]) -> bool:
+    code, detail = await run_apart("opendata", command, *options)
+    if code != 0:
+        log.warning(f"{command}.not_finished", mode=mode, detail=detail)
+    return code == 0

@@ -10,7 +10,6 @@ from ssl import SSLContext
 from typing import TYPE_CHECKING
 
 import httpx2
-from starlette.types import ASGIApp
 
 from balcao.core.breaker import BreakerSettings
 from balcao.core.questions import Inquiry, Mode, Subject
@@ -22,10 +21,12 @@ from balcao.observability.source_log import SourceLog
 from balcao.providers import PROVIDERS
 from balcao.providers.contract import SwitchedOn
 from balcao.providers.opendata.adapter import ImportedRegistry, SnapshotSource
+from balcao.providers.simulation.exchange import Simulated
 from balcao.receipts.check import inspected
 from balcao.receipts.keeping import ReceiptKeeping
 from balcao.settings import Settings
-from balcao.simulator.app import create_app
+from balcao.simulator.app import simulated_providers
+from balcao.simulator.transport import SimulatorTransport
 from balcao.sources.asking import Source, Sources
 from balcao.sources.certifying import CertificateAdapter, Certifying, fetch_receipt
 from balcao.sources.contract import OnlineSource, ReceiptKeeper
@@ -59,7 +60,7 @@ class ProviderFactory:
     spans: "Spans | None" = None
     upstreams: list[Upstream] = field(default_factory=list)  # to be closed at the end
     _live: list[Upstream] = field(default_factory=list)
-    _simulator: ASGIApp = field(default_factory=create_app)
+    _simulated: Mapping[str, Simulated] = field(default_factory=simulated_providers)
     # One for all: making it takes milliseconds.
     _usual_tls: SSLContext = field(default_factory=httpx2.create_ssl_context)
 
@@ -123,7 +124,7 @@ class ProviderFactory:
         )
 
     def _transport(self, mode: Mode) -> httpx2.AsyncBaseTransport | None:
-        return self.live_transport if mode == "live" else httpx2.ASGITransport(self._simulator)
+        return self.live_transport if mode == "live" else SimulatorTransport(self._simulated)
 
     def _upstream_for(self, provider: SwitchedOn, mode: Mode) -> UpstreamFor:
         settings = self.settings

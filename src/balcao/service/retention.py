@@ -30,6 +30,9 @@ RECEIPTS_AT_ONCE = 100
 JOBS_DONE_DAYS = 1
 JOBS_FAILED_DAYS = 30
 
+# What happened is told for as long (decisions 12.5).
+EVENT_DAYS = 90
+
 # To find what is old, the whole cache is read: once a day, and not in the hurry of a start.
 CACHE_FIRST_SECONDS = 60.0
 CACHE_EVERY_SECONDS = 86_400.0
@@ -136,13 +139,24 @@ class Retention:
             "receipts": await self.desk.purge_receipts(
                 now - kept.receipt_days * DAY_MS, RECEIPTS_AT_ONCE, now
             ),
+            "batches": await self._purge_batches(now),
             "jobs": await self.desk.jobs.purge(
                 now - JOBS_DONE_DAYS * DAY_MS, now - JOBS_FAILED_DAYS * DAY_MS
             ),
+            "events": await self.desk.budgets.purge_events(now - EVENT_DAYS * DAY_MS),
         }
         for kind, count in removed.items():
             self._count(kind, count)
         return sum(removed.values())
+
+    async def _purge_batches(self, now: int) -> int:
+        """Quotes that nobody confirmed, files that never became a batch, data that are old."""
+        batches, count = self.desk.batches, 0
+        for batch_id in await batches.unconfirmed(now):
+            count += await batches.expire(batch_id, now)
+        for batch_id in await batches.outdated(now - self.settings.batch_days * DAY_MS):
+            count += await batches.erase(batch_id, now)
+        return count + await batches.purge_pieces(now - HOUR_MS)
 
     async def heed_erasures(self) -> None:
         """Forget what is remembered of what another process erased. Raises `StorageFailed`."""

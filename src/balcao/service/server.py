@@ -6,19 +6,22 @@ door instead; it knows nothing of our bounds on connections and unread answers (
 
 import asyncio
 import contextlib
+import dataclasses
 import gc
 import resource
 import signal
 import ssl
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from typing import TYPE_CHECKING, Any
 
 import structlog
 
 from balcao.home import Home
+from balcao.http.fronts.house import Fronts
 from balcao.http.lane import Lane
 from balcao.http.wire.door import Door
 from balcao.http.wire.limits import ConnectionLimits
+from balcao.service.fronts import FrontProcesses
 
 if TYPE_CHECKING:
     from balcao.http.front import ASGIApp
@@ -75,23 +78,71 @@ async def run(application: "Application") -> None:
     _on_signals(stopping.set)
     metrics = application.front.metrics
     async with living(application.app):
+        lane = Lane(application.front) if has_lane(settings) else None
+        fronts = fronts_of(application, lane)
+        limits = limits_of(settings, connections_max())
+        if fronts is not None:  # theirs is the other half (`limits_of_front`)
+            limits = dataclasses.replace(limits, unread_bytes=limits.unread_bytes // 2)
         door = Door(
             application.app,
             application.front.refuse,
-            limits_of(settings, connections_max()),
-            lane=Lane(application.front) if has_lane(settings) else None,
+            limits,
+            lane=lane,
             observe=metrics.connection_closed,
             tls=tls_context(settings),
+            fronts=fronts,
         )
-        metrics.connections = lambda: len(door.connections)
-        door.open(settings.host, settings.port)
-        await stopping.wait()
-        await door.close(settings.source_deadline_seconds + GOODBYE_SECONDS)
+        metrics.connections = lambda: len(door.connections) + (fronts.clients if fronts else 0)
+        processes = None
+        if fronts is not None:
+            fronts.door = door
+            processes = FrontProcesses(fronts, settings.fronts)
+        try:
+            if processes is not None:
+                await either(processes.ready(), stopping.wait())
+            door.open(settings.host, settings.port)
+            await stopping.wait()
+        finally:
+            await _finish(door, processes, settings.source_deadline_seconds + GOODBYE_SECONDS)
+
+
+async def either(*awaited: Coroutine[None, None, object]) -> None:
+    """Wait for the first of them, and give up the others."""
+    tasks = [asyncio.create_task(each) for each in awaited]
+    await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+    for task in tasks:
+        task.cancel()
+
+
+async def _finish(door: Door, processes: FrontProcesses | None, patience_seconds: float) -> None:
+    """Take nobody any more, and answer what is under way, wherever that is."""
+    until = asyncio.get_running_loop().time() + patience_seconds
+    if processes is not None:
+        await asyncio.gather(processes.stop(patience_seconds), door.close(patience_seconds))
+    # What fronts handed over at the last moment, too.
+    await door.close(max(0.0, until - asyncio.get_running_loop().time()))
+
+
+def fronts_of(application: "Application", lane: Lane | None) -> Fronts | None:
+    """The fronts that the operator wants; None: one process (decision 0046)."""
+    if application.settings.fronts == 1 or lane is None or tls_context(application.settings):
+        return None
+    return Fronts(application.front, lane, application.clock.offset_ms)
 
 
 def has_lane(settings: "Settings") -> bool:
     """Spans stand around the parts that the lane goes past."""
     return settings.lane and not settings.otel
+
+
+def limits_of_front(settings: "Settings", connections: int) -> ConnectionLimits:
+    """The share of one front. Half of the room for answers stays with the house, who has the long
+    ones; addresses are counted there.
+    """
+    ours, fronts = limits_of(settings, connections), settings.fronts
+    return dataclasses.replace(
+        ours, connections=connections // fronts, unread_bytes=ours.unread_bytes // (2 * fronts)
+    )
 
 
 def limits_of(settings: "Settings", connections: int) -> ConnectionLimits:

@@ -7,11 +7,12 @@ Settings come from the environment (`BALCAO_PORT`, nested ones with two undersco
 folder or here). The environment wins. They are read once, at start; all complaints together.
 """
 
+import json
 import os
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from ipaddress import IPv4Network, IPv6Network
+from ipaddress import IPv4Network, IPv6Network, ip_network
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, get_args
 from urllib.parse import urlsplit
@@ -22,17 +23,21 @@ from pydantic import (
     ConfigDict,
     Field,
     GetCoreSchemaHandler,
+    PlainValidator,
     SecretStr,
     create_model,
 )
+from pydantic.fields import FieldInfo
 from pydantic_core import CoreSchema, core_schema
 from pydantic_settings import (
     BaseSettings,
+    EnvSettingsSource,
     PydanticBaseSettingsSource,
     SettingsConfigDict,
     TomlConfigSettingsSource,
 )
 
+from balcao.core.addresses import Whereabouts
 from balcao.core.federation import UFS
 from balcao.core.questions import Subject
 from balcao.operations import ALL_OPERATIONS
@@ -68,6 +73,21 @@ def _origin(text: str) -> str:
 
 
 Origin: TypeAlias = Annotated[str, AfterValidator(_origin)]
+
+
+def _page(text: str) -> str:
+    """Any page's or folder's address. Who signs in writes no password into it."""
+    if not text:
+        return ""
+    parts = urlsplit(text.strip())
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise ValueError("deve começar com http:// ou https:// e ter o nome de uma máquina")
+    if parts.username or parts.password:
+        raise ValueError("não deve ter usuário nem senha")
+    return text.strip()
+
+
+Page: TypeAlias = Annotated[str, AfterValidator(_page)]
 # What looks like an address: a word and a colon, a store's name and two slashes, or, anywhere, what
 # no path has (an environment file's quotes may have become part of the value).
 _LIKE_AN_ADDRESS = re.compile(
@@ -89,7 +109,17 @@ def _place(text: str) -> str:
 
 
 Place: TypeAlias = Annotated[str, AfterValidator(_place)]
-Network: TypeAlias = Annotated[IPv4Network | IPv6Network, Field(union_mode="left_to_right")]
+
+
+def _network(text: object) -> IPv4Network | IPv6Network:
+    """A network, or an address, which is one of its own."""
+    try:
+        return ip_network(str(text))
+    except ValueError:
+        raise ValueError("deve ser um endereço ou uma rede, como 10.0.0.0/8") from None
+
+
+Network: TypeAlias = Annotated[IPv4Network | IPv6Network, PlainValidator(_network)]
 
 
 class Limits(BaseModel):
@@ -127,6 +157,20 @@ _FILES = (
         if Path in get_args(field.annotation)
     ),
 )
+
+
+class FromEnvironment(EnvSettingsSource):
+    """The variables. A list is what stands between commas, or JSON; what has parts is JSON."""
+
+    def decode_complex_value(self, field_name: str, field: FieldInfo, value: str) -> Any:
+        """pydantic-settings' own hook. What is broken stays a text, refused with all the others."""
+        text = value.strip()
+        if text.startswith(("[", "{")):
+            try:
+                return json.loads(text)
+            except ValueError:
+                return value
+        return [part.strip() for part in text.split(",")] if text else value
 
 
 class _Toml(TomlConfigSettingsSource):
@@ -199,6 +243,14 @@ class _Before(BaseSettings):
         True,
         description="Responde o que já está à mão por um caminho curto, com as mesmas respostas;"
         " desligado com `otel` e com `http2`.",
+    )
+    fronts: int = Field(
+        1,
+        ge=1,
+        le=64,
+        description="Processos que atendem os clientes. Com 2 ou mais, além do processo principal,"
+        " que guarda o banco de dados: o que já está à mão é respondido por eles. Para máquinas"
+        " com 4 núcleos ou mais; precisa de `lane`, sem `otel`, `tls_certificate` e `http2`.",
     )
     connections_per_address_max: int = Field(
         1024,
@@ -323,7 +375,7 @@ class Settings(_Asking):
         365,
         ge=1,
         description="O mesmo, para as respostas sobre pessoas físicas (produtor rural e certidão"
-        " federal, por CPF).",
+        " federal, por CPF; cadastro de empresas cuja natureza jurídica é 213-5 ou começa com 4).",
     )
     receipt_days: int = Field(
         1825,
@@ -362,7 +414,8 @@ class Settings(_Asking):
     trusted_proxies: tuple[Network, ...] = Field(
         (),
         description="Endereços ou redes dos proxies à frente do serviço, como `10.0.0.0/8`: deles"
-        " se aceita o endereço do navegador (`X-Forwarded-For`), que limita tentativas de entrada.",
+        " se aceita o endereço de quem chama (`X-Forwarded-For`), que limita tentativas de entrada"
+        " e por onde uma chave pode ser usada.",
     )
     session_idle_minutes: int = Field(
         60,
@@ -379,6 +432,12 @@ class Settings(_Asking):
         " por qual caminho); os das certidões, pelo menos enquanto o comprovante. A cobrança, no"
         " livro-razão, fica para sempre.",
     )
+    batch_days: int = Field(
+        30,
+        ge=1,
+        description="Por quantos dias o arquivo e os resultados de um lote são guardados depois que"
+        " ele termina. O que ele custou fica no livro-razão para sempre.",
+    )
     idempotency_hours: int = Field(
         96,
         ge=1,
@@ -388,6 +447,47 @@ class Settings(_Asking):
         True,
         description="Prepara as respostas do mês em uso, em um processo de baixa prioridade, para"
         " que cada consulta custe menos; ocupam cerca de 150 bytes por estabelecimento.",
+    )
+    opendata_fetch: bool = Field(
+        False,
+        description="Baixa sozinho cada mês novo do cadastro do CNPJ (uns 8 GB), entre 2 e 6 horas"
+        " em Brasília, em um processo de baixa prioridade, e passa a usá-lo.",
+    )
+    opendata_shares: tuple[Page, ...] = Field(
+        (
+            "https://arquivos.receitafederal.gov.br/index.php/s/YggdBLfdninEJX9",
+            "https://arquivos.receitafederal.gov.br/index.php/s/gn672Ad4CF8N6TK"
+            "?dir=/Dados/Cadastros/CNPJ",
+        ),
+        min_length=1,
+        description="Onde a Receita Federal publica os meses, como o navegador mostra o endereço do"
+        " compartilhamento; mudam às vezes. Vale o primeiro que tem o mês mais novo.",
+    )
+    opendata_url: Page = Field(
+        "",
+        description="Espelho de onde baixar em vez dali, com uma pasta AAAA-MM por mês (WebDAV ou a"
+        " lista de arquivos de um servidor web): para várias instalações, ou sem Internet.",
+    )
+    opendata_contact: str = Field(
+        "",
+        pattern=r"^[!-~]*$",
+        description="Seu e-mail ou site, dito a quem mantém o servidor de onde se baixa"
+        " (`User-Agent`).",
+    )
+    opendata_keep_zips: bool = Field(
+        False, description="Guarda os zips baixados de cada mês; senão são apagados após a troca."
+    )
+    opendata_search: bool = Field(
+        True,
+        description="Prepara o índice da busca de empresas do mês em uso, em um processo de baixa"
+        " prioridade; ocupa cerca de 100 bytes por estabelecimento.",
+    )
+    preco_busca_creditos: int = Field(
+        1,
+        ge=0,
+        le=9_999,
+        description="Créditos por página de busca de empresas com resultados, por contagem e por"
+        " busca de sócios; 0: de graça.",
     )
     sandbox_establishments: int = Field(
         10_000,
@@ -411,6 +511,13 @@ class Settings(_Asking):
         return self.public_url.rstrip("/") or self.own_address
 
     @property
+    def whereabouts(self) -> Whereabouts:
+        """How the address of a caller is found out. Without our own TLS an https address is a
+        proxy's."""
+        by_proxy = self.public_url.startswith("https:") and self.tls_certificate is None
+        return Whereabouts(self.trusted_proxies, by_proxy)
+
+    @property
     def own_address(self) -> str:
         """Where it listens, as this machine reaches it."""
         host = _ANYWHERE.get(self.host, f"[{self.host}]" if ":" in self.host else self.host)
@@ -427,7 +534,7 @@ class Settings(_Asking):
         file_secret_settings: PydanticBaseSettingsSource,
     ) -> tuple[PydanticBaseSettingsSource, ...]:
         toml = _Toml(settings_cls, toml_file=config_file())
-        return init_settings, env_settings, toml
+        return init_settings, FromEnvironment(settings_cls), toml
 
 
 def config_file() -> Path | None:

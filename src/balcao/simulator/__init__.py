@@ -1,7 +1,8 @@
-"""The providers of the sandbox: one ASGI application that speaks their real protocols.
+"""The providers of the sandbox, who speak their real protocols.
 
-`create_app()` is for a client within the process (`httpx2.ASGITransport`), `create_server_app()`
-for a server such as Granian. What each document gets: `docs/sandbox.md`.
+The service asks them by `SimulatorTransport`. As one ASGI application they are for everybody else:
+`create_app()` for a client within the process (`httpx2.ASGITransport`), `create_server_app()` for
+a server such as Granian. What each document gets: `docs/sandbox.md`.
 """
 
 from balcao.providers.simulation.exchange import ConnectionCut

@@ -1,6 +1,6 @@
 """The simulator as one application: providers by path prefix."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 
@@ -11,12 +11,36 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from balcao.providers import PROVIDERS
 from balcao.providers.contract import Provider
-from balcao.providers.simulation.exchange import ConnectionCut, Endpoint
+from balcao.providers.simulation.exchange import ConnectionCut, Endpoint, Simulated
 from balcao.providers.simulation.staging import SLOW_SECONDS, Stage
 
 
 def _now() -> datetime:
     return datetime.now(UTC)
+
+
+def simulated_providers(
+    *,
+    clock: Callable[[], datetime] = _now,
+    delay_seconds: float = 0.0,
+    never_seconds: float = 3600,
+    slow_seconds: float = SLOW_SECONDS,
+    providers: Sequence[Provider] = PROVIDERS,
+) -> Mapping[str, Simulated]:
+    """All of them, each by its path prefix.
+
+    `clock` returns aware times. `delay_seconds` is the time every answer takes, `never_seconds`
+    how long "never answers" lasts, `slow_seconds` what "well after 3 s" is. They remember only
+    which documents were asked once, so each call of this starts afresh.
+    """
+    stage = Stage(
+        delay_seconds=delay_seconds, never_seconds=never_seconds, slow_seconds=slow_seconds
+    )
+    return {
+        prefix: simulated
+        for each in providers
+        for prefix, simulated in each.simulators(stage, clock).items()
+    }
 
 
 def create_app(
@@ -27,20 +51,15 @@ def create_app(
     slow_seconds: float = SLOW_SECONDS,
     providers: Sequence[Provider] = PROVIDERS,
 ) -> ASGIApp:
-    """The simulator for a client within the process.
-
-    `clock` returns aware times. `delay_seconds` is the time every answer takes, `never_seconds`
-    how long "never answers" lasts, `slow_seconds` what "well after 3 s" is. The application
-    remembers only which documents were asked once, so each one starts afresh.
-    """
-    stage = Stage(
-        delay_seconds=delay_seconds, never_seconds=never_seconds, slow_seconds=slow_seconds
+    """The simulator for an ASGI client within the process; see `simulated_providers`."""
+    simulated = simulated_providers(
+        clock=clock,
+        delay_seconds=delay_seconds,
+        never_seconds=never_seconds,
+        slow_seconds=slow_seconds,
+        providers=providers,
     )
-    endpoints = {
-        prefix: Endpoint(prefix, simulated)
-        for each in providers
-        for prefix, simulated in each.simulators(stage, clock).items()
-    }
+    endpoints = {prefix: Endpoint(prefix, each) for prefix, each in simulated.items()}
 
     async def who_is_here(_: Request) -> JSONResponse:
         return JSONResponse({"simulator": "balcao", "providers": sorted(endpoints)})

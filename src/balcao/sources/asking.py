@@ -7,6 +7,7 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from math import inf
+from operator import attrgetter
 from typing import TypeAlias, TypeGuard, cast
 
 import msgspec
@@ -50,6 +51,7 @@ class _Asked:
     seconds: float = 0.0
 
 
+_EDITION = attrgetter("edition")
 _NO_SOURCES = SourceOrder((), (), only_local=False)
 
 # What is neither is an absence of some kind.
@@ -80,7 +82,7 @@ class Sources:
     def edition(self, subject: Subject) -> Hashable:
         """Which editions of our own copies `at_hand` reads; another value, another reading."""
         leading = self._routes.get(subject, _NO_SOURCES).leading
-        return tuple([source.edition for source in leading])
+        return tuple(map(_EDITION, leading))
 
     def at_hand(self, inquiry: Inquiry) -> Answer | None:
         """What our own copies say in place, where the order puts them first; None: `ask`.

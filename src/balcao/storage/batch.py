@@ -11,6 +11,8 @@ from typing import Any, TypeAlias
 
 import msgspec
 
+from balcao.core.batches import RowStanding, RowState, RowTally, may_move
+from balcao.core.budgets import Happening
 from balcao.core.calendar import civil_month
 from balcao.core.certificates import CertificateGiven
 from balcao.core.ledger import (
@@ -27,12 +29,15 @@ from balcao.core.ledger import (
     KeyBound,
     Purse,
     Refusal,
+    RowGone,
+    RowMoved,
     Settle,
     TopUp,
     Touch,
     Trace,
     Unbind,
 )
+from balcao.storage.budgets import NOTHING, BudgetBook
 from balcao.storage.numbers import numbers_near
 
 Row: TypeAlias = tuple[Any, ...]  # as the engine takes and gives it
@@ -47,6 +52,9 @@ class OpenHold:
     key_id: int | None  # None: asked in the web application
     operation: str
     credits: int
+    client: str | None = None
+    reference: str | None = None
+    budgets: str | None = None  # what it counts against, as it is stored
 
 
 @dataclass(slots=True)
@@ -57,6 +65,7 @@ class Needs:
     holds: set[str] = field(default_factory=set)
     keys: dict[tuple[int, str], int] = field(default_factory=dict)  # and the instant of asking
     forms: set[str] = field(default_factory=set)
+    rows: set[tuple[str, int]] = field(default_factory=set)  # of batches
 
 
 def needs(lists: Iterable[Sequence[Change]]) -> Needs:
@@ -73,7 +82,7 @@ def needs(lists: Iterable[Sequence[Change]]) -> Needs:
 
 def _need(wanted: Needs, change: Change) -> None:
     match change:
-        case Hold() | TopUp():
+        case Hold() | TopUp() | Happening():
             wanted.accounts.add(change.account_id)
         case Settle():
             wanted.accounts.add(change.account_id)
@@ -83,6 +92,9 @@ def _need(wanted: Needs, change: Change) -> None:
         case Audit():
             if change.signed.form_id is not None:
                 wanted.forms.add(change.signed.form_id)
+        case RowMoved():
+            wanted.accounts.add(change.account_id)
+            wanted.rows.add((change.batch_id, change.line))
         case _:
             pass
 
@@ -95,6 +107,7 @@ class Batch:
     holds: dict[str, OpenHold]
     bound: dict[tuple[int, str], str]  # idempotency key -> request_id
     forms: set[str] = field(default_factory=set)  # carried out
+    book: BudgetBook = field(default_factory=BudgetBook)
     visits: list[Row] = field(default_factory=list)  # charges and their traces in one
     entries: list[Row] = field(default_factory=list)
     months: set[str] = field(default_factory=set)  # of those entries
@@ -108,7 +121,12 @@ class Batch:
     traces: list[Row] = field(default_factory=list)  # likewise
     certificates: list[Row] = field(default_factory=list)  # traces that brought one; likewise
     deeds: list[Row] = field(default_factory=list)
+    events: list[Happening] = field(default_factory=list)
     jobs: dict[tuple[str, str], Enqueue] = field(default_factory=dict)
+    rows: dict[tuple[str, int], RowStanding] = field(default_factory=dict)  # of batches
+    moved: dict[tuple[str, int], Row] = field(default_factory=dict)  # as they are written
+    # What that adds to their batches' counts.
+    tallies: dict[tuple[str, RowState], RowTally] = field(default_factory=dict)
 
     def admit(self, changes: Sequence[Change]) -> Refusal | None:
         """Take a list in, or say why not. All refusals come before the first row.
@@ -121,6 +139,18 @@ class Batch:
             charge, trace = changes
             if type(charge) is Charge and type(trace) is Trace and _is_visit(charge, trace):
                 return self._visit(charge, trace)
+        if len(changes) == 3:  # the same for a row of a batch
+            charge, row, trace = changes
+            if (
+                type(row) is RowMoved
+                and type(charge) is Charge
+                and type(trace) is Trace
+                and _is_visit(charge, trace)
+            ):
+                refused = self._known(row) or self._visit(charge, trace)
+                if refused is None:
+                    self._move(row)
+                return refused
         for judge in (self._known, self._unable):
             for change in changes:
                 if (refusal := judge(change)) is not None:
@@ -142,16 +172,21 @@ class Batch:
                 return KeyBound()
             case Audit():
                 return DoneBefore() if change.signed.form_id in self.forms else None
+            case RowMoved():
+                row = self.rows.get((change.batch_id, change.line))
+                return None if may_move(row, change.state, change.request_id) else RowGone()
             case _:
                 return None
 
     def _unable(self, change: Change) -> Refusal | None:
-        """There are too few credits, or they are no longer held."""
+        """There are too few credits, in the account or a budget, or they are no longer held."""
         match change:
             case Charge() | Hold():
-                return self.purses[change.account_id].short_of(
-                    change.credits, civil_month(change.at_ms)
-                )
+                purse = self.purses[change.account_id]
+                short = purse.short_of(change.credits, civil_month(change.at_ms))
+                if short is not None or not purse.budgets:
+                    return short
+                return self.book.covering(change).refusal(change)
             case Settle():
                 return None if change.request_id in self.holds else HoldGone()
             case TopUp(credits=credits) if credits < 0:
@@ -176,7 +211,8 @@ class Batch:
                 self.purses[change.account_id].balance_credits += change.credits
                 self._enter(
                     (change.account_id, change.at_ms, civil_month(change.at_ms), "top_up",
-                     change.credits, 0, None, None, None, None, None, change.reason)
+                     change.credits, 0, None, None, None, None, None, change.reason, None, None,
+                     None)
                 )  # fmt: skip
             case Bind():
                 self.bound[change.account_id, change.key_digest] = change.request_id
@@ -205,6 +241,27 @@ class Batch:
                 self.deeds.append(audit_row(change))
             case Enqueue():
                 self.jobs[change.kind, change.about] = change
+            case Happening():
+                self.events.append(change)
+            case RowMoved():
+                self._move(change)
+
+    def _move(self, change: RowMoved) -> None:
+        row = self.rows[change.batch_id, change.line]
+        self._tally(change.batch_id, row, -1)
+        back = change.state == "pendente"
+        row.state, row.credits = change.state, change.credits
+        row.request_id = None if back else change.request_id
+        self._tally(change.batch_id, row, 1)
+        self.moved[change.batch_id, change.line] = (
+            row.state, row.request_id, row.credits, None if back else change.code, change.at_ms,
+            change.answer, int(back and change.code is not None), change.batch_id, change.line,
+        )  # fmt: skip
+
+    def _tally(self, batch_id: str, row: RowStanding, sign: int) -> None:
+        tally = self.tallies.setdefault((batch_id, row.state), RowTally())
+        tally.rows += sign
+        tally.credits += sign * row.credits
 
     def _visit(self, charge: Charge, trace: Trace) -> Refusal | None:
         at_ms = charge.at_ms
@@ -212,6 +269,9 @@ class Batch:
         purse = self.purses[charge.account_id]
         if (short := purse.short_of(charge.credits, month)) is not None:
             return short
+        covering = self.book.covering(charge) if purse.budgets else NOTHING
+        if covering.tallies and (over := covering.refusal(charge)) is not None:
+            return over
         if not self.months <= {month}:
             # Visits are written before entries: past one of another month it would count in a
             # month that it was not admitted in.
@@ -219,11 +279,13 @@ class Batch:
             self.traces.append(msgspec.structs.astuple(trace)[:-1])
             return None
         purse.post(charge.credits, month)
+        budgets = covering.charge(charge) if covering.tallies else None
         self.visits.append(
             (charge.account_id, charge.request_id, at_ms, month, charge.key_id, trace.user_id,
              charge.operation, trace.document, trace.uf, trace.strategy, trace.refresh,
              trace.key_digest, trace.status, trace.code, charge.origin, trace.source,
-             trace.asked_ms, charge.credits, charge.rule, trace.settled_ms)
+             trace.asked_ms, charge.credits, charge.rule, trace.settled_ms, charge.client,
+             charge.reference, budgets)
         )  # fmt: skip
         return None
 
@@ -232,26 +294,32 @@ class Batch:
         self.months.add(entry[2])
 
     def _charge(self, change: Charge) -> None:
-        month = civil_month(change.at_ms)
-        self.purses[change.account_id].post(change.credits, month)
+        month, purse = civil_month(change.at_ms), self.purses[change.account_id]
+        purse.post(change.credits, month)
+        budgets = self.book.covering(change).charge(change) if purse.budgets else None
         self._enter(
             (change.account_id, change.at_ms, month, "charge", -change.credits, 0,
-             change.request_id, change.key_id, change.operation, change.rule, change.origin, None)
+             change.request_id, change.key_id, change.operation, change.rule, change.origin, None,
+             change.client, change.reference, budgets)
         )  # fmt: skip
 
     def _hold(self, change: Hold) -> None:
-        month = civil_month(change.at_ms)
-        self.purses[change.account_id].hold(change.credits, month)
+        month, purse = civil_month(change.at_ms), self.purses[change.account_id]
+        purse.hold(change.credits, month)
+        budgets = self.book.covering(change).hold(change) if purse.budgets else None
         self.holds[change.request_id] = OpenHold(
-            change.account_id, change.key_id, change.operation, change.credits
-        )
+            change.account_id, change.key_id, change.operation, change.credits, change.client,
+            change.reference, budgets,
+        )  # fmt: skip
         self._enter(
             (change.account_id, change.at_ms, month, "hold", 0, change.credits,
-             change.request_id, change.key_id, change.operation, None, None, None)
+             change.request_id, change.key_id, change.operation, None, None, None,
+             change.client, change.reference, budgets)
         )  # fmt: skip
         self.opened.append(
-            (change.request_id, change.account_id, change.operation, change.credits, change.at_ms)
-        )
+            (change.request_id, change.account_id, change.operation, change.credits, change.at_ms,
+             change.client, change.reference, budgets)
+        )  # fmt: skip
 
     def _settle(self, change: Settle) -> None:
         hold = self.holds.pop(change.request_id)
@@ -262,10 +330,13 @@ class Batch:
         purse.hold(-hold.credits, month)
         if change.credits:
             purse.post(change.credits, month)
+        if hold.budgets is not None:
+            self.book.settle(hold.budgets, hold.credits, change.credits, change.at_ms)
         kind = "post" if change.credits else "void"
         self._enter(
             (change.account_id, change.at_ms, month, kind, -change.credits, -hold.credits,
-             change.request_id, hold.key_id, hold.operation, change.rule, change.origin, None)
+             change.request_id, hold.key_id, hold.operation, change.rule, change.origin, None,
+             hold.client, hold.reference, hold.budgets)
         )  # fmt: skip
         self.closed.append((change.request_id,))
 
@@ -300,6 +371,8 @@ def _is_visit(charge: Charge, trace: Trace) -> bool:
         and trace.rule == charge.rule
         and trace.key_id == charge.key_id
         and trace.operation == charge.operation
+        and trace.client == charge.client
+        and trace.reference == charge.reference
     )
 
 
@@ -315,11 +388,12 @@ def audit_row(done: Audit) -> Row:
 VISIT_COLUMNS = (
     "account_id", "request_id", "opened_ms", "month", "key_id", "user_id", "operation", "document",
     "uf", "strategy", "refresh", "key_digest", "status", "code", "origin", "source", "asked_ms",
-    "credits", "rule", "settled_ms",
+    "credits", "rule", "settled_ms", "client", "reference", "budgets",
 )  # fmt: skip
 ENTRY_COLUMNS = (
     "account_id", "at_ms", "month", "kind", "balance_change", "held_change",
-    "request_id", "key_id", "operation", "rule", "origin", "reason",
+    "request_id", "key_id", "operation", "rule", "origin", "reason", "client", "reference",
+    "budgets",
 )  # fmt: skip
 BINDING_COLUMNS = (
     "account_id", "key_digest", "fingerprint", "request_id", "state", "bound_ms",
@@ -329,10 +403,22 @@ RECEIPT_COLUMNS = (
     "receipt_id", "account_id", "operation", "digest", "media_type", "size_bytes", "created_ms",
     "document_hash",
 )  # fmt: skip
-OPENED_COLUMNS = ("request_id", "account_id", "operation", "credits", "opened_ms")
+OPENED_COLUMNS = (
+    "request_id", "account_id", "operation", "credits", "opened_ms", "client", "reference",
+    "budgets",
+)  # fmt: skip
 TRACE_COLUMNS = Trace.__struct_fields__[:-1]
 # What a receipt is, its record knows; whether there still is one too.
 CERTIFICATE_COLUMNS = (*TRACE_COLUMNS, *CertificateGiven.__struct_fields__[:-1])
 AUDIT_COLUMNS = (
     "at_ms", "channel", "user_id", "form_id", "action", "account_id", "target", "detail",
 )  # fmt: skip
+
+
+def tally_rows(batch: Batch) -> list[Row]:
+    """What the moves of rows add to each batch's counts: rows, credits, batch, state."""
+    return [
+        (tally.rows, tally.credits, *key)
+        for key, tally in sorted(batch.tallies.items())
+        if tally.rows or tally.credits
+    ]

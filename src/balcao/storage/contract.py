@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol, TypeAlias
 
-from balcao.core.access import Plan
+from balcao.core.access import KeyDoor, Plan
 from balcao.core.data_subject import DataSubject
 from balcao.core.freshness import Kept
 from balcao.core.ledger import Origin
@@ -39,6 +39,7 @@ class NewKey:
     expires_ms: int | None = None
     per_minute: int | None = None
     per_day: int | None = None
+    door: KeyDoor | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +55,8 @@ class LedgerEntry:
     rule: str | None
     origin: str | None
     reason: str | None
+    client: str | None = None
+    reference: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,11 +73,16 @@ class Consultation:
     origin: Origin | None
     opened_ms: int
     settled_ms: int | None  # None while it runs
+    client: str | None = None  # its marks
+    reference: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class ConsumptionRow:
-    """What was charged on one civil day in Brasília for one operation, key and origin."""
+    """What was charged on one civil day in Brasília for one operation, key, origin and client.
+
+    And reference, where lines are wanted for each.
+    """
 
     day: str  # YYYY-MM-DD
     operation: str
@@ -82,16 +90,23 @@ class ConsumptionRow:
     origin: Origin
     requests: int
     credits: int
+    client: str | None = None
+    reference: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class LedgerCheck:
-    """Whether the books agree. `complaints` is empty when they do."""
+    """Whether the books agree. `complaints` is empty when they do.
+
+    `remarks`: what is no mistake but may surprise, as a budget above a ceiling that was lowered.
+    """
 
     accounts: int
     entries: int
     open_operations: int
     complaints: Sequence[str]
+    budgets: int = 0  # those that ended, too
+    remarks: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True)

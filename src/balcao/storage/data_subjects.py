@@ -35,6 +35,16 @@ class HeldAnswer:
 
 
 @dataclass(frozen=True, slots=True)
+class HeldRow:
+    """A row of a batch that is about a person."""
+
+    account_id: int
+    batch_id: str
+    line: int
+    created_ms: int  # the batch
+
+
+@dataclass(frozen=True, slots=True)
 class Held:
     """What the desk holds about a person, the oldest first, and when they were erased before."""
 
@@ -42,3 +52,4 @@ class Held:
     receipts: Sequence[HeldReceipt]
     answers: Sequence[HeldAnswer]
     erased_ms: Sequence[int]
+    rows: Sequence[HeldRow] = ()

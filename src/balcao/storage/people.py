@@ -75,3 +75,5 @@ class TraceFilter:
     document: str | None = None  # a CNPJ
     document_hash: bytes | None = None  # of a CPF
     errors_only: bool = False
+    client: str | None = None
+    reference: str | None = None

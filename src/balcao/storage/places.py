@@ -17,7 +17,7 @@ from balcao.home import Home
 from balcao.storage.ballast import Ballast
 from balcao.storage.connection import SqlConnection
 from balcao.storage.contract import Cache
-from balcao.storage.copies.copies import Copies
+from balcao.storage.copies.copies import Copies, Maker
 from balcao.storage.desk.desk import Desk
 from balcao.storage.ends.end import End
 
@@ -124,6 +124,10 @@ class DataPlace(Protocol):
         now_ms: Callable[[], int] | None = None,
     ) -> Cache:
         """The cache of one mode. A database that is away is no reason not to start."""
+        ...
+
+    def fetcher(self) -> Maker:
+        """Of all nodes, the one that downloads a month at the time: one after the other."""
         ...
 
     def copies(self) -> Copies:

@@ -15,9 +15,11 @@ from balcao.web.forms import DOCUMENTS, FORMS, LookupForm
 
 Field: TypeAlias = Literal["cnpj", "cpf"]
 
-# `#` is how many.
-SEVERAL = (
-    "Há # documentos aqui, e cada consulta é de um só. Deixe um, consulte, e volte para os outros."
+# How many, and the form's own address. What stands in the field goes along in the form.
+_SEVERAL = Markup(
+    "Há <b>{}</b> documentos aqui, e cada consulta é de um só. Deixe um, ou"
+    ' <button class="button plain small" formaction="/app/lotes/colar?operacao={}">abra um lote com'
+    " todos</button>"
 )
 WORDS: Mapping[Field, str] = {
     "cnpj": "Isto não é um CNPJ, que tem 14 caracteres: 00.000.000/0000-00. Por nome não se"
@@ -45,7 +47,7 @@ def advice(form: LookupForm, field: Field, text: str) -> str | None:
         case "nothing":
             return None
         case "several":
-            return SEVERAL.replace("#", str(seen.count))
+            return several(form, seen.count)
         case "request":
             return _REQUEST.format(text.strip().lower())
         case "words":
@@ -64,14 +66,19 @@ def advice(form: LookupForm, field: Field, text: str) -> str | None:
 class Sentences:
     """What the script of a form's page says before anything is sent."""
 
-    several: str
+    several: Markup
     words: Mapping[Field, str]
     other_kind: Mapping[Field, Markup]
 
 
 def sentences(form: LookupForm) -> Sentences:
     """Those of this form."""
-    return Sentences(SEVERAL, WORDS, {field: other_kind(form, field) for field in DOCUMENTS})
+    return Sentences(several(form), WORDS, {field: other_kind(form, field) for field in DOCUMENTS})
+
+
+def several(form: LookupForm, count: int | None = None) -> Markup:
+    """There are several documents where one is asked for; None: the script says how many."""
+    return _SEVERAL.format("" if count is None else count, form.slug)
 
 
 def other_kind(form: LookupForm, field: Field) -> Markup:

@@ -4,6 +4,7 @@ A page is a coroutine that is given a `Visit` and answers with a response. `rout
 its address and says who it is for: there is no other way to a route.
 """
 
+import contextlib
 import gzip
 import time
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence, Set
@@ -20,6 +21,7 @@ from starlette.routing import BaseRoute, Match, Route, Router
 from starlette.types import Message, Receive, Scope, Send
 
 from balcao.accounts.links import new_token
+from balcao.batches.tables.contract import BOUNDS
 from balcao.core.outcomes import Reply
 from balcao.core.problems import problem_of
 from balcao.errors import (
@@ -32,12 +34,17 @@ from balcao.errors import (
 from balcao.http import read
 from balcao.http.read import BodyLimit
 from balcao.web import guard, returning
+from balcao.web.multipart import UploadedFile, read_upload
 from balcao.web.tools import Tools
 from balcao.web.visit import Instead, Visit, Who
 
 log = structlog.get_logger()
 
-FORM = BodyLimit(32_768, (b"application/x-www-form-urlencoded",))
+FORM_TYPE = "application/x-www-form-urlencoded"
+FORM = BodyLimit(32_768, (FORM_TYPE.encode(),))
+# A form with a file: what is typed is in memory, the file never is as a whole.
+UPLOAD_FIELDS_BYTES_MAX = 2_000_000
+UPLOAD_BYTES_MAX = BOUNDS.file_bytes + UPLOAD_FIELDS_BYTES_MAX + 10_000
 FIELDS_MAX = 100
 FILES = "/app/arquivos/{name}"
 PATH_CHARACTERS_MAX = 512  # addresses here are short; no number in one has thousands of digits
@@ -65,6 +72,14 @@ class Page:
     answer: Answer
     method: str = "GET"
     offered: Offered = _nothing
+    upload: bool = False  # its form has a file
+
+    @property
+    def body_bytes_max(self) -> int:
+        """How long its form may be."""
+        if self.method == "GET":
+            return 0
+        return UPLOAD_BYTES_MAX if self.upload else FORM.bytes_max
 
     def __post_init__(self) -> None:
         """Below `/app/operador` only operators may be let in."""
@@ -105,8 +120,7 @@ class WebApplication:
     def addresses(self) -> Iterator[tuple[str, str, Callable[..., Any], int]]:
         """Method, path, who answers, and how many bytes a form may have, of all that is here."""
         for page in self._pages:
-            bytes_max = 0 if page.method == "GET" else FORM.bytes_max
-            yield page.method, page.path, page.answer, bytes_max
+            yield page.method, page.path, page.answer, page.body_bytes_max
         yield "GET", FILES, self._file, 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -196,23 +210,30 @@ class WebApplication:
         request = visit.request
         if page.method != "GET":
             try:
-                form = await _form(request)
+                form, upload = await _form(request, page)
             except InvalidRequest as error:
                 return visit.problem(error.status, *_SAID[413])
             except UnsupportedMediaType:
                 return visit.problem(415, *_SAID[413])
-            except (RequestTooLarge, ValueError):
+            except RequestTooLarge:
+                return visit.problem(413, *_SAID["upload" if page.upload else 413])
+            except ValueError:
                 return visit.problem(413, *_SAID[413])
             token = form.get("csrf", "")
             if not guard.is_our_own_form(request, visit.tools, visit.cookie, token):
                 return visit.problem(403, *_SAID["form"])
-            visit.form = form
+            visit.form, visit.upload = form, upload
         if page.who != "anyone":
             if visit.visitor is None:
                 return _to_sign_in(visit, page, self._askable)
             if not visit.visitor.is_one_of(page.who):
                 return visit.problem(403, *_SAID[403])
-        return await page.answer(visit)
+        try:
+            return await page.answer(visit)
+        finally:
+            if visit.upload is not None:
+                with contextlib.suppress(ValueError):  # it ended amid the file
+                    await visit.upload.let_go()
 
     async def _file(self, request: Request) -> Response:
         seen: _Seen = request.scope["balcao"]
@@ -292,8 +313,17 @@ def _by_path(pages: Sequence[Page]) -> Mapping[str, Mapping[str, Page]]:
     return found
 
 
-async def _form(request: Request) -> Mapping[str, str]:
-    """The fields of a form, the first of each name. Raises as `BodyLimit.read`, `ValueError`."""
+async def _form(request: Request, page: Page) -> tuple[Mapping[str, str], UploadedFile | None]:
+    """The fields of a form, the first of each name, and its file where it has one.
+
+    Raises as `BodyLimit.read`, and `ValueError`.
+    """
+    kind = request.headers.get("content-type", "")
+    if page.upload and not kind.startswith(FORM_TYPE):  # a form without its file is one, too
+        announced = request.headers.get("content-length", "0")
+        if not announced.isdigit() or int(announced[:10]) > UPLOAD_BYTES_MAX:
+            raise RequestTooLarge(body_bytes_max=UPLOAD_BYTES_MAX)
+        return await read_upload(kind, request.stream(), UPLOAD_FIELDS_BYTES_MAX)
     body = await FORM.read(dict(request.scope["headers"]), request.stream())
     pairs = parse_qsl(
         body.decode("utf-8"), keep_blank_values=True, max_num_fields=FIELDS_MAX, errors="strict"
@@ -301,7 +331,7 @@ async def _form(request: Request) -> Mapping[str, str]:
     fields: dict[str, str] = {}
     for name, value in pairs:
         fields.setdefault(name, value)
-    return fields
+    return fields, None
 
 
 def _to_sign_in(visit: Visit, page: Page, askable: Set[str]) -> Response:
@@ -355,6 +385,11 @@ _SAID: Mapping[int | str, tuple[str, str]] = {
     403: ("Sem permissão", "Esta página não é para o seu tipo de usuário."),
     404: ("Página não encontrada", "Não há nada neste endereço. Confira-o, ou volte ao início."),
     413: ("Formulário recusado", "O formulário enviado não pôde ser lido. Volte e tente de novo."),
+    "upload": (
+        "Grande demais",
+        "O arquivo pode ter até 100 MB, e a lista colada até 2 MB: uma lista mais longa vai como"
+        " arquivo. Nada foi enviado nem cobrado.",
+    ),
     500: (
         "Erro interno",
         "Algo deu errado do nosso lado. Se era uma consulta, o histórico diz se ela foi feita e"

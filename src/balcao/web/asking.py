@@ -7,8 +7,10 @@ from typing import Literal
 
 from balcao.accounts.statement import DAYS_MAX, Choice, Period, read_day
 from balcao.core.calendar import civil_day
+from balcao.core.documents import Cpf
 from balcao.core.ledger import Origin
 from balcao.core.writing import listed
+from balcao.errors import InvalidCpf
 from balcao.web import returning, vocabulary
 from balcao.web.visit import Visit
 
@@ -20,7 +22,14 @@ _PROBLEMS: Mapping[str, str] = {
 }
 _CUT = "A última data ainda não chegou: o período vai até hoje."
 
-_FILTERS: Mapping[str, str] = {"operacao": "operação", "chave": "chave", "origem": "origem"}
+_MARK_CHARACTERS_MAX = 64
+
+_FILTERS: Mapping[str, str] = {
+    "operacao": "operação",
+    "chave": "chave",
+    "origem": "origem",
+    "cliente": "cliente",
+}
 
 # Of selects: the value and the text.
 Options = Sequence[tuple[str, str]]
@@ -76,12 +85,28 @@ def choice(fields: Mapping[str, str], names: Mapping[int | None, str]) -> Choice
         operation=operation if operation in vocabulary.SHORT else None,
         key=WEB if key == WEB else number if number in names else None,
         origin=origin_of(fields.get("origem", "")),
+        client=mark(fields, "cliente"),
     )
+
+
+def mark(fields: Mapping[str, str], name: str) -> str | None:
+    """What was typed as `cliente` or `referencia`; a CPF is none, and stays in no address."""
+    text = fields.get(name, "").strip()[:_MARK_CHARACTERS_MAX]
+    try:
+        Cpf.parse(text)
+    except InvalidCpf:
+        return text or None
+    return None
 
 
 def ignored(fields: Mapping[str, str], chosen: Choice) -> str | None:
     """That some filter was left out, for it is none; None: all were heeded."""
-    heeded = {"operacao": chosen.operation, "chave": chosen.key, "origem": chosen.origin}
+    heeded = {
+        "operacao": chosen.operation,
+        "chave": chosen.key,
+        "origem": chosen.origin,
+        "cliente": chosen.client,
+    }
     left_out = [_FILTERS[name] for name, value in heeded.items() if fields.get(name) and not value]
     if not left_out:
         return None
@@ -132,4 +157,5 @@ def fields_of(asked: Period, chosen: Choice) -> dict[str, str]:
         "operacao": chosen.operation or "",
         "chave": "" if chosen.key is None else str(chosen.key),
         "origem": chosen.origin or "",
+        "cliente": chosen.client or "",
     }

@@ -102,12 +102,12 @@ async def ask(visit: Visit) -> Response:
     """Look it up, once per form, and go on to the result."""
     form = _form(visit)
     if visit.account.suspended_ms is not None:
-        return _suspended(visit)
+        return suspended(visit)
     typed = filled(visit.form)
     try:
         return await _looked_up(visit, form, typed)
     except CertificatesNotEnabled:
-        return _outside_the_plan(visit)
+        return outside_the_plan(visit)
     except (CallerError, Overloaded, StorageFailed) as error:
         return await _again(visit, form, typed, error)
 
@@ -338,15 +338,16 @@ async def _page(
 def _shut(visit: Visit, form: LookupForm) -> Response | None:
     """Why this account cannot ask this at all, if so."""
     if visit.account.suspended_ms is not None:
-        return _suspended(visit)
+        return suspended(visit)
     try:
         _operation(visit, form).enter(visit.person.caller())
     except CertificatesNotEnabled:
-        return _outside_the_plan(visit)
+        return outside_the_plan(visit)
     return None
 
 
-def _outside_the_plan(visit: Visit) -> Response:
+def outside_the_plan(visit: Visit) -> Response:
+    """Certificates are not part of the account's plan."""
     who = "quem opera o serviço" if visit.person.is_manager else "quem administra esta conta"
     text = (
         "As certidões não estão habilitadas para esta conta: é preciso um plano pago ou um contrato"
@@ -355,7 +356,8 @@ def _outside_the_plan(visit: Visit) -> Response:
     return visit.problem(403, "Certidões fora do plano", text)
 
 
-def _suspended(visit: Visit) -> Response:
+def suspended(visit: Visit) -> Response:
+    """The account is suspended."""
     text = (
         "Quem opera o serviço suspendeu esta conta. Enquanto isso nada pode ser consultado, e nada"
         " é cobrado. O histórico e os comprovantes continuam aqui. Fale com quem opera o serviço."

@@ -65,6 +65,8 @@ class Explanation:
     held_credits: int  # set aside now; 0 unless it still runs
     is_running: bool
     from_ledger_only: bool
+    client: str | None = None  # its marks
+    reference: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,6 +172,8 @@ def explain(known: Known) -> Explanation:
         held_credits=known.booked.held_credits if known.booked else 0,
         is_running=facts.way == "running",
         from_ledger_only=trace is None,
+        client=facts.marked.client,
+        reference=facts.marked.reference,
     )
 
 
@@ -179,6 +183,9 @@ class _Facts:
     def __init__(self, known: Known) -> None:
         trace, booked = known.trace, known.booked
         self.trace, self.who, self.ufs = trace, known.who, known.ufs
+        marked = trace or booked
+        assert marked is not None
+        self.marked = marked
         self.held = booked is not None and not known.at_once
         if trace is not None:
             self.request_id, self.operation = trace.request_id, trace.operation

@@ -8,8 +8,8 @@ to a temporary file and sent from there in pieces, so that its size is nobody's 
 import asyncio
 import tempfile
 import time
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator
-from contextlib import ExitStack
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Iterator
+from contextlib import ExitStack, asynccontextmanager
 from typing import IO, NamedTuple, TypeVar
 
 from starlette.responses import Response, StreamingResponse
@@ -27,6 +27,8 @@ class FileKind(NamedTuple):
 
 
 CSV = FileKind("csv", "text/csv; charset=utf-8")
+JSONL = FileKind("jsonl", "application/x-ndjson")
+ZIP = FileKind("zip", "application/zip")
 XLSX = FileKind("xlsx", "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet")
 
 _ROWS_AT_ONCE = 20
@@ -49,23 +51,36 @@ class Exports:
 
         The name says what it is, and nothing of whose it is.
         """
+        async with self.turn(account_id):
+            with ExitStack() as stack:
+                file = stack.enter_context(tempfile.SpooledTemporaryFile(_IN_MEMORY_BYTES_MAX))
+                await asyncio.to_thread(write, file)
+                size = file.tell()
+                stack.pop_all()  # it is closed when it has been sent
+        return download(_pieces(file), size, kind, name)
+
+    @asynccontextmanager
+    async def turn(self, account_id: int) -> AsyncGenerator[None, None]:
+        """While one of the account's files is being written. Raises `ExportRunning`."""
         if account_id in self._running:
             raise ExportRunning
         self._running.add(account_id)
         try:
-            with ExitStack() as stack:
-                file = stack.enter_context(tempfile.SpooledTemporaryFile(_IN_MEMORY_BYTES_MAX))
-                async with self._writing:
-                    await asyncio.to_thread(write, file)
-                size = file.tell()
-                stack.pop_all()  # it is closed when it has been sent
+            async with self._writing:
+                yield
         finally:
             self._running.discard(account_id)
-        headers = {
-            "content-disposition": f'attachment; filename="{name}.{kind.extension}"',
-            "content-length": str(size),
-        }
-        return StreamingResponse(_pieces(file), media_type=kind.media_type, headers=headers)
+
+
+def download(
+    pieces: AsyncIterator[bytes], size_bytes: int, kind: FileKind, name: str
+) -> StreamingResponse:
+    """A file that a browser keeps, under this name."""
+    headers = {
+        "content-disposition": f'attachment; filename="{name}.{kind.extension}"',
+        "content-length": str(size_bytes),
+    }
+    return StreamingResponse(pieces, media_type=kind.media_type, headers=headers)
 
 
 async def _pieces(file: IO[bytes]) -> AsyncIterator[bytes]:

@@ -147,12 +147,18 @@ def question(form: LookupForm, operation: Operation, typed: Mapping[str, str]) -
 
 def _parameters(form: LookupForm, typed: Mapping[str, str]) -> Mapping[str, str]:
     """The fields under the names that the contract has for them."""
-    wanted = dict(_MODES.get(typed["modo"], {})) if form.certificate else _by_age(form, typed)
+    wanted = parameters_for_all(form, typed)
     if not form.document:
         if typed["quem"] == "cpf":
             wanted |= {"cpf": typed["cpf"], "data_nascimento": _birth(typed["nascimento"])}
         else:
             wanted["cnpj"] = typed["cnpj"]
+    return wanted
+
+
+def parameters_for_all(form: LookupForm, typed: Mapping[str, str]) -> dict[str, str]:
+    """The same without whom it is about."""
+    wanted = dict(_MODES.get(typed["modo"], {})) if form.certificate else _by_age(form, typed)
     if "uf" in form.fields:
         wanted["uf"] = typed["uf"]
     if typed["endereco"]:

@@ -7,15 +7,12 @@ the form's token must belong to the browser's cookie.
 """
 
 import contextlib
-from collections.abc import Sequence
 
 from starlette.requests import Request
 from starlette.responses import Response
 
 from balcao.accounts.links import token_digest
-from balcao.core.addresses import of_peer
 from balcao.errors import StorageFailed
-from balcao.settings import Settings
 from balcao.web.tools import Tools
 from balcao.web.visit import Visitor
 
@@ -71,26 +68,12 @@ async def visitor_of(request: Request, tools: Tools) -> Visitor | None:
     return Visitor(session.user, session, digest, account)
 
 
-def address_of(peer: str, forwarded: Sequence[str], settings: Settings) -> str:
-    """The address that a browser has towards us, for limits.
-
-    A proxy that `trusted_proxies` names tells it, as the last of `X-Forwarded-For`. Empty: it
-    is unknown, because everybody comes by a proxy that is not named (`public_url` is https, and
-    we do not end TLS ourselves).
-    """
-    try:
-        host = of_peer(peer)
-    except ValueError:
-        return ""
-    if any(host in network for network in settings.trusted_proxies):
-        return ",".join(forwarded).rpartition(",")[2].strip()[:64]
-    by_proxy = settings.public_url.startswith("https:") and settings.tls_certificate is None
-    return "" if by_proxy and host.is_private else peer
-
-
 def _by_itself(request: Request) -> bool:
     """Whether a page that stands open asks for news: nobody need be there."""
-    return request.method == "GET" and request.headers.get("hx-request") == "true"
+    if request.method != "GET":
+        return False
+    asks_on = request.headers.get("accept", "").startswith("text/event-stream")
+    return asks_on or request.headers.get("hx-request") == "true"
 
 
 def is_our_own_form(request: Request, tools: Tools, cookie: str, token: str) -> bool:

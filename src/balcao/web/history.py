@@ -93,6 +93,7 @@ class _Asked:
     period: Period
     chosen: Choice
     errors_only: bool
+    reference: str | None
     cnpj: Cnpj | None
     before: str | None
     complaint: str | None
@@ -102,6 +103,7 @@ class _Asked:
         """As the address has them, without the page."""
         return asking.fields_of(self.period, self.chosen) | {
             "erros": "1" if self.errors_only else "",
+            "referencia": self.reference or "",
             "documento": self.cnpj.text if self.cnpj else "",
         }
 
@@ -122,6 +124,7 @@ def _asked(visit: Visit, fields: Mapping[str, str]) -> _Asked:
         asked.period,
         chosen,
         fields.get("erros") == "1",
+        asking.mark(fields, "referencia"),
         cnpj,
         fields.get("antes") or None,
         complaint,
@@ -141,6 +144,8 @@ def _wanted(visit: Visit, asked: _Asked) -> TraceFilter:
         origin=asked.chosen.origin,
         document=asked.cnpj.text if asked.cnpj else None,
         errors_only=asked.errors_only,
+        client=asked.chosen.client,
+        reference=asked.reference,
     )
 
 
@@ -229,7 +234,10 @@ async def _listed(
         cpf=cpf.text if cpf else "",
         older=asking.address(PATH, fields | {"antes": more}) if more else None,
         newest=asking.address(PATH, fields) if asked.before else None,
-        filtered=not asked.chosen.is_all or asked.errors_only or asked.cnpj is not None,
+        filtered=not asked.chosen.is_all
+        or asked.errors_only
+        or asked.cnpj is not None
+        or asked.reference is not None,
         operations=asking.OPERATIONS,
         origins=asking.ORIGINS,
         keys=asking.keys(names.keys),
@@ -259,6 +267,8 @@ _CELLS: Sequence[tuple[str, int, Callable[[RequestRow], Value]]] = (
     ("regra", 40, lambda row: tariff.sentence(row.trace.rule)),
     ("regra_codigo", 28, lambda row: row.trace.rule),
     ("quem", 24, lambda row: row.who),
+    ("cliente", 24, lambda row: row.trace.client),
+    ("referencia", 24, lambda row: row.trace.reference),
 )
 COLUMNS, _WIDTHS, _TOLD = zip(*_CELLS, strict=True)
 

@@ -9,12 +9,13 @@ from starlette.responses import Response
 
 from balcao.accounts.keys import issue_key
 from balcao.accounts.statement import read_day
-from balcao.core.access import Account, Key
+from balcao.core.access import NETWORKS_MAX, OPEN, Account, Key, KeyDoor, network_text
 from balcao.core.calendar import day_starts_ms
 from balcao.core.people import NAME_CHARACTERS_MAX
+from balcao.core.writing import listed
 from balcao.errors import FormDone
 from balcao.operations.contract import curl_line
-from balcao.web import asking
+from balcao.web import asking, vocabulary
 from balcao.web.home import limits_of
 from balcao.web.mounting import ACCOUNTS
 from balcao.web.typed import TypedForm, checked, is_name, read
@@ -25,9 +26,15 @@ IN_FORCE_MAX = 50
 # Of those that are no good any more, the newest: the list stays short.
 ENDED_SHOWN = 20
 _LIMIT_MAX = 10**9
+_SHOWN_CHARACTERS_MAX = 60
+
+OPERATIONS: Sequence[tuple[str, str]] = [*vocabulary.SHORT.items()]
+_BOX = "op_"  # before an operation's path: the name of its box
+_RULES = ("ips", "cliente_obrigatorio", "administra", *(_BOX + path for path, _ in OPERATIONS))
 
 _DONE: Mapping[str, str] = {
     "revogada": "Chave revogada. Ela deixa de valer em um segundo.",
+    "mudada": "Regras guardadas. Elas valem em um segundo.",
     "ja": "Este formulário já tinha sido enviado; foi feito uma vez só.",
 }
 _FORM_DONE = (
@@ -59,7 +66,43 @@ def _limit(text: str) -> int | None:
     return int(text)
 
 
-class NewKeyForm(TypedForm):
+def _networks_in(text: str) -> tuple[str, ...]:
+    found = []
+    for line in text.replace(",", "\n").split():
+        try:
+            found.append(network_text(line))
+        except ValueError:
+            shown = line[:_SHOWN_CHARACTERS_MAX]
+            raise ValueError(f"“{shown}” não é um endereço nem uma rede.") from None
+    networks = tuple(dict.fromkeys(found))
+    if len(networks) > NETWORKS_MAX:
+        raise ValueError(f"No máximo {NETWORKS_MAX} endereços ou redes.")
+    return networks
+
+
+def operations_in(form: Mapping[str, str]) -> tuple[str, ...] | None:
+    """The paths whose boxes are ticked. None: no box is, which means every operation."""
+    return tuple(path for path, _ in OPERATIONS if form.get(_BOX + path)) or None
+
+
+def boxes_of(paths: Sequence[str] | None) -> Mapping[str, str]:
+    """The boxes of a form that would say these."""
+    return {_BOX + path: "1" for path in paths or ()}
+
+
+class KeyRulesForm(TypedForm):
+    """What a key may be used for. Boxes of operations are read by `door_of`."""
+
+    networks: Annotated[tuple[str, ...], BeforeValidator(_networks_in)] = Field(alias="ips")
+    client_required: Annotated[bool, BeforeValidator(bool)] = Field(alias="cliente_obrigatorio")
+    administers: Annotated[bool, BeforeValidator(bool)] = Field(alias="administra")
+
+    def door(self, form: Mapping[str, str]) -> KeyDoor:
+        """All of it. No box: every operation."""
+        return KeyDoor(self.networks, operations_in(form), self.client_required, self.administers)
+
+
+class NewKeyForm(KeyRulesForm):
     """A key that is wanted."""
 
     name: Annotated[
@@ -68,6 +111,30 @@ class NewKeyForm(TypedForm):
     expires_ms: Annotated[int | None, BeforeValidator(_end_of_day)] = Field(alias="vale_ate")
     per_minute: Annotated[int | None, BeforeValidator(_limit)] = Field(alias="por_minuto")
     per_day: Annotated[int | None, BeforeValidator(_limit)] = Field(alias="por_dia")
+
+
+def rules_of(key: Key) -> Sequence[str]:
+    """What a key may be used for, in words; nothing, where it has no rule."""
+    door = key.door or OPEN
+    names = dict(OPERATIONS)
+    said = [f"de {listed(door.networks)}"] if door.networks else []
+    if door.operations is not None:
+        said.append(f"só {listed([names.get(path, path) for path in door.operations])}")
+    if door.client_required:
+        said.append("exige X-Cliente")
+    if door.administers:
+        said.append("administra a conta")
+    return said
+
+
+def _as_typed(door: KeyDoor) -> Mapping[str, str]:
+    """The fields of a form that would make this door."""
+    return {
+        "ips": "\n".join(door.networks),
+        "cliente_obrigatorio": "1" if door.client_required else "",
+        "administra": "1" if door.administers else "",
+        **boxes_of(door.operations),
+    }
 
 
 def state_of(key: Key, now_ms: int) -> Word:
@@ -98,13 +165,59 @@ async def create(visit: Visit, account: Account, base: str) -> Response:
     signed = visit.signed(form_id)
     try:
         text, key = issue_key(
-            tools.desk, tools.home, account, now_ms=now, signed=signed, **typed.model_dump()
+            tools.desk,
+            tools.home,
+            account,
+            typed.name,
+            now,
+            expires_ms=typed.expires_ms,
+            per_minute=typed.per_minute,
+            per_day=typed.per_day,
+            door=typed.door(visit.form),
+            signed=signed,
         )
     except FormDone:
         return _listed(visit, account, base, 409, alert=_FORM_DONE)
     example = curl_line(tools.parts.operations["company"], text, tools.settings.address)
     return visit.page(
         "chave_criada.html", 201, key=key, text=text, example=example, account=account, path=base
+    )
+
+
+async def show_rules(visit: Visit, account: Account, base: str) -> Response:
+    """The form that changes what a key may be used for."""
+    key = _key_in(visit, account)
+    return _rules(visit, account, base, key, typed=_as_typed(key.door or OPEN))
+
+
+async def change_rules(visit: Visit, account: Account, base: str) -> Response:
+    """Other rules for a key. Twice is once."""
+    key, now = _key_in(visit, account), visit.tools.now_ms()
+    typed, form_id = read(KeyRulesForm, visit.form), visit.typed("form_id")
+    if not isinstance(typed, KeyRulesForm) or not form_id or key.revoked_ms is not None:
+        complaints = {} if isinstance(typed, KeyRulesForm) else typed
+        return _rules(visit, account, base, key, 422, complaints=complaints)
+    try:
+        door = typed.door(visit.form)
+        visit.tools.desk.change_door(key.key_id, door, now, visit.signed(form_id))
+    except FormDone:
+        return visit.redirect(base, feito="ja")
+    return visit.redirect(base, feito="mudada")
+
+
+def _rules(
+    visit: Visit, account: Account, base: str, key: Key, status: int = 200, **said: object
+) -> Response:
+    above = [("Contas", ACCOUNTS), (account.name, f"{ACCOUNTS}/{account.account_id}")]
+    return visit.page(
+        "chave_mudar.html",
+        status,
+        key=key,
+        state=state_of(key, visit.tools.now_ms()),
+        path=base,
+        operations=OPERATIONS,
+        crumbs=[*above * visit.person.is_operator, ("Chaves", base), ("Regras", None)],
+        **said,
     )
 
 
@@ -179,5 +292,8 @@ def _listed(
         in_force_max=IN_FORCE_MAX,
         limits=limits_of(visit.tools.settings, account),
         today=asking.today_of(visit).isoformat(),
+        operations=OPERATIONS,
+        rules_of=rules_of,
+        ruled=any(visit.form.get(name) for name in _RULES),
         **said,
     )

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from balcao.core.writing import MONTHS
 from balcao.opendata.errors import OpenDataError
+from balcao.opendata.fetching.hours import ALARM_DAYS
 from balcao.opendata.snapshot import current_edition
 from balcao.operations.views import Tone
 
@@ -24,6 +25,11 @@ class MonthAge:
     def days(self) -> int:
         """Since it was extracted."""
         return (self.today - self.extraction).days
+
+    @property
+    def is_alarming(self) -> bool:
+        """Older than the month in use ever is where months are fetched."""
+        return self.days > ALARM_DAYS
 
     @property
     def behind(self) -> int:

@@ -142,6 +142,30 @@ _BY_CODE: Mapping[str, Notice] = {
         "A consulta podia custar mais créditos do que o máximo enviado com ela.",
         "Envie um máximo maior em X-Creditos-Maximos, ou aceite um resultado guardado.",
     ),
+    "TETO_DA_CHAVE": Notice(
+        "warn",
+        "Teto da chave atingido",
+        "O teto desta chave não comportava a consulta.",
+        "Espere o período recomeçar, ou peça um teto maior a quem administra a conta.",
+    ),
+    "TETO_DO_LOTE": Notice(
+        "warn",
+        "Teto do lote atingido",
+        "O teto deste lote não comportava a consulta.",
+        "Aumente o teto do lote e retome-o.",
+    ),
+    "TETO_DA_CARTEIRA": Notice(
+        "warn",
+        "Teto da carteira atingido",
+        "O teto da carteira não comportava a consulta.",
+        "Espere o período recomeçar, ou aumente o teto da carteira.",
+    ),
+    "TETO_DO_CLIENTE": Notice(
+        "warn",
+        "Teto do cliente atingido",
+        "O teto deste cliente não comportava a consulta.",
+        "Espere o período recomeçar, ou peça um teto maior a quem administra a conta.",
+    ),
     "OPERACAO_EM_ANDAMENTO": Notice(
         "info",
         "Já estava em andamento",
@@ -220,6 +244,8 @@ def of_refusal(
         case 402:
             needed = problem.fields["creditos_necessarios"]
             left = problem.fields["creditos_disponiveis"]
+            assert isinstance(needed, int), "a count of credits"
+            assert isinstance(left, int), "a form has neither key nor mark: no budget covers it"
             who = (
                 "Peça créditos a quem opera o serviço" if is_manager else "Avise o gestor da conta"
             )

@@ -49,6 +49,7 @@ class Place:
 _PLACES: Sequence[tuple[str, str, frozenset[str]]] = (
     ("/app", "Início", frozenset({"consultant", "manager"})),
     ("/app/consultas", "Consultar", frozenset({"consultant", "manager"})),
+    ("/app/lotes", "Lotes", frozenset({"consultant", "manager"})),
     ("/app/historico", "Histórico", frozenset({"consultant", "manager"})),
     ("/app/extrato", "Extrato", frozenset({"manager"})),
     ("/app/chaves", "Chaves", frozenset({"manager"})),

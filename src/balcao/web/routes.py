@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from balcao.web import (
     answered,
+    budgets,
     consult,
     history,
     home,
@@ -17,11 +18,15 @@ from balcao.web import (
     status,
 )
 from balcao.web.application import Answer, Page
+from balcao.web.batches import deeds, live
+from balcao.web.batches import form as new_batch
+from balcao.web.batches import pages as batches
 from balcao.web.mounting import AccountPage, for_both, for_operators
 from balcao.web.operator import account, accounts, audit, opendata, operators, overview, sources
 
 _CONSULT = "/app/consultas/{operacao}"
 _ANOTHER = "/operadores/{user_id:int}"
+_BATCH = "/app/lotes/{batch_id}"
 _REQUESTS = "/app/operador/requisicoes"
 
 
@@ -62,6 +67,24 @@ PAGES: Sequence[Page] = (
     Page("/app/historico/pessoa", "app:historico-pessoa", "account", history.show_person, "POST"),
     Page("/app/historico/pessoa", "app:historico-pessoa", "account", history.to_the_list),
     Page("/app/historico/{request_id}", "app:requisicao", "account", request.show),
+    Page("/app/lotes", "app:lotes", "account", batches.show_all),
+    Page("/app/lotes/novo", "app:lote-novo", "account", new_batch.show),
+    Page("/app/lotes/novo", "app:lote-receber", "account", new_batch.receive, "POST", upload=True),
+    Page("/app/lotes/colar", "app:lote-colar", "account", new_batch.pasted, "POST"),
+    Page(_BATCH, "app:lote", "account", batches.show),
+    Page(f"{_BATCH}/andamento", "app:lote-andamento", "account", live.show),
+    Page(f"{_BATCH}/confirmar", "app:lote-confirmar", "account", deeds.confirm, "POST"),
+    Page(f"{_BATCH}/pausar", "app:lote-pausar", "account", deeds.pause, "POST"),
+    Page(f"{_BATCH}/retomar", "app:lote-retomar", "account", deeds.resume, "POST"),
+    Page(f"{_BATCH}/encerrar", "app:lote-encerrar", "account", deeds.ask_to_stop),
+    Page(f"{_BATCH}/encerrar", "app:lote-encerrar", "account", deeds.stop, "POST"),
+    Page(f"{_BATCH}/repetir", "app:lote-repetir", "account", deeds.repeat, "POST"),
+    Page(f"{_BATCH}/apagar", "app:lote-apagar", "account", deeds.ask_to_erase),
+    Page(f"{_BATCH}/apagar", "app:lote-apagar", "account", deeds.erase, "POST"),
+    Page(f"{_BATCH}/resultado.csv", "app:lote-csv", "account", batches.as_table),
+    Page(f"{_BATCH}/resultado.xlsx", "app:lote-xlsx", "account", batches.as_workbook),
+    Page(f"{_BATCH}/resultado.jsonl", "app:lote-jsonl", "account", batches.as_lines),
+    Page(f"{_BATCH}/comprovantes.zip", "app:lote-zip", "account", batches.receipts),
     # Its managers; the same keys and users for operators, too.
     Page("/app/extrato", "app:extrato", "manager", statement.show),
     Page("/app/extrato.csv", "app:extrato-csv", "manager", statement.as_table),
@@ -70,6 +93,13 @@ PAGES: Sequence[Page] = (
         "/chaves",
         AccountPage("chaves", keys.show),
         AccountPage("chave-nova", keys.create, method="POST"),
+        AccountPage("orcamentos", budgets.show, "/orcamentos"),
+        AccountPage("orcamento-novo", budgets.create, "/orcamentos", "POST"),
+        AccountPage("orcamento", budgets.show_one, "/orcamentos/{number}"),
+        AccountPage("orcamento-mudar", budgets.change, "/orcamentos/{number}", "POST"),
+        AccountPage("orcamento-remover", budgets.remove, "/orcamentos/{number}/remover", "POST"),
+        AccountPage("chave-regras", keys.show_rules, "/{key_id}/regras"),
+        AccountPage("chave-regras", keys.change_rules, "/{key_id}/regras", "POST"),
         AccountPage("chave-revogar", keys.confirm, "/{key_id}/revogar"),
         AccountPage("chave-revogar", keys.revoke, "/{key_id}/revogar", "POST"),
     ),
@@ -96,6 +126,7 @@ PAGES: Sequence[Page] = (
         AccountPage("suspender", account.suspend, "/suspender", "POST"),
         AccountPage("reativar", account.resume, "/reativar", "POST"),
         AccountPage("historico", history.show_to_operator, "/historico"),
+        AccountPage("lotes", batches.show_to_operator, "/lotes"),
         AccountPage("usuario-sem-totp", account.totp_off, "/usuarios/{user_id}/sem-totp", "POST"),
     ),
     Page(_REQUESTS, "app:operador-requisicoes", "operator", request.search),

@@ -235,8 +235,7 @@ def _of_address(visit: Visit, limit: Limit) -> Sequence[tuple[Limit, str]]:
 def _address(visit: Visit) -> str:
     """Where the browser is. Empty: behind a proxy that the settings do not name."""
     client = visit.request.client
-    return guard.address_of(
+    return visit.tools.settings.whereabouts.address_of(
         client.host if client is not None else "",
         visit.request.headers.getlist("x-forwarded-for"),
-        visit.tools.settings,
     )

@@ -1,5 +1,6 @@
 """`/app/extrato`: what an account consumed in a period, with its proof, on screen and as a file."""
 
+import asyncio
 import datetime
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -24,6 +25,9 @@ PATH = "/app/extrato"
 
 # A page stays small; the files have all lines.
 LINES_SHOWN = 60
+LINES_MAX = 100_000  # by reference
+_GROUP, _REFERENCE = "agrupar", "referencia"
+_TOO_MANY = f"Por referência seriam mais de {LINES_MAX} linhas: escolha um período mais curto."
 # Beyond that a bar is a week.
 DAYS_DRAWN = 92
 
@@ -36,6 +40,7 @@ class _Read:
     chosen: Choice
     rows: Sequence[ConsumptionRow]
     names: Mapping[int | None, str]
+    by_reference: bool
     ignored: str | None  # what was said of filters that are none
     read_at: datetime.datetime
 
@@ -61,8 +66,17 @@ async def _read(visit: Visit, period: Period) -> _Read:
     names, fields = names_of_keys(desk.keys(number)), visit.request.query_params
     chosen = asking.choice(fields, names)
     statement = await read(desk, number, period)
-    at, rows = from_ms(visit.tools.now_ms()), chosen.of(statement.rows)
-    return _Read(statement, chosen, rows, names, asking.ignored(fields, chosen), at)
+    rows: Sequence[ConsumptionRow] | None = statement.rows
+    said = asking.ignored(fields, chosen)
+    by_reference = fields.get(_GROUP) == _REFERENCE
+    if by_reference:
+        rows = await asyncio.to_thread(
+            desk.consumption_by_reference, number, period.from_ms, period.to_ms, LINES_MAX
+        )
+    if rows is None:
+        rows, by_reference, said = statement.rows, False, _TOO_MANY
+    at = from_ms(visit.tools.now_ms())
+    return _Read(statement, chosen, chosen.of(rows), names, by_reference, said, at)
 
 
 def _asked(visit: Visit) -> asking.Asked:
@@ -73,7 +87,9 @@ async def show(visit: Visit) -> Response:
     """The page: filters, sums, drawings, lines and the proof."""
     asked = _asked(visit)
     found = await _read(visit, asked.period)
-    fields = asking.fields_of(asked.period, found.chosen)
+    group = {_GROUP: _REFERENCE if found.by_reference else ""}
+    fields = asking.fields_of(asked.period, found.chosen) | group
+    marked = found.chosen.client is not None or any(row.client for row in found.statement.rows)
     by_origin = Counter[str]()
     for row in found.rows:
         by_origin[row.origin] += row.credits
@@ -92,9 +108,11 @@ async def show(visit: Visit) -> Response:
         keys=asking.keys(found.names),
         origins=asking.ORIGINS,
         months=[
-            (text, asking.address(PATH, asking.fields_of(month, found.chosen)))
+            (text, asking.address(PATH, asking.fields_of(month, found.chosen) | group))
             for text, month in asking.months(asking.today_of(visit))
         ],
+        marked=marked,
+        by_reference=found.by_reference,
         everything=asking.address(PATH, asking.fields_of(asked.period, Choice())),
         csv=asking.address(f"{PATH}.csv", fields),
         xlsx=asking.address(f"{PATH}.xlsx", fields),
@@ -115,7 +133,8 @@ async def show(visit: Visit) -> Response:
 def _told(row: ConsumptionRow, names: Mapping[int | None, str]) -> Sequence[Value]:
     """A line after its day, in words."""
     operation, origin = vocabulary.short(row.operation), vocabulary.ORIGINS[row.origin]
-    return (operation, names.get(row.key_id), origin, row.requests, row.credits)
+    counted = (row.requests, row.credits)
+    return (operation, names.get(row.key_id), origin, *counted, row.client, row.reference)
 
 
 def _is_long(period: Period) -> bool:
@@ -177,6 +196,7 @@ def _summary(found: _Read) -> Sheet:
             ("Operação", vocabulary.short(chosen.operation) if chosen.operation else "todas"),
             ("Chave", key),
             ("Origem", vocabulary.ORIGINS[chosen.origin] if chosen.origin else "todas"),
+            ("Cliente", chosen.client or "todos"),
             ("Consultas cobradas", found.requests),
             ("Créditos consumidos", found.credits),
             *((f"  {name}", credits) for name, credits in found.by_operation),
@@ -198,11 +218,14 @@ def _verdict(statement: Statement) -> str:
 def _lines(found: _Read) -> Sheet:
     return Sheet(
         "Consumo",
-        (12, 24, 28, 10, 12, 12),
+        (12, 24, 28, 10, 12, 12, 24, 24),
         (
             (datetime.date.fromisoformat(row.day), *_told(row, found.names))
             for row in leaving_room(found.rows)
         ),
-        ("Dia", "Operação", "Chave", "Origem", "Consultas", "Créditos"),
+        (
+            *("Dia", "Operação", "Chave", "Origem", "Consultas", "Créditos"),
+            *("Cliente", "Referência"),
+        ),
         ("Total", None, None, None, found.requests, found.credits),
     )

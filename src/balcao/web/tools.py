@@ -4,6 +4,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from balcao.batches.desk import BatchDesk
+from balcao.batches.results import Results
 from balcao.core.questions import Mode
 from balcao.home import Home
 from balcao.http.authenticator import Authenticator
@@ -16,6 +18,7 @@ from balcao.web.exports import Exports
 from balcao.web.pages import Pages
 from balcao.web.passwords import Passwords
 from balcao.web.seal import Seal
+from balcao.web.streams import Streams
 from balcao.web.throttle import Throttle
 
 
@@ -33,10 +36,13 @@ class Tools:
     circuits: Callable[[], Mapping[tuple[str, str, str], str]]  # of live sources' lines
     seal: Seal
     new_id: Callable[[], str]
+    batches: BatchDesk
+    results: Results
     passwords: Passwords = field(default_factory=Passwords)
     throttle: Throttle = field(default_factory=Throttle)
     pages: Pages = field(default_factory=Pages)
     exports: Exports = field(default_factory=Exports)
+    streams: Streams = field(default_factory=Streams)
 
     @property
     def now_ms(self) -> Callable[[], int]:

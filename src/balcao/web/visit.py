@@ -15,6 +15,7 @@ from balcao.core.outcomes import Reply
 from balcao.core.people import Session, Signature, User
 from balcao.errors import InvalidParameter
 from balcao.web.exports import FileKind
+from balcao.web.multipart import UploadedFile
 from balcao.web.returning import address
 from balcao.web.tools import Tools
 
@@ -76,18 +77,7 @@ class Visitor:
         """Who a lookup is charged to: the account, through no key."""
         account = self.account
         assert account is not None, "operators ask nothing"
-        return Caller(
-            account.account_id,
-            None,
-            account.plan,
-            account.mode,
-            account.certificates,
-            account.partner_optin,
-            expires_ms=None,
-            key_per_minute=None,
-            key_per_day=None,
-            user_id=self.user.user_id,
-        )
+        return account.caller(self.user.user_id)
 
 
 @dataclass(slots=True)
@@ -101,6 +91,7 @@ class Visit:
     is_secure: bool  # whether the browser came by HTTPS
     cookie: str  # what ties forms to this browser: its session, or its first visit
     form: Mapping[str, str] = field(default_factory=dict)  # of a POST
+    upload: UploadedFile | None = None  # of a form with a file, if one was chosen
     reply: Reply | None = None  # of a lookup, for the event
 
     @property

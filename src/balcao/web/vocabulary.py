@@ -27,8 +27,13 @@ PLANS: Mapping[Plan, str] = {
 IN_MENUS: Sequence[type[Operation]] = sorted(ALL_OPERATIONS, key=lambda each: not each.issues)
 
 # What operations are called, everywhere; `title` is the operation's own, longer one.
-SHORT: Mapping[str, str] = {each.path: each.form.title for each in IN_MENUS}
-TITLES: Mapping[str, str] = {each.path: each.title for each in ALL_OPERATIONS}
+_SEARCHES = {
+    "busca-de-empresas": "Busca de empresas",
+    "contagem-de-empresas": "Contagem de empresas",
+    "busca-de-socios": "Busca de sócios",
+}
+SHORT: Mapping[str, str] = {each.path: each.form.title for each in IN_MENUS} | _SEARCHES
+TITLES: Mapping[str, str] = {each.path: each.title for each in ALL_OPERATIONS} | _SEARCHES
 
 ORIGINS: Mapping[Origin, str] = {"cache": "guardado", "online": "fonte"}
 OWN_COPY = "cópia própria"
@@ -60,6 +65,8 @@ class Word:
 CODES: Mapping[str, Word] = {
     "API_KEY_INVALIDA": Word("Chave de API inválida", "warn"),
     "LIMITE_EXCEDIDO": Word("Limite de consultas atingido", "warn"),
+    "ENDERECO_NAO_PERMITIDO": Word("Chave usada de outro endereço", "warn"),
+    "OPERACAO_NAO_PERMITIDA": Word("Operação fora das da chave", "warn"),
     "CND_POS_PAGO_NAO_HABILITADO": Word("Certidões não habilitadas", "warn"),
     "OPTIN_NAO_HABILITADO": Word("CPF dos sócios não habilitado", "warn"),
     "CNPJ_INVALIDO": Word("CNPJ inválido", "warn"),
@@ -76,12 +83,28 @@ CODES: Mapping[str, Word] = {
     "DATA_NASCIMENTO_FUTURA": Word("Data de nascimento no futuro", "warn"),
     "PARAMETROS_CONFLITANTES": Word("Parâmetros em conflito", "warn"),
     "SEM_RESULTADO_EM_CACHE": Word("Nada guardado", "warn"),
+    "CLIENTE_OBRIGATORIO": Word("Faltou X-Cliente", "warn"),
+    "MARCA_COM_CPF": Word("CPF em X-Cliente ou X-Referencia", "warn"),
     "IDEMPOTENCY_KEY_INVALIDA": Word("Idempotency-Key inválida", "warn"),
     "IDEMPOTENCY_KEY_REUTILIZADA": Word("Idempotency-Key de outra consulta", "warn"),
     "OPERACAO_EM_ANDAMENTO": Word("Consulta igual em andamento", "warn"),
     "RESULTADO_INDISPONIVEL": Word("Resultado não pode ser reenviado", "warn"),
     "SALDO_INSUFICIENTE": Word("Créditos insuficientes", "warn"),
     "TETO_DA_REQUISICAO": Word("Acima do máximo da requisição", "warn"),
+    "TETO_DA_CHAVE": Word("Teto da chave atingido", "warn"),
+    "TETO_DO_LOTE": Word("Teto do lote atingido", "warn"),
+    "TETO_DA_CARTEIRA": Word("Teto da carteira atingido", "warn"),
+    "TETO_DO_CLIENTE": Word("Teto do cliente atingido", "warn"),
+    "CHAVE_NAO_ADMINISTRA": Word("Chave que não administra", "warn"),
+    "ORCAMENTOS_DEMAIS": Word("Orçamentos demais", "warn"),
+    "ORCAMENTO_COM_DONO": Word("Orçamento de um lote ou carteira", "warn"),
+    "ORCAMENTO_NAO_ENCONTRADO": Word("Orçamento não encontrado", "info"),
+    "LOTE_NAO_ENCONTRADO": Word("Lote não encontrado", "info"),
+    "LOTE_APAGADO": Word("Lote apagado", "info"),
+    "ESTADO_DO_LOTE": Word("Lote em outro estado", "warn"),
+    "COTACAO_MUDOU": Word("A cotação mudou", "warn"),
+    "ARQUIVO_ILEGIVEL": Word("Arquivo ilegível", "warn"),
+    "CORPO_INVALIDO": Word("Corpo que não é JSON", "warn"),
     "CNPJ_NAO_ENCONTRADO": Word("CNPJ não encontrado", "info"),
     "INSCRICAO_NAO_ENCONTRADA": Word("Sem inscrição na Suframa", "info"),
     "COMPROVANTE_NAO_ENCONTRADO": Word("Comprovante não encontrado", "info"),
@@ -91,6 +114,9 @@ CODES: Mapping[str, Word] = {
     "REQUISICAO_GRANDE_DEMAIS": Word("Requisição grande demais", "warn"),
     "REQUISICAO_INVALIDA": Word("Requisição malformada", "warn"),
     "TIPO_NAO_SUPORTADO": Word("Tipo de conteúdo não aceito", "warn"),
+    "FILTRO_OBRIGATORIO": Word("Faltou um filtro", "warn"),
+    "CURSOR_DE_OUTRO_MES": Word("Cursor de outro mês", "warn"),
+    "BUSCA_INDISPONIVEL": Word("Busca indisponível", "bad"),
     "SERVICO_INDISPONIVEL": Word("Indisponível", "bad"),
     "ERRO_INTERNO": Word("Falhou", "bad"),
     "FALHA_TECNICA": Word("A fonte falhou", "bad"),

@@ -69,7 +69,7 @@ def test_a_node_that_was_open_keeps_it_from_ending(
         desk.commit_now([a_charge(desk.accounts()[0], "r9000")])
     assert filled("storage move --to sqlite --final --json").json["ok"]
     with filled.desk() as here:
-        assert here.accounts()[0].balance_credits == 799
+        assert here.accounts()[0].balance_credits == 794
 
 
 _LOCK_AWAITED = (
@@ -103,7 +103,7 @@ def test_what_is_committed_while_the_end_waits_for_its_turn_comes_along(
     ending.join()
     assert said[0]["ok"]
     with filled.desk() as here:
-        assert here.accounts()[0].balance_credits == 800 + 5
+        assert here.accounts()[0].balance_credits == 795 + 5
         assert here.check().complaints == []
 
 

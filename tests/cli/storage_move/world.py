@@ -5,9 +5,12 @@ from collections.abc import Mapping
 from contextlib import closing
 from typing import Any
 
+import msgspec
 import pytest
 from pydantic import SecretStr
 
+from balcao.core.access import Account
+from balcao.core.budgets import Budget
 from balcao.core.certificates import CertificateGiven
 from balcao.core.freshness import Kept
 from balcao.core.ledger import Enqueue
@@ -15,6 +18,7 @@ from balcao.core.people import Signature
 from balcao.core.rate_limit import Limit
 from balcao.moving import move as moving
 from balcao.settings import Settings
+from balcao.storage.batches import NewBatch, NewRow
 from balcao.storage.desk.desk import Desk
 from balcao.storage.ends.lines import Sum
 from balcao.storage.ends.tables import all_tables
@@ -63,7 +67,33 @@ def furnish(desk: Desk) -> None:
         assert caller is not None
         await desk.spend(caller, [Limit("minuto", 5, 7, of_key=True)], NOW)
 
+        await _a_batch(desk, acme.account_id)
+        await _a_budget(desk, acme)
+
     asyncio.run(people())
+
+
+async def _a_budget(desk: Desk, account: Account) -> None:
+    """One in which something was spent, of which the account was told."""
+    budget = Budget(
+        0, account.account_id, "teto", ODD, "cliente", "loja-7", "mes", 100, None, None, 1, NOW
+    )
+    await desk.budgets.make(budget, BY)
+    charge = a_charge(account, "de-loja", 5)
+    assert desk.commit_now([msgspec.structs.replace(charge, client="loja-7")]) is None
+
+
+async def _a_batch(desk: Desk, account_id: int) -> None:
+    """One that is being read: its file, a row, and how many there are."""
+    new = NewBatch(
+        "lote", account_id, None, None, ODD, "c", "suframa", "", "{}", "text/csv", None, "k",
+        "f", NOW,
+    )  # fmt: skip
+    await desk.batches.store_piece("lote", 0, bytes(range(256)), NOW)
+    await desk.batches.receive(new, ())
+    await desk.batches.begin("lote")
+    row = NewRow(2, "pendente", ODD, None, "***", b"\0h", b"s", 0, 2, False, None, b"\0cells")
+    await desk.batches.add_rows("lote", [row])
 
 
 def hashes(desk: Desk) -> list[bytes]:

@@ -24,6 +24,7 @@ from balcao.operations.contract import (
 )
 from balcao.operations.envelope import AlwaysFalse, AlwaysTrue, RequestId
 from balcao.operations.parameters import Days, Parameter, Parameters, cnpj_in_path
+from balcao.operations.sheets import InSheets, day_fact, fact
 from balcao.operations.views import (
     FormWords,
     Headline,
@@ -88,6 +89,7 @@ class SimplesLookup(Operation):
         price_sentence="3 créditos por consulta. Falhas não custam nada.",
     )
     failures = FAILURES
+    in_sheets = InSheets((fact("optante", "optante"), day_fact("optante_desde", "desde")))
     answer = OptionAnswer
     problems = (InvalidCnpj, *PROBLEMS_OF_ALL, CnpjNotFound)
 

@@ -11,7 +11,11 @@ from balcao.cli.output import AsJson, console, print_json, record
 def doctor(
     online: Annotated[
         bool,
-        typer.Option("--online", help="Também pergunta às fontes ligadas, como source check."),
+        typer.Option(
+            "--online",
+            help="Também pergunta às fontes ligadas, como source check, e sobre um CNPJ com"
+            " letras às que os aceitam (o fornecedor pode cobrar por isso).",
+        ),
     ] = False,
     as_json: AsJson = False,
 ) -> None:

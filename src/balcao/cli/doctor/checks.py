@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import date
 from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 from urllib.parse import urlsplit
 
 import apsw
@@ -15,26 +16,26 @@ from balcao import __version__
 from balcao.cli.configuration import read_settings, unknown_variables
 from balcao.cli.doctor.backup import backups
 from balcao.cli.doctor.database import database
+from balcao.cli.doctor.fronts import FRONTS, fronts
 from balcao.cli.doctor.places import RECEIPTS, disks, receipts
 from balcao.cli.doctor.service import running, service
 from balcao.cli.doctor.sources import reachable, remarks, sources
 from balcao.cli.doctor.tls import TLS, tls
 from balcao.cli.failures import CommandFailed, explain
 from balcao.cli.findings import Check, Finding
-from balcao.cli.opendata import month_in_use
+from balcao.cli.opendata import has_index, month_in_use
 from balcao.cli.output import program, whole
 from balcao.cli.serve import check_port
-from balcao.core.calendar import civil_day, from_ms
+from balcao.core.calendar import civil_day, from_ms, to_ms
 from balcao.core.questions import Mode
 from balcao.home import PEPPER_BYTES, Home
+from balcao.opendata.fetching.hours import ALARM_DAYS
+from balcao.opendata.fetching.state import read_state, sentence
 from balcao.service.clock import system_now_ms
 from balcao.settings import Settings, config_file
 from balcao.storage.places import place_of
 
 LIBRARIES = ("apsw", "granian", "httpx2", "msgspec", "numpy", "pydantic", "zstandard")
-
-# A month appears 40 days after the one before, at the latest.
-MONTH_DAYS_MAX = 45
 
 # No clock of a machine that runs this program can be right and say less.
 NO_EARLIER_THAN = date(2026, 8, 1)
@@ -66,6 +67,7 @@ def run_all(*, online: bool) -> Iterator[Finding]:
         "porta": _port,
         "serviço": service,
         TLS: tls,
+        FRONTS: fronts,
     }
     for name, check in checks.items():
         yield from _safely(name, check, settings, home)
@@ -175,7 +177,7 @@ def _months(settings: Settings, home: Home) -> Iterator[Finding]:
         if info is None:
             wanted = mode == "live" or settings.sandbox_establishments > 0
             remedy = (
-                f"importe um: {program()} opendata build PASTA"
+                f"baixe e importe um: {program()} opendata fetch"
                 if mode == "live"
                 else f"{program()} serve o cria no primeiro início"
             )
@@ -186,11 +188,34 @@ def _months(settings: Settings, home: Home) -> Iterator[Finding]:
             f"extraído em {info.extraction_date:%d/%m/%Y} (há {days} dias),"
             f" {whole(info.rows.get('Estabelecimentos', 0))} estabelecimentos"
         )
-        if mode == "live" and days > MONTH_DAYS_MAX:
-            remedy = f"{program()} opendata build --help"
+        if mode == "live" and days > ALARM_DAYS:
+            remedy = f"{program()} opendata fetch"
             yield Finding("warn", f"{text}; já há um mais novo: {remedy}", name)
         else:
             yield Finding("ok", text, name)
+        if settings.opendata_search:
+            yield _search_index(home.opendata(mode), mode)
+    yield from _fetching(settings, home)
+
+
+def _fetching(settings: Settings, home: Home) -> Iterator[Finding]:
+    """How far the next month is, where it is or was fetched."""
+    name, state = "download do mês", read_state(home.opendata("live"))
+    if state is not None:
+        bad = state.standing == "falhou" or (state.interrupted and not settings.opendata_fetch)
+        at = from_ms(to_ms(state.updated_at))
+        yield Finding("warn" if bad else "ok", f"{sentence(state)} ({at:%d/%m/%Y %H:%M})", name)
+    elif settings.opendata_fetch:
+        yield Finding("ok", "o serviço procura um mês novo de madrugada", name)
+
+
+def _search_index(store: Path, mode: Mode) -> Finding:
+    name = "busca de produção" if mode == "live" else "busca da sandbox"
+    if has_index(store):
+        return Finding("ok", "índice pronto", name)
+    option = "" if mode == "live" else " --sandbox"
+    remedy = f"o serviço o prepara sozinho, ou {program()} opendata search{option}"
+    return Finding("ok", f"sem índice ainda; {remedy}", name)
 
 
 def _port(settings: Settings, home: Home) -> Iterator[Finding]:

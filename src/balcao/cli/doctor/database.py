@@ -9,6 +9,7 @@ from balcao.cli.output import apart_text, program, whole
 from balcao.core.clock import SMALL_MS
 from balcao.errors import PepperDiffers
 from balcao.service.clock import system_now_ms
+from balcao.storage.desk.batches_reading import standing_of
 from balcao.storage.desk.check import check_books
 from balcao.storage.pepper import may_be_pepper
 from balcao.storage.places import DataPlace, Look
@@ -57,6 +58,7 @@ def database(place: DataPlace, pepper: bytes | None) -> Iterator[Finding]:
         yield from _clock_of_books(look)
         yield from _books(look)
         yield from _jobs(look)
+        yield from _batches(look)
 
 
 def _clock_of_database(look: Look) -> Iterator[Finding]:
@@ -98,6 +100,19 @@ def _pepper(look: Look, pepper: bytes | None) -> Iterator[Finding]:
         yield Finding("fail", explain(PepperDiffers()) or "", "segredo das chaves")
 
 
+def _batches(look: Look) -> Iterator[Finding]:
+    """Batches that wait for somebody."""
+    open_ = standing_of(look.connection)
+    if not open_:
+        return
+    told = ", ".join(
+        f"{whole(count)} {state}{f' ({reason})' if reason else ''}"
+        for state, reason, count in open_
+    )
+    paused = any(state == "pausado" and reason != "usuario" for state, reason, _ in open_)
+    yield Finding("warn" if paused else "ok", told, "lotes")
+
+
 def _books(look: Look) -> Iterator[Finding]:
     """Whether the books agree."""
     books = check_books(look.connection)
@@ -108,6 +123,13 @@ def _books(look: Look) -> Iterator[Finding]:
             "ok",
             f"confere: {whole(books.accounts)} contas, {whole(books.entries)} lançamentos",
             "livro de créditos",
+        )
+    if books.budgets:
+        remarks = "; ".join(books.remarks)
+        yield Finding(
+            "warn" if remarks else "ok",
+            remarks or f"{whole(books.budgets)} conferidos",
+            "orçamentos",
         )
 
 

@@ -2,7 +2,7 @@
 
 import asyncio
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 
 from balcao.cli.failures import explain
@@ -19,6 +19,7 @@ from balcao.inventory import (
     probing,
     ufs_text,
 )
+from balcao.providers.contract import SwitchedOn
 from balcao.settings import Settings
 from balcao.sources.replies import MISCONFIGURED
 
@@ -103,7 +104,8 @@ def remarks(settings: Settings, __: Home) -> Iterator[Finding]:
 
 def reachable(settings: Settings, _: Home) -> Iterator[Finding]:
     """Each source that is on, asked whether it would answer, and what its clock says."""
-    probes = probing.plan(settings, _seen(settings).providers)
+    providers = _seen(settings).providers
+    probes = probing.plan(settings, providers)
     results = asyncio.run(probing.run(probes, settings))
     by_source: dict[str, list[probing.Result]] = {}
     for result in results:
@@ -111,7 +113,20 @@ def reachable(settings: Settings, _: Home) -> Iterator[Finding]:
     for name, of_source in by_source.items():
         yield _reached(name, of_source)
         yield from _access(name, of_source)
+    up = {result.source for result in results if result.status != "fail"}
+    yield from _letters(settings, [each for each in providers if each.name in up])
     yield from _clocks(by_source)
+
+
+def _letters(settings: Settings, providers: Sequence[SwitchedOn]) -> Iterator[Finding]:
+    """What those say of a CNPJ with letters who are said to take them (decision 0049)."""
+    for result in asyncio.run(probing.run(probing.plan_letters(settings, providers), settings)):
+        title = f"CNPJ com letras em {result.source}"
+        if result.status == "fail":
+            remedy = "se continuar assim, ponha accepts_alphanumeric desta fonte em false"
+            yield Finding("warn", f"{result.text}; {remedy}", title)
+        else:
+            yield Finding(result.status, result.text, title)
 
 
 def _reached(name: str, results: list[probing.Result]) -> Finding:

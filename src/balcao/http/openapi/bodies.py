@@ -18,10 +18,11 @@ _DONE: Mapping[str, tuple[Mapping[str, Any], str]] = {
     "error": ({"type": "boolean"}, "Sempre `false` nesta resposta."),
 }
 _DAY = {"type": "string", "format": "date"}
-_INSTANT = {"type": "string", "format": "date-time"}
+INSTANT = {"type": "string", "format": "date-time"}
 
 
-def _nullable(schema: Mapping[str, Any]) -> Mapping[str, Any]:
+def nullable(schema: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The same, or nothing."""
     return {**schema, "type": [schema["type"], "null"]}
 
 
@@ -39,17 +40,17 @@ _BALANCE: _Fields = {
     ),
     "modo": ({"type": "string", "enum": ["live", "test"]}, "Produção ou teste.", "live"),
     "saldo_creditos": (
-        _nullable({"type": "integer"}),
+        nullable({"type": "integer"}),
         "Saldo, com o que está reservado; nulo: pós-pago, que não tem saldo.",
         9_800,
     ),
     "creditos_reservados": (_COUNT, "Reservados por consultas em andamento.", 2),
     "creditos_disponiveis": (
-        _nullable({"type": "integer"}),
+        nullable({"type": "integer"}),
         "O que se pode gastar agora; nulo: pós-pago sem teto.",
         9_798,
     ),
-    "teto_mensal_creditos": (_nullable(_COUNT), "Teto do mês no pós-pago, se há um.", None),
+    "teto_mensal_creditos": (nullable(_COUNT), "Teto do mês no pós-pago, se há um.", None),
     "mes": ({"type": "string", "pattern": r"^\d{4}-\d{2}$"}, "Mês em Brasília.", "2026-08"),
     "creditos_gastos_no_mes": (_COUNT, "Cobrados neste mês.", 200),
 }
@@ -60,10 +61,16 @@ _LINE: _Fields = {
         "Operação, como no endereço.",
         "certidao-negativa-de-debitos-federal",
     ),
-    "chave": (_nullable({"type": "string"}), "Nome da chave que consultou.", "erp"),
+    "chave": (nullable({"type": "string"}), "Nome da chave que consultou.", "erp"),
     "origem": ({"type": "string", "enum": ["cache", "online"]}, "De onde veio.", "online"),
     "consultas": (_COUNT, "Consultas cobradas.", 3),
     "creditos": (_COUNT, "Créditos que custaram.", 6),
+    "cliente": (nullable({"type": "string"}), "O `X-Cliente` delas; nulo: sem ele.", "loja-7"),
+    "referencia": (
+        nullable({"type": "string"}),
+        "O `X-Referencia` delas, se `agrupar=referencia` foi pedido; senão nulo.",
+        None,
+    ),
 }
 _OPERATION: _Fields = {
     "operacao_id": (_UUID, "O identificador perguntado.", _OPERATION_ID),
@@ -80,13 +87,13 @@ _OPERATION: _Fields = {
     "creditos": (_COUNT, "Cobrados.", 2),
     "creditos_reservados": (_COUNT, "Reservados enquanto ela está em andamento.", 0),
     "regra": (
-        _nullable({"type": "string"}),
+        nullable({"type": "string"}),
         "A regra da tabela de preços que fez o preço, ou por que nada foi cobrado, em palavras, que"
         " podem mudar; nulo enquanto está em andamento.",
         tariff.sentence(_RULE),
     ),
     "regra_codigo": (
-        _nullable({"type": "string"}),
+        nullable({"type": "string"}),
         "O código da regra, que não muda; podem surgir outros: "
         + ", ".join(f"`{code}`" for code in tariff.RULES if code != REFUSED)
         + ".",
@@ -97,12 +104,30 @@ _OPERATION: _Fields = {
         "De onde veio o resultado; nulo enquanto não há nenhum.",
         "online",
     ),
-    "chave": (_nullable({"type": "string"}), "Nome da chave que consultou.", "erp"),
-    "iniciada_em": (_INSTANT, "Início.", "2026-08-08T10:15:30.120-03:00"),
+    "chave": (nullable({"type": "string"}), "Nome da chave que consultou.", "erp"),
+    "iniciada_em": (INSTANT, "Início.", "2026-08-08T10:15:30.120-03:00"),
     "concluida_em": (
-        _nullable(_INSTANT),
+        nullable(INSTANT),
         "Fim; nulo enquanto está em andamento.",
         "2026-08-08T10:15:34.330-03:00",
+    ),
+    "cliente": (nullable({"type": "string"}), "O `X-Cliente` dela, se houve.", "loja-7"),
+    "referencia": (
+        nullable({"type": "string"}),
+        "O `X-Referencia` dela, se houve.",
+        "pedido:2026/1017",
+    ),
+}
+_OPERATIONS: _Fields = {
+    "itens": (
+        {"type": "array", "items": {"$ref": f"{SCHEMAS}OperacaoAchada"}},
+        "As mais novas primeiro.",
+        [{name: example for name, (_, _, example) in _OPERATION.items()}],
+    ),
+    "cursor": (
+        nullable({"type": "string"}),
+        "Para pedir as que vêm depois destas; nulo: não há mais.",
+        None,
     ),
 }
 
@@ -114,7 +139,7 @@ _CONSUMPTION: _Fields = {
     "total_creditos": (_COUNT, "Soma das linhas.", 6),
     "linhas": (
         {"type": "array", "items": {"$ref": f"{SCHEMAS}LinhaConsumo"}},
-        "Por dia, operação, chave e origem.",
+        "Por dia, operação, chave, origem e cliente.",
         [{name: example for name, (_, _, example) in _LINE.items()}],
     ),
 }
@@ -122,6 +147,11 @@ _ALIVE: _Fields = {"status": ({"type": "string", "enum": ["ok"]}, "Sempre `ok`."
 _READY: _Fields = {
     **_ALIVE,
     "gravação": ({"type": "boolean"}, "Sempre `true`: o banco de dados aceita gravações.", True),
+    "relógio": (
+        {"type": "string"},
+        "`certo`, ou o que há com ele; a hora em que se confia não muda com um salto.",
+        "certo",
+    ),
     "dados_abertos": (
         {
             "type": "object",
@@ -133,7 +163,7 @@ _READY: _Fields = {
 }
 
 
-def _result(fields: _Fields) -> _Fields:
+def result(fields: _Fields) -> _Fields:
     """The envelope, and these fields."""
     values = zip(_DONE.items(), (_REQUEST_ID, True, False), strict=True)
     return {name: (schema, text, value) for (name, (schema, text)), value in values} | dict(fields)
@@ -141,10 +171,15 @@ def _result(fields: _Fields) -> _Fields:
 
 # By name in the document: what it is, and its fields.
 _SCHEMAS: Mapping[str, tuple[str, _Fields]] = {
-    "RespostaSaldo": ("O que a conta ainda pode gastar.", _result(_BALANCE)),
-    "RespostaConsumo": ("O que foi cobrado em um período.", _result(_CONSUMPTION)),
-    "LinhaConsumo": ("O que foi cobrado em um dia, por operação, chave e origem.", _LINE),
-    "RespostaOperacao": ("O que foi feito de uma requisição.", _result(_OPERATION)),
+    "RespostaSaldo": ("O que a conta ainda pode gastar.", result(_BALANCE)),
+    "RespostaConsumo": ("O que foi cobrado em um período.", result(_CONSUMPTION)),
+    "LinhaConsumo": (
+        "O que foi cobrado em um dia, por operação, chave, origem e cliente.",
+        _LINE,
+    ),
+    "RespostaOperacao": ("O que foi feito de uma requisição.", result(_OPERATION)),
+    "RespostaOperacoes": ("Requisições e o que foi feito delas.", result(_OPERATIONS)),
+    "OperacaoAchada": ("O que foi feito de uma requisição.", _OPERATION),
     "Vida": ("O processo responde.", _ALIVE),
     "Prontidao": ("O serviço pode receber requisições.", _READY),
 }

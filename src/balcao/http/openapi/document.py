@@ -4,7 +4,7 @@ Operations, parameters and the problems each may answer are data of `operations`
 examples are made by the same functions that make real ones, schemas of their types.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -15,10 +15,12 @@ from balcao.core.idempotency import KEY_CHARACTERS_MAX, KEY_CHARACTERS_MIN
 from balcao.core.outcomes import reply_of
 from balcao.core.questions import Subject
 from balcao.core.receipts import Numbering
+from balcao.http.openapi import batches as openapi_batches
 from balcao.http.openapi import bodies as openapi_bodies
+from balcao.http.openapi import budgets as openapi_budgets
 from balcao.http.openapi import errors as openapi_errors
 from balcao.http.openapi import pages as openapi_pages
-from balcao.http.openapi import texts
+from balcao.http.openapi import searches, texts
 from balcao.http.openapi.errors import JSON, REQUEST_ID, SCHEMAS
 from balcao.http.quotes import EXAMPLE, QuoteAnswer
 from balcao.http.quotes import PREFIX as QUOTES
@@ -50,8 +52,17 @@ def document(
         paths[_address(operation, PREFIX)] = {"get": _lookup(operation, idempotency_hours)}
     for operation in operations.values():
         paths[_address(operation, QUOTES)] = {"get": _quote(operation)}
+    headers = {status: _headers(status) for status in texts.STATUSES}
+    paths |= searches.paths(headers, _idempotency_key(idempotency_hours))
     paths |= openapi_pages.paths(_refusals, _page_headers_of_results)
-    answers = _answers([*(operation.answer for operation in operations.values()), QuoteAnswer])
+    paths |= openapi_batches.paths(
+        _refusals, _page_headers, _idempotency_key(idempotency_hours, texts.creating)
+    )
+    paths |= openapi_budgets.paths(
+        _refusals, _page_headers, _idempotency_key(idempotency_hours, texts.creating)
+    )
+    kinds = [operation.answer for operation in operations.values()]
+    answers = _answers([*kinds, QuoteAnswer, *searches.ANSWERS, *openapi_batches.ANSWERS])
     refused = openapi_errors.schemas(list(operations.values()), answers)
     shared = _share_responses(paths)
     return {
@@ -80,7 +91,13 @@ def document(
             # languages refuse an answer with a field that they do not know.
             "schemas": {
                 name: {**schema, "additionalProperties": True}
-                for name, schema in (refused | answers | openapi_bodies.schemas()).items()
+                for name, schema in (
+                    refused
+                    | answers
+                    | openapi_batches.schemas(answers)
+                    | openapi_bodies.schemas()
+                    | openapi_budgets.schemas()
+                ).items()
             },
             "responses": shared,
             "headers": {
@@ -98,8 +115,8 @@ def _share_responses(paths: Mapping[str, Any]) -> dict[str, Any]:
     Returns these responses by name: schema and status, numbered where contents differ.
     """
     places: dict[bytes, list[tuple[dict[str, Any], str]]] = {}
-    for methods in paths.values():
-        responses = methods["get"]["responses"]
+    for described in (each for methods in paths.values() for each in methods.values()):
+        responses = described["responses"]
         for status, response in responses.items():
             places.setdefault(msgspec.json.encode(response), []).append((responses, status))
     shared: dict[str, Any] = {}
@@ -158,11 +175,13 @@ def _parameter(parameter: Parameter, operation: Operation) -> dict[str, Any]:
     return described
 
 
-def _idempotency_key(hours: int) -> dict[str, Any]:
+def _idempotency_key(
+    hours: int, text: Callable[[int], str] = texts.idempotency_key
+) -> dict[str, Any]:
     return {
         "name": "Idempotency-Key",
         "in": "header",
-        "description": texts.idempotency_key(hours),
+        "description": text(hours),
         "required": False,
         "schema": {
             "type": "string",
@@ -230,12 +249,15 @@ _ASKING_A_PRICE = (
     errors.KeyRefused,
     errors.RateLimited,
     errors.RequestTooLarge,
+    errors.AddressNotAllowed,
+    errors.OperationNotAllowed,
     errors.CertificatesNotEnabled,
     errors.OptInNotEnabled,
     errors.InvalidCnpj,
     errors.InvalidCpf,
     errors.InvalidParameter,
     errors.RepeatedParameter,
+    errors.MarkWithCpf,
     errors.InvalidStrategy,
     errors.InvalidUf,
     errors.DocumentRequired,
@@ -306,10 +328,14 @@ def _plain(schema: Mapping[str, Any], *, nullable: bool = True) -> dict[str, Any
         for key, value in schema.items()
         if key not in ("default", "anyOf", "$ref")
     }
+    if schema.get("format") == "decimal":  # written as a number, with all its digits
+        return {"type": "number"}
     if "anyOf" in schema:
         (kind,) = [_plain(kind) for kind in schema["anyOf"] if kind != {"type": "null"}]
         if not nullable:
             return {**kind, **kept}
+        if "enum" in kind:
+            kind["enum"] = [*kind["enum"], None]
         if "type" in kind:
             return {**kind, **kept, "type": [kind["type"], "null"]}
         return {"anyOf": [kind, {"type": "null"}], **kept}

@@ -39,6 +39,20 @@ _CREDITS: Mapping[str, str] = {
     "creditos_maximos": "Só com `TETO_DA_REQUISICAO`: o que X-Creditos-Maximos permite.",
 }
 
+_OF_CEILINGS: Mapping[str, tuple[Mapping[str, Any], str]] = {
+    "teto": ({"type": "integer", "minimum": 0}, "O teto do orçamento que recusou."),
+    "usado": ({"type": "integer", "minimum": 0}, "O que dele foi usado no período."),
+    "reservado": (
+        {"type": "integer", "minimum": 0},
+        "O que está reservado por consultas em andamento.",
+    ),
+    "necessario": ({"type": "integer", "minimum": 0}, "O que a consulta pede."),
+    "volta_em": (
+        {"type": ["string", "null"], "format": "date-time"},
+        "Quando o período recomeça; nulo: nunca.",
+    ),
+}
+
 _PLAIN = "Erro"
 _DETAIL = "DetalheErro"
 
@@ -113,6 +127,14 @@ def samples(kind: type[errors.BalcaoError]) -> Sequence[errors.BalcaoError]:
         return (errors.InsufficientCredits(1, 0),)
     if kind is errors.CeilingOfRequest:
         return (errors.CeilingOfRequest(2, 1),)
+    if issubclass(kind, errors.CeilingReached):
+        return (kind(1_000, 998, 1, 2, "2026-09-01T00:00:00.000-03:00"),)
+    if kind is errors.AddressNotAllowed:
+        return (errors.AddressNotAllowed("203.0.113.9"),)
+    if kind is errors.BatchStateRefused:
+        return (errors.BatchStateRefused("concluido"),)
+    if kind is errors.FileUnreadable:
+        return (errors.FileUnreadable("sem_documento", "O arquivo não tem uma coluna de CNPJ."),)
     if kind is errors.StillRunning:
         return (errors.StillRunning(26),)
     if kind is errors.RequestTooLarge:
@@ -189,6 +211,10 @@ def _schema(properties: Mapping[str, Any], required: Mapping[str, Any] | Sequenc
             "message": {"type": "string", "description": "Igual a `error_message.message`."},
             **properties,
             **{name: {**count, "description": text} for name, text in _CREDITS.items()},
+            **{
+                name: {**schema, "description": f"Só com `TETO_…` de um orçamento: {text}"}
+                for name, (schema, text) in _OF_CEILINGS.items()
+            },
         },
         "required": [*_ENVELOPE, *required],
     }

@@ -9,7 +9,7 @@ from typing import Any
 
 from balcao import errors
 from balcao.accounts.statement import COLUMNS, DAYS_DEFAULT, DAYS_MAX, as_csv
-from balcao.http.account import OPERATION_DAYS, PREFIX
+from balcao.http.account import LINES_MAX, OPERATION_DAYS, PAGE_DEFAULT, PAGE_MAX, PREFIX
 from balcao.http.openapi import bodies, texts
 from balcao.http.openapi.errors import JSON, SCHEMAS
 from balcao.http.routes import PREFIX as LOOKUPS
@@ -20,7 +20,12 @@ from balcao.operations.state_certificate.operation import StateCertificateLookup
 Refusals = Callable[[Sequence[type[errors.BalcaoError]], bool], dict[str, Any]]
 HeadersOf = Callable[[int], dict[str, Any]]
 
-_KEYED = (errors.KeyRefused, errors.RateLimited, errors.RequestTooLarge)
+_KEYED = (
+    errors.KeyRefused,
+    errors.AddressNotAllowed,
+    errors.RateLimited,
+    errors.RequestTooLarge,
+)
 _UUID = {"type": "string", "format": "uuid"}
 # Empty counts as omitted. A pattern and no `format`: clients have one type for all of it.
 _DAY_OR_NONE = {
@@ -157,6 +162,43 @@ def _account(refusals: Refusals, headers: HeadersOf) -> dict[str, Any]:
                     " Accept (`text/csv`); o padrão é JSON.",
                     {"type": "string", "enum": ["json", "csv", ""]},
                 ),
+                _query("cliente", "Só as linhas deste `X-Cliente`.", {"type": "string"}),
+                _query(
+                    "agrupar",
+                    "`referencia`: uma linha também por `X-Referencia`; no máximo"
+                    f" {LINES_MAX} linhas. Sem ele as referências não separam linhas.",
+                    {"type": "string", "enum": ["referencia", ""]},
+                ),
+            ),
+            problems=(errors.InvalidParameter, errors.RepeatedParameter),
+        ),
+        f"{PREFIX}operacoes": window(
+            "operacoes_de",
+            "Operações de uma Idempotency-Key ou de uma referência",
+            texts.operations(OPERATION_DAYS),
+            _json("RespostaOperacoes"),
+            parameters=(
+                _query(
+                    "idempotency_key",
+                    "A `Idempotency-Key` da requisição: acha uma ou nenhuma.",
+                    {"type": "string", "minLength": 1},
+                ),
+                _query(
+                    "referencia",
+                    "O `X-Referencia` das requisições.",
+                    {"type": "string", "minLength": 1},
+                ),
+                _query(
+                    "limite",
+                    f"Quantas por página, de 1 a {PAGE_MAX}; padrão: {PAGE_DEFAULT}.",
+                    {
+                        "type": "integer",
+                        "minimum": 1,
+                        "maximum": PAGE_MAX,
+                        "default": PAGE_DEFAULT,
+                    },
+                ),
+                _query("cursor", "O `cursor` da página anterior.", {"type": "string"}),
             ),
             problems=(errors.InvalidParameter, errors.RepeatedParameter),
         ),

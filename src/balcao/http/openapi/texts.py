@@ -16,14 +16,20 @@ def introduction(idempotency_hours: int) -> str:
 
 TAG_LOOKUPS = "Consultas"
 TAG_QUOTES = "Custos"
+TAG_SEARCHES = "Buscas"
 TAG_RECEIPTS = "Comprovantes"
 TAG_ACCOUNT = "Conta"
+TAG_BUDGETS = "Orcamentos"
+TAG_BATCHES = "Lotes"
 TAG_SERVICE = "Monitoramento"  # tags are ASCII: generators name files and classes by them
 TAGS: Mapping[str, str] = {
     TAG_LOOKUPS: "As operações que custam créditos.",
     TAG_QUOTES: "O que cada consulta custaria agora, sem consultar nem cobrar nada.",
+    TAG_SEARCHES: "Empresas dos dados abertos do CNPJ por nome, lugar, atividade e outros filtros.",
     TAG_RECEIPTS: "Os documentos das certidões, no endereço que `print` indica; sem custo.",
     TAG_ACCOUNT: "O que a própria conta gastou; com chave, sem custo.",
+    TAG_BUDGETS: "Tetos para o que uma chave ou um cliente gasta; com chave, sem custo.",
+    TAG_BATCHES: "Uma consulta para cada linha de um arquivo; só as linhas consultadas custam.",
     TAG_SERVICE: "Saúde e medidas do serviço; sem chave, sem custo.",
 }
 
@@ -50,8 +56,8 @@ BALANCE = (
 def consumption(days_default: int, days_max: int) -> str:
     """What the account's consumption is."""
     return (
-        "O que foi cobrado, por dia, operação, chave e origem. Sem `de` nem `ate`, os últimos"
-        f" {days_default} dias; no máximo {days_max} dias de uma vez."
+        "O que foi cobrado, por dia, operação, chave, origem e cliente (`X-Cliente`). Sem `de` nem"
+        f" `ate`, os últimos {days_default} dias; no máximo {days_max} dias de uma vez."
     )
 
 
@@ -61,6 +67,15 @@ def operation(days: int) -> str:
         "Responde “esta consulta foi cobrada?”: o estado, os créditos e a regra que fez o preço."
         f" Só da própria conta, por {days} dias. Recusas e reenvios por `Idempotency-Key` não são"
         " operações."
+    )
+
+
+def operations(days: int) -> str:
+    """Requests by what the caller knows of them."""
+    return (
+        "Acha requisições sem o `request_id`: pela `Idempotency-Key` ou pelo `X-Referencia` com que"
+        f" foram feitas, as mais novas primeiro, por {days} dias. Cada uma como em"
+        " `/conta/v1/operacoes/{request_id}`: o que não reservou nem custou nada não é operação."
     )
 
 
@@ -80,19 +95,69 @@ def idempotency_key(hours: int) -> str:
     )
 
 
+def creating(hours: int) -> str:
+    """What the request header is for where something is created."""
+    return (
+        f"Cria uma vez só, durante {_hours(hours)}: a mesma chave com o mesmo corpo recebe de novo"
+        " a primeira resposta; com outro corpo, 400."
+    )
+
+
+NEW_BATCH = (
+    "Recebe um arquivo com uma linha por consulta. Os demais parâmetros da operação valem para"
+    " todas as linhas; colunas do arquivo prevalecem. O arquivo é lido e cotado em seguida:"
+    " acompanhe `estado` até `cotado` ou `recusado`. Nada é consultado nem cobrado antes da"
+    " confirmação. A mesma `Idempotency-Key` com o mesmo arquivo dá o mesmo lote."
+)
+BATCH = (
+    "Estados: `recebido`, `validando`, `cotado` ou `recusado`; confirmado, `executando`, `pausado`"
+    " (com o motivo) e `concluido`; ou `encerrando` e `encerrado`; `expirado`, se a cotação não foi"
+    " confirmada em 24 horas. O teto e o saldo nunca são ultrapassados, nem por um crédito; cada"
+    " linha é cobrada no máximo uma vez, e só se foi respondida."
+)
+ERASED_BATCH = (
+    "Apaga o arquivo e os resultados de um lote terminado, ou cotado e não confirmado. O que ele"
+    " custou continua no extrato."
+)
+BATCH_FILES = (
+    "A qualquer momento, como está agora: as colunas do arquivo, na ordem dele, e depois as"
+    " nossas, que começam com `balcao_`."
+)
+BUDGETS = (
+    "Uma chave que administra vê os da conta inteira; outra, só os dela. Com o que foi usado no"
+    " período corrente."
+)
+NEW_BUDGET = (
+    "De uma chave (`de.id`) ou de um cliente marcado por `X-Cliente` (`de.valor`). O que passaria"
+    " do teto é recusado com 402, sem consulta nem cobrança, já na próxima consulta. Pede uma chave"
+    " que administra."
+)
+CHANGED_BUDGET = (
+    "O que não vem fica como está; o que já foi usado também. Um teto abaixo do uso vale: nada mais"
+    " passa até o período recomeçar. Pede uma chave que administra."
+)
+ENDED_BUDGET = (
+    "Para sempre; a resposta diz como ele estava. Pede uma chave que administra. O de um lote ou de"
+    " uma carteira termina com ele."
+)
+
+
 def _hours(count: int) -> str:
     return "1 hora" if count == 1 else f"{count} horas"
 
 
 STATUSES: Mapping[int, str] = {
     200: "Consulta concluída: leia `success` e `error`.",
+    201: "Criado.",
     400: "A requisição não pode ser atendida como foi enviada, ou a consulta falhou.",
     401: "A chave está ausente, expirou, foi revogada ou é inválida.",
     402: "Não há créditos disponíveis para o caminho necessário.",
     403: "A conta não inclui o que foi pedido.",
     404: "Não existe, ou o resultado da consulta é negativo (veja `error`).",
     409: "A requisição anterior com esta `Idempotency-Key` não terminou ou não pode ser reenviada.",
-    413: "A requisição traz um corpo.",
+    410: "O que se pede não existe mais.",
+    413: "A requisição traz um corpo que o endereço não aceita, ou um grande demais.",
+    415: "O corpo é de um tipo que o endereço não aceita.",
     429: "Cota de requisições por minuto ou por dia atingida.",
     431: "A linha e os cabeçalhos da requisição são longos demais.",
     500: "Falha da fonte consultada ou do próprio serviço. Nada foi cobrado.",
@@ -111,7 +176,8 @@ class HeaderText:
 
 
 _ALL = frozenset(STATUSES)
-_COUNTED = frozenset({200, 400, 402, 403, 404, 409, 429})  # after the key was recognised
+_COUNTED = frozenset({200, 201, 400, 402, 404, 409, 410, 429})  # after the key was recognised
+_PERHAPS_COUNTED = frozenset({403, 415, 500, 503})
 _RESULTS = frozenset({200, 404})
 
 HEADERS_OF_PAGES = (
@@ -131,13 +197,13 @@ HEADERS: Mapping[str, HeaderText] = {
         "As cotas: quantas requisições (`q`) em quantos segundos (`w`).",
         {"type": "string", "examples": ['"minuto";q=300;w=60, "dia";q=50000;w=86400']},
         always=_COUNTED,
-        sometimes=frozenset({500, 503}),
+        sometimes=_PERHAPS_COUNTED,
     ),
     "RateLimit": HeaderText(
         "Quantas requisições restam (`r`) e em quantos segundos a cota volta a ser inteira (`t`).",
         {"type": "string", "examples": ['"minuto";r=299;t=1, "dia";r=49999;t=2']},
         always=_COUNTED,
-        sometimes=frozenset({500, 503}),
+        sometimes=_PERHAPS_COUNTED,
     ),
     "Retry-After": HeaderText(
         "Segundos a aguardar antes de repetir; em 503, no máximo 300.",
@@ -158,11 +224,21 @@ HEADERS: Mapping[str, HeaderText] = {
     "Idempotent-Replayed": HeaderText(
         "`true`: a resposta foi gravada antes sob a mesma Idempotency-Key.",
         {"type": "string", "enum": ["true"]},
-        sometimes=frozenset({200, 400, 404, 500, 503}),
+        sometimes=frozenset({200, 201, 400, 404, 500, 503}),
     ),
     "Deprecation": HeaderText(
         "A requisição usou uma forma antiga (RFC 9745): envie `cache` na consulta.",
         {"type": "string", "examples": ["@1767225600"]},
         sometimes=_ALL - {401, 413, 429, 431},
+    ),
+    "X-Cliente": HeaderText(
+        "O `X-Cliente` da requisição.",
+        {"type": "string", "examples": ["loja-7"]},
+        sometimes=_ALL - {413, 431},
+    ),
+    "X-Referencia": HeaderText(
+        "A `X-Referencia` da requisição.",
+        {"type": "string", "examples": ["pedido:2026/1017"]},
+        sometimes=_ALL - {413, 431},
     ),
 }

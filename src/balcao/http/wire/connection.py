@@ -1,21 +1,26 @@
 """One connection: heads in, one request after the other, and a word to what is no request."""
 
 import asyncio
+from functools import partial
 from typing import TYPE_CHECKING, cast
 
 from balcao.errors import BalcaoError, InvalidRequest, RequestTooLarge
-from balcao.http.lane import KnownHead, Lane
+from balcao.http.lane import AnyLane, KnownHead
 from balcao.http.wire.exchange import Exchange, start_of
 from balcao.http.wire.head import END, Head, cannot_be, path_asked, read_head
 from balcao.http.wire.limits import TICK_SECONDS
 
 if TYPE_CHECKING:
     from balcao.http.wire.door import Door
+    from balcao.http.wire.elsewhere import Elsewhere
 
 # Of a client that goes on sending after it was refused, before it is cut off.
 _LINGER_BYTES_MAX = 1_000_000
 
 _NEVER = float("inf")
+
+# Until a connection that is to go elsewhere is looked at again: its client has not taken all yet.
+_UNSENT_SECONDS = 0.01
 
 
 class Connection(asyncio.BufferedProtocol):
@@ -29,8 +34,10 @@ class Connection(asyncio.BufferedProtocol):
         "_buffer",
         "_door",
         "_drained",
+        "_early",
         "_exchange",
         "_in_lane",
+        "_laned",
         "_lingering",
         "_transport",
         "_until",
@@ -41,6 +48,7 @@ class Connection(asyncio.BufferedProtocol):
         "deadline",
         "ending",
         "gone",
+        "moved",
         "paused",
         "reason",
         "room",
@@ -61,6 +69,7 @@ class Connection(asyncio.BufferedProtocol):
         self.server = door.server
         self.shaking: asyncio.Task[None] | None = None  # hands, by TLS
         self.gone = False
+        self.moved = False  # another process has it
         self.ending = False  # no request after the present one
         self.paused = False  # the client does not take what is sent
         self.reason = ""  # why we ended it; empty: the client did, or nobody is to blame
@@ -74,6 +83,12 @@ class Connection(asyncio.BufferedProtocol):
         self._in_lane = False  # a request is being answered, and by the lane
         self._lingering = 0  # bytes that were thrown away, and one
         self._drained: asyncio.Future[None] | None = None
+        self._early: tuple[bytes, bool] | None = None  # see `begin_with`
+        self._laned = False  # our own lane took the last request
+
+    def begin_with(self, read: bytes, *, overdue: bool) -> None:
+        """Another process has read this of it."""
+        self._early = read, overdue
 
     # asyncio's side
 
@@ -85,8 +100,15 @@ class Connection(asyncio.BufferedProtocol):
         self._wire = _wire_of(self._transport)
         if self._wire is not self._transport:
             self._wire.set_write_buffer_limits(high=1, low=0)
-        if self._door.closing:
-            self._transport.abort()
+        if self._early is None:
+            if self._door.closing:
+                self._transport.abort()
+        else:
+            (read, overdue), self._early = self._early, None
+            if read:
+                self.received(read)
+            if overdue:
+                self.overdue()
 
     def get_buffer(self, sizehint: int) -> memoryview:
         """asyncio's: all connections read into one place, and keep only what they need."""
@@ -104,7 +126,10 @@ class Connection(asyncio.BufferedProtocol):
         if self._exchange is not None or self._in_lane:
             return True
         if self._buffer and not self._lingering:
-            self.refuse(InvalidRequest(), path_asked(self._buffer))
+            if self._door.house is not None:
+                self.leave_for(self._door.house, self._buffer)
+            else:
+                self.refuse(InvalidRequest(), path_asked(self._buffer))
             return True
         return False
 
@@ -182,9 +207,17 @@ class Connection(asyncio.BufferedProtocol):
                     self.deadline = min(self.deadline, self.room.now + TICK_SECONDS + within)
                 self.read_on()
                 return
-            raw, self._buffer = buffer[: end + 4], buffer[end + 4 :]
+            raw, self._buffer = buffer, b""
+            if end + 4 < len(buffer):
+                raw, self._buffer = buffer[: end + 4], buffer[end + 4 :]
             if len(raw) > self._door.limits.head_bytes:
                 raise RequestTooLarge(headers=True)
+            fronts = self._door.fronts
+            # Who asks for this and that in turn stays: it costs more to come and go.
+            if fronts and self._laned and not self._has_unsent() and fronts.want(raw):
+                self.leave_for(fronts, raw + self._buffer)
+                return
+            self._laned = False
             lane, head = self._door.lane, None
             if lane is not None and lane.looks_like_one(raw):
                 known = lane.known(raw)
@@ -193,19 +226,26 @@ class Connection(asyncio.BufferedProtocol):
                     known = lane.learn(raw, head)
                 if known is not None and self._take(lane, raw, known):
                     return
+            if self._door.house is not None:
+                self.leave_for(self._door.house, raw + self._buffer)
+                return
             if head is None:
                 head = read_head(raw)
         except BalcaoError as error:
-            self.refuse(error, path_asked(buffer))
+            if self._door.house is not None:
+                self.leave_for(self._door.house, buffer)
+            else:
+                self.refuse(error, path_asked(buffer))
             return
         self._hand_on(head, raw)
 
-    def _take(self, lane: Lane, raw: bytes, known: KnownHead) -> bool:
+    def _take(self, lane: AnyLane, raw: bytes, known: KnownHead) -> bool:
         """Have the lane answer it, if it can."""
         self._in_lane = True
         if not lane.take(self, raw, known):
             self._in_lane = False
             return False
+        self._laned = True
         self.sent_bytes = 0
         self.deadline = _NEVER
         self._door.busy(self)
@@ -224,7 +264,8 @@ class Connection(asyncio.BufferedProtocol):
                 self._pause_reading()
         else:
             self._door.hearing(self)
-            self.deadline = self.room.now + TICK_SECONDS + self._door.limits.body_seconds
+            within = self._door.limits.body_seconds_of(head.length)
+            self.deadline = self.room.now + TICK_SECONDS + within
             rest, self._buffer = self._buffer, b""
             self.read_on()
             if rest:
@@ -280,7 +321,32 @@ class Connection(asyncio.BufferedProtocol):
     def give_back(self, raw: bytes) -> None:
         """A request that the lane took and nothing was done of: the application's, after all."""
         self._in_lane = False
-        self._hand_on(read_head(raw), raw)
+        if self._door.house is not None:
+            self.leave_for(self._door.house, raw + self._buffer)
+        else:
+            self._hand_on(read_head(raw), raw)
+
+    # For other processes
+
+    def leave_for(self, elsewhere: "Elsewhere", read: bytes, *, overdue: bool = False) -> None:
+        """From here on another process has it, with what was read and nobody has answered."""
+        transport = self._transport
+        if self.gone or transport is None:
+            return
+        if transport.get_write_buffer_size():  # its client has not taken all of the last answer
+            self._in_lane, self._buffer = True, b""
+            self._pause_reading()
+            later = partial(self._leave_later, elsewhere, read, overdue)
+            self._door.loop.call_later(_UNSENT_SECONDS, later)
+            return
+        self.moved = self.gone = True
+        elsewhere.take(self, transport.get_extra_info("socket").fileno(), read, overdue=overdue)
+        transport.abort()  # here alone: the other process has a socket of its own
+
+    def _leave_later(self, elsewhere: "Elsewhere", read: bytes, overdue: bool) -> None:
+        self._in_lane = False
+        rest, self._buffer = self._buffer, b""
+        self.leave_for(elsewhere, read + rest, overdue=overdue)
 
     def refuse(self, error: Exception, path: str) -> None:
         """Say no in the API's own form, and end the connection: nobody knows what comes next."""
@@ -371,6 +437,8 @@ class Connection(asyncio.BufferedProtocol):
                 self._linger()
             else:
                 self.cut("")
+        elif self._buffer and self._door.house is not None:
+            self.leave_for(self._door.house, self._buffer, overdue=True)
         elif self._buffer:
             self.reason = "no_request"
             self.refuse(InvalidRequest(408), path_asked(self._buffer))

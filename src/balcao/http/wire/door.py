@@ -16,8 +16,9 @@ from typing import Any, TypeAlias
 import structlog
 
 from balcao.core.addresses import of_peer
-from balcao.http.lane import Lane
+from balcao.http.lane import AnyLane
 from balcao.http.wire.connection import Connection
+from balcao.http.wire.elsewhere import Elsewhere
 from balcao.http.wire.limits import TICK_SECONDS, ConnectionLimits
 from balcao.http.wire.room import Room
 
@@ -56,13 +57,20 @@ class Door:
         refusal: Refusal,
         limits: ConnectionLimits,
         *,
-        lane: Lane | None = None,
+        lane: AnyLane | None = None,
         observe: Observe = lambda reason: None,
         tls: ssl.SSLContext | None = None,
+        fronts: Elsewhere | None = None,
+        house: Elsewhere | None = None,
     ) -> None:
-        """To be made on the event loop; `open` lets clients in. `lane`: for what is at hand."""
+        """To be made on the event loop; `open` lets clients in. `lane`: for what is at hand.
+
+        `fronts`: they get the clients. `house`: it gets whatever is not for the lane.
+        """
         self.app = app
         self.lane = lane
+        self.fronts = fronts
+        self.house = house
         self.refusal = refusal
         self.limits = limits
         self.loop = asyncio.get_running_loop()
@@ -110,16 +118,20 @@ class Door:
         self._listener = listener
         self.server = listener.getsockname()[:2]
         self.loop.add_reader(listener, self._accept)
-        self._tick()
+        self.tick()
         return self.server[1]
 
-    async def close(self, patience_seconds: float) -> None:
-        """Take nobody any more, finish the answers under way, and end."""
-        self.closing = True
+    def shut(self) -> None:
+        """Take nobody any more."""
         if self._listener is not None:
             self.loop.remove_reader(self._listener)
             self._listener.close()
             self._listener = None
+
+    async def close(self, patience_seconds: float) -> None:
+        """Take nobody any more, finish the answers under way, and end."""
+        self.closing = True
+        self.shut()
         for connection in list(self.connections):
             connection.retire()
         try:
@@ -147,13 +159,55 @@ class Door:
                 self.loop.remove_reader(self._listener)
                 self.loop.call_later(_NO_FILES_SECONDS, self._accept_again)
                 return
-            connection = self.admit(peer[0], peer[1])
-            if connection is None:
-                client.close()
-                continue
-            client.setblocking(False)
-            connection.shaking = self.loop.create_task(self._shake(connection, client))
-            connection.shaking.add_done_callback(partial(self._shaken, connection, client))
+            self.let_in(client, (peer[0], peer[1]))
+
+    def let_in(self, client: socket.socket, peer: tuple[str, int]) -> None:
+        """A new client, if it may come in: to a front, if there is one, else here."""
+        if self.fronts is not None and self._dealt(client, peer):
+            return
+        connection = self.admit(*peer)
+        if connection is None:
+            client.close()
+        else:
+            self._begin(connection, client)
+
+    def _dealt(self, client: socket.socket, peer: tuple[str, int]) -> bool:
+        """Whether a new client was refused, or is somebody else's now."""
+        assert self.fronts is not None
+        address = self._counted_in(peer[0])
+        if address is None:
+            client.close()
+            return True
+        if self.fronts.deal(client, address, peer):
+            return True
+        self.count_out(address)
+        return False
+
+    def adopt(
+        self,
+        client: socket.socket,
+        address: str,
+        peer: tuple[str, int],
+        read: bytes,
+        *,
+        overdue: bool = False,
+        ending: bool = False,
+    ) -> None:
+        """A client that another process had; its address is counted already."""
+        if len(self.connections) >= self.limits.connections and not self._give_one_up():
+            self._refused("full")
+            client.close()
+            self.count_out(address)
+            return
+        connection = self._enter(address, peer)
+        connection.begin_with(read, overdue=overdue)
+        connection.ending = ending or self.closing
+        self._begin(connection, client)
+
+    def _begin(self, connection: Connection, client: socket.socket) -> None:
+        client.setblocking(False)
+        connection.shaking = self.loop.create_task(self._shake(connection, client))
+        connection.shaking.add_done_callback(partial(self._shaken, connection, client))
 
     def _accept_again(self) -> None:
         if self._listener is not None:
@@ -184,19 +238,41 @@ class Door:
 
     def admit(self, host: str, port: int) -> Connection | None:
         """A connection for a client at this address. None: there are too many already."""
+        address = self._counted_in(host)
+        if address is None:
+            return None
+        if len(self.connections) >= self.limits.connections and not self._give_one_up():
+            self._refused("full")
+            self.count_out(address)
+            return None
+        return self._enter(address, (host, port))
+
+    def _enter(self, address: str, peer: tuple[str, int]) -> Connection:
+        connection = Connection(self, address, peer)
+        self.connections.add(connection)
+        self.new[connection] = None
+        return connection
+
+    def _counted_in(self, host: str) -> str | None:
+        """As which a client is counted from now on. None: there are too many of them already."""
         address = _counted_as(host)
         count = self._by_address.get(address, 0)
         if count >= self.limits.per_address and not self._is_trusted(host):
             self._refused("address_full")
             return None
-        if len(self.connections) >= self.limits.connections and not self._give_one_up():
-            self._refused("full")
-            return None
-        connection = Connection(self, address, (host, port))
-        self.connections.add(connection)
-        self.new[connection] = None
         self._by_address[address] = count + 1
-        return connection
+        return address
+
+    def count_out(self, address: str) -> None:
+        """A client is gone."""
+        if self.house is not None:  # which counts them
+            self.house.over(address)
+            return
+        left = self._by_address[address] - 1
+        if left:
+            self._by_address[address] = left
+        else:
+            del self._by_address[address]
 
     def hearing(self, connection: Connection) -> None:
         """Its body is yet to come, or what it says is not listened to any more."""
@@ -219,11 +295,8 @@ class Door:
             return
         self.connections.discard(connection)
         self.busy(connection)
-        left = self._by_address[connection.address] - 1
-        if left:
-            self._by_address[connection.address] = left
-        else:
-            del self._by_address[connection.address]
+        if not connection.moved:  # else it is counted where it is
+            self.count_out(connection.address)
         if connection.reason:
             self._observe(connection.reason)
         if not self.connections:
@@ -252,9 +325,10 @@ class Door:
 
     # Time
 
-    def _tick(self) -> None:
+    def tick(self) -> None:
+        """Begin to look at everybody's time once a second; `open` does."""
         self.sweep(self.loop.time())
-        self.ticking = self.loop.call_later(TICK_SECONDS, self._tick)
+        self.ticking = self.loop.call_later(TICK_SECONDS, self.tick)
 
     def sweep(self, now: float) -> None:
         """See whose time is over. `now`: seconds of any clock that does not go back."""

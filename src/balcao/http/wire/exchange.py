@@ -185,7 +185,7 @@ class Exchange:
         status, named = self._status, {name for name, _ in self._headers}
         if status in (204, 304):
             self.bodiless = True
-        lines = lines_of(self._headers)
+        lines: list[bytes] = []  # those that are ours
         if b"content-length" in named:
             (length,) = (value for name, value in self._headers if name == b"content-length")
             self._left = int(length)
@@ -204,9 +204,10 @@ class Exchange:
             lines.append(CLOSE)
         elif self.head.version == "1.0":
             lines.append(b"connection: keep-alive\r\n")
-        text = b"".join(lines)
+        text = lines_of(self._headers) + b"".join(lines)
         # What a caller sent may stand in a header (a Location); a line's end in it would be ours.
-        if text.count(b"\n") != len(lines) or text.count(b"\r") != len(lines):
+        ends = len(self._headers) + len(lines)
+        if text.count(b"\n") != ends or text.count(b"\r") != ends:
             raise RuntimeError("a line's end in a header")
         return b"%b%b%b\r\n" % (start_of(status, self.head.version), text, connection.date())
 

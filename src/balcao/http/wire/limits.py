@@ -13,6 +13,9 @@ TICK_SECONDS = 1.0
 # connection ends: a client that takes less than this in `write_seconds` is not served.
 PIECE_BYTES = 32_768
 
+# A slow client's, at least; and no client takes longer than this with one body.
+BODY_BYTES_PER_SECOND, BODY_SECONDS_MAX = 100_000, 900.0
+
 # Longer answers are large ones: only so many are under way at once.
 LARGE_BYTES = 262_144
 
@@ -23,7 +26,7 @@ class ConnectionLimits:
 
     head_bytes: int = 16_384
     head_seconds: float = 10.0  # a whole head, from the connection, or from the head's first byte
-    body_seconds: float = 30.0  # a whole body, from its head
+    body_seconds: float = 30.0  # a whole body, from its head; long ones have longer
     write_seconds: float = 30.0  # a piece of an answer
     idle_seconds: float = 75.0  # until the next request
     linger_seconds: float = 2.0  # a client may go on sending after it was refused
@@ -32,3 +35,7 @@ class ConnectionLimits:
     connections: int = 4_096
     unread_bytes: int = 64_000_000  # of answers that clients have not taken yet
     large_at_once: int = 64
+
+    def body_seconds_of(self, announced: int) -> float:
+        """How long a body of so many bytes may take: a file needs a second for each 100 kB."""
+        return self.body_seconds + min(max(0, announced) / BODY_BYTES_PER_SECOND, BODY_SECONDS_MAX)

@@ -18,6 +18,7 @@ from balcao.errors import CnpjNotFound, InvalidCnpj, InvalidStrategy, OptInNotEn
 from balcao.operations import envelope
 from balcao.operations.company import page
 from balcao.operations.company.answer import CompanyAnswer
+from balcao.operations.company.sheet import IN_SHEETS
 from balcao.operations.contract import (
     PROBLEMS_OF_ALL,
     Circumstances,
@@ -86,6 +87,7 @@ class CompanyLookup(Operation):
     answer_bytes_max = 4_000_000
     form = page.FORM
     failures = page.FAILURES
+    in_sheets = IN_SHEETS
     answer = CompanyAnswer
     problems = (InvalidCnpj, InvalidStrategy, *PROBLEMS_OF_ALL, OptInNotEnabled, CnpjNotFound)
 
@@ -166,7 +168,8 @@ def _parted(outcome: Delivered) -> tuple[bytes, bytes]:
     copy that of its extraction.
     """
     body = outcome.body
-    dated = _DATED.search(body, max(0, len(body) - _DATED_BYTES_MAX))
+    at = body.rfind(b',"data_base":', -_DATED_BYTES_MAX)
+    dated = None if at < 0 else _DATED.match(body, at)
     if dated is None:
         return b'"' + civil_day_text(outcome.asked_ms).encode() + b'"', body
     return dated[1], body[: dated.start()] + b"}"

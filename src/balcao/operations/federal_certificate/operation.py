@@ -42,6 +42,7 @@ from balcao.operations.contract import Circumstances, Example
 from balcao.operations.envelope import WITHOUT_ID
 from balcao.operations.federal_certificate import page
 from balcao.operations.federal_certificate.answer import Billing, FederalAnswer
+from balcao.operations.federal_certificate.sheet import IN_SHEETS
 from balcao.operations.parameters import (
     BirthDate,
     DocumentParameter,
@@ -127,6 +128,7 @@ class FederalCertificateLookup(CertificateLookup):
     form = page.FORM
     negative_result = page.NEGATIVE
     verdicts = page.VERDICTS
+    in_sheets = IN_SHEETS
     answer = FederalAnswer
     problems = (
         DocumentRequired,

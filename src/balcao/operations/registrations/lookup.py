@@ -5,6 +5,7 @@ Specification, endpoints 2 and 3, "State tax registrations", "Credits"; decision
 
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 
 import msgspec
 
@@ -60,6 +61,8 @@ _decode = msgspec.json.Decoder(Registrations).decode
 class _AtAGlance(msgspec.Struct):
     """What is to be known of an entry without reading its registrations."""
 
+    nome: str | None = None
+    uf_principal: str | None = None
     com_endereco: bool = False
     inscricoes: list[msgspec.Raw] = []
 
@@ -151,6 +154,16 @@ class RegistrationLookup(Operation):
     def conclude(
         self, question: Question, outcomes: Sequence[Outcome], circumstances: Circumstances
     ) -> Conclusion:
+        company, only = circumstances.company, outcomes[0] if len(outcomes) == 1 else None
+        of_company = isinstance(question.document, Cnpj) and company is None
+        if of_company and isinstance(only, Delivered) and len(only.body) <= _REMEMBERED_BYTES_MAX:
+            return _remembered(self, question, only)
+        return self.concluded(question, outcomes, company)
+
+    def concluded(
+        self, question: Question, outcomes: Sequence[Outcome], company: Company | None
+    ) -> Conclusion:
+        """What `conclude` says, put together anew."""
         found = RegistrationsFound(question, outcomes)
         if found.answered:
             body = self.answer(
@@ -163,7 +176,7 @@ class RegistrationLookup(Operation):
                     for each in found.registrations
                 ],
                 ufs=msgspec.UNSET if found.ufs is None else found.ufs,
-                **self.about(question, found, circumstances.company),
+                **self.about(question, found, company),
             )
             return Conclusion(
                 status=200,
@@ -187,6 +200,17 @@ class RegistrationLookup(Operation):
         return page.view(self.document, recorded)
 
 
+# Of short answers about companies in one UF, some 8 MB when full; none about persons.
+_REMEMBERED_BYTES_MAX = 2_000
+
+
+@lru_cache(maxsize=2_048)
+def _remembered(
+    operation: RegistrationLookup, question: Question, outcome: Delivered
+) -> Conclusion:
+    return operation.concluded(question, [outcome], None)
+
+
 def all_empty(outcomes: Sequence[Outcome]) -> bool:
     """Whether those who answered know of no registration at all."""
     return not any(
@@ -194,17 +218,28 @@ def all_empty(outcomes: Sequence[Outcome]) -> bool:
     )
 
 
+def says_whose(outcomes: Sequence[Outcome]) -> bool:
+    """Whether those who answered say the name and the company's own UF, if not each of them."""
+    said = [_glance(outcome.body) for outcome in outcomes if isinstance(outcome, Delivered)]
+    name, home_uf = (
+        _first([each.nome for each in said]),
+        _first([each.uf_principal for each in said]),
+    )
+    return None not in (name, home_uf)
+
+
 class RegistrationsFound:
     """What came of a question, put together over its UFs."""
 
     def __init__(self, of: Question, outcomes: Sequence[Outcome]) -> None:
+        # Lists instead of generators: most answers are of one UF and have two registrations.
         delivered = [outcome for outcome in outcomes if isinstance(outcome, Delivered)]
         records = [_decode(outcome.body) for outcome in delivered]
         self.failures = [outcome.error for outcome in outcomes if isinstance(outcome, Failed)]
-        self.absent = any(isinstance(outcome, Nothing) for outcome in outcomes)
+        self.absent = Nothing in [type(outcome) for outcome in outcomes]
         self.answered = len(delivered)
         self.origin: Origin = (
-            "online" if any(each.origin == "online" for each in delivered) else "cache"
+            "online" if "online" in [each.origin for each in delivered] else "cache"
         )
         # Addresses are paid unless they could not be asked for anywhere (decision 0011).
         registered = [record for record in records if record.inscricoes]
@@ -212,14 +247,14 @@ class RegistrationsFound:
             not registered or any(record.com_endereco for record in registered)
         )
         self.credits = self.answered + self.with_addresses
-        self.name = next((each.nome for each in records if each.nome), None)
-        self.home_uf = next((each.uf_principal for each in records if each.uf_principal), None)
+        self.name = _first([each.nome for each in records])
+        self.home_uf = _first([each.uf_principal for each in records])
         self.registrations = sorted(
-            (each for record in records for each in record.inscricoes),
+            [each for record in records for each in record.inscricoes],
             key=lambda each: (not each.ativa, each.uf, each.inscricao_estadual),
         )
         # The oldest part of an answer says how old it is.
-        self.asked_ms = min((each.asked_ms for each in delivered), default=None)
+        self.asked_ms = min([each.asked_ms for each in delivered], default=None)
         self.sources = ",".join(sorted({each.source for each in delivered}))
         self.ufs = (
             [
@@ -232,6 +267,14 @@ class RegistrationsFound:
             if of.uf == ALL
             else None
         )
+
+
+def _first(texts: Sequence[str | None]) -> str | None:
+    """The first that says anything."""
+    for text in texts:
+        if text:
+            return text
+    return None
 
 
 def _worst(failures: Sequence[SourceError]) -> SourceError:

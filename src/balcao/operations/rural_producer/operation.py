@@ -15,6 +15,7 @@ from balcao.operations.contract import PROBLEMS_OF_ALL, Example
 from balcao.operations.parameters import DocumentParameter, Parameters, UfChoice
 from balcao.operations.registrations import page
 from balcao.operations.registrations.lookup import RegistrationLookup, RegistrationsFound, rules
+from balcao.operations.registrations.sheet import of_registrations
 from balcao.operations.rural_producer.answer import RuralProducerAnswer, RuralRegistration
 
 CPF = DocumentParameter(
@@ -49,6 +50,7 @@ class RuralProducerLookup(RegistrationLookup):
         answers="Inscrições estaduais de um produtor rural, por CPF, em uma UF ou em todas.",
         example="900.100.001-00",
     )
+    in_sheets = of_registrations("nome")
     answer = RuralProducerAnswer
     shape = RuralRegistration
     problems = (InvalidCpf, InvalidUf, UfRequired, InvalidStrategy, *PROBLEMS_OF_ALL)

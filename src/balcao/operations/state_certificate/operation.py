@@ -5,6 +5,7 @@ Specification, endpoint 5, "State tax clearance certificate", "HTTP status - sta
 """
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 import msgspec
 
@@ -15,7 +16,7 @@ from balcao.core.freshness import Ask, Kept, Serve
 from balcao.core.idempotency import digest
 from balcao.core.outcomes import Conclusion, Delivered
 from balcao.core.questions import Inquiry, Question, Strategy
-from balcao.core.receipts import given
+from balcao.core.receipts import Numbering, given
 from balcao.core.tariff import Rule, Rules
 from balcao.errors import InvalidCnpj, InvalidUf, UfRequired
 from balcao.operations.certificates.lookup import (
@@ -28,6 +29,7 @@ from balcao.operations.envelope import WITHOUT_ID
 from balcao.operations.parameters import Flag, Parameter, Parameters, UfChoice, cnpj_in_path
 from balcao.operations.state_certificate import page
 from balcao.operations.state_certificate.answer import StateCertificateAnswer
+from balcao.operations.state_certificate.sheet import IN_SHEETS
 from balcao.operations.views import RecordedResult, ResultView
 
 CNPJ = cnpj_in_path("90010001000100")
@@ -37,7 +39,7 @@ REFRESH = Flag("atualizar_online", "true: consulta a fonte mesmo que haja uma ce
 
 
 _encode = msgspec.json.Encoder().encode
-_decode = msgspec.json.Decoder(StateCertificate).decode
+_decoder = msgspec.json.Decoder(StateCertificate)
 
 _NOT_ISSUED = (
     "A consulta terminou: a secretaria da fazenda não emitiu uma certidão negativa."
@@ -78,6 +80,7 @@ class StateCertificateLookup(CertificateLookup):
     failures = page.FAILURES
     negative_result = page.NEGATIVE
     verdicts = page.VERDICTS
+    in_sheets = IN_SHEETS
     answer = StateCertificateAnswer
     problems = (InvalidCnpj, InvalidUf, UfRequired, *PROBLEMS_OF_CERTIFICATES)
 
@@ -121,41 +124,7 @@ class StateCertificateLookup(CertificateLookup):
         self, question: Question, outcome: Delivered, circumstances: Circumstances
     ) -> Conclusion:
         """200 only when a negative certificate was issued."""
-        certificate = _decode(outcome.body)
-        numbering = circumstances.numbering
-        receipt = None
-        # Public and shared by all: only what cannot run anything in a browser (decisions 7.3).
-        if certificate.receipt is not None and certificate.receipt.media_type == "application/pdf":
-            receipt = numbering.public(question.document.text, certificate.uf, certificate.receipt)
-        origin = outcome.origin
-        answer = StateCertificateAnswer(
-            request_id="",
-            success=certificate.good,
-            error=False,
-            error_message=None,
-            codigo=certificate.code,
-            certidao_mensagem=certificate.fiscal_message,
-            certidao_negativa=certificate.negative,
-            conseguiu_emitir_certidao_negativa=certificate.issued,
-            # Without a valid time of the source, ours (specification, "datahora").
-            datahora=certificate.queried_at or f"{from_ms(outcome.asked_ms):%Y-%m-%d %H:%M:%S}",
-            mensagem=certificate.message,
-            numero=certificate.number,
-            validade=certificate.validity,
-            print=None if receipt is None else numbering.address(self.path, receipt),
-            message=msgspec.UNSET if certificate.good else _NOT_ISSUED,
-        )
-        return Conclusion(
-            status=200 if certificate.good else 404,
-            fields=_encode(answer).removeprefix(WITHOUT_ID),
-            credits=PRICES[origin],
-            rule=f"{self.subject}/{origin}",
-            origin=origin,
-            source=outcome.source,
-            asked_ms=outcome.asked_ms,
-            receipt=receipt,
-            certificate=given(certificate.verdict, certificate.validity, None, receipt),
-        )
+        return _concluded(outcome, question.document.text, circumstances.numbering)
 
     def examples(self) -> Sequence[Example]:
         issued = self.example_record(StateCertificate)
@@ -175,6 +144,51 @@ class StateCertificateLookup(CertificateLookup):
 
     def view(self, recorded: RecordedResult) -> ResultView:
         return page.view(recorded)
+
+
+# A cached certificate is delivered thousands of times before it expires. Half a kilobyte each.
+@lru_cache(maxsize=4096)
+def _concluded(outcome: Delivered, cnpj: str, numbering: Numbering) -> Conclusion:
+    """All that there is to say of one, to whomever."""
+    certificate = _decode(outcome.body)
+    receipt = None
+    # Public and shared by all: only what cannot run anything in a browser (decisions 7.3).
+    if certificate.receipt is not None and certificate.receipt.media_type == "application/pdf":
+        receipt = numbering.public(cnpj, certificate.uf, certificate.receipt)
+    origin = outcome.origin
+    answer = StateCertificateAnswer(
+        request_id="",
+        success=certificate.good,
+        error=False,
+        error_message=None,
+        codigo=certificate.code,
+        certidao_mensagem=certificate.fiscal_message,
+        certidao_negativa=certificate.negative,
+        conseguiu_emitir_certidao_negativa=certificate.issued,
+        # Without a valid time of the source, ours (specification, "datahora").
+        datahora=certificate.queried_at or f"{from_ms(outcome.asked_ms):%Y-%m-%d %H:%M:%S}",
+        mensagem=certificate.message,
+        numero=certificate.number,
+        validade=certificate.validity,
+        print=None if receipt is None else numbering.address(StateCertificateLookup.path, receipt),
+        message=msgspec.UNSET if certificate.good else _NOT_ISSUED,
+    )
+    return Conclusion(
+        status=200 if certificate.good else 404,
+        fields=_encode(answer).removeprefix(WITHOUT_ID),
+        credits=PRICES[origin],
+        rule=f"{StateCertificateLookup.subject}/{origin}",
+        origin=origin,
+        source=outcome.source,
+        asked_ms=outcome.asked_ms,
+        receipt=receipt,
+        certificate=given(certificate.verdict, certificate.validity, None, receipt),
+    )
+
+
+@lru_cache(maxsize=4096)
+def _decode(body: bytes) -> StateCertificate:
+    return _decoder.decode(body)
 
 
 OPERATION = StateCertificateLookup

@@ -26,7 +26,9 @@ from balcao.operations.registrations.lookup import (
     RegistrationsFound,
     all_empty,
     rules,
+    says_whose,
 )
+from balcao.operations.registrations.sheet import of_registrations
 from balcao.operations.state_registration.answer import CompanyRegistration, StateRegistrationAnswer
 
 CNPJ = cnpj_in_path("90010001000100")
@@ -58,7 +60,6 @@ class StateRegistrationLookup(RegistrationLookup):
     usual_ufs = UFS
     ufs_setting = "UFs das inscrições estaduais: as que BR consulta e cobra."
     source_facts = ("ufs", "parts", "alphanumeric")
-    wants_company = True
     form = page.form(
         slug="inscricoes-estaduais",
         title="Inscrições estaduais",
@@ -67,6 +68,7 @@ class StateRegistrationLookup(RegistrationLookup):
         ),
         uf_hint="Sem escolha, vale a UF em que a empresa está.",
     )
+    in_sheets = of_registrations("razao_social")
     answer = StateRegistrationAnswer
     shape = CompanyRegistration
     problems = (
@@ -94,10 +96,14 @@ class StateRegistrationLookup(RegistrationLookup):
         """States answer alike about a company without registrations and one that is none."""
         return all_empty(outcomes)
 
+    def wants_company(self, question: Question, outcomes: Sequence[Outcome]) -> bool:
+        """A state need not say whose registrations these are, nor where the company is."""
+        return not says_whose(outcomes)
+
     def about(
         self, question: Question, found: RegistrationsFound, company: Company | None
     ) -> Mapping[str, str | None]:
-        """A state need not say whose registrations these are: `company` may."""
+        """What no state said, `company` may say."""
         # Asked about no UF, we asked about the company's own.
         home = question.inquiries[0].uf if question.uf is None else None
         return {

@@ -22,6 +22,7 @@ from balcao.operations.contract import (
 from balcao.operations.parameters import Days, Parameter, Parameters, cnpj_in_path
 from balcao.operations.suframa import page
 from balcao.operations.suframa.answer import ZoneAnswer
+from balcao.operations.suframa.sheet import IN_SHEETS
 from balcao.operations.views import RecordedResult, ResultView
 
 CNPJ = cnpj_in_path("90010002000154")
@@ -62,6 +63,7 @@ class SuframaLookup(Operation):
     source_facts = ("alphanumeric",)
     form = page.FORM
     failures = page.FAILURES
+    in_sheets = IN_SHEETS
     answer = ZoneAnswer
     problems = (InvalidCnpj, *PROBLEMS_OF_ALL, RegistrationNotFound)
 

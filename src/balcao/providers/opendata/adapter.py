@@ -30,8 +30,8 @@ class ImportedRegistry(Protocol):
         """One establishment, or None."""
         ...
 
-    def answer(self, cnpj: Cnpj) -> bytes | None:
-        """The same as `said_of` it, where that was made beforehand."""
+    def answer(self, cnpj: Cnpj) -> tuple[datetime.date, bytes] | None:
+        """The same as `said_of` it and the day, where that was made beforehand."""
         ...
 
 
@@ -76,14 +76,15 @@ class SnapshotSource:
         return Found(record, self.name, _midnight(extracted), local=True)
 
     def finished(self, inquiry: Inquiry) -> Finished | None:
-        """See the contract. The date first, as in `find`."""
-        extracted = self._registry.extraction_date
-        if extracted is None or inquiry.subject != "company" or inquiry.full_partners:
+        """See the contract."""
+        if inquiry.subject != "company" or inquiry.full_partners:
             return None
         if not isinstance(inquiry.document, Cnpj):
             return None
-        body = self._registry.answer(inquiry.document)
-        return None if body is None else Finished(body, self.name, _midnight_ms(extracted))
+        if (said := self._registry.answer(inquiry.document)) is None:
+            return None
+        extracted, body = said
+        return Finished(body, self.name, _midnight_ms(extracted))
 
 
 @lru_cache(maxsize=8)

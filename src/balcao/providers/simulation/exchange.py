@@ -129,7 +129,12 @@ class _Cut(Response):
         start = {"status": self.status_code, "headers": self.raw_headers}
         await send({"type": "http.response.start", **start})
         await send({"type": "http.response.body", "body": half, "more_body": True})
-        raise ConnectionCut("peer closed connection without sending complete message body")
+        raise cut()
+
+
+def cut() -> ConnectionCut:
+    """The error of a body that ended too soon, in the words of a real one."""
+    return ConnectionCut("peer closed connection without sending complete message body")
 
 
 def plain_document(text: str) -> str:

@@ -10,12 +10,15 @@ with it:
 
 from dataclasses import dataclass
 
+from balcao.core.company import PERSON_MARKS
 from balcao.core.data_subject import cache_mark
 
 # Where the entries about natural persons begin and end in the order of keys.
 PEOPLE = ("cpf:", "cpf;")
 # And those about companies that show partners' documents unmasked.
 PARTNERS = ("company+socios:", "company+socios;")
+# And those about companies, with partners' documents or without them.
+COMPANIES = ("company+", "company;")
 
 _CPF_CHARACTERS = 11  # a CNPJ has 14
 _UF_CHARACTERS = 2
@@ -41,6 +44,15 @@ class Keys:
         """Where the entries about this person begin and end in the order of keys."""
         place = f"cpf:{cache_mark(self.pepper, cpf)}"
         return f"{place}:", f"{place};"
+
+
+def old(before_ms: int, people_before_ms: int) -> tuple[str | int | bytes, ...]:
+    """What an engine is told to find entries that are too old, in the order of its statement.
+
+    A company that is a natural person is kept no longer than a person is. Only its entry says so:
+    no key does, since who asks knows the CNPJ alone (decision 0049).
+    """
+    return (*PEOPLE, people_before_ms, before_ms, people_before_ms, *COMPANIES, *PERSON_MARKS)
 
 
 def described(stored: str) -> tuple[str, str]:

@@ -21,6 +21,11 @@ _SUMS: Mapping[str, tuple[str, str]] = {
     "receipts": ("receipt", "count(*)"),
     "receipt_digests": ("receipt", "count(DISTINCT digest)"),
     "people": ("person", "count(*)"),
+    "budgets": ("budget", "count(*)"),
+    "budgets_spent": ("budget_use", "coalesce(sum(spent_credits), 0)"),
+    "budgets_held": ("budget_use", "coalesce(sum(held_credits), 0)"),
+    "budgets_calls": ("budget_use", "coalesce(sum(calls), 0)"),
+    "events": ("event", "count(*)"),
     "audit_entries": ("audit_entry", "count(*)"),
 }
 # Whose keys they are is told beside the sums.

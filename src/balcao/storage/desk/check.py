@@ -2,6 +2,8 @@
 
 from balcao.storage.connection import SqlConnection
 from balcao.storage.contract import LedgerCheck
+from balcao.storage.desk.budget_check import check_budgets
+from balcao.storage.desk.check_batches import check_batches
 from balcao.storage.desk.periods import LEDGER
 
 _BALANCES = f"""
@@ -62,10 +64,13 @@ def check_books(connection: SqlConnection) -> LedgerCheck:
             complaints.append(f"lançada duas vezes: {request_id}")
         for (name,) in connection.execute(_OVERDRAWN):
             complaints.append(f"conta {name}: retido acima do saldo")
+        budget_complaints, remarks = check_budgets(connection)
+        complaints += budget_complaints
+        complaints += check_batches(connection)
         (counts,) = connection.execute(
             "SELECT (SELECT count(*) FROM account),"
             " (SELECT count(*) FROM ledger_entry) + (SELECT count(*) FROM visit),"
-            " (SELECT count(*) FROM open_operation)"
+            " (SELECT count(*) FROM open_operation), (SELECT count(*) FROM budget)"
         ).fetchall()
-    accounts, entries, operations = (int(str(count)) for count in counts)
-    return LedgerCheck(accounts, entries, operations, complaints)
+    accounts, entries, operations, budgets = (int(str(count)) for count in counts)
+    return LedgerCheck(accounts, entries, operations, complaints, budgets, remarks)

@@ -6,7 +6,8 @@ from typing import Any, TypeVar
 from balcao.core.data_subject import ERASED, DataSubject
 from balcao.core.people import Signature
 from balcao.storage.connection import SqlConnection
-from balcao.storage.data_subjects import Held, HeldAnswer, HeldReceipt, HeldRequest
+from balcao.storage.data_subjects import Held, HeldAnswer, HeldReceipt, HeldRequest, HeldRow
+from balcao.storage.desk.batch_ceilings import forget_row
 from balcao.storage.desk.office import note
 from balcao.storage.desk.receipts import leave_bytes
 from balcao.storage.engine import Engine
@@ -44,6 +45,10 @@ _FORGET_ANSWER = (
     "UPDATE idempotency SET body = ?, fingerprint = ''"
     " WHERE account_id = ? AND key_digest = ? AND request_id = ? AND state = 'finished'"
 )
+_BATCH_ROWS = (
+    "SELECT account_id, batch_id, line, created_ms FROM batch_row JOIN batch USING (batch_id)"
+    " WHERE document_hash = ? ORDER BY batch_id, line"
+)
 _ERASED = (
     "SELECT at_ms FROM audit_entry WHERE action = 'subject.erase' AND target = ? ORDER BY entry_id"
 )
@@ -73,6 +78,7 @@ class DataSubjects:
                 [HeldReceipt(*row) for row in _rows(reading, _RECEIPTS, person.document_hash)],
                 _answers(reading, person),
                 [at_ms for (at_ms,) in _rows(reading, _ERASED, person.erasure_mark)],
+                [HeldRow(*row) for row in _rows(reading, _BATCH_ROWS, person.document_hash)],
             )
 
     async def erase(self, person: DataSubject, now_ms: int) -> tuple[Held, Sequence[str]]:
@@ -89,6 +95,8 @@ class DataSubjects:
         digests: set[str] = set()
         for some in _pieces(held.receipts):
             digests.update(await self._in_turn(_forget(some, now_ms)))
+        for rows in _pieces(held.rows):
+            await self._in_turn(_forget_rows(rows))
         # Last: they are how the answers are found, should this be cut short.
         for few in _pieces(held.requests):
             marks = [(ERASED, one.account_id, one.request_id) for one in few]
@@ -153,6 +161,17 @@ def _each(sql: str, values: Sequence[Sequence[object]]) -> Callable[[SqlConnecti
         with connection.transaction():
             for one in values:
                 connection.execute(sql, one)
+
+    return work
+
+
+def _forget_rows(rows: Sequence[HeldRow]) -> Callable[[SqlConnection], None]:
+    """What rows of batches say and were answered; those that are open are asked no more."""
+
+    def work(connection: SqlConnection) -> None:
+        with connection.transaction():
+            for row in rows:
+                forget_row(connection, row.batch_id, row.line, ERASED)
 
     return work
 

@@ -10,12 +10,14 @@ import json
 from collections.abc import Collection, Sequence
 from functools import partial
 
-from balcao.core.access import Account, Caller, Key
+from balcao.core.access import Account, Caller, Key, KeyDoor
 from balcao.core.ledger import Change, KeepReceipt, Refusal
 from balcao.core.people import AT_THE_TERMINAL, Signature
 from balcao.storage.connection import SqlConnection
 from balcao.storage.contract import LedgerCheck, NewAccount, NewKey
 from balcao.storage.desk import office
+from balcao.storage.desk.batches import Batches
+from balcao.storage.desk.budgets import Budgets
 from balcao.storage.desk.check import check_books
 from balcao.storage.desk.clock import is_month_ahead, turn_months_back
 from balcao.storage.desk.data_subjects import DataSubjects
@@ -40,7 +42,8 @@ class Desk(DeskReading):
     """What a process does with the books.
 
     `people`: those of the web application, and the log of what is done there. `jobs`: what commits
-    left to be done. `data_subjects`: what is kept about natural persons, to be found and erased.
+    left to be done. `batches`: of lookups. `budgets`: ceilings of an account's parts.
+    `data_subjects`: what is kept about natural persons, to be found and erased.
     """
 
     def __init__(self, engine: Engine) -> None:
@@ -50,6 +53,8 @@ class Desk(DeskReading):
         self._recorded: set[str] = set()  # numbers of receipts
         self.people = People(engine, self._callers.clear)
         self.jobs = Jobs(engine)
+        self.batches = Batches(engine)
+        self.budgets = Budgets(engine)
         self.data_subjects = DataSubjects(engine, self._recorded.clear)
         # What is the engine's alone: its promises are told there.
         self.commit_now = engine.commit_now
@@ -146,6 +151,24 @@ class Desk(DeskReading):
         self._callers[key_hash] = (now_ms, caller)
         return caller
 
+    async def caller_for(
+        self, account_id: int, key_id: int | None, user_id: int | None, now_ms: int
+    ) -> Caller | None:
+        """On whose behalf something goes on that this key began, or this user.
+
+        None: the key was revoked or has expired, or the account is suspended.
+        """
+        if key_id is not None:
+            wanted = "SELECT hash FROM api_key WHERE key_id = ? AND account_id = ?"
+            rows = await self.engine.in_turn(
+                lambda here: here.execute(wanted, (key_id, account_id)).fetchall()
+            )
+            caller = await self.caller(bytes(rows[0][0]), now_ms) if rows else None
+            expired = caller and caller.expires_ms is not None and caller.expires_ms <= now_ms
+            return None if expired else caller
+        account = self.account(account_id)
+        return None if account.suspended_ms else account.caller(user_id)
+
     # The operator's side: rare, written in place.
 
     def create_account(
@@ -161,6 +184,23 @@ class Desk(DeskReading):
         with self.engine.in_place() as connection:
             office.create_key(connection, new, now_ms, signed)
         return self.keys(new.account_id)[-1]
+
+    def change_door(
+        self,
+        key_id: int,
+        door: KeyDoor | None,
+        now_ms: int,
+        signed: Signature = AT_THE_TERMINAL,
+    ) -> bool:
+        """What a key may be used for from now on; in force everywhere within a second.
+
+        False: no such key. Where nothing changes nothing is logged. Raises `FormDone`,
+        `StorageFailed`.
+        """
+        with self.engine.in_place() as connection:
+            known = office.change_door(connection, key_id, door, now_ms, signed)
+        self._callers.clear()
+        return known
 
     def revoke_key(self, key_id: int, now_ms: int, signed: Signature = AT_THE_TERMINAL) -> bool:
         """Revoke a key for ever; in force everywhere within a second. False: no such key.

@@ -13,11 +13,12 @@ from balcao.storage.connection import SqlConnection
 from balcao.storage.engine import Engine
 
 COLUMNS = ("kind", "about", "state", "due_ms", "attempts", "causes", "changed_ms")
-# One that is open is not entered twice: whoever is at it learns that it was asked for again. One
-# that was given up begins anew.
+# One that is open is not entered twice: whoever is at it learns that it was asked for again, and
+# one that waits for a later instant does so no longer. One that was given up begins anew.
 ASKED_AGAIN = (
     "ON CONFLICT (kind, about) WHERE state <> 'done' DO UPDATE SET causes = job.causes + 1,"
-    " due_ms = CASE job.state WHEN 'failed' THEN excluded.due_ms ELSE job.due_ms END,"
+    " due_ms = CASE WHEN job.state = 'failed' OR job.state = 'waiting'"
+    " AND excluded.due_ms < job.due_ms THEN excluded.due_ms ELSE job.due_ms END,"
     " attempts = CASE job.state WHEN 'failed' THEN 0 ELSE job.attempts END,"
     " state = CASE job.state WHEN 'failed' THEN 'waiting' ELSE job.state END"
 )
@@ -41,8 +42,9 @@ _CLAIM = (
 )
 _RENEW = "UPDATE job SET due_ms = ? WHERE state = 'running' AND owner = ? RETURNING 1"
 _FINISH = (
-    "UPDATE job SET state = CASE WHEN causes = ? THEN 'done' ELSE 'waiting' END, owner = NULL,"
-    " due_ms = ?, attempts = 0, error = NULL, changed_ms = ? WHERE job_id = ? AND owner = ?"
+    "UPDATE job SET state = CASE WHEN causes = ? THEN ? ELSE 'waiting' END, owner = NULL,"
+    " due_ms = CASE WHEN causes = ? THEN ? ELSE ? END, attempts = 0,"
+    " error = NULL, changed_ms = ? WHERE job_id = ? AND owner = ?"
 )
 _FAIL = (
     "UPDATE job SET state = ?, owner = NULL, due_ms = ?, error = ?, changed_ms = ?"
@@ -124,9 +126,16 @@ class Jobs:
         """Keep what is this owner's for longer. Count."""
         return len(await self._run(_RENEW, until_ms, owner))
 
-    async def finish(self, job: Claimed, owner: str, now_ms: int) -> None:
-        """It is done; once more, if it was asked for again meanwhile. Nothing, if it was lost."""
-        await self._run(_FINISH, job.causes, now_ms, now_ms, job.job_id, owner)
+    async def finish(
+        self, job: Claimed, owner: str, now_ms: int, again_ms: int | None = None
+    ) -> None:
+        """It is done, or goes on then; once more now, if it was asked for again meanwhile.
+
+        Nothing, if it was lost.
+        """
+        state, due_ms = ("done", now_ms) if again_ms is None else ("waiting", again_ms)
+        values = (job.causes, state, job.causes, due_ms, now_ms, now_ms, job.job_id, owner)
+        await self._run(_FINISH, *values)
 
     async def fail(
         self, job: Claimed, owner: str, error: str, now_ms: int, again_ms: int | None

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from balcao.core.access import OPEN, KeyDoor
 from balcao.core.calendar import civil_month, from_ms
 from balcao.core.ledger import Audit
 from balcao.core.people import Action, Signature
@@ -14,6 +15,7 @@ from balcao.errors import FormDone, NameTaken, TermsRefused
 from balcao.storage.batch import audit_row
 from balcao.storage.connection import SqlConnection
 from balcao.storage.contract import NewAccount, NewKey
+from balcao.storage.desk.rows import door_of, door_row
 from balcao.storage.people import Terms
 
 _NOTE = (
@@ -167,7 +169,8 @@ def create_key(connection: SqlConnection, new: NewKey, now_ms: int, signed: Sign
     with deed(connection, signed):
         row: Any = connection.execute(
             "INSERT INTO api_key (account_id, name, prefix, hash, created_ms, expires_ms,"
-            " per_minute, per_day) VALUES (?, ?, ?, ?, ?, ?, ?, ?) RETURNING key_id",
+            " per_minute, per_day, networks, operations, client_required, administers)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING key_id",
             (
                 new.account_id,
                 new.name,
@@ -177,6 +180,7 @@ def create_key(connection: SqlConnection, new: NewKey, now_ms: int, signed: Sign
                 new.expires_ms,
                 new.per_minute,
                 new.per_day,
+                *door_row(new.door),
             ),
         ).fetchall()
         ((key_id,),) = row
@@ -186,6 +190,10 @@ def create_key(connection: SqlConnection, new: NewKey, now_ms: int, signed: Sign
         for limit, window in ((new.per_minute, "minuto"), (new.per_day, "dia")):
             if limit is not None:
                 words.append(f"até {limit} por {window}")
+        usual = dict(_door_in_words(None))
+        words += [
+            f"{what} {value}" for what, value in _door_in_words(new.door) if value != usual[what]
+        ]
         note(
             connection,
             signed,
@@ -195,6 +203,46 @@ def create_key(connection: SqlConnection, new: NewKey, now_ms: int, signed: Sign
             target=f"chave {new.name}",
             detail="; ".join(words),
         )
+
+
+def change_door(
+    connection: SqlConnection, key_id: int, door: KeyDoor | None, now_ms: int, signed: Signature
+) -> bool:
+    """Give a key other rules. False: no such key. Raises `FormDone`."""
+    with deed(connection, signed):
+        row: Any = connection.execute(
+            "SELECT account_id, name, networks, operations, client_required, administers"
+            " FROM api_key WHERE key_id = ?",
+            (key_id,),
+        ).fetchone()
+        if row is None:
+            return False
+        account_id, name, *columns = row
+        before = door_of(*columns)
+        if (before or OPEN) == (door or OPEN):
+            return True
+        connection.execute(
+            "UPDATE api_key SET networks = ?, operations = ?, client_required = ?, administers = ?"
+            " WHERE key_id = ?",
+            (*door_row(door), key_id),
+        )
+        changed = "; ".join(
+            f"{what} {old} → {new}"
+            for (what, old), (_, new) in zip(
+                _door_in_words(before), _door_in_words(door), strict=True
+            )
+            if old != new
+        )
+        note(
+            connection,
+            signed,
+            "key.change",
+            now_ms,
+            account_id=account_id,
+            target=f"chave {name}",
+            detail=f"número {key_id}; {changed}",
+        )
+    return True
 
 
 def revoke_key(connection: SqlConnection, key_id: int, now_ms: int, signed: Signature) -> bool:
@@ -231,6 +279,17 @@ def _account(connection: SqlConnection, account_id: int) -> Any:
     if row is None:
         raise LookupError(account_id)
     return row
+
+
+def _door_in_words(door: KeyDoor | None) -> list[tuple[str, str]]:
+    door = door or OPEN
+    operations = "todas" if door.operations is None else ", ".join(door.operations) or "nenhuma"
+    return [
+        ("endereços", ", ".join(door.networks) or "todos"),
+        ("operações", operations),
+        ("exige cliente", "sim" if door.client_required else "não"),
+        ("administra", "sim" if door.administers else "não"),
+    ]
 
 
 def _in_words(terms: Terms) -> list[tuple[str, str]]:

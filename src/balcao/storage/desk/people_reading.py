@@ -173,10 +173,16 @@ class PeopleReading:
             ("document = ?", wanted.document),
             ("document_hash = ?", wanted.document_hash),
             ("(status >= 400) = ?", wanted.errors_only or None),
+            ("client = ?", wanted.client),
+            ("reference = ?", wanted.reference),
         )
         with self._apart() as reading:
             rows: list[Any] = []
-            for select in (_VISIT, _TRACE, _CERTIFICATE):
+            # A visit is never a person's, and there is an index of those that are.
+            kinds = (
+                (_TRACE, _CERTIFICATE) if wanted.document_hash else (_VISIT, _TRACE, _CERTIFICATE)
+            )
+            for select in kinds:
                 rows += reading.execute(
                     f"{select} AND {where} ORDER BY request_id DESC LIMIT ?",
                     (account_id, *values, limit),

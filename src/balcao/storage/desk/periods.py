@@ -19,9 +19,11 @@ LEDGER: Final = (
 # An account's in a period, likewise. `number` is an entry's, in the order of which they were made.
 PERIOD: Final = (
     "(SELECT entry_id AS number, at_ms, kind, balance_change, request_id, key_id, operation, rule,"
-    " origin, reason FROM ledger_entry WHERE account_id = ? AND at_ms >= ? AND at_ms < ?"
+    " origin, reason, client, reference"
+    " FROM ledger_entry WHERE account_id = ? AND at_ms >= ? AND at_ms < ?"
     " UNION ALL SELECT CAST(9223372036854775807 AS BIGINT), opened_ms, 'charge', -credits,"
-    " request_id, key_id, operation, rule, origin, NULL FROM visit WHERE account_id = ?"
+    " request_id, key_id, operation, rule, origin, NULL, client, reference"
+    " FROM visit WHERE account_id = ?"
     " AND request_id >= ? AND request_id < ? AND opened_ms >= ? AND opened_ms < ?)"
 )
 

@@ -2,14 +2,56 @@
 
 from typing import Any
 
-from balcao.core.access import Caller
+import msgspec
+
+from balcao.core.access import OPEN, Caller, KeyDoor
 from balcao.core.idempotency import Attempt, Recorded
 
 
 def caller_of(row: Any) -> Caller:
     """Who calls, from the row of `caller`."""
-    account, key, plan, mode, certificates, optin, *rest = row
-    return Caller(account, key, plan, mode, bool(certificates), bool(optin), *rest)
+    account, key, plan, mode, certificates, optin, expires_ms, per_minute, per_day, *door = row
+    return Caller(
+        account,
+        key,
+        plan,
+        mode,
+        bool(certificates),
+        bool(optin),
+        expires_ms,
+        per_minute,
+        per_day,
+        door=door_of(*door),
+    )
+
+
+def door_of(
+    networks: Any, operations: Any, client_required: Any, administers: Any
+) -> KeyDoor | None:
+    """What a key may be used for, from its columns in the order of `door_row`."""
+    if networks is None and operations is None and not client_required and not administers:
+        return None
+    return KeyDoor(
+        () if networks is None else _texts(networks),
+        None if operations is None else _texts(operations),
+        bool(client_required),
+        bool(administers),
+    )
+
+
+def door_row(door: KeyDoor | None) -> tuple[str | None, str | None, int, int]:
+    """A door as it is stored: `networks, operations, client_required, administers`."""
+    door = door or OPEN
+    return (
+        _json(door.networks).decode() if door.networks else None,
+        None if door.operations is None else _json(door.operations).decode(),
+        int(door.client_required),
+        int(door.administers),
+    )
+
+
+_texts = msgspec.json.Decoder(tuple[str, ...]).decode
+_json = msgspec.json.Encoder().encode
 
 
 def attempt_of(row: Any) -> Attempt:

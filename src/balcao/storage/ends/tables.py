@@ -3,6 +3,7 @@
 PostgreSQL's tables have the same columns by the same names, and a few for its nodes besides.
 """
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -18,6 +19,9 @@ MODES: Sequence[Mode] = ("live", "test")
 # A time of this process, and nothing that anybody would miss; and the mark of `secret.key`, which
 # each end has of its own and compares with the folder's.
 LEFT_BEHIND = ("heartbeat", "pepper")
+
+# What no row of a table suffers that only grows. Under a condition (`WHEN`) it is another matter.
+_DEEDS = ("UPDATE", "DELETE")
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +110,7 @@ def _table(folder: str, name: str, mode: Mode | None) -> MovedTable:
         len(keys),
         [column for column in _alone_unique(folder, name) if kinds[column] == "TEXT"],
         numbered=len(keys) == 1 and kinds[in_order[0]] == "INTEGER",
-        appended="BEFORE UPDATE ON" in walls and "BEFORE DELETE ON" in walls,
+        appended=all(re.search(rf"BEFORE {deed} ON \w+\s+BEGIN", walls) for deed in _DEEDS),
         mode=mode,
     )
 

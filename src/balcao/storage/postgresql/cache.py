@@ -23,7 +23,7 @@ from balcao.storage.cache.behind import (
     WAITING_MAX,
     WrittenBehind,
 )
-from balcao.storage.cache.keys import PARTNERS, PEOPLE
+from balcao.storage.cache.keys import PARTNERS, old
 from balcao.storage.postgresql import QUERIES
 from balcao.storage.postgresql.connections import LastingConnection, opened_apart
 from balcao.storage.postgresql.rows import arrays, texts
@@ -200,7 +200,7 @@ class PostgresCache(WrittenBehind[tuple[float, Kept]]):
         over = count < SWEPT_AT_ONCE
         gone: list[str] = []
         if count:
-            ages = (*PEOPLE, people_before_ms, before_ms)
+            ages = old(before_ms, people_before_ms)
             stretched = (self._mode, self._swept_to, last, *ages, self._channel)
             gone = [key for key, _ in self._writing.execute(QUERIES["sweep"], stretched)]
         self._swept_to = "" if over else last

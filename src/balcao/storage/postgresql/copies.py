@@ -44,6 +44,13 @@ OWN_TABLES = (
     "trace",
     "certificate_trace",
     "job",
+    "budget",
+    "budget_use",
+    "event",
+    "batch",
+    "batch_piece",
+    "batch_row",
+    "batch_count",
     "entry",
     "storage_move",
 )
@@ -57,6 +64,9 @@ OWN_FUNCTIONS = (
     "visits_become_entries",
     "rules_are_codes",
     "rule_code",
+    "budget_begins",
+    "budget_ends",
+    "budget_use_keeps_to_its_ceiling",
 )
 
 # The cache may be lost, and limits begin anew after a crash too. Their tables stay, empty.
@@ -66,6 +76,7 @@ _WITHOUT_ROWS = ("entry", "rate_limit")
 _CALLED = "balcao backup"
 
 _MAKER_LOCK = 0x62616C65  # whoever has it makes the backups of this database
+FETCH_LOCK = 0x62616C67  # whoever has it downloads a month: "balg"
 _SAVER_LOCK = 0x62616C66  # whoever has it may save the books and migrate them
 
 _IN_SCHEMA = (
@@ -237,7 +248,7 @@ class PostgresCopies:
 
     def maker(self) -> Maker:
         """See the contract."""
-        return NodeMaker(self.address)
+        return NodeMaker(self.address, _MAKER_LOCK)
 
 
 def nodes_here(address: str) -> int:
@@ -252,13 +263,15 @@ def _is_older(connection: psycopg.Connection[Any]) -> bool:
 
 
 class NodeMaker:
-    """Of all nodes on a database, the one that makes its backups: as long as it is connected.
+    """Of all nodes on a database, the one that does something (makes its backups): while connected.
 
     Used by one thread at a time.
     """
 
-    def __init__(self, address: str) -> None:
+    def __init__(self, address: str, lock: int) -> None:
+        """`lock`: the number of the advisory lock that stands for it."""
         self._address = address
+        self._lock = lock
         self._connection: psycopg.Connection[Any] | None = None
 
     def is_ours(self) -> bool:
@@ -270,7 +283,7 @@ class NodeMaker:
             self.close()
         connection = connect_at_leisure(self._address, _CALLED)
         try:
-            row = connection.execute("SELECT pg_try_advisory_lock(%s)", (_MAKER_LOCK,)).fetchone()
+            row = connection.execute("SELECT pg_try_advisory_lock(%s)", (self._lock,)).fetchone()
         except psycopg.Error as error:
             connection.close()
             raise failure(error) from error

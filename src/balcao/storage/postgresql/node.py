@@ -58,8 +58,8 @@ _OWNERS = (
     " AND node_id = ANY(%s::bigint[])) ORDER BY account_id FOR NO KEY UPDATE"
 )
 # As bytes, which psycopg takes for a statement whatever made the text.
-_VOID, _CLOSE, _DIED = (
-    QUERIES[name].encode() for name in ("void_holds", "close_voided", "mark_died")
+_VOID, _FREE, _CLOSE, _DIED = (
+    QUERIES[name].encode() for name in ("void_holds", "free_budgets", "close_voided", "mark_died")
 )
 # Those that were given up may have had another clock.
 _LATEST = (
@@ -177,6 +177,7 @@ class Node:
         gone = integers(nodes)
         connection.execute(_OWNERS, (gone, gone))
         given_back = connection.execute(_VOID, (now_ms, INTERRUPTED, gone)).rowcount
+        connection.execute(_FREE, (gone,))
         connection.execute(_CLOSE, (gone,))
         connection.execute(_DIED, (gone,))
         connection.execute(_ENDED, (now_ms, gone, self.node_id))

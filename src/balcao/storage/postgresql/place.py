@@ -9,13 +9,13 @@ from balcao.core.questions import Mode
 from balcao.home import Home
 from balcao.storage.ballast import Ballast
 from balcao.storage.contract import Cache
-from balcao.storage.copies.copies import Copies
+from balcao.storage.copies.copies import Copies, Maker
 from balcao.storage.desk.desk import Desk
 from balcao.storage.ends.end import End
 from balcao.storage.places import EngineName
 from balcao.storage.postgresql.cache import PostgresCache
 from balcao.storage.postgresql.connections import first_start
-from balcao.storage.postgresql.copies import PostgresCopies
+from balcao.storage.postgresql.copies import FETCH_LOCK, NodeMaker, PostgresCopies
 from balcao.storage.postgresql.desk import PostgresDesk
 from balcao.storage.postgresql.end import PostgresEnd
 from balcao.storage.postgresql.look import PostgresLook, looked_at
@@ -67,6 +67,10 @@ class PostgresPlace:
     ) -> Cache:
         """See the contract."""
         return PostgresCache(self.address, mode, pepper, now_ms)
+
+    def fetcher(self) -> Maker:
+        """See the contract."""
+        return NodeMaker(self.address, FETCH_LOCK)
 
     def copies(self) -> Copies:
         """See the contract."""

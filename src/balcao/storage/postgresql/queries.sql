@@ -5,7 +5,8 @@
 
 -- name: caller
 SELECT k.hash, a.account_id, k.key_id, a.plan, a.mode, a.certificates, a.partner_optin,
-       k.expires_ms, k.per_minute, k.per_day
+       k.expires_ms, k.per_minute, k.per_day,
+       k.networks, k.operations, k.client_required, k.administers
 FROM unnest(%s::bytea[]) AS wanted (hash) JOIN api_key AS k USING (hash)
      JOIN account AS a USING (account_id)
 WHERE k.revoked_ms IS NULL AND a.suspended_ms IS NULL;
@@ -21,18 +22,38 @@ WHERE expires_ms > now_ms;
 
 -- name: purses
 SELECT found.* FROM unnest(%s::bigint[]) AS wanted (account_id), LATERAL
-    (SELECT account_id, plan, balance_credits, held_credits, ceiling_credits, month, month_credits
+    (SELECT account_id, plan, balance_credits, held_credits, ceiling_credits, month, month_credits,
+       budgets
      FROM account AS a WHERE a.account_id = wanted.account_id
      LIMIT 1 FOR NO KEY UPDATE) AS found;
 
 -- The entry that opened an operation. The limit keeps it from being planned as a join: it is one
 -- probe of one partition for each operation, whatever the planner thinks of the tables.
 -- name: holds
-SELECT o.request_id, o.account_id, e.key_id, o.operation, o.credits
+SELECT o.request_id, o.account_id, e.key_id, o.operation, o.credits, o.client, o.reference,
+       o.budgets
 FROM open_operation AS o CROSS JOIN LATERAL
     (SELECT key_id, month FROM ledger_entry WHERE request_id = o.request_id
      AND (kind IN ('post', 'void')) = false LIMIT 1) AS e
 WHERE o.request_id = ANY(%s::text[]);
+
+-- name: budgets
+SELECT b.budget_id, b.account_id, b.number, b.name, b.owner_kind, b.owner, b.period, b.credits_max,
+       b.calls_max, b.operations, b.warn_percent, b.created_ms, b.ended_ms,
+       u.period, u.spent_credits, u.held_credits, u.calls, u.warned_percent
+FROM unnest(%s::bigint[], %s::text[], %s::text[]) AS wanted (account_id, owner_kind, owner)
+     JOIN budget AS b USING (account_id, owner_kind, owner)
+     LEFT JOIN budget_use AS u ON u.budget_id = b.budget_id AND u.period = ANY(%s::text[])
+WHERE b.ended_ms IS NULL;
+
+-- name: budgets_of_holds
+SELECT b.budget_id, b.account_id, b.number, b.name, b.owner_kind, b.owner, b.period, b.credits_max,
+       b.calls_max, b.operations, b.warn_percent, b.created_ms, b.ended_ms,
+       u.period, u.spent_credits, u.held_credits, u.calls, u.warned_percent
+FROM open_operation AS o CROSS JOIN LATERAL json_array_elements(o.budgets::json) AS named (pair)
+     JOIN budget AS b ON b.budget_id = (named.pair ->> 0)::bigint
+     JOIN budget_use AS u ON u.budget_id = b.budget_id AND u.period = named.pair ->> 1
+WHERE o.request_id = ANY(%s::text[]) AND o.budgets IS NOT NULL;
 
 -- name: forms
 SELECT form_id FROM audit_entry WHERE form_id = ANY(%s::text[]);
@@ -42,6 +63,11 @@ SELECT i.account_id, i.key_digest, i.request_id FROM idempotency AS i
 JOIN unnest(%s::bigint[], %s::text[], %s::bigint[]) AS wanted (account_id, key_digest, at_ms)
      ON i.account_id = wanted.account_id AND i.key_digest = wanted.key_digest
      AND i.expires_ms > wanted.at_ms;
+
+-- name: batch_rows
+SELECT found.* FROM unnest(%s::text[], %s::bigint[]) AS wanted (batch_id, line), LATERAL
+    (SELECT r.batch_id, r.line, state, request_id, credits FROM batch_row AS r
+     WHERE r.batch_id = wanted.batch_id AND r.line = wanted.line LIMIT 1) AS found;
 
 -- What a batch changes, but for what it inserts.
 
@@ -70,6 +96,22 @@ UPDATE rate_limit AS r SET empty_at_ms = counted.empty_at_ms
 FROM unnest(%s::text[], %s::double precision[]) AS counted (bucket, empty_at_ms)
 WHERE r.bucket = counted.bucket;
 
+-- name: move_rows
+UPDATE batch_row AS r
+SET state = moved.state, request_id = moved.request_id, credits = moved.credits,
+    code = moved.code, settled_ms = moved.settled_ms, answer = moved.answer,
+    tries = r.tries + moved.tries
+FROM unnest(%s::text[], %s::text[], %s::bigint[], %s::text[], %s::bigint[], %s::bytea[],
+            %s::bigint[], %s::text[], %s::bigint[])
+     AS moved (state, request_id, credits, code, settled_ms, answer, tries, batch_id, line)
+WHERE r.batch_id = moved.batch_id AND r.line = moved.line;
+
+-- name: count_rows
+UPDATE batch_count AS c SET rows = c.rows + moved.rows, credits = c.credits + moved.credits
+FROM unnest(%s::bigint[], %s::bigint[], %s::text[], %s::text[])
+     AS moved (rows, credits, batch_id, state)
+WHERE c.batch_id = moved.batch_id AND c.state = moved.state;
+
 -- name: heartbeat
 INSERT INTO heartbeat VALUES (1, %s)
 ON CONFLICT (only_row) DO UPDATE SET at_ms = excluded.at_ms;
@@ -78,12 +120,23 @@ ON CONFLICT (only_row) DO UPDATE SET at_ms = excluded.at_ms;
 
 -- name: void_holds
 INSERT INTO ledger_entry (account_id, at_ms, month, kind, balance_change, held_change,
-                          request_id, key_id, operation, rule)
-SELECT o.account_id, %s, e.month, 'void', 0, -o.credits, o.request_id, e.key_id, o.operation, %s
+                          request_id, key_id, operation, rule, client, reference, budgets)
+SELECT o.account_id, %s, e.month, 'void', 0, -o.credits, o.request_id, e.key_id, o.operation, %s,
+       o.client, o.reference, o.budgets
 FROM open_operation AS o CROSS JOIN LATERAL
     (SELECT key_id, month FROM ledger_entry WHERE request_id = o.request_id
      AND (kind IN ('post', 'void')) = false LIMIT 1) AS e
 WHERE o.node_id = ANY(%s::bigint[]);
+
+-- name: free_budgets
+UPDATE budget_use AS u
+SET held_credits = u.held_credits - gone.credits, calls = u.calls - gone.calls
+FROM (SELECT (named.pair ->> 0)::bigint AS budget_id, named.pair ->> 1 AS period,
+             sum(o.credits)::bigint AS credits, count(*) AS calls
+      FROM open_operation AS o CROSS JOIN LATERAL json_array_elements(o.budgets::json)
+           AS named (pair)
+      WHERE o.node_id = ANY(%s::bigint[]) AND o.budgets IS NOT NULL GROUP BY 1, 2) AS gone
+WHERE u.budget_id = gone.budget_id AND u.period = gone.period;
 
 -- name: close_voided
 DELETE FROM open_operation WHERE node_id = ANY(%s::bigint[]);
@@ -133,7 +186,9 @@ SELECT max(key), count(*) FROM
 -- name: sweep
 WITH gone AS (
     DELETE FROM entry WHERE mode = %s AND key > %s AND key <= %s
-        AND asked_ms < CASE WHEN key >= %s AND key < %s THEN %s::bigint ELSE %s::bigint END
+        AND (asked_ms < CASE WHEN key >= %s AND key < %s THEN %s::bigint ELSE %s::bigint END
+            OR asked_ms < %s AND key >= %s AND key < %s
+            AND (position(%s in body) > 0 OR position(%s in body) > 0))
     RETURNING key
 )
 SELECT key, pg_notify(%s, key) FROM gone;

@@ -10,13 +10,17 @@ included), so that nodes that write for one account follow one another and decid
 
 import logging
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
+import msgspec
 import psycopg
 from psycopg import errors
 
+from balcao.core.batches import RowStanding
+from balcao.core.budgets import periods_of
 from balcao.core.ledger import Change, Purse
 from balcao.errors import StorageFailed
 from balcao.storage.batch import (
@@ -34,6 +38,12 @@ from balcao.storage.batch import (
     Outcome,
     Row,
     needs,
+    tally_rows,
+)
+from balcao.storage.budgets import (
+    EVENT_COLUMNS,
+    USE_COLUMNS,
+    budget_needs,
 )
 from balcao.storage.desk import jobs
 from balcao.storage.failure import failure
@@ -58,6 +68,7 @@ _NOT_TEXT: Mapping[str, str] = {
             "account_id", "at_ms", "balance_change", "held_change", "key_id", "bound_ms",
             "expires_ms", "status", "fresh_ms", "size_bytes", "created_ms", "credits", "opened_ms",
             "settled_ms", "asked_ms", "user_id", "due_ms", "attempts", "causes", "changed_ms",
+            "budget_id", "spent_credits", "held_credits", "calls", "warned_percent",
         ),
         "bigint",
     ),
@@ -75,8 +86,14 @@ class _Table:
     sql: str
 
 
-def _table(name: str, columns: Sequence[str], more: str = "", conflict: str = "") -> _Table:
-    types = [_NOT_TEXT.get(column, "text") for column in columns]
+def _table(
+    name: str,
+    columns: Sequence[str],
+    more: str = "",
+    conflict: str = "",
+    texts: Collection[str] = (),
+) -> _Table:
+    types = ["text" if name in texts else _NOT_TEXT.get(name, "text") for name in columns]
     with_node = ", node_id" if more else ""
     return _Table(
         types,
@@ -106,7 +123,20 @@ _CERTIFICATES = _table(
 _DEEDS = _table("audit_entry", AUDIT_COLUMNS)
 _JOBS = _table("job", jobs.COLUMNS, conflict=jobs.ASKED_AGAIN)
 
+# Of new rows and known ones: an update of so few is planned as a scan of them all.
+_USES = _table(
+    "budget_use",
+    USE_COLUMNS,
+    conflict="ON CONFLICT (budget_id, period) DO UPDATE SET "
+    + ", ".join(f"{name} = excluded.{name}" for name in USE_COLUMNS[2:]),
+)
+_EVENTS = _table("event", EVENT_COLUMNS, texts=("body",))
+
 _FINISHED = ("bigint", "bytea", "bigint", "bigint", "text")
+_MOVED = (
+    "text", "text", "bigint", "text", "bigint", "bytea", "bigint", "text", "bigint",
+)  # fmt: skip
+_COUNTED = ("bigint", "bigint", "text", "text")
 
 _GUILTY = (psycopg.IntegrityError, psycopg.DataError, AssertionError, LookupError, UnicodeError)
 # The last: a plan that a newer node's change of the schema has overtaken.
@@ -119,6 +149,9 @@ class NodeWriter:
     def __init__(self, line: LastingConnection, node: Node) -> None:
         self._line = line
         self._node = node
+        # Accounts that had budgets when they were read last: those are read together with them.
+        # A guess that may be wrong: then it takes another round trip.
+        self._budgeted: set[int] = set()
 
     def write(self, lists: Sequence[Sequence[Change]]) -> list[Outcome]:
         """Decide the lists in order and commit what was admitted, durably, all at once.
@@ -152,7 +185,7 @@ class NodeWriter:
         try:
             with pipelined(connection) as pipeline:
                 pipeline.queue("BEGIN")
-                batch = _read(pipeline, needs(lists))
+                batch = _read(pipeline, lists, self._budgeted)
                 outcomes = [batch.admit(changes) for changes in lists]
                 for sql, values in _statements(batch, self._node.node_id):
                     pipeline.queue(sql, values)
@@ -213,8 +246,12 @@ def _told(error: Exception) -> Exception:
     return failure(error)
 
 
-def _read(pipeline: Pipeline, wanted: Needs) -> Batch:
-    """Lock and read what decides, in one round trip; none if nothing does."""
+def _read(pipeline: Pipeline, lists: Sequence[Sequence[Change]], budgeted: set[int]) -> Batch:
+    """Lock and read what decides, in one round trip; none if nothing does.
+
+    `budgeted`: the accounts that are guessed to have budgets. It learns which of these have.
+    """
+    wanted: Needs = needs(lists)
     accounts = wanted.accounts | {account_id for account_id, _ in wanted.keys}
     purses, holds, bound, forms = list[Row](), list[Row](), list[Row](), list[Row]()
     if accounts:
@@ -226,14 +263,55 @@ def _read(pipeline: Pipeline, wanted: Needs) -> Batch:
         bound = pipeline.queue(QUERIES["bound"], arrays(("bigint", "text", "bigint"), keys))
     if wanted.forms:
         forms = pipeline.queue(QUERIES["forms"], (texts(wanted.forms),))
+    rows = list[Row]()
+    if wanted.rows:
+        rows = pipeline.queue(QUERIES["batch_rows"], arrays(("text", "bigint"), [*wanted.rows]))
+    guessed = _queue_budgets(pipeline, lists, budgeted & accounts, wanted.holds)
     if accounts or wanted.forms:
         pipeline.sync()  # from here on the server counts how long we keep them locked in silence
-    return Batch(
+    batch = Batch(
         {row[0]: Purse(*row[1:]) for row in purses},
         {row[0]: OpenHold(*row[1:]) for row in holds},
         {(row[0], row[1]): row[2] for row in bound},
         {row[0] for row in forms},
+        rows={(row[0], row[1]): RowStanding(*row[2:]) for row in rows},
     )
+    batch.book.learn(guessed)
+    have = {account_id for account_id, purse in batch.purses.items() if purse.budgets}
+    texts_of_holds = [hold.budgets for hold in batch.holds.values() if hold.budgets is not None]
+    missed = not have <= budgeted or not all(map(batch.book.knows, texts_of_holds))
+    if missed:
+        more = _queue_budgets(pipeline, lists, have, wanted.holds, always=True)
+        pipeline.sync()
+        batch.book.learn(more)
+    budgeted -= batch.purses.keys() - have
+    budgeted |= have
+    return batch
+
+
+def _queue_budgets(
+    pipeline: Pipeline,
+    lists: Sequence[Sequence[Change]],
+    accounts: Collection[int],
+    holds: Collection[str],
+    *,
+    always: bool = False,
+) -> Iterable[Row]:
+    """The budgets of these accounts' charges and holds, and of operations that are open.
+
+    Read behind the lock on their accounts, whose owners' changes wait for it too.
+    """
+    if not accounts and not always:
+        return ()
+    found = []
+    owners, instants = budget_needs(lists, accounts)
+    if owners:
+        values = arrays(("bigint", "text", "text"), [*owners])
+        periods = texts({each for at_ms in instants for each in periods_of(at_ms)})
+        found.append(pipeline.queue(QUERIES["budgets"], (*values, periods)))
+    if holds:
+        found.append(pipeline.queue(QUERIES["budgets_of_holds"], (texts(holds),)))
+    return chain.from_iterable(found)
 
 
 def _statements(batch: Batch, node_id: int) -> Iterator[tuple[str, Sequence[Any]]]:
@@ -267,8 +345,16 @@ def _statements(batch: Batch, node_id: int) -> Iterator[tuple[str, Sequence[Any]
         yield _insert(_CERTIFICATES, batch.certificates)
     if batch.deeds:
         yield _insert(_DEEDS, batch.deeds)
+    uses, told = batch.book.close()
+    if uses.first or uses.again:
+        yield _insert(_USES, sorted([*uses.first, *uses.again]))
+    if told or batch.events:
+        yield _insert(_EVENTS, [msgspec.structs.astuple(each) for each in (*batch.events, *told)])
     if batch.jobs:
         yield _insert(_JOBS, [jobs.row_of(batch.jobs[key]) for key in sorted(batch.jobs)])
+    if batch.moved:
+        yield QUERIES["move_rows"], arrays(_MOVED, [*batch.moved.values()])
+        yield QUERIES["count_rows"], arrays(_COUNTED, tally_rows(batch))
     if batch.touched:
         yield QUERIES["touch"], arrays(("bigint", "bigint"), sorted(batch.touched.items()))
 

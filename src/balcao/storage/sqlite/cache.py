@@ -16,7 +16,7 @@ from balcao.storage.cache.behind import (
     WAITING_MAX,
     WrittenBehind,
 )
-from balcao.storage.cache.keys import PARTNERS, PEOPLE
+from balcao.storage.cache.keys import PARTNERS, old
 from balcao.storage.sqlite import QUERIES
 from balcao.storage.sqlite.files import connect, empty_log, is_full, make_room, migrate, transaction
 
@@ -103,7 +103,7 @@ class SqliteCache(WrittenBehind[Kept]):
         over = count < SWEPT_AT_ONCE
         gone: list[str] = []
         if count:
-            values = (self._swept_to, last, *PEOPLE, people_before_ms, before_ms)
+            values = (self._swept_to, last, *old(before_ms, people_before_ms))
             rows: Any = self._writing.execute(QUERIES["sweep"], values).fetchall()
             gone = [key for (key,) in rows]
         self._swept_to = 0 if over else last

@@ -105,12 +105,10 @@ class SqliteEngine:
 
     # Changes: everything that arrives during a commit goes into the next one.
 
-    def _begin(self, lists: Sequence[Sequence[Change]]) -> Any:
-        """In place where that is quick, else in the writer's thread."""
+    def _begin(self, lists: Sequence[Sequence[Change]]) -> Callable[[], Sequence[Outcome]]:
+        """What is left for the writer's thread."""
         self._observe_batch(len(lists))
-        job = Job(lists, *self._now_and_then())
-        outcomes = self._writer.at_once(job)
-        return partial(self._writer.patiently, job) if outcomes is None else outcomes
+        return self._writer.begin(Job(lists, *self._now_and_then()))
 
     def commit_now(self, changes: Sequence[Change]) -> Refusal | None:
         """See the contract."""
@@ -197,6 +195,7 @@ class SqliteEngine:
         """See the contract."""
         with self.in_place() as connection, connection.transaction():
             held = connection.execute(QUERIES["void_holds"], (now_ms, INTERRUPTED)).fetchall()
+            connection.execute(QUERIES["free_budgets"])
             connection.execute(QUERIES["close_voided"])
             connection.execute(QUERIES["mark_died"])
         return len(held)

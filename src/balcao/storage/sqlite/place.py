@@ -10,12 +10,12 @@ from balcao.core.questions import Mode
 from balcao.home import Home
 from balcao.storage.ballast import Ballast
 from balcao.storage.contract import Cache
-from balcao.storage.copies.copies import Copies
+from balcao.storage.copies.copies import Copies, Maker
 from balcao.storage.desk.desk import Desk
 from balcao.storage.ends.end import End
 from balcao.storage.places import EngineName
 from balcao.storage.sqlite.cache import SqliteCache
-from balcao.storage.sqlite.copies import SqliteCopies
+from balcao.storage.sqlite.copies import Alone, SqliteCopies
 from balcao.storage.sqlite.desk import SqliteDesk
 from balcao.storage.sqlite.end import SqliteEnd
 from balcao.storage.sqlite.look import SqliteLook, looked_at
@@ -69,6 +69,10 @@ class SqlitePlace:
     ) -> Cache:
         """See the contract."""
         return SqliteCache(self.home.cache(mode), pepper, ballast, now_ms)
+
+    def fetcher(self) -> Maker:
+        """See the contract. There is no other."""
+        return Alone()
 
     def copies(self) -> Copies:
         """See the contract."""

@@ -4,7 +4,8 @@
 
 -- name: caller
 SELECT a.account_id, k.key_id, a.plan, a.mode, a.certificates, a.partner_optin,
-       k.expires_ms, k.per_minute, k.per_day
+       k.expires_ms, k.per_minute, k.per_day,
+       k.networks, k.operations, k.client_required, k.administers
 FROM api_key AS k JOIN account AS a USING (account_id)
 WHERE k.hash = ? AND k.revoked_ms IS NULL AND a.suspended_ms IS NULL;
 
@@ -15,20 +16,40 @@ FROM idempotency WHERE account_id = ? AND key_digest = ? AND expires_ms > ?;
 -- What decides a batch. A list of as many question marks as there are keys comes behind.
 
 -- name: purses
-SELECT account_id, plan, balance_credits, held_credits, ceiling_credits, month, month_credits
+SELECT account_id, plan, balance_credits, held_credits, ceiling_credits, month, month_credits,
+       budgets
 FROM account WHERE account_id IN
 
 -- name: holds
-SELECT o.request_id, o.account_id, e.key_id, o.operation, o.credits
+SELECT o.request_id, o.account_id, e.key_id, o.operation, o.credits, o.client, o.reference,
+       o.budgets
 FROM open_operation AS o JOIN ledger_entry AS e ON e.request_id = o.request_id
      AND (e.kind IN ('post', 'void')) = 0
 WHERE o.request_id IN
+
+-- name: budgets
+SELECT b.budget_id, b.account_id, b.number, b.name, b.owner_kind, b.owner, b.period, b.credits_max,
+       b.calls_max, b.operations, b.warn_percent, b.created_ms, b.ended_ms,
+       u.period, u.spent_credits, u.held_credits, u.calls, u.warned_percent
+FROM budget AS b LEFT JOIN budget_use AS u ON u.budget_id = b.budget_id
+     AND u.period = CASE b.period WHEN 'uma_vez' THEN ? WHEN 'dia' THEN ? ELSE ? END
+WHERE b.account_id = ? AND b.owner_kind = ? AND b.owner = ? AND b.ended_ms IS NULL;
+
+-- name: budgets_of_holds
+SELECT b.budget_id, b.account_id, b.number, b.name, b.owner_kind, b.owner, b.period, b.credits_max,
+       b.calls_max, b.operations, b.warn_percent, b.created_ms, b.ended_ms,
+       u.period, u.spent_credits, u.held_credits, u.calls, u.warned_percent
+FROM budget_use AS u JOIN budget AS b ON b.budget_id = u.budget_id
+WHERE u.budget_id = ? AND u.period = ?;
 
 -- name: forms
 SELECT form_id FROM audit_entry WHERE form_id IN
 
 -- name: bound
 SELECT request_id FROM idempotency WHERE account_id = ? AND key_digest = ? AND expires_ms > ?;
+
+-- name: batch_rows
+SELECT state, request_id, credits FROM batch_row WHERE batch_id = ? AND line = ?;
 
 -- What a batch changes, but for what it inserts.
 
@@ -48,6 +69,13 @@ UPDATE api_key SET last_used_ms = ? WHERE key_id = ?;
 -- name: keep_limits
 INSERT OR REPLACE INTO rate_limit VALUES (?, ?);
 
+-- name: move_rows
+UPDATE batch_row SET state = ?, request_id = ?, credits = ?, code = ?, settled_ms = ?, answer = ?,
+    tries = tries + ? WHERE batch_id = ? AND line = ?;
+
+-- name: count_rows
+UPDATE batch_count SET rows = rows + ?, credits = credits + ? WHERE batch_id = ? AND state = ?;
+
 -- name: heartbeat
 INSERT OR REPLACE INTO heartbeat VALUES (1, ?);
 
@@ -55,11 +83,21 @@ INSERT OR REPLACE INTO heartbeat VALUES (1, ?);
 
 -- name: void_holds
 INSERT INTO ledger_entry (account_id, at_ms, month, kind, balance_change, held_change,
-                          request_id, key_id, operation, rule)
-SELECT o.account_id, ?, e.month, 'void', 0, -o.credits, o.request_id, e.key_id, o.operation, ?
+                          request_id, key_id, operation, rule, client, reference, budgets)
+SELECT o.account_id, ?, e.month, 'void', 0, -o.credits, o.request_id, e.key_id, o.operation, ?,
+       o.client, o.reference, o.budgets
 FROM open_operation AS o JOIN ledger_entry AS e ON e.request_id = o.request_id
      AND (e.kind IN ('post', 'void')) = 0
 RETURNING entry_id;
+
+-- name: free_budgets
+UPDATE budget_use
+SET held_credits = budget_use.held_credits - gone.credits, calls = budget_use.calls - gone.calls
+FROM (SELECT json_extract(named.value, '$[0]') AS budget_id,
+             json_extract(named.value, '$[1]') AS period, sum(o.credits) AS credits,
+             count(*) AS calls
+      FROM open_operation AS o CROSS JOIN json_each(o.budgets) AS named GROUP BY 1, 2) AS gone
+WHERE budget_use.budget_id = gone.budget_id AND budget_use.period = gone.period;
 
 -- name: close_voided
 DELETE FROM open_operation;
@@ -96,7 +134,8 @@ SELECT max(rowid), count(*) FROM
 
 -- name: sweep
 DELETE FROM entry WHERE rowid > ? AND rowid <= ?
-    AND asked_ms < CASE WHEN key >= ? AND key < ? THEN ? ELSE ? END
+    AND (asked_ms < CASE WHEN key >= ? AND key < ? THEN ? ELSE ? END
+        OR asked_ms < ? AND key >= ? AND key < ? AND (instr(body, ?) > 0 OR instr(body, ?) > 0))
 RETURNING key;
 
 -- name: entries_about

@@ -6,14 +6,15 @@ the next batch (group commit). Each batch is a handful of statements, whatever i
 
 import logging
 import threading
-import time
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, TypeVar
 
 import apsw
+import msgspec
 
+from balcao.core.batches import RowStanding
 from balcao.core.ledger import Change, Purse
 from balcao.storage.ballast import Ballast
 from balcao.storage.batch import (
@@ -31,19 +32,19 @@ from balcao.storage.batch import (
     Outcome,
     Row,
     needs,
+    tally_rows,
 )
+from balcao.storage.budgets import EVENT_COLUMNS, USE_COLUMNS
 from balcao.storage.desk import jobs
 from balcao.storage.failure import failure
 from balcao.storage.sqlite import QUERIES
+from balcao.storage.sqlite.budgets import USE_AGAIN, FileBudgets
 from balcao.storage.sqlite.files import BUSY_TIMEOUT_MS, is_full, make_room
 from balcao.storage.turns import Worker, in_thread
 
 log = logging.getLogger(__name__)
 
 ROWS_PER_STATEMENT_MAX = 128  # powers of two up to here: few statements to keep prepared
-# A commit in place that takes longer sends the next second's batches to the thread.
-IN_PLACE_SECONDS_MAX = 0.005
-IN_PLACE_AGAIN_SECONDS = 1.0
 
 WAL_PAGES_MAX = 4_000  # 16 MB: then what was committed is carried over into the file itself
 
@@ -60,57 +61,48 @@ class Job:
 
 
 class FileWriter:
-    """Owns the writing connection. Whoever holds its lock uses it: the thread, or `at_once`.
+    """Owns the writing connection. What waits for the disk is done in its thread.
 
-    Handing a batch to another thread and back costs more than writing it to a quick disk,
-    because both threads want the interpreter. So a batch is written where it is, as long as
-    that takes less than a moment; a slow disk, a checkpoint or another process that holds the
-    file never keep the event loop: then the thread waits for them.
+    A flush takes as long as the disk likes, a second or two where it stalls, and nothing tells
+    beforehand: so the event loop never waits for one. What comes before it is work in memory, and
+    done where it is: a thread that wants the interpreter for each statement costs more than they
+    do (decision 0010).
     """
 
     def __init__(self, connection: apsw.Connection, ballast: Ballast) -> None:
         self._connection = connection
         self._ballast = ballast
+        self._budgets = FileBudgets(connection)
         connection.execute("PRAGMA wal_autocheckpoint = 0")
         self._wal_pages = 0
         connection.set_wal_hook(self._note_wal)
-        self._lock = threading.Lock()
-        self._in_place_from = 0.0  # on the monotonic clock: until then, everything to the thread
+        # The first is counted by who asks, the second by the thread: equal, it has nothing to do.
+        self._given = 0
+        self._done = 0
+        # Held while a transaction is begun here and not ended there, and while the log is
+        # carried over; nobody waits for it.
+        self._begun = threading.Lock()
         self.worker = Worker("desk-writer")
 
-    def at_once(self, job: Job) -> Sequence[Outcome] | None:
-        """Write a job in place, or None: it is for `patiently`."""
-        began = time.monotonic()
-        if began < self._in_place_from or not self._lock.acquire(blocking=False):
-            return None
+    def begin(self, job: Job) -> Callable[[], Sequence[Outcome]]:
+        """Decide a job and write it into memory. What is returned makes it durable in the thread.
+
+        It must be handed to the thread at once. Where the thread is at work, or something is in
+        the way, all is left to it.
+        """
+        idle = self._given == self._done
+        self._given += 1
+        if not idle or not self._begun.acquire(blocking=False):
+            return partial(self._patiently, job)
         try:
             self._connection.set_busy_timeout(0)
-            outcomes = self._together(job)
-        except (apsw.BusyError, _Full):
-            return None
+            outcomes = self._decide(job)
+        except Exception:  # busy, full, a wall: the thread finds out, and says so
+            self._begun.release()
+            return partial(self._patiently, job)
         finally:
             self._connection.set_busy_timeout(BUSY_TIMEOUT_MS)
-            self._lock.release()
-        now = time.monotonic()
-        if now - began > IN_PLACE_SECONDS_MAX:
-            self._in_place_from = now + IN_PLACE_AGAIN_SECONDS
-        self._checkpoint_soon()
-        return outcomes
-
-    def close(self, limits: Sequence[tuple[str, float]]) -> None:
-        """Finish what is queued, and these rate limits; then let go of the file."""
-        self.worker.submit(partial(self.patiently, Job((), limits)))
-        self.worker.close()
-        self._connection.close()
-
-    # In the thread.
-
-    def patiently(self, job: Job) -> Sequence[Outcome]:
-        """Write a job, however long that takes. Raises nothing."""
-        with self._lock:
-            outcomes = self._trying_twice(job)
-        self._checkpoint_soon()
-        return outcomes
+        return partial(self._end, job, outcomes)
 
     async def in_turn(self, work: Callable[[apsw.Connection], T]) -> T:
         """Have some work done in the thread, which may wait for a busy file.
@@ -118,11 +110,42 @@ class FileWriter:
         Of several statements it makes a transaction itself. Raises what the work refuses (our own
         errors, `LookupError`), and else `StorageFailed`.
         """
+        self._given += 1
         return await in_thread(self.worker, partial(self._beside, work), in_any_case=True)
 
-    def _trying_twice(self, job: Job) -> Sequence[Outcome]:
+    def close(self, limits: Sequence[tuple[str, float]]) -> None:
+        """Finish what is queued, and these rate limits; then let go of the file."""
+        self._given += 1
+        self.worker.submit(partial(self._patiently, Job((), limits)))
+        self.worker.close()
+        self._connection.close()
+
+    # In the thread.
+
+    def patiently(self, job: Job) -> Sequence[Outcome]:
+        """Write a job, however long that takes. Raises nothing."""
+        outcomes = self._trying_twice(job)
+        self._checkpoint_soon()
+        return outcomes
+
+    def _patiently(self, job: Job) -> Sequence[Outcome]:
         try:
-            return self._together(job)
+            return self.patiently(job)
+        finally:
+            self._done += 1
+
+    def _end(self, job: Job, begun: Sequence[Outcome]) -> Sequence[Outcome]:
+        """The same of a job that was begun."""
+        try:
+            return self._trying_twice(job, begun)
+        finally:
+            self._begun.release()
+            self._checkpoint_soon()
+            self._done += 1
+
+    def _trying_twice(self, job: Job, begun: Sequence[Outcome] | None = None) -> Sequence[Outcome]:
+        try:
+            return self._together(job, begun)
         except _Full:
             self.make_room()
             try:
@@ -133,15 +156,15 @@ class FileWriter:
             return [_failure(error)] * len(job.lists)
 
     def _beside(self, work: Callable[[apsw.Connection], T]) -> T:
-        with self._lock:
-            try:
-                return work(self._connection)
-            except Exception as error:
-                if is_full(error):
-                    self.make_room()  # for the next one
-                raise
-            finally:
-                self._checkpoint_soon()
+        try:
+            return work(self._connection)
+        except Exception as error:
+            if is_full(error):
+                self.make_room()  # for the next one
+            raise
+        finally:
+            self._checkpoint_soon()
+            self._done += 1
 
     def make_room(self) -> None:
         """Free what can be on a full disk. In the thread, in its turn."""
@@ -149,29 +172,31 @@ class FileWriter:
         self._wal_pages = 0
 
     def _checkpoint_soon(self) -> None:
-        """In the thread, after those who wait were told."""
+        """After those who wait were told."""
         if self._wal_pages > WAL_PAGES_MAX:
             self.worker.submit(self._checkpoint)
 
     def _checkpoint(self) -> None:
-        with self._lock:
-            if self._wal_pages <= WAL_PAGES_MAX:
-                return
-            try:
-                self._connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
-            except apsw.Error as error:  # the log goes on growing; nothing is lost
-                log.warning("checkpoint failed: %s", type(error).__name__)
+        if self._wal_pages <= WAL_PAGES_MAX or not self._begun.acquire(blocking=False):
+            return  # the next one was begun already, and its end asks again
+        try:
+            self._connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
+        except apsw.Error as error:  # the log goes on growing; nothing is lost
+            log.warning("checkpoint failed: %s", type(error).__name__)
+        finally:
             self._wal_pages = 0
+            self._begun.release()
 
     def _note_wal(self, _: apsw.Connection, __: str, pages: int) -> int:
         self._wal_pages = pages
         return apsw.SQLITE_OK
 
-    # In either thread, with the lock.
-
-    def _together(self, job: Job) -> Sequence[Outcome]:
+    def _together(self, job: Job, begun: Sequence[Outcome] | None = None) -> Sequence[Outcome]:
         try:
-            return write(self._connection, job.lists, job.limits, job.at_ms)
+            if begun is None:
+                begun = self._decide(job)
+            _commit(self._connection, self._budgets)
+            return begun
         except apsw.BusyError:
             raise
         except (apsw.ConstraintError, AssertionError, LookupError, UnicodeError):
@@ -184,9 +209,12 @@ class FileWriter:
 
     def _alone(self, changes: Sequence[Change]) -> Outcome:
         try:
-            return write(self._connection, [changes])[0]
+            return write(self._connection, [changes], self._budgets)[0]
         except Exception as error:
             return _failure(error)
+
+    def _decide(self, job: Job) -> Sequence[Outcome]:
+        return _decide(self._connection, job.lists, self._budgets, job.limits, job.at_ms)
 
 
 class _Full(Exception):
@@ -202,26 +230,57 @@ def _failure(error: BaseException) -> Exception:
 def write(
     connection: apsw.Connection,
     lists: Sequence[Sequence[Change]],
+    budgets: FileBudgets | None = None,
+) -> Sequence[Outcome]:
+    """Decide the lists in order and commit what was admitted, durably, all at once.
+
+    `budgets`: what the connection remembers of them.
+    """
+    budgets = budgets or FileBudgets(connection)
+    outcomes = _decide(connection, lists, budgets)
+    _commit(connection, budgets)
+    return outcomes
+
+
+def _decide(
+    connection: apsw.Connection,
+    lists: Sequence[Sequence[Change]],
+    budgets: FileBudgets,
     limits: Sequence[tuple[str, float]] = (),
     at_ms: int | None = None,
-) -> list[Outcome]:
-    """Decide the lists in order and commit what was admitted, durably, all at once."""
+) -> Sequence[Outcome]:
+    """Begin a transaction of what is admitted; if it cannot be, it is rolled back."""
     connection.execute("BEGIN IMMEDIATE")
     try:
-        batch = _read(connection, needs(lists))
+        batch = _read(connection, lists, budgets)
         outcomes: list[Outcome] = [batch.admit(changes) for changes in lists]
         _store(connection, batch, limits)
         if at_ms is not None:
             connection.execute(QUERIES["heartbeat"], (at_ms,))
-        connection.execute("COMMIT")
     except BaseException:
-        if connection.in_transaction:
-            connection.execute("ROLLBACK")
+        _roll_back(connection)
         raise
     return outcomes
 
 
-def _read(connection: apsw.Connection, wanted: Needs) -> Batch:
+def _commit(connection: apsw.Connection, budgets: FileBudgets) -> None:
+    try:
+        connection.execute("COMMIT")
+    except BaseException:
+        _roll_back(connection)
+        raise
+    budgets.committed()
+
+
+def _roll_back(connection: apsw.Connection) -> None:
+    if connection.in_transaction:
+        connection.execute("ROLLBACK")
+
+
+def _read(
+    connection: apsw.Connection, lists: Sequence[Sequence[Change]], budgets: FileBudgets
+) -> Batch:
+    wanted: Needs = needs(lists)
     purses = {row[0]: Purse(*row[1:]) for row in _by_key(connection, "purses", wanted.accounts)}
     holds = {row[0]: OpenHold(*row[1:]) for row in _by_key(connection, "holds", wanted.holds)}
     bound: dict[tuple[int, str], str] = {}
@@ -229,7 +288,11 @@ def _read(connection: apsw.Connection, wanted: Needs) -> Batch:
         for (request_id,) in connection.execute(QUERIES["bound"], (account_id, digest, at_ms)):
             bound[account_id, digest] = request_id
     forms = {form_id for (form_id,) in _by_key(connection, "forms", wanted.forms)}
-    return Batch(purses, holds, bound, forms)
+    rows: dict[tuple[str, int], RowStanding] = {}
+    for key in wanted.rows:
+        for standing in connection.execute(QUERIES["batch_rows"], key):
+            rows[key] = RowStanding(*standing)
+    return Batch(purses, holds, bound, forms, budgets.book(), rows=rows)
 
 
 def _by_key(connection: apsw.Connection, query: str, keys: Collection[Any]) -> list[Row]:
@@ -268,9 +331,19 @@ def _store(connection: apsw.Connection, batch: Batch, limits: Sequence[tuple[str
         rows = batch.certificates
         _insert(connection, "certificate_trace", CERTIFICATE_COLUMNS, rows, conflict=known)
     _insert(connection, "audit_entry", AUDIT_COLUMNS, batch.deeds)
+    uses, told = batch.book.close()
+    _insert(connection, "budget_use", USE_COLUMNS, uses.first)
+    for budget_id, period, *use in uses.again:
+        connection.execute(USE_AGAIN, (*use, budget_id, period))
+    if told or batch.events:
+        rows = [msgspec.structs.astuple(event) for event in (*batch.events, *told)]
+        _insert(connection, "event", EVENT_COLUMNS, rows)
     if batch.jobs:
         rows = [jobs.row_of(job) for job in batch.jobs.values()]
         _insert(connection, "job", jobs.COLUMNS, rows, conflict=jobs.ASKED_AGAIN)
+    if batch.moved:
+        connection.executemany(QUERIES["move_rows"], batch.moved.values())
+        connection.executemany(QUERIES["count_rows"], tally_rows(batch))
     if limits:
         connection.executemany(QUERIES["keep_limits"], limits)
 

@@ -23,7 +23,11 @@ ACTIONS: Mapping[Action, str] = {
     "account.resume": "Conta reativada",
     "credit.add": "Créditos lançados",
     "key.create": "Chave criada",
+    "key.change": "Regras de chave mudadas",
     "key.revoke": "Chave revogada",
+    "budget.create": "Orçamento criado",
+    "budget.change": "Orçamento alterado",
+    "budget.end": "Orçamento removido",
     "user.create": "Usuário criado",
     "user.change": "Usuário alterado",
     "user.suspend": "Usuário suspenso",
@@ -40,6 +44,7 @@ _CHANNELS: Mapping[Channel, str] = {
     "web": "aplicação",
     "cli": "linha de comando",
     "start": "início do serviço",
+    "api": "API",
 }
 
 

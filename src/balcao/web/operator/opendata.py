@@ -12,9 +12,11 @@ from balcao.core.calendar import civil_day, to_ms
 from balcao.core.ledger import Audit, DoneBefore
 from balcao.core.questions import Mode
 from balcao.opendata.errors import OpenDataError
+from balcao.opendata.fetching.state import FetchState, read_state, sentence
 from balcao.opendata.importer import rollback
 from balcao.opendata.progress_file import ImportProgress, read_progress
 from balcao.opendata.store import Month, months
+from balcao.operations.views import Tone
 from balcao.web.drawing import meter
 from balcao.web.month_age import MonthAge
 from balcao.web.operator.forms import MODES, once
@@ -39,6 +41,27 @@ _GONE = (
 
 
 @dataclass(frozen=True, slots=True)
+class Fetched:
+    """How far the download of the next month is, as the page shows it."""
+
+    state: FetchState
+    bar: Markup | None
+    updated_ms: int
+
+    @property
+    def sentence(self) -> str:
+        """In words."""
+        return f"{sentence(self.state)}."
+
+    @property
+    def tone(self) -> Tone:
+        """Of the notice."""
+        if self.state.standing == "falhou":
+            return "bad"
+        return "warn" if self.state.interrupted else "info"
+
+
+@dataclass(frozen=True, slots=True)
 class Store:
     """One mode's months and its last import, as the page shows them."""
 
@@ -51,11 +74,13 @@ class Store:
     progress: ImportProgress | None
     bar: Markup | None
     updated_ms: int | None
+    fetching: Fetched | None = None  # of the live months alone
 
     @property
     def is_running(self) -> bool:
-        """Whether an import is at work."""
-        return self.progress is not None and self.progress.state == "running"
+        """Whether an import is at work, or a download."""
+        importing = self.progress is not None and self.progress.state == "running"
+        return importing or (self.fetching is not None and self.fetching.state.running)
 
 
 async def show(visit: Visit) -> Response:
@@ -77,7 +102,9 @@ async def _shown(visit: Visit, alert: str | None = None) -> Response:
 
 async def _store(tools: Tools, mode: Mode) -> Store:
     folder, today = tools.store(mode), civil_day(tools.now_ms())
-    progress, found = await asyncio.to_thread(lambda: (read_progress(folder), months(folder)))
+    progress, found, state = await asyncio.to_thread(
+        lambda: (read_progress(folder), months(folder), read_state(folder))
+    )
     current = next((month for month in found if month.current), None)
     share = None if progress is None else progress.share
     return Store(
@@ -90,7 +117,14 @@ async def _store(tools: Tools, mode: Mode) -> Store:
         progress,
         None if share is None else meter(share, "Andamento da fase"),
         None if progress is None else to_ms(progress.updated_at),
+        None if state is None else _fetched(state),
     )
+
+
+def _fetched(state: FetchState) -> Fetched:
+    share = state.percent / 100 if state.standing == "baixando" else None
+    bar = None if share is None else meter(share, "Andamento do download")
+    return Fetched(state, bar, to_ms(state.updated_at))
 
 
 def _mode(text: str) -> Mode:

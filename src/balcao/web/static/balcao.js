@@ -71,12 +71,16 @@
   }
 
   // What is wrong with a document, or "". The server has the sentences, and the links.
-  function wrong({ id, dataset: { check: kind, several: many, words }, value }) {
+  function wrong({ id, dataset: { check: kind, words }, value }) {
     const text = bare("cnpj", value);
     const { length } = FORMS[kind];
     if (!value.trim()) return "";
     const count = several(value);
-    if (count > 1 && many) return many.replace("#", count);
+    const many = count > 1 && document.getElementById(`${id}-many`)?.content.cloneNode(true);
+    if (many) {
+      many.querySelector("b").textContent = count;
+      return many;
+    }
     const other = document.getElementById(`${id}-other`);
     if (other && right(kind === "cnpj" ? "cpf" : "cnpj", text)) return other.content;
     if (words && text.length <= length && !couldBe(kind, value)) return words;
