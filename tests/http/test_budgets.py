@@ -129,7 +129,14 @@ def test_lists_come_in_pages(world: World, admin: Client) -> None:
     second = world.get(f"{ALL}?limite=2&cursor={first['cursor']}", admin).json
     assert [each["de"]["valor"] for each in second["itens"]] == ["c2"]
     assert second["cursor"] is None
-    for wrong in ("limite=0", "limite=1001", "limite=x", "cursor=x", "limite=1&limite=2"):
+    for wrong in (
+        "limite=",
+        "limite=0",
+        "limite=1001",
+        "limite=x",
+        "cursor=x",
+        "limite=1&limite=2",
+    ):
         assert world.get(f"{ALL}?{wrong}", admin).status == 400, wrong
 
 

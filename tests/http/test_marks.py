@@ -174,7 +174,7 @@ def test_a_request_of_a_key_is_one_or_none(house: OpenHouse, who: Client) -> Non
     assert found(house, "idempotency_key=chave-0001&referencia=p-2", who) == []
     assert found(house, "idempotency_key=chave-0002", who) == [held.json["request_id"]]
     assert found(house, "idempotency_key=chave-0009", who) == []
-    assert found(house, "idempotency_key=chave-0001", house.account("outra")) == []
+    assert found(house, "idempotency_key=chave-0001", house.account("terceira")) == []
     # The answer itself is kept for less long than what it cost.
     house.house.desk.engine.here.execute("DELETE FROM idempotency")
     assert found(house, "idempotency_key=chave-0001", who) == [wanted]
@@ -184,7 +184,12 @@ def test_a_request_of_a_key_is_one_or_none(house: OpenHouse, who: Client) -> Non
     "query",
     [
         *("", "referencia=", "referencia=p&limite=0", "referencia=p&limite=1001"),
-        *("referencia=p&limite=x", "referencia=p&cursor=x", "referencia=p&referencia=q"),
+        *(
+            "referencia=p&limite=x",
+            "referencia=p&limite=",
+            "referencia=p&cursor=x",
+            "referencia=p&referencia=q",
+        ),
     ],
 )
 def test_lists_that_cannot_be(house: OpenHouse, who: Client, query: str) -> None:

@@ -320,7 +320,7 @@ def _flag(name: str, get: Get) -> bool:
 def read_limit(get: Get) -> int:
     """How many results a page may have. Raises `InvalidParameter`."""
     text = get("limite")
-    if not text:
+    if text is None:
         return LIMIT_MAX
     if not re.fullmatch("[0-9]{1,3}", text, re.ASCII) or not 1 <= int(text) <= LIMIT_MAX:
         raise InvalidParameter(f"O parâmetro limite deve ser um número de 1 a {LIMIT_MAX}.")

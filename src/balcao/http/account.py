@@ -7,7 +7,6 @@ nothing is counted anywhere else.
 
 import asyncio
 import datetime
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from uuid import UUID
@@ -21,6 +20,7 @@ from balcao.core.batches import row_of_key
 from balcao.core.calendar import civil_day, civil_month, from_ms
 from balcao.core.ledger import available_credits, spent_credits
 from balcao.errors import InvalidParameter, OperationNotFound
+from balcao.http.json_bodies import limit_of
 from balcao.http.read import Request
 from balcao.http.routes import Route
 from balcao.http.write import Headers
@@ -42,7 +42,6 @@ _STATES: Mapping[str, str] = {
 }
 _LIST_NAMES = ("idempotency_key", "referencia", "limite", "cursor")
 _CONSUMPTION_NAMES = ("de", "ate", "formato", "cliente", "agrupar")
-_LIMIT = re.compile(r"[0-9]{1,4}", re.ASCII)
 _JSON = (b"content-type", b"application/json; charset=utf-8")
 _CSV = (b"content-type", b"text/csv; charset=utf-8")
 # The forms of the consumption, as they are named in the query and in Accept; the first is usual.
@@ -105,7 +104,8 @@ class Books:
         """The same of those of a reference, or of the one under a key (decisions 11.2)."""
         parameters = Parameters(request.query, request.headers, _LIST_NAMES)
         key, reference = parameters.text("idempotency_key"), parameters.text("referencia")
-        limit, before_id = _limit(parameters.text("limite")), _cursor(parameters.text("cursor"))
+        limit = limit_of(parameters.text("limite"), PAGE_DEFAULT, PAGE_MAX)
+        before_id = _cursor(parameters.text("cursor"))
         account_id, oldest_ms = request.account_id, self._oldest_ms()
         found: Sequence[Consultation] = ()
         if key:
@@ -217,14 +217,6 @@ def _told(found: Consultation, names: Mapping[int | None, str]) -> Mapping[str, 
         "cliente": found.client,
         "referencia": found.reference,
     }
-
-
-def _limit(text: str | None) -> int:
-    if not text:
-        return PAGE_DEFAULT
-    if not _LIMIT.fullmatch(text) or not 1 <= int(text) <= PAGE_MAX:
-        raise InvalidParameter(f"O parâmetro limite deve ser um número de 1 a {PAGE_MAX}.")
-    return int(text)
 
 
 def _cursor(text: str | None) -> str | None:

@@ -79,12 +79,20 @@ def page_of(request: Request, names: Sequence[str] = ()) -> ListPage:
     Ask for one more than `limit`, which tells whether there are more.
     """
     parameters = Parameters(request.query, request.headers, ("limite", "cursor", *names))
-    limit, cursor = parameters.text("limite"), parameters.text("cursor")
-    if limit and not (_is_number(limit) and 1 <= int(limit) <= ITEMS_MAX):
-        raise InvalidParameter(f"O parâmetro limite deve ser um número de 1 a {ITEMS_MAX}.")
+    cursor = parameters.text("cursor")
     if cursor and not _is_number(cursor):
         raise InvalidParameter("O parâmetro cursor deve ser o que veio com a página anterior.")
-    return ListPage(int(limit) if limit else ITEMS_USUAL, int(cursor) if cursor else 0)
+    limit = limit_of(parameters.text("limite"), ITEMS_USUAL, ITEMS_MAX)
+    return ListPage(limit, int(cursor) if cursor else 0)
+
+
+def limit_of(text: str | None, usual: int, most: int) -> int:
+    """How many a page has, 1 to `most`; `usual` if nothing is said. Raises `InvalidParameter`."""
+    if text is None:
+        return usual
+    if not (_is_number(text) and 1 <= int(text) <= most):
+        raise InvalidParameter(f"O parâmetro limite deve ser um número de 1 a {most}.")
+    return int(text)
 
 
 def _is_number(text: str) -> bool:
