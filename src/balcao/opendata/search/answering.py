@@ -15,8 +15,8 @@ from balcao.core.search import (
     resolved,
 )
 from balcao.core.search_answers import CompaniesPage, CompanyFound, PartnerFound, PartnersPage
-from balcao.fiction.places import BY_TOM
 from balcao.opendata.errors import OpenDataError
+from balcao.opendata.municipalities import toms_by_ibge
 from balcao.opendata.search.index import SearchIndex, open_index, search_of
 from balcao.opendata.search.paging import Seconds, count, find, find_partners
 from balcao.opendata.snapshot import CURRENT, current_path
@@ -75,7 +75,7 @@ def companies(
     index: SearchIndex, filters: Filters, cursor: str | None, limit: int, now: Seconds
 ) -> CompaniesPage:
     """One page. Raises `InvalidParameter`, `CursorOfAnotherMonth`, `OpenDataError`."""
-    filters = resolved(filters, index.domains["Municipios"], _CODES_OF_IBGE)
+    filters = resolved(filters, index.domains["Municipios"], toms_by_ibge())
     place = read_cursor(cursor, index.stamp, filters)
     hits = find(index, filters, place, limit, _BUDGET, now)
     following = hits.following
@@ -89,7 +89,7 @@ def companies(
 
 def counted(index: SearchIndex, filters: Filters, now: Seconds) -> HitCount:
     """How many there are. Raises `InvalidParameter`, `OpenDataError`."""
-    filters = resolved(filters, index.domains["Municipios"], _CODES_OF_IBGE)
+    filters = resolved(filters, index.domains["Municipios"], toms_by_ibge())
     return count(index, filters, _BUDGET, now)
 
 
@@ -102,9 +102,6 @@ def partners(index: SearchIndex, filters: PartnerFilters, limit: int, now: Secon
         index.snapshot.extraction_date.isoformat(),
     )
 
-
-# Of the municipalities that have both codes here.
-_CODES_OF_IBGE = {place.ibge: tom for tom, place in BY_TOM.items() if place.ibge}
 
 _Domains = Mapping[str, Mapping[str, str]]
 
