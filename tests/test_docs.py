@@ -182,3 +182,23 @@ def test_commands_that_a_page_names_exist(page: Path) -> None:
 
 def test_the_month_for_trials_is_told_of_in_a_page() -> None:
     assert "balcao opendata sample" in (ROOT / "docs" / "sandbox.md").read_text("utf-8")
+
+
+def test_both_languages_say_the_same() -> None:
+    """Headings, tables, lists, links and code; comments in code are translated."""
+    english, portuguese = ((ROOT / name).read_text("utf-8") for name in ("README.md", "LEIAME.md"))
+    assert _bones(english) == _bones(portuguese)
+
+
+def _bones(text: str) -> dict[str, list[str]]:
+    outside = re.sub(r"^```.*?^```$", "", text, flags=re.DOTALL | re.MULTILINE)
+    code = re.findall(r"^```.*?^```$", text, re.DOTALL | re.MULTILINE)
+    return {
+        "headings": re.findall(r"^#+ ", outside, re.MULTILINE),
+        "rows": [str(line.count("|")) for line in outside.splitlines() if line.startswith("|")],
+        "points": re.findall(r"^- ", outside, re.MULTILINE),
+        "links": [
+            each for each in re.findall(r"\]\(([^)#]+)\)", outside) if not each.endswith("ME.md")
+        ],
+        "code": [re.sub(r" +# .*$", "", each, flags=re.MULTILINE) for each in code],
+    }
