@@ -236,6 +236,7 @@ def opened(
         **{
             "limits_pre_pago": Limits(per_minute=100_000, per_day=1_000_000),
             "ballast_mb": 0,  # a test that fills no disk needs none
+            "opendata_search": False,  # few search, and an index takes longer than all the rest
             **settings,
         },
     )

@@ -24,8 +24,8 @@ COMPANIES, COUNT, PARTNERS = (
 @pytest.fixture(scope="module")
 def shop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OpenHouse]:
     """A house whose sandbox can be searched; and nothing live."""
-    with opened(tmp_path_factory.mktemp("casa"), establishments=1_500) as house:
-        build_index(Home(house.house.settings.home).opendata("test"))
+    folder = tmp_path_factory.mktemp("casa")
+    with opened(folder, establishments=1_500, opendata_search=True) as house:
         yield house
         house.assert_books_agree()
 

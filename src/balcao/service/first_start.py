@@ -114,11 +114,14 @@ def finish(home: Home, now_ms: int) -> None:
 def _make_month(
     home: Home, settings: Settings, now_ms: Callable[[], int], say: Callable[[str], None]
 ) -> None:
-    """Generate the month of the sandbox and import it, unless it is there or not wanted."""
+    """Generate the month of the sandbox, import it and make it searchable, unless it is there or
+    not wanted.
+    """
     # Needed on the first start only, and slow to load.
     from balcao.fiction.sandbox import EXISTING_COMPANIES  # noqa: PLC0415
     from balcao.opendata.generator import generate  # noqa: PLC0415
     from balcao.opendata.importer import build  # noqa: PLC0415
+    from balcao.opendata.search.building import build_index  # noqa: PLC0415
 
     store = home.opendata("test")
     scratch = home.path / _SCRATCH
@@ -131,6 +134,8 @@ def _make_month(
         month = generate(scratch, size, SEED, include=EXISTING_COMPANIES)
         say("Importando os dados abertos fictícios da sandbox")
         build(month.files, store, today=civil_day(now_ms()), workers=1)
+        if settings.opendata_search:
+            build_index(store)
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
 
