@@ -141,7 +141,7 @@ _TABLE: Mapping[type[errors.BalcaoError], tuple[int, str, str]] = {
     errors.InvalidIdempotencyKey: (
         400,
         "IDEMPOTENCY_KEY_INVALIDA",
-        "Idempotency-Key deve ter de 8 a 128 caracteres ASCII visíveis.",
+        "Envie Idempotency-Key com 8 a 128 caracteres ASCII visíveis.",
     ),
     errors.IdempotencyKeyReused: (
         400,
