@@ -127,7 +127,7 @@ class TextMaker:
         if len(known) > _DOMAINS_REMEMBERED:
             known.clear()
         # What stands before the last @ makes no difference.
-        ends = [email and email[email.rfind("@") :] for email in emails]
+        ends = [email and email[email.rfind("@") + 1 :] for email in emails]
         for end in {*ends} - known.keys():
             domain = domain_of(end)
             known[end] = f" {token(CODED['dominio'].prefix, domain)}" if domain else ""
