@@ -163,6 +163,7 @@ PERSON = "pe"
 POSTAL = "ce"
 POSTAL_DIGITS = 5
 OPENED, STATUS_CHANGED = "ab", "sd"
+PARTNER_CPF, PARTNER_ROOT = "pf", "pj"
 
 _DOMAIN = re.compile(r"[a-z0-9-]+(?:\.[a-z0-9-]+)+", re.ASCII)
 
@@ -207,7 +208,7 @@ _COMPANY = re.compile(r"[0-9A-Z]{12}[0-9]{2}", re.ASCII)
 def document_token(document: str) -> str | None:
     """Of a partner's document as it is published; None: nobody could look for it."""
     if (six := _SIX_DIGITS.fullmatch(document)) is not None:
-        return token("pf", six[1])
+        return token(PARTNER_CPF, six[1])
     if _COMPANY.fullmatch(document):
-        return token("pj", document[:8])
+        return token(PARTNER_ROOT, document[:8])
     return None

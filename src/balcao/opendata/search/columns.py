@@ -9,15 +9,14 @@ import numpy as np
 
 from balcao.opendata.errors import OpenDataError
 from balcao.opendata.keys import Bytes, Numbers, Positions, characters, keys_of, spread_all
-from balcao.opendata.layout import SEPARATOR, TableLayout
+from balcao.opendata.layout import TableLayout
 from balcao.opendata.rows import tidy
 from balcao.opendata.scan import Flags
 
 _FIRST_PRINTABLE = 0x20
 _ZERO, _NINE = ord("0"), ord("9")
-_WIDEST = 8  # of what is asked for at once
+_WIDEST = 16  # of what is asked for at once
 _ROOT, _ORDER = 8, 4
-_SEPARATOR = chr(SEPARATOR)
 
 
 @dataclass(frozen=True)
@@ -99,11 +98,3 @@ class Columns:
 def are_digits(matrix: Bytes) -> Flags:
     """Of each row of characters, whether all are digits."""
     return np.asarray(((matrix >= _ZERO) & (matrix <= _NINE)).all(axis=1))
-
-
-def tidied(values: Sequence[str]) -> Sequence[str]:
-    """Values of columns as rows have them that are tidy."""
-    if not values:
-        return values
-    text = f"{_SEPARATOR}{_SEPARATOR.join(values)}{_SEPARATOR}"
-    return tidy(text.encode("latin-1"))[1:-1].split(_SEPARATOR)

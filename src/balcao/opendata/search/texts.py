@@ -18,6 +18,7 @@ import numpy as np
 from balcao.core.listing import (
     CODED,
     OPENED,
+    PARTNER_CPF,
     PERSON,
     POSTAL,
     POSTAL_DIGITS,
@@ -31,7 +32,7 @@ from balcao.core.listing import (
 from balcao.opendata.keys import Bytes, Numbers, Positions
 from balcao.opendata.layout import GROUPS
 from balcao.opendata.scan import Flags
-from balcao.opendata.search.columns import Columns, are_digits, tidied
+from balcao.opendata.search.columns import Columns, are_digits
 from balcao.opendata.search.records import RowReader
 from balcao.opendata.search.words import words_of_each
 from balcao.opendata.tally import are_days, latest_date
@@ -41,6 +42,8 @@ _FIRST_LETTER, _LAST_LETTER = map(ord, "AZ")
 _SMALL = 0x20  # makes letters small
 _POSTAL_WIDTH, _DATE_WIDTH, _NATURE_WIDTH = 8, 8, 4
 _DOMAINS_REMEMBERED = 50_000
+_PUBLISHED, _STAR = "***000000**", ord("*")
+_SIX_DIGITS = np.array([mark == "0" for mark in _PUBLISHED])
 
 _IS_PERSON = np.array([is_person(f"{nature:04d}") for nature in range(10**_NATURE_WIDTH)])
 _PLACES = 10 ** np.arange(_NATURE_WIDTH)[::-1]
@@ -82,7 +85,7 @@ class TextMaker:
             _company_codes(of_companies)[company],
             _simples_codes(simples)[simple],
         )
-        names = words_of_each(tidied(of_companies.values(1)))
+        names = words_of_each(of_companies.values(1))
         texts = [
             f"{code}{others}{domain} {names[of]} {trade_name}"
             for code, others, domain, of, trade_name in zip(
@@ -90,7 +93,7 @@ class TextMaker:
                 _activities(rows.values(12), odd),
                 self._domains(rows.values(27)),
                 company.tolist(),
-                words_of_each(tidied(rows.values(4))),
+                words_of_each(rows.values(4)),
                 strict=True,
             )
         ]
@@ -217,7 +220,7 @@ def _simples_codes(rows: Columns) -> _Lines:
     return lines
 
 
-def _joined(*some: _Lines) -> tuple[Sequence[str], Flags]:
+def _joined(*some: _Lines) -> tuple[list[str], Flags]:
     """The tokens of each row, and which rows are odd."""
     written = np.concatenate([piece for lines in some for piece in lines.pieces], axis=1)
     text, width = written.tobytes().decode("latin-1"), written.shape[1]
@@ -252,10 +255,22 @@ def _partners(rows: Columns, roots: Numbers) -> tuple[Positions, Sequence[str]]:
     known = np.flatnonzero(roots[np.minimum(at, len(roots) - 1)] == rows.roots)
     at = at[known]
     order = np.argsort(at, kind="stable")
-    names, documents = words_of_each(tidied(rows.values(2))), tidied(rows.values(3))
-    tokens = [
-        f"{names[row]} {document_token(documents[row]) or ''}" for row in known[order].tolist()
-    ]
+    names, documents = words_of_each(rows.values(2)), _documents(rows)
+    tokens = [f"{names[row]} {documents[row]}" for row in known[order].tolist()]
     begins = np.flatnonzero(np.diff(at[order], prepend=-1))
     bounds = [*begins.tolist(), len(tokens)]
     return at[order][begins], [" ".join(tokens[begin:end]) for begin, end in pairwise(bounds)]
+
+
+def _documents(rows: Columns) -> Sequence[str]:
+    """Tokens of partners' documents, most of which are CPFs as they are published."""
+    lines, lengths = _Lines(len(rows)), rows.lengths(3)
+    written = rows.characters(3, len(_PUBLISHED))
+    known = (lengths == len(_PUBLISHED)) & are_digits(written[:, _SIX_DIGITS])
+    known &= (written[:, ~_SIX_DIGITS] == _STAR).all(axis=1)
+    lines.put(PARTNER_CPF, written[:, _SIX_DIGITS], known)
+    tokens = _joined(lines)[0]
+    others = rows.values(3)
+    for at in np.flatnonzero(~known & (lengths > 0)).tolist():
+        tokens[at] = document_token(others[at].strip()) or ""
+    return tokens

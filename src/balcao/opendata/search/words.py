@@ -40,7 +40,7 @@ _ENDINGS = [
 def _plain(code: int) -> int:
     """A letter without accent, a digit, one of the marks that matter here, or a blank."""
     said = unaccented(chr(code))
-    if len(said) > 1:  # as of ß: two letters have no room
+    if len(said) > 1 or (said.isspace() and said not in " \n"):  # as of ß: two letters have no room
         return _ASIDE
     if said.isascii() and (said.isalnum() or said in "./*\n"):
         return ord(said)
@@ -57,7 +57,7 @@ _WEIGHT[_ASIDE] = _DIGITS_SUSPECT
 
 
 def words_of_each(names: Sequence[str]) -> list[str]:
-    """Of each name its words with blanks between. Names are tidy and of Latin-1."""
+    """Of each name its words, as of the tidy one, with blanks between. Names are of Latin-1."""
     if not names:
         return []
     text = b"%b%b\n%b" % (_BEFORE, "\n".join(names).encode("latin-1"), _AFTER)
@@ -70,16 +70,25 @@ def words_of_each(names: Sequence[str]) -> list[str]:
     aside = _without_roots(written, plain, starts, weight)
     _without_cpfs(plain, starts, ends, weight)
     aside |= weight >= _DIGITS_SUSPECT
+    aside |= (ends > starts) & ((written[starts] == _BLANK) | (written[ends - 1] == _BLANK))
+    aside[np.searchsorted(ends, _gaps(written))] = True
     aside[np.searchsorted(ends, _anonymous(plain))] = True
 
-    with_forms = np.flatnonzero(_may_end_in_forms(plain, ends) & (ends > starts))
-    read = plain[len(_BEFORE) : -len(_AFTER)].tobytes().translate(_MARKS_TO_BLANKS).decode("ascii")
-    words = read.split("\n")[:-1]
-    for at in with_forms.tolist():
+    read = plain.tobytes().translate(_MARKS_TO_BLANKS)
+    with_forms = _may_end_in_forms(np.frombuffer(read, np.uint8), ends) & (ends > starts)
+    words = read[len(_BEFORE) : -len(_AFTER)].decode("ascii").split("\n")[:-1]
+    for at in np.flatnonzero(with_forms).tolist():
         words[at] = _without_forms(words[at])
     for at in np.flatnonzero(aside).tolist():
-        words[at] = " ".join(words_of(names[at]))
+        words[at] = " ".join(words_of(" ".join(names[at].split())))
     return words
+
+
+def _gaps(written: Bytes) -> Positions:
+    """Where a blank follows another."""
+    blank = written[: -len(_AFTER)] == _BLANK
+    blank[: len(_BEFORE)] = False
+    return np.flatnonzero(blank[1:] & blank[:-1])
 
 
 def _without_roots(written: Bytes, plain: Bytes, starts: Positions, weight: Positions) -> Flags:
@@ -128,9 +137,9 @@ def _anonymous(plain: Bytes) -> Positions:
     return np.asarray(at[before & after])
 
 
-def _may_end_in_forms(plain: Bytes, ends: Positions) -> Flags:
-    """Which names may end in the form of a company; those that end in a mark are among them."""
-    last = characters(plain, ends - _LAST, _LAST)
+def _may_end_in_forms(read: Bytes, ends: Positions) -> Flags:
+    """Which names may end in the form of a company; those that end in a blank are among them."""
+    last = characters(read, ends - _LAST, _LAST)
     code = last.view("<u4").ravel()
     some = ~_IS_LETTER_OR_DIGIT[last[:, -1]]
     for ending, looked_at in _ENDINGS:
