@@ -293,6 +293,16 @@ def test_what_was_interrupted_goes_on(
     assert calls[2][2] == calls[4][2]
 
 
+def test_workers_make_the_same_file(
+    store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(building, "_ROWS_PER_PARTITION", 700)
+    shutil.copytree(store, tmp_path / "dados")
+    alone = build_index(tmp_path / "dados").read_bytes()
+    monkeypatch.setattr(building, "_ROWS_WORTH_WORKERS", 0)
+    assert build_index(tmp_path / "dados", workers=2).read_bytes() == alone
+
+
 def test_it_is_switched_rolled_back_and_gone_with_its_month(tmp_path: Path) -> None:
     clock = Clock()
     with closing(CurrentIndex(tmp_path, clock)) as current:

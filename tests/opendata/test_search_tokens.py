@@ -4,6 +4,7 @@ import random
 from collections.abc import Mapping, Sequence
 from datetime import date
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -21,6 +22,7 @@ from balcao.core.listing import (
 from balcao.opendata.errors import OpenDataError
 from balcao.opendata.layout import EMPRESAS, ESTABELECIMENTOS, SIMPLES, SOCIOS, TableLayout
 from balcao.opendata.rows import tidy
+from balcao.opendata.search.ordinals import pack_keys, unpack_keys
 from balcao.opendata.search.records import RowReader
 from balcao.opendata.search.texts import TextMaker
 from balcao.opendata.search.words import words_of_each
@@ -226,6 +228,12 @@ def test_usual_rows_have_a_token_of_every_kind() -> None:
     prefixes = {each.prefix for each in CODED.values()} | {PERSON, POSTAL, OPENED, STATUS_CHANGED}
     assert {each[1:3] for each in text.split() if each[0] == "_"} == prefixes
     assert [each.split() for each in made.partners] == [["fulana", "_pf222333"]]
+
+
+@given(st.sets(st.integers(0, 36**12 - 1), min_size=1, max_size=50))
+def test_keys_come_back_from_their_block(some: set[int]) -> None:
+    keys = np.array(sorted(some), np.uint64)
+    assert unpack_keys(pack_keys(keys)).tolist() == sorted(some)
 
 
 def test_rows_of_another_table_are_refused() -> None:

@@ -9,7 +9,6 @@ are dealt over ranges of roots first. Each range, small enough for memory, is so
 tokens by a worker (`texts.py`), while this process writes what came before.
 """
 
-from array import array
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
@@ -26,7 +25,8 @@ from balcao.opendata.files import begin, make_durable, meta, save
 from balcao.opendata.keys import Numbers, Positions, keys_of
 from balcao.opendata.layout import COMPANY_GROUP, ESTABLISHMENT_GROUP, GROUPS, TableGroup
 from balcao.opendata.progress import Listeners, ProgressListener
-from balcao.opendata.search.index import KEYS_PER_BLOCK, SearchIndex, identity_of, search_of
+from balcao.opendata.search.index import SearchIndex, identity_of, search_of
+from balcao.opendata.search.ordinals import KEYS_PER_BLOCK, pack_keys, unpack_keys
 from balcao.opendata.search.texts import TextMaker
 from balcao.opendata.snapshot import Snapshot, current_path
 from balcao.opendata.spill import SpillWriter, read_partition
@@ -37,12 +37,12 @@ from balcao.opendata.team import Report, Team
 _ROWS_PER_PARTITION = 100_000
 # Partitions that are written in one go, and are searched as one: see `_write`.
 _PARTITIONS_PER_PART = 16
-_ROWS_AT_ONCE = 5_000  # that are made into tokens
+_ROWS_AT_ONCE = 10_000  # that are made into tokens
 _SPILLS = 8  # of each group: what is begun anew after an interruption
 _BLOCKS_AT_ONCE = 4_000  # some 16 MB
 _SAMPLE_BLOCKS = 2_000  # blocks are a sample by chance, since a hash fills them
 # Of disk, for each establishment: the index, and the rows while they wait to be sorted.
-_BYTES_EACH = 60 + 140
+_BYTES_EACH = 50 + 120
 _HASH_BYTES = 1 << 30  # never in the middle of a part
 _LOOKED_UP = 500  # establishments that the finished index must find
 _ROWS_WORTH_WORKERS = 100_000  # below this, starting processes takes longer than what they would do
@@ -278,15 +278,14 @@ def _lines(texts: bytes, count: int) -> Sequence[str]:
 def _add_keys(connection: apsw.Connection, first: int, keys: Numbers) -> None:
     """Write keys from this ordinal on; the last block may not be full yet."""
     block, filled = divmod(first, KEYS_PER_BLOCK)
-    waiting = array("Q")
     if filled:
-        waiting.frombytes(connection.execute("SELECT keys FROM keys WHERE block = ?", (block,)).get)
-    waiting.frombytes(keys.tobytes())
+        found = connection.execute("SELECT keys FROM keys WHERE block = ?", (block,)).get
+        keys = np.concatenate((unpack_keys(found), keys))
     connection.executemany(
         "INSERT OR REPLACE INTO keys (block, keys) VALUES (?, ?)",
         (
-            (block + at // KEYS_PER_BLOCK, waiting[at : at + KEYS_PER_BLOCK].tobytes())
-            for at in range(0, len(waiting), KEYS_PER_BLOCK)
+            (block + at // KEYS_PER_BLOCK, pack_keys(keys[at : at + KEYS_PER_BLOCK]))
+            for at in range(0, len(keys), KEYS_PER_BLOCK)
         ),
     )
 

@@ -1,6 +1,5 @@
 """The search index of one month, open for reading beside the month itself."""
 
-from array import array
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from hashlib import sha256
@@ -9,18 +8,20 @@ from pathlib import Path
 
 import apsw
 import msgspec
+import numpy as np
+import zstandard
 
 from balcao.core.listing import Listed, ListedPartner, tokens_of
 from balcao.opendata.errors import OpenDataError
 from balcao.opendata.files import meta, open_finished
-from balcao.opendata.keys import key_text
+from balcao.opendata.keys import Numbers, key_text
+from balcao.opendata.search.ordinals import KEYS_PER_BLOCK, unpack_keys
 from balcao.opendata.search.records import RowReader
 from balcao.opendata.snapshot import Snapshot, current_path
 
 # Raised when tokens are made otherwise: files of another form are not read. A test tells when.
 FORM = 2
 
-KEYS_PER_BLOCK = 1_000  # a block of them fits one page
 _MAPPED_BYTES = 1 << 40  # all of it: SQLite maps no more than there is
 _STAMP_CHARACTERS = 8
 _FIRSTS = "SELECT first FROM part ORDER BY number"
@@ -47,7 +48,7 @@ class SearchIndex:
         self.domains = snapshot.domains()
         self._reader = RowReader(snapshot.extraction_date)
         self._block = -1
-        self._keys = array("Q")
+        self._keys: Numbers = np.zeros(0, np.uint64)
 
     def candidates(self, expression: str, first: int, end: int) -> Iterator[int]:
         """Ordinals from `first` to before `end` that an expression over tokens brings."""
@@ -119,9 +120,9 @@ class SearchIndex:
         before = -1
         for ordinal in range(0, self.count, KEYS_PER_BLOCK):
             first = self._key(ordinal)
-            if first <= before or sorted(set(self._keys)) != list(self._keys):
+            if first <= before or (self._keys[1:] <= self._keys[:-1]).any():
                 return False
-            before = self._keys[-1]
+            before = int(self._keys[-1])
         return True
 
     def close(self) -> None:
@@ -145,8 +146,11 @@ class SearchIndex:
             found = self._connection.execute("SELECT keys FROM keys WHERE block = ?", (block,)).get
             if found is None:
                 raise OpenDataError("o índice de busca está danificado")
-            self._keys, self._block = array("Q", found), block
-        return self._keys[at]
+            try:
+                self._keys, self._block = unpack_keys(found), block
+            except zstandard.ZstdError as error:
+                raise OpenDataError("o índice de busca está danificado") from error
+        return int(self._keys[at])
 
 
 def search_of(snapshot: Path) -> Path:
