@@ -1,9 +1,12 @@
 """Company search at size: how fast its index is built, how large, and how quick random pages are.
 
 Generates and imports a month (once per working folder), builds its index in a fresh process, then
-asks random filters; and compares all that some of them find with a plain scan of the month.
+asks each filter alone, random ones together, and partners. At the end it compares: random filters
+with a scan of the month, first pages and whether the index brings all; and of some of them every
+page.
 
-    python -m bench search [--establishments N] [--folder FOLDER] [--asked N] [--compared N]
+    python -m bench search [--establishments N] [--folder FOLDER] [--asked N] [--agreed N]
+        [--compared N]
 """
 
 import argparse
@@ -15,26 +18,44 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Mapping
+from array import array
+from collections.abc import Container, Mapping, Sequence
 from contextlib import closing
 from datetime import date
 from pathlib import Path
 
-from balcao.core.listing import Listed, words_of
-from balcao.core.search import Filters, PageEffort, SearchPlace, read_cursor, read_filters, resolved
+import numpy as np
+
+from balcao.core.listing import CODED, Listed, words_of
+from balcao.core.search import (
+    Filters,
+    PageEffort,
+    SearchPlace,
+    read_cursor,
+    read_filters,
+    read_partner,
+    resolved,
+)
 from balcao.opendata.generator import generate
 from balcao.opendata.importer import build
 from balcao.opendata.search.building import build_index
 from balcao.opendata.search.index import SearchIndex, open_index
-from balcao.opendata.search.paging import count, find
+from balcao.opendata.search.paging import count, find, find_partners
 from balcao.opendata.snapshot import current_path
 
 TODAY = date(2026, 9, 1)
+_WORKERS = 2
+_ALONE_MIN = 100
+_FIRST_FOUND = 300
+_PLENTY = PageEffort(1 << 40, float("inf"))
 
 
-def drawn_about(record: Listed, other: Listed, drawn: random.Random) -> Mapping[str, str]:
-    """Filters that a record fulfils, most of them, with values of another one beside some."""
-    known = {
+_Values = Mapping[str, Sequence[str]]
+
+
+def _values_about(record: Listed, other: Listed, drawn: random.Random) -> _Values:
+    """Of each filter values: the first is a record's, the second, if there is one, another's."""
+    return {
         "uf": (record.uf, other.uf),
         "municipio": (record.city, other.city),
         "cnae": ((record.others or (record.activity,))[-1], other.activity),
@@ -59,6 +80,11 @@ def drawn_about(record: Listed, other: Listed, drawn: random.Random) -> Mapping[
         "capital_max": (str(abs(max(record.capital or 0, other.capital or 0))),),
         "q": (drawn.choice(list(words_of(record.name)) or [""]),),
     }
+
+
+def drawn_about(record: Listed, other: Listed, drawn: random.Random) -> Mapping[str, str]:
+    """Filters that a record fulfils, most of them, with values of another one beside some."""
+    known = _values_about(record, other, drawn)
     sent = {}
     for name in drawn.sample(sorted(known), drawn.randint(1, 4)):
         if values := [value for value in known[name][: drawn.randint(1, 2)] if value]:
@@ -82,16 +108,17 @@ def main(arguments: list[str]) -> None:
     parser.add_argument("--establishments", type=int, default=300_000)
     parser.add_argument("--folder", type=Path)
     parser.add_argument("--asked", type=int, default=10_000)
-    parser.add_argument("--compared", type=int, default=200)
+    parser.add_argument("--agreed", type=int, default=1_000)
+    parser.add_argument("--compared", type=int, default=100)
     chosen = parser.parse_args(arguments)
     if chosen.folder is not None:
-        run(chosen.folder, chosen.establishments, chosen.asked, chosen.compared)
+        run(chosen.folder, chosen.establishments, chosen.asked, (chosen.agreed, chosen.compared))
         return
     with tempfile.TemporaryDirectory() as folder:
-        run(Path(folder), chosen.establishments, chosen.asked, chosen.compared)
+        run(Path(folder), chosen.establishments, chosen.asked, (chosen.agreed, chosen.compared))
 
 
-def run(workdir: Path, establishments: int, asked: int, compared: int) -> None:
+def run(workdir: Path, establishments: int, asked: int, compared: tuple[int, int]) -> None:
     """Measure and print. Raises `SystemExit` where a search and the scan disagree."""
     store = workdir / f"store-{establishments}"
     if not store.exists():
@@ -105,24 +132,34 @@ def run(workdir: Path, establishments: int, asked: int, compared: int) -> None:
     figures: dict[str, float] = json.loads(built.stdout)
     with closing(open_index(current_path(store))) as index, closing(index.snapshot):
         drawn = random.Random(1)
-        figures |= _asked(index, drawn, asked)
-        figures["compared"] = _compared(index, drawn, compared)
+        _print(figures | _asked(index, drawn, asked))
+        if any(compared):
+            scan = Scan(index)
+            _print({"agreed": _agreed(index, scan, drawn, compared[0])})
+            _print({"compared": _compared(index, scan, drawn, compared[1])})
+
+
+def _print(figures: Mapping[str, float]) -> None:
     for name, value in figures.items():
         print(f"{name:>24}  {value:,.2f}", flush=True)
 
 
 def _one(store: Path) -> dict[str, float]:
-    began, processor = time.monotonic(), time.process_time()
-    path = build_index(store)
-    seconds, processor = time.monotonic() - began, time.process_time() - processor
+    began = time.monotonic()
+    path = build_index(store, workers=_WORKERS)
+    seconds = time.monotonic() - began
+    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    processor = sum(each.ru_utime + each.ru_stime for each in used)
     with closing(open_index(current_path(store))) as index, closing(index.snapshot):
         rows = index.count
+    own, of_worker = (each.ru_maxrss / 1024 for each in used)
     return {
         "rows": rows,
         "rows_per_second": rows / seconds,
-        "rows_per_cpu_second": rows / processor,
+        "cpu_us_per_row": processor / rows * 1e6,
         "bytes_per_row": path.stat().st_size / rows,
-        "peak_rss_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
+        "month_bytes_per_row": current_path(store).stat().st_size / rows,
+        "peak_rss_mb": own + _WORKERS * of_worker,
     }
 
 
@@ -132,40 +169,146 @@ def _drawn(index: SearchIndex, drawn: random.Random) -> Mapping[str, str]:
 
 
 def _asked(index: SearchIndex, drawn: random.Random, asked: int) -> dict[str, float]:
-    """First pages of 25 and counts, in milliseconds of one thread."""
-    pages: list[float] = []
-    counts: list[float] = []
-    short = 0
-    for _ in range(asked):
-        filters = read_filters(_drawn(index, drawn).get, TODAY.isoformat())
-        filters = _known(filters, index)
+    """First pages of 25, counts and partners, in milliseconds of one thread."""
+    figures: dict[str, float] = {}
+    # Each filter by itself, then some of them together.
+    for name in _values_about(index.record(0), index.record(0), drawn):
+        sent: list[Mapping[str, str]] = []
+        while len(sent) < max(_ALONE_MIN, asked // 50):
+            one, other = (index.record(drawn.randrange(index.count)) for _ in range(2))
+            if value := "".join(_values_about(one, other, drawn)[name][:1]):
+                sent.append({name: value, "pessoas": "true"})
+        pages, partial = _timed_pages(index, sent)
+        figures |= _cuts(name, pages) | ({f"{name}_partial": partial} if partial else {})
+    together = [_drawn(index, drawn) for _ in range(asked)]
+    pages, figures["partial_share"] = _timed_pages(index, together)
+    figures |= _cuts("page", pages)
+    counts = []
+    for each in together[: asked // 10]:
+        filters = _known(read_filters(each.get, TODAY.isoformat()), index)
         began = time.perf_counter()
+        count(index, filters, PageEffort(), time.monotonic)
+        counts.append((time.perf_counter() - began) * 1000)
+    partners: list[float] = []
+    while len(partners) < asked // 10:
+        for partner in index.partners_of(drawn.randrange(index.count))[:1]:
+            nome = {"nome": partner.name} if drawn.random() < 0.5 else {}
+            of = read_partner((nome or {"documento": partner.document}).get)
+            began = time.perf_counter()
+            find_partners(index, of, 25, PageEffort(), time.monotonic)
+            partners.append((time.perf_counter() - began) * 1000)
+    return figures | _cuts("count", counts) | _cuts("partner", partners)
+
+
+def _timed_pages(
+    index: SearchIndex, asked: Sequence[Mapping[str, str]]
+) -> tuple[Sequence[float], float]:
+    """How long each first page took, and the share of those that came short."""
+    pages, short = [], 0
+    for sent in asked:
+        filters = _known(read_filters(sent.get, TODAY.isoformat()), index)
         place = read_cursor(None, index.stamp, filters)
+        began = time.perf_counter()
         short += find(index, filters, place, 25, PageEffort(), time.monotonic).partial
         pages.append((time.perf_counter() - began) * 1000)
-        if len(counts) < asked // 10:
-            began = time.perf_counter()
-            count(index, filters, PageEffort(), time.monotonic)
-            counts.append((time.perf_counter() - began) * 1000)
-    figures: dict[str, float] = {"pages": asked, "partial_share": short / asked}
-    for name, found in (("page", pages), ("count", counts)):
-        cuts = statistics.quantiles(found, n=100)
-        for percent in (50, 95, 99):
-            figures[f"{name}_ms_p{percent}"] = cuts[percent - 1]
-    return figures
+    return pages, short / len(asked)
+
+
+def _cuts(name: str, times: Sequence[float]) -> dict[str, float]:
+    cuts = statistics.quantiles(times, n=100)
+    return {f"{name}_ms_p{percent}": cuts[percent - 1] for percent in (50, 95, 99)}
 
 
 def _known(filters: Filters, index: SearchIndex) -> Filters:
     return resolved(filters, index.domains["Municipios"], {})
 
 
-def _compared(index: SearchIndex, drawn: random.Random, compared: int) -> int:
+class Scan:
+    """Every record of a month, read without its index, and columns to look at fewer of them."""
+
+    def __init__(self, index: SearchIndex) -> None:
+        self.records = [index.record(ordinal) for ordinal in range(index.count)]
+        self._having: dict[tuple[str, str], array[int]] = {}
+        for ordinal, record in enumerate(self.records):
+            marks = [(name, value) for name, known in CODED.items() for value in known.of(record)]
+            marks += [("raiz", record.cnpj[:8]), ("cep", record.cep[:5])]
+            marks += [("q", word) for each in _names(record) for word in words_of(each)]
+            for mark in {*marks}:
+                self._having.setdefault(mark, array("I")).append(ordinal)
+        self._days = {
+            name: np.array([read(record) or "" for record in self.records], "U10")
+            for name, read in (("opened", _opened), ("status_day", _status_day))
+        }
+        self._capital = np.array(
+            [float("nan" if record.capital is None else record.capital) for record in self.records]
+        )
+
+    def found(self, filters: Filters) -> Sequence[int]:
+        """The ordinals of all that match."""
+        some = np.ones(len(self.records), np.bool_)
+        marks = [[("q", word)] for word in filters.words]
+        marks += [[(name, each) for each in values] for name, values in filters.coded.items()]
+        marks += [[("raiz", each) for each in filters.roots]] if filters.roots else []
+        marks += [[("cep", each[:5]) for each in filters.ceps]] if filters.ceps else []
+        for alternatives in marks:
+            these = np.zeros(len(some), np.bool_)
+            for mark in alternatives:
+                these[self._having.get(mark, array("I"))] = True
+            some &= these
+        for name, (since, until) in (
+            ("opened", filters.opened),
+            ("status_day", filters.status_day),
+        ):
+            if since or until:
+                days = self._days[name]
+                some &= (days >= (since or "0")) & (days <= (until or "9"))
+        least, most = filters.capital
+        if least is not None or most is not None:
+            some &= (self._capital >= float(least or 0) - 1) & (
+                self._capital <= float("inf" if most is None else most) + 1
+            )
+        return [at for at in np.flatnonzero(some).tolist() if filters.matches(self.records[at])]
+
+
+def _names(record: Listed) -> Sequence[str]:
+    return record.name, record.trade_name
+
+
+def _opened(record: Listed) -> str | None:
+    return record.opened
+
+
+def _status_day(record: Listed) -> str | None:
+    return record.status_day
+
+
+def _agreed(index: SearchIndex, scan: Scan, drawn: random.Random, agreed: int) -> int:
+    """How many filters found on their first pages what a scan finds, and whose index has all."""
+    for _ in range(agreed):
+        sent = _drawn(index, drawn)
+        filters = _known(read_filters(sent.get, TODAY.isoformat()), index)
+        wanted = scan.found(filters)
+        found: list[str] = []
+        place: SearchPlace | None = SearchPlace("c", 0)
+        while place is not None and len(found) < _FIRST_FOUND:
+            page = find(index, filters, place, 100, _PLENTY, time.monotonic)
+            found += [record.cnpj for record in page.records]
+            place = page.following
+        listed = [scan.records[at].cnpj for at in wanted[: len(found) or None]]
+        brought: Container[int] = range(index.count)
+        if filters.expression is not None:
+            brought = set(index.candidates(filters.expression, 0, index.count))
+        if found != listed or not all(at in brought for at in wanted):
+            raise SystemExit(f"search: {sent} and a scan disagree")
+    return agreed
+
+
+def _compared(index: SearchIndex, scan: Scan, drawn: random.Random, compared: int) -> int:
     """How many filters found, over all of their pages, just what a scan finds."""
-    everybody = [index.record(ordinal) for ordinal in range(index.count)]
     for _ in range(compared):
         sent = _drawn(index, drawn)
         filters = _known(read_filters(sent.get, TODAY.isoformat()), index)
-        wanted = [record.cnpj for record in everybody if filters.matches(record)]
+        wanted = [record.cnpj for record in scan.records if filters.matches(record)]
         found: list[str] = []
         place: SearchPlace | None = SearchPlace("c", 0)
         while place is not None:

@@ -57,6 +57,8 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
     build([folder / "mes"], folder / "dados", today=TODAY)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(building, "_ROWS_PER_PARTITION", 700)
+        patch.setattr(building, "_PARTITIONS_PER_PART", 2)
+        patch.setattr(building, "_ROWS_AT_ONCE", 150)
         assert not is_searchable(folder / "dados")
         assert build_index(folder / "dados") == search_of(current_path(folder / "dados"))
     assert is_searchable(folder / "dados")
@@ -268,25 +270,37 @@ def test_what_was_interrupted_goes_on(
     store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(building, "_ROWS_PER_PARTITION", 700)
+    monkeypatch.setattr(building, "_PARTITIONS_PER_PART", 2)
     shutil.copytree(store, tmp_path / "dados")
     search_of(current_path(tmp_path / "dados")).unlink()
-    real, calls = building._add_keys, []
+    real, calls = building._insert, []
 
     def dying(*arguments: object) -> None:
         calls.append(arguments)
-        if len(calls) == 3:
+        if len(calls) == 4:
             raise KeyboardInterrupt
         real(*arguments)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(building, "_add_keys", dying)
+    monkeypatch.setattr(building, "_insert", dying)
     with pytest.raises(KeyboardInterrupt):
         build_index(tmp_path / "dados")
     assert not is_searchable(tmp_path / "dados")
+    assert {each.suffix for each in (tmp_path / "dados" / "search").iterdir()} >= {".spill"}
     build_index(tmp_path / "dados")
     assert is_searchable(tmp_path / "dados")
-    firsts = [int(str(call[1])) for call in calls]
-    assert firsts == sorted(firsts)
-    assert len(firsts) == len(set(firsts)) + 1  # the third partition twice
+    # Parts of two partitions: the second one, which was not complete, is written anew.
+    assert [call[1] for call in calls[:8]] == [0, 0, 1, 1, 1, 1, 2, 2]
+    assert calls[2][2] == calls[4][2]
+
+
+def test_workers_make_the_same_file(
+    store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(building, "_ROWS_PER_PARTITION", 700)
+    shutil.copytree(store, tmp_path / "dados")
+    alone = build_index(tmp_path / "dados").read_bytes()
+    monkeypatch.setattr(building, "_ROWS_WORTH_WORKERS", 0)
+    assert build_index(tmp_path / "dados", workers=2).read_bytes() == alone
 
 
 def test_it_is_switched_rolled_back_and_gone_with_its_month(tmp_path: Path) -> None:

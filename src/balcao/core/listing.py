@@ -24,7 +24,7 @@ _ROOT_BEFORE = re.compile(r"\A\s*[0-9]{2}\.?[0-9]{3}\.?[0-9]{3}(?=\s|$)")
 _SOCIEDADE_ANONIMA = re.compile(r"\bs\s?[./]\s?a\b\.?")
 _WORD = re.compile(r"[a-z0-9]+")
 # Forms of companies: they tell nobody apart, but a name may begin with one.
-_FORMS = frozenset(("ltda", "eireli", "epp", "cia", "sa", "me"))
+FORMS = frozenset(("ltda", "eireli", "epp", "cia", "sa", "me"))
 
 
 class Listed(msgspec.Struct, frozen=True, gc=False):
@@ -54,7 +54,7 @@ class Listed(msgspec.Struct, frozen=True, gc=False):
     @property
     def person(self) -> bool:
         """Whether a natural person is behind it (decisions 14.4)."""
-        return self.nature == SOLE_TRADER or self.nature.startswith(_NATURAL)
+        return is_person(self.nature)
 
 
 class ListedPartner(msgspec.Struct, frozen=True, gc=False):
@@ -68,6 +68,11 @@ class ListedPartner(msgspec.Struct, frozen=True, gc=False):
     entered: str | None
 
 
+def is_person(nature: str) -> bool:
+    """Whether this legal nature is a natural person's (decisions 14.4)."""
+    return nature == SOLE_TRADER or nature.startswith(_NATURAL)
+
+
 def words_of(name: str) -> Sequence[str]:
     """The words by which a name is found: small letters and digits, without accents.
 
@@ -76,7 +81,7 @@ def words_of(name: str) -> Sequence[str]:
     """
     text = _ROOT_BEFORE.sub("", _MASKED_CPF.sub(" ", mask_cpf_in_text(name) or ""))
     words = _WORD.findall(_SOCIEDADE_ANONIMA.sub("sa", unaccented(text)))
-    while len(words) > 1 and words[-1] in _FORMS:
+    while len(words) > 1 and words[-1] in FORMS:
         words.pop()
     return words
 
@@ -158,6 +163,7 @@ PERSON = "pe"
 POSTAL = "ce"
 POSTAL_DIGITS = 5
 OPENED, STATUS_CHANGED = "ab", "sd"
+PARTNER_CPF, PARTNER_ROOT = "pf", "pj"
 
 _DOMAIN = re.compile(r"[a-z0-9-]+(?:\.[a-z0-9-]+)+", re.ASCII)
 
@@ -202,7 +208,7 @@ _COMPANY = re.compile(r"[0-9A-Z]{12}[0-9]{2}", re.ASCII)
 def document_token(document: str) -> str | None:
     """Of a partner's document as it is published; None: nobody could look for it."""
     if (six := _SIX_DIGITS.fullmatch(document)) is not None:
-        return token("pf", six[1])
+        return token(PARTNER_CPF, six[1])
     if _COMPANY.fullmatch(document):
-        return token("pj", document[:8])
+        return token(PARTNER_ROOT, document[:8])
     return None

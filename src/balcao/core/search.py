@@ -17,6 +17,8 @@ from balcao.core.documents import Cnpj, Cpf
 from balcao.core.listing import (
     CODED,
     OPENED,
+    PARTNER_CPF,
+    PARTNER_ROOT,
     PERSON,
     POSTAL,
     POSTAL_DIGITS,
@@ -402,18 +404,18 @@ def read_partner(get: Get) -> PartnerFilters:
 def _document(text: str) -> str:
     """The token of a CNPJ, a root, a CPF, or of the six digits that are published of one."""
     if re.fullmatch("[0-9]{6}", text, re.ASCII):
-        return token("pf", text)
+        return token(PARTNER_CPF, text)
     if re.fullmatch("[0-9A-Z]{8}", text.upper(), re.ASCII):
-        return token("pj", text)
+        return token(PARTNER_ROOT, text)
     known = document_token(text)
-    if known is not None and known.startswith("_pf"):
+    if known is not None and known.startswith(token(PARTNER_CPF, "")):
         return known
     try:
-        return token("pf", Cpf.parse(text).text[3:9])
+        return token(PARTNER_CPF, Cpf.parse(text).text[3:9])
     except InvalidCpf:
         pass
     try:
-        return token("pj", Cnpj.parse(text).root)
+        return token(PARTNER_ROOT, Cnpj.parse(text).root)
     except InvalidCnpj:
         raise InvalidParameter(
             "O parâmetro documento aceita os seis dígitos publicados de um CPF (***456789**), um"

@@ -20,7 +20,14 @@ from balcao.opendata.compression import Unpacker
 from balcao.opendata.errors import OpenDataError
 from balcao.opendata.files import meta, open_finished
 from balcao.opendata.keys import block_of, spread
-from balcao.opendata.layout import COMPANY_GROUP, DOMAINS, EMPRESAS, ESTABLISHMENT_GROUP, SOCIOS
+from balcao.opendata.layout import (
+    COMPANY_GROUP,
+    DOMAINS,
+    EMPRESAS,
+    ESTABLISHMENT_GROUP,
+    SOCIOS,
+    TableGroup,
+)
 from balcao.opendata.rows import Texts, company, tidy
 
 FORMAT = 1
@@ -100,12 +107,12 @@ class Snapshot:
 
         Each is followed by a line feed.
         """
-        for rows in self._establishments.all():
-            yield rows[1:] + b"\n" if rows else b""
+        return self.share(ESTABLISHMENT_GROUP, 0, 1)
 
-    def companies(self) -> Iterator[bytes]:
-        """The rows of every company, with its partners and its Simples, as `establishments`."""
-        for rows in self._companies.all():
+    def share(self, group: TableGroup, number: int, of: int) -> Iterator[bytes]:
+        """One of so many equal shares of a group's rows, as `establishments` has them."""
+        blocks = self._companies if group == COMPANY_GROUP else self._establishments
+        for rows in blocks.share(number, of):
             yield rows[1:] + b"\n" if rows else b""
 
     def rows_of(self, key: str) -> tuple[str, str | None, str | None] | None:
@@ -185,10 +192,10 @@ class _Blocks:
         """The block of a key."""
         return block_of(spread(key), self._count)
 
-    def all(self) -> Iterator[bytes]:
-        """The rows of every block, as `read` gives them."""
-        for number in range(self._count):
-            yield self._rows(number)
+    def share(self, number: int, of: int) -> Iterator[bytes]:
+        """The rows of one of so many equal shares of the blocks, as `read` gives them."""
+        for block in range(self._count * number // of, self._count * (number + 1) // of):
+            yield self._rows(block)
 
     def read(self, key: str) -> bytes:
         """The rows, each after a line feed, among which those of the key are, if any."""

@@ -68,7 +68,7 @@ class Counter:
         self._tally = ColumnTally()
         self._table = table
         self._sample_mask = np.uint64(sample_one_in - 1)
-        self._good_dates = _good_dates(latest_date(extraction))
+        self._latest = latest_date(extraction)
         self._rows = 0
         self._values: dict[int, list[Shorts]] = {column: [] for column in table.closed}
         self._dates: dict[int, list[Numbers]] = {column: [] for column in table.dates}
@@ -107,9 +107,9 @@ class Counter:
                 counts[value] = counts.get(value, 0) + count
             codes.clear()
         for column, dates in self._dates.items():
-            days = _decimal(np.concatenate([*dates, _NO_NUMBERS]))
-            known = np.clip(days, _FIRST_DAY, _FIRST_DAY + len(self._good_dates) - 1) - _FIRST_DAY
-            self._add_bad(column, int(np.count_nonzero(~self._good_dates[known] & (days != 0))))
+            text = np.concatenate([*dates, _NO_NUMBERS])
+            bad = ~are_days(text, self._latest) & (text != _ZEROS)
+            self._add_bad(column, int(np.count_nonzero(bad)))
             dates.clear()
 
     def _long_dates(self, fields: Fields, column: int) -> Numbers:
@@ -176,6 +176,14 @@ _KEEP = np.array((0x0000, 0x00FF, 0xFFFF), np.uint16)  # by length
 _FIRST_YEAR = EARLIEST.year - 1
 _FIRST_DAY = _FIRST_YEAR * 10_000
 _NOT_DECIMAL = 100_000_000
+_ZEROS = np.frombuffer(b"00000000", "<u8")[0]
+
+
+def are_days(text: Numbers, latest: date) -> Flags:
+    """For each eight characters, the first in the lowest byte, whether they are a day we accept."""
+    good = _good_dates(latest)
+    days = np.clip(_decimal(text), _FIRST_DAY, _FIRST_DAY + len(good) - 1)
+    return np.asarray(good[days - _FIRST_DAY])
 
 
 def _decimal(text: Numbers) -> Positions:

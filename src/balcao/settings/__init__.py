@@ -480,7 +480,7 @@ class Settings(_Asking):
     opendata_search: bool = Field(
         True,
         description="Prepara o índice da busca de empresas do mês em uso, em um processo de baixa"
-        " prioridade; ocupa cerca de 100 bytes por estabelecimento.",
+        " prioridade; ocupa cerca de 40 bytes por estabelecimento.",
     )
     preco_busca_creditos: int = Field(
         1,

@@ -27,7 +27,7 @@ UNCHANGED_MS = 10 * 60_000
 AGAIN_MS = 60 * 60_000
 
 # The zips, what becomes of them (snapshot, search) and the month before: gigabytes of one month.
-_ZIPS, _SNAPSHOT, _SEARCH, _BEFORE = 7.7, 7.5, 2.0, 9.5
+_ZIPS, _SNAPSHOT, _SEARCH, _BEFORE = 7.7, 7.5, 3.0, 10.5
 _SPARE = 1.2
 _BYTES_PER_ZIPPED = _SPARE * (_ZIPS + _SNAPSHOT + _SEARCH + _BEFORE) / _ZIPS
 

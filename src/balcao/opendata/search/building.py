@@ -1,59 +1,67 @@
 """The search index of a month: `2026-08-08.search`, derived from it and beside it (decision 0048).
 
 Built as finished answers are (`opendata/answers.py`): after the month is in use, at low priority,
-by another process; what was interrupted goes on where it was. Until it is there, and where there
+by other processes; what was interrupted goes on where it was. Until it is there, and where there
 is no room for it, there is no search and nothing else is missed.
 
 Full text is inserted by growing row ids, and these are ordinals in the order of CNPJs, so rows
-are dealt over ranges of roots first; each range, small enough for memory, is then sorted.
+are dealt over ranges of roots first. Each range, small enough for memory, is sorted and made into
+tokens by a worker (`texts.py`), while this process writes what came before.
 """
 
-from array import array
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import closing
-from itertools import chain, islice
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import islice, pairwise
 from math import ceil
 from pathlib import Path
 
 import apsw
 import numpy as np
 
-from balcao.core.listing import Listed, partner_tokens, tokens_of
 from balcao.opendata.errors import OpenDataError, VerificationFailed
 from balcao.opendata.files import begin, make_durable, meta, save
-from balcao.opendata.keys import Numbers, keys_of
-from balcao.opendata.layout import COMPANY_GROUP, EMPRESAS, SIMPLES, SOCIOS
+from balcao.opendata.keys import Numbers, Positions, keys_of
+from balcao.opendata.layout import COMPANY_GROUP, ESTABLISHMENT_GROUP, GROUPS, TableGroup
 from balcao.opendata.progress import Listeners, ProgressListener
-from balcao.opendata.rows import tidy
-from balcao.opendata.search.index import KEYS_PER_BLOCK, SearchIndex, identity_of, search_of
-from balcao.opendata.search.records import RowReader, partners_in
+from balcao.opendata.search.index import SearchIndex, identity_of, search_of
+from balcao.opendata.search.ordinals import KEYS_PER_BLOCK, pack_keys, unpack_keys
+from balcao.opendata.search.texts import TextMaker
 from balcao.opendata.snapshot import Snapshot, current_path
 from balcao.opendata.spill import SpillWriter, read_partition
 from balcao.opendata.store import WorkFolder
 from balcao.opendata.stored import StoredRows, deal
+from balcao.opendata.team import Report, Team
 
 _ROWS_PER_PARTITION = 100_000
+# Partitions that are written in one go, and are searched as one: see `_write`.
+_PARTITIONS_PER_PART = 16
+_ROWS_AT_ONCE = 10_000  # that are made into tokens
+_SPILLS = 8  # of each group: what is begun anew after an interruption
 _BLOCKS_AT_ONCE = 4_000  # some 16 MB
 _SAMPLE_BLOCKS = 2_000  # blocks are a sample by chance, since a hash fills them
 # Of disk, for each establishment: the index, and the rows while they wait to be sorted.
-_BYTES_EACH = 90 + 140
-_HASH_BYTES = 64 * 1024 * 1024  # of postings in memory before they are written
+_BYTES_EACH = 50 + 120
+_HASH_BYTES = 1 << 30  # never in the middle of a part
 _LOOKED_UP = 500  # establishments that the finished index must find
+_ROWS_WORTH_WORKERS = 100_000  # below this, starting processes takes longer than what they would do
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS keys (block INTEGER PRIMARY KEY, keys BLOB NOT NULL);
-CREATE VIRTUAL TABLE IF NOT EXISTS company USING fts5(
-    t, content='', detail=none, columnsize=0, tokenize="ascii tokenchars '_.-'"
-);
-CREATE VIRTUAL TABLE IF NOT EXISTS partner USING fts5(
-    t, content='', detail=none, columnsize=0, tokenize="ascii tokenchars '_.-'"
-);
-INSERT OR IGNORE INTO meta VALUES ('partitions_done', 0);
+CREATE TABLE IF NOT EXISTS part (number INTEGER PRIMARY KEY, first INTEGER NOT NULL);
 INSERT OR IGNORE INTO meta VALUES ('count', 0);
+"""
+_TABLES = ("company", "partner")
+_TABLE = """
+CREATE VIRTUAL TABLE {name} USING fts5(
+    t, content='', detail=none, columnsize=0, tokenize="ascii tokenchars '_.-'"
+);
+INSERT INTO {name}({name}, rank) VALUES ('hashsize', {hash_bytes});
 """
 
 
-def build_index(store: Path, progress: ProgressListener | None = None) -> Path:
+def build_index(store: Path, progress: ProgressListener | None = None, workers: int = 2) -> Path:
     """Build the search index of the published month, and put it beside it.
 
     Raises `OpenDataError` (no month, damaged), `VerificationFailed`, `NoRoom`, `BuildRunning`.
@@ -61,30 +69,35 @@ def build_index(store: Path, progress: ProgressListener | None = None) -> Path:
     path = current_path(store)
     of = identity_of(path)
     name = of.hex()[:16]
-    spills = f"{name}.establishment.spill", f"{name}.company.spill"
+    spills = {
+        group.name: [f"{name}.{group.name}.{number}.spill" for number in range(_SPILLS)]
+        for group in GROUPS
+    }
     building = f"{name}.building"
+    mine = {building, f"{building}-journal", *(each for some in spills.values() for each in some)}
     with (
-        WorkFolder(
-            store, "search", "search.lock", {*spills, building, f"{building}-journal"}
-        ) as work,
+        WorkFolder(store, "search", "search.lock", mine) as work,
         closing(Snapshot.open(path)) as snapshot,
     ):
         establishments = snapshot.info().rows["Estabelecimentos"]
         work.demand(establishments * _BYTES_EACH)
         told = Listeners(progress)
         bounds = _bounds(snapshot, max(1, ceil(establishments / _ROWS_PER_PARTITION)))
-        waiting = [work.path / spill for spill in spills]
-        for spill, blocks in zip(
-            waiting, (snapshot.establishments, snapshot.companies), strict=True
-        ):
-            if not spill.exists():
-                told.begin("Separando linhas", 0)
-                _scatter(blocks(), spill, bounds, told)
-        told.begin("Escrevendo o índice", establishments)
-        reader = RowReader(snapshot.extraction_date)
-        with closing(begin(work.path / building, _SCHEMA)) as connection:
-            _write(connection, waiting, len(bounds) + 1, reader, told)
-            save(connection, "of", of)
+        waiting = {group: [work.path / spill for spill in each] for group, each in spills.items()}
+        with Team(workers if establishments > _ROWS_WORTH_WORKERS else 0) as team:
+            told.begin("Separando linhas", 0)
+            deals = [
+                _Deal(path, group, number, spill, bounds)
+                for group in GROUPS
+                for number, spill in enumerate(waiting[group.name])
+                if not spill.exists()
+            ]
+            for _ in team.run(_deal, deals, told.advance):
+                pass
+            told.begin("Escrevendo o índice", establishments)
+            with closing(begin(work.path / building, _SCHEMA)) as connection:
+                _write(connection, _Waiting(path, waiting, len(bounds) + 1), team, told)
+                save(connection, "of", of)
         make_durable(work.path / building)
         _verify(work.path / building, snapshot, path)
         if not path.exists():
@@ -104,115 +117,175 @@ def _bounds(snapshot: Snapshot, partitions: int) -> Numbers:
     return np.unique(roots[cuts])
 
 
-def _scatter(
-    blocks: Iterator[bytes], spill: Path, bounds: Numbers, progress: ProgressListener
-) -> None:
+@dataclass(frozen=True, slots=True)
+class _Deal:
+    """One of the equal shares of a group's blocks, whose rows are to be dealt."""
+
+    snapshot: Path
+    group: TableGroup
+    number: int
+    spill: Path
+    bounds: Numbers
+
+
+def _deal(task: _Deal, report: Report) -> None:
     """Deal rows over the ranges of their roots."""
-    writer = SpillWriter(spill, compressed=True)
-    try:
-        while text := b"".join(islice(blocks, _BLOCKS_AT_ONCE)):
-            rows = StoredRows(text, COMPANY_GROUP)
-            batch: list[list[memoryview]] = [[] for _ in range(len(bounds) + 1)]
-            partition = np.searchsorted(bounds, keys_of(rows.numbers), side="right")
-            deal(text, rows.lengths, partition.astype(np.int64), batch)
-            writer.write(batch)
-            progress.advance("", 0, len(rows.starts))
-        writer.finish()
-    except BaseException:
-        writer.abandon()
-        raise
+    with closing(Snapshot.open(task.snapshot)) as snapshot:
+        blocks = snapshot.share(task.group, task.number, _SPILLS)
+        writer = SpillWriter(task.spill, compressed=True)
+        try:
+            while text := b"".join(islice(blocks, _BLOCKS_AT_ONCE)):
+                rows = StoredRows(text, COMPANY_GROUP)
+                batch: list[list[memoryview]] = [[] for _ in range(len(task.bounds) + 1)]
+                partition = np.searchsorted(task.bounds, keys_of(rows.numbers), side="right")
+                deal(text, rows.lengths, partition.astype(np.int64), batch)
+                writer.write(batch)
+                report("", 0, len(rows.starts))
+            writer.finish()
+        except BaseException:
+            writer.abandon()
+            raise
+
+
+@dataclass(frozen=True, slots=True)
+class _Waiting:
+    """Rows that were dealt."""
+
+    snapshot: Path
+    spills: dict[str, list[Path]]  # by group
+    partitions: int
+
+    def rows(self, group: TableGroup, partition: int) -> bytes:
+        """Those of one partition."""
+        return b"".join(
+            [read_partition(spill, partition, self.partitions) for spill in self.spills[group.name]]
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Indexed:
+    """What is written of a partition; texts with line feeds between."""
+
+    keys: Numbers
+    establishments: bytes
+    firsts: Positions
+    partners: bytes
+
+
+def _texts(task: tuple[_Waiting, int], report: Report) -> _Indexed:
+    """Make a partition's rows into tokens."""
+    waiting, partition = task
+    make = _maker(waiting.snapshot).texts
+    made = [make(*some) for some in _in_order(*(waiting.rows(each, partition) for each in GROUPS))]
+    counts = np.cumsum([0, *(len(each.keys) for each in made)])[:-1].tolist()
+    return _Indexed(
+        np.concatenate([np.zeros(0, np.uint64), *(each.keys for each in made)]),
+        "\n".join([text for each in made for text in each.establishments]).encode(),
+        np.concatenate(
+            [
+                np.zeros(0, np.int64),
+                *(before + each.firsts for before, each in zip(counts, made, strict=True)),
+            ]
+        ),
+        "\n".join([text for each in made for text in each.partners]).encode(),
+    )
+
+
+def _in_order(establishments: bytes, companies: bytes) -> Iterator[Sequence[bytes]]:
+    """Some rows after the other in the order of CNPJs, with those of their companies.
+
+    Each time those of `ESTABELECIMENTOS` and of the tables of companies, as `TextMaker` has them.
+    """
+    per_root = np.uint64(36 ** (ESTABLISHMENT_GROUP.key_characters - COMPANY_GROUP.key_characters))
+    tables = [*_sorted(establishments, ESTABLISHMENT_GROUP), *_sorted(companies, COMPANY_GROUP)]
+    keys = tables[0][1]
+    bounds = np.unique(keys[_ROWS_AT_ONCE::_ROWS_AT_ONCE] // per_root)
+    cuts = [
+        [0, *np.searchsorted(each, bounds if each is not keys else bounds * per_root), len(each)]
+        for _, each, _ in tables
+    ]
+    for places in zip(*map(pairwise, cuts), strict=True):
+        yield [
+            b"\n".join(map(lines.__getitem__, [*order[first:end].tolist(), -1]))
+            for (lines, _, order), (first, end) in zip(tables, places, strict=True)
+        ]
+
+
+def _sorted(text: bytes, group: TableGroup) -> Iterator[tuple[Sequence[bytes], Numbers, Positions]]:
+    """Of each table its rows' lines, their keys in order, and which line each key's row is.
+
+    The last line is empty, so that what is made of them ends in a line feed.
+    """
+    rows = StoredRows(text, group)
+    keys, lines = keys_of(rows.numbers), text.split(b"\n")
+    for table in group.tables:
+        mine = np.flatnonzero(rows.tags == ord(table.tag))
+        order = mine[np.argsort(keys[mine], kind="stable")]
+        yield lines, keys[order], order
+
+
+@lru_cache(1)
+def _maker(snapshot: Path) -> TextMaker:
+    with closing(Snapshot.open(snapshot)) as opened:
+        return TextMaker(opened.extraction_date)
 
 
 def _write(
-    connection: apsw.Connection,
-    spills: Sequence[Path],
-    partitions: int,
-    reader: RowReader,
-    progress: ProgressListener,
+    connection: apsw.Connection, waiting: _Waiting, team: Team, progress: ProgressListener
 ) -> None:
-    for table in ("company", "partner"):
-        connection.execute(
-            f"INSERT INTO {table}({table}, rank) VALUES ('hashsize', ?)",  # noqa: S608
-            (_HASH_BYTES,),
-        )
-    for partition in range(int(meta(connection, "partitions_done")), partitions):
-        establishments, companies = (read_partition(each, partition, partitions) for each in spills)
-        rows = _Partition(establishments, companies, reader)
+    """Write the parts that are not there yet.
+
+    A part is a table of its own, of some successive ordinals, and one transaction. FTS5 writes
+    what a transaction brought as one sorted segment, if memory has room for it; so there is never
+    anything to merge, and each search reads one segment of the parts that it gets to.
+    """
+    done = connection.execute("SELECT count(*) FROM part").get
+    first = done * _PARTITIONS_PER_PART
+    tasks = [(waiting, partition) for partition in range(first, waiting.partitions)]
+    results = team.run(_texts, tasks, lambda *_: None)
+    for part in range(done, ceil(waiting.partitions / _PARTITIONS_PER_PART)):
         with connection:
-            first = int(meta(connection, "count"))
-            connection.executemany(
-                "INSERT INTO company (rowid, t) VALUES (?, ?)",
-                enumerate(map(tokens_of, rows.records()), first),
-            )
-            connection.executemany(
-                "INSERT INTO partner (rowid, t) VALUES (?, ?)", rows.partners(first)
-            )
-            _add_keys(connection, first, rows.keys())
-            save(connection, "count", first + rows.count)
-            save(connection, "partitions_done", partition + 1)
-        progress.advance("", rows.count, rows.count)
-    with connection:
-        for table in ("company", "partner"):
-            connection.execute(f"INSERT INTO {table}({table}) VALUES ('optimize')")  # noqa: S608
+            count = int(meta(connection, "count"))
+            for table in _TABLES:
+                name = f"{table}{part}"
+                connection.execute(_TABLE.format(name=name, hash_bytes=_HASH_BYTES))
+            connection.execute("INSERT INTO part (number, first) VALUES (?, ?)", (part, count))
+            for indexed in islice(results, _PARTITIONS_PER_PART):
+                _insert(connection, part, count, indexed)
+                count += len(indexed.keys)
+                progress.advance("", len(indexed.keys), len(indexed.keys))
+            save(connection, "count", count)
 
 
-class _Partition:
-    """The rows of one range of roots, in the order of CNPJs."""
-
-    def __init__(self, establishments: bytes, companies: bytes, reader: RowReader) -> None:
-        # Root and order are of fixed widths, so the rows' own order is that of CNPJs.
-        self._rows = (
-            sorted(tidy(establishments.rstrip(b"\n")).split("\n")) if establishments else []
-        )
-        self._of_root: dict[str, dict[str, str]] = {EMPRESAS.tag: {}, SIMPLES.tag: {}}
-        self._partners: dict[str, list[str]] = {}
-        for row in _lines(companies):
-            if row[0] == SOCIOS.tag:
-                self._partners.setdefault(row[1:9], []).append(row)
-            else:
-                self._of_root[row[0]][row[1:9]] = row
-        self._reader = reader
-
-    @property
-    def count(self) -> int:
-        return len(self._rows)
-
-    def records(self) -> Iterator[Listed]:
-        companies, simples = self._of_root[EMPRESAS.tag], self._of_root[SIMPLES.tag]
-        for row in self._rows:
-            root = row[1:9]
-            yield self._reader.establishment(row, companies.get(root), simples.get(root))
-
-    def keys(self) -> Iterable[int]:
-        return [int(row[1:9] + row[10:14], 36) for row in self._rows]
-
-    def partners(self, first: int) -> Iterator[tuple[int, str]]:
-        """Of each company, under the ordinal of its first establishment."""
-        before = ""
-        for ordinal, row in enumerate(self._rows, first):
-            root = row[1:9]
-            if root != before and (rows := self._partners.get(root)):
-                found = [partner_tokens(*each) for each in partners_in(iter(rows))]
-                yield ordinal, " ".join(dict.fromkeys(chain.from_iterable(found)))
-            before = root
+def _insert(connection: apsw.Connection, part: int, first: int, indexed: _Indexed) -> None:
+    """Write a partition from this ordinal on."""
+    connection.executemany(
+        f"INSERT INTO company{part} (rowid, t) VALUES (?, ?)",  # noqa: S608
+        enumerate(_lines(indexed.establishments, len(indexed.keys)), first),
+    )
+    ordinals = (indexed.firsts + first).tolist()
+    connection.executemany(
+        f"INSERT INTO partner{part} (rowid, t) VALUES (?, ?)",  # noqa: S608
+        zip(ordinals, _lines(indexed.partners, len(ordinals)), strict=True),
+    )
+    _add_keys(connection, first, indexed.keys)
 
 
-def _lines(rows: bytes) -> Sequence[str]:
-    return tidy(rows.rstrip(b"\n")).split("\n") if rows else ()
+def _lines(texts: bytes, count: int) -> Sequence[str]:
+    return texts.decode().split("\n") if count else ()
 
 
-def _add_keys(connection: apsw.Connection, first: int, keys: Iterable[int]) -> None:
+def _add_keys(connection: apsw.Connection, first: int, keys: Numbers) -> None:
     """Write keys from this ordinal on; the last block may not be full yet."""
     block, filled = divmod(first, KEYS_PER_BLOCK)
-    waiting = array("Q")
     if filled:
-        waiting.frombytes(connection.execute("SELECT keys FROM keys WHERE block = ?", (block,)).get)
-    waiting.extend(keys)
+        found = connection.execute("SELECT keys FROM keys WHERE block = ?", (block,)).get
+        keys = np.concatenate((unpack_keys(found), keys))
     connection.executemany(
         "INSERT OR REPLACE INTO keys (block, keys) VALUES (?, ?)",
         (
-            (block + at // KEYS_PER_BLOCK, waiting[at : at + KEYS_PER_BLOCK].tobytes())
-            for at in range(0, len(waiting), KEYS_PER_BLOCK)
+            (block + at // KEYS_PER_BLOCK, pack_keys(keys[at : at + KEYS_PER_BLOCK]))
+            for at in range(0, len(keys), KEYS_PER_BLOCK)
         ),
     )
 

@@ -1,27 +1,30 @@
 """The search index of one month, open for reading beside the month itself."""
 
-from array import array
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from hashlib import sha256
+from itertools import pairwise
 from pathlib import Path
 
 import apsw
 import msgspec
+import numpy as np
+import zstandard
 
 from balcao.core.listing import Listed, ListedPartner, tokens_of
 from balcao.opendata.errors import OpenDataError
 from balcao.opendata.files import meta, open_finished
-from balcao.opendata.keys import key_text
+from balcao.opendata.keys import Numbers, key_text
+from balcao.opendata.search.ordinals import KEYS_PER_BLOCK, unpack_keys
 from balcao.opendata.search.records import RowReader
 from balcao.opendata.snapshot import Snapshot, current_path
 
 # Raised when tokens are made otherwise: files of another form are not read. A test tells when.
-FORM = 1
+FORM = 2
 
-KEYS_PER_BLOCK = 1_000  # a block of them fits one page
 _MAPPED_BYTES = 1 << 40  # all of it: SQLite maps no more than there is
 _STAMP_CHARACTERS = 8
+_FIRSTS = "SELECT first FROM part ORDER BY number"
 
 
 class SearchIndex:
@@ -36,6 +39,8 @@ class SearchIndex:
             self._connection = open_finished(path)
             self._connection.pragma("mmap_size", _MAPPED_BYTES)
             self.count = int(meta(self._connection, "count"))
+            firsts = [first for (first,) in self._connection.execute(_FIRSTS)]
+            self._parts = list(enumerate(pairwise([*firsts, self.count])))
             self.stamp = meta(self._connection, "of").hex()[:_STAMP_CHARACTERS]
         except (apsw.Error, OSError) as error:
             raise OpenDataError(f"{path} não é o índice de busca de um mês") from error
@@ -43,7 +48,7 @@ class SearchIndex:
         self.domains = snapshot.domains()
         self._reader = RowReader(snapshot.extraction_date)
         self._block = -1
-        self._keys = array("Q")
+        self._keys: Numbers = np.zeros(0, np.uint64)
 
     def candidates(self, expression: str, first: int, end: int) -> Iterator[int]:
         """Ordinals from `first` to before `end` that an expression over tokens brings."""
@@ -55,26 +60,34 @@ class SearchIndex:
 
     def _ordinals(self, table: str, expression: str, first: int, end: int) -> Iterator[int]:
         try:
-            for (ordinal,) in self._connection.execute(
-                f"SELECT rowid FROM {table} WHERE {table} MATCH ?"  # noqa: S608
-                " AND rowid BETWEEN ? AND ? ORDER BY rowid",
-                (expression, first, end - 1),
-            ):
-                yield ordinal
+            for part in self._parts_between(first, end):
+                for (ordinal,) in self._connection.execute(
+                    f"SELECT rowid FROM {table}{part} WHERE {table}{part} MATCH ?"  # noqa: S608
+                    " AND rowid BETWEEN ? AND ? ORDER BY rowid",
+                    (expression, first, end - 1),
+                ):
+                    yield ordinal
         except apsw.Error as error:
             raise OpenDataError("o índice de busca está danificado") from error
 
+    def _parts_between(self, first: int, end: int) -> Iterator[int]:
+        for part, (begin, stop) in self._parts:
+            if begin < end and first < stop:
+                yield part
+
     def counted(self, expression: str, first: int, end: int, most: int) -> int:
         """How many there are, at most so many."""
+        found = 0
         try:
-            found = self._connection.execute(
-                "SELECT count(*) FROM (SELECT 1 FROM company WHERE company MATCH ?"
-                " AND rowid BETWEEN ? AND ? LIMIT ?)",
-                (expression, first, end - 1, most),
-            ).get
+            for part in self._parts_between(first, end):
+                found += self._connection.execute(
+                    f"SELECT count(*) FROM (SELECT 1 FROM company{part}"  # noqa: S608
+                    f" WHERE company{part} MATCH ? AND rowid BETWEEN ? AND ? LIMIT ?)",
+                    (expression, first, end - 1, most - found),
+                ).get
         except apsw.Error as error:
             raise OpenDataError("o índice de busca está danificado") from error
-        return int(found)
+        return found
 
     def record(self, ordinal: int) -> Listed:
         """The establishment of an ordinal."""
@@ -97,17 +110,19 @@ class SearchIndex:
 
     def finds(self, ordinal: int) -> bool:
         """Whether an establishment is found by all of its tokens."""
-        every = " AND ".join(f'"{each}"' for each in tokens_of(self.record(ordinal)).split())
-        return list(self.candidates(every, ordinal, ordinal + 1)) == [ordinal]
+        every = tokens_of(self.record(ordinal)).split()
+        return all(
+            list(self.candidates(f'"{each}"', ordinal, ordinal + 1)) == [ordinal] for each in every
+        )
 
     def keys_grow(self) -> bool:
         """Whether every key is greater than the one before it."""
         before = -1
         for ordinal in range(0, self.count, KEYS_PER_BLOCK):
             first = self._key(ordinal)
-            if first <= before or sorted(set(self._keys)) != list(self._keys):
+            if first <= before or (self._keys[1:] <= self._keys[:-1]).any():
                 return False
-            before = self._keys[-1]
+            before = int(self._keys[-1])
         return True
 
     def close(self) -> None:
@@ -131,8 +146,11 @@ class SearchIndex:
             found = self._connection.execute("SELECT keys FROM keys WHERE block = ?", (block,)).get
             if found is None:
                 raise OpenDataError("o índice de busca está danificado")
-            self._keys, self._block = array("Q", found), block
-        return self._keys[at]
+            try:
+                self._keys, self._block = unpack_keys(found), block
+            except zstandard.ZstdError as error:
+                raise OpenDataError("o índice de busca está danificado") from error
+        return int(self._keys[at])
 
 
 def search_of(snapshot: Path) -> Path:

@@ -1,6 +1,5 @@
 """From stored rows to what company search knows (`rfb-open-data.md`, section 4)."""
 
-from collections.abc import Iterator
 from contextlib import suppress
 from datetime import date
 from decimal import Decimal, InvalidOperation
@@ -65,13 +64,6 @@ class RowReader:
         """One partner of the company that `cnpj` stands for."""
         _, _, name, document, qualification, entered, *_ = row.split(_SEPARATOR)
         return ListedPartner(cnpj, company, name, document, qualification, self._day(entered))
-
-
-def partners_in(rows: Iterator[str]) -> Iterator[tuple[str, str]]:
-    """Names and documents of partners' tidy rows."""
-    for row in rows:
-        _, _, name, document, _ = row.split(_SEPARATOR, 4)
-        yield name, document
 
 
 def _amount(text: str) -> Decimal | None:

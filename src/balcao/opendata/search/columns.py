@@ -1,0 +1,100 @@
+"""Rows of one table that wait to be indexed, column-wise."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Self
+
+import numpy as np
+
+from balcao.opendata.errors import OpenDataError
+from balcao.opendata.keys import Bytes, Numbers, Positions, characters, keys_of, spread_all
+from balcao.opendata.layout import TableLayout
+from balcao.opendata.rows import tidy
+from balcao.opendata.scan import Flags
+
+_FIRST_PRINTABLE = 0x20
+_ZERO, _NINE = ord("0"), ord("9")
+_WIDEST = 16  # of what is asked for at once
+_ROOT, _ORDER = 8, 4
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Stored rows, each followed by a line feed: where each field of each row is."""
+
+    view: Bytes  # with room after the last row
+    text: str
+    # Rows x columns and one more: the byte before each column, which is the one after another.
+    marks: Positions
+    key_characters: int
+
+    @classmethod
+    def of(cls, text: bytes, table: TableLayout) -> Self:
+        """Raises `OpenDataError` where these are not rows of the table."""
+        view = np.frombuffer(text + bytes(_WIDEST), np.uint8)
+        # Fields hold no other controls.
+        ends = np.flatnonzero(view[: len(text)] < _FIRST_PRINTABLE)
+        if len(ends) % table.width:
+            raise OpenDataError(f"as linhas de {table.name} estão danificadas")
+        marks = np.full((len(ends) // table.width, table.width + 1), -1)
+        marks[:, 1:] = ends.reshape(-1, table.width)
+        marks[1:, 0] = marks[:-1, -1]
+        key_characters = _ROOT + _ORDER if len(table.key_widths) > 1 else _ROOT
+        return cls(view, text.decode("latin-1"), marks, key_characters)
+
+    def after_nothing(self) -> Self:
+        """The same after a row whose fields are all empty, which has no key."""
+        nothing = np.arange(-1, self.marks.shape[1] - 1)[np.newaxis]
+        return replace(self, marks=np.concatenate((nothing, self.marks)))
+
+    def __len__(self) -> int:
+        return len(self.marks)
+
+    @cached_property
+    def roots(self) -> Numbers:
+        """The base-36 numbers of their roots."""
+        return keys_of(spread_all(self._characters(0, 1, _ROOT)))
+
+    @cached_property
+    def keys(self) -> Numbers:
+        """The same with the order, of establishments; of others, of the roots."""
+        if self.key_characters == _ROOT:
+            return self.roots
+        root, order = self._characters(0, 1, _ROOT), self._characters(1, 0, _ORDER)
+        return keys_of(spread_all(root, order))
+
+    def places_of(self, roots: Numbers) -> Positions:
+        """Of each root, which row is its own; -1 where there is none."""
+        if not len(self):
+            return np.full(len(roots), -1)
+        order = np.argsort(self.roots, kind="stable")
+        mine = self.roots[order]
+        at = np.minimum(np.searchsorted(mine, roots), len(mine) - 1)
+        return np.where(mine[at] == roots, order[at], -1)
+
+    def lengths(self, column: int) -> Positions:
+        """Of each row, how many bytes the column has."""
+        return np.asarray(self.marks[:, column + 1] - self.marks[:, column] - 1)
+
+    def characters(self, column: int, count: int) -> Bytes:
+        """Of each row so many bytes from where the column begins, whatever its length."""
+        return self._characters(column, 0, count)
+
+    def values(self, column: int) -> Sequence[str]:
+        """Of each row the column's text, as it is stored."""
+        begins, ends = (self.marks[:, column] + 1).tolist(), self.marks[:, column + 1].tolist()
+        text = self.text
+        return [text[begin:end] for begin, end in zip(begins, ends, strict=True)]
+
+    def row(self, at: int) -> str:
+        """One row, tidy."""
+        return tidy(self.view[self.marks[at, 0] + 1 : self.marks[at, -1]].tobytes())
+
+    def _characters(self, column: int, after: int, count: int) -> Bytes:
+        return characters(self.view, self.marks[:, column] + 1 + after, count)
+
+
+def are_digits(matrix: Bytes) -> Flags:
+    """Of each row of characters, whether all are digits."""
+    return np.asarray(((matrix >= _ZERO) & (matrix <= _NINE)).all(axis=1))

@@ -1,0 +1,28 @@
+"""The keys of ordinals, in blocks: what leads from the index to the rows of a month.
+
+A block has the differences of its growing keys, the lowest byte of each, then the next one of
+each, compressed: two bytes a key instead of eight, and a hundredth of a millisecond to read.
+"""
+
+import numpy as np
+import zstandard
+
+from balcao.opendata.keys import Numbers
+
+KEYS_PER_BLOCK = 1_000
+_LEVEL = 3
+_KEY_BYTES = 8
+
+
+def pack_keys(keys: Numbers) -> bytes:
+    """A block of growing keys."""
+    differences = np.diff(keys, prepend=np.uint64(0)).astype("<u8")
+    planes = differences.view(np.uint8).reshape(-1, _KEY_BYTES).T.tobytes()
+    return zstandard.ZstdCompressor(_LEVEL, write_checksum=True).compress(planes)
+
+
+def unpack_keys(block: bytes) -> Numbers:
+    """The keys of a block. Raises `zstandard.ZstdError` where it is damaged."""
+    planes = np.frombuffer(zstandard.ZstdDecompressor().decompress(block), np.uint8)
+    differences = np.ascontiguousarray(planes.reshape(_KEY_BYTES, -1).T).view("<u8").ravel()
+    return np.cumsum(differences, dtype=np.uint64)

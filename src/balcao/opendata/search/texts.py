@@ -1,0 +1,276 @@
+"""What the index is given of a range of roots: the tokens of its rows, many rows at once.
+
+What tokens a record has is said in `core/listing.py`, and how it is read of rows in `records.py`.
+Here is the same for rows of the plain form, which nearly all are: codes of their usual width, in
+digits. These are copied column by column into lines of one length, each code behind its prefix,
+blanks where there is none. Rows of any other form go the way of those two modules, one by one;
+a test compares both ways over rows of all kinds.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date
+from itertools import pairwise
+
+import numpy as np
+
+from balcao.core.listing import (
+    CODED,
+    OPENED,
+    PARTNER_CPF,
+    PERSON,
+    POSTAL,
+    POSTAL_DIGITS,
+    STATUS_CHANGED,
+    document_token,
+    domain_of,
+    is_person,
+    token,
+    tokens_of,
+)
+from balcao.opendata.keys import Bytes, Numbers, Positions
+from balcao.opendata.layout import GROUPS
+from balcao.opendata.scan import Flags
+from balcao.opendata.search.columns import Columns, are_digits
+from balcao.opendata.search.records import RowReader
+from balcao.opendata.search.words import words_of_each
+from balcao.opendata.tally import are_days, latest_date
+
+_BLANK, _ZERO, _ONE, _YES = map(ord, " 01S")
+_FIRST_LETTER, _LAST_LETTER = map(ord, "AZ")
+_SMALL = 0x20  # makes letters small
+_POSTAL_WIDTH, _DATE_WIDTH, _NATURE_WIDTH = 8, 8, 4
+_DOMAINS_REMEMBERED = 50_000
+_PUBLISHED, _STAR = "***000000**", ord("*")
+_SIX_DIGITS = np.array([mark == "0" for mark in _PUBLISHED])
+
+_IS_PERSON = np.array([is_person(f"{nature:04d}") for nature in range(10**_NATURE_WIDTH)])
+_PLACES = 10 ** np.arange(_NATURE_WIDTH)[::-1]
+
+
+TABLES = tuple(table for group in GROUPS for table in group.tables)
+
+
+@dataclass(frozen=True, slots=True)
+class Texts:
+    """Of some establishments in the order of their CNPJs, and of their companies' partners."""
+
+    keys: Numbers  # base-36 numbers of the first 12 characters
+    establishments: Sequence[str]
+    firsts: Positions  # which of them stand for companies that have partners
+    partners: Sequence[str]  # of each of these
+
+
+class TextMaker:
+    """Makes them of the rows of one month."""
+
+    def __init__(self, extraction: date) -> None:
+        self._reader = RowReader(extraction)
+        self._latest = latest_date(extraction)
+        self._domain_tokens: dict[str, str] = {}
+
+    def texts(self, *rows_of_tables: bytes) -> Texts:
+        """Of all rows of a range of roots, each followed by a line feed, by table: `TABLES`.
+
+        Establishments are in the order of their CNPJs. Quickest for as many as a processor's cache
+        has room for, columns and all.
+        """
+        rows, of_companies, simples, partners = map(Columns.of, rows_of_tables, TABLES)
+        # Which rows are their company's; the first one is that of those who have none.
+        company, simple = (1 + each.places_of(rows.roots) for each in (of_companies, simples))
+        of_companies, simples = of_companies.after_nothing(), simples.after_nothing()
+        codes, odd = _joined(
+            self._codes(rows),
+            _company_codes(of_companies)[company],
+            _simples_codes(simples)[simple],
+        )
+        names = words_of_each(of_companies.values(1))
+        texts = [
+            f"{code}{others}{domain} {names[of]} {trade_name}"
+            for code, others, domain, of, trade_name in zip(
+                codes,
+                _activities(rows.values(12), odd),
+                self._domains(rows.values(27)),
+                company.tolist(),
+                words_of_each(rows.values(4)),
+                strict=True,
+            )
+        ]
+        for at in np.flatnonzero(odd).tolist():
+            of_company = of_companies.row(company[at]) if company[at] else None
+            of_simples = simples.row(simple[at]) if simple[at] else None
+            record = self._reader.establishment(rows.row(at), of_company, of_simples)
+            texts[at] = tokens_of(record)
+        return Texts(rows.keys, texts, *_partners(partners, rows.roots))
+
+    def _codes(self, rows: Columns) -> "_Lines":
+        lines = _Lines(len(rows))
+        lines.put_flag(CODED["matriz"].prefix, lines.flag(rows, 3, _ONE))
+        for name, column in (("situacao", 5), ("motivo", 7)):
+            lines.put(CODED[name].prefix, *lines.code(rows, column, 2))
+        activity, known = lines.code(rows, 11, 7)
+        for name in ("cnae", "cnae_principal"):
+            lines.put(CODED[name].prefix, activity, known)
+        lines.put(CODED["divisao"].prefix, activity[:, :2], known)
+        lines.put(POSTAL, *lines.postal_code(rows, 18))
+        lines.put(CODED["uf"].prefix, *lines.uf(rows, 19))
+        lines.put(CODED["municipio"].prefix, *lines.code(rows, 20, 4))
+        for column in (21, 23):
+            area, known = lines.code(rows, column, 2)
+            lines.put(CODED["ddd"].prefix, area, known & (area[:, 0] != _ZERO))
+        for prefix, column in ((OPENED, 10), (STATUS_CHANGED, 6)):
+            day, known = lines.day(rows, column, self._latest)
+            for digits in (4, 6):  # its year, its month
+                lines.put(prefix, day[:, :digits], known)
+        return lines
+
+    def _domains(self, emails: Sequence[str]) -> Sequence[str]:
+        known = self._domain_tokens
+        if len(known) > _DOMAINS_REMEMBERED:
+            known.clear()
+        # What stands before the last @ makes no difference.
+        ends = [email and email[email.rfind("@") + 1 :] for email in emails]
+        for end in {*ends} - known.keys():
+            domain = domain_of(end)
+            known[end] = f" {token(CODED['dominio'].prefix, domain)}" if domain else ""
+        return [known[end] for end in ends]
+
+
+class _Lines:
+    """Tokens of codes, a line of one length for each row; and which rows are odd."""
+
+    def __init__(self, rows: int) -> None:
+        self.pieces: list[Bytes] = []
+        self.odd: Flags = np.zeros(rows, np.bool_)
+
+    def put(self, prefix: str, codes: Bytes, known: Flags) -> None:
+        """A token of each row whose code is known."""
+        before = token(prefix, "").encode()
+        piece = np.full((len(codes), len(before) + codes.shape[1] + 1), _BLANK, np.uint8)
+        piece[:, : len(before)] = np.frombuffer(before, np.uint8)
+        piece[:, len(before) : -1] = codes
+        piece[~known] = _BLANK
+        self.pieces.append(piece)
+
+    def put_flag(self, prefix: str, flag: Flags) -> None:
+        """`1` or `0`, of every row."""
+        self.put(prefix, (flag + np.uint8(_ZERO))[:, np.newaxis], np.ones(len(flag), np.bool_))
+
+    def flag(self, rows: Columns, column: int, yes: int) -> Flags:
+        """Which rows have this one character."""
+        lengths = rows.lengths(column)
+        self.odd |= lengths > 1
+        return np.asarray((lengths == 1) & (rows.characters(column, 1)[:, 0] == yes))
+
+    def code(self, rows: Columns, column: int, width: int) -> tuple[Bytes, Flags]:
+        """Codes of so many digits, and which rows have one."""
+        lengths, codes = rows.lengths(column), rows.characters(column, width)
+        known = (lengths == width) & are_digits(codes)
+        self.odd |= ~known & (lengths > 0)
+        return codes, known
+
+    def uf(self, rows: Columns, column: int) -> tuple[Bytes, Flags]:
+        """Two letters, made small."""
+        lengths, codes = rows.lengths(column), rows.characters(column, 2)
+        letters = ((codes >= _FIRST_LETTER) & (codes <= _LAST_LETTER)).all(axis=1)
+        known = (lengths == 2) & letters
+        self.odd |= ~known & (lengths > 0)
+        return codes | np.uint8(_SMALL), known
+
+    def postal_code(self, rows: Columns, column: int) -> tuple[Bytes, Flags]:
+        """Its first digits. Some have lost the zero in front."""
+        lengths, codes = rows.lengths(column), rows.characters(column, _POSTAL_WIDTH)
+        short = lengths == _POSTAL_WIDTH - 1
+        codes[short, 1:] = codes[short, :-1]
+        codes[short, 0] = _ZERO
+        whole = (short | (lengths == _POSTAL_WIDTH)) & are_digits(codes)
+        self.odd |= ~whole & (lengths > 0)
+        return codes[:, :POSTAL_DIGITS], whole & (codes != _ZERO).any(axis=1)
+
+    def day(self, rows: Columns, column: int, latest: date) -> tuple[Bytes, Flags]:
+        """YYYYMMDD, and which rows have one that is a day."""
+        lengths, codes = rows.lengths(column), rows.characters(column, _DATE_WIDTH)
+        whole = lengths == _DATE_WIDTH
+        known = whole & are_days(codes.view("<u8").ravel(), latest)
+        self.odd |= (whole & ~known & ~are_digits(codes)) | (lengths > _DATE_WIDTH)
+        return codes, known
+
+    def __getitem__(self, rows: Positions) -> "_Lines":
+        chosen = _Lines(0)
+        chosen.pieces = [np.concatenate(self.pieces, axis=1)[rows]]
+        chosen.odd = self.odd[rows]
+        return chosen
+
+
+def _company_codes(rows: Columns) -> _Lines:
+    lines = _Lines(len(rows))
+    nature, known = lines.code(rows, 2, _NATURE_WIDTH)
+    lines.put(CODED["natureza"].prefix, nature, known)
+    numbers = np.where(known[:, np.newaxis], nature - np.uint8(_ZERO), 0) @ _PLACES
+    lines.put_flag(PERSON, known & _IS_PERSON[numbers])
+    lines.put(CODED["porte"].prefix, *lines.code(rows, 5, 2))
+    return lines
+
+
+def _simples_codes(rows: Columns) -> _Lines:
+    lines = _Lines(len(rows))
+    for name, column in (("simples", 1), ("mei", 4)):
+        lines.put_flag(CODED[name].prefix, lines.flag(rows, column, _YES))
+    return lines
+
+
+def _joined(*some: _Lines) -> tuple[list[str], Flags]:
+    """The tokens of each row, and which rows are odd."""
+    written = np.concatenate([piece for lines in some for piece in lines.pieces], axis=1)
+    text, width = written.tobytes().decode("latin-1"), written.shape[1]
+    codes = [text[at : at + width] for at in range(0, len(text), width)]
+    return codes, np.logical_or.reduce([lines.odd for lines in some])
+
+
+# Codes of activities as they nearly always are; empty ones are none.
+_ACTIVITIES = re.compile("(?:[0-9]+(?:,[0-9]+)*)?", re.ASCII)
+
+
+def _activities(written: Sequence[str], odd: Flags) -> Sequence[str]:
+    """Tokens of activities besides the main one; marks what is written otherwise as odd."""
+    text = "\n".join(["", *written, ""])
+    others = text.encode("latin-1").translate(None, b"0123456789,\n")
+    if others or any(gap in text for gap in (",,", "\n,", ",\n")):
+        for at, activities in enumerate(written):
+            odd[at] |= not _ACTIVITIES.fullmatch(activities)
+    before = f" {token(CODED['cnae'].prefix, '')}"
+    lines = text.replace(",", before).split("\n")[1:-1]
+    return [line and before + line for line in lines]
+
+
+def _partners(rows: Columns, roots: Numbers) -> tuple[Positions, Sequence[str]]:
+    """Of each company that has partners its first establishment, and the partners' tokens.
+
+    `roots`: of the establishments, in their order.
+    """
+    if not len(roots) or not len(rows):
+        return np.zeros(0, np.int64), []
+    at = np.searchsorted(roots, rows.roots)
+    known = np.flatnonzero(roots[np.minimum(at, len(roots) - 1)] == rows.roots)
+    at = at[known]
+    order = np.argsort(at, kind="stable")
+    names, documents = words_of_each(rows.values(2)), _documents(rows)
+    tokens = [f"{names[row]} {documents[row]}" for row in known[order].tolist()]
+    begins = np.flatnonzero(np.diff(at[order], prepend=-1))
+    bounds = [*begins.tolist(), len(tokens)]
+    return at[order][begins], [" ".join(tokens[begin:end]) for begin, end in pairwise(bounds)]
+
+
+def _documents(rows: Columns) -> Sequence[str]:
+    """Tokens of partners' documents, most of which are CPFs as they are published."""
+    lines, lengths = _Lines(len(rows)), rows.lengths(3)
+    written = rows.characters(3, len(_PUBLISHED))
+    known = (lengths == len(_PUBLISHED)) & are_digits(written[:, _SIX_DIGITS])
+    known &= (written[:, ~_SIX_DIGITS] == _STAR).all(axis=1)
+    lines.put(PARTNER_CPF, written[:, _SIX_DIGITS], known)
+    tokens = _joined(lines)[0]
+    others = rows.values(3)
+    for at in np.flatnonzero(~known & (lengths > 0)).tolist():
+        tokens[at] = document_token(others[at].strip()) or ""
+    return tokens
