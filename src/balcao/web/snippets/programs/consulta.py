@@ -1,6 +1,6 @@
 """Consulta uma empresa e a certidão federal dela. Python 3.9 ou mais novo, sem pacotes.
 
-    python consulta.py 90010001000100
+python consulta.py 90010001000100
 """
 
 import json
@@ -53,7 +53,9 @@ def consultar(caminho):
         try:
             status, cabecalhos, corpo = enviar(caminho, idempotencia)
         except (OSError, HTTPException) as erro:
-            falha = ErroDaConsulta("SEM_RESPOSTA", str(erro))  # pode ter sido executada: mesma chave
+            falha = ErroDaConsulta(
+                "SEM_RESPOSTA", str(erro)
+            )  # pode ter sido executada: mesma chave
         else:
             if corpo and not corpo["error"]:
                 return corpo
