@@ -1,0 +1,9 @@
+// A client of Balcão, of what browsers and Node have: no dependencies.
+//
+//     const balcao = new Balcao("https://balcao.example", key);
+//     const { body, credits } = await balcao.cnpjReceitaFederal({ cnpj: "12.ABC.345/01DE-35" });
+export { Balcao } from "./client.ts";
+export type * from "./client.ts";
+export { BalcaoError, TIMEOUT_SECONDS } from "./runtime.ts";
+export type { Answer, Options } from "./runtime.ts";
+export type * from "./types.ts";

@@ -1,0 +1,155 @@
+"""Both clients do what `clients/cases.json` says, against a server that plays it."""
+
+import asyncio
+import json
+import subprocess
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pytest
+from tools.generate_clients import CLIENTS
+
+from balcao_client import Answer, Balcao, BalcaoAsync, BalcaoError
+from tests.clients import interpreters
+from tests.clients.scripted import Asked, Play, stage
+
+Case = Mapping[str, Any]
+Outcome = Mapping[str, Any]
+
+SHARED = json.loads((CLIENTS / "cases.json").read_text("utf-8"))
+CASES: Mapping[str, Case] = {case["name"]: case for case in SHARED["cases"]}
+each = pytest.mark.parametrize("name", CASES)
+
+
+def plays() -> Mapping[str, Play]:
+    return {name: Play(case["answers"]) for name, case in CASES.items()}
+
+
+def compare(case: Case, outcome: Outcome, asked: Sequence[Asked]) -> None:
+    """What the caller got, and what the server was asked for it."""
+    assert outcome["waits"] == case["waits"]
+    for kind in ("answer", "error"):
+        assert (kind in outcome) == (kind in case), outcome
+        for field, value in case.get(kind, {}).items():
+            assert outcome[kind][field] == value, field
+    assert [request.target for request in asked] == case["asked"]
+    sent = [request.headers.get("idempotency-key") for request in asked]
+    if "keys" in case:
+        numbers: dict[str, int] = {}
+        found = [key if key is None else numbers.setdefault(key, len(numbers)) for key in sent]
+        assert found == case["keys"]
+    for header, value in case.get("headers", {}).items():
+        assert {request.headers.get(header) for request in asked} == {value}
+    if "content" in case:
+        assert {
+            request.content and json.dumps(json.loads(request.content)) for request in asked
+        } == {json.dumps(case["content"])}
+
+
+def test_no_case_is_without_an_end() -> None:
+    for case in CASES.values():
+        assert ("answer" in case) != ("error" in case), case["name"]
+        assert len(case["asked"]) == len(case["answers"]), case["name"]
+
+
+# Python
+
+
+def arguments_of(case: Case) -> Mapping[str, Any]:
+    given = dict(case["arguments"])
+    if "idempotency_key" in case:
+        given["idempotency_key"] = case["idempotency_key"]
+    return given
+
+
+def told(answer: Answer[Any]) -> Mapping[str, Any]:
+    body = answer.body.decode() if isinstance(answer.body, bytes) else answer.body
+    return {
+        "body": body,
+        "status": answer.status,
+        "request_id": answer.request_id,
+        "credits": answer.credits,
+        "replayed": answer.replayed,
+    }
+
+
+def failed(error: BalcaoError) -> Mapping[str, Any]:
+    fields = ("code", "message", "status", "request_id", "credits", "retry_after", "body")
+    return {field: getattr(error, field) for field in fields}
+
+
+@each
+def test_the_python_client(name: str) -> None:
+    case, waits = CASES[name], list[float]()
+    with stage({name: (play := Play(case["answers"]))}) as base:
+        seconds = case.get("timeout_seconds", 30)
+        with Balcao(f"{base}/{name}/", "chave", timeout_seconds=seconds, sleep=waits.append) as it:
+            try:
+                for _ in range(case.get("times", 1) - 1):
+                    getattr(it, case["operation"])(**arguments_of(case))
+                answer = getattr(it, case["operation"])(**arguments_of(case))
+                outcome = {"waits": waits, "answer": told(answer)}
+            except BalcaoError as error:
+                outcome = {"waits": waits, "error": failed(error)}
+    compare(case, outcome, play.asked)
+
+
+@each
+def test_the_python_client_that_is_awaited(name: str) -> None:
+    case, waits = CASES[name], list[float]()
+
+    async def sleep(seconds: float) -> None:
+        waits.append(seconds)
+
+    async def story(base: str) -> Outcome:
+        seconds = case.get("timeout_seconds", 30)
+        async with BalcaoAsync(
+            f"{base}/{name}", "chave", timeout_seconds=seconds, sleep=sleep
+        ) as it:
+            try:
+                for _ in range(case.get("times", 1) - 1):
+                    await getattr(it, case["operation"])(**arguments_of(case))
+                answer = await getattr(it, case["operation"])(**arguments_of(case))
+                return {"waits": waits, "answer": told(answer)}
+            except BalcaoError as error:
+                return {"waits": waits, "error": failed(error)}
+
+    with stage({name: (play := Play(case["answers"]))}) as base:
+        outcome = asyncio.run(story(base))
+    compare(case, outcome, play.asked)
+
+
+# TypeScript
+
+
+@pytest.fixture(scope="module")
+def typescript() -> tuple[Mapping[str, Any], Mapping[str, Play]]:
+    """What its driver said of all cases, and what it asked."""
+    script, played = CLIENTS / "typescript" / "test" / "cases.ts", plays()
+    with stage(played) as base:
+        done = subprocess.run(
+            [interpreters.node(), str(script), base],
+            input=json.dumps(SHARED).encode(),
+            capture_output=True,
+            check=False,
+            timeout=120,
+        )
+    assert done.returncode == 0, done.stderr.decode()
+    return json.loads(done.stdout), played
+
+
+@each
+def test_the_typescript_client(
+    name: str, typescript: tuple[Mapping[str, Any], Mapping[str, Play]]
+) -> None:
+    said, played = typescript
+    compare(CASES[name], said["outcomes"][name], played[name].asked)
+
+
+def test_nobody_gives_up_before_the_sources(
+    typescript: tuple[Mapping[str, Any], Mapping[str, Play]],
+) -> None:
+    least = SHARED["timeout_seconds_min"]
+    assert typescript[0]["timeout_seconds"] >= least
+    with Balcao("http://h", "k") as client:
+        assert client.timeout_seconds >= least

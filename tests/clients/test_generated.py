@@ -1,0 +1,45 @@
+"""What is generated of the clients is what the OpenAPI document says now, and all of it."""
+
+import re
+from pathlib import Path
+
+import pytest
+from tools import generate_clients
+
+import balcao_client
+from balcao import __version__
+from balcao.http.openapi.document import document
+from balcao.settings import Settings
+from balcao_client import runtime
+
+GENERATED = generate_clients.generated()
+
+
+@pytest.mark.parametrize("file", GENERATED, ids=lambda file: f"{file.parent.name}/{file.name}")
+def test_what_is_committed_is_what_is_generated(file: Path) -> None:
+    assert file.read_text("utf-8") == GENERATED[file], (
+        "the API has changed: run `.venv/bin/python -m tools.generate_clients`"
+    )
+
+
+def test_every_operation_for_callers_has_a_method() -> None:
+    named = {
+        operation["operationId"]
+        for operations in document(__version__)["paths"].values()
+        for operation in operations.values()
+    }
+    assert {"livez", "readyz", "metrics"} <= named
+    script = (generate_clients.CLIENTS / "typescript" / "src" / "client.ts").read_text("utf-8")
+    for name in named - {"livez", "readyz", "metrics"}:
+        assert callable(getattr(balcao_client.Balcao, name))
+        assert callable(getattr(balcao_client.BalcaoAsync, name))
+        assert f"  async {generate_clients.camel(name)}(" in script
+
+
+def test_clients_wait_longer_than_the_sources_are_given() -> None:
+    """Decisions 6.4: an answer that is paid for arrives."""
+    deadline = Settings.model_fields["source_deadline_seconds"].default
+    assert deadline + 2 <= runtime.TIMEOUT_SECONDS
+    script = (generate_clients.CLIENTS / "typescript" / "src" / "runtime.ts").read_text("utf-8")
+    (seconds,) = re.findall(r"TIMEOUT_SECONDS = (\d+);", script)
+    assert int(seconds) == runtime.TIMEOUT_SECONDS
