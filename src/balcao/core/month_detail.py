@@ -34,7 +34,7 @@ class PartnerDetail(msgspec.Struct, frozen=True, gc=False):
 
 
 class MonthDetail(msgspec.Struct, frozen=True):
-    """One establishment. None: nobody knows; an empty text: the registry says that there is none."""
+    """One establishment. None: nobody knows; an empty text: the registry says there is none."""
 
     company: Company | None = None  # as the lookup says it of this very month
     day: str | None = None  # of the month's data, YYYY-MM-DD

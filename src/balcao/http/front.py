@@ -27,7 +27,7 @@ from balcao.errors import (
 )
 from balcao.http.authenticator import Authenticator, must_wait
 from balcao.http.compat.dressing import without_key
-from balcao.http.lookup_request import read_lookup
+from balcao.http.lookup_request import enter, read_lookup
 from balcao.http.read import Receive, Request, Scope, pieces_of, read
 from balcao.http.routes import Answer, Route, Routes, lookups
 from balcao.http.write import (
@@ -184,7 +184,9 @@ class Front:
         dressing = None if context.route is None else context.route.dressing
         face = None
         if dressing is not None:
-            face, (document, request) = dressing.face.name, dressing.asked(document, request)
+            face = dressing.face.name
+            enter(operation, caller, face)  # before anything of the address is judged
+            document, request = dressing.asked(document, request)
         sent = read_lookup(operation, document, request, caller, face=face)
         context.deprecated = sent.question.deprecated_header
         return await look_up(

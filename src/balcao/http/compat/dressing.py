@@ -60,10 +60,11 @@ class Dressing:
     def asked(self, rest: str, request: Request) -> tuple[str, Request]:
         """The document of an address, and the request as the lookup reads it.
 
-        An original's clients know nothing of our parameters, and may send theirs.
+        An original's clients know nothing of our parameters, and may send theirs. Raises
+        `InvalidParameter`.
         """
-        document, query = self.face.asked(rest)
-        return document, msgspec.structs.replace(request, query=query)
+        query = self.face.query(rest)
+        return self.face.document(rest), msgspec.structs.replace(request, query=query)
 
     async def dress(self, reply: Reply, rest: str, mode: Mode | None) -> Dressed:
         """The reply in the original's shape. `mode`: of who asked, where that is known."""
@@ -82,7 +83,7 @@ class Dressing:
     def refuse(self, reply: Reply, rest: str) -> Dressed:
         """A refusal or failure in the original's shape."""
         said = _refusal(reply.body).error_message
-        document, _ = self.face.asked(rest)
+        document = self.face.document(rest)
         return self.face.refuse(Refused(reply.status, said.code, said.message, document))
 
 

@@ -58,9 +58,13 @@ class Face(ABC):
         """A key without what the original has before it."""
         return sent
 
-    def asked(self, rest: str) -> tuple[str, bytes]:
-        """The document in the rest of an address, and the lookup's query that it amounts to."""
-        return rest, b""
+    def document(self, rest: str) -> str:
+        """The document in the rest of an address."""
+        return rest
+
+    def query(self, rest: str) -> bytes:
+        """The lookup's query that the rest amounts to. Raises `InvalidParameter`."""
+        return b""
 
     def dress(self, told: Told) -> Dressed:
         """An answer."""

@@ -8,8 +8,11 @@ import msgspec
 from balcao.core.company import Coded, Partner
 from balcao.core.documents import Cnpj
 from balcao.core.month_detail import PartnerDetail, partners_beside
+from balcao.core.questions import Strategy
+from balcao.errors import InvalidParameter
 from balcao.http.compat.face import Dressed, Face, Refused, Told, as_json
 from balcao.http.compat.pieces import NO_REASON, activity, midnight, phones_of, slashed
+from balcao.operations.parameters import CACHE
 
 _DAYS = "/days/"
 _BEARER = b"bearer "
@@ -105,13 +108,20 @@ class ReceitaWs(Face):
         """Without the scheme `Bearer`."""
         return sent[len(_BEARER) :].strip() if sent[: len(_BEARER)].lower() == _BEARER else sent
 
-    def asked(self, rest: str) -> tuple[str, bytes]:
+    def document(self, rest: str) -> str:
+        """What stands before `/days/{n}`."""
+        return rest.partition(_DAYS)[0]
+
+    def query(self, rest: str) -> bytes:
         """`/days/{n}`: nothing kept that is older than so many days (decisions 16.2)."""
-        document, days, age = rest.partition(_DAYS)
+        _, days, age = rest.partition(_DAYS)
         if not days:
-            return rest, b""
-        digits = age if age.isascii() and age.isdecimal() else "x"  # which no number of days is
-        return document, f"cache={digits}&cache_strategy=CACHE_PREFERENCIAL".encode()
+            return b""
+        if not CACHE.FORM.fullmatch(age) or int(age) > CACHE.largest:
+            raise InvalidParameter(
+                f"Depois de /days/ vem um número inteiro de dias, de 0 a {CACHE.largest}."
+            )
+        return f"cache={age}&cache_strategy={Strategy.CACHE_PREFERENCIAL}".encode()
 
     def body(self, told: Told) -> TextCompany:
         """See `Face`."""
