@@ -41,6 +41,7 @@ from balcao.http.budgets import BudgetPages
 from balcao.http.front import Front
 from balcao.http.pages import Probes, documentation
 from balcao.http.quotes import Quotes, SourceLine
+from balcao.http.routes import faces
 from balcao.lookup.admission import AdmissionControl
 from balcao.lookup.context import Environment, Parts
 from balcao.observability.health import Standing
@@ -690,6 +691,7 @@ class World:
                 *Probes(metrics, self.desk, {}, self.clock).routes(),
                 *Quotes(self.parts, self._standings).routes(),
                 *BudgetPages(self.parts, lambda: str(uuid_utils.uuid7())).routes(),
+                *faces(self.parts.operations["company"], lambda mode, cnpj: None),
                 *documentation(settings),
             ],
             header_bytes_max=self.header_bytes_max,

@@ -47,7 +47,7 @@ BalcaoError
 │   │   └── CeilingOfClient
 │   ├── NotAdministering           a key that may not see or change what is the whole account's
 │   ├── BudgetsCrowded             this owner has as many budgets for it as can be
-│   ├── BudgetOfItsOwner           it is made and ended together with its batch or wallet
+│   ├── BudgetOfItsOwner           it is made and ended together with its batch, wallet or face key
 │   ├── NotFound
 │   │   ├── CnpjNotFound           a source that can prove absence says so
 │   │   ├── RegistrationNotFound   Suframa does not know the company
@@ -336,7 +336,10 @@ class BudgetsCrowded(CallerError):
 
 
 class BudgetOfItsOwner(CallerError):
-    """A batch's or wallet's budget ends with it, and no sooner (409; decisions 12.2)."""
+    """A batch's or wallet's budget ends with it, and no sooner (409; decisions 12.2).
+
+    So does the daily one of a face key (decisions 16.4).
+    """
 
 
 class NotFound(CallerError):

@@ -89,10 +89,6 @@ def create(
       $ balcao budget create acme --key loja --period day --credits 200
       $ balcao budget create acme --client 4471 --period month --calls 1000 --warn 90
     """
-    import uuid_utils
-
-    from balcao.core.budgets import WARN_PERCENT, Budget, usual_name
-    from balcao.core.people import AT_THE_TERMINAL
     from balcao.operations.parameters import read_marks
 
     if (key is None) == (client is None):
@@ -106,25 +102,58 @@ def create(
             owner = str(read_marks({b"x-cliente": str(client).encode()}).client)
         else:
             owner = str(_key_number(office, found, key))
-        new = _checked(
-            Budget(
-                0,
-                found.account_id,
-                str(uuid_utils.uuid7()),
-                name or usual_name(kind, owner),
-                kind,
-                owner,
-                _PERIODS[period],
-                credits,
-                calls,
-                tuple(operation) if operation else None,
-                warn or WARN_PERCENT,
-                office.now_ms(),
-            )
+        made = make(
+            office,
+            found,
+            kind,
+            owner,
+            _PERIODS[period],
+            name=name,
+            credits=credits,
+            calls=calls,
+            operations=operation,
+            warn=warn,
         )
-        made = wait_for(office.desk.budgets.make(new, AT_THE_TERMINAL))
         now = office.desk.budgets.one(found.account_id, made.number, office.now_ms())
     _show(now, f"Orçamento {made.number} criado.", as_json)
+
+
+def make(
+    office: Office,
+    account: "Account",
+    kind: "OwnerKind",
+    owner: str,
+    period: "PeriodKind",
+    *,
+    name: str = "",
+    credits: int | None = None,
+    calls: int | None = None,
+    operations: Sequence[str] | None = None,
+    warn: int | None = None,
+) -> "Budget":
+    """Put a budget in force. Raises `BudgetsCrowded`, `InvalidInput`."""
+    import uuid_utils
+
+    from balcao.core.budgets import WARN_PERCENT, Budget, usual_name
+    from balcao.core.people import AT_THE_TERMINAL
+
+    new = _checked(
+        Budget(
+            0,
+            account.account_id,
+            str(uuid_utils.uuid7()),
+            name or usual_name(kind, owner),
+            kind,
+            owner,
+            period,
+            credits,
+            calls,
+            tuple(operations) if operations else None,
+            warn or WARN_PERCENT,
+            office.now_ms(),
+        )
+    )
+    return wait_for(office.desk.budgets.make(new, AT_THE_TERMINAL))
 
 
 @app.command("list")
@@ -250,10 +279,15 @@ def delete(account: AccountName, budget: Number, as_json: AsJson = False) -> Non
 @contextmanager
 def _told() -> Iterator[None]:
     """What is refused, in a sentence for the terminal."""
-    from balcao.errors import BudgetNotFound, BudgetsCrowded, InvalidInput
+    from balcao.errors import BudgetNotFound, BudgetOfItsOwner, BudgetsCrowded, InvalidInput
 
     try:
         yield
+    except BudgetOfItsOwner:
+        raise CommandFailed(
+            "É o único teto diário de uma chave de face, que não fica sem um: mude o valor, ou"
+            " revogue a chave."
+        ) from None
     except BudgetNotFound:
         raise CommandFailed(
             f"Esta conta não tem este orçamento em vigor. Os dela: {program()} budget list CONTA."

@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 import typer
 
 from balcao.cli import budget
+from balcao.cli.choices import one_of
 from balcao.cli.dates import end_of
 from balcao.cli.failures import CommandFailed, refuse, refuse_invisible
 from balcao.cli.office import AccountName, opened
 from balcao.cli.output import AsJson, print_json, print_table, program, record, when, whole
 from balcao.core.access import NETWORKS_MAX, OPEN, Account, Key, KeyDoor, network_text
+from balcao.core.faces import FACE_TITLES, operation_of
 from balcao.service.clock import system_now_ms
 
 if TYPE_CHECKING:
@@ -67,23 +69,50 @@ def create(
     admin: Annotated[
         bool, typer.Option("--admin", help="Pode ver e mudar o que é da conta toda.")
     ] = False,
+    face: Annotated[
+        str | None,
+        typer.Option(
+            parser=one_of([*FACE_TITLES]),
+            metavar="FACE",
+            help="Chave de face, que vai no endereço: brasilapi, minhareceita, receitaws, cnpjws.",
+            show_default=False,
+        ),
+    ] = None,
+    daily_credits: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            metavar="N",
+            help="Teto diário, em créditos, da chave de face.",
+            show_default=False,
+        ),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Emite uma chave e a mostra uma única vez, sozinha na saída padrão.
 
-    Sem --ip, vale de qualquer endereço; sem --operation, para todas as operações.
+    Sem --ip, vale de qualquer endereço; sem --operation, para todas as operações. Com --face, só
+    para a consulta de empresas na forma de outro serviço; pede --ip e --daily-credits.
 
     Exemplo:
 
       $ CHAVE=$(balcao key create acme --name produção --expires 2027-12-31)
       $ balcao key create acme --ip 203.0.113.0/24 --operation sintegra
+      $ balcao key create acme --face brasilapi --ip 203.0.113.7 --daily-credits 500
     """
     from balcao.accounts.keys import issue_key
 
     if expires is not None and expires <= system_now_ms():
         refuse("essa data já passou.", "--expires")
     refuse_invisible(name, NAME_CHARACTERS_MAX, "--name")
-    door = KeyDoor(_networks(networks), _operations(operations), client, admin)
+    if face is None:
+        if daily_credits is not None:
+            refuse("só com --face; para outras chaves: budget create.", "--daily-credits")
+        door = KeyDoor(_networks(networks), _operations(operations), client, admin)
+    else:
+        door = _door_of_face(face, networks, daily_credits)
+        if operations or client or admin:
+            refuse("não se usa com --operation, --require-client nem --admin.", "--face")
     with opened() as office:
         found = office.account(account)
         text, key = issue_key(
@@ -97,6 +126,9 @@ def create(
             per_day=per_day,
             door=door,
         )
+        if face is not None:
+            # The key is shown when its ceiling is there, and so nobody has one without.
+            budget.make(office, found, "chave", str(key.key_id), "dia", credits=daily_credits)
     if as_json:
         print_json({"key": text, "account": found.name, **_as_json(key)})
         return
@@ -104,6 +136,12 @@ def create(
         f"Chave {key.key_id} da conta {found.name}. Guarde-a agora: ela não será mostrada de novo.",
         err=True,
     )
+    if face is not None:
+        typer.echo(
+            f"Ela vai no endereço: /compat/k/CHAVE/{face}/…, só de {', '.join(door.networks)}, até"
+            f" {whole(daily_credits or 0)} créditos por dia.",
+            err=True,
+        )
     typer.echo(text)
 
 
@@ -149,6 +187,13 @@ def change(
     with opened() as office:
         owner, key = _found(office.desk, key_id)
         door = key.door or OPEN
+        if door.face is not None and (
+            any_ip or operations or any_operation or client is not None or admin is not None
+        ):
+            raise CommandFailed(
+                f"A chave {key_id} é da face {FACE_TITLES.get(door.face, door.face)}: dela só se"
+                " mudam os endereços, com --ip."
+            )
         wanted = KeyDoor(
             () if any_ip else _networks(networks) or door.networks,
             None if any_operation else _operations(operations) or door.operations,
@@ -184,6 +229,8 @@ def show(key_id: KeyNumber, as_json: AsJson = False) -> None:
         return
     door = key.door or OPEN
     operations = "todas" if door.operations is None else ", ".join(door.operations)
+    if door.face is not None:
+        operations = f"a face {FACE_TITLES.get(door.face, door.face)}"
     print_table(
         ("Chave", str(key.key_id)),
         [
@@ -281,6 +328,15 @@ def _found(desk: "Desk", key_id: int) -> tuple[Account, Key]:
     )
 
 
+def _door_of_face(face: str, networks: Sequence[str] | None, daily_credits: int | None) -> KeyDoor:
+    """One whose key stands in addresses: from few places, for a little (decisions 16.4)."""
+    if not networks:
+        refuse("uma chave de face vale só de endereços ditos: diga ao menos um.", "--ip")
+    if daily_credits is None:
+        refuse("uma chave de face tem um teto diário: diga quantos créditos.", "--daily-credits")
+    return KeyDoor(_networks(networks), (operation_of(face),))
+
+
 def _networks(given: Sequence[str] | None) -> tuple[str, ...]:
     found = []
     for text in given or ():
@@ -308,7 +364,9 @@ def _rules(key: Key) -> str:
     words = []
     if door.networks:
         words.append("de " + ", ".join(door.networks))
-    if door.operations is not None:
+    if door.face is not None:
+        words.append(f"face {FACE_TITLES.get(door.face, door.face)}")
+    elif door.operations is not None:
         words.append("só " + ", ".join(door.operations))
     if door.client_required:
         words.append("exige cliente")

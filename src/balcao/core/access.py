@@ -12,6 +12,7 @@ from typing import Literal, TypeAlias
 import msgspec
 
 from balcao.core.addresses import of_peer
+from balcao.core.faces import face_among
 from balcao.core.questions import Mode
 
 Plan: TypeAlias = Literal["gratuito", "pre_pago", "pos_pago"]
@@ -65,18 +66,28 @@ class KeyDoor(msgspec.Struct, frozen=True):
     client_required: bool = False  # a lookup must say whom it is for
     administers: bool = False  # may see and change what belongs to the whole account
 
+    @property
+    def face(self) -> str | None:
+        """The face that it is of, and may ask alone; None: it is no face key (decisions 16.4)."""
+        return face_among(self.operations)
+
     def admits(self, address: str) -> bool:
-        """Whether it may be used from here. What is no address is in no network."""
+        """Whether it may be used from here. What is no address is in no network.
+
+        A face key stands in addresses, where many see it: without networks it is good nowhere.
+        """
         if not self.networks:
-            return True
+            return self.face is None
         try:
             host = of_peer(address)
         except ValueError:
             return False
         return any(host in network for network in _networks(self.networks))
 
-    def serves(self, path: str) -> bool:
-        """Whether this operation may be asked."""
+    def serves(self, path: str, face: str | None = None) -> bool:
+        """Whether this operation may be asked, at the face's address if it is asked there."""
+        if self.face is not None:
+            return self.face == face
         return self.operations is None or path in self.operations
 
 

@@ -245,7 +245,8 @@ _TABLE: Mapping[type[errors.BalcaoError], tuple[int, str, str]] = {
     errors.BudgetOfItsOwner: (
         409,
         "ORCAMENTO_COM_DONO",
-        "O orçamento de um lote ou de uma carteira nasce e termina com ele; mude o teto.",
+        "O orçamento de um lote, de uma carteira ou o diário de uma chave de face nasce e termina"
+        " com ele; mude o teto.",
     ),
     errors.CnpjNotFound: (
         404,

@@ -26,7 +26,8 @@ from balcao.errors import (
     RouteNotFound,
 )
 from balcao.http.authenticator import Authenticator, must_wait
-from balcao.http.lookup_request import read_lookup
+from balcao.http.compat.dressing import without_key
+from balcao.http.lookup_request import enter, read_lookup
 from balcao.http.read import Receive, Request, Scope, pieces_of, read
 from balcao.http.routes import Answer, Route, Routes, lookups
 from balcao.http.write import (
@@ -34,6 +35,7 @@ from balcao.http.write import (
     Headers,
     Pieces,
     Send,
+    dressed_as,
     limit_headers,
     lookup_headers,
     mark_headers,
@@ -95,6 +97,10 @@ class Front:
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send, started: float) -> None:
         context = self._context(scope["path"])
+        if context.face_key is not None:
+            # From here on nobody sees an address with a key in it (decisions 16.4).
+            path = without_key(scope["path"])[0]
+            scope = {**scope, "path": path, "raw_path": path.encode()}
         context.scope = scope
         request_id, route = context.request_id, context.route
         try:
@@ -138,7 +144,12 @@ class Front:
         if reply.status == 405:
             headers.append((b"allow", _ALLOWED if route is None else route.allow))
         head = scope["method"] == "HEAD"
-        await send_whole(send, reply.status, headers, reply.body, gzipped=context.gzip, head=head)
+        status, body = reply.status, reply.body
+        if route is not None and route.dressing is not None:
+            mode = None if context.caller is None else context.caller.mode
+            dressed = await route.dressing.dress(reply, context.rest, mode)
+            status, headers, body = dressed_as(dressed, headers, reply.code)
+        await send_whole(send, status, headers, body, gzipped=context.gzip, head=head)
         self._observe(context, reply, time.perf_counter() - started)
 
     def refuse(self, error: Exception, path: str) -> tuple[int, Headers, bytes]:
@@ -154,18 +165,29 @@ class Front:
         if reply.status == 405:
             headers.append((b"allow", _ALLOWED if context.route is None else context.route.allow))
         self._observe(context, reply, 0.0)
+        if context.route is not None and context.route.dressing is not None:
+            dressed = context.route.dressing.refuse(reply, context.rest)
+            return dressed_as(dressed, headers, reply.code)
         return reply.status, headers, reply.body
 
     def _context(self, path: str) -> "RequestContext":
+        path, face_key = without_key(path)
         route, rest = self.routes.find(path)
-        return RequestContext(route, rest, self.new_id(), "outros" if route is None else route.name)
+        name = "outros" if route is None else route.name
+        return RequestContext(route, rest, self.new_id(), name, face_key=face_key)
 
     async def _lookup(
         self, operation: Operation, document: str, request: Request, context: "RequestContext"
     ) -> Reply:
         """The fixed order of checks (decisions 2.10), then the lookup itself."""
         caller = await self._recognised(request, context)
-        sent = read_lookup(operation, document, request, caller)
+        dressing = None if context.route is None else context.route.dressing
+        face = None
+        if dressing is not None:
+            face = dressing.face.name
+            enter(operation, caller, face)  # before anything of the address is judged
+            document, request = dressing.asked(document, request)
+        sent = read_lookup(operation, document, request, caller, face=face)
         context.deprecated = sent.question.deprecated_header
         return await look_up(
             sent.question,
@@ -183,11 +205,11 @@ class Front:
         Raises `KeyRefused`, `AddressNotAllowed`, `RateLimited`.
         """
         now = self.parts.now_ms()
-        if b"x-api-key" in request.repeated:
-            raise KeyRefused
-        header = request.headers.get(b"x-api-key")
-        caller = context.caller = await self.authenticator.recognise(header, now)
-        if caller.door is not None and caller.door.networks:
+        caller = await self.authenticator.recognise(_key_in(request, context), now)
+        if context.face_key is not None and (caller.door is None or caller.door.face is None):
+            raise KeyRefused  # an address is no place for a key that may do more
+        context.caller = caller
+        if caller.door is not None and (caller.door.networks or caller.door.face):
             self._admit(caller.door, context.scope)
         context.verdicts = await self.authenticator.count(caller, now)
         if (limited := must_wait(context.verdicts)) is not None:
@@ -235,6 +257,8 @@ class Front:
             raise MethodNotAllowed
         context.level = route.level
         caller = await self._recognised(request, context) if route.needs_key else None
+        if caller is not None and caller.door is not None and caller.door.face is not None:
+            raise OperationNotAllowed  # nothing but lookups at its face
         body, pieces = b"", None
         if route.body is not None and route.reads_body(request.method):
             if route.in_pieces:
@@ -314,7 +338,21 @@ class RequestContext(msgspec.Struct):
     gzip: bool = False
     echo: Headers = []
     scope: Scope = msgspec.field(default_factory=dict)
+    face_key: str | None = None  # that stood in the address
     broken: bool = False  # an answer that has begun, if anything is raised from now on
+
+
+def _key_in(request: Request, context: RequestContext) -> bytes | None:
+    """The key that a request brings. Raises `KeyRefused` where it brings several."""
+    if context.face_key is not None:
+        return context.face_key.encode()
+    dressing = None if context.route is None else context.route.dressing
+    names = (b"x-api-key",) if dressing is None else (b"x-api-key", *dressing.face.key_headers)
+    if not set(request.repeated).isdisjoint(names):
+        raise KeyRefused
+    if dressing is None:
+        return request.headers.get(b"x-api-key")
+    return dressing.face.key_in(request.headers)
 
 
 def _echo(request: Request) -> Headers:

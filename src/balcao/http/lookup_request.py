@@ -35,12 +35,13 @@ def read_lookup(
     caller: Caller,
     *,
     quoted: bool = False,
+    face: str | None = None,
 ) -> LookupRequest:
     """The question about a document, as it stands in the path. Raises `CallerError`.
 
-    `quoted`: its price alone is wanted.
+    `quoted`: its price alone is wanted. `face`: at whose address it is asked.
     """
-    enter(operation, caller)
+    enter(operation, caller, face)
     for name in request.repeated:
         if name in _HEADERS:
             raise RepeatedParameter(f"O cabeçalho {name.decode()} foi enviado mais de uma vez.")
@@ -57,9 +58,9 @@ def read_lookup(
     return LookupRequest(question, key, credits_max, marks)
 
 
-def enter(operation: Operation, caller: Caller) -> None:
+def enter(operation: Operation, caller: Caller, face: str | None = None) -> None:
     """Raises what refuses account or key before the request is read (decisions 2.10, 11.3)."""
-    if caller.door is not None and not caller.door.serves(operation.path):
+    if caller.door is not None and not caller.door.serves(operation.path, face):
         raise OperationNotAllowed
     operation.enter(caller)
 

@@ -4,6 +4,7 @@ from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
+from balcao.http.compat.dressing import Dressing, ReadDetail, addresses
 from balcao.http.read import BodyLimit, Request
 from balcao.http.write import Headers, Pieces
 from balcao.lookup.story import look_up
@@ -34,6 +35,7 @@ class Route:
     of_api: bool = True  # callable from any page, says its request's number
     operation: Operation | None = None  # a lookup
     quotes: Operation | None = None  # what a lookup would cost
+    dressing: Dressing | None = None  # of a lookup: the face in whose shape it is answered
     charged: bool = False  # its handler charges, and gives a `Reply` with the headers of one
     level: str = "info"  # of the event
     in_pieces: bool = False  # a body that the handler takes as it comes
@@ -95,6 +97,20 @@ def lookups(operations: Iterable[Operation]) -> Iterable[Route]:
     for operation in operations:
         for path in paths_of(operation, PREFIX):
             yield Route(path, operation.path, look_up, ("GET",), None, True, True, operation)
+
+
+def faces(company: Operation, read: ReadDetail) -> Iterable[Route]:
+    """Where the company lookup is asked in the shapes of other services (decisions 16.1)."""
+    for face, address in addresses():
+        yield Route(
+            f"{address}{{cnpj}}",
+            f"compat-{face.name}",
+            look_up,
+            ("GET",),
+            needs_key=True,
+            operation=company,
+            dressing=Dressing(face, read),
+        )
 
 
 def paths_of(operation: Operation, prefix: str) -> Sequence[str]:

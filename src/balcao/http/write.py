@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 from balcao.core.ledger import Marks
 from balcao.core.outcomes import Reply
 from balcao.core.rate_limit import Limit, Verdict
+from balcao.http.compat.face import Dressed
 
 Send: TypeAlias = Callable[[dict[str, Any]], Awaitable[None]]
 Headers: TypeAlias = list[tuple[bytes, bytes]]
@@ -30,7 +31,8 @@ CORS: Headers = [
     (
         b"access-control-expose-headers",
         b"x-request-id, retry-after, ratelimit, ratelimit-policy, x-creditos-cobrados,"
-        b" deprecation, cache-status, age, idempotent-replayed, location, x-cliente, x-referencia",
+        b" deprecation, cache-status, age, idempotent-replayed, location, x-cliente, x-referencia,"
+        b" x-codigo-erro",
     ),
 ]
 _PREFLIGHT: Headers = [
@@ -161,6 +163,15 @@ _BEFORE: Headers = [_JSON, _NO_STORE]
 _BEHIND: Headers = [_VARY, *CORS]
 _LINES_BEFORE = lines_of(_BEFORE) + b"x-request-id: "
 _LINES_BEHIND = b"\r\n" + lines_of(_BEHIND)
+
+
+def dressed_as(dressed: Dressed, headers: Headers, code: str | None) -> tuple[int, Headers, bytes]:
+    """An answer in another service's shape: our headers, and our code of an error among them."""
+    of_face: Headers = [(b"content-type", dressed.media_type)]
+    if code is not None:
+        of_face.append((b"x-codigo-erro", code.encode()))
+    kept = [header for header in headers if header[0] != b"content-type"]
+    return dressed.status, of_face + kept, dressed.body
 
 
 def completed(

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from balcao.core.company import Company
 from balcao.core.documents import Cnpj
+from balcao.core.month_detail import MonthDetail
 from balcao.opendata.answers import Answers, answers_of
 from balcao.opendata.errors import OpenDataError
 from balcao.opendata.snapshot import CURRENT, Snapshot, current_path
@@ -46,6 +47,14 @@ class CurrentSnapshot:
         """`Snapshot.find` in the published month; None when nothing was imported."""
         snapshot = self._follow()
         return None if snapshot is None else snapshot.find(cnpj)
+
+    def detail(self, cnpj: Cnpj) -> MonthDetail | None:
+        """`Snapshot.detail`; None also where the file is damaged: an answer does without it."""
+        snapshot = self._follow()
+        try:
+            return None if snapshot is None else snapshot.detail(cnpj)
+        except OpenDataError:
+            return None
 
     def answer(self, cnpj: Cnpj) -> tuple[date, bytes] | None:
         """The finished answer about a CNPJ, and as of which day.

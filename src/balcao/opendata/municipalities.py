@@ -17,3 +17,9 @@ def toms_by_ibge() -> Mapping[str, str]:
     text = (files("balcao.opendata") / "data" / "municipalities.csv").read_text("utf-8")
     rows = csv.DictReader(text.splitlines(), delimiter=";")
     return MappingProxyType({row["ibge"]: row["tom"] for row in rows})
+
+
+@cache
+def ibge_by_tom() -> Mapping[str, str]:
+    """The other way round."""
+    return MappingProxyType({tom: ibge for ibge, tom in toms_by_ibge().items()})

@@ -14,9 +14,11 @@ import apsw
 import msgspec
 import zstandard
 
-from balcao.core.company import Coded, Company
+from balcao.core.company import Coded, Company, masked, uniform
 from balcao.core.documents import Cnpj
+from balcao.core.month_detail import MonthDetail
 from balcao.opendata.compression import Unpacker
+from balcao.opendata.details import DetailReader
 from balcao.opendata.errors import OpenDataError
 from balcao.opendata.files import meta, open_finished
 from balcao.opendata.keys import block_of, spread
@@ -66,7 +68,10 @@ class Snapshot:
         self._info = info
         self._establishments = _Blocks(connection, ESTABLISHMENT_GROUP.name, info)
         self._companies = _Blocks(connection, COMPANY_GROUP.name, info)
-        self._texts = _texts(self.domains(), info.extraction_date)
+        domains = self.domains()
+        self._texts = _texts(domains, info.extraction_date)
+        as_of = info.extraction_date.isoformat()
+        self._details = DetailReader(domains, self._texts.day, as_of)
 
     @classmethod
     def open(cls, path: Path) -> "Snapshot":
@@ -101,6 +106,15 @@ class Snapshot:
             tidy(partners).split("\n") if partners else (),
             self._texts,
         )
+
+    def detail(self, cnpj: Cnpj) -> MonthDetail | None:
+        """What is known of a CNPJ beside `find`; names and documents masked."""
+        rows, found = self.rows_of(cnpj.text[:12]), self.find(cnpj)
+        if rows is None or found is None:
+            return None
+        known = masked(found)
+        partners = self.partners_of(cnpj.root)
+        return self._details.detail(uniform(known), known.socios, rows, partners)
 
     def establishments(self) -> Iterator[bytes]:
         """The rows of every establishment, in the file's order, some at a time.

@@ -24,6 +24,7 @@ from balcao.http.front import ASGIApp, Front
 from balcao.http.pages import Probes, documentation
 from balcao.http.quotes import Quotes
 from balcao.http.receipts import Files
+from balcao.http.routes import faces
 from balcao.http.searches import Searches
 from balcao.jobs.durable import JobWorker
 from balcao.observability import logs
@@ -206,6 +207,7 @@ def open_application(
                 clock.surely_past_ms,
             ).routes(),
             *Probes(metrics, desk, snapshots, now_ms, clock.state).routes(),
+            *faces(parts.operations["company"], lambda mode, cnpj: snapshots[mode].detail(cnpj)),
             *documentation(settings, parts.operations),
         ],
         header_bytes_max=settings.header_bytes_max,

@@ -20,7 +20,14 @@ from balcao.core.budgets import (
     percent_used,
     usual_name,
 )
-from balcao.errors import BudgetNotFound, BudgetsCrowded, FormDone, InvalidInput, InvalidParameter
+from balcao.errors import (
+    BudgetNotFound,
+    BudgetOfItsOwner,
+    BudgetsCrowded,
+    FormDone,
+    InvalidInput,
+    InvalidParameter,
+)
 from balcao.operations.parameters import read_marks
 from balcao.storage.desk.budgets import BudgetNow
 from balcao.web import asking
@@ -75,6 +82,12 @@ class NewBudgetForm(BudgetForm):
     period: Annotated[str, one_of(PERIODS, "Escolha o período.")] = Field(alias="periodo")
 
 
+_OF_FACE = (
+    "É o único teto diário de uma chave de face, que não fica sem um: mude o valor, ou revogue a"
+    " chave."
+)
+
+
 async def show(visit: Visit, account: Account, base: str) -> Response:
     """The list, and the form for another one."""
     return _listed(visit, account, base, message=_DONE.get(visit.query("feito")))
@@ -125,6 +138,8 @@ async def change(visit: Visit, account: Account, base: str) -> Response:
         )
     except FormDone:
         return visit.redirect(f"{base}/orcamentos", feito="ja")
+    except BudgetOfItsOwner:
+        return _one(visit, account, base, 422, alert=_OF_FACE)
     except InvalidInput as wrong:
         return _one(visit, account, base, 422, complaints=_beside(wrong))
     return visit.redirect(f"{base}/orcamentos", feito="mudado")
@@ -138,6 +153,8 @@ async def remove(visit: Visit, account: Account, base: str) -> Response:
     signed = visit.signed(visit.typed("form_id"))
     try:
         await desk.budgets.end(account.account_id, now.budget.number, signed, visit.tools.now_ms())
+    except BudgetOfItsOwner:
+        return _one(visit, account, base, 422, alert=_OF_FACE)
     except FormDone:
         return visit.redirect(f"{base}/orcamentos", feito="ja")
     return visit.redirect(f"{base}/orcamentos", feito="removido")

@@ -11,6 +11,7 @@ from balcao.accounts.keys import issue_key
 from balcao.accounts.statement import read_day
 from balcao.core.access import NETWORKS_MAX, OPEN, Account, Key, KeyDoor, network_text
 from balcao.core.calendar import day_starts_ms
+from balcao.core.faces import FACE_TITLES
 from balcao.core.people import NAME_CHARACTERS_MAX
 from balcao.core.writing import listed
 from balcao.errors import FormDone
@@ -41,6 +42,7 @@ _FORM_DONE = (
     "Esta chave já foi criada e já foi mostrada; ela não pode ser mostrada de novo. Se não a"
     " guardou, revogue-a e crie outra com o formulário abaixo."
 )
+_FACE_NETWORKS = "Uma chave de face vale só de endereços ditos: deixe ao menos um."
 _TOO_MANY = f"Cada conta tem no máximo {IN_FORCE_MAX} chaves em vigor. Revogue uma antes."
 
 
@@ -118,7 +120,9 @@ def rules_of(key: Key) -> Sequence[str]:
     door = key.door or OPEN
     names = dict(OPERATIONS)
     said = [f"de {listed(door.networks)}"] if door.networks else []
-    if door.operations is not None:
+    if door.face is not None:
+        said.append(f"só a face {FACE_TITLES.get(door.face, door.face)}, no endereço")
+    elif door.operations is not None:
         said.append(f"só {listed([names.get(path, path) for path in door.operations])}")
     if door.client_required:
         said.append("exige X-Cliente")
@@ -197,6 +201,8 @@ async def change_rules(visit: Visit, account: Account, base: str) -> Response:
     if not isinstance(typed, KeyRulesForm) or not form_id or key.revoked_ms is not None:
         complaints = {} if isinstance(typed, KeyRulesForm) else typed
         return _rules(visit, account, base, key, 422, complaints=complaints)
+    if key.door is not None and key.door.face is not None and not typed.networks:
+        return _rules(visit, account, base, key, 422, complaints={"ips": _FACE_NETWORKS})
     try:
         door = typed.door(visit.form)
         visit.tools.desk.change_door(key.key_id, door, now, visit.signed(form_id))

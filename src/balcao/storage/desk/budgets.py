@@ -22,8 +22,14 @@ from balcao.core.budgets import (
     period_of,
     threshold_reached,
 )
+from balcao.core.faces import face_among
 from balcao.core.people import Action, Signature
-from balcao.errors import BudgetNotFound, BudgetsCrowded, InvalidParameter
+from balcao.errors import (
+    BudgetNotFound,
+    BudgetOfItsOwner,
+    BudgetsCrowded,
+    InvalidParameter,
+)
 from balcao.storage.budgets import BUDGET_COLUMNS, EVENT_COLUMNS, budget_of
 from balcao.storage.connection import SqlConnection
 from balcao.storage.desk.creating import Keep, keep_answer
@@ -57,6 +63,9 @@ _WARN_AGAIN = (
     " WHERE budget_id = ? AND period = ? AND warned_percent > ?"
 )
 _HAS_KEY = "SELECT 1 FROM api_key WHERE account_id = ? AND key_id = ? AND revoked_ms IS NULL"
+_KEYS_OPERATIONS = (
+    "SELECT operations FROM api_key WHERE account_id = ? AND key_id = ? AND revoked_ms IS NULL"
+)
 _EVENTS = (
     f"SELECT event_id, {', '.join(EVENT_COLUMNS)} FROM event"  # noqa: S608 - columns of ours
     " WHERE account_id = ? AND event_id > ? ORDER BY event_id LIMIT ?"
@@ -196,7 +205,8 @@ class Budgets:
     async def end(
         self, account_id: int, number: str, signed: Signature, now_ms: int, *, by: str = ""
     ) -> BudgetNow:
-        """Put a budget out of force for ever. Its last state. Raises `BudgetNotFound`, `FormDone`.
+        """Put a budget out of force for ever. Its last state. Raises `BudgetNotFound`, `FormDone`,
+        and `BudgetOfItsOwner` where a face key would have no daily ceiling (decisions 16.4).
 
         What counted against it goes on doing so, to the end of what is open.
         """
@@ -205,6 +215,7 @@ class Budgets:
             with deed(connection, signed):
                 connection.execute(_LOCK, (account_id,))
                 last = find_budget(connection, account_id, number, now_ms)
+                _keep_of_face(connection, last.budget)
                 end_budget(connection, last.budget, signed, now_ms, by=by)
             return last
 
@@ -288,6 +299,8 @@ def _change(  # noqa: PLR0917 - of one place
     by: str,
 ) -> None:
     _refuse_crowd(connection, after)
+    if after.operations is not None:
+        _keep_of_face(connection, before.budget)
     row = dict(zip(BUDGET_COLUMNS, _row(after), strict=True))
     changeable = ("name", "credits_max", "calls_max", "operations", "warn_percent", "budget_id")
     connection.execute(_CHANGE, [row[name] for name in changeable])
@@ -313,6 +326,26 @@ def _refuse_crowd(connection: SqlConnection, budget: Budget) -> None:
     beside = [other for other in others if other.budget_id != budget.budget_id]
     if is_crowded(budget.owner_kind, budget.operations, beside):
         raise BudgetsCrowded
+
+
+def _keep_of_face(connection: SqlConnection, budget: Budget) -> None:
+    """Raises `BudgetOfItsOwner` where no other daily ceiling of all operations is left to a face
+    key in force: one stands in addresses, where many see it (decisions 16.4)."""
+    if budget.owner_kind != "chave" or not _is_daily(budget):
+        return
+    row: Any = connection.execute(
+        _KEYS_OPERATIONS, (budget.account_id, int(budget.owner))
+    ).fetchone()
+    if row is None or row[0] is None or face_among(msgspec.json.decode(row[0])) is None:
+        return
+    owner = budget.account_id, budget.owner_kind, budget.owner
+    others = map(budget_of, connection.execute(_OF_OWNER, owner).fetchall())
+    if not any(_is_daily(other) for other in others if other.budget_id != budget.budget_id):
+        raise BudgetOfItsOwner
+
+
+def _is_daily(budget: Budget) -> bool:
+    return budget.period == "dia" and budget.operations is None
 
 
 def _row(budget: Budget) -> list[Any]:

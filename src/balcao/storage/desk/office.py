@@ -7,11 +7,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+import msgspec
+
 from balcao.core.access import OPEN, KeyDoor
 from balcao.core.calendar import civil_month, from_ms
 from balcao.core.ledger import Audit
 from balcao.core.people import Action, Signature
-from balcao.errors import FormDone, NameTaken, TermsRefused
+from balcao.errors import FormDone, InvalidParameter, NameTaken, TermsRefused
 from balcao.storage.batch import audit_row
 from balcao.storage.connection import SqlConnection
 from balcao.storage.contract import NewAccount, NewKey
@@ -165,8 +167,9 @@ def suspend_account(
 
 
 def create_key(connection: SqlConnection, new: NewKey, now_ms: int, signed: Signature) -> None:
-    """Issue a key. Raises `FormDone`."""
+    """Issue a key. Raises `FormDone`, `InvalidParameter` for a face key without networks."""
     with deed(connection, signed):
+        _refuse_open_face(new.door)
         row: Any = connection.execute(
             "INSERT INTO api_key (account_id, name, prefix, hash, created_ms, expires_ms,"
             " per_minute, per_day, networks, operations, client_required, administers)"
@@ -208,7 +211,10 @@ def create_key(connection: SqlConnection, new: NewKey, now_ms: int, signed: Sign
 def change_door(
     connection: SqlConnection, key_id: int, door: KeyDoor | None, now_ms: int, signed: Signature
 ) -> bool:
-    """Give a key other rules. False: no such key. Raises `FormDone`."""
+    """Give a key other rules. False: no such key. Raises `FormDone`.
+
+    A face key stays one, and has networks: `InvalidParameter` (decisions 16.4).
+    """
     with deed(connection, signed):
         row: Any = connection.execute(
             "SELECT account_id, name, networks, operations, client_required, administers"
@@ -219,6 +225,9 @@ def change_door(
             return False
         account_id, name, *columns = row
         before = door_of(*columns)
+        if before is not None and before.face is not None:
+            door = msgspec.structs.replace(door or OPEN, operations=before.operations)
+            _refuse_open_face(door)
         if (before or OPEN) == (door or OPEN):
             return True
         connection.execute(
@@ -243,6 +252,11 @@ def change_door(
             detail=f"número {key_id}; {changed}",
         )
     return True
+
+
+def _refuse_open_face(door: KeyDoor | None) -> None:
+    if door is not None and door.face is not None and not door.networks:
+        raise InvalidParameter("ips: uma chave de face vale só nos endereços que se dizem.")
 
 
 def revoke_key(connection: SqlConnection, key_id: int, now_ms: int, signed: Signature) -> bool:
