@@ -152,6 +152,29 @@ def some_cnpjs(count: int, root: int = 90_040_001) -> list[str]:
     return [stem + cnpj_check_digits(stem) for stem in stems]
 
 
+def test_columns_are_said_where_they_are_recognised_wrongly(batcher: Batcher) -> None:
+    file = f"CNPJ;Tomador;Nota\n{COMPANIES[0]};{COMPANIES[1]};n-1\n"
+    one = batcher.until(batcher.create(file), "cotado")
+    assert batcher.rows(one["id"])[0]["documento"] == COMPANIES[0]
+    query = "operacao=cnpj-receita-federal&coluna_cnpj=tomador&coluna_ref=C"
+    other = batcher.until(batcher.create(file, query), "cotado")
+    assert "coluna B «Tomador» → cnpj" in other["colunas"]
+    row = batcher.rows(other["id"])[0]
+    assert (row["documento"], row["ref"]) == (COMPANIES[1], "n-1")
+    query = "operacao=cnpj-receita-federal&coluna_cnpj=H"
+    refused = batcher.until(batcher.create(file, query), "recusado")
+    assert refused["codigo"] == "coluna_inexistente"
+    answer = batcher.call(
+        "POST",
+        "?operacao=cnpj-receita-federal&coluna_cpf=A",
+        file.encode(),
+        content_type="text/csv",
+        idempotency_key="papel-de-outra",
+    )
+    assert (answer.status, answer.code) == (400, "PARAMETRO_INVALIDO")
+    assert "coluna_cpf" in str(answer.json)
+
+
 def test_certificates_are_asked_and_never_cost_more_than_the_ceiling(batcher: Batcher) -> None:
     number = batcher.create(certificates(*some_cnpjs(6)), f"operacao={FEDERAL}")
     told = batcher.until(number, "cotado")

@@ -4,14 +4,14 @@ States change by the arrows of `core.batches` alone; what is forbidden in a stat
 """
 
 import hashlib
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from urllib.parse import urlencode
 
 import msgspec
 
 from balcao.batches.books import RUN, VALIDATE, BatchBooks, Understood, understood_of
-from balcao.batches.columns import map_columns
+from balcao.batches.columns import Choice, refuse_strangers
 from balcao.batches.tables.contract import BOUNDS, MEDIA_TYPES
 from balcao.batches.validating import Validation
 from balcao.core import idempotency
@@ -57,7 +57,7 @@ class Upload:
     idempotency_key: str | None
     name: str = ""
     client: str | None = None
-    columns: "dict[str, int | None]" = field(default_factory=dict)  # chosen, by role
+    columns: Mapping[str, Choice] = field(default_factory=dict)  # by role
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,9 +105,9 @@ class BatchDesk:
             for name, value in upload.parameters
             if name in operation.names and name not in _OF_ROWS
         ]
-        map_columns(operation, ("cnpj", "cpf", "data_nascimento"), common=dict(common))
+        refuse_strangers(operation, dict(common), upload.columns)
         batch_id, parameters = self.books.new_id(), urlencode(sorted(common))
-        columns = msgspec.json.encode(upload.columns).decode()
+        columns = msgspec.json.encode(dict(upload.columns), order="sorted").decode()
         about = (upload.operation, parameters, upload.name, upload.client or "", columns)
         try:
             content = await self._store(batch_id, upload.pieces)

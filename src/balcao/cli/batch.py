@@ -62,6 +62,13 @@ def create(  # noqa: PLR0917  # a command's own words
         list[str] | None,
         typer.Option("--parameter", help="Um parâmetro para todas as linhas, como uf=SP."),
     ] = None,
+    column: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--column",
+            help="Qual coluna é o quê, onde o reconhecimento errar: documento=B, uf=Estado.",
+        ),
+    ] = None,
     name: Annotated[str, typer.Option("--name", help="Um nome para o lote.")] = "",
     wait: Wait = False,
     as_json: AsJson = False,
@@ -77,7 +84,8 @@ def create(  # noqa: PLR0917  # a command's own words
         raise CommandFailed(f"O arquivo deve terminar em um destes: {', '.join(_MEDIA)}.")
     if not file.is_file():
         raise CommandFailed(f"Não há um arquivo {file}.")
-    common = [tuple(each.partition("=")[::2]) for each in parameter or []]
+    common = [each.partition("=")[::2] for each in parameter or []]
+    columns = dict(each.partition("=")[::2] for each in column or [])
 
     async def receive(batches: "Batching", owner: "Account") -> "BatchSeen":
         from balcao.service.batching import Upload
@@ -85,11 +93,12 @@ def create(  # noqa: PLR0917  # a command's own words
         upload = Upload(
             owner.caller(),
             operation,
-            [(str(key), str(value)) for key, value in common],
+            common,
             media_type,
             _pieces(file),
             None,
             name or file.stem[:80],
+            columns=columns,
         )
         return await batches.desk.seen(await batches.desk.receive(upload))
 

@@ -45,6 +45,7 @@ FILE_BODY = BodyLimit(BOUNDS.file_bytes, tuple(kind.encode() for kind in MEDIA_T
 WORD_BODY = BodyLimit(65_536, (b"application/json",), may_be_empty=True)
 
 _OWN = ("operacao", "nome")
+_COLUMN = "coluna_"  # and a role: which column has it
 _FREE = (b"x-creditos-cobrados", b"0")
 _BY_THE_API = Signature("api")
 
@@ -146,12 +147,21 @@ class BatchPages:
             Upload(
                 caller,
                 query.get("operacao", ""),
-                [(name, value) for name, value in query.items() if name not in _OWN],
+                [
+                    (name, value)
+                    for name, value in query.items()
+                    if name not in _OWN and not name.startswith(_COLUMN)
+                ],
                 FILE_BODY.admit(request.headers),
                 pieces,
                 key,
                 query.get("nome", "").strip(),
                 marks.client,
+                {
+                    name.removeprefix(_COLUMN): value.strip() or None
+                    for name, value in query.items()
+                    if name.startswith(_COLUMN)
+                },
             )
         )
         return _created(batch)

@@ -217,6 +217,10 @@ def paths(refusals: Refusals, headers: HeadersOf, idempotency_key: Any) -> dict[
                 required=True,
             ),
             _parameter("nome", "query", "Um nome para o lote.", _TEXT),
+            *(
+                _parameter(f"coluna_{role}", "query", texts.CHOSEN_COLUMN[role], _TEXT)
+                for role in texts.CHOSEN_COLUMN
+            ),
             key,
         ],
         status=201,
