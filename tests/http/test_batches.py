@@ -119,6 +119,7 @@ def test_from_a_file_to_its_results(batcher: Batcher) -> None:
     )
     assert told["cotacao"]["creditos_max"] == 3
     assert told["cotacao"]["a_mao"] == 3
+    assert (told["cotacao"]["duracao_estimada_s"], told["cotacao"]["fontes"]) == (1, [])
 
     batcher.confirm(number)
     told = batcher.until(number, "concluido")
@@ -180,6 +181,7 @@ def test_certificates_are_asked_and_never_cost_more_than_the_ceiling(batcher: Ba
     told = batcher.until(number, "cotado")
     assert (told["cotacao"]["creditos_min"], told["cotacao"]["creditos_max"]) == (0, 12)
     assert told["cotacao"]["a_consultar"] == 6
+    assert [each["nome"] for each in told["cotacao"]["fontes"]] == ["infosimples", "serpro_cnd"]
 
     batcher.confirm(number, 5)
     told = batcher.until(number, "pausado")
@@ -230,6 +232,8 @@ def test_what_fails_costs_nothing_and_is_repeated(batcher: Batcher) -> None:
     assert again.json["id"] == answer.json["id"] != number
     told = batcher.until(answer.json["id"], "cotado")
     assert (told["repete"], told["linhas"]["total"]) == (number, 1)
+    assert told["cotacao"]["duracao_estimada_s"] >= 1  # it was asked a moment ago
+    assert {each["estado"] for each in told["cotacao"]["fontes"]} & {"respondendo", "instavel"}
     assert batcher.rows(answer.json["id"])[0]["linha"] == 2
 
 

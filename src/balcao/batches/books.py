@@ -11,7 +11,7 @@ import msgspec
 from balcao.batches.columns import Choice
 from balcao.batches.sealing import BatchSeal, seal_of
 from balcao.core.access import Caller
-from balcao.core.batches import BatchQuote, quote_digest
+from balcao.core.batches import AskedLine, BatchQuote, quote_digest
 from balcao.core.budgets import Happening, instant
 from balcao.core.calendar import HOUR_MS
 from balcao.core.marks import mark_flaw
@@ -36,6 +36,12 @@ class Understood(msgspec.Struct, frozen=True):
     columns: tuple[str, ...]  # for people: which column is what
     letters: Mapping[str, int | None]  # by role: the column's place
     rows_digest: str = ""
+    asked: tuple[AskedLine, ...] = ()  # who may have to be asked, in order
+
+    @property
+    def kept(self) -> str:
+        """As it is stored."""
+        return msgspec.json.encode(self).decode()
 
 
 @dataclass(frozen=True, slots=True)

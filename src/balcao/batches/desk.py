@@ -16,7 +16,7 @@ from balcao.batches.tables.contract import BOUNDS, MEDIA_TYPES
 from balcao.batches.validating import Validation
 from balcao.core import idempotency
 from balcao.core.access import Caller
-from balcao.core.batches import OVER, BatchState, RowState, expected_credits
+from balcao.core.batches import OVER, BatchState, RowState, expected_credits, expected_seconds
 from balcao.core.budgets import CEILING_MAX, WARN_PERCENT, Budget, usual_name
 from balcao.core.calendar import civil_month
 from balcao.core.ledger import Enqueue, available_credits
@@ -32,6 +32,7 @@ from balcao.errors import (
     RequestTooLarge,
     UnsupportedMediaType,
 )
+from balcao.lookup.whom import QuotedSource, SourcesNow, in_words, lines_of
 from balcao.storage.batches import NewBatch, StoredBatch, StoredRow
 from balcao.storage.connection import SqlConnection
 from balcao.storage.desk.batch_ceilings import raise_ceiling
@@ -69,14 +70,19 @@ class BatchSeen:
     expected: int | None  # credits, by what such rows cost before
     erased_at_ms: int  # when its data go, or went
     understood: Understood | None
+    sources: Sequence[QuotedSource] = ()  # who may have to be asked, as they are now
+    seconds: int | None = None  # that it will take; None: nobody knows
 
 
 class BatchDesk:
     """One for a process. Everything here raises `StorageFailed`, and `BatchNotFound` of others'."""
 
-    def __init__(self, books: BatchBooks, validation: Validation, keep_days: int) -> None:
-        """`keep_days`: how long data stay after the end."""
+    def __init__(
+        self, books: BatchBooks, validation: Validation, keep_days: int, now: SourcesNow
+    ) -> None:
+        """`keep_days`: how long data stay after the end. `now`: how sources are doing."""
         self.books = books
+        self._now = now
         self._validation = validation
         self._keep_ms = keep_days * 86_400_000
         self._stored = books.parts.desk.batches
@@ -202,7 +208,29 @@ class BatchDesk:
             expected = expected_credits(past, quote)
         ended_ms = batch.created_ms if batch.ended_ms is None else batch.ended_ms
         erased_at_ms = ended_ms + self._keep_ms if batch.erased_ms is None else batch.erased_ms
-        return BatchSeen(batch, after, expected, erased_at_ms, understood_of(batch))
+        understood = understood_of(batch)
+        sources, seconds = self._asked(batch, understood)
+        return BatchSeen(batch, after, expected, erased_at_ms, understood, sources, seconds)
+
+    def _asked(
+        self, batch: StoredBatch, understood: Understood | None
+    ) -> tuple[Sequence[QuotedSource], int | None]:
+        """Who may have to be asked, and how long all of it will take."""
+        operation, quote = self.books.operation(batch.operation), batch.quote
+        if understood is None or quote is None or operation is None:
+            return (), None
+        mode = self.books.parts.desk.account(batch.account_id).mode
+        asked = [
+            (one, lines_of([one.source], operation.subject, one.uf)) for one in understood.asked
+        ]
+        all_lines = [line for _, lines in asked for line in lines]
+        now = self._now(mode, all_lines)
+        usual = [
+            (one.rows, next((ms for ms in (now[line].usual_ms for line in lines) if ms), None))
+            for one, lines in asked
+        ]
+        places = self.books.parts.admission.places_yielding
+        return in_words(all_lines, now), expected_seconds(quote, usual, places)
 
     # Deciding.
 

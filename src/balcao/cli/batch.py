@@ -366,6 +366,7 @@ def _show(seen: "BatchSeen", *, as_json: bool) -> None:
             ("Custo", f"{whole(quote.creditos_min)} a {whole(quote.creditos_max)} créditos"),
             ("Já à mão", f"{whole(quote.a_mao)} de {whole(quote.validas)}"),
             ("Saldo depois, no máximo do custo", "" if left is None else whole(left)),
+            ("Fontes", ", ".join(each.nome for each in quote.fontes)),
         ]
     if told.teto_creditos is not None:
         pairs.append(("Gastos", f"{whole(told.creditos_gastos)} de {whole(told.teto_creditos)}"))

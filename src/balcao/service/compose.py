@@ -195,7 +195,7 @@ def open_application(
             *Files(desk, blobs).routes(),
             *Books(desk, now_ms).routes(),
             *BudgetPages(parts, new_id).routes(),
-            *Quotes(parts, factory.standings).routes(),
+            *Quotes(parts, factory.now).routes(),
             *BatchPages(batches.desk, batches.results).routes(),
             *Searches(
                 desk,
