@@ -307,6 +307,41 @@ def test_another_tariff_is_quoted_again(batcher: Batcher, monkeypatch: pytest.Mo
     assert batcher.until(number, "concluido")["creditos_gastos"] == 1
 
 
+def test_what_a_program_does_to_a_batch_is_in_the_audit_log(batcher: Batcher) -> None:
+    file = "\n".join(("cnpj", "90020003000180", COMPANIES[0], ""))
+    number = batcher.create(file, f"operacao={FEDERAL}")
+    batcher.confirm(number, 0)
+    batcher.until(number, "pausado")
+    assert batcher.call("POST", f"/{number}/pausar").status == 200  # it is paused: nothing done
+    assert batcher.call("POST", f"/{number}/retomar", {"teto_creditos": 9}).status == 200
+    batcher.until(number, "concluido")
+    assert batcher.call("POST", f"/{number}/encerrar").status == 409
+    other = batcher.call("POST", f"/{number}/repetir", idempotency_key="de-novo-1").json["id"]
+    again = batcher.call("POST", f"/{number}/repetir", idempotency_key="de-novo-1")
+    assert again.json["id"] == other
+    batcher.until(other, "cotado")
+    assert batcher.call("POST", f"/{other}/encerrar").status == 200
+    batcher.until(other, "encerrado")
+    for _ in range(2):
+        assert batcher.call("DELETE", f"/{number}").status == 200
+
+    people = batcher.house.house.desk.people
+    entries = people.audit(50, account_id=batcher.client.account_id)
+    told = [(one.action, one.target, one.channel) for one in reversed(entries)]
+    assert [one for one in told if one[0].startswith(("batch", "budget"))] == [
+        ("budget.create", f"orçamento do lote {number}, de uma vez", "api"),
+        ("budget.change", f"orçamento do lote {number}", "api"),
+        ("batch.resume", f"lote {number}", "api"),
+        ("batch.repeat", f"lote {number}", "api"),
+        ("batch.stop", f"lote {other}", "api"),
+        ("batch.erase", f"lote {number}", "api"),
+    ]
+    by = f"pela chave número {batcher.client.key_id}"
+    assert all(one.detail.endswith(by) for one in entries if one.action.startswith("b"))
+    repeated = next(one for one in entries if one.action == "batch.repeat")
+    assert repeated.detail == f"lote novo {other}; {by}"
+
+
 def test_what_is_deleted_is_gone_and_its_numbers_stay(batcher: Batcher) -> None:
     number = batcher.create(f"cnpj\n{COMPANIES[0]}\n")
     batcher.confirm(number)

@@ -102,6 +102,30 @@ def test_what_is_released_is_signed(office: Office) -> None:
     assert made.user_id == user.user_id
 
 
+def test_what_people_do_to_a_batch_is_signed(office: Office) -> None:
+    browser = office.browser
+    address = office.open({"lista": f"{GOOD}\n{ZONE}"})
+    office.confirm(address, 0)
+    office.until(address, "pausado")
+    browser.post(f"{address}/retomar", {"teto_creditos": "1", "form_id": "9" * 32})
+    office.until(address, "pausado")
+    browser.post(f"{address}/encerrar", {})
+    office.until(address, "encerrado")
+    browser.post(f"{address}/apagar", {})
+    user = browser.user
+    assert user is not None
+    entries = browser.house.house.desk.people.audit(10, account_id=user.account_id)
+    told = [(one.action, one.user_id) for one in reversed(entries)]
+    who = user.user_id
+    assert [one for one in told if one[0].startswith("b")] == [
+        ("budget.create", who),
+        ("budget.change", who),
+        ("batch.resume", who),
+        ("batch.stop", who),
+        ("batch.erase", who),
+    ]
+
+
 def test_a_ceiling_that_is_reached_is_raised_here(office: Office) -> None:
     browser = office.browser
     address = office.open({"lista": f"{GOOD}\n{ZONE}\n{CLOSED}", "operacao": "empresa"})

@@ -10,7 +10,7 @@ from urllib.parse import urlencode
 
 import msgspec
 
-from balcao.batches.books import RUN, VALIDATE, BatchBooks, Understood, understood_of
+from balcao.batches.books import RUN, VALIDATE, BatchBooks, Telling, Understood, understood_of
 from balcao.batches.columns import Choice, refuse_strangers
 from balcao.batches.tables.contract import BOUNDS, MEDIA_TYPES
 from balcao.batches.validating import Validation
@@ -20,7 +20,7 @@ from balcao.core.batches import OVER, BatchState, RowState, expected_credits, ex
 from balcao.core.budgets import CEILING_MAX, WARN_PERCENT, Budget, usual_name
 from balcao.core.calendar import civil_month
 from balcao.core.ledger import Enqueue, available_credits
-from balcao.core.people import Signature
+from balcao.core.people import Action, Signature
 from balcao.errors import (
     BatchErased,
     BatchNotFound,
@@ -35,7 +35,7 @@ from balcao.errors import (
 from balcao.lookup.whom import QuotedSource, SourcesNow, in_words, lines_of
 from balcao.storage.batches import NewBatch, StoredBatch, StoredRow
 from balcao.storage.connection import SqlConnection
-from balcao.storage.desk.batch_ceilings import raise_ceiling
+from balcao.storage.desk.batch_ceilings import note_batch, raise_ceiling
 from balcao.storage.desk.budgets import make_budget
 
 PIECE_BYTES = 1_000_000
@@ -140,9 +140,9 @@ class BatchDesk:
         )
         return await self._received(new)
 
-    async def _received(self, new: NewBatch) -> StoredBatch:
+    async def _received(self, new: NewBatch, also: Telling | None = None) -> StoredBatch:
         job = Enqueue(VALIDATE, new.batch_id, new.created_ms)
-        made = await self._stored.receive(new, [job])
+        made = await self._stored.receive(new, [job], also)
         if made.batch_id != new.batch_id:
             await self._stored.forget_pieces(new.batch_id)
             if made.create_fingerprint != new.create_fingerprint:
@@ -264,15 +264,21 @@ class BatchDesk:
             raise BatchStateRefused(await self._state(batch_id))
         return await self._one(account_id, batch_id)
 
-    async def pause(self, account_id: int, batch_id: str) -> StoredBatch:
+    async def pause(self, account_id: int, batch_id: str, signed: Signature) -> StoredBatch:
         """Ask nothing more for now, until somebody says so. Paused already: stays so.
 
         What waits for its sources would go on by itself, and does not any more. Raises
         `BatchStateRefused`.
         """
         batch = await self._with_data(account_id, batch_id)
-        event = self.books.event("lote.pausado", batch, motivo="usuario")
-        if not await self._stored.pause(batch_id, "usuario", event=event):
+        told = self.books.event("lote.pausado", batch, motivo="usuario")
+        noted = self._noted(signed, "batch.pause", batch)
+
+        def also(connection: SqlConnection) -> None:
+            told(connection)
+            noted(connection)
+
+        if not await self._stored.pause(batch_id, "usuario", event=also):
             state = await self._state(batch_id)
             if state != "pausado":
                 raise BatchStateRefused(state)
@@ -291,26 +297,29 @@ class BatchDesk:
             if batch.ceiling is not None and ceiling < batch.ceiling:
                 raise InvalidParameter("teto_creditos só pode aumentar o teto do lote.")
         now_ms = self.books.now_ms()
+        noted = self._noted(signed, "batch.resume", batch)
 
         def also(connection: SqlConnection) -> None:
             if ceiling is not None and ceiling != batch.ceiling:
                 raise_ceiling(connection, account_id, batch_id, ceiling, signed, now_ms)
+            noted(connection)
 
         job = Enqueue(RUN, batch_id, now_ms)
         if not await self._stored.resume(batch_id, ceiling, [job], also):
             raise BatchStateRefused(await self._state(batch_id))
         return await self._one(account_id, batch_id)
 
-    async def stop(self, account_id: int, batch_id: str) -> StoredBatch:
+    async def stop(self, account_id: int, batch_id: str, signed: Signature) -> StoredBatch:
         """Ask nothing more at all; what is under way ends. Raises `BatchStateRefused`."""
         batch = await self._with_data(account_id, batch_id)
         job = Enqueue(RUN, batch_id, self.books.now_ms())
-        if batch.state != "encerrando" and not await self._stored.stop(batch_id, [job]):
+        noted = self._noted(signed, "batch.stop", batch)
+        if batch.state != "encerrando" and not await self._stored.stop(batch_id, [job], noted):
             raise BatchStateRefused(await self._state(batch_id))
         return await self._one(account_id, batch_id)
 
     async def repeat(
-        self, caller: Caller, batch_id: str, idempotency_key: str | None
+        self, caller: Caller, batch_id: str, idempotency_key: str | None, signed: Signature
     ) -> StoredBatch:
         """A new batch of the rows that failed, never of rows that were charged.
 
@@ -338,9 +347,10 @@ class BatchDesk:
             idempotency.digest(f"repetir\n{batch_id}"),
             self.books.now_ms(),
         )
-        return await self._received(new)
+        made = f"lote novo {new.batch_id}"
+        return await self._received(new, self._noted(signed, "batch.repeat", batch, made))
 
-    async def delete(self, account_id: int, batch_id: str) -> None:
+    async def delete(self, account_id: int, batch_id: str, signed: Signature) -> None:
         """Erase what its file said and what it was answered; what it cost stays in the books.
 
         Raises `BatchStateRefused` while it is not over.
@@ -348,10 +358,22 @@ class BatchDesk:
         batch = await self._one(account_id, batch_id)
         if batch.state == "cotado":
             await self._stored.expire(batch_id, self.books.now_ms())
-        if batch.erased_ms is None and not await self._stored.erase(batch_id, self.books.now_ms()):
+        noted = self._noted(signed, "batch.erase", batch)
+        if batch.erased_ms is None and not await self._stored.erase(
+            batch_id, self.books.now_ms(), noted
+        ):
             raise BatchStateRefused(await self._state(batch_id))
 
     # What they are made of.
+
+    def _noted(
+        self, signed: Signature, action: Action, batch: StoredBatch, detail: str = ""
+    ) -> Telling:
+        """Its entry in the audit log, in the commit of the deed."""
+        now_ms = self.books.now_ms()
+        return lambda connection: note_batch(
+            connection, signed, action, batch.account_id, batch.batch_id, now_ms, detail
+        )
 
     async def _one(self, account_id: int, batch_id: str) -> StoredBatch:
         batch = await self._stored.batch(batch_id, account_id)

@@ -191,8 +191,10 @@ def pause(number: Number, account: AccountOption, as_json: AsJson = False) -> No
 
       $ balcao batch pause 0198f2d4-7c1a-7b3e-9f00-5d2c8a41e6b8 --account acme
     """
+    from balcao.core.people import AT_THE_TERMINAL
+
     with _open(account) as (_, batches, owner):
-        batch = _told(batches.desk.pause(owner.account_id, number))
+        batch = _told(batches.desk.pause(owner.account_id, number, AT_THE_TERMINAL))
         _show(_told(batches.desk.seen(batch)), as_json=as_json)
 
 
@@ -226,8 +228,10 @@ def stop(number: Number, account: AccountOption, as_json: AsJson = False) -> Non
 
       $ balcao batch stop 0198f2d4-7c1a-7b3e-9f00-5d2c8a41e6b8 --account acme
     """
+    from balcao.core.people import AT_THE_TERMINAL
+
     with _open(account) as (_, batches, owner):
-        batch = _told(batches.desk.stop(owner.account_id, number))
+        batch = _told(batches.desk.stop(owner.account_id, number, AT_THE_TERMINAL))
         _show(_told(batches.desk.seen(batch)), as_json=as_json)
 
 

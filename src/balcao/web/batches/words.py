@@ -181,7 +181,9 @@ def troubled(sources: Sequence[QuotedSource]) -> Sequence[str]:
     unsteady = [source_names(one.nome) for one in sources if one.estado == "instavel"]
     told = []
     if down and len(down) == len(sources):
-        told.append(f"Sem resposta agora: {listed(down)}. O que depende disso espera até que volte.")
+        told.append(
+            f"Sem resposta agora: {listed(down)}. O que depende disso espera até que volte."
+        )
     elif down:
         told.append(f"Sem resposta agora: {listed(down)}. Quem vem depois responde no lugar.")
     if unsteady:
