@@ -18,8 +18,8 @@ from balcao.web.application import UPLOAD_BYTES_MAX, UPLOAD_FIELDS_BYTES_MAX
 from balcao.web.batches import live, words
 from balcao.web.batches.form import as_list, columns_of_list
 from balcao.web.streams import STREAMS_OF_A_PERSON_MAX
-from tests.http.house import OpenHouse, opened
 from tests.http.batcher import Batcher
+from tests.http.house import OpenHouse, opened
 from tests.web.batches import LIST, MULTIPART, NEW, Office, multipart
 from tests.web.browser import Browser, Said, signed_in
 from tests.web.consulting import BROKEN, CLOSED, FARMER, FEDERAL, FRAGMENT, GOOD, ZONE

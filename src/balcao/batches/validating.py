@@ -2,12 +2,9 @@
 
 import asyncio
 import hashlib
-import os
-import tempfile
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager
 from itertools import islice
-from pathlib import Path
 
 import msgspec
 import structlog
@@ -24,6 +21,7 @@ from balcao.batches.columns import AskedRow, ColumnMap, asked_digest, map_column
 from balcao.batches.pace import Pace
 from balcao.batches.tables.contract import Cells, TableRow
 from balcao.batches.tables.opening import open_table
+from balcao.batches.unsealing import unsealed
 from balcao.core.access import Caller
 from balcao.core.batches import QUOTE_MS, AskedLine, BatchQuote, RowState
 from balcao.core.data_subject import document_hash
@@ -167,7 +165,8 @@ class Validation:
         if batch.repeats is not None:
             yield await self._failed_rows(batch.repeats)
             return
-        path = await asyncio.to_thread(self._unsealed, batch.batch_id)
+        seal, pieces = self._books.seal(batch.batch_id), self._stored.pieces(batch.batch_id)
+        path = await asyncio.to_thread(unsealed, self._books.folder, seal, pieces)
         try:
             table = await asyncio.to_thread(open_table, path, batch.media_type)
             try:
@@ -176,16 +175,6 @@ class Validation:
                 await asyncio.to_thread(table.close)
         finally:
             path.unlink(missing_ok=True)
-
-    def _unsealed(self, batch_id: str) -> Path:
-        """The file, for as long as it is read. In a thread."""
-        self._books.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        number, name = tempfile.mkstemp(dir=self._books.folder)
-        seal = self._books.seal(batch_id)
-        with os.fdopen(number, "wb") as file:
-            for piece, content in enumerate(self._stored.pieces(batch_id)):
-                file.write(seal.open_piece(piece, content))
-        return Path(name)
 
     async def _failed_rows(self, batch_id: str) -> FileTable:
         origin = await self._stored.batch(batch_id)

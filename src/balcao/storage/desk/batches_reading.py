@@ -69,6 +69,11 @@ class BatchesReading:
 
     # Reading.
 
+    def with_data(self) -> Sequence[StoredBatch]:
+        """All that say anything still, of all accounts. In a thread."""
+        with self._apart() as reading:
+            return found(reading, "erased_ms IS NULL")
+
     async def batch(self, batch_id: str, account_id: int | None = None) -> StoredBatch | None:
         """One of them; of this account, if one is named."""
 
