@@ -35,6 +35,7 @@ from balcao.opendata.current import CurrentSnapshot
 from balcao.receipts.keeping import deleting_bytes
 from balcao.service.batching import batching
 from balcao.service.clock import Clock
+from balcao.service.events_measured import EventsMeasured
 from balcao.service.fetching import MonthFetching, MonthMeasured
 from balcao.service.lifespan import Life
 from balcao.service.months import finishing
@@ -106,6 +107,8 @@ def open_application(
     ballast = place.ballast(settings.ballast_mb)
     metrics.ballast = lambda: (ballast.is_there, ballast.given_up)
     desk = place.open_desk(pepper=pepper, observe_batch=metrics.batch, ballast=ballast)
+    desk.over_budget = metrics.over_budget
+    events = EventsMeasured(desk.budgets, metrics.event)
     caches = {
         mode: place.open_cache(mode, pepper=pepper, ballast=ballast, now_ms=now_ms)
         for mode in MODES
@@ -165,7 +168,7 @@ def open_application(
         fetching=MonthFetching(home.opendata("live"), now_ms, secrets.randbelow)
         if settings.opendata_fetch
         else None,
-        beside=[batches.counting()],
+        beside=[batches.counting(), events.periodic()],
     )
     metrics.month = MonthMeasured(snapshots["live"], home.opendata("live"), now_ms)
     metrics.work = lambda: {name: astuple(seen) for name, seen in life.runner.seen.items()}

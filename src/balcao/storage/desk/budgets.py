@@ -61,6 +61,7 @@ _EVENTS = (
     f"SELECT event_id, {', '.join(EVENT_COLUMNS)} FROM event"  # noqa: S608 - columns of ours
     " WHERE account_id = ? AND event_id > ? ORDER BY event_id LIMIT ?"
 )
+_TOLD = "SELECT kind, count(*), max(event_id) FROM event WHERE event_id > ? GROUP BY kind"
 _COUNT = "SELECT CAST(coalesce(sum(budgets), 0) AS BIGINT) FROM account"
 _PURGE_EVENTS = (
     "DELETE FROM event WHERE event_id IN"
@@ -141,6 +142,12 @@ class Budgets:
         """What happened, in the order of the commits, with its numbers; `after`: the last seen."""
         rows: Any = self._in_place.execute(_EVENTS, (account_id, after, limit)).fetchall()
         return [(number, Happening(*row)) for number, *row in rows]
+
+    async def told_after(self, event_id: int | None) -> Sequence[tuple[str, int, int]]:
+        """What happened later: by kind how often, and the last one's number. None: ever."""
+        values = (event_id or 0,)
+        rows: Any = await self._in_turn(lambda here: here.execute(_TOLD, values).fetchall())
+        return [(kind, int(count), int(last)) for kind, count, last in rows]
 
     # Changing
 
