@@ -40,11 +40,11 @@ from balcao.http.authenticator import Authenticator
 from balcao.http.budgets import BudgetPages
 from balcao.http.front import Front
 from balcao.http.pages import Probes, documentation
-from balcao.http.quotes import Quotes, SourceLine
+from balcao.http.quotes import Quotes
 from balcao.http.routes import faces
 from balcao.lookup.admission import AdmissionControl
 from balcao.lookup.context import Environment, Parts
-from balcao.observability.health import Standing
+from balcao.lookup.whom import HowItIs, SourceLine, SourceNow
 from balcao.observability.metrics import Metrics
 from balcao.observability.requests import RequestLog
 from balcao.operations import OPERATIONS, operations
@@ -383,7 +383,7 @@ class World:
     parts: Parts = field(init=False)
     front: Front = field(init=False)
     client: Client = field(init=False)
-    standing: Standing = "quiet"  # of all sources
+    standing: HowItIs = "quiet"  # of all sources
     log_level: str = "info"
     logged: bytearray = field(default_factory=bytearray, init=False)
     _request_log: RequestLog = field(init=False)
@@ -689,7 +689,7 @@ class World:
             new_id=lambda: str(uuid_utils.uuid7()),
             beside=[
                 *Probes(metrics, self.desk, {}, self.clock).routes(),
-                *Quotes(self.parts, self._standings).routes(),
+                *Quotes(self.parts, self._sources_now).routes(),
                 *BudgetPages(self.parts, lambda: str(uuid_utils.uuid7())).routes(),
                 *faces(self.parts.operations["company"], lambda mode, cnpj: None),
                 *documentation(settings),
@@ -700,8 +700,8 @@ class World:
         )
         self.run(self._start())
 
-    def _standings(self, _: Mode, lines: Iterable[SourceLine]) -> Mapping[SourceLine, Standing]:
-        return dict.fromkeys(lines, self.standing)
+    def _sources_now(self, _: Mode, lines: Iterable[SourceLine]) -> Mapping[SourceLine, SourceNow]:
+        return dict.fromkeys(lines, SourceNow(self.standing))
 
     async def _start(self) -> None:
         self.desk.recover(self.clock())

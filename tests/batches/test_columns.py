@@ -15,7 +15,7 @@ from balcao.batches.columns import (
     roles,
 )
 from balcao.batches.documents import DocumentKind, Mended, mend
-from balcao.batches.tables.contract import TableRow, column_letter
+from balcao.batches.tables.contract import TableRow, column_index, column_letter
 from balcao.core.check_digits import cnpj_check_digits, cpf_check_digits
 from balcao.core.documents import Cnpj
 from balcao.core.questions import Strategy
@@ -144,7 +144,7 @@ def test_what_was_understood_is_understood_again(
     [
         {"chosen": {"idade": 0}},
         {"chosen": {"cpf": 0}},  # no document of this operation
-        {"chosen": {"cnpj": 7}},
+        {"chosen": {"cnpj": "x" * 201}},
         {"common": {"cnpj": A}},
         {"common": {"cor": "azul"}},
         {"common": {"creditos_maximos": "1"}},
@@ -153,6 +153,45 @@ def test_what_was_understood_is_understood_again(
 def test_what_cannot_be_chosen(how: Mapping[str, Mapping[str, object]]) -> None:
     with pytest.raises(InvalidParameter):
         map_columns(COMPANY, ["CNPJ"], **how)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("choice", "place"),
+    [
+        ("tomador", 1),
+        ("TOMADOR", 1),
+        ("b", 2),  # its name comes before the letter
+        ("C", 2),
+        ("Coluna A", None),  # nobody is called so here
+        ("A", 0),
+        (1, 1),
+        (7, None),
+        ("D", None),
+        ("ZZZZ", None),
+        ("--", None),
+    ],
+)
+def test_columns_are_chosen_by_name_letter_or_place(choice: str | int, place: int | None) -> None:
+    header = ["Prestador", "Tomador", "B"]
+    if place is not None:
+        assert mapped(header, chosen={"cnpj": choice}).chosen["cnpj"] == place
+        return
+    with pytest.raises(FileUnreadable) as caught:
+        mapped(header, chosen={"cnpj": choice})
+    assert caught.value.code == "coluna_inexistente"
+    assert "coluna_cnpj" in caught.value.detail
+
+
+@pytest.mark.parametrize("none", [None, ""])
+def test_no_column_is_a_choice_too(none: str | None) -> None:
+    columns = mapped(["CNPJ", "Código"], chosen={"ref": none})
+    assert columns.chosen["ref"] is None
+    assert mapped(["CNPJ", "Código"]).chosen["ref"] == 1
+
+
+def test_letters_of_columns_and_back() -> None:
+    assert [column_index(column_letter(at)) for at in range(800)] == [*range(800)]
+    assert [column_index(each) for each in ("", "1", "É", "A B", "a")] == [None] * 4 + [0]
 
 
 def test_a_file_without_documents() -> None:

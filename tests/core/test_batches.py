@@ -14,6 +14,7 @@ from balcao.core.batches import (
     RowTally,
     end_of,
     expected_credits,
+    expected_seconds,
     may_become,
     may_move,
     quote_digest,
@@ -113,6 +114,26 @@ def test_what_is_expected_needs_a_hundred_rows(past: RowTally, expected: int | N
 
 def test_a_quote_says_how_many_may_have_to_be_asked() -> None:
     assert BatchQuote("d", 5, 20, 10, 4, 0, 1).to_ask == 6
+
+
+@pytest.mark.parametrize(
+    ("at_hand", "usual", "places", "seconds"),
+    [
+        (20_000, [], 8, 4),  # 0.2 ms a row
+        (20_000, [(5, None)], 8, 4),
+        (10_000, [(10_000, 500.0)], 8, 629),  # 1,250 turns of half a second, and the rows
+        (10_000, [(10_000, 500.0)], 16, 317),
+        (10_000, [(7_500, 400.0), (2_500, 800.0), (0, 9_000.0)], 8, 629),  # who comes second: no
+        (10_000, [(5_000, 500.0), (5_000, None)], 8, 629),  # as those that are known
+        (10_000, [(10_000, None)], 8, None),
+        (10_000, [], 8, None),
+    ],
+)
+def test_how_long_it_will_take(
+    at_hand: int, usual: list[tuple[int, float | None]], places: int, seconds: int | None
+) -> None:
+    quote = BatchQuote("d", 5, 20, 20_000, at_hand, 0, 1)
+    assert expected_seconds(quote, usual, places) == seconds
 
 
 def test_states_are_written_once() -> None:

@@ -279,6 +279,8 @@ def exposed() -> tuple[set[str], dict[str, set[str]]]:
     metrics.source_call("cnpja", "state_registration", "SP", "found", 0.2)
     metrics.batch(3)
     metrics.backup(1_000)
+    metrics.over_budget("chave")
+    metrics.event("teto.aviso", 1)
     metrics.circuits = lambda: {("cnpja", "state_registration", "SP"): "open"}
     metrics.work = lambda: {"holds": (1_000, 1_000, 1)}
     metrics.month = lambda: (40, ("baixando", 1, 2))

@@ -1,6 +1,5 @@
 """Batches from outside: a file in, a quote, a confirmation, results; and what pauses them."""
 
-import asyncio
 import io
 import json
 import os
@@ -15,18 +14,15 @@ from pydantic import SecretStr
 
 from balcao.batches import running
 from balcao.batches.books import BatchBooks
-from balcao.core.check_digits import cnpj_check_digits
 from balcao.core.data_subject import data_subject
 from balcao.core.documents import Cpf
 from balcao.home import Home
 from balcao.service import batching
 from balcao.service.clock import system_now_ms
+from tests.http.batcher import COMPANIES, FEDERAL, Batcher, certificates, some_cnpjs
 from tests.http.house import CREDITS, OpenHouse, opened
 from tests.storage import postgres
-from tests.world import Client, Reply, call
-
-COMPANIES = ("90010001000100", "90010002000154", "90010003000107")
-FEDERAL = "certidao-negativa-de-debitos-federal"
+from tests.world import Reply, call
 
 
 @pytest.fixture(scope="module")
@@ -36,70 +32,6 @@ def casa(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OpenHouse]:
         with opened(tmp_path_factory.mktemp("casa"), establishments=1) as house:
             yield house
             house.assert_books_agree()
-
-
-class Batcher:
-    """A client with batches."""
-
-    def __init__(self, house: OpenHouse, client: Client) -> None:
-        self.house, self.client = house, client
-        self._keys = 0
-
-    async def acall(self, method: str, path: str, body: object = None, **headers: str) -> Reply:
-        named = {"x-api-key": self.client.key}
-        named |= {name.replace("_", "-"): value for name, value in headers.items()}
-        content = body if isinstance(body, bytes) else b""
-        if body is not None and not isinstance(body, bytes):
-            content = json.dumps(body).encode()
-            named.setdefault("content-type", "application/json")
-        if content:
-            named["content-length"] = str(len(content))
-        return await call(self.house.house.app, method, f"/lotes/v1{path}", named, content)
-
-    def call(self, method: str, path: str, body: object = None, **headers: str) -> Reply:
-        return self.house.run(self.acall(method, path, body, **headers))
-
-    def create(self, file: str, query: str = "operacao=cnpj-receita-federal") -> str:
-        self._keys += 1
-        answer = self.call(
-            "POST",
-            f"?{query}",
-            file.encode(),
-            content_type="text/csv",
-            idempotency_key=f"lote-{self.client.account_id}-{self._keys}",
-        )
-        assert answer.status == 201, answer.body
-        assert answer.headers["location"] == f"/lotes/v1/{answer.json['id']}"
-        number: str = answer.json["id"]
-        return number
-
-    def show(self, number: str) -> Any:
-        return self.call("GET", f"/{number}").json
-
-    def until(self, number: str, *states: str) -> Any:
-        async def wait() -> Any:
-            async with asyncio.timeout(60):
-                while True:
-                    told = (await self.acall("GET", f"/{number}")).json
-                    if told["estado"] in states:
-                        return told
-                    await asyncio.sleep(0.01)
-
-        return self.house.run(wait())
-
-    def confirm(self, number: str, ceiling: int | None = None) -> Any:
-        told = self.until(number, "cotado")
-        most = told["cotacao"]["creditos_max"] if ceiling is None else ceiling
-        answer = self.call(
-            "POST",
-            f"/{number}/confirmar",
-            {"digest": told["cotacao"]["digest"], "teto_creditos": most},
-        )
-        assert answer.status == 200, answer.body
-        return answer.json
-
-    def rows(self, number: str, query: str = "") -> Any:
-        return self.call("GET", f"/{number}/linhas{query}").json["itens"]
 
 
 @pytest.fixture
@@ -119,6 +51,7 @@ def test_from_a_file_to_its_results(batcher: Batcher) -> None:
     )
     assert told["cotacao"]["creditos_max"] == 3
     assert told["cotacao"]["a_mao"] == 3
+    assert (told["cotacao"]["duracao_estimada_s"], told["cotacao"]["fontes"]) == (1, [])
 
     batcher.confirm(number)
     told = batcher.until(number, "concluido")
@@ -142,14 +75,27 @@ def test_from_a_file_to_its_results(batcher: Batcher) -> None:
     assert len(lines) == 6
 
 
-def certificates(*cnpjs: str) -> str:
-    return "cnpj\n" + "".join(f"{each}\n" for each in cnpjs)
-
-
-def some_cnpjs(count: int, root: int = 90_040_001) -> list[str]:
-    """Companies of the sandbox, each with a certificate."""
-    stems = [f"{number:08}0001" for number in range(root, root + count)]
-    return [stem + cnpj_check_digits(stem) for stem in stems]
+def test_columns_are_said_where_they_are_recognised_wrongly(batcher: Batcher) -> None:
+    file = f"CNPJ;Tomador;Nota\n{COMPANIES[0]};{COMPANIES[1]};n-1\n"
+    one = batcher.until(batcher.create(file), "cotado")
+    assert batcher.rows(one["id"])[0]["documento"] == COMPANIES[0]
+    query = "operacao=cnpj-receita-federal&coluna_cnpj=tomador&coluna_ref=C"
+    other = batcher.until(batcher.create(file, query), "cotado")
+    assert "coluna B «Tomador» → cnpj" in other["colunas"]
+    row = batcher.rows(other["id"])[0]
+    assert (row["documento"], row["ref"]) == (COMPANIES[1], "n-1")
+    query = "operacao=cnpj-receita-federal&coluna_cnpj=H"
+    refused = batcher.until(batcher.create(file, query), "recusado")
+    assert refused["codigo"] == "coluna_inexistente"
+    answer = batcher.call(
+        "POST",
+        "?operacao=cnpj-receita-federal&coluna_cpf=A",
+        file.encode(),
+        content_type="text/csv",
+        idempotency_key="papel-de-outra",
+    )
+    assert (answer.status, answer.code) == (400, "PARAMETRO_INVALIDO")
+    assert "coluna_cpf" in str(answer.json)
 
 
 def test_certificates_are_asked_and_never_cost_more_than_the_ceiling(batcher: Batcher) -> None:
@@ -157,6 +103,7 @@ def test_certificates_are_asked_and_never_cost_more_than_the_ceiling(batcher: Ba
     told = batcher.until(number, "cotado")
     assert (told["cotacao"]["creditos_min"], told["cotacao"]["creditos_max"]) == (0, 12)
     assert told["cotacao"]["a_consultar"] == 6
+    assert [each["nome"] for each in told["cotacao"]["fontes"]] == ["infosimples", "serpro_cnd"]
 
     batcher.confirm(number, 5)
     told = batcher.until(number, "pausado")
@@ -207,6 +154,8 @@ def test_what_fails_costs_nothing_and_is_repeated(batcher: Batcher) -> None:
     assert again.json["id"] == answer.json["id"] != number
     told = batcher.until(answer.json["id"], "cotado")
     assert (told["repete"], told["linhas"]["total"]) == (number, 1)
+    assert told["cotacao"]["duracao_estimada_s"] >= 1  # it was asked a moment ago
+    assert {each["estado"] for each in told["cotacao"]["fontes"]} & {"respondendo", "instavel"}
     assert batcher.rows(answer.json["id"])[0]["linha"] == 2
 
 
@@ -278,6 +227,41 @@ def test_another_tariff_is_quoted_again(batcher: Batcher, monkeypatch: pytest.Mo
     assert batcher.show(number)["estado"] == "cotado"
     batcher.confirm(number)
     assert batcher.until(number, "concluido")["creditos_gastos"] == 1
+
+
+def test_what_a_program_does_to_a_batch_is_in_the_audit_log(batcher: Batcher) -> None:
+    file = "\n".join(("cnpj", "90020003000180", COMPANIES[0], ""))
+    number = batcher.create(file, f"operacao={FEDERAL}")
+    batcher.confirm(number, 0)
+    batcher.until(number, "pausado")
+    assert batcher.call("POST", f"/{number}/pausar").status == 200  # it is paused: nothing done
+    assert batcher.call("POST", f"/{number}/retomar", {"teto_creditos": 9}).status == 200
+    batcher.until(number, "concluido")
+    assert batcher.call("POST", f"/{number}/encerrar").status == 409
+    other = batcher.call("POST", f"/{number}/repetir", idempotency_key="de-novo-1").json["id"]
+    again = batcher.call("POST", f"/{number}/repetir", idempotency_key="de-novo-1")
+    assert again.json["id"] == other
+    batcher.until(other, "cotado")
+    assert batcher.call("POST", f"/{other}/encerrar").status == 200
+    batcher.until(other, "encerrado")
+    for _ in range(2):
+        assert batcher.call("DELETE", f"/{number}").status == 200
+
+    people = batcher.house.house.desk.people
+    entries = people.audit(50, account_id=batcher.client.account_id)
+    told = [(one.action, one.target, one.channel) for one in reversed(entries)]
+    assert [one for one in told if one[0].startswith(("batch", "budget"))] == [
+        ("budget.create", f"orçamento do lote {number}, de uma vez", "api"),
+        ("budget.change", f"orçamento do lote {number}", "api"),
+        ("batch.resume", f"lote {number}", "api"),
+        ("batch.repeat", f"lote {number}", "api"),
+        ("batch.stop", f"lote {other}", "api"),
+        ("batch.erase", f"lote {number}", "api"),
+    ]
+    by = f"pela chave número {batcher.client.key_id}"
+    assert all(one.detail.endswith(by) for one in entries if one.action.startswith("b"))
+    repeated = next(one for one in entries if one.action == "batch.repeat")
+    assert repeated.detail == f"lote novo {other}; {by}"
 
 
 def test_what_is_deleted_is_gone_and_its_numbers_stay(batcher: Batcher) -> None:

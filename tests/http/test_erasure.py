@@ -16,6 +16,7 @@ import psycopg
 import pytest
 from pydantic import SecretStr
 
+from balcao.batches.sealing import seal_of
 from balcao.core.data_subject import data_subject
 from balcao.core.documents import Cpf
 from balcao.core.people import AT_THE_TERMINAL
@@ -24,10 +25,12 @@ from balcao.errors import StorageFailed
 from balcao.home import Home
 from balcao.service import erasure
 from balcao.service.clock import system_now_ms
-from balcao.service.erasure import Erased, Findings
+from balcao.service.erasure import BatchesNaming, Erased, Findings
 from balcao.storage.blobs import open_blobs
 from balcao.storage.contract import Blobs
+from balcao.storage.desk.batches import Batches
 from balcao.storage.places import place_at
+from tests.http.batcher import COMPANIES, Batcher
 from tests.http.house import OpenHouse, federal, opened
 
 CPF = "90010000100"
@@ -71,16 +74,18 @@ class Place:
                 for cache in caches.values():
                     stack.enter_context(closing(cache))
                 person = data_subject(pepper, Cpf.parse(CPF))
-                found = await erasure.find(person, desk, caches)
+                batches = BatchesNaming(desk, pepper, home.batches)
+                found = await erasure.find(person, desk, caches, batches)
                 erased = await erasure.erase(
                     person,
                     desk,
                     caches,
                     open_blobs(home.receipts),
+                    batches,
                     signed=AT_THE_TERMINAL,
                     now_ms=system_now_ms,
                 )
-                assert (await erasure.find(person, desk, caches)).nothing
+                assert (await erasure.find(person, desk, caches, batches)).nothing
                 return found, erased
 
         return self.house.run(work())
@@ -250,3 +255,79 @@ def test_the_log_says_that_somebody_was_erased_and_not_whom(place: Place) -> Non
     assert ended.detail.startswith("terminou: cache 2,")
     assert begun.target == ended.target
     assert len(ended.target) == 32
+
+
+PARTNERS = "cnpj;sócio;CPF do sócio\n{0};Fulana;900.100.001-00\n{1};Beltrana;90010000291\n"
+
+
+def test_files_that_name_a_person_say_nothing_of_them_any_more(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rows about companies, with their partners beside them: quoted, asked, and not read yet."""
+    house, batcher = place.house, Batcher(place.house, place.house.client)
+    file = PARTNERS.format(*COMPANIES)
+    ended = batcher.create(file, "operacao=cnpj-receita-federal&nome=de%2090010000100")
+    batcher.confirm(ended)
+    batcher.until(ended, "concluido")
+    quoted = batcher.create(file)
+    batcher.until(quoted, "cotado")
+    with monkeypatch.context() as patch:
+        patch.setattr(Batches, "begin", _not_now)  # nobody reads it
+        unread = batcher.create(file)
+        others = batcher.create(file.replace("900.100.001-00", ""))
+        while house.run(house.house.desk.jobs.standing()):
+            house.run(asyncio.sleep(0.01))
+    money, ledger = house.money(), place.ledger()
+    assert b"900.100.001-00" in batcher.call("GET", f"/{ended}/resultado.csv").body
+
+    found, erased = place.erase()
+
+    assert {(one.batch_id, one.line) for one in found.rows} == {(ended, 2), (quoted, 2)}
+    assert [one.batch_id for one in found.named.files] == [unread]
+    assert (erased.rows, erased.batches) == (2, 1)
+    assert batcher.show(ended)["nome"] == ""
+    for number, states in ((ended, ["concluida"] * 2), (quoted, ["cancelada", "pendente"])):
+        rows = batcher.rows(number)
+        assert [row["estado"] for row in rows] == states
+        assert [row["documento"] for row in rows] == ["apagado", COMPANIES[1]]
+        result = batcher.call("GET", f"/{number}/resultado.csv").body.decode()
+        assert "Fulana" not in result
+        assert "Beltrana" in result
+    refused = batcher.show(unread)
+    assert (refused["estado"], refused["codigo"]) == ("recusado", "titular_apagado")
+    assert [*house.house.desk.batches.pieces(unread)] == []
+    assert [*house.house.desk.batches.pieces(others)] != []
+    assert (house.money(), place.ledger()) == (money, ledger)
+    house.assert_books_agree()
+
+
+def test_an_answer_that_names_a_person_goes_alone(place: Place) -> None:
+    """A company's partners, for who may know them: the row about the company stays.
+
+    No company of the sandbox has a partner who could be somebody: so one is written into it.
+    """
+    house, batcher = place.house, Batcher(place.house, place.house.client)
+    number = batcher.create(f"cnpj\n{COMPANIES[0]}\n{COMPANIES[1]}\n")
+    batcher.confirm(number)
+    batcher.until(number, "concluido")
+    seal = seal_of(Home(place.folder).pepper(), number)
+    sealed = seal.answer(2, b'{"socios":[{"cpf":"900.100.001-00"}]}')
+    with house.house.desk.engine.in_place() as here:
+        sql = "UPDATE batch_row SET answer = ? WHERE batch_id = ? AND line = 2"
+        here.execute(sql, (sealed, number))
+
+    found, erased = place.erase()
+
+    assert [one.line for one in found.named.answers] == [2]
+    assert erased.rows == 1
+    rows = batcher.rows(number)
+    assert [(row["documento"], row["estado"]) for row in rows] == [
+        (document, "concluida") for document in COMPANIES[:2]
+    ]
+    lines = batcher.call("GET", f"/{number}/resultado.jsonl").body.splitlines()
+    assert b"900.100" not in lines[0]
+    assert b"faixa_etaria" in lines[1]
+
+
+async def _not_now(self: Batches, batch_id: str) -> bool:
+    return False

@@ -18,8 +18,8 @@ from balcao.web.application import UPLOAD_BYTES_MAX, UPLOAD_FIELDS_BYTES_MAX
 from balcao.web.batches import live, words
 from balcao.web.batches.form import as_list, columns_of_list
 from balcao.web.streams import STREAMS_OF_A_PERSON_MAX
+from tests.http.batcher import Batcher
 from tests.http.house import OpenHouse, opened
-from tests.http.test_batches import Batcher
 from tests.web.batches import LIST, MULTIPART, NEW, Office, multipart
 from tests.web.browser import Browser, Said, signed_in
 from tests.web.consulting import BROKEN, CLOSED, FARMER, FEDERAL, FRAGMENT, GOOD, ZONE
@@ -100,6 +100,30 @@ def test_what_is_released_is_signed(office: Office) -> None:
     made = next(each for each in entries if each.action == "budget.create")
     assert made.account_id == user.account_id
     assert made.user_id == user.user_id
+
+
+def test_what_people_do_to_a_batch_is_signed(office: Office) -> None:
+    browser = office.browser
+    address = office.open({"lista": f"{GOOD}\n{ZONE}"})
+    office.confirm(address, 0)
+    office.until(address, "pausado")
+    browser.post(f"{address}/retomar", {"teto_creditos": "1", "form_id": "9" * 32})
+    office.until(address, "pausado")
+    browser.post(f"{address}/encerrar", {})
+    office.until(address, "encerrado")
+    browser.post(f"{address}/apagar", {})
+    user = browser.user
+    assert user is not None
+    entries = browser.house.house.desk.people.audit(10, account_id=user.account_id)
+    told = [(one.action, one.user_id) for one in reversed(entries)]
+    who = user.user_id
+    assert [one for one in told if one[0].startswith("b")] == [
+        ("budget.create", who),
+        ("budget.change", who),
+        ("batch.resume", who),
+        ("batch.stop", who),
+        ("batch.erase", who),
+    ]
 
 
 def test_a_ceiling_that_is_reached_is_raised_here(office: Office) -> None:

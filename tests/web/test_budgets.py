@@ -1,9 +1,14 @@
 """`/app/chaves/orcamentos`: a budget is made, seen, changed and removed; and it holds."""
 
+import re
+from collections import Counter
+
 import pytest
 
+from balcao.service.events_measured import EventsMeasured
 from tests.http.house import OpenHouse
 from tests.http.test_clock import measured
+from tests.web.batches import Office
 from tests.web.browser import Browser, Said, signed_in
 from tests.world import Client, company
 
@@ -74,3 +79,59 @@ def test_what_does_not_fit_is_told_beside_its_field(
     assert answer.status == 422
     assert said in answer.words
     assert house.house.desk.budgets.of_account(who.account_id, 0) == []
+
+
+def test_people_see_what_may_refuse_them_and_change_nothing(house: OpenHouse, who: Client) -> None:
+    manager = signed_in(house, who)
+    consultant = Browser(house)
+    consultant.sign_in_as("consultant", who.account_id)
+    assert "/app/tetos" not in consultant.get("/app").text
+    assert "Nenhum teto" in consultant.get("/app/tetos").words
+    assert create(manager, chave=str(who.key_id), nome="Da chave").status == 303
+    assert create(manager, cliente="loja-7", nome="Da loja").status == 303
+    seen = consultant.get("/app/tetos")
+    assert "Da loja" in seen.words
+    assert "0 de 1 créditos" in seen.words
+    assert "Da chave" not in seen.words
+    assert "/app/chaves" not in seen.text
+    assert "1 teto em vigor" in consultant.get("/app").words
+    assert consultant.get(PATH).status in {403, 404}
+    assert "Da chave" in manager.get("/app/tetos").words
+    assert "2 tetos em vigor" in manager.get("/app").words
+
+
+def test_of_batches_people_see_their_own_ceilings(house: OpenHouse, who: Client) -> None:
+    first, second = Office(Browser(house)), Browser(house)
+    first.browser.sign_in_as("consultant", who.account_id)
+    second.sign_in_as("consultant", who.account_id)
+    address = first.open({"lista": "90010001000100\n90010002000154"})
+    assert first.confirm(address, 0).status == 303
+    first.until(address, "pausado")
+    seen = first.browser.get("/app/tetos")
+    assert f'href="{address}"' in seen.text
+    assert "0 de 0 créditos" in seen.words
+    assert "Nenhum teto" in second.get("/app/tetos").words
+
+
+def test_what_budgets_refuse_and_tell_is_measured(house: OpenHouse, who: Client) -> None:
+    told = Counter[str]()
+
+    def count(kind: str, more: int) -> None:
+        told[kind] += more
+
+    # As any node counts them, whichever of them wrote them.
+    events = EventsMeasured(house.house.desk.budgets, count)
+    house.run(events.look())
+    before = _refusals(house)
+    assert create(signed_in(house, who), chave=str(who.key_id)).status == 303
+    assert [house.get(company(CNPJ), who).status for _ in range(3)] == [200, 402, 402]
+    assert _refusals(house) == before + 2
+    for _ in range(2):
+        house.run(events.look())
+    assert told == {"teto.aviso": 1, "teto.atingido": 1}
+
+
+def _refusals(house: OpenHouse) -> float:
+    page = house.get("/metrics").body.decode()
+    found = re.search(r'^balcao_budget_refusals_total\{owner="chave"\} (\S+)$', page, re.MULTILINE)
+    return float(found[1]) if found else 0.0

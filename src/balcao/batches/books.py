@@ -8,16 +8,16 @@ from urllib.parse import parse_qsl
 
 import msgspec
 
+from balcao.batches.columns import Choice
 from balcao.batches.sealing import BatchSeal, seal_of
 from balcao.core.access import Caller
-from balcao.core.batches import BatchQuote, quote_digest
+from balcao.core.batches import AskedLine, BatchQuote, quote_digest
 from balcao.core.budgets import Happening, instant
 from balcao.core.calendar import HOUR_MS
-from balcao.errors import CallerError
+from balcao.core.marks import mark_flaw
 from balcao.lookup.context import Parts
 from balcao.operations import tariff
 from balcao.operations.contract import Operation
-from balcao.operations.parameters import REFERENCE, Parameters
 from balcao.storage.batches import StoredBatch
 from balcao.storage.connection import SqlConnection
 from balcao.storage.desk.batch_ceilings import write_event
@@ -36,6 +36,12 @@ class Understood(msgspec.Struct, frozen=True):
     columns: tuple[str, ...]  # for people: which column is what
     letters: Mapping[str, int | None]  # by role: the column's place
     rows_digest: str = ""
+    asked: tuple[AskedLine, ...] = ()  # who may have to be asked, in order
+
+    @property
+    def kept(self) -> str:
+        """As it is stored."""
+        return msgspec.json.encode(self).decode()
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,9 +106,9 @@ def understood_of(batch: StoredBatch) -> Understood | None:
     return None if batch.told is None else msgspec.json.decode(batch.told, type=Understood)
 
 
-def chosen_of(batch: StoredBatch) -> Mapping[str, int | None]:
+def chosen_of(batch: StoredBatch) -> Mapping[str, Choice]:
     """The columns that somebody chose for it, by role."""
-    return msgspec.json.decode(batch.columns, type=dict[str, int | None])
+    return msgspec.json.decode(batch.columns, type=dict[str, Choice])
 
 
 def quote_words(quote: BatchQuote) -> Mapping[str, object]:
@@ -117,9 +123,4 @@ def quote_words(quote: BatchQuote) -> Mapping[str, object]:
 
 def mark_of(ref: str | None) -> str | None:
     """A client's own id as the mark of a request, where it can be one (decisions 11.1)."""
-    if not ref:
-        return None
-    try:
-        return REFERENCE.read(Parameters(b"", {b"x-referencia": ref.encode()}, ()))
-    except CallerError:
-        return None
+    return ref if ref and mark_flaw(ref) is None else None

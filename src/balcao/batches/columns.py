@@ -7,14 +7,16 @@ it as a request, since the operation itself reads it.
 import hashlib
 import re
 from collections.abc import Collection, Mapping, Sequence
+from typing import TypeAlias
 
 import msgspec
 
 from balcao.batches import names
 from balcao.batches.documents import DocumentFlaw, DocumentKind, Mended, kind_of, mend
-from balcao.batches.tables.contract import Cells, TableRow, column_letter
+from balcao.batches.tables.contract import Cells, TableRow, column_index, column_letter
 from balcao.core.documents import Cnpj, Cpf
 from balcao.core.federation import UF_NAMES
+from balcao.core.marks import FORM_TOLD, mark_flaw
 from balcao.core.problems import problem_of
 from balcao.core.questions import Question
 from balcao.core.text import unaccented
@@ -23,7 +25,6 @@ from balcao.errors import (
     BirthDateRequired,
     FileUnreadable,
     InvalidBirthDate,
-    InvalidCpf,
     InvalidInput,
     InvalidParameter,
     InvalidUf,
@@ -34,9 +35,12 @@ from balcao.operations.parameters import CREDITS_MAX, Parameters
 
 ANY = "documento"  # the role of a column whose documents may be of any kind
 
-NO_CHOICE: Mapping[str, int | None] = {}
+# Which column has a role, as somebody chose it: its place, its name or letter; None: no column.
+Choice: TypeAlias = int | str | None
 
-_MARK = re.compile(r"[A-Za-z0-9._:/-]{1,64}", re.ASCII)
+NO_CHOICE: Mapping[str, Choice] = {}
+CHOICE_CHARACTERS_MAX = 200
+
 # A street's address is a column in every file; that registrations shall come with theirs is said
 # for the whole batch, or by choosing the column.
 _NEVER_GUESSED = frozenset({"endereco"})
@@ -268,18 +272,15 @@ class ColumnMap:
         text = _cell(cells, column.index) if column else ""
         if not text:
             return None
-        if _MARK.fullmatch(text) is None:
-            code, sentence = (
-                f"{role}_invalido" if role == "cliente" else f"{role}_invalida",
-                "aceita até 64 letras sem acento, algarismos e . _ : / -",
-            )
-        elif _is_cpf(text):
-            code, sentence = "marca_com_cpf", "não pode ser um CPF: use um código seu."
-        else:
+        flaw = mark_flaw(text)
+        if flaw is None:
             return text
-        if role in self._sure:
-            raise _Flawed(role, code, sentence)
-        return None  # it was only guessed that this column is one
+        if role not in self._sure:
+            return None  # it was only guessed that this column is one
+        if flaw == "cpf":
+            raise _Flawed(role, "marca_com_cpf", "não pode ser um CPF: use um código seu.")
+        code = "cliente_invalido" if role == "cliente" else f"{role}_invalida"
+        raise _Flawed(role, code, f"aceita até 64 {FORM_TOLD}")
 
 
 def map_columns(
@@ -288,24 +289,25 @@ def map_columns(
     sample: Sequence[TableRow] = (),
     *,
     common: Mapping[str, str] | None = None,
-    chosen: Mapping[str, int | None] = NO_CHOICE,
+    chosen: Mapping[str, Choice] = NO_CHOICE,
 ) -> ColumnMap:
     """Recognise the columns of a file by their header, and where it says nothing by the sample.
 
     `common`: the operation's parameters for all rows, as in a query; a cell that is not empty
-    wins. `chosen`: by role, the index of its column, None: no column; it outdoes what is guessed.
-    What a file was understood as is kept as `ColumnMap.chosen`.
-    Raises `FileUnreadable` where no column has documents, and `InvalidParameter` for roles and
-    parameters that the operation does not have.
+    wins. `chosen`: by role, its column; it outdoes what is guessed. What a file was understood as
+    is kept as `ColumnMap.chosen`.
+    Raises `FileUnreadable` where no column has documents or is the chosen one, and
+    `InvalidParameter` for roles and parameters that the operation does not have.
     """
     common = dict(common or {})
-    _refuse_strangers(operation, header, common, chosen)
+    refuse_strangers(operation, common, chosen)
+    places = {role: _place_of(role, choice, header) for role, choice in chosen.items()}
     guessed = _by_name(operation, header)
     by_role = dict(guessed)
     wanted = {ANY, *kinds_of(operation)}
-    if any(role in wanted and index is not None for role, index in chosen.items()):
+    if any(role in wanted and index is not None for role, index in places.items()):
         by_role = {role: at for role, at in by_role.items() if role not in wanted}
-    for role, index in chosen.items():
+    for role, index in places.items():
         by_role.pop(role, None)
         if index is not None:
             by_role = {each: at for each, at in by_role.items() if at != index}
@@ -332,7 +334,7 @@ def map_columns(
         role
         for role, at in by_role.items()
         if names.plain(header[at]) in names.SURE_MARKS
-        or (chosen.get(role) is not None and guessed.get(role) != at)
+        or (places.get(role) is not None and guessed.get(role) != at)
     }
     return ColumnMap(operation, columns, common, frozenset(sure))
 
@@ -409,24 +411,50 @@ def _looks_like_documents(
     return best
 
 
-def _refuse_strangers(
-    operation: Operation,
-    header: Sequence[str],
-    common: Mapping[str, str],
-    chosen: Mapping[str, int | None],
+def refuse_strangers(
+    operation: Operation, common: Mapping[str, str], chosen: Mapping[str, Choice]
 ) -> None:
+    """Raises `InvalidParameter` for roles, and parameters for all rows, that there are not."""
     kinds, parameters = kinds_of(operation), own_parameters(operation)
     known = set(roles(operation))
-    for role, index in chosen.items():
+    for role, choice in chosen.items():
         if role not in known:
             raise InvalidParameter(
-                f"Não há o papel {role} nesta operação; há: {', '.join(roles(operation))}."
+                f"coluna_{role}: não há esse papel nesta operação; há:"
+                f" {', '.join(roles(operation))}."
             )
-        if index is not None and not 0 <= index < len(header):
-            raise InvalidParameter(f"O arquivo não tem a coluna {index + 1}, dada a {role}.")
+        if isinstance(choice, str) and len(choice) > CHOICE_CHARACTERS_MAX:
+            raise InvalidParameter(
+                f"coluna_{role}: um nome de coluna tem no máximo {CHOICE_CHARACTERS_MAX} letras."
+            )
     for name in common:
         if name not in parameters or name in kinds or name == "data_nascimento":
             raise InvalidParameter(f"O parâmetro {name} não vale para todas as linhas de um lote.")
+
+
+def _place_of(role: str, choice: Choice, header: Sequence[str]) -> int | None:
+    """Where the chosen column is (decisions 13.1). Raises `FileUnreadable`: nowhere.
+
+    A name comes before a letter: a file may have a column called B that is its third.
+    """
+    if choice is None or choice == "":
+        return None
+    index: int | None
+    if isinstance(choice, str):
+        plain = names.plain(choice)
+        called = (at for at, name in enumerate(header) if plain and names.plain(name) == plain)
+        index = next(called, None)
+        if index is None:
+            index = column_index(choice)
+    else:
+        index = choice
+    if index is None or not 0 <= index < len(header):
+        raise FileUnreadable(
+            "coluna_inexistente",
+            f"coluna_{role}: o arquivo não tem essa coluna. Diga o nome que está no cabeçalho, ou a"
+            " letra que a planilha lhe dá.",
+        )
+    return index
 
 
 def _no_documents(operation: Operation, header: Sequence[str]) -> FileUnreadable:
@@ -444,14 +472,6 @@ def _told_kinds(operation: Operation) -> str:
 
 def _cell(cells: Cells, index: int) -> str:
     return cells[index].strip() if index < len(cells) else ""
-
-
-def _is_cpf(text: str) -> bool:
-    try:
-        Cpf.parse(text)
-    except InvalidCpf:
-        return False
-    return True
 
 
 def _uf(text: str) -> str:

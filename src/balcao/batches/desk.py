@@ -4,23 +4,23 @@ States change by the arrows of `core.batches` alone; what is forbidden in a stat
 """
 
 import hashlib
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from urllib.parse import urlencode
 
 import msgspec
 
-from balcao.batches.books import RUN, VALIDATE, BatchBooks, Understood, understood_of
-from balcao.batches.columns import map_columns
+from balcao.batches.books import RUN, VALIDATE, BatchBooks, Telling, Understood, understood_of
+from balcao.batches.columns import Choice, refuse_strangers
 from balcao.batches.tables.contract import BOUNDS, MEDIA_TYPES
 from balcao.batches.validating import Validation
 from balcao.core import idempotency
 from balcao.core.access import Caller
-from balcao.core.batches import OVER, BatchState, RowState, expected_credits
+from balcao.core.batches import OVER, BatchState, RowState, expected_credits, expected_seconds
 from balcao.core.budgets import CEILING_MAX, WARN_PERCENT, Budget, usual_name
 from balcao.core.calendar import civil_month
 from balcao.core.ledger import Enqueue, available_credits
-from balcao.core.people import Signature
+from balcao.core.people import Action, Signature
 from balcao.errors import (
     BatchErased,
     BatchNotFound,
@@ -32,9 +32,10 @@ from balcao.errors import (
     RequestTooLarge,
     UnsupportedMediaType,
 )
+from balcao.lookup.whom import QuotedSource, SourcesNow, in_words, lines_of
 from balcao.storage.batches import NewBatch, StoredBatch, StoredRow
 from balcao.storage.connection import SqlConnection
-from balcao.storage.desk.batch_ceilings import raise_ceiling
+from balcao.storage.desk.batch_ceilings import note_batch, raise_ceiling
 from balcao.storage.desk.budgets import make_budget
 
 PIECE_BYTES = 1_000_000
@@ -57,7 +58,7 @@ class Upload:
     idempotency_key: str | None
     name: str = ""
     client: str | None = None
-    columns: "dict[str, int | None]" = field(default_factory=dict)  # chosen, by role
+    columns: Mapping[str, Choice] = field(default_factory=dict)  # by role
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,14 +70,19 @@ class BatchSeen:
     expected: int | None  # credits, by what such rows cost before
     erased_at_ms: int  # when its data go, or went
     understood: Understood | None
+    sources: Sequence[QuotedSource] = ()  # who may have to be asked, as they are now
+    seconds: int | None = None  # that it will take; None: nobody knows
 
 
 class BatchDesk:
     """One for a process. Everything here raises `StorageFailed`, and `BatchNotFound` of others'."""
 
-    def __init__(self, books: BatchBooks, validation: Validation, keep_days: int) -> None:
-        """`keep_days`: how long data stay after the end."""
+    def __init__(
+        self, books: BatchBooks, validation: Validation, keep_days: int, now: SourcesNow
+    ) -> None:
+        """`keep_days`: how long data stay after the end. `now`: how sources are doing."""
         self.books = books
+        self._now = now
         self._validation = validation
         self._keep_ms = keep_days * 86_400_000
         self._stored = books.parts.desk.batches
@@ -105,9 +111,9 @@ class BatchDesk:
             for name, value in upload.parameters
             if name in operation.names and name not in _OF_ROWS
         ]
-        map_columns(operation, ("cnpj", "cpf", "data_nascimento"), common=dict(common))
+        refuse_strangers(operation, dict(common), upload.columns)
         batch_id, parameters = self.books.new_id(), urlencode(sorted(common))
-        columns = msgspec.json.encode(upload.columns).decode()
+        columns = msgspec.json.encode(dict(upload.columns), order="sorted").decode()
         about = (upload.operation, parameters, upload.name, upload.client or "", columns)
         try:
             content = await self._store(batch_id, upload.pieces)
@@ -134,9 +140,9 @@ class BatchDesk:
         )
         return await self._received(new)
 
-    async def _received(self, new: NewBatch) -> StoredBatch:
+    async def _received(self, new: NewBatch, also: Telling | None = None) -> StoredBatch:
         job = Enqueue(VALIDATE, new.batch_id, new.created_ms)
-        made = await self._stored.receive(new, [job])
+        made = await self._stored.receive(new, [job], also)
         if made.batch_id != new.batch_id:
             await self._stored.forget_pieces(new.batch_id)
             if made.create_fingerprint != new.create_fingerprint:
@@ -202,7 +208,29 @@ class BatchDesk:
             expected = expected_credits(past, quote)
         ended_ms = batch.created_ms if batch.ended_ms is None else batch.ended_ms
         erased_at_ms = ended_ms + self._keep_ms if batch.erased_ms is None else batch.erased_ms
-        return BatchSeen(batch, after, expected, erased_at_ms, understood_of(batch))
+        understood = understood_of(batch)
+        sources, seconds = self._asked(batch, understood)
+        return BatchSeen(batch, after, expected, erased_at_ms, understood, sources, seconds)
+
+    def _asked(
+        self, batch: StoredBatch, understood: Understood | None
+    ) -> tuple[Sequence[QuotedSource], int | None]:
+        """Who may have to be asked, and how long all of it will take."""
+        operation, quote = self.books.operation(batch.operation), batch.quote
+        if understood is None or quote is None or operation is None:
+            return (), None
+        mode = self.books.parts.desk.account(batch.account_id).mode
+        asked = [
+            (one, lines_of([one.source], operation.subject, one.uf)) for one in understood.asked
+        ]
+        all_lines = [line for _, lines in asked for line in lines]
+        now = self._now(mode, all_lines)
+        usual = [
+            (one.rows, next((ms for ms in (now[line].usual_ms for line in lines) if ms), None))
+            for one, lines in asked
+        ]
+        places = self.books.parts.admission.places_yielding
+        return in_words(all_lines, now), expected_seconds(quote, usual, places)
 
     # Deciding.
 
@@ -236,15 +264,21 @@ class BatchDesk:
             raise BatchStateRefused(await self._state(batch_id))
         return await self._one(account_id, batch_id)
 
-    async def pause(self, account_id: int, batch_id: str) -> StoredBatch:
+    async def pause(self, account_id: int, batch_id: str, signed: Signature) -> StoredBatch:
         """Ask nothing more for now, until somebody says so. Paused already: stays so.
 
         What waits for its sources would go on by itself, and does not any more. Raises
         `BatchStateRefused`.
         """
         batch = await self._with_data(account_id, batch_id)
-        event = self.books.event("lote.pausado", batch, motivo="usuario")
-        if not await self._stored.pause(batch_id, "usuario", event=event):
+        told = self.books.event("lote.pausado", batch, motivo="usuario")
+        noted = self._noted(signed, "batch.pause", batch)
+
+        def also(connection: SqlConnection) -> None:
+            told(connection)
+            noted(connection)
+
+        if not await self._stored.pause(batch_id, "usuario", event=also):
             state = await self._state(batch_id)
             if state != "pausado":
                 raise BatchStateRefused(state)
@@ -263,26 +297,29 @@ class BatchDesk:
             if batch.ceiling is not None and ceiling < batch.ceiling:
                 raise InvalidParameter("teto_creditos só pode aumentar o teto do lote.")
         now_ms = self.books.now_ms()
+        noted = self._noted(signed, "batch.resume", batch)
 
         def also(connection: SqlConnection) -> None:
             if ceiling is not None and ceiling != batch.ceiling:
                 raise_ceiling(connection, account_id, batch_id, ceiling, signed, now_ms)
+            noted(connection)
 
         job = Enqueue(RUN, batch_id, now_ms)
         if not await self._stored.resume(batch_id, ceiling, [job], also):
             raise BatchStateRefused(await self._state(batch_id))
         return await self._one(account_id, batch_id)
 
-    async def stop(self, account_id: int, batch_id: str) -> StoredBatch:
+    async def stop(self, account_id: int, batch_id: str, signed: Signature) -> StoredBatch:
         """Ask nothing more at all; what is under way ends. Raises `BatchStateRefused`."""
         batch = await self._with_data(account_id, batch_id)
         job = Enqueue(RUN, batch_id, self.books.now_ms())
-        if batch.state != "encerrando" and not await self._stored.stop(batch_id, [job]):
+        noted = self._noted(signed, "batch.stop", batch)
+        if batch.state != "encerrando" and not await self._stored.stop(batch_id, [job], noted):
             raise BatchStateRefused(await self._state(batch_id))
         return await self._one(account_id, batch_id)
 
     async def repeat(
-        self, caller: Caller, batch_id: str, idempotency_key: str | None
+        self, caller: Caller, batch_id: str, idempotency_key: str | None, signed: Signature
     ) -> StoredBatch:
         """A new batch of the rows that failed, never of rows that were charged.
 
@@ -310,9 +347,10 @@ class BatchDesk:
             idempotency.digest(f"repetir\n{batch_id}"),
             self.books.now_ms(),
         )
-        return await self._received(new)
+        made = f"lote novo {new.batch_id}"
+        return await self._received(new, self._noted(signed, "batch.repeat", batch, made))
 
-    async def delete(self, account_id: int, batch_id: str) -> None:
+    async def delete(self, account_id: int, batch_id: str, signed: Signature) -> None:
         """Erase what its file said and what it was answered; what it cost stays in the books.
 
         Raises `BatchStateRefused` while it is not over.
@@ -320,10 +358,22 @@ class BatchDesk:
         batch = await self._one(account_id, batch_id)
         if batch.state == "cotado":
             await self._stored.expire(batch_id, self.books.now_ms())
-        if batch.erased_ms is None and not await self._stored.erase(batch_id, self.books.now_ms()):
+        noted = self._noted(signed, "batch.erase", batch)
+        if batch.erased_ms is None and not await self._stored.erase(
+            batch_id, self.books.now_ms(), noted
+        ):
             raise BatchStateRefused(await self._state(batch_id))
 
     # What they are made of.
+
+    def _noted(
+        self, signed: Signature, action: Action, batch: StoredBatch, detail: str = ""
+    ) -> Telling:
+        """Its entry in the audit log, in the commit of the deed."""
+        now_ms = self.books.now_ms()
+        return lambda connection: note_batch(
+            connection, signed, action, batch.account_id, batch.batch_id, now_ms, detail
+        )
 
     async def _one(self, account_id: int, batch_id: str) -> StoredBatch:
         batch = await self._stored.batch(batch_id, account_id)

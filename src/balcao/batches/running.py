@@ -137,8 +137,6 @@ class Running:
         after = 0
         places = self._books.parts.admission.places_yielding
         while stroke.goes_on:
-            if not await self._still_runs(stroke.batch):
-                return False
             rows = await self._stored.rows(
                 stroke.batch.batch_id, after, ROWS_AT_ONCE, "pendente", cells=True
             )
@@ -147,6 +145,9 @@ class Running:
             after = rows[-1].line
             waiting = list(rows)
             while waiting and stroke.goes_on:
+                # Paused, or its key revoked: the very next slice is not begun any more.
+                if not self._stored.goes_on(stroke.batch.batch_id, self._books.now_ms()):
+                    return False
                 count = min(self._pace.group(), places)
                 some, waiting = waiting[:count], waiting[count:]
                 for row in some:
@@ -160,10 +161,6 @@ class Running:
             if waiting:
                 return False
         return False
-
-    async def _still_runs(self, batch: StoredBatch) -> bool:
-        now = await self._stored.batch(batch.batch_id)
-        return now is not None and now.state == "executando"
 
     def _begin(self, stroke: _Stroke, row: StoredRow) -> None:
         task = asyncio.create_task(self._row(stroke, row))

@@ -9,6 +9,7 @@ from balcao.batches.desk import BatchSeen
 from balcao.core.batches import BatchState, PauseReason, RowState
 from balcao.core.budgets import instant
 from balcao.core.described import described, said
+from balcao.lookup.whom import QuotedSource
 from balcao.storage.batches import StoredBatch, StoredRow
 
 _WHEN = {"format": "date-time"}
@@ -48,6 +49,17 @@ class BatchQuoteAnswer(msgspec.Struct, frozen=True):
     saldo_apos_maximo: Annotated[
         int | None,
         said("O disponível menos o máximo; negativo, se falta; nulo, se nada limita a conta."),
+    ]
+    duracao_estimada_s: Annotated[
+        int | None,
+        said(
+            "Quantos segundos levaria, pelo que as fontes levaram na última hora, se ninguém mais"
+            " consultasse; nulo, se nenhuma delas respondeu."
+        ),
+    ]
+    fontes: Annotated[
+        Sequence[QuotedSource],
+        said("Quem pode ter de ser consultado, nesta ordem, e como está agora."),
     ]
 
 
@@ -154,6 +166,8 @@ def quote_told(seen: BatchSeen) -> BatchQuoteAnswer | None:
         a_consultar=quote.to_ask,
         valida_ate=instant(quote.until_ms) or "",
         saldo_apos_maximo=seen.available_after,
+        duracao_estimada_s=seen.seconds,
+        fontes=seen.sources,
     )
 
 

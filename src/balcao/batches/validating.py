@@ -2,12 +2,9 @@
 
 import asyncio
 import hashlib
-import os
-import tempfile
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager
 from itertools import islice
-from pathlib import Path
 
 import msgspec
 import structlog
@@ -24,12 +21,16 @@ from balcao.batches.columns import AskedRow, ColumnMap, asked_digest, map_column
 from balcao.batches.pace import Pace
 from balcao.batches.tables.contract import Cells, TableRow
 from balcao.batches.tables.opening import open_table
+from balcao.batches.unsealing import unsealed
 from balcao.core.access import Caller
-from balcao.core.batches import QUOTE_MS, BatchQuote, RowState
+from balcao.core.batches import QUOTE_MS, AskedLine, BatchQuote, RowState
 from balcao.core.data_subject import document_hash
 from balcao.core.documents import Cnpj, Cpf
+from balcao.core.outcomes import Quote
 from balcao.core.problems import problem_of
+from balcao.core.questions import Question
 from balcao.errors import CallerError, ClientRequired, FileUnreadable
+from balcao.lookup.context import Parts
 from balcao.lookup.quoting import quote
 from balcao.operations.contract import Operation
 from balcao.storage.batches import NewRow, StoredBatch
@@ -63,7 +64,7 @@ class Validation:
             return
         try:
             async with self._table(batch) as table:
-                understood, rows_digest = await self._read(batch, table)
+                understood = await self._read(batch, table)
         except CallerError as error:
             now_ms = self._books.now_ms()
             code = error.code if isinstance(error, FileUnreadable) else problem_of(error).code
@@ -71,9 +72,8 @@ class Validation:
             return
         while await self._stored.mark_repeated(batch_id):
             pass
-        understood = msgspec.structs.replace(understood, rows_digest=rows_digest)
-        told = msgspec.json.encode(understood).decode()
-        await self._stored.understood(batch_id, self._header(batch_id, table.header), told)
+        header = self._header(batch_id, table.header)
+        await self._stored.understood(batch_id, header, understood.kept)
         await self._quote(batch, understood)
 
     async def price_again(self, batch: StoredBatch, understood: Understood) -> None:
@@ -81,7 +81,7 @@ class Validation:
         caller = await self._caller(batch)
         operation = self._operation(batch)
         reading = columns_of(self._books, batch, operation)
-        after = 0
+        asked_lines, after = _Asked(self._books.parts, caller), 0
         while rows := await self._stored.rows(
             batch.batch_id, after, ROWS_AT_ONCE, "pendente", cells=True
         ):
@@ -93,9 +93,13 @@ class Validation:
                 asked = reading.read(TableRow(row.line, cells))
                 if isinstance(asked, AskedRow):
                     cost = await quote(asked.question, caller, self._books.parts)
+                    asked_lines.add(asked.question, cost)
                     prices.append((cost.least, cost.greatest, cost.at_hand, row.line))
             await self._stored.price_rows(batch.batch_id, prices)
             await asyncio.sleep(0)
+        assert batch.header is not None
+        understood = msgspec.structs.replace(understood, asked=asked_lines.told)
+        await self._stored.understood(batch.batch_id, batch.header, understood.kept)
         await self._quote(batch, understood, again=True)
 
     async def _quote(
@@ -111,8 +115,8 @@ class Validation:
             event=self._books.event("lote.cotado", batch, **quote_words(told)),
         )
 
-    async def _read(self, batch: StoredBatch, table: FileTable) -> tuple[Understood, str]:
-        """Store all rows, each with what it would cost; and a digest of what they ask."""
+    async def _read(self, batch: StoredBatch, table: FileTable) -> Understood:
+        """Store all rows, each with what it would cost; how they were read, and what they ask."""
         operation, caller = self._operation(batch), await self._caller(batch)
         columns = map_columns(
             operation,
@@ -122,9 +126,8 @@ class Validation:
             chosen=chosen_of(batch),
         )
         understood = Understood(table.told, tuple(columns.told), letters_of(columns))
-        told = msgspec.json.encode(understood).decode()
         header = self._header(batch.batch_id, table.header)
-        await self._stored.understood(batch.batch_id, header, told)
+        await self._stored.understood(batch.batch_id, header, understood.kept)
         digest = hashlib.blake2b(digest_size=16)
         reader = _RowReader(self._books, batch, operation, caller, columns)
         while some := await asyncio.to_thread(lambda: list(islice(table.rows, ROWS_AT_ONCE))):
@@ -138,7 +141,9 @@ class Validation:
                 if row.same is not None:
                     digest.update(b"%d:%b" % (row.line, row.same))
             await self._stored.add_rows(batch.batch_id, new)
-        return understood, digest.hexdigest()
+        return msgspec.structs.replace(
+            understood, rows_digest=digest.hexdigest(), asked=reader.asked.told
+        )
 
     def _header(self, batch_id: str, header: Sequence[str]) -> bytes:
         return self._books.seal(batch_id).cells(0, tuple(header))
@@ -160,7 +165,8 @@ class Validation:
         if batch.repeats is not None:
             yield await self._failed_rows(batch.repeats)
             return
-        path = await asyncio.to_thread(self._unsealed, batch.batch_id)
+        seal, pieces = self._books.seal(batch.batch_id), self._stored.pieces(batch.batch_id)
+        path = await asyncio.to_thread(unsealed, self._books.folder, seal, pieces)
         try:
             table = await asyncio.to_thread(open_table, path, batch.media_type)
             try:
@@ -169,16 +175,6 @@ class Validation:
                 await asyncio.to_thread(table.close)
         finally:
             path.unlink(missing_ok=True)
-
-    def _unsealed(self, batch_id: str) -> Path:
-        """The file, for as long as it is read. In a thread."""
-        self._books.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        number, name = tempfile.mkstemp(dir=self._books.folder)
-        seal = self._books.seal(batch_id)
-        with os.fdopen(number, "wb") as file:
-            for piece, content in enumerate(self._stored.pieces(batch_id)):
-                file.write(seal.open_piece(piece, content))
-        return Path(name)
 
     async def _failed_rows(self, batch_id: str) -> FileTable:
         origin = await self._stored.batch(batch_id)
@@ -211,6 +207,28 @@ def columns_of(books: BatchBooks, batch: StoredBatch, operation: Operation) -> C
     )
 
 
+class _Asked:
+    """Who may have to be asked about rows that are not at hand, and about how many each first."""
+
+    def __init__(self, parts: Parts, caller: Caller) -> None:
+        self._sources = parts.environments[caller.mode].sources
+        self._first: dict[tuple[str, str], int] = {}
+
+    def add(self, question: Question, cost: Quote) -> None:
+        """One more row."""
+        if cost.at_hand:
+            return
+        for inquiry in question.inquiries:
+            for at, name in enumerate(self._sources.who_is_asked(inquiry)):
+                line = name, inquiry.uf or ""
+                self._first[line] = self._first.get(line, 0) + (at == 0)
+
+    @property
+    def told(self) -> tuple[AskedLine, ...]:
+        """As it is kept with the batch."""
+        return tuple(AskedLine(*line, rows) for line, rows in self._first.items())
+
+
 class _RowReader:
     """Makes of rows of a file what is stored of them."""
 
@@ -229,6 +247,7 @@ class _RowReader:
         self._caller = caller
         self._columns = columns
         self._client = batch.client
+        self.asked = _Asked(books.parts, caller)
 
     async def row(self, row: TableRow) -> NewRow:
         """A row as it is stored; with its price, if it is to be asked."""
@@ -254,6 +273,7 @@ class _RowReader:
             state, code = "recusada", problem_of(refused).code
         else:
             cost = await quote(question, self._caller, self._parts)
+            self.asked.add(question, cost)
             least, greatest, at_hand = cost.least, cost.greatest, cost.at_hand
             same = asked_digest(self._operation, question, self._seal.asking)
         return NewRow(

@@ -62,6 +62,13 @@ def create(  # noqa: PLR0917  # a command's own words
         list[str] | None,
         typer.Option("--parameter", help="Um parâmetro para todas as linhas, como uf=SP."),
     ] = None,
+    column: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--column",
+            help="Qual coluna é o quê, onde o reconhecimento errar: documento=B, uf=Estado.",
+        ),
+    ] = None,
     name: Annotated[str, typer.Option("--name", help="Um nome para o lote.")] = "",
     wait: Wait = False,
     as_json: AsJson = False,
@@ -77,7 +84,8 @@ def create(  # noqa: PLR0917  # a command's own words
         raise CommandFailed(f"O arquivo deve terminar em um destes: {', '.join(_MEDIA)}.")
     if not file.is_file():
         raise CommandFailed(f"Não há um arquivo {file}.")
-    common = [tuple(each.partition("=")[::2]) for each in parameter or []]
+    common = [each.partition("=")[::2] for each in parameter or []]
+    columns = dict(each.partition("=")[::2] for each in column or [])
 
     async def receive(batches: "Batching", owner: "Account") -> "BatchSeen":
         from balcao.service.batching import Upload
@@ -85,11 +93,12 @@ def create(  # noqa: PLR0917  # a command's own words
         upload = Upload(
             owner.caller(),
             operation,
-            [(str(key), str(value)) for key, value in common],
+            common,
             media_type,
             _pieces(file),
             None,
             name or file.stem[:80],
+            columns=columns,
         )
         return await batches.desk.seen(await batches.desk.receive(upload))
 
@@ -182,8 +191,10 @@ def pause(number: Number, account: AccountOption, as_json: AsJson = False) -> No
 
       $ balcao batch pause 0198f2d4-7c1a-7b3e-9f00-5d2c8a41e6b8 --account acme
     """
+    from balcao.core.people import AT_THE_TERMINAL
+
     with _open(account) as (_, batches, owner):
-        batch = _told(batches.desk.pause(owner.account_id, number))
+        batch = _told(batches.desk.pause(owner.account_id, number, AT_THE_TERMINAL))
         _show(_told(batches.desk.seen(batch)), as_json=as_json)
 
 
@@ -217,8 +228,10 @@ def stop(number: Number, account: AccountOption, as_json: AsJson = False) -> Non
 
       $ balcao batch stop 0198f2d4-7c1a-7b3e-9f00-5d2c8a41e6b8 --account acme
     """
+    from balcao.core.people import AT_THE_TERMINAL
+
     with _open(account) as (_, batches, owner):
-        batch = _told(batches.desk.stop(owner.account_id, number))
+        batch = _told(batches.desk.stop(owner.account_id, number, AT_THE_TERMINAL))
         _show(_told(batches.desk.seen(batch)), as_json=as_json)
 
 
@@ -357,6 +370,7 @@ def _show(seen: "BatchSeen", *, as_json: bool) -> None:
             ("Custo", f"{whole(quote.creditos_min)} a {whole(quote.creditos_max)} créditos"),
             ("Já à mão", f"{whole(quote.a_mao)} de {whole(quote.validas)}"),
             ("Saldo depois, no máximo do custo", "" if left is None else whole(left)),
+            ("Fontes", ", ".join(each.nome for each in quote.fontes)),
         ]
     if told.teto_creditos is not None:
         pairs.append(("Gastos", f"{whole(told.creditos_gastos)} de {whole(told.teto_creditos)}"))

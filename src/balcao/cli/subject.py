@@ -16,7 +16,7 @@ from balcao.service.clock import system_now_ms
 if TYPE_CHECKING:
     from balcao.core.data_subject import DataSubject
     from balcao.core.questions import Mode
-    from balcao.service.erasure import Findings
+    from balcao.service.erasure import BatchesNaming, Findings
     from balcao.settings import Settings
     from balcao.storage.contract import Cache
 
@@ -46,7 +46,7 @@ def find(cpf: Refused = None, as_json: AsJson = False) -> None:
     with _subject_in_office(cpf) as (office, person, caches):
         from balcao.service import erasure
 
-        found = wait_for(erasure.find(person, office.desk, caches))
+        found = wait_for(erasure.find(person, office.desk, caches, _batches(office)))
         accounts = {one.account_id: one.name for one in office.desk.accounts()}
         backups = _backups(office.settings)
     if as_json:
@@ -81,7 +81,8 @@ def erase(
         from balcao.service import erasure
         from balcao.storage.blobs import open_blobs
 
-        found = wait_for(erasure.find(person, office.desk, caches))
+        batches = _batches(office)
+        found = wait_for(erasure.find(person, office.desk, caches, batches))
         backups = _backups(office.settings)
         if not as_json:
             _show(found, {one.account_id: one.name for one in office.desk.accounts()})
@@ -98,6 +99,7 @@ def erase(
             office.desk,
             caches,
             open_blobs(office.settings.receipts or office.home.receipts),
+            batches,
             signed=AT_THE_TERMINAL,
             now_ms=office.now_ms,
         )
@@ -142,6 +144,12 @@ def _subject_in_office(
                 cache.close()
 
 
+def _batches(office: Office) -> "BatchesNaming":
+    from balcao.service.erasure import BatchesNaming
+
+    return BatchesNaming(office.desk, office.home.pepper(), office.home.batches)
+
+
 def _confirm() -> None:
     if not sys.stdin.isatty():
         raise CommandFailed(
@@ -182,7 +190,11 @@ def _show(found: "Findings", accounts: Mapping[int, str]) -> None:
             accounts[one.account_id],
             when(one.created_ms),
         )
-        for one in held.rows
+        for one in found.rows
+    ]
+    rows += [
+        ("Arquivo de lote", one.batch_id, accounts[one.account_id], when(one.created_ms))
+        for one in found.named.files
     ]
     print_table(
         ("O quê", "De quê", "Conta", "Desde (ou até)"),
@@ -273,6 +285,7 @@ def _as_json(found: "Findings") -> Mapping[str, object]:
         "recorded_answers": [
             record(one, "account_id request_id expires_ms") for one in held.answers
         ],
-        "batch_rows": [record(one, "account_id batch_id line created_ms") for one in held.rows],
+        "batch_rows": [record(one, "account_id batch_id line created_ms") for one in found.rows],
+        "batch_files": [record(one, "account_id batch_id created_ms") for one in found.named.files],
         "erased_before_at": [iso(at_ms) for at_ms in held.erased_ms],
     }

@@ -11,7 +11,8 @@ of the commit of its cause, and is refused with it where the row is not what its
 """
 
 import hashlib
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 from typing import Literal, TypeAlias, get_args
 
 import msgspec
@@ -171,6 +172,37 @@ def expected_credits(past: RowTally, quote: BatchQuote) -> int | None:
         return None
     expected = round(past.credits / past.rows * quote.valid)
     return min(max(expected, quote.least), quote.greatest)
+
+
+class AskedLine(msgspec.Struct, frozen=True, array_like=True):
+    """A source that rows may have to ask for a UF. `rows`: for how many it is the first."""
+
+    source: str
+    uf: str  # "": the question has none
+    rows: int = 0
+
+
+# Of a row that is at hand: reading, charging, sealing, keeping (`python -m bench batches speed`).
+_ROW_SECONDS = 0.0002
+
+
+def expected_seconds(
+    quote: BatchQuote, usual: Sequence[tuple[int, float | None]], places: int
+) -> int | None:
+    """How long it will take, if nobody else asks anything; None: no source has answered of late.
+
+    `usual`: for how many rows a line comes first, and how many milliseconds it usually takes.
+    `places`: how many rows may wait for sources at once.
+    """
+    known = [(rows, ms) for rows, ms in usual if rows and ms is not None]
+    seconds = quote.valid * _ROW_SECONDS
+    if quote.to_ask:
+        asked = sum(rows for rows, _ in known)
+        if not asked:
+            return None
+        mean_ms = sum(rows * ms for rows, ms in known) / asked
+        seconds += math.ceil(quote.to_ask / places) * mean_ms / 1000
+    return math.ceil(seconds)
 
 
 def row_of_key(key: str) -> tuple[str, int] | None:

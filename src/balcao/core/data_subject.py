@@ -5,10 +5,14 @@ that what lies in one of them tells nothing about another without the installati
 """
 
 import hashlib
+import re
+from collections.abc import Iterable
 
 import msgspec
 
 from balcao.core.documents import Cpf
+
+_DIGITS_MIN = 8
 
 # What stands in a request's details where a person's document was.
 ERASED = "apagado"
@@ -25,6 +29,29 @@ class DataSubject(msgspec.Struct, frozen=True):
     def written(self) -> tuple[bytes, bytes]:
         """The CPF as answers have it: digits alone, and punctuated."""
         return self.cpf.text.encode(), self.cpf.punctuated.encode()
+
+
+class Naming:
+    """Where texts name a person by their CPF, however it is written: `123.456.789-09`, with
+    blanks, inside a sentence, or without the zeros at its beginning, which spreadsheets cut off.
+
+    Fewer than eight digits name nobody: such numbers are everywhere.
+    """
+
+    def __init__(self, cpf: Cpf) -> None:
+        text = cpf.text
+        parts = "[. \u00a0/-]{0,2}".join((text[:3], text[3:6], text[6:9], text[9:]))
+        short = text.lstrip("0")
+        bare = f"|{short}" if _DIGITS_MIN <= len(short) < len(text) else ""
+        self._pattern = re.compile(f"(?<![0-9])(?:{parts}{bare})(?![0-9])", re.ASCII)
+
+    def is_in(self, text: str) -> bool:
+        """Whether this does."""
+        return self._pattern.search(text) is not None
+
+    def is_in_any(self, texts: Iterable[str]) -> bool:
+        """Whether one of these does."""
+        return self.is_in("\n\n".join(texts))
 
 
 def data_subject(pepper: bytes, cpf: Cpf) -> DataSubject:

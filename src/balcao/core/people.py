@@ -10,6 +10,8 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
+from balcao.core.access import Caller
+
 Role: TypeAlias = Literal["consultant", "manager", "operator"]
 
 # Through which door something was done.
@@ -28,6 +30,11 @@ Action: TypeAlias = Literal[
     "budget.create",
     "budget.change",
     "budget.end",
+    "batch.pause",
+    "batch.resume",
+    "batch.stop",
+    "batch.repeat",
+    "batch.erase",
     "user.create",
     "user.change",
     "user.suspend",
@@ -45,14 +52,23 @@ LinkPurpose: TypeAlias = Literal["set_password", "first_operator"]
 
 
 class Signature(msgspec.Struct, frozen=True, gc=False):
-    """Who does something in the office. `form_id` is the form's own number: carried out once."""
+    """Who does something in the office. `form_id` is the form's own number: carried out once.
+
+    `key_id`: of the API's key, where it was a program.
+    """
 
     channel: Channel
     user_id: int | None = None
     form_id: str | None = None
+    key_id: int | None = None
 
 
 AT_THE_TERMINAL = Signature("cli")
+
+
+def signed_by(caller: Caller) -> Signature:
+    """What a program does, by the API."""
+    return Signature("api", key_id=caller.key_id)
 
 
 @dataclass(frozen=True, slots=True, repr=False)

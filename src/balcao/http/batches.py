@@ -16,7 +16,7 @@ from balcao.batches.telling import BatchAnswer, batch_told, row_told
 from balcao.core import idempotency
 from balcao.core.access import Caller
 from balcao.core.batches import ROW_STATES, RowState
-from balcao.core.people import Signature
+from balcao.core.people import signed_by
 from balcao.core.problems import problem_of
 from balcao.errors import (
     BatchErased,
@@ -45,8 +45,8 @@ FILE_BODY = BodyLimit(BOUNDS.file_bytes, tuple(kind.encode() for kind in MEDIA_T
 WORD_BODY = BodyLimit(65_536, (b"application/json",), may_be_empty=True)
 
 _OWN = ("operacao", "nome")
+_COLUMN = "coluna_"  # and a role: which column has it
 _FREE = (b"x-creditos-cobrados", b"0")
-_BY_THE_API = Signature("api")
 
 Deed = Callable[[Request, Caller, str], Awaitable[Answer]]
 
@@ -146,12 +146,21 @@ class BatchPages:
             Upload(
                 caller,
                 query.get("operacao", ""),
-                [(name, value) for name, value in query.items() if name not in _OWN],
+                [
+                    (name, value)
+                    for name, value in query.items()
+                    if name not in _OWN and not name.startswith(_COLUMN)
+                ],
                 FILE_BODY.admit(request.headers),
                 pieces,
                 key,
                 query.get("nome", "").strip(),
                 marks.client,
+                {
+                    name.removeprefix(_COLUMN): value.strip() or None
+                    for name, value in query.items()
+                    if name.startswith(_COLUMN)
+                },
             )
         )
         return _created(batch)
@@ -178,7 +187,7 @@ class BatchPages:
         await self._may_spend(caller, number)
         try:
             batch = await self.batches.confirm(
-                caller.account_id, number, body.digest, body.teto_creditos, _BY_THE_API
+                caller.account_id, number, body.digest, body.teto_creditos, signed_by(caller)
             )
         except QuoteChanged as changed:
             return await self._changed(changed, caller, number)
@@ -198,26 +207,34 @@ class BatchPages:
         return problem.status, headers, body
 
     async def _pause(self, request: Request, caller: Caller, number: str) -> Answer:
-        return await self._told(await self.batches.pause(caller.account_id, number))
+        return await self._told(
+            await self.batches.pause(caller.account_id, number, signed_by(caller))
+        )
 
     async def _resume(self, request: Request, caller: Caller, number: str) -> Answer:
         body = body_of(request, ResumeBody) if request.body else ResumeBody()
         await self._may_spend(caller, number)
         return await self._told(
-            await self.batches.resume(caller.account_id, number, body.teto_creditos, _BY_THE_API)
+            await self.batches.resume(
+                caller.account_id, number, body.teto_creditos, signed_by(caller)
+            )
         )
 
     async def _stop(self, request: Request, caller: Caller, number: str) -> Answer:
-        return await self._told(await self.batches.stop(caller.account_id, number))
+        return await self._told(
+            await self.batches.stop(caller.account_id, number, signed_by(caller))
+        )
 
     async def _repeat(self, request: Request, caller: Caller, number: str) -> Answer:
         body = body_of(request, RepeatBody) if request.body else RepeatBody()
         if body.somente != "falhas":
             raise InvalidParameter("somente: só as falhas podem ser repetidas.")
-        return _created(await self.batches.repeat(caller, number, _key_of(request)))
+        return _created(
+            await self.batches.repeat(caller, number, _key_of(request), signed_by(caller))
+        )
 
     async def _delete(self, request: Request, caller: Caller, number: str) -> Answer:
-        await self.batches.delete(caller.account_id, number)
+        await self.batches.delete(caller.account_id, number, signed_by(caller))
         return await self._told(await self._batch(caller, number))
 
     async def _rows(self, request: Request, caller: Caller, number: str) -> Answer:

@@ -25,7 +25,7 @@ from balcao.core.budgets import (
     usual_name,
     whose,
 )
-from balcao.core.people import Signature
+from balcao.core.people import signed_by
 from balcao.errors import (
     BudgetNotFound,
     BudgetOfItsOwner,
@@ -42,7 +42,6 @@ from balcao.operations.parameters import read_marks
 from balcao.storage.desk.budgets import BudgetNow
 
 _ADDRESS = f"{PREFIX}orcamentos"
-BY_THE_API = Signature("api")
 
 
 class OwnerBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -139,7 +138,7 @@ class BudgetPages:
         _refuse_who_does_not_administer(caller)
         body, now_ms = body_of(request, NewBudgetBody), self.parts.now_ms()
         budget = self._read(caller, body, now_ms)
-        make = partial(self.parts.desk.budgets.make, budget, BY_THE_API, by=_by(caller))
+        make = partial(self.parts.desk.budgets.make, budget, signed_by(caller))
 
         def told(made: Budget) -> Answer:
             untouched = BudgetNow(made, BudgetUse(), period_of(made.period, now_ms))
@@ -154,9 +153,8 @@ class BudgetPages:
             caller.account_id,
             now.budget.number,
             partial(self._edited, body),
-            BY_THE_API,
+            signed_by(caller),
             self.parts.now_ms(),
-            by=_by(caller),
         )
         return free_answer(fields_of(changed))
 
@@ -165,7 +163,7 @@ class BudgetPages:
             raise BudgetOfItsOwner
         caller = _caller(request)
         last = await self.parts.desk.budgets.end(
-            caller.account_id, now.budget.number, BY_THE_API, self.parts.now_ms(), by=_by(caller)
+            caller.account_id, now.budget.number, signed_by(caller), self.parts.now_ms()
         )
         return free_answer(fields_of(last))
 
@@ -239,10 +237,6 @@ def _may_see(caller: Caller, budget: Budget) -> bool:
 def _refuse_who_does_not_administer(caller: Caller) -> None:
     if not caller.administers:
         raise NotAdministering
-
-
-def _by(caller: Caller) -> str:
-    return f"pela chave número {caller.key_id}"
 
 
 def _owner(said: OwnerBody) -> tuple[OwnerKind, str]:

@@ -4,10 +4,10 @@ Decisions 10.1. Nobody is asked and nothing is charged; it counts against the li
 would be a free look into the cache that all clients share.
 """
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Annotated, Literal, TypeAlias
+from typing import Annotated, Literal
 
 import msgspec
 
@@ -19,7 +19,6 @@ from balcao.core.freshness import DAY_MS
 from balcao.core.ledger import available_credits, spent_credits
 from balcao.core.outcomes import Quote, Way
 from balcao.core.problems import problem_of
-from balcao.core.questions import Mode, Question, Subject
 from balcao.errors import CeilingOfRequest, InsufficientCredits
 from balcao.http.lookup_request import read_lookup
 from balcao.http.read import Request
@@ -27,7 +26,7 @@ from balcao.http.routes import Answer, Route, paths_of
 from balcao.lookup.booking import told_of
 from balcao.lookup.context import Parts
 from balcao.lookup.quoting import quote
-from balcao.observability.health import ALL_UFS, Standing
+from balcao.lookup.whom import QuotedSource, SourcesNow, in_words, lines_of_question
 from balcao.operations import tariff
 from balcao.operations.contract import Operation
 from balcao.operations.envelope import WITHOUT_ID, AlwaysFalse, AlwaysTrue, RequestId
@@ -41,12 +40,6 @@ WAYS: Mapping[Way, Literal["proprio", "cache", "fonte", "misto"]] = {
     "source": "fonte",
     "mixed": "misto",
 }
-STANDINGS: Mapping[Standing, Literal["respondendo", "instavel", "parada", "desconhecida"]] = {
-    "ok": "respondendo",
-    "degraded": "instavel",
-    "down": "parada",
-    "quiet": "desconhecida",
-}
 _HEADERS = [
     (b"content-type", b"application/json; charset=utf-8"),
     (b"cache-control", b"no-store"),
@@ -54,22 +47,6 @@ _HEADERS = [
 ]
 
 _encode = msgspec.json.Encoder().encode
-
-# Source, subject and UF.
-SourceLine: TypeAlias = tuple[str, Subject, str]
-# How sources are at this moment: of this mode, each of these lines.
-StandingsNow: TypeAlias = Callable[[Mode, Collection[SourceLine]], Mapping[SourceLine, Standing]]
-
-
-@described("FonteCotada", "Quem pode ser consultado sobre isto, e como está.")
-class QuotedSource(msgspec.Struct, frozen=True):
-    """One of those who may be asked."""
-
-    nome: Annotated[str, said("Nome da fonte.")]
-    estado: Annotated[
-        Literal["respondendo", "instavel", "parada", "desconhecida"],
-        said("Como respondeu na última hora; `desconhecida`: ninguém a consultou."),
-    ]
 
 
 @described("TetoCotado", "Um teto do qual a consulta faria parte.")
@@ -155,7 +132,7 @@ class Quotes:
     """One address an operation."""
 
     parts: Parts
-    standings: StandingsNow
+    now: SourcesNow
 
     def routes(self) -> Sequence[Route]:
         """What the front serves."""
@@ -185,6 +162,7 @@ class Quotes:
         budgets = self.parts.desk.budgets.covering(
             caller.account_id, owners, operation.path, now_ms
         )
+        lines = lines_of_question(self.parts.environments[caller.mode].sources, sent.question)
         age_ms = None if told.asked_ms is None else max(0, now_ms - told.asked_ms)
         return QuoteAnswer(
             request_id="",
@@ -198,35 +176,12 @@ class Quotes:
             regra=tariff.sentence(told.rule),
             idade_dias=None if age_ms is None else age_ms // DAY_MS,
             valida_ate=told.validity,
-            fontes=self._sources(sent.question, caller.mode),
+            fontes=in_words(lines, self.now(caller.mode, lines)),
             saldo_apos_maximo=None if available is None else available - told.greatest,
             tetos=[*_ceilings(account, now_ms), *filter(None, map(_of_budget, budgets))],
             recusa=_refusal(told, sent.credits_max, available, budgets),
             cotado_em=from_ms(now_ms).isoformat(timespec="milliseconds"),
         )
-
-    def _sources(self, question: Question, mode: Mode) -> Sequence[QuotedSource]:
-        sources, subject = self.parts.environments[mode].sources, question.subject
-        lines: dict[str, set[SourceLine]] = {}
-        for inquiry in question.inquiries:
-            for name in sources.who_is_asked(inquiry):
-                known = lines.setdefault(name, set())
-                known.add((name, subject, inquiry.uf or ""))
-                if inquiry.uf:  # some are asked about all of them at once
-                    known.add((name, subject, ALL_UFS))
-        now = self.standings(mode, {line for known in lines.values() for line in known})
-        return [
-            QuotedSource(name, STANDINGS[_in_a_word({now[line] for line in known})])
-            for name, known in lines.items()
-        ]
-
-
-def _in_a_word(known: Collection[Standing]) -> Standing:
-    """Of one source that may be asked about several UFs."""
-    spoken = set(known) - {"quiet"}
-    if len(spoken) > 1:
-        return "degraded"
-    return spoken.pop() if spoken else "quiet"
 
 
 def _of_budget(now: BudgetNow) -> QuotedCeiling | None:

@@ -121,13 +121,10 @@ class Health:
         ]
         return sorted(found, key=lambda line: (line.subject, line.uf, line.source))
 
-    def standing(
-        self, mode: str, line: tuple[str, str, str], now_ms: int, circuit: str
-    ) -> Standing:
-        """How one source is for a subject and UF; `circuit` as in `Line`. Microseconds."""
+    def line(self, mode: str, line: tuple[str, str, str], now_ms: int, circuit: str) -> Line:
+        """One source for a subject and UF; `circuit` as in `Line`. Microseconds."""
         memory = self._lines.get((mode, *line))
-        known = memory or _Memory()
-        return standing(_line(line, known, now_ms, {line: circuit}))
+        return _line(line, memory or _Memory(), now_ms, {line: circuit})
 
 
 def standing(line: Line) -> Standing:

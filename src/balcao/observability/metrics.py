@@ -102,6 +102,8 @@ class Metrics:
         self._batches = Tally(_SIZES)
         self._purged: Counter[tuple[str]] = Counter()
         self._closed: Counter[tuple[str]] = Counter()
+        self._over_budget: Counter[tuple[str]] = Counter()
+        self._events: Counter[tuple[str]] = Counter()
         self._backup_seconds: float | None = None
         # Who is asked when measurements are read: whoever knows puts itself in its place.
         # How many connections are open.
@@ -161,6 +163,14 @@ class Metrics:
     def connection_closed(self, reason: str) -> None:
         """Count a connection that we refused or ended before its client did."""
         self._closed[reason,] += 1
+
+    def over_budget(self, owner_kind: str) -> None:
+        """Count a charge or a hold that a budget did not cover."""
+        self._over_budget[owner_kind,] += 1
+
+    def event(self, kind: str, count: int) -> None:
+        """Count what accounts were told of."""
+        self._events[kind,] += count
 
     def backup(self, at_ms: int) -> None:
         """The newest backup that this process knows of was made at this instant."""
@@ -262,6 +272,19 @@ class Metrics:
         )
         yield GaugeMetricFamily(
             "balcao_budgets", "Budgets in force, of all accounts.", value=self.budgets()
+        )
+        yield _counter(
+            "balcao_budget_refusals",
+            "Charges and holds that a budget did not cover, by whose it is.",
+            ("owner",),
+            self._over_budget.items(),
+        )
+        yield _counter(
+            "balcao_events",
+            "What accounts were told of since this process began, by all nodes: budgets' warnings"
+            " (teto.aviso, teto.atingido), and what became of batches.",
+            ("kind",),
+            self._events.items(),
         )
         yield from _month(*self.month())
         yield _gauge(

@@ -9,11 +9,11 @@ from urllib.parse import parse_qsl
 from balcao.core.documents import Cnpj, Cpf
 from balcao.core.federation import ALL
 from balcao.core.ledger import NO_MARKS, Marks
+from balcao.core.marks import FORM, FORM_TOLD, mark_flaw
 from balcao.core.questions import Strategy
 from balcao.errors import (
     BirthDateInFuture,
     InvalidBirthDate,
-    InvalidCpf,
     InvalidParameter,
     InvalidStrategy,
     InvalidUf,
@@ -250,10 +250,8 @@ class CreditsMax(Parameter):
 class MarkHeader(Parameter):
     """`X-Cliente` or `X-Referencia`: the caller's own word for a request (decisions 11.1)."""
 
-    FORM = re.compile(r"[A-Za-z0-9._:/-]{1,64}", re.ASCII)
-
     def __init__(self, name: str, description: str, example: str) -> None:
-        schema = {"type": "string", "pattern": f"^{self.FORM.pattern}$", "maxLength": 64}
+        schema = {"type": "string", "pattern": f"^{FORM.pattern}$", "maxLength": 64}
         super().__init__(name, description, schema, place="header", example=example)
         self._header = name.lower().encode()
 
@@ -262,16 +260,15 @@ class MarkHeader(Parameter):
         text = sent.header(self._header)
         if text is None:
             return None
-        if not self.FORM.fullmatch(text):
-            raise InvalidParameter(
-                f"O cabeçalho {self.name} deve ter de 1 a 64 caracteres: letras sem acento,"
-                " algarismos e . _ : / -"
-            )
-        try:
-            Cpf.parse(text)
-        except InvalidCpf:
-            return text
-        raise MarkWithCpf
+        match mark_flaw(text):
+            case None:
+                return text
+            case "cpf":
+                raise MarkWithCpf
+            case "form":
+                raise InvalidParameter(
+                    f"O cabeçalho {self.name} deve ter de 1 a 64 caracteres: {FORM_TOLD}"
+                )
 
 
 class Flag(Parameter):

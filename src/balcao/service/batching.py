@@ -83,7 +83,7 @@ def batching(  # noqa: PLR0917  # what was opened before
         return is_shut(parts, factory, caller, question)
 
     return Batching(
-        BatchDesk(books, validation, settings.batch_days),
+        BatchDesk(books, validation, settings.batch_days, factory.now),
         Results(books, blobs),
         validation,
         Running(books, pace, shut),

@@ -36,6 +36,7 @@ from balcao.opendata.current import CurrentSnapshot
 from balcao.receipts.keeping import deleting_bytes
 from balcao.service.batching import batching
 from balcao.service.clock import Clock
+from balcao.service.events_measured import EventsMeasured
 from balcao.service.fetching import MonthFetching, MonthMeasured
 from balcao.service.lifespan import Life
 from balcao.service.months import finishing
@@ -107,6 +108,8 @@ def open_application(
     ballast = place.ballast(settings.ballast_mb)
     metrics.ballast = lambda: (ballast.is_there, ballast.given_up)
     desk = place.open_desk(pepper=pepper, observe_batch=metrics.batch, ballast=ballast)
+    desk.over_budget = metrics.over_budget
+    events = EventsMeasured(desk.budgets, metrics.event)
     caches = {
         mode: place.open_cache(mode, pepper=pepper, ballast=ballast, now_ms=now_ms)
         for mode in MODES
@@ -166,7 +169,7 @@ def open_application(
         fetching=MonthFetching(home.opendata("live"), now_ms, secrets.randbelow)
         if settings.opendata_fetch
         else None,
-        beside=[batches.counting()],
+        beside=[batches.counting(), events.periodic()],
     )
     metrics.month = MonthMeasured(snapshots["live"], home.opendata("live"), now_ms)
     metrics.work = lambda: {name: astuple(seen) for name, seen in life.runner.seen.items()}
@@ -196,7 +199,7 @@ def open_application(
             *Files(desk, blobs).routes(),
             *Books(desk, now_ms).routes(),
             *BudgetPages(parts, new_id).routes(),
-            *Quotes(parts, factory.standings).routes(),
+            *Quotes(parts, factory.now).routes(),
             *BatchPages(batches.desk, batches.results).routes(),
             *Searches(
                 desk,

@@ -9,6 +9,7 @@ import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+from balcao.batches.people import BatchesNaming, Named, batches_named
 from balcao.core.data_subject import DataSubject
 from balcao.core.people import Signature
 from balcao.core.questions import Mode
@@ -16,8 +17,11 @@ from balcao.core.receipts import DELETE_BYTES
 from balcao.errors import StorageFailed
 from balcao.receipts.keeping import deleting_bytes
 from balcao.storage.contract import Blobs, Cache, KeptAbout
-from balcao.storage.data_subjects import Held
+from balcao.storage.data_subjects import Held, HeldRow
 from balcao.storage.desk.desk import Desk
+
+# What the command line uses of it, too.
+__all__ = ["BatchesNaming", "Erased", "Findings", "erase", "find"]
 
 # Who serves looks twice a second (`retention.ERASED_SECONDS`), and writes behind in milliseconds.
 FORGOTTEN_SECONDS = 2.0
@@ -29,13 +33,21 @@ class Findings:
 
     cached: Mapping[Mode, Sequence[KeptAbout]]
     held: Held
+    named: Named  # in batches that are not about them
+
+    @property
+    def rows(self) -> Sequence[HeldRow]:
+        """Of batches: those about them, and those that name them."""
+        about = set(self.held.rows)
+        others = (one for one in batches_named(self.named) if one not in about)
+        return [*self.held.rows, *others]
 
     @property
     def nothing(self) -> bool:
         """Whether there is nothing to erase."""
         held = self.held
         kept = held.requests, held.receipts, held.answers, held.rows
-        return not any((*self.cached.values(), *kept))
+        return not any((*self.cached.values(), *kept, self.named))
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,26 +60,31 @@ class Erased:
     answers: int
     files: int  # of receipts
     rows: int = 0  # of batches
+    batches: int = 0  # whose files were not read yet
 
     def __str__(self) -> str:
         return (
             f"cache {self.cache_entries}, consultas {self.requests}, comprovantes {self.receipts},"
             f" resultados repetíveis {self.answers}, arquivos {self.files},"
-            f" linhas de lotes {self.rows}"
+            f" linhas de lotes {self.rows}, arquivos de lotes {self.batches}"
         )
 
 
-async def find(person: DataSubject, desk: Desk, caches: Mapping[Mode, Cache]) -> Findings:
+async def find(
+    person: DataSubject, desk: Desk, caches: Mapping[Mode, Cache], batches: BatchesNaming
+) -> Findings:
     """What there is now. Raises `StorageFailed`."""
     cached = {mode: await cache.about(person) for mode, cache in caches.items()}
-    return Findings(cached, desk.data_subjects.held(person))
+    held, named = desk.data_subjects.held(person), await batches.find(person)
+    return Findings(cached, held, named)
 
 
-async def erase(
+async def erase(  # whom, from where
     person: DataSubject,
     desk: Desk,
     caches: Mapping[Mode, Cache],
     blobs: Blobs,
+    batches: BatchesNaming,
     *,
     signed: Signature,
     now_ms: Callable[[], int],
@@ -81,6 +98,7 @@ async def erase(
     await desk.data_subjects.log_erasure(person, "começou", signed, now_ms())
     await asyncio.sleep(FORGOTTEN_SECONDS)
     held, digests = await desk.data_subjects.erase(person, now_ms())
+    named = await batches.erase(person, now_ms)
     # Now, and by whoever serves if this is cut short: each has a job, too.
     delete = deleting_bytes(desk, blobs).work
     for digest in digests:
@@ -96,7 +114,8 @@ async def erase(
         len(held.receipts),
         len(held.answers),
         len(digests),
-        len(held.rows),
+        len(held.rows) + len(batches_named(named)),
+        len(named.files),
     )
     # Once more, for receipts that were recorded anew meanwhile and are still remembered as such.
     await desk.data_subjects.log_erasure(person, f"terminou: {erased}", signed, now_ms())

@@ -32,7 +32,7 @@ async def price(  # noqa: PLR0917  # a data folder that is open, and what is ask
     """
     sent = urlsplit(lookup)
     with parts_beside(settings, home, desk, now_ms) as (parts, factory):
-        quotes = Quotes(parts, factory.standings)
+        quotes = Quotes(parts, factory.now)
         route, rest = Routes(quotes.routes()).find(PREFIX + unquote(sent.path))
         if route is None or route.quotes is None:
             raise RouteNotFound

@@ -2,7 +2,7 @@
 an upstream with connections and a circuit of its own for every subject and UF.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
@@ -15,7 +15,8 @@ from balcao.core.breaker import BreakerSettings
 from balcao.core.questions import Inquiry, Mode, Subject
 from balcao.core.receipts import RECEIPT_BYTES_MAX
 from balcao.inventory import SNAPSHOT, configured
-from balcao.observability.health import Health, Standing
+from balcao.lookup.whom import SourceLine, SourceNow
+from balcao.observability.health import Health, standing
 from balcao.observability.metrics import Metrics
 from balcao.observability.source_log import SourceLog
 from balcao.providers import PROVIDERS
@@ -71,15 +72,15 @@ class ProviderFactory:
         """State of each live circuit by source, subject and UF."""
         return {(one.name, one.subject, one.uf): one.circuit_state for one in self._live}
 
-    def standings(
-        self, mode: Mode, lines: Iterable[tuple[str, Subject, str]]
-    ) -> Mapping[tuple[str, Subject, str], Standing]:
-        """How they are at this moment, each for a subject and UF."""
+    def now(self, mode: Mode, lines: Collection[SourceLine]) -> Mapping[SourceLine, SourceNow]:
+        """How sources are at this moment, each for a subject and UF."""
         circuits = self.circuits() if mode == "live" else {}
         now_ms = self.now_ms()
-        return {
-            line: self.health.standing(mode, line, now_ms, circuits.get(line, "")) for line in lines
-        }
+        found = {}
+        for line in lines:
+            seen = self.health.line(mode, line, now_ms, circuits.get(line, ""))
+            found[line] = SourceNow(standing(seen), seen.p50_ms)
+        return found
 
     def sources(self, mode: Mode, settings: Settings) -> Sources:
         """Those of one mode, in their order."""

@@ -378,10 +378,13 @@ def _is_visit(charge: Charge, trace: Trace) -> bool:
 
 def audit_row(done: Audit) -> Row:
     """A deed as it is stored."""
-    signed = done.signed
+    signed, detail = done.signed, done.detail
+    if signed.key_id is not None:
+        by = f"pela chave número {signed.key_id}"
+        detail = f"{detail}; {by}" if detail else by
     return (
         done.at_ms, signed.channel, signed.user_id, signed.form_id, done.action, done.account_id,
-        done.target, done.detail,
+        done.target, detail,
     )  # fmt: skip
 
 

@@ -36,12 +36,21 @@ class HeldAnswer:
 
 @dataclass(frozen=True, slots=True)
 class HeldRow:
-    """A row of a batch that is about a person."""
+    """A row of a batch that is about a person, or names them."""
 
     account_id: int
     batch_id: str
     line: int
     created_ms: int  # the batch
+
+
+@dataclass(frozen=True, slots=True)
+class HeldFile:
+    """A batch's file that names a person and is not read yet."""
+
+    account_id: int
+    batch_id: str
+    created_ms: int
 
 
 @dataclass(frozen=True, slots=True)

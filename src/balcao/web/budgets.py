@@ -93,6 +93,39 @@ async def show(visit: Visit, account: Account, base: str) -> Response:
     return _listed(visit, account, base, message=_DONE.get(visit.query("feito")))
 
 
+async def show_own(visit: Visit) -> Response:
+    """What this person may come up against, to be seen and not changed (decisions 12.2)."""
+    account, people = visit.account, visit.person
+    return visit.page(
+        "tetos.html",
+        account=account,
+        is_manager=people.is_manager,
+        budgets=[(each, percent_used(each.budget, each.use)) for each in await concerning(visit)],
+        names=_names(visit.tools.desk.keys(account.account_id)),
+        periods=PERIODS,
+    )
+
+
+async def concerning(visit: Visit) -> Sequence[BudgetNow]:
+    """The budgets that may refuse what this person asks; a manager's are all of the account.
+
+    No key is in a person's way, and of batches only their own.
+    """
+    account_id, tools = visit.account.account_id, visit.tools
+    budgets = tools.desk.budgets.of_account(account_id, tools.now_ms(), limit=SHOWN_MAX)
+    if visit.person.is_manager:
+        return budgets
+    found = []
+    for each in budgets:
+        own = each.budget.owner_kind == "cliente"
+        if each.budget.owner_kind == "lote":
+            batch = await tools.desk.batches.batch(each.budget.owner, account_id)
+            own = batch is not None and visit.person.sees(batch.user_id)
+        if own:
+            found.append(each)
+    return found
+
+
 async def create(visit: Visit, account: Account, base: str) -> Response:
     """Put a budget in force. Twice is once."""
     typed, form_id = read(NewBudgetForm, visit.form), visit.typed("form_id")

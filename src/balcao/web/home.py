@@ -9,7 +9,7 @@ from balcao.core.access import Account
 from balcao.core.calendar import civil_month, day_starts_ms
 from balcao.core.ledger import spent_credits
 from balcao.settings import Limits, Settings
-from balcao.web import asking, drawing, history
+from balcao.web import asking, budgets, drawing, history
 from balcao.web.spending import bars_of
 from balcao.web.visit import Visit
 from balcao.web.vocabulary import PLANS
@@ -44,6 +44,7 @@ async def show(visit: Visit) -> Response:
         limits=limits_of(visit.tools.settings, account),
         chart=await _month(visit) if visit.person.is_manager else None,
         rows=[names.row(trace) for trace in recent],
+        ceilings=len(await budgets.concerning(visit)),
     )
 
 

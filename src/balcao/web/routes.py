@@ -67,6 +67,7 @@ PAGES: Sequence[Page] = (
     Page("/app/historico/pessoa", "app:historico-pessoa", "account", history.show_person, "POST"),
     Page("/app/historico/pessoa", "app:historico-pessoa", "account", history.to_the_list),
     Page("/app/historico/{request_id}", "app:requisicao", "account", request.show),
+    Page("/app/tetos", "app:tetos", "account", budgets.show_own),
     Page("/app/lotes", "app:lotes", "account", batches.show_all),
     Page("/app/lotes/novo", "app:lote-novo", "account", new_batch.show),
     Page("/app/lotes/novo", "app:lote-receber", "account", new_batch.receive, "POST", upload=True),

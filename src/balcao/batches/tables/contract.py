@@ -1,5 +1,6 @@
 """What a file with a table is to whoever reads it, whatever its format (decision 0045)."""
 
+import re
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from types import TracebackType
 from typing import Literal, NamedTuple, Self, TypeAlias
@@ -19,6 +20,8 @@ MEDIA_TYPES: Mapping[str, TableFormat] = {
     "application/x-ndjson": "jsonl",
     "application/json": "json",
 }
+
+_LETTERS = re.compile("[A-Za-z]{1,3}", re.ASCII)
 
 
 class TableBounds(msgspec.Struct, frozen=True):
@@ -112,6 +115,16 @@ def column_letter(index: int) -> str:
         index, rest = divmod(index - 1, 26)
         letters = chr(65 + rest) + letters
     return letters
+
+
+def column_index(letter: str) -> int | None:
+    """The place of a column that spreadsheets call so, in any case; None: they call none so."""
+    if _LETTERS.fullmatch(letter) is None:
+        return None
+    index = 0
+    for each in letter.upper():
+        index = index * 26 + ord(each) - ord("A") + 1
+    return index - 1
 
 
 def too_many_rows(bounds: TableBounds) -> FileUnreadable:

@@ -16,6 +16,7 @@ from balcao.http.openapi import texts
 from balcao.http.openapi.bodies import result
 from balcao.http.openapi.errors import JSON, SCHEMAS
 from balcao.http.openapi.pages import HeadersOf, Refusals
+from balcao.lookup.whom import QuotedSource
 
 # The types of the answers.
 ANSWERS: Sequence[type[msgspec.Struct]] = (BatchAnswer, RowAnswer)
@@ -49,7 +50,9 @@ _EXAMPLE = BatchAnswer(
     mensagem=None,
     colunas=("coluna A «CNPJ» → documento",),
     linhas=RowCounts(30, 27, 2, 1, 27, 0, 0, 0, 0, 0),
-    cotacao=BatchQuoteAnswer("5f0c9a", 27, 54, None, 27, 0, 27, _WHEN, 946),
+    cotacao=BatchQuoteAnswer(
+        "5f0c9a", 27, 54, None, 27, 0, 27, _WHEN, 946, 12, (QuotedSource("fonte", "respondendo"),)
+    ),
     teto_creditos=None,
     creditos_gastos=0,
     creditos_reservados=0,
@@ -217,6 +220,10 @@ def paths(refusals: Refusals, headers: HeadersOf, idempotency_key: Any) -> dict[
                 required=True,
             ),
             _parameter("nome", "query", "Um nome para o lote.", _TEXT),
+            *(
+                _parameter(f"coluna_{role}", "query", texts.CHOSEN_COLUMN[role], _TEXT)
+                for role in texts.CHOSEN_COLUMN
+            ),
             key,
         ],
         status=201,

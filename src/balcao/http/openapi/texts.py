@@ -105,10 +105,21 @@ def creating(hours: int) -> str:
 
 NEW_BATCH = (
     "Recebe um arquivo com uma linha por consulta. Os demais parâmetros da operação valem para"
-    " todas as linhas; colunas do arquivo prevalecem. O arquivo é lido e cotado em seguida:"
+    " todas as linhas; colunas do arquivo prevalecem. As colunas são reconhecidas, e `colunas` diz"
+    " como; `coluna_` e um papel (um destes, ou um parâmetro da operação) diz qual é, pelo nome no"
+    " cabeçalho ou pela letra da planilha. O arquivo é lido e cotado em seguida:"
     " acompanhe `estado` até `cotado` ou `recusado`. Nada é consultado nem cobrado antes da"
     " confirmação. A mesma `Idempotency-Key` com o mesmo arquivo dá o mesmo lote."
 )
+CHOSEN_COLUMN = {
+    "documento": "A coluna do documento, de qualquer tipo: nome ou letra.",
+    "cnpj": "A coluna do CNPJ: nome ou letra; vazio, nenhuma.",
+    "cpf": "A coluna do CPF: nome ou letra; vazio, nenhuma.",
+    "data_nascimento": "A coluna do nascimento: nome ou letra; vazio, nenhuma.",
+    "uf": "A coluna da UF: nome ou letra; vazio, nenhuma.",
+    "ref": "A coluna da sua referência: nome ou letra; vazio, nenhuma.",
+    "cliente": "A coluna do cliente: nome ou letra; vazio, nenhuma.",
+}
 BATCH = (
     "Estados: `recebido`, `validando`, `cotado` ou `recusado`; confirmado, `executando`, `pausado`"
     " (com o motivo) e `concluido`; ou `encerrando` e `encerrado`; `expirado`, se a cotação não foi"

@@ -3,8 +3,10 @@
 Within the transaction of their cause (decision 0043, decision 0044).
 """
 
+import msgspec
+
 from balcao.core.budgets import Happening
-from balcao.core.people import Signature
+from balcao.core.people import Action, Signature
 from balcao.storage.connection import SqlConnection
 from balcao.storage.desk.office import note
 
@@ -19,6 +21,24 @@ def write_event(connection: SqlConnection, event: Happening) -> None:
         "INSERT INTO event (account_id, kind, at_ms, body) VALUES (?, ?, ?, ?)",
         (event.account_id, event.kind, event.at_ms, event.body),
     )
+
+
+def note_batch(  # noqa: PLR0917  # who did what to which
+    connection: SqlConnection,
+    signed: Signature,
+    action: Action,
+    account_id: int,
+    batch_id: str,
+    now_ms: int,
+    detail: str = "",
+) -> None:
+    """Enter what was done to a batch into the log, in the commit that does it.
+
+    The state that it was in makes sure of once: the form's own number is its ceiling's.
+    """
+    signed = msgspec.structs.replace(signed, form_id=None)
+    target = f"lote {batch_id}"
+    note(connection, signed, action, now_ms, account_id=account_id, target=target, detail=detail)
 
 
 def raise_ceiling(  # noqa: PLR0917  # of which, to what, who

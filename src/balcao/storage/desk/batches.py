@@ -67,8 +67,16 @@ class Batches(BatchesReading):
             (batch_id, piece, now_ms, content),
         )
 
-    async def receive(self, new: NewBatch, jobs: Iterable[Enqueue]) -> StoredBatch:
-        """Make a batch of what was stored; or find the one that the same key made before."""
+    async def receive(
+        self,
+        new: NewBatch,
+        jobs: Iterable[Enqueue],
+        also: Callable[[SqlConnection], None] | None = None,
+    ) -> StoredBatch:
+        """Make a batch of what was stored; or find the one that the same key made before.
+
+        `also` is done in the same commit, if one is made.
+        """
 
         def work(connection: SqlConnection) -> StoredBatch:
             with connection.transaction():
@@ -83,6 +91,8 @@ class Batches(BatchesReading):
                         "INSERT INTO batch_count VALUES (?, ?, 0, 0)", (new.batch_id, state)
                     )
                 enqueue(connection, jobs)
+                if also is not None:
+                    also(connection)
                 return found(connection, "batch_id = ?", new.batch_id)[0]
 
         return await self._in_turn(work)
@@ -250,11 +260,16 @@ class Batches(BatchesReading):
             batch_id, states, "pausado", fields, only=only, jobs=jobs, event=event
         )
 
-    async def stop(self, batch_id: str, jobs: Iterable[Enqueue]) -> bool:
+    async def stop(
+        self,
+        batch_id: str,
+        jobs: Iterable[Enqueue],
+        also: Callable[[SqlConnection], None] | None = None,
+    ) -> bool:
         """Ask nothing more at all; what is under way ends."""
         states: tuple[BatchState, ...] = ("cotado", "executando", "pausado")
         fields = {"reason": None, "code": None}
-        return await self._change(batch_id, states, "encerrando", fields, jobs=jobs)
+        return await self._change(batch_id, states, "encerrando", fields, jobs=jobs, event=also)
 
     async def expire(self, batch_id: str, now_ms: int) -> bool:
         """Nobody confirmed it in time."""
@@ -318,20 +333,29 @@ class Batches(BatchesReading):
 
     # Now and then.
 
-    async def erase(self, batch_id: str, now_ms: int) -> bool:
+    async def erase(
+        self, batch_id: str, now_ms: int, also: Callable[[SqlConnection], None] | None = None
+    ) -> bool:
         """All that its file said and that it was answered goes; its numbers stay.
 
-        In short strokes; False: it is not over, or never was.
+        In short strokes, `also` in the first; False: it is not over, or never was.
         """
         found = await self.batch(batch_id)
         if found is None or found.state not in OVER:
             return False
         # First what rows are read by: from here on there are none of which anything is said.
-        await self._run(
-            "UPDATE batch SET name = '', client = NULL, parameters = '', columns = '',"
-            " told = NULL, header = NULL WHERE batch_id = ?",
-            (batch_id,),
-        )
+
+        def work(connection: SqlConnection) -> None:
+            with connection.transaction():
+                connection.execute(
+                    "UPDATE batch SET name = '', client = NULL, parameters = '', columns = '',"
+                    " told = NULL, header = NULL WHERE batch_id = ?",
+                    (batch_id,),
+                )
+                if also is not None:
+                    also(connection)
+
+        await self._in_turn(work)
         while await self._some_rows_gone(batch_id):
             pass
         await self.forget_pieces(batch_id)

@@ -70,6 +70,7 @@ _EVENTS = (
     f"SELECT event_id, {', '.join(EVENT_COLUMNS)} FROM event"  # noqa: S608 - columns of ours
     " WHERE account_id = ? AND event_id > ? ORDER BY event_id LIMIT ?"
 )
+_TOLD = "SELECT kind, count(*), max(event_id) FROM event WHERE event_id > ? GROUP BY kind"
 _COUNT = "SELECT CAST(coalesce(sum(budgets), 0) AS BIGINT) FROM account"
 _PURGE_EVENTS = (
     "DELETE FROM event WHERE event_id IN"
@@ -151,6 +152,12 @@ class Budgets:
         rows: Any = self._in_place.execute(_EVENTS, (account_id, after, limit)).fetchall()
         return [(number, Happening(*row)) for number, *row in rows]
 
+    async def told_after(self, event_id: int | None) -> Sequence[tuple[str, int, int]]:
+        """What happened later: by kind how often, and the last one's number. None: ever."""
+        values = (event_id or 0,)
+        rows: Any = await self._in_turn(lambda here: here.execute(_TOLD, values).fetchall())
+        return [(kind, int(count), int(last)) for kind, count, last in rows]
+
     # Changing
 
     async def make(
@@ -158,18 +165,15 @@ class Budgets:
         new: Budget,
         signed: Signature,
         keep: Keep[Budget] = lambda made: None,
-        *,
-        by: str = "",
     ) -> Budget:
         """Put a budget in force, and keep its answer. `new` has no `budget_id` yet.
 
-        `by`: who signed, in words, where that is no user. Raises `BudgetsCrowded`,
-        `InvalidParameter` (no such key), `StillRunning`, `FormDone`.
+        Raises `BudgetsCrowded`, `InvalidParameter` (no such key), `StillRunning`, `FormDone`.
         """
 
         def work(connection: SqlConnection) -> Budget:
             with deed(connection, signed):
-                made = make_budget(connection, new, signed, by=by)
+                made = make_budget(connection, new, signed)
                 keep_answer(connection, keep(made))
             return made
 
@@ -182,8 +186,6 @@ class Budgets:
         edit: Callable[[Budget], Budget],
         signed: Signature,
         now_ms: int,
-        *,
-        by: str = "",
     ) -> BudgetNow:
         """Give a budget that lives another form; what it was used for stays.
 
@@ -197,14 +199,12 @@ class Budgets:
                 before = find_budget(connection, account_id, number, now_ms)
                 after = edit(before.budget)
                 if after != before.budget:
-                    _change(connection, before, after, signed, now_ms, by)
+                    _change(connection, before, after, signed, now_ms)
                 return find_budget(connection, account_id, number, now_ms)
 
         return await self._in_turn(work)
 
-    async def end(
-        self, account_id: int, number: str, signed: Signature, now_ms: int, *, by: str = ""
-    ) -> BudgetNow:
+    async def end(self, account_id: int, number: str, signed: Signature, now_ms: int) -> BudgetNow:
         """Put a budget out of force for ever. Its last state. Raises `BudgetNotFound`, `FormDone`,
         and `BudgetOfItsOwner` where a face key would have no daily ceiling (decisions 16.4).
 
@@ -216,7 +216,7 @@ class Budgets:
                 connection.execute(_LOCK, (account_id,))
                 last = find_budget(connection, account_id, number, now_ms)
                 _keep_of_face(connection, last.budget)
-                end_budget(connection, last.budget, signed, now_ms, by=by)
+                end_budget(connection, last.budget, signed, now_ms)
             return last
 
         return await self._in_turn(work)
@@ -230,9 +230,7 @@ class Budgets:
         return await self._in_turn(work)
 
 
-def make_budget(
-    connection: SqlConnection, new: Budget, signed: Signature, *, by: str = ""
-) -> Budget:
+def make_budget(connection: SqlConnection, new: Budget, signed: Signature) -> Budget:
     """Put a budget in force within a transaction: a batch's, too, in the one that confirms it.
 
     Raises `BudgetsCrowded`, `InvalidParameter`.
@@ -249,18 +247,16 @@ def make_budget(
     ((budget_id,),) = row
     made = msgspec.structs.replace(new, budget_id=budget_id)
     said = "; ".join(f"{what} {value}" for what, value in _in_words(made))
-    _note(connection, signed, "budget.create", made, new.created_ms, by, said)
+    _note(connection, signed, "budget.create", made, new.created_ms, said)
     return made
 
 
-def end_budget(
-    connection: SqlConnection, budget: Budget, signed: Signature, now_ms: int, *, by: str = ""
-) -> None:
+def end_budget(connection: SqlConnection, budget: Budget, signed: Signature, now_ms: int) -> None:
     """Put a budget that lives out of force, within a transaction that locked its account."""
     connection.execute(
         "UPDATE budget SET ended_ms = ? WHERE budget_id = ?", (now_ms, budget.budget_id)
     )
-    _note(connection, signed, "budget.end", budget, now_ms, by, "")
+    _note(connection, signed, "budget.end", budget, now_ms, "")
 
 
 def find_budget(connection: SqlConnection, account_id: int, number: str, now_ms: int) -> BudgetNow:
@@ -290,13 +286,12 @@ def _read(
     return found
 
 
-def _change(  # noqa: PLR0917 - of one place
+def _change(
     connection: SqlConnection,
     before: BudgetNow,
     after: Budget,
     signed: Signature,
     now_ms: int,
-    by: str,
 ) -> None:
     _refuse_crowd(connection, after)
     if after.operations is not None:
@@ -317,7 +312,7 @@ def _change(  # noqa: PLR0917 - of one place
         for (what, old), (_, new) in zip(_in_words(before.budget), _in_words(after), strict=True)
         if old != new
     )
-    _note(connection, signed, "budget.change", after, now_ms, by, changed)
+    _note(connection, signed, "budget.change", after, now_ms, changed)
 
 
 def _refuse_crowd(connection: SqlConnection, budget: Budget) -> None:
@@ -379,7 +374,6 @@ def _note(  # noqa: PLR0917 - of one place
     action: Action,
     budget: Budget,
     now_ms: int,
-    by: str,
     detail: str,
 ) -> None:
     whose = f"{_OWNER_WORDS.get(budget.owner_kind, 'do cliente')} {budget.owner}"
@@ -390,5 +384,5 @@ def _note(  # noqa: PLR0917 - of one place
         now_ms,
         account_id=budget.account_id,
         target=f"orçamento {whose}, {_PERIOD_WORDS[budget.period]}",
-        detail="; ".join(filter(None, (f"número {budget.number}", detail, by))),
+        detail="; ".join(filter(None, (f"número {budget.number}", detail))),
     )

@@ -49,6 +49,8 @@ _BATCH_ROWS = (
     "SELECT account_id, batch_id, line, created_ms FROM batch_row JOIN batch USING (batch_id)"
     " WHERE document_hash = ? ORDER BY batch_id, line"
 )
+_FORGET_ROWS_ANSWER = "UPDATE batch_row SET answer = NULL WHERE batch_id = ? AND line = ?"
+_FORGET_TITLE = "UPDATE batch SET name = '' WHERE batch_id = ?"
 _ERASED = (
     "SELECT at_ms FROM audit_entry WHERE action = 'subject.erase' AND target = ? ORDER BY entry_id"
 )
@@ -95,8 +97,7 @@ class DataSubjects:
         digests: set[str] = set()
         for some in _pieces(held.receipts):
             digests.update(await self._in_turn(_forget(some, now_ms)))
-        for rows in _pieces(held.rows):
-            await self._in_turn(_forget_rows(rows))
+        await self.forget_rows(held.rows)
         # Last: they are how the answers are found, should this be cut short.
         for few in _pieces(held.requests):
             marks = [(ERASED, one.account_id, one.request_id) for one in few]
@@ -104,6 +105,21 @@ class DataSubjects:
                 await self._in_turn(_each(sql, marks))
         self.forget()
         return held, sorted(digests)
+
+    async def forget_rows(self, rows: Sequence[HeldRow]) -> None:
+        """Rows of batches say nothing any more, and those that are open are asked no more."""
+        for some in _pieces(rows):
+            await self._in_turn(_forget_rows(some))
+
+    async def forget_answers(self, rows: Sequence[HeldRow]) -> None:
+        """What came of rows of batches goes; what they asked stays."""
+        for some in _pieces(rows):
+            places = [(one.batch_id, one.line) for one in some]
+            await self._in_turn(_each(_FORGET_ROWS_ANSWER, places))
+
+    async def forget_titles(self, batches: Sequence[str]) -> None:
+        """What somebody called these batches goes."""
+        await self._in_turn(_each(_FORGET_TITLE, [(batch_id,) for batch_id in batches]))
 
     async def scrub(self) -> None:
         """Take what was erased out of the files too, as far as the engine can.

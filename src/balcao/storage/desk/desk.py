@@ -7,10 +7,11 @@ storage is out of reach.
 """
 
 import json
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from functools import partial
 
 from balcao.core.access import Account, Caller, Key, KeyDoor
+from balcao.core.budgets import OverBudget, OwnerKind
 from balcao.core.ledger import Change, KeepReceipt, Refusal
 from balcao.core.people import AT_THE_TERMINAL, Signature
 from balcao.storage.connection import SqlConnection
@@ -56,6 +57,8 @@ class Desk(DeskReading):
         self.batches = Batches(engine)
         self.budgets = Budgets(engine)
         self.data_subjects = DataSubjects(engine, self._recorded.clear)
+        # Who counts what budgets refuse puts itself here: it hears whose budget it was.
+        self.over_budget: Callable[[OwnerKind], None] = lambda owner_kind: None
         # What is the engine's alone: its promises are told there.
         self.commit_now = engine.commit_now
         self.earlier = engine.earlier
@@ -86,13 +89,16 @@ class Desk(DeskReading):
         for change in changes:
             if type(change) is KeepReceipt:
                 return await self._commit_receipts(changes)
-        return await self.engine.commit(changes) if changes else None
+        outcome = await self.engine.commit(changes) if changes else None
+        self._count(outcome)
+        return outcome
 
     async def _commit_receipts(self, changes: Sequence[Change]) -> Refusal | None:
         keeps, changes = self._unknown(changes)
         refusal = await self.engine.commit(changes) if changes else None
         if refusal is None:
             self._note(keeps)
+        self._count(refusal)
         return refusal
 
     def tell(self, changes: Sequence[Change], told: Told[Refusal | None]) -> None:
@@ -105,7 +111,15 @@ class Desk(DeskReading):
                 keeps, changes = self._unknown(changes)
                 told = partial(self._told, keeps, told)
                 break
-        self.engine.tell(changes, told)
+        self.engine.tell(changes, partial(self._heard, told))
+
+    def _heard(self, told: Told[Refusal | None], outcome: Refusal | Exception | None) -> None:
+        self._count(outcome)
+        told(outcome)
+
+    def _count(self, outcome: Refusal | Exception | None) -> None:
+        if type(outcome) is OverBudget:
+            self.over_budget(outcome.owner_kind)
 
     def _told(
         self,

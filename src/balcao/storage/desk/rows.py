@@ -32,8 +32,8 @@ def door_of(
     if networks is None and operations is None and not client_required and not administers:
         return None
     return KeyDoor(
-        () if networks is None else _texts(networks),
-        None if operations is None else _texts(operations),
+        () if networks is None else texts_of(networks),
+        None if operations is None else texts_of(operations),
         bool(client_required),
         bool(administers),
     )
@@ -50,7 +50,7 @@ def door_row(door: KeyDoor | None) -> tuple[str | None, str | None, int, int]:
     )
 
 
-_texts = msgspec.json.Decoder(tuple[str, ...]).decode
+texts_of = msgspec.json.Decoder(tuple[str, ...]).decode
 _json = msgspec.json.Encoder().encode
 
 

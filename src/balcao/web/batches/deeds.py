@@ -47,7 +47,9 @@ async def confirm(visit: Visit) -> Response:
 async def pause(visit: Visit) -> Response:
     """Ask nothing more for now."""
     batch = (await seen_of(visit)).batch
-    return await _done(visit, batch, visit.tools.batches.pause(batch.account_id, batch.batch_id))
+    return await _done(
+        visit, batch, visit.tools.batches.pause(batch.account_id, batch.batch_id, visit.signed())
+    )
 
 
 async def resume(visit: Visit) -> Response:
@@ -76,10 +78,10 @@ async def repeat(visit: Visit) -> Response:
     if visit.account.suspended_ms is not None:
         return consult.suspended(visit)
     batch = (await seen_of(visit)).batch
-    form_id = visit.signed(visit.typed("form_id")).form_id
-    key = f"web-{form_id}" if form_id else None
+    signed, caller = visit.signed(visit.typed("form_id")), visit.person.caller()
+    key = f"web-{signed.form_id}" if signed.form_id else None
     try:
-        made = await visit.tools.batches.repeat(visit.person.caller(), batch.batch_id, key)
+        made = await visit.tools.batches.repeat(caller, batch.batch_id, key, signed)
     except (BatchStateRefused, InvalidParameter):
         return _back(visit, batch)
     return _back(visit, made)
@@ -93,7 +95,9 @@ async def ask_to_stop(visit: Visit) -> Response:
 async def stop(visit: Visit) -> Response:
     """Ask nothing more at all."""
     batch = (await seen_of(visit)).batch
-    return await _done(visit, batch, visit.tools.batches.stop(batch.account_id, batch.batch_id))
+    return await _done(
+        visit, batch, visit.tools.batches.stop(batch.account_id, batch.batch_id, visit.signed())
+    )
 
 
 async def ask_to_erase(visit: Visit) -> Response:
@@ -105,7 +109,7 @@ async def erase(visit: Visit) -> Response:
     """Erase its list and its answers, and go back to the others."""
     batch = (await seen_of(visit)).batch
     try:
-        await visit.tools.batches.delete(batch.account_id, batch.batch_id)
+        await visit.tools.batches.delete(batch.account_id, batch.batch_id, visit.signed())
     except BatchStateRefused:
         return _back(visit, batch)
     return visit.redirect(PATH)

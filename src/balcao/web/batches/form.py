@@ -8,10 +8,11 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 
 from starlette.responses import Response
 
-from balcao.batches.columns import roles
+from balcao.batches.columns import Choice, roles
 from balcao.batches.desk import NAME_CHARACTERS_MAX, Upload
-from balcao.batches.tables.contract import MEDIA_TYPES, TableFormat
+from balcao.batches.tables.contract import MEDIA_TYPES, TableFormat, column_index
 from balcao.core.federation import ALL, UFS
+from balcao.core.marks import FORM_TOLD, mark_flaw
 from balcao.core.problems import problem_of
 from balcao.core.recognition import recognise
 from balcao.errors import (
@@ -19,6 +20,7 @@ from balcao.errors import (
     CallerError,
     CertificatesNotEnabled,
     IdempotencyKeyReused,
+    MarkWithCpf,
     Overloaded,
     RequestTooLarge,
     StorageFailed,
@@ -27,7 +29,6 @@ from balcao.errors import (
 from balcao.http.authenticator import must_wait
 from balcao.operations import OPERATIONS
 from balcao.operations.contract import Operation
-from balcao.operations.parameters import CLIENT, Parameters
 from balcao.web import consult, outcomes
 from balcao.web.forms import BY_PATH, FORMS, LookupForm, blank, filled, parameters_for_all, question
 from balcao.web.visit import Visit
@@ -117,13 +118,13 @@ def as_list(text: str) -> str:
     return text
 
 
-def columns_of_list(text: str) -> dict[str, int | None]:
+def columns_of_list(text: str) -> dict[str, Choice]:
     """What the columns of a pasted list are that begins with a document: it has no header.
 
     `90010000100;01/01/1980` has a birth date, `90010001000100<tab>SP` a UF.
     """
     first = next((line for line in text.splitlines() if line.strip()), "")
-    found: dict[str, int | None] = {}
+    found: dict[str, Choice] = {}
     for index, cell in enumerate(map(str.strip, _CELLS.split(first))):
         if recognise(cell).kind in {"cnpj", "cpf", "digits"}:
             found.setdefault("documento", index)
@@ -167,16 +168,10 @@ async def _in_pieces(content: bytes) -> AsyncIterator[bytes]:
         yield content[start : start + _PIECE_BYTES]
 
 
-def _chosen_columns(typed: Mapping[str, str]) -> dict[str, int | None]:
+def _chosen_columns(typed: Mapping[str, str]) -> dict[str, Choice]:
     """By role, the place of the column whose letter was typed."""
-    found: dict[str, int | None] = {}
-    for role in COLUMNS:
-        index = -1
-        for letter in typed[f"coluna_{role}"].upper():
-            index = (index + 1) * 26 + ord(letter) - ord("A")
-        if index >= 0:
-            found[role] = index
-    return found
+    letters = {role: typed[f"coluna_{role}"] for role in COLUMNS}
+    return {role: column_index(letter) for role, letter in letters.items() if letter}
 
 
 def _complaints(visit: Visit, form: LookupForm, typed: Mapping[str, str]) -> dict[str, str]:
@@ -185,11 +180,11 @@ def _complaints(visit: Visit, form: LookupForm, typed: Mapping[str, str]) -> dic
     if len(typed["nome"]) > NAME_CHARACTERS_MAX:
         told["nome"] = f"O nome tem no máximo {NAME_CHARACTERS_MAX} caracteres."
     if typed["cliente"]:
-        try:
-            CLIENT.read(Parameters(b"", {b"x-cliente": typed["cliente"].encode()}, ()))
-        except CallerError as error:
-            message = problem_of(error).message
-            told["cliente"] = message.replace("O cabeçalho X-Cliente", "O cliente")
+        match mark_flaw(typed["cliente"]):
+            case "form":
+                told["cliente"] = f"O cliente deve ter de 1 a 64 caracteres: {FORM_TOLD}"
+            case "cpf":
+                told["cliente"] = problem_of(MarkWithCpf()).message
     if not typed["lista"] and visit.upload is None:
         told["lista"] = "Cole os documentos, ou escolha um arquivo."
     if typed["lista"] and visit.upload is not None:

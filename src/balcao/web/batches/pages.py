@@ -180,6 +180,7 @@ async def page_of(
         columns=_columns(seen),
         table=_table(seen),
         pause=words.pause_notice(batch),
+        troubled=words.troubled(seen.sources),
         complaints={"teto_creditos": complaint} if complaint else {},
         alert=alert,
         stream=f"{view.address}/andamento?{stream}",

@@ -1,12 +1,13 @@
 """What the states of batches and of their rows are called, and what to do about a pause."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from balcao.core.batches import BatchState, RowState
-from balcao.core.writing import counted, credits
+from balcao.core.writing import counted, credits, listed
+from balcao.lookup.whom import QuotedSource
 from balcao.operations.views import Notice
 from balcao.storage.batches import StoredBatch
-from balcao.web.vocabulary import CODES, Word
+from balcao.web.vocabulary import CODES, Word, source_names
 
 STATES: Mapping[BatchState, Word] = {
     "recebido": Word("Na fila", "info"),
@@ -172,3 +173,19 @@ def pause_notice(batch: StoredBatch) -> Notice | None:
     if batch.reason == "teto" and batch.code not in {None, "TETO_DO_LOTE"}:
         return _of_client(batch)
     return _PAUSES[batch.reason](batch)
+
+
+def troubled(sources: Sequence[QuotedSource]) -> Sequence[str]:
+    """What is known to be wrong now with those who may have to be asked."""
+    down = [source_names(one.nome) for one in sources if one.estado == "parada"]
+    unsteady = [source_names(one.nome) for one in sources if one.estado == "instavel"]
+    told = []
+    if down and len(down) == len(sources):
+        told.append(
+            f"Sem resposta agora: {listed(down)}. O que depende disso espera até que volte."
+        )
+    elif down:
+        told.append(f"Sem resposta agora: {listed(down)}. Quem vem depois responde no lugar.")
+    if unsteady:
+        told.append(f"Com falhas agora: {listed(unsteady)}. O que falhar não custa nada.")
+    return told

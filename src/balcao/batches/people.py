@@ -1,0 +1,118 @@
+"""A person in batches that are not about them: a partner's CPF beside a company's (decisions 13.6).
+
+Rows about a person are found by the hash of their CPF. What else a file says is sealed, and so is
+what came of it: who looks for a person here opens all of it. Seconds for a million rows, and rare.
+"""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from balcao.batches.sealing import BatchSeal, seal_of
+from balcao.batches.tables.opening import open_table
+from balcao.batches.unsealing import unsealed
+from balcao.core.data_subject import DataSubject, Naming
+from balcao.errors import FileUnreadable
+from balcao.storage.batches import StoredBatch, StoredRow
+from balcao.storage.data_subjects import HeldFile, HeldRow
+from balcao.storage.desk.desk import Desk
+
+CODE = "titular_apagado"
+MESSAGE = (
+    "O arquivo tinha dados de uma pessoa que pediu que fossem apagados. Tire-os dele e envie-o de"
+    " novo."
+)
+
+
+@dataclass(slots=True)
+class Named:
+    """Where a person is named; the parts do not overlap."""
+
+    rows: list[HeldRow] = field(default_factory=list)  # by what the file says
+    answers: list[HeldRow] = field(default_factory=list)  # by what came of it alone
+    files: list[HeldFile] = field(default_factory=list)  # that are to be read yet
+    titles: list[str] = field(default_factory=list)  # batches whose name does
+
+    def __bool__(self) -> bool:
+        return bool(self.rows or self.answers or self.files or self.titles)
+
+
+@dataclass(frozen=True, slots=True)
+class BatchesNaming:
+    """Of one installation. `folder` is where a file is while it is read."""
+
+    desk: Desk
+    pepper: bytes
+    folder: Path
+
+    async def find(self, person: DataSubject) -> Named:
+        """All of it. Raises `StorageFailed`."""
+        return await asyncio.to_thread(self._find, person)
+
+    async def erase(self, person: DataSubject, now_ms: Callable[[], int]) -> Named:
+        """All of it goes: rows and answers as those about the person, files that wait as a whole.
+
+        Until there is nothing: a file may become rows meanwhile. Raises `StorageFailed`.
+        """
+        gone = Named()
+        while named := await self.find(person):
+            subjects, batches = self.desk.data_subjects, self.desk.batches
+            for file in named.files:
+                await batches.begin(file.batch_id)
+                if await batches.refuse(file.batch_id, CODE, MESSAGE, now_ms()):
+                    await batches.erase(file.batch_id, now_ms())
+            await subjects.forget_rows(named.rows)
+            await subjects.forget_answers(named.answers)
+            await subjects.forget_titles(named.titles)
+            gone.rows += named.rows
+            gone.answers += named.answers
+            gone.files += named.files
+            gone.titles += named.titles
+        return gone
+
+    def _find(self, person: DataSubject) -> Named:
+        naming, named = Naming(person.cpf), Named()
+        for batch in self.desk.batches.with_data():
+            if naming.is_in(batch.name):
+                named.titles.append(batch.batch_id)
+            seal = seal_of(self.pepper, batch.batch_id)
+            if batch.state in {"recebido", "validando"} and self._is_in_file(batch, seal, naming):
+                about = batch.account_id, batch.batch_id, batch.created_ms
+                named.files.append(HeldFile(*about))
+                continue
+            self._rows(batch, seal, naming, named)
+        return named
+
+    def _rows(self, batch: StoredBatch, seal: BatchSeal, naming: Naming, named: Named) -> None:
+        for row in self.desk.batches.results(batch.batch_id):
+            about = HeldRow(batch.account_id, batch.batch_id, row.line, batch.created_ms)
+            if row.cells is not None and naming.is_in_any(seal.open_cells(row.line, row.cells)):
+                named.rows.append(about)
+            elif row.repeated_of is None and naming.is_in(_answer(seal, row)):
+                named.answers.append(about)
+
+    def _is_in_file(self, batch: StoredBatch, seal: BatchSeal, naming: Naming) -> bool:
+        """Whether a file names them that is not read yet. What cannot be read might."""
+        if batch.repeats is not None:  # its rows are another's
+            return False
+        pieces = self.desk.batches.pieces(batch.batch_id)
+        path = unsealed(self.folder, seal, pieces)
+        try:
+            with open_table(path, batch.media_type) as table:
+                return naming.is_in_any(table.header) or any(
+                    naming.is_in_any(row.cells) for row in table.rows
+                )
+        except FileUnreadable:
+            return True
+        finally:
+            path.unlink(missing_ok=True)
+
+
+def _answer(seal: BatchSeal, row: StoredRow) -> str:
+    return "" if row.answer is None else seal.open_answer(row.line, row.answer).decode()
+
+
+def batches_named(named: Named) -> Sequence[HeldRow]:
+    """Rows of which something goes."""
+    return [*named.rows, *named.answers]

@@ -1,0 +1,50 @@
+"""Where a text names a person by their CPF."""
+
+import pytest
+
+from balcao.core.data_subject import Naming
+from balcao.core.documents import Cpf
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "52998224725",
+        "529.982.247-25",
+        "529 982 247 25",
+        "529. 982. 247 -25",
+        "529\u00a0982\u00a0247/25",
+        "529982247-25",
+        "sócio: 529.982.247-25 (50%)",
+        "CPF52998224725",
+        "52998224725.0",
+        "a;52998224725;b",
+    ],
+)
+def test_a_person_is_named(text: str) -> None:
+    assert Naming(Cpf.parse("52998224725")).is_in(text)
+    assert Naming(Cpf.parse("52998224725")).is_in_any(["x", text, "y"])
+
+
+@pytest.mark.parametrize(
+    "text", ["", "5299822472", "152998224725", "529982247250", "529.982.247-26", "529\n982\n24725"]
+)
+def test_others_are_not(text: str) -> None:
+    assert not Naming(Cpf.parse("52998224725")).is_in(text)
+
+
+def test_cells_are_not_read_together() -> None:
+    assert not Naming(Cpf.parse("52998224725")).is_in_any(["529982", "24725"])
+
+
+@pytest.mark.parametrize(
+    ("cpf", "text", "named"),
+    [
+        ("00123456797", "123456797", True),
+        ("00123456797", "1234567970", False),
+        ("00000000191", "191", False),  # a number like others
+        ("00000000191", "000.000.001-91", True),
+    ],
+)
+def test_zeros_that_were_cut_off(cpf: str, text: str, named: bool) -> None:
+    assert Naming(Cpf.parse(cpf)).is_in(text) is named

@@ -1,0 +1,115 @@
+"""A batch that somebody stops while it runs: no slice of its rows begins after that."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterator
+from typing import TypeAlias
+
+import pytest
+from pydantic import SecretStr
+
+from balcao.batches import pace
+from balcao.core.access import KeyDoor
+from balcao.core.people import Signature
+from balcao.service import batching
+from balcao.service.clock import system_now_ms
+from balcao.storage.batches import StoredBatch
+from tests.http.batcher import FEDERAL, Batcher, certificates, some_cnpjs
+from tests.http.house import PATIENCE_SECONDS, OpenHouse, opened
+from tests.storage import postgres
+
+SLICE, ROWS = 2, 9
+
+Deed: TypeAlias = Callable[[Batcher, str], Awaitable[None]]
+
+
+@pytest.fixture(scope="module", params=["sqlite", "postgresql"])
+def casa(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[OpenHouse]:
+    database = postgres.new_address() if request.param == "postgresql" else ""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(batching, "LOOK_SECONDS", 0.05)
+        where = tmp_path_factory.mktemp("casa")
+        with opened(where, establishments=1, database=SecretStr(database)) as house:
+            yield house
+            house.assert_books_agree()
+
+
+async def _paused(batcher: Batcher, number: str) -> None:
+    assert (await batcher.acall("POST", f"/{number}/pausar")).status == 200
+
+
+async def _revoked(batcher: Batcher, number: str) -> None:
+    batcher.house.house.desk.revoke_key(batcher.client.key_id, system_now_ms())
+
+
+async def _expired(batcher: Batcher, number: str) -> None:
+    with batcher.house.house.desk.engine.in_place() as here:
+        sql = "UPDATE api_key SET expires_ms = 1 WHERE key_id = ?"
+        here.execute(sql, (batcher.client.key_id,))
+
+
+async def _for_others(batcher: Batcher, number: str) -> None:
+    door = KeyDoor(operations=("suframa",))
+    batcher.house.house.desk.change_door(batcher.client.key_id, door, system_now_ms())
+
+
+async def _suspended(batcher: Batcher, number: str) -> None:
+    people = batcher.house.house.desk.people
+    signed = Signature("cli")
+    await people.suspend_account(batcher.client.account_id, True, signed, system_now_ms())
+
+
+async def _ended(batcher: Batcher, number: str) -> None:
+    assert (await batcher.acall("POST", f"/{number}/encerrar")).status == 200
+
+
+async def _ends(casa: OpenHouse, number: str, state: str) -> StoredBatch:
+    """As it is stored: who is suspended is told nothing by the API. What was begun has ended."""
+    async with asyncio.timeout(PATIENCE_SECONDS):
+        while True:
+            jobs = await casa.house.desk.jobs.standing()
+            batch = await casa.house.desk.batches.batch(number)
+            if batch is not None and batch.state == state and not jobs:
+                return batch
+            await asyncio.sleep(0.01)
+
+
+@pytest.mark.parametrize(
+    ("deed", "state", "reason"),
+    [
+        (_paused, "pausado", "usuario"),
+        (_revoked, "pausado", "limite_da_chave"),
+        (_expired, "pausado", "limite_da_chave"),
+        (_for_others, "pausado", "limite_da_chave"),
+        (_suspended, "pausado", "limite_da_chave"),
+        (_ended, "encerrado", None),
+    ],
+)
+def test_no_slice_begins_after_it(
+    casa: OpenHouse,
+    monkeypatch: pytest.MonkeyPatch,
+    deed: Deed,
+    state: str,
+    reason: str | None,
+) -> None:
+    batcher = Batcher(casa, casa.account(f"{state} {reason} {deed}"[:60]))
+    file = certificates(*some_cnpjs(ROWS, 90_040_001))
+    number = batcher.create(file, f"operacao={FEDERAL}")
+    batcher.until(number, "cotado")
+    slices = 0
+
+    async def then(self: pace.Pace) -> None:
+        nonlocal slices
+        slices += 1
+        if slices == 2:
+            await deed(batcher, number)
+
+    monkeypatch.setattr(pace, "GROUP", SLICE)
+    monkeypatch.setattr(pace.Pace, "rest", then)
+    batcher.confirm(number)
+    found = casa.run(_ends(casa, number, state))
+    assert found.reason == reason
+    assert found.rows("concluida") == 2 * SLICE
+    assert found.rows("pendente", "cancelada") == ROWS - 2 * SLICE
+    assert found.held == 0
