@@ -25,6 +25,7 @@ from balcao.storage.desk.jobs import Jobs
 from balcao.storage.desk.people import People
 from balcao.storage.desk.reading import DeskReading
 from balcao.storage.desk.receipts import purge
+from balcao.storage.desk.totals import Totals
 from balcao.storage.engine import Engine
 from balcao.storage.turns import Told
 
@@ -43,6 +44,7 @@ class Desk(DeskReading):
 
     `people`: those of the web application, and the log of what is done there. `jobs`: what commits
     left to be done. `batches`: of lookups. `budgets`: ceilings of an account's parts.
+    `totals`: what was charged, by day.
     `data_subjects`: what is kept about natural persons, to be found and erased.
     """
 
@@ -55,7 +57,9 @@ class Desk(DeskReading):
         self.jobs = Jobs(engine)
         self.batches = Batches(engine)
         self.budgets = Budgets(engine)
+        self.totals = Totals(engine)
         self.data_subjects = DataSubjects(engine, self._recorded.clear)
+        self.consumption = self.totals.consumption
         # What is the engine's alone: its promises are told there.
         self.commit_now = engine.commit_now
         self.earlier = engine.earlier

@@ -51,6 +51,8 @@ OWN_TABLES = (
     "batch_piece",
     "batch_row",
     "batch_count",
+    "daily_total",
+    "month_seal",
     "entry",
     "storage_move",
 )
