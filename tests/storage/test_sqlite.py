@@ -16,7 +16,7 @@ from balcao.core.rate_limit import Limit
 from balcao.errors import PepperDiffers, StorageFailed
 from balcao.storage.contract import NewAccount, NewKey
 from balcao.storage.desk import desk as desk_module
-from balcao.storage.desk import people, people_reading, reading, receipts, totals
+from balcao.storage.desk import folding, people, people_reading, reading, receipts, totals
 from balcao.storage.desk.desk import Desk
 from balcao.storage.pepper import may_be_pepper
 from balcao.storage.sqlite import QUERIES, writer
@@ -522,7 +522,7 @@ def test_no_more_receipts_are_remembered_than_there_is_room_for(
         (totals._TOP_UPS, "ledger_entry_top_up (account_id=? AND at_ms>? AND at_ms<?)"),
         (totals._ADDED, "ledger_entry_top_up (account_id=? AND at_ms>? AND at_ms<?)"),
         (totals._SUM, "PRIMARY KEY (account_id=? AND part=? AND day>? AND day<?)"),
-        (totals._WITH_DETAILS, "daily_total_detailed (day<?)"),
+        (folding._WITH_DETAILS, "daily_total_detailed (day<?)"),
         (reading._ENTRIES, "ledger_entry_of_account (account_id=? AND at_ms>? AND at_ms<?)"),
         (receipts._PURGE, "receipt_by_age (created_ms<?)"),
         (QUERIES["named_digests"], "receipt_of_digest (digest=?)"),

@@ -15,7 +15,7 @@ from balcao.core.calendar import civil_day, day_starts_ms
 from balcao.core.certificates import CertificateGiven
 from balcao.core.ledger import Change, Charge, Settle, Trace
 from balcao.storage.desk.desk import Desk
-from balcao.storage.desk.totals import FOLDED_AT_ONCE
+from balcao.storage.desk.folding import FOLDED_AT_ONCE
 from balcao.storage.people import TraceFilter
 from balcao.storage.totals import DIMENSIONS, Dimension, Fingerprint, Total, TotalsWanted
 from tests.storage.engines import Engine

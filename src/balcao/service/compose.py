@@ -36,6 +36,7 @@ from balcao.receipts.keeping import deleting_bytes
 from balcao.service.batching import batching
 from balcao.service.clock import Clock
 from balcao.service.fetching import MonthFetching, MonthMeasured
+from balcao.service.folding import Folding
 from balcao.service.lifespan import Life
 from balcao.service.months import finishing
 from balcao.service.parts import MODES, new_request_ids, parts_of
@@ -165,7 +166,7 @@ def open_application(
         fetching=MonthFetching(home.opendata("live"), now_ms, secrets.randbelow)
         if settings.opendata_fetch
         else None,
-        beside=[batches.counting()],
+        beside=[batches.counting(), Folding(desk, clock.surely_past_ms).work()],
     )
     metrics.month = MonthMeasured(snapshots["live"], home.opendata("live"), now_ms)
     metrics.work = lambda: {name: astuple(seen) for name, seen in life.runner.seen.items()}

@@ -10,7 +10,7 @@ from functools import partial
 
 import structlog
 
-from balcao.core.calendar import HOUR_MS
+from balcao.core.calendar import HOUR_MS, details_since
 from balcao.core.freshness import DAY_MS
 from balcao.core.questions import Mode
 from balcao.jobs.periodic import Periodic, warning
@@ -144,6 +144,8 @@ class Retention:
                 now - JOBS_DONE_DAYS * DAY_MS, now - JOBS_FAILED_DAYS * DAY_MS
             ),
             "events": await self.desk.budgets.purge_events(now - EVENT_DAYS * DAY_MS),
+            # The first day of which all details are there still tells them.
+            "total_details": await self.desk.totals.coarsen(details_since(now, kept.trace_days)),
         }
         for kind, count in removed.items():
             self._count(kind, count)

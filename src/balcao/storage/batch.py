@@ -427,7 +427,7 @@ AUDIT_COLUMNS = (
 
 
 def unfolded(batch: Batch) -> list[tuple[int, str, int]]:
-    """Accounts whose daily totals begin anew, with the first of those days and its first instant."""
+    """Accounts whose totals begin anew: from which day on, and its first instant."""
     days = [(account_id, civil_day(at_ms)) for account_id, at_ms in sorted(batch.late.items())]
     return [(account_id, day.isoformat(), day_starts_ms(day)) for account_id, day in days]
 

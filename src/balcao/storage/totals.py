@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from balcao.core.ledger import Origin
-from balcao.storage.contract import LedgerEntry
+from balcao.storage.contract import ConsumptionRow, LedgerEntry
 
 # By what charges are added up apart. Of `uf` and `client` at most one is quick: both at once are
 # read from the ledger.
@@ -65,6 +65,17 @@ class Total:
     client: str | None = None
     origin: Origin | None = None
     rule: str | None = None
+
+
+def consumption_row(total: Total) -> ConsumptionRow:
+    """A total by day, operation, key, origin and client, as statements list it."""
+    assert total.day is not None
+    assert total.operation is not None
+    assert total.origin is not None
+    return ConsumptionRow(
+        total.day, total.operation, total.key or None, total.origin,
+        total.requests, total.credits, total.client or None,
+    )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)

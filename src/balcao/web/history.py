@@ -31,6 +31,8 @@ from balcao.web.vocabulary import Word
 
 PATH = "/app/historico"
 OF_A_PERSON = f"{PATH}/pessoa"
+# Those that were charged in the period: what a number of the statement leads to.
+CHARGED = "cobradas"
 
 SHOWN, SHOWN_TO_OPERATORS = 50, 100
 EXPORTED_MAX = 50_000
@@ -98,6 +100,7 @@ class _Asked:
     before: str | None
     complaint: str | None
     notes: Sequence[str]
+    charged: bool = False
 
     def fields(self) -> dict[str, str]:
         """As the address has them, without the page."""
@@ -105,13 +108,14 @@ class _Asked:
             "erros": "1" if self.errors_only else "",
             "referencia": self.reference or "",
             "documento": self.cnpj.text if self.cnpj else "",
+            CHARGED: "1" if self.charged else "",
         }
 
 
-def _asked(visit: Visit, fields: Mapping[str, str]) -> _Asked:
+def _asked(visit: Visit, fields: Mapping[str, str], account: Account | None = None) -> _Asked:
     asked = asking.period(fields, asking.today_of(visit))
-    keys = names_of_keys(visit.tools.desk.keys(visit.account.account_id))
-    chosen = asking.choice(fields, keys)
+    names = names_of(visit, (account or visit.account).account_id)
+    chosen = asking.choice(fields, names.keys, names.users)
     complaint, cnpj = asked.complaint, None
     if fields.get("aviso") == _BAD_DOCUMENT:
         complaint = complaint or _NO_CNPJ
@@ -129,22 +133,26 @@ def _asked(visit: Visit, fields: Mapping[str, str]) -> _Asked:
         fields.get("antes") or None,
         complaint,
         [note for note in (asked.note, asking.ignored(fields, chosen)) if note],
+        fields.get(CHARGED) == "1",
     )
 
 
 def _wanted(visit: Visit, asked: _Asked) -> TraceFilter:
     key = asked.chosen.key
+    own = None if visit.person.is_operator else visit.person.own_only
     return TraceFilter(
         asked.period.from_ms,
         asked.period.to_ms,
         operation=asked.chosen.operation,
         key_id=0 if key == "web" else key,
-        user_id=visit.person.own_only,
+        user_id=asked.chosen.user if own is None else own,
         origin=asked.chosen.origin,
         document=asked.cnpj.text if asked.cnpj else None,
         errors_only=asked.errors_only,
         client=asked.chosen.client,
         reference=asked.reference,
+        uf=asked.chosen.uf,
+        charged=asked.charged,
     )
 
 
@@ -162,17 +170,38 @@ async def read(
 
 async def show_to_operator(visit: Visit, account: Account, base: str) -> Response:
     """The account's last consultations, to help whoever asks about one."""
-    before = visit.query("antes") or None
+    before, fields, wanted, asked = visit.query("antes") or None, {}, _EVERYTHING, None
+    if visit.query(CHARGED):
+        asked = _asked(visit, visit.request.query_params, account)
+        fields, wanted = asked.fields(), _wanted(visit, asked)
     # One more than is shown tells whether there are older ones.
-    found = await read(visit, _EVERYTHING, SHOWN_TO_OPERATORS + 1, before, account)
+    found = await read(visit, wanted, SHOWN_TO_OPERATORS + 1, before, account)
     shown, names = found[:SHOWN_TO_OPERATORS], names_of(visit, account.account_id)
+    more = shown[-1].request_id if len(found) > len(shown) else None
+    here = f"{base}/historico"
     return visit.page(
         "operador/historico.html",
         account=account,
         rows=[names.row(trace) for trace in shown],
-        older=f"{base}?antes={shown[-1].request_id}" if len(found) > len(shown) else None,
-        newer=base if before else None,
+        older=asking.address(here, fields | {"antes": more}) if more else None,
+        newer=asking.address(here, fields) if before else None,
+        sum=None if asked is None else await _sum_of(visit, asked, account),
+        period=None if asked is None else asked.period,
     )
+
+
+async def _sum_of(
+    visit: Visit, asked: _Asked, account: Account | None = None
+) -> tuple[int, int] | None:
+    """How many the list of charged requests has, and what they cost; None: totals do not know."""
+    if not asked.charged or asked.cnpj or asked.reference or asked.errors_only:
+        return None
+    wanted, number = asked.chosen.wanted, (account or visit.account).account_id
+    if not visit.person.is_operator and visit.person.own_only is not None:
+        wanted = replace(wanted, user_id=visit.person.own_only)
+    first, last = asked.period.first, asked.period.last
+    totals = await asyncio.to_thread(visit.tools.desk.totals.read, number, first, last, (), wanted)
+    return (totals[0].requests, totals[0].credits) if totals else (0, 0)
 
 
 async def show(visit: Visit) -> Response:
@@ -219,7 +248,7 @@ async def _listed(
 ) -> Response:
     found = await read(visit, wanted, SHOWN + 1, asked.before)
     names = names_of(visit, visit.account.account_id)
-    fields = asked.fields()
+    fields, person_asked = asked.fields(), cpf is not None
     more = found[SHOWN - 1].request_id if len(found) > SHOWN else ""
     return visit.page(
         "historico.html",
@@ -240,6 +269,10 @@ async def _listed(
         operations=asking.OPERATIONS,
         origins=asking.ORIGINS,
         keys=asking.keys(names.keys),
+        people=asking.people(names.users),
+        ufs=asking.UF_OPTIONS,
+        charged=asked.charged,
+        sum=None if person_asked else await _sum_of(visit, asked),
         csv=asking.address(f"{PATH}.csv", fields),
         xlsx=asking.address(f"{PATH}.xlsx", fields),
         trace_days=visit.tools.settings.trace_days,

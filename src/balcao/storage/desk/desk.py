@@ -21,11 +21,11 @@ from balcao.storage.desk.budgets import Budgets
 from balcao.storage.desk.check import check_books
 from balcao.storage.desk.clock import is_month_ahead, turn_months_back
 from balcao.storage.desk.data_subjects import DataSubjects
+from balcao.storage.desk.folding import DailyTotals
 from balcao.storage.desk.jobs import Jobs
 from balcao.storage.desk.people import People
 from balcao.storage.desk.reading import DeskReading
 from balcao.storage.desk.receipts import purge
-from balcao.storage.desk.totals import Totals
 from balcao.storage.engine import Engine
 from balcao.storage.turns import Told
 
@@ -57,7 +57,7 @@ class Desk(DeskReading):
         self.jobs = Jobs(engine)
         self.batches = Batches(engine)
         self.budgets = Budgets(engine)
-        self.totals = Totals(engine)
+        self.totals = DailyTotals(engine)
         self.data_subjects = DataSubjects(engine, self._recorded.clear)
         self.consumption = self.totals.consumption
         # What is the engine's alone: its promises are told there.

@@ -69,7 +69,7 @@ _CHARGE = " ".join(
         ") AS charge WHERE account_id = ?",
     )
 )
-# When a request was charged, its entry says: of one that waited for a source, later than it was asked.
+# When a request was charged, its entry says: later than it was asked, if a source was.
 _CHARGED_IN = (
     "EXISTS (SELECT 1 FROM ledger_entry AS e WHERE e.request_id = {table}.request_id"
     " AND e.account_id = {table}.account_id AND e.kind IN ('charge', 'post')"

@@ -1,4 +1,4 @@
-"""Daily totals of what accounts were charged: folded in behind, read with what is not yet in them.
+"""Daily totals of what accounts were charged, read with what is not yet in them.
 
 A charge belongs to the totals if its instant lies before its account's `folded_ms`, and else it is
 added up from the ledger. Both are read at one moment, and `folded_ms` moves in the commit that
@@ -8,7 +8,6 @@ folds: so what is read is the ledger's, to the credit, wherever the fold stands 
 import hashlib
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from datetime import date, timedelta
 from typing import Any, TypeAlias
 
@@ -16,8 +15,6 @@ from balcao.core.calendar import HOUR_MS, civil_day, civil_day_text, day_starts_
 from balcao.storage.connection import Apart, SqlConnection
 from balcao.storage.contract import ConsumptionRow, LedgerEntry
 from balcao.storage.desk.periods import PERIOD, in_period
-from balcao.storage.engine import Engine
-from balcao.storage.numbers import NUMBERED_BEFORE_MS_MAX, least_number
 from balcao.storage.totals import (
     EVERY_CHARGE,
     Dimension,
@@ -25,13 +22,8 @@ from balcao.storage.totals import (
     PeriodBooks,
     Total,
     TotalsWanted,
+    consumption_row,
 )
-
-# Charges that one commit folds: some milliseconds in which no lookup is written.
-FOLDED_AT_ONCE = 2_000
-# Days whose details are taken out in one commit.
-COARSENED_AT_ONCE = 20
-_ROWS_PER_STATEMENT = 64
 
 END_OF_TIME_MS = 1 << 62
 
@@ -58,25 +50,9 @@ _HOURS = (
     f" CAST(sum(credits) AS BIGINT) FROM {_DETAILED} AS charged GROUP BY 1, 2, 3, 4, 5, 6, 7, 8"
 )
 
-_COLUMNS = (
-    "account_id", "part", "day", "operation", "key_id", "user_id", "origin", "rule", "value",
-    "requests", "credits",
-)  # fmt: skip
 _COLUMN_OF: dict[Dimension, str] = {"key": "key_id", "user": "user_id"}
 
-_LOCK = "UPDATE account SET folded_ms = folded_ms WHERE account_id = ? RETURNING folded_ms"  # as whoever charges locks it: what comes later knows how far we got
-_SET = "UPDATE account SET folded_ms = ? WHERE account_id = ?"
-_FOLDED = "SELECT folded_ms, balance_credits FROM account WHERE account_id = ?"
-_UNFOLD = "DELETE FROM daily_total WHERE account_id = ? AND day >= ?"
-# Where a stroke ends: before the charge that would be one too many.
-_ENTRY_TOO_MANY = (
-    "SELECT at_ms FROM ledger_entry WHERE account_id = ? AND at_ms >= ? AND at_ms < ?"
-    " ORDER BY at_ms LIMIT 1 OFFSET ?"
-)
-_VISIT_TOO_MANY = (
-    "SELECT opened_ms FROM visit WHERE account_id = ? AND request_id >= ? AND request_id < ?"
-    " AND opened_ms >= ? AND opened_ms < ? ORDER BY request_id LIMIT 1 OFFSET ?"
-)
+FOLDED = "SELECT folded_ms, balance_credits FROM account WHERE account_id = ?"
 _SUM = (
     "SELECT coalesce(CAST(sum(requests) AS BIGINT), 0), coalesce(CAST(sum(credits) AS BIGINT), 0)"
     " FROM daily_total WHERE account_id = ? AND part = 'all' AND day >= ? AND day < ?"
@@ -97,21 +73,8 @@ _LINES = (
     " number"
 )
 _SEALED = "SELECT entries, digest FROM month_seal WHERE account_id = ? AND month = ?"
-_SEAL = (
-    "INSERT INTO month_seal (account_id, month, entries, digest) VALUES (?, ?, ?, ?)"
-    " ON CONFLICT (account_id, month) DO UPDATE"
-    " SET entries = excluded.entries, digest = excluded.digest"
-)
-_DETAIL = "(user_id > 0 OR (part = 'uf' AND value <> ''))"
-_WITH_DETAILS = (
-    f"SELECT DISTINCT account_id, day FROM daily_total WHERE {_DETAIL} AND day < ? LIMIT ?"  # noqa: S608
-)
-_OF_DAY = (
-    f"SELECT {', '.join(_COLUMNS[1:])} FROM daily_total WHERE account_id = ? AND day = ?"  # noqa: S608
-    " AND part = ?"
-)
-_PARTS = ("all", "uf", "client")
-_NO_DAY, _LAST_DAY = "", "9999-12-31"
+PARTS = ("all", "uf", "client")
+NO_DAY, _LAST_DAY = "", "9999-12-31"
 _LAST_MS = 253_000_000_000_000  # of a day that is one
 
 
@@ -149,10 +112,10 @@ class Moment:
         """
         by: Sequence[Dimension] = ("day", "operation", "key", "origin", "client")
         totals = _read_between(self._reading, account_id, (from_ms, to_ms), by, EVERY_CHARGE)
-        return [_row(total) for total in totals]
+        return [consumption_row(total) for total in totals]
 
 
-class TotalsReading:
+class DailyTotalsReading:
     """The half that changes nothing. May be called in any thread."""
 
     def __init__(self, apart: Apart) -> None:
@@ -209,172 +172,13 @@ class TotalsReading:
         return None if row is None else Fingerprint(*row)
 
 
-class Totals(TotalsReading):
-    """The totals of a desk. Whatever writes raises `StorageFailed`."""
+def hours_of(connection: SqlConnection, account_id: int, from_ms: int, to_ms: int) -> list[Any]:
+    """What the ledger says was charged in [from, to), by the hour.
 
-    def __init__(self, engine: Engine) -> None:
-        super().__init__(engine.apart)
-        self._engine = engine
-        # The balance of each account of which all was folded: while it stays, nothing was charged.
-        self._quiet: dict[int, int] = {}
-
-    async def fold(self, until_ms: int) -> int:
-        """Fold what was charged before this instant: of each account some.
-
-        Count of charges, at least 1 while there is something left; 0: nothing is.
-        """
-        folded = 0
-        for account_id, balance, done_ms in await self._engine.in_turn(_standings):
-            if done_ms >= until_ms or self._quiet.get(account_id) == balance:
-                continue
-
-            def work(connection: SqlConnection, account_id: int = account_id) -> _Stroke:
-                with connection.transaction():
-                    return _fold(connection, account_id, until_ms)
-
-            stroke = await self._engine.in_turn(work)
-            folded += stroke.charges
-            if stroke.rests:
-                self._quiet[account_id] = stroke.balance_credits
-        return folded
-
-    async def coarsen(self, before: date) -> int:
-        """Take who asked, and for which UF, out of some days before this one. Count of days."""
-
-        def work(connection: SqlConnection) -> int:
-            with connection.transaction():
-                days = connection.execute(
-                    _WITH_DETAILS, (before.isoformat(), COARSENED_AT_ONCE)
-                ).fetchall()
-                for account_id, day in days:
-                    connection.execute(_LOCK, (account_id,)).fetchall()
-                    for part in _PARTS:
-                        _coarsen(connection, account_id, day, part)
-            return len(days)
-
-        return await self._engine.in_turn(work)
-
-    async def seal(self, account_id: int, month: str, found: Fingerprint) -> None:
-        """Keep a month's fingerprint, so that it need not be made again."""
-        values = (account_id, month, found.entries, found.digest)
-
-        def work(connection: SqlConnection) -> None:
-            connection.execute(_SEAL, values)
-
-        await self._engine.in_turn(work)
-
-    async def begin_anew(self, account_id: int) -> None:
-        """Forget an account's totals: they are made again from the ledger."""
-
-        def work(connection: SqlConnection) -> None:
-            with connection.transaction():
-                connection.execute(_LOCK, (account_id,)).fetchall()
-                connection.execute(_UNFOLD, (account_id, _NO_DAY))
-                connection.execute(_SET, (0, account_id))
-
-        await self._engine.in_turn(work)
-        self._quiet.pop(account_id, None)
-
-
-@dataclass(frozen=True, slots=True)
-class _Stroke:
-    charges: int
-    rests: bool  # nothing is left of this account, not even what is too young
-    balance_credits: int
-
-
-def _standings(connection: SqlConnection) -> Sequence[Any]:
-    return connection.execute(
-        "SELECT account_id, balance_credits, folded_ms FROM account"
-    ).fetchall()
-
-
-def _fold(connection: SqlConnection, account_id: int, until_ms: int) -> _Stroke:
-    """One stroke, in a transaction: from where the last one ended."""
-    ((begins_ms,),) = connection.execute(_LOCK, (account_id,)).fetchall()
-    ((_, balance),) = connection.execute(_FOLDED, (account_id,)).fetchall()
-    if begins_ms >= until_ms:
-        return _Stroke(0, rests=False, balance_credits=balance)
-    ends_ms = _end_of_stroke(connection, account_id, begins_ms, until_ms)
-    sums: dict[_Key, list[int]] = {}
-    charges = 0
-    for hour, operation, key, user, origin, rule, uf, client, requests, credits in _hours(
-        connection, account_id, begins_ms, ends_ms
-    ):
-        day = civil_day_text(hour * HOUR_MS)
-        for part, value in zip(_PARTS, ("", uf, client), strict=True):
-            what = (account_id, part, day, operation, key, user, origin, rule, value)
-            both = sums.setdefault(what, [0, 0])
-            both[0] += requests
-            both[1] += credits
-        charges += requests
-    if charges:
-        _add(connection, sums)
-        connection.execute(_SET, (ends_ms, account_id))
-    rests = ends_ms == until_ms and not _hours(connection, account_id, until_ms, END_OF_TIME_MS)
-    if not charges and ends_ms < until_ms:
-        # Holds alone: nothing to add up, and nothing to look at again.
-        connection.execute(_SET, (ends_ms, account_id))
-        return _Stroke(1, rests=False, balance_credits=balance)
-    return _Stroke(charges, rests, balance)
-
-
-def _end_of_stroke(
-    connection: SqlConnection, account_id: int, begins_ms: int, until_ms: int
-) -> int:
-    ranged = (account_id, begins_ms, until_ms, FOLDED_AT_ONCE)
-    numbered = (
-        account_id,
-        least_number(begins_ms - NUMBERED_BEFORE_MS_MAX),
-        least_number(until_ms + NUMBERED_BEFORE_MS_MAX),
-        begins_ms,
-        until_ms,
-        FOLDED_AT_ONCE,
-    )
-    found = [
-        at_ms
-        for sql, values in ((_ENTRY_TOO_MANY, ranged), (_VISIT_TOO_MANY, numbered))
-        for (at_ms,) in connection.execute(sql, values).fetchall()
-    ]
-    # So many within one millisecond, or numbered in another order than made: a longer stroke.
-    return int(max(min([until_ms, *found]), begins_ms + 1))
-
-
-def _hours(connection: SqlConnection, account_id: int, from_ms: int, to_ms: int) -> list[Any]:
+    Rows of hour (since 1970), operation, key, user, origin, rule, UF, client, requests, credits.
+    """
     values = (HOUR_MS, *in_period(account_id, from_ms, to_ms))
     return connection.execute(_HOURS, values).fetchall()
-
-
-def _add(connection: SqlConnection, sums: dict[_Key, list[int]]) -> None:
-    # In the order of the key: pages are written once.
-    rows = [(*what, *both) for what, both in sorted(sums.items())]
-    for start in range(0, len(rows), _ROWS_PER_STATEMENT):
-        some = rows[start : start + _ROWS_PER_STATEMENT]
-        marks = ", ".join(["(" + ", ".join("?" * len(_COLUMNS)) + ")"] * len(some))
-        connection.execute(
-            f"INSERT INTO daily_total ({', '.join(_COLUMNS)}) VALUES {marks}"  # noqa: S608
-            f" ON CONFLICT ({', '.join(_COLUMNS[:-2])}) DO UPDATE SET"
-            " requests = daily_total.requests + excluded.requests,"
-            " credits = daily_total.credits + excluded.credits",
-            [value for row in some for value in row],
-        )
-
-
-def _coarsen(connection: SqlConnection, account_id: int, day: str, part: str) -> None:
-    sums: dict[_Key, list[int]] = {}
-    rows = connection.execute(_OF_DAY, (account_id, day, part)).fetchall()
-    for _, _, operation, key, _, origin, rule, value, requests, credits in rows:
-        kept = "" if part == "uf" else value
-        both = sums.setdefault(
-            (account_id, part, day, operation, key, 0, origin, rule, kept), [0, 0]
-        )
-        both[0] += requests
-        both[1] += credits
-    connection.execute(
-        "DELETE FROM daily_total WHERE account_id = ? AND part = ? AND day = ?",
-        (account_id, part, day),
-    )
-    _add(connection, sums)
 
 
 def _read_between(
@@ -406,7 +210,7 @@ def _whole_days(  # noqa: PLR0917  # whose, when, which, how, where to
     from_ms, to_ms = instants
     if {"uf", "client"} <= {*by, *(name for name, _ in wanted.columns)} or to_ms <= from_ms:
         return [instants]  # no part knows both
-    row = reading.execute(_FOLDED, (account_id,)).fetchone()
+    row = reading.execute(FOLDED, (account_id,)).fetchone()
     first, end = civil_day(max(from_ms, 0)), civil_day(min(to_ms, _LAST_MS))
     if day_starts_ms(first) < from_ms:
         first += timedelta(days=1)
@@ -415,16 +219,6 @@ def _whole_days(  # noqa: PLR0917  # whose, when, which, how, where to
         return [instants]
     _sum_totals(reading, account_id, (first, end - timedelta(days=1)), by, wanted, sums)
     return [(from_ms, first_ms), (max(min(row[0], end_ms), first_ms), to_ms)]
-
-
-def _row(total: Total) -> ConsumptionRow:
-    assert total.day is not None
-    assert total.operation is not None
-    assert total.origin is not None
-    return ConsumptionRow(
-        total.day, total.operation, total.key or None, total.origin,
-        total.requests, total.credits, total.client or None,
-    )  # fmt: skip
 
 
 def _sum_totals(  # noqa: PLR0917  # whose, which, how, where to
@@ -467,7 +261,7 @@ def _sum_ledger(  # noqa: PLR0917  # whose, when, which, how, where to
 ) -> None:
     places = {"operation": 1, "key": 2, "user": 3, "origin": 4, "rule": 5, "uf": 6, "client": 7}
     matching = [(places[name], value) for name, value in wanted.columns]
-    for hour in _hours(reading, account_id, *instants):
+    for hour in hours_of(reading, account_id, *instants):
         if any(hour[place] != value for place, value in matching):
             continue
         what = tuple(
@@ -482,7 +276,7 @@ def _sum_ledger(  # noqa: PLR0917  # whose, when, which, how, where to
 def _books(reading: SqlConnection, account_id: int, first: date, last: date) -> PeriodBooks:
     from_ms, to_ms = day_starts_ms(first), day_starts_ms(last + timedelta(days=1))
     after = (last + timedelta(days=1)).isoformat()
-    row = reading.execute(_FOLDED, (account_id,)).fetchone()
+    row = reading.execute(FOLDED, (account_id,)).fetchone()
     if row is None:
         raise LookupError(account_id)
     folded_ms, balance = row
@@ -495,10 +289,10 @@ def _books(reading: SqlConnection, account_id: int, first: date, last: date) -> 
         (both,) = reading.execute(_SUM, (account_id, since, until)).fetchall()
         return [int(number) for number in both]
 
-    before = charged(_NO_DAY, first.isoformat())
+    before = charged(NO_DAY, first.isoformat())
     within = charged(first.isoformat(), after)
     later = charged(after, _LAST_DAY)
-    for hour in _hours(reading, account_id, folded_ms, END_OF_TIME_MS):
+    for hour in hours_of(reading, account_id, folded_ms, END_OF_TIME_MS):
         begins_ms = hour[0] * HOUR_MS
         both = before if begins_ms < from_ms else within if begins_ms < to_ms else later
         both[0] += hour[-2]
@@ -524,7 +318,7 @@ def differences(connection: SqlConnection) -> Iterable[str]:
     """What totals say else than the ledger, account by account, for `ledger check`."""
     accounts = connection.execute("SELECT account_id, name, folded_ms FROM account").fetchall()
     for account_id, name, folded_ms in accounts:
-        told: dict[str, dict[_Key, list[int]]] = {part: {} for part in _PARTS}
+        told: dict[str, dict[_Key, list[int]]] = {part: {} for part in PARTS}
         for part, *what, requests, credits in connection.execute(
             "SELECT part, day, operation, key_id, origin, rule,"
             " CASE part WHEN 'client' THEN value ELSE '' END,"
@@ -535,7 +329,7 @@ def differences(connection: SqlConnection) -> Iterable[str]:
             told[part][tuple(what)] = [requests, credits]
         by_client: dict[_Key, list[int]] = {}
         plain: dict[_Key, list[int]] = {}
-        for hour, operation, key, _, origin, rule, _, client, requests, credits in _hours(
+        for hour, operation, key, _, origin, rule, _, client, requests, credits in hours_of(
             connection, account_id, 0, folded_ms
         ):
             day = civil_day_text(hour * HOUR_MS)
