@@ -54,7 +54,8 @@ def without_batches(sql: Callable[[str], object]) -> None:
 def without_totals(sql: Callable[[str], object]) -> None:
     """Take a schema back to before them."""
     sql("DROP TABLE daily_total")
-    sql("DROP TABLE month_seal")
+    for table in ("month_seal", "export_piece", "export"):
+        sql(f"DROP TABLE {table}")
     sql("DROP INDEX ledger_entry_top_up")
     sql("ALTER TABLE account DROP COLUMN folded_ms")
 

@@ -25,7 +25,7 @@ from balcao.http.pages import Probes, documentation
 from balcao.http.quotes import Quotes
 from balcao.http.receipts import Files
 from balcao.http.searches import Searches
-from balcao.jobs.durable import JobWorker
+from balcao.jobs.durable import JobKind, JobWorker
 from balcao.observability import logs
 from balcao.observability.health import Health
 from balcao.observability.metrics import Metrics
@@ -46,7 +46,9 @@ from balcao.service.searching import Searching
 from balcao.settings import Settings
 from balcao.storage.blobs import open_blobs
 from balcao.storage.desk.desk import Desk
+from balcao.storage.desk.exports import EXPORT
 from balcao.storage.places import place_of
+from balcao.web.exporting import FileWriting
 from balcao.web.seal import Seal
 from balcao.web.site import build_site
 from balcao.web.tools import Tools
@@ -146,7 +148,13 @@ def open_application(
         new_id,
         partial(metrics.answered, paths),
     )
-    worker = JobWorker(desk.jobs, [deleting_bytes(desk, blobs), *batches.kinds()], now_ms)
+    files = FileWriting(desk, home.exports)
+    kinds = [
+        deleting_bytes(desk, blobs),
+        *batches.kinds(),
+        JobKind(EXPORT, files.write, at_once=1, look_seconds=1.0),
+    ]
+    worker = JobWorker(desk.jobs, kinds, now_ms)
     metrics.budgets = desk.budgets.count
     metrics.jobs = lambda: [
         (one.kind, one.state, one.count, one.oldest_due_ms) for one in worker.standing

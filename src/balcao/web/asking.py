@@ -1,7 +1,7 @@
 """What filters of pages ask for: a period, some lines; and the addresses that ask it again."""
 
 import datetime
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -82,12 +82,10 @@ def period(fields: Mapping[str, str], today: datetime.date) -> Asked:
     return Asked(asked, None)
 
 
-def choice(
-    fields: Mapping[str, str], names: Mapping[int | None, str], users: Collection[int] = ()
-) -> Choice:
+def choice(fields: Mapping[str, str], names: Mapping[int | None, str]) -> Choice:
     """What `operacao`, `chave`, `origem`, `cliente`, `pessoa` and `uf` say.
 
-    What is none of them, or no key or user of these, counts as left out: see `ignored`.
+    What is none of them, or no key of these, counts as left out: see `ignored`.
     """
     key, operation = fields.get("chave", ""), fields.get("operacao", "")
     number = int(key) if is_number(key) else None
@@ -96,15 +94,16 @@ def choice(
         key=WEB if key == WEB else number if number in names else None,
         origin=origin_of(fields.get("origem", "")),
         client="" if fields.get("cliente") == NONE else mark(fields, "cliente"),
-        user=_user(fields.get("pessoa", ""), users),
+        user=_user(fields.get("pessoa", "")),
         uf=_uf(fields.get("uf", "")),
     )
 
 
-def _user(text: str, users: Collection[int]) -> int | None:
+def _user(text: str) -> int | None:
     if text == NONE:
         return 0
-    return int(text) if is_number(text) and int(text) in users else None
+    # Also one who was removed: what they asked for stays theirs.
+    return int(text) if is_number(text) and int(text) else None
 
 
 def _uf(text: str) -> str | None:
@@ -173,9 +172,10 @@ def keys(names: Mapping[int | None, str]) -> Options:
     return [("", "todas"), (WEB, names[None]), *numbered]
 
 
-def people(users: Mapping[int, str]) -> Options:
-    """Every user of the account, and nobody: asked through a key."""
-    named = [(str(number), name) for number, name in users.items()]
+def people(users: Mapping[int, str], chosen: int | None = None) -> Options:
+    """Every user of the account, who was chosen, and nobody: asked through a key."""
+    others = {chosen: f"usuário {chosen}"} if chosen and chosen not in users else {}
+    named = [(str(number), name) for number, name in (dict(users) | others).items()]
     return [("", "todas"), *named, (NONE, "nenhuma (por chave)")]
 
 

@@ -66,6 +66,8 @@ PAGES: Sequence[Page] = (
     Page("/app/historico.xlsx", "app:historico-xlsx", "account", history.as_workbook),
     Page("/app/historico/pessoa", "app:historico-pessoa", "account", history.show_person, "POST"),
     Page("/app/historico/pessoa", "app:historico-pessoa", "account", history.to_the_list),
+    Page("/app/historico/arquivo", "app:arquivo", "account", history.fetch_file),
+    Page("/app/historico/arquivo", "app:arquivo-pedir", "account", history.ask_for_file, "POST"),
     Page("/app/historico/{request_id}", "app:requisicao", "account", request.show),
     Page("/app/lotes", "app:lotes", "account", batches.show_all),
     Page("/app/lotes/novo", "app:lote-novo", "account", new_batch.show),

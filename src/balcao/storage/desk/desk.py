@@ -21,6 +21,7 @@ from balcao.storage.desk.budgets import Budgets
 from balcao.storage.desk.check import check_books
 from balcao.storage.desk.clock import is_month_ahead, turn_months_back
 from balcao.storage.desk.data_subjects import DataSubjects
+from balcao.storage.desk.exports import StoredExports
 from balcao.storage.desk.folding import DailyTotals
 from balcao.storage.desk.jobs import Jobs
 from balcao.storage.desk.people import People
@@ -44,7 +45,7 @@ class Desk(DeskReading):
 
     `people`: those of the web application, and the log of what is done there. `jobs`: what commits
     left to be done. `batches`: of lookups. `budgets`: ceilings of an account's parts.
-    `totals`: what was charged, by day.
+    `totals`: what was charged, by day. `exports`: files that take long to write.
     `data_subjects`: what is kept about natural persons, to be found and erased.
     """
 
@@ -58,6 +59,7 @@ class Desk(DeskReading):
         self.batches = Batches(engine)
         self.budgets = Budgets(engine)
         self.totals = DailyTotals(engine)
+        self.exports = StoredExports(engine)
         self.data_subjects = DataSubjects(engine, self._recorded.clear)
         self.consumption = self.totals.consumption
         # What is the engine's alone: its promises are told there.

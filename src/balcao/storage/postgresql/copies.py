@@ -53,6 +53,8 @@ OWN_TABLES = (
     "batch_count",
     "daily_total",
     "month_seal",
+    "export",
+    "export_piece",
     "entry",
     "storage_move",
 )

@@ -31,7 +31,7 @@ GROUP_OPTIONS: asking.Options = [
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class StatementAsked:
     """One question to the statement. `group` is a name of `GROUPS`, or `REFERENCE`."""
 
     account: Account
@@ -78,18 +78,18 @@ class Asked:
         return asking.address(self.requests, fields | {history.CHARGED: "1"})
 
 
-def asked_of(visit: Visit, account: Account, base: str) -> Asked:
+def asked_of(visit: Visit, account: Account, base: str) -> StatementAsked:
     """What the address says; what it says wrongly is left out, and told."""
     fields, today = visit.request.query_params, asking.today_of(visit)
     asked, names = asking.period(fields, today), history.names_of(visit, account.account_id)
-    chosen = asking.choice(fields, names.keys, names.users)
+    chosen = asking.choice(fields, names.keys)
     group = fields.get(GROUP, "")
     notes = [asked.note, asking.ignored(fields, chosen)]
     if group == REFERENCE and chosen.needs_details:
         notes.append("Por referência não há filtro de pessoa nem de UF: agrupado por operação.")
         group = ""
     tools = visit.tools
-    return Asked(
+    return StatementAsked(
         account=account,
         base=base,
         requests=f"{base.removesuffix('/extrato')}/historico",

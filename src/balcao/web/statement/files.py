@@ -17,7 +17,7 @@ from balcao.storage.contract import ConsumptionRow
 from balcao.web import asking, spreadsheet, vocabulary
 from balcao.web.exports import CSV, XLSX, FileKind, leaving_room
 from balcao.web.spreadsheet import Sheet, Value
-from balcao.web.statement.asked import REFERENCE, Asked, asked_of
+from balcao.web.statement.asked import REFERENCE, StatementAsked, asked_of
 from balcao.web.statement.pages import LINES_MAX
 from balcao.web.visit import Visit
 
@@ -26,7 +26,7 @@ from balcao.web.visit import Visit
 class _Found:
     """What goes into a file."""
 
-    asked: Asked
+    asked: StatementAsked
     statement: Statement
     rows: Sequence[ConsumptionRow]
     read_at: datetime.datetime
@@ -57,7 +57,7 @@ async def _exported(
     return await visit.export(partial(write, found), kind, name, account)
 
 
-def _find(visit: Visit, asked: Asked) -> _Found:
+def _find(visit: Visit, asked: StatementAsked) -> _Found:
     desk, period = visit.tools.desk, asked.period
     statement = read_now(desk, asked.account, period, asked.chosen)
     rows: Sequence[ConsumptionRow] | None = None
@@ -107,7 +107,7 @@ def _summary(found: _Found) -> Sheet:
     )
 
 
-def filters_told(asked: Asked) -> Sequence[tuple[str, str]]:
+def filters_told(asked: StatementAsked) -> Sequence[tuple[str, str]]:
     """What was chosen, in words."""
     chosen, names = asked.chosen, asked.names
     key = "todas"
@@ -144,7 +144,7 @@ def _lines(found: _Found) -> Sheet:
     )
 
 
-def _told(row: ConsumptionRow, asked: Asked) -> Sequence[Value]:
+def _told(row: ConsumptionRow, asked: StatementAsked) -> Sequence[Value]:
     """A line after its day, in words."""
     operation, origin = vocabulary.short(row.operation), vocabulary.ORIGINS[row.origin]
     counted = (row.requests, row.credits)

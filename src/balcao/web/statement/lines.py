@@ -11,11 +11,11 @@ from balcao.core.writing import NOTHING, day
 from balcao.storage.contract import ConsumptionRow
 from balcao.storage.totals import Dimension, Total
 from balcao.web import asking, drawing, vocabulary
-from balcao.web.statement.asked import GROUPS, REFERENCE, Asked
+from balcao.web.statement.asked import GROUPS, REFERENCE, StatementAsked
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class StatementLine:
     """One line of the table. `before`: credits in the period before; None: not compared."""
 
     label: str
@@ -28,7 +28,7 @@ class Line:
     href: str | None
 
 
-def lines_of(asked: Asked, groups: Sequence[Grouped]) -> Sequence[Line]:
+def lines_of(asked: StatementAsked, groups: Sequence[Grouped]) -> Sequence[StatementLine]:
     """Of totals; of days the newest first, else those of most credits."""
     dimension = GROUPS[asked.group][1]
     compared = "day" not in asked.dimensions
@@ -46,7 +46,9 @@ def lines_of(asked: Asked, groups: Sequence[Grouped]) -> Sequence[Line]:
     return found if compared else sorted(found, key=lambda line: line.day or "", reverse=True)
 
 
-def lines_by_reference(asked: Asked, rows: Sequence[ConsumptionRow]) -> Sequence[Line]:
+def lines_by_reference(
+    asked: StatementAsked, rows: Sequence[ConsumptionRow]
+) -> Sequence[StatementLine]:
     """The same by reference, of the ledger's own lines."""
     requests, credits = Counter[tuple[str, str]](), Counter[tuple[str, str]]()
     for row in rows:
@@ -62,13 +64,15 @@ def lines_by_reference(asked: Asked, rows: Sequence[ConsumptionRow]) -> Sequence
     return sorted(found, key=lambda line: line.day or "", reverse=True)
 
 
-def _line(label: str, total: Total, all_credits: int, before: int | None, href: str | None) -> Line:
+def _line(
+    label: str, total: Total, all_credits: int, before: int | None, href: str | None
+) -> StatementLine:
     share = total.credits / all_credits
     bar = drawing.share_bar(share)
-    return Line(label, total.day, total.requests, total.credits, share, bar, before, href)
+    return StatementLine(label, total.day, total.requests, total.credits, share, bar, before, href)
 
 
-def label_of(asked: Asked, dimension: Dimension, total: Total) -> str:
+def label_of(asked: StatementAsked, dimension: Dimension, total: Total) -> str:
     """What a total is called by."""
     match dimension:
         case "operation":
@@ -89,7 +93,7 @@ def label_of(asked: Asked, dimension: Dimension, total: Total) -> str:
             return day(total.day)
 
 
-def _narrowed(asked: Asked, dimension: Dimension, total: Total) -> dict[str, str]:
+def _narrowed(asked: StatementAsked, dimension: Dimension, total: Total) -> dict[str, str]:
     """The fields by which the list of requests is this total's."""
     fields = {"de": total.day, "ate": total.day} if total.day else {}
     match dimension:
@@ -109,6 +113,6 @@ def _narrowed(asked: Asked, dimension: Dimension, total: Total) -> dict[str, str
             return fields
 
 
-def heading(asked: Asked) -> str:
+def heading(asked: StatementAsked) -> str:
     """What the lines are of."""
     return "Referência" if asked.group == REFERENCE else GROUPS[asked.group][0]

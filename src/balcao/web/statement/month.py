@@ -30,7 +30,7 @@ OPERATIONS_SHOWN, CLIENTS_SHOWN, RULES_SHOWN, GIVEN_SHOWN = 9, 9, 14, 6
 
 
 @dataclass(frozen=True, slots=True)
-class Sum:
+class SheetSum:
     """One line of a table: what of, and how much."""
 
     label: str
@@ -46,9 +46,9 @@ class _Told:
     month: str
     period: Period
     books: PeriodBooks
-    operations: Sequence[Sum]
-    clients: Sequence[Sum]
-    rules: Sequence[Sum]
+    operations: Sequence[SheetSum]
+    clients: Sequence[SheetSum]
+    rules: Sequence[SheetSum]
     fingerprint: Fingerprint
 
     @property
@@ -145,16 +145,16 @@ def _by(
     return sorted(found, key=lambda total: -total.credits)
 
 
-def _sum(label: str, total: Total) -> Sum:
-    return Sum(label, total.requests, total.credits)
+def _sum(label: str, total: Total) -> SheetSum:
+    return SheetSum(label, total.requests, total.credits)
 
 
-def _first(sums: Sequence[Sum], shown: int, what: str) -> Sequence[Sum]:
+def _first(sums: Sequence[SheetSum], shown: int, what: str) -> Sequence[SheetSum]:
     """The first of them, and the others in one line."""
     if len(sums) <= shown + 1:
         return sums
     rest = sums[shown:]
-    one = Sum(
+    one = SheetSum(
         f"outras {len(rest)} {what}" if what != "clientes" else f"outros {len(rest)} clientes",
         sum(each.requests for each in rest),
         sum(each.credits for each in rest),

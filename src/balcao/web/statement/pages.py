@@ -15,14 +15,14 @@ from balcao.web.statement.asked import (
     GROUP,
     GROUP_OPTIONS,
     REFERENCE,
-    Asked,
+    StatementAsked,
     asked_of,
     before_in_words,
     neighbours,
     title_of,
 )
 from balcao.web.statement.given import given_in
-from balcao.web.statement.lines import Line, heading, lines_by_reference, lines_of
+from balcao.web.statement.lines import StatementLine, heading, lines_by_reference, lines_of
 from balcao.web.visit import Visit
 
 # A page stays small; what is beyond is told as one sum, and the files have all lines.
@@ -69,7 +69,7 @@ async def show(visit: Visit, account: Account, base: str) -> Response:
         ),
         operations=asking.OPERATIONS,
         keys=asking.keys(asked.names.keys),
-        people=asking.people(asked.names.users),
+        people=asking.people(asked.names.users, asked.chosen.user),
         ufs=asking.UF_OPTIONS,
         origins=asking.ORIGINS,
         groups=GROUP_OPTIONS,
@@ -100,12 +100,14 @@ async def show(visit: Visit, account: Account, base: str) -> Response:
     )
 
 
-def is_over(period: Period, asked: Asked) -> bool:
+def is_over(period: Period, asked: StatementAsked) -> bool:
     """Whether nothing more can happen in it."""
     return period.last < asked.today
 
 
-def _read(visit: Visit, asked: Asked) -> tuple[Statement, Sequence[Line], Sequence[str]]:
+def _read(
+    visit: Visit, asked: StatementAsked
+) -> tuple[Statement, Sequence[StatementLine], Sequence[str]]:
     desk, number, period = visit.tools.desk, asked.account.account_id, asked.period
     if asked.group == REFERENCE:
         statement = read_now(desk, asked.account, period, asked.chosen)
@@ -117,7 +119,7 @@ def _read(visit: Visit, asked: Asked) -> tuple[Statement, Sequence[Line], Sequen
     return statement, lines_of(asked, statement.groups), ()
 
 
-def _rest(lines: Sequence[Line]) -> tuple[int, int, int] | None:
+def _rest(lines: Sequence[StatementLine]) -> tuple[int, int, int] | None:
     """What is beyond the lines that are shown: how many, of how many requests and credits."""
     if not lines:
         return None

@@ -39,3 +39,27 @@ CREATE TABLE month_seal (
     digest     text   COLLATE "C" NOT NULL,
     PRIMARY KEY (account_id, month)
 );
+
+-- A file that somebody asked for and that takes long to write: one of each person, for some days. Made
+-- by a job; its content lies here, so that any node gives it.
+CREATE TABLE export (
+    export_id  text   COLLATE "C" NOT NULL PRIMARY KEY,
+    account_id bigint NOT NULL REFERENCES account,
+    user_id    bigint NOT NULL,
+    form       text   COLLATE "C" NOT NULL CHECK (form IN ('csv', 'xlsx')),
+    name       text   COLLATE "C" NOT NULL,  -- what it is, of which days; of nobody
+    wanted     text   COLLATE "C" NOT NULL,  -- JSON: which requests; no CPF
+    rows       bigint NOT NULL,  -- written so far
+    size_bytes bigint NULL,      -- NULL: it is not ready
+    attempt    text   COLLATE "C" NULL,      -- whose pieces are the content
+    created_ms bigint NOT NULL,
+    UNIQUE (account_id, user_id)
+);
+
+CREATE TABLE export_piece (
+    export_id text   COLLATE "C" NOT NULL,
+    attempt   text   COLLATE "C" NOT NULL,  -- of the job: what one that died has written is not the content
+    number    bigint NOT NULL,
+    content   bytea  NOT NULL,
+    PRIMARY KEY (export_id, attempt, number)
+);

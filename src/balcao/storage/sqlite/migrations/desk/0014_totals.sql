@@ -39,3 +39,27 @@ CREATE TABLE month_seal (
     digest     TEXT    NOT NULL,
     PRIMARY KEY (account_id, month)
 ) STRICT, WITHOUT ROWID;
+
+-- A file that somebody asked for and that takes long to write: one of each person, for some days. Made
+-- by a job; its content lies here, so that any node gives it.
+CREATE TABLE export (
+    export_id  TEXT    NOT NULL PRIMARY KEY,
+    account_id INTEGER NOT NULL REFERENCES account (account_id),
+    user_id    INTEGER NOT NULL,
+    form       TEXT    NOT NULL CHECK (form IN ('csv', 'xlsx')),
+    name       TEXT    NOT NULL,  -- what it is, of which days; of nobody
+    wanted     TEXT    NOT NULL,  -- JSON: which requests; no CPF
+    rows       INTEGER NOT NULL,  -- written so far
+    size_bytes INTEGER NULL,      -- NULL: it is not ready
+    attempt    TEXT    NULL,      -- whose pieces are the content
+    created_ms INTEGER NOT NULL,
+    UNIQUE (account_id, user_id)
+) STRICT;
+
+CREATE TABLE export_piece (
+    export_id TEXT    NOT NULL,
+    attempt   TEXT    NOT NULL,  -- of the job: what one that died has written is not the content
+    number    INTEGER NOT NULL,
+    content   BLOB    NOT NULL,
+    PRIMARY KEY (export_id, attempt, number)
+) STRICT;
