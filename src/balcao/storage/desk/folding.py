@@ -30,7 +30,7 @@ COARSENED_AT_ONCE = 20
 _ROWS_PER_STATEMENT = 64
 
 _COLUMNS = (
-    "account_id", "part", "day", "operation", "key_id", "user_id", "origin", "rule", "value",
+    "account_id", "part", "day", "value", "operation", "key_id", "user_id", "origin", "rule",
     "requests", "credits",
 )  # fmt: skip
 # As whoever charges locks it: what comes later knows how far we got.
@@ -51,7 +51,7 @@ _SEAL = (
     " ON CONFLICT (account_id, month) DO UPDATE"
     " SET entries = excluded.entries, digest = excluded.digest"
 )
-_DETAIL = "(user_id > 0 OR (part = 'uf' AND value <> ''))"
+_DETAIL = "(user_id > 0 OR (part IN ('uf', 'uf_alone') AND value <> ''))"
 _WITH_DETAILS = (
     f"SELECT DISTINCT account_id, day FROM daily_total WHERE {_DETAIL} AND day < ? LIMIT ?"  # noqa: S608
 )
@@ -154,8 +154,16 @@ def _fold(connection: SqlConnection, account_id: int, until_ms: int) -> _Stroke:
         connection, account_id, begins_ms, ends_ms
     ):
         day = civil_day_text(hour * HOUR_MS)
-        for part, value in zip(PARTS, ("", uf, client), strict=True):
-            what = (account_id, part, day, operation, key, user, origin, rule, value)
+        whole = (operation, key, user, origin, rule)
+        alone = ("", 0, 0, origin, "")
+        for part, value, told in (
+            ("all", "", whole),
+            ("uf", uf, whole),
+            ("client", client, whole),
+            ("uf_alone", uf, alone),
+            ("client_alone", client, alone),
+        ):
+            what = (account_id, part, day, value, *told)
             both = sums.setdefault(what, [0, 0])
             both[0] += requests
             both[1] += credits
@@ -210,10 +218,10 @@ def _add(connection: SqlConnection, sums: dict[tuple[Any, ...], list[int]]) -> N
 def _coarsen(connection: SqlConnection, account_id: int, day: str, part: str) -> None:
     sums: dict[tuple[Any, ...], list[int]] = {}
     rows = connection.execute(_OF_DAY, (account_id, day, part)).fetchall()
-    for _, _, operation, key, _, origin, rule, value, requests, credits in rows:
-        kept = "" if part == "uf" else value
+    for _, _, value, operation, key, _, origin, rule, requests, credits in rows:
+        kept = "" if part in {"uf", "uf_alone"} else value
         both = sums.setdefault(
-            (account_id, part, day, operation, key, 0, origin, rule, kept), [0, 0]
+            (account_id, part, day, kept, operation, key, 0, origin, rule), [0, 0]
         )
         both[0] += requests
         both[1] += credits

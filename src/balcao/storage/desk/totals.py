@@ -73,9 +73,19 @@ _LINES = (
     " number"
 )
 _SEALED = "SELECT entries, digest FROM month_seal WHERE account_id = ? AND month = ?"
-PARTS = ("all", "uf", "client")
+PARTS = ("all", "uf", "client", "uf_alone", "client_alone")
+# What the narrow parts tell apart besides their value.
+_ALONE = frozenset({"day", "origin"})
 NO_DAY, _LAST_DAY = "", "9999-12-31"
 _LAST_MS = 253_000_000_000_000  # of a day that is one
+
+
+# Which UF is told by the details of requests, which may be gone: the ledger knows the sums alone.
+_TOLD = (
+    "SELECT part, day, CASE WHEN part IN ('uf', 'uf_alone') THEN '' ELSE value END, operation,"
+    " key_id, origin, rule, CAST(sum(requests) AS BIGINT), CAST(sum(credits) AS BIGINT)"
+    " FROM daily_total WHERE account_id = ? GROUP BY 1, 2, 3, 4, 5, 6, 7"
+)
 
 
 class Moment:
@@ -230,10 +240,13 @@ def _sum_totals(  # noqa: PLR0917  # whose, which, how, where to
     sums: dict[_Key, list[int]],
 ) -> None:
     asked = {*by, *(name for name, _ in wanted.columns)}
-    part = "uf" if "uf" in asked else "client" if "client" in asked else "all"
+    of_value = "uf" if "uf" in asked else "client" if "client" in asked else None
+    part = of_value or "all"
+    if of_value is not None and asked - {of_value} <= _ALONE:
+        part = f"{of_value}_alone"
 
     def column(name: Dimension) -> str:
-        return "value" if name == part else _COLUMN_OF.get(name, name)
+        return "value" if name == of_value else _COLUMN_OF.get(name, name)
 
     columns = ", ".join(column(name) for name in by)
     where = "".join(f" AND {column(name)} = ?" for name, _ in wanted.columns)
@@ -243,12 +256,22 @@ def _sum_totals(  # noqa: PLR0917  # whose, which, how, where to
         f" WHERE account_id = ? AND part = ? AND day >= ? AND day <= ?{where}"
         f"{f' GROUP BY {columns}' if by else ' HAVING count(*) > 0'}"
     )
-    values = (
-        account_id, part, days[0].isoformat(), days[1].isoformat(),
-        *(value for _, value in wanted.columns),
-    )  # fmt: skip
+    first, last = (day.isoformat() for day in days)
+    if of_value in {name for name, _ in wanted.columns}:
+        # Of one value: day by day, each a short stretch of the key.
+        within = [first_day.isoformat() for first_day in _each_day(*days)]
+        sql = sql.replace(
+            " AND day >= ? AND day <= ?", f" AND day IN ({', '.join('?' * len(within))})"
+        )
+    else:
+        within = [first, last]
+    values = (account_id, part, *within, *(value for _, value in wanted.columns))
     for *what, requests, credits in reading.execute(sql, values).fetchall():
         sums[tuple(what)] = [requests, credits]
+
+
+def _each_day(first: date, last: date) -> Iterator[date]:
+    return (first + timedelta(days) for days in range((last - first).days + 1))
 
 
 def _sum_ledger(  # noqa: PLR0917  # whose, when, which, how, where to
@@ -319,29 +342,29 @@ def differences(connection: SqlConnection) -> Iterable[str]:
     accounts = connection.execute("SELECT account_id, name, folded_ms FROM account").fetchall()
     for account_id, name, folded_ms in accounts:
         told: dict[str, dict[_Key, list[int]]] = {part: {} for part in PARTS}
-        for part, *what, requests, credits in connection.execute(
-            "SELECT part, day, operation, key_id, origin, rule,"
-            " CASE part WHEN 'client' THEN value ELSE '' END,"
-            " CAST(sum(requests) AS BIGINT), CAST(sum(credits) AS BIGINT)"
-            " FROM daily_total WHERE account_id = ? GROUP BY 1, 2, 3, 4, 5, 6, 7",
-            (account_id,),
-        ).fetchall():
+        for part, *what, requests, credits in connection.execute(_TOLD, (account_id,)).fetchall():
             told[part][tuple(what)] = [requests, credits]
-        by_client: dict[_Key, list[int]] = {}
-        plain: dict[_Key, list[int]] = {}
+        ledger: dict[str, dict[_Key, list[int]]] = {part: {} for part in PARTS}
         for hour, operation, key, _, origin, rule, _, client, requests, credits in hours_of(
             connection, account_id, 0, folded_ms
         ):
             day = civil_day_text(hour * HOUR_MS)
-            for sums, value in ((by_client, client), (plain, "")):
-                both = sums.setdefault((day, operation, key, origin, rule, value), [0, 0])
+            whole, alone = (operation, key, origin, rule), ("", 0, origin, "")
+            for part, what in (
+                ("all", (day, "", *whole)),
+                ("uf", (day, "", *whole)),
+                ("client", (day, client, *whole)),
+                ("uf_alone", (day, "", *alone)),
+                ("client_alone", (day, client, *alone)),
+            ):
+                both = ledger[part].setdefault(what, [0, 0])
                 both[0] += requests
                 both[1] += credits
-        for part, ledger in (("all", plain), ("uf", plain), ("client", by_client)):
+        for part in PARTS:
             wrong = sorted({
                 what[0]
-                for what in told[part].keys() | ledger.keys()
-                if told[part].get(what) != ledger.get(what)
+                for what in told[part].keys() | ledger[part].keys()
+                if told[part].get(what) != ledger[part].get(what)
             })  # fmt: skip
             if wrong:
                 yield (

@@ -28,12 +28,26 @@ class StatementLine:
     href: str | None
 
 
-def lines_of(asked: StatementAsked, groups: Sequence[Grouped]) -> Sequence[StatementLine]:
-    """Of totals; of days the newest first, else those of most credits."""
+# A page stays small; what is beyond is told as one sum, and the files have all lines.
+LINES_SHOWN = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Lines:
+    """The lines that are shown, and what is beyond: how many, of how many requests and credits."""
+
+    shown: Sequence[StatementLine]
+    rest: tuple[int, int, int] | None
+
+
+def lines_of(asked: StatementAsked, groups: Sequence[Grouped]) -> Lines:
+    """Of totals; of days the newest first, else those of most credits, as they come."""
     dimension = GROUPS[asked.group][1]
     compared = "day" not in asked.dimensions
+    if not compared:
+        groups = sorted(groups, key=lambda each: each.total.day or "", reverse=True)
     all_credits = sum(each.total.credits for each in groups)
-    found = [
+    shown = [
         _line(
             label_of(asked, dimension, each.total),
             each.total,
@@ -41,27 +55,38 @@ def lines_of(asked: StatementAsked, groups: Sequence[Grouped]) -> Sequence[State
             each.credits_before if compared else None,
             asked.list_of(**_narrowed(asked, dimension, each.total)),
         )
-        for each in groups
+        for each in groups[:LINES_SHOWN]
     ]
-    return found if compared else sorted(found, key=lambda line: line.day or "", reverse=True)
+    return Lines(shown, _rest([each.total for each in groups[LINES_SHOWN:]]))
 
 
-def lines_by_reference(
-    asked: StatementAsked, rows: Sequence[ConsumptionRow]
-) -> Sequence[StatementLine]:
+def lines_by_reference(asked: StatementAsked, rows: Sequence[ConsumptionRow]) -> Lines:
     """The same by reference, of the ledger's own lines."""
     requests, credits = Counter[tuple[str, str]](), Counter[tuple[str, str]]()
     for row in rows:
         what = (row.day if asked.by_day else "", row.reference or "")
         requests[what] += row.requests
         credits[what] += row.credits
-    found = []
-    for (when, reference), spent in credits.most_common():
-        narrowed = {"referencia": reference} | ({"de": when, "ate": when} if when else {})
-        total = Total(requests[when, reference], spent, day=when or None)
+    found = [
+        (reference, Total(requests[when, reference], spent, day=when or None))
+        for (when, reference), spent in credits.most_common()
+    ]
+    found.sort(key=lambda each: each[1].day or "", reverse=True)
+    shown = []
+    for reference, total in found[:LINES_SHOWN]:
+        narrowed = {"referencia": reference}
+        if total.day:
+            narrowed |= {"de": total.day, "ate": total.day}
         href = asked.list_of(**narrowed) if reference else None
-        found.append(_line(reference or NOTHING, total, credits.total(), None, href))
-    return sorted(found, key=lambda line: line.day or "", reverse=True)
+        shown.append(_line(reference or NOTHING, total, credits.total(), None, href))
+    return Lines(shown, _rest([total for _, total in found[LINES_SHOWN:]]))
+
+
+def _rest(totals: Sequence[Total]) -> tuple[int, int, int] | None:
+    if not totals:
+        return None
+    requests = sum(total.requests for total in totals)
+    return len(totals), requests, sum(total.credits for total in totals)
 
 
 def _line(

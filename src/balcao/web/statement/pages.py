@@ -22,11 +22,9 @@ from balcao.web.statement.asked import (
     title_of,
 )
 from balcao.web.statement.given import given_in
-from balcao.web.statement.lines import StatementLine, heading, lines_by_reference, lines_of
+from balcao.web.statement.lines import Lines, heading, lines_by_reference, lines_of
 from balcao.web.visit import Visit
 
-# A page stays small; what is beyond is told as one sum, and the files have all lines.
-LINES_SHOWN = 60
 LINES_MAX = 100_000  # by reference
 _TOO_MANY = f"Por referência seriam mais de {LINES_MAX} linhas: escolha um período mais curto."
 # Beyond that a bar is a week.
@@ -37,7 +35,7 @@ async def show(visit: Visit, account: Account, base: str) -> Response:
     """The page: filters, figures beside those of the period before, lines and the proof."""
     asked = asked_of(visit, account, base)
     statement, lines, notes = await asyncio.to_thread(_read, visit, asked)
-    operator, shown, rest = visit.person.is_operator, lines[:LINES_SHOWN], lines[LINES_SHOWN:]
+    operator = visit.person.is_operator
     earlier, later = neighbours(asked.period, asked.today)
     by_origin = Counter[str]()
     for total in statement.days:
@@ -92,9 +90,9 @@ async def show(visit: Visit, account: Account, base: str) -> Response:
         heading=heading(asked),
         with_days="day" in asked.dimensions or (asked.by_day and asked.group == REFERENCE),
         only_days=asked.group == "dia",
-        lines=shown,
-        rest=_rest(rest),
-        compared=any(line.before is not None for line in shown),
+        lines=lines.shown,
+        rest=lines.rest,
+        compared=any(line.before is not None for line in lines.shown),
         given=given_in(visit, account, statement.top_ups),
         proof=statement.proof,
     )
@@ -105,26 +103,16 @@ def is_over(period: Period, asked: StatementAsked) -> bool:
     return period.last < asked.today
 
 
-def _read(
-    visit: Visit, asked: StatementAsked
-) -> tuple[Statement, Sequence[StatementLine], Sequence[str]]:
+def _read(visit: Visit, asked: StatementAsked) -> tuple[Statement, Lines, Sequence[str]]:
     desk, number, period = visit.tools.desk, asked.account.account_id, asked.period
     if asked.group == REFERENCE:
         statement = read_now(desk, asked.account, period, asked.chosen)
         rows = desk.consumption_by_reference(number, period.from_ms, period.to_ms, LINES_MAX)
         if rows is None:
-            return statement, (), (_TOO_MANY,)
+            return statement, Lines((), None), (_TOO_MANY,)
         return statement, lines_by_reference(asked, asked.chosen.of(rows)), ()
     statement = read_now(desk, asked.account, period, asked.chosen, asked.dimensions)
     return statement, lines_of(asked, statement.groups), ()
-
-
-def _rest(lines: Sequence[StatementLine]) -> tuple[int, int, int] | None:
-    """What is beyond the lines that are shown: how many, of how many requests and credits."""
-    if not lines:
-        return None
-    requests = sum(line.requests for line in lines)
-    return len(lines), requests, sum(line.credits for line in lines)
 
 
 def _is_long(period: Period) -> bool:

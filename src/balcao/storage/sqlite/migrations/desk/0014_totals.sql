@@ -6,11 +6,11 @@
 -- instant sets it back, in its own commit.
 ALTER TABLE account ADD COLUMN folded_ms INTEGER NOT NULL DEFAULT 0;
 
--- Each charge counts once in each part: in all, by UF, and by client. Both at once would be nearly as many
--- rows as there are charges.
+-- Each charge counts once in each part: in all, by UF, by client, and by UF or client alone, without
+-- operation, key, person and rule. UF and client at once would be nearly as many rows as charges.
 CREATE TABLE daily_total (
     account_id INTEGER NOT NULL REFERENCES account (account_id),
-    part       TEXT    NOT NULL CHECK (part IN ('all', 'uf', 'client')),
+    part       TEXT    NOT NULL CHECK (part IN ('all', 'uf', 'client', 'uf_alone', 'client_alone')),
     day        TEXT    NOT NULL,  -- YYYY-MM-DD in Brasília
     operation  TEXT    NOT NULL,
     key_id     INTEGER NOT NULL,  -- 0: asked in the web application
@@ -20,12 +20,12 @@ CREATE TABLE daily_total (
     value      TEXT    NOT NULL,  -- the UF or the client; empty: none
     requests   INTEGER NOT NULL CHECK (requests > 0),
     credits    INTEGER NOT NULL CHECK (credits > 0),
-    PRIMARY KEY (account_id, part, day, operation, key_id, user_id, origin, rule, value)
+    PRIMARY KEY (account_id, part, day, value, operation, key_id, user_id, origin, rule)
 ) STRICT, WITHOUT ROWID;
 
 -- Who asked and for which UF goes with the requests' details: these are the days that still tell it.
 CREATE INDEX daily_total_detailed ON daily_total (day)
-    WHERE user_id > 0 OR (part = 'uf' AND value <> '');
+    WHERE user_id > 0 OR (part IN ('uf', 'uf_alone') AND value <> '');
 
 -- What operators gave is listed without a look at what was charged.
 CREATE INDEX ledger_entry_top_up ON ledger_entry (account_id, at_ms) WHERE kind = 'top_up';
