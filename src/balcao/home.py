@@ -49,6 +49,11 @@ class Home:
         return self.path / "receipts"
 
     @property
+    def exports(self) -> Path:
+        """Files of long lists while they are written; empty where nobody does."""
+        return self.path / "exports"
+
+    @property
     def batches(self) -> Path:
         """Files of batches while they are read or written; empty where nobody does."""
         return self.path / "batches"

@@ -207,3 +207,35 @@ def test_usage_by_client(shell: Shell) -> None:
     assert [row["client"] for row in csv_rows(shell, period)] == ["loja-7", "loja-7", ""]
     assert {row["reference"] for row in csv_rows(shell, period)} == {"p"}
     assert re.search(r"suframa +cache +loja-7 +2 +2", shell(f"usage acme {period}").out)
+
+
+def test_usage_by_key_uf_and_client(shell: Shell) -> None:
+    shell("credit add acme 500 --reason compra")
+    day = to_ms(datetime.fromisoformat("2026-10-01 10:00:00").replace(tzinfo=BRASILIA))
+    with shell.desk() as desk:
+        for request, key, client, credits in (
+            ("a", 1, "loja-7", 1), ("b", 1, "loja-7", 4), ("c", None, None, 2),
+        ):  # fmt: skip
+            rule = "suframa/lookup"
+            charge = Charge(1, key, request, "suframa", credits, rule, "cache", day, client)
+            assert desk.commit_now([charge]) is None
+    period = "--from 2026-10-01 --to 2026-10-31"
+    found = shell(f"usage acme {period} --by client --json").json
+    assert found["by"] == "client"
+    assert found["rows"] == [
+        {"client": None, "queries": 1, "credits": 2},
+        {"client": "loja-7", "queries": 2, "credits": 5},
+    ]
+    assert found["total"] == {"queries": 3, "credits": 7}
+    assert shell(f"usage acme {period} --by key --json").json["rows"] == [
+        {"key_id": None, "key": None, "queries": 1, "credits": 2},
+        {"key_id": 1, "key": "produção", "queries": 2, "credits": 5},
+    ]
+    assert shell(f"usage acme {period} --by uf --json").json["rows"] == [
+        {"uf": None, "queries": 3, "credits": 7}
+    ]
+    said = re.sub(r" +\n", "\n", shell(f"usage acme {period} --by key").out)
+    assert re.search(r"produção +2 +5\n *aplicação web +1 +2\n", said)
+    assert re.search(r"Total +3 +7", said)
+    assert "é key, uf ou client" in shell(f"usage acme {period} --by dia", code=2).err
+    shell(f"usage acme {period} --by key --csv", code=2)

@@ -157,7 +157,7 @@ def test_nothing_tells_of_the_person_any_more_and_the_ledger_is_whole(place: Pla
     assert house.get(receipt).status == 200
     assert {"PRODUTORA DA FICCAO PAULISTA", CPF} <= place.told(), "else nothing is proven"
     ledger, money = place.ledger(), house.money()
-    traces = house.house.desk.people.moved_credits(house.client.account_id, 0, 1 << 60)
+    consumed = house.house.desk.consumption(house.client.account_id, 0, 1 << 60)
 
     found, erased = place.erase()
 
@@ -173,7 +173,7 @@ def test_nothing_tells_of_the_person_any_more_and_the_ledger_is_whole(place: Pla
     assert place.told() == set()
     assert place.ledger() == ledger
     assert house.money() == money
-    assert house.house.desk.people.moved_credits(house.client.account_id, 0, 1 << 60) == traces
+    assert house.house.desk.consumption(house.client.account_id, 0, 1 << 60) == consumed
     house.assert_books_agree()
     assert house.get(receipt).status == 404
 

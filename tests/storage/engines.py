@@ -46,8 +46,18 @@ def without_later(sql: Callable[[str], object]) -> None:
 
 def without_batches(sql: Callable[[str], object]) -> None:
     """Take a schema back to before them."""
+    without_totals(sql)
     for table in ("batch_row", "batch_count", "batch_piece", "batch"):
         sql(f"DROP TABLE {table}")
+
+
+def without_totals(sql: Callable[[str], object]) -> None:
+    """Take a schema back to before them."""
+    sql("DROP TABLE daily_total")
+    for table in ("month_seal", "export_piece", "export"):
+        sql(f"DROP TABLE {table}")
+    sql("DROP INDEX ledger_entry_top_up")
+    sql("ALTER TABLE account DROP COLUMN folded_ms")
 
 
 def without_marks_and_doors(sql: Callable[[str], object]) -> None:

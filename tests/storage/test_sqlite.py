@@ -16,7 +16,7 @@ from balcao.core.rate_limit import Limit
 from balcao.errors import PepperDiffers, StorageFailed
 from balcao.storage.contract import NewAccount, NewKey
 from balcao.storage.desk import desk as desk_module
-from balcao.storage.desk import people, people_reading, reading, receipts
+from balcao.storage.desk import folding, people, people_reading, reading, receipts, totals
 from balcao.storage.desk.desk import Desk
 from balcao.storage.pepper import may_be_pepper
 from balcao.storage.sqlite import QUERIES, writer
@@ -516,7 +516,13 @@ def test_no_more_receipts_are_remembered_than_there_is_room_for(
         (reading._UNDER_KEY[1], "trace_of_key (account_id=? AND key_digest=?)"),
         (reading._UNDER_KEY[2], "certificate_trace_of_key (account_id=? AND key_digest=?)"),
         (reading._BY_REFERENCE, "ledger_entry_of_account (account_id=? AND at_ms>? AND at_ms<?)"),
-        (reading._BY_CLIENT, "ledger_entry_of_account (account_id=? AND at_ms>? AND at_ms<?)"),
+        (totals._HOURS, "ledger_entry_of_account (account_id=? AND at_ms>? AND at_ms<?)"),
+        (totals._HOURS, "PRIMARY KEY (account_id=? AND request_id>? AND request_id<?)"),
+        (totals._HOURS, "PRIMARY KEY (account_id=? AND request_id=?) LEFT-JOIN"),
+        (totals._TOP_UPS, "ledger_entry_top_up (account_id=? AND at_ms>? AND at_ms<?)"),
+        (totals._ADDED, "ledger_entry_top_up (account_id=? AND at_ms>? AND at_ms<?)"),
+        (totals._SUM, "PRIMARY KEY (account_id=? AND part=? AND day>? AND day<?)"),
+        (folding._WITH_DETAILS, "daily_total_detailed (day<?)"),
         (reading._ENTRIES, "ledger_entry_of_account (account_id=? AND at_ms>? AND at_ms<?)"),
         (receipts._PURGE, "receipt_by_age (created_ms<?)"),
         (QUERIES["named_digests"], "receipt_of_digest (digest=?)"),
@@ -525,15 +531,13 @@ def test_no_more_receipts_are_remembered_than_there_is_room_for(
         (people._OLD_TRACES.format(table="trace"), "PRIMARY KEY (account_id=?)"),
         (reading._RECEIPT, "certificate_trace_of_receipt (receipt_id=?)"),
         (people_reading._CERTIFICATE + " ORDER BY request_id DESC", "PRIMARY KEY (account_id=?)"),
-        (people_reading._MOVED, "ledger_entry_of_account (account_id=? AND at_ms>? AND at_ms<?)"),
         (people_reading._OWNER, "ledger_entry_of_request (request_id=?)"),
         (people_reading._OWNER, "PRIMARY KEY (account_id=? AND request_id=?)"),
         (people_reading._TRACE + " ORDER BY request_id DESC", "PRIMARY KEY (account_id=?)"),
         (people_reading._VISIT + " ORDER BY request_id DESC", "PRIMARY KEY (account_id=?)"),
         (reading._OPERATIONS.format(ids="?"), "PRIMARY KEY (account_id=? AND request_id=?)"),
         (reading._ENTRIES, "PRIMARY KEY (account_id=? AND request_id>? AND request_id<?)"),
-        (reading._BY_CLIENT, "PRIMARY KEY (account_id=? AND request_id>? AND request_id<?)"),
-        (people_reading._MOVED, "PRIMARY KEY (account_id=? AND request_id>? AND request_id<?)"),
+        (reading._BY_REFERENCE, "PRIMARY KEY (account_id=? AND request_id>? AND request_id<?)"),
         (people._WITH_OLD_TRACES.format(table="visit"), "PRIMARY KEY (account_id=?)"),
         (people._OLD_TRACES.format(table="visit"), "PRIMARY KEY (account_id=?)"),
     ],

@@ -13,12 +13,14 @@ import re
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
+from dataclasses import replace
 from typing import Any
 
 import psycopg
 import pytest
 
 from balcao.core.access import Account
+from balcao.core.calendar import civil_day
 from balcao.core.freshness import Kept
 from balcao.core.ledger import Change, Touch, Unbind
 from balcao.core.rate_limit import Limit
@@ -325,7 +327,9 @@ def test_pages(plans: Plans) -> None:
         assert charged.request_id is not None
         assert desk.operation(account, charged.request_id) is not None
         assert desk.consumption(account, *month)
-        assert people.moved_credits(account, *month)
+        day = civil_day(month[0])
+        assert desk.totals.books(account, day, day).balance_credits
+        assert people.traces(account, replace(lately, charged=True), 50)
         assert desk.account(account).account_id == account
         assert len(desk.keys(account)) == 1
         assert desk.receipt(f"r{turn + 1}") is not None

@@ -7,6 +7,7 @@ import msgspec
 import pytest
 
 from balcao.core.access import Account
+from balcao.core.calendar import civil_day
 from balcao.core.certificates import CertificateGiven
 from balcao.core.data_subject import ERASED, data_subject
 from balcao.core.documents import Cpf
@@ -25,7 +26,6 @@ from tests.storage.world import (
     a_charge,
     a_finish,
     a_keep,
-    a_top_up,
     balance,
     charged,
     entries,
@@ -251,14 +251,14 @@ def test_traces_are_read_in_pages_newest_first(
         ({"from_ms": NOW, "to_ms": NOW + 1}, "acdef"),
         ({"operation": "suframa"}, "c"),
         ({"key_id": 77}, "d"),
-        ({"web_only": True}, "e"),
+        ({"key_id": 0}, "e"),
         ({"user_id": 7}, "e"),
         ({"origin": "online"}, "c"),
         ({"document": "11222333000181"}, "d"),
         ({"document_hash": CPF_HASH}, "e"),
         ({"errors_only": True}, "f"),
         ({"errors_only": True, "key_id": 77}, ""),
-        ({"web_only": True, "user_id": 8}, ""),
+        ({"key_id": 0, "user_id": 8}, ""),
     ],
 )
 def test_traces_are_filtered(
@@ -295,10 +295,11 @@ def test_traces_and_sums_can_be_read_beside_the_loop(
 
     async def elsewhere() -> tuple[int, int]:
         found = await asyncio.to_thread(people.traces, ana.account_id, ALWAYS, 10)
-        moved = await asyncio.to_thread(people.moved_credits, ana.account_id, 0, NOW * 2)
-        return len(found), len(moved)
+        day = civil_day(NOW)
+        books = await asyncio.to_thread(desk.totals.books, ana.account_id, day, day)
+        return len(found), books.balance_credits
 
-    assert engine.run(elsewhere()) == (1, 1)
+    assert engine.run(elsewhere()) == (1, 10)
 
 
 # Money without a key: asked in the web application.
@@ -328,28 +329,6 @@ def test_a_hold_of_the_web_application_is_given_back_like_any_other(
     engine.commit(desk, Hold(ana.account_id, None, "r1", OPERATION, 3, NOW))
     assert desk.recover(NOW) == 1
     assert balance(desk, ana) == Balance(10, 0)
-
-
-def test_moved_credits_are_added_up_by_kind(
-    engine: Engine, desk: Desk, people: People, ana: Account, bruno: Account
-) -> None:
-    engine.commit(desk, a_top_up(ana, -2, at_ms=NOW + 1))
-    engine.commit(desk, a_charge(ana, "r1", 1, at_ms=NOW + 1))
-    engine.commit(desk, a_charge(ana, "r2", 2, at_ms=NOW + 2))
-    engine.commit(desk, Hold(ana.account_id, 1, "r3", OPERATION, 4, NOW + 2))
-    engine.commit(desk, Settle(ana.account_id, "r3", 3, "consulta", "online", NOW + 2))
-    engine.commit(desk, Hold(ana.account_id, 1, "r4", OPERATION, 1, NOW + 2))
-    engine.commit(desk, a_charge(bruno, "r5", 5, at_ms=NOW + 1))
-
-    def moved(from_ms: int, to_ms: int) -> dict[str, int]:
-        return dict(people.moved_credits(ana.account_id, from_ms, to_ms))
-
-    assert moved(NOW, NOW + 3) == {"top_up": 8, "charge": -3, "post": -3}
-    assert moved(NOW + 1, NOW + 2) == {"top_up": -2, "charge": -1}
-    assert moved(NOW + 3, NOW * 2) == {}
-
-
-# Purging.
 
 
 def purge(

@@ -33,10 +33,12 @@ def cells(browser: Browser, path: str, label: str) -> list[str]:
 
 
 def test_the_statement_is_by_client(browser: Browser) -> None:
-    assert cells(browser, "/app/extrato", "Cliente") == ["loja-7", "loja-8", "—"]
+    assert cells(browser, "/app/extrato?agrupar=cliente&por_dia=1", "Cliente") == [
+        "loja-7", "loja-8", "—",
+    ]  # fmt: skip
     assert cells(browser, "/app/extrato?cliente=loja-7", "Consultas")[:1] == ["2"]
-    assert cells(browser, "/app/extrato", "Referência") == []
-    apart = "/app/extrato?agrupar=referencia"
+    assert cells(browser, "/app/extrato?por_dia=1", "Referência") == []
+    apart = "/app/extrato?agrupar=referencia&por_dia=1"
     assert cells(browser, apart, "Referência") == ["p-1", "p-2", "p-3", "—"]
     assert "Confere com o livro-razão" in browser.get(apart).words
     (link,) = browser.get(f"{apart}&cliente=loja-7").tree.xpath(
@@ -49,16 +51,11 @@ def test_the_statement_is_by_client(browser: Browser) -> None:
     ]
 
 
-def test_who_marks_nothing_sees_no_column(house: OpenHouse, who: Client) -> None:
-    house.get(company(CNPJ), who)
-    assert cells(signed_in(house, who), "/app/extrato", "Cliente") == []
-
-
 def test_too_many_lines_are_told(browser: Browser, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("balcao.web.statement.LINES_MAX", 2)
+    monkeypatch.setattr("balcao.web.statement.pages.LINES_MAX", 2)
     said = browser.get("/app/extrato?agrupar=referencia")
     assert "escolha um período mais curto" in said.words
-    assert cells(browser, "/app/extrato?agrupar=referencia", "Referência") == []
+    assert cells(browser, "/app/extrato?agrupar=referencia&por_dia=1", "Referência") == []
 
 
 @pytest.mark.parametrize(

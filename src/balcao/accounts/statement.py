@@ -1,24 +1,31 @@
 """An account's statement: a period, what was consumed in it, and whether the ledger agrees.
 
 The API (`/conta/v1/consumo`), the web application and `balcao usage` tell the same from here. Days
-are civil days in Brasília, credits are whole, and money is the ledger's: nothing is counted
-anywhere else.
+are civil days in Brasília, credits are whole, and money is the ledger's: totals are kept beside it
+so that they are the same (decision 0050), and nothing is counted anywhere else.
 """
 
-import asyncio
+import calendar
 import csv
 import datetime
 import io
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import IO, Literal, TypeAlias
 
 from balcao.core.access import Account
 from balcao.core.calendar import day_starts_ms
 from balcao.core.ledger import Origin
-from balcao.storage.contract import ConsumptionRow
+from balcao.storage.contract import ConsumptionRow, LedgerEntry
 from balcao.storage.desk.desk import Desk
+from balcao.storage.totals import (
+    Dimension,
+    PeriodBooks,
+    Total,
+    TotalsWanted,
+    consumption_row,
+)
 
 DAYS_DEFAULT = 30
 DAYS_MAX = 366
@@ -31,10 +38,6 @@ Line: TypeAlias = tuple[str, str, str | None, Origin, int, int, str | None, str 
 Cell: TypeAlias = str | int | None
 
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
-_BEGINNING_MS, _END_MS = 0, 1 << 62
-
-# An account that is used while it is read is read again.
-_READINGS = 3
 
 
 def read_day(text: str) -> datetime.date:
@@ -79,23 +82,49 @@ class Period:
         return day_starts_ms(self.last + datetime.timedelta(days=1))
 
     @property
+    def month(self) -> str | None:
+        """Which month it is (`YYYY-MM`), or the beginning of; None: it is no month."""
+        same = (self.first.year, self.first.month) == (self.last.year, self.last.month)
+        return f"{self.first:%Y-%m}" if self.first.day == 1 and same else None
+
+    @property
+    def before(self) -> "Period":
+        """What it is compared with: of a month, as many days of the one before; else as many
+        days as it has, right before it (decisions 15.2).
+        """
+        eve = self.first - datetime.timedelta(days=1)
+        if self.month is None:
+            return Period(eve - (self.last - self.first), eve)
+        whole = self.last == month_of(self.first).last
+        last = eve if whole else eve.replace(day=min(self.last.day, eve.day))
+        return Period(eve.replace(day=1), last)
+
+    @property
     def days(self) -> Sequence[str]:
         """Every day of it, as `YYYY-MM-DD`."""
         count = (self.last - self.first).days + 1
         return [(self.first + datetime.timedelta(days)).isoformat() for days in range(count)]
 
 
+def month_of(day: datetime.date) -> Period:
+    """The whole calendar month that this day is in."""
+    last = calendar.monthrange(day.year, day.month)[1]
+    return Period(day.replace(day=1), day.replace(day=last))
+
+
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """Which lines are wanted; None: all of them."""
+    """Which charges are wanted; None: all of them. Empty: those that have none."""
 
     operation: str | None = None
     key: int | Literal["web"] | None = None  # web: asked in the web application, through no key
     origin: Origin | None = None
     client: str | None = None
+    user: int | None = None  # 0: nobody, asked through a key
+    uf: str | None = None
 
     def of(self, rows: Sequence[ConsumptionRow]) -> Sequence[ConsumptionRow]:
-        """Those of the rows that are wanted, in their order."""
+        """Those of the rows that are wanted, in their order; rows know no user and no UF."""
         key_id = None if self.key == "web" else self.key
         return [
             row
@@ -103,27 +132,49 @@ class Choice:
             if self.operation in (None, row.operation)
             and (self.key is None or row.key_id == key_id)
             and self.origin in (None, row.origin)
-            and self.client in (None, row.client)
+            and self.client in (None, row.client or "")
         ]
+
+    @property
+    def wanted(self) -> TotalsWanted:
+        """The same, as totals are asked."""
+        key = 0 if self.key == "web" else self.key
+        return TotalsWanted(self.operation, key, self.user, self.uf, self.client, self.origin)
 
     @property
     def is_all(self) -> bool:
         """Nothing is left out."""
         return self == Choice()
 
+    @property
+    def needs_details(self) -> bool:
+        """Whether it asks for what is kept for some months only (decisions 15.3)."""
+        return self.user is not None or self.uf is not None
+
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """Whether a period adds up. All of it from the ledger's entries and visits, but for the
-    balance, which the desk keeps beside them, and the lines' sum. Credits; of a post-paid account
-    below zero: what it owes."""
+    """Whether a period adds up (decisions 15.4). Charges are the daily totals' and what is younger
+    than those, top-ups are the ledger's entries; the balance is moved by each entry as it is
+    written. Credits; of a post-paid account below zero: what it owes.
+    """
 
     opening_credits: int  # everything that moved before the period
     added_credits: int  # by operators, in the period; below zero: taken back
     charged_credits: int  # in the period, as a positive number
     later_credits: int  # everything that moved after it
     balance_credits: int  # of the account, now
-    listed_credits: int  # what the statement's lines add up to, without any filter
+
+    @classmethod
+    def of(cls, books: PeriodBooks) -> "Proof":
+        """Of the books around a period."""
+        return cls(
+            books.added_before - books.charged_before,
+            sum(entry.credits for entry in books.top_ups),
+            books.charged,
+            books.added_after - books.charged_after,
+            books.balance_credits,
+        )
 
     @property
     def closing_credits(self) -> int:
@@ -132,74 +183,100 @@ class Proof:
 
     @property
     def agrees(self) -> bool:
-        """The lines are the ledger's charges, and the ledger's entries are the balance."""
-        same_charges = self.listed_credits == self.charged_credits
-        return same_charges and self.closing_credits + self.later_credits == self.balance_credits
+        """All that ever moved is the balance."""
+        return self.closing_credits + self.later_credits == self.balance_credits
+
+
+@dataclass(frozen=True, slots=True)
+class Grouped:
+    """What was charged of one kind, and in the period before."""
+
+    total: Total
+    credits_before: int
 
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """What was consumed in a period. `settled` is False when the account was in use at every
-    reading, so that a proof that does not agree proves nothing."""
+    """What was consumed in a period, of what was chosen; all as of one moment."""
 
     account: Account
     period: Period
-    rows: Sequence[ConsumptionRow]
-    proof: Proof
-    settled: bool
+    chosen: Choice
+    books: PeriodBooks  # of all, whatever was chosen
+    days: Sequence[Total]  # by day and origin
+    days_before: Sequence[Total]  # the same of the period before
+    groups: Sequence[Grouped]  # by what was asked; those of most credits first
+
+    @property
+    def proof(self) -> Proof:
+        """Whether it adds up."""
+        return Proof.of(self.books)
 
     @property
     def requests(self) -> int:
         """How many were charged."""
-        return sum(row.requests for row in self.rows)
+        return sum(total.requests for total in self.days)
 
     @property
-    def rows_of_all_keys(self) -> Sequence[ConsumptionRow]:
-        """By day, operation, origin and client alone, in that order."""
-        sums: dict[tuple[str, str, Origin, str], list[int]] = {}
-        for row in self.rows:
-            what = (row.day, row.operation, row.origin, row.client or "")
-            both = sums.setdefault(what, [0, 0])
-            both[0] += row.requests
-            both[1] += row.credits
-        return [
-            ConsumptionRow(day, operation, None, origin, requests, credits, client or None)
-            for (day, operation, origin, client), (requests, credits) in sorted(sums.items())
-        ]
+    def credits(self) -> int:
+        """How many they cost."""
+        return sum(total.credits for total in self.days)
+
+    @property
+    def requests_before(self) -> int:
+        """How many were charged in the period before."""
+        return sum(total.requests for total in self.days_before)
+
+    @property
+    def credits_before(self) -> int:
+        """How many those cost."""
+        return sum(total.credits for total in self.days_before)
+
+    @property
+    def top_ups(self) -> Sequence[LedgerEntry]:
+        """What operators gave and took in the period, oldest first."""
+        return self.books.top_ups
 
 
-async def read(desk: Desk, account_id: int, period: Period) -> Statement:
-    """Read an account's period, with its proof. A second for a million entries, in a thread."""
-    readings = 0
-    while True:
-        before = desk.account(account_id)
-        statement = await asyncio.to_thread(read_now, desk, before, period)
-        readings += 1
-        if statement.proof.agrees:
-            return statement
-        if desk.account(account_id).balance_credits == before.balance_credits:
-            return statement
-        if readings == _READINGS:
-            return replace(statement, settled=False)
+def read_now(
+    desk: Desk,
+    account: Account,
+    period: Period,
+    chosen: Choice | None = None,
+    by: Sequence[Dimension] = (),
+) -> Statement:
+    """An account's period, grouped by these dimensions. In whatever thread."""
+    number, chosen, before = account.account_id, chosen or Choice(), period.before
+    wanted = chosen.wanted
+    with desk.totals.moment() as moment:
+        books = moment.books(number, period.first, period.last)
+        days, days_before = (
+            moment.read(number, each.first, each.last, ("day", "origin"), wanted)
+            for each in (period, before)
+        )
+        groups = moment.read(number, period.first, period.last, by, wanted) if by else ()
+        # Of a day there is no same one before.
+        comparable = () if not by or "day" in by else by
+        earlier = (
+            moment.read(number, before.first, before.last, comparable, wanted) if comparable else ()
+        )
+    spent = {_what(total, comparable): total.credits for total in earlier}
+    grouped = [Grouped(total, spent.pop(_what(total, comparable), 0)) for total in groups]
+    grouped.sort(key=lambda each: -each.total.credits)
+    return Statement(account, period, chosen, books, days, days_before, grouped)
 
 
-def read_now(desk: Desk, account: Account, period: Period) -> Statement:
-    """The same in this thread, as far as the account is known; of one that is in use, once."""
-    people, number = desk.people, account.account_id
-    rows = desk.consumption(number, period.from_ms, period.to_ms)
-    earlier = people.moved_credits(number, _BEGINNING_MS, period.from_ms)
-    moved = people.moved_credits(number, period.from_ms, period.to_ms)
-    later = people.moved_credits(number, period.to_ms, _END_MS)
-    added = moved.get("top_up", 0)
-    proof = Proof(
-        opening_credits=sum(earlier.values()),
-        added_credits=added,
-        charged_credits=added - sum(moved.values()),
-        later_credits=sum(later.values()),
-        balance_credits=account.balance_credits,
-        listed_credits=sum(row.credits for row in rows),
-    )
-    return Statement(account, period, rows, proof, settled=True)
+def _what(total: Total, by: Sequence[Dimension]) -> Sequence[object]:
+    return tuple(getattr(total, name) for name in by)
+
+
+def rows_of(
+    desk: Desk, account_id: int, period: Period, chosen: Choice
+) -> Sequence[ConsumptionRow]:
+    """The statement's lines: by day, operation, key, origin and client, so ordered."""
+    by: Sequence[Dimension] = ("day", "operation", "key", "origin", "client")
+    found = desk.totals.read(account_id, period.first, period.last, by, chosen.wanted)
+    return [consumption_row(total) for total in found]
 
 
 def line_of(row: ConsumptionRow, names: Mapping[int | None, str]) -> Line:

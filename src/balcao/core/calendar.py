@@ -1,6 +1,6 @@
 """Civil time in Brasília, by zone data and never by a fixed offset (decisions 4.8)."""
 
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta
 from functools import lru_cache
 from zoneinfo import ZoneInfo
 
@@ -50,6 +50,11 @@ def next_month_ms(at_ms: int) -> int:
 def day_starts_ms(day: date) -> int:
     """The first instant of a civil day."""
     return to_ms(datetime(day.year, day.month, day.day, tzinfo=BRASILIA))
+
+
+def details_since(now_ms: int, trace_days: int) -> date:
+    """The first civil day of which every request's details are kept, if they are for so long."""
+    return civil_day(now_ms - trace_days * 24 * HOUR_MS) + timedelta(days=1)
 
 
 def day_text(at: datetime) -> str:

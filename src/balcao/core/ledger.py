@@ -266,6 +266,7 @@ class Purse:
     month: str
     month_credits: int
     budgets: int = 0  # how many live, of all its parts
+    folded_ms: int = 0  # what was charged before is in the daily totals already
 
     def short_of(self, credits: int, month: str) -> Short | None:
         """None when `credits` more can be spent now, else what is missing (402)."""

@@ -129,6 +129,19 @@ def percent(share: float | None) -> str:
     return f"{whole(tenths // 10)}%" if tenths % 10 == 0 else f"{decimal(tenths / 10)}%"
 
 
+def change(now: int, before: int) -> str:
+    """How much more or less than before: `+8%`, `−12%`, `igual`, of whole numbers; over nothing,
+    no share can be told: `antes, nada`.
+    """
+    if now == before:
+        return "igual"
+    if before <= 0:
+        return "antes, nada"
+    share = (now - before) / before
+    told = percent(abs(share)) if abs(share) <= 1 else f"{whole(round(abs(share) * 100))}%"
+    return f"{'+' if share > 0 else '−'}{told}"
+
+
 def cnpj(text: str | None) -> str:
     """`12.345.678/0001-95`; letters are kept."""
     return _punctuated(text, _CNPJ, "{}.{}.{}/{}-{}")

@@ -26,7 +26,7 @@ from balcao.http.quotes import Quotes
 from balcao.http.receipts import Files
 from balcao.http.routes import faces
 from balcao.http.searches import Searches
-from balcao.jobs.durable import JobWorker
+from balcao.jobs.durable import JobKind, JobWorker
 from balcao.observability import logs
 from balcao.observability.health import Health
 from balcao.observability.metrics import Metrics
@@ -38,6 +38,7 @@ from balcao.service.batching import batching
 from balcao.service.clock import Clock
 from balcao.service.events_measured import EventsMeasured
 from balcao.service.fetching import MonthFetching, MonthMeasured
+from balcao.service.folding import Folding
 from balcao.service.lifespan import Life
 from balcao.service.months import finishing
 from balcao.service.parts import MODES, new_request_ids, parts_of
@@ -47,7 +48,9 @@ from balcao.service.searching import Searching
 from balcao.settings import Settings
 from balcao.storage.blobs import open_blobs
 from balcao.storage.desk.desk import Desk
+from balcao.storage.desk.exports import EXPORT
 from balcao.storage.places import place_of
+from balcao.web.exporting import FileWriting
 from balcao.web.seal import Seal
 from balcao.web.site import build_site
 from balcao.web.tools import Tools
@@ -149,7 +152,13 @@ def open_application(
         new_id,
         partial(metrics.answered, paths),
     )
-    worker = JobWorker(desk.jobs, [deleting_bytes(desk, blobs), *batches.kinds()], now_ms)
+    files = FileWriting(desk, home.exports)
+    kinds = [
+        deleting_bytes(desk, blobs),
+        *batches.kinds(),
+        JobKind(EXPORT, files.write, at_once=1, look_seconds=1.0),
+    ]
+    worker = JobWorker(desk.jobs, kinds, now_ms)
     metrics.budgets = desk.budgets.count
     metrics.jobs = lambda: [
         (one.kind, one.state, one.count, one.oldest_due_ms) for one in worker.standing
@@ -169,7 +178,11 @@ def open_application(
         fetching=MonthFetching(home.opendata("live"), now_ms, secrets.randbelow)
         if settings.opendata_fetch
         else None,
-        beside=[batches.counting(), events.periodic()],
+        beside=[
+            batches.counting(),
+            events.periodic(),
+            Folding(desk, clock.surely_past_ms).work(),
+        ],
     )
     metrics.month = MonthMeasured(snapshots["live"], home.opendata("live"), now_ms)
     metrics.work = lambda: {name: astuple(seen) for name, seen in life.runner.seen.items()}

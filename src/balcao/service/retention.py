@@ -10,7 +10,7 @@ from functools import partial
 
 import structlog
 
-from balcao.core.calendar import HOUR_MS
+from balcao.core.calendar import HOUR_MS, details_since
 from balcao.core.freshness import DAY_MS
 from balcao.core.questions import Mode
 from balcao.jobs.periodic import Periodic, warning
@@ -32,6 +32,9 @@ JOBS_FAILED_DAYS = 30
 
 # What happened is told for as long (decisions 12.5).
 EVENT_DAYS = 90
+
+# A file that was asked for is fetched soon, or made again (decisions 15.6).
+EXPORT_DAYS = 7
 
 # To find what is old, the whole cache is read: once a day, and not in the hurry of a start.
 CACHE_FIRST_SECONDS = 60.0
@@ -144,6 +147,9 @@ class Retention:
                 now - JOBS_DONE_DAYS * DAY_MS, now - JOBS_FAILED_DAYS * DAY_MS
             ),
             "events": await self.desk.budgets.purge_events(now - EVENT_DAYS * DAY_MS),
+            "exports": await self.desk.exports.purge(now - EXPORT_DAYS * DAY_MS),
+            # The first day of which all details are there still tells them.
+            "total_details": await self.desk.totals.coarsen(details_since(now, kept.trace_days)),
         }
         for kind, count in removed.items():
             self._count(kind, count)

@@ -13,7 +13,7 @@ import msgspec
 
 from balcao.core.batches import RowStanding, RowState, RowTally, may_move
 from balcao.core.budgets import Happening
-from balcao.core.calendar import civil_month
+from balcao.core.calendar import civil_day, civil_month, day_starts_ms
 from balcao.core.certificates import CertificateGiven
 from balcao.core.ledger import (
     Audit,
@@ -125,6 +125,8 @@ class Batch:
     jobs: dict[tuple[str, str], Enqueue] = field(default_factory=dict)
     rows: dict[tuple[str, int], RowStanding] = field(default_factory=dict)  # of batches
     moved: dict[tuple[str, int], Row] = field(default_factory=dict)  # as they are written
+    # Accounts that are charged for an instant whose day was added up already, by the earliest.
+    late: dict[int, int] = field(default_factory=dict)
     # What that adds to their batches' counts.
     tallies: dict[tuple[str, RowState], RowTally] = field(default_factory=dict)
 
@@ -279,6 +281,8 @@ class Batch:
             self.traces.append(msgspec.structs.astuple(trace)[:-1])
             return None
         purse.post(charge.credits, month)
+        if at_ms < purse.folded_ms:
+            self._unfold(charge.account_id, at_ms)
         budgets = covering.charge(charge) if covering.tallies else None
         self.visits.append(
             (charge.account_id, charge.request_id, at_ms, month, charge.key_id, trace.user_id,
@@ -289,6 +293,9 @@ class Batch:
         )  # fmt: skip
         return None
 
+    def _unfold(self, account_id: int, at_ms: int) -> None:
+        self.late[account_id] = min(at_ms, self.late.get(account_id, at_ms))
+
     def _enter(self, entry: Row) -> None:
         self.entries.append(entry)
         self.months.add(entry[2])
@@ -296,6 +303,8 @@ class Batch:
     def _charge(self, change: Charge) -> None:
         month, purse = civil_month(change.at_ms), self.purses[change.account_id]
         purse.post(change.credits, month)
+        if change.at_ms < purse.folded_ms:
+            self._unfold(change.account_id, change.at_ms)
         budgets = self.book.covering(change).charge(change) if purse.budgets else None
         self._enter(
             (change.account_id, change.at_ms, month, "charge", -change.credits, 0,
@@ -330,6 +339,8 @@ class Batch:
         purse.hold(-hold.credits, month)
         if change.credits:
             purse.post(change.credits, month)
+            if change.at_ms < purse.folded_ms:
+                self._unfold(change.account_id, change.at_ms)
         if hold.budgets is not None:
             self.book.settle(hold.budgets, hold.credits, change.credits, change.at_ms)
         kind = "post" if change.credits else "void"
@@ -416,6 +427,12 @@ CERTIFICATE_COLUMNS = (*TRACE_COLUMNS, *CertificateGiven.__struct_fields__[:-1])
 AUDIT_COLUMNS = (
     "at_ms", "channel", "user_id", "form_id", "action", "account_id", "target", "detail",
 )  # fmt: skip
+
+
+def unfolded(batch: Batch) -> list[tuple[int, str, int]]:
+    """Accounts whose totals begin anew: from which day on, and its first instant."""
+    days = [(account_id, civil_day(at_ms)) for account_id, at_ms in sorted(batch.late.items())]
+    return [(account_id, day.isoformat(), day_starts_ms(day)) for account_id, day in days]
 
 
 def tally_rows(batch: Batch) -> list[Row]:

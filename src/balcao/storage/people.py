@@ -63,13 +63,17 @@ class AuditEntry:
 
 @dataclass(frozen=True, slots=True)
 class TraceFilter:
-    """Which requests of an account are wanted; None: all of them."""
+    """Which requests of an account are wanted; None: all of them.
+
+    `charged`: those that were charged in the period, whenever they were asked; else those that
+    were asked in it. Their credits add up to what the totals tell of the same (decision 0050).
+    0 as a key or user, an empty UF or client: those without one.
+    """
 
     from_ms: int
     to_ms: int
     operation: str | None = None
     key_id: int | None = None
-    web_only: bool = False  # asked in the web application (these have no key)
     user_id: int | None = None
     origin: Origin | None = None
     document: str | None = None  # a CNPJ
@@ -77,3 +81,5 @@ class TraceFilter:
     errors_only: bool = False
     client: str | None = None
     reference: str | None = None
+    uf: str | None = None
+    charged: bool = False

@@ -8,13 +8,17 @@ from typing import Literal
 from balcao.accounts.statement import DAYS_MAX, Choice, Period, read_day
 from balcao.core.calendar import civil_day
 from balcao.core.documents import Cpf
+from balcao.core.federation import UFS
 from balcao.core.ledger import Origin
 from balcao.core.writing import listed
 from balcao.errors import InvalidCpf
+from balcao.observability.health import ALL_UFS
 from balcao.web import returning, vocabulary
 from balcao.web.visit import Visit
 
 WEB: Literal["web"] = "web"  # in place of a key's number: asked in the web application
+# In place of a person, a UF or a client: those that have none. No mark is that (decisions 11.1).
+NONE = "(sem)"
 
 _PROBLEMS: Mapping[str, str] = {
     "order": "A primeira data é depois da última.",
@@ -29,12 +33,15 @@ _FILTERS: Mapping[str, str] = {
     "chave": "chave",
     "origem": "origem",
     "cliente": "cliente",
+    "pessoa": "pessoa",
+    "uf": "UF",
 }
 
 # Of selects: the value and the text.
 Options = Sequence[tuple[str, str]]
 
 OPERATIONS: Options = [("", "todas"), *vocabulary.SHORT.items()]
+UF_OPTIONS: Options = [("", "todas"), *((uf, uf) for uf in (*UFS, ALL_UFS)), (NONE, "sem UF")]
 # A copy of our own counts as a source in the ledger.
 ORIGINS: Options = [
     ("", "todas"),
@@ -76,8 +83,9 @@ def period(fields: Mapping[str, str], today: datetime.date) -> Asked:
 
 
 def choice(fields: Mapping[str, str], names: Mapping[int | None, str]) -> Choice:
-    """What `operacao`, `chave` and `origem` say; what is none of them, or no key of these, counts
-    as left out: see `ignored`.
+    """What `operacao`, `chave`, `origem`, `cliente`, `pessoa` and `uf` say.
+
+    What is none of them, or no key of these, counts as left out: see `ignored`.
     """
     key, operation = fields.get("chave", ""), fields.get("operacao", "")
     number = int(key) if is_number(key) else None
@@ -85,8 +93,23 @@ def choice(fields: Mapping[str, str], names: Mapping[int | None, str]) -> Choice
         operation=operation if operation in vocabulary.SHORT else None,
         key=WEB if key == WEB else number if number in names else None,
         origin=origin_of(fields.get("origem", "")),
-        client=mark(fields, "cliente"),
+        client="" if fields.get("cliente") == NONE else mark(fields, "cliente"),
+        user=_user(fields.get("pessoa", "")),
+        uf=_uf(fields.get("uf", "")),
     )
+
+
+def _user(text: str) -> int | None:
+    if text == NONE:
+        return 0
+    # Also one who was removed: what they asked for stays theirs.
+    return int(text) if is_number(text) and int(text) else None
+
+
+def _uf(text: str) -> str | None:
+    if text == NONE:
+        return ""
+    return text if text in UFS or text == ALL_UFS else None
 
 
 def mark(fields: Mapping[str, str], name: str) -> str | None:
@@ -106,8 +129,12 @@ def ignored(fields: Mapping[str, str], chosen: Choice) -> str | None:
         "chave": chosen.key,
         "origem": chosen.origin,
         "cliente": chosen.client,
+        "pessoa": chosen.user,
+        "uf": chosen.uf,
     }
-    left_out = [_FILTERS[name] for name, value in heeded.items() if fields.get(name) and not value]
+    left_out = [
+        _FILTERS[name] for name, value in heeded.items() if fields.get(name) and value is None
+    ]
     if not left_out:
         return None
     return f"Filtro desconhecido, deixado de lado: {listed(left_out)}."
@@ -130,6 +157,7 @@ def months(today: datetime.date) -> Sequence[tuple[str, Period]]:
     return (
         ("Este mês", Period(first, today)),
         ("Mês passado", Period(before.replace(day=1), before)),
+        ("30 dias", Period.of(None, None, today)),
     )
 
 
@@ -142,6 +170,13 @@ def keys(names: Mapping[int | None, str]) -> Options:
     """Every key of the account, and the web application, which needs none."""
     numbered = [(str(number), name) for number, name in names.items() if number is not None]
     return [("", "todas"), (WEB, names[None]), *numbered]
+
+
+def people(users: Mapping[int, str], chosen: int | None = None) -> Options:
+    """Every user of the account, who was chosen, and nobody: asked through a key."""
+    others = {chosen: f"usuário {chosen}"} if chosen and chosen not in users else {}
+    named = [(str(number), name) for number, name in (dict(users) | others).items()]
+    return [("", "todas"), *named, (NONE, "nenhuma (por chave)")]
 
 
 def address(path: str, fields: Mapping[str, str]) -> str:
@@ -157,5 +192,7 @@ def fields_of(asked: Period, chosen: Choice) -> dict[str, str]:
         "operacao": chosen.operation or "",
         "chave": "" if chosen.key is None else str(chosen.key),
         "origem": chosen.origin or "",
-        "cliente": chosen.client or "",
+        "cliente": NONE if chosen.client == "" else chosen.client or "",
+        "pessoa": NONE if chosen.user == 0 else str(chosen.user or ""),
+        "uf": NONE if chosen.uf == "" else chosen.uf or "",
     }

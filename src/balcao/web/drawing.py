@@ -67,6 +67,7 @@ _SVG = Markup(
 _TEXT = Markup('<text class="{kind}" x="{x}" y="{y}" text-anchor="{anchor}">{text}</text>')
 _RECT = Markup('<rect class="{kind}" x="{x}" y="{y}" width="{width}" height="{height}"/>')
 _LINE = Markup('<line class="{kind}" x1="{x1}" x2="{x2}" y1="{y}" y2="{y}"/>')
+_TRAIL = Markup('<polyline class="before" points="{points}"/>')
 _GROUP = Markup("<g><title>{title}</title>{inside}</g>")
 
 
@@ -121,16 +122,22 @@ def ticks(greatest: int) -> Sequence[int]:
 
 
 def bars_by_day(
-    days: Sequence[Bar], title: str = "Créditos por dia", *, wide: bool = False
+    days: Sequence[Bar],
+    title: str = "Créditos por dia",
+    *,
+    wide: bool = False,
+    before: Sequence[int] = (),
 ) -> Markup:
     """Stacked bars: what came from the cache below, what was asked online above it.
 
-    `wide` is for charts that have the whole page's width.
+    `wide` is for charts that have the whole page's width. `before`: what the same days of the
+    period before cost, as a line across them.
     """
     if not any(bar.cache + bar.online for bar in days):
         return _no_bars(days, title)
     whole_width = _WIDE if wide else _WIDTH
-    axis = ticks(max(bar.cache + bar.online for bar in days))
+    before = before[: len(days)]
+    axis = ticks(max(*(bar.cache + bar.online for bar in days), *before, 1))
     left = 14 + 7 * len(whole(axis[-1]))
     floor = _HEIGHT - _BOTTOM
     per_credit = (floor - _TOP) / axis[-1]
@@ -152,10 +159,21 @@ def bars_by_day(
     for position, bar in enumerate(days):
         x = left + slot * position + (slot - width) / 2
         pieces.append(_bar(bar, (x, floor), width, per_credit))
+    if before:
+        points = " ".join(
+            f"{_number(left + slot * (position + 0.5))},{_number(floor - spent * per_credit)}"
+            for position, spent in enumerate(before)
+        )
+        pieces.append(_TRAIL.format(points=points))
+        pieces.append(_LINE.format(kind="before", x1=whole_width - 372, x2=whole_width - 354, y=12))
+        pieces.append(_text(whole_width - 349, 16, "período anterior"))
     for position, text in _day_labels([bar.label for bar in days], slot):
         x = left + slot * (position + 0.5)
         pieces.append(_text(x, floor + 18, text, "quiet-text", "middle"))
-    return _svg((whole_width, _HEIGHT), "days wide" if wide else "days", _told(days, title), pieces)
+    label = _told(days, title)
+    if before:
+        label += f" No período anterior, {credits(sum(before))}."
+    return _svg((whole_width, _HEIGHT), "days wide" if wide else "days", label, pieces)
 
 
 def _no_bars(days: Sequence[Bar], title: str) -> Markup:
@@ -238,6 +256,18 @@ def shares(items: Sequence[Share]) -> Markup:
         pieces.append(_GROUP.format(title=saying, inside=_joined(drawn)))
     label = f"Por operação. {'; '.join(sayings) or 'Nada ainda'}."
     return _svg((width, max(len(items), 1) * line - 8), "shares", label, pieces)
+
+
+_BAR = Markup(
+    '<svg class="drawing share" viewBox="0 0 120 8" aria-hidden="true" focusable="false">'
+    "{inside}</svg>"
+)
+
+
+def share_bar(share: float) -> Markup:
+    """A bar filled to `share` (0 to 1), beside a number that says the same."""
+    bars = (_rect("track", 0, 0, (120, 8)), _rect("online", 0, 0, (share * 120, 8)))
+    return _BAR.format(inside=_joined(bars))
 
 
 def meter(share: float, title: str) -> Markup:

@@ -90,6 +90,12 @@ async def _pieces(file: IO[bytes]) -> AsyncIterator[bytes]:
             yield piece
 
 
+async def in_threads(pieces: Iterator[bytes]) -> AsyncIterator[bytes]:
+    """The same pieces, each read in a thread."""
+    while (piece := await asyncio.to_thread(next, pieces, b"")) != b"":
+        yield piece
+
+
 def leaving_room(rows: Iterable[T]) -> Iterator[T]:
     """The same rows; whoever takes them in a thread lets others run now and then."""
     for number, row in enumerate(rows):

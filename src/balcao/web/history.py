@@ -9,8 +9,10 @@ import datetime
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import chain, islice
 from typing import IO
 
+import msgspec
 from starlette.responses import Response
 
 from balcao.accounts.statement import Cell, Choice, Period, write_csv
@@ -22,18 +24,25 @@ from balcao.core.ledger import Trace
 from balcao.core.writing import length
 from balcao.errors import InvalidCnpj, InvalidCpf
 from balcao.operations import tariff
+from balcao.storage.desk.desk import Desk
+from balcao.storage.desk.exports import ExportForm, StoredExport
 from balcao.storage.people import TraceFilter
 from balcao.web import asking, spreadsheet, vocabulary
-from balcao.web.exports import CSV, XLSX, FileKind, leaving_room
+from balcao.web.exports import CSV, XLSX, FileKind, download, in_threads, leaving_room
 from balcao.web.spreadsheet import Sheet, Value
 from balcao.web.visit import Visit
 from balcao.web.vocabulary import Word
 
 PATH = "/app/historico"
 OF_A_PERSON = f"{PATH}/pessoa"
+# Those that were charged in the period: what a number of the statement leads to.
+CHARGED = "cobradas"
+# Which file was asked for that has too many rows to come at once.
+LARGE = "arquivo"
 
 SHOWN, SHOWN_TO_OPERATORS = 50, 100
-EXPORTED_MAX = 50_000
+# More are written by a job (decisions 15.6).
+AT_ONCE_MAX = 20_000
 _READ_AT_ONCE = 200
 
 _EVERYTHING = TraceFilter(0, 2**62)
@@ -81,7 +90,11 @@ class Names:
 
 def names_of(visit: Visit, account_id: int) -> Names:
     """The names of an account."""
-    desk = visit.tools.desk
+    return names_in(visit.tools.desk, account_id)
+
+
+def names_in(desk: Desk, account_id: int) -> Names:
+    """The same, without a visit."""
     users = {user.user_id: user.name for user in desk.people.users(account_id)}
     return Names(names_of_keys(desk.keys(account_id)), users)
 
@@ -98,6 +111,7 @@ class _Asked:
     before: str | None
     complaint: str | None
     notes: Sequence[str]
+    charged: bool = False
 
     def fields(self) -> dict[str, str]:
         """As the address has them, without the page."""
@@ -105,13 +119,14 @@ class _Asked:
             "erros": "1" if self.errors_only else "",
             "referencia": self.reference or "",
             "documento": self.cnpj.text if self.cnpj else "",
+            CHARGED: "1" if self.charged else "",
         }
 
 
-def _asked(visit: Visit, fields: Mapping[str, str]) -> _Asked:
+def _asked(visit: Visit, fields: Mapping[str, str], account: Account | None = None) -> _Asked:
     asked = asking.period(fields, asking.today_of(visit))
-    keys = names_of_keys(visit.tools.desk.keys(visit.account.account_id))
-    chosen = asking.choice(fields, keys)
+    names = names_of(visit, (account or visit.account).account_id)
+    chosen = asking.choice(fields, names.keys)
     complaint, cnpj = asked.complaint, None
     if fields.get("aviso") == _BAD_DOCUMENT:
         complaint = complaint or _NO_CNPJ
@@ -129,23 +144,26 @@ def _asked(visit: Visit, fields: Mapping[str, str]) -> _Asked:
         fields.get("antes") or None,
         complaint,
         [note for note in (asked.note, asking.ignored(fields, chosen)) if note],
+        fields.get(CHARGED) == "1",
     )
 
 
 def _wanted(visit: Visit, asked: _Asked) -> TraceFilter:
     key = asked.chosen.key
+    own = None if visit.person.is_operator else visit.person.own_only
     return TraceFilter(
         asked.period.from_ms,
         asked.period.to_ms,
         operation=asked.chosen.operation,
-        key_id=None if key == "web" else key,
-        web_only=key == "web",
-        user_id=visit.person.own_only,
+        key_id=0 if key == "web" else key,
+        user_id=asked.chosen.user if own is None else own,
         origin=asked.chosen.origin,
         document=asked.cnpj.text if asked.cnpj else None,
         errors_only=asked.errors_only,
         client=asked.chosen.client,
         reference=asked.reference,
+        uf=asked.chosen.uf,
+        charged=asked.charged,
     )
 
 
@@ -163,17 +181,38 @@ async def read(
 
 async def show_to_operator(visit: Visit, account: Account, base: str) -> Response:
     """The account's last consultations, to help whoever asks about one."""
-    before = visit.query("antes") or None
+    before, fields, wanted, asked = visit.query("antes") or None, {}, _EVERYTHING, None
+    if visit.query(CHARGED):
+        asked = _asked(visit, visit.request.query_params, account)
+        fields, wanted = asked.fields(), _wanted(visit, asked)
     # One more than is shown tells whether there are older ones.
-    found = await read(visit, _EVERYTHING, SHOWN_TO_OPERATORS + 1, before, account)
+    found = await read(visit, wanted, SHOWN_TO_OPERATORS + 1, before, account)
     shown, names = found[:SHOWN_TO_OPERATORS], names_of(visit, account.account_id)
+    more = shown[-1].request_id if len(found) > len(shown) else None
+    here = f"{base}/historico"
     return visit.page(
         "operador/historico.html",
         account=account,
         rows=[names.row(trace) for trace in shown],
-        older=f"{base}?antes={shown[-1].request_id}" if len(found) > len(shown) else None,
-        newer=base if before else None,
+        older=asking.address(here, fields | {"antes": more}) if more else None,
+        newer=asking.address(here, fields) if before else None,
+        sum=None if asked is None else await _sum_of(visit, asked, account),
+        period=None if asked is None else asked.period,
     )
+
+
+async def _sum_of(
+    visit: Visit, asked: _Asked, account: Account | None = None
+) -> tuple[int, int] | None:
+    """How many the list of charged requests has, and what they cost; None: totals do not know."""
+    if not asked.charged or asked.cnpj or asked.reference or asked.errors_only:
+        return None
+    wanted, number = asked.chosen.wanted, (account or visit.account).account_id
+    if not visit.person.is_operator and visit.person.own_only is not None:
+        wanted = replace(wanted, user_id=visit.person.own_only)
+    first, last = asked.period.first, asked.period.last
+    totals = await asyncio.to_thread(visit.tools.desk.totals.read, number, first, last, (), wanted)
+    return (totals[0].requests, totals[0].credits) if totals else (0, 0)
 
 
 async def show(visit: Visit) -> Response:
@@ -220,7 +259,7 @@ async def _listed(
 ) -> Response:
     found = await read(visit, wanted, SHOWN + 1, asked.before)
     names = names_of(visit, visit.account.account_id)
-    fields = asked.fields()
+    fields, person_asked = asked.fields(), cpf is not None
     more = found[SHOWN - 1].request_id if len(found) > SHOWN else ""
     return visit.page(
         "historico.html",
@@ -241,11 +280,17 @@ async def _listed(
         operations=asking.OPERATIONS,
         origins=asking.ORIGINS,
         keys=asking.keys(names.keys),
+        people=asking.people(names.users, asked.chosen.user),
+        ufs=asking.UF_OPTIONS,
+        charged=asked.charged,
+        sum=None if person_asked else await _sum_of(visit, asked),
         csv=asking.address(f"{PATH}.csv", fields),
         xlsx=asking.address(f"{PATH}.xlsx", fields),
         trace_days=visit.tools.settings.trace_days,
         receipts_kept=length(visit.tools.settings.receipt_days),
-        exported_max=EXPORTED_MAX,
+        at_once_max=AT_ONCE_MAX,
+        large=fields_large(visit),
+        file=await file_of(visit),
         own_only=visit.person.own_only is not None,
     )
 
@@ -271,57 +316,143 @@ _CELLS: Sequence[tuple[str, int, Callable[[RequestRow], Value]]] = (
     ("referencia", 24, lambda row: row.trace.reference),
 )
 COLUMNS, _WIDTHS, _TOLD = zip(*_CELLS, strict=True)
+_CREDITS = COLUMNS.index("creditos")
+# A sheet of Excel has 1,048,576 rows.
+SHEET_ROWS_MAX = 1_000_000
+
+
+# What people read above the same columns, where it is more than the name with a capital.
+_HEADS: Mapping[str, str] = {
+    "request_id": "Número da consulta",
+    "operacao": "Operação",
+    "uf": "UF",
+    "codigo": "Código",
+    "fonte_consultada_em": "Fonte consultada em",
+    "creditos": "Créditos",
+    "regra": "Por que este preço",
+    "regra_codigo": "Código da regra",
+    "referencia": "Referência",
+}
 
 
 async def as_table(visit: Visit) -> Response:
-    """The list as CSV, page after page: the newest 50,000 at most."""
-    return await _exported(visit, CSV, _write_table)
+    """The list as CSV, page after page; of very long ones the page tells what to do."""
+    return await _exported(visit, "csv", CSV)
 
 
 async def as_workbook(visit: Visit) -> Response:
-    """The list as a spreadsheet: the newest 50,000 at most."""
-    return await _exported(visit, XLSX, _write_workbook)
+    """The list as a spreadsheet, likewise."""
+    return await _exported(visit, "xlsx", XLSX)
 
 
-async def _exported(
-    visit: Visit, kind: FileKind, write: Callable[[Iterator[RequestRow], IO[bytes]], None]
-) -> Response:
+async def _exported(visit: Visit, form: ExportForm, kind: FileKind) -> Response:
     asked = _asked(visit, visit.request.query_params)
     if asked.complaint:
         return visit.redirect(asking.address(PATH, asked.fields()))
-    names = names_of(visit, visit.account.account_id)
-    rows = map(names.row, leaving_room(_all(visit, _wanted(visit, asked))))
-    name = f"historico-{asked.period.first}-{asked.period.last}"
-    return await visit.export(partial(write, rows), kind, name)
+    desk, number, wanted = visit.tools.desk, visit.account.account_id, _wanted(visit, asked)
+    if await asyncio.to_thread(_is_large, desk, number, wanted):
+        return visit.redirect(asking.address(PATH, asked.fields() | {LARGE: form}))
+    names = names_of(visit, number)
+    rows = map(names.row, leaving_room(all_of(desk, number, wanted)))
+    return await visit.export(partial(WRITERS[form], rows), kind, _file_name(asked))
 
 
-def _write_table(rows: Iterator[RequestRow], file: IO[bytes]) -> None:
+def _file_name(asked: _Asked) -> str:
+    return f"historico-{asked.period.first}-{asked.period.last}"
+
+
+def _is_large(desk: Desk, account_id: int, wanted: TraceFilter) -> bool:
+    rows = leaving_room(all_of(desk, account_id, wanted))
+    return next(islice(rows, AT_ONCE_MAX, None), None) is not None
+
+
+def fields_large(visit: Visit) -> str | None:
+    """The kind of file that was asked for and has too many rows to come at once."""
+    form = visit.query(LARGE)
+    return form if form in WRITERS else None
+
+
+async def ask_for_file(visit: Visit) -> Response:
+    """Have it written by a job; the person's former one is gone."""
+    asked, form = _asked(visit, visit.form), visit.typed(LARGE)
+    if asked.complaint or form not in WRITERS:
+        return visit.redirect(asking.address(PATH, asked.fields()))
+    tools = visit.tools
+    await tools.desk.exports.begin(
+        StoredExport(
+            export_id=tools.new_id(),
+            account_id=visit.account.account_id,
+            user_id=visit.person.user.user_id,
+            form="csv" if form == "csv" else "xlsx",
+            name=_file_name(asked),
+            wanted=msgspec.json.encode(_wanted(visit, asked)).decode(),
+            rows=0,
+            size_bytes=None,
+            created_ms=tools.now_ms(),
+        )
+    )
+    return visit.redirect(f"{asking.address(PATH, asked.fields())}#arquivo")
+
+
+async def file_of(visit: Visit) -> StoredExport | None:
+    """The file that this person asked for last, ready or not."""
+    of_user = visit.tools.desk.exports.of_user
+    return await of_user(visit.account.account_id, visit.person.user.user_id)
+
+
+async def fetch_file(visit: Visit) -> Response:
+    """The file, once it is ready."""
+    found = await file_of(visit)
+    if found is None or found.size_bytes is None:
+        return visit.redirect(f"{PATH}#arquivo")
+    kind = XLSX if found.form == "xlsx" else CSV
+    pieces = in_threads(visit.tools.desk.exports.pieces(found.export_id))
+    return download(pieces, found.size_bytes, kind, found.name)
+
+
+def write_table(rows: Iterator[RequestRow], file: IO[bytes]) -> None:
+    """As CSV: names of columns and values as programs know them."""
     write_csv(file, COLUMNS, map(_as_text, rows))
 
 
-def _write_workbook(rows: Iterator[RequestRow], file: IO[bytes]) -> None:
-    total: list[Value] = ["Total", *[None] * 10, 0]
+def write_workbook(rows: Iterator[RequestRow], file: IO[bytes]) -> None:
+    """As a spreadsheet, a million rows to a sheet, the sum below the last."""
+    credits = 0
 
-    def adding_up() -> Iterator[Sequence[Value]]:
-        credits = 0
-        for row in rows:
+    def told_of(some: Iterator[RequestRow]) -> Iterator[Sequence[Value]]:
+        nonlocal credits
+        for row in some:
             credits += row.trace.credits
-            total[-1] = credits  # known when the last row is written: it stands below them
+            total[_CREDITS] = credits  # known when the last row is written: it stands below them
             yield [told(row) for told in _TOLD]
 
-    spreadsheet.write_xlsx(file, [Sheet("Consultas", _WIDTHS, adding_up(), COLUMNS, total)])
+    heads = [_HEADS.get(name, name.capitalize()) for name in COLUMNS]
+    total: list[Value] = ["Total", *[None] * (_CREDITS - 1), 0]
+
+    def sheets() -> Iterator[Sheet]:
+        number, first = 1, next(rows, None)
+        while first is not None or number == 1:
+            some = islice(rows, SHEET_ROWS_MAX - 1)
+            name = "Consultas" if number == 1 else f"Consultas {number}"
+            begun = () if first is None else (first,)
+            yield Sheet(name, _WIDTHS, told_of(chain(begun, some)), heads, total)
+            number, first = number + 1, next(rows, None)
+
+    spreadsheet.write_xlsx(file, sheets())
 
 
-def _all(visit: Visit, wanted: TraceFilter) -> Iterator[Trace]:
+WRITERS: Mapping[str, Callable[[Iterator[RequestRow], IO[bytes]], None]] = {
+    "csv": write_table,
+    "xlsx": write_workbook,
+}
+
+
+def all_of(desk: Desk, account_id: int, wanted: TraceFilter) -> Iterator[Trace]:
     """Read page after page, in whatever thread takes them."""
-    traces, number = visit.tools.desk.people.traces, visit.account.account_id
-    before, left = None, EXPORTED_MAX
-    while left > 0:
-        some = traces(number, wanted, min(left, _READ_AT_ONCE), before)
-        if not some:
-            return
+    before: str | None = None
+    while some := desk.people.traces(account_id, wanted, _READ_AT_ONCE, before):
         yield from some
-        before, left = some[-1].request_id, left - len(some)
+        before = some[-1].request_id
 
 
 def _as_text(row: RequestRow) -> Sequence[Cell]:

@@ -1,12 +1,11 @@
 """`/app`: what can be spent, what was asked lately, and the way to the forms."""
 
 import asyncio
-import datetime
 
 from starlette.responses import Response
 
 from balcao.core.access import Account
-from balcao.core.calendar import civil_month, day_starts_ms
+from balcao.core.calendar import civil_month
 from balcao.core.ledger import spent_credits
 from balcao.settings import Limits, Settings
 from balcao.web import asking, budgets, drawing, history
@@ -61,13 +60,9 @@ async def _month(visit: Visit) -> str | None:
     """The month's consumption by day, as far as it has gone; None: nothing yet."""
     today = asking.today_of(visit)
     first = today.replace(day=1)
-    rows = await asyncio.to_thread(
-        visit.tools.desk.consumption,
-        visit.account.account_id,
-        day_starts_ms(first),
-        day_starts_ms(today + datetime.timedelta(days=1)),
-    )
-    if not rows:
+    read, number = visit.tools.desk.totals.read, visit.account.account_id
+    totals = await asyncio.to_thread(read, number, first, today, ("day", "origin"))
+    if not totals:
         return None
-    bars = bars_of(rows, first, today.day)
+    bars = bars_of(totals, first, today.day)
     return drawing.bars_by_day(bars, "Créditos por dia neste mês", wide=True)

@@ -22,6 +22,7 @@ _STATIC = resources.files("balcao.web").joinpath("static")
 _FILTERS = (
     "ago",
     "cep",
+    "change",
     "cnpj",
     "counted",
     "cpf",

@@ -14,7 +14,6 @@ from balcao.web import (
     receipts,
     request,
     signing,
-    statement,
     status,
 )
 from balcao.web.application import Answer, Page
@@ -23,6 +22,7 @@ from balcao.web.batches import form as new_batch
 from balcao.web.batches import pages as batches
 from balcao.web.mounting import AccountPage, for_both, for_operators
 from balcao.web.operator import account, accounts, audit, opendata, operators, overview, sources
+from balcao.web.statement import files, month, pages
 
 _CONSULT = "/app/consultas/{operacao}"
 _ANOTHER = "/operadores/{user_id:int}"
@@ -66,6 +66,8 @@ PAGES: Sequence[Page] = (
     Page("/app/historico.xlsx", "app:historico-xlsx", "account", history.as_workbook),
     Page("/app/historico/pessoa", "app:historico-pessoa", "account", history.show_person, "POST"),
     Page("/app/historico/pessoa", "app:historico-pessoa", "account", history.to_the_list),
+    Page("/app/historico/arquivo", "app:arquivo", "account", history.fetch_file),
+    Page("/app/historico/arquivo", "app:arquivo-pedir", "account", history.ask_for_file, "POST"),
     Page("/app/historico/{request_id}", "app:requisicao", "account", request.show),
     Page("/app/tetos", "app:tetos", "account", budgets.show_own),
     Page("/app/lotes", "app:lotes", "account", batches.show_all),
@@ -87,9 +89,14 @@ PAGES: Sequence[Page] = (
     Page(f"{_BATCH}/resultado.jsonl", "app:lote-jsonl", "account", batches.as_lines),
     Page(f"{_BATCH}/comprovantes.zip", "app:lote-zip", "account", batches.receipts),
     # Its managers; the same keys and users for operators, too.
-    Page("/app/extrato", "app:extrato", "manager", statement.show),
-    Page("/app/extrato.csv", "app:extrato-csv", "manager", statement.as_table),
-    Page("/app/extrato.xlsx", "app:extrato-xlsx", "manager", statement.as_workbook),
+    *for_both(
+        "/extrato",
+        AccountPage("extrato", pages.show),
+        AccountPage("extrato-csv", files.as_table, ".csv"),
+        AccountPage("extrato-xlsx", files.as_workbook, ".xlsx"),
+        AccountPage("demonstrativo", month.show, "/{month}"),
+        AccountPage("demonstrativo-xlsx", month.as_workbook, "/{month}/planilha.xlsx"),
+    ),
     *for_both(
         "/chaves",
         AccountPage("chaves", keys.show),

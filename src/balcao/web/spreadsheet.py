@@ -32,8 +32,11 @@ class Sheet:
     total: Sequence[Value] = field(default=())  # below the rows: values, not formulas
 
 
-def write_xlsx(file: IO[bytes], sheets: Sequence[Sheet]) -> None:
-    """Write a workbook. Takes seconds of a core for 50,000 rows: see `exports.py`."""
+def write_xlsx(file: IO[bytes], sheets: Iterable[Sheet]) -> None:
+    """Write a workbook, one sheet after another.
+
+    Takes seconds of a core for 50,000 rows: see `exports.py`.
+    """
     with xlsxwriter.Workbook(file, _HARMLESS) as book:
         bold = {"bold": True}
         plain = _Formats(book, {})

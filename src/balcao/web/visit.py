@@ -118,10 +118,15 @@ class Visit:
         return self.tools.seal.token_for(self.cookie)
 
     async def export(
-        self, write: Callable[[IO[bytes]], None], kind: FileKind, name: str
+        self,
+        write: Callable[[IO[bytes]], None],
+        kind: FileKind,
+        name: str,
+        account: Account | None = None,
     ) -> Response:
-        """A file of the visitor's account. Raises `ExportRunning`; see `exports.py`."""
-        return await self.tools.exports.answer(self.account.account_id, write, kind, name)
+        """A file of an account, the visitor's unless another is named. Raises `ExportRunning`."""
+        account_id = (account or self.account).account_id
+        return await self.tools.exports.answer(account_id, write, kind, name)
 
     @property
     def is_fragment(self) -> bool:

@@ -5,6 +5,7 @@ from balcao.storage.contract import LedgerCheck
 from balcao.storage.desk.budget_check import check_budgets
 from balcao.storage.desk.check_batches import check_batches
 from balcao.storage.desk.periods import LEDGER
+from balcao.storage.desk.totals import differences
 
 _BALANCES = f"""
 SELECT a.name, a.balance_credits, a.held_credits,
@@ -67,6 +68,7 @@ def check_books(connection: SqlConnection) -> LedgerCheck:
         budget_complaints, remarks = check_budgets(connection)
         complaints += budget_complaints
         complaints += check_batches(connection)
+        complaints += differences(connection)
         (counts,) = connection.execute(
             "SELECT (SELECT count(*) FROM account),"
             " (SELECT count(*) FROM ledger_entry) + (SELECT count(*) FROM visit),"

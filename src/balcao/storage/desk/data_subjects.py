@@ -8,6 +8,7 @@ from balcao.core.people import Signature
 from balcao.storage.connection import SqlConnection
 from balcao.storage.data_subjects import Held, HeldAnswer, HeldReceipt, HeldRequest, HeldRow
 from balcao.storage.desk.batch_ceilings import forget_row
+from balcao.storage.desk.exports import StoredExports
 from balcao.storage.desk.office import note
 from balcao.storage.desk.receipts import leave_bytes
 from balcao.storage.engine import Engine
@@ -67,6 +68,7 @@ class DataSubjects:
     def __init__(self, engine: Engine, forget: Callable[[], None]) -> None:
         self._apart = engine.apart
         self._in_turn = engine.in_turn
+        self._exports = StoredExports(engine)
         self.forget = forget
 
     def held(self, person: DataSubject) -> Held:
@@ -88,9 +90,10 @@ class DataSubjects:
 
         Receipts' records go, and with each the job to delete its bytes is left. Requests' details
         stay without the document, recorded answers as empty ones, which are not sent again; so
-        every statement still adds up.
+        every statement still adds up. Files that were made of the details go, whoever's.
         """
         held = self.held(person)
+        await self._exports.erase()
         for part in _pieces(held.answers):
             wanted = [(b"", one.account_id, one.key_digest, one.request_id) for one in part]
             await self._in_turn(_each(_FORGET_ANSWER, wanted))

@@ -22,6 +22,8 @@ from balcao.storage.desk.budgets import Budgets
 from balcao.storage.desk.check import check_books
 from balcao.storage.desk.clock import is_month_ahead, turn_months_back
 from balcao.storage.desk.data_subjects import DataSubjects
+from balcao.storage.desk.exports import StoredExports
+from balcao.storage.desk.folding import DailyTotals
 from balcao.storage.desk.jobs import Jobs
 from balcao.storage.desk.people import People
 from balcao.storage.desk.reading import DeskReading
@@ -44,6 +46,7 @@ class Desk(DeskReading):
 
     `people`: those of the web application, and the log of what is done there. `jobs`: what commits
     left to be done. `batches`: of lookups. `budgets`: ceilings of an account's parts.
+    `totals`: what was charged, by day. `exports`: files that take long to write.
     `data_subjects`: what is kept about natural persons, to be found and erased.
     """
 
@@ -56,9 +59,12 @@ class Desk(DeskReading):
         self.jobs = Jobs(engine)
         self.batches = Batches(engine)
         self.budgets = Budgets(engine)
+        self.totals = DailyTotals(engine)
+        self.exports = StoredExports(engine)
         self.data_subjects = DataSubjects(engine, self._recorded.clear)
         # Who counts what budgets refuse puts itself here: it hears whose budget it was.
         self.over_budget: Callable[[OwnerKind], None] = lambda owner_kind: None
+        self.consumption = self.totals.consumption
         # What is the engine's alone: its promises are told there.
         self.commit_now = engine.commit_now
         self.earlier = engine.earlier

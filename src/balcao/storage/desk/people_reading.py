@@ -1,6 +1,6 @@
 """What is read of people and of requests, in place: the same on any engine."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from balcao.core.certificates import CertificateGiven
@@ -8,7 +8,6 @@ from balcao.core.ledger import Trace
 from balcao.core.people import Action, Credentials, Session, User, normal_email
 from balcao.storage.batch import CERTIFICATE_COLUMNS, TRACE_COLUMNS
 from balcao.storage.connection import Apart, SqlConnection
-from balcao.storage.desk.periods import PERIOD, in_period
 from balcao.storage.numbers import NUMBERED_BEFORE_MS_MAX, least_number
 from balcao.storage.people import AuditEntry, Link, TraceFilter
 
@@ -50,6 +49,32 @@ _CERTIFICATE = " ".join(
         "FROM certificate_trace WHERE account_id = ?",
     )
 )
+# Charges of which no details are left, or never were any: what the ledger knows of them.
+_CHARGE = " ".join(
+    (
+        *("SELECT", ", ".join(TRACE_COLUMNS), "FROM (SELECT account_id, request_id, key_id,"),
+        "CAST(NULL AS BIGINT) AS user_id, operation, '' AS document,",
+        "CAST(NULL AS bytea) AS document_hash, CAST(NULL AS TEXT) AS uf, '' AS strategy,",
+        "0 AS refresh, CAST(NULL AS TEXT) AS key_digest, 200 AS status,",
+        "CAST(NULL AS TEXT) AS code, origin, CAST(NULL AS TEXT) AS source,",
+        "CAST(NULL AS BIGINT) AS asked_ms, -balance_change AS credits, rule,",
+        "at_ms AS opened_ms, at_ms AS settled_ms, client, reference",
+        "FROM ledger_entry AS e WHERE account_id = ? AND at_ms >= ? AND at_ms < ?",
+        "AND kind IN ('charge', 'post')",
+        *(
+            f"AND NOT EXISTS (SELECT 1 FROM {table} AS t"  # noqa: S608 - ours
+            " WHERE t.account_id = e.account_id AND t.request_id = e.request_id)"
+            for table in ("trace", "certificate_trace")
+        ),
+        ") AS charge WHERE account_id = ?",
+    )
+)
+# When a request was charged, its entry says: later than it was asked, if a source was.
+_CHARGED_IN = (
+    "EXISTS (SELECT 1 FROM ledger_entry AS e WHERE e.request_id = {table}.request_id"
+    " AND e.account_id = {table}.account_id AND e.kind IN ('charge', 'post')"
+    " AND e.at_ms >= ? AND e.at_ms < ?)"
+)
 # By the primary key, account after account: a number alone is no beginning of it.
 _OWNER = (
     "SELECT account_id FROM ledger_entry WHERE request_id = ? UNION ALL"
@@ -57,10 +82,6 @@ _OWNER = (
     " WHERE v.account_id = a.account_id AND v.request_id = ? UNION ALL"
     " SELECT a.account_id FROM account AS a CROSS JOIN trace AS t"
     " WHERE t.account_id = a.account_id AND t.request_id = ? LIMIT 1"
-)
-_MOVED = (
-    f"SELECT kind, CAST(sum(balance_change) AS BIGINT) FROM {PERIOD} AS period"  # noqa: S608 - ours
-    " WHERE balance_change <> 0 GROUP BY kind"
 )
 
 
@@ -161,21 +182,26 @@ class PeopleReading:
         """
         where, values = _matching(
             ("request_id < ?", before_id),
-            # Where the walk ends: what is older is not looked at, on PostgreSQL by whole months.
-            ("request_id >= ?", least_number(wanted.from_ms - NUMBERED_BEFORE_MS_MAX)),
-            ("opened_ms >= ?", wanted.from_ms),
-            ("opened_ms < ?", wanted.to_ms),
             ("operation = ?", wanted.operation),
-            ("key_id = ?", wanted.key_id),
-            ("(key_id IS NULL) = ?", wanted.web_only or None),
-            ("user_id = ?", wanted.user_id),
+            ("coalesce(key_id, 0) = ?", wanted.key_id),
+            ("coalesce(user_id, 0) = ?", wanted.user_id),
+            ("coalesce(uf, '') = ?", wanted.uf),
             ("origin = ?", wanted.origin),
             ("document = ?", wanted.document),
             ("document_hash = ?", wanted.document_hash),
             ("(status >= 400) = ?", wanted.errors_only or None),
-            ("client = ?", wanted.client),
+            ("coalesce(client, '') = ?", wanted.client),
             ("reference = ?", wanted.reference),
         )
+        if wanted.charged:
+            return self._charged(account_id, wanted, (where, values), limit)
+        opened, instants = _matching(
+            # Where the walk ends: what is older is not looked at, on PostgreSQL by whole months.
+            ("request_id >= ?", least_number(wanted.from_ms - NUMBERED_BEFORE_MS_MAX)),
+            ("opened_ms >= ?", wanted.from_ms),
+            ("opened_ms < ?", wanted.to_ms),
+        )
+        where, values = f"{where} AND {opened}", [*values, *instants]
         with self._apart() as reading:
             rows: list[Any] = []
             # A visit is never a person's, and there is an index of those that are.
@@ -187,23 +213,42 @@ class PeopleReading:
                     f"{select} AND {where} ORDER BY request_id DESC LIMIT ?",
                     (account_id, *values, limit),
                 ).fetchall()
-        # Each has its newest, so the newest of all are among them.
-        newest = sorted(map(_trace, rows), key=lambda trace: trace.request_id, reverse=True)
-        return newest[:limit]
+        return _newest(rows, limit)
+
+    def _charged(
+        self,
+        account_id: int,
+        wanted: TraceFilter,
+        matching: tuple[str, Sequence[Any]],
+        limit: int,
+    ) -> Sequence[Trace]:
+        """Those that were charged in the period, each with what is left of its details."""
+        where, values = matching
+        instants = (wanted.from_ms, wanted.to_ms)
+        least = least_number(wanted.from_ms - NUMBERED_BEFORE_MS_MAX)
+        end = least_number(wanted.to_ms + NUMBERED_BEFORE_MS_MAX)
+        visits = f"{_VISIT} AND request_id >= ? AND request_id < ? AND opened_ms >= ?"
+        kinds: Sequence[tuple[str, Sequence[Any]]] = (
+            (f"{visits} AND opened_ms < ?", (account_id, least, end, *instants)),
+            *(
+                (f"{select} AND {_CHARGED_IN.format(table=table)}", (account_id, *instants))
+                for select, table in ((_TRACE, "trace"), (_CERTIFICATE, "certificate_trace"))
+            ),
+            (_CHARGE, (account_id, *instants, account_id)),
+        )
+        with self._apart() as reading, reading.one_moment():
+            rows: list[Any] = []
+            for select, given in kinds:
+                rows += reading.execute(
+                    f"{select} AND credits > 0 AND {where} ORDER BY request_id DESC LIMIT ?",
+                    (*given, *values, limit),
+                ).fetchall()
+        return _newest(rows, limit)
 
     def owner_of(self, request_id: str) -> int | None:
         """The account of a request, for the operator who is told its number."""
         row: Any = self._in_place.execute(_OWNER, [request_id] * 3).fetchone()
         return None if row is None else row[0]
-
-    def moved_credits(self, account_id: int, from_ms: int, to_ms: int) -> Mapping[str, int]:
-        """Sum of the balance's changes in [from, to) by kind of entry: top_up, charge, post.
-
-        May be called in any thread.
-        """
-        with self._apart() as reading:
-            rows: Any = reading.execute(_MOVED, in_period(account_id, from_ms, to_ms)).fetchall()
-        return dict(rows)
 
 
 def find_user(connection: SqlConnection, user_id: int) -> User | None:
@@ -246,6 +291,12 @@ def _brought(
     """Without the number of a receipt that is not kept any more."""
     number = None if media_type is None else receipt_id
     return CertificateGiven(verdict, validity, name, number, media_type)
+
+
+def _newest(rows: Sequence[Any], limit: int) -> Sequence[Trace]:
+    """Of the newest of each kind, among which are the newest of all."""
+    newest = sorted(map(_trace, rows), key=lambda trace: trace.request_id, reverse=True)
+    return newest[:limit]
 
 
 def _matching(*conditions: tuple[str, object]) -> tuple[str, list[Any]]:

@@ -67,15 +67,12 @@ _RECEIPT = (
 )
 _RECEIPT_COLUMNS = 5
 # By the hour: a civil day need not have 24 of them, but it begins and ends with one.
-_CONSUMPTION = (
-    "SELECT at_ms / ?, operation, key_id, origin, client, {reference}, count(*),"  # noqa: S608
+_BY_REFERENCE = (
+    "SELECT at_ms / ?, operation, key_id, origin, client, reference, count(*),"  # noqa: S608
     " -CAST(sum(balance_change) AS BIGINT)"
     f" FROM {PERIOD} AS period WHERE kind IN ('charge', 'post') GROUP BY 1, 2, 3, 4, 5, 6"
     " ORDER BY 2, 3 NULLS FIRST, 4, 5 NULLS FIRST, 6 NULLS FIRST LIMIT ?"
 )
-_BY_CLIENT = _CONSUMPTION.format(reference="CAST(NULL AS TEXT)")
-_BY_REFERENCE = _CONSUMPTION.format(reference="reference")
-_ALL = 1 << 62
 
 
 class DeskReading:
@@ -121,30 +118,18 @@ class DeskReading:
             found = _consultations(reading, account_id, [*numbers])
         return found[0] if found else None
 
-    def consumption(self, account_id: int, from_ms: int, to_ms: int) -> Sequence[ConsumptionRow]:
-        """What was charged in [from, to), by day, operation, key, origin and client, so ordered.
-
-        Requests that cost nothing are not counted. The credits add up to those of the ledger's
-        entries. Reads every entry of the period: a second for a million of them. May be called
-        in any thread.
-        """
-        rows = self._consumed(_BY_CLIENT, account_id, from_ms, to_ms, _ALL)
-        assert rows is not None
-        return rows
-
     def consumption_by_reference(
         self, account_id: int, from_ms: int, to_ms: int, lines_max: int
     ) -> Sequence[ConsumptionRow] | None:
-        """The same by reference too. None: by the hour these are more lines, and not read."""
-        return self._consumed(_BY_REFERENCE, account_id, from_ms, to_ms, lines_max)
+        """What was charged in [from, to), by day, operation, key, origin, client and reference.
 
-    def _consumed(
-        self, sql: str, account_id: int, from_ms: int, to_ms: int, hours_max: int
-    ) -> Sequence[ConsumptionRow] | None:
-        values = (HOUR_MS, *in_period(account_id, from_ms, to_ms), hours_max + 1)
+        So ordered. Reads every entry of the period: a second for a million of them. None: by the
+        hour these are more lines, and not read. May be called in any thread.
+        """
+        values = (HOUR_MS, *in_period(account_id, from_ms, to_ms), lines_max + 1)
         with self._apart() as reading:
-            hours: Any = reading.execute(sql, values).fetchall()
-        if len(hours) > hours_max:
+            hours: Any = reading.execute(_BY_REFERENCE, values).fetchall()
+        if len(hours) > lines_max:
             return None
         days: dict[tuple[Any, ...], list[int]] = {}
         for hour, *what, requests, credits in hours:

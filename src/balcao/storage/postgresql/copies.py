@@ -51,6 +51,10 @@ OWN_TABLES = (
     "batch_piece",
     "batch_row",
     "batch_count",
+    "daily_total",
+    "month_seal",
+    "export",
+    "export_piece",
     "entry",
     "storage_move",
 )

@@ -23,7 +23,7 @@ WHERE expires_ms > now_ms;
 -- name: purses
 SELECT found.* FROM unnest(%s::bigint[]) AS wanted (account_id), LATERAL
     (SELECT account_id, plan, balance_credits, held_credits, ceiling_credits, month, month_credits,
-       budgets
+       budgets, folded_ms
      FROM account AS a WHERE a.account_id = wanted.account_id
      LIMIT 1 FOR NO KEY UPDATE) AS found;
 
@@ -111,6 +111,12 @@ UPDATE batch_count AS c SET rows = c.rows + moved.rows, credits = c.credits + mo
 FROM unnest(%s::bigint[], %s::bigint[], %s::text[], %s::text[])
      AS moved (rows, credits, batch_id, state)
 WHERE c.batch_id = moved.batch_id AND c.state = moved.state;
+
+-- name: unfold_totals
+DELETE FROM daily_total WHERE account_id = %s AND day >= %s;
+
+-- name: unfold_account
+UPDATE account SET folded_ms = %s WHERE account_id = %s;
 
 -- name: heartbeat
 INSERT INTO heartbeat VALUES (1, %s)

@@ -39,6 +39,7 @@ from balcao.storage.batch import (
     Row,
     needs,
     tally_rows,
+    unfolded,
 )
 from balcao.storage.budgets import (
     EVENT_COLUMNS,
@@ -355,6 +356,10 @@ def _statements(batch: Batch, node_id: int) -> Iterator[tuple[str, Sequence[Any]
     if batch.moved:
         yield QUERIES["move_rows"], arrays(_MOVED, [*batch.moved.values()])
         yield QUERIES["count_rows"], arrays(_COUNTED, tally_rows(batch))
+    if batch.late:
+        for account_id, day, begins_ms in unfolded(batch):
+            yield QUERIES["unfold_totals"], (account_id, day)
+            yield QUERIES["unfold_account"], (begins_ms, account_id)
     if batch.touched:
         yield QUERIES["touch"], arrays(("bigint", "bigint"), sorted(batch.touched.items()))
 

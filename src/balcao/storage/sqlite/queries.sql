@@ -17,7 +17,7 @@ FROM idempotency WHERE account_id = ? AND key_digest = ? AND expires_ms > ?;
 
 -- name: purses
 SELECT account_id, plan, balance_credits, held_credits, ceiling_credits, month, month_credits,
-       budgets
+       budgets, folded_ms
 FROM account WHERE account_id IN
 
 -- name: holds
@@ -75,6 +75,12 @@ UPDATE batch_row SET state = ?, request_id = ?, credits = ?, code = ?, settled_m
 
 -- name: count_rows
 UPDATE batch_count SET rows = rows + ?, credits = credits + ? WHERE batch_id = ? AND state = ?;
+
+-- name: unfold_totals
+DELETE FROM daily_total WHERE account_id = ? AND day >= ?;
+
+-- name: unfold_account
+UPDATE account SET folded_ms = ? WHERE account_id = ?;
 
 -- name: heartbeat
 INSERT OR REPLACE INTO heartbeat VALUES (1, ?);

@@ -33,6 +33,7 @@ from balcao.storage.batch import (
     Row,
     needs,
     tally_rows,
+    unfolded,
 )
 from balcao.storage.budgets import EVENT_COLUMNS, USE_COLUMNS
 from balcao.storage.desk import jobs
@@ -344,6 +345,10 @@ def _store(connection: apsw.Connection, batch: Batch, limits: Sequence[tuple[str
     if batch.moved:
         connection.executemany(QUERIES["move_rows"], batch.moved.values())
         connection.executemany(QUERIES["count_rows"], tally_rows(batch))
+    if batch.late:
+        for account_id, day, begins_ms in unfolded(batch):
+            connection.execute(QUERIES["unfold_totals"], (account_id, day))
+            connection.execute(QUERIES["unfold_account"], (begins_ms, account_id))
     if limits:
         connection.executemany(QUERIES["keep_limits"], limits)
 

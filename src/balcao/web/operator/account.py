@@ -1,20 +1,17 @@
 """`/app/operador/contas/{account_id}`: one account, its terms and its credits."""
 
 import asyncio
-from collections import deque
-from collections.abc import Awaitable, Mapping, Sequence
+from collections.abc import Awaitable, Mapping
 from datetime import timedelta
 
 from starlette.responses import Response
 
 from balcao.core.access import Account
-from balcao.core.calendar import civil_day, civil_month, day_starts_ms
+from balcao.core.calendar import civil_day, civil_month
 from balcao.core.ledger import DoneBefore, Short, available_credits, spent_credits
 from balcao.core.terms import top_up
 from balcao.core.writing import whole
 from balcao.errors import TermsRefused
-from balcao.storage.contract import LedgerEntry
-from balcao.storage.desk.desk import Desk
 from balcao.storage.people import Terms
 from balcao.web.drawing import bars_by_day
 from balcao.web.members import member
@@ -29,8 +26,6 @@ from balcao.web.vocabulary import PLANS
 
 DAYS = 30  # of the chart and of the ledger
 ENTRIES_MAX = 30
-
-_END_OF_TIME_MS = 2**62
 
 _DONE: Mapping[str, str] = {
     "criada": "Conta criada. Falta dar créditos (fora do pós-pago), uma chave ou usuários.",
@@ -57,11 +52,11 @@ async def _shown(
     """The page, with what is wrong with a form that was just sent."""
     tools = visit.tools
     desk, now = tools.desk, tools.now_ms()
-    first = civil_day(now) - timedelta(days=DAYS - 1)
-    begins_ms = day_starts_ms(first)
+    today = civil_day(now)
+    first = today - timedelta(days=DAYS - 1)
     number, month = account.account_id, civil_month(now)
-    rows = await asyncio.to_thread(desk.consumption, number, begins_ms, now + 1)
-    entries = await asyncio.to_thread(_last_top_ups, desk, number, begins_ms)
+    totals = await asyncio.to_thread(desk.totals.read, number, first, today, ("day", "origin"))
+    books = await asyncio.to_thread(desk.totals.books, number, first, today)
     return visit.page(
         "operador/conta.html",
         422 if complaints or alert else 200,
@@ -71,22 +66,15 @@ async def _shown(
         available=available_credits(account, month),
         spent=spent_credits(account, month),
         used_ms=last_use_ms(tools, number),
-        chart=bars_by_day(bars_of(rows, first, DAYS), wide=True),
-        spent_in_chart=sum(row.credits for row in rows),
+        chart=bars_by_day(bars_of(totals, first, DAYS), wide=True),
+        spent_in_chart=sum(total.credits for total in totals),
         days=DAYS,
-        entries=entries,
+        entries=books.top_ups[: -ENTRIES_MAX - 1 : -1],  # the newest first
         with_totp=[user for user in desk.people.users(number) if user.has_totp],
         complaints=complaints or {},
         message=_DONE.get(visit.query("feito")),
         alert=alert,
     )
-
-
-def _last_top_ups(desk: Desk, account_id: int, from_ms: int) -> Sequence[LedgerEntry]:
-    """What operators gave and took, newest first. Reads all entries of the time."""
-    entries = desk.entries(account_id, from_ms, _END_OF_TIME_MS)
-    given = deque((entry for entry in entries if entry.kind == "top_up"), maxlen=ENTRIES_MAX)
-    return list(reversed(given))
 
 
 async def change_terms(visit: Visit, account: Account, base: str) -> Response:

@@ -9,11 +9,11 @@ from datetime import timedelta
 from starlette.responses import Response
 
 from balcao.core.access import Account
-from balcao.core.calendar import civil_day, civil_month, day_starts_ms
+from balcao.core.calendar import civil_day, civil_month
 from balcao.core.ledger import available_credits
 from balcao.observability.health import standing
-from balcao.storage.contract import ConsumptionRow
 from balcao.storage.desk.desk import Desk
+from balcao.storage.totals import Total
 from balcao.web.drawing import Bar, bars_by_day
 from balcao.web.month_age import in_use
 from balcao.web.operator.audit import deeds_of
@@ -25,8 +25,8 @@ from balcao.web.visit import Visit
 from balcao.web.vocabulary import SOURCES
 
 DAYS, WEEK = 30, 7
-# Every entry of 30 days is read: a second for a million of them. What is not added up by then
-# is said, and the sums are not made more often than this.
+# Milliseconds for each account. What is not added up by then is said, and the sums are not made
+# more often than this.
 ADDING_SECONDS_MAX = 3.0
 ADDED_EVERY_MS = 15_000
 
@@ -119,21 +119,20 @@ def _add_up(desk: Desk, accounts: Sequence[Account], now_ms: int) -> Spending:
     today = civil_day(now_ms)
     first = today - timedelta(days=DAYS - 1)
     week_begins = (today - timedelta(days=WEEK - 1)).isoformat()
-    begins_ms = day_starts_ms(first)
     # Nothing was posted by an account since the month of its last entry.
-    active = [account for account in accounts if account.month >= civil_month(begins_ms)]
+    active = [account for account in accounts if account.month >= f"{first:%Y-%m}"]
     active.sort(key=lambda account: -account.month_credits)
     ends = time.monotonic() + ADDING_SECONDS_MAX
-    rows: list[ConsumptionRow] = []
+    rows: list[Total] = []
     week: dict[int, int] = {}
     added = 0
     for account in active:
         if time.monotonic() > ends:
             break
-        own = desk.consumption(account.account_id, begins_ms, now_ms + 1)
+        own = desk.totals.read(account.account_id, first, today, ("day", "origin"))
         rows += own
         added += 1
-        if spent := sum(row.credits for row in own if row.day >= week_begins):
+        if spent := sum(row.credits for row in own if str(row.day) >= week_begins):
             week[account.account_id] = spent
     return Spending(bars_of(rows, first, DAYS), week, added, len(active) - added)
 

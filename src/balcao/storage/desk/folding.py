@@ -1,0 +1,232 @@
+"""Folding what was charged into the daily totals, behind the ledger (decision 0050).
+
+A stroke is one commit under the lock on the account's row, which whoever charges takes too: so what
+is charged later knows how far the fold has come, and takes its day back if it is for a day before.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date
+from typing import Any
+
+from balcao.core.calendar import HOUR_MS, civil_day_text
+from balcao.storage.connection import SqlConnection
+from balcao.storage.desk.totals import (
+    END_OF_TIME_MS,
+    FOLDED,
+    NO_DAY,
+    PARTS,
+    DailyTotalsReading,
+    hours_of,
+)
+from balcao.storage.engine import Engine
+from balcao.storage.numbers import NUMBERED_BEFORE_MS_MAX, least_number
+from balcao.storage.totals import Fingerprint
+
+# Charges that one commit folds: some milliseconds in which no lookup is written.
+FOLDED_AT_ONCE = 2_000
+# Days whose details are taken out in one commit.
+COARSENED_AT_ONCE = 20
+_ROWS_PER_STATEMENT = 64
+
+_COLUMNS = (
+    "account_id", "part", "day", "value", "operation", "key_id", "user_id", "origin", "rule",
+    "requests", "credits",
+)  # fmt: skip
+# As whoever charges locks it: what comes later knows how far we got.
+_LOCK = "UPDATE account SET folded_ms = folded_ms WHERE account_id = ? RETURNING folded_ms"
+_SET = "UPDATE account SET folded_ms = ? WHERE account_id = ?"
+_UNFOLD = "DELETE FROM daily_total WHERE account_id = ? AND day >= ?"
+# Where a stroke ends: before the charge that would be one too many.
+_ENTRY_TOO_MANY = (
+    "SELECT at_ms FROM ledger_entry WHERE account_id = ? AND at_ms >= ? AND at_ms < ?"
+    " ORDER BY at_ms LIMIT 1 OFFSET ?"
+)
+_VISIT_TOO_MANY = (
+    "SELECT opened_ms FROM visit WHERE account_id = ? AND request_id >= ? AND request_id < ?"
+    " AND opened_ms >= ? AND opened_ms < ? ORDER BY request_id LIMIT 1 OFFSET ?"
+)
+_SEAL = (
+    "INSERT INTO month_seal (account_id, month, entries, digest) VALUES (?, ?, ?, ?)"
+    " ON CONFLICT (account_id, month) DO UPDATE"
+    " SET entries = excluded.entries, digest = excluded.digest"
+)
+_DETAIL = "(user_id > 0 OR (part IN ('uf', 'uf_alone') AND value <> ''))"
+_WITH_DETAILS = (
+    f"SELECT DISTINCT account_id, day FROM daily_total WHERE {_DETAIL} AND day < ? LIMIT ?"  # noqa: S608
+)
+_OF_DAY = (
+    f"SELECT {', '.join(_COLUMNS[1:])} FROM daily_total WHERE account_id = ? AND day = ?"  # noqa: S608
+    " AND part = ?"
+)
+
+
+class DailyTotals(DailyTotalsReading):
+    """The totals of a desk. Whatever writes raises `StorageFailed`."""
+
+    def __init__(self, engine: Engine) -> None:
+        super().__init__(engine.apart)
+        self._engine = engine
+        # The balance of each account of which all was folded: while it stays, nothing was charged.
+        self._quiet: dict[int, int] = {}
+
+    async def fold(self, until_ms: int) -> int:
+        """Fold what was charged before this instant: of each account some.
+
+        Count of charges, at least 1 while there is something left; 0: nothing is.
+        """
+        folded = 0
+        for account_id, balance, done_ms in await self._engine.in_turn(_standings):
+            if done_ms >= until_ms or self._quiet.get(account_id) == balance:
+                continue
+
+            def work(connection: SqlConnection, account_id: int = account_id) -> _Stroke:
+                with connection.transaction():
+                    return _fold(connection, account_id, until_ms)
+
+            stroke = await self._engine.in_turn(work)
+            folded += stroke.charges
+            if stroke.rests:
+                self._quiet[account_id] = stroke.balance_credits
+        return folded
+
+    async def coarsen(self, before: date) -> int:
+        """Take who asked, and for which UF, out of some days before this one. Count of days."""
+
+        def work(connection: SqlConnection) -> int:
+            with connection.transaction():
+                days = connection.execute(
+                    _WITH_DETAILS, (before.isoformat(), COARSENED_AT_ONCE)
+                ).fetchall()
+                for account_id, day in days:
+                    connection.execute(_LOCK, (account_id,)).fetchall()
+                    for part in PARTS:
+                        _coarsen(connection, account_id, day, part)
+            return len(days)
+
+        return await self._engine.in_turn(work)
+
+    async def seal(self, account_id: int, month: str, found: Fingerprint) -> None:
+        """Keep a month's fingerprint, so that it need not be made again."""
+        values = (account_id, month, found.entries, found.digest)
+
+        def work(connection: SqlConnection) -> None:
+            connection.execute(_SEAL, values)
+
+        await self._engine.in_turn(work)
+
+    async def begin_anew(self, account_id: int) -> None:
+        """Forget an account's totals: they are made again from the ledger."""
+
+        def work(connection: SqlConnection) -> None:
+            with connection.transaction():
+                connection.execute(_LOCK, (account_id,)).fetchall()
+                connection.execute(_UNFOLD, (account_id, NO_DAY))
+                connection.execute(_SET, (0, account_id))
+
+        await self._engine.in_turn(work)
+        self._quiet.pop(account_id, None)
+
+
+@dataclass(frozen=True, slots=True)
+class _Stroke:
+    charges: int
+    rests: bool  # nothing is left of this account, not even what is too young
+    balance_credits: int
+
+
+def _standings(connection: SqlConnection) -> Sequence[Any]:
+    return connection.execute(
+        "SELECT account_id, balance_credits, folded_ms FROM account"
+    ).fetchall()
+
+
+def _fold(connection: SqlConnection, account_id: int, until_ms: int) -> _Stroke:
+    """One stroke, in a transaction: from where the last one ended."""
+    ((begins_ms,),) = connection.execute(_LOCK, (account_id,)).fetchall()
+    ((_, balance),) = connection.execute(FOLDED, (account_id,)).fetchall()
+    if begins_ms >= until_ms:
+        return _Stroke(0, rests=False, balance_credits=balance)
+    ends_ms = _end_of_stroke(connection, account_id, begins_ms, until_ms)
+    sums: dict[tuple[Any, ...], list[int]] = {}
+    charges = 0
+    for hour, operation, key, user, origin, rule, uf, client, requests, credits in hours_of(
+        connection, account_id, begins_ms, ends_ms
+    ):
+        day = civil_day_text(hour * HOUR_MS)
+        whole = (operation, key, user, origin, rule)
+        alone = ("", 0, 0, origin, "")
+        for part, value, told in (
+            ("all", "", whole),
+            ("uf", uf, whole),
+            ("client", client, whole),
+            ("uf_alone", uf, alone),
+            ("client_alone", client, alone),
+        ):
+            what = (account_id, part, day, value, *told)
+            both = sums.setdefault(what, [0, 0])
+            both[0] += requests
+            both[1] += credits
+        charges += requests
+    if charges:
+        _add(connection, sums)
+        connection.execute(_SET, (ends_ms, account_id))
+    rests = ends_ms == until_ms and not hours_of(connection, account_id, until_ms, END_OF_TIME_MS)
+    if not charges and ends_ms < until_ms:
+        # Holds alone: nothing to add up, and nothing to look at again.
+        connection.execute(_SET, (ends_ms, account_id))
+        return _Stroke(1, rests=False, balance_credits=balance)
+    return _Stroke(charges, rests, balance)
+
+
+def _end_of_stroke(
+    connection: SqlConnection, account_id: int, begins_ms: int, until_ms: int
+) -> int:
+    ranged = (account_id, begins_ms, until_ms, FOLDED_AT_ONCE)
+    numbered = (
+        account_id,
+        least_number(begins_ms - NUMBERED_BEFORE_MS_MAX),
+        least_number(until_ms + NUMBERED_BEFORE_MS_MAX),
+        begins_ms,
+        until_ms,
+        FOLDED_AT_ONCE,
+    )
+    found = [
+        at_ms
+        for sql, values in ((_ENTRY_TOO_MANY, ranged), (_VISIT_TOO_MANY, numbered))
+        for (at_ms,) in connection.execute(sql, values).fetchall()
+    ]
+    # So many within one millisecond, or numbered in another order than made: a longer stroke.
+    return int(max(min([until_ms, *found]), begins_ms + 1))
+
+
+def _add(connection: SqlConnection, sums: dict[tuple[Any, ...], list[int]]) -> None:
+    # In the order of the key: pages are written once.
+    rows = [(*what, *both) for what, both in sorted(sums.items())]
+    for start in range(0, len(rows), _ROWS_PER_STATEMENT):
+        some = rows[start : start + _ROWS_PER_STATEMENT]
+        marks = ", ".join(["(" + ", ".join("?" * len(_COLUMNS)) + ")"] * len(some))
+        connection.execute(
+            f"INSERT INTO daily_total ({', '.join(_COLUMNS)}) VALUES {marks}"  # noqa: S608
+            f" ON CONFLICT ({', '.join(_COLUMNS[:-2])}) DO UPDATE SET"
+            " requests = daily_total.requests + excluded.requests,"
+            " credits = daily_total.credits + excluded.credits",
+            [value for row in some for value in row],
+        )
+
+
+def _coarsen(connection: SqlConnection, account_id: int, day: str, part: str) -> None:
+    sums: dict[tuple[Any, ...], list[int]] = {}
+    rows = connection.execute(_OF_DAY, (account_id, day, part)).fetchall()
+    for _, _, value, operation, key, _, origin, rule, requests, credits in rows:
+        kept = "" if part in {"uf", "uf_alone"} else value
+        both = sums.setdefault(
+            (account_id, part, day, kept, operation, key, 0, origin, rule), [0, 0]
+        )
+        both[0] += requests
+        both[1] += credits
+    connection.execute(
+        "DELETE FROM daily_total WHERE account_id = ? AND part = ? AND day = ?",
+        (account_id, part, day),
+    )
+    _add(connection, sums)

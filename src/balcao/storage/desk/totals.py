@@ -1,0 +1,374 @@
+"""Daily totals of what accounts were charged, read with what is not yet in them.
+
+A charge belongs to the totals if its instant lies before its account's `folded_ms`, and else it is
+added up from the ledger. Both are read at one moment, and `folded_ms` moves in the commit that
+folds: so what is read is the ledger's, to the credit, wherever the fold stands (decision 0050).
+"""
+
+import hashlib
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from datetime import date, timedelta
+from typing import Any, TypeAlias
+
+from balcao.core.calendar import HOUR_MS, civil_day, civil_day_text, day_starts_ms
+from balcao.storage.connection import Apart, SqlConnection
+from balcao.storage.contract import ConsumptionRow, LedgerEntry
+from balcao.storage.desk.periods import PERIOD, in_period
+from balcao.storage.totals import (
+    EVERY_CHARGE,
+    Dimension,
+    Fingerprint,
+    PeriodBooks,
+    Total,
+    TotalsWanted,
+    consumption_row,
+)
+
+END_OF_TIME_MS = 1 << 62
+
+_Key: TypeAlias = tuple[Any, ...]
+
+# Each charge with who asked and for which UF, as long as the request's details are kept.
+_DETAILED = (
+    "(SELECT e.at_ms, e.operation, coalesce(e.key_id, 0) AS key_id,"
+    " coalesce(t.user_id, c.user_id, 0) AS user_id, e.origin, e.rule,"
+    " coalesce(t.uf, c.uf, '') AS uf, coalesce(e.client, '') AS client,"
+    " -e.balance_change AS credits"
+    " FROM ledger_entry AS e"
+    " LEFT JOIN trace AS t ON t.account_id = e.account_id AND t.request_id = e.request_id"
+    " LEFT JOIN certificate_trace AS c"
+    " ON c.account_id = e.account_id AND c.request_id = e.request_id"
+    " WHERE e.account_id = ? AND e.at_ms >= ? AND e.at_ms < ? AND e.kind IN ('charge', 'post')"
+    " UNION ALL SELECT opened_ms, operation, coalesce(key_id, 0), coalesce(user_id, 0), origin,"
+    " rule, coalesce(uf, ''), coalesce(client, ''), credits FROM visit WHERE account_id = ?"
+    " AND request_id >= ? AND request_id < ? AND opened_ms >= ? AND opened_ms < ?)"
+)
+# By the hour: a civil day need not have 24 of them, but it begins and ends with one.
+_HOURS = (
+    "SELECT at_ms / ?, operation, key_id, user_id, origin, rule, uf, client, count(*),"  # noqa: S608
+    f" CAST(sum(credits) AS BIGINT) FROM {_DETAILED} AS charged GROUP BY 1, 2, 3, 4, 5, 6, 7, 8"
+)
+
+_COLUMN_OF: dict[Dimension, str] = {"key": "key_id", "user": "user_id"}
+
+FOLDED = "SELECT folded_ms, balance_credits FROM account WHERE account_id = ?"
+_SUM = (
+    "SELECT coalesce(CAST(sum(requests) AS BIGINT), 0), coalesce(CAST(sum(credits) AS BIGINT), 0)"
+    " FROM daily_total WHERE account_id = ? AND part = 'all' AND day >= ? AND day < ?"
+)
+_TOP_UPS = (
+    "SELECT at_ms, kind, balance_change, request_id, key_id, operation, rule, origin, reason,"
+    " client, reference FROM ledger_entry WHERE account_id = ? AND kind = 'top_up' AND at_ms >= ?"
+    " AND at_ms < ? ORDER BY at_ms, entry_id"
+)
+_ADDED = (
+    "SELECT coalesce(CAST(sum(balance_change) AS BIGINT), 0) FROM ledger_entry"
+    " WHERE account_id = ? AND kind = 'top_up' AND at_ms >= ? AND at_ms < ?"
+)
+# In an order that does not depend on which table they lie in.
+_LINES = (
+    "SELECT at_ms, kind, balance_change, request_id, operation, rule, origin, client, reference,"  # noqa: S608
+    f" reason FROM {PERIOD} AS period WHERE balance_change <> 0 ORDER BY at_ms, kind, request_id,"
+    " number"
+)
+_SEALED = "SELECT entries, digest FROM month_seal WHERE account_id = ? AND month = ?"
+PARTS = ("all", "uf", "client", "uf_alone", "client_alone")
+# What the narrow parts tell apart besides their value.
+_ALONE = frozenset({"day", "origin"})
+NO_DAY, _LAST_DAY = "", "9999-12-31"
+_LAST_MS = 253_000_000_000_000  # of a day that is one
+
+
+# Which UF is told by the details of requests, which may be gone: the ledger knows the sums alone.
+_TOLD = (
+    "SELECT part, day, CASE WHEN part IN ('uf', 'uf_alone') THEN '' ELSE value END, operation,"
+    " key_id, origin, rule, CAST(sum(requests) AS BIGINT), CAST(sum(credits) AS BIGINT)"
+    " FROM daily_total WHERE account_id = ? GROUP BY 1, 2, 3, 4, 5, 6, 7"
+)
+
+
+class Moment:
+    """An account's totals as of one moment, for as long as it is open."""
+
+    def __init__(self, reading: SqlConnection) -> None:
+        self._reading = reading
+
+    def read(
+        self,
+        account_id: int,
+        first: date,
+        last: date,
+        by: Sequence[Dimension],
+        wanted: TotalsWanted = EVERY_CHARGE,
+    ) -> Sequence[Total]:
+        """What was charged from `first` to `last`, civil days in Brasília, both included.
+
+        Added up by these dimensions, in their order. Milliseconds, however much it was; where
+        `uf` and `client` are both asked for, a second for a million of charges.
+        """
+        instants = (day_starts_ms(first), day_starts_ms(last + timedelta(days=1)))
+        return _read_between(self._reading, account_id, instants, by, wanted)
+
+    def books(self, account_id: int, first: date, last: date) -> PeriodBooks:
+        """The books around these days. Raises `LookupError`: no such account."""
+        return _books(self._reading, account_id, first, last)
+
+    def consumption(self, account_id: int, from_ms: int, to_ms: int) -> Sequence[ConsumptionRow]:
+        """What was charged in [from, to), by day, operation, key, origin and client, so ordered.
+
+        Requests that cost nothing are not counted. Whole days of Brasília are quick; what is less
+        than a day at either end is added up from the ledger.
+        """
+        by: Sequence[Dimension] = ("day", "operation", "key", "origin", "client")
+        totals = _read_between(self._reading, account_id, (from_ms, to_ms), by, EVERY_CHARGE)
+        return [consumption_row(total) for total in totals]
+
+
+class DailyTotalsReading:
+    """The half that changes nothing. May be called in any thread."""
+
+    def __init__(self, apart: Apart) -> None:
+        self._apart = apart
+
+    @contextmanager
+    def moment(self) -> Iterator[Moment]:
+        """Whatever is read within is of one moment, and keeps nobody from writing."""
+        with self._apart() as reading, reading.one_moment():
+            yield Moment(reading)
+
+    def read(
+        self,
+        account_id: int,
+        first: date,
+        last: date,
+        by: Sequence[Dimension],
+        wanted: TotalsWanted = EVERY_CHARGE,
+    ) -> Sequence[Total]:
+        """See `Moment.read`."""
+        with self.moment() as moment:
+            return moment.read(account_id, first, last, by, wanted)
+
+    def books(self, account_id: int, first: date, last: date) -> PeriodBooks:
+        """See `Moment.books`."""
+        with self.moment() as moment:
+            return moment.books(account_id, first, last)
+
+    def consumption(self, account_id: int, from_ms: int, to_ms: int) -> Sequence[ConsumptionRow]:
+        """See `Moment.consumption`."""
+        with self.moment() as moment:
+            return moment.consumption(account_id, from_ms, to_ms)
+
+    def fingerprint(self, account_id: int, first: date, last: date) -> Fingerprint:
+        """What was moved in a period as one number, that changes with any of it.
+
+        SHA-256 of a line for each entry that moved credits, as the contract writes them (decisions
+        15.5): the same before and after a request's details go. Reads them all: seconds for a
+        million.
+        """
+        values = (day_starts_ms(first), day_starts_ms(last + timedelta(days=1)))
+        sums, entries = hashlib.sha256(), 0
+        with self._apart() as reading:
+            for row in reading.execute(_LINES, in_period(account_id, *values)):
+                cells = ("" if cell is None else str(cell) for cell in row)
+                sums.update(";".join(cells).encode() + b"\n")
+                entries += 1
+        return Fingerprint(entries, sums.hexdigest())
+
+    def sealed(self, account_id: int, month: str) -> Fingerprint | None:
+        """What `seal` has kept of a month (`YYYY-MM`)."""
+        with self._apart() as reading:
+            row = reading.execute(_SEALED, (account_id, month)).fetchone()
+        return None if row is None else Fingerprint(*row)
+
+
+def hours_of(connection: SqlConnection, account_id: int, from_ms: int, to_ms: int) -> list[Any]:
+    """What the ledger says was charged in [from, to), by the hour.
+
+    Rows of hour (since 1970), operation, key, user, origin, rule, UF, client, requests, credits.
+    """
+    values = (HOUR_MS, *in_period(account_id, from_ms, to_ms))
+    return connection.execute(_HOURS, values).fetchall()
+
+
+def _read_between(
+    reading: SqlConnection,
+    account_id: int,
+    instants: tuple[int, int],
+    by: Sequence[Dimension],
+    wanted: TotalsWanted,
+) -> Sequence[Total]:
+    sums: dict[_Key, list[int]] = {}
+    for begins_ms, ends_ms in _whole_days(reading, account_id, instants, by, wanted, sums):
+        if begins_ms < ends_ms:
+            _sum_ledger(reading, account_id, (begins_ms, ends_ms), by, wanted, sums)
+    return [
+        Total(requests, credits, **dict(zip(by, what, strict=True)))
+        for what, (requests, credits) in sorted(sums.items())
+    ]
+
+
+def _whole_days(  # noqa: PLR0917  # whose, when, which, how, where to
+    reading: SqlConnection,
+    account_id: int,
+    instants: tuple[int, int],
+    by: Sequence[Dimension],
+    wanted: TotalsWanted,
+    sums: dict[_Key, list[int]],
+) -> Sequence[tuple[int, int]]:
+    """Add up the days that lie between these instants as far as they are folded. What is left."""
+    from_ms, to_ms = instants
+    if {"uf", "client"} <= {*by, *(name for name, _ in wanted.columns)} or to_ms <= from_ms:
+        return [instants]  # no part knows both
+    row = reading.execute(FOLDED, (account_id,)).fetchone()
+    first, end = civil_day(max(from_ms, 0)), civil_day(min(to_ms, _LAST_MS))
+    if day_starts_ms(first) < from_ms:
+        first += timedelta(days=1)
+    first_ms, end_ms = day_starts_ms(first), day_starts_ms(end)
+    if row is None or row[0] <= first_ms or end <= first:
+        return [instants]
+    _sum_totals(reading, account_id, (first, end - timedelta(days=1)), by, wanted, sums)
+    return [(from_ms, first_ms), (max(min(row[0], end_ms), first_ms), to_ms)]
+
+
+def _sum_totals(  # noqa: PLR0917  # whose, which, how, where to
+    reading: SqlConnection,
+    account_id: int,
+    days: tuple[date, date],
+    by: Sequence[Dimension],
+    wanted: TotalsWanted,
+    sums: dict[_Key, list[int]],
+) -> None:
+    asked = {*by, *(name for name, _ in wanted.columns)}
+    of_value = "uf" if "uf" in asked else "client" if "client" in asked else None
+    part = of_value or "all"
+    if of_value is not None and asked - {of_value} <= _ALONE:
+        part = f"{of_value}_alone"
+
+    def column(name: Dimension) -> str:
+        return "value" if name == of_value else _COLUMN_OF.get(name, name)
+
+    columns = ", ".join(column(name) for name in by)
+    where = "".join(f" AND {column(name)} = ?" for name, _ in wanted.columns)
+    sql = (
+        f"SELECT {columns}{', ' if by else ''}CAST(sum(requests) AS BIGINT),"  # noqa: S608
+        " CAST(sum(credits) AS BIGINT) FROM daily_total"
+        f" WHERE account_id = ? AND part = ? AND day >= ? AND day <= ?{where}"
+        f"{f' GROUP BY {columns}' if by else ' HAVING count(*) > 0'}"
+    )
+    first, last = (day.isoformat() for day in days)
+    if of_value in {name for name, _ in wanted.columns}:
+        # Of one value: day by day, each a short stretch of the key.
+        within = [first_day.isoformat() for first_day in _each_day(*days)]
+        sql = sql.replace(
+            " AND day >= ? AND day <= ?", f" AND day IN ({', '.join('?' * len(within))})"
+        )
+    else:
+        within = [first, last]
+    values = (account_id, part, *within, *(value for _, value in wanted.columns))
+    for *what, requests, credits in reading.execute(sql, values).fetchall():
+        sums[tuple(what)] = [requests, credits]
+
+
+def _each_day(first: date, last: date) -> Iterator[date]:
+    return (first + timedelta(days) for days in range((last - first).days + 1))
+
+
+def _sum_ledger(  # noqa: PLR0917  # whose, when, which, how, where to
+    reading: SqlConnection,
+    account_id: int,
+    instants: tuple[int, int],
+    by: Sequence[Dimension],
+    wanted: TotalsWanted,
+    sums: dict[_Key, list[int]],
+) -> None:
+    places = {"operation": 1, "key": 2, "user": 3, "origin": 4, "rule": 5, "uf": 6, "client": 7}
+    matching = [(places[name], value) for name, value in wanted.columns]
+    for hour in hours_of(reading, account_id, *instants):
+        if any(hour[place] != value for place, value in matching):
+            continue
+        what = tuple(
+            civil_day_text(hour[0] * HOUR_MS) if name == "day" else hour[places[name]]
+            for name in by
+        )
+        both = sums.setdefault(what, [0, 0])
+        both[0] += hour[-2]
+        both[1] += hour[-1]
+
+
+def _books(reading: SqlConnection, account_id: int, first: date, last: date) -> PeriodBooks:
+    from_ms, to_ms = day_starts_ms(first), day_starts_ms(last + timedelta(days=1))
+    after = (last + timedelta(days=1)).isoformat()
+    row = reading.execute(FOLDED, (account_id,)).fetchone()
+    if row is None:
+        raise LookupError(account_id)
+    folded_ms, balance = row
+
+    def added(since_ms: int, until_ms: int) -> int:
+        ((credits,),) = reading.execute(_ADDED, (account_id, since_ms, until_ms)).fetchall()
+        return int(credits)
+
+    def charged(since: str, until: str) -> list[int]:
+        (both,) = reading.execute(_SUM, (account_id, since, until)).fetchall()
+        return [int(number) for number in both]
+
+    before = charged(NO_DAY, first.isoformat())
+    within = charged(first.isoformat(), after)
+    later = charged(after, _LAST_DAY)
+    for hour in hours_of(reading, account_id, folded_ms, END_OF_TIME_MS):
+        begins_ms = hour[0] * HOUR_MS
+        both = before if begins_ms < from_ms else within if begins_ms < to_ms else later
+        both[0] += hour[-2]
+        both[1] += hour[-1]
+    top_ups = [
+        LedgerEntry(*entry)
+        for entry in reading.execute(_TOP_UPS, (account_id, from_ms, to_ms)).fetchall()
+    ]
+    return PeriodBooks(
+        balance,
+        added(0, from_ms),
+        before[1],
+        top_ups,
+        within[1],
+        within[0],
+        added(to_ms, END_OF_TIME_MS),
+        later[1],
+        within[0] + len(top_ups),
+    )
+
+
+def differences(connection: SqlConnection) -> Iterable[str]:
+    """What totals say else than the ledger, account by account, for `ledger check`."""
+    accounts = connection.execute("SELECT account_id, name, folded_ms FROM account").fetchall()
+    for account_id, name, folded_ms in accounts:
+        told: dict[str, dict[_Key, list[int]]] = {part: {} for part in PARTS}
+        for part, *what, requests, credits in connection.execute(_TOLD, (account_id,)).fetchall():
+            told[part][tuple(what)] = [requests, credits]
+        ledger: dict[str, dict[_Key, list[int]]] = {part: {} for part in PARTS}
+        for hour, operation, key, _, origin, rule, _, client, requests, credits in hours_of(
+            connection, account_id, 0, folded_ms
+        ):
+            day = civil_day_text(hour * HOUR_MS)
+            whole, alone = (operation, key, origin, rule), ("", 0, origin, "")
+            for part, what in (
+                ("all", (day, "", *whole)),
+                ("uf", (day, "", *whole)),
+                ("client", (day, client, *whole)),
+                ("uf_alone", (day, "", *alone)),
+                ("client_alone", (day, client, *alone)),
+            ):
+                both = ledger[part].setdefault(what, [0, 0])
+                both[0] += requests
+                both[1] += credits
+        for part in PARTS:
+            wrong = sorted({
+                what[0]
+                for what in told[part].keys() | ledger[part].keys()
+                if told[part].get(what) != ledger[part].get(what)
+            })  # fmt: skip
+            if wrong:
+                yield (
+                    f"conta {name}: os totais diários ({part}) não são os lançamentos,"
+                    f" em {len(wrong)} dias a partir de {wrong[0]}"
+                )
+                break

@@ -1,0 +1,119 @@
+"""Files of long lists: asked for by a form, written by a job, fetched by who asked (15.6)."""
+
+import asyncio
+import csv
+import io
+from pathlib import Path
+
+import pytest
+
+from balcao.storage.desk.desk import Desk
+from balcao.storage.desk.exports import StoredExport
+from balcao.web import history
+from balcao.web.exporting import FileWriting
+from tests.http.house import OpenHouse
+from tests.web.browser import Browser, Said, signed_in
+from tests.web.test_statement import cells
+from tests.world import Client, company
+
+CNPJ = "90010001000100"
+
+
+@pytest.fixture
+def browser(house: OpenHouse, who: Client, monkeypatch: pytest.MonkeyPatch) -> Browser:
+    """A manager, of an account with more requests than come at once."""
+    monkeypatch.setattr(history, "AT_ONCE_MAX", 2)
+    for _ in range(4):
+        assert house.get(company(CNPJ), who).status == 200
+    return signed_in(house, who)
+
+
+def asked_for(house: OpenHouse, who: Client) -> StoredExport | None:
+    users = house.house.desk.people.users(who.account_id)
+    for user in users:
+        found = asyncio.run(house.house.desk.exports.of_user(who.account_id, user.user_id))
+        if found is not None:
+            return found
+    return None
+
+
+def hidden(page: Said) -> dict[str, str]:
+    """What the button sends along."""
+    (form,) = page.tree.xpath("//form[@action='/app/historico/arquivo']")
+    return {each.get("name"): each.get("value") for each in form.xpath(".//input")}
+
+
+def write(desk: Desk, export: StoredExport | None, folder: Path) -> None:
+    assert export is not None
+    asyncio.run(FileWriting(desk, folder).write(export.export_id))
+
+
+@pytest.mark.parametrize("form", ["csv", "xlsx"])
+def test_a_long_list_is_a_file_that_is_ready_later(
+    house: OpenHouse, who: Client, browser: Browser, tmp_path: Path, form: str
+) -> None:
+    said = browser.get(f"/app/historico.{form}?operacao=cnpj-receita-federal")
+    assert said.status == 303
+    assert f"arquivo={form}" in said.location
+    page = browser.get(said.location)
+    assert "Um arquivo deste tamanho é escrito à parte" in page.words
+    answer = browser.post("/app/historico/arquivo", hidden(page))
+    assert answer.status == 303
+    export = asked_for(house, who)
+    assert export is not None
+    if export.size_bytes is None:  # the house's own worker may have been quicker
+        write(house.house.desk, export, tmp_path)
+    assert "Seu arquivo está pronto" in browser.get("/app/historico").words
+    file = browser.get("/app/historico/arquivo")
+    assert file.status == 200
+    assert file.headers["content-disposition"].endswith(f'.{form}"')
+    assert int(file.headers["content-length"]) == len(file.content)
+    if form == "csv":
+        rows = list(csv.DictReader(io.StringIO(file.text.removeprefix("\ufeff")), delimiter=";"))
+        assert len(rows) == 4
+        assert set(rows[0]) == set(history.COLUMNS)
+    else:
+        head, *lines, total = cells(file.content, 1)
+        assert head[:4] == ["Quando", "Número da consulta", "Operação", "Documento"]
+        assert len(lines) == 4
+        assert total[0] == "Total"
+    # Nobody else's.
+    assert signed_in(house, house.account(f"alheia-{form}")).get(
+        "/app/historico/arquivo"
+    ).status == 303  # fmt: skip
+    assert not list(tmp_path.iterdir())
+
+
+def test_short_lists_come_at_once(house: OpenHouse, who: Client, browser: Browser) -> None:
+    history.AT_ONCE_MAX = 4  # the fixture puts it back
+    assert browser.get("/app/historico.csv").status == 200
+    assert "Seu arquivo" not in browser.get("/app/historico").words
+
+
+def test_a_file_that_was_given_up_is_not_written(
+    house: OpenHouse, who: Client, browser: Browser, tmp_path: Path
+) -> None:
+    desk = house.house.desk
+    asyncio.run(FileWriting(desk, tmp_path).write("4711"))
+    assert desk.exports is not None
+    assert not list(tmp_path.iterdir())
+
+
+def test_sheets_have_as_many_rows_as_sheets_may(monkeypatch: pytest.MonkeyPatch) -> None:
+    from tests.storage.people import a_trace
+
+    monkeypatch.setattr(history, "SHEET_ROWS_MAX", 3)
+    names = history.Names({None: "aplicação web", 1: "ERP"}, {})
+
+    class Whose:
+        account_id = 1
+
+    traces = [a_trace(Whose(), f"r{n}", credits=2) for n in range(7)]  # type: ignore[arg-type]
+    file = io.BytesIO()
+    history.write_workbook(map(names.row, traces), file)
+    counts = [len(cells(file.getvalue(), sheet)) - 2 for sheet in (1, 2, 3)]
+    assert counts == [3, 3, 1]
+    assert cells(file.getvalue(), 3)[-1][11] == 14
+    empty = io.BytesIO()
+    history.write_workbook(iter(()), empty)
+    assert len(cells(empty.getvalue(), 1)) == 2
