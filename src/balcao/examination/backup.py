@@ -1,24 +1,23 @@
 """What `balcao doctor` finds of backups."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from balcao.backup.making import folder_of
 from balcao.backup.shelf import newest_ms
-from balcao.cli.findings import Finding
-from balcao.cli.output import age, program, when
 from balcao.core.calendar import HOUR_MS
+from balcao.core.findings import Finding
+from balcao.examination.wording import age, program, when
 from balcao.home import Home
-from balcao.service.clock import system_now_ms
 from balcao.settings import Settings
 
 # The next one may be late by as much as the time between two.
 LATE_TIMES = 2
 
 
-def backups(settings: Settings, home: Home) -> Iterator[Finding]:
+def backups(now_ms: Callable[[], int], settings: Settings, home: Home) -> Iterator[Finding]:
     """Whether there is one that is new enough."""
     folder, every = folder_of(settings), settings.backup_every_hours
-    newest, now = newest_ms(folder), system_now_ms()
+    newest, now = newest_ms(folder), now_ms()
     if newest is None:
         if not home.secret.is_file():
             yield Finding("ok", "ainda não há o que copiar")
