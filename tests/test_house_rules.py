@@ -125,7 +125,6 @@ MAY_IMPORT: dict[str, set[str]] = {
         "service",
         "settings",
         "simulator",
-        "sources",
         "storage",
     },
     "__main__": {"cli"},
