@@ -12,6 +12,7 @@ from balcao.cli.output import AsJson, print_json, print_table, program, record, 
 from balcao.core.people import (
     AT_THE_TERMINAL,
     NAME_CHARACTERS_MAX,
+    ROLE_WORDS,
     Role,
     User,
     is_email,
@@ -25,18 +26,12 @@ UserName = Annotated[
     typer.Argument(metavar="USUÁRIO", help="E-mail ou número (user list).", show_default=False),
 ]
 
-_ROLES: Mapping[Role, str] = {
-    "consultant": "consultor",
-    "manager": "gestor",
-    "operator": "operador",
-}
-
 
 def _role(text: str) -> Role:
     """What a user of an account may be: in Portuguese, or as the JSON output has it."""
     roles: Sequence[Role] = ("consultant", "manager")
-    word = one_of([*(_ROLES[role] for role in roles), *roles])(text)
-    return next(role for role in roles if word in (role, _ROLES[role]))
+    word = one_of([*(ROLE_WORDS[role] for role in roles), *roles])(text)
+    return next(role for role in roles if word in (role, ROLE_WORDS[role]))
 
 
 @app.command()
@@ -126,7 +121,7 @@ def list_users(
                 user.email,
                 user.name,
                 "—" if user.account_id is None else names[user.account_id],
-                _ROLES[user.role],
+                ROLE_WORDS[user.role],
                 _state(user),
                 yes_or_no(user.has_totp),
                 when(user.seen_ms),

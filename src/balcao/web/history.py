@@ -82,7 +82,9 @@ class Names:
 def names_of(visit: Visit, account_id: int) -> Names:
     """The names of an account."""
     desk = visit.tools.desk
-    users = {user.user_id: user.name for user in desk.people.users(account_id)}
+    # An operator's name stays beside what they asked when their seat here is gone.
+    people = (*desk.people.users(None), *desk.people.users(account_id))
+    users = {user.user_id: user.name for user in people}
     return Names(names_of_keys(desk.keys(account_id)), users)
 
 

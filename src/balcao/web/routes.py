@@ -13,6 +13,7 @@ from balcao.web import (
     myself,
     receipts,
     request,
+    seats,
     signing,
     statement,
     status,
@@ -50,6 +51,8 @@ PAGES: Sequence[Page] = (
     Page("/app/eu", "app:eu", "signed_in", myself.show),
     Page("/app/eu/senha", "app:senha", "signed_in", myself.change_password, "POST"),
     Page("/app/eu/sessoes", "app:sessoes", "signed_in", myself.close_others, "POST"),
+    Page("/app/eu/sessoes/{session_id}", "app:sessao", "signed_in", myself.close_one, "POST"),
+    Page("/app/eu/lugar", "app:lugar", "signed_in", seats.change_hat, "POST"),
     Page("/app/eu/segundo-fator", "app:totp", "signed_in", myself.begin_totp, "POST"),
     Page("/app/eu/segundo-fator/ligar", "app:totp", "signed_in", myself.turn_on, "POST"),
     Page("/app/eu/segundo-fator/desligar", "app:totp", "signed_in", myself.turn_off, "POST"),
@@ -113,6 +116,7 @@ PAGES: Sequence[Page] = (
         AccountPage("usuario-retomar", members.resume, "/{user_id}/retomar", "POST"),
         AccountPage("usuario-link", members.send_link, "/{user_id}/link", "POST"),
     ),
+    *for_both("/lugares", AccountPage("lugar-retirar", seats.take, "/{user_id}/retirar", "POST")),
     # Those who run the service.
     _office("", "painel", overview.show),
     _office("/contas", "contas", accounts.show),
@@ -120,6 +124,7 @@ PAGES: Sequence[Page] = (
     _office("/contas/nova", "conta-nova", accounts.create, "POST"),
     *for_operators(
         AccountPage("conta", account.show),
+        AccountPage("lugar-dar", seats.give, "/lugares", "POST"),
         AccountPage("termos", account.change_terms, "/termos", "POST"),
         AccountPage("creditos", account.add_credits, "/creditos", "POST"),
         AccountPage("suspender", account.ask_to_suspend, "/suspender"),

@@ -20,12 +20,12 @@ from balcao.web.drawing import bars_by_day
 from balcao.web.members import member
 from balcao.web.mounting import ACCOUNTS, done
 from balcao.web.operator.accounts import last_use_ms
-from balcao.web.operator.forms import MODES, CreditsForm, TermsForm, once
+from balcao.web.operator.forms import CreditsForm, TermsForm, once
 from balcao.web.operator.operators import turn_totp_off
 from balcao.web.spending import bars_of
 from balcao.web.typed import read
 from balcao.web.visit import Visit
-from balcao.web.vocabulary import PLANS
+from balcao.web.vocabulary import MODES, PLANS
 
 DAYS = 30  # of the chart and of the ledger
 ENTRIES_MAX = 30

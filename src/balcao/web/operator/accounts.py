@@ -12,11 +12,11 @@ from balcao.errors import FormDone, NameTaken
 from balcao.storage.contract import NewAccount
 from balcao.web import asking
 from balcao.web.mounting import ACCOUNTS
-from balcao.web.operator.forms import MODES, NewAccountForm, once
+from balcao.web.operator.forms import NewAccountForm, once
 from balcao.web.tools import Tools
 from balcao.web.typed import read
 from balcao.web.visit import Visit
-from balcao.web.vocabulary import PLANS
+from balcao.web.vocabulary import MODES, PLANS
 
 PER_PAGE = 50
 

@@ -1,7 +1,6 @@
 """The operators' forms: that one counts once, and how accounts, terms and credits are typed."""
 
 import re
-from collections.abc import Mapping
 from typing import Annotated
 
 from pydantic import BeforeValidator, Field, ValidationInfo
@@ -21,9 +20,7 @@ from balcao.errors import InvalidParameter
 from balcao.storage.people import Terms
 from balcao.web.typed import TypedForm, one_of
 from balcao.web.visit import Visit
-from balcao.web.vocabulary import PLANS
-
-MODES: Mapping[Mode, str] = {"live": "produção", "test": "teste"}
+from balcao.web.vocabulary import MODES, PLANS
 
 _FORM_ID_CHARACTERS = range(16, 65)
 _WHOLE = re.compile(r"[-−+]?(?:[0-9]{1,15}|[0-9]{1,3}(?:\.[0-9]{3}){1,4})", re.ASCII)
