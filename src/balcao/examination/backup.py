@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator
 
-from balcao.backup.making import folder_of
+from balcao.backup.making import folder_of, is_apart
 from balcao.backup.shelf import newest_ms
 from balcao.core.calendar import HOUR_MS
 from balcao.core.findings import Finding
@@ -26,6 +26,12 @@ def backups(now_ms: Callable[[], int], settings: Settings, home: Home) -> Iterat
         yield Finding("warn", text)
         return
     text = f"a mais nova é de {when(newest)} (há {age(now - newest)}), em {folder}"
+    if not is_apart(settings):
+        text_apart = (
+            "as cópias ficam no disco dos dados: leve-as para fora da máquina, ou ponha em"
+            " BALCAO_BACKUP_FOLDER uma pasta de outro disco"
+        )
+        yield Finding("ok", text_apart, "lugar das cópias")
     if every and now - newest > LATE_TIMES * every * HOUR_MS:
         text += f"; deveria haver uma a cada {every} h: veja no registro por que não há"
         yield Finding("warn", text)

@@ -6,7 +6,7 @@ The same for `balcao doctor` and for the operators' page of health.
 import os
 import platform
 import stat
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import date
 from functools import partial
@@ -80,6 +80,11 @@ def of_installation(
         yield from _safely(name, check, settings, home)
     if online:
         yield from _safely("rede", reachable, settings, home)
+
+
+def examine(settings: Settings, now_ms: Callable[[], int]) -> Sequence[Finding]:
+    """Everything that can be looked at without asking a source."""
+    return [*of_program(now_ms), *of_installation(settings, now_ms)]
 
 
 def _safely(name: str, check: Check, settings: Settings, home: Home) -> Iterator[Finding]:

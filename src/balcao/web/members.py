@@ -27,6 +27,8 @@ _DONE: Mapping[str, str] = {
     "suspenso": "Usuário suspenso: as sessões dele foram encerradas.",
     "retomado": "O usuário pode entrar de novo.",
     "lugar": "Lugar dado. Ele troca para esta conta no menu com o seu nome.",
+    "email": "A conta foi criada. A pessoa não: já existe um usuário com esse e-mail. Convide-a com"
+    " outro, ou dê um lugar a ela, se for de um operador.",
     "sem-lugar": "Lugar retirado: vale desde já.",
     "antes": "Esse formulário já tinha sido enviado, e nada foi feito de novo.",
 }

@@ -23,7 +23,19 @@ from balcao.web.batches import deeds, live
 from balcao.web.batches import form as new_batch
 from balcao.web.batches import pages as batches
 from balcao.web.mounting import AccountPage, for_both, for_operators
-from balcao.web.operator import account, accounts, audit, opendata, operators, overview, sources
+from balcao.web.operator import (
+    account,
+    accounts,
+    audit,
+    checking,
+    extensions,
+    first_steps,
+    opendata,
+    operators,
+    overview,
+    sources,
+    system,
+)
 
 _CONSULT = "/app/consultas/{operacao}"
 _ANOTHER = "/operadores/{user_id:int}"
@@ -144,6 +156,17 @@ PAGES: Sequence[Page] = (
     _office(f"{_ANOTHER}/link", "link-operador", operators.link, "POST"),
     _office(f"{_ANOTHER}/sem-totp", "sem-totp", operators.totp_off, "POST"),
     _office("/fontes", "fontes", sources.show),
+    _office("/fontes/verificar", "verificar", checking.show),
+    _office("/fontes/verificar", "verificar", checking.check, "POST"),
+    _office("/primeiros-passos", "primeiros-passos", first_steps.show),
+    _office("/primeiros-passos", "primeiros-passos", first_steps.close, "POST"),
+    _office("/sistema", "saude", system.health),
+    _office("/sistema", "saude", system.examine, "POST"),
+    _office("/copias", "copias", system.backups),
+    _office("/configuracoes", "configuracoes", system.settings_in_force),
+    _office("/prorrogacoes", "prorrogacoes", extensions.show),
+    _office("/prorrogacoes", "prorrogacoes", extensions.add, "POST"),
+    _office("/prorrogacoes/{number}/remover", "prorrogacao-remover", extensions.remove, "POST"),
     _office("/dados-abertos", "dados-abertos", opendata.show),
     _office("/dados-abertos/voltar", "voltar", opendata.ask_to_go_back),
     _office("/dados-abertos/voltar", "voltar", opendata.go_back, "POST"),

@@ -36,6 +36,13 @@ ACTIONS: Mapping[Action, str] = {
     "user.password": "Senha definida",
     "user.totp": "Segundo fator ligado ou desligado",
     "user.sign_in": "Entrada de operador",
+    "seat.give": "Lugar dado a operador",
+    "seat.change": "Lugar de operador alterado",
+    "seat.take": "Lugar de operador retirado",
+    "extension.add": "Prorrogação de certidões incluída",
+    "extension.remove": "Prorrogação de certidões removida",
+    "source.check": "Fonte verificada",
+    "checklist.close": "Primeiros passos escondidos",
     "opendata.rollback": "Volta ao mês anterior dos dados abertos",
     "subject.erase": "Dados de um titular apagados",
 }

@@ -93,6 +93,15 @@ async def show(visit: Visit) -> Response:
         all_here=_address(mode),
         live_here=_address("live", chosen),
         test_here=_address("test", chosen),
+        online=[
+            (
+                source,
+                SOURCES.get(source.name, source.name),
+                [SUBJECTS[one] for one in source.subjects],
+            )
+            for source in configured.online
+        ],
+        checking=f"{_PATH}/verificar",
         breaker_failures=tools.settings.breaker_failures,
         breaker_seconds=tools.settings.breaker_seconds,
     )
@@ -115,7 +124,7 @@ def _section(
     asked = configured.asked.get(subject, ())
     served = configured.served(subject) if live else asked
     drawn = None
-    if subject in BY_UF:
+    if subject in BY_UF and (not live or configured.is_on(subject)):
         drawn = standings.map_of(subject, standings.by_uf(known, subject, served))
     if live:
         rows = _configured_rows(configured.sources[subject], lines, subject, whole=whole)
