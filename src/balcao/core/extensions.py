@@ -8,6 +8,9 @@ import datetime
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+# Whose certificates acts are known of.
+FEDERAL, STATE = "federal_certificate", "state_certificate"
+
 ACT_CHARACTERS_MAX = 200
 DAYS_MAX = 3650
 

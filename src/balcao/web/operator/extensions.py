@@ -9,9 +9,8 @@ from typing import Annotated
 from pydantic import BeforeValidator, Field
 from starlette.responses import Response
 
-from balcao.core.extensions import DAYS_MAX, Extension, problem_of
+from balcao.core.extensions import DAYS_MAX, FEDERAL, STATE, Extension, problem_of
 from balcao.core.federation import UFS
-from balcao.operations import ALL_OPERATIONS
 from balcao.web import asking
 from balcao.web.mounting import done
 from balcao.web.operator.forms import once, whole_number
@@ -19,15 +18,13 @@ from balcao.web.typed import TypedForm, read
 from balcao.web.visit import Visit
 
 _PATH = "/app/operador/prorrogacoes"
-_FEDERAL = "federal"
+_OF_THE_UNION = "federal"
 _DONE = {
     "incluida": "Prorrogação incluída. Vale desde já, ao lado da validade que a fonte disse.",
     "removida": "Prorrogação removida.",
     "ja": "Este formulário já tinha sido enviado; foi feito uma vez só.",
     "nenhuma": "Ela já não estava na lista.",
 }
-# Whose certificates these are, by whether a UF is asked for them.
-_SUBJECTS = {each.by_uf: each.subject for each in ALL_OPERATIONS if each.issues}
 
 
 def _day(text: str) -> str:
@@ -51,7 +48,7 @@ def _days_or_none(text: str) -> int | None:
 
 
 def _of(text: str) -> str:
-    if text != _FEDERAL and text not in UFS:
+    if text != _OF_THE_UNION and text not in UFS:
         raise ValueError("Escolha a certidão.")
     return text
 
@@ -69,9 +66,9 @@ class ExtensionForm(TypedForm):
     @property
     def extension(self) -> Extension:
         """As it is stored."""
-        uf = None if self.of == _FEDERAL else self.of
+        uf = None if self.of == _OF_THE_UNION else self.of
         return Extension(
-            _SUBJECTS[uf is not None],
+            FEDERAL if uf is None else STATE,
             uf,
             self.issued_from,
             self.issued_to,
@@ -91,7 +88,7 @@ def _shown(visit: Visit, status: int = 200, **said: object) -> Response:
         "operador/prorrogacoes.html",
         status,
         extensions=visit.tools.desk.extensions.all(),
-        choices=[(_FEDERAL, "Federal (Receita Federal e PGFN)")]
+        choices=[(_OF_THE_UNION, "Federal (Receita Federal e PGFN)")]
         + [(uf, f"Estadual, {uf}") for uf in UFS],
         path=_PATH,
         **{"message": _DONE.get(visit.query("feito")), **said},
