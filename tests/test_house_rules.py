@@ -72,6 +72,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     },
     "web": {
         "accounts",
+        "backup",
         "batches",
         "core",
         "errors",
@@ -92,6 +93,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         "batches",
         "core",
         "errors",
+        "examination",
         "fiction",
         "home",
         "http",

@@ -69,8 +69,7 @@ def add(
 
     Exemplo:
 
-      $ balcao certificate-extension add "Portaria 555/2020" --from 2019-09-26 --to 2020-03-24 --days 90
-      $ balcao certificate-extension add "Decreto 1" --uf SP --from 2026-05-01 --to 2026-05-31 --until 2026-12-31
+      $ balcao certificate-extension add "Portaria 555" --from 2019-09-26 --to 2020-03-24 --days 90
     """
     from balcao.core.extensions import Extension
 

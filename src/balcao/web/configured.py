@@ -16,7 +16,7 @@ LOOKED_AT_MS = 60_000
 
 
 @dataclass(frozen=True, slots=True)
-class OnlineSource:
+class KnownSource:
     """A source that is asked over the network, whatever it answers."""
 
     name: str
@@ -30,7 +30,7 @@ class OnlineSource:
 class Configured:
     """The live sources of each subject, in the order of asking."""
 
-    online: Sequence[OnlineSource]
+    online: Sequence[KnownSource]
     sources: Mapping[Subject, Sequence[ListedSource]]
     asked: Mapping[Subject, Sequence[str]]  # UFs, of subjects that are asked by UF
 
@@ -65,7 +65,7 @@ def _look(settings: Settings) -> Configured:
             if source.name != SNAPSHOT:
                 found.setdefault(source.name, (source, []))[1].append(subject)
     online = [
-        OnlineSource(name, source.is_on, source.remark, subjects, seen.block(name))
+        KnownSource(name, source.is_on, source.remark, subjects, seen.block(name))
         for name, (source, subjects) in found.items()
     ]
     return Configured(online, sources, seen.ufs)

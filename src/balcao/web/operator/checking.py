@@ -24,7 +24,7 @@ _PATH = "/app/operador/fontes"
 
 
 @dataclass(frozen=True, slots=True)
-class Probed:
+class ProbeRow:
     """What came of one question to a source."""
 
     what: str
@@ -82,7 +82,7 @@ def _page(
     *,
     name: str,
     uf: str,
-    results: Sequence[Probed] | None = None,
+    results: Sequence[ProbeRow] | None = None,
     alert: str | None = None,
 ) -> Response:
     return visit.page(
@@ -102,13 +102,13 @@ def _page(
     )
 
 
-def _probed(result: Result) -> Probed:
+def _probed(result: Result) -> ProbeRow:
     what = ", ".join(
         SUBJECTS[each.subject] + (" com optin=1" if each.full_partners else "")
         for each in result.inquiries
     )
     took = None if result.seconds is None else result.seconds * 1000
-    return Probed(what, result.uf or "", WORDS[result.status], took, result.text)
+    return ProbeRow(what, result.uf or "", WORDS[result.status], took, result.text)
 
 
 def _uf(text: str) -> str:

@@ -30,7 +30,7 @@ _PATH = "/app/operador/primeiros-passos"
 
 
 @dataclass(frozen=True, slots=True)
-class Link:
+class WayTo:
     """Where a step is done: a page of ours."""
 
     text: str
@@ -38,13 +38,13 @@ class Link:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class FirstStep:
     """One fact. `command` is to be copied; `sit_in` is the account to be tried by a seat."""
 
     done: bool
     text: str
     note: str
-    link: Link | None = None
+    link: WayTo | None = None
     command: str | None = None
     sit_in: int | None = None
 
@@ -61,7 +61,7 @@ async def close(visit: Visit) -> Response:
     return visit.redirect("/app/operador")
 
 
-async def open_steps(visit: Visit) -> Sequence[Step]:
+async def open_steps(visit: Visit) -> Sequence[FirstStep]:
     """What the panel shows: all steps, or nothing when they are done or were put away."""
     if visit.tools.desk.people.audit(1, action="checklist.close"):
         return ()
@@ -69,7 +69,7 @@ async def open_steps(visit: Visit) -> Sequence[Step]:
     return () if all(step.done for step in found) else found
 
 
-async def steps(visit: Visit) -> Sequence[Step]:
+async def steps(visit: Visit) -> Sequence[FirstStep]:
     """The eight of them, in the order in which they are usually done."""
     tools = visit.tools
     settings = tools.settings
@@ -77,7 +77,7 @@ async def steps(visit: Visit) -> Sequence[Step]:
     configured = await CONFIGURED.of(tools)
     newest, apart = await asyncio.to_thread(_backups, settings)
     return [
-        Step(True, "Conta de operador", "é a sua"),
+        FirstStep(True, "Conta de operador", "é a sua"),
         _second_factor(has_totp=visit.person.user.has_totp),
         _lookup(accounts),
         _sources(configured),
@@ -88,58 +88,58 @@ async def steps(visit: Visit) -> Sequence[Step]:
     ]
 
 
-def _second_factor(*, has_totp: bool) -> Step:
+def _second_factor(*, has_totp: bool) -> FirstStep:
     note = "ligado" if has_totp else "sem ele, basta descobrirem a sua senha"
-    return Step(has_totp, "Segundo fator", note, Link("Meu acesso", "/app/eu"))
+    return FirstStep(has_totp, "Segundo fator", note, WayTo("Meu acesso", "/app/eu"))
 
 
-def _lookup(accounts: Sequence[Account]) -> Step:
+def _lookup(accounts: Sequence[Account]) -> FirstStep:
     """Whether anybody was ever charged for one: what was spent last stays in its month."""
     done = any(account.month_credits for account in accounts)
     tests = [one for one in accounts if one.mode == "test" and one.suspended_ms is None]
     # Certificates, too, can be tried in an account that may ask for them.
     best = next((one for one in tests if one.certifies), tests[0] if tests else None)
     if done:
-        return Step(True, "Uma consulta", "já houve")
+        return FirstStep(True, "Uma consulta", "já houve")
     if best is None:
         note = "crie uma conta de teste: ela consulta a sandbox, com dados fictícios"
-        return Step(False, "Uma consulta", note, Link("Nova conta", f"{ACCOUNTS}/nova"))
+        return FirstStep(False, "Uma consulta", note, WayTo("Nova conta", f"{ACCOUNTS}/nova"))
     note = f"na sandbox, pela conta de teste {best.name}: CNPJ 90.010.001/0001-00"
-    return Step(False, "Uma consulta", note, sit_in=best.account_id)
+    return FirstStep(False, "Uma consulta", note, sit_in=best.account_id)
 
 
-def _sources(configured: Configured) -> Step:
+def _sources(configured: Configured) -> FirstStep:
     """Whether each operation has somebody who answers it."""
     off = [name for subject, name in SUBJECTS.items() if not configured.is_on(subject)]
     on = f"{len(SUBJECTS) - len(off)} de {len(SUBJECTS)} operações têm quem responda em produção"
     lacking = "falta" if len(off) == 1 else "faltam"
     note = f"{on}; {lacking} {listed(off)}" if off else on
-    link = Link("O que cada fonte liga", "/app/operador/fontes#ligar")
-    return Step(not off, "Fontes ligadas", note, link)
+    link = WayTo("O que cada fonte liga", "/app/operador/fontes#ligar")
+    return FirstStep(not off, "Fontes ligadas", note, link)
 
 
-def _month(month: MonthAge | None) -> Step:
-    link = Link("Dados abertos", "/app/operador/dados-abertos")
+def _month(month: MonthAge | None) -> FirstStep:
+    link = WayTo("Dados abertos", "/app/operador/dados-abertos")
     if month is None:
         note = "sem ele, a operação Empresa depende de uma fonte; são uns 8 GB"
-        return Step(False, "Um mês do CNPJ importado", note, link, "balcao opendata fetch")
-    return Step(True, "Um mês do CNPJ importado", f"o de {month.name}", link)
+        return FirstStep(False, "Um mês do CNPJ importado", note, link, "balcao opendata fetch")
+    return FirstStep(True, "Um mês do CNPJ importado", f"o de {month.name}", link)
 
 
-def _account(tools: Tools, accounts: Sequence[Account]) -> Step:
+def _account(tools: Tools, accounts: Sequence[Account]) -> FirstStep:
     """A live account is ready when somebody can ask by it and it can pay."""
     text = "A primeira conta de produção"
     live = [one for one in accounts if one.mode == "live" and one.suspended_ms is None]
     if not live:
         note = "cria-se com créditos e a primeira pessoa, no mesmo formulário"
-        return Step(False, text, note, Link("Nova conta", f"{ACCOUNTS}/nova"))
+        return FirstStep(False, text, note, WayTo("Nova conta", f"{ACCOUNTS}/nova"))
     lacking = {one.account_id: _lacks(tools, one) for one in live}
     if not all(lacking.values()):
-        return Step(True, text, counted(len(live), "conta", "contas"))
+        return FirstStep(True, text, counted(len(live), "conta", "contas"))
     first = live[0]
     href = f"{ACCOUNTS}/{first.account_id}"
     note = f"falta à conta {first.name}: {listed(lacking[first.account_id])}"
-    return Step(False, text, note, Link(first.name, href))
+    return FirstStep(False, text, note, WayTo(first.name, href))
 
 
 def _lacks(tools: Tools, account: Account) -> Sequence[str]:
@@ -149,29 +149,29 @@ def _lacks(tools: Tools, account: Account) -> Sequence[str]:
     return [*(() if pays else ["créditos"]), *(() if someone else ["uma pessoa ou uma chave"])]
 
 
-def _address(settings: Settings) -> Step:
+def _address(settings: Settings) -> FirstStep:
     text, url = "Endereço público e HTTPS", settings.public_url
     done = url.startswith("https://")
-    link = Link("Configurações", "/app/operador/configuracoes")
+    link = WayTo("Configurações", "/app/operador/configuracoes")
     if done:
-        return Step(True, text, url, link)
+        return FirstStep(True, text, url, link)
     if url:
         note = f"{url} não tem HTTPS: ponha um proxy à frente, ou BALCAO_TLS_CERTIFICATE e a chave"
-        return Step(False, text, note, link)
+        return FirstStep(False, text, note, link)
     note = "diga em balcao.toml por onde as pessoas entram, e sirva por HTTPS"
-    return Step(False, text, note, link, 'public_url = "https://balcao.exemplo.com.br"')
+    return FirstStep(False, text, note, link, 'public_url = "https://balcao.exemplo.com.br"')
 
 
-def _backup(newest: int | None, *, is_apart: bool, every_hours: int) -> Step:
-    text, link = "Cópia de segurança fora da máquina", Link("Cópias", "/app/operador/copias")
+def _backup(newest: int | None, *, is_apart: bool, every_hours: int) -> FirstStep:
+    text, link = "Cópia de segurança fora da máquina", WayTo("Cópias", "/app/operador/copias")
     if newest is None:
         note = "nenhuma ainda" + (f"; a primeira vem em até {every_hours} h" if every_hours else "")
-        return Step(False, text, note, link, "balcao backup create")
+        return FirstStep(False, text, note, link, "balcao backup create")
     made = f"a mais nova é de {instant(newest)}"
     if is_apart:
-        return Step(True, text, f"{made}, em outro disco", link)
+        return FirstStep(True, text, f"{made}, em outro disco", link)
     note = f"{made}, mas no disco dos dados: o que o perder perde as duas"
-    return Step(False, text, note, link, 'backup_folder = "/mnt/outro-disco/balcao"')
+    return FirstStep(False, text, note, link, 'backup_folder = "/mnt/outro-disco/balcao"')
 
 
 def _backups(settings: Settings) -> tuple[int | None, bool]:
