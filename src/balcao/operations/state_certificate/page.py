@@ -4,10 +4,11 @@ import datetime
 from collections.abc import Mapping, Sequence
 
 from balcao.core.calendar import civil_day_text
-from balcao.core.extensions import STATE, extended
+from balcao.core.extensions import STATE
 from balcao.core.ledger import Trace
 from balcao.core.writing import cnpj, credits, day
 from balcao.operations.certificates import page
+from balcao.operations.certificates.acts import by_act
 from balcao.operations.certificates.lookup import PRICES
 from balcao.operations.views import (
     Again,
@@ -46,8 +47,7 @@ def view(recorded: RecordedResult) -> ResultView:
     """A state certificate; its answer does not repeat who and where, which the trace knows."""
     body, trace, now_ms = recorded.body, recorded.trace, recorded.now_ms
     uf, until = trace.uf or "", body["validade"]
-    # It does not say when it was issued: treasuries issue it when they are asked.
-    later = extended(recorded.extensions, STATE, uf, body["datahora"], until)
+    later = by_act(recorded.extensions, STATE, uf, body)
     cost = PRICES["online"]
     button = Button(
         f"Atualizar online ({credits(cost)})",

@@ -30,12 +30,17 @@ class Extensions:
 
     def __init__(self, engine: Engine) -> None:
         self._in_place = engine.here
+        self._apart = engine.apart
         self._in_turn = engine.in_turn
 
     def all(self) -> Sequence[Extension]:
         """Every act, those of the latest certificates first."""
-        rows: Any = self._in_place.execute(_ALL).fetchall()
-        return [Extension(*row) for row in rows]
+        return _all(self._in_place)
+
+    def all_apart(self) -> Sequence[Extension]:
+        """The same in whatever thread."""
+        with self._apart() as connection:
+            return _all(connection)
 
     async def add(self, new: Extension, signed: Signature, now_ms: int) -> int:
         """Its number. Raises `FormDone`."""
@@ -77,6 +82,11 @@ class Extensions:
                 return gone
 
         return await self._in_turn(work)
+
+
+def _all(connection: SqlConnection) -> Sequence[Extension]:
+    rows: Any = connection.execute(_ALL).fetchall()
+    return [Extension(*row) for row in rows]
 
 
 def _note(
