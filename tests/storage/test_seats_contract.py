@@ -44,6 +44,7 @@ def test_a_seat_is_given_worn_and_put_off(
     assert not wear(engine, desk, olga, ana.account_id)  # there is none yet
     seat = engine.run(desk.seats.give(olga.user_id, ana.account_id, "manager", a_form("1"), NOW))
     assert list(desk.seats.of(olga.user_id)) == list(desk.seats.within(ana.account_id)) == [seat]
+    assert desk.seats.places_of(olga.user_id) == [(seat, ana.name, ana.mode)]
     assert session(desk).user == desk.people.user(olga.user_id)  # nothing changed by itself
 
     assert wear(engine, desk, olga, ana.account_id)

@@ -56,7 +56,9 @@ def test_a_seat_is_given_worn_and_put_off(operator: Browser, who: Client) -> Non
     assert "Chaves" in menu(page)
     assert "Contas" not in menu(page)
     # What is an operator's is closed while an account's hat is worn.
-    assert operator.get("/app/operador").status == 403
+    closed = operator.get("/app/operador")
+    assert closed.status == 403
+    assert "volte a ser operador" in closed.words
     assert operator.get(users).status == 403
     buttons = page.tree.xpath("//form[@action='/app/eu/lugar']//button")
     assert [" ".join(button.text_content().split()) for button in buttons] == [
@@ -64,7 +66,9 @@ def test_a_seat_is_given_worn_and_put_off(operator: Browser, who: Client) -> Non
         f"{account_name(operator, who)} Gestor, teste, agora",
     ]
     assert (wear(operator).status, operator.get("/app").location) == (303, "/app/operador")
-    assert operator.get("/app/consultas").status == 403
+    closed = operator.get("/app/consultas")
+    assert closed.status == 403
+    assert "troque para ele no menu" in closed.words
     assert "Pessoa" in operator.get(users).words
     # In the log it stands with the account.
     entries = operator.house.house.desk.people.audit(10, account_id=who.account_id)

@@ -76,16 +76,9 @@ def _hats(session: Session, tools: Tools) -> Sequence[Hat]:
     if not session.runs_the_service:
         return ()
     user, worn = session.user, session.seat
-    held = tools.desk.seats.of(user.user_id)
-    accounts = {seat.account_id: tools.desk.account(seat.account_id) for seat in held}
     seats = [
-        Hat(
-            seat.account_id,
-            accounts[seat.account_id].name,
-            f"{ROLES[seat.role]}, {MODES[accounts[seat.account_id].mode]}",
-            worn is not None and worn.account_id == seat.account_id,
-        )
-        for seat in held
+        Hat(seat.account_id, name, f"{ROLES[seat.role]}, {MODES[mode]}", seat == worn)
+        for seat, name, mode in tools.desk.seats.places_of(user.user_id)
     ]
     return [Hat(None, "Operador", "quem opera o serviço", worn is None), *seats] if seats else ()
 

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from balcao.core.people import ROLE_WORDS, Seat, SeatRole, Signature
+from balcao.core.questions import Mode
 from balcao.storage.connection import SqlConnection
 from balcao.storage.desk.office import deed, note
 from balcao.storage.engine import Engine
@@ -15,6 +16,11 @@ from balcao.storage.engine import Engine
 # Of `seat AS t`.
 SEAT_COLUMNS = "t.seat_id, t.user_id, t.account_id, t.role, t.given_ms"
 _SEATS = f"SELECT {SEAT_COLUMNS} FROM seat AS t"  # noqa: S608 - columns of ours
+_PLACES = (
+    f"SELECT {SEAT_COLUMNS}, a.name, a.mode"  # noqa: S608 - columns of ours
+    " FROM seat AS t JOIN account AS a ON a.account_id = t.account_id"
+    " WHERE t.user_id = ? ORDER BY t.seat_id"
+)
 
 
 class Seats:
@@ -27,6 +33,11 @@ class Seats:
     def of(self, user_id: int) -> Sequence[Seat]:
         """Those that a person holds, the oldest first."""
         return _found(self._in_place, "t.user_id = ?", user_id)
+
+    def places_of(self, user_id: int) -> Sequence[tuple[Seat, str, Mode]]:
+        """The same, with the name and the mode of each one's account: for every page."""
+        rows: Any = self._in_place.execute(_PLACES, (user_id,)).fetchall()
+        return [(Seat(*seat), name, mode) for *seat, name, mode in rows]
 
     def within(self, account_id: int) -> Sequence[Seat]:
         """Those in an account, the oldest first."""

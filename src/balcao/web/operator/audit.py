@@ -18,7 +18,7 @@ _PATH = "/app/operador/auditoria"
 
 ACTIONS: Mapping[Action, str] = {
     "account.create": "Conta criada",
-    "account.change": "Termos da conta alterados",
+    "account.change": "Plano e limites da conta alterados",
     "account.suspend": "Conta suspensa",
     "account.resume": "Conta reativada",
     "credit.add": "Créditos lançados",

@@ -26,7 +26,7 @@ from balcao.web.standings import SUBJECTS
 from balcao.web.tools import Tools
 from balcao.web.visit import Visit
 
-_PATH = "/app/operador/primeiros-passos"
+LOOKED_AT_MAX = 20  # accounts
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,12 +133,13 @@ def _account(tools: Tools, accounts: Sequence[Account]) -> FirstStep:
     if not live:
         note = "cria-se com créditos e a primeira pessoa, no mesmo formulário"
         return FirstStep(False, text, note, WayTo("Nova conta", f"{ACCOUNTS}/nova"))
-    lacking = {one.account_id: _lacks(tools, one) for one in live}
-    if not all(lacking.values()):
+    # The oldest are looked at: among many, some are ready.
+    lacking = (_lacks(tools, one) for one in live[:LOOKED_AT_MAX])
+    if not all(lacking):
         return FirstStep(True, text, counted(len(live), "conta", "contas"))
     first = live[0]
     href = f"{ACCOUNTS}/{first.account_id}"
-    note = f"falta à conta {first.name}: {listed(lacking[first.account_id])}"
+    note = f"falta à conta {first.name}: {listed(_lacks(tools, first))}"
     return FirstStep(False, text, note, WayTo(first.name, href))
 
 

@@ -27,8 +27,8 @@ OUTCOMES: Mapping[str, str] = {
     "failed": "falhou",
 }
 CIRCUITS: Mapping[str, str] = {
-    "closed": "normal",
-    "open": "interrompido",
+    "closed": "não",
+    "open": "pausada",
     "half-open": "em prova",
 }
 
@@ -200,7 +200,7 @@ def _sum(lines: Sequence[Line], order: int | None, remark: str) -> SourceRow:
         _word_for_all([standing(line) for line in lines]),
         calls,
         sum(line.successes for line in lines) / calls if calls else None,
-        circuit=f"{open_} interrompidos" if open_ > 1 else "1 interrompido" if open_ else "normal",
+        circuit=f"{open_} pausadas" if open_ > 1 else "1 pausada" if open_ else "não",
         last_success_ms=max(line.last_success_ms or 0 for line in lines) or None,
         last_failure_ms=max(line.last_failure_ms or 0 for line in lines) or None,
     )
