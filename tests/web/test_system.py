@@ -120,6 +120,18 @@ def test_settings_are_shown_without_secrets(
     assert "foi dito no comando" in rows["home"][1]
 
 
+def test_settings_that_cannot_be_read_any_more(
+    operator: Browser, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    broken = tmp_path / "balcao.toml"
+    broken.write_text("[cnpja\nkey = abre-te-sesamo")
+    monkeypatch.setenv("BALCAO_CONFIG", str(broken))
+    said = operator.get(f"{OFFICE}/configuracoes")
+    assert said.status == 409
+    assert "Corrija-o" in said.words
+    assert "abre-te-sesamo" not in said.text
+
+
 def test_only_settings_that_somebody_made(operator: Browser) -> None:
     whole = operator.get(f"{OFFICE}/configuracoes").tree.xpath("//tbody/tr")
     some = operator.get(f"{OFFICE}/configuracoes?so=definidas").tree.xpath("//tbody/tr")

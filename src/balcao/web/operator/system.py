@@ -97,6 +97,12 @@ def _shelf(settings: Settings) -> tuple[Sequence[BackupRow], bool]:
     return rows, is_apart(settings)
 
 
+_UNREADABLE = (
+    "balcao.toml mudou desde o início do serviço e não pode mais ser lido. Corrija-o: balcao config"
+    " show diz o que há de errado. Até o próximo início continua valendo o que foi lido no último."
+)
+
+
 @dataclass(frozen=True, slots=True)
 class SettingRow:
     """One setting. `changed`: what is written is no longer, or not only, what is in force."""
@@ -110,7 +116,10 @@ class SettingRow:
 
 async def settings_in_force(visit: Visit) -> Response:
     """Every setting, its value without secrets, and where it comes from."""
-    rows = await asyncio.to_thread(_rows, visit.tools.settings)
+    try:
+        rows = await asyncio.to_thread(_rows, visit.tools.settings)
+    except (ValueError, OSError):  # of TOML, too; what is in force was read at the start
+        return visit.problem(409, "Não é possível dizer de onde vêm", _UNREADABLE)
     only = visit.query("so") == "definidas"
     return visit.page(
         "operador/configuracoes.html",
