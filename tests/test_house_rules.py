@@ -45,6 +45,18 @@ MAY_IMPORT: dict[str, set[str]] = {
         "sources",
     },
     "backup": {"core", "errors", "home", "opendata", "settings", "storage"},
+    "examination": {
+        "backup",
+        "core",
+        "errors",
+        "home",
+        "inventory",
+        "opendata",
+        "providers",
+        "settings",
+        "sources",
+        "storage",
+    },
     "moving": {"core", "home", "settings", "storage"},
     "http": {
         "accounts",
@@ -60,6 +72,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     },
     "web": {
         "accounts",
+        "backup",
         "batches",
         "core",
         "errors",
@@ -80,6 +93,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         "batches",
         "core",
         "errors",
+        "examination",
         "fiction",
         "home",
         "http",
@@ -102,6 +116,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         "backup",
         "core",
         "errors",
+        "examination",
         "home",
         "inventory",
         "moving",
@@ -112,7 +127,6 @@ MAY_IMPORT: dict[str, set[str]] = {
         "service",
         "settings",
         "simulator",
-        "sources",
         "storage",
     },
     "__main__": {"cli"},
@@ -134,7 +148,7 @@ DONE_IN: dict[str, tuple[str, set[str], set[str]]] = {
         "",
         {"httpx2.AsyncClient", "httpx2.Client"},
         # The doctor asks our own address; months come by the gigabyte, and from no provider.
-        {"sources/upstream.py", "cli/doctor/service.py", "opendata/fetching/line.py"},
+        {"sources/upstream.py", "examination/service.py", "opendata/fetching/line.py"},
     ),
     "PDFs that others made are opened": ("receipts/", {"pikepdf.open"}, {"receipts/check.py"}),
     "a page gets its address": ("web/", {"Route"}, {"web/application.py"}),
@@ -202,7 +216,7 @@ def test_nobody_knows_of_who_comes_later() -> None:
 def test_nobody_outside_storage_asks_which_engine_it_is() -> None:
     """What depends on the engine is asked of the place (decision 0033)."""
     # SQLite is also the form of an imported month; and its errors are told to the operator.
-    apsw_too = {"backup/schedule.py", "cli/doctor/checks.py", "cli/failures/__init__.py"}
+    apsw_too = {"backup/schedule.py", "examination/checks.py", "examination/failures/__init__.py"}
     engines = tuple(
         f"balcao.storage.{folder.name}"
         for folder in (SOURCE / "storage").iterdir()

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from balcao.cli.doctor.fronts import fronts
-from balcao.cli.failures import CommandFailed
-from balcao.cli.serve import check_fronts, check_tls
+from balcao.examination.failures import Unfit
+from balcao.examination.fronts import fronts
+from balcao.examination.serving import check_fronts, check_tls
 from balcao.home import Home
 from balcao.http.wire.door import Door
 from balcao.http.wire.limits import ConnectionLimits
@@ -148,7 +148,7 @@ def test_spans_stand_where_the_lane_goes_past() -> None:
 
 
 def test_http2_needs_tls() -> None:
-    with pytest.raises(CommandFailed, match="BALCAO_HTTP2 precisa de HTTPS"):
+    with pytest.raises(Unfit, match="BALCAO_HTTP2 precisa de HTTPS"):
         check_tls(Settings(http2=True))
 
 
@@ -204,7 +204,7 @@ def test_settings_reach_the_door(tmp_path: Path) -> None:
     ],
 )
 def test_fronts_say_what_they_cannot_do(unable: dict[str, Any], name: str) -> None:
-    with pytest.raises(CommandFailed, match=name):
+    with pytest.raises(Unfit, match=name):
         check_fronts(Settings(fronts=2, **unable))
     check_fronts(Settings(fronts=1, **unable))
 

@@ -20,6 +20,8 @@ from balcao.batches.writing.as_csv import harmless, write_csv
 from balcao.batches.writing.as_jsonl import write_jsonl
 from balcao.batches.writing.as_xlsx import write_xlsx_rows
 from balcao.batches.writing.contract import PREFIX, ResultColumns, ResultRow, RowFacts
+from balcao.core.extensions import FEDERAL as EXTENDS_FEDERAL
+from balcao.core.extensions import STATE, Extension
 from balcao.operations import OPERATIONS
 from balcao.operations.contract import Operation
 from tests.batches.answers import REQUEST, answer, answers
@@ -180,3 +182,30 @@ def test_own_cells_stay_as_they_are_in_jsonl_and_spreadsheets(rows: list[list[st
     for at, cells in enumerate(rows, 2):
         row = ResultRow(tuple(cells), RowFacts(at, "pendente"), None)
         assert tuple(of.cells(row))[: of.own] == tuple(cells)
+
+
+def test_acts_have_columns_where_there_are_any() -> None:
+    """Decisions 4.12: beside what the source said, and the UF is what the row asked."""
+    operation = OPERATIONS["state_certificate"]
+    header = ("CNPJ", "UF")
+    body = {"error": False, "success": True, "validade": "2026-12-01"}
+    said = msgspec.json.encode(body | {"datahora": "2026-05-10 14:03:00"})
+    acts = [
+        Extension(STATE, "SP", "2026-05-01", "2026-05-31", "2027-02-28", None, "Decreto 1"),
+        Extension(EXTENDS_FEDERAL, None, "2026-05-01", "2026-05-31", None, 90, "Portaria 1"),
+    ]
+    mapped = map_columns(operation, header)
+    of = ResultColumns(operation, header, mapped, acts)
+    plain = ResultColumns(operation, header, mapped, acts[1:])  # none of this kind
+    added = [f"{PREFIX}prorrogada_por_ato_ate", f"{PREFIX}ato"]
+    assert [name for name in of.names if name not in plain.names] == added
+    cases = (
+        (("90010001000100", "SP"), said, ["28/02/2027", "Decreto 1"]),
+        (("90010001000100", "RJ"), said, ["", ""]),
+        (("90010001000100", "SP"), None, ["", ""]),
+    )
+    for cells, answered, expected in cases:
+        row = ResultRow(cells, DONE, answered)
+        found = dict(zip(of.names, of.cells(row), strict=True))
+        assert [found.pop(name) for name in added] == expected
+        assert found == dict(zip(plain.names, plain.cells(row), strict=True))

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 from pydantic.fields import FieldInfo
 
-from balcao.cli.configuration import unknown_variables
 from balcao.cli.manual import type_in_words
 from balcao.settings import Settings
+from balcao.settings.in_force import unknown_variables
 from tests.cli.shell import Shell
 
 ROOT = Path(__file__).parent.parent.parent

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from balcao.cli.doctor import service
 from balcao.core.calendar import BRASILIA
+from balcao.examination import service
 from tests.cli.provider import a_provider
 from tests.cli.shell import Shell, begin, free_port
 from tests.sources.sefaz.certificates import KEY, PASSWORD, a_certificate, of_cnpj, saved

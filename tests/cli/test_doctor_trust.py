@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from balcao.cli.doctor import database as checks_database
-from balcao.cli.doctor import service as checks_service
+from balcao.cli import doctor
 from balcao.core.calendar import BRASILIA
+from balcao.examination import service as checks_service
 from balcao.observability.metrics import Metrics
 from balcao.service.clock import system_now_ms
 from tests.certificates import self_signed
@@ -53,7 +53,7 @@ def test_the_databases_clock(
 ) -> None:
     name = "relógio do banco de dados"
     assert found(shell)[name] == ("ok", "de acordo com o desta máquina")
-    monkeypatch.setattr(checks_database, "system_now_ms", lambda: system_now_ms() + ahead_ms)
+    monkeypatch.setattr(doctor, "system_now_ms", lambda: system_now_ms() + ahead_ms)
     off = abs(ahead_ms) > 5_000
     status, text = found(shell, code=int(off))[name]
     assert status == ("fail" if off else "warn")

@@ -12,12 +12,12 @@ from typing import Any
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from balcao.cli.configuration import unknown_variables
 from balcao.home import PEPPER_BYTES
 from balcao.http.routes import PREFIX
 from balcao.observability.metrics import Metrics
 from balcao.operations import OPERATIONS
 from balcao.settings import Settings
+from balcao.settings.in_force import unknown_variables
 from tests.deploy.files import DEPLOY, ROOT, assignments, directives, parsed, text, unit
 
 # Of other programs.

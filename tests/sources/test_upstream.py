@@ -636,7 +636,7 @@ OTHER_CLIENTS = {"aiohttp", "http.client", "httpx", "niquests", "requests", "url
 # it is published, by nobody's lookup.
 ALLOWED = {
     "sources/upstream.py",
-    "cli/doctor/service.py",
+    "examination/service.py",
     "opendata/fetching/line.py",
     "opendata/fetching/story.py",
 }

@@ -33,7 +33,8 @@ _OF_KEYS = [
 
 
 def without_later(sql: Callable[[str], object]) -> None:
-    """Take a SQLite schema back to before budgets, batches, marks and doors."""
+    """Take a SQLite schema back to before budgets, batches, marks, doors and seats."""
+    without_seats(sql)
     without_batches(sql)
     sql("DROP INDEX trace_of_person")
     sql("DROP TRIGGER budget_never_goes")
@@ -42,6 +43,14 @@ def without_later(sql: Callable[[str], object]) -> None:
     for table in ("ledger_entry", "open_operation", "account"):
         sql(f"ALTER TABLE {table} DROP COLUMN budgets")
     without_marks_and_doors(sql)
+
+
+def without_seats(sql: Callable[[str], object]) -> None:
+    """Take a schema back to before them, and before extensions of certificates."""
+    for column in ("seat_id", "browser"):
+        sql(f"ALTER TABLE web_session DROP COLUMN {column}")
+    for table in ("seat", "certificate_extension"):
+        sql(f"DROP TABLE {table}")
 
 
 def without_batches(sql: Callable[[str], object]) -> None:
@@ -283,6 +292,8 @@ class PostgresEngine(_OneLoop):
             "DROP FUNCTION visits_move_the_balance, visits_become_entries,"
             " ledger_entry_opens_its_request CASCADE"
         )
+        without_seats(self.sql)
+        self.sql("DROP FUNCTION seat_is_of_an_operator")
         without_batches(self.sql)
         self.sql("DROP TABLE budget_use, budget, event")
         self.sql("DROP FUNCTION budget_begins, budget_ends, budget_use_keeps_to_its_ceiling")

@@ -53,7 +53,7 @@ STEP_MS = (NOW - FIRST_MS) // ROWS
 ROUNDS = 14
 
 # What does not grow with the requests that were ever made.
-SMALL = {"node", "heartbeat", "open_operation", "schema_version", "budget_use"}
+SMALL = {"node", "heartbeat", "open_operation", "schema_version", "budget_use", "seat"}
 
 _NUMBERED = f"""
 (SELECT n, at_ms, substr(hex, 1, 8) || '-' || substr(hex, 9, 4) || '-7000-8000-'

@@ -32,8 +32,9 @@ def test_every_deed_has_its_entry(tmp_path: Path) -> None:
         mine = [entry for entry in entries if entry.user_id == user.user_id]
         assert all(entry.channel == "web" for entry in mine)
         done = {entry.action for entry in mine}
-        # People do these about themselves, on other pages; the last one has no page.
-        elsewhere = {"user.password", "user.sign_in", "subject.erase"}
+        # People do these about themselves, on other pages, or where a source is on; the last one
+        # has no page.
+        elsewhere = {"user.password", "user.sign_in", "source.check", "subject.erase"}
         # And these are those of the account's own people (`test_batches.py`).
         elsewhere |= {action for action in get_args(Action) if action.startswith("batch.")}
         assert set(get_args(Action)) - done == elsewhere
@@ -81,6 +82,16 @@ def _everything(house: OpenHouse, operator: Browser, folder: Path) -> None:
     do(f"{one}/sem-totp")
     for day in (date(2026, 7, 11), date(2026, 8, 8)):
         Month(folder / str(day), day=day).build(house.house.settings.home / "opendata" / "live")
+    oneself = str(operator.user.user_id) if operator.user else ""
+    for role in ("consultant", "manager"):
+        do(f"{account}/lugares", operador=oneself, papel=role)
+    do(f"{account}/lugares/{oneself}/retirar")
+    acts = "/app/operador/prorrogacoes"
+    of = {"certidao": "SP", "emitidas_de": "2026-05-01", "emitidas_ate": "2026-05-31"}
+    do(acts, **of, ate="2026-12-31", ato="Decreto 1")
+    (act,) = desk.extensions.all()
+    do(f"{acts}/{act.extension_id}/remover")
+    do("/app/operador/primeiros-passos")
     do("/app/operador/dados-abertos/voltar", ambiente="live", de="2026-08-08.snapshot")
 
 

@@ -393,7 +393,9 @@ def _all_pages(live: Live) -> list[tuple[str | None, str]]:
         "/app/operador", "/app/operador/contas", "/app/operador/contas/nova",
         f"/app/operador/contas/{number}", f"/app/operador/contas/{number}/historico",
         "/app/operador/operadores", "/app/operador/fontes", "/app/operador/fontes?ambiente=test",
-        "/app/operador/dados-abertos", "/app/operador/auditoria",
+        "/app/operador/dados-abertos", "/app/operador/auditoria", "/app/operador/sistema",
+        "/app/operador/copias", "/app/operador/configuracoes", "/app/operador/prorrogacoes",
+        "/app/operador/primeiros-passos", f"/app/operador/contas/{number}/usuarios",
     ]  # fmt: skip
     return [
         (None, "/app/entrar"), (None, "/status"), (None, "/app/convite/nada"),

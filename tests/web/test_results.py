@@ -7,6 +7,9 @@ import msgspec
 import pytest
 
 from balcao.core.calendar import BRASILIA, HOUR_MS, day_starts_ms
+from balcao.core.extensions import FEDERAL as FEDERAL_SUBJECT
+from balcao.core.extensions import STATE as STATE_SUBJECT
+from balcao.core.extensions import Extension
 from balcao.core.ledger import Trace
 from balcao.core.outcomes import Quote
 from balcao.core.problems import table as problems
@@ -66,9 +69,15 @@ STATE: dict[str, Any] = {
 
 
 def seen(
-    subject: str, body: dict[str, Any], trace: Trace, now_ms: int = ASKED_MS, **of_it: bool
+    subject: str, body: dict[str, Any], trace: Trace, now_ms: int = ASKED_MS, **of_it: Any
 ) -> views.ResultView:
     return OPERATIONS[subject].view(views.RecordedResult(body, trace, now_ms, **of_it))
+
+
+def instant_of(text: str) -> int:
+    """Milliseconds of an instant on a Brasília wall clock."""
+    at = datetime.datetime.fromisoformat(text).replace(tzinfo=BRASILIA)
+    return round(at.timestamp() * 1000)
 
 
 def registration(uf: str, active: bool, **more: object) -> dict[str, object]:
@@ -431,6 +440,56 @@ def test_fields_of_nobody_are_not_read() -> None:
     assert typed["cnpj"] == "1"
     assert "cache_strategy" not in typed
     assert len(typed["uf"]) == 100
+
+
+def test_an_act_stands_beside_what_the_source_said() -> None:
+    """Decisions 4.12."""
+    acts = [
+        Extension(FEDERAL_SUBJECT, None, "2026-06-20", "2026-06-20", None, 90, "Portaria 1"),
+        Extension(STATE_SUBJECT, "SP", "2026-11-12", "2026-11-12", "2027-02-28", None, "Decreto 1"),
+    ]
+    body = FEDERAL | {"issued_at": "2026-06-20"}
+    plain = seen("federal_certificate", body, TRACE, ASKED_MS)
+    view = seen("federal_certificate", body, TRACE, ASKED_MS, extensions=acts)
+    added = [fact for fact in view.facts if fact not in plain.facts]
+    assert added == [
+        (
+            "Prorrogada por ato até",
+            "17/03/2027, por Portaria 1 (informado por quem opera o serviço)",
+        )
+    ]
+    assert [fact for fact in view.facts if fact not in added] == list(plain.facts)
+    assert view.headline == plain.headline  # nothing that the source said is another
+    state = msgspec.structs.replace(TRACE, uf="SP")
+    facts = dict(seen("state_certificate", STATE, state, ASKED_MS, extensions=acts).facts)
+    assert facts["Válida até"] == "01/12/2026"
+    assert "28/02/2027, por Decreto 1" in str(facts["Prorrogada por ato até"])
+    other = msgspec.structs.replace(TRACE, uf="RJ")
+    facts = dict(seen("state_certificate", STATE, other, ASKED_MS, extensions=acts).facts)
+    assert "Prorrogada por ato até" not in facts
+
+
+@pytest.mark.parametrize(
+    ("now", "tone", "text"),
+    [
+        ("2026-12-18 12:00:00", "warn", "Certidão vencida, prorrogada por ato"),
+        ("2027-03-17 23:59:59", "warn", "Certidão vencida, prorrogada por ato"),
+        ("2027-03-18 00:00:00", "bad", "Certidão vencida"),
+    ],
+)
+def test_what_expired_may_be_extended(now: str, tone: str, text: str) -> None:
+    act = Extension(FEDERAL_SUBJECT, None, "2026-06-20", "2026-06-20", None, 90, "Portaria 1")
+    body = FEDERAL | {"issued_at": "2026-06-20"}
+    for_it = {"in_force": False, "extensions": [act]}
+    headline = seen("federal_certificate", body, TRACE, instant_of(now), **for_it).headline
+    assert (headline.tone, headline.text) == (tone, text)
+    assert ("confira o ato" in headline.note) is (tone == "warn")
+
+
+def test_acts_are_of_operations_that_there_are() -> None:
+    assert {FEDERAL_SUBJECT, STATE_SUBJECT} == {
+        subject for subject, operation in OPERATIONS.items() if operation.issues
+    }
 
 
 def test_every_operation_has_a_form() -> None:

@@ -40,6 +40,12 @@ def folder_of(settings: Settings) -> Path:
     return settings.backup_folder or settings.home / "backups"
 
 
+def is_apart(settings: Settings) -> bool:
+    """Whether backups go to another disk, or machine, than the data. Raises `OSError`."""
+    folder = folder_of(settings)
+    return folder.is_dir() and folder.stat().st_dev != settings.home.stat().st_dev
+
+
 def receipts_folder(settings: Settings) -> Path | None:
     """Where receipts' bytes are on this machine's own disk. None: in a bucket."""
     where = settings.receipts

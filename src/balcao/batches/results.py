@@ -65,6 +65,7 @@ class Results:
         self._books = books
         self._blobs = blobs
         self._stored = books.parts.desk.batches
+        self._acts = books.parts.desk.extensions.all_apart
 
     async def result(self, batch: StoredBatch, form: ResultForm) -> ResultFile:
         """All rows with the file's own columns first. Raises `BatchStateRefused` before it is read.
@@ -81,7 +82,8 @@ class Results:
         columns = columns_of(self._books, batch, operation)
         file = self._temporary()
         rows = self._rows(batch, columns)
-        WRITERS[form](file, ResultColumns(operation, header, columns), rows)
+        acts = self._acts() if operation.issues else ()
+        WRITERS[form](file, ResultColumns(operation, header, columns, acts), rows)
         return ResultFile(file)
 
     def _rows(self, batch: StoredBatch, columns: ColumnMap) -> Iterator[ResultRow]:

@@ -10,6 +10,7 @@ from balcao.cli import (
     backup,
     batch,
     budget,
+    certificate_extension,
     config,
     credit,
     doctor,
@@ -74,6 +75,7 @@ app.add_typer(batch.app, name="batch")
 app.command("search")(search.search)
 app.add_typer(ledger.app, name="ledger")
 app.add_typer(job.app, name="job")
+app.add_typer(certificate_extension.app, name="certificate-extension")
 app.add_typer(subject.app, name="subject")
 app.add_typer(backup.app, name="backup")
 app.add_typer(storage.app, name="storage")

@@ -5,12 +5,7 @@ import os
 
 import typer
 
-from balcao.cli.configuration import (
-    in_force,
-    read_settings,
-    setting_name,
-    unknown_variables,
-)
+from balcao.cli.configuration import read_settings
 from balcao.cli.output import AsJson, print_json, print_table
 
 app = typer.Typer(no_args_is_help=True, help="Mostra e documenta as configurações.")
@@ -24,6 +19,8 @@ def show(as_json: AsJson = False) -> None:
 
       $ balcao config show
     """
+    from balcao.settings.in_force import in_force, setting_name, unknown_variables
+
     found = list(in_force(read_settings()))
     for complaint in unknown_variables(os.environ):
         typer.echo(f"aviso: {complaint}", err=True)

@@ -1,27 +1,18 @@
-"""Settings as the command line sees them: read, complained about and shown."""
+"""Settings as the command line sees them: read, and complained about."""
 
 import difflib
 import re
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from ipaddress import IPv4Network, IPv6Network
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 from balcao.cli.failures import CommandFailed
 from balcao.cli.output import program
-from balcao.core.addresses import HIDDEN, shown_address
 
 if TYPE_CHECKING:
-    from pydantic import BaseModel
-
     from balcao.settings import Settings
-
-PREFIX = "BALCAO_"
-BESIDE_THE_CLASS = frozenset({"BALCAO_CONFIG"})  # says where the settings are
-
-Origin: TypeAlias = Literal["ambiente", "arquivo", "padrão"]
 
 
 def read_settings(**overrides: object) -> "Settings":
@@ -39,10 +30,12 @@ def read_settings(**overrides: object) -> "Settings":
     try:
         return Settings(**given)  # type: ignore[arg-type]
     except ValidationError as error:
-        where = _Where(file, given, *_written(file))
+        from balcao.settings.in_force import names_in, written
+
+        where = _Where(file, given, *written(file))
         complaints = [
             f"  {where.name(found['loc'])}: {_portuguese(found['type'], found.get('ctx') or {})}"
-            + (_nearest(*_names(found["loc"])) if found["type"] == "extra_forbidden" else "")
+            + (_nearest(*names_in(found["loc"])) if found["type"] == "extra_forbidden" else "")
             for found in error.errors(include_url=False, include_input=False)
         ]
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
@@ -70,12 +63,14 @@ class _Where:
 
     def name(self, path: Sequence[object]) -> str:
         """The variable; or the file with the name in it and its line."""
-        names = _names(path)
+        from balcao.settings.in_force import holds, names_in, setting_name
+
+        names = names_in(path)
         # What is missing is told where its neighbours are.
         for known in (names, names[:-1]):
-            if not known or known[0] in self.given or _holds(self.in_environment, known):
+            if not known or known[0] in self.given or holds(self.in_environment, known):
                 break
-            if self.file is not None and _holds(self.in_file, known):
+            if self.file is not None and holds(self.in_file, known):
                 line = line_of(self.file.read_text("utf-8"), known)
                 return f"{self.file}{_at(line)}: {'.'.join(names)}"
         return setting_name(path)
@@ -115,34 +110,6 @@ def _nearest(head: str, *parts: str) -> str:
     return f". Seria {nearest[0]}?" if nearest else ""
 
 
-def unknown_variables(environment: Mapping[str, str]) -> Sequence[str]:
-    """Variables that look like settings and are none: typing errors, most likely."""
-    from balcao.settings import Settings
-
-    known = [f"{PREFIX}{name.upper()}" for name in Settings.model_fields]
-    complaints: list[str] = []
-    for name in sorted(environment):
-        head = name.upper().partition("__")[0]
-        if not head.startswith(PREFIX) or head in known or head in BESIDE_THE_CLASS:
-            continue
-        nearest = difflib.get_close_matches(head, known, 1)
-        complaints.append(
-            f"{name} não é uma configuração e foi ignorada."
-            + (f" Seria {nearest[0]}?" if nearest else "")
-        )
-    return complaints
-
-
-def setting_name(path: Sequence[object]) -> str:
-    """A setting as it is called where it comes from, most likely the environment."""
-    return PREFIX + "__".join(_names(path)).upper()
-
-
-def _names(path: Sequence[object]) -> Sequence[str]:
-    # A place in a list has no name of its own, nor has the name of a part as such ("[key]").
-    return [part for part in path if isinstance(part, str) and part != "[key]"]
-
-
 def _portuguese(kind: str, context: Mapping[str, Any]) -> str:
     match kind:
         case "missing":
@@ -177,85 +144,3 @@ def _portuguese(kind: str, context: Mapping[str, Any]) -> str:
             return "deve ser um texto"
         case _:
             return f"valor inválido ({kind})"
-
-
-# Shown: every setting with its value and where it comes from.
-
-
-@dataclass(frozen=True, slots=True)
-class Shown:
-    """One setting in force. Secrets are hidden already."""
-
-    path: tuple[str, ...]
-    value: object
-    origin: Origin
-
-    @property
-    def name(self) -> str:
-        """As in the file: `cnpja.key`."""
-        return ".".join(self.path)
-
-
-def in_force(settings: "Settings") -> Iterator[Shown]:
-    """Every setting, parts one by one."""
-    from balcao.settings import config_file
-
-    environment, file = _written(config_file())
-
-    def origin(path: tuple[str, ...]) -> Origin:
-        if _holds(environment, path):
-            return "ambiente"
-        return "arquivo" if _holds(file, path) else "padrão"
-
-    for path, value in _leaves(settings):
-        yield Shown(path, printable(value), origin(path))
-
-
-def _written(file: Path | None) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
-    """What the environment says, and what the file does."""
-    from pydantic_settings import TomlConfigSettingsSource
-
-    from balcao.settings import FromEnvironment, Settings
-
-    return FromEnvironment(Settings)(), TomlConfigSettingsSource(Settings, toml_file=file)()
-
-
-def _leaves(
-    model: "BaseModel", above: tuple[str, ...] = ()
-) -> Iterator[tuple[tuple[str, ...], object]]:
-    from pydantic import BaseModel
-
-    for name in type(model).model_fields:
-        value = getattr(model, name)
-        if isinstance(value, BaseModel):
-            yield from _leaves(value, (*above, name))
-        else:
-            yield (*above, name), value
-
-
-def _holds(tree: Mapping[str, Any], path: Sequence[str]) -> bool:
-    here: Any = tree
-    for name in path:
-        if not isinstance(here, Mapping) or name not in here:
-            return False
-        here = here[name]
-    return True
-
-
-def printable(value: object) -> object:
-    """A value for people and JSON, without what is secret in it."""
-    from pydantic import SecretStr
-
-    match value:
-        case SecretStr():
-            return HIDDEN if value.get_secret_value() else ""
-        case Path() | IPv4Network() | IPv6Network():
-            return str(value)
-        case str():
-            return shown_address(value)
-        case tuple():
-            return [printable(item) for item in value]
-        case dict():
-            return {name: printable(item) for name, item in value.items()}
-        case _:
-            return value

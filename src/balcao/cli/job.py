@@ -2,9 +2,9 @@
 
 import typer
 
-from balcao.cli.doctor.database import JOB_STATES
 from balcao.cli.office import opened, wait_for
 from balcao.cli.output import AsJson, print_json, print_table, record, when, whole
+from balcao.examination.database import JOB_STATES
 
 app = typer.Typer(
     no_args_is_help=True,

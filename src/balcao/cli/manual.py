@@ -9,10 +9,10 @@ from typing import Any, Literal, get_args, get_origin
 from pydantic import BaseModel, SecretStr
 from pydantic.fields import FieldInfo
 
-from balcao.cli.configuration import printable, setting_name
 from balcao.core.federation import UFS
 from balcao.providers.fields import Uf
 from balcao.settings import Network, OneOf, Page, Settings
+from balcao.settings.in_force import printable, setting_name
 
 _HEAD = """\
 # Configurações

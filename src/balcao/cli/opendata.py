@@ -180,6 +180,8 @@ def status(as_json: AsJson = False) -> None:
 
     imports = {mode: read_progress(_store(mode)) for mode in _MODES}
     fetching = read_state(_store("live"))
+    from balcao.examination.months import month_in_use
+
     found = {mode: month_in_use(_store(mode)) for mode in _MODES}
     today = civil_day(system_now_ms())
     if as_json:
@@ -418,31 +420,9 @@ def _store(mode: Mode) -> Path:
 
 def _searchable(mode: Mode) -> bool:
     """Whether the month in use has its search index; not so where there is no month."""
+    from balcao.examination.months import has_index
+
     return has_index(_store(mode))
-
-
-def has_index(store: Path) -> bool:
-    """The same of any store."""
-    from balcao.opendata.errors import OpenDataError
-    from balcao.opendata.search.index import is_searchable
-
-    try:
-        return is_searchable(store)
-    except OpenDataError:
-        return False
-
-
-def month_in_use(store: Path) -> "SnapshotInfo | None":
-    """What the published month says of itself; None when nothing was imported."""
-    from contextlib import closing
-
-    from balcao.opendata.store import published
-
-    snapshot = published(store)
-    if snapshot is None:
-        return None
-    with closing(snapshot):
-        return snapshot.info()
 
 
 def _state_of(month: "Month") -> str:

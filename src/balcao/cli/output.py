@@ -1,9 +1,6 @@
 """What commands print: JSON for machines, tables for people."""
 
 import json
-import os
-import shlex
-import shutil
 import sys
 from collections.abc import Mapping, Sequence
 from datetime import date, datetime
@@ -13,9 +10,31 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 import typer
 
 from balcao.core.calendar import from_ms, to_ms
+from balcao.examination.wording import age, decimal, on_home, program, when, whole
 
 if TYPE_CHECKING:
     from rich.console import Console
+
+# Commands tell numbers, instants and other commands as findings do.
+__all__ = (
+    "WIDTH_WITHOUT_TERMINAL",
+    "AsJson",
+    "age",
+    "console",
+    "decimal",
+    "fit",
+    "iso",
+    "on_home",
+    "print_json",
+    "print_pairs",
+    "print_table",
+    "program",
+    "record",
+    "told_step",
+    "when",
+    "whole",
+    "yes_or_no",
+)
 
 AsJson: TypeAlias = Annotated[bool, typer.Option("--json", help="Responde em JSON.")]
 
@@ -146,21 +165,6 @@ def print_pairs(pairs: Sequence[tuple[str, str]]) -> None:
         print(f"{name + ':':<{width + 1}}  {value}")
 
 
-def whole(number: int) -> str:
-    """A number with Brazilian thousands separators."""
-    return f"{number:,}".replace(",", ".")
-
-
-def decimal(number: float) -> str:
-    """A number with one decimal place, as written in Brazil."""
-    return f"{number:,.1f}".translate(str.maketrans(",.", ".,"))
-
-
-def when(at_ms: int | None) -> str:
-    """An instant on a Brasília wall clock, for people."""
-    return "—" if at_ms is None else from_ms(at_ms).strftime("%d/%m/%Y %H:%M:%S")
-
-
 def iso(at_ms: int | None) -> str | None:
     """An instant with its Brasília offset, for machines."""
     return None if at_ms is None else from_ms(at_ms).isoformat(timespec="milliseconds")
@@ -169,38 +173,3 @@ def iso(at_ms: int | None) -> str | None:
 def yes_or_no(value: bool) -> str:
     """A flag, for people."""
     return "sim" if value else "não"
-
-
-def program(home: Path | None = None) -> str:
-    """How this program is called from here, to be copied into examples.
-
-    Without `home`: on the data folder that this process was told of.
-    """
-    name = "balcao"
-    if shutil.which(name) is None:
-        called = Path(sys.argv[0])
-        name = f"{sys.executable} -m balcao"
-        if called.name == "balcao" and os.access(called, os.X_OK):
-            name = os.path.relpath(called) if called.is_relative_to(Path.cwd()) else str(called)
-    return on_home(name, home)
-
-
-def on_home(command: str, home: Path | None = None) -> str:
-    """A command for people to copy, on the data folder that is meant; see `program`."""
-    if home is None:
-        home = Path(os.environ.get("BALCAO_HOME", ".balcao"))
-    return command if home == Path(".balcao") else f"BALCAO_HOME={shlex.quote(str(home))} {command}"
-
-
-def age(milliseconds: int) -> str:
-    """How long ago, for people: in days, hours or minutes, whatever is large enough."""
-    minutes = max(0, milliseconds // 60_000)
-    if minutes < 120:
-        return f"{minutes} min"
-    return f"{minutes // 60} h" if minutes < 48 * 60 else f"{minutes // 1440} dias"
-
-
-def apart_text(ahead_seconds: float) -> str:
-    """How far a clock of ours is from another, for people."""
-    where = "adiantado" if ahead_seconds > 0 else "atrasado"
-    return f"{where} {decimal(abs(ahead_seconds))} s"

@@ -17,7 +17,8 @@ import typer
 from balcao.cli.configuration import read_settings
 from balcao.cli.failures import CommandFailed
 from balcao.cli.output import program
-from balcao.cli.serve import check_port, leave
+from balcao.cli.serve import leave
+from balcao.examination.serving import check_port
 from balcao.providers import PROVIDERS
 
 if TYPE_CHECKING:

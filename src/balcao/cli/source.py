@@ -10,9 +10,9 @@ import typer
 from balcao.cli.choices import one_of
 from balcao.cli.configuration import read_settings
 from balcao.cli.failures import CommandFailed, explain
-from balcao.cli.findings import WORDS
 from balcao.cli.output import AsJson, console, print_json, print_table, program, whole, yes_or_no
 from balcao.core.federation import UFS
+from balcao.core.findings import WORDS
 from balcao.core.questions import Part, Subject
 from balcao.operations import ALL_OPERATIONS, OPERATIONS
 from balcao.operations.contract import SourceFact

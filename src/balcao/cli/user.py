@@ -12,6 +12,7 @@ from balcao.cli.output import AsJson, print_json, print_table, program, record, 
 from balcao.core.people import (
     AT_THE_TERMINAL,
     NAME_CHARACTERS_MAX,
+    ROLE_WORDS,
     Role,
     User,
     is_email,
@@ -25,18 +26,12 @@ UserName = Annotated[
     typer.Argument(metavar="USUÁRIO", help="E-mail ou número (user list).", show_default=False),
 ]
 
-_ROLES: Mapping[Role, str] = {
-    "consultant": "consultor",
-    "manager": "gestor",
-    "operator": "operador",
-}
-
 
 def _role(text: str) -> Role:
     """What a user of an account may be: in Portuguese, or as the JSON output has it."""
     roles: Sequence[Role] = ("consultant", "manager")
-    word = one_of([*(_ROLES[role] for role in roles), *roles])(text)
-    return next(role for role in roles if word in (role, _ROLES[role]))
+    word = one_of([*(ROLE_WORDS[role] for role in roles), *roles])(text)
+    return next(role for role in roles if word in (role, ROLE_WORDS[role]))
 
 
 @app.command()
@@ -126,7 +121,7 @@ def list_users(
                 user.email,
                 user.name,
                 "—" if user.account_id is None else names[user.account_id],
-                _ROLES[user.role],
+                ROLE_WORDS[user.role],
                 _state(user),
                 yes_or_no(user.has_totp),
                 when(user.seen_ms),
@@ -180,6 +175,53 @@ def resume(user: UserName, as_json: AsJson = False) -> None:
       $ balcao user resume ana@acme.com.br
     """
     _suspend(user, False, as_json)
+
+
+@app.command()
+def seat(
+    user: UserName,
+    account: Annotated[
+        str, typer.Argument(metavar="CONTA", help="Nome ou número da conta.", show_default=False)
+    ],
+    role: Annotated[
+        Role,
+        typer.Option(parser=_role, metavar="PAPEL", help="consultor ou gestor, nessa conta."),
+    ] = "manager",
+    remove: Annotated[bool, typer.Option("--remove", help="Retira o lugar.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Dá a um operador um lugar em uma conta, ou outro papel nele; com --remove, o retira.
+
+    O operador continua a ser um, com a mesma senha e o mesmo segundo fator, e troca de papel no
+    menu com o seu nome. O que consulta pela conta é cobrado dela, com o nome dele no histórico.
+
+    Exemplo:
+
+      $ balcao user seat voce@exemplo.com.br pre-pago
+      $ balcao user seat voce@exemplo.com.br pre-pago --remove
+    """
+    with opened() as office:
+        found, where = _find(office, user), office.account(account)
+        if found.role != "operator":
+            raise CommandFailed(
+                f"O usuário {found.user_id} não é operador: ele já pertence a uma conta, e só a"
+                " ela. Um lugar é para quem opera o serviço."
+            )
+        seats, now, by = office.desk.seats, office.now_ms(), AT_THE_TERMINAL
+        if remove:
+            wait_for(seats.take(found.user_id, where.account_id, by, now))
+        else:
+            assert role != "operator", "the option reads no such word"
+            wait_for(seats.give(found.user_id, where.account_id, role, by, now))
+        held = seats.of(found.user_id)
+    if as_json:
+        columns = "account_id role given_ms"
+        print_json({"user_id": found.user_id, "seats": [record(each, columns) for each in held]})
+    elif remove:
+        typer.echo(f"O operador {found.user_id} não tem lugar na conta {where.name}.")
+    else:
+        word = ROLE_WORDS[role]
+        typer.echo(f"O operador {found.user_id} tem um lugar na conta {where.name}, como {word}.")
 
 
 @app.command("reset-totp")

@@ -1,10 +1,12 @@
 """People: who may sign in to the web application, as what, and what is said of their deeds.
 
 A user belongs to one account (a consultant asks, a manager also sees the money and the keys) or
-is an operator, who belongs to none. Times are milliseconds since 1970 (UTC).
+is an operator, who belongs to none and may hold a seat in some of them (decisions 7.6). Times are
+milliseconds since 1970 (UTC).
 """
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
@@ -13,6 +15,15 @@ import msgspec
 from balcao.core.access import Caller
 
 Role: TypeAlias = Literal["consultant", "manager", "operator"]
+
+ROLE_WORDS: Mapping[Role, str] = {
+    "consultant": "consultor",
+    "manager": "gestor",
+    "operator": "operador",
+}
+
+# What one may be in an account, by a seat.
+SeatRole: TypeAlias = Literal["consultant", "manager"]
 
 # Through which door something was done.
 Channel: TypeAlias = Literal["web", "cli", "start", "api"]
@@ -43,6 +54,13 @@ Action: TypeAlias = Literal[
     "user.password",  # the person set a password
     "user.totp",  # the person turned the second factor on or off
     "user.sign_in",  # of operators only
+    "seat.give",  # an operator may act in an account, too
+    "seat.change",
+    "seat.take",
+    "extension.add",  # an act extended the validity of certificates
+    "extension.remove",
+    "source.check",  # providers were asked whether they would answer, which may be charged for
+    "checklist.close",  # the operators' first steps are shown no longer
     "opendata.rollback",
     "subject.erase",  # what is kept about a natural person was erased
 ]
@@ -101,13 +119,35 @@ class Credentials:
 
 
 @dataclass(frozen=True, slots=True)
+class Seat:
+    """A place that an operator has in an account, with the rights of one of its users."""
+
+    seat_id: int
+    user_id: int
+    account_id: int
+    role: SeatRole
+    given_ms: int
+
+
+@dataclass(frozen=True, slots=True)
 class Session:
-    """One signed-in browser. The token itself is known to the browser only."""
+    """One signed-in browser. The token itself is known to the browser only.
+
+    `user` is the person as they act in it: of the account and the role of the seat that they
+    wear, where they wear one.
+    """
 
     session_id: int
     user: User
     opened_ms: int
     seen_ms: int
+    seat: Seat | None = None
+    browser: str | None = None  # in words, as its owner would call it
+
+    @property
+    def runs_the_service(self) -> bool:
+        """Whether the person is an operator, whatever they wear."""
+        return self.seat is not None or self.user.role == "operator"
 
 
 PASSWORD_CHARACTERS_MIN = 12

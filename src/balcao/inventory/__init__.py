@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
 
+from pydantic.fields import FieldInfo
+
 from balcao.core.addresses import shown_address
 from balcao.core.federation import UFS
 from balcao.core.questions import Subject
@@ -113,6 +115,19 @@ class Inventory:
         switches = f"{', '.join(others)} e {last}" if others else last
         return self.out_of_use.get(name) or f"ligue com {switches}"
 
+    def block(self, name: str) -> str:
+        """What to write into `balcao.toml` so that a source is switched on, with its keys open."""
+        provider = _OWNERS[name]
+        offer = next(each for each in provider.offers if each.name == name)
+        fields = provider.settings.model_fields
+        lines = [f"{each} = {_example(fields[each])}" for each in offer.switches]
+        return "\n".join([f"[{provider.name}]", *lines])
+
+    def probe_cost(self, name: str) -> str:
+        """What a provider asks for being probed (`probing.run`)."""
+        offers = _OWNERS[name].offers
+        return next(offer.probe_cost for offer in offers if offer.name == name)
+
     def address(self, name: str) -> str:
         """Where a source that is on is asked, without what may be secret in it."""
         return shown_address(self._settings_of(name).address)
@@ -147,6 +162,14 @@ class Inventory:
         """The UFs that the subject is asked for and nobody serves."""
         served = {uf for source in self.sources(subject) for uf in source.ufs}
         return [uf for uf in self.ufs.get(subject, ()) if uf not in served]
+
+
+def _example(field: FieldInfo) -> str:
+    """A value in TOML: the default where it is one, else one that nobody takes for a real one."""
+    if field.annotation is bool:
+        return "true"
+    usual = field.default
+    return f'"{usual}"' if isinstance(usual, str) and usual else '"…"'
 
 
 def ufs_text(ufs: Sequence[str], asked: Sequence[str] = UFS) -> str:

@@ -10,6 +10,7 @@ from typing import Any, Literal, TypeAlias
 
 from markupsafe import Markup
 
+from balcao.core.extensions import Extension
 from balcao.core.ledger import Trace
 from balcao.core.writing import cep, cnae, cnpj, cpf, credits
 
@@ -62,6 +63,7 @@ class RecordedResult:
     trace: Trace
     now_ms: int
     in_force: bool = True  # False: a certificate that has expired since
+    extensions: Sequence[Extension] = ()  # acts that the operator knows of (decisions 4.12)
 
 
 @dataclass(frozen=True, slots=True)

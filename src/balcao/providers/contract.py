@@ -36,6 +36,7 @@ class Offer:
     title: str  # what people call it
     subjects: tuple[Subject, ...]
     switches: tuple[str, ...] = ()  # the provider's settings that turn it on
+    probe_cost: str = ""  # what the provider asks for being probed, for operators
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ import structlog
 
 from balcao.backup.schedule import Schedule
 from balcao.core.questions import Mode
+from balcao.examination.checks import examine
 from balcao.home import Home
 from balcao.http.account import Books
 from balcao.http.authenticator import Authenticator
@@ -50,6 +51,7 @@ from balcao.storage.blobs import open_blobs
 from balcao.storage.desk.desk import Desk
 from balcao.storage.desk.exports import EXPORT
 from balcao.storage.places import place_of
+from balcao.web.examinations import Examinations
 from balcao.web.exporting import FileWriting
 from balcao.web.seal import Seal
 from balcao.web.site import build_site
@@ -200,6 +202,7 @@ def open_application(
         new_id=new_id,
         batches=batches.desk,
         results=batches.results,
+        examinations=Examinations(partial(examine, settings, now_ms)),
     )
     searching = Searching({mode: home.opendata(mode) for mode in MODES})
     front = Front(

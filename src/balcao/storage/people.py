@@ -46,6 +46,16 @@ class Link:
 
 
 @dataclass(frozen=True, slots=True)
+class OpenSession:
+    """A browser in which somebody is signed in, as its owner is shown it."""
+
+    session_id: int
+    opened_ms: int
+    seen_ms: int
+    browser: str | None
+
+
+@dataclass(frozen=True, slots=True)
 class AuditEntry:
     """One deed, as it is read again."""
 

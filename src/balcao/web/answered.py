@@ -86,7 +86,8 @@ def _view(visit: Visit, form: LookupForm, recorded: Recorded, trace: Trace) -> R
     now = visit.tools.now_ms()
     body = msgspec.json.decode(recorded.body)
     in_force = operation.still_valid(recorded.body, now)
-    return operation.view(views.RecordedResult(body, trace, now, in_force))
+    acts = visit.tools.desk.extensions.all() if operation.issues else ()
+    return operation.view(views.RecordedResult(body, trace, now, in_force, acts))
 
 
 def _masked(trace: Trace) -> str:

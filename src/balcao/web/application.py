@@ -36,7 +36,7 @@ from balcao.http.read import BodyLimit
 from balcao.web import guard, returning
 from balcao.web.multipart import UploadedFile, read_upload
 from balcao.web.tools import Tools
-from balcao.web.visit import Instead, Visit, Who
+from balcao.web.visit import Instead, Visit, Visitor, Who
 
 log = structlog.get_logger()
 
@@ -227,7 +227,7 @@ class WebApplication:
             if visit.visitor is None:
                 return _to_sign_in(visit, page, self._askable)
             if not visit.visitor.is_one_of(page.who):
-                return visit.problem(403, *_SAID[403])
+                return visit.problem(403, *_SAID[_why_not(visit.visitor)])
         try:
             return await page.answer(visit)
         finally:
@@ -334,6 +334,13 @@ async def _form(request: Request, page: Page) -> tuple[Mapping[str, str], Upload
     return fields, None
 
 
+def _why_not(visitor: Visitor) -> int | str:
+    """Operators have several hats: which of them this page is for."""
+    if not visitor.session.runs_the_service:
+        return 403
+    return "seated" if visitor.session.seat is not None else "operator"
+
+
 def _to_sign_in(visit: Visit, page: Page, askable: Set[str]) -> Response:
     """Sign in, and come back here; from a form, to the page of the form, where that can be told.
 
@@ -394,6 +401,16 @@ _SAID: Mapping[int | str, tuple[str, str]] = {
         "Erro interno",
         "Algo deu errado do nosso lado. Se era uma consulta, o histórico diz se ela foi feita e"
         " cobrada. Se acontecer de novo, informe o número abaixo a quem opera o serviço.",
+    ),
+    "seated": (
+        "Não é deste lugar",
+        "Você está usando o seu lugar em uma conta. No menu com o seu nome, volte a ser operador ou"
+        " troque de lugar, e abra a página de novo.",
+    ),
+    "operator": (
+        "É de quem tem um lugar na conta",
+        "Esta página é dos usuários de uma conta. Se você tem um lugar em uma, troque para ele no"
+        " menu com o seu nome; senão, dê um a si mesmo na página dos usuários da conta.",
     ),
     "form": (
         "Formulário recusado",

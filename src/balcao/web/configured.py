@@ -16,9 +16,21 @@ LOOKED_AT_MS = 60_000
 
 
 @dataclass(frozen=True, slots=True)
+class KnownSource:
+    """A source that is asked over the network, whatever it answers."""
+
+    name: str
+    is_on: bool
+    remark: str  # where it is asked; what is missing where it is off
+    subjects: Sequence[Subject]
+    block: str  # for `balcao.toml`
+
+
+@dataclass(frozen=True, slots=True)
 class Configured:
     """The live sources of each subject, in the order of asking."""
 
+    online: Sequence[KnownSource]
     sources: Mapping[Subject, Sequence[ListedSource]]
     asked: Mapping[Subject, Sequence[str]]  # UFs, of subjects that are asked by UF
 
@@ -46,7 +58,17 @@ class Configured:
 
 def _look(settings: Settings) -> Configured:
     seen = Inventory(settings, datetime.now(UTC), _why)
-    return Configured({subject: tuple(seen.sources(subject)) for subject in SUBJECTS}, seen.ufs)
+    sources = {subject: tuple(seen.sources(subject)) for subject in SUBJECTS}
+    found: dict[str, tuple[ListedSource, list[Subject]]] = {}
+    for subject, listed in sources.items():
+        for source in listed:
+            if source.name != SNAPSHOT:
+                found.setdefault(source.name, (source, []))[1].append(subject)
+    online = [
+        KnownSource(name, source.is_on, source.remark, subjects, seen.block(name))
+        for name, (source, subjects) in found.items()
+    ]
+    return Configured(online, sources, seen.ufs)
 
 
 def _why(error: Exception) -> str:

@@ -7,20 +7,23 @@ the form's token must belong to the browser's cookie.
 """
 
 import contextlib
+from collections.abc import Sequence
 
 from starlette.requests import Request
 from starlette.responses import Response
 
 from balcao.accounts.links import token_digest
+from balcao.core.people import Session
 from balcao.errors import StorageFailed
 from balcao.web.tools import Tools
-from balcao.web.visit import Visitor
+from balcao.web.visit import Hat, Visitor
+from balcao.web.vocabulary import MODES, ROLES
 
 _SECURE_PREFIX = "__Host-"
 SESSION, FIRST_VISIT = "balcao", "balcao-visita"
 
-_MINUTE_MS = 60_000
-_SEEN_EVERY_MS = _MINUTE_MS
+MINUTE_MS = 60_000
+_SEEN_EVERY_MS = MINUTE_MS
 
 _OURS = frozenset({"same-origin", "none"})
 
@@ -55,8 +58,8 @@ async def visitor_of(request: Request, tools: Tools) -> Visitor | None:
     session = people.session(
         digest,
         now,
-        settings.session_idle_minutes * _MINUTE_MS,
-        settings.session_hours * 60 * _MINUTE_MS,
+        settings.session_idle_minutes * MINUTE_MS,
+        settings.session_hours * 60 * MINUTE_MS,
     )
     if session is None:
         return None
@@ -65,7 +68,19 @@ async def visitor_of(request: Request, tools: Tools) -> Visitor | None:
             await people.touch_session(session.session_id, now)
     number = session.user.account_id
     account = None if number is None else tools.desk.account(number)
-    return Visitor(session.user, session, digest, account)
+    return Visitor(session.user, session, digest, account, _hats(session, tools))
+
+
+def _hats(session: Session, tools: Tools) -> Sequence[Hat]:
+    """Only operators are looked up: others have one place."""
+    if not session.runs_the_service:
+        return ()
+    user, worn = session.user, session.seat
+    seats = [
+        Hat(seat.account_id, name, f"{ROLES[seat.role]}, {MODES[mode]}", seat == worn)
+        for seat, name, mode in tools.desk.seats.places_of(user.user_id)
+    ]
+    return [Hat(None, "Operador", "quem opera o serviço", worn is None), *seats] if seats else ()
 
 
 def _by_itself(request: Request) -> bool:

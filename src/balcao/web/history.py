@@ -95,7 +95,9 @@ def names_of(visit: Visit, account_id: int) -> Names:
 
 def names_in(desk: Desk, account_id: int) -> Names:
     """The same, without a visit."""
-    users = {user.user_id: user.name for user in desk.people.users(account_id)}
+    # An operator's name stays beside what they asked when their seat here is gone.
+    people = (*desk.people.users(None), *desk.people.users(account_id))
+    users = {user.user_id: user.name for user in people}
     return Names(names_of_keys(desk.keys(account_id)), users)
 
 

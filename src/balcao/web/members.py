@@ -13,20 +13,23 @@ from starlette.responses import Response
 from balcao.accounts.links import LINK_HOURS, make_link
 from balcao.core.access import Account
 from balcao.core.addresses import invitation
-from balcao.core.people import Role, Signature, User
+from balcao.core.people import SeatRole, Signature, User, normal_email
 from balcao.errors import EmailTaken, FormDone
 from balcao.storage.people import NewUser
-from balcao.web import asking
+from balcao.web import asking, seats
 from balcao.web.mounting import done
 from balcao.web.typed import EMAIL, PERSON_NAME, TypedForm, one_of, read
 from balcao.web.visit import Visit
-
-ROLE_WORDS: Mapping[Role, str] = {"consultant": "Consultor", "manager": "Gestor"}
+from balcao.web.vocabulary import ROLES
 
 _DONE: Mapping[str, str] = {
     "mudado": "Usuário alterado.",
     "suspenso": "Usuário suspenso: as sessões dele foram encerradas.",
     "retomado": "O usuário pode entrar de novo.",
+    "lugar": "Lugar dado. Ele troca para esta conta no menu com o seu nome.",
+    "email": "A conta foi criada. A pessoa não: já existe um usuário com esse e-mail. Convide-a com"
+    " outro, ou dê um lugar a ela, se for de um operador.",
+    "sem-lugar": "Lugar retirado: vale desde já.",
     "antes": "Esse formulário já tinha sido enviado, e nada foi feito de novo.",
 }
 _LINK_DONE = (
@@ -34,6 +37,10 @@ _LINK_DONE = (
     " Se não o guardou, abra o usuário na lista e faça outro link."
 )
 _TAKEN = "Já existe um usuário com este e-mail, nesta conta ou em outra."
+_AN_OPERATORS = (
+    "É o e-mail de um operador. Dê a ele um lugar nesta conta, no outro formulário: entra com a"
+    " senha que já tem."
+)
 _NOT_YOURSELF = (
     "Você não pode suspender a si mesmo nem deixar de ser gestor. Peça a outro gestor, ou a quem"
     " opera o serviço."
@@ -45,7 +52,7 @@ class MemberForm(TypedForm):
     """What an account's user is called, and may do."""
 
     name: Annotated[str, PERSON_NAME] = Field(alias="nome")
-    role: Annotated[Role, one_of(ROLE_WORDS, "Escolha um dos papéis.")] = Field(alias="papel")
+    role: Annotated[SeatRole, one_of(ROLES, "Escolha um dos papéis.")] = Field(alias="papel")
 
 
 class NewMemberForm(MemberForm):
@@ -74,8 +81,15 @@ async def add(visit: Visit, account: Account, base: str) -> Response:
     except FormDone:
         return _listed(visit, account, base, 409, alert=_LINK_DONE, typed={})
     except EmailTaken:
-        return _listed(visit, account, base, 422, complaints={"email": _TAKEN})
+        return _listed(visit, account, base, 422, complaints={"email": _taken(visit, typed.email)})
     return await with_link(visit, user, base, None, is_new=True)
+
+
+def _taken(visit: Visit, email: str) -> str:
+    """Only operators are told who is one."""
+    operators = visit.tools.desk.people.users(None) if visit.person.is_operator else ()
+    known = any(normal_email(user.email) == normal_email(email) for user in operators)
+    return _AN_OPERATORS if known else _TAKEN
 
 
 async def show_one(visit: Visit, account: Account, base: str) -> Response:
@@ -173,7 +187,8 @@ def _listed(
         address=base,
         account=account,
         users=visit.tools.desk.people.users(account.account_id),
-        roles=ROLE_WORDS,
+        roles=ROLES,
+        **seats.shown_to(visit, account),
         oneself=visit.person.user.user_id,
         **said,
     )
@@ -186,7 +201,7 @@ def _shown(visit: Visit, user: User, base: str, status: int = 200, **said: objec
         status,
         user=user,
         address=base,
-        roles=ROLE_WORDS,
+        roles=ROLES,
         is_oneself=_is_oneself(visit, user),
         **said,
     )

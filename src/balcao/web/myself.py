@@ -5,7 +5,8 @@ from collections.abc import Mapping
 from starlette.responses import Response
 
 from balcao.core.people import User
-from balcao.web import second_factor, throttle
+from balcao.web import asking, second_factor, throttle
+from balcao.web.guard import MINUTE_MS
 from balcao.web.signing import TOTP, new_password_problem, with_session
 from balcao.web.visit import Visit
 
@@ -15,13 +16,27 @@ _DONE: Mapping[str, str] = {
     "senha": "Senha trocada. As outras sessões foram encerradas.",
     "totp": "Segundo fator ligado. As outras sessões foram encerradas.",
     "sem-totp": "Segundo fator desligado.",
+    "sessao": "Sessão encerrada.",
     "sessoes": "As outras sessões foram encerradas.",
 }
 
 
 async def show(visit: Visit) -> Response:
     """What one can change."""
-    return visit.page("eu.html", message=_DONE.get(visit.query("feito")))
+    return _shown(visit, message=_DONE.get(visit.query("feito")))
+
+
+def _shown(visit: Visit, status: int = 200, **said: object) -> Response:
+    """The page; `said` is what became of a form."""
+    here, settings = visit.person.session.session_id, visit.tools.settings
+    open_ = visit.tools.desk.people.sessions(
+        visit.person.user.user_id,
+        visit.tools.now_ms(),
+        settings.session_idle_minutes * MINUTE_MS,
+        settings.session_hours * 60 * MINUTE_MS,
+    )
+    others = [one for one in open_ if one.session_id != here]
+    return visit.page("eu.html", status, others=others, **said)
 
 
 async def change_password(visit: Visit) -> Response:
@@ -30,7 +45,7 @@ async def change_password(visit: Visit) -> Response:
     if (complaint := await _not_them(visit)) or (
         complaint := new_password_problem(visit, user.email)
     ):
-        return visit.page("eu.html", 422, alert=complaint)
+        return _shown(visit, 422, alert=complaint)
     hashed = await tools.passwords.hash(visit.form.get("senha", ""))
     await tools.desk.people.set_password(user.user_id, hashed, visit.signed(), tools.now_ms())
     return await with_session(visit, user, visit.redirect("/app/eu", feito="senha"))
@@ -43,12 +58,20 @@ async def close_others(visit: Visit) -> Response:
     return visit.redirect("/app/eu", feito="sessoes")
 
 
+async def close_one(visit: Visit) -> Response:
+    """Sign out in one other browser; one that is gone already is as good."""
+    number = visit.request.path_params["session_id"]
+    if asking.is_number(number):
+        await visit.tools.desk.people.close_one_session(visit.person.user.user_id, int(number))
+    return visit.redirect("/app/eu", feito="sessao")
+
+
 async def begin_totp(visit: Visit) -> Response:
     """With the password: a new secret, shown as a picture; it counts from its first code on."""
     if visit.person.user.has_totp:
-        return visit.page("eu.html", 422, alert="Desligue antes o segundo fator que está ligado.")
+        return _shown(visit, 422, alert="Desligue antes o segundo fator que está ligado.")
     if (complaint := await _not_them(visit)) is not None:
-        return visit.page("eu.html", 422, alert=complaint)
+        return _shown(visit, 422, alert=complaint)
     return _enrolment(visit, second_factor.new_secret())
 
 
@@ -58,7 +81,7 @@ async def turn_on(visit: Visit) -> Response:
     sealed = visit.typed("segredo").encode()
     secret = tools.seal.open(_new_secret_of(user), sealed, _CONFIRM_SECONDS)
     if secret is None or user.has_totp:
-        return visit.page("eu.html", 422, alert="A troca demorou demais. Comece de novo.")
+        return _shown(visit, 422, alert="A troca demorou demais. Comece de novo.")
     step = second_factor.step_of(secret, visit.typed("codigo"), tools.now_ms())
     if step is None:
         return _enrolment(visit, secret, "O código não confere. Tente com o próximo.")
@@ -73,7 +96,7 @@ async def turn_off(visit: Visit) -> Response:
     """With the password."""
     tools, user = visit.tools, visit.person.user
     if (complaint := await _not_them(visit)) is not None:
-        return visit.page("eu.html", 422, alert=complaint)
+        return _shown(visit, 422, alert=complaint)
     await tools.desk.people.set_totp(user.user_id, None, visit.signed(), tools.now_ms())
     return visit.redirect("/app/eu", feito="sem-totp")
 

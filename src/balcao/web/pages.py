@@ -28,6 +28,7 @@ _FILTERS = (
     "cpf",
     "credits",
     "day",
+    "decimal",
     "instant",
     "percent",
     "phone",
@@ -46,6 +47,17 @@ class Place:
     current: bool
 
 
+# What is reached from an entry besides what lies below its address.
+_ALSO_UNDER: Mapping[str, Sequence[str]] = {
+    "/app/operador/sistema": (
+        "/app/operador/operadores",
+        "/app/operador/dados-abertos",
+        "/app/operador/copias",
+        "/app/operador/prorrogacoes",
+        "/app/operador/configuracoes",
+        "/app/operador/auditoria",
+    ),
+}
 # Address, text, and who sees it.
 _PLACES: Sequence[tuple[str, str, frozenset[str]]] = (
     ("/app", "Início", frozenset({"consultant", "manager"})),
@@ -58,8 +70,7 @@ _PLACES: Sequence[tuple[str, str, frozenset[str]]] = (
     ("/app/operador", "Painel", frozenset({"operator"})),
     ("/app/operador/contas", "Contas", frozenset({"operator"})),
     ("/app/operador/fontes", "Fontes", frozenset({"operator"})),
-    ("/app/operador/dados-abertos", "Dados abertos", frozenset({"operator"})),
-    ("/app/operador/auditoria", "Auditoria", frozenset({"operator"})),
+    ("/app/operador/sistema", "Sistema", frozenset({"operator"})),
 )
 
 
@@ -137,6 +148,11 @@ def _navigation(visit: "Visit") -> Sequence[Place]:
     path = visit.request.url.path
     seen = [(href, text) for href, text, roles in _PLACES if visit.visitor.user.role in roles]
     # The longest address that the page lies under.
-    under = [href for href, _ in seen if path == href or path.startswith(f"{href}/")]
-    current = max(under, key=len, default="")
+    under = {
+        place: href
+        for href, _ in seen
+        for place in (href, *_ALSO_UNDER.get(href, ()))
+        if path == place or path.startswith(f"{place}/")
+    }
+    current = under[max(under, key=len)] if under else ""
     return [Place(text, href, href == current) for href, text in seen]

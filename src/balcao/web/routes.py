@@ -13,6 +13,7 @@ from balcao.web import (
     myself,
     receipts,
     request,
+    seats,
     signing,
     status,
 )
@@ -21,7 +22,19 @@ from balcao.web.batches import deeds, live
 from balcao.web.batches import form as new_batch
 from balcao.web.batches import pages as batches
 from balcao.web.mounting import AccountPage, for_both, for_operators
-from balcao.web.operator import account, accounts, audit, opendata, operators, overview, sources
+from balcao.web.operator import (
+    account,
+    accounts,
+    audit,
+    checking,
+    extensions,
+    first_steps,
+    opendata,
+    operators,
+    overview,
+    sources,
+    system,
+)
 from balcao.web.statement import files, month, pages
 
 _CONSULT = "/app/consultas/{operacao}"
@@ -50,6 +63,8 @@ PAGES: Sequence[Page] = (
     Page("/app/eu", "app:eu", "signed_in", myself.show),
     Page("/app/eu/senha", "app:senha", "signed_in", myself.change_password, "POST"),
     Page("/app/eu/sessoes", "app:sessoes", "signed_in", myself.close_others, "POST"),
+    Page("/app/eu/sessoes/{session_id}", "app:sessao", "signed_in", myself.close_one, "POST"),
+    Page("/app/eu/lugar", "app:lugar", "signed_in", seats.change_hat, "POST"),
     Page("/app/eu/segundo-fator", "app:totp", "signed_in", myself.begin_totp, "POST"),
     Page("/app/eu/segundo-fator/ligar", "app:totp", "signed_in", myself.turn_on, "POST"),
     Page("/app/eu/segundo-fator/desligar", "app:totp", "signed_in", myself.turn_off, "POST"),
@@ -121,6 +136,7 @@ PAGES: Sequence[Page] = (
         AccountPage("usuario-retomar", members.resume, "/{user_id}/retomar", "POST"),
         AccountPage("usuario-link", members.send_link, "/{user_id}/link", "POST"),
     ),
+    *for_both("/lugares", AccountPage("lugar-retirar", seats.take, "/{user_id}/retirar", "POST")),
     # Those who run the service.
     _office("", "painel", overview.show),
     _office("/contas", "contas", accounts.show),
@@ -128,6 +144,7 @@ PAGES: Sequence[Page] = (
     _office("/contas/nova", "conta-nova", accounts.create, "POST"),
     *for_operators(
         AccountPage("conta", account.show),
+        AccountPage("lugar-dar", seats.give, "/lugares", "POST"),
         AccountPage("termos", account.change_terms, "/termos", "POST"),
         AccountPage("creditos", account.add_credits, "/creditos", "POST"),
         AccountPage("suspender", account.ask_to_suspend, "/suspender"),
@@ -147,6 +164,17 @@ PAGES: Sequence[Page] = (
     _office(f"{_ANOTHER}/link", "link-operador", operators.link, "POST"),
     _office(f"{_ANOTHER}/sem-totp", "sem-totp", operators.totp_off, "POST"),
     _office("/fontes", "fontes", sources.show),
+    _office("/fontes/verificar", "verificar", checking.show),
+    _office("/fontes/verificar", "verificar", checking.check, "POST"),
+    _office("/primeiros-passos", "primeiros-passos", first_steps.show),
+    _office("/primeiros-passos", "primeiros-passos", first_steps.close, "POST"),
+    _office("/sistema", "saude", system.health),
+    _office("/sistema", "saude", system.examine, "POST"),
+    _office("/copias", "copias", system.backups),
+    _office("/configuracoes", "configuracoes", system.settings_in_force),
+    _office("/prorrogacoes", "prorrogacoes", extensions.show),
+    _office("/prorrogacoes", "prorrogacoes", extensions.add, "POST"),
+    _office("/prorrogacoes/{number}/remover", "prorrogacao-remover", extensions.remove, "POST"),
     _office("/dados-abertos", "dados-abertos", opendata.show),
     _office("/dados-abertos/voltar", "voltar", opendata.ask_to_go_back),
     _office("/dados-abertos/voltar", "voltar", opendata.go_back, "POST"),

@@ -23,6 +23,7 @@ from balcao.core.rate_limit import Limit
 from balcao.errors import EmailTaken, RateLimited, StorageFailed
 from balcao.storage.people import Link, NewUser
 from balcao.web import guard, second_factor, throttle
+from balcao.web.browsers import name_of
 from balcao.web.returning import HOME, inside
 from balcao.web.status import ANSWERS
 from balcao.web.typed import is_name
@@ -200,7 +201,10 @@ async def _signed_in(visit: Visit, user: User, to: str) -> Response:
 async def with_session(visit: Visit, user: User, response: Response) -> Response:
     """The same answer to a browser in which this person is signed in from now on."""
     tools, token, signed = visit.tools, new_token(), Signature("web", user.user_id)
-    await tools.desk.people.open_session(user.user_id, token_digest(token), signed, tools.now_ms())
+    browser = name_of(visit.request.headers.get("user-agent", ""))
+    await tools.desk.people.open_session(
+        user.user_id, token_digest(token), signed, tools.now_ms(), browser
+    )
     guard.set_cookie(response, guard.SESSION, token, secure=visit.is_secure)
     return response
 

@@ -14,6 +14,7 @@ from balcao.observability.health import Health
 from balcao.settings import Settings
 from balcao.storage.contract import Blobs
 from balcao.storage.desk.desk import Desk
+from balcao.web.examinations import Examinations
 from balcao.web.exports import Exports
 from balcao.web.pages import Pages
 from balcao.web.passwords import Passwords
@@ -38,6 +39,7 @@ class Tools:
     new_id: Callable[[], str]
     batches: BatchDesk
     results: Results
+    examinations: Examinations
     passwords: Passwords = field(default_factory=Passwords)
     throttle: Throttle = field(default_factory=Throttle)
     pages: Pages = field(default_factory=Pages)

@@ -1,6 +1,6 @@
 """One request of the web application: who it is from, what it brings, how it is answered."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import IO, Literal, TypeAlias
 
@@ -36,17 +36,30 @@ class Instead(Exception):
 
 
 @dataclass(frozen=True, slots=True)
+class Hat:
+    """As what an operator may act: as one, or by a seat in an account (decisions 7.6)."""
+
+    account_id: int | None  # None: as an operator
+    name: str
+    note: str
+    worn: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Visitor:
-    """A signed-in person."""
+    """A signed-in person: as they act, which may be by a seat in an account."""
 
     user: User
     session: Session
     token_digest: bytes  # of this browser's session
     account: Account | None  # None: an operator
+    hats: Sequence[
+        Hat
+    ] = ()  # of an operator with a seat somewhere, the one that is worn among them
 
     @property
     def is_operator(self) -> bool:
-        """Runs the service; belongs to no account."""
+        """Runs the service, and acts as one who does: in no account."""
         return self.user.role == "operator"
 
     @property

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 
 from balcao.core.access import Plan
 from balcao.core.ledger import Origin, Trace
-from balcao.core.questions import Strategy
+from balcao.core.people import SeatRole
+from balcao.core.questions import Mode, Strategy
 from balcao.inventory import SNAPSHOT
 from balcao.operations import ALL_OPERATIONS
 from balcao.operations.contract import Operation
@@ -22,6 +23,10 @@ PLANS: Mapping[Plan, str] = {
     "pre_pago": "pré-pago",
     "pos_pago": "pós-pago",
 }
+
+MODES: Mapping[Mode, str] = {"live": "produção", "test": "teste"}
+# What a user of an account may be.
+ROLES: Mapping[SeatRole, str] = {"consultant": "Consultor", "manager": "Gestor"}
 
 # Certificates first: most come for one.
 IN_MENUS: Sequence[type[Operation]] = sorted(ALL_OPERATIONS, key=lambda each: not each.issues)

@@ -12,6 +12,7 @@ from pydantic import SecretStr
 from balcao.core.access import Account
 from balcao.core.budgets import Budget
 from balcao.core.certificates import CertificateGiven
+from balcao.core.extensions import Extension
 from balcao.core.freshness import Kept
 from balcao.core.ledger import Enqueue
 from balcao.core.people import Signature
@@ -54,7 +55,14 @@ def furnish(desk: Desk) -> None:
 
     async def people() -> None:
         said = desk.people
-        await said.add_user(NewUser("op@exemplo.com.br", "Op", "operator", None), BY, NOW)
+        op = await said.add_user(NewUser("op@exemplo.com.br", "Op", "operator", None), BY, NOW)
+        await desk.seats.give(op.user_id, acme.account_id, "manager", BY, NOW)
+        await said.open_session(op.user_id, a_token("s2"), BY, NOW, ODD)
+        worn = said.session(a_token("s2"), NOW, 10**9, 10**9)
+        assert worn is not None
+        assert await desk.seats.wear(worn.session_id, op.user_id, acme.account_id)
+        act = Extension("state_certificate", "SP", "2026-05-01", "2026-05-31", None, 90, ODD)
+        await desk.extensions.add(act, BY, NOW)
         lia = await said.add_user(
             NewUser("lia@exemplo.com.br", ODD, "manager", acme.account_id), BY, NOW
         )

@@ -6,10 +6,12 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 import msgspec
 
-from balcao.batches.columns import ColumnMap
+from balcao.batches.columns import AskedRow, ColumnMap
 from balcao.batches.comparing import Compared, compare
-from balcao.batches.tables.contract import Cells
+from balcao.batches.tables.contract import Cells, TableRow
 from balcao.core import writing
+from balcao.core.extensions import Extension
+from balcao.operations.certificates.acts import by_act
 from balcao.operations.contract import Operation
 
 # As the API and the files call them (`linhas?estado=`).
@@ -35,6 +37,8 @@ _OF_EVERY_ROW = (
     "repetida_de",
     "documento",
 )
+
+_OF_ACTS = ("prorrogada_por_ato_ate", "ato")
 
 _decode = msgspec.json.Decoder(dict[str, Any]).decode
 
@@ -66,9 +70,20 @@ class ResultRow(NamedTuple):
 
 
 class ResultColumns:
-    """The columns of a result: the client's own first, then ours, then the comparison."""
+    """The columns of a result: the client's own first, then ours, then the comparison.
 
-    def __init__(self, operation: Operation, header: Sequence[str], columns: ColumnMap) -> None:
+    Where the operator knows of `acts` that extend such certificates, ours have two more (decisions
+    4.12).
+    """
+
+    def __init__(
+        self,
+        operation: Operation,
+        header: Sequence[str],
+        columns: ColumnMap,
+        acts: Sequence[Extension] = (),
+    ) -> None:
+        self._acts = [act for act in acts if act.subject == operation.subject]
         self._operation, self._columns = operation, columns
         self._header = tuple(header)
         self._facts = operation.in_sheets.facts
@@ -77,6 +92,7 @@ class ResultColumns:
             *self._header,
             *(PREFIX + name for name in _OF_EVERY_ROW),
             *(PREFIX + fact.name for fact in self._facts),
+            *(PREFIX + name for name in _OF_ACTS if self._acts),
             *chain.from_iterable(
                 (f"{PREFIX}confere_{fact}", f"{PREFIX}oficial_{fact}") for fact in compared
             ),
@@ -95,9 +111,20 @@ class ResultColumns:
             found += [""] * len(self._facts)
         else:
             found += [fact.of(body) or "" for fact in self._facts]
+        if self._acts:
+            found += self._by_act(row, body)
         for each in self._compare(row.cells, body):
             found += (each.result, each.official)
         return found
+
+    def _by_act(self, row: ResultRow, body: Mapping[str, Any] | None) -> Sequence[str]:
+        """The later day and the act. A state's answer does not say its UF; what was asked does."""
+        if body is None:
+            return ("", "")
+        read = self._columns.read(TableRow(row.facts.line, row.cells))
+        uf = read.question.uf if isinstance(read, AskedRow) else None
+        later = by_act(self._acts, self._operation.subject, uf, body)
+        return ("", "") if later is None else (writing.day(later.until), later.act)
 
     def compared(self, row: ResultRow) -> Sequence[Compared]:
         """What the file says beside what the answer says, in the order of the columns."""

@@ -4,6 +4,7 @@ import datetime
 from collections.abc import Sequence
 
 from balcao.core.calendar import civil_day_text
+from balcao.core.extensions import Extended
 from balcao.core.writing import credits, day, instant
 from balcao.operations.certificates.lookup import PRICES
 from balcao.operations.views import REGISTER_FIGURES, Fact, FormWords, Headline
@@ -40,13 +41,28 @@ def in_force(text: str, note: str, until: str | None, now_ms: int) -> Headline:
     return Headline("good", text, f"{note} Válida até {day(until)}.".lstrip())
 
 
-def expired(until: str | None) -> Headline:
-    """Of what was in force when it was delivered."""
+def expired(until: str | None, later: Extended | None, now_ms: int) -> Headline:
+    """Of what was in force when it was delivered; `later`: what an act makes of it."""
+    if later is not None and civil_day_text(now_ms) <= later.until:
+        return Headline(
+            "warn",
+            "Certidão vencida, prorrogada por ato",
+            f"Pela fonte venceu em {day(until)}. {later.act} a prorroga até {day(later.until)}:"
+            " confira o ato antes de usá-la.",
+        )
     return Headline(
         "bad",
         "Certidão vencida",
         f"Venceu em {day(until)} e não serve mais como prova. Consulte de novo.",
     )
+
+
+def by_act(later: Extended | None) -> Sequence[Fact]:
+    """The day that an act gives, beside the one that the source told, which stays as it is."""
+    if later is None:
+        return ()
+    text = f"{day(later.until)}, por {later.act} (informado por quem opera o serviço)"
+    return (("Prorrogada por ato até", text),)
 
 
 def figures(text: str | None) -> object:

@@ -5,9 +5,11 @@ from collections.abc import Mapping, Sequence
 
 from balcao.core.calendar import civil_day, civil_day_text, day_starts_ms
 from balcao.core.certificates import SHORT_CACHE_MS, CertificateType
+from balcao.core.extensions import FEDERAL
 from balcao.core.ledger import Trace
 from balcao.core.writing import credits, day, instant
 from balcao.operations.certificates import page
+from balcao.operations.certificates.acts import by_act
 from balcao.operations.certificates.lookup import PRICES
 from balcao.operations.views import (
     Again,
@@ -64,8 +66,9 @@ def view(recorded: RecordedResult) -> ResultView:
     number = body.get("cnpj") or body.get("cpf")
     verification = body["receipt_verification_code"]
     until = body["effective_validity"]
+    later = by_act(recorded.extensions, FEDERAL, None, body)
     return ResultView(
-        _headline(body, trace, now_ms) if recorded.in_force else page.expired(until),
+        _headline(body, trace, now_ms) if recorded.in_force else page.expired(until, later, now_ms),
         facts=(
             ("CPF" if body.get("cpf") else "CNPJ", document(number)),
             ("Nome", body["corporate_name"]),
@@ -76,6 +79,7 @@ def view(recorded: RecordedResult) -> ResultView:
             ("Emitida em", day(body["issued_at"])),
             ("Válida até", day(until)),
             *_extension(body),
+            *page.by_act(later),
             *_keeping(body, trace, now_ms),
             ("Débitos na Receita Federal", truth(body["rfb_debts"])),
             ("Débitos na PGFN (dívida ativa)", truth(body["pgfn_debts"])),

@@ -4,9 +4,11 @@ import datetime
 from collections.abc import Mapping, Sequence
 
 from balcao.core.calendar import civil_day_text
+from balcao.core.extensions import STATE
 from balcao.core.ledger import Trace
 from balcao.core.writing import cnpj, credits, day
 from balcao.operations.certificates import page
+from balcao.operations.certificates.acts import by_act
 from balcao.operations.certificates.lookup import PRICES
 from balcao.operations.views import (
     Again,
@@ -45,6 +47,7 @@ def view(recorded: RecordedResult) -> ResultView:
     """A state certificate; its answer does not repeat who and where, which the trace knows."""
     body, trace, now_ms = recorded.body, recorded.trace, recorded.now_ms
     uf, until = trace.uf or "", body["validade"]
+    later = by_act(recorded.extensions, STATE, uf, body)
     cost = PRICES["online"]
     button = Button(
         f"Atualizar online ({credits(cost)})",
@@ -54,7 +57,7 @@ def view(recorded: RecordedResult) -> ResultView:
         "Consulta agora a secretaria da fazenda.",
     )
     return ResultView(
-        _headline(body, uf, now_ms) if recorded.in_force else page.expired(until),
+        _headline(body, uf, now_ms) if recorded.in_force else page.expired(until, later, now_ms),
         facts=(
             ("CNPJ", document(trace.document)),
             ("UF", uf),
@@ -63,6 +66,7 @@ def view(recorded: RecordedResult) -> ResultView:
             ("Mensagem fiscal", body["certidao_mensagem"]),
             ("Mensagem da fonte", body["mensagem"]),
             ("Válida até", day(until)),
+            *page.by_act(later),
             *_keeping(body, trace, now_ms),
             ("Certidão negativa", truth(body["certidao_negativa"])),
             ("Emitida pela fonte", truth(body["conseguiu_emitir_certidao_negativa"])),

@@ -11,6 +11,7 @@ PROVIDER = Provider(
             "CNPJá",
             ("company", "state_registration", "rural_producer", "suframa"),
             ("key",),
+            probe_cost="O CNPJá não cobra por ela.",
         ),
     ),
     credentials=("key",),

@@ -11,6 +11,7 @@ PROVIDER = Provider(
             "Infosimples",
             ("state_registration", "rural_producer", "federal_certificate", "state_certificate"),
             ("token",),
+            probe_cost="A Infosimples não cobra por ela.",
         ),
     ),
     credentials=("token",),

@@ -5,5 +5,13 @@ from balcao.providers.contract import Offer, Provider
 PROVIDER = Provider(
     "minha_receita",
     "Minha Receita, ou BrasilAPI, que responde na mesma forma.",
-    (Offer("minha_receita", "Minha Receita", ("company",), ("url",)),),
+    (
+        Offer(
+            "minha_receita",
+            "Minha Receita",
+            ("company",),
+            ("url",),
+            probe_cost="É gratuita.",
+        ),
+    ),
 )

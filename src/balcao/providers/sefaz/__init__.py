@@ -16,6 +16,8 @@ PROVIDER = Provider(
             "SEFAZ (Consulta Cadastro)",
             ("state_registration", "rural_producer"),
             ("certificate", "password"),
+            probe_cost="É uma consulta comum em cada UF, sobre a empresa do certificado, e conta no"
+            " limite de uso do estado.",
         ),
     ),
     by_certificate=True,

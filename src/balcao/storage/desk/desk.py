@@ -23,11 +23,13 @@ from balcao.storage.desk.check import check_books
 from balcao.storage.desk.clock import is_month_ahead, turn_months_back
 from balcao.storage.desk.data_subjects import DataSubjects
 from balcao.storage.desk.exports import StoredExports
+from balcao.storage.desk.extensions import Extensions
 from balcao.storage.desk.folding import DailyTotals
 from balcao.storage.desk.jobs import Jobs
 from balcao.storage.desk.people import People
 from balcao.storage.desk.reading import DeskReading
 from balcao.storage.desk.receipts import purge
+from balcao.storage.desk.seats import Seats
 from balcao.storage.engine import Engine
 from balcao.storage.turns import Told
 
@@ -44,7 +46,8 @@ RECEIPTS_KNOWN_MAX = 32_768
 class Desk(DeskReading):
     """What a process does with the books.
 
-    `people`: those of the web application, and the log of what is done there. `jobs`: what commits
+    `people`: those of the web application, and the log of what is done there. `seats`: operators'
+    places in accounts. `extensions`: acts that extend certificates. `jobs`: what commits
     left to be done. `batches`: of lookups. `budgets`: ceilings of an account's parts.
     `totals`: what was charged, by day. `exports`: files that take long to write.
     `data_subjects`: what is kept about natural persons, to be found and erased.
@@ -56,6 +59,8 @@ class Desk(DeskReading):
         self._callers: dict[bytes, tuple[int, Caller | None]] = {}
         self._recorded: set[str] = set()  # numbers of receipts
         self.people = People(engine, self._callers.clear)
+        self.seats = Seats(engine)
+        self.extensions = Extensions(engine)
         self.jobs = Jobs(engine)
         self.batches = Batches(engine)
         self.budgets = Budgets(engine)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from balcao.core.access import Account
-from balcao.core.people import Action, LinkPurpose, Role, Signature, User
+from balcao.core.people import ROLE_WORDS, Action, LinkPurpose, Role, Signature, User
 from balcao.errors import LastOperator
 from balcao.storage.connection import SqlConnection
 from balcao.storage.desk import office, users
@@ -25,7 +25,8 @@ _OTHERS_WHO_CAN_ENTER = (
     " AND suspended_ms IS NULL AND user_id <> ? LIMIT 1"
 )
 _OPEN_SESSION = (
-    "INSERT INTO web_session (token_digest, user_id, opened_ms, seen_ms) VALUES (?, ?, ?, ?)"
+    "INSERT INTO web_session (token_digest, user_id, opened_ms, seen_ms, browser)"
+    " VALUES (?, ?, ?, ?, ?)"
 )
 _SEEN = "UPDATE person SET seen_ms = ? WHERE user_id = ? AND coalesce(seen_ms, 0) < ?"
 _PURGES = (
@@ -93,9 +94,7 @@ class People(PeopleReading):
                     raise LookupError(user_id)
                 changed = []
                 if role != user.role:
-                    changed.append(
-                        f"papel {users.ROLE_WORDS[user.role]} → {users.ROLE_WORDS[role]}"
-                    )
+                    changed.append(f"papel {ROLE_WORDS[user.role]} → {ROLE_WORDS[role]}")
                 if name != user.name:
                     changed.append("nome alterado")
                 if not changed:
@@ -197,12 +196,17 @@ class People(PeopleReading):
     # Sessions.
 
     async def open_session(
-        self, user_id: int, token_digest: bytes, signed: Signature, now_ms: int
+        self,
+        user_id: int,
+        token_digest: bytes,
+        signed: Signature,
+        now_ms: int,
+        browser: str | None = None,
     ) -> None:
         """Remember a browser that signed in. An operator's sign-in is a deed for the log.
 
-        Somebody who was suspended meanwhile is not let in, and the token stays unknown. Raises
-        `LookupError`, `FormDone`.
+        `browser`: in words, for its owner. Somebody who was suspended meanwhile is not let in, and
+        the token stays unknown. Raises `LookupError`, `FormDone`.
         """
 
         def work(connection: SqlConnection) -> None:
@@ -210,7 +214,7 @@ class People(PeopleReading):
                 user = users.existing(connection, user_id)
                 if user.suspended_ms is not None:
                     return
-                connection.execute(_OPEN_SESSION, (token_digest, user_id, now_ms, now_ms))
+                connection.execute(_OPEN_SESSION, (token_digest, user_id, now_ms, now_ms, browser))
                 connection.execute(_SEEN, (now_ms, user_id, now_ms))
                 if user.role == "operator":
                     users.log(connection, signed, "user.sign_in", now_ms, user=user)
@@ -249,6 +253,16 @@ class People(PeopleReading):
             ).fetchall()
         )
         return len(closed)
+
+    async def close_one_session(self, user_id: int, session_id: int) -> bool:
+        """Sign this user out of one browser. False: it is none of theirs, or was closed."""
+        closed = await self._in_turn(
+            lambda connection: connection.execute(
+                "DELETE FROM web_session WHERE user_id = ? AND session_id = ? RETURNING 1",
+                (user_id, session_id),
+            ).fetchall()
+        )
+        return bool(closed)
 
     # One-time links.
 

@@ -1,6 +1,7 @@
 """What is read of people and of requests, in place: the same on any engine."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from balcao.core.certificates import CertificateGiven
@@ -8,8 +9,9 @@ from balcao.core.ledger import Trace
 from balcao.core.people import Action, Credentials, Session, User, normal_email
 from balcao.storage.batch import CERTIFICATE_COLUMNS, TRACE_COLUMNS
 from balcao.storage.connection import Apart, SqlConnection
+from balcao.storage.desk.seats import SEAT_COLUMNS, seat_of
 from balcao.storage.numbers import NUMBERED_BEFORE_MS_MAX, least_number
-from balcao.storage.people import AuditEntry, Link, TraceFilter
+from balcao.storage.people import AuditEntry, Link, OpenSession, TraceFilter
 
 _USER = (
     "SELECT p.user_id, p.account_id, p.email, p.name, p.role, p.password_hash IS NOT NULL,"
@@ -19,9 +21,14 @@ _USERS = f"{_USER} FROM person AS p"
 _USER_COLUMNS = _USER.count(",") + 1
 _HAS_OPERATOR = "SELECT 1 FROM person WHERE role = 'operator' AND password_hash IS NOT NULL LIMIT 1"
 _SESSION = (
-    f"{_USER}, s.session_id, s.opened_ms, s.seen_ms"
+    f"{_USER}, s.session_id, s.opened_ms, s.seen_ms, s.browser, {SEAT_COLUMNS}"
     " FROM web_session AS s JOIN person AS p USING (user_id)"
+    " LEFT JOIN seat AS t ON t.seat_id = s.seat_id AND t.user_id = s.user_id"
     " WHERE s.token_digest = ? AND s.seen_ms > ? AND s.opened_ms > ? AND p.suspended_ms IS NULL"
+)
+_SESSIONS = (
+    "SELECT session_id, opened_ms, seen_ms, browser FROM web_session"
+    " WHERE user_id = ? AND seen_ms > ? AND opened_ms > ? ORDER BY seen_ms DESC, session_id DESC"
 )
 _LINK = (
     f"{_USER}, l.purpose, l.expires_ms"
@@ -131,8 +138,20 @@ class PeopleReading:
         ).fetchone()
         if row is None:
             return None
-        session_id, opened_ms, seen_ms = row[_USER_COLUMNS:]
-        return Session(session_id, _user(row), opened_ms, seen_ms)
+        session_id, opened_ms, seen_ms, browser, *worn = row[_USER_COLUMNS:]
+        user, seat = _user(row), seat_of(worn)
+        if seat is not None:
+            user = replace(user, account_id=seat.account_id, role=seat.role)
+        return Session(session_id, user, opened_ms, seen_ms, seat, browser)
+
+    def sessions(
+        self, user_id: int, now_ms: int, idle_ms: int, lifetime_ms: int
+    ) -> Sequence[OpenSession]:
+        """Somebody's browsers that are signed in, the one used last first."""
+        rows: Any = self._in_place.execute(
+            _SESSIONS, (user_id, now_ms - idle_ms, now_ms - lifetime_ms)
+        ).fetchall()
+        return [OpenSession(*row) for row in rows]
 
     def link(self, token_digest: bytes, now_ms: int) -> Link | None:
         """What it is good for. None: unknown, used, void, too old, or its user is suspended.

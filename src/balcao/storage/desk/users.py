@@ -2,14 +2,12 @@
 
 from typing import Any
 
-from balcao.core.people import Action, Signature, User, normal_email
+from balcao.core.people import ROLE_WORDS, Action, Signature, User, normal_email
 from balcao.errors import EmailTaken
 from balcao.storage.connection import SqlConnection
 from balcao.storage.desk.office import note
 from balcao.storage.desk.people_reading import find_user
 from balcao.storage.people import NewUser
-
-ROLE_WORDS = {"consultant": "consultor", "manager": "gestor", "operator": "operador"}
 
 
 def existing(connection: SqlConnection, user_id: int) -> User:

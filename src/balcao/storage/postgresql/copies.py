@@ -40,6 +40,8 @@ OWN_TABLES = (
     "person",
     "web_session",
     "one_time_link",
+    "seat",
+    "certificate_extension",
     "audit_entry",
     "trace",
     "certificate_trace",
@@ -71,6 +73,7 @@ OWN_FUNCTIONS = (
     "budget_begins",
     "budget_ends",
     "budget_use_keeps_to_its_ceiling",
+    "seat_is_of_an_operator",
 )
 
 # The cache may be lost, and limits begin anew after a crash too. Their tables stay, empty.

@@ -17,12 +17,12 @@ from balcao.web.drawing import bars_by_day
 from balcao.web.members import member
 from balcao.web.mounting import ACCOUNTS, done
 from balcao.web.operator.accounts import last_use_ms
-from balcao.web.operator.forms import MODES, CreditsForm, TermsForm, once
+from balcao.web.operator.forms import CreditsForm, TermsForm, once
 from balcao.web.operator.operators import turn_totp_off
 from balcao.web.spending import bars_of
 from balcao.web.typed import read
 from balcao.web.visit import Visit
-from balcao.web.vocabulary import PLANS
+from balcao.web.vocabulary import MODES, PLANS
 
 DAYS = 30  # of the chart and of the ledger
 ENTRIES_MAX = 30
@@ -30,7 +30,7 @@ ENTRIES_MAX = 30
 _DONE: Mapping[str, str] = {
     "criada": "Conta criada. Falta dar créditos (fora do pós-pago), uma chave ou usuários.",
     "ja": "Este formulário já tinha sido enviado; foi feito uma vez só.",
-    "termos": "Termos alterados. Valem em toda parte em um segundo.",
+    "termos": "Plano e limites alterados. Valem em toda parte em um segundo.",
     "creditos": "Créditos lançados.",
     "suspensa": "Conta suspensa: as chaves são recusadas e os usuários não consultam.",
     "reativada": "Conta reativada.",
@@ -95,13 +95,13 @@ def _why_refused(account: Account, terms: Terms, now_ms: int) -> str:
     if terms.plan != "pos_pago" and account.balance_credits < account.held_credits:
         return (
             f"No plano {PLANS[terms.plan]} ninguém deve, e o saldo desta conta é de"
-            f" {whole(account.balance_credits)}, com {whole(account.held_credits)} retidos por"
+            f" {whole(account.balance_credits)}, com {whole(account.held_credits)} reservados por"
             " consultas em andamento. Lance antes os créditos que faltam."
         )
     spent = spent_credits(account, civil_month(now_ms))
     return (
         f"O teto não pode ser menor do que já foi usado: {whole(spent)} neste mês, e"
-        f" {whole(account.held_credits)} retidos por consultas em andamento."
+        f" {whole(account.held_credits)} reservados por consultas em andamento."
     )
 
 

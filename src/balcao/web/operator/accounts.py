@@ -7,16 +7,20 @@ from starlette.responses import Response
 
 from balcao.core.access import Account
 from balcao.core.calendar import civil_month
-from balcao.core.ledger import available_credits, spent_credits
-from balcao.errors import FormDone, NameTaken
+from balcao.core.ledger import DoneBefore, available_credits, spent_credits
+from balcao.core.people import Signature
+from balcao.core.terms import top_up
+from balcao.errors import EmailTaken, FormDone, NameTaken
 from balcao.storage.contract import NewAccount
+from balcao.storage.people import NewUser
 from balcao.web import asking
+from balcao.web.members import with_link
 from balcao.web.mounting import ACCOUNTS
-from balcao.web.operator.forms import MODES, NewAccountForm, once
+from balcao.web.operator.forms import NewAccountForm, once
 from balcao.web.tools import Tools
 from balcao.web.typed import read
 from balcao.web.visit import Visit
-from balcao.web.vocabulary import PLANS
+from balcao.web.vocabulary import MODES, PLANS
 
 PER_PAGE = 50
 
@@ -130,13 +134,49 @@ async def create(visit: Visit) -> Response:
         terms.partner_optin,
         terms.ceiling_credits,
     )
+    said = "criada"
     try:
         account = desk.create_account(new, visit.tools.now_ms(), signed)
     except NameTaken:
         return _wrong(visit, {"nome": "Já existe uma conta com este nome."})
-    except FormDone:
+    except FormDone:  # what was cut off after this goes on
         known = next((one for one in desk.accounts() if one.name == typed.name), None)
         if known is None:
             return visit.redirect(ACCOUNTS)
-        return visit.redirect(f"{ACCOUNTS}/{known.account_id}", feito="ja")
-    return visit.redirect(f"{ACCOUNTS}/{account.account_id}", feito="criada")
+        account, said = known, "ja"
+    await _first_credits(visit, account, typed, signed)
+    here = f"{ACCOUNTS}/{account.account_id}"
+    if not typed.manager_email:
+        return visit.redirect(here, feito=said)
+    return await _first_person(visit, account, typed, signed) or visit.redirect(here, feito=said)
+
+
+def _then(signed: Signature, step: str) -> Signature:
+    """The same form's signature under another of its deeds, each of which is done once."""
+    return Signature(signed.channel, signed.user_id, f"{signed.form_id}.{step}")
+
+
+async def _first_credits(
+    visit: Visit, account: Account, typed: NewAccountForm, signed: Signature
+) -> None:
+    if typed.credits:
+        now, reason = visit.tools.now_ms(), "créditos iniciais"
+        changes = top_up(account, typed.credits, reason, _then(signed, "c"), now)
+        refusal = await visit.tools.desk.commit(changes)
+        assert refusal is None or isinstance(refusal, DoneBefore), refusal
+
+
+async def _first_person(
+    visit: Visit, account: Account, typed: NewAccountForm, signed: Signature
+) -> Response | None:
+    """A manager, whose link is shown now, once; None: this form has let them in before."""
+    new = NewUser(typed.manager_email, typed.manager_name, "manager", account.account_id)
+    base = f"{ACCOUNTS}/{account.account_id}/usuarios"
+    people, now = visit.tools.desk.people, visit.tools.now_ms()
+    try:
+        user = await people.add_user(new, _then(signed, "p"), now)
+    except FormDone:
+        return None
+    except EmailTaken:
+        return visit.redirect(base, feito="email")
+    return await with_link(visit, user, base, None, is_new=True)

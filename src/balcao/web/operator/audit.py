@@ -18,7 +18,7 @@ _PATH = "/app/operador/auditoria"
 
 ACTIONS: Mapping[Action, str] = {
     "account.create": "Conta criada",
-    "account.change": "Termos da conta alterados",
+    "account.change": "Plano e limites da conta alterados",
     "account.suspend": "Conta suspensa",
     "account.resume": "Conta reativada",
     "credit.add": "Créditos lançados",
@@ -41,6 +41,13 @@ ACTIONS: Mapping[Action, str] = {
     "user.password": "Senha definida",
     "user.totp": "Segundo fator ligado ou desligado",
     "user.sign_in": "Entrada de operador",
+    "seat.give": "Lugar dado a operador",
+    "seat.change": "Lugar de operador alterado",
+    "seat.take": "Lugar de operador retirado",
+    "extension.add": "Prorrogação de certidões incluída",
+    "extension.remove": "Prorrogação de certidões removida",
+    "source.check": "Fonte verificada",
+    "checklist.close": "Primeiros passos escondidos",
     "opendata.rollback": "Volta ao mês anterior dos dados abertos",
     "subject.erase": "Dados de um titular apagados",
 }

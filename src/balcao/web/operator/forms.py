@@ -1,13 +1,12 @@
 """The operators' forms: that one counts once, and how accounts, terms and credits are typed."""
 
 import re
-from collections.abc import Mapping
 from typing import Annotated
 
 from pydantic import BeforeValidator, Field, ValidationInfo
 
 from balcao.core.access import Plan
-from balcao.core.people import Signature
+from balcao.core.people import Signature, is_email
 from balcao.core.questions import Mode
 from balcao.core.terms import (
     ceiling_problem,
@@ -19,11 +18,9 @@ from balcao.core.terms import (
 )
 from balcao.errors import InvalidParameter
 from balcao.storage.people import Terms
-from balcao.web.typed import TypedForm, one_of
+from balcao.web.typed import TypedForm, is_name, one_of
 from balcao.web.visit import Visit
-from balcao.web.vocabulary import PLANS
-
-MODES: Mapping[Mode, str] = {"live": "produção", "test": "teste"}
+from balcao.web.vocabulary import MODES, PLANS
 
 _FORM_ID_CHARACTERS = range(16, 65)
 _WHOLE = re.compile(r"[-−+]?(?:[0-9]{1,15}|[0-9]{1,3}(?:\.[0-9]{3}){1,4})", re.ASCII)
@@ -108,13 +105,40 @@ class TermsForm(TypedForm):
         return Terms(self.plan, included, self.partner_optin, self.ceiling_credits)
 
 
+def _credits_or_none(text: str) -> int | None:
+    if not text:
+        return None
+    if (credits := _credits(text)) < 0:
+        raise ValueError("Uma conta nova não tem o que retirar.")
+    return credits
+
+
+def _person(text: str, info: ValidationInfo) -> str:
+    """Name and address of the first person: both, or neither."""
+    other = info.data.get("manager_name", "")
+    if bool(text) != bool(other):
+        raise ValueError("Diga o nome e o e-mail, ou deixe os dois em branco.")
+    if text and not is_email(text):
+        raise ValueError("O e-mail não parece completo.")
+    return text
+
+
+def _name_or_nothing(text: str) -> str:
+    if text and not is_name(text):
+        raise ValueError("Escreva um nome de até 100 caracteres.")
+    return text
+
+
 class NewAccountForm(TermsForm):
-    """An account that is to be opened."""
+    """An account that is to be opened, its first credits and its first person, if wanted."""
 
     name: Annotated[str, BeforeValidator(_account_name)] = Field(alias="nome")
     mode: Annotated[
         Mode, one_of(MODES, "Escolha para que a conta serve; isso não muda depois.")
     ] = Field(alias="tipo")
+    credits: Annotated[int | None, BeforeValidator(_credits_or_none)] = Field(alias="creditos")
+    manager_name: Annotated[str, BeforeValidator(_name_or_nothing)] = Field(alias="pessoa")
+    manager_email: Annotated[str, BeforeValidator(_person)] = Field(alias="email")
 
 
 class CreditsForm(TypedForm):

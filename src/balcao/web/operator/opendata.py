@@ -19,9 +19,10 @@ from balcao.opendata.store import Month, months
 from balcao.operations.views import Tone
 from balcao.web.drawing import meter
 from balcao.web.month_age import MonthAge
-from balcao.web.operator.forms import MODES, once
+from balcao.web.operator.forms import once
 from balcao.web.tools import Tools
 from balcao.web.visit import Visit
+from balcao.web.vocabulary import MODES
 
 log = structlog.get_logger()
 

@@ -16,6 +16,7 @@ from balcao.storage.desk.desk import Desk
 from balcao.storage.totals import Total
 from balcao.web.drawing import Bar, bars_by_day
 from balcao.web.month_age import in_use
+from balcao.web.operator import first_steps
 from balcao.web.operator.audit import deeds_of
 from balcao.web.remembered import Remembered
 from balcao.web.spending import bars_of
@@ -73,6 +74,7 @@ async def show(visit: Visit) -> Response:
     troubled = [line for line in lines if standing(line) in ("down", "degraded")]
     return visit.page(
         "operador/painel.html",
+        steps=await first_steps.open_steps(visit),
         accounts=len(accounts),
         suspended=sum(account.suspended_ms is not None for account in accounts),
         spending=spending,

@@ -27,8 +27,8 @@ OUTCOMES: Mapping[str, str] = {
     "failed": "falhou",
 }
 CIRCUITS: Mapping[str, str] = {
-    "closed": "normal",
-    "open": "interrompido",
+    "closed": "não",
+    "open": "pausada",
     "half-open": "em prova",
 }
 
@@ -93,6 +93,15 @@ async def show(visit: Visit) -> Response:
         all_here=_address(mode),
         live_here=_address("live", chosen),
         test_here=_address("test", chosen),
+        online=[
+            (
+                source,
+                SOURCES.get(source.name, source.name),
+                [SUBJECTS[one] for one in source.subjects],
+            )
+            for source in configured.online
+        ],
+        checking=f"{_PATH}/verificar",
         breaker_failures=tools.settings.breaker_failures,
         breaker_seconds=tools.settings.breaker_seconds,
     )
@@ -115,7 +124,7 @@ def _section(
     asked = configured.asked.get(subject, ())
     served = configured.served(subject) if live else asked
     drawn = None
-    if subject in BY_UF:
+    if subject in BY_UF and (not live or configured.is_on(subject)):
         drawn = standings.map_of(subject, standings.by_uf(known, subject, served))
     if live:
         rows = _configured_rows(configured.sources[subject], lines, subject, whole=whole)
@@ -191,7 +200,7 @@ def _sum(lines: Sequence[Line], order: int | None, remark: str) -> SourceRow:
         _word_for_all([standing(line) for line in lines]),
         calls,
         sum(line.successes for line in lines) / calls if calls else None,
-        circuit=f"{open_} interrompidos" if open_ > 1 else "1 interrompido" if open_ else "normal",
+        circuit=f"{open_} pausadas" if open_ > 1 else "1 pausada" if open_ else "não",
         last_success_ms=max(line.last_success_ms or 0 for line in lines) or None,
         last_failure_ms=max(line.last_failure_ms or 0 for line in lines) or None,
     )

@@ -1,11 +1,15 @@
 """`balcao doctor`: is everything as it should be?"""
 
+from collections.abc import Iterator
 from typing import Annotated
 
 import typer
 
-from balcao.cli.findings import WORDS
+from balcao.cli.configuration import read_settings
+from balcao.cli.failures import CommandFailed
 from balcao.cli.output import AsJson, console, print_json, record
+from balcao.core.findings import WORDS, Finding
+from balcao.service.clock import system_now_ms
 
 
 def doctor(
@@ -27,11 +31,9 @@ def doctor(
 
       $ balcao doctor
     """
-    from balcao.cli.doctor.checks import run_all
-
     findings = []
     out = console()
-    for finding in run_all(online=online):
+    for finding in _all(online=online):
         findings.append(finding)
         if not as_json:
             style = {"ok": "green", "warn": "yellow", "fail": "bold red"}[finding.status]
@@ -43,3 +45,16 @@ def doctor(
         print_json({"ok": not failed, "checks": checks})
     if failed:
         raise typer.Exit(1)
+
+
+def _all(*, online: bool) -> Iterator[Finding]:
+    """Every check. Without settings there is not much that could be looked at."""
+    from balcao.examination.checks import of_installation, of_program
+
+    yield from of_program(system_now_ms)
+    try:
+        settings = read_settings()
+    except CommandFailed as error:
+        yield Finding("fail", str(error), "configuração")
+        return
+    yield from of_installation(settings, system_now_ms, online=online)

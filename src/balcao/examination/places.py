@@ -8,9 +8,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from balcao.backup.making import folder_of, receipts_folder
-from balcao.cli.findings import Finding
-from balcao.cli.output import decimal, whole
+from balcao.core.findings import Finding
 from balcao.errors import StorageFailed
+from balcao.examination.wording import decimal, whole
 from balcao.home import Home
 from balcao.settings import Settings
 

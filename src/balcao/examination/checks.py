@@ -1,39 +1,41 @@
-"""What `balcao doctor` looks at: one small function per subject, each tells what it found."""
+"""What is examined: one small function per subject, each tells what it found.
+
+The same for `balcao doctor` and for the operators' page of health.
+"""
 
 import os
 import platform
 import stat
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import date
+from functools import partial
 from importlib.metadata import PackageNotFoundError, version
-from pathlib import Path
+from typing import TypeAlias
 from urllib.parse import urlsplit
 
 import apsw
 
 from balcao import __version__
-from balcao.cli.configuration import read_settings, unknown_variables
-from balcao.cli.doctor.backup import backups
-from balcao.cli.doctor.database import database
-from balcao.cli.doctor.fronts import FRONTS, fronts
-from balcao.cli.doctor.places import RECEIPTS, disks, receipts
-from balcao.cli.doctor.service import running, service
-from balcao.cli.doctor.sources import reachable, remarks, sources
-from balcao.cli.doctor.tls import TLS, tls
-from balcao.cli.failures import CommandFailed, explain
-from balcao.cli.findings import Check, Finding
-from balcao.cli.opendata import has_index, month_in_use
-from balcao.cli.output import program, whole
-from balcao.cli.serve import check_port
-from balcao.core.calendar import civil_day, from_ms, to_ms
-from balcao.core.questions import Mode
+from balcao.core.calendar import civil_day, from_ms
+from balcao.core.findings import Finding
+from balcao.examination.backup import backups
+from balcao.examination.database import database
+from balcao.examination.failures import Unfit, explain
+from balcao.examination.fronts import FRONTS, fronts
+from balcao.examination.months import months
+from balcao.examination.places import RECEIPTS, disks, receipts
+from balcao.examination.service import running, service
+from balcao.examination.serving import check_port
+from balcao.examination.sources import reachable, remarks, sources
+from balcao.examination.tls import TLS, tls
+from balcao.examination.wording import program
 from balcao.home import PEPPER_BYTES, Home
-from balcao.opendata.fetching.hours import ALARM_DAYS
-from balcao.opendata.fetching.state import read_state, sentence
-from balcao.service.clock import system_now_ms
 from balcao.settings import Settings, config_file
+from balcao.settings.in_force import unknown_variables
 from balcao.storage.places import place_of
+
+Check: TypeAlias = Callable[[Settings, Home], Iterator[Finding]]
 
 LIBRARIES = ("apsw", "granian", "httpx2", "msgspec", "numpy", "pydantic", "zstandard")
 
@@ -43,25 +45,30 @@ NO_EARLIER_THAN = date(2026, 8, 1)
 _OTHERS = stat.S_IRWXG | stat.S_IRWXO
 
 
-def run_all(*, online: bool) -> Iterator[Finding]:
-    """Every check, in an order in which the first failure explains the next ones."""
+def of_program(now_ms: Callable[[], int]) -> Iterator[Finding]:
+    """What can be looked at before any setting is read."""
     yield from _versions()
-    yield from _clock()
-    try:
-        settings = read_settings()
-    except CommandFailed as error:
-        yield Finding("fail", str(error), "configuração")
-        return
+    yield from _clock(now_ms())
+
+
+def of_installation(
+    settings: Settings, now_ms: Callable[[], int], *, online: bool = False
+) -> Iterator[Finding]:
+    """Every check of what is set up, in an order in which the first failure explains the next ones.
+
+    `online`: the sources are asked, too, which may be charged for. Opens the database for itself
+    and may take as long as adding up all the books: not for an event loop's thread.
+    """
     yield from _configuration()
     home = Home(settings.home)
     checks: Mapping[str, Check] = {
         "pasta de dados": _folder,
         "disco": disks,
         "segredo das chaves": _secret,
-        "banco de dados": _desk,
+        "banco de dados": partial(_desk, now_ms),
         RECEIPTS: receipts,
-        "cópia de segurança": backups,
-        "dados abertos": _months,
+        "cópia de segurança": partial(backups, now_ms),
+        "dados abertos": partial(months, now_ms),
         "fontes": sources,
         "fornecedores": remarks,
         "porta": _port,
@@ -73,6 +80,11 @@ def run_all(*, online: bool) -> Iterator[Finding]:
         yield from _safely(name, check, settings, home)
     if online:
         yield from _safely("rede", reachable, settings, home)
+
+
+def examine(settings: Settings, now_ms: Callable[[], int]) -> Sequence[Finding]:
+    """Everything that can be looked at without asking a source."""
+    return [*of_program(now_ms), *of_installation(settings, now_ms)]
 
 
 def _safely(name: str, check: Check, settings: Settings, home: Home) -> Iterator[Finding]:
@@ -108,8 +120,7 @@ def _sqlite() -> str:
     return apsw.sqlite_lib_version()
 
 
-def _clock() -> Iterator[Finding]:
-    now = system_now_ms()
+def _clock(now: int) -> Iterator[Finding]:
     today = civil_day(now)
     at = from_ms(now).strftime("%d/%m/%Y %H:%M:%S %z")
     if today < NO_EARLIER_THAN:
@@ -162,60 +173,11 @@ def _secret(settings: Settings, home: Home) -> Iterator[Finding]:
         yield Finding("ok", "será criado com a primeira chave")
 
 
-def _desk(settings: Settings, home: Home) -> Iterator[Finding]:
+def _desk(now_ms: Callable[[], int], settings: Settings, home: Home) -> Iterator[Finding]:
     # Without one, or with half of one, `_secret` has said so.
     whole_secret = home.secret.is_file() and home.secret.stat().st_size == PEPPER_BYTES
     pepper = home.pepper() if whole_secret else None
-    yield from database(place_of(settings), pepper)
-
-
-def _months(settings: Settings, home: Home) -> Iterator[Finding]:
-    today = civil_day(system_now_ms())
-    modes: Sequence[tuple[Mode, str]] = (("live", "mês de produção"), ("test", "mês da sandbox"))
-    for mode, name in modes:
-        info = month_in_use(home.opendata(mode))
-        if info is None:
-            wanted = mode == "live" or settings.sandbox_establishments > 0
-            remedy = (
-                f"baixe e importe um: {program()} opendata fetch"
-                if mode == "live"
-                else f"{program()} serve o cria no primeiro início"
-            )
-            yield Finding("warn" if wanted else "ok", f"nada importado; {remedy}", name)
-            continue
-        days = (today - info.extraction_date).days
-        text = (
-            f"extraído em {info.extraction_date:%d/%m/%Y} (há {days} dias),"
-            f" {whole(info.rows.get('Estabelecimentos', 0))} estabelecimentos"
-        )
-        if mode == "live" and days > ALARM_DAYS:
-            remedy = f"{program()} opendata fetch"
-            yield Finding("warn", f"{text}; já há um mais novo: {remedy}", name)
-        else:
-            yield Finding("ok", text, name)
-        if settings.opendata_search:
-            yield _search_index(home.opendata(mode), mode)
-    yield from _fetching(settings, home)
-
-
-def _fetching(settings: Settings, home: Home) -> Iterator[Finding]:
-    """How far the next month is, where it is or was fetched."""
-    name, state = "download do mês", read_state(home.opendata("live"))
-    if state is not None:
-        bad = state.standing == "falhou" or (state.interrupted and not settings.opendata_fetch)
-        at = from_ms(to_ms(state.updated_at))
-        yield Finding("warn" if bad else "ok", f"{sentence(state)} ({at:%d/%m/%Y %H:%M})", name)
-    elif settings.opendata_fetch:
-        yield Finding("ok", "o serviço procura um mês novo de madrugada", name)
-
-
-def _search_index(store: Path, mode: Mode) -> Finding:
-    name = "busca de produção" if mode == "live" else "busca da sandbox"
-    if has_index(store):
-        return Finding("ok", "índice pronto", name)
-    option = "" if mode == "live" else " --sandbox"
-    remedy = f"o serviço o prepara sozinho, ou {program()} opendata search{option}"
-    return Finding("ok", f"sem índice ainda; {remedy}", name)
+    yield from database(place_of(settings), pepper, now_ms)
 
 
 def _port(settings: Settings, home: Home) -> Iterator[Finding]:
@@ -224,7 +186,7 @@ def _port(settings: Settings, home: Home) -> Iterator[Finding]:
         return
     try:
         check_port(settings.host, settings.port)
-    except CommandFailed as error:
+    except Unfit as error:
         yield Finding("fail", str(error))
     else:
         yield Finding("ok", f"{settings.port} livre em {settings.host}")

@@ -1,12 +1,8 @@
 """What an examination finds, and how it is said."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, TypeAlias
-
-if TYPE_CHECKING:
-    from balcao.home import Home
-    from balcao.settings import Settings
+from typing import Literal, TypeAlias
 
 Status: TypeAlias = Literal["ok", "warn", "fail"]
 
@@ -20,6 +16,3 @@ class Finding:
     status: Status
     text: str
     name: str = ""  # else that of the check
-
-
-Check: TypeAlias = Callable[["Settings", "Home"], Iterator[Finding]]

@@ -3,8 +3,8 @@
 import os
 from collections.abc import Iterator
 
-from balcao.cli.findings import Finding
-from balcao.cli.serve import check_fronts
+from balcao.core.findings import Finding
+from balcao.examination.serving import check_fronts
 from balcao.home import Home
 from balcao.settings import Settings
 
@@ -12,7 +12,7 @@ FRONTS = "frentes"
 
 
 def fronts(settings: Settings, _: Home) -> Iterator[Finding]:
-    """Whether they can be, and have a core each. Raises `CommandFailed`."""
+    """Whether they can be, and have a core each. Raises `Unfit`."""
     check_fronts(settings)
     count, cores = settings.fronts, os.cpu_count() or 1
     if count == 1:

@@ -1,24 +1,23 @@
 """What `balcao doctor` finds of backups."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
-from balcao.backup.making import folder_of
+from balcao.backup.making import folder_of, is_apart
 from balcao.backup.shelf import newest_ms
-from balcao.cli.findings import Finding
-from balcao.cli.output import age, program, when
 from balcao.core.calendar import HOUR_MS
+from balcao.core.findings import Finding
+from balcao.examination.wording import age, program, when
 from balcao.home import Home
-from balcao.service.clock import system_now_ms
 from balcao.settings import Settings
 
 # The next one may be late by as much as the time between two.
 LATE_TIMES = 2
 
 
-def backups(settings: Settings, home: Home) -> Iterator[Finding]:
+def backups(now_ms: Callable[[], int], settings: Settings, home: Home) -> Iterator[Finding]:
     """Whether there is one that is new enough."""
     folder, every = folder_of(settings), settings.backup_every_hours
-    newest, now = newest_ms(folder), system_now_ms()
+    newest, now = newest_ms(folder), now_ms()
     if newest is None:
         if not home.secret.is_file():
             yield Finding("ok", "ainda não há o que copiar")
@@ -27,6 +26,12 @@ def backups(settings: Settings, home: Home) -> Iterator[Finding]:
         yield Finding("warn", text)
         return
     text = f"a mais nova é de {when(newest)} (há {age(now - newest)}), em {folder}"
+    if not is_apart(settings):
+        text_apart = (
+            "as cópias ficam no disco dos dados: leve-as para fora da máquina, ou ponha em"
+            " BALCAO_BACKUP_FOLDER uma pasta de outro disco"
+        )
+        yield Finding("ok", text_apart, "lugar das cópias")
     if every and now - newest > LATE_TIMES * every * HOUR_MS:
         text += f"; deveria haver uma a cada {every} h: veja no registro por que não há"
         yield Finding("warn", text)

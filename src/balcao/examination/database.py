@@ -1,14 +1,13 @@
 """What `balcao doctor` finds in the database: its clock, its schema, its keys, its books."""
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
-from balcao.cli.failures import explain
-from balcao.cli.findings import Finding
-from balcao.cli.output import apart_text, program, whole
 from balcao.core.clock import SMALL_MS
+from balcao.core.findings import Finding
 from balcao.errors import PepperDiffers
-from balcao.service.clock import system_now_ms
+from balcao.examination.failures import explain
+from balcao.examination.wording import apart_text, program, whole
 from balcao.storage.desk.batches_reading import standing_of
 from balcao.storage.desk.check import check_books
 from balcao.storage.pepper import may_be_pepper
@@ -26,7 +25,9 @@ JOB_STATES: Mapping[str, str] = {
 }
 
 
-def database(place: DataPlace, pepper: bytes | None) -> Iterator[Finding]:
+def database(
+    place: DataPlace, pepper: bytes | None, now_ms: Callable[[], int]
+) -> Iterator[Finding]:
     """Whether it opens, its schema, whose keys these are, and its books. Changes nothing.
 
     `pepper`: this folder's, if it has one. Raises `StorageFailed`, and `StorageMoved` or
@@ -36,7 +37,7 @@ def database(place: DataPlace, pepper: bytes | None) -> Iterator[Finding]:
         yield Finding("warn", f"ainda não existe; {program()} serve o cria")
         return
     with place.look() as look:
-        yield from _clock_of_database(look)
+        yield from _clock_of_database(look, now_ms)
         look.check_here()
         has, newest = look.schema(), look.newest
         if has > newest:
@@ -55,15 +56,15 @@ def database(place: DataPlace, pepper: bytes | None) -> Iterator[Finding]:
             return
         yield Finding("ok", f"{look.server or 'abre'}; versão {has} do esquema")
         yield from _pepper(look, pepper)
-        yield from _clock_of_books(look)
+        yield from _clock_of_books(look, now_ms)
         yield from _books(look)
         yield from _jobs(look)
         yield from _batches(look)
 
 
-def _clock_of_database(look: Look) -> Iterator[Finding]:
+def _clock_of_database(look: Look, now_ms: Callable[[], int]) -> Iterator[Finding]:
     """Its clock was read at some moment between asking and hearing: that much is not known."""
-    began, before_ms = time.monotonic(), system_now_ms()
+    began, before_ms = time.monotonic(), now_ms()
     said = look.clock_seconds()
     if said is None:
         return
@@ -81,10 +82,10 @@ def _clock_of_database(look: Look) -> Iterator[Finding]:
     )
 
 
-def _clock_of_books(look: Look) -> Iterator[Finding]:
+def _clock_of_books(look: Look, now_ms: Callable[[], int]) -> Iterator[Finding]:
     """Whether this machine's clock is before what was committed last: one of them was wrong."""
     latest = look.latest_instant()
-    behind_ms = 0 if latest is None else latest - system_now_ms()
+    behind_ms = 0 if latest is None else latest - now_ms()
     if behind_ms > SMALL_MS:
         yield Finding(
             "warn",

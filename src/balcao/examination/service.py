@@ -8,8 +8,8 @@ from typing import Any
 import httpx2
 from prometheus_client.parser import text_string_to_metric_families
 
-from balcao.cli.findings import Finding
-from balcao.cli.output import when, whole
+from balcao.core.findings import Finding
+from balcao.examination.wording import when, whole
 from balcao.home import Home
 from balcao.settings import Settings
 from balcao.storage.places import place_of

@@ -5,10 +5,10 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 
-from balcao.cli.failures import explain
-from balcao.cli.findings import Finding
-from balcao.cli.output import apart_text, program, whole
+from balcao.core.findings import Finding
 from balcao.core.questions import Subject
+from balcao.examination.failures import explain
+from balcao.examination.wording import apart_text, program, whole
 from balcao.home import Home
 from balcao.inventory import (
     SNAPSHOT,

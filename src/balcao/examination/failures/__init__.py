@@ -3,32 +3,18 @@
 import errno
 from pathlib import Path
 
-from balcao.cli.failures.postgresql import explain as explain_postgresql
-from balcao.cli.failures.postgresql import is_postgresql
-from balcao.cli.output import program
+from balcao.examination.failures.postgresql import explain as explain_postgresql
+from balcao.examination.failures.postgresql import is_postgresql
+from balcao.examination.wording import program
 
 
-class CommandFailed(Exception):
-    """A command cannot do what it was asked. The text is written for the operator."""
-
-
-def refuse(problem: str | None, where: str) -> None:
-    """Wrong usage, if there is a problem with this argument or option."""
-    if problem is not None:
-        import typer
-
-        raise typer.BadParameter(problem, param_hint=where)
-
-
-def refuse_invisible(text: str, characters_max: int, where: str) -> None:
-    """A name is seen: not empty, not too long, on one line."""
-    if not text.strip() or not text.isprintable() or len(text) > characters_max:
-        refuse(f"deve ter até {characters_max} caracteres visíveis.", where)
+class Unfit(Exception):
+    """The settings ask for what cannot be here. The text is written for the operator."""
 
 
 def explain(error: Exception) -> str | None:
     """The sentence for an expected error; None for a bug."""
-    if isinstance(error, CommandFailed):
+    if isinstance(error, Unfit):
         return str(error)
     if isinstance(error, OSError):
         return _system(error)

@@ -5,9 +5,9 @@ from datetime import UTC, datetime
 
 from cryptography import x509
 
-from balcao.cli.findings import Finding
-from balcao.cli.serve import check_tls
 from balcao.core.calendar import day_text
+from balcao.core.findings import Finding
+from balcao.examination.serving import check_tls
 from balcao.home import Home
 from balcao.settings import Settings
 
@@ -18,7 +18,7 @@ EXPIRING_DAYS = 30
 
 
 def tls(settings: Settings, _: Home) -> Iterator[Finding]:
-    """Both files, of one pair, and until when they serve. Raises `CommandFailed`."""
+    """Both files, of one pair, and until when they serve. Raises `Unfit`."""
     check_tls(settings)
     path = settings.tls_certificate
     if path is None:

@@ -1,0 +1,162 @@
+"""`balcao certificate-extension`: acts of law that extend the validity of certificates."""
+
+from datetime import date
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from balcao.cli.choices import one_of
+from balcao.cli.dates import civil_date
+from balcao.cli.failures import CommandFailed, refuse
+from balcao.cli.office import opened, wait_for
+from balcao.cli.output import AsJson, print_json, print_table, program, record
+from balcao.core.extensions import FEDERAL, STATE, problem_of
+from balcao.core.federation import UFS
+from balcao.core.people import AT_THE_TERMINAL
+from balcao.core.writing import counted, day
+
+if TYPE_CHECKING:
+    from balcao.core.extensions import Extension
+
+app = typer.Typer(
+    no_args_is_help=True,
+    help="Atos que prorrogaram certidões: o resultado os mostra ao lado da validade.",
+)
+
+_COLUMNS = "extension_id subject uf issued_from issued_to until_day days act added_ms"
+
+
+@app.command()
+def add(
+    act: Annotated[
+        str,
+        typer.Argument(metavar="ATO", help="Como se cita.", show_default=False),
+    ],
+    *,
+    issued_from: Annotated[
+        date,
+        typer.Option(
+            "--from", parser=civil_date, metavar="DATA", help="Emitidas desde.", show_default=False
+        ),
+    ],
+    issued_to: Annotated[
+        date,
+        typer.Option(
+            "--to", parser=civil_date, metavar="DATA", help="Emitidas até.", show_default=False
+        ),
+    ],
+    uf: Annotated[
+        str | None,
+        typer.Option(
+            parser=one_of(UFS), metavar="UF", help="Estaduais desta UF; padrão: federais."
+        ),
+    ] = None,
+    until: Annotated[
+        date | None,
+        typer.Option(parser=civil_date, metavar="DATA", help="Valem até este dia."),
+    ] = None,
+    days: Annotated[
+        int | None,
+        typer.Option(metavar="N", help="Ou: valem N dias além da validade de cada uma."),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Inclui um ato que prorrogou certidões já emitidas.
+
+    Não muda o que a fonte disse, nem o que fica guardado, nem preços: a página do resultado
+    mostra o ato e o novo dia. Para "as válidas em tal dia", diga as emitidas nos 180 dias
+    anteriores.
+
+    Exemplo:
+
+      $ balcao certificate-extension add "Portaria 555" --from 2019-09-26 --to 2020-03-24 --days 90
+    """
+    from balcao.core.extensions import Extension
+
+    new = Extension(
+        FEDERAL if uf is None else STATE,
+        uf,
+        issued_from.isoformat(),
+        issued_to.isoformat(),
+        None if until is None else until.isoformat(),
+        days,
+        act.strip(),
+    )
+    if (problem := problem_of(new)) is not None:
+        refuse(f"{problem}.", "ATO")
+    with opened() as office:
+        number = wait_for(office.desk.extensions.add(new, AT_THE_TERMINAL, office.now_ms()))
+        kept = next(one for one in office.desk.extensions.all() if one.extension_id == number)
+    if as_json:
+        print_json(record(kept, _COLUMNS))
+    else:
+        typer.echo(f"Prorrogação {number} incluída: {_of(kept)}, {_until(kept)}.")
+
+
+@app.command("list")
+def list_extensions(as_json: AsJson = False) -> None:
+    """Lista os atos incluídos.
+
+    Exemplo:
+
+      $ balcao certificate-extension list
+    """
+    with opened() as office:
+        found = office.desk.extensions.all()
+    if as_json:
+        print_json([record(one, _COLUMNS) for one in found])
+        return
+    print_table(
+        ("Nº", "Certidão", "Emitidas de", "Prorrogadas", "Ato"),
+        [
+            (
+                str(one.extension_id),
+                _of(one),
+                f"{day(one.issued_from)} a {day(one.issued_to)}",
+                _until(one),
+                one.act,
+            )
+            for one in found
+        ],
+        numbers=("Nº",),
+        empty=f"Nenhum ato. Inclua um: {program()} certificate-extension add --help.",
+    )
+
+
+@app.command()
+def remove(
+    number: Annotated[
+        int,
+        typer.Argument(
+            metavar="N", min=1, help="O número (certificate-extension list).", show_default=False
+        ),
+    ],
+    as_json: AsJson = False,
+) -> None:
+    """Remove um ato; a auditoria guarda o que ele dizia.
+
+    Exemplo:
+
+      $ balcao certificate-extension remove 3
+    """
+    with opened() as office:
+        try:
+            work = office.desk.extensions.remove(number, AT_THE_TERMINAL, office.now_ms())
+            gone = wait_for(work)
+        except LookupError:
+            raise CommandFailed(
+                f"Não há a prorrogação {number}. As que existem:"
+                f" {program()} certificate-extension list."
+            ) from None
+    if as_json:
+        print_json(record(gone, _COLUMNS))
+    else:
+        typer.echo(f"Prorrogação {number} removida: {gone.act}.")
+
+
+def _of(one: "Extension") -> str:
+    return f"estadual {one.uf}" if one.uf else "federal"
+
+
+def _until(one: "Extension") -> str:
+    return f"por {counted(one.days, 'dia', 'dias')}" if one.days else f"até {day(one.until_day)}"

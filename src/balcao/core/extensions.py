@@ -1,0 +1,90 @@
+"""Acts of law that extend the validity of certificates, and which day that comes to.
+
+Decisions 4.12. What a source said is never changed by them, and nothing is served for longer.
+Days are ISO text `YYYY-MM-DD`, which sorts like the days themselves.
+"""
+
+import datetime
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+# Whose certificates acts are known of.
+FEDERAL, STATE = "federal_certificate", "state_certificate"
+
+ACT_CHARACTERS_MAX = 200
+DAYS_MAX = 3650
+
+
+@dataclass(frozen=True, slots=True)
+class Extension:
+    """One act: of which certificates, issued from when to when, until when they are valid.
+
+    Exactly one of `until_day` (valid until then) and `days` (so many more than the certificate
+    says) is told.
+    """
+
+    subject: str  # of the operation that answers with such certificates
+    uf: str | None  # None: of the Union
+    issued_from: str
+    issued_to: str  # included
+    until_day: str | None
+    days: int | None
+    act: str  # as people cite it
+    extension_id: int = 0  # 0: not stored yet
+    added_ms: int = 0
+
+    def day_for(self, validity: str) -> str:
+        """The last day of a certificate that was valid until `validity`."""
+        if self.until_day is not None:
+            return self.until_day
+        assert self.days is not None
+        day = datetime.date.fromisoformat(validity)
+        return (day + datetime.timedelta(days=self.days)).isoformat()
+
+
+@dataclass(frozen=True, slots=True)
+class Extended:
+    """A later last day, and the act that gives it."""
+
+    until: str
+    act: str
+
+
+def extended(
+    extensions: Iterable[Extension],
+    subject: str,
+    uf: str | None,
+    issued_on: str | None,
+    validity: str | None,
+) -> Extended | None:
+    """The latest day that some act gives, where it is later than the certificate's own.
+
+    None too where the certificate does not say when it was issued or until when it is valid.
+    """
+    if not issued_on or not validity:
+        return None
+    issued_on, validity = issued_on[:10], validity[:10]
+    found = [
+        Extended(each.day_for(validity), each.act)
+        for each in extensions
+        if (each.subject, each.uf) == (subject, uf)
+        and each.issued_from <= issued_on <= each.issued_to
+    ]
+    latest = max(found, key=lambda one: one.until, default=None)
+    return latest if latest is not None and latest.until > validity else None
+
+
+def problem_of(extension: Extension) -> str | None:
+    """What is wrong with it, in words for the operator, or None."""
+    if extension.issued_to < extension.issued_from:
+        return "o fim do período de emissão é antes do começo"
+    if (extension.until_day is None) == (extension.days is None):
+        return "diga até que dia, ou por quantos dias: um dos dois"
+    if extension.days is not None and not 1 <= extension.days <= DAYS_MAX:
+        return f"os dias são de 1 a {DAYS_MAX}"
+    if extension.until_day is not None and extension.until_day < extension.issued_from:
+        return "o dia da prorrogação é antes do período de emissão"
+    act = extension.act
+    if not act.strip() or not act.isprintable() or len(act) > ACT_CHARACTERS_MAX:
+        return f"o ato tem de 1 a {ACT_CHARACTERS_MAX} caracteres, em uma linha"
+    return None

@@ -1,0 +1,1 @@
+"""What is looked at to tell whether an installation is as it should be."""

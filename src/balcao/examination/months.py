@@ -1,0 +1,91 @@
+"""What an examination finds of the CNPJ open data: the month in use, its search, the next one."""
+
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from balcao.core.calendar import civil_day, from_ms, to_ms
+from balcao.core.findings import Finding
+from balcao.core.questions import Mode
+from balcao.examination.wording import program, whole
+from balcao.home import Home
+from balcao.opendata.fetching.hours import ALARM_DAYS
+from balcao.opendata.fetching.state import read_state, sentence
+from balcao.settings import Settings
+
+if TYPE_CHECKING:
+    from balcao.opendata.snapshot import SnapshotInfo
+
+
+def months(now_ms: Callable[[], int], settings: Settings, home: Home) -> Iterator[Finding]:
+    """Each mode's month, and how far the next one is, where it is fetched."""
+    today = civil_day(now_ms())
+    modes: Sequence[tuple[Mode, str]] = (("live", "mês de produção"), ("test", "mês da sandbox"))
+    for mode, name in modes:
+        info = month_in_use(home.opendata(mode))
+        if info is None:
+            wanted = mode == "live" or settings.sandbox_establishments > 0
+            remedy = (
+                f"baixe e importe um: {program()} opendata fetch"
+                if mode == "live"
+                else f"{program()} serve o cria no primeiro início"
+            )
+            yield Finding("warn" if wanted else "ok", f"nada importado; {remedy}", name)
+            continue
+        days = (today - info.extraction_date).days
+        text = (
+            f"extraído em {info.extraction_date:%d/%m/%Y} (há {days} dias),"
+            f" {whole(info.rows.get('Estabelecimentos', 0))} estabelecimentos"
+        )
+        if mode == "live" and days > ALARM_DAYS:
+            remedy = f"{program()} opendata fetch"
+            yield Finding("warn", f"{text}; já há um mais novo: {remedy}", name)
+        else:
+            yield Finding("ok", text, name)
+        if settings.opendata_search:
+            yield _index(home.opendata(mode), mode)
+    yield from _coming(settings, home)
+
+
+def _coming(settings: Settings, home: Home) -> Iterator[Finding]:
+    """How far the next month is, where it is or was fetched."""
+    name, state = "download do mês", read_state(home.opendata("live"))
+    if state is not None:
+        bad = state.standing == "falhou" or (state.interrupted and not settings.opendata_fetch)
+        at = from_ms(to_ms(state.updated_at))
+        yield Finding("warn" if bad else "ok", f"{sentence(state)} ({at:%d/%m/%Y %H:%M})", name)
+    elif settings.opendata_fetch:
+        yield Finding("ok", "o serviço procura um mês novo de madrugada", name)
+
+
+def _index(store: Path, mode: Mode) -> Finding:
+    name = "busca de produção" if mode == "live" else "busca da sandbox"
+    if has_index(store):
+        return Finding("ok", "índice pronto", name)
+    option = "" if mode == "live" else " --sandbox"
+    remedy = f"o serviço o prepara sozinho, ou {program()} opendata search{option}"
+    return Finding("ok", f"sem índice ainda; {remedy}", name)
+
+
+def has_index(store: Path) -> bool:
+    """Whether the month in use can be searched."""
+    from balcao.opendata.errors import OpenDataError
+    from balcao.opendata.search.index import is_searchable
+
+    try:
+        return is_searchable(store)
+    except OpenDataError:
+        return False
+
+
+def month_in_use(store: Path) -> "SnapshotInfo | None":
+    """What the published month says of itself; None when nothing was imported."""
+    from contextlib import closing
+
+    from balcao.opendata.store import published
+
+    snapshot = published(store)
+    if snapshot is None:
+        return None
+    with closing(snapshot):
+        return snapshot.info()

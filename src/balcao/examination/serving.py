@@ -1,0 +1,91 @@
+"""Whether a service could be started as the settings say: its port, its TLS, its fronts."""
+
+import errno
+import os
+import socket
+import ssl
+
+from balcao.examination.failures import Unfit
+from balcao.examination.wording import on_home, program
+from balcao.settings import Settings
+
+
+def check_port(host: str, port: int) -> None:
+    """Find out now whether we may listen there. Raises `Unfit`."""
+    try:
+        family, kind, protocol, _, place = socket.getaddrinfo(
+            host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )[0]
+    except (socket.gaierror, UnicodeError):
+        raise Unfit(
+            f"O endereço {host} não existe nesta máquina. Use 127.0.0.1 (só daqui) ou 0.0.0.0"
+            " (de toda a rede) em BALCAO_HOST."
+        ) from None
+    with socket.socket(family, kind, protocol) as probe:
+        # Connections that were closed a moment ago are no obstacle; a listener is.
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind(place)
+        except OSError as error:
+            raise Unfit(_no_port(error, host, port)) from None
+
+
+def _no_port(error: OSError, host: str, port: int) -> str:
+    if error.errno == errno.EADDRINUSE:
+        other = port + 1 if port < 65535 else port - 1
+        return (
+            f"A porta {port} já está em uso em {host}. Encerre quem a usa, ou escolha outra:"
+            f" {on_home(f'make serve PORT={other}')} (ou {program()} serve --port {other})."
+        )
+    if error.errno in (errno.EACCES, errno.EPERM):
+        return (
+            f"Sem permissão para a porta {port}. Escolha uma acima de 1023:"
+            f" {on_home('make serve PORT=8000')}."
+        )
+    if error.errno == errno.EADDRNOTAVAIL:
+        return f"O endereço {host} não é desta máquina. Corrija BALCAO_HOST."
+    return f"Não é possível ouvir em {host}, porta {port}: {error.strerror}."
+
+
+def check_tls(settings: Settings) -> None:
+    """Both files, readable and of one pair, or none. Raises `Unfit`."""
+    certificate, key = settings.tls_certificate, settings.tls_key
+    if settings.http2 and certificate is None:
+        raise Unfit(
+            "BALCAO_HTTP2 precisa de HTTPS: defina BALCAO_TLS_CERTIFICATE e BALCAO_TLS_KEY, ou"
+            " desligue-a."
+        )
+    if certificate is None and key is None:
+        return
+    if certificate is None or key is None:
+        raise Unfit("HTTPS precisa dos dois arquivos: BALCAO_TLS_CERTIFICATE e BALCAO_TLS_KEY.")
+    for path in (certificate, key):
+        if not os.access(path, os.R_OK) or not path.is_file():
+            raise Unfit(f"O arquivo de TLS {path} não existe ou não pode ser lido.")
+    try:
+        # An empty password: an encrypted key is an error here, and not a question.
+        ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(certificate, key, password="")
+    except (ssl.SSLError, ValueError):
+        raise Unfit(
+            f"Os arquivos de TLS {certificate} e {key} não formam um par em PEM, com a chave sem"
+            " senha."
+        ) from None
+
+
+def check_fronts(settings: Settings) -> None:
+    """Several fronts, and nothing that they cannot do (decision 0046). Raises `Unfit`."""
+    if settings.fronts == 1:
+        return
+    if not settings.lane:
+        raise Unfit("BALCAO_FRONTS precisa de BALCAO_LANE: ligue-a, ou use uma frente só.")
+    unable = {
+        "BALCAO_OTEL": settings.otel,
+        "BALCAO_HTTP2": settings.http2,
+        "BALCAO_TLS_CERTIFICATE": settings.tls_certificate is not None,
+    }
+    for name, wanted in unable.items():
+        if wanted:
+            raise Unfit(
+                f"BALCAO_FRONTS não funciona com {name}. Use uma frente só; ou desligue {name}, com"
+                " o HTTPS em um proxy à frente."
+            )

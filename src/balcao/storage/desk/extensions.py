@@ -1,0 +1,113 @@
+"""The operators' table of acts that extend certificates, on any engine (decisions 4.12)."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from balcao.core.extensions import Extension
+from balcao.core.people import Action, Signature
+from balcao.core.writing import day
+from balcao.storage.connection import SqlConnection
+from balcao.storage.desk.office import deed, note
+from balcao.storage.engine import Engine
+
+_COLUMNS = "subject, uf, issued_from, issued_to, until_day, days, act"
+_ALL = (
+    f"SELECT {_COLUMNS}, extension_id, added_ms FROM certificate_extension"  # noqa: S608 - ours
+    " ORDER BY issued_from DESC, extension_id DESC"
+)
+_ADD = (
+    f"INSERT INTO certificate_extension ({_COLUMNS}, added_ms)"  # noqa: S608 - columns of ours
+    " VALUES (?, ?, ?, ?, ?, ?, ?, ?) RETURNING extension_id"
+)
+_REMOVE = (
+    "DELETE FROM certificate_extension WHERE extension_id = ?"  # noqa: S608 - columns of ours
+    f" RETURNING {_COLUMNS}, extension_id, added_ms"
+)
+
+
+class Extensions:
+    """Acts are added and removed; none is changed."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._in_place = engine.here
+        self._apart = engine.apart
+        self._in_turn = engine.in_turn
+
+    def all(self) -> Sequence[Extension]:
+        """Every act, those of the latest certificates first."""
+        return _all(self._in_place)
+
+    def all_apart(self) -> Sequence[Extension]:
+        """The same in whatever thread."""
+        with self._apart() as connection:
+            return _all(connection)
+
+    async def add(self, new: Extension, signed: Signature, now_ms: int) -> int:
+        """Its number. Raises `FormDone`."""
+
+        def work(connection: SqlConnection) -> int:
+            with deed(connection, signed):
+                row: Any = connection.execute(
+                    _ADD,
+                    (
+                        new.subject,
+                        new.uf,
+                        new.issued_from,
+                        new.issued_to,
+                        new.until_day,
+                        new.days,
+                        new.act,
+                        now_ms,
+                    ),
+                ).fetchall()
+                ((number,),) = row
+                _note(connection, "extension.add", new, signed, now_ms, number=number)
+                return int(number)
+
+        return await self._in_turn(work)
+
+    async def remove(self, extension_id: int, signed: Signature, now_ms: int) -> Extension:
+        """What was removed; the log keeps what it said. Raises `LookupError`, `FormDone`."""
+
+        def work(connection: SqlConnection) -> Extension:
+            with deed(connection, signed):
+                row: Any = connection.execute(
+                    _REMOVE,
+                    (extension_id,),
+                ).fetchall()
+                if not row:
+                    raise LookupError(extension_id)
+                gone = Extension(*row[0])
+                _note(connection, "extension.remove", gone, signed, now_ms, number=extension_id)
+                return gone
+
+        return await self._in_turn(work)
+
+
+def _all(connection: SqlConnection) -> Sequence[Extension]:
+    rows: Any = connection.execute(_ALL).fetchall()
+    return [Extension(*row) for row in rows]
+
+
+def _note(
+    connection: SqlConnection,
+    action: Action,
+    extension: Extension,
+    signed: Signature,
+    now_ms: int,
+    *,
+    number: int,
+) -> None:
+    until = f"por {extension.days} dias" if extension.days else f"até {day(extension.until_day)}"
+    note(
+        connection,
+        signed,
+        action,
+        now_ms,
+        account_id=None,
+        target=f"prorrogação {number}",
+        detail=(
+            f"{extension.subject}{f' {extension.uf}' if extension.uf else ''}, emitidas de"
+            f" {day(extension.issued_from)} a {day(extension.issued_to)}, {until}: {extension.act}"
+        ),
+    )

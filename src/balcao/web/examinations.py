@@ -1,0 +1,57 @@
+"""The last examination of the installation, made by a thread while pages go on.
+
+It is what `balcao doctor` looks at. On a large ledger it may take minutes, so it is made when
+somebody asks for it, one at a time, and what it found is shown until the next one.
+"""
+
+import asyncio
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import structlog
+
+from balcao.core.findings import Finding
+
+log = structlog.get_logger()
+
+# Whoever asked sees the result at once, where it does not take longer.
+PATIENCE_SECONDS = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class Examination:
+    """What was found, when, and how long that took."""
+
+    findings: Sequence[Finding]
+    at_ms: int
+    took_ms: float
+
+
+class Examinations:
+    """Of one process. `look` takes long, and is called in a thread."""
+
+    def __init__(self, look: Callable[[], Sequence[Finding]]) -> None:
+        self._look = look
+        self._under_way: asyncio.Task[None] | None = None
+        self.last: Examination | None = None
+        self.since_ms: int | None = None  # None: none is under way
+
+    async def start(self, now_ms: int) -> None:
+        """Begin one, unless one is under way, and wait a little for its end."""
+        if self._under_way is None or self._under_way.done():
+            self.since_ms = now_ms
+            self._under_way = asyncio.create_task(self._run(now_ms))
+        await asyncio.wait([self._under_way], timeout=PATIENCE_SECONDS)
+
+    async def _run(self, now_ms: int) -> None:
+        begun = time.perf_counter()
+        try:
+            findings = await asyncio.to_thread(self._look)
+        except Exception as error:
+            log.exception("examination.bug")
+            text = f"a verificação parou ({type(error).__name__}); balcao doctor diz mais"
+            findings = [Finding("fail", text, "verificação")]
+        finally:
+            self.since_ms = None
+        self.last = Examination(findings, now_ms, (time.perf_counter() - begun) * 1000)

@@ -1,0 +1,186 @@
+"""Several hats: an operator who also has a seat in an account (decisions 7.6)."""
+
+import pytest
+
+from balcao.accounts.links import new_token
+from tests.http.house import OpenHouse
+from tests.storage.people import ALWAYS
+from tests.web.browser import Browser, Said, signed_in
+from tests.web.consulting import COMPANY, GOOD
+from tests.web.test_operator_accounts import opened_account
+from tests.world import Client
+
+ACCOUNTS = "/app/operador/contas"
+
+
+@pytest.fixture
+def house(fresh: OpenHouse) -> OpenHouse:
+    return fresh
+
+
+def who_is(browser: Browser) -> int:
+    assert browser.user is not None
+    return browser.user.user_id
+
+
+def give(
+    operator: Browser, account_id: int, role: str = "manager", whom: int = 0, **fields: str
+) -> Said:
+    form = {"form_id": new_token(), "operador": str(whom or who_is(operator)), "papel": role}
+    return operator.post(f"{ACCOUNTS}/{account_id}/lugares", form | fields)
+
+
+def wear(operator: Browser, account_id: int | str = "") -> Said:
+    return operator.post("/app/eu/lugar", {"conta": str(account_id)})
+
+
+def menu(said: Said) -> list[str]:
+    return [" ".join(one.text_content().split()) for one in said.tree.xpath("//nav//a")]
+
+
+def test_an_operator_without_a_seat_sees_no_switch(operator: Browser) -> None:
+    page = operator.get("/app/operador")
+    assert not page.tree.xpath("//form[@action='/app/eu/lugar']")
+    refused = wear(operator, operator.house.client.account_id)
+    assert refused.status == 403
+    assert "Você não tem mais um lugar" in refused.words
+    assert operator.get("/app/operador").status == 200
+
+
+def test_a_seat_is_given_worn_and_put_off(operator: Browser, who: Client) -> None:
+    users = f"{ACCOUNTS}/{who.account_id}/usuarios"
+    said = give(operator, who.account_id, sentar="1")
+    assert (said.status, said.location) == (303, "/app/consultas")
+    page = operator.get("/app/consultas")
+    assert page.status == 200
+    assert "Chaves" in menu(page)
+    assert "Contas" not in menu(page)
+    # What is an operator's is closed while an account's hat is worn.
+    closed = operator.get("/app/operador")
+    assert closed.status == 403
+    assert "volte a ser operador" in closed.words
+    assert operator.get(users).status == 403
+    buttons = page.tree.xpath("//form[@action='/app/eu/lugar']//button")
+    assert [" ".join(button.text_content().split()) for button in buttons] == [
+        "Operador quem opera o serviço",
+        f"{account_name(operator, who)} Gestor, teste, agora",
+    ]
+    assert (wear(operator).status, operator.get("/app").location) == (303, "/app/operador")
+    closed = operator.get("/app/consultas")
+    assert closed.status == 403
+    assert "troque para ele no menu" in closed.words
+    assert "Pessoa" in operator.get(users).words
+    # In the log it stands with the account.
+    entries = operator.house.house.desk.people.audit(10, account_id=who.account_id)
+    assert (entries[0].action, entries[0].user_id) == ("seat.give", who_is(operator))
+
+
+def account_name(operator: Browser, who: Client) -> str:
+    return operator.house.house.desk.account(who.account_id).name
+
+
+def test_what_is_asked_by_a_seat_is_charged_and_signed(sandbox: OpenHouse) -> None:
+    operator = signed_in(sandbox, role="operator")
+    number = operator.house.client.account_id
+    give(operator, number, sentar="1")
+    form_id = operator.get(COMPANY).field("form_id")
+    asked = operator.post(COMPANY, {"cnpj": GOOD, "form_id": form_id})
+    assert asked.status in (200, 303)
+    desk = operator.house.house.desk
+    (trace,) = desk.people.traces(number, ALWAYS, 10)
+    assert trace.user_id == who_is(operator)
+    assert "Pessoa" in operator.get("/app/historico").words
+    # The name stays when the seat is gone.
+    wear(operator)
+    take(operator, number, who_is(operator))
+    history = operator.get(f"{ACCOUNTS}/{number}/historico")
+    assert operator.user is not None
+    assert operator.user.name in history.words
+
+
+def take(browser: Browser, account_id: int, user_id: int, base: str = "") -> Said:
+    base = base or f"{ACCOUNTS}/{account_id}"
+    return browser.post(f"{base}/lugares/{user_id}/retirar", {"form_id": new_token()})
+
+
+def test_a_manager_sees_seats_and_takes_them_away(operator: Browser, who: Client) -> None:
+    manager = signed_in(operator.house, who)
+    give(operator, who.account_id, "consultant", sentar="1")
+    assert operator.get("/app/lotes").status == 200
+    page = manager.get("/app/usuarios")
+    assert operator.user is not None
+    assert operator.user.name in page.words
+    assert operator.user.email not in page.words
+    assert "Dar um lugar" not in page.words
+    # An operator is none of the account's users: no link to a password, no suspension, no role.
+    for below in ("", "/link", "/suspender"):
+        said = manager.post(f"/app/usuarios/{operator.user.user_id}{below}", {"form_id": "x" * 20})
+        assert said.status == 404, below
+    assert give(manager, who.account_id).status == 403
+    said = take(manager, who.account_id, operator.user.user_id, "/app")
+    assert said.location.startswith("/app/usuarios?feito=sem-lugar")
+    # Gone with the next page; the session goes on as the operator's.
+    assert operator.get("/app/lotes").status == 403
+    assert operator.get("/app/operador").status == 200
+
+
+def test_nobody_takes_away_the_seat_they_wear(operator: Browser, who: Client) -> None:
+    give(operator, who.account_id, sentar="1")
+    said = take(operator, who.account_id, who_is(operator), "/app")
+    assert said.status == 422
+    assert operator.get("/app/lotes").status == 200
+
+
+def test_another_accounts_manager_takes_nothing(operator: Browser, who: Client) -> None:
+    other = opened_account(operator, "outra")
+    give(operator, other.account_id)
+    take(signed_in(operator.house, who), who.account_id, who_is(operator), "/app")
+    assert len(operator.house.house.desk.seats.within(other.account_id)) == 1
+
+
+def test_seats_are_of_operators_alone(operator: Browser, who: Client) -> None:
+    user = signed_in(operator.house, who).user
+    assert user is not None
+    for whom in (user.user_id, 4711):
+        assert give(operator, who.account_id, whom=whom).status == 422
+    assert give(operator, who.account_id, "operator").status == 422
+    assert operator.house.house.desk.seats.within(who.account_id) == []
+
+
+def test_an_operators_address_leads_to_a_seat(operator: Browser, who: Client) -> None:
+    assert operator.user is not None
+    form = {
+        "form_id": new_token(),
+        "nome": "Eu",
+        "email": operator.user.email.upper(),
+        "papel": "manager",
+    }
+    said = operator.post(f"{ACCOUNTS}/{who.account_id}/usuarios", form)
+    assert said.status == 422
+    assert "Dê a ele um lugar nesta conta" in said.words
+    theirs = signed_in(operator.house, who).post("/app/usuarios", form)
+    assert "Já existe um usuário com este e-mail" in theirs.words  # and not whose it is
+    assert "operador" not in theirs.tree.xpath("string(//main)")
+
+
+def test_a_session_elsewhere_is_ended(operator: Browser) -> None:
+    assert operator.user is not None
+    elsewhere = Browser(operator.house)
+    elsewhere.sign_in(operator.user)
+    page = operator.get("/app/eu")
+    (form,) = page.tree.xpath("//form[starts-with(@action, '/app/eu/sessoes/')]/@action")
+    assert operator.post(form).location == "/app/eu?feito=sessao"
+    assert elsewhere.get("/app/eu").status == 303
+    assert "só neste navegador" in operator.get("/app/eu").words
+
+
+def test_nobody_ends_another_persons_session(operator: Browser, who: Client) -> None:
+    manager = signed_in(operator.house, who)
+    elsewhere = Browser(operator.house)
+    assert operator.user is not None
+    elsewhere.sign_in(operator.user)
+    (form,) = operator.get("/app/eu").tree.xpath(
+        "//form[starts-with(@action, '/app/eu/sessoes/')]/@action"
+    )
+    manager.post(form)
+    assert elsewhere.get("/app/eu").status == 200

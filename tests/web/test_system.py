@@ -1,0 +1,326 @@
+"""*Sistema*, the first steps, and sources that are checked: what operators see."""
+
+from pathlib import Path
+
+import pytest
+from pydantic import SecretStr
+
+from balcao.accounts.links import new_token
+from balcao.core.calendar import civil_day
+from balcao.core.findings import Finding
+from balcao.core.people import AT_THE_TERMINAL
+from balcao.providers.cnpja.settings import CnpjaSettings
+from balcao.service.clock import system_now_ms
+from balcao.web.configured import Configured
+from balcao.web.examinations import Examinations
+from balcao.web.month_age import MonthAge
+from balcao.web.operator import first_steps
+from balcao.web.standings import SUBJECTS
+from tests.http.house import OpenHouse, opened
+from tests.web.browser import Browser, Said, signed_in
+from tests.web.test_operator_accounts import account, open_account
+
+OFFICE = "/app/operador"
+SYSTEM = f"{OFFICE}/sistema"
+# Nobody listens there: an answer of the network, and quick.
+CNPJA = CnpjaSettings(url="http://127.0.0.1:9", key=SecretStr("abre-te-sesamo"))
+PAGES = ("sistema", "copias", "configuracoes", "prorrogacoes", "primeiros-passos")
+
+
+@pytest.fixture
+def house(fresh: OpenHouse) -> OpenHouse:
+    return fresh
+
+
+def open_steps(said: Said) -> dict[str, bool]:
+    """The steps of a page, and whether each is done."""
+    items = said.tree.xpath("//ol[@class='timeline']/li")
+    return {
+        item.xpath("string(div[@class='what']/text()[1])").strip(): "good" in item.get("class")
+        for item in items
+    }
+
+
+# Who sees them.
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_only_operators_see_the_installation(operator: Browser, page: str) -> None:
+    assert operator.get(f"{OFFICE}/{page}").status == 200
+    assert signed_in(operator.house).get(f"{OFFICE}/{page}").status == 403
+    assert Browser(operator.house).get(f"{OFFICE}/{page}").status == 303
+
+
+@pytest.mark.parametrize("page", [*PAGES[:-1], "operadores", "dados-abertos", "auditoria"])
+def test_the_menu_says_where_one_is(operator: Browser, page: str) -> None:
+    said = operator.get(f"{OFFICE}/{page}")
+    marked = said.tree.xpath("//nav[@aria-label='Principal']//a[@aria-current]/text()")
+    assert marked == ["Sistema"]
+    assert len(said.tree.xpath("//nav[@aria-label='Sistema']//a[@aria-current]")) == 1
+
+
+# Health.
+
+
+def test_an_examination_is_made_when_it_is_asked_for(operator: Browser) -> None:
+    assert "Ainda não foi examinado" in operator.get(SYSTEM).words
+    assert operator.post(SYSTEM).location == SYSTEM
+    said = operator.get(SYSTEM)
+    names = [cell.text_content() for cell in said.tree.xpath("//tbody/tr/th")]
+    assert {"banco de dados", "livro de créditos", "cópia de segurança", "TLS"} <= set(names)
+    assert "Examinado " in said.words
+    # What is wrong stands first.
+    states = [
+        badge.text_content().strip()
+        for badge in said.tree.xpath("//tbody//span[contains(@class, 'badge')]")
+    ]
+    assert states == sorted(states, key=["falha", "aviso", "ok"].index)
+
+
+def test_one_examination_at_a_time_and_a_bug_is_told(house: OpenHouse) -> None:
+    calls = []
+
+    def look() -> list[Finding]:
+        calls.append(1)
+        raise RuntimeError("segredo")
+
+    async def twice() -> Examinations:
+        seen = Examinations(look)
+        await seen.start(1)
+        assert seen.since_ms is None
+        await seen.start(2)
+        return seen
+
+    seen = house.run(twice())
+    assert len(calls) == 2
+    assert seen.last is not None
+    (found,) = seen.last.findings
+    assert (found.status, seen.last.at_ms) == ("fail", 2)
+    assert "RuntimeError" in found.text
+    assert "segredo" not in found.text
+
+
+# Settings and backups.
+
+
+def test_settings_are_shown_without_secrets(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("BALCAO_CNPJA__KEY", "abre-te-sesamo")
+    with opened(tmp_path, cnpja=CNPJA) as house:
+        said = signed_in(house, role="operator").get(f"{OFFICE}/configuracoes")
+    assert "abre-te-sesamo" not in said.text
+    rows = {
+        row.xpath("string(th/code)"): [cell.text_content() for cell in row.xpath("td")]
+        for row in said.tree.xpath("//tbody/tr")
+    }
+    assert rows["cnpja.key"][1].startswith("ambiente")
+    assert rows["breaker_failures"][1] == "padrão"
+    # The house was told its folder by no file and no variable: what is written is another.
+    assert "foi dito no comando" in rows["home"][1]
+
+
+def test_settings_that_cannot_be_read_any_more(
+    operator: Browser, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    broken = tmp_path / "balcao.toml"
+    broken.write_text("[cnpja\nkey = abre-te-sesamo")
+    monkeypatch.setenv("BALCAO_CONFIG", str(broken))
+    said = operator.get(f"{OFFICE}/configuracoes")
+    assert said.status == 409
+    assert "Corrija-o" in said.words
+    assert "abre-te-sesamo" not in said.text
+
+
+def test_only_settings_that_somebody_made(operator: Browser) -> None:
+    whole = operator.get(f"{OFFICE}/configuracoes").tree.xpath("//tbody/tr")
+    some = operator.get(f"{OFFICE}/configuracoes?so=definidas").tree.xpath("//tbody/tr")
+    assert 0 < len(some) < len(whole)
+
+
+def test_backups_are_listed(operator: Browser) -> None:
+    path = f"{OFFICE}/copias"
+    assert "Nenhuma ainda" in operator.get(path).words
+    folder = operator.house.house.settings.home / "backups"
+    folder.mkdir()
+    (folder / "balcao-20261101-030000.tar").write_bytes(b"x" * 2_500_000)
+    said = operator.get(path).words
+    assert "balcao-20261101-030000.tar" in said
+    assert "01/11/2026 às 00:00" in said
+    assert "2,5" in said
+    assert "A última está atrasada" in said
+    assert "No mesmo disco" in said
+
+
+# First steps.
+
+
+def test_first_steps_are_facts(operator: Browser) -> None:
+    found = open_steps(operator.get(f"{OFFICE}/primeiros-passos"))
+    assert len(found) == 8
+    assert found["Conta de operador"]
+    assert not found["Segundo fator"]
+    assert not found["Endereço público e HTTPS"]
+    assert operator.user is not None
+    people = operator.house.house.desk.people
+    operator.house.run(people.set_totp(operator.user.user_id, b"sealed", AT_THE_TERMINAL, 1))
+    assert open_steps(operator.get(OFFICE))["Segundo fator"]
+
+
+def test_the_list_is_put_away_and_stays_a_page(operator: Browser) -> None:
+    assert open_steps(operator.get(OFFICE))
+    path = f"{OFFICE}/primeiros-passos"
+    assert operator.post(path, {"form_id": new_token()}).location == OFFICE
+    assert not open_steps(operator.get(OFFICE))
+    assert open_steps(operator.get(path))
+    (entry,) = operator.house.house.desk.people.audit(1, action="checklist.close")
+    assert operator.user is not None
+    assert entry.user_id == operator.user.user_id
+
+
+def test_an_account_with_credits_and_its_first_person(operator: Browser) -> None:
+    fields = {"creditos": "1.000", "pessoa": "Ana Lima", "email": "ana@empresa.test"}
+    form_id = new_token()
+    said = open_account(operator, "acme", form_id=form_id, **fields)
+    assert said.status == 201
+    assert said.text.count("/app/convite/") >= 1
+    acme = account(operator.house, "acme")
+    assert acme.balance_credits == 1_000
+    (ana,) = operator.house.house.desk.people.users(acme.account_id)
+    assert (ana.name, ana.role) == ("Ana Lima", "manager")
+    # Sent again: everything is there once.
+    again = open_account(operator, "acme", form_id=form_id, **fields)
+    assert (again.status, again.location.endswith("feito=ja")) == (303, True)
+    assert account(operator.house, "acme").balance_credits == 1_000
+    assert len(operator.house.house.desk.people.users(acme.account_id)) == 1
+    found = open_steps(operator.get(f"{OFFICE}/primeiros-passos"))
+    assert found["A primeira conta de produção"]
+
+
+@pytest.mark.parametrize(
+    ("fields", "said"),
+    [
+        ({"creditos": "-5"}, "não tem o que retirar"),
+        ({"creditos": "muitos"}, "número inteiro"),
+        ({"pessoa": "Ana"}, "ou deixe os dois em branco"),
+        ({"email": "ana@empresa.test"}, "ou deixe os dois em branco"),
+        ({"pessoa": "Ana", "email": "ana"}, "não parece completo"),
+    ],
+)
+def test_what_is_wrong_opens_no_account(
+    operator: Browser, fields: dict[str, str], said: str
+) -> None:
+    refused = open_account(operator, "acme", **fields)
+    assert refused.status == 422
+    assert said in refused.words
+    assert all(one.name != "acme" for one in operator.house.house.desk.accounts())
+
+
+def test_a_person_who_is_known_already_is_told_apart(operator: Browser) -> None:
+    assert operator.user is not None
+    fields = {"pessoa": "Eu", "email": operator.user.email}
+    said = open_account(operator, "acme", **fields)
+    assert said.location.endswith("/usuarios?feito=email")
+    assert "A conta foi criada. A pessoa não" in operator.get(said.location).words
+
+
+def test_the_month_step() -> None:
+    today = civil_day(system_now_ms())
+    assert not first_steps._month(None).done
+    assert first_steps._month(MonthAge(today, today)).done
+
+
+def test_the_sources_step() -> None:
+    nobody = Configured((), dict.fromkeys(SUBJECTS, ()), {})
+    step = first_steps._sources(nobody)
+    assert not step.done
+    assert step.note.startswith("0 de 6 operações")
+
+
+@pytest.mark.parametrize(
+    ("newest", "apart", "done"),
+    [(None, False, False), (None, True, False), (1, False, False), (1, True, True)],
+)
+def test_the_backup_step(newest: int | None, apart: bool, done: bool) -> None:
+    assert first_steps._backup(newest, is_apart=apart, every_hours=24).done is done
+
+
+# Sources.
+
+
+def test_what_to_write_for_a_source_that_is_off(operator: Browser) -> None:
+    said = operator.get(f"{OFFICE}/fontes")
+    blocks = [block.text_content() for block in said.tree.xpath("//pre/code")]
+    assert '[cnpja]\nkey = "…"' in blocks
+    assert '[serpro]\ncnd = true\nconsumer_key = "…"\nconsumer_secret = "…"' in blocks
+    assert operator.get(f"{OFFICE}/fontes/verificar?fonte=cnpja").status == 404
+
+
+def test_a_source_is_checked_once(tmp_path: Path) -> None:
+    with opened(tmp_path, cnpja=CNPJA) as house:
+        operator = signed_in(house, role="operator")
+        path = f"{OFFICE}/fontes/verificar"
+        asked = operator.get(f"{path}?fonte=cnpja")
+        assert "O CNPJá não cobra por ela" in asked.words
+        assert house.house.desk.people.audit(1, action="source.check") == []  # looking asks nobody
+        form = {"fonte": "cnpja", "form_id": new_token()}
+        said = operator.post(path, form)
+        assert said.status == 200
+        assert "falha" in [b.text_content().strip() for b in said.tree.xpath("//tbody//span")]
+        again = operator.post(path, form)
+        assert again.status == 409
+        assert "nada foi perguntado de novo" in again.words
+        assert len(house.house.desk.people.audit(5, action="source.check")) == 1
+        assert "abre-te-sesamo" not in asked.text + said.text + again.text
+
+
+# Extensions.
+
+
+def test_acts_are_typed(operator: Browser) -> None:
+    path = f"{OFFICE}/prorrogacoes"
+    form = {
+        "form_id": new_token(),
+        "certidao": "federal",
+        "emitidas_de": "2019-09-26",
+        "emitidas_ate": "2020-03-24",
+        "dias": "90",
+        "ato": "Portaria 555/2020",
+    }
+    said = operator.post(path, form)
+    assert said.location.endswith("feito=incluida")
+    assert operator.post(path, form).location.endswith("feito=ja")
+    words = operator.get(path).words
+    assert "Federal" in words
+    assert "26/09/2019 a 24/03/2020" in words
+    assert "por 90 dias" in words
+    (act,) = operator.house.house.desk.extensions.all()
+    for expected in ("removida", "nenhuma"):
+        gone = operator.post(f"{path}/{act.extension_id}/remover", {"form_id": new_token()})
+        assert gone.location.endswith(f"feito={expected}")
+
+
+@pytest.mark.parametrize(
+    ("fields", "said"),
+    [
+        ({"certidao": "XX"}, "Escolha a certidão"),
+        ({"emitidas_de": "ontem"}, "Escolha um dia"),
+        ({"dias": "9999"}, "de 1 a 3650"),
+        ({"ate": "2020-12-31"}, "um dos dois"),
+        ({"ato": ""}, "O ato tem de 1 a 200"),
+    ],
+)
+def test_what_is_wrong_with_an_act(operator: Browser, fields: dict[str, str], said: str) -> None:
+    usual = {
+        "form_id": new_token(),
+        "certidao": "SP",
+        "emitidas_de": "2026-05-01",
+        "emitidas_ate": "2026-05-31",
+        "dias": "90",
+        "ato": "Decreto 1",
+    }
+    refused = operator.post(f"{OFFICE}/prorrogacoes", usual | fields)
+    assert refused.status == 422
+    assert said in refused.words
+    assert "Decreto 1" in refused.text or "ato" in fields  # what was typed is not lost
+    assert operator.house.house.desk.extensions.all() == []
