@@ -25,9 +25,10 @@ Meaning: TypeAlias = Literal[
     "words",  # a name
 ]
 
-# `BCF6.24B5.98D7.4E50`, as a federal certificate says it, alone or in a sentence; or its bare digits.
+# `BCF6.24B5.98D7.4E50`, as a federal certificate says it, alone or in a sentence; or bare.
 _CODE = re.compile(
-    r"(?<![0-9A-Z.])([0-9A-F]{4})\.([0-9A-F]{4})\.([0-9A-F]{4})\.([0-9A-F]{4})(?![0-9A-Z]|\.[0-9A-Z])",
+    r"(?<![0-9A-Z.])([0-9A-F]{4})\.([0-9A-F]{4})\.([0-9A-F]{4})\.([0-9A-F]{4})"
+    r"(?![0-9A-Z]|\.[0-9A-Z])",
     re.ASCII,
 )
 _BARE_CODE = re.compile("([0-9A-F]{4}) ?([0-9A-F]{4}) ?([0-9A-F]{4}) ?([0-9A-F]{4})", re.ASCII)
@@ -87,8 +88,8 @@ def _complaint(text: str, count: int) -> str:
     if name == "CPF":
         return f"{which} com os outros nove deste CPF. Confira-os todos."
     return (
-        f"{which}: com os outros doze caracteres, este CNPJ terminaria em {right}, e não em {given}."
-        " Confira-os todos."
+        f"{which}: com os outros doze caracteres, este CNPJ terminaria em {right}, e não em"
+        f" {given}. Confira-os todos."
     )
 
 

@@ -170,6 +170,15 @@ def open_application(
     metrics.month = MonthMeasured(snapshots["live"], home.opendata("live"), now_ms)
     metrics.work = lambda: {name: astuple(seen) for name, seen in life.runner.seen.items()}
     authenticator = Authenticator(desk, pepper, limits)  # type: ignore[arg-type]
+    searching = Searching({mode: home.opendata(mode) for mode in MODES})
+    searches = Searches(
+        desk,
+        searching,
+        now_ms,
+        settings.preco_busca_creditos,
+        settings.idempotency_hours,
+        clock.surely_past_ms,
+    )
     tools = Tools(
         parts=parts,
         desk=desk,
@@ -183,8 +192,8 @@ def open_application(
         new_id=new_id,
         batches=batches.desk,
         results=batches.results,
+        searches=searches,
     )
-    searching = Searching({mode: home.opendata(mode) for mode in MODES})
     front = Front(
         parts=parts,
         authenticator=authenticator,
@@ -197,14 +206,7 @@ def open_application(
             *BudgetPages(parts, new_id).routes(),
             *Quotes(parts, factory.standings).routes(),
             *BatchPages(batches.desk, batches.results).routes(),
-            *Searches(
-                desk,
-                searching,
-                now_ms,
-                settings.preco_busca_creditos,
-                settings.idempotency_hours,
-                clock.surely_past_ms,
-            ).routes(),
+            *searches.routes(),
             *Probes(metrics, desk, snapshots, now_ms, clock.state).routes(),
             *documentation(settings, parts.operations),
         ],

@@ -183,9 +183,7 @@ class WebApplication:
         else:
             name = guard.cookie_name(guard.FIRST_VISIT, secure=secure)
             cookie = request.cookies.get(name) or (first_visit := new_token())
-        visit = Visit(
-            request, seen.request_id, tools, visitor, secure, cookie, tell=self._observe
-        )
+        visit = Visit(request, seen.request_id, tools, visitor, secure, cookie, tell=self._observe)
         try:
             if away is not None and page.who != "anyone":
                 raise away  # to sign in would not help

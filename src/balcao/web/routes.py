@@ -21,6 +21,7 @@ from balcao.web.application import Answer, Page
 from balcao.web.batches import deeds, live
 from balcao.web.batches import form as new_batch
 from balcao.web.batches import pages as batches
+from balcao.web.companies import page as company
 from balcao.web.mounting import AccountPage, for_both, for_operators
 from balcao.web.operator import account, accounts, audit, opendata, operators, overview, sources
 
@@ -85,6 +86,8 @@ PAGES: Sequence[Page] = (
     Page(f"{_BATCH}/resultado.xlsx", "app:lote-xlsx", "account", batches.as_workbook),
     Page(f"{_BATCH}/resultado.jsonl", "app:lote-jsonl", "account", batches.as_lines),
     Page(f"{_BATCH}/comprovantes.zip", "app:lote-zip", "account", batches.receipts),
+    Page("/app/empresas/{cnpj}", "app:empresa", "account", company.show),
+    Page("/app/empresas/{cnpj}/consultar", "app:empresa-consultar", "account", company.ask, "POST"),
     # Its managers; the same keys and users for operators, too.
     Page("/app/extrato", "app:extrato", "manager", statement.show),
     Page("/app/extrato.csv", "app:extrato-csv", "manager", statement.as_table),
