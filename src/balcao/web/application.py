@@ -45,7 +45,7 @@ FORM = BodyLimit(32_768, (FORM_TYPE.encode(),))
 # A form with a file: what is typed is in memory, the file never is as a whole.
 UPLOAD_FIELDS_BYTES_MAX = 2_000_000
 UPLOAD_BYTES_MAX = BOUNDS.file_bytes + UPLOAD_FIELDS_BYTES_MAX + 10_000
-FIELDS_MAX = 130  # a page of a search has a hundred boxes to be ticked
+FIELDS_MAX = 140  # a page of a search has a hundred boxes to be ticked
 FILES = "/app/arquivos/{name}"
 PATH_CHARACTERS_MAX = 512  # addresses here are short; no number in one has thousands of digits
 

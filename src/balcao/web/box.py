@@ -27,6 +27,7 @@ from balcao.web.companies.recent import named, recent
 from balcao.web.forms import FORMS
 from balcao.web.mounting import ACCOUNTS
 from balcao.web.request import OPERATORS
+from balcao.web.search import is_searchable
 from balcao.web.visit import Visit
 
 PATH = "/app/procurar"
@@ -73,7 +74,13 @@ async def _page(visit: Visit, meant: Meant, text: str, status: int = 200) -> Res
     """What the text is, and what there is about it."""
     if visit.person.is_operator:
         return visit.page(
-            "operador/procurar.html", status, sought=text, meant=meant, accounts=(), users=()
+            "operador/procurar.html",
+            status,
+            sought=text,
+            meant=meant,
+            kind=_kind_of(meant),
+            accounts=(),
+            users=(),
         )
     words = meant.meaning == "words"
     found = await named(visit, meant.text, _SHOWN) if words else await recent(visit)
@@ -84,6 +91,7 @@ async def _page(visit: Visit, meant: Meant, text: str, status: int = 200) -> Res
         meant=meant,
         found=found,
         own_only=visit.person.own_only is not None,
+        searchable=is_searchable(visit),
         price=visit.tools.settings.preco_busca_creditos,
         available=visit.available,
     )
@@ -183,6 +191,7 @@ async def _of_operator(visit: Visit, meant: Meant, text: str) -> Response:
         200 if accounts or users else 404,
         sought=text,
         meant=Meant("words", text=text),
+        kind="",
         accounts=accounts[:_SHOWN],
         users=users[:_SHOWN],
     )
@@ -212,7 +221,7 @@ async def _users(visit: Visit, text: str) -> Sequence[UserFound]:
     return told
 
 
-def kind_of(meant: Meant) -> str:
+def _kind_of(meant: Meant) -> str:
     """For operators: what they typed that is not theirs to look up."""
     return {
         "company": "um CNPJ",
