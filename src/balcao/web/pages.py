@@ -49,7 +49,6 @@ class Place:
 # Address, text, and who sees it.
 _PLACES: Sequence[tuple[str, str, frozenset[str]]] = (
     ("/app", "Consultar", frozenset({"consultant", "manager"})),
-    ("/app/busca", "Buscar", frozenset({"consultant", "manager"})),
     ("/app/lotes", "Lotes", frozenset({"consultant", "manager"})),
     ("/app/historico", "Histórico", frozenset({"consultant", "manager"})),
     ("/app/extrato", "Extrato", frozenset({"manager"})),
