@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import msgspec
 from starlette.responses import Response
 
-from balcao.core.access import Account
+from balcao.core.access import Account, find_account
 from balcao.core.box import Meant, is_named, meant_by
 from balcao.core.data_subject import document_hash
 from balcao.core.documents import Cnpj, Cpf
@@ -178,7 +178,11 @@ async def _of_operator(visit: Visit, meant: Meant, text: str) -> Response:
         return visit.redirect(f"{OPERATORS}/{meant.text}")
     if meant.meaning in {"nothing", "company", "person", "several", "certificate"}:
         return await _page(visit, meant, "" if meant.meaning == "person" else text)
-    accounts = _accounts(visit.tools.desk.accounts(), text)
+    everyone = visit.tools.desk.accounts()
+    if (account := find_account(everyone, text)) is not None:
+        return visit.redirect(f"{ACCOUNTS}/{account.account_id}")
+    wanted = words_of(text)
+    accounts = [each for each in everyone if is_named(wanted, each.name)]
     users = await _users(visit, text)
     if len(accounts) + len(users) == 1:
         if accounts:
@@ -195,13 +199,6 @@ async def _of_operator(visit: Visit, meant: Meant, text: str) -> Response:
         accounts=accounts[:_SHOWN],
         users=users[:_SHOWN],
     )
-
-
-def _accounts(accounts: Sequence[Account], text: str) -> Sequence[Account]:
-    """By number, else by the words of the name."""
-    exact = [each for each in accounts if str(each.account_id) == text or each.name == text]
-    wanted = words_of(text)
-    return exact or [each for each in accounts if is_named(wanted, each.name)]
 
 
 async def _users(visit: Visit, text: str) -> Sequence[UserFound]:

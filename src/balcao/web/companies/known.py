@@ -12,7 +12,7 @@ import msgspec
 
 from balcao.core.access import Caller
 from balcao.core.check_digits import cnpj_check_digits
-from balcao.core.company import Company, Partner, masked
+from balcao.core.company import Company, Partner, is_person, masked
 from balcao.core.documents import Cnpj
 from balcao.core.listing import token
 from balcao.core.search import Filters, PartnerFilters
@@ -44,13 +44,19 @@ class Establishments:
     cursor: str | None
 
 
-def in_the_month(visit: Visit, cnpj: Cnpj) -> Company | None:
-    """The company as our own copy has it, without whole CPFs; None: it does not have it."""
+def in_the_month(visit: Visit, cnpj: Cnpj, *, asked: bool) -> Company | None:
+    """The company as our own copy has it, without whole CPFs; None: it does not have it.
+
+    One that is a natural person is told to who `asked` about it, and with the opt-in.
+    """
     environment = visit.tools.parts.environments[visit.account.mode]
     try:
-        return environment.registry.in_our_copy(cnpj)
+        company = environment.registry.in_our_copy(cnpj)
     except SourceError:  # a damaged file: the page goes on without
         return None
+    if company is None or asked or not is_person(company) or sees_people(visit.person.caller()):
+        return company
+    return None
 
 
 def of_answer(registers: Sequence[Register]) -> Company | None:
@@ -76,12 +82,14 @@ def name_of(company: Company | None, registers: Sequence[Register]) -> str | Non
 def partners_of(
     visit: Visit, company: Company | None, *, own_answer: bool, bought: bool
 ) -> Partners | None:
-    """Who the partners are; persons of the month only where the account may see them."""
+    """Who the partners are; persons of the month only where the account may see them.
+
+    `bought`: it has an answer of the registry, if not one that is recorded still (`own_answer`).
+    """
     if company is None:
         return None
-    told = own_answer or bought or sees_people(visit.person.caller())
     shown = [(each, _page_of(each.cpf_cnpj_socio)) for each in company.socios]
-    if told:
+    if bought or sees_people(visit.person.caller()):
         return Partners(shown, 0, own_answer)
     companies = [(each, address) for each, address in shown if address is not None]
     return Partners(companies, len(shown) - len(companies), own_answer)

@@ -40,7 +40,7 @@ from balcao.web.companies.registers import (
     REGISTERS,
     Press,
     Register,
-    Told,
+    RegisterVerdict,
     Validity,
     cost_of,
     press_of,
@@ -65,11 +65,11 @@ _AT_ONCE_SECONDS = 2.5
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class RegisterLine:
     """A register as the page shows it."""
 
     register: Register
-    told: Told | None
+    told: RegisterVerdict | None
     validity: Validity | None
     who: str
     attempt: str | None  # what came of a newer try
@@ -195,22 +195,28 @@ class _Found:
     registers: Sequence[Register]
     month: Company | None
     home: str | None
+    bought: bool  # the registry's own answer
+
+
+def _is_of_registry(trace: Trace) -> bool:
+    form = BY_PATH.get(trace.operation)
+    return form is not None and form.subject == "company"
 
 
 async def _registers(visit: Visit, cnpj: Cnpj) -> _Found:
     requests = await requests_of(visit, cnpj)
-    month = known.in_the_month(visit, cnpj)
+    bought = any(_is_of_registry(each) and each.code is None for each in requests)
+    month = known.in_the_month(visit, cnpj, asked=bought)
     home = month.uf if month is not None else await _home(visit, requests)
     also = [uf] if (uf := visit.query("uf")) else []
     registers = await registers_of(visit, cnpj, requests, home, also)
-    return _Found(requests, registers, month, home)
+    return _Found(requests, registers, month, home, bought)
 
 
 async def _home(visit: Visit, requests: Sequence[Trace]) -> str | None:
     """The company's own UF, as the account was answered."""
     for trace in requests:
-        form = BY_PATH.get(trace.operation)
-        if form is None or form.subject != "company" or trace.status != 200:
+        if not _is_of_registry(trace) or trace.status != 200:
             continue
         if (recorded := await visit.recorded(trace)) is not None:
             said = msgspec.json.decode(recorded.body).get("response") or {}
@@ -229,10 +235,6 @@ async def _page(
     missing = [each.press for each in found.registers if each.missing and each.press]
     answer = known.of_answer(found.registers)
     company = answer or found.month
-    bought = any(
-        each.form.subject == "company" and each.result is not None and each.result.code is None
-        for each in found.registers
-    )
     absent = any(
         each.form.subject == "company" and each.result is not None and each.result.code in ABSENCES
         for each in found.registers
@@ -258,7 +260,7 @@ async def _page(
         address=f"{PATH}/{cnpj.text}",
         head=known.head_office_of(cnpj),
         partners=known.partners_of(
-            visit, company, own_answer=answer is not None, bought=bought or answer is not None
+            visit, company, own_answer=answer is not None, bought=found.bought
         ),
         linked=await known.linked_to(visit, cnpj),
         establishments=await known.establishments_of(visit, cnpj, cursor),
@@ -271,13 +273,13 @@ async def _page(
     return response
 
 
-def _line(visit: Visit, names: history.Names, register: Register, now: int) -> Line:
+def _line(visit: Visit, names: history.Names, register: Register, now: int) -> RegisterLine:
     trace, tried = register.result, register.attempt
     failure = None
     if tried is not None:
         word = names.row(tried).outcome.text
         failure = f"A última tentativa, {ago(tried.opened_ms, now)}: {word.lower()}, sem custo."
-    return Line(
+    return RegisterLine(
         register,
         told(visit, register),
         validity(register, now),

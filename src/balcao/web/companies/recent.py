@@ -80,7 +80,7 @@ async def _companies(visit: Visit, looked_at: int, most: int) -> Sequence[Recent
             cnpj = Cnpj.parse(document)
         except InvalidCnpj:  # nothing that a lookup of today would have left
             continue
-        company = known.in_the_month(visit, cnpj)
+        company = known.in_the_month(visit, cnpj, asked=True)
         name = given.get(document) or (company.nome_empresarial if company else None)
         trade_name = company.nome_fantasia if company else None
         found.append(RecentCompany(cnpj, name, trade_name, trace))

@@ -84,7 +84,7 @@ class Register:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class RegisterVerdict:
     """What a register's result comes to, for the page."""
 
     tone: str
@@ -228,22 +228,22 @@ async def is_running(visit: Visit, press: Press) -> bool:
     return attempt is not None and attempt.state == "running"
 
 
-def told(visit: Visit, register: Register) -> Told | None:
+def told(visit: Visit, register: Register) -> RegisterVerdict | None:
     """What a register's result comes to; None: there is none."""
     trace = register.result
     if trace is None:
         return None
     word = outcome_of(trace)
     if trace.code is not None or register.body is None:
-        return Told(word.tone, word.text)
+        return RegisterVerdict(word.tone, word.text)
     operation = visit.tools.parts.operations[register.form.subject]
     now = visit.tools.now_ms()
     try:
         view = operation.view(RecordedResult(register.body, trace, now))
         brief = operation.brief(register.body)
     except (KeyError, TypeError):  # of another version
-        return Told(word.tone, word.text)
-    return Told(view.headline.tone, view.headline.short or view.headline.text, brief)
+        return RegisterVerdict(word.tone, word.text)
+    return RegisterVerdict(view.headline.tone, view.headline.short or view.headline.text, brief)
 
 
 @dataclass(frozen=True, slots=True)

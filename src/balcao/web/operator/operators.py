@@ -31,7 +31,7 @@ _LINK_SHOWN = (
     "Este formulário já tinha sido enviado, e o link já foi mostrado uma vez. Se não o guardou,"
     " faça um novo na lista."
 )
-_ONESELF = "Isto não se faz consigo mesmo. Peça a outro operador, ou use a página Minha conta."
+_ONESELF = "Isto não se faz consigo mesmo. Peça a outro operador, ou use a página Meu acesso."
 _TAKEN = "Já existe um usuário com este e-mail, aqui ou em uma conta."
 _LAST = (
     "Este é o último operador que consegue entrar: sem ele ninguém mais abriria esta página."
