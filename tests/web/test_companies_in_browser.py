@@ -1,15 +1,19 @@
 """The box, the company's page and the search in a real browser."""
 
 import re
+import time
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import BrowserContext, Page, expect
 
+from balcao.opendata.errors import BuildRunning
 from balcao.opendata.search.building import build_index
+from balcao.opendata.search.index import is_searchable
 from balcao.storage.sqlite.desk import SqliteDesk
+from tests.cli.shell import PATIENCE_SECONDS
 from tests.web import live as people
 from tests.web.live import CHROMIUM, NO_BROWSER, Live, living
 
@@ -22,8 +26,13 @@ BOX = "#procurar"
 @pytest.fixture(scope="module")
 def live(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
     with living(tmp_path_factory.mktemp("servico")) as live:
-        # The service does the same a while after its start.
-        build_index(live.home.opendata("test"))
+        store = live.home.opendata("test")
+        with suppress(BuildRunning):  # the service does the same, if it came first
+            build_index(store)
+        until = time.monotonic() + PATIENCE_SECONDS
+        while not is_searchable(store):
+            assert time.monotonic() < until
+            time.sleep(0.05)
         yield live
 
 
