@@ -45,6 +45,8 @@ CODE = Meant("certificate", text="BCF6.24B5.98D7.4E50")
         ("padaria do joão", Meant("words", text="padaria do joão")),
         ("  padaria   2000 ", Meant("words", text="padaria 2000")),
         ("ana@balcao.test", Meant("words", text="ana@balcao.test")),
+        ("3M", Meant("words", text="3M")),
+        ("b2w", Meant("words", text="b2w")),
         ("decada facada", Meant("words", text="decada facada")),
     ],
 )
@@ -62,6 +64,7 @@ def test_what_is_meant(text: str, meant: Meant) -> None:
         ("11.111.111/1111-11", ("Nenhum CNPJ tem todos os caracteres iguais.",)),
         ("900.100.001-01", ("O último dígito não confere", "deste CPF")),
         ("000.000.000-00", ("Nenhum CPF tem todos os caracteres iguais.",)),
+        ("12ABC34501DE3", ("aqui há 13.",)),
         ("9001000100010", ("14 caracteres", "aqui há 13")),
         ("7", ("14 caracteres", "aqui há 1.")),
     ],

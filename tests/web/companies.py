@@ -29,6 +29,12 @@ def of_form(said: Said, slug: str) -> tuple[str, str]:
     return value, text
 
 
+def of_all(said: Said) -> tuple[str, str]:
+    """The button for all that is missing; two empty texts: there is none."""
+    found = [each for each in buttons(said).items() if each[0].startswith("falta")]
+    return found[0] if found else ("", "")
+
+
 def press(browser: Browser, cnpj: str, value: str, **more: str) -> Said:
     """Press a button, and come back to the page."""
     said = browser.post(f"{address(cnpj)}/consultar", {"o": value, **more})

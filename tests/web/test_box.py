@@ -69,6 +69,9 @@ def test_what_is_wrong_is_said_and_can_be_mended(browser: Browser) -> None:
     assert said.field("procurar") == "90.010.001/0001-01"
     assert "14 caracteres" in error(sought(browser, "1234567"))
     assert sought(browser, "").status == 200
+    long = sought(browser, f"{GOOD} " * 1_400)
+    assert long.status == 413
+    assert "lote novo" in error(long)
     assert browser.get(BOX).status == 200
 
 

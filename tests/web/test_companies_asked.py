@@ -11,7 +11,7 @@ from balcao.core.people import Signature
 from balcao.service.clock import system_now_ms
 from tests.http.house import OpenHouse, opened, state
 from tests.web.browser import Browser, Said, signed_in
-from tests.web.companies import address, buttons, lines, of_form, press, spent
+from tests.web.companies import address, buttons, lines, of_all, of_form, press, spent
 from tests.web.consulting import BROKEN, CLOSED, DOWN, GOOD, SLOW, ZONE
 from tests.world import Client
 
@@ -41,17 +41,17 @@ def test_looking_costs_nothing_and_asks_nobody(
     assert said.status == 200
     assert said.tree.findtext(".//h1") == "EMPRESA ATIVA FICTICIA LTDA"
     assert "Matriz · SAO PAULO SP · aberta em 02/03/2015" in said.words
-    assert set(lines(said).values()) == {"nunca consultada"}
+    assert set(lines(said).values()) == {"nada ainda"}
     assert [of_form(said, slug)[0] for slug in OF_FORMS] == [
-        "empresa...n",
-        "certidao-federal...n",
-        "certidao-estadual.SP..n",
-        "inscricoes-estaduais.SP..n",
-        "suframa...n",
+        "empresa...n.1",
+        "certidao-federal...n.2",
+        "certidao-estadual.SP..n.2",
+        "inscricoes-estaduais.SP..n.1",
+        "suframa...n.1",
     ]
     assert "1 cr" in of_form(said, "empresa")[1]  # our own copy answers: exactly
     assert "até 2 cr" in of_form(said, "certidao-federal")[1]
-    assert buttons(said)["falta"] == "Consultar o que falta · até 7 cr"
+    assert of_all(said) == ("falta.7", "Consultar o que falta · até 7 cr")
     assert not house.charges(mine)
     assert "A conta ainda não consultou esta empresa." in said.words
 
@@ -77,7 +77,7 @@ def test_each_register_by_its_button(house: OpenHouse, browser: Browser, mine: C
     assert re.search(r"15/02/2027.*faltam \d+ dias", said.words)
     # What is in force may be renewed, from the source.
     value, text = of_form(said, "certidao-federal")
-    assert (value[-2:], "Renovar" in text) == (".r", True)
+    assert (value[-4:], "Renovar" in text) == (".r.2", True)
     before = spent(house, mine)
     said = press(browser, GOOD, value)
     assert spent(house, mine) == before + 2
@@ -115,12 +115,12 @@ def test_a_button_asks_once(house: OpenHouse, browser: Browser, mine: Client) ->
 def test_all_that_is_missing_at_once(house: OpenHouse, browser: Browser, mine: Client) -> None:
     press(browser, ZONE, "suframa...n")
     said = browser.get(address(ZONE))
-    assert buttons(said)["falta"] == "Consultar o que falta · até 6 cr"
+    assert of_all(said) == ("falta.6", "Consultar o que falta · até 6 cr")
     headers = {"sec-fetch-site": "same-origin"}
 
     async def clicks() -> None:
         sending = [
-            browser.send("POST", f"{address(ZONE)}/consultar", {"o": "falta"}, headers)
+            browser.send("POST", f"{address(ZONE)}/consultar", {"o": "falta.6"}, headers)
             for _ in range(2)
         ]
         await asyncio.gather(*sending)
@@ -128,10 +128,10 @@ def test_all_that_is_missing_at_once(house: OpenHouse, browser: Browser, mine: C
     house.run(clicks())
     assert spent(house, mine) == 1 + 6
     said = browser.get(address(ZONE))
-    assert "falta" not in buttons(said)
-    assert not any("nunca" in told for told in lines(said).values())
+    assert of_all(said) == ("", "")
+    assert not any("nada ainda" in told for told in lines(said).values())
     # Pressed again on the old page, there is nothing that is missing.
-    press(browser, ZONE, "falta")
+    press(browser, ZONE, "falta.6")
     assert spent(house, mine) == 7
 
 
@@ -172,9 +172,23 @@ def test_what_fails_costs_nothing_and_may_be_tried_again(
             assert "A última tentativa, agora" in told
             assert word in told
             assert "sem custo" in told
-        assert buttons(said)["falta"].startswith("Consultar o que falta")
+        assert of_all(said)[1].startswith("Consultar o que falta")
     assert len(said.tree.xpath("//ol[@class='timeline']/li")) == 2
     assert spent(house, mine) == 0
+
+
+@pytest.mark.parametrize("value", ["falta.6", "falta", "falta.x", "certidao-federal...n.1"])
+def test_nothing_costs_more_than_its_button_said(
+    house: OpenHouse, browser: Browser, mine: Client, value: str
+) -> None:
+    """What was kept when the page was opened is not any more."""
+    said = browser.post(f"{address(GOOD)}/consultar", {"o": value})
+    assert said.status == 402
+    assert "O preço mudou" in said.words
+    assert "Nada foi cobrado" in said.words
+    assert spent(house, mine) == 0
+    press(browser, GOOD, of_form(said, "certidao-federal")[0])
+    assert spent(house, mine) == 2
 
 
 def test_another_uf(house: OpenHouse, browser: Browser, mine: Client) -> None:
@@ -192,8 +206,8 @@ def test_too_few_credits(house: OpenHouse) -> None:
     browser = signed_in(house, poor)
     said = browser.get(address(CLOSED))
     disabled = {each.get("value") for each in said.tree.xpath("//button[@name='o'][@disabled]")}
-    assert {"falta", "certidao-federal...n"} <= disabled
-    assert "empresa...n" not in disabled
+    assert {"falta.7", "certidao-federal...n.2"} <= disabled
+    assert "empresa...n.1" not in disabled
     refused = browser.post(f"{address(CLOSED)}/consultar", {"o": "certidao-federal...n"})
     assert refused.status == 402
     assert "Créditos insuficientes" in refused.words

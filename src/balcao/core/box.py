@@ -36,6 +36,9 @@ _REQUEST = re.compile(
     r"(?<![0-9a-f-])[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}(?![0-9a-f-])", re.ASCII
 )
 
+# With letters and fewer characters than this it is a name rather than a document.
+_NAMES_END = 11
+
 
 class Meant(msgspec.Struct, frozen=True):
     """What it is, and what is needed to go on with it."""
@@ -64,6 +67,8 @@ def meant_by(text: str) -> Meant:
             return Meant("person", document_of(text))
         case "several":
             return Meant("several", text=text, count=seen.count)
+        case "length" if seen.count < _NAMES_END and not text.isdecimal():
+            return Meant("words", text=text)  # 3M, B2W
         case "digits" | "length":
             return Meant("wrong", complaint=_complaint(text, seen.count))
         case _:

@@ -13,12 +13,14 @@ from starlette.responses import Response
 
 from balcao.core.access import Account, find_account
 from balcao.core.box import Meant, is_named, meant_by
+from balcao.core.certificates import FederalCertificate
 from balcao.core.data_subject import document_hash
 from balcao.core.documents import Cnpj, Cpf
+from balcao.core.ledger import Trace
 from balcao.core.listing import words_of
 from balcao.core.people import User, normal_email
 from balcao.core.questions import Inquiry
-from balcao.core.writing import counted
+from balcao.core.writing import counted, whole
 from balcao.operations import OPERATIONS
 from balcao.storage.people import TraceFilter
 from balcao.web import history
@@ -31,7 +33,11 @@ from balcao.web.search import is_searchable
 from balcao.web.visit import Visit
 
 PATH = "/app/procurar"
-CHARACTERS_MAX = 4_000  # somebody may paste a list
+CHARACTERS_MAX = 20_000  # a thousand documents; forms have a bound, too
+_TOO_LONG = (
+    f"São mais de {whole(CHARACTERS_MAX)} caracteres, e nada foi lido. Uma lista assim longa vai em"
+    " um lote novo, colada ou como arquivo."
+)
 _SHOWN = 20
 # A certificate is looked for among the latest of the account.
 _CERTIFICATES_LOOKED_AT = 200
@@ -44,7 +50,9 @@ async def show(visit: Visit) -> Response:
 
 async def go(visit: Visit) -> Response:
     """To where the text leads, or a page that says what it is."""
-    text = visit.typed("procurar")[:CHARACTERS_MAX]
+    text = visit.typed("procurar")
+    if len(text) > CHARACTERS_MAX:  # nothing of a list is lost in silence
+        return await _page(visit, Meant("wrong", complaint=_TOO_LONG), "", 413)
     meant = meant_by(text)
     if visit.person.is_operator:
         return await _of_operator(visit, meant, text)
@@ -128,24 +136,18 @@ class _Code(msgspec.Struct):
     certificate_code: str | None = None
 
 
-class _KeptCode(msgspec.Struct):
-    """The same of the cache's entry."""
-
-    code: str | None = None
-
-
 async def _certificate(visit: Visit, code: str) -> str | None:
     """The request by which this account has the certificate of this code; None: it has none.
 
-    What was answered under a key is recorded for a while. Else the cache has the certificate of
-    the same company, if it is still the same one: of the requests that brought it.
+    What was answered under a key is recorded for a while. Else the cache may have the certificate
+    still that a request brought: of the same company, valid until the same day.
     """
     operation = OPERATIONS["federal_certificate"]
     tools, path = visit.tools, operation.path
     wanted = TraceFilter(0, tools.now_ms() + 1, path, user_id=visit.person.own_only)
     traces = await history.read(visit, wanted, _CERTIFICATES_LOOKED_AT)
     brought = [each for each in traces if each.certificate and each.certificate.validity]
-    keys: dict[str, str] = {}
+    keys: dict[str, list[Trace]] = {}
     for trace in brought:
         recorded = await visit.recorded(trace)
         if recorded is not None:
@@ -153,11 +155,15 @@ async def _certificate(visit: Visit, code: str) -> str | None:
                 return trace.request_id
         elif "*" not in trace.document:
             inquiry = Inquiry("federal_certificate", Cnpj.parse(trace.document))
-            keys.setdefault(inquiry.cache_key, trace.request_id)
+            keys.setdefault(inquiry.cache_key, []).append(trace)
     cache = tools.parts.environments[visit.account.mode].cache
     for key, kept in (await cache.read(list(keys))).items():
-        if msgspec.json.decode(kept.body, type=_KeptCode).code == code:
-            return keys[key]
+        certificate = msgspec.json.decode(kept.body, type=FederalCertificate)
+        if certificate.code != code:
+            continue
+        for trace in keys[key]:
+            if trace.certificate and trace.certificate.validity == certificate.effective_validity:
+                return trace.request_id
     return None
 
 

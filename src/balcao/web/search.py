@@ -52,7 +52,7 @@ PATH = "/app/busca"
 
 SIZES = ("20", "50", "100")
 _USUAL_SIZE = "50"
-_CHARACTERS_MAX = 200
+_CHARACTERS_MAX = 500
 _FIELDS = (*FILTER_NAMES, "pessoas", "limite", "cursor")
 _AMOUNTS = ("capital_min", "capital_max")
 # A company's box to be ticked; a form has each name once.

@@ -17,6 +17,7 @@ from balcao.core.documents import Cnpj
 from balcao.core.listing import token
 from balcao.core.search import Filters, PartnerFilters
 from balcao.core.search_answers import CompanyFound, PartnerFound
+from balcao.core.writing import whole
 from balcao.errors import CallerError, InvalidCnpj, SearchUnavailable, SourceError
 from balcao.http.searches import sees_people
 from balcao.web.companies.registers import Register
@@ -40,7 +41,7 @@ class Establishments:
     """A page of a company's head office and branches, the one that is looked at among them."""
 
     found: Sequence[CompanyFound]
-    total: str  # `312`, `10.000 ou mais`; empty: not counted
+    total: str  # `312`, `10.000 ou mais`
     cursor: str | None
 
 
@@ -124,7 +125,7 @@ async def establishments_of(visit: Visit, cnpj: Cnpj, cursor: str) -> Establishm
         return None
     except CallerError:  # a cursor of another month, or none of ours: from the beginning
         return await establishments_of(visit, cnpj, "") if cursor else None
-    total = f"{tally.total}" if tally.exact else f"{tally.total} ou mais"
+    total = whole(tally.total) + ("" if tally.exact else " ou mais")
     return Establishments(page.itens, total, page.cursor)
 
 

@@ -17,10 +17,11 @@ from balcao.core.documents import Cnpj
 from balcao.core.ledger import Trace
 from balcao.core.outcomes import Reply
 from balcao.core.problems import problem_of
-from balcao.core.writing import ago
+from balcao.core.writing import ago, credits
 from balcao.errors import (
     BalcaoError,
     CallerError,
+    CeilingOfRequest,
     InvalidCnpj,
     InvalidParameter,
     Overloaded,
@@ -43,6 +44,7 @@ from balcao.web.companies.registers import (
     RegisterVerdict,
     Validity,
     cost_of,
+    number_of,
     press_of,
     registers_of,
     requests_of,
@@ -77,7 +79,7 @@ class RegisterLine:
 
     @property
     def result(self) -> str | None:
-        """Where its result is; None: there is none, or it was an absence."""
+        """Where its result is; None: there is none."""
         trace = self.register.result
         return None if trace is None else f"/app/consultas/resultado/{trace.request_id}"
 
@@ -113,11 +115,14 @@ async def ask(visit: Visit) -> Response:
     if visit.account.suspended_ms is not None:
         return consult.suspended(visit)
     pressed, also = visit.typed("o"), ""
-    if pressed == EVERYTHING:
+    if pressed.partition(".")[0] == EVERYTHING:
         found = await _registers(visit, cnpj)
         presses = [each.press for each in found.registers if each.missing and each.press]
+        most = sum(each.price.greatest for each in presses)
+        if (shown := pressed.partition(".")[2]) != f"{most}" and most > number_of(shown):
+            return await _page(visit, cnpj, _dearer(most), 402)
     else:
-        slug, uf, beside, how = (pressed.split(".") + [""] * 4)[:4]
+        slug, uf, beside, how, shown = (pressed.split(".") + [""] * 5)[:5]
         if uf == ANOTHER_UF:
             uf = also = visit.typed(f"uf_{slug}")
             if not uf:
@@ -125,7 +130,7 @@ async def ask(visit: Visit) -> Response:
         form = FORMS.get(slug)
         if form is not None and form.certificate and not visit.account.certifies:
             return consult.outside_the_plan(visit)
-        press = await press_of(visit, cnpj, f"{slug}.{uf}.{beside}.{how}")
+        press = await press_of(visit, cnpj, f"{slug}.{uf}.{beside}.{how}.{shown}")
         if press is None:
             raise InvalidParameter("O formulário chegou alterado, e nada foi consultado.")
         presses = [press]
@@ -164,7 +169,12 @@ async def _looked_up(visit: Visit, press: Press) -> None:
     tools, caller, started = visit.tools, visit.person.caller(), time.perf_counter()
     try:
         reply = await look_up(
-            press.asked, caller, tools.new_id(), f"web-{press.number}", tools.parts
+            press.asked,
+            caller,
+            tools.new_id(),
+            f"web-{press.number}",
+            tools.parts,
+            credits_max=press.most,
         )
     except (StillRunning, ResultExpired, ResultErased):  # pressed twice: its line tells
         return
@@ -178,6 +188,8 @@ async def _again(
     problem = problem_of(error)
     status = 422 if problem.status == 400 else problem.status
     visit.reply = Reply(visit.request_id, status, b"", 0, code=problem.code)
+    if isinstance(error, CeilingOfRequest):
+        return await _page(visit, cnpj, _dearer(error.needed_credits), status)
     form = next(each for each in REGISTERS if each.subject == presses[0].asked.subject)
     manages = visit.person.is_manager
     outcome = outcomes.of_refusal(problem, form, visit.available, is_manager=manages)
@@ -185,6 +197,16 @@ async def _again(
     if problem.retry_after_seconds is not None:
         response.headers["retry-after"] = str(problem.retry_after_seconds)
     return response
+
+
+def _dearer(most: int) -> Notice:
+    """What was kept when the button was shown is not any more."""
+    return Notice(
+        "warn",
+        "O preço mudou",
+        f"Desde que a página foi aberta o preço subiu: até {credits(most)}. Nada foi cobrado.",
+        "Confira os preços nos botões, e aperte de novo se ainda quiser.",
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -53,6 +53,7 @@ class Press:
     number: str
     price: Quote
     renews: bool
+    most: int  # credits that it said it would cost; more than that it must not
 
     @property
     def cost(self) -> str:
@@ -173,8 +174,8 @@ async def _register(
     missing = result is None or over
     press = None
     if not _says_the_same(visit, result):
-        beside = result.request_id if result else ""
-        press = await press_of(visit, cnpj, value_of(form, uf, beside, renews=not missing))
+        beside, how = result.request_id if result else "", "n" if missing else "r"
+        press = await press_of(visit, cnpj, f"{form.slug}.{uf or ''}.{beside}.{how}")
     running = press is not None and await is_running(visit, press)
     return Register(form, uf, result, body, attempt, press, running, missing and not running, until)
 
@@ -188,18 +189,22 @@ def _says_the_same(visit: Visit, result: Trace | None) -> bool:
     return month is not None and month.extraction <= civil_day(result.asked_ms)
 
 
-def value_of(form: LookupForm, uf: str | None, beside: str, *, renews: bool) -> str:
-    """What a button sends: form, UF, the result that it stands beside, and how hard to look."""
-    return f"{form.slug}.{uf or ''}.{beside}.{'r' if renews else 'n'}"
+def number_of(text: str) -> int:
+    """Credits, of what a form sends; 0 of what is none."""
+    return int(text) if text.isascii() and text.isdecimal() and len(text) < 6 else 0
 
 
 async def press_of(visit: Visit, cnpj: Cnpj, value: str) -> Press | None:
     """The button that sends this; None where the account cannot ask it.
 
+    It sends, with points between: form, UF, the result that it stands beside, how to look (`n`:
+    what is kept first, `r`: the source), and what it said it would cost; else what it costs now.
+
     Its number comes from what it asks and what it stands beside: pressed twice it asks once, on
     an old page too (decision 0018). Raises `CallerError` for what no button of ours sends.
     """
     slug, uf, beside, how = (value.split(".") + [""] * 4)[:4]
+    shown = "".join(value.split(".")[4:5])
     form = FORMS.get(slug)
     if form not in REGISTERS or visit.account.suspended_ms is not None:
         return None
@@ -219,7 +224,8 @@ async def press_of(visit: Visit, cnpj: Cnpj, value: str) -> Press | None:
         return None
     price = await quote(asked, caller, tools.parts)
     number = await consult.button_of(visit, asked, f"empresa {beside}")
-    return Press(value, asked, number, price, renews)
+    most = number_of(shown) if shown else price.greatest
+    return Press(f"{slug}.{uf}.{beside}.{how}.{most}", asked, number, price, renews, most)
 
 
 async def is_running(visit: Visit, press: Press) -> bool:
