@@ -25,6 +25,7 @@ TOGETHER = (
     "tests/nodes/",
     "tests/storage/test_statements_at_a_million.py",
     "tests/web/test_browser.py",
+    "tests/web/test_companies_in_browser.py",
 )
 
 

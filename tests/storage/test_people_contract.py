@@ -578,3 +578,9 @@ def test_everything_is_there_for_another_process(engine: Engine, people: People,
     assert signed_in(beside, a_token("t"), NOW) == lia.user_id
     assert beside.link(a_token("l"), NOW) == people.link(a_token("l"), NOW)
     assert beside.audit(100) == people.audit(100)
+
+
+def test_everybody_but_operators(desk: Desk, people: People, lia: User, olga: User) -> None:
+    assert [user.user_id for user in people.everybody()] == [lia.user_id]
+    assert people.everybody()[0].email == lia.email
+    assert olga.account_id is None

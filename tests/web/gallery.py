@@ -59,7 +59,7 @@ def render(out: Path, theme: str | None) -> str:
         Thing(at="14:03:19", text="Primeira fonte não respondeu", note="6,0 s", tone="warn"),
         Thing(at="14:03:21", text="Segunda fonte respondeu", note="1,8 s", tone="good"),
     ]
-    places = ("Início", "Consultar", "Lotes", "Histórico", "Extrato", "Chaves", "Usuários")
+    places = ("Consultar", "Lotes", "Histórico", "Extrato", "Chaves", "Usuários")
     page = made.from_string(PAGE.read_text("utf-8")).render(
         nav=[Thing(text=text, href="#", current=text == "Consultar") for text in places],
         visitor=Thing(user=Thing(name="Mariana de Souza Albuquerque"), account=account),

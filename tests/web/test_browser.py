@@ -378,7 +378,9 @@ def _all_pages(live: Live) -> list[tuple[str | None, str]]:
         key = next(k for k in desk.keys(account.account_id) if k.revoked_ms is None)
     number = account.account_id
     mine = [
-        "/app", "/app/consultas", "/app/extrato", "/app/historico", "/app/chaves",
+        "/app", "/app/procurar", "/app/busca", f"/app/empresas/{NEGATIVE}",
+        "/app/empresas/90010007000268", "/app/consultas", "/app/extrato",
+        "/app/historico", "/app/chaves",
         "/app/usuarios", "/app/eu", f"/app/usuarios/{user.user_id}",
         f"/app/chaves/{key.key_id}/revogar", f"/app/chaves/{key.key_id}/regras", "/app/nada",
         *(
@@ -390,7 +392,7 @@ def _all_pages(live: Live) -> list[tuple[str | None, str]]:
         ),
     ]  # fmt: skip
     theirs = [
-        "/app/operador", "/app/operador/contas", "/app/operador/contas/nova",
+        "/app/operador", "/app/procurar", "/app/operador/contas", "/app/operador/contas/nova",
         f"/app/operador/contas/{number}", f"/app/operador/contas/{number}/historico",
         "/app/operador/operadores", "/app/operador/fontes", "/app/operador/fontes?ambiente=test",
         "/app/operador/dados-abertos", "/app/operador/auditoria", "/app/operador/sistema",

@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.http.house import OpenHouse
 from tests.web.browser import Browser
 
 
@@ -28,6 +29,16 @@ def test_text_is_compressed_where_it_is_taken(browser: Browser) -> None:
         assert (
             browser.get(address, accept_encoding="gzip;q=0").headers.get("content-encoding") is None
         )
+
+
+def test_a_first_visit_is_small(house: OpenHouse) -> None:
+    """All that a stranger's browser loads of the page where everybody begins, on the wire."""
+    stranger = Browser(house)
+    page = stranger.get("/app/entrar", accept_encoding="gzip")
+    files = {*page.tree.xpath("//link[@rel='stylesheet']/@href"), *page.tree.xpath("//script/@src")}
+    assert len(files) >= 3
+    packed = [page, *(stranger.get(file, accept_encoding="gzip") for file in files)]
+    assert sum(int(said.headers["content-length"]) for said in packed) < 30_000
 
 
 @pytest.mark.parametrize("page", ["/app", "/docs"])

@@ -166,6 +166,13 @@ _OPEN_CPF = re.compile(r"[0-9]{11}")
 _MASKED_CPF = re.compile(r"\*{3}[0-9]{6}\*{2}")
 
 
+def is_person(company: Company) -> bool:
+    """Whether the company is a natural person: a sole trader, or one of group 4."""
+    nature = company.natureza_juridica
+    code = (nature and nature.codigo) or ""
+    return code == SOLE_TRADER or code.startswith(NATURAL_PERSONS)
+
+
 def mask_cpf_in_text(text: str | None) -> str | None:
     """Hide every CPF inside a name as `***456789**`."""
     digit = _DIGIT.search(text) if text else None

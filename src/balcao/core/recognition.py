@@ -10,6 +10,7 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
+from balcao.core.check_digits import cnpj_check_digits, cpf_check_digits
 from balcao.core.documents import Cnpj, Cpf
 from balcao.errors import InvalidCnpj, InvalidCpf
 
@@ -65,6 +66,29 @@ def recognise(text: str) -> Seen:
     if not _could_be_one(text, bare):
         return Seen("words")
     return _one(bare)
+
+
+def document_of(text: str) -> Cnpj | Cpf | None:
+    """The document that a text is, or has in it; None: none, or several."""
+    seen = recognise(text)
+    if seen.kind not in {"cnpj", "cpf"}:
+        return None
+    whole = text.strip().upper()
+    bare = _SIGNS.sub("", whole if seen.alone else _DOCUMENT.findall(whole)[0])
+    return Cnpj.parse(bare) if seen.kind == "cnpj" else Cpf.parse(bare)
+
+
+def check_digits_of(text: str) -> tuple[str, str] | None:
+    """Of what is as long as a document and is none: its check digits, and those that it should
+    have. None: it is no such text, or no digits would do (all characters alike).
+    """
+    if recognise(text).kind != "digits":
+        return None
+    bare = _SIGNS.sub("", text.strip()).upper()
+    if len(set(bare)) == 1:
+        return None
+    right = cnpj_check_digits if len(bare) == _CNPJ_CHARACTERS else cpf_check_digits
+    return bare[-2:], right(bare[:-2])
 
 
 def _one(text: str) -> Seen:

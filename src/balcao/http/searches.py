@@ -200,27 +200,25 @@ class Searches:
 
     def routes(self) -> Sequence[Route]:
         """What the front serves."""
-        served: Sequence[tuple[str, str, _Seek, Sequence[str]]] = (
-            (COMPANIES, SEARCH_PAGE, self._companies, NAMES),
-            (COUNT, SEARCH_COUNT, self._count, NAMES),
-            (PARTNERS, SEARCH_PARTNERS, self._partners, PARTNER_NAMES),
-        )
         return [
             Route(
                 PREFIX + path,
-                OPERATIONS[path],
-                partial(self.answer, OPERATIONS[path], rule, seek, (*names, CREDITS_MAX.name)),
+                operation,
+                partial(self.answer, path),
                 ("GET",),
                 needs_key=True,
                 charged=True,
             )
-            for path, rule, seek, names in served
+            for path, operation in OPERATIONS.items()
         ]
 
-    async def answer(  # of one address, and its request
-        self, operation: str, rule: str, seek: _Seek, names: Sequence[str], request: Request
-    ) -> Reply:
-        """Look, charge, answer. Raises `CallerError`, `SearchUnavailable`, `StorageFailed`."""
+    async def answer(self, path: str, request: Request) -> Reply:
+        """Look, charge, answer. `path`: one of the three, below `PREFIX`.
+
+        Raises `CallerError`, `SearchUnavailable`, `StorageFailed`.
+        """
+        rule, seek, own_names = self._served(path)
+        operation, names = OPERATIONS[path], (*own_names, CREDITS_MAX.name)
         caller = request.caller
         assert caller is not None, "the route takes requests without a key"
         for name in request.repeated:
@@ -266,6 +264,14 @@ class Searches:
             raise told_of(declined)
         return Reply(request.request_id, 200, body, price, "cache", asked_ms=at_ms)
 
+    def _served(self, path: str) -> tuple[str, _Seek, Sequence[str]]:
+        """The rule of its price, who looks, and what it may be sent."""
+        if path == COMPANIES:
+            return SEARCH_PAGE, self._companies, NAMES
+        if path == COUNT:
+            return SEARCH_COUNT, self._count, NAMES
+        return SEARCH_PARTNERS, self._partners, PARTNER_NAMES
+
     def _judge(self, names: Sequence[str], sent: Parameters, today: str) -> None:
         if "q" in names:
             read_filters(sent.text, today)
@@ -293,7 +299,7 @@ class Searches:
         return _Sought(CountAnswer("", True, False, tally.total, tally.exact), tally.total > 0)
 
     async def _partners(self, caller: Caller, sent: Parameters, today: str) -> _Sought:
-        if not _sees_people(caller):
+        if not sees_people(caller):
             raise PeopleNotEnabled
         filters, limit = read_partner(sent.text), read_limit(sent.text)
         page = await self.searcher.partners(caller.mode, filters, limit)
@@ -347,13 +353,15 @@ class _Once(msgspec.Struct, frozen=True):
         )
 
 
-def _sees_people(caller: Caller) -> bool:
-    """Never of the free plan: nobody knows who they are."""
+def sees_people(caller: Caller) -> bool:
+    """Whether natural persons are told of (decisions 14.4). Never to the free plan: nobody knows
+    who they are.
+    """
     return caller.partner_optin and caller.plan != "gratuito"
 
 
 def _allowed(filters: Filters, caller: Caller) -> Filters:
     """Natural persons are for accounts that opted in (decisions 14.4)."""
-    if filters.people and not _sees_people(caller):
+    if filters.people and not sees_people(caller):
         raise PeopleNotEnabled
     return filters

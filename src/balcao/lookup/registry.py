@@ -35,16 +35,17 @@ class CompanyRegistry:
 
     async def company_at_hand(self, cnpj: Cnpj) -> Company | None:
         """The company, from what is here already: our copy, or an answer of any age."""
-        if (known := self._in_our_copy(cnpj)) is not None:
+        if (known := self.in_our_copy(cnpj)) is not None:
             return known
         return _company_in(await self.cache.read([Inquiry("company", cnpj).cache_key]))
 
     def company_of(self, cnpj: Cnpj, kept: Mapping[str, Kept]) -> Company | None:
         """The same for who cannot wait. `kept`: the cache's entry, if there is one."""
-        known = self._in_our_copy(cnpj)
+        known = self.in_our_copy(cnpj)
         return _company_in(kept) if known is None else known
 
-    def _in_our_copy(self, cnpj: Cnpj) -> Company | None:
+    def in_our_copy(self, cnpj: Cnpj) -> Company | None:
+        """The company of the month in use, as callers without the opt-in may see it."""
         said = self.sources.at_hand(Inquiry("company", cnpj))
         if said is None or isinstance(said, Absent):
             return None

@@ -62,7 +62,7 @@ from balcao.operations.parameters import (
     Parameters,
 )
 from balcao.operations.sheets import InSheets
-from balcao.operations.views import FormWords, Notice, RecordedResult, ResultView, Tone
+from balcao.operations.views import Body, FormWords, Notice, RecordedResult, ResultView, Tone
 
 # What every operation may answer besides its results.
 PROBLEMS_OF_ALL: tuple[type[BalcaoError], ...] = (
@@ -296,6 +296,10 @@ class Operation(ABC):
     @abstractmethod
     def view(self, recorded: RecordedResult) -> ResultView:
         """A result as the application shows it."""
+
+    def brief(self, body: Body) -> str:
+        """What is worth a line beside the verdict where results stand below each other."""
+        return ""
 
     @cached_property
     def fields(self) -> frozenset[str]:

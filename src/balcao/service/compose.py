@@ -189,6 +189,15 @@ def open_application(
     metrics.month = MonthMeasured(snapshots["live"], home.opendata("live"), now_ms)
     metrics.work = lambda: {name: astuple(seen) for name, seen in life.runner.seen.items()}
     authenticator = Authenticator(desk, pepper, limits)  # type: ignore[arg-type]
+    searching = Searching({mode: home.opendata(mode) for mode in MODES})
+    searches = Searches(
+        desk,
+        searching,
+        now_ms,
+        settings.preco_busca_creditos,
+        settings.idempotency_hours,
+        clock.surely_past_ms,
+    )
     tools = Tools(
         parts=parts,
         desk=desk,
@@ -203,8 +212,8 @@ def open_application(
         batches=batches.desk,
         results=batches.results,
         examinations=Examinations(partial(examine, settings, now_ms)),
+        searches=searches,
     )
-    searching = Searching({mode: home.opendata(mode) for mode in MODES})
     front = Front(
         parts=parts,
         authenticator=authenticator,
@@ -217,14 +226,7 @@ def open_application(
             *BudgetPages(parts, new_id).routes(),
             *Quotes(parts, factory.now).routes(),
             *BatchPages(batches.desk, batches.results).routes(),
-            *Searches(
-                desk,
-                searching,
-                now_ms,
-                settings.preco_busca_creditos,
-                settings.idempotency_hours,
-                clock.surely_past_ms,
-            ).routes(),
+            *searches.routes(),
             *Probes(metrics, desk, snapshots, now_ms, clock.state).routes(),
             *faces(parts.operations["company"], lambda mode, cnpj: snapshots[mode].detail(cnpj)),
             *documentation(settings, parts.operations),

@@ -36,7 +36,7 @@ from balcao.http.read import BodyLimit
 from balcao.web import guard, returning
 from balcao.web.multipart import UploadedFile, read_upload
 from balcao.web.tools import Tools
-from balcao.web.visit import Instead, Visit, Visitor, Who
+from balcao.web.visit import Instead, Tell, Visit, Visitor, Who
 
 log = structlog.get_logger()
 
@@ -45,7 +45,7 @@ FORM = BodyLimit(32_768, (FORM_TYPE.encode(),))
 # A form with a file: what is typed is in memory, the file never is as a whole.
 UPLOAD_FIELDS_BYTES_MAX = 2_000_000
 UPLOAD_BYTES_MAX = BOUNDS.file_bytes + UPLOAD_FIELDS_BYTES_MAX + 10_000
-FIELDS_MAX = 100
+FIELDS_MAX = 140  # a page of a search has a hundred boxes to be ticked
 FILES = "/app/arquivos/{name}"
 PATH_CHARACTERS_MAX = 512  # addresses here are short; no number in one has thousands of digits
 
@@ -54,8 +54,6 @@ _MONTH_SECONDS = 30 * 86_400
 Answer: TypeAlias = Callable[[Visit], Awaitable[Response]]
 # What of a form may stand in an address: it is offered again after signing in.
 Offered: TypeAlias = Callable[[Visit], Mapping[str, str]]
-# Told of every request: route, reply (status, code, credits, ...), account, seconds.
-Observe: TypeAlias = Callable[[str, Reply, int | None, float], None]
 
 
 def _nothing(visit: Visit) -> Mapping[str, str]:
@@ -108,7 +106,7 @@ _GZIP_BYTES_MIN = 1_000
 class WebApplication:
     """The ASGI application behind `/app` and `/status`."""
 
-    def __init__(self, tools: Tools, pages: Sequence[Page], observe: Observe) -> None:
+    def __init__(self, tools: Tools, pages: Sequence[Page], observe: Tell) -> None:
         self._tools = tools
         self._observe = observe
         self._pages = pages
@@ -185,7 +183,7 @@ class WebApplication:
         else:
             name = guard.cookie_name(guard.FIRST_VISIT, secure=secure)
             cookie = request.cookies.get(name) or (first_visit := new_token())
-        visit = Visit(request, seen.request_id, tools, visitor, secure, cookie)
+        visit = Visit(request, seen.request_id, tools, visitor, secure, cookie, tell=self._observe)
         try:
             if away is not None and page.who != "anyone":
                 raise away  # to sign in would not help

@@ -114,7 +114,7 @@ async def ask(visit: Visit) -> Response:
 
 async def wait(visit: Visit) -> Response:
     """A form that is being carried out for longer than a browser waits."""
-    attempt = await _attempt(visit, f"web-{visit.request.path_params['form_id']}")
+    attempt = await attempt_of(visit, visit.request.path_params["form_id"])
     if attempt is None:
         raise OperationNotFound
     if attempt.recorded is not None:
@@ -135,15 +135,14 @@ async def _looked_up(visit: Visit, form: LookupForm, typed: Mapping[str, str]) -
     _operation(visit, form).enter(caller)
     asked = _question(visit, form, typed)
     number = await _number(visit, asked)
-    key = f"web-{number}"
-    if not idempotency.is_valid_key(key):
+    if not idempotency.is_valid_key(f"web-{number}"):
         raise InvalidIdempotencyKey
     try:
-        reply = await _once(visit, asked, caller, key)
+        reply = await _once(visit, asked, caller, number)
     except StillRunning:
         return visit.redirect(f"/app/consultas/andamento/{number}")
     except (ResultExpired, ResultErased):  # its page shows it, marked as expired, or says so
-        attempt = await _attempt(visit, key)
+        attempt = await attempt_of(visit, number)
         if attempt is None or attempt.recorded is None:
             raise
         recorded = attempt.recorded
@@ -156,20 +155,24 @@ async def _number(visit: Visit, asked: Question) -> str:
     """What tells this form from every other: its own number, or, where a result's button asks
     once more, that result (`de`) and what is asked.
 
-    So the same button of the same old page leads to what it brought before, at no cost; what
-    failed may be tried again. What is asked goes in through a keyed hash: the number stands in
-    an address (`andamento`).
+    So the same button of the same old page leads to what it brought before, at no cost. What is
+    asked goes in through a keyed hash: the number stands in an address (`andamento`).
     """
     earlier = visit.typed("de")
-    if not earlier:
-        return visit.typed("form_id")
+    return await button_of(visit, asked, earlier) if earlier else visit.typed("form_id")
+
+
+async def button_of(visit: Visit, asked: Question, beside: str) -> str:
+    """The number of a button that asks this, and stands `beside` something: what has changed is
+    another button. What failed may be tried again.
+    """
     parts = visit.tools.parts
     fingerprint = parts.operations[asked.subject].fingerprint(asked)
     # A colleague's result may not be theirs to see: each person has buttons of their own.
     told = hashlib.blake2b(key=parts.numbering.pepper, digest_size=16, person=b"balcao-again")
-    told.update(f"{visit.person.user.user_id} {earlier} {fingerprint}".encode())
+    told.update(f"{visit.person.user.user_id} {beside} {fingerprint}".encode())
     for _ in range(_TRIES_MAX):
-        attempt = await _attempt(visit, f"web-{told.hexdigest()}")
+        attempt = await attempt_of(visit, told.hexdigest())
         if attempt is None or not _came_to_nothing(attempt):
             break
         told.update(b" again")
@@ -184,7 +187,7 @@ def _came_to_nothing(attempt: Attempt) -> bool:
     return bool(msgspec.json.decode(attempt.recorded.body)["error"])
 
 
-async def _once(visit: Visit, asked: Question, caller: Caller, key: str) -> Reply:
+async def _once(visit: Visit, asked: Question, caller: Caller, number: str) -> Reply:
     """Answer it; while this very form is being answered already, wait for that.
 
     Raises `StillRunning` when that takes longer than any lookup, and what `look_up` raises.
@@ -194,11 +197,11 @@ async def _once(visit: Visit, asked: Question, caller: Caller, key: str) -> Repl
     clock = asyncio.get_running_loop().time
     until = clock() + parts.deadline_ms / 1000 + _PATIENCE_SECONDS
     while True:
-        attempt = await _attempt(visit, key)
+        attempt = await attempt_of(visit, number)
         running = attempt is not None and attempt.state == "running"
         if attempt is None or not running or attempt.fingerprint != fingerprint:
             try:
-                return await look_up(asked, caller, visit.request_id, key, parts)
+                return await look_up(asked, caller, visit.request_id, f"web-{number}", parts)
             except StillRunning:
                 running = True  # the same form, quicker by a moment
         if clock() >= until:
@@ -206,8 +209,9 @@ async def _once(visit: Visit, asked: Question, caller: Caller, key: str) -> Repl
         await asyncio.sleep(_LOOK_EVERY_SECONDS)
 
 
-async def _attempt(visit: Visit, key: str) -> Attempt | None:
-    digest = idempotency.digest(key)
+async def attempt_of(visit: Visit, number: str) -> Attempt | None:
+    """What has become of the form or button of this number."""
+    digest = idempotency.digest(f"web-{number}")
     return await visit.tools.desk.earlier(visit.account.account_id, digest, visit.tools.now_ms())
 
 

@@ -1,4 +1,4 @@
-"""`/app`: what can be spent, what was asked lately, and the way to the forms."""
+"""`/app`: the box, the companies of lately, what can be spent, and the way to the forms."""
 
 import asyncio
 
@@ -9,6 +9,8 @@ from balcao.core.calendar import civil_month
 from balcao.core.ledger import spent_credits
 from balcao.settings import Limits, Settings
 from balcao.web import asking, budgets, drawing, history
+from balcao.web.companies.recent import recent
+from balcao.web.forms import FORMS
 from balcao.web.spending import bars_of
 from balcao.web.visit import Visit
 from balcao.web.vocabulary import PLANS
@@ -28,7 +30,7 @@ async def show(visit: Visit) -> Response:
     spent = spent_credits(account, month)
     ceiling = account.ceiling_credits if account.plan == "pos_pago" else None
     names = history.names_of(visit, account.account_id)
-    recent = await history.read(visit, history.lately(visit), RECENT_SHOWN)
+    lately = await history.read(visit, history.lately(visit), RECENT_SHOWN)
     return visit.page(
         "inicio.html",
         account=account,
@@ -42,7 +44,9 @@ async def show(visit: Visit) -> Response:
         ceiling_meter=drawing.meter(spent / ceiling, "Do teto do mês") if ceiling else None,
         limits=limits_of(visit.tools.settings, account),
         chart=await _month(visit) if visit.person.is_manager else None,
-        rows=[names.row(trace) for trace in recent],
+        rows=[names.row(trace) for trace in lately],
+        companies=await recent(visit),
+        forms=FORMS.values(),
         ceilings=len(await budgets.concerning(visit)),
     )
 

@@ -237,9 +237,12 @@ def cost(charged: int) -> str:
 
 
 def of_refusal(
-    problem: Problem, form: LookupForm, available: int | None, *, is_manager: bool
+    problem: Problem, form: LookupForm | None, available: int | None, *, is_manager: bool
 ) -> Notice:
-    """Why a form was not carried out, where that is not about one of its fields."""
+    """Why a form was not carried out, where that is not about one of its fields.
+
+    `form`: of a lookup.
+    """
     match problem.status:
         case 402:
             needed = problem.fields["creditos_necessarios"]

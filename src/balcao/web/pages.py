@@ -12,6 +12,7 @@ from balcao.accounts.links import new_token
 from balcao.core import writing
 from balcao.core.people import EMAIL_CHARACTERS_MAX, NAME_CHARACTERS_MAX
 from balcao.http.assets import TYPES, Asset, digest_of
+from balcao.web import theme
 from balcao.web.drawing import SYMBOLS
 
 if TYPE_CHECKING:
@@ -60,8 +61,7 @@ _ALSO_UNDER: Mapping[str, Sequence[str]] = {
 }
 # Address, text, and who sees it.
 _PLACES: Sequence[tuple[str, str, frozenset[str]]] = (
-    ("/app", "Início", frozenset({"consultant", "manager"})),
-    ("/app/consultas", "Consultar", frozenset({"consultant", "manager"})),
+    ("/app", "Consultar", frozenset({"consultant", "manager"})),
     ("/app/lotes", "Lotes", frozenset({"consultant", "manager"})),
     ("/app/historico", "Histórico", frozenset({"consultant", "manager"})),
     ("/app/extrato", "Extrato", frozenset({"manager"})),
@@ -134,6 +134,8 @@ class Pages:
             "csrf": visit.csrf,
             "request_id": visit.request_id,
             "now_ms": visit.tools.now_ms(),
+            "theme": theme.of(visit.request),
+            "theme_back": theme.back(visit.request),
             "message": None,
             "alert": None,
             "typed": visit.form,

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from balcao.web import (
     answered,
+    box,
     budgets,
     consult,
     history,
@@ -13,14 +14,17 @@ from balcao.web import (
     myself,
     receipts,
     request,
+    search,
     seats,
     signing,
     status,
+    theming,
 )
 from balcao.web.application import Answer, Page
 from balcao.web.batches import deeds, live
 from balcao.web.batches import form as new_batch
 from balcao.web.batches import pages as batches
+from balcao.web.companies import page as company
 from balcao.web.mounting import AccountPage, for_both, for_operators
 from balcao.web.operator import (
     account,
@@ -68,6 +72,9 @@ PAGES: Sequence[Page] = (
     Page("/app/eu/segundo-fator", "app:totp", "signed_in", myself.begin_totp, "POST"),
     Page("/app/eu/segundo-fator/ligar", "app:totp", "signed_in", myself.turn_on, "POST"),
     Page("/app/eu/segundo-fator/desligar", "app:totp", "signed_in", myself.turn_off, "POST"),
+    Page("/app/tema", "app:tema", "signed_in", theming.choose, "POST"),
+    Page("/app/procurar", "app:procurar", "signed_in", box.show),
+    Page("/app/procurar", "app:procurar", "signed_in", box.go, "POST"),
     # The users of an account.
     Page("/app/consultas", "app:consultas", "account", consult.index),
     Page("/app/consultas/andamento/{form_id}", "app:andamento", "account", consult.wait),
@@ -103,6 +110,12 @@ PAGES: Sequence[Page] = (
     Page(f"{_BATCH}/resultado.xlsx", "app:lote-xlsx", "account", batches.as_workbook),
     Page(f"{_BATCH}/resultado.jsonl", "app:lote-jsonl", "account", batches.as_lines),
     Page(f"{_BATCH}/comprovantes.zip", "app:lote-zip", "account", batches.receipts),
+    Page("/app/busca", "app:busca", "account", search.show),
+    Page("/app/busca", "app:buscar", "account", search.seek, "POST"),
+    Page("/app/busca/pagina.csv", "app:busca-csv", "account", search.as_table, "POST"),
+    Page("/app/busca/lote", "app:busca-lote", "account", search.to_batch, "POST"),
+    Page("/app/empresas/{cnpj}", "app:empresa", "account", company.show),
+    Page("/app/empresas/{cnpj}/consultar", "app:empresa-consultar", "account", company.ask, "POST"),
     # Its managers; the same keys and users for operators, too.
     *for_both(
         "/extrato",

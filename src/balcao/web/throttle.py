@@ -14,6 +14,7 @@ OF_ADDRESS = Limit("address", 60, 15 * _MINUTE_MS)  # an office behind one addre
 OF_CODES = Limit("codes", 5, 5 * _MINUTE_MS)  # second factors of one user
 OF_CODES_A_DAY = Limit("codes a day", 30, 24 * 60 * _MINUTE_MS)
 OF_PRICES = Limit("prices", 60, _MINUTE_MS)  # looked at by one user, while typing
+OF_COMPANIES = Limit("companies", 120, _MINUTE_MS)  # pages of them that one user opens
 OF_LINKS = Limit("links", 30, 15 * _MINUTE_MS)  # one-time links from one address
 
 

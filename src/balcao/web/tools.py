@@ -1,5 +1,6 @@
 """What pages are made with, handed in by `compose`."""
 
+import asyncio
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -9,6 +10,7 @@ from balcao.batches.results import Results
 from balcao.core.questions import Mode
 from balcao.home import Home
 from balcao.http.authenticator import Authenticator
+from balcao.http.searches import Searches
 from balcao.lookup.context import Parts
 from balcao.observability.health import Health
 from balcao.settings import Settings
@@ -40,11 +42,13 @@ class Tools:
     batches: BatchDesk
     results: Results
     examinations: Examinations
+    searches: Searches
     passwords: Passwords = field(default_factory=Passwords)
     throttle: Throttle = field(default_factory=Throttle)
     pages: Pages = field(default_factory=Pages)
     exports: Exports = field(default_factory=Exports)
     streams: Streams = field(default_factory=Streams)
+    under_way: set["asyncio.Task[None]"] = field(default_factory=set)  # lookups beside pages
 
     @property
     def now_ms(self) -> Callable[[], int]:

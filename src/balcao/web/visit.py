@@ -24,7 +24,14 @@ from balcao.web.tools import Tools
 Who: TypeAlias = Literal["anyone", "signed_in", "account", "manager", "operator"]
 
 
+# Told of a request: what it is called, reply, account, seconds.
+Tell: TypeAlias = Callable[[str, Reply, int | None, float], None]
+
 FORM_ID_CHARACTERS_MAX = 64
+
+
+def _to_nobody(name: str, reply: Reply, account_id: int | None, seconds: float) -> None:
+    """Nobody listens."""
 
 
 class Instead(Exception):
@@ -106,6 +113,7 @@ class Visit:
     form: Mapping[str, str] = field(default_factory=dict)  # of a POST
     upload: UploadedFile | None = None  # of a form with a file, if one was chosen
     reply: Reply | None = None  # of a lookup, for the event
+    tell: Tell = _to_nobody  # of lookups that go on beside the page: each has an event of its own
 
     @property
     def person(self) -> Visitor:

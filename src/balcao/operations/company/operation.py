@@ -35,7 +35,7 @@ from balcao.operations.parameters import (
     WordChoice,
     cnpj_in_path,
 )
-from balcao.operations.views import RecordedResult, ResultView
+from balcao.operations.views import Body, RecordedResult, ResultView
 
 CNPJ = cnpj_in_path("90010001000100")
 STRATEGY = StrategyChoice(
@@ -154,6 +154,9 @@ class CompanyLookup(Operation):
 
     def view(self, recorded: RecordedResult) -> ResultView:
         return page.view(recorded)
+
+    def brief(self, body: Body) -> str:
+        return page.brief(body)
 
 
 # How the JSON of a `DatedCompany` ends: no other record's last member is a text or null.

@@ -17,6 +17,7 @@ from balcao.operations.views import (
     coded,
     document,
     noted,
+    plural,
     renewed,
     source_failed,
 )
@@ -66,6 +67,7 @@ def view(recorded: RecordedResult) -> ResultView:
             _COMPANY_TONES.get(status, "neutral"),
             f"{said.get('nome_empresarial') or 'Sem nome'}: {status.lower()}",
             f"{note} Desde {day(since)}." if since else note,
+            status.capitalize(),
         ),
         facts=(
             ("CNPJ", document(said["cnpj"])),
@@ -110,6 +112,15 @@ def view(recorded: RecordedResult) -> ResultView:
         # Our own copy goes before every source: asking again would say the same.
         again=() if trace.source == "snapshot" else (renewed(fields),),
     )
+
+
+def brief(body: Body) -> str:
+    """How many partners and activities it tells of."""
+    said: Body = body["response"]
+    partners = len(said.get("socios") or ())
+    others = len(said.get("atividades_economicas_secundarias") or ())
+    activities_known = others + bool(said.get("atividade_economica_principal"))
+    return f"{plural(partners, 'sócio', 'sócios')}, {plural(activities_known, 'CNAE', 'CNAEs')}"
 
 
 def _is_open_cpf(text: str | None) -> bool:

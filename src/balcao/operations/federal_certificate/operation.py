@@ -52,7 +52,7 @@ from balcao.operations.parameters import (
     StrategyChoice,
     WordChoice,
 )
-from balcao.operations.views import RecordedResult, ResultView
+from balcao.operations.views import Body, RecordedResult, ResultView
 
 CNPJ = DocumentParameter(
     Cnpj,
@@ -267,6 +267,9 @@ class FederalCertificateLookup(CertificateLookup):
 
     def view(self, recorded: RecordedResult) -> ResultView:
         return page.view(recorded)
+
+    def brief(self, body: Body) -> str:
+        return page.brief(body)
 
 
 # A cached certificate is delivered thousands of times before it expires.

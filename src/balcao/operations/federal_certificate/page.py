@@ -96,6 +96,11 @@ def view(recorded: RecordedResult) -> ResultView:
     )
 
 
+def brief(body: Body) -> str:
+    """By what it is known at the Receita Federal."""
+    return body["certificate_code"] or ""
+
+
 def _extension(body: Body) -> Sequence[Fact]:
     if not body["extended_validity"]:
         return ()

@@ -116,6 +116,14 @@ class PeopleReading:
         found = [_user(row) for row in rows]
         return sorted(found, key=lambda user: (user.name.casefold(), user.user_id))
 
+    def everybody(self) -> Sequence[User]:
+        """All users of accounts, by number. May be called in any thread."""
+        with self._apart() as reading:
+            rows: Any = reading.execute(
+                f"{_USERS} WHERE p.account_id IS NOT NULL ORDER BY p.user_id"
+            ).fetchall()
+        return [_user(row) for row in rows]
+
     def has_operator(self) -> bool:
         """Whether anybody who is an operator ever set a password."""
         return has_operator(self._in_place)

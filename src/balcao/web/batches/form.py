@@ -74,8 +74,17 @@ async def show(visit: Visit) -> Response:
 
 async def pasted(visit: Visit) -> Response:
     """The form with the documents that stood in a field for one: they go into no address."""
-    listed = as_list(max(visit.typed("cnpj"), visit.typed("cpf"), key=len))
-    return _page(visit, {**visit.form, "operacao": visit.query("operacao"), "lista": listed})
+    listed = max(visit.typed("cnpj"), visit.typed("cpf"), key=len)
+    return begun_with(visit, listed, visit.form, visit.query("operacao"))
+
+
+def begun_with(
+    visit: Visit, listed: str, typed: Mapping[str, str] | None = None, operation: str = ""
+) -> Response:
+    """The form with a list in it that came from another page, in no address."""
+    if visit.account.suspended_ms is not None:
+        return consult.suspended(visit)
+    return _page(visit, {**(typed or {}), "operacao": operation, "lista": as_list(listed)})
 
 
 async def receive(visit: Visit) -> Response:

@@ -153,8 +153,24 @@
     }
   });
 
-  document.addEventListener("keydown", ({ key }) => {
-    if (key === "Escape") openMenu()?.firstElementChild.click();
+  document.addEventListener("keydown", (event) => {
+    if (event.key === "Escape") openMenu()?.firstElementChild.click();
+    // "/" leads to the box, from wherever nothing is being typed.
+    const box = document.getElementById("procurar");
+    if (event.key !== "/" || event.ctrlKey || event.metaKey || event.altKey || !box
+      || event.target.closest("input, textarea, select, [contenteditable]")) return;
+    event.preventDefault();
+    box.focus();
+    box.select();
+  });
+
+  // A field of one line swallows the line breaks of a list.
+  document.addEventListener("paste", (event) => {
+    const { target: box, clipboardData } = event;
+    const text = clipboardData?.getData("text") || "";
+    if (box.id !== "procurar" || !/\n/.test(text.trim())) return;
+    event.preventDefault();
+    box.setRangeText(text.trim().replace(/\s+/g, " "), box.selectionStart, box.selectionEnd, "end");
   });
 
   const waiting = new Map(); // form → what ends its waiting

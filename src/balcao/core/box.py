@@ -1,0 +1,104 @@
+"""What somebody means who puts a text into the box of every page's header (decision 0018).
+
+One text, one meaning: the table in `tests/core/test_box.py` is the whole of it. Nothing here knows
+what an account has; who answers looks for it.
+"""
+
+import re
+from collections.abc import Sequence
+from typing import Literal, TypeAlias
+
+import msgspec
+
+from balcao.core.documents import Cnpj, Cpf
+from balcao.core.listing import words_of
+from balcao.core.recognition import check_digits_of, document_of, recognise
+
+Meaning: TypeAlias = Literal[
+    "nothing",
+    "company",  # a CNPJ
+    "person",  # a CPF
+    "request",  # the number of one
+    "certificate",  # by its control code
+    "several",  # documents: a batch
+    "wrong",  # a document that is none
+    "words",  # a name
+]
+
+# `BCF6.24B5.98D7.4E50`, as a federal certificate says it, alone or in a sentence; or bare.
+_CODE = re.compile(
+    r"(?<![0-9A-Z.])([0-9A-F]{4})\.([0-9A-F]{4})\.([0-9A-F]{4})\.([0-9A-F]{4})"
+    r"(?![0-9A-Z]|\.[0-9A-Z])",
+    re.ASCII,
+)
+_BARE_CODE = re.compile("([0-9A-F]{4}) ?([0-9A-F]{4}) ?([0-9A-F]{4}) ?([0-9A-F]{4})", re.ASCII)
+_REQUEST = re.compile(
+    r"(?<![0-9a-f-])[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}(?![0-9a-f-])", re.ASCII
+)
+
+# With letters and fewer characters than this it is a name rather than a document.
+_NAMES_END = 11
+
+
+class Meant(msgspec.Struct, frozen=True):
+    """What it is, and what is needed to go on with it."""
+
+    meaning: Meaning
+    document: Cnpj | Cpf | None = None  # of a company or a person
+    text: str = ""  # number of a request, control code, words
+    count: int = 0  # documents of several
+    complaint: str = ""  # of what is wrong: which part of it, without repeating a CPF
+
+
+def meant_by(text: str) -> Meant:
+    """The meaning of a text."""
+    text = " ".join(text.split()) if "\n" not in text.strip() else text.strip()
+    if not text:
+        return Meant("nothing")
+    if (number := _REQUEST.search(text.lower())) is not None:
+        return Meant("request", text=number[0])
+    if (code := _CODE.search(text.upper()) or _BARE_CODE.fullmatch(text.upper())) is not None:
+        return Meant("certificate", text=".".join(code.groups()))
+    seen = recognise(text)
+    match seen.kind:
+        case "cnpj":
+            return Meant("company", document_of(text))
+        case "cpf":
+            return Meant("person", document_of(text))
+        case "several":
+            return Meant("several", text=text, count=seen.count)
+        case "length" if seen.count < _NAMES_END and not text.isdecimal():
+            return Meant("words", text=text)  # 3M, B2W
+        case "digits" | "length":
+            return Meant("wrong", complaint=_complaint(text, seen.count))
+        case _:
+            return Meant("words", text=text)
+
+
+def _complaint(text: str, count: int) -> str:
+    """Which part of a document is wrong. A CNPJ is nobody's secret: its right end is said."""
+    name = "CNPJ" if count == 14 else "CPF"
+    if count not in {14, 11}:
+        return f"Um CNPJ tem 14 caracteres, e um CPF 11 dígitos; aqui há {count}."
+    digits = check_digits_of(text)
+    if digits is None:
+        return f"Nenhum {name} tem todos os caracteres iguais."
+    given, right = digits
+    wrong = [place for place in (0, 1) if given[place] != right[place]]
+    which = (
+        "Os dois últimos dígitos não conferem"
+        if len(wrong) == 2
+        else f"O {('penúltimo', 'último')[wrong[0]]} dígito não confere"
+    )
+    if name == "CPF":
+        return f"{which} com os outros nove deste CPF. Confira-os todos."
+    return (
+        f"{which}: com os outros doze caracteres, este CNPJ terminaria em {right}, e não em"
+        f" {given}. Confira-os todos."
+    )
+
+
+def is_named(wanted: Sequence[str], name: str) -> bool:
+    """Whether each of these words begins one of the name's (`words_of`), in any order."""
+    known = words_of(name)
+    return bool(wanted) and all(any(word.startswith(each) for word in known) for each in wanted)

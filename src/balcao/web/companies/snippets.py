@@ -1,0 +1,77 @@
+"""One request of the API in six languages, ready to be pasted: the key comes from `BALCAO_KEY`."""
+
+from collections.abc import Mapping, Sequence
+from urllib.parse import urlencode
+
+from balcao.core.documents import Cnpj
+from balcao.http.routes import PREFIX
+from balcao.operations.contract import Operation
+
+# What stands in the place of the address.
+_URL = "{url}"
+
+_TEMPLATES: Mapping[str, str] = {
+    "curl": """curl -sS -H "x-api-key: $BALCAO_KEY" \\
+  "{url}"
+""",
+    "Python": """import json
+import os
+from urllib.request import Request, urlopen
+
+pedido = Request(
+    "{url}",
+    headers={"x-api-key": os.environ["BALCAO_KEY"]},
+)
+with urlopen(pedido, timeout=60) as resposta:
+    print(json.load(resposta))
+""",
+    "PHP": """<?php
+$pedido = curl_init("{url}");
+curl_setopt_array($pedido, [
+    CURLOPT_HTTPHEADER => ["x-api-key: " . getenv("BALCAO_KEY")],
+    CURLOPT_RETURNTRANSFER => true,
+    CURLOPT_TIMEOUT => 60,
+]);
+print_r(json_decode(curl_exec($pedido), true));
+""",
+    "C#": """using var cliente = new HttpClient { Timeout = TimeSpan.FromSeconds(60) };
+cliente.DefaultRequestHeaders.Add(
+    "x-api-key", Environment.GetEnvironmentVariable("BALCAO_KEY"));
+var resposta = await cliente.GetAsync(
+    "{url}");
+Console.WriteLine(await resposta.Content.ReadAsStringAsync());
+""",
+    "Node": """const resposta = await fetch("{url}", {
+  headers: { "x-api-key": process.env.BALCAO_KEY },
+  signal: AbortSignal.timeout(60_000),
+});
+console.log(await resposta.json());
+""",
+    "Delphi": """uses System.SysUtils, System.Net.HttpClient, System.Net.URLClient;
+
+var Cliente := THTTPClient.Create;
+try
+  Cliente.ResponseTimeout := 60000;
+  var Resposta := Cliente.Get(
+    '{url}',
+    nil, [TNameValuePair.Create('x-api-key', GetEnvironmentVariable('BALCAO_KEY'))]);
+  Writeln(Resposta.ContentAsString(TEncoding.UTF8));
+finally
+  Cliente.Free;
+end;
+""",
+}
+
+
+def address_of(operation: Operation, cnpj: Cnpj, uf: str | None, base: str) -> str:
+    """Where the API answers about a company."""
+    query = {} if operation.document else {"cnpj": cnpj.text}
+    if uf is not None and "uf" in operation.fields:
+        query["uf"] = uf
+    path = f"{base}{PREFIX}{operation.path}" + (f"/{cnpj.text}" if operation.document else "")
+    return f"{path}?{urlencode(query)}" if query else path
+
+
+def snippets(url: str) -> Sequence[tuple[str, str]]:
+    """The same request by language. `url` is one of ours: it has no quotes nor backslashes."""
+    return [(language, text.replace(_URL, url)) for language, text in _TEMPLATES.items()]

@@ -1,0 +1,98 @@
+"""What a text in the header's box means."""
+
+import pytest
+
+from balcao.core.box import Meant, is_named, meant_by
+from balcao.core.documents import Cnpj, Cpf
+from balcao.core.listing import words_of
+
+CNPJ, LETTERS, CPF = Cnpj("90010001000100"), Cnpj("12ABC34501DE35"), Cpf("90010000100")
+NUMBER = "01a202e1-a061-7653-8263-9d4b2f084f6b"
+CODE = Meant("certificate", text="BCF6.24B5.98D7.4E50")
+
+
+@pytest.mark.parametrize(
+    ("text", "meant"),
+    [
+        ("", Meant("nothing")),
+        (" \n ", Meant("nothing")),
+        ("90010001000100", Meant("company", CNPJ)),
+        (" 90.010.001/0001-00 ", Meant("company", CNPJ)),
+        ("90 010 001 0001 00", Meant("company", CNPJ)),
+        ("12abc34501de35", Meant("company", LETTERS)),
+        ("12.abc.345/01de-35", Meant("company", LETTERS)),
+        ("CNPJ: 12.ABC.345/01DE-35, matriz", Meant("company", LETTERS)),
+        ("90010000100", Meant("person", CPF)),
+        ("900.100.001-00", Meant("person", CPF)),
+        ("João, CPF 900.100.001-00.", Meant("person", CPF)),
+        (NUMBER, Meant("request", text=NUMBER)),
+        (NUMBER.upper(), Meant("request", text=NUMBER)),
+        (f"consulta nº {NUMBER}.", Meant("request", text=NUMBER)),
+        ("BCF6.24B5.98D7.4E50", CODE),
+        ("bcf6.24b5.98d7.4e50", CODE),
+        ("BCF624B598D74E50", CODE),
+        ("BCF6 24B5 98D7 4E50", CODE),
+        ("Código de controle: BCF6.24B5.98D7.4E50.", CODE),
+        ("1234.5678.9012.3456", Meant("certificate", text="1234.5678.9012.3456")),
+        (
+            "90010001000100 90010002000154",
+            Meant("several", text="90010001000100 90010002000154", count=2),
+        ),
+        (
+            "90010001000100\r\n900.100.001-00;01/01/1980",
+            Meant("several", text="90010001000100\r\n900.100.001-00;01/01/1980", count=2),
+        ),
+        ("padaria do joão", Meant("words", text="padaria do joão")),
+        ("  padaria   2000 ", Meant("words", text="padaria 2000")),
+        ("ana@balcao.test", Meant("words", text="ana@balcao.test")),
+        ("3M", Meant("words", text="3M")),
+        ("b2w", Meant("words", text="b2w")),
+        ("decada facada", Meant("words", text="decada facada")),
+    ],
+)
+def test_what_is_meant(text: str, meant: Meant) -> None:
+    assert meant_by(text) == meant
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("90.010.001/0001-01", ("O último dígito não confere", "em 00, e não em 01")),
+        ("90010001000110", ("O penúltimo dígito não confere", "em 00, e não em 10")),
+        ("12.ABC.345/01DE-53", ("Os dois últimos dígitos não conferem", "em 35, e não em 53")),
+        ("90.010.001/0002-00", ("em 90, e não em 00",)),
+        ("11.111.111/1111-11", ("Nenhum CNPJ tem todos os caracteres iguais.",)),
+        ("900.100.001-01", ("O último dígito não confere", "deste CPF")),
+        ("000.000.000-00", ("Nenhum CPF tem todos os caracteres iguais.",)),
+        ("12ABC34501DE3", ("aqui há 13.",)),
+        ("9001000100010", ("14 caracteres", "aqui há 13")),
+        ("7", ("14 caracteres", "aqui há 1.")),
+    ],
+)
+def test_what_is_wrong_is_said(text: str, says: tuple[str, ...]) -> None:
+    meant = meant_by(text)
+    assert meant.meaning == "wrong"
+    for each in says:
+        assert each in meant.complaint
+
+
+def test_a_cpf_is_never_repeated() -> None:
+    """Nor how it would be right: nine of its digits tell the other two."""
+    complaint = meant_by("900.100.001-09").complaint
+    assert not any(character.isdigit() for character in complaint)
+    assert "900100001" not in repr(meant_by("900.100.001-00"))
+
+
+@pytest.mark.parametrize(
+    ("typed", "name", "found"),
+    [
+        ("padaria joao", "PADARIA DO JOÃO LTDA", True),
+        ("joão pad", "PADARIA DO JOAO LTDA", True),
+        ("PADARIA", "Padaria e Confeitaria", True),
+        ("daria", "PADARIA DO JOAO", False),
+        ("padaria maria", "PADARIA DO JOAO", False),
+        ("...", "PADARIA DO JOAO", False),
+    ],
+)
+def test_names_by_the_beginnings_of_their_words(typed: str, name: str, found: bool) -> None:
+    assert is_named(words_of(typed), name) is found

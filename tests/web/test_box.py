@@ -1,0 +1,198 @@
+"""The box of every page's header: where each text leads, and what stands in no address."""
+
+import re
+from urllib.parse import unquote
+
+import pytest
+
+from tests.http.house import FEDERAL, OpenHouse, federal
+from tests.web.browser import Browser, Said, signed_in
+from tests.web.consulting import FARMER, GOOD, ZONE
+from tests.world import Client
+
+BOX = "/app/procurar"
+
+
+def sought(browser: Browser, text: str) -> Said:
+    return browser.post(BOX, {"procurar": text})
+
+
+def error(said: Said) -> str:
+    found = said.tree.xpath("//p[@id='procurar-error']/text()")
+    return str(found[0]) if found else ""
+
+
+@pytest.mark.parametrize("role", ["consultant", "manager", "operator"])
+def test_every_page_has_one_box(house: OpenHouse, role: str) -> None:
+    browser = signed_in(house, role=role)  # type: ignore[arg-type]
+    paths = ["/app/eu", BOX]
+    paths += ["/app/operador"] if role == "operator" else ["/app", "/app/lotes", "/app/nada"]
+    for path in paths:
+        said = browser.get(path)
+        (box,) = said.tree.xpath("//input[@name='procurar']")
+        assert box.get("id") == "procurar"
+        (form,) = said.tree.xpath("//form[@role='search']")
+        assert (form.get("method"), form.get("action")) == ("post", BOX)
+    assert not Browser(house).get("/app/entrar").tree.xpath("//form[@role='search']")
+
+
+@pytest.mark.parametrize(
+    ("text", "where"),
+    [
+        ("90.010.001/0001-00", f"/app/empresas/{GOOD}"),
+        ("12.abc.345/01de-35", "/app/empresas/12ABC34501DE35"),
+        (f"CNPJ {GOOD}, matriz", f"/app/empresas/{GOOD}"),
+        (
+            "01A202E1-A061-7653-8263-9D4B2F084F6B",
+            "/app/historico/01a202e1-a061-7653-8263-9d4b2f084f6b",
+        ),
+    ],
+)
+def test_what_has_an_address_leads_there(browser: Browser, text: str, where: str) -> None:
+    said = sought(browser, text)
+    assert (said.status, said.location) == (303, where)
+
+
+def test_several_documents_become_a_batch(house: OpenHouse, browser: Browser) -> None:
+    said = sought(browser, f"{GOOD} 90.010.002/0001-54 {FARMER}")
+    assert said.status == 200
+    (listed,) = said.tree.xpath("//textarea[@name='lista']/text()")
+    assert listed.split() == [GOOD, "90.010.002/0001-54", FARMER]
+    assert said.tree.xpath("//form[@id='lote']/@action") == ["/app/lotes/novo"]
+    assert not house.charges()
+
+
+def test_what_is_wrong_is_said_and_can_be_mended(browser: Browser) -> None:
+    said = sought(browser, "90.010.001/0001-01")
+    assert said.status == 422
+    assert "terminaria em 00, e não em 01" in error(said)
+    assert said.field("procurar") == "90.010.001/0001-01"
+    assert "14 caracteres" in error(sought(browser, "1234567"))
+    assert sought(browser, "").status == 200
+    long = sought(browser, f"{GOOD} " * 1_400)
+    assert long.status == 413
+    assert "lote novo" in error(long)
+    assert browser.get(BOX).status == 200
+
+
+def test_a_person_is_a_page_without_an_address(house: OpenHouse, browser: Browser) -> None:
+    said = sought(browser, "900.100.001-00")
+    assert said.status == 200
+    assert said.tree.findtext(".//h1") == "CPF ***.100.001-**"
+    assert "***.100.001-**" in said.tree.findtext(".//title")
+    shown = said.tree.text_content()
+    assert "900.100.001-00" not in shown
+    assert FARMER not in shown
+    for address in said.tree.xpath("//@href | //@action | //@formaction"):
+        assert "100001" not in re.sub(r"\D", "", unquote(address))
+    # Its forms ask, and lead to results.
+    forms = {form.get("action"): form for form in said.tree.xpath("//main//form")}
+    assert set(forms) == {"/app/consultas/certidao-federal", "/app/consultas/produtor-rural"}
+    form = forms["/app/consultas/certidao-federal"]
+    fields = {each.get("name"): each.get("value") or "" for each in form.xpath(".//input")}
+    asked = browser.post(form.get("action"), {**fields, "nascimento": "01/01/1980"})
+    assert asked.status == 303
+    assert asked.location.startswith("/app/consultas/resultado/")
+    again = sought(browser, FARMER)
+    number = asked.location.rpartition("/")[2]
+    assert again.tree.xpath(f"//a[@href='/app/historico/{number}']")
+    # Of a colleague's requests a consultant sees nothing.
+    other = sought(signed_in(house, role="consultant"), FARMER)
+    assert "Nada ainda sobre esta pessoa" in other.words
+
+
+def test_no_event_has_what_was_sought(house: OpenHouse, browser: Browser) -> None:
+    for text in (FARMER, "900.100.001-00", "maria das dores", "ana@balcao.test"):
+        sought(browser, text)
+    house.house.front.request_log.flush()
+    logged = house.logged.decode()
+    assert "app:procurar" in logged
+    for text in (FARMER, "900.100", "maria", "ana@"):
+        assert text not in logged
+
+
+def test_who_is_not_signed_in_comes_back_to_an_empty_box(house: OpenHouse) -> None:
+    said = sought(Browser(house), FARMER)
+    assert said.status == 303
+    assert said.location.startswith("/app/entrar")
+    assert "100001" not in re.sub(r"\D", "", unquote(said.location))
+
+
+# ---- Certificates by their code ----
+
+
+def code_of(house: OpenHouse, by: Client, **headers: str) -> tuple[str, str]:
+    """Ask for a certificate by the API: its request's number and its control code."""
+    said = house.get(federal(ZONE), by, **headers)
+    return said.json["request_id"], said.json["certificate_code"]
+
+
+@pytest.mark.parametrize("with_key", [True, False])
+def test_a_certificate_by_its_code(house: OpenHouse, with_key: bool) -> None:
+    """Recorded under a key; or without one, as long as the cache has the same certificate."""
+    headers = {"idempotency_key": "certidao-0123456789"} if with_key else {}
+    mine = house.account(f"minha {with_key}")
+    number, code = code_of(house, mine, **headers)
+    browser = signed_in(house, mine)
+    for text in (code, code.lower(), f"Código de controle: {code}."):
+        said = sought(browser, text)
+        assert (said.status, said.location) == (303, f"/app/consultas/resultado/{number}")
+    # Of another account, or of a colleague, nobody is told that there is one.
+    for other in (
+        signed_in(house, house.account(f"outra {with_key}")),
+        signed_in(house, mine, "consultant"),
+    ):
+        none = sought(other, code)
+        assert none.status == 404
+        assert "não tem certidão com este código" in error(none)
+
+
+# ---- Names ----
+
+
+def test_names_among_what_was_asked(house: OpenHouse) -> None:
+    mine = house.account("nomes")
+    house.get(federal(GOOD), mine)
+    browser = signed_in(house, mine)
+    said = sought(browser, "ativa empr")
+    assert said.tree.xpath("//ul[@class='companies']//a/@href") == [f"/app/empresas/{GOOD}"]
+    assert "Nenhuma tem" in sought(browser, "padaria").words
+    assert "Nenhuma tem" in sought(signed_in(house, mine, "consultant"), "empresa ativa").words
+
+
+def test_without_an_index_there_is_no_search(house: OpenHouse, browser: Browser) -> None:
+    said = sought(browser, "padaria do joão")
+    assert "ainda não está disponível" in said.words
+    assert not said.tree.xpath("//form[@action='/app/busca']")
+
+
+# ---- Operators ----
+
+
+def test_operators_find_accounts_users_and_requests(house: OpenHouse, operator: Browser) -> None:
+    mine = house.account("Contábil Horizonte")
+    person = signed_in(house, mine).user
+    assert person is not None
+    page = f"/app/operador/contas/{mine.account_id}"
+    assert sought(operator, "contabil horiz").location == page
+    assert sought(operator, str(mine.account_id)).location == page
+    user = f"{page}/usuarios/{person.user_id}"
+    assert sought(operator, person.email.upper()).location == user
+    assert operator.get(user).status == 200
+    number = house.get(f"{FEDERAL}?cnpj={GOOD}", mine).json["request_id"]
+    found = sought(operator, number)
+    assert found.location == f"/app/operador/requisicoes/{number}"
+    several = sought(operator, "pessoa")
+    assert user in several.tree.xpath("//main//a/@href")
+    none = sought(operator, "ninguém assim")
+    assert none.status == 404
+    assert "Nenhuma conta" in none.words
+
+
+@pytest.mark.parametrize("text", [GOOD, FARMER, "BCF6.24B5.98D7.4E50", f"{GOOD} {ZONE}"])
+def test_operators_look_nothing_up(house: OpenHouse, operator: Browser, text: str) -> None:
+    said = sought(operator, text)
+    assert said.status == 200
+    assert "Quem opera o serviço não consulta" in said.words
+    if text == FARMER:
+        assert FARMER not in said.text

@@ -1,0 +1,247 @@
+"""The company's page: what the account has, what the rest costs, and buttons that ask it once."""
+
+import ast
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from balcao.core.rate_limit import Limit
+from balcao.home import Home
+from balcao.opendata.search.building import build_index
+from balcao.web.companies.snippets import snippets
+from tests.http.house import OpenHouse, federal, opened
+from tests.web.browser import Browser, Said, signed_in
+from tests.web.companies import address, buttons, lines, press, spent
+from tests.web.consulting import GOOD, ZONE
+from tests.world import Client
+
+BRANCH, HEAD = "90010007000268", "90010007000187"
+
+
+@pytest.fixture(scope="module")
+def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OpenHouse]:
+    """With a month of open data and its index, as after a first start."""
+    with opened(tmp_path_factory.mktemp("casa"), establishments=300) as house:
+        build_index(Home(house.house.settings.home).opendata("test"))
+        yield house
+        house.assert_books_agree()
+
+
+@pytest.fixture
+def mine(house: OpenHouse, request: pytest.FixtureRequest) -> Client:
+    return house.account(request.node.name)
+
+
+@pytest.fixture
+def browser(house: OpenHouse, mine: Client) -> Browser:
+    return signed_in(house, mine)
+
+
+@pytest.mark.parametrize(
+    ("typed", "status"),
+    [("12abc34501de35", 303), ("90010001000101", 404), ("900100010", 404), ("x" * 600, 404)],
+)
+def test_addresses(browser: Browser, typed: str, status: int) -> None:
+    said = browser.get(address(typed))
+    assert said.status == status
+    if status == 303:
+        assert said.location == address("12ABC34501DE35")
+
+
+def test_a_company_that_nobody_knows_yet(browser: Browser) -> None:
+    """Neither the month nor the account: the state must be said, and all else can be asked."""
+    said = browser.get(address("99999999000191"))
+    assert said.tree.findtext(".//h1") == "CNPJ 99.999.999/0001-91"
+    values = buttons(said)
+    assert "empresa...n.1" in values
+    assert "certidao-estadual.?..n.2" in values
+    assert not [value for value in values if value.startswith("certidao-estadual..")]
+    asked = press(browser, "99999999000191", "empresa...n")
+    assert lines(asked)["Cadastro (Receita Federal)"].startswith("CNPJ não encontrado")
+    assert "Não consta no cadastro" in asked.words
+
+
+@pytest.mark.parametrize(
+    "value", ["", "nada...n", "empresa.SP.x.y.z", "certidao-estadual.XX..n", "produtor-rural.SP..n"]
+)
+def test_what_no_button_sends(house: OpenHouse, browser: Browser, mine: Client, value: str) -> None:
+    said = browser.post(f"{address(GOOD)}/consultar", {"o": value})
+    if value.startswith("empresa"):  # its further parts are nobody's
+        assert said.status == 303
+    else:
+        assert said.status in (400, 422)
+        assert spent(house, mine) == 0
+
+
+# ---- Who may ----
+
+
+def test_a_plan_without_certificates(house: OpenHouse) -> None:
+    free = house.account("gratis", plan="gratuito")
+    browser = signed_in(house, free)
+    said = browser.get(address(GOOD))
+    assert lines(said)["Certidão federal"] == "fora do plano desta conta"
+    assert not [each for each in buttons(said) if each.startswith("certidao")]
+    assert browser.post(f"{address(GOOD)}/consultar", {"o": "certidao-federal...n"}).status == 403
+    assert not house.charges(free)
+
+
+def test_consultants_see_theirs_and_managers_all(house: OpenHouse) -> None:
+    """Decision 0018 stays as it is."""
+    mine = house.account("papeis")
+    house.get(federal(GOOD), mine)
+    caio, marina = signed_in(house, mine, "consultant"), signed_in(house, mine)
+    assert lines(caio.get(address(GOOD)))["Certidão federal"] == "nada ainda"
+    press(caio, GOOD, "certidao-estadual.SP..n")
+    theirs = lines(caio.get(address(GOOD)))
+    assert theirs["Certidão estadual SP"].startswith("Certidão negativa")
+    assert caio.user is not None
+    assert f"por {caio.user.name}" in lines(marina.get(address(GOOD)))["Certidão estadual SP"]
+    assert lines(marina.get(address(GOOD)))["Certidão federal"].startswith("CND")
+    stranger = signed_in(house, house.account("estranhos"))
+    assert set(lines(stranger.get(address(GOOD))).values()) == {"nada ainda"}
+    operator = signed_in(house, role="operator")
+    assert operator.get(address(GOOD)).status == 403
+
+
+# ---- The month ----
+
+
+def partners(said: Said) -> str:
+    found = said.tree.xpath("//table[caption='Sócios e administradores']")
+    return " ".join(found[0].text_content().split()) if found else ""
+
+
+def test_persons_of_the_month_are_for_who_may_see_them(house: OpenHouse) -> None:
+    plain, opted = house.account("sem optin"), house.account("com optin", partner_optin=True)
+    said = signed_in(house, plain).get(address(GOOD))
+    assert "REDE DE FILIAIS FICTICIA LTDA" in partners(said)
+    assert "FULANA DA FICCAO SILVA" not in said.words
+    assert "2 sócios não aparecem aqui" in said.words
+    assert said.tree.xpath(f"//table//a[@href='{address(HEAD)}']")
+    assert "FULANA DA FICCAO SILVA" in partners(signed_in(house, opted).get(address(GOOD)))
+    # Who bought the registry's answer has them; never a whole CPF.
+    mine = signed_in(house, plain)
+    said = press(mine, GOOD, "empresa...n")
+    assert "FULANA DA FICCAO SILVA" in partners(said)
+    assert "***.256.481-**" in partners(said)
+
+
+def test_a_company_that_is_a_person(house: OpenHouse) -> None:
+    """As in searches: with the opt-in, or once the account was told (decisions 14.4)."""
+    opted, plain = house.account("com", partner_optin=True), house.account("sem")
+    found = house.get("/buscas/v1/empresas?natureza=2135&pessoas=true&limite=1", opted)
+    (item,) = found.json["itens"]
+    cnpj, name = item["cnpj"], item["nome_empresarial"]
+    assert name in signed_in(house, opted).get(address(cnpj)).words
+    browser = signed_in(house, plain)
+    said = browser.get(address(cnpj))
+    assert said.tree.findtext(".//h1").startswith("CNPJ ")
+    assert name not in said.words
+    assert name in press(browser, cnpj, "empresa...n").words
+
+
+def test_head_office_and_branches(house: OpenHouse, browser: Browser) -> None:
+    said = browser.get(address(BRANCH))
+    (listed,) = said.tree.xpath("//ul[contains(@class, 'establishments')]")
+    assert listed.xpath(".//a/@href") == [address(HEAD)]
+    assert "90.010.007/0002-68" in listed.text_content()
+    assert "2 no mês" in said.words
+    # A cursor that is none of ours leads to the beginning.
+    assert "2 no mês" in browser.get(f"{address(BRANCH)}?filiais=ffffffff.c1").words
+
+
+def test_companies_of_which_it_is_a_partner(house: OpenHouse) -> None:
+    opted = signed_in(house, house.account("ligadas", partner_optin=True))
+    (linked,) = opted.get(address(HEAD)).tree.xpath("//h3[.='É sócia de']/following-sibling::ul")
+    assert address(GOOD) in linked.xpath(".//a/@href")
+    plain = signed_in(house, house.account("ligadas sem")).get(address(HEAD))
+    assert "É sócia de" not in plain.words
+
+
+# ---- Recent ones, and the page's bounds ----
+
+
+def test_recent_companies_on_the_first_page(house: OpenHouse, browser: Browser) -> None:
+    assert "Empresas recentes" not in browser.get("/app").words
+    for cnpj in (GOOD, ZONE, GOOD):
+        press(browser, cnpj, "empresa...n")
+    press(browser, GOOD, "suframa...n")
+    said = browser.get("/app")
+    links = said.tree.xpath("//ul[@class='companies']//a/@href")
+    assert links == [address(GOOD), address(ZONE)]
+
+
+def test_many_pages_in_a_minute_are_too_many(
+    browser: Browser, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("balcao.web.companies.page.OF_COMPANIES", Limit("few", 2, 86_400_000))
+    answers = [browser.get(address(GOOD)) for _ in range(3)]
+    assert [said.status for said in answers] == [200, 200, 429]
+    assert int(answers[-1].headers["retry-after"]) > 0
+    assert "há os lotes" in answers[-1].words
+
+
+# ---- Snippets ----
+
+URL = "https://balcao.test/consultas/v2/sintegra/90010001000100?uf=SP"
+
+
+def test_snippets_have_the_address_and_no_key() -> None:
+    told = dict(snippets(URL))
+    assert set(told) == {"curl", "Python", "PHP", "C#", "Node", "Delphi"}
+    for text in told.values():
+        assert text.count(URL) == 1
+        assert "x-api-key" in text
+        assert "BALCAO_KEY" in text
+
+
+def test_the_snippet_in_python_asks_what_it_says(
+    house: OpenHouse, mine: Client, monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
+    asked: list[Any] = []
+
+    class Answer:
+        def __enter__(self) -> "Answer":
+            return self
+
+        def __exit__(self, *_: object) -> None: ...
+
+        def read(self) -> bytes:
+            return b'{"success": true}'
+
+    def urlopen(request: Any, timeout: float) -> Answer:
+        asked.append(request)
+        return Answer()
+
+    monkeypatch.setattr("urllib.request.urlopen", urlopen)
+    monkeypatch.setenv("BALCAO_KEY", mine.key)
+    text = dict(snippets(URL))["Python"]
+    ast.parse(text)
+    exec(compile(text, "trecho", "exec"), {})
+    (request,) = asked
+    assert request.full_url == URL
+    assert request.headers["X-api-key"] == mine.key
+    assert "success" in capsys.readouterr().out
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="não há Node")
+def test_the_snippet_in_node_can_be_read(tmp_path: Path) -> None:
+    file = tmp_path / "trecho.mjs"
+    file.write_text(dict(snippets(URL))["Node"], "utf-8")
+    subprocess.run(["node", "--check", file], check=True)
+
+
+def test_the_page_shows_its_own_addresses(house: OpenHouse, browser: Browser) -> None:
+    said = browser.get(address(GOOD))
+    base = house.house.settings.address
+    shown = said.tree.xpath("//dl[@class='addresses']//code/text()")
+    assert f"{base}/consultas/v2/cnpj-receita-federal/{GOOD}" in shown
+    assert f"{base}/consultas/v2/certidao-negativa-de-debitos-federal?cnpj={GOOD}" in shown
+    assert f"{base}/consultas/v2/sintegra/{GOOD}?uf=SP" in shown
+    for url in shown:
+        assert house.get(url.removeprefix(base)).status in (200, 404)

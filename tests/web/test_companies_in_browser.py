@@ -1,0 +1,179 @@
+"""The box, the company's page and the search in a real browser."""
+
+import re
+import time
+from collections.abc import Iterator
+from contextlib import closing, suppress
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import BrowserContext, Page, expect
+
+from balcao.opendata.errors import BuildRunning
+from balcao.opendata.search.building import build_index
+from balcao.opendata.search.index import is_searchable
+from balcao.storage.sqlite.desk import SqliteDesk
+from tests.cli.shell import PATIENCE_SECONDS
+from tests.web import live as people
+from tests.web.live import CHROMIUM, NO_BROWSER, Live, living
+
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason=NO_BROWSER)
+
+CNPJ, ZONE = "90.010.001/0001-00", "90.010.002/0001-54"
+BOX = "#procurar"
+
+
+@pytest.fixture(scope="module")
+def live(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
+    with living(tmp_path_factory.mktemp("servico")) as live:
+        store = live.home.opendata("test")
+        with suppress(BuildRunning):  # the service does the same, if it came first
+            build_index(store)
+        until = time.monotonic() + PATIENCE_SECONDS
+        while not is_searchable(store):
+            assert time.monotonic() < until
+            time.sleep(0.05)
+        yield live
+
+
+@pytest.fixture
+def context(live: Live) -> Iterator[BrowserContext]:
+    with closing(live.visit()) as context:
+        yield context
+
+
+def balance(live: Live) -> int:
+    with closing(SqliteDesk(live.home.desk)) as desk:
+        assert not desk.check().complaints
+        return next(each.balance_credits for each in desk.accounts() if each.name == "pre-pago")
+
+
+def paste(page: Page, text: str) -> None:
+    page.locator(BOX).focus()
+    page.evaluate(
+        """text => {
+            const data = new DataTransfer();
+            data.setData("text", text);
+            const pasted = new ClipboardEvent("paste",
+                {clipboardData: data, bubbles: true, cancelable: true});
+            if (document.activeElement.dispatchEvent(pasted))
+                document.execCommand("insertText", false, text);
+        }""",
+        text,
+    )
+
+
+@pytest.mark.parametrize("scripts", [True, False], ids=["script", "no script"])
+def test_from_signing_in_to_three_documents(live: Live, scripts: bool) -> None:
+    """One paste and three clicks: federal and state certificates, and registrations."""
+    cnpj = CNPJ if scripts else ZONE
+    with closing(live.visit(scripts=scripts)) as context:
+        page = live.sign_in(context, people.CONSULTANT, again=True)
+        before, clicks = balance(live), 0
+        expect(page.locator(BOX)).to_be_focused()  # where people arrive
+        page.locator(BOX).fill(cnpj)
+        page.keyboard.press("Enter")
+        page.wait_for_url(re.compile("/app/empresas/[0-9]{14}$"))
+        for name in ("Certidão federal", "Certidão estadual", "Inscrições estaduais"):
+            row = page.locator("table.registers tr", has_text=name).first
+            row.get_by_role("button", name=re.compile("^Consultar")).click()
+            clicks += 1
+            row = page.locator("table.registers tr", has_text=name).first
+            expect(row).to_contain_text("por Caio Brandão")
+        assert clicks == 3
+        assert before - 5 <= balance(live) < before
+        assert page.get_by_role("link", name=re.compile("^Comprovante")).count() == 2
+
+
+def test_the_key_that_leads_to_the_box(live: Live, context: BrowserContext) -> None:
+    page = live.sign_in(context, people.MANAGER)
+    page.goto("/app/lotes")
+    page.keyboard.press("/")
+    expect(page.locator(BOX)).to_be_focused()
+    expect(page.locator(BOX)).to_have_value("")
+    page.keyboard.type("1/2")
+    expect(page.locator(BOX)).to_have_value("1/2")  # within a field it is a sign like others
+    paste(page, f"{CNPJ}\n{ZONE}\n")
+    expect(page.locator(BOX)).to_have_value(f"1/2{CNPJ} {ZONE}")
+    page.locator(BOX).fill("")
+    paste(page, f"{CNPJ}\n{ZONE}\n900.100.001-00")
+    page.keyboard.press("Enter")
+    page.wait_for_url(re.compile("/app/procurar"))
+    expect(page.locator("#lista")).to_have_value(f"{CNPJ}\n{ZONE}\n900.100.001-00")
+
+
+def test_a_double_click_on_all_that_is_missing(live: Live, context: BrowserContext) -> None:
+    page, before = live.sign_in(context, people.MANAGER), balance(live)
+    page.goto("/app/empresas/90010003000107")
+    page.get_by_role("button", name=re.compile("o que falta")).dblclick()
+    expect(page.locator("table.registers")).not_to_contain_text("nada ainda")
+    expect(page.get_by_role("button", name=re.compile("o que falta"))).to_have_count(0)
+    spent = before - balance(live)
+    assert 5 <= spent <= 7
+    page.reload()
+    assert before - balance(live) == spent
+
+
+def test_what_is_slow_comes_by_itself(live: Live, context: BrowserContext) -> None:
+    page = live.sign_in(context, people.MANAGER)
+    page.goto("/app/empresas/90020006000113")  # its sources take three seconds
+    page.get_by_role("button", name=re.compile("o que falta")).click()
+    federal = page.locator("table.registers tr", has_text="Certidão federal")
+    expect(federal).to_contain_text("Certidão negativa", timeout=30_000)
+    expect(page.locator("table.registers")).not_to_contain_text("Consultando…", timeout=30_000)
+
+
+@pytest.mark.parametrize("theme", ["Claro", "Escuro"])
+def test_a_theme_by_hand(live: Live, context: BrowserContext, theme: str) -> None:
+    page = live.sign_in(context, people.MANAGER)
+    page.goto("/app/eu")
+    page.locator(".person summary").click()
+    page.get_by_role("button", name=theme).click()
+    page.wait_for_url(re.compile("/app/eu$"))
+    scheme = "getComputedStyle(document.documentElement).colorScheme"
+    assert page.evaluate(scheme) == {"Claro": "light", "Escuro": "dark"}[theme]
+
+
+def complaints(page: Page) -> list[str]:
+    wide = page.evaluate("document.documentElement.scrollWidth - window.innerWidth")
+    found = [f"{page.url}: {wide} px too wide"] if wide > 0 else []
+    return found + [
+        f"{page.url}: {each['id']} {[str(node['target']) for node in each['nodes'][:3]]}"
+        for each in Axe().run(page).response["violations"]
+    ]
+
+
+@pytest.mark.parametrize(("dark", "narrow"), [(False, False), (True, True)])
+def test_pages_that_are_posted_break_no_rule(live: Live, dark: bool, narrow: bool) -> None:
+    """Those without an address, in both themes and widths."""
+    said: list[str] = []
+    with closing(live.visit(dark=dark, narrow=narrow)) as context:
+        page = live.sign_in(context, people.MANAGER)
+        page.goto(f"/app/empresas/{re.sub('[^0-9]', '', CNPJ)}")
+        missing = page.get_by_role("button", name=re.compile("o que falta"))
+        if missing.count():
+            missing.click()
+            page.wait_for_load_state()
+        said += complaints(page)
+        page.get_by_text("Em outra UF").click()
+        page.locator(".person summary").click()
+        said += complaints(page)
+        page.goto("/app")
+        said += complaints(page)
+        for text in ("90.010.001/0001-01", "900.100.001-00", "ficticia", "BCF6.24B5.98D7.4E51"):
+            page.locator(BOX).fill(text)
+            page.locator(BOX).press("Enter")
+            page.wait_for_url(re.compile("/app/procurar"))
+            page.wait_for_load_state()
+            said += complaints(page)
+        page.goto("/app/busca")
+        page.get_by_text("Mais filtros").click()
+        said += complaints(page)
+        page.get_by_label("UF", exact=True).fill("SP")
+        page.get_by_role("button", name=re.compile("^Buscar")).click()
+        expect(page.locator(".found-companies li").first).to_be_visible()
+        said += complaints(page)
+        page.locator(".found-companies input").first.check()
+        page.get_by_role("button", name="Abrir um lote com as marcadas").click()
+        expect(page.locator("#lista")).to_have_value(re.compile(r"^\S{18}$"))
+    assert not said, "\n".join(said)

@@ -1,0 +1,225 @@
+"""`/app/busca`: the API's search by hand, priced before, charged once."""
+
+import csv
+import io
+from collections.abc import Iterator, Mapping
+
+import pytest
+
+from balcao.home import Home
+from balcao.opendata.search.building import build_index
+from tests.http.house import CREDITS, OpenHouse, opened
+from tests.web.browser import Browser, Said, signed_in
+from tests.world import Client
+
+SEARCH = "/app/busca"
+
+
+@pytest.fixture(scope="module")
+def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OpenHouse]:
+    with opened(tmp_path_factory.mktemp("casa"), establishments=600) as house:
+        build_index(Home(house.house.settings.home).opendata("test"))
+        yield house
+        house.assert_books_agree()
+
+
+@pytest.fixture
+def mine(house: OpenHouse, request: pytest.FixtureRequest) -> Client:
+    return house.account(request.node.name)
+
+
+@pytest.fixture
+def browser(house: OpenHouse, mine: Client) -> Browser:
+    return signed_in(house, mine)
+
+
+def seek(browser: Browser, **filters: str) -> Said:
+    """Open the form, fill it in and send it."""
+    form_id = browser.get(SEARCH).tree.xpath("//form[@id='busca']/input[@name='form_id']/@value")
+    return browser.post(SEARCH, {"form_id": form_id[0], **filters})
+
+
+def fields(said: Said, form: str) -> dict[str, str]:
+    """What a form of the page sends."""
+    found = said.tree.xpath(f"//form[@id='{form}']//input[@type='hidden']")
+    return {each.get("name"): each.get("value") for each in found}
+
+
+def companies(said: Said) -> list[str]:
+    links = said.tree.xpath("//ul[@class='found-companies']//h2/a/@href")
+    return [link.rpartition("/")[2] for link in links]
+
+
+def spent(house: OpenHouse, by: Client) -> int:
+    return CREDITS - house.money(by)[0]
+
+
+def test_the_form_says_its_price(house: OpenHouse, browser: Browser) -> None:
+    said = browser.get(SEARCH)
+    assert said.status == 200
+    assert "Custa 1 crédito por página com resultados" in said.words
+    assert "Buscar · 1 cr" in said.words
+    names = set(said.tree.xpath("//form[@id='busca']//*[@name]/@name"))
+    assert {"q", "uf", "municipio", "cnae", "situacao", "capital_min", "raiz"} <= names
+    assert "pessoas" not in names
+
+
+def test_a_page_is_charged_once_and_said(house: OpenHouse, browser: Browser, mine: Client) -> None:
+    said = seek(browser, uf="SP", situacao="ATIVA", limite="20")
+    assert said.status == 200
+    first = companies(said)
+    assert len(first) == 20
+    assert "Cobrado: 1 crédito." in said.words
+    again = browser.post(SEARCH, fields(said, "resultados"))
+    assert companies(again) == first
+    assert "nada mais foi cobrado" in again.words
+    assert spent(house, mine) == 1
+    more = browser.post(SEARCH, fields(said, "mais"))
+    assert not set(companies(more)) & set(first)
+    assert companies(browser.post(SEARCH, fields(said, "mais"))) == companies(more)
+    assert spent(house, mine) == 2
+    # Back, and another filter in the same form: another search.
+    other = browser.post(SEARCH, {**fields(said, "resultados"), "situacao": "BAIXADA"})
+    assert other.status == 200
+    assert spent(house, mine) == 3
+    assert {entry.operation for entry in house.charges(mine)} == {"busca-de-empresas"}
+
+
+def test_every_page_of_the_api_and_no_other(house: OpenHouse, browser: Browser) -> None:
+    by = house.account("api")
+    wanted = house.get("/buscas/v1/empresas?uf=MG&limite=100", by).json["itens"]
+    said = seek(browser, uf="MG", limite="20")
+    seen = companies(said)
+    while more := fields(said, "mais"):
+        said = browser.post(SEARCH, more)
+        seen += companies(said)
+    assert seen == [item["cnpj"] for item in wanted]
+
+
+def test_counting_and_then_seeing(house: OpenHouse, browser: Browser, mine: Client) -> None:
+    said = seek(browser, uf="SP", acao="contar")
+    assert "estabelecimentos" in said.words
+    assert spent(house, mine) == 1
+    total = int(said.words.split(" estabelecimentos")[0].split()[-1])
+    listed = seek(browser, uf="SP", limite="100")
+    assert len(companies(listed)) == min(total, 100)
+
+
+def test_nothing_found_is_free(house: OpenHouse, browser: Browser, mine: Client) -> None:
+    said = seek(browser, q="zzzyyyxxx")
+    assert "Nada encontrado" in said.words
+    assert "Nada foi cobrado." in said.words
+    assert spent(house, mine) == 0
+
+
+@pytest.mark.parametrize(
+    ("filters", "status", "says"),
+    [
+        ({}, 422, "Falta dizer o que buscar"),
+        ({"uf": "XX"}, 422, "O parâmetro uf aceita"),
+        ({"capital_min": "mil"}, 422, "capital_min"),
+        ({"municipio": "Lugar Nenhum", "uf": "SP"}, 422, "municipio"),
+        ({"uf": "SP", "cursor": "00000000.c1"}, 410, ""),
+        ({"uf": "SP", "pessoas": "true"}, 403, ""),
+    ],
+)
+def test_what_is_wrong_is_said_and_kept(
+    house: OpenHouse, mine: Client, filters: Mapping[str, str], status: int, says: str
+) -> None:
+    said = seek(signed_in(house, mine), **filters)
+    assert said.status == status
+    assert says in said.words
+    assert said.tree.xpath("//div[@role='alert']")
+    for name, value in filters.items():
+        if name not in ("cursor", "pessoas"):
+            assert said.tree.xpath(f"//form[@id='busca']//input[@name='{name}']/@value") == [value]
+    assert spent(house, mine) == 0
+
+
+def test_amounts_as_people_write_them(browser: Browser) -> None:
+    written = companies(seek(browser, uf="SP", capital_min="10.000,00"))
+    assert written == companies(seek(browser, uf="SP", capital_min="10000"))
+    assert written
+
+
+def test_a_page_as_a_file(house: OpenHouse, browser: Browser, mine: Client) -> None:
+    said = seek(browser, uf="RJ", limite="20")
+    file = browser.post("/app/busca/pagina.csv", fields(said, "resultados"))
+    assert file.status == 200
+    assert file.headers["content-type"] == "text/csv; charset=utf-8"
+    head, *rows = csv.reader(io.StringIO(file.content.decode("utf-8-sig")), delimiter=";")
+    assert head[0] == "cnpj"
+    assert [row[0] for row in rows] == companies(said)
+    assert spent(house, mine) == 1
+    # What was never bought is not sold here.
+    other = browser.post("/app/busca/pagina.csv", {**fields(said, "resultados"), "uf": "BA"})
+    assert other.status == 404
+    assert spent(house, mine) == 1
+
+
+def test_companies_for_a_batch(house: OpenHouse, browser: Browser, mine: Client) -> None:
+    said = seek(browser, uf="RJ", limite="100")
+    found, sent = companies(said), fields(said, "resultados")
+    ticked = {f"e_{each}": "1" for each in found[1:3]}
+
+    def listed(answer: Said) -> list[str]:
+        (text,) = answer.tree.xpath("//textarea[@name='lista']/text()")
+        return ["".join(c for c in line if c.isalnum()) for line in text.split()]
+
+    assert listed(browser.post(f"{SEARCH}/lote", sent | ticked)) == found[1:3]
+    everybody = {f"e_{each}": "1" for each in found} | {"quais": "todas"}
+    assert listed(browser.post(f"{SEARCH}/lote", sent | everybody)) == found
+    none = browser.post(f"{SEARCH}/lote", sent)
+    assert none.status == 422
+    assert "Marque ao menos uma" in none.words
+    # Nobody else's page, and nothing that was not on it.
+    stranger = {"e_11222333000181": "1"}
+    assert browser.post(f"{SEARCH}/lote", sent | stranger).status == 422
+    assert signed_in(house, mine).post(f"{SEARCH}/lote", sent | ticked).status == 404
+    assert spent(house, mine) == 1
+
+
+def test_persons_only_with_the_opt_in(house: OpenHouse) -> None:
+    opted = signed_in(house, house.account("opt", partner_optin=True))
+    assert opted.get(SEARCH).tree.xpath("//input[@name='pessoas']")
+    assert seek(opted, uf="SP", pessoas="true").status == 200
+
+
+def test_too_few_credits(house: OpenHouse) -> None:
+    poor = house.account("sem nada", credits=0)
+    browser = signed_in(house, poor)
+    assert browser.get(SEARCH).tree.xpath("//form[@id='busca']//button[@disabled]")
+    said = seek(browser, uf="SP")
+    assert said.status == 402
+    assert "Créditos insuficientes" in said.words
+
+
+def test_from_the_box_to_the_search(house: OpenHouse, browser: Browser, mine: Client) -> None:
+    said = browser.post("/app/procurar", {"procurar": "empresa ativa ficticia"})
+    (form,) = said.tree.xpath("//form[@action='/app/busca']")
+    sent = {each.get("name"): each.get("value") for each in form.xpath(".//input")}
+    assert sent["q"] == "empresa ativa ficticia"
+    found = browser.post(SEARCH, sent)
+    assert companies(found)[0] == "90010001000100"
+    assert spent(house, mine) == 1
+
+
+def test_what_is_sought_is_in_no_log(house: OpenHouse, browser: Browser) -> None:
+    said = seek(browser, q="ficticia", municipio="sao paulo", uf="SP")
+    house.house.front.request_log.flush()
+    logged = house.logged.decode()
+    assert "app:buscar" in logged
+    assert "ficticia" not in logged
+    assert "paulo" not in logged
+    for address in said.tree.xpath("//main//@href | //main//@action"):
+        assert "q=" not in address
+
+
+def test_without_an_index(tmp_path_factory: pytest.TempPathFactory) -> None:
+    with opened(tmp_path_factory.mktemp("vazia")) as house:
+        browser = signed_in(house)
+        said = browser.get(SEARCH)
+        assert "A busca ainda não está disponível" in said.words
+        assert not said.tree.xpath("//form[@id='busca']")
+        refused = browser.post(SEARCH, {"form_id": "x" * 20, "uf": "SP"})
+        assert refused.status == 503

@@ -1,0 +1,49 @@
+"""Light, dark, or as the system has it: chosen once, written into every page."""
+
+import pytest
+
+from tests.http.house import OpenHouse
+from tests.web.browser import Browser
+
+THEME = "/app/tema"
+
+
+def shown(browser: Browser, path: str = "/app/eu") -> str | None:
+    theme: str | None = browser.get(path).tree.get("data-theme")
+    return theme
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_a_theme_that_is_chosen_stays(browser: Browser, theme: str) -> None:
+    assert shown(browser) is None
+    said = browser.post(THEME, {"tema": theme, "para": "/app/historico?de=2026-11-01"})
+    assert (said.status, said.location) == (303, "/app/historico?de=2026-11-01")
+    cookie = said.headers["set-cookie"]
+    assert "httponly" in cookie.lower()
+    assert "max-age=31536000" in cookie.lower()
+    for path in ("/app/eu", "/app", "/app/nada", "/status"):
+        assert shown(browser, path) == theme
+    page = browser.get("/app/eu")
+    pressed = page.tree.xpath("//button[@name='tema'][@aria-pressed='true']/@value")
+    assert pressed == [theme]
+    browser.post(THEME, {"tema": "", "para": "/app"})
+    assert shown(browser) is None
+
+
+def test_nothing_else_is_a_theme(browser: Browser) -> None:
+    browser.post(THEME, {"tema": '"><script>', "para": "https://evil.test/"})
+    assert shown(browser) is None
+    assert browser.post(THEME, {"tema": "dark", "para": "//evil.test"}).location == "/app"
+    browser.cookies["balcao-tema"] = "x onload=1"
+    assert shown(browser) is None
+
+
+def test_it_is_for_who_is_signed_in(house: OpenHouse) -> None:
+    stranger = Browser(house)
+    assert stranger.post(THEME, {"tema": "dark"}).location.startswith("/app/entrar")
+    assert not stranger.get("/app/entrar").tree.xpath("//button[@name='tema']")
+
+
+def test_the_way_back_of_a_page_that_was_posted(browser: Browser) -> None:
+    said = browser.post("/app/procurar", {"procurar": "90010000100"})
+    assert said.tree.xpath("//input[@name='para']/@value") == ["/app"]
