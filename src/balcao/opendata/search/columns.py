@@ -27,7 +27,7 @@ class Columns:
     text: str
     # Rows x columns and one more: the byte before each column, which is the one after another.
     marks: Positions
-    key_characters: int
+    table: TableLayout
 
     @classmethod
     def of(cls, text: bytes, table: TableLayout) -> Self:
@@ -40,8 +40,7 @@ class Columns:
         marks = np.full((len(ends) // table.width, table.width + 1), -1)
         marks[:, 1:] = ends.reshape(-1, table.width)
         marks[1:, 0] = marks[:-1, -1]
-        key_characters = _ROOT + _ORDER if len(table.key_widths) > 1 else _ROOT
-        return cls(view, text.decode("latin-1"), marks, key_characters)
+        return cls(view, text.decode("latin-1"), marks, table)
 
     def after_nothing(self) -> Self:
         """The same after a row whose fields are all empty, which has no key."""
@@ -54,15 +53,16 @@ class Columns:
     @cached_property
     def roots(self) -> Numbers:
         """The base-36 numbers of their roots."""
-        return keys_of(spread_all(self._characters(0, 1, _ROOT)))
+        return keys_of(spread_all(self._root))
 
     @cached_property
     def keys(self) -> Numbers:
-        """The same with the order, of establishments; of others, of the roots."""
-        if self.key_characters == _ROOT:
-            return self.roots
-        root, order = self._characters(0, 1, _ROOT), self._characters(1, 0, _ORDER)
-        return keys_of(spread_all(root, order))
+        """Of establishments the same with the order behind."""
+        return keys_of(spread_all(self._root, self.characters("cnpj_ordem", _ORDER)))
+
+    @property
+    def _root(self) -> Bytes:
+        return characters(self.view, self.marks[:, 0] + 2, _ROOT)  # behind the tag
 
     def places_of(self, roots: Numbers) -> Positions:
         """Of each root, which row is its own; -1 where there is none."""
@@ -73,26 +73,24 @@ class Columns:
         at = np.minimum(np.searchsorted(mine, roots), len(mine) - 1)
         return np.where(mine[at] == roots, order[at], -1)
 
-    def lengths(self, column: int) -> Positions:
+    def lengths(self, column: str) -> Positions:
         """Of each row, how many bytes the column has."""
-        return np.asarray(self.marks[:, column + 1] - self.marks[:, column] - 1)
+        at = self.table.columns.index(column)
+        return np.asarray(self.marks[:, at + 1] - self.marks[:, at] - 1)
 
-    def characters(self, column: int, count: int) -> Bytes:
+    def characters(self, column: str, count: int) -> Bytes:
         """Of each row so many bytes from where the column begins, whatever its length."""
-        return self._characters(column, 0, count)
+        return characters(self.view, self.marks[:, self.table.columns.index(column)] + 1, count)
 
-    def values(self, column: int) -> Sequence[str]:
+    def values(self, column: str) -> Sequence[str]:
         """Of each row the column's text, as it is stored."""
-        begins, ends = (self.marks[:, column] + 1).tolist(), self.marks[:, column + 1].tolist()
-        text = self.text
+        at, text = self.table.columns.index(column), self.text
+        begins, ends = (self.marks[:, at] + 1).tolist(), self.marks[:, at + 1].tolist()
         return [text[begin:end] for begin, end in zip(begins, ends, strict=True)]
 
     def row(self, at: int) -> str:
         """One row, tidy."""
         return tidy(self.view[self.marks[at, 0] + 1 : self.marks[at, -1]].tobytes())
-
-    def _characters(self, column: int, after: int, count: int) -> Bytes:
-        return characters(self.view, self.marks[:, column] + 1 + after, count)
 
 
 def are_digits(matrix: Bytes) -> Flags:

@@ -48,7 +48,6 @@ _SIX_DIGITS = np.array([mark == "0" for mark in _PUBLISHED])
 _IS_PERSON = np.array([is_person(f"{nature:04d}") for nature in range(10**_NATURE_WIDTH)])
 _PLACES = 10 ** np.arange(_NATURE_WIDTH)[::-1]
 
-
 TABLES = tuple(table for group in GROUPS for table in group.tables)
 
 
@@ -85,15 +84,15 @@ class TextMaker:
             _company_codes(of_companies)[company],
             _simples_codes(simples)[simple],
         )
-        names = words_of_each(of_companies.values(1))
+        names = words_of_each(of_companies.values("razao_social"))
         texts = [
             f"{code}{others}{domain} {names[of]} {trade_name}"
             for code, others, domain, of, trade_name in zip(
                 codes,
-                _activities(rows.values(12), odd),
-                self._domains(rows.values(27)),
+                _activities(rows.values("cnae_fiscal_secundaria"), odd),
+                self._domains(rows.values("correio_eletronico")),
                 company.tolist(),
-                words_of_each(rows.values(4)),
+                words_of_each(rows.values("nome_fantasia")),
                 strict=True,
             )
         ]
@@ -106,20 +105,28 @@ class TextMaker:
 
     def _codes(self, rows: Columns) -> "_Lines":
         lines = _Lines(len(rows))
-        lines.put_flag(CODED["matriz"].prefix, lines.flag(rows, 3, _ONE))
-        for name, column in (("situacao", 5), ("motivo", 7)):
+        lines.put_flag(
+            CODED["matriz"].prefix, lines.flag(rows, "identificador_matriz_filial", _ONE)
+        )
+        for name, column in (
+            ("situacao", "situacao_cadastral"),
+            ("motivo", "motivo_situacao_cadastral"),
+        ):
             lines.put(CODED[name].prefix, *lines.code(rows, column, 2))
-        activity, known = lines.code(rows, 11, 7)
+        activity, known = lines.code(rows, "cnae_fiscal_principal", 7)
         for name in ("cnae", "cnae_principal"):
             lines.put(CODED[name].prefix, activity, known)
         lines.put(CODED["divisao"].prefix, activity[:, :2], known)
-        lines.put(POSTAL, *lines.postal_code(rows, 18))
-        lines.put(CODED["uf"].prefix, *lines.uf(rows, 19))
-        lines.put(CODED["municipio"].prefix, *lines.code(rows, 20, 4))
-        for column in (21, 23):
+        lines.put(POSTAL, *lines.postal_code(rows, "cep"))
+        lines.put(CODED["uf"].prefix, *lines.uf(rows, "uf"))
+        lines.put(CODED["municipio"].prefix, *lines.code(rows, "municipio", 4))
+        for column in ("ddd_1", "ddd_2"):
             area, known = lines.code(rows, column, 2)
             lines.put(CODED["ddd"].prefix, area, known & (area[:, 0] != _ZERO))
-        for prefix, column in ((OPENED, 10), (STATUS_CHANGED, 6)):
+        for prefix, column in (
+            (OPENED, "data_inicio_atividade"),
+            (STATUS_CHANGED, "data_situacao_cadastral"),
+        ):
             day, known = lines.day(rows, column, self._latest)
             for digits in (4, 6):  # its year, its month
                 lines.put(prefix, day[:, :digits], known)
@@ -157,20 +164,20 @@ class _Lines:
         """`1` or `0`, of every row."""
         self.put(prefix, (flag + np.uint8(_ZERO))[:, np.newaxis], np.ones(len(flag), np.bool_))
 
-    def flag(self, rows: Columns, column: int, yes: int) -> Flags:
+    def flag(self, rows: Columns, column: str, yes: int) -> Flags:
         """Which rows have this one character."""
         lengths = rows.lengths(column)
         self.odd |= lengths > 1
         return np.asarray((lengths == 1) & (rows.characters(column, 1)[:, 0] == yes))
 
-    def code(self, rows: Columns, column: int, width: int) -> tuple[Bytes, Flags]:
+    def code(self, rows: Columns, column: str, width: int) -> tuple[Bytes, Flags]:
         """Codes of so many digits, and which rows have one."""
         lengths, codes = rows.lengths(column), rows.characters(column, width)
         known = (lengths == width) & are_digits(codes)
         self.odd |= ~known & (lengths > 0)
         return codes, known
 
-    def uf(self, rows: Columns, column: int) -> tuple[Bytes, Flags]:
+    def uf(self, rows: Columns, column: str) -> tuple[Bytes, Flags]:
         """Two letters, made small."""
         lengths, codes = rows.lengths(column), rows.characters(column, 2)
         letters = ((codes >= _FIRST_LETTER) & (codes <= _LAST_LETTER)).all(axis=1)
@@ -178,7 +185,7 @@ class _Lines:
         self.odd |= ~known & (lengths > 0)
         return codes | np.uint8(_SMALL), known
 
-    def postal_code(self, rows: Columns, column: int) -> tuple[Bytes, Flags]:
+    def postal_code(self, rows: Columns, column: str) -> tuple[Bytes, Flags]:
         """Its first digits. Some have lost the zero in front."""
         lengths, codes = rows.lengths(column), rows.characters(column, _POSTAL_WIDTH)
         short = lengths == _POSTAL_WIDTH - 1
@@ -188,7 +195,7 @@ class _Lines:
         self.odd |= ~whole & (lengths > 0)
         return codes[:, :POSTAL_DIGITS], whole & (codes != _ZERO).any(axis=1)
 
-    def day(self, rows: Columns, column: int, latest: date) -> tuple[Bytes, Flags]:
+    def day(self, rows: Columns, column: str, latest: date) -> tuple[Bytes, Flags]:
         """YYYYMMDD, and which rows have one that is a day."""
         lengths, codes = rows.lengths(column), rows.characters(column, _DATE_WIDTH)
         whole = lengths == _DATE_WIDTH
@@ -205,17 +212,17 @@ class _Lines:
 
 def _company_codes(rows: Columns) -> _Lines:
     lines = _Lines(len(rows))
-    nature, known = lines.code(rows, 2, _NATURE_WIDTH)
+    nature, known = lines.code(rows, "natureza_juridica", _NATURE_WIDTH)
     lines.put(CODED["natureza"].prefix, nature, known)
     numbers = np.where(known[:, np.newaxis], nature - np.uint8(_ZERO), 0) @ _PLACES
     lines.put_flag(PERSON, known & _IS_PERSON[numbers])
-    lines.put(CODED["porte"].prefix, *lines.code(rows, 5, 2))
+    lines.put(CODED["porte"].prefix, *lines.code(rows, "porte", 2))
     return lines
 
 
 def _simples_codes(rows: Columns) -> _Lines:
     lines = _Lines(len(rows))
-    for name, column in (("simples", 1), ("mei", 4)):
+    for name, column in (("simples", "opcao_simples"), ("mei", "opcao_mei")):
         lines.put_flag(CODED[name].prefix, lines.flag(rows, column, _YES))
     return lines
 
@@ -255,7 +262,7 @@ def _partners(rows: Columns, roots: Numbers) -> tuple[Positions, Sequence[str]]:
     known = np.flatnonzero(roots[np.minimum(at, len(roots) - 1)] == rows.roots)
     at = at[known]
     order = np.argsort(at, kind="stable")
-    names, documents = words_of_each(rows.values(2)), _documents(rows)
+    names, documents = words_of_each(rows.values("nome_socio")), _documents(rows)
     tokens = [f"{names[row]} {documents[row]}" for row in known[order].tolist()]
     begins = np.flatnonzero(np.diff(at[order], prepend=-1))
     bounds = [*begins.tolist(), len(tokens)]
@@ -264,13 +271,13 @@ def _partners(rows: Columns, roots: Numbers) -> tuple[Positions, Sequence[str]]:
 
 def _documents(rows: Columns) -> Sequence[str]:
     """Tokens of partners' documents, most of which are CPFs as they are published."""
-    lines, lengths = _Lines(len(rows)), rows.lengths(3)
-    written = rows.characters(3, len(_PUBLISHED))
+    lines, lengths = _Lines(len(rows)), rows.lengths("cnpj_cpf_socio")
+    written = rows.characters("cnpj_cpf_socio", len(_PUBLISHED))
     known = (lengths == len(_PUBLISHED)) & are_digits(written[:, _SIX_DIGITS])
     known &= (written[:, ~_SIX_DIGITS] == _STAR).all(axis=1)
     lines.put(PARTNER_CPF, written[:, _SIX_DIGITS], known)
     tokens = _joined(lines)[0]
-    others = rows.values(3)
+    others = rows.values("cnpj_cpf_socio")
     for at in np.flatnonzero(~known & (lengths > 0)).tolist():
         tokens[at] = document_token(others[at].strip()) or ""
     return tokens
