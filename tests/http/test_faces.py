@@ -40,7 +40,8 @@ CNPJWS = "/compat/cnpjws/cnpj/"
 ALL = (BRASILAPI, MINHA_RECEITA, RECEITAWS, CNPJWS)
 each_face = pytest.mark.parametrize("face", ALL)
 
-COMPANIES = 250  # of each kind of CNPJ
+COMPANIES = 110  # of each kind of CNPJ
+PARTNERS = 10  # companies with a partner of each kind
 
 # Shapes: a type, alternatives, the keys of an object, or what a list holds.
 Shape = Any
@@ -179,27 +180,35 @@ def as_sent(said: object) -> Any:
     return json.loads(json.dumps(said, default=date.isoformat))
 
 
+def chosen_of(snapshot: Snapshot) -> Sequence[str]:
+    """CNPJs of a month: with letters, without, and with partners of every kind."""
+    rows = b"".join(snapshot.establishments()).splitlines()
+    found = [(row[1:9] + row[10:14] + row[15:17]).decode() for row in rows]
+    letters = [cnpj for cnpj in found if not cnpj.isdecimal()][:COMPANIES]
+    digits = [cnpj for cnpj in found if cnpj.isdecimal()][:COMPANIES]
+    assert (len(letters), len(digits)) == (COMPANIES, COMPANIES)
+    by_kind: dict[str, list[str]] = {"1": [], "2": [], "3": []}
+    for cnpj in found:
+        detail = snapshot.detail(Cnpj(cnpj))
+        assert detail is not None
+        for kind in {partner.kind for partner in detail.partners}:
+            by_kind[kind].append(cnpj)
+    partners = {cnpj for cnpjs in by_kind.values() for cnpj in cnpjs[:PARTNERS]}
+    return [*letters, *digits, *sorted(partners)]
+
+
 @pytest.fixture(scope="module")
 def month(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[OpenHouse, Sequence[str]]]:
     """A house with a clean month, and CNPJs of it: half of them with letters."""
     folder = tmp_path_factory.mktemp("casa")
     with opened(folder) as house:
         store = Home(folder).opendata("test")
-        zips = generate(
-            folder / "zips", 3 * COMPANIES, 11, alphanumeric_share=0.4, clean=True
-        ).folder
+        zips = generate(folder / "zips", 3_000, 11, alphanumeric_share=0.1, clean=True).folder
         build([zips], store, today=date(2026, 8, 20))
         with closing(Snapshot.open(current_path(store))) as snapshot:
-            rows = b"".join(snapshot.establishments()).splitlines()
-        found = [(row[1:9] + row[10:14] + row[15:17]).decode() for row in rows]
-        chosen = [
-            *[cnpj for cnpj in found if not cnpj.isdecimal()][:COMPANIES],
-            *[cnpj for cnpj in found if cnpj.isdecimal()][:COMPANIES],
-        ]
-        assert len(chosen) == 2 * COMPANIES
-        house.run(
-            house.until(lambda: house.house.snapshots["test"].find(Cnpj(chosen[0])) is not None)
-        )
+            chosen = chosen_of(snapshot)
+        current = house.house.snapshots["test"]
+        house.run(house.until(lambda: current.find(Cnpj(chosen[0])) is not None))
         yield house, chosen
         house.assert_books_agree()
 
@@ -426,7 +435,7 @@ def test_no_cpf_comes_back(world: World, face: str) -> None:
     ],
 )
 def test_who_does_not_exist(world: World, face: str, status: int, name: str) -> None:
-    world.source.denies()
+    world.source.says_absent()
     answer = world.get(face + CNPJ)
     assert (answer.status, answer.credits) == (status, 0)
     assert answer.headers["x-codigo-erro"] == "CNPJ_NAO_ENCONTRADO"

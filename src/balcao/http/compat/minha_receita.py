@@ -39,8 +39,8 @@ class FlatPartner(msgspec.Struct, frozen=True):
     """A partner."""
 
     identificador_de_socio: int | None
-    nome_socio: str | None
-    cnpj_cpf_do_socio: str | None
+    nome_socio: str
+    cnpj_cpf_do_socio: str
     codigo_qualificacao_socio: int | None
     qualificacao_socio: str | None
     data_entrada_sociedade: str | None
@@ -175,8 +175,8 @@ def _partner(partner: Partner, known: PartnerDetail | None) -> FlatPartner:
     role = known.representative_qualification if known else None
     return FlatPartner(
         identificador_de_socio=number(known.kind) if known else None,
-        nome_socio=partner.nome,
-        cnpj_cpf_do_socio=partner.cpf_cnpj_socio,
+        nome_socio=partner.nome or "",
+        cnpj_cpf_do_socio=partner.cpf_cnpj_socio or "",
         codigo_qualificacao_socio=_code(known.qualification) if known else None,
         qualificacao_socio=partner.qualificacao_socio,
         data_entrada_sociedade=day_of(partner.data_entrada_sociedade),

@@ -1,0 +1,217 @@
+"""Keys that stand in addresses: one face, from few places, for a little (decisions 16.4)."""
+
+import json
+
+import pytest
+
+from balcao.core.access import KeyDoor
+from balcao.core.faces import FACE_TITLES, operation_of
+from balcao.http.compat.dressing import without_key
+from tests.world import CNPJ, Client, Reply, World, a_company, call, company
+
+HERE = ("127.0.0.1/32",)  # from where tests call
+
+
+@pytest.fixture
+def known(world: World) -> World:
+    world.keep(a_company(), days=1)
+    return world
+
+
+def of_face(world: World, face: str = "brasilapi", networks: tuple[str, ...] = HERE) -> Client:
+    door = KeyDoor(networks, (operation_of(face),))
+    return world.key(world.client.account_id, door=door)
+
+
+def asked(world: World, key: str, path: str = f"brasilapi/api/cnpj/v1/{CNPJ}") -> Reply:
+    """With a key in the address, and none elsewhere."""
+    return world.request("GET", f"/compat/k/{key}/{path}", None)
+
+
+def test_a_key_in_the_address(known: World) -> None:
+    by = of_face(known)
+    answer = asked(known, by.key)
+    assert (answer.status, answer.credits, answer.json["cnpj"]) == (200, 1, CNPJ)
+    (entry,) = known.charges()
+    assert (entry.key_id, entry.operation) == (by.key_id, "cnpj-receita-federal")
+
+
+@pytest.mark.parametrize(
+    ("face", "path"),
+    [
+        ("minhareceita", f"minhareceita/{CNPJ}"),
+        ("receitaws", f"receitaws/v1/cnpj/{CNPJ}/days/30"),
+        ("cnpjws", f"cnpjws/cnpj/{CNPJ}"),
+    ],
+)
+def test_of_every_face(known: World, face: str, path: str) -> None:
+    assert asked(known, of_face(known, face).key, path).status == 200
+
+
+def test_it_may_come_in_the_header_too(known: World) -> None:
+    by = of_face(known)
+    assert known.get(f"/compat/brasilapi/api/cnpj/v1/{CNPJ}", by).status == 200
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        f"/compat/minhareceita/{CNPJ}",
+        f"/compat/cnpjws/cnpj/{CNPJ}",
+        f"/compat/receitaws/v1/cnpj/{CNPJ}/days/x",  # before what is asked is looked at
+        company(),
+        f"/cotacoes/v2/cnpj-receita-federal/{CNPJ}",
+        "/conta/v1/orcamentos",
+    ],
+)
+def test_it_is_good_for_nothing_else(known: World, path: str) -> None:
+    answer = known.get(path, of_face(known))
+    code = answer.headers.get("x-codigo-erro") or answer.code
+    assert (answer.status, code) == (403, "OPERACAO_NAO_PERMITIDA")
+    assert not known.charges()
+
+
+def test_no_other_key_is_taken_in_an_address(known: World) -> None:
+    for door in (None, KeyDoor(HERE), KeyDoor(HERE, ("cnpj-receita-federal",))):
+        key = known.key(known.client.account_id, door=door)
+        answer = asked(known, key.key)
+        assert (answer.status, answer.headers["x-codigo-erro"]) == (401, "API_KEY_INVALIDA")
+    assert not known.charges()
+
+
+def test_an_address_without_a_good_key(known: World) -> None:
+    good = of_face(known).key
+    for key in ("", "x", good[:-1], good + "a", good.lower(), "á", known.client.key):
+        answer = asked(known, key)
+        assert answer.status == 401, key
+        # Not by the header either, where the address has one.
+        path = f"/compat/k/{key}/brasilapi/api/cnpj/v1/{CNPJ}"
+        assert known.get(path).status == 401
+
+
+def test_from_where_it_may_be_used(known: World) -> None:
+    elsewhere = of_face(known, networks=("203.0.113.0/24",))
+    answer = asked(known, elsewhere.key)
+    assert (answer.status, answer.headers["x-codigo-erro"]) == (403, "ENDERECO_NAO_PERMITIDO")
+    assert "127.0.0.1" in answer.json["message"]
+
+
+def test_without_networks_it_is_good_nowhere() -> None:
+    door = KeyDoor(operations=(operation_of("brasilapi"),))
+    assert not door.admits("127.0.0.1")
+    assert not door.admits("")
+    assert KeyDoor().admits("127.0.0.1")
+
+
+@pytest.mark.parametrize("face", FACE_TITLES)
+def test_what_a_door_of_a_face_serves(face: str) -> None:
+    door = KeyDoor(HERE, (operation_of(face),))
+    assert door.face == face
+    assert [other for other in FACE_TITLES if door.serves("cnpj-receita-federal", other)] == [face]
+    assert not door.serves("cnpj-receita-federal")
+    assert not door.serves(operation_of(face))
+    usual = KeyDoor(operations=("cnpj-receita-federal",))
+    assert usual.face is None
+    assert all(usual.serves("cnpj-receita-federal", other) for other in FACE_TITLES)
+    assert not KeyDoor(operations=("sintegra",)).serves("cnpj-receita-federal", face)
+
+
+def test_a_usual_key_held_to_other_operations(known: World) -> None:
+    by = known.key(known.client.account_id, door=KeyDoor(operations=("sintegra",)))
+    answer = known.get(f"/compat/minhareceita/{CNPJ}", by)
+    assert (answer.status, answer.headers["x-codigo-erro"]) == (403, "OPERACAO_NAO_PERMITIDA")
+
+
+@pytest.mark.parametrize(
+    ("face", "header", "value"),
+    [
+        (f"/compat/receitaws/v1/cnpj/{CNPJ}", "authorization", "Bearer {}"),
+        (f"/compat/receitaws/v1/cnpj/{CNPJ}", "authorization", "bearer  {}"),
+        (f"/compat/cnpjws/cnpj/{CNPJ}", "x_api_token", "{}"),
+        (f"/compat/brasilapi/api/cnpj/v1/{CNPJ}", "x-api-key", "{}"),
+        (f"/compat/minhareceita/{CNPJ}", "x-api-key", "{}"),
+    ],
+)
+def test_where_the_originals_clients_send_a_key(
+    known: World, face: str, header: str, value: str
+) -> None:
+    headers = {header: value.format(known.client.key)}
+    assert raw(known, face, headers).status == 200
+    assert raw(known, face, {header: value.format("x")}).status == 401
+
+
+def raw(world: World, path: str, headers: dict[str, str]) -> Reply:
+    """Headers as they are, underlines too."""
+    return world.run(call(world.front, "GET", path, headers))
+
+
+def test_a_lookup_of_ours_takes_no_header_of_theirs(known: World) -> None:
+    for header in ("authorization", "x_api_token"):
+        assert raw(known, company(), {header: f"Bearer {known.client.key}"}).status == 401
+
+
+def test_no_key_of_an_address_is_logged_or_measured(known: World) -> None:
+    by = of_face(known)
+    for path in (f"brasilapi/api/cnpj/v1/{CNPJ}", "nada", f"cnpjws/cnpj/{CNPJ}", ""):
+        answer = asked(known, by.key, path)
+        assert by.key.encode() not in answer.body
+        assert not any(by.key in value for value in answer.headers.values())
+    told = json.dumps(known.events())
+    assert by.key not in told
+    assert by.key[20:] not in told
+    assert by.key not in known.get("/metrics").body.decode()
+
+
+@pytest.mark.parametrize(
+    ("path", "without", "key"),
+    [
+        ("/compat/k/abc/brasilapi/api/cnpj/v1/1", "/compat/brasilapi/api/cnpj/v1/1", "abc"),
+        ("/compat/k/abc", "/compat/", "abc"),
+        ("/compat/k/", "/compat/", ""),
+        ("/compat/k//brasilapi/1", "/compat/brasilapi/1", ""),
+        ("/compat/k/a/k/b/minhareceita/1", "/compat/k/b/minhareceita/1", "a"),
+        ("/compat/brasilapi/api/cnpj/v1/1", "/compat/brasilapi/api/cnpj/v1/1", None),
+        ("/consultas/v2/compat/k/1", "/consultas/v2/compat/k/1", None),
+    ],
+)
+def test_an_address_without_its_key(path: str, without: str, key: str | None) -> None:
+    assert without_key(path) == (without, key)
+
+
+def test_its_daily_ceiling_holds(known: World) -> None:
+    by = of_face(known)
+    admin = known.key(known.client.account_id, door=KeyDoor(administers=True))
+    body = {
+        "de": {"tipo": "chave", "id": str(by.key_id)},
+        "periodo": "dia",
+        "teto_creditos": 2,
+    }
+    text = json.dumps(body).encode()
+    made = known.request(
+        "POST",
+        "/conta/v1/orcamentos",
+        admin,
+        body=text,
+        content_type="application/json",
+        content_length=str(len(text)),
+    )
+    assert made.status == 201, made.body
+    assert [asked(known, by.key).status for _ in range(3)] == [200, 200, 402]
+    refused = asked(known, by.key)
+    assert refused.headers["x-codigo-erro"] == "TETO_DA_CHAVE"
+    # And it stays as long as the key does.
+    one = f"/conta/v1/orcamentos/{made.json['id']}"
+    assert known.request("DELETE", one, admin).code == "ORCAMENTO_COM_DONO"
+    narrowed = json.dumps({"operacoes": ["sintegra"]}).encode()
+    kept = known.request(
+        "PATCH",
+        one,
+        admin,
+        body=narrowed,
+        content_type="application/json",
+        content_length=str(len(narrowed)),
+    )
+    assert kept.code == "ORCAMENTO_COM_DONO"
+    assert asked(known, by.key).status == 402
+    known.desk.revoke_key(by.key_id, known.clock())
+    assert known.request("DELETE", one, admin).status == 200
