@@ -58,6 +58,7 @@ class _Proof:
     def __init__(self, address: str, nodes: int, seed: int) -> None:
         self.address, self.chance = address, random.Random(seed)
         self.loop = asyncio.Runner()
+        self.looking = psycopg.connect(address, autocommit=True)
         self.desk: Desk = PostgresDesk(address)
         self.desk.recover(AT_MS)
         account = self.desk.create_account(NewAccount("ana", "pre_pago", "live"), AT_MS)
@@ -80,6 +81,7 @@ class _Proof:
                 self.loop.run(self._begin(made + number))
             made += wave
             self._ask(self.outcomes.total() + wave * OPERATIONS)
+            print(f"  {made}: above its ceiling {self.above} in {self.looks} looks", flush=True)
         took = time.monotonic() - began
         self._stop_nodes()
         given_back = self.desk.recover(AT_MS + 86_400_000)
@@ -99,6 +101,7 @@ class _Proof:
     def end(self) -> None:
         self._stop_nodes()
         self.desk.close()
+        self.looking.close()
         self.loop.close()
 
     def _ask(self, until: int) -> None:
@@ -142,12 +145,11 @@ class _Proof:
 
     def _used(self, batch_id: str = "%") -> Mapping[str, tuple[int, int]]:
         """What is spent and held of each, and its ceiling."""
-        with psycopg.connect(self.address) as connection:
-            rows = connection.execute(
-                "SELECT owner, coalesce(spent_credits + held_credits, 0), credits_max"
-                " FROM budget LEFT JOIN budget_use USING (budget_id) WHERE owner LIKE %s",
-                (batch_id,),
-            ).fetchall()
+        rows = self.looking.execute(
+            "SELECT owner, coalesce(spent_credits + held_credits, 0), credits_max"
+            " FROM budget LEFT JOIN budget_use USING (budget_id) WHERE owner LIKE %s",
+            (batch_id,),
+        ).fetchall()
         return {owner: (used, ceiling) for owner, used, ceiling in rows}
 
     async def _begin(self, number: int) -> None:
@@ -218,7 +220,9 @@ def _work(address: str, seed: int, account_id: int, key_id: int) -> None:
             if not found and not taken:
                 time.sleep(0.05)
                 continue
-            some = [_changes(chance, account_id, key_id, found, taken) for _ in range(LISTS)]
+            some = []
+            while len(some) < LISTS and (found or taken):
+                some.append(_changes(chance, account_id, key_id, found, taken))
             counted = Counter[str]()
             outcomes = desk.engine._writer.write([changes for _, changes in some])
             for (row, changes), outcome in zip(some, outcomes, strict=True):
