@@ -4,12 +4,14 @@
     .venv/bin/python -m bench batches speed [--rows 100000]
     .venv/bin/python -m bench batches memory [--rows 1000000]
     .venv/bin/python -m bench batches beside [--rows 100000]
+    .venv/bin/python -m bench batches ceilings [--rows 10000]
 
 `kills`: a server under a batch of certificates and companies is killed at random moments. Each row
 ends in one state, is charged once at most, and the sum of the rows is that of the entries and the
 use of the budget (`balcao ledger check`, and here once more). `speed`: of companies that are all at
 hand the seconds of the quote, of the run and of the results. `memory`: a million rows. `beside`:
-single lookups beside a batch, their slowest hundredth against that of an idle server.
+single lookups beside a batch, their slowest hundredth against that of an idle server. `ceilings`:
+as many batches, on two nodes that are killed, while their ceilings change (`batch_ceilings.py`).
 """
 
 import argparse
@@ -30,6 +32,7 @@ from typing import Any
 import httpx2
 
 from balcao.opendata.generator import generate
+from bench import batch_ceilings
 from bench.crash import check_books, server
 from bench.memory import memory_mb
 from bench.serving import (
@@ -266,7 +269,7 @@ def _timed(work: Callable[[], Any], pid: int) -> tuple[Any, str]:
 
 def main(words: list[str]) -> None:
     parser = argparse.ArgumentParser(prog="python -m bench batches")
-    parser.add_argument("what", choices=("kills", "speed", "memory", "beside"))
+    parser.add_argument("what", choices=("kills", "speed", "memory", "beside", "ceilings"))
     parser.add_argument("--rows", type=int)
     parser.add_argument("--kills", type=int, default=30)
     parser.add_argument("--postgresql", default="", metavar="ADDRESS")
@@ -274,6 +277,7 @@ def main(words: list[str]) -> None:
     given = parser.parse_args(words or ["speed"])
     usual: Mapping[str, int] = {
         "kills": 5_000, "speed": 100_000, "memory": 1_000_000, "beside": 100_000,
+        "ceilings": 10_000,
     }  # fmt: skip
     rows = given.rows or usual[given.what]
     match given.what:
@@ -283,6 +287,9 @@ def main(words: list[str]) -> None:
             speed(rows)
         case "memory":
             memory(rows)
+        case "ceilings":
+            if not batch_ceilings.prove(rows, 2, given.seed):
+                raise SystemExit(1)
         case _:
             beside(rows)
 

@@ -138,6 +138,22 @@ def test_a_row_that_waits_for_a_source_is_one_requests(
     agree(desk)
 
 
+def test_one_row_taken_and_one_given_back_in_one_commit(
+    engine: Engine, desk: Desk, ana: Account
+) -> None:
+    """Their moves are each other's opposite: no count changes, and the rows do."""
+    running(engine, desk, ana, 9, [a_row(2), a_row(3)])
+    taken = moved(ana, 2, "em_andamento", "r1", 2)
+    assert engine.commit(desk, of_batch_hold(ana, "r1"), taken) is None
+    back: list[Change] = [Settle(ana.account_id, "r1", 0, "error", None, NOW)]
+    back.append(moved(ana, 2, "pendente", "r1"))
+    other: list[Change] = [of_batch_hold(ana, "r2"), moved(ana, 3, "em_andamento", "r2", 2)]
+    assert engine.together(desk, back, other) == [None, None]
+    assert states(engine, desk) == ["pendente", "em_andamento"]
+    assert (shown(engine, desk).held, shown(engine, desk).rows("pendente")) == (2, 1)
+    agree(desk)
+
+
 def test_the_ceiling_and_the_balance_are_never_passed(
     engine: Engine, desk: Desk, ana: Account
 ) -> None:

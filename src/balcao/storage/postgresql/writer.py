@@ -355,7 +355,8 @@ def _statements(batch: Batch, node_id: int) -> Iterator[tuple[str, Sequence[Any]
         yield _insert(_JOBS, [jobs.row_of(batch.jobs[key]) for key in sorted(batch.jobs)])
     if batch.moved:
         yield QUERIES["move_rows"], arrays(_MOVED, [*batch.moved.values()])
-        yield QUERIES["count_rows"], arrays(_COUNTED, tally_rows(batch))
+        if counted := tally_rows(batch):  # none, where one row was taken and one given back
+            yield QUERIES["count_rows"], arrays(_COUNTED, counted)
     if batch.late:
         for account_id, day, begins_ms in unfolded(batch):
             yield QUERIES["unfold_totals"], (account_id, day)
