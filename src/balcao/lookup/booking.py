@@ -114,7 +114,8 @@ class Booking:
         changes += self._named_receipt(conclusion)
         changes += self._finish(reply)
         changes += self._errand_done(reply)
-        trace = traces.of_conclusion(context, conclusion, now_ms)
+        keyed = context.key_digest is not None
+        trace = traces.of_conclusion(context, conclusion, now_ms, with_gist=keyed)
         if not changes:  # nothing that anybody would have to wait for
             self._note(trace)
             return reply, ()
@@ -146,7 +147,7 @@ class Booking:
         changes = [settled, *self._named_receipt(conclusion), *self._finish(reply)]
         changes += self._errand_done(reply)
         now_ms = self._parts.now_ms()
-        changes.append(traces.of_conclusion(self._context, conclusion, now_ms))
+        changes.append(traces.of_conclusion(self._context, conclusion, now_ms, with_gist=True))
         await self._end(changes, self._finish_with_failure)
         return reply
 

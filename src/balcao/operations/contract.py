@@ -20,6 +20,7 @@ from balcao.core.access import Caller
 from balcao.core.calendar import BRASILIA
 from balcao.core.company import Company
 from balcao.core.freshness import Ask, Kept, Serve, decide
+from balcao.core.gist import Gist
 from balcao.core.ledger import Origin
 from balcao.core.outcomes import Conclusion, Delivered, Failed, Nothing, Outcome
 from balcao.core.problems import Problem
@@ -162,6 +163,8 @@ class Operation(ABC):
     failures: Mapping[str, Notice] = {}  # by internal code, where everybody's words do not fit
     negative_result = ""  # a 404 that is a result, in a few words
     verdicts: Mapping[str, tuple[str, Tone]] = {}  # of certificates: words and tone
+    # Of other results, by the code that is remembered; `{}` is what stands behind its colon.
+    gists: Mapping[str, tuple[str, Tone]] = {}
     in_sheets = InSheets()  # what of an answer stands in a table of many
 
     # The OpenAPI document.
@@ -265,6 +268,10 @@ class Operation(ABC):
     def as_told(self, error: SourceError) -> BalcaoError:
         """How callers are told that its source let us down."""
         return error
+
+    def gist(self, body: bytes) -> Gist | None:
+        """What is remembered of a result, which is JSON; None: it cannot be read, or nothing is."""
+        return None
 
     def error_fields(self, problem: Problem, document: str) -> bytes:
         """The body of a refusal; `document` as it stood in the request."""

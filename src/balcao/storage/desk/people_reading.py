@@ -1,12 +1,13 @@
 """What is read of people and of requests, in place: the same on any engine."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from balcao.core.certificates import CertificateGiven
+from balcao.core.gist import Gist
 from balcao.core.ledger import Trace
 from balcao.core.people import Action, Credentials, Session, User, normal_email
-from balcao.storage.batch import CERTIFICATE_COLUMNS, TRACE_COLUMNS
+from balcao.storage.batch import CERTIFICATE_COLUMNS, GIST_COLUMNS, TRACE_COLUMNS
 from balcao.storage.connection import Apart, SqlConnection
 from balcao.storage.desk.periods import PERIOD, in_period
 from balcao.storage.numbers import NUMBERED_BEFORE_MS_MAX, least_number
@@ -34,7 +35,7 @@ _AUDIT = (
     " e.target, e.detail FROM audit_entry AS e LEFT JOIN person AS p ON p.user_id = e.user_id"
     " LEFT JOIN account AS a ON a.account_id = e.account_id"
 )
-_TRACE = " ".join(("SELECT", ", ".join(TRACE_COLUMNS), "FROM trace WHERE account_id = ?"))
+_TRACE = " ".join(("SELECT", ", ".join(GIST_COLUMNS), "FROM trace WHERE account_id = ?"))
 # Visits are of companies: they know of no person.
 _VISIT = " ".join(
     (
@@ -170,22 +171,23 @@ class PeopleReading:
             ("(key_id IS NULL) = ?", wanted.web_only or None),
             ("user_id = ?", wanted.user_id),
             ("origin = ?", wanted.origin),
+            ("(source = 'snapshot') = ?", wanted.own_copy),
+            ("uf = ?", wanted.uf),
             ("document = ?", wanted.document),
             ("document_hash = ?", wanted.document_hash),
-            ("(status >= 400) = ?", wanted.errors_only or None),
+            ("(code IS NOT NULL) = ?", wanted.errors_only or None),
             ("client = ?", wanted.client),
             ("reference = ?", wanted.reference),
         )
+        if wanted.words:
+            named, patterns = _named(account_id, wanted.words)
+            where, values = f"{where} AND {named}", [*values, *patterns]
         with self._apart() as reading:
             rows: list[Any] = []
-            # A visit is never a person's, and there is an index of those that are.
-            kinds = (
-                (_TRACE, _CERTIFICATE) if wanted.document_hash else (_VISIT, _TRACE, _CERTIFICATE)
-            )
-            for select in kinds:
+            for select, came_to, codes in _kinds(wanted):
                 rows += reading.execute(
-                    f"{select} AND {where} ORDER BY request_id DESC LIMIT ?",
-                    (account_id, *values, limit),
+                    f"{select} AND {where} AND {came_to} ORDER BY request_id DESC LIMIT ?",
+                    (account_id, *values, *codes, limit),
                 ).fetchall()
         # Each has its newest, so the newest of all are among them.
         newest = sorted(map(_trace, rows), key=lambda trace: trace.request_id, reverse=True)
@@ -236,8 +238,10 @@ def _user(row: Any) -> User:
 def _trace(row: Any) -> Trace:
     plain, more = row[: len(TRACE_COLUMNS)], row[len(TRACE_COLUMNS) :]
     trace = dict(zip(TRACE_COLUMNS, plain, strict=True))
-    brought = _brought(*more) if more else None
-    return Trace(**{**trace, "refresh": bool(trace["refresh"])}, certificate=brought)
+    trace["refresh"] = bool(trace["refresh"])
+    if len(more) == len(Gist.__struct_fields__):
+        return Trace(**trace, gist=None if more == (None, None) else Gist(*more))
+    return Trace(**trace, certificate=_brought(*more) if more else None)
 
 
 def _brought(
@@ -246,6 +250,33 @@ def _brought(
     """Without the number of a receipt that is not kept any more."""
     number = None if media_type is None else receipt_id
     return CertificateGiven(verdict, validity, name, number, media_type)
+
+
+def _kinds(wanted: TraceFilter) -> Iterator[tuple[str, str, Sequence[str]]]:
+    """Where such requests are, and what finds those that came to the results that are wanted."""
+    results = wanted.results
+    if not results:
+        # A visit is never a person's, and there is an index of those that are.
+        kinds = (_TRACE, _CERTIFICATE) if wanted.document_hash else (_VISIT, _TRACE, _CERTIFICATE)
+        yield from ((select, "TRUE", ()) for select in kinds)
+        return
+    # Nobody remembers what visits came to.
+    marks = ["result = ? OR result LIKE ?"] * len(results)
+    patterns = [text for code in results for text in (code, f"{code}:%")]
+    yield _TRACE, f"({' OR '.join(marks)})", patterns
+    yield _CERTIFICATE, f"verdict IN ({', '.join('?' * len(results))})", results
+
+
+def _named(account_id: int, words: Sequence[str]) -> tuple[str, Sequence[object]]:
+    """About companies that some request of the account knows by a name with all these words."""
+    having = " AND ".join(["account_id = ?", *["upper(name) LIKE ?"] * len(words)])
+    tables = [f"SELECT document FROM {name} WHERE {having}" for name in _KNOW_NAMES]  # noqa: S608
+    patterns = [f"%{word.translate(_NO_WILDCARDS)}%" for word in words]
+    return f"document IN ({' UNION '.join(tables)})", [account_id, *patterns] * len(_KNOW_NAMES)
+
+
+_KNOW_NAMES = ("trace", "certificate_trace")
+_NO_WILDCARDS = str.maketrans("", "", "%_\\")
 
 
 def _matching(*conditions: tuple[str, object]) -> tuple[str, list[Any]]:
