@@ -279,6 +279,11 @@ def test_traces_are_filtered(
     assert "".join(numbers(desk.people, ana, matching)) == found[::-1]
 
 
+@pytest.fixture
+def accounts(ana: Account, bruno: Account) -> tuple[Account, Account]:
+    return ana, bruno
+
+
 SHOP, FARM = "90010002000154", "90010003000107"
 
 
@@ -302,15 +307,10 @@ SHOP, FARM = "90010002000154", "90010003000107"
     ],
 )
 def test_requests_are_found_by_what_they_came_to(
-    engine: Engine,
-    desk: Desk,
-    ana: Account,
-    bruno: Account,
-    wanted: dict[str, object],
-    found: str,
+    engine: Engine, accounts: tuple[Account, Account], wanted: dict[str, object], found: str
 ) -> None:
     """And those of which nobody remembers it, by the name that others of the account know."""
-    shop = {"document": SHOP}
+    desk, (ana, bruno), shop = engine.open(), accounts, {"document": SHOP}
     engine.commit(
         desk,
         a_trace(ana, "a", gist=Gist("Padaria do Ze", "ATIVA"), origin="online", source="x", **shop),

@@ -98,6 +98,11 @@ def instant(at_ms: int | None) -> str:
     return f"{day(at)} às {at.hour:02}:{at.minute:02}"
 
 
+def moment(at_ms: int | None) -> str:
+    """`12/11/2026 às 14:03:27`: where many things happen in one minute."""
+    return NOTHING if at_ms is None else f"{instant(at_ms)}:{from_ms(at_ms):%S}"
+
+
 def time_of_day(at_ms: int | None) -> str:
     """`14:03:27`, in Brasília, of milliseconds since 1970."""
     return NOTHING if at_ms is None else f"{from_ms(at_ms):%H:%M:%S}"
@@ -141,6 +146,11 @@ def cpf(text: str | None) -> str:
     """
     shown = _punctuated(text, _CPF, "{}.{}.{}-{}")
     return _punctuated(shown, _MASKED_CPF, "***.{}.{}-**")
+
+
+def document(text: str | None) -> str:
+    """A CNPJ, or a CPF with as much of it as the text shows."""
+    return cnpj(text) if text and len(text) == 14 and "*" not in text else cpf(text)
 
 
 def cep(text: str | None) -> str:

@@ -36,10 +36,11 @@ Options = Sequence[tuple[str, str]]
 
 OPERATIONS: Options = [("", "todas"), *vocabulary.SHORT.items()]
 # A copy of our own counts as a source in the ledger.
+EITHER = f"{vocabulary.ORIGINS['online']} ou da {vocabulary.OWN_COPY}"
 ORIGINS: Options = [
     ("", "todas"),
     ("cache", vocabulary.ORIGINS["cache"]),
-    ("online", f"{vocabulary.ORIGINS['online']} ou {vocabulary.OWN_COPY}"),
+    ("online", EITHER),
 ]
 
 

@@ -11,25 +11,33 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import IO
 
+from msgspec import structs
 from starlette.responses import Response
 
-from balcao.accounts.statement import Cell, Choice, Period, write_csv
+from balcao.accounts.statement import Cell, Period, write_csv
 from balcao.core.access import Account, names_of_keys
-from balcao.core.calendar import day_starts_ms, from_ms
+from balcao.core.calendar import HOUR_MS, day_starts_ms, from_ms
+from balcao.core.company import Company
 from balcao.core.data_subject import document_hash
 from balcao.core.documents import Cnpj, Cpf
+from balcao.core.gist import Gist, gist_of
 from balcao.core.ledger import Trace
-from balcao.core.writing import length
-from balcao.errors import InvalidCnpj, InvalidCpf
+from balcao.core.writing import day, document, length
+from balcao.errors import InvalidCpf
 from balcao.operations import tariff
+from balcao.operations.company.operation import CompanyLookup
 from balcao.storage.people import TraceFilter
 from balcao.web import asking, spreadsheet, vocabulary
+from balcao.web import history_filters as filters
 from balcao.web.exports import CSV, XLSX, FileKind, leaving_room
+from balcao.web.forms import BY_PATH
+from balcao.web.history_filters import HistoryFilter
 from balcao.web.spreadsheet import Sheet, Value
 from balcao.web.visit import Visit
 from balcao.web.vocabulary import Word
 
 PATH = "/app/historico"
+RESULTS = "/app/consultas/resultado"
 OF_A_PERSON = f"{PATH}/pessoa"
 
 SHOWN, SHOWN_TO_OPERATORS = 50, 100
@@ -37,8 +45,6 @@ EXPORTED_MAX = 50_000
 _READ_AT_ONCE = 200
 
 _EVERYTHING = TraceFilter(0, 2**62)
-_NO_CNPJ = "O CNPJ não confere. Para procurar por CPF, use o campo próprio."
-_BAD_DOCUMENT = "documento"
 _NO_CPF = "O CPF não confere."
 
 
@@ -51,6 +57,14 @@ class RequestRow:
     outcome: Word
     origin: str | None  # None: there was no answer
     who: str
+    name: str | None = None  # the company's
+    result: str | None = None  # where the result is shown; None: it is not any more
+
+    @property
+    def validity(self) -> str | None:
+        """The last day on which the certificate proves anything."""
+        brought = self.trace.certificate
+        return None if brought is None else brought.validity
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,14 +82,17 @@ class Names:
             return self.users.get(user_id, f"usuário {user_id}")
         return self.keys[None]
 
-    def row(self, trace: Trace) -> RequestRow:
-        """A request, in words."""
+    def row(self, trace: Trace, kept_since_ms: int | None = None) -> RequestRow:
+        """A request, in words. `kept_since_ms`: since when answers are kept; None: of no matter."""
+        known = trace.certificate or trace.gist
         return RequestRow(
             trace,
             vocabulary.short(trace.operation),
             vocabulary.outcome_of(trace),
             vocabulary.origin_of(trace),
             self.who(trace.key_id, trace.user_id),
+            None if known is None else known.name,
+            f"{RESULTS}/{trace.request_id}" if _is_shown(trace, kept_since_ms) else None,
         )
 
 
@@ -84,69 +101,6 @@ def names_of(visit: Visit, account_id: int) -> Names:
     desk = visit.tools.desk
     users = {user.user_id: user.name for user in desk.people.users(account_id)}
     return Names(names_of_keys(desk.keys(account_id)), users)
-
-
-@dataclass(frozen=True, slots=True)
-class _Asked:
-    """What the filters say."""
-
-    period: Period
-    chosen: Choice
-    errors_only: bool
-    reference: str | None
-    cnpj: Cnpj | None
-    before: str | None
-    complaint: str | None
-    notes: Sequence[str]
-
-    def fields(self) -> dict[str, str]:
-        """As the address has them, without the page."""
-        return asking.fields_of(self.period, self.chosen) | {
-            "erros": "1" if self.errors_only else "",
-            "referencia": self.reference or "",
-            "documento": self.cnpj.text if self.cnpj else "",
-        }
-
-
-def _asked(visit: Visit, fields: Mapping[str, str]) -> _Asked:
-    asked = asking.period(fields, asking.today_of(visit))
-    keys = names_of_keys(visit.tools.desk.keys(visit.account.account_id))
-    chosen = asking.choice(fields, keys)
-    complaint, cnpj = asked.complaint, None
-    if fields.get("aviso") == _BAD_DOCUMENT:
-        complaint = complaint or _NO_CNPJ
-    if (document := fields.get("documento", "").strip()) != "":
-        try:
-            cnpj = Cnpj.parse(document)
-        except InvalidCnpj:
-            complaint = complaint or _NO_CNPJ
-    return _Asked(
-        asked.period,
-        chosen,
-        fields.get("erros") == "1",
-        asking.mark(fields, "referencia"),
-        cnpj,
-        fields.get("antes") or None,
-        complaint,
-        [note for note in (asked.note, asking.ignored(fields, chosen)) if note],
-    )
-
-
-def _wanted(visit: Visit, asked: _Asked) -> TraceFilter:
-    key = asked.chosen.key
-    return TraceFilter(
-        asked.period.from_ms,
-        asked.period.to_ms,
-        operation=asked.chosen.operation,
-        key_id=None if key == "web" else key,
-        web_only=key == "web",
-        user_id=visit.person.own_only,
-        origin=asked.chosen.origin,
-        document=asked.cnpj.text if asked.cnpj else None,
-        errors_only=asked.errors_only,
-        client=asked.chosen.client,
-        reference=asked.reference,
-    )
 
 
 async def read(
@@ -176,16 +130,59 @@ async def show_to_operator(visit: Visit, account: Account, base: str) -> Respons
     )
 
 
+async def rows_of(visit: Visit, traces: Sequence[Trace]) -> Sequence[RequestRow]:
+    """Requests of the visitor's account, in words, with what is known of their companies by now."""
+    names = names_of(visit, visit.account.account_id)
+    hours = visit.tools.parts.idempotency_hours
+    kept_since_ms = visit.tools.now_ms() - hours * HOUR_MS
+    return [names.row(trace, kept_since_ms) for trace in await _with_gists(visit, traces)]
+
+
+async def _with_gists(visit: Visit, traces: Sequence[Trace]) -> Sequence[Trace]:
+    """With the names of companies that nobody remembered with a request that was answered: what
+    was at hand then is at hand now, in our own copy or the cache (decision 0028).
+
+    What is there of the very day of the answer is that answer, and says what it came to.
+    """
+    registry = visit.tools.parts.environments[visit.account.mode].registry
+    known: dict[str, tuple[Company, int] | None] = {}
+    told: list[Trace] = []
+    for trace in traces:
+        number = trace.document
+        if trace.gist is None and trace.certificate is None and trace.code is None:
+            if number not in known and len(number) == 14 and "*" not in number:
+                known[number] = await registry.dated_at_hand(Cnpj(number))
+            if (found := known.get(number)) is not None:
+                told.append(structs.replace(trace, gist=_gist(trace, *found)))
+                continue
+        told.append(trace)
+    return told
+
+
+def _gist(trace: Trace, company: Company, asked_ms: int) -> Gist:
+    the_answer = trace.operation == CompanyLookup.path and trace.asked_ms == asked_ms
+    return gist_of(company.nome_empresarial, company.situacao_cadastral if the_answer else None)
+
+
+def _is_shown(trace: Trace, kept_since_ms: int | None) -> bool:
+    """Whether its page says more than why it was answered as it was."""
+    if kept_since_ms is None or trace.operation not in BY_PATH:
+        return False
+    kept = trace.key_digest is not None and trace.opened_ms >= kept_since_ms
+    return kept or trace.certificate is not None
+
+
 async def show(visit: Visit) -> Response:
     """The list with its filters. `?id=` goes to one request's page."""
     if (number := visit.query("id")) != "":
         return visit.redirect(f"{PATH}/{number.lower()}") if is_id(number) else _no_id(visit)
-    asked = _asked(visit, visit.request.query_params)
-    if visit.query("documento") and asked.cnpj is None:
+    fields = visit.request.query_params
+    names = names_of(visit, visit.account.account_id)
+    asked = filters.read(visit, fields, names.users)
+    if (field := filters.misplaced(fields, asked)) is not None:
         # Perhaps it was a CPF: it does not stay in the address.
-        return visit.redirect(PATH, **asked.fields(), aviso=_BAD_DOCUMENT)
-    status = 422 if asked.complaint else 200
-    return await _listed(visit, asked, _wanted(visit, asked), status)
+        return visit.redirect(asking.address(PATH, asked.fields() | {"aviso": field}))
+    return await _listed(visit, asked, names, 422 if asked.complaint else 200)
 
 
 def is_id(text: str) -> bool:
@@ -199,15 +196,13 @@ def _no_id(visit: Visit) -> Response:
 
 async def show_person(visit: Visit) -> Response:
     """The list of one person's requests. The CPF is in the form that was sent, nowhere else."""
-    asked = _asked(visit, visit.form)
+    names = names_of(visit, visit.account.account_id)
+    asked = filters.read(visit, visit.form, names.users)
     try:
         cpf = Cpf.parse(visit.typed("cpf"))
     except InvalidCpf:
-        asked = replace(asked, complaint=_NO_CPF, before=None)
-        return await _listed(visit, asked, _wanted(visit, asked), 422)
-    pepper = visit.tools.parts.numbering.pepper
-    wanted = replace(_wanted(visit, asked), document_hash=document_hash(pepper, cpf.text))
-    return await _listed(visit, asked, wanted, 200, cpf)
+        return await _listed(visit, filters.flawed(asked, _NO_CPF), names, 422)
+    return await _listed(visit, asked, names, 200, cpf)
 
 
 async def to_the_list(visit: Visit) -> Response:
@@ -216,10 +211,13 @@ async def to_the_list(visit: Visit) -> Response:
 
 
 async def _listed(
-    visit: Visit, asked: _Asked, wanted: TraceFilter, status: int, cpf: Cpf | None = None
+    visit: Visit, asked: HistoryFilter, names: Names, status: int, cpf: Cpf | None = None
 ) -> Response:
+    wanted = asked.wanted(visit.person.own_only)
+    if cpf is not None:
+        pepper = visit.tools.parts.numbering.pepper
+        wanted = replace(wanted, document_hash=document_hash(pepper, cpf.text))
     found = await read(visit, wanted, SHOWN + 1, asked.before)
-    names = names_of(visit, visit.account.account_id)
     fields = asked.fields()
     more = found[SHOWN - 1].request_id if len(found) > SHOWN else ""
     return visit.page(
@@ -227,19 +225,20 @@ async def _listed(
         status,
         alert=asked.complaint,
         notes=asked.notes,
-        rows=[names.row(trace) for trace in found[:SHOWN]],
+        rows=await rows_of(visit, found[:SHOWN]),
         fields=fields,
         more=more,
         person=cpf.masked if cpf else None,
         cpf=cpf.text if cpf else "",
         older=asking.address(PATH, fields | {"antes": more}) if more else None,
         newest=asking.address(PATH, fields) if asked.before else None,
-        filtered=not asked.chosen.is_all
-        or asked.errors_only
-        or asked.cnpj is not None
-        or asked.reference is not None,
+        filters=asked.told(names.keys, names.users),
+        period=asked.of_the_period(),
         operations=asking.OPERATIONS,
-        origins=asking.ORIGINS,
+        origins=filters.origin_options(asked.origin),
+        results=filters.RESULT_OPTIONS,
+        ufs=filters.UF_OPTIONS,
+        people=[("", "todas"), *((str(number), name) for number, name in names.users.items())],
         keys=asking.keys(names.keys),
         csv=asking.address(f"{PATH}.csv", fields),
         xlsx=asking.address(f"{PATH}.xlsx", fields),
@@ -250,27 +249,51 @@ async def _listed(
     )
 
 
-# The files' columns: name, width in characters, and what stands in it.
-_CELLS: Sequence[tuple[str, int, Callable[[RequestRow], Value]]] = (
-    ("quando", 19, lambda row: from_ms(row.trace.opened_ms)),
-    ("request_id", 38, lambda row: row.trace.request_id),
-    ("operacao", 18, lambda row: row.trace.operation),
-    ("documento", 20, lambda row: row.trace.document),
-    ("uf", 5, lambda row: row.trace.uf),
-    ("status", 8, lambda row: row.trace.status),
-    ("codigo", 24, lambda row: row.trace.code),
-    ("resultado", 26, lambda row: row.outcome.text),
-    ("origem", 8, lambda row: row.trace.origin),
-    ("fonte", 24, lambda row: row.trace.source),
-    ("fonte_consultada_em", 19, lambda row: row.trace.asked_ms and from_ms(row.trace.asked_ms)),
-    ("creditos", 10, lambda row: row.trace.credits),
-    ("regra", 40, lambda row: tariff.sentence(row.trace.rule)),
-    ("regra_codigo", 28, lambda row: row.trace.rule),
-    ("quem", 24, lambda row: row.who),
-    ("cliente", 24, lambda row: row.trace.client),
-    ("referencia", 24, lambda row: row.trace.reference),
+@dataclass(frozen=True, slots=True)
+class HistoryColumn:
+    """One of the files' columns: for machines (CSV), for people (the spreadsheet), and its cell."""
+
+    name: str
+    title: str
+    width: int  # in characters
+    of: Callable[[RequestRow], Value]
+
+
+COLUMNS: Sequence[HistoryColumn] = (
+    HistoryColumn("quando", "Quando", 19, lambda row: from_ms(row.trace.opened_ms)),
+    HistoryColumn("request_id", "Número da consulta", 38, lambda row: row.trace.request_id),
+    HistoryColumn("operacao", "O que", 22, lambda row: row.trace.operation),
+    HistoryColumn("documento", "Documento", 20, lambda row: row.trace.document),
+    HistoryColumn("uf", "UF", 5, lambda row: row.trace.uf),
+    HistoryColumn("status", "Status", 8, lambda row: row.trace.status),
+    HistoryColumn("codigo", "Código", 24, lambda row: row.trace.code),
+    HistoryColumn("resultado", "Resultado", 26, lambda row: row.outcome.text),
+    HistoryColumn("origem", "Origem", 20, lambda row: row.trace.origin),
+    HistoryColumn("fonte", "Fonte", 24, lambda row: row.trace.source),
+    HistoryColumn(
+        "fonte_consultada_em",
+        "Fonte consultada em",
+        19,
+        lambda row: row.trace.asked_ms and from_ms(row.trace.asked_ms),
+    ),
+    HistoryColumn("creditos", "Créditos", 10, lambda row: row.trace.credits),
+    HistoryColumn("regra", "Regra", 40, lambda row: tariff.sentence(row.trace.rule)),
+    HistoryColumn("regra_codigo", "Código da regra", 28, lambda row: row.trace.rule),
+    HistoryColumn("quem", "Quem", 24, lambda row: row.who),
+    HistoryColumn("cliente", "Cliente", 24, lambda row: row.trace.client),
+    HistoryColumn("referencia", "Referência", 24, lambda row: row.trace.reference),
+    HistoryColumn("nome", "Empresa", 40, lambda row: row.name),
+    HistoryColumn("valida_ate", "Vale até", 12, lambda row: row.validity),
 )
-COLUMNS, _WIDTHS, _TOLD = zip(*_CELLS, strict=True)
+# People read these in words.
+_IN_WORDS: Mapping[str, Callable[[RequestRow], Value]] = {
+    "operacao": lambda row: row.operation,
+    "documento": lambda row: document(row.trace.document),
+    "origem": lambda row: row.origin,
+    "fonte": lambda row: row.trace.source and vocabulary.source_names(row.trace.source),
+    "valida_ate": lambda row: row.validity and day(row.validity),
+}
+_CREDITS = [column.name for column in COLUMNS].index("creditos")
 
 
 async def as_table(visit: Visit) -> Response:
@@ -286,30 +309,33 @@ async def as_workbook(visit: Visit) -> Response:
 async def _exported(
     visit: Visit, kind: FileKind, write: Callable[[Iterator[RequestRow], IO[bytes]], None]
 ) -> Response:
-    asked = _asked(visit, visit.request.query_params)
+    names = names_of(visit, visit.account.account_id)
+    asked = filters.read(visit, visit.request.query_params, names.users)
     if asked.complaint:
         return visit.redirect(asking.address(PATH, asked.fields()))
-    names = names_of(visit, visit.account.account_id)
-    rows = map(names.row, leaving_room(_all(visit, _wanted(visit, asked))))
+    rows = map(names.row, leaving_room(_all(visit, asked.wanted(visit.person.own_only))))
     name = f"historico-{asked.period.first}-{asked.period.last}"
     return await visit.export(partial(write, rows), kind, name)
 
 
 def _write_table(rows: Iterator[RequestRow], file: IO[bytes]) -> None:
-    write_csv(file, COLUMNS, map(_as_text, rows))
+    write_csv(file, [column.name for column in COLUMNS], map(_as_text, rows))
 
 
 def _write_workbook(rows: Iterator[RequestRow], file: IO[bytes]) -> None:
-    total: list[Value] = ["Total", *[None] * 10, 0]
+    total: list[Value] = ["Total", *[None] * (_CREDITS - 1), 0]
+    told = [_IN_WORDS.get(column.name, column.of) for column in COLUMNS]
 
     def adding_up() -> Iterator[Sequence[Value]]:
         credits = 0
         for row in rows:
             credits += row.trace.credits
             total[-1] = credits  # known when the last row is written: it stands below them
-            yield [told(row) for told in _TOLD]
+            yield [of(row) for of in told]
 
-    spreadsheet.write_xlsx(file, [Sheet("Consultas", _WIDTHS, adding_up(), COLUMNS, total)])
+    widths = [column.width for column in COLUMNS]
+    titles = [column.title for column in COLUMNS]
+    spreadsheet.write_xlsx(file, [Sheet("Consultas", widths, adding_up(), titles, total)])
 
 
 def _all(visit: Visit, wanted: TraceFilter) -> Iterator[Trace]:
@@ -325,11 +351,14 @@ def _all(visit: Visit, wanted: TraceFilter) -> Iterator[Trace]:
 
 
 def _as_text(row: RequestRow) -> Sequence[Cell]:
+    return [_cell(column.of(row)) for column in COLUMNS]
+
+
+def _cell(value: Value) -> Cell:
     """Instants with their offset, as the API writes them."""
-    return [
-        value.isoformat(timespec="milliseconds") if isinstance(value, datetime.datetime) else value
-        for value in (told(row) for told in _TOLD)
-    ]
+    if isinstance(value, datetime.datetime):
+        return value.isoformat(timespec="milliseconds")
+    return value.isoformat() if isinstance(value, datetime.date) else value
 
 
 def lately(visit: Visit) -> TraceFilter:
