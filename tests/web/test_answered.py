@@ -211,11 +211,11 @@ def test_what_is_personal_stays_out_of_addresses_and_events(
         (FEDERAL, by_cnpj(ZONE), ["Positiva com efeitos de negativa", "Débitos na PGFN", "Sim"]),
         (FEDERAL, by_cpf("90010000291"), ["Positiva com efeitos", "900.100.002-91"]),
         (STATE, {"cnpj": ZONE, "uf": "AM"}, ["Certidão negativa (AM)", "Mensagem fiscal"]),
-        (COMPANY, {"cnpj": CLOSED}, [": baixada", "encerrada"]),
+        (COMPANY, {"cnpj": CLOSED}, ["LTDA 90.010.003/0001-07 Baixada", "encerrada"]),
         (
             COMPANY,
             {"cnpj": GOOD},
-            [": ativa", "FULANA DA FICCAO SILVA", "***.256.481-**", "6201-5/01"],
+            ["LTDA 90.010.001/0001-00 Ativa", "FULANA DA FICCAO SILVA", "***.256.481-**", "6201-5/01"],
         ),
         (
             SINTEGRA,

@@ -99,7 +99,7 @@ def test_a_certificate_is_dearer_the_first_time(
     assert re.search(r"Há um resultado guardado de \d\d/\d\d/\d{4} às \d\d:\d\d: 1 crédito\.", said)
     assert f"Disponíveis: {before - 2:,}".replace(",", ".") in said
     cached = asked(browser, path, fields)
-    assert "do cache" in cached.words
+    assert "Resposta: guardado." in cached.words
     assert balance(house) == before - 3
 
 

@@ -308,7 +308,7 @@ def test_ufs_of_a_recorded_answer() -> None:
 
 def test_our_own_copy_has_a_day_and_no_hour() -> None:
     path = dict(explain(Known(OWN_COPY, booked(), True, "ERP")).path)
-    assert path["Origem da resposta"] == "cópia própria"
+    assert path["Origem da resposta"] == "nossa cópia do mês"
     assert path["Dados de"] == "05/08/2026"
     assert "Fonte consultada em" not in path
 

@@ -170,7 +170,7 @@ def test_what_a_certificate_in_force_says_first() -> None:
 @pytest.mark.parametrize(
     ("said", "tone", "note"),
     [
-        ({}, "good", "Válida até 01/12/2026."),
+        ({}, "good", "Válida até 01/12/2026: faltam 19 dias."),
         ({"validade": None}, "good", "A fonte não disse até quando ela vale."),
         ({"success": False, "mensagem": "Constam débitos."}, "bad", "Constam débitos. Procure"),
         ({"success": False}, "bad", "não disse o motivo"),

@@ -84,6 +84,17 @@ def day(value: date | str | None) -> str:
     return f"{value.day:02}/{value.month:02}/{value.year:04}"
 
 
+def left(until: str, today: str) -> str:
+    """`faltam 85 dias`, `vence amanhã`, `vence hoje`, `venceu`; both as `YYYY-MM-DD`."""
+    try:
+        days = (date.fromisoformat(until[:10]) - date.fromisoformat(today)).days
+    except ValueError:
+        return ""
+    if days < 0:
+        return "venceu"
+    return ("vence hoje", "vence amanhã")[days] if days < 2 else f"faltam {whole(days)} dias"
+
+
 def listed(names: Sequence[str]) -> str:
     """`BA, MG e RS`, of at least one."""
     *first, last = names

@@ -324,5 +324,14 @@ def curl_line(operation: Operation, key: str, base: str) -> str:
     return f"curl -sS -H {shlex.quote(f'x-api-key: {key}')} {shlex.quote(url)}"
 
 
+def address_of(operation: Operation, cnpj: str, uf: str | None, base: str) -> str:
+    """Where the API answers a question about a company."""
+    query = {} if operation.document else {"cnpj": cnpj}
+    if uf is not None and "uf" in operation.names:
+        query["uf"] = uf
+    path = f"{base}/consultas/v2/{operation.path}" + (f"/{cnpj}" if operation.document else "")
+    return f"{path}?{urlencode(query)}" if query else path
+
+
 def _is_shown(parameter: Parameter) -> bool:
     return parameter.required or parameter.name in _DOCUMENTS

@@ -71,6 +71,7 @@ class Headline:
     tone: str
     text: str
     note: str = ""
+    short: str = ""  # where the page says already whom it is about; empty: the same text
 
 
 @dataclass(frozen=True, slots=True)

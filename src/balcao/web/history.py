@@ -7,6 +7,7 @@ is looked for by its keyed hash.
 import asyncio
 import datetime
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import IO
@@ -23,7 +24,7 @@ from balcao.core.documents import Cnpj, Cpf
 from balcao.core.gist import Gist, gist_of
 from balcao.core.ledger import Trace
 from balcao.core.writing import day, document, length
-from balcao.errors import InvalidCpf
+from balcao.errors import InvalidCpf, SourceError
 from balcao.operations import tariff
 from balcao.operations.company.operation import CompanyLookup
 from balcao.storage.people import TraceFilter
@@ -84,14 +85,14 @@ class Names:
 
     def row(self, trace: Trace, kept_since_ms: int | None = None) -> RequestRow:
         """A request, in words. `kept_since_ms`: since when answers are kept; None: of no matter."""
-        known = trace.certificate or trace.gist
+        names = [known.name for known in (trace.certificate, trace.gist) if known is not None]
         return RequestRow(
             trace,
             vocabulary.short(trace.operation),
             vocabulary.outcome_of(trace),
             vocabulary.origin_of(trace),
             self.who(trace.key_id, trace.user_id),
-            None if known is None else known.name,
+            next((name for name in names if name), None),
             f"{RESULTS}/{trace.request_id}" if _is_shown(trace, kept_since_ms) else None,
         )
 
@@ -148,10 +149,12 @@ async def _with_gists(visit: Visit, traces: Sequence[Trace]) -> Sequence[Trace]:
     known: dict[str, tuple[Company, int] | None] = {}
     told: list[Trace] = []
     for trace in traces:
-        number = trace.document
-        if trace.gist is None and trace.certificate is None and trace.code is None:
-            if number not in known and len(number) == 14 and "*" not in number:
-                known[number] = await registry.dated_at_hand(Cnpj(number))
+        number, brought = trace.document, trace.certificate
+        nameless = trace.gist is None and (brought is None or brought.name is None)
+        if nameless and trace.code is None and len(number) == 14 and "*" not in number:
+            if number not in known:
+                with suppress(SourceError):  # a damaged file: they are shown without names
+                    known[number] = await registry.dated_at_hand(Cnpj(number))
             if (found := known.get(number)) is not None:
                 told.append(structs.replace(trace, gist=_gist(trace, *found)))
                 continue

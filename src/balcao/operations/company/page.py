@@ -71,6 +71,7 @@ def view(recorded: RecordedResult) -> ResultView:
             _COMPANY_TONES.get(status, "neutral"),
             f"{said.get('nome_empresarial') or 'Sem nome'}: {status.lower()}",
             f"{note} Desde {day(since)}." if since else note,
+            status.capitalize(),
         ),
         facts=(
             ("CNPJ", document(said["cnpj"])),
