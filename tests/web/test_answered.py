@@ -428,7 +428,10 @@ def test_an_expired_certificate_says_so(tmp_path: Path) -> None:
             assert browser.post(path, fields[path]).location == address
         assert balance(house) == 100_000 - 4
 
-        object.__setattr__(parts, "now_ms", lambda: system_now_ms() + 97 * HOUR_MS)
+        object.__setattr__(parts, "now_ms", lambda: system_now_ms() + 179 * 24 * HOUR_MS)
+        assert "Certidão vencida" in verdict(browser.get(results[FEDERAL]))
+        assert browser.post(FEDERAL, fields[FEDERAL]).location == results[FEDERAL]
+        object.__setattr__(parts, "now_ms", lambda: system_now_ms() + 181 * 24 * HOUR_MS)
         gone = browser.get(results[FEDERAL])
         assert "não está mais guardado" in verdict(gone)
         assert "Cobrado: 2 créditos." in verdict(gone)

@@ -496,7 +496,7 @@ def test_a_kept_answer_is_priced_as_what_it_is(tmp_path: Path) -> None:
     with opened(tmp_path, establishments=200) as house:
         browser = signed_in(house)
         said = price(browser, COMPANY, {"cnpj": GOOD})
-        assert "nossa cópia dos dados abertos: 1 crédito" in said
+        assert "nossa cópia do mês: 1 crédito" in said
         asked(browser, SINTEGRA, {"cnpj": GOOD, "uf": "SP"})
         kept = price(browser, SINTEGRA, {"cnpj": GOOD, "uf": "SP", "dias": "7"})
         assert re.search(r"Há um resultado guardado de [0-9/]{10} às [0-9:]{5}: 1 crédito\.", kept)

@@ -160,9 +160,9 @@ def seen(of: Trace | None, in_books: Consultation | None = None, *ufs: tuple[str
         ),
         pytest.param(
             Known(OWN_COPY, booked(), True, "ERP"),
-            "A consulta foi respondida, com a nossa própria cópia dos dados (de 05/08/2026), sem"
+            "A consulta foi respondida, com a nossa cópia do mês (de 05/08/2026), sem"
             " consultar ninguém de fora. Custou 1 crédito.",
-            "Resposta da nossa cópia / Cobrança: 1 crédito",
+            "Resposta da nossa cópia do mês / Cobrança: 1 crédito",
             id="our own copy",
         ),
         pytest.param(

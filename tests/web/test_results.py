@@ -355,7 +355,7 @@ def test_prices_of_certificates(quote: Quote, available: int | None, says: str) 
             "empresa",
             "",
             Quote(1, 1, "own", at_hand=True, asked_ms=ASKED_MS),
-            "A resposta está na nossa cópia dos dados abertos: 1 crédito.",
+            "A resposta está na nossa cópia do mês: 1 crédito.",
         ),
         (
             "empresa",

@@ -287,7 +287,9 @@ class Booking:
     def _binding(self) -> tuple[str, int, int]:
         """What of, since when and until when the key is bound."""
         context = self._context
-        expires_ms = context.at_ms + self._parts.idempotency_hours * HOUR_MS
+        by_hand = context.caller.user_id is not None
+        hours = self._parts.result_hours if by_hand else self._parts.idempotency_hours
+        expires_ms = context.at_ms + hours * HOUR_MS
         return context.operation.fingerprint(context.question), context.at_ms, expires_ms
 
     def _finish_with_failure(self) -> Sequence[Change]:

@@ -149,7 +149,7 @@ async def _at_hand(visit: Visit, beside: Beside) -> tuple[Trace, ResultTable] | 
     now = tools.now_ms()
     operation = tools.parts.operations[beside.subject]
     wanted = TraceFilter(
-        now - tools.parts.idempotency_hours * HOUR_MS,
+        now - tools.parts.result_hours * HOUR_MS,
         now + 1,
         operation=operation.path,
         user_id=visit.person.own_only,

@@ -83,8 +83,8 @@ class Names:
             return self.users.get(user_id, f"usuário {user_id}")
         return self.keys[None]
 
-    def row(self, trace: Trace, kept_since_ms: int | None = None) -> RequestRow:
-        """A request, in words. `kept_since_ms`: since when answers are kept; None: of no matter."""
+    def row(self, trace: Trace, result: str | None = None) -> RequestRow:
+        """A request, in words, and where its result is shown."""
         names = [known.name for known in (trace.certificate, trace.gist) if known is not None]
         return RequestRow(
             trace,
@@ -93,7 +93,7 @@ class Names:
             vocabulary.origin_of(trace),
             self.who(trace.key_id, trace.user_id),
             next((name for name in names if name), None),
-            f"{RESULTS}/{trace.request_id}" if _is_shown(trace, kept_since_ms) else None,
+            result,
         )
 
 
@@ -134,9 +134,7 @@ async def show_to_operator(visit: Visit, account: Account, base: str) -> Respons
 async def rows_of(visit: Visit, traces: Sequence[Trace]) -> Sequence[RequestRow]:
     """Requests of the visitor's account, in words, with what is known of their companies by now."""
     names = names_of(visit, visit.account.account_id)
-    hours = visit.tools.parts.idempotency_hours
-    kept_since_ms = visit.tools.now_ms() - hours * HOUR_MS
-    return [names.row(trace, kept_since_ms) for trace in await _with_gists(visit, traces)]
+    return [names.row(trace, _result(visit, trace)) for trace in await _with_gists(visit, traces)]
 
 
 async def _with_gists(visit: Visit, traces: Sequence[Trace]) -> Sequence[Trace]:
@@ -167,12 +165,16 @@ def _gist(trace: Trace, company: Company, asked_ms: int) -> Gist:
     return gist_of(company.nome_empresarial, company.situacao_cadastral if the_answer else None)
 
 
-def _is_shown(trace: Trace, kept_since_ms: int | None) -> bool:
-    """Whether its page says more than why it was answered as it was."""
-    if kept_since_ms is None or trace.operation not in BY_PATH:
-        return False
-    kept = trace.key_digest is not None and trace.opened_ms >= kept_since_ms
-    return kept or trace.certificate is not None
+def _result(visit: Visit, trace: Trace) -> str | None:
+    """The page of its result, where that says more than why it was answered as it was."""
+    parts = visit.tools.parts
+    hours = parts.idempotency_hours if trace.user_id is None else parts.result_hours
+    is_kept = trace.key_digest is not None and (
+        trace.opened_ms >= visit.tools.now_ms() - hours * HOUR_MS
+    )
+    if trace.operation not in BY_PATH or not (is_kept or trace.certificate is not None):
+        return None
+    return f"{RESULTS}/{trace.request_id}"
 
 
 async def show(visit: Visit) -> Response:

@@ -289,10 +289,10 @@ def price(of: Question, quote: Quote, available: int | None, now_ms: int) -> Pri
     if not quote.at_hand:
         return _at_most(of, quote.greatest)
     if quote.code is not None:
-        return Price("A nossa cópia dos dados já diz que não existe: sem custo.", "good")
+        return Price("A nossa cópia do mês já diz que não existe: sem custo.", "good")
     cost = credits(quote.greatest)
     if quote.way == "own":
-        return Price(f"A resposta está na nossa cópia dos dados abertos: {cost}.", "good")
+        return Price(f"A resposta está na nossa cópia do mês: {cost}.", "good")
     asked = when(quote.asked_ms, now_ms)
     if of.uf == ALL:
         count = len(of.inquiries)
