@@ -327,8 +327,8 @@ def test_waits_are_said_in_units_that_fit(seconds: int, text: str) -> None:
 @pytest.mark.parametrize(
     ("quote", "available", "says"),
     [
-        (Quote(0, 2, "source"), 10, "Até 2 créditos."),
-        (Quote(0, 2, "source"), None, "Até 2 créditos."),
+        (Quote(0, 2, "source"), 10, "Até 2 créditos se a fonte responder; nada, se ela falhar."),
+        (Quote(0, 2, "source"), None, "Até 2 créditos se a fonte responder; nada, se ela falhar."),
         (Quote(0, 2, "source"), 1, "Precisa de 2 créditos disponíveis, e há 1."),
         (
             Quote(0, 0, "cache", at_hand=True, code="SEM_RESULTADO_EM_CACHE"),

@@ -189,6 +189,11 @@
   });
 
   function prepare() {
+    // The price stands in the button, too; to ask for it is for those without a script.
+    const cost = document.querySelector("#consulta .cost");
+    const price = document.querySelector("#preco [data-cost]")?.dataset.cost;
+    if (cost) cost.textContent = price ? ` · ${price}` : "";
+    document.querySelectorAll("[data-without-script]").forEach((one) => { one.hidden = true; });
     // Numbers of registers can be copied where they stand.
     const copying = document.getElementById("copiar");
     if (copying) document.querySelectorAll(".registers :is(dd, tbody th) .document").forEach((one) => {
