@@ -208,7 +208,7 @@ def test_what_is_on_is_said_where_the_filters_are_folded(house: OpenHouse, many:
         f"/app/historico?nome=padaria&resultado=inscrita&origem=copia&pessoa={user_id}&chave=web"
     )
     summary = said.tree.xpath("//details[contains(@class, 'filtering')]/summary")[0].text_content()
-    for told in ("“padaria”", "com inscrição ativa", "nossa cópia do mês", "Pessoa", "aplicação"):
+    for told in ("“padaria”", "“Com inscrição ativa”", "nossa cópia do mês", "Pessoa", "aplicação"):
         assert told in summary
 
 

@@ -85,14 +85,13 @@ class Names:
 
     def row(self, trace: Trace, result: str | None = None) -> RequestRow:
         """A request, in words, and where its result is shown."""
-        names = [known.name for known in (trace.certificate, trace.gist) if known is not None]
         return RequestRow(
             trace,
             vocabulary.short(trace.operation),
             vocabulary.outcome_of(trace),
             vocabulary.origin_of(trace),
             self.who(trace.key_id, trace.user_id),
-            next((name for name in names if name), None),
+            _name(trace),
             result,
         )
 
@@ -147,12 +146,12 @@ async def _with_gists(visit: Visit, traces: Sequence[Trace]) -> Sequence[Trace]:
     known: dict[str, tuple[Company, int] | None] = {}
     told: list[Trace] = []
     for trace in traces:
-        number, brought = trace.document, trace.certificate
-        nameless = trace.gist is None and (brought is None or brought.name is None)
-        if nameless and trace.code is None and len(number) == 14 and "*" not in number:
+        number, is_named = trace.document, _name(trace) is not None
+        if not is_named and trace.code is None and len(number) == 14 and "*" not in number:
             if number not in known:
                 with suppress(SourceError):  # a damaged file: they are shown without names
                     known[number] = await registry.dated_at_hand(Cnpj(number))
+                await asyncio.sleep(0)  # each is read in place: whoever waits comes in between
             if (found := known.get(number)) is not None:
                 told.append(structs.replace(trace, gist=_gist(trace, *found)))
                 continue
@@ -161,8 +160,16 @@ async def _with_gists(visit: Visit, traces: Sequence[Trace]) -> Sequence[Trace]:
 
 
 def _gist(trace: Trace, company: Company, asked_ms: int) -> Gist:
-    the_answer = trace.operation == CompanyLookup.path and trace.asked_ms == asked_ms
-    return gist_of(company.nome_empresarial, company.situacao_cadastral if the_answer else None)
+    result = None if trace.gist is None else trace.gist.result
+    if trace.operation == CompanyLookup.path and trace.asked_ms == asked_ms:
+        result = company.situacao_cadastral
+    return gist_of(company.nome_empresarial, result)
+
+
+def _name(trace: Trace) -> str | None:
+    """The company's, as far as it is remembered."""
+    said = (trace.certificate, trace.gist)
+    return next((each.name for each in said if each is not None and each.name), None)
 
 
 def _result(visit: Visit, trace: Trace) -> str | None:

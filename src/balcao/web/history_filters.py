@@ -80,7 +80,7 @@ class HistoryFilter:
             self.name and f"nome “{self.name}”",
             self.cnpj and f"CNPJ {written(self.cnpj.text)}",
             self.chosen.operation and vocabulary.short(self.chosen.operation),
-            self.result and vocabulary.RESULTS[self.result][0].lower(),
+            self.result and f"resultado “{vocabulary.RESULTS[self.result][0]}”",
             self.uf and (f"UF {self.uf}" if self.uf != ALL else "todas as UFs de uma vez"),
             self.origin and dict(origin_options(self.origin))[self.origin],
             self.user_id is not None and users[self.user_id],
