@@ -33,8 +33,10 @@ _OF_KEYS = [
 
 
 def without_later(sql: Callable[[str], object]) -> None:
-    """Take a SQLite schema back to before budgets, batches, marks, doors and seats."""
+    """Take a SQLite schema back to before budgets, batches, marks, doors, results and seats."""
     without_seats(sql)
+    for column in ("name", "result"):
+        sql(f"ALTER TABLE trace DROP COLUMN {column}")
     without_batches(sql)
     sql("DROP INDEX trace_of_person")
     sql("DROP TRIGGER budget_never_goes")

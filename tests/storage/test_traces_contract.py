@@ -11,6 +11,7 @@ from balcao.core.calendar import civil_day
 from balcao.core.certificates import CertificateGiven
 from balcao.core.data_subject import ERASED, data_subject
 from balcao.core.documents import Cpf
+from balcao.core.gist import Gist
 from balcao.core.ledger import Charge, Hold, KeepReceipt, Settle, Short, Trace
 from balcao.core.receipts import About
 from balcao.storage.desk.desk import Desk
@@ -266,16 +267,76 @@ def test_traces_are_filtered(
 ) -> None:
     engine.commit(
         desk,
-        a_trace(ana, "a", status=399),
+        a_trace(ana, "a", status=404),
         a_trace(ana, "b", opened_ms=NOW + 1),
         a_trace(ana, "c", operation="suframa", origin="online"),
         a_trace(ana, "d", key_id=77, document="11222333000181"),
         a_trace(ana, "e", key_id=None, user_id=7, document="***", document_hash=CPF_HASH),
-        a_trace(ana, "f", status=400),
+        a_trace(ana, "f", status=400, code="FALHA_TECNICA"),
     )
     given: dict[str, object] = {"from_ms": 0, "to_ms": NOW * 2, **wanted}
     matching = TraceFilter(**given)  # type: ignore[arg-type]
     assert "".join(numbers(desk.people, ana, matching)) == found[::-1]
+
+
+@pytest.fixture
+def accounts(ana: Account, bruno: Account) -> tuple[Account, Account]:
+    return ana, bruno
+
+
+SHOP, FARM = "90010002000154", "90010003000107"
+
+
+@pytest.mark.parametrize(
+    ("wanted", "found"),
+    [
+        ({"words": ["PADARIA"]}, "abe"),
+        ({"words": ["ZE", "PADARIA"]}, "abe"),
+        ({"words": ["PADARIA", "MANAUS"]}, ""),
+        ({"words": ["ATIVA"]}, "c"),
+        ({"words": ["FAZENDA"]}, ""),  # another account's
+        ({"words": ["PA_ARIA"]}, ""),
+        ({"results": ["ATIVA"]}, "a"),
+        ({"results": ["ativas", "nenhuma"]}, "d"),
+        ({"results": ["CND", "ATIVA"]}, "ac"),
+        ({"results": ["ativ"]}, ""),
+        ({"uf": "SP"}, "d"),
+        ({"own_copy": True}, "bcde"),
+        ({"own_copy": False, "origin": "online"}, "a"),
+        ({"words": ["PADARIA"], "results": ["ATIVA"], "key_id": 77}, ""),
+    ],
+)
+def test_requests_are_found_by_what_they_came_to(
+    engine: Engine, accounts: tuple[Account, Account], wanted: dict[str, object], found: str
+) -> None:
+    """And those of which nobody remembers it, by the name that others of the account know."""
+    desk, (ana, bruno), shop = engine.open(), accounts, {"document": SHOP}
+    engine.commit(
+        desk,
+        a_trace(ana, "a", gist=Gist("Padaria do Ze", "ATIVA"), origin="online", source="x", **shop),
+        a_trace(ana, "b", **shop),
+        a_certificate(ana, "c"),
+        a_trace(ana, "d", gist=Gist(None, "ativas:3"), uf="SP", document=FARM),
+        a_trace(bruno, "x", gist=Gist("Fazenda", "ATIVA"), document=FARM),
+    )
+    engine.commit(desk, a_charge(ana, "e"), a_trace(ana, "e", **shop))
+    given: dict[str, object] = {"from_ms": 0, "to_ms": NOW * 2, **wanted}
+    matching = TraceFilter(**given)  # type: ignore[arg-type]
+    assert "".join(numbers(desk.people, ana, matching)) == found[::-1]
+
+
+def test_what_an_answer_came_to_is_read_as_it_was_written(
+    engine: Engine, desk: Desk, people: People, ana: Account
+) -> None:
+    told = [
+        a_trace(ana, "r1", gist=Gist("ACME", "ATIVA")),
+        a_trace(ana, "r2", gist=Gist("A", None)),
+    ]
+    engine.commit(desk, *told)
+    # With its charge it is no visit, which would forget it.
+    engine.commit(desk, a_charge(ana, "r3"), kept := a_trace(ana, "r3", gist=Gist(None, "nenhuma")))
+    assert people.traces(ana.account_id, ALWAYS, 10) == [kept, *reversed(told)]
+    assert people.trace(ana.account_id, "r3") == kept
 
 
 def test_the_owner_of_a_request(

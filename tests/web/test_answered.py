@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from balcao.core.calendar import HOUR_MS, civil_day_text
@@ -76,6 +77,53 @@ def test_requests_of_the_api_are_shown_to_managers(house: OpenHouse) -> None:
     again = gone.tree.xpath("//a[contains(., 'Consultar de novo')]/@href")
     assert again == [f"{SINTEGRA}?de={unkept.json['request_id']}"]
     assert consultant.get(path + kept.json["request_id"]).status == 404
+
+
+def test_a_result_says_whose_it_is_and_what_to_do_with_it(browser: Browser) -> None:
+    nameless = asked(browser, STATE, {"cnpj": GOOD, "uf": "SP"})
+    assert nameless.tree.xpath("//h1/text()") == ["90.010.001/0001-00"]
+    asked(browser, COMPANY, {"cnpj": GOOD})  # from now on the name is at hand
+    result = asked(browser, STATE, {"cnpj": GOOD, "uf": "SP"})
+    assert result.tree.xpath("//h1/text()") == ["EMPRESA ATIVA FICTICIA LTDA"]
+    assert result.tree.xpath("//p[@class='eyebrow']/text()") == ["Certidão estadual SP"]
+    actions = result.tree.xpath("//div[contains(@class, 'result-actions')]")[0]
+    links = {link.text_content().strip(): link.get("href") for link in actions.xpath(".//a")}
+    number = result.tree.xpath("//code[string-length() = 36]/text()")[0]
+    assert [*links] == ["Abrir PDF", "Baixar PDF", "JSON", "Corrigir"]
+    # What was typed is there again.
+    form = browser.get(links["Corrigir"])
+    assert form.field("cnpj") == GOOD
+    assert form.tree.xpath("//select[@name='uf']/option[@selected]/@value") == ["SP"]
+    # The answer is what the API gives, and the command asks for it.
+    answer = browser.get(links["JSON"])
+    assert answer.headers["content-type"] == "application/json"
+    assert msgspec.json.decode(answer.content)["request_id"] == number
+    command = actions.xpath(".//code[contains(., 'curl')]/text()")[0]
+    assert command.endswith(f'{API_STATE}/{GOOD}?uf=SP"')
+
+
+def test_a_person_s_result_has_no_cpf_in_what_is_copied(browser: Browser) -> None:
+    result = asked(browser, FEDERAL, by_cpf(FARMER))
+    assert result.tree.xpath("//h1/text()") == ["***.100.001-**"]
+    actions = result.tree.xpath("//div[contains(@class, 'result-actions')]")[0]
+    assert "curl" not in actions.text_content()
+    assert actions.xpath(".//a[contains(., 'Corrigir')]/@href") == [f"{FEDERAL}?quem=cpf"]
+    assert not [each for each in actions.xpath(".//@*") if FARMER in each]
+
+
+def test_the_answer_itself_is_for_those_who_may_see_the_result(house: OpenHouse) -> None:
+    consultant, stranger = signed_in(house, role="consultant"), signed_in(house, house.account("b"))
+    result = consultant.post(FEDERAL, by_cnpj(GOOD, form_id="the-answer-0123456789")).location
+    path = f"{result}/resposta.json"
+    assert consultant.get(path).headers["cache-control"] == "no-store"
+    assert [signed_in(house, role=role).get(path).status for role in ("manager", "consultant")] == [
+        200,
+        404,
+    ]
+    assert stranger.get(path).status == 404
+    assert Browser(house).get(path).status == 303
+    unkept = house.get(f"{API_FEDERAL}?cnpj={GOOD}").json["request_id"]
+    assert signed_in(house).get(f"/app/consultas/resultado/{unkept}/resposta.json").status == 404
 
 
 def test_receipts_belong_to_those_who_obtained_them(house: OpenHouse, browser: Browser) -> None:
@@ -211,11 +259,16 @@ def test_what_is_personal_stays_out_of_addresses_and_events(
         (FEDERAL, by_cnpj(ZONE), ["Positiva com efeitos de negativa", "Débitos na PGFN", "Sim"]),
         (FEDERAL, by_cpf("90010000291"), ["Positiva com efeitos", "900.100.002-91"]),
         (STATE, {"cnpj": ZONE, "uf": "AM"}, ["Certidão negativa (AM)", "Mensagem fiscal"]),
-        (COMPANY, {"cnpj": CLOSED}, [": baixada", "encerrada"]),
+        (COMPANY, {"cnpj": CLOSED}, ["Baixada A empresa foi", "encerrada"]),
         (
             COMPANY,
             {"cnpj": GOOD},
-            [": ativa", "FULANA DA FICCAO SILVA", "***.256.481-**", "6201-5/01"],
+            [
+                "Ativa A empresa está regular",
+                "FULANA DA FICCAO SILVA",
+                "***.256.481-**",
+                "6201-5/01",
+            ],
         ),
         (
             SINTEGRA,
@@ -375,7 +428,10 @@ def test_an_expired_certificate_says_so(tmp_path: Path) -> None:
             assert browser.post(path, fields[path]).location == address
         assert balance(house) == 100_000 - 4
 
-        object.__setattr__(parts, "now_ms", lambda: system_now_ms() + 97 * HOUR_MS)
+        object.__setattr__(parts, "now_ms", lambda: system_now_ms() + 179 * 24 * HOUR_MS)
+        assert "Certidão vencida" in verdict(browser.get(results[FEDERAL]))
+        assert browser.post(FEDERAL, fields[FEDERAL]).location == results[FEDERAL]
+        object.__setattr__(parts, "now_ms", lambda: system_now_ms() + 181 * 24 * HOUR_MS)
         gone = browser.get(results[FEDERAL])
         assert "não está mais guardado" in verdict(gone)
         assert "Cobrado: 2 créditos." in verdict(gone)

@@ -134,6 +134,50 @@ def test_a_button_stays_under_the_finger(live: Live, context: BrowserContext) ->
     expect(page.locator("#preco")).to_contain_text("Você consultou este documento")
 
 
+def test_what_is_in_a_result_can_be_copied(live: Live, context: BrowserContext) -> None:
+    context.grant_permissions(["clipboard-read", "clipboard-write"])
+    page = live.sign_in(context, people.CONSULTANT)
+    ask(page, "inscricoes-estaduais", "90010001000100", UF="SP")
+    consult(page)
+
+    def copied(name: str) -> str:
+        page.get_by_role("button", name=name).first.click()
+        expect(page.get_by_text("Copiado").first).to_be_visible()
+        return str(page.evaluate("navigator.clipboard.readText()"))
+
+    assert copied("Copiar link") == page.url
+    assert copied("Copiar o CNPJ") == "90.010.001/0001-00"
+    number = page.locator("tbody th .document").first.text_content()
+    assert number
+    assert copied(f"Copiar {number}") == number
+    page.evaluate("window.print = () => { document.title = 'impressa' }")
+    page.get_by_role("button", name="Imprimir").click()
+    assert page.title() == "impressa"
+
+
+def test_the_price_stands_in_the_button(live: Live, context: BrowserContext) -> None:
+    page = live.sign_in(context, people.CONSULTANT)
+    ask(page, "certidao-federal", "90020003000180")
+    button = page.get_by_role("button", name="Consultar", exact=True)
+    expect(button).to_have_text("Consultar · até 2 créditos")
+    page.get_by_label("CNPJ", exact=True).fill("")
+    expect(button).to_have_text("Consultar")
+    expect(page.get_by_role("button", name="Ver preço")).to_be_hidden()
+
+
+def test_on_a_phone_the_receipt_is_seen_at_once(live: Live) -> None:
+    with closing(live.visit(narrow=True)) as context:
+        page = live.sign_in(context, people.CONSULTANT)
+        ask(page, "certidao-federal", "90010001000100")
+        consult(page)
+        expect(page.get_by_role("link", name="Abrir PDF")).to_be_in_viewport()
+        expect(page.get_by_text("Cobrado:")).to_be_in_viewport()
+        page.goto("/app/historico")
+        page.locator("tbody tr").first.wait_for()
+        tops = page.locator("tbody tr").evaluate_all("all => all.map(one => one.offsetHeight)")
+        assert max(tops) < 126
+
+
 def test_nothing_is_charged_twice(live: Live, context: BrowserContext) -> None:
     """A double click, a reload of the result, and going back to send the same form again."""
     page, before = live.sign_in(context, people.CONSULTANT), _balance(live)
@@ -216,7 +260,7 @@ def test_a_long_name_does_not_push_the_history_out_of_its_page(
     ask(page, "certidao-federal", "90080001000186")
     consult(page)
     page.goto("/app/historico")
-    name = page.locator(".document small").first
+    name = page.locator("tbody th a").first
     name.evaluate("(name) => { name.textContent = 'COOPERATIVA AGROPECUARIA FICTICIA '.repeat(3) }")
     table = page.get_by_role("region").last
     assert table.evaluate("table => table.scrollWidth <= table.clientWidth")
@@ -381,6 +425,7 @@ def _all_pages(live: Live) -> list[tuple[str | None, str]]:
         "/app", "/app/procurar", "/app/busca", f"/app/empresas/{NEGATIVE}",
         "/app/empresas/90010007000268", "/app/consultas", "/app/extrato",
         "/app/historico", "/app/chaves",
+        "/app/historico?nome=ninguem&erros=1",
         "/app/usuarios", "/app/eu", f"/app/usuarios/{user.user_id}",
         f"/app/chaves/{key.key_id}/revogar", f"/app/chaves/{key.key_id}/regras", "/app/nada",
         *(

@@ -88,7 +88,7 @@ def test_a_certificate_is_dearer_the_first_time(
     house: OpenHouse, browser: Browser, path: str, fields: Mapping[str, str]
 ) -> None:
     before = balance(house)
-    assert "Até 2 créditos." in price(browser, path, fields)
+    assert "Até 2 créditos se a fonte responder" in price(browser, path, fields)
     online = asked(browser, path, fields)
     assert "Certidão negativa" in verdict(online)
     assert "Válida até" in online.words
@@ -99,7 +99,7 @@ def test_a_certificate_is_dearer_the_first_time(
     assert re.search(r"Há um resultado guardado de \d\d/\d\d/\d{4} às \d\d:\d\d: 1 crédito\.", said)
     assert f"Disponíveis: {before - 2:,}".replace(",", ".") in said
     cached = asked(browser, path, fields)
-    assert "do cache" in cached.words
+    assert "Resposta: guardado." in cached.words
     assert balance(house) == before - 3
 
 
@@ -473,7 +473,7 @@ def test_prices_before_they_are_paid(house: OpenHouse, browser: Browser) -> None
     assert "São 26 UFs, mais 1 pelos endereços: até 27 créditos" in price(
         browser, RURAL, {"cpf": FARMER, "uf": "BR", "endereco": "1"}
     )
-    assert "Até 2 créditos (1 pelos endereços)." in price(
+    assert "Até 2 créditos (1 pelos endereços) se a fonte responder" in price(
         browser, SINTEGRA, {"cnpj": GOOD, "uf": "SP", "endereco": "1"}
     )
     assert "Disponíveis: 100.000" in price(browser, ZONE_FORM, {"cnpj": GOOD})
@@ -496,12 +496,12 @@ def test_a_kept_answer_is_priced_as_what_it_is(tmp_path: Path) -> None:
     with opened(tmp_path, establishments=200) as house:
         browser = signed_in(house)
         said = price(browser, COMPANY, {"cnpj": GOOD})
-        assert "nossa cópia dos dados abertos: 1 crédito" in said
+        assert "nossa cópia do mês: 1 crédito" in said
         asked(browser, SINTEGRA, {"cnpj": GOOD, "uf": "SP"})
         kept = price(browser, SINTEGRA, {"cnpj": GOOD, "uf": "SP", "dias": "7"})
         assert re.search(r"Há um resultado guardado de [0-9/]{10} às [0-9:]{5}: 1 crédito\.", kept)
         online = price(browser, SINTEGRA, {"cnpj": GOOD, "uf": "SP", "onde": "fonte"})
-        assert "Até 1 crédito." in online
+        assert "Até 1 crédito se a fonte responder" in online
 
 
 def test_a_form_is_filled_from_an_earlier_request(house: OpenHouse, browser: Browser) -> None:

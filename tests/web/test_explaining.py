@@ -160,9 +160,9 @@ def seen(of: Trace | None, in_books: Consultation | None = None, *ufs: tuple[str
         ),
         pytest.param(
             Known(OWN_COPY, booked(), True, "ERP"),
-            "A consulta foi respondida, com a nossa própria cópia dos dados (de 05/08/2026), sem"
+            "A consulta foi respondida, com a nossa cópia do mês (de 05/08/2026), sem"
             " consultar ninguém de fora. Custou 1 crédito.",
-            "Resposta da nossa cópia / Cobrança: 1 crédito",
+            "Resposta da nossa cópia do mês / Cobrança: 1 crédito",
             id="our own copy",
         ),
         pytest.param(
@@ -308,7 +308,7 @@ def test_ufs_of_a_recorded_answer() -> None:
 
 def test_our_own_copy_has_a_day_and_no_hour() -> None:
     path = dict(explain(Known(OWN_COPY, booked(), True, "ERP")).path)
-    assert path["Origem da resposta"] == "cópia própria"
+    assert path["Origem da resposta"] == "nossa cópia do mês"
     assert path["Dados de"] == "05/08/2026"
     assert "Fonte consultada em" not in path
 

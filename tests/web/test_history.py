@@ -5,20 +5,23 @@ import io
 import uuid
 from collections.abc import Sequence
 from typing import Any
+from urllib.parse import parse_qs, urlencode, urlsplit
 
 import pytest
 
 from balcao.core.calendar import civil_day
 from balcao.core.data_subject import document_hash
+from balcao.core.gist import Gist
 from balcao.service.clock import system_now_ms
 from balcao.web import history
 from tests.http.house import OpenHouse, federal
-from tests.web.browser import Said, signed_in
-from tests.web.consulting import a_trace
+from tests.lookups import ANY_AGE
+from tests.web.browser import Browser, Said, signed_in
+from tests.web.consulting import CLOSED, a_trace
 from tests.web.test_statement import cells
 from tests.world import Client, company, producer, sintegra
 
-CNPJ, OTHER = "90010001000100", "90010002000154"
+CNPJ, OTHER, SHOP = "90010001000100", "90010002000154", "90010003000107"
 CPF = "90010000100"
 DAY_MS = 86_400_000
 
@@ -66,6 +69,8 @@ def many(house: OpenHouse) -> tuple[Client, dict[str, str], int]:
         "other company": {"document": OTHER},
         "federal": {"operation": "certidao-negativa-de-debitos-federal", "uf": None},
         "by a person": {"key_id": None, "user_id": person.user_id},
+        "named": {"gist": Gist("PADARIA SAO JOAO LTDA", "ativas:3"), "document": SHOP, "uf": "RJ"},
+        "nameless": {"document": SHOP, "source": "snapshot", "operation": "suframa"},
         "of a person": {
             "operation": "produtor-rural",
             "document": "***100001**",
@@ -96,7 +101,16 @@ def test_newest_first_without_the_old_ones(house: OpenHouse, many: Any) -> None:
         ("operacao=certidao-negativa-de-debitos-federal", ["federal"]),
         ("chave=web", ["by a person"]),
         ("operacao=sintegra&chave=web", ["by a person"]),
-        ("operacao=suframa", []),
+        ("operacao=produtor-rural&chave=web", []),
+        ("nome=padaria", ["named", "nameless"]),
+        ("nome=Jo%C3%A3o+padaria", ["named", "nameless"]),
+        ("nome=padaria&origem=fonte", ["named"]),
+        ("origem=copia", ["nameless"]),
+        ("origem=online&nome=padaria", ["named", "nameless"]),
+        ("nome=100%25", []),
+        ("resultado=inscrita", ["named"]),
+        ("resultado=cnd", []),
+        ("uf=RJ", ["named"]),
     ],
 )
 def test_filters(house: OpenHouse, many: Any, query: str, names: Sequence[str]) -> None:
@@ -121,7 +135,16 @@ def test_a_key_is_a_filter(house: OpenHouse, many: Any) -> None:
     who, found, _ = many
     said = signed_in(house, who).get(f"/app/historico?chave={who.key_id}")
     assert found["by a person"] not in listed(said)
-    assert len(listed(said)) == 6
+    assert len(listed(said)) == 8
+
+
+def test_a_person_who_asked_is_a_filter(house: OpenHouse, many: Any) -> None:
+    who, found, user_id = many
+    manager = signed_in(house, who)
+    assert listed(manager.get(f"/app/historico?pessoa={user_id}")) == [found["by a person"]]
+    colleague = signed_in(house, who, "consultant")
+    # Nobody sees more by naming somebody.
+    assert listed(colleague.get(f"/app/historico?pessoa={user_id}")) == []
 
 
 def test_consultants_see_their_own(house: OpenHouse, many: Any) -> None:
@@ -162,6 +185,66 @@ def test_a_cpf_in_the_wrong_field_does_not_stay_in_the_address(house: OpenHouse,
     again = browser.get(said.location)
     assert (again.status, "Para procurar por CPF" in again.words) == (422, True)
     assert browser.get(f"/app/historico.csv?documento={CPF}").location.find(CPF) == -1
+
+
+def test_a_cpf_for_a_name_does_not_stay_in_the_address(house: OpenHouse, many: Any) -> None:
+    who, _, _ = many
+    browser = signed_in(house, who)
+    for typed in (CPF, "900.100.001-00", f"Maria {CPF}", f"{CPF} 90010000283"):
+        said = browser.get("/app/historico?" + urlencode({"nome": typed, "uf": "SP"}))
+        assert said.status == 303
+        assert parse_qs(urlsplit(said.location).query).keys() == {"de", "ate", "uf", "aviso"}
+        assert "Isto não é um nome." in browser.get(said.location).words
+
+
+def test_filters_are_kept_over_signing_in(house: OpenHouse, many: Any) -> None:
+    asked = "/app/historico?" + urlencode({"nome": "padaria", "uf": "RJ", "resultado": "inscrita"})
+    assert Browser(house).get(asked).location == "/app/entrar?" + urlencode({"para": asked})
+
+
+def test_what_is_on_is_said_where_the_filters_are_folded(house: OpenHouse, many: Any) -> None:
+    who, _, user_id = many
+    said = signed_in(house, who).get(
+        f"/app/historico?nome=padaria&resultado=inscrita&origem=copia&pessoa={user_id}&chave=web"
+    )
+    summary = said.tree.xpath("//details[contains(@class, 'filtering')]/summary")[0].text_content()
+    for told in ("“padaria”", "“Com inscrição ativa”", "nossa cópia do mês", "Pessoa", "aplicação"):
+        assert told in summary
+
+
+def test_rows_tell_whose_it_is_and_what_came_of_it(house: OpenHouse) -> None:
+    """Also of requests by API without a key: of the source, of our own copy, from the cache."""
+    who = house.account("nomes")
+    asked = sintegra(CNPJ)
+    for path in (company(CNPJ), asked, f"{asked}&{ANY_AGE}", federal(CNPJ), federal(CLOSED)):
+        house.get(path, who)
+    house.run(house.until(lambda: not house.house.front.parts.noting))
+    said = signed_in(house, who).get("/app/historico")
+    rows = [
+        (row.xpath("./th/a/text()")[0].strip(), row.xpath("./td[2]")[0].text_content().strip())
+        for row in said.tree.xpath("//tbody/tr")
+    ]
+    active = "EMPRESA ATIVA FICTICIA LTDA"
+    assert rows == [
+        ("EMPRESA BAIXADA FICTICIA LTDA", "CPD"),
+        (active, "CND"),
+        (active, "Respondida"),  # from the cache, where nobody keeps what it came to
+        (active, "1 inscrição ativa"),
+        (active, "Ativa"),
+    ]
+
+
+def test_the_first_link_opens_the_result_while_it_is_there(house: OpenHouse) -> None:
+    who = house.account("ligada")
+    kept = house.get(sintegra(CNPJ), who, idempotency_key="kept-0123456789").json["request_id"]
+    unkept = house.get(sintegra(CNPJ), who).json["request_id"]
+    certified = house.get(federal(CNPJ), who).json["request_id"]
+    house.run(house.until(lambda: not house.house.front.parts.noting))
+    links = signed_in(house, who).get("/app/historico").tree.xpath("//tbody//a/@href")
+    first, _, second, third, fourth = (link for link in links if "comprovantes" not in link)
+    assert first == f"/app/consultas/resultado/{certified}"
+    assert second == f"/app/historico/{unkept}"
+    assert (third, fourth) == (f"/app/consultas/resultado/{kept}", f"/app/historico/{kept}")
 
 
 def test_a_number_leads_to_its_page(house: OpenHouse, many: Any) -> None:
@@ -217,9 +300,9 @@ def test_files_go_beyond_a_page_and_end_somewhere(
         ("sintegra: 1 por UF respondida", "state_registration/uf")
     }
     head, *lines, total = cells(browser.get("/app/historico.xlsx").content, 1)
-    assert head == list(history.COLUMNS)
+    assert head == [column.title for column in history.COLUMNS]
     assert [line[1] for line in lines] == numbers
-    assert total[-1] == 140.0
+    assert total[11] == 140.0
     monkeypatch.setattr(history, "EXPORTED_MAX", 20)
     assert len(browser.get("/app/historico.csv").text.splitlines()) == 21
 
@@ -230,8 +313,8 @@ def test_real_requests_are_listed_with_masked_documents(house: OpenHouse) -> Non
         assert house.get(path, who).status == 200
     browser = signed_in(house, who)
     said = browser.get("/app/historico")
-    documents = [cell.text for cell in said.tree.xpath("//td[@class='document']")]
-    assert documents == ["***100001**", "90.010.001/0001-00", "***100001**", "90.010.001/0001-00"]
+    documents = [cell.text for cell in said.tree.xpath("//tbody//th//span[@class='document']")]
+    assert documents == ["***.100.001-**", "90.010.001/0001-00"] * 2
     assert len(listed(browser.post("/app/historico/pessoa", {"cpf": CPF}))) == 2
     for file in ("csv", "xlsx"):
         named = browser.get(f"/app/historico.{file}")
@@ -246,8 +329,8 @@ def test_where_answers_came_from(house: OpenHouse) -> None:
     note(house, who, now - 2000, origin="cache")
     note(house, who, now - 3000, origin=None)
     said = signed_in(house, who).get("/app/historico")
-    origins = said.tree.xpath("//td[@data-label='Origem']/text()")
-    assert origins == ["cópia própria", "fonte", "guardado", "—"]
+    origins = said.tree.xpath("//td[@data-label='Créditos']/small/text()")
+    assert origins == ["nossa cópia do mês", "da fonte", "guardado", "—"]
 
 
 def test_filters_that_are_none_are_told(house: OpenHouse, many: Any) -> None:

@@ -66,7 +66,7 @@ def test_a_manager_sees_balance_month_and_requests(house: OpenHouse) -> None:
     assert told["Usados neste mês"] == "3 créditos"
     assert said.tree.xpath("//svg[contains(@class, 'days')]")
     links = said.tree.xpath("//table//th/a/@href")
-    assert links == [f"/app/historico/{number}" for number in reversed(asked)]
+    assert links == [f"/app/consultas/resultado/{number}" for number in reversed(asked)]
     forms = set(said.tree.xpath("//main//a/@href"))
     assert {"/app/consultas/certidao-federal", "/app/consultas/certidao-estadual"} <= forms
     assert "/app/consultas" in forms

@@ -179,7 +179,7 @@ def test_what_a_certificate_in_force_says_first() -> None:
 @pytest.mark.parametrize(
     ("said", "tone", "note"),
     [
-        ({}, "good", "Válida até 01/12/2026."),
+        ({}, "good", "Válida até 01/12/2026: faltam 19 dias."),
         ({"validade": None}, "good", "A fonte não disse até quando ela vale."),
         ({"success": False, "mensagem": "Constam débitos."}, "bad", "Constam débitos. Procure"),
         ({"success": False}, "bad", "não disse o motivo"),
@@ -336,8 +336,8 @@ def test_waits_are_said_in_units_that_fit(seconds: int, text: str) -> None:
 @pytest.mark.parametrize(
     ("quote", "available", "says"),
     [
-        (Quote(0, 2, "source"), 10, "Até 2 créditos."),
-        (Quote(0, 2, "source"), None, "Até 2 créditos."),
+        (Quote(0, 2, "source"), 10, "Até 2 créditos se a fonte responder; nada, se ela falhar."),
+        (Quote(0, 2, "source"), None, "Até 2 créditos se a fonte responder; nada, se ela falhar."),
         (Quote(0, 2, "source"), 1, "Precisa de 2 créditos disponíveis, e há 1."),
         (
             Quote(0, 0, "cache", at_hand=True, code="SEM_RESULTADO_EM_CACHE"),
@@ -364,7 +364,7 @@ def test_prices_of_certificates(quote: Quote, available: int | None, says: str) 
             "empresa",
             "",
             Quote(1, 1, "own", at_hand=True, asked_ms=ASKED_MS),
-            "A resposta está na nossa cópia dos dados abertos: 1 crédito.",
+            "A resposta está na nossa cópia do mês: 1 crédito.",
         ),
         (
             "empresa",

@@ -256,9 +256,9 @@ def test_the_spreadsheet_has_the_same_rows_as_numbers_and_days(
     assert head == [*usual, "Cliente", "Referência"]
     assert rows == [
         [serial(days_ago(5)), "Empresa", "aplicação web", "guardado", 1.0, 2.0, None, None],
-        [serial(days_ago(5)), "Inscrições estaduais", "teste", "fonte", 1.0, 3.0, None, None],
+        [serial(days_ago(5)), "Inscrições estaduais", "teste", "da fonte", 1.0, 3.0, None, None],
         [serial(days_ago(4)), "Inscrições estaduais", FORMULA, "guardado", 1.0, 4.0, None, None],
-        [serial(days_ago(1)), "Suframa", "teste", "fonte", 1.0, 1.0, None, None],
+        [serial(days_ago(1)), "Suframa", "teste", "da fonte", 1.0, 1.0, None, None],
     ]
     assert total == ["Total", None, None, None, 4.0, 10.0]
     summary = {row[0]: row[1] for row in cells(said.content, 1)}

@@ -17,6 +17,7 @@ from balcao.core.access import Account, Plan
 from balcao.core.batches import RowState
 from balcao.core.budgets import Happening, OverBudget
 from balcao.core.certificates import CertificateGiven, MediaType
+from balcao.core.gist import Gist
 from balcao.core.idempotency import Recorded
 from balcao.core.people import Action, Signature
 
@@ -146,6 +147,7 @@ class Trace(msgspec.Struct, frozen=True, gc=False, array_like=True, tag=True):
     client: str | None = None
     reference: str | None = None
     certificate: CertificateGiven | None = None  # what it brought of one
+    gist: Gist | None = None  # what else it said; of what was at hand it is not remembered
 
 
 class Audit(msgspec.Struct, frozen=True, gc=False):

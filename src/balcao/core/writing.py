@@ -84,6 +84,17 @@ def day(value: date | str | None) -> str:
     return f"{value.day:02}/{value.month:02}/{value.year:04}"
 
 
+def left(until: str, today: str) -> str:
+    """`faltam 85 dias`, `vence amanhã`, `vence hoje`, `venceu`; both as `YYYY-MM-DD`."""
+    try:
+        days = (date.fromisoformat(until[:10]) - date.fromisoformat(today)).days
+    except ValueError:
+        return ""
+    if days < 0:
+        return "venceu"
+    return ("vence hoje", "vence amanhã")[days] if days < 2 else f"faltam {whole(days)} dias"
+
+
 def listed(names: Sequence[str]) -> str:
     """`BA, MG e RS`, of at least one."""
     *first, last = names
@@ -96,6 +107,11 @@ def instant(at_ms: int | None) -> str:
         return NOTHING
     at = from_ms(at_ms)
     return f"{day(at)} às {at.hour:02}:{at.minute:02}"
+
+
+def moment(at_ms: int | None) -> str:
+    """`12/11/2026 às 14:03:27`: where many things happen in one minute."""
+    return NOTHING if at_ms is None else f"{instant(at_ms)}:{from_ms(at_ms):%S}"
 
 
 def time_of_day(at_ms: int | None) -> str:
@@ -154,6 +170,11 @@ def cpf(text: str | None) -> str:
     """
     shown = _punctuated(text, _CPF, "{}.{}.{}-{}")
     return _punctuated(shown, _MASKED_CPF, "***.{}.{}-**")
+
+
+def document(text: str | None) -> str:
+    """A CNPJ, or a CPF with as much of it as the text shows."""
+    return cnpj(text) if text and len(text) == 14 and "*" not in text else cpf(text)
 
 
 def cep(text: str | None) -> str:

@@ -114,7 +114,8 @@ class Booking:
         changes += self._named_receipt(conclusion)
         changes += self._finish(reply)
         changes += self._errand_done(reply)
-        trace = traces.of_conclusion(context, conclusion, now_ms)
+        keyed = context.key_digest is not None
+        trace = traces.of_conclusion(context, conclusion, now_ms, with_gist=keyed)
         if not changes:  # nothing that anybody would have to wait for
             self._note(trace)
             return reply, ()
@@ -146,7 +147,7 @@ class Booking:
         changes = [settled, *self._named_receipt(conclusion), *self._finish(reply)]
         changes += self._errand_done(reply)
         now_ms = self._parts.now_ms()
-        changes.append(traces.of_conclusion(self._context, conclusion, now_ms))
+        changes.append(traces.of_conclusion(self._context, conclusion, now_ms, with_gist=True))
         await self._end(changes, self._finish_with_failure)
         return reply
 
@@ -286,7 +287,9 @@ class Booking:
     def _binding(self) -> tuple[str, int, int]:
         """What of, since when and until when the key is bound."""
         context = self._context
-        expires_ms = context.at_ms + self._parts.idempotency_hours * HOUR_MS
+        by_hand = context.caller.user_id is not None
+        hours = self._parts.result_hours if by_hand else self._parts.idempotency_hours
+        expires_ms = context.at_ms + hours * HOUR_MS
         return context.operation.fingerprint(context.question), context.at_ms, expires_ms
 
     def _finish_with_failure(self) -> Sequence[Change]:

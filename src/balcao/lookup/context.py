@@ -45,11 +45,12 @@ class Parts:
     desk: Desk
     environments: Mapping[Mode, Environment]
     now_ms: Callable[[], int]
-    idempotency_hours: int
+    idempotency_hours: int  # for which answers to programs are kept under their keys
     deadline_ms: int  # all sources together; then an execution settles
     admission: AdmissionControl
     operations: Mapping[Subject, Operation] = field(default_factory=lambda: OPERATIONS)
     numbering: Numbering = field(default_factory=lambda: Numbering(b""))  # of receipts
+    result_hours: int = 180 * 24  # for which those to people are, who come back to look at them
     give_back_every_seconds: float = 5.0  # holds that a full disk kept from being settled
     # Before it, what has run out has run out even if the clock is wrong; None: as `now_ms`.
     surely_past_ms: Callable[[], int] | None = None

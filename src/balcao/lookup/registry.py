@@ -35,22 +35,31 @@ class CompanyRegistry:
 
     async def company_at_hand(self, cnpj: Cnpj) -> Company | None:
         """The company, from what is here already: our copy, or an answer of any age."""
-        if (known := self.in_our_copy(cnpj)) is not None:
+        known = await self.dated_at_hand(cnpj)
+        return None if known is None else known[0]
+
+    async def dated_at_hand(self, cnpj: Cnpj) -> tuple[Company, int] | None:
+        """The same, and when its source was asked, which tells one answer from another."""
+        if (known := self._in_our_copy(cnpj)) is not None:
             return known
         return _company_in(await self.cache.read([Inquiry("company", cnpj).cache_key]))
 
     def company_of(self, cnpj: Cnpj, kept: Mapping[str, Kept]) -> Company | None:
         """The same for who cannot wait. `kept`: the cache's entry, if there is one."""
-        known = self.in_our_copy(cnpj)
-        return _company_in(kept) if known is None else known
+        known = self._in_our_copy(cnpj) or _company_in(kept)
+        return None if known is None else known[0]
 
     def in_our_copy(self, cnpj: Cnpj) -> Company | None:
         """The company of the month in use, as callers without the opt-in may see it."""
+        known = self._in_our_copy(cnpj)
+        return None if known is None else known[0]
+
+    def _in_our_copy(self, cnpj: Cnpj) -> tuple[Company, int] | None:
         said = self.sources.at_hand(Inquiry("company", cnpj))
         if said is None or isinstance(said, Absent):
             return None
         assert isinstance(said.record, Company)
-        return said.record
+        return said.record, to_ms(said.as_of)
 
     async def home_at_hand(self, cnpj: Cnpj, ufs: Sequence[str]) -> str | None:
         """The company's own UF, if it is one of these and what is here already tells it."""
@@ -96,6 +105,6 @@ class CompanyRegistry:
         return said
 
 
-def _company_in(kept: Mapping[str, Kept]) -> Company | None:
+def _company_in(kept: Mapping[str, Kept]) -> tuple[Company, int] | None:
     entry = next(iter(kept.values()), None)
-    return None if entry is None else _company(entry.body)
+    return None if entry is None else (_company(entry.body), entry.asked_ms)

@@ -6,6 +6,7 @@ masked form, and a keyed hash by which a person's requests can be found and forg
 
 from balcao.core.data_subject import document_hash
 from balcao.core.documents import Cnpj, Cpf
+from balcao.core.gist import READ_BYTES_MAX, Gist
 from balcao.core.ledger import Trace
 from balcao.core.outcomes import Conclusion
 from balcao.core.problems import problem_of
@@ -21,8 +22,14 @@ def of_refusal(context: LookupContext, error: CallerError) -> Trace:
     return of_conclusion(context, conclusion, context.parts.now_ms())
 
 
-def of_conclusion(context: LookupContext, conclusion: Conclusion, now_ms: int) -> Trace:
-    """Of a request that was answered at this instant, with a result or an error."""
+def of_conclusion(
+    context: LookupContext, conclusion: Conclusion, now_ms: int, *, with_gist: bool = False
+) -> Trace:
+    """Of a request that was answered at this instant, with a result or an error.
+
+    `with_gist`: the answer is read for what it came to. That is left out where it costs most in
+    proportion, of answers that were at hand and are bought again and again (decision 0028).
+    """
     question, caller, parts = context.question, context.caller, context.parts
     document, inquiry = question.document, question.inquiries[0]
     return Trace(
@@ -49,4 +56,16 @@ def of_conclusion(context: LookupContext, conclusion: Conclusion, now_ms: int) -
         context.marks.client,
         context.marks.reference,
         conclusion.certificate,
+        _gist(context, conclusion) if with_gist else None,
     )
+
+
+def _gist(context: LookupContext, conclusion: Conclusion) -> Gist | None:
+    if (
+        conclusion.status != 200
+        or conclusion.certificate is not None
+        or len(conclusion.fields) > READ_BYTES_MAX
+        or not isinstance(context.question.document, Cnpj)
+    ):
+        return None
+    return context.operation.gist(b"{" + conclusion.fields)

@@ -20,6 +20,7 @@ from balcao.core.access import Caller
 from balcao.core.calendar import BRASILIA
 from balcao.core.company import Company
 from balcao.core.freshness import Ask, Kept, Serve, decide
+from balcao.core.gist import Gist
 from balcao.core.ledger import Origin
 from balcao.core.outcomes import Conclusion, Delivered, Failed, Nothing, Outcome
 from balcao.core.problems import Problem
@@ -162,6 +163,8 @@ class Operation(ABC):
     failures: Mapping[str, Notice] = {}  # by internal code, where everybody's words do not fit
     negative_result = ""  # a 404 that is a result, in a few words
     verdicts: Mapping[str, tuple[str, Tone]] = {}  # of certificates: words and tone
+    # Of other results, by the code that is remembered; `{}` is what stands behind its colon.
+    gists: Mapping[str, tuple[str, Tone]] = {}
     in_sheets = InSheets()  # what of an answer stands in a table of many
 
     # The OpenAPI document.
@@ -266,6 +269,10 @@ class Operation(ABC):
         """How callers are told that its source let us down."""
         return error
 
+    def gist(self, body: bytes) -> Gist | None:
+        """What is remembered of a result, which is JSON; None: it cannot be read, or nothing is."""
+        return None
+
     def error_fields(self, problem: Problem, document: str) -> bytes:
         """The body of a refusal; `document` as it stood in the request."""
         return envelope.error_fields(problem)
@@ -319,6 +326,15 @@ def curl_line(operation: Operation, key: str, base: str) -> str:
             query[parameter.name] = str(example)
     url = f"{base}/consultas/v2/{path}" + (f"?{urlencode(query)}" if query else "")
     return f"curl -sS -H {shlex.quote(f'x-api-key: {key}')} {shlex.quote(url)}"
+
+
+def address_of(operation: Operation, cnpj: str, uf: str | None, base: str) -> str:
+    """Where the API answers a question about a company."""
+    query = {} if operation.document else {"cnpj": cnpj}
+    if uf is not None and "uf" in operation.names:
+        query["uf"] = uf
+    path = f"{base}/consultas/v2/{operation.path}" + (f"/{cnpj}" if operation.document else "")
+    return f"{path}?{urlencode(query)}" if query else path
 
 
 def _is_shown(parameter: Parameter) -> bool:

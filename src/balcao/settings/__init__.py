@@ -443,6 +443,12 @@ class Settings(_Asking):
         ge=1,
         description="Por quantas horas um resultado pode ser repetido com a sua Idempotency-Key.",
     )
+    result_days: int = Field(
+        180,
+        ge=4,
+        description="Por quantos dias se volta a ver, na aplicação web, o resultado do que se"
+        " consultou nela; não mais do que `trace_days`.",
+    )
     opendata_answers: bool = Field(
         True,
         description="Prepara as respostas do mês em uso, em um processo de baixa prioridade, para"

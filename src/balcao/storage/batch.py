@@ -15,6 +15,7 @@ from balcao.core.batches import RowStanding, RowState, RowTally, may_move
 from balcao.core.budgets import Happening
 from balcao.core.calendar import civil_day, civil_month, day_starts_ms
 from balcao.core.certificates import CertificateGiven
+from balcao.core.gist import Gist
 from balcao.core.ledger import (
     Audit,
     Bind,
@@ -205,9 +206,9 @@ class Batch:
             case Settle():
                 self._settle(change)
             case Trace(certificate=None):
-                self.traces.append(msgspec.structs.astuple(change)[:-1])
+                self.traces.append(_trace_row(change))
             case Trace(certificate=CertificateGiven() as brought):
-                row = (*msgspec.structs.astuple(change)[:-1], *msgspec.structs.astuple(brought))
+                row = (*_plain(change), *msgspec.structs.astuple(brought))
                 self.certificates.append(row[:-1])
             case TopUp():
                 self.purses[change.account_id].balance_credits += change.credits
@@ -278,7 +279,7 @@ class Batch:
             # Visits are written before entries: past one of another month it would count in a
             # month that it was not admitted in.
             self._charge(charge)
-            self.traces.append(msgspec.structs.astuple(trace)[:-1])
+            self.traces.append(_trace_row(trace))
             return None
         purse.post(charge.credits, month)
         if at_ms < purse.folded_ms:
@@ -375,6 +376,7 @@ def _is_visit(charge: Charge, trace: Trace) -> bool:
         and least <= charge.request_id < end
         and trace.document_hash is None
         and trace.certificate is None
+        and trace.gist is None
         and trace.account_id == charge.account_id
         and trace.opened_ms == charge.at_ms
         and trace.credits == charge.credits
@@ -385,6 +387,18 @@ def _is_visit(charge: Charge, trace: Trace) -> bool:
         and trace.client == charge.client
         and trace.reference == charge.reference
     )
+
+
+def _plain(trace: Trace) -> Row:
+    return msgspec.structs.astuple(trace)[: len(TRACE_COLUMNS)]
+
+
+def _trace_row(trace: Trace) -> Row:
+    gist = trace.gist or _NO_GIST
+    return (*_plain(trace), gist.name, gist.result)
+
+
+_NO_GIST = Gist(None, None)
 
 
 def audit_row(done: Audit) -> Row:
@@ -421,7 +435,9 @@ OPENED_COLUMNS = (
     "request_id", "account_id", "operation", "credits", "opened_ms", "client", "reference",
     "budgets",
 )  # fmt: skip
-TRACE_COLUMNS = Trace.__struct_fields__[:-1]
+# All of a trace but what only some have.
+TRACE_COLUMNS = Trace.__struct_fields__[:-2]
+GIST_COLUMNS = (*TRACE_COLUMNS, *Gist.__struct_fields__)
 # What a receipt is, its record knows; whether there still is one too.
 CERTIFICATE_COLUMNS = (*TRACE_COLUMNS, *CertificateGiven.__struct_fields__[:-1])
 AUDIT_COLUMNS = (

@@ -1,5 +1,6 @@
 """What is told and asked of people: users, their links, the terms of accounts, requests."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from balcao.core.access import Plan
@@ -88,8 +89,11 @@ class TraceFilter:
     origin: Origin | None = None
     document: str | None = None  # a CNPJ
     document_hash: bytes | None = None  # of a CPF
-    errors_only: bool = False
+    errors_only: bool = False  # refusals and failures: no result that is charged
     client: str | None = None
     reference: str | None = None
-    uf: str | None = None
+    uf: str | None = None  # as asked
     charged: bool = False
+    own_copy: bool | None = None  # of answers that were not from the cache
+    words: Sequence[str] = ()  # of the company's name, in upper case
+    results: Sequence[str] = ()  # one of these: a certificate's verdict, or the code of a gist

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import msgspec
@@ -11,48 +11,63 @@ from starlette.responses import Response
 from balcao.core.calendar import HOUR_MS
 from balcao.core.idempotency import Recorded
 from balcao.core.ledger import Trace
-from balcao.core.writing import NOTHING, cnpj, cpf, instant, length
+from balcao.core.writing import NOTHING, document, instant, length
 from balcao.errors import OperationNotFound
 from balcao.operations import tariff, views
+from balcao.operations.contract import address_of
 from balcao.operations.views import Beside, Fact, ResultTable, ResultView
 from balcao.storage.people import TraceFilter
-from balcao.web import outcomes
+from balcao.web import history, outcomes, receipts
 from balcao.web.drawing import tile_map
 from balcao.web.forms import BY_PATH, BY_SUBJECT, LookupForm
+from balcao.web.returning import address
 from balcao.web.visit import Visit
-from balcao.web.vocabulary import outcome_of
 
 # Programs ask about the same company again and again, and most without a recorded answer: those
 # must not hide the one that a person asked for.
 _LOOK_THROUGH_MAX = 200
 
 
+@dataclass(frozen=True, slots=True)
+class ResultReceipt:
+    """Where a result's receipt is fetched. HTML is only ever saved."""
+
+    href: str
+    is_html: bool
+
+
 async def show(visit: Visit) -> Response:
     """One result. Raises `OperationNotFound`, also for what this person may not see."""
-    request_id = visit.request.path_params["request_id"]
-    trace = visit.tools.desk.people.trace(visit.account.account_id, request_id)
-    if trace is None or not visit.person.sees(trace.user_id) or trace.operation not in BY_PATH:
-        raise OperationNotFound
-    form = BY_PATH[trace.operation]
+    trace, form = await _seen(visit)
+    operation = visit.tools.parts.operations[form.subject]
+    recorded = await visit.recorded(trace)
+    of_company = len(trace.document) == 14 and "*" not in trace.document
+    row = (await history.rows_of(visit, [trace]))[0]
+    base = visit.tools.settings.address
     values: dict[str, Any] = {
         "form": form,
         "trace": trace,
-        "document": _masked(trace),
+        "document": document(trace.document),
+        "name": row.name,
         "meaning": tariff.meaning(trace.rule),
         "cost": outcomes.cost(trace.credits),
         "available": visit.available,
-        "origin": _origin(trace),
+        "origin": row.origin,
         # Of a copy only its day counts.
         "as_of": trace.asked_ms and instant(trace.asked_ms).removesuffix(" às 00:00"),
+        "receipt": _receipt(trace),
+        "copyable": of_company,
+        "curl": of_company and _CURL.format(address_of(operation, trace.document, trace.uf, base)),
+        "as_json": recorded and f"{history.RESULTS}/{trace.request_id}/resposta.json",
+        "correct": _form_again(form, trace, of_company=of_company),
     }
-    recorded = await visit.recorded(trace)
     if trace.code is not None:
         said = {} if recorded is None else msgspec.json.decode(recorded.body)
         outcome = outcomes.of_code(trace.code, said.get("message"), form)
         return visit.page("resultado/falha.html", outcome=outcome, **values)
     if recorded is None:
         kept = length(visit.tools.settings.receipt_days)
-        return visit.page("resultado/passado.html", kept=kept, word=outcome_of(trace), **values)
+        return visit.page("resultado/passado.html", kept=kept, word=row.outcome, **values)
     view = told(_view(visit, form, recorded, trace))
     return visit.page(
         "resultado/resultado.html",
@@ -62,6 +77,45 @@ async def show(visit: Visit) -> Response:
         beside_form=view.beside and BY_SUBJECT[view.beside.subject],
         **values,
     )
+
+
+async def as_json(visit: Visit) -> Response:
+    """The answer that is recorded, as the API gives it. Raises `OperationNotFound`."""
+    trace, _ = await _seen(visit)
+    recorded = await visit.recorded(trace)
+    if recorded is None:
+        raise OperationNotFound
+    return Response(recorded.body, media_type="application/json")
+
+
+async def _seen(visit: Visit) -> tuple[Trace, LookupForm]:
+    """The request of the address, if this person may see it. Raises `OperationNotFound`."""
+    request_id = visit.request.path_params["request_id"]
+    trace = visit.tools.desk.people.trace(visit.account.account_id, request_id)
+    if trace is None or not visit.person.sees(trace.user_id) or trace.operation not in BY_PATH:
+        raise OperationNotFound
+    return trace, BY_PATH[trace.operation]
+
+
+# The key is theirs to put in: it is shown once, and stands nowhere else.
+_CURL = 'curl -sS -H "x-api-key: $BALCAO_KEY" "{}"'
+
+
+def _receipt(trace: Trace) -> ResultReceipt | None:
+    brought = trace.certificate
+    if brought is None or brought.receipt_id is None:
+        return None
+    is_html = brought.media_type == "text/html"
+    return ResultReceipt(f"{receipts.PATH}/{brought.receipt_id}", is_html)
+
+
+def _form_again(form: LookupForm, trace: Trace, *, of_company: bool) -> str:
+    """The form with what was typed, of a person without the CPF."""
+    if of_company:
+        query = {"de": trace.request_id}
+    else:
+        query = {"quem": "cpf"} if "quem" in form.fields else {}
+    return address(f"/app/consultas/{form.slug}", query)
 
 
 _MAP_TITLE = "Inscrições por unidade da federação"
@@ -90,26 +144,13 @@ def _view(visit: Visit, form: LookupForm, recorded: Recorded, trace: Trace) -> R
     return operation.view(views.RecordedResult(body, trace, now, in_force, acts))
 
 
-def _masked(trace: Trace) -> str:
-    """The document for titles: a CNPJ whole, a CPF as public bodies show it."""
-    return cnpj(trace.document) if len(trace.document) == 14 else cpf(trace.document)
-
-
-def _origin(trace: Trace) -> str | None:
-    if trace.origin is None:
-        return None
-    if trace.source == "snapshot":
-        return "da nossa cópia"
-    return "do cache" if trace.origin == "cache" else "da fonte"
-
-
 async def _at_hand(visit: Visit, beside: Beside) -> tuple[Trace, ResultTable] | None:
     """The latest result of another operation about this company that this person has recorded."""
     tools = visit.tools
     now = tools.now_ms()
     operation = tools.parts.operations[beside.subject]
     wanted = TraceFilter(
-        now - tools.parts.idempotency_hours * HOUR_MS,
+        now - tools.parts.result_hours * HOUR_MS,
         now + 1,
         operation=operation.path,
         user_id=visit.person.own_only,

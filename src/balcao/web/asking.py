@@ -41,12 +41,18 @@ _FILTERS: Mapping[str, str] = {
 Options = Sequence[tuple[str, str]]
 
 OPERATIONS: Options = [("", "todas"), *vocabulary.SHORT.items()]
-UF_OPTIONS: Options = [("", "todas"), *((uf, uf) for uf in (*UFS, ALL_UFS)), (NONE, "sem UF")]
+UF_OPTIONS: Options = [
+    ("", "todas"),
+    (ALL_UFS, "Todas de uma vez"),
+    *((uf, uf) for uf in UFS),
+    (NONE, "sem UF"),
+]
 # A copy of our own counts as a source in the ledger.
+EITHER = f"{vocabulary.ORIGINS['online']} ou da {vocabulary.OWN_COPY}"
 ORIGINS: Options = [
     ("", "todas"),
     ("cache", vocabulary.ORIGINS["cache"]),
-    ("online", f"{vocabulary.ORIGINS['online']} ou {vocabulary.OWN_COPY}"),
+    ("online", EITHER),
 ]
 
 

@@ -20,7 +20,7 @@ from balcao.core.ledger import Trace
 from balcao.core.outcomes import Reply
 from balcao.core.problems import problem_of
 from balcao.core.questions import Question
-from balcao.core.writing import ago
+from balcao.core.writing import ago, seconds
 from balcao.errors import (
     BalcaoError,
     CallerError,
@@ -43,6 +43,7 @@ from balcao.web import outcomes
 from balcao.web.advice import sentences
 from balcao.web.forms import FORMS, LookupForm, addressable, blank, filled, question
 from balcao.web.outcomes import Earlier, Price
+from balcao.web.standings import usual_ms
 from balcao.web.throttle import OF_PRICES
 from balcao.web.visit import Visit
 
@@ -322,6 +323,8 @@ async def _page(
             manages = visit.person.is_manager
             outcome = outcomes.of_refusal(problem, form, left, is_manager=manages)
     price, earlier = await _price(visit, form, typed)
+    tools = visit.tools
+    usual = usual_ms(tools.health.lines(visit.account.mode, tools.now_ms()), form.subject)
     return visit.page(
         "consulta.html",
         status,
@@ -336,6 +339,7 @@ async def _page(
         available=left,
         may_optin=visit.account.partner_optin,
         say=sentences(form),
+        usual=None if usual is None else seconds(usual),
     )
 
 

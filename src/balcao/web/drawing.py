@@ -146,7 +146,7 @@ def bars_by_day(
         _rect("online", whole_width - 222, 6, (11, 11)),
         _text(whole_width - 205, 16, "da fonte"),
         _rect("cache", whole_width - 142, 6, (11, 11)),
-        _text(whole_width - 125, 16, "guardado (embaixo)"),
+        _text(whole_width - 125, 16, "guardado"),
     ]
     for tick in axis:
         y = floor - tick * per_credit

@@ -124,11 +124,11 @@ _WAYS: Mapping[str, _Way] = {
         "guardado",
     ),
     "own copy": _Way(
-        "{concluded}, com a nossa própria cópia dos dados{dated}, sem consultar ninguém de fora."
+        "{concluded}, com a nossa cópia do mês{dated}, sem consultar ninguém de fora."
         "{silent} {cost}",
-        [("Resposta da nossa cópia", "{copy}", "good")],
+        [("Resposta da nossa cópia do mês", "{copy}", "good")],
         words.OWN_COPY,
-        "da cópia própria",
+        "da nossa cópia do mês",
     ),
     "source": _Way(
         "{concluded} pela fonte, na hora{by}.{silent} {cost}",

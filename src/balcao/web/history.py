@@ -7,6 +7,7 @@ is looked for by its keyed hash.
 import asyncio
 import datetime
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain, islice
@@ -15,28 +16,34 @@ from typing import IO
 import msgspec
 from starlette.responses import Response
 
-from balcao.accounts.statement import Cell, Choice, Period, write_csv
+from balcao.accounts.statement import Cell, Period, write_csv
 from balcao.core.access import Account, names_of_keys
-from balcao.core.calendar import day_starts_ms, from_ms
+from balcao.core.calendar import HOUR_MS, day_starts_ms, from_ms
+from balcao.core.company import Company
 from balcao.core.data_subject import document_hash
 from balcao.core.documents import Cnpj, Cpf
+from balcao.core.gist import Gist, gist_of
 from balcao.core.ledger import Trace
-from balcao.core.writing import length
-from balcao.errors import InvalidCnpj, InvalidCpf
+from balcao.core.writing import day, document, length
+from balcao.errors import InvalidCpf, SourceError
 from balcao.operations import tariff
+from balcao.operations.company.operation import CompanyLookup
 from balcao.storage.desk.desk import Desk
 from balcao.storage.desk.exports import ExportForm, StoredExport
 from balcao.storage.people import TraceFilter
 from balcao.web import asking, spreadsheet, vocabulary
+from balcao.web import history_filters as filters
 from balcao.web.exports import CSV, XLSX, FileKind, download, in_threads, leaving_room
+from balcao.web.forms import BY_PATH
+from balcao.web.history_filters import HistoryFilter
 from balcao.web.spreadsheet import Sheet, Value
 from balcao.web.visit import Visit
 from balcao.web.vocabulary import Word
 
 PATH = "/app/historico"
+RESULTS = "/app/consultas/resultado"
 OF_A_PERSON = f"{PATH}/pessoa"
-# Those that were charged in the period: what a number of the statement leads to.
-CHARGED = "cobradas"
+
 # Which file was asked for that has too many rows to come at once.
 LARGE = "arquivo"
 
@@ -46,8 +53,6 @@ AT_ONCE_MAX = 20_000
 _READ_AT_ONCE = 200
 
 _EVERYTHING = TraceFilter(0, 2**62)
-_NO_CNPJ = "O CNPJ não confere. Para procurar por CPF, use o campo próprio."
-_BAD_DOCUMENT = "documento"
 _NO_CPF = "O CPF não confere."
 
 
@@ -60,6 +65,14 @@ class RequestRow:
     outcome: Word
     origin: str | None  # None: there was no answer
     who: str
+    name: str | None = None  # the company's
+    result: str | None = None  # where the result is shown; None: it is not any more
+
+    @property
+    def validity(self) -> str | None:
+        """The last day on which the certificate proves anything."""
+        brought = self.trace.certificate
+        return None if brought is None else brought.validity
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,14 +90,16 @@ class Names:
             return self.users.get(user_id, f"usuário {user_id}")
         return self.keys[None]
 
-    def row(self, trace: Trace) -> RequestRow:
-        """A request, in words."""
+    def row(self, trace: Trace, result: str | None = None) -> RequestRow:
+        """A request, in words, and where its result is shown."""
         return RequestRow(
             trace,
             vocabulary.short(trace.operation),
             vocabulary.outcome_of(trace),
             vocabulary.origin_of(trace),
             self.who(trace.key_id, trace.user_id),
+            _name(trace),
+            result,
         )
 
 
@@ -99,74 +114,6 @@ def names_in(desk: Desk, account_id: int) -> Names:
     people = (*desk.people.users(None), *desk.people.users(account_id))
     users = {user.user_id: user.name for user in people}
     return Names(names_of_keys(desk.keys(account_id)), users)
-
-
-@dataclass(frozen=True, slots=True)
-class _Asked:
-    """What the filters say."""
-
-    period: Period
-    chosen: Choice
-    errors_only: bool
-    reference: str | None
-    cnpj: Cnpj | None
-    before: str | None
-    complaint: str | None
-    notes: Sequence[str]
-    charged: bool = False
-
-    def fields(self) -> dict[str, str]:
-        """As the address has them, without the page."""
-        return asking.fields_of(self.period, self.chosen) | {
-            "erros": "1" if self.errors_only else "",
-            "referencia": self.reference or "",
-            "documento": self.cnpj.text if self.cnpj else "",
-            CHARGED: "1" if self.charged else "",
-        }
-
-
-def _asked(visit: Visit, fields: Mapping[str, str], account: Account | None = None) -> _Asked:
-    asked = asking.period(fields, asking.today_of(visit))
-    names = names_of(visit, (account or visit.account).account_id)
-    chosen = asking.choice(fields, names.keys)
-    complaint, cnpj = asked.complaint, None
-    if fields.get("aviso") == _BAD_DOCUMENT:
-        complaint = complaint or _NO_CNPJ
-    if (document := fields.get("documento", "").strip()) != "":
-        try:
-            cnpj = Cnpj.parse(document)
-        except InvalidCnpj:
-            complaint = complaint or _NO_CNPJ
-    return _Asked(
-        asked.period,
-        chosen,
-        fields.get("erros") == "1",
-        asking.mark(fields, "referencia"),
-        cnpj,
-        fields.get("antes") or None,
-        complaint,
-        [note for note in (asked.note, asking.ignored(fields, chosen)) if note],
-        fields.get(CHARGED) == "1",
-    )
-
-
-def _wanted(visit: Visit, asked: _Asked) -> TraceFilter:
-    key = asked.chosen.key
-    own = None if visit.person.is_operator else visit.person.own_only
-    return TraceFilter(
-        asked.period.from_ms,
-        asked.period.to_ms,
-        operation=asked.chosen.operation,
-        key_id=0 if key == "web" else key,
-        user_id=asked.chosen.user if own is None else own,
-        origin=asked.chosen.origin,
-        document=asked.cnpj.text if asked.cnpj else None,
-        errors_only=asked.errors_only,
-        client=asked.chosen.client,
-        reference=asked.reference,
-        uf=asked.chosen.uf,
-        charged=asked.charged,
-    )
 
 
 async def read(
@@ -184,12 +131,13 @@ async def read(
 async def show_to_operator(visit: Visit, account: Account, base: str) -> Response:
     """The account's last consultations, to help whoever asks about one."""
     before, fields, wanted, asked = visit.query("antes") or None, {}, _EVERYTHING, None
-    if visit.query(CHARGED):
-        asked = _asked(visit, visit.request.query_params, account)
-        fields, wanted = asked.fields(), _wanted(visit, asked)
+    names = names_of(visit, account.account_id)
+    if visit.query(filters.CHARGED):
+        asked = filters.read(visit, visit.request.query_params, names)
+        fields, wanted = asked.fields(), asked.wanted(None)
     # One more than is shown tells whether there are older ones.
     found = await read(visit, wanted, SHOWN_TO_OPERATORS + 1, before, account)
-    shown, names = found[:SHOWN_TO_OPERATORS], names_of(visit, account.account_id)
+    shown = found[:SHOWN_TO_OPERATORS]
     more = shown[-1].request_id if len(found) > len(shown) else None
     here = f"{base}/historico"
     return visit.page(
@@ -198,35 +146,93 @@ async def show_to_operator(visit: Visit, account: Account, base: str) -> Respons
         rows=[names.row(trace) for trace in shown],
         older=asking.address(here, fields | {"antes": more}) if more else None,
         newer=asking.address(here, fields) if before else None,
-        sum=None if asked is None else await _sum_of(visit, asked, account),
+        sum=None if asked is None else await _sum_of(visit, asked, account.account_id, None),
         period=None if asked is None else asked.period,
     )
 
 
 async def _sum_of(
-    visit: Visit, asked: _Asked, account: Account | None = None
+    visit: Visit, asked: HistoryFilter, account_id: int, own_only: int | None
 ) -> tuple[int, int] | None:
     """How many the list of charged requests has, and what they cost; None: totals do not know."""
-    if not asked.charged or asked.cnpj or asked.reference or asked.errors_only:
+    if not asked.is_of_totals:
         return None
-    wanted, number = asked.chosen.wanted, (account or visit.account).account_id
-    if not visit.person.is_operator and visit.person.own_only is not None:
-        wanted = replace(wanted, user_id=visit.person.own_only)
-    first, last = asked.period.first, asked.period.last
-    totals = await asyncio.to_thread(visit.tools.desk.totals.read, number, first, last, (), wanted)
+    wanted = asked.chosen.wanted
+    if own_only is not None:
+        wanted = replace(wanted, user_id=own_only)
+    read_totals, (first, last) = (
+        visit.tools.desk.totals.read,
+        (asked.period.first, asked.period.last),
+    )
+    totals = await asyncio.to_thread(read_totals, account_id, first, last, (), wanted)
     return (totals[0].requests, totals[0].credits) if totals else (0, 0)
+
+
+async def rows_of(visit: Visit, traces: Sequence[Trace]) -> Sequence[RequestRow]:
+    """Requests of the visitor's account, in words, with what is known of their companies by now."""
+    names = names_of(visit, visit.account.account_id)
+    return [names.row(trace, _result(visit, trace)) for trace in await _with_gists(visit, traces)]
+
+
+async def _with_gists(visit: Visit, traces: Sequence[Trace]) -> Sequence[Trace]:
+    """With the names of companies that nobody remembered with a request that was answered: what
+    was at hand then is at hand now, in our own copy or the cache (decision 0028).
+
+    What is there of the very day of the answer is that answer, and says what it came to.
+    """
+    registry = visit.tools.parts.environments[visit.account.mode].registry
+    known: dict[str, tuple[Company, int] | None] = {}
+    told: list[Trace] = []
+    for trace in traces:
+        number, is_named = trace.document, _name(trace) is not None
+        if not is_named and trace.code is None and len(number) == 14 and "*" not in number:
+            if number not in known:
+                with suppress(SourceError):  # a damaged file: they are shown without names
+                    known[number] = await registry.dated_at_hand(Cnpj(number))
+                await asyncio.sleep(0)  # each is read in place: whoever waits comes in between
+            if (found := known.get(number)) is not None:
+                told.append(msgspec.structs.replace(trace, gist=_gist(trace, *found)))
+                continue
+        told.append(trace)
+    return told
+
+
+def _gist(trace: Trace, company: Company, asked_ms: int) -> Gist:
+    result = None if trace.gist is None else trace.gist.result
+    if trace.operation == CompanyLookup.path and trace.asked_ms == asked_ms:
+        result = company.situacao_cadastral
+    return gist_of(company.nome_empresarial, result)
+
+
+def _name(trace: Trace) -> str | None:
+    """The company's, as far as it is remembered."""
+    said = (trace.certificate, trace.gist)
+    return next((each.name for each in said if each is not None and each.name), None)
+
+
+def _result(visit: Visit, trace: Trace) -> str | None:
+    """The page of its result, where that says more than why it was answered as it was."""
+    parts = visit.tools.parts
+    hours = parts.idempotency_hours if trace.user_id is None else parts.result_hours
+    is_kept = trace.key_digest is not None and (
+        trace.opened_ms >= visit.tools.now_ms() - hours * HOUR_MS
+    )
+    if trace.operation not in BY_PATH or not (is_kept or trace.certificate is not None):
+        return None
+    return f"{RESULTS}/{trace.request_id}"
 
 
 async def show(visit: Visit) -> Response:
     """The list with its filters. `?id=` goes to one request's page."""
     if (number := visit.query("id")) != "":
         return visit.redirect(f"{PATH}/{number.lower()}") if is_id(number) else _no_id(visit)
-    asked = _asked(visit, visit.request.query_params)
-    if visit.query("documento") and asked.cnpj is None:
+    fields = visit.request.query_params
+    names = names_of(visit, visit.account.account_id)
+    asked = filters.read(visit, fields, names)
+    if (field := filters.misplaced(fields, asked)) is not None:
         # Perhaps it was a CPF: it does not stay in the address.
-        return visit.redirect(PATH, **asked.fields(), aviso=_BAD_DOCUMENT)
-    status = 422 if asked.complaint else 200
-    return await _listed(visit, asked, _wanted(visit, asked), status)
+        return visit.redirect(asking.address(PATH, asked.fields() | {"aviso": field}))
+    return await _listed(visit, asked, names, 422 if asked.complaint else 200)
 
 
 def is_id(text: str) -> bool:
@@ -240,15 +246,13 @@ def _no_id(visit: Visit) -> Response:
 
 async def show_person(visit: Visit) -> Response:
     """The list of one person's requests. The CPF is in the form that was sent, nowhere else."""
-    asked = _asked(visit, visit.form)
+    names = names_of(visit, visit.account.account_id)
+    asked = filters.read(visit, visit.form, names)
     try:
         cpf = Cpf.parse(visit.typed("cpf"))
     except InvalidCpf:
-        asked = replace(asked, complaint=_NO_CPF, before=None)
-        return await _listed(visit, asked, _wanted(visit, asked), 422)
-    pepper = visit.tools.parts.numbering.pepper
-    wanted = replace(_wanted(visit, asked), document_hash=document_hash(pepper, cpf.text))
-    return await _listed(visit, asked, wanted, 200, cpf)
+        return await _listed(visit, filters.flawed(asked, _NO_CPF), names, 422)
+    return await _listed(visit, asked, names, 200, cpf)
 
 
 async def to_the_list(visit: Visit) -> Response:
@@ -257,84 +261,98 @@ async def to_the_list(visit: Visit) -> Response:
 
 
 async def _listed(
-    visit: Visit, asked: _Asked, wanted: TraceFilter, status: int, cpf: Cpf | None = None
+    visit: Visit, asked: HistoryFilter, names: Names, status: int, cpf: Cpf | None = None
 ) -> Response:
+    own = visit.person.own_only
+    wanted = asked.wanted(own)
+    if cpf is not None:
+        pepper = visit.tools.parts.numbering.pepper
+        wanted = replace(wanted, document_hash=document_hash(pepper, cpf.text))
     found = await read(visit, wanted, SHOWN + 1, asked.before)
-    names = names_of(visit, visit.account.account_id)
-    fields, person_asked = asked.fields(), cpf is not None
+    fields = asked.fields()
     more = found[SHOWN - 1].request_id if len(found) > SHOWN else ""
     return visit.page(
         "historico.html",
         status,
         alert=asked.complaint,
         notes=asked.notes,
-        rows=[names.row(trace) for trace in found[:SHOWN]],
+        rows=await rows_of(visit, found[:SHOWN]),
         fields=fields,
         more=more,
         person=cpf.masked if cpf else None,
         cpf=cpf.text if cpf else "",
         older=asking.address(PATH, fields | {"antes": more}) if more else None,
         newest=asking.address(PATH, fields) if asked.before else None,
-        filtered=not asked.chosen.is_all
-        or asked.errors_only
-        or asked.cnpj is not None
-        or asked.reference is not None,
+        filters=asked.told(names.keys, names.users),
+        period=asked.of_the_period(),
         operations=asking.OPERATIONS,
-        origins=asking.ORIGINS,
-        keys=asking.keys(names.keys),
-        people=asking.people(names.users, asked.chosen.user),
+        origins=filters.origin_options(asked.origin),
+        results=filters.RESULT_OPTIONS,
         ufs=asking.UF_OPTIONS,
+        people=asking.people(names.users, asked.chosen.user),
         charged=asked.charged,
-        sum=None if person_asked else await _sum_of(visit, asked),
+        sum=None if cpf is not None else await _sum_of(visit, asked, visit.account.account_id, own),
+        keys=asking.keys(names.keys),
         csv=asking.address(f"{PATH}.csv", fields),
         xlsx=asking.address(f"{PATH}.xlsx", fields),
         trace_days=visit.tools.settings.trace_days,
         receipts_kept=length(visit.tools.settings.receipt_days),
         at_once_max=AT_ONCE_MAX,
-        large=fields_large(visit),
-        file=await file_of(visit),
-        own_only=visit.person.own_only is not None,
+        large=_large(visit),
+        file=await _file_of(visit),
+        own_only=own is not None,
     )
 
 
-# The files' columns: name, width in characters, and what stands in it.
-_CELLS: Sequence[tuple[str, int, Callable[[RequestRow], Value]]] = (
-    ("quando", 19, lambda row: from_ms(row.trace.opened_ms)),
-    ("request_id", 38, lambda row: row.trace.request_id),
-    ("operacao", 18, lambda row: row.trace.operation),
-    ("documento", 20, lambda row: row.trace.document),
-    ("uf", 5, lambda row: row.trace.uf),
-    ("status", 8, lambda row: row.trace.status),
-    ("codigo", 24, lambda row: row.trace.code),
-    ("resultado", 26, lambda row: row.outcome.text),
-    ("origem", 8, lambda row: row.trace.origin),
-    ("fonte", 24, lambda row: row.trace.source),
-    ("fonte_consultada_em", 19, lambda row: row.trace.asked_ms and from_ms(row.trace.asked_ms)),
-    ("creditos", 10, lambda row: row.trace.credits),
-    ("regra", 40, lambda row: tariff.sentence(row.trace.rule)),
-    ("regra_codigo", 28, lambda row: row.trace.rule),
-    ("quem", 24, lambda row: row.who),
-    ("cliente", 24, lambda row: row.trace.client),
-    ("referencia", 24, lambda row: row.trace.reference),
+@dataclass(frozen=True, slots=True)
+class HistoryColumn:
+    """One of the files' columns: for machines (CSV), for people (the spreadsheet), and its cell."""
+
+    name: str
+    title: str
+    width: int  # in characters
+    of: Callable[[RequestRow], Value]
+
+
+COLUMNS: Sequence[HistoryColumn] = (
+    HistoryColumn("quando", "Quando", 19, lambda row: from_ms(row.trace.opened_ms)),
+    HistoryColumn("request_id", "Número da consulta", 38, lambda row: row.trace.request_id),
+    HistoryColumn("operacao", "O que", 22, lambda row: row.trace.operation),
+    HistoryColumn("documento", "Documento", 20, lambda row: row.trace.document),
+    HistoryColumn("uf", "UF", 5, lambda row: row.trace.uf),
+    HistoryColumn("status", "Status", 8, lambda row: row.trace.status),
+    HistoryColumn("codigo", "Código", 24, lambda row: row.trace.code),
+    HistoryColumn("resultado", "Resultado", 26, lambda row: row.outcome.text),
+    HistoryColumn("origem", "Origem", 20, lambda row: row.trace.origin),
+    HistoryColumn("fonte", "Fonte", 24, lambda row: row.trace.source),
+    HistoryColumn(
+        "fonte_consultada_em",
+        "Fonte consultada em",
+        19,
+        lambda row: row.trace.asked_ms and from_ms(row.trace.asked_ms),
+    ),
+    HistoryColumn("creditos", "Créditos", 10, lambda row: row.trace.credits),
+    HistoryColumn("regra", "Regra", 40, lambda row: tariff.sentence(row.trace.rule)),
+    HistoryColumn("regra_codigo", "Código da regra", 28, lambda row: row.trace.rule),
+    HistoryColumn("quem", "Quem", 24, lambda row: row.who),
+    HistoryColumn("cliente", "Cliente", 24, lambda row: row.trace.client),
+    HistoryColumn("referencia", "Referência", 24, lambda row: row.trace.reference),
+    HistoryColumn("nome", "Empresa", 40, lambda row: row.name),
+    HistoryColumn("valida_ate", "Vale até", 12, lambda row: row.validity),
 )
-COLUMNS, _WIDTHS, _TOLD = zip(*_CELLS, strict=True)
-_CREDITS = COLUMNS.index("creditos")
+# People read these in words.
+_IN_WORDS: Mapping[str, Callable[[RequestRow], Value]] = {
+    "operacao": lambda row: row.operation,
+    "documento": lambda row: document(row.trace.document),
+    "origem": lambda row: row.origin,
+    "fonte": lambda row: row.trace.source and vocabulary.source_names(row.trace.source),
+    "valida_ate": lambda row: row.validity and day(row.validity),
+}
+_CREDITS = [column.name for column in COLUMNS].index("creditos")
+
+
 # A sheet of Excel has 1,048,576 rows.
 SHEET_ROWS_MAX = 1_000_000
-
-
-# What people read above the same columns, where it is more than the name with a capital.
-_HEADS: Mapping[str, str] = {
-    "request_id": "Número da consulta",
-    "operacao": "Operação",
-    "uf": "UF",
-    "codigo": "Código",
-    "fonte_consultada_em": "Fonte consultada em",
-    "creditos": "Créditos",
-    "regra": "Por que este preço",
-    "regra_codigo": "Código da regra",
-    "referencia": "Referência",
-}
 
 
 async def as_table(visit: Visit) -> Response:
@@ -348,18 +366,19 @@ async def as_workbook(visit: Visit) -> Response:
 
 
 async def _exported(visit: Visit, form: ExportForm, kind: FileKind) -> Response:
-    asked = _asked(visit, visit.request.query_params)
+    desk, number = visit.tools.desk, visit.account.account_id
+    names = names_of(visit, number)
+    asked = filters.read(visit, visit.request.query_params, names)
     if asked.complaint:
         return visit.redirect(asking.address(PATH, asked.fields()))
-    desk, number, wanted = visit.tools.desk, visit.account.account_id, _wanted(visit, asked)
+    wanted = asked.wanted(visit.person.own_only)
     if await asyncio.to_thread(_is_large, desk, number, wanted):
         return visit.redirect(asking.address(PATH, asked.fields() | {LARGE: form}))
-    names = names_of(visit, number)
     rows = map(names.row, leaving_room(all_of(desk, number, wanted)))
     return await visit.export(partial(WRITERS[form], rows), kind, _file_name(asked))
 
 
-def _file_name(asked: _Asked) -> str:
+def _file_name(asked: HistoryFilter) -> str:
     return f"historico-{asked.period.first}-{asked.period.last}"
 
 
@@ -368,7 +387,7 @@ def _is_large(desk: Desk, account_id: int, wanted: TraceFilter) -> bool:
     return next(islice(rows, AT_ONCE_MAX, None), None) is not None
 
 
-def fields_large(visit: Visit) -> str | None:
+def _large(visit: Visit) -> str | None:
     """The kind of file that was asked for and has too many rows to come at once."""
     form = visit.query(LARGE)
     return form if form in WRITERS else None
@@ -376,7 +395,8 @@ def fields_large(visit: Visit) -> str | None:
 
 async def ask_for_file(visit: Visit) -> Response:
     """Have it written by a job; the person's former one is gone."""
-    asked, form = _asked(visit, visit.form), visit.typed(LARGE)
+    asked = filters.read(visit, visit.form, names_of(visit, visit.account.account_id))
+    form = visit.typed(LARGE)
     if asked.complaint or form not in WRITERS:
         return visit.redirect(asking.address(PATH, asked.fields()))
     tools = visit.tools
@@ -387,7 +407,7 @@ async def ask_for_file(visit: Visit) -> Response:
             user_id=visit.person.user.user_id,
             form="csv" if form == "csv" else "xlsx",
             name=_file_name(asked),
-            wanted=msgspec.json.encode(_wanted(visit, asked)).decode(),
+            wanted=msgspec.json.encode(asked.wanted(visit.person.own_only)).decode(),
             rows=0,
             size_bytes=None,
             created_ms=tools.now_ms(),
@@ -396,7 +416,7 @@ async def ask_for_file(visit: Visit) -> Response:
     return visit.redirect(f"{asking.address(PATH, asked.fields())}#arquivo")
 
 
-async def file_of(visit: Visit) -> StoredExport | None:
+async def _file_of(visit: Visit) -> StoredExport | None:
     """The file that this person asked for last, ready or not."""
     of_user = visit.tools.desk.exports.of_user
     return await of_user(visit.account.account_id, visit.person.user.user_id)
@@ -404,7 +424,7 @@ async def file_of(visit: Visit) -> StoredExport | None:
 
 async def fetch_file(visit: Visit) -> Response:
     """The file, once it is ready."""
-    found = await file_of(visit)
+    found = await _file_of(visit)
     if found is None or found.size_bytes is None:
         return visit.redirect(f"{PATH}#arquivo")
     kind = XLSX if found.form == "xlsx" else CSV
@@ -414,21 +434,23 @@ async def fetch_file(visit: Visit) -> Response:
 
 def write_table(rows: Iterator[RequestRow], file: IO[bytes]) -> None:
     """As CSV: names of columns and values as programs know them."""
-    write_csv(file, COLUMNS, map(_as_text, rows))
+    write_csv(file, [column.name for column in COLUMNS], map(_as_text, rows))
 
 
 def write_workbook(rows: Iterator[RequestRow], file: IO[bytes]) -> None:
     """As a spreadsheet, a million rows to a sheet, the sum below the last."""
     credits = 0
+    told = [_IN_WORDS.get(column.name, column.of) for column in COLUMNS]
 
     def told_of(some: Iterator[RequestRow]) -> Iterator[Sequence[Value]]:
         nonlocal credits
         for row in some:
             credits += row.trace.credits
             total[_CREDITS] = credits  # known when the last row is written: it stands below them
-            yield [told(row) for told in _TOLD]
+            yield [of(row) for of in told]
 
-    heads = [_HEADS.get(name, name.capitalize()) for name in COLUMNS]
+    widths = [column.width for column in COLUMNS]
+    titles = [column.title for column in COLUMNS]
     total: list[Value] = ["Total", *[None] * (_CREDITS - 1), 0]
 
     def sheets() -> Iterator[Sheet]:
@@ -437,7 +459,7 @@ def write_workbook(rows: Iterator[RequestRow], file: IO[bytes]) -> None:
             some = islice(rows, SHEET_ROWS_MAX - 1)
             name = "Consultas" if number == 1 else f"Consultas {number}"
             begun = () if first is None else (first,)
-            yield Sheet(name, _WIDTHS, told_of(chain(begun, some)), heads, total)
+            yield Sheet(name, widths, told_of(chain(begun, some)), titles, total)
             number, first = number + 1, next(rows, None)
 
     spreadsheet.write_xlsx(file, sheets())
@@ -458,11 +480,14 @@ def all_of(desk: Desk, account_id: int, wanted: TraceFilter) -> Iterator[Trace]:
 
 
 def _as_text(row: RequestRow) -> Sequence[Cell]:
+    return [_cell(column.of(row)) for column in COLUMNS]
+
+
+def _cell(value: Value) -> Cell:
     """Instants with their offset, as the API writes them."""
-    return [
-        value.isoformat(timespec="milliseconds") if isinstance(value, datetime.datetime) else value
-        for value in (told(row) for told in _TOLD)
-    ]
+    if isinstance(value, datetime.datetime):
+        return value.isoformat(timespec="milliseconds")
+    return value.isoformat() if isinstance(value, datetime.date) else value
 
 
 def lately(visit: Visit) -> TraceFilter:

@@ -29,7 +29,6 @@ async def show(visit: Visit) -> Response:
     available = visit.available
     spent = spent_credits(account, month)
     ceiling = account.ceiling_credits if account.plan == "pos_pago" else None
-    names = history.names_of(visit, account.account_id)
     lately = await history.read(visit, history.lately(visit), RECENT_SHOWN)
     return visit.page(
         "inicio.html",
@@ -44,7 +43,7 @@ async def show(visit: Visit) -> Response:
         ceiling_meter=drawing.meter(spent / ceiling, "Do teto do mês") if ceiling else None,
         limits=limits_of(visit.tools.settings, account),
         chart=await _month(visit) if visit.person.is_manager else None,
-        rows=[names.row(trace) for trace in lately],
+        rows=await history.rows_of(visit, lately),
         companies=await recent(visit),
         forms=FORMS.values(),
         ceilings=len(await budgets.concerning(visit)),

@@ -30,6 +30,7 @@ class Price:
 
     text: str
     tone: str = "info"
+    in_button: str = ""  # beside "Consultar"; empty: nobody knows, or it cannot be paid
 
 
 @dataclass(frozen=True, slots=True)
@@ -288,19 +289,22 @@ def price(of: Question, quote: Quote, available: int | None, now_ms: int) -> Pri
         )
         return Price(short, "warn")
     if quote.code == problems()[NothingInCache][1]:
-        return Price("Não há certidão guardada que ainda valha: sem resultado e sem custo.", "warn")
+        text = "Não há certidão guardada que ainda valha: sem resultado e sem custo."
+        return Price(text, "warn", _FREE)
     if not quote.at_hand:
         return _at_most(of, quote.greatest)
     if quote.code is not None:
-        return Price("A nossa cópia dos dados já diz que não existe: sem custo.", "good")
+        return Price("A nossa cópia do mês já diz que não existe: sem custo.", "good", _FREE)
     cost = credits(quote.greatest)
     if quote.way == "own":
-        return Price(f"A resposta está na nossa cópia dos dados abertos: {cost}.", "good")
+        return Price(f"A resposta está na nossa cópia do mês: {cost}.", "good", cost)
     asked = when(quote.asked_ms, now_ms)
     if of.uf == ALL:
         count = len(of.inquiries)
-        return Price(f"Há resultados guardados das {count} UFs, desde {asked}: {cost}.", "good")
-    return Price(f"Há um resultado guardado de {asked}: {cost}.", "good")
+        return Price(
+            f"Há resultados guardados das {count} UFs, desde {asked}: {cost}.", "good", cost
+        )
+    return Price(f"Há um resultado guardado de {asked}: {cost}.", "good", cost)
 
 
 def when(at_ms: int | None, now_ms: int) -> str:
@@ -313,9 +317,17 @@ def when(at_ms: int | None, now_ms: int) -> str:
 
 def _at_most(of: Question, most: int) -> Price:
     addresses = ", mais 1 pelos endereços" if of.wants_addresses else ""
+    at_most = f"até {credits(most)}"
     if of.uf == ALL:
         return Price(
-            f"São {len(of.inquiries)} UFs{addresses}: até {credits(most)}; só as que responderem"
-            " são cobradas."
+            f"São {len(of.inquiries)} UFs{addresses}: {at_most}; só as que responderem"
+            " são cobradas.",
+            in_button=at_most,
         )
-    return Price(f"Até {credits(most)}{' (1 pelos endereços)' if addresses else ''}.")
+    within = " (1 pelos endereços)" if addresses else ""
+    return Price(
+        f"A{at_most[1:]}{within} se a fonte responder; nada, se ela falhar.", in_button=at_most
+    )
+
+
+_FREE = "sem custo"

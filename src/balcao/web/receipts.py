@@ -6,6 +6,8 @@ from balcao.http.receipts import Files
 from balcao.http.write import Pieces
 from balcao.web.visit import Visit
 
+PATH = "/app/comprovantes"
+
 
 async def show(visit: Visit) -> Response:
     """A federal receipt of the visitor's account, or a state one, which are public.

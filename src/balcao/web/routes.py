@@ -42,6 +42,7 @@ from balcao.web.operator import (
 from balcao.web.statement import files, month, pages
 
 _CONSULT = "/app/consultas/{operacao}"
+_RESULT = "/app/consultas/resultado/{request_id}"
 _ANOTHER = "/operadores/{user_id:int}"
 _BATCH = "/app/lotes/{batch_id}"
 _REQUESTS = "/app/operador/requisicoes"
@@ -81,7 +82,8 @@ PAGES: Sequence[Page] = (
     Page(_CONSULT, "app:consulta", "account", consult.show),
     Page(_CONSULT, "app:consultar", "account", consult.ask, "POST", consult.offered),
     Page(f"{_CONSULT}/preco", "app:preco", "account", consult.price, "POST", consult.offered),
-    Page("/app/consultas/resultado/{request_id}", "app:resultado", "account", answered.show),
+    Page(_RESULT, "app:resultado", "account", answered.show),
+    Page(f"{_RESULT}/resposta.json", "app:resultado-json", "account", answered.as_json),
     Page("/app/comprovantes/{receipt_id}", "app:comprovante", "account", receipts.show),
     Page("/app/historico", "app:historico", "account", history.show),
     Page("/app/historico.csv", "app:historico-csv", "account", history.as_table),

@@ -7,7 +7,8 @@ from markupsafe import Markup
 
 from balcao.core.federation import UFS
 from balcao.core.questions import Subject
-from balcao.observability.health import ALL_UFS, Standing
+from balcao.inventory import SNAPSHOT
+from balcao.observability.health import ALL_UFS, Line, Standing
 from balcao.operations import ALL_OPERATIONS, OPERATIONS
 from balcao.operations.views import Tile, Tone
 from balcao.web.drawing import tile_map
@@ -35,6 +36,17 @@ SUBJECTS: Mapping[Subject, str] = {
 BY_UF: frozenset[Subject] = frozenset(each.subject for each in ALL_OPERATIONS if each.by_uf)
 
 Standings: TypeAlias = Mapping[tuple[str, str], Standing]
+
+
+_SOON_MS = 500.0  # nobody wonders how long
+
+
+def usual_ms(lines: Sequence[Line], subject: Subject) -> float | None:
+    """How long its busiest source takes as a rule; None: nobody knows, or no time to speak of."""
+    known = [line for line in lines if line.subject == subject and line.source != SNAPSHOT]
+    busiest = max(known, key=lambda line: line.calls, default=None)
+    usual = None if busiest is None else busiest.p50_ms
+    return usual if usual is not None and usual >= _SOON_MS else None
 
 
 def in_uf(standings: Standings, subject: Subject, uf: str) -> Standing:

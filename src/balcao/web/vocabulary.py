@@ -40,8 +40,9 @@ _SEARCHES = {
 SHORT: Mapping[str, str] = {each.path: each.form.title for each in IN_MENUS} | _SEARCHES
 TITLES: Mapping[str, str] = {each.path: each.title for each in ALL_OPERATIONS} | _SEARCHES
 
-ORIGINS: Mapping[Origin, str] = {"cache": "guardado", "online": "fonte"}
-OWN_COPY = "cópia própria"
+# Where answers come from: these three, and in these words. To the ledger the last two are one.
+ORIGINS: Mapping[Origin, str] = {"cache": "guardado", "online": "da fonte"}
+OWN_COPY = "nossa cópia do mês"
 
 SOURCES: Mapping[str, str] = {offer.name: offer.title for offer in OFFERS}
 
@@ -140,6 +141,22 @@ _VERDICTS: Mapping[tuple[str, str], Word] = {
     for verdict, said in each.verdicts.items()
 }
 
+_GISTS: Mapping[tuple[str, str], Word] = {
+    (each.path, code): Word(*said) for each in ALL_OPERATIONS for code, said in each.gists.items()
+}
+
+# What results are looked for by: texts, and the verdicts and codes that each stands for.
+RESULTS: Mapping[str, tuple[str, Sequence[str]]] = {
+    "cnd": ("CND", ("CND",)),
+    "cpend": ("CPEND", ("CPEND",)),
+    "cpd": ("CPD", ("CPD",)),
+    "sem-certidao": ("Sem certidão", ("other", "none")),
+    "ativa": ("Empresa ativa", ("ATIVA",)),
+    "inativa": ("Empresa não ativa", ("SUSPENSA", "INAPTA", "BAIXADA", "NULA")),
+    "inscrita": ("Com inscrição ativa", ("ativa", "ativas")),
+    "sem-inscricao": ("Sem inscrição ativa", ("inativa", "nenhuma")),
+}
+
 
 def outcome_of(trace: Trace) -> Word:
     """What came of a request, in a few words. In the web application forms are sent, not keys."""
@@ -149,6 +166,10 @@ def outcome_of(trace: Trace) -> Word:
         known = _VERDICTS.get((trace.operation, trace.certificate.verdict))
         if known is not None:
             return known
+    if trace.gist is not None and trace.gist.result is not None:
+        code, _, rest = trace.gist.result.partition(":")
+        if (known := _GISTS.get((trace.operation, code))) is not None:
+            return Word(known.text.format(rest.capitalize()), known.tone)
     if trace.code is not None:
         return CODES.get(trace.code, Word(trace.code, "bad"))
     if trace.status == 200:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from balcao.core.calendar import civil_day_text
 from balcao.core.extensions import Extended
-from balcao.core.writing import credits, day, instant
+from balcao.core.writing import credits, day, instant, left
 from balcao.operations.certificates.lookup import PRICES
 from balcao.operations.views import REGISTER_FIGURES, Fact, FormWords, Headline
 
@@ -38,7 +38,8 @@ def in_force(text: str, note: str, until: str | None, now_ms: int) -> Headline:
         return Headline("good", text, note)
     if until[:10] == civil_day_text(now_ms):
         return Headline("warn", text, f"{note} Vence hoje, {day(until)}.".lstrip())
-    return Headline("good", text, f"{note} Válida até {day(until)}.".lstrip())
+    remaining = left(until, civil_day_text(now_ms))
+    return Headline("good", text, f"{note} Válida até {day(until)}: {remaining}.".lstrip())
 
 
 def expired(until: str | None, later: Extended | None, now_ms: int) -> Headline:

@@ -6,9 +6,12 @@ Specification, endpoint 6 and "Company registry data"; decisions 2.4, 2.7, 3, 8.
 import re
 from collections.abc import Sequence
 
+import msgspec
+
 from balcao.core.access import Caller
 from balcao.core.calendar import civil_day_text
 from balcao.core.company import Company, uniform
+from balcao.core.gist import Gist, gist_of
 from balcao.core.idempotency import digest
 from balcao.core.outcomes import Conclusion, Delivered
 from balcao.core.problems import Problem
@@ -62,6 +65,20 @@ RULES: Rules = {
 }
 
 
+class _Company(msgspec.Struct):
+    nome_empresarial: str | None = None
+    situacao_cadastral: str | None = None
+
+
+class _InBrief(msgspec.Struct):
+    """What is read of an answer to remember it."""
+
+    response: _Company
+
+
+_in_brief = msgspec.json.Decoder(_InBrief).decode
+
+
 class CompanyLookup(Operation):
     """The operation."""
 
@@ -87,6 +104,7 @@ class CompanyLookup(Operation):
     answer_bytes_max = 4_000_000
     form = page.FORM
     failures = page.FAILURES
+    gists = page.GISTS
     in_sheets = IN_SHEETS
     answer = CompanyAnswer
     problems = (InvalidCnpj, InvalidStrategy, *PROBLEMS_OF_ALL, OptInNotEnabled, CnpjNotFound)
@@ -143,6 +161,13 @@ class CompanyLookup(Operation):
             source=outcome.source,
             asked_ms=outcome.asked_ms,
         )
+
+    def gist(self, body: bytes) -> Gist | None:
+        try:
+            said = _in_brief(body).response
+        except msgspec.DecodeError:
+            return None
+        return gist_of(said.nome_empresarial, said.situacao_cadastral)
 
     def error_fields(self, problem: Problem, document: str) -> bytes:
         return envelope.error_fields(problem, extra=b'"response":null,')

@@ -12,6 +12,7 @@ from balcao.operations.views import (
     RecordedResult,
     ResultTable,
     ResultView,
+    Tone,
     activities,
     address,
     coded,
@@ -35,12 +36,16 @@ FAILURES = {
     )
 }
 
-_COMPANY_TONES: Mapping[str, str] = {
+_COMPANY_TONES: Mapping[str, Tone] = {
     "ATIVA": "good",
     "SUSPENSA": "warn",
     "INAPTA": "warn",
     "BAIXADA": "bad",
     "NULA": "bad",
+}
+# Of what is remembered.
+GISTS: Mapping[str, tuple[str, Tone]] = {
+    status: (status.capitalize(), tone) for status, tone in _COMPANY_TONES.items()
 }
 _COMPANY_NOTES: Mapping[str, str] = {
     "ATIVA": "A empresa está regular no cadastro da Receita Federal.",

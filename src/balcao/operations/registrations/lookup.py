@@ -13,6 +13,7 @@ from balcao.core.company import Company
 from balcao.core.documents import Cnpj, Cpf
 from balcao.core.federation import ALL
 from balcao.core.freshness import Ask, Kept, Serve
+from balcao.core.gist import Gist, gist_of
 from balcao.core.idempotency import digest
 from balcao.core.ledger import Origin
 from balcao.core.outcomes import Conclusion, Delivered, Failed, Nothing, Outcome
@@ -70,6 +71,20 @@ class _AtAGlance(msgspec.Struct):
 _glance = msgspec.json.Decoder(_AtAGlance).decode
 
 
+class _Registered(msgspec.Struct):
+    ativa: bool
+
+
+class _InBrief(msgspec.Struct):
+    """What is read of an answer to remember it."""
+
+    inscricoes_estaduais: list[_Registered]
+    razao_social: str | None = None
+
+
+_in_brief = msgspec.json.Decoder(_InBrief).decode
+
+
 def rules(subject: Subject, per_uf: str) -> Rules:
     """The rules of one of the two operations; `per_uf` is the sentence of the first."""
     by_uf = "1 crédito por UF que respondeu. UFs que falharam não são cobradas."
@@ -96,6 +111,7 @@ class RegistrationLookup(Operation):
     record = Registrations
     by_uf = True
     failures = page.FAILURES
+    gists = page.GISTS
 
     @abstractmethod
     def declare_uf(self) -> UfChoice:
@@ -191,6 +207,14 @@ class RegistrationLookup(Operation):
         if found.absent and isinstance(question.document, Cnpj):
             error = self.absence()
         return envelope.refusal(error, question.document.text, self.error_fields)
+
+    def gist(self, body: bytes) -> Gist | None:
+        try:
+            said = _in_brief(body)
+        except msgspec.DecodeError:
+            return None
+        active = sum([each.ativa for each in said.inscricoes_estaduais])
+        return gist_of(said.razao_social, page.gist_of(active, len(said.inscricoes_estaduais)))
 
     def error_fields(self, problem: Problem, document: str) -> bytes:
         known = envelope.document_field(self.document, document)

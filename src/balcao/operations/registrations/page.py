@@ -18,6 +18,7 @@ from balcao.operations.views import (
     ResultTable,
     ResultView,
     Tile,
+    Tone,
     address,
     badge,
     document,
@@ -33,6 +34,21 @@ FAILURES = {
 }
 
 _DAYS = str(CACHE.default)
+
+# Of what is remembered.
+GISTS: Mapping[str, tuple[str, Tone]] = {
+    "ativa": ("1 inscrição ativa", "good"),
+    "ativas": ("{} inscrições ativas", "good"),
+    "inativa": ("Nenhuma inscrição ativa", "warn"),
+    "nenhuma": ("Sem inscrição", "info"),
+}
+
+
+def gist_of(active: int, all_of_them: int) -> str:
+    """Its code, by how many registrations there are."""
+    if active:
+        return "ativa" if active == 1 else f"ativas:{active}"
+    return "inativa" if all_of_them else "nenhuma"
 
 
 def form(

@@ -5,6 +5,9 @@ Specification, endpoint 1 and "Free-trade-zone registry record"; decisions 2.4, 
 
 from collections.abc import Sequence
 
+import msgspec
+
+from balcao.core.gist import Gist, gist_of
 from balcao.core.idempotency import digest
 from balcao.core.outcomes import Conclusion, Delivered
 from balcao.core.problems import Problem
@@ -42,6 +45,21 @@ RULES: Rules = {
 }
 
 
+class _Status(msgspec.Struct):
+    codigo: int
+    descricao: str
+
+
+class _InBrief(msgspec.Struct):
+    """What is read of an answer to remember it."""
+
+    nome: str
+    status: _Status
+
+
+_in_brief = msgspec.json.Decoder(_InBrief).decode
+
+
 class SuframaLookup(Operation):
     """The operation."""
 
@@ -63,6 +81,7 @@ class SuframaLookup(Operation):
     source_facts = ("alphanumeric",)
     form = page.FORM
     failures = page.FAILURES
+    gists = page.GISTS
     in_sheets = IN_SHEETS
     answer = ZoneAnswer
     problems = (InvalidCnpj, *PROBLEMS_OF_ALL, RegistrationNotFound)
@@ -97,6 +116,13 @@ class SuframaLookup(Operation):
             source=outcome.source,
             asked_ms=outcome.asked_ms,
         )
+
+    def gist(self, body: bytes) -> Gist | None:
+        try:
+            said = _in_brief(body)
+        except msgspec.DecodeError:
+            return None
+        return gist_of(said.nome, f"{said.status.codigo}:{said.status.descricao}")
 
     def error_fields(self, problem: Problem, document: str) -> bytes:
         """Never with `inscricao`: clients look at nothing else (decisions 1.1)."""

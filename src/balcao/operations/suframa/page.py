@@ -11,6 +11,7 @@ from balcao.operations.views import (
     RecordedResult,
     ResultTable,
     ResultView,
+    Tone,
     activities,
     address,
     coded,
@@ -34,7 +35,11 @@ FAILURES = {
     )
 }
 
-_ZONE_TONES: Mapping[int, str] = {1: "good", 2: "warn", 3: "bad", 4: "bad", 5: "bad"}
+_ZONE_TONES: Mapping[int, Tone] = {1: "good", 2: "warn", 3: "bad", 4: "bad", 5: "bad"}
+# Of what is remembered: by the number, with the description.
+GISTS: Mapping[str, tuple[str, Tone]] = {
+    str(code): ("{}", tone) for code, tone in _ZONE_TONES.items()
+}
 
 
 def view(recorded: RecordedResult) -> ResultView:

@@ -1,13 +1,14 @@
 """What is read of people and of requests, in place: the same on any engine."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
 from balcao.core.certificates import CertificateGiven
+from balcao.core.gist import Gist
 from balcao.core.ledger import Trace
 from balcao.core.people import Action, Credentials, Session, User, normal_email
-from balcao.storage.batch import CERTIFICATE_COLUMNS, TRACE_COLUMNS
+from balcao.storage.batch import CERTIFICATE_COLUMNS, GIST_COLUMNS, TRACE_COLUMNS
 from balcao.storage.connection import Apart, SqlConnection
 from balcao.storage.desk.seats import SEAT_COLUMNS, seat_of
 from balcao.storage.numbers import NUMBERED_BEFORE_MS_MAX, least_number
@@ -40,7 +41,7 @@ _AUDIT = (
     " e.target, e.detail FROM audit_entry AS e LEFT JOIN person AS p ON p.user_id = e.user_id"
     " LEFT JOIN account AS a ON a.account_id = e.account_id"
 )
-_TRACE = " ".join(("SELECT", ", ".join(TRACE_COLUMNS), "FROM trace WHERE account_id = ?"))
+_TRACE = " ".join(("SELECT", ", ".join(GIST_COLUMNS), "FROM trace WHERE account_id = ?"))
 # Visits are of companies: they know of no person.
 _VISIT = " ".join(
     (
@@ -214,12 +215,16 @@ class PeopleReading:
             ("coalesce(user_id, 0) = ?", wanted.user_id),
             ("coalesce(uf, '') = ?", wanted.uf),
             ("origin = ?", wanted.origin),
+            ("(source = 'snapshot') = ?", wanted.own_copy),
             ("document = ?", wanted.document),
             ("document_hash = ?", wanted.document_hash),
-            ("(status >= 400) = ?", wanted.errors_only or None),
+            ("(code IS NOT NULL) = ?", wanted.errors_only or None),
             ("coalesce(client, '') = ?", wanted.client),
             ("reference = ?", wanted.reference),
         )
+        if wanted.words:
+            named, patterns = _named(account_id, wanted.words)
+            where, values = f"{where} AND {named}", [*values, *patterns]
         if wanted.charged:
             return self._charged(account_id, wanted, (where, values), limit)
         opened, instants = _matching(
@@ -231,14 +236,10 @@ class PeopleReading:
         where, values = f"{where} AND {opened}", [*values, *instants]
         with self._apart() as reading:
             rows: list[Any] = []
-            # A visit is never a person's, and there is an index of those that are.
-            kinds = (
-                (_TRACE, _CERTIFICATE) if wanted.document_hash else (_VISIT, _TRACE, _CERTIFICATE)
-            )
-            for select in kinds:
+            for select, came_to, codes in _kinds(wanted):
                 rows += reading.execute(
-                    f"{select} AND {where} ORDER BY request_id DESC LIMIT ?",
-                    (account_id, *values, limit),
+                    f"{select} AND {where} AND {came_to} ORDER BY request_id DESC LIMIT ?",
+                    (account_id, *values, *codes, limit),
                 ).fetchall()
         return _newest(rows, limit)
 
@@ -255,14 +256,18 @@ class PeopleReading:
         least = least_number(wanted.from_ms - NUMBERED_BEFORE_MS_MAX)
         end = least_number(wanted.to_ms + NUMBERED_BEFORE_MS_MAX)
         visits = f"{_VISIT} AND request_id >= ? AND request_id < ? AND opened_ms >= ?"
-        kinds: Sequence[tuple[str, Sequence[Any]]] = (
-            (f"{visits} AND opened_ms < ?", (account_id, least, end, *instants)),
-            *(
-                (f"{select} AND {_CHARGED_IN.format(table=table)}", (account_id, *instants))
-                for select, table in ((_TRACE, "trace"), (_CERTIFICATE, "certificate_trace"))
-            ),
-            (_CHARGE, (account_id, *instants, account_id)),
-        )
+        remembered = [
+            (f"{select} AND {_CHARGED_IN.format(table=table)} AND {came_to}", (*instants, *codes))
+            for (select, came_to, codes), table in zip(
+                _came_to(wanted.results), ("trace", "certificate_trace"), strict=True
+            )
+        ]
+        kinds: list[tuple[str, Sequence[Any]]] = [
+            (select, (account_id, *given)) for select, given in remembered
+        ]
+        if not wanted.results:  # nobody remembers what the others came to
+            kinds.append((f"{visits} AND opened_ms < ?", (account_id, least, end, *instants)))
+            kinds.append((_CHARGE, (account_id, *instants, account_id)))
         with self._apart() as reading, reading.one_moment():
             rows: list[Any] = []
             for select, given in kinds:
@@ -308,8 +313,10 @@ def _user(row: Any) -> User:
 def _trace(row: Any) -> Trace:
     plain, more = row[: len(TRACE_COLUMNS)], row[len(TRACE_COLUMNS) :]
     trace = dict(zip(TRACE_COLUMNS, plain, strict=True))
-    brought = _brought(*more) if more else None
-    return Trace(**{**trace, "refresh": bool(trace["refresh"])}, certificate=brought)
+    trace["refresh"] = bool(trace["refresh"])
+    if len(more) == len(Gist.__struct_fields__):
+        return Trace(**trace, gist=None if more == (None, None) else Gist(*more))
+    return Trace(**trace, certificate=_brought(*more) if more else None)
 
 
 def _brought(
@@ -324,6 +331,37 @@ def _newest(rows: Sequence[Any], limit: int) -> Sequence[Trace]:
     """Of the newest of each kind, among which are the newest of all."""
     newest = sorted(map(_trace, rows), key=lambda trace: trace.request_id, reverse=True)
     return newest[:limit]
+
+
+def _kinds(wanted: TraceFilter) -> Iterator[tuple[str, str, Sequence[str]]]:
+    """Where such requests are, and what finds those that came to the results that are wanted."""
+    # A visit is never a person's, and there is an index of those that are; and nobody remembers
+    # what visits came to.
+    if not (wanted.document_hash or wanted.results):
+        yield _VISIT, "TRUE", ()
+    yield from _came_to(wanted.results)
+
+
+def _came_to(results: Sequence[str]) -> Sequence[tuple[str, str, Sequence[str]]]:
+    """The traces, and those of certificates, that came to one of these; nothing: to whatever."""
+    if not results:
+        return ((_TRACE, "TRUE", ()), (_CERTIFICATE, "TRUE", ()))
+    marks = " OR ".join(["result = ? OR result LIKE ?"] * len(results))
+    patterns = [text for code in results for text in (code, f"{code}:%")]
+    verdicts = ", ".join("?" * len(results))
+    return ((_TRACE, f"({marks})", patterns), (_CERTIFICATE, f"verdict IN ({verdicts})", results))
+
+
+def _named(account_id: int, words: Sequence[str]) -> tuple[str, Sequence[object]]:
+    """About companies that some request of the account knows by a name with all these words."""
+    having = " AND ".join(["account_id = ?", *["upper(name) LIKE ?"] * len(words)])
+    tables = [f"SELECT document FROM {name} WHERE {having}" for name in _KNOW_NAMES]  # noqa: S608
+    patterns = [f"%{word.translate(_NO_WILDCARDS)}%" for word in words]
+    return f"document IN ({' UNION '.join(tables)})", [account_id, *patterns] * len(_KNOW_NAMES)
+
+
+_KNOW_NAMES = ("trace", "certificate_trace")
+_NO_WILDCARDS = str.maketrans("", "", "%_\\")
 
 
 def _matching(*conditions: tuple[str, object]) -> tuple[str, list[Any]]:

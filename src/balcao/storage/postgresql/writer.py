@@ -28,9 +28,9 @@ from balcao.storage.batch import (
     BINDING_COLUMNS,
     CERTIFICATE_COLUMNS,
     ENTRY_COLUMNS,
+    GIST_COLUMNS,
     OPENED_COLUMNS,
     RECEIPT_COLUMNS,
-    TRACE_COLUMNS,
     VISIT_COLUMNS,
     Batch,
     Needs,
@@ -115,7 +115,7 @@ _BINDINGS = _table(
     + ", ".join(f"{name} = excluded.{name}" for name in (*BINDING_COLUMNS[2:], "node_id")),
 )
 _RECEIPTS = _table("receipt", RECEIPT_COLUMNS, conflict="ON CONFLICT (receipt_id) DO NOTHING")
-_TRACES = _table("trace", TRACE_COLUMNS, conflict="ON CONFLICT (account_id, request_id) DO NOTHING")
+_TRACES = _table("trace", GIST_COLUMNS, conflict="ON CONFLICT (account_id, request_id) DO NOTHING")
 _CERTIFICATES = _table(
     "certificate_trace",
     CERTIFICATE_COLUMNS,

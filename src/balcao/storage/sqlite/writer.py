@@ -22,9 +22,9 @@ from balcao.storage.batch import (
     BINDING_COLUMNS,
     CERTIFICATE_COLUMNS,
     ENTRY_COLUMNS,
+    GIST_COLUMNS,
     OPENED_COLUMNS,
     RECEIPT_COLUMNS,
-    TRACE_COLUMNS,
     VISIT_COLUMNS,
     Batch,
     Needs,
@@ -326,7 +326,7 @@ def _store(connection: apsw.Connection, batch: Batch, limits: Sequence[tuple[str
         _insert(connection, "receipt", RECEIPT_COLUMNS, batch.receipts, conflict=known)
     if batch.traces:
         known = "ON CONFLICT (account_id, request_id) DO NOTHING"
-        _insert(connection, "trace", TRACE_COLUMNS, batch.traces, conflict=known)
+        _insert(connection, "trace", GIST_COLUMNS, batch.traces, conflict=known)
     if batch.certificates:
         known = "ON CONFLICT (account_id, request_id) DO NOTHING"
         rows = batch.certificates

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from balcao.core.batches import ROW_STATES, RowState
 from balcao.core.certificates import CertificateGiven
 from balcao.core.ledger import Trace
-from balcao.core.writing import cnpj, counted, cpf, whole
+from balcao.core.writing import counted, document, whole
 from balcao.storage.batches import StoredBatch, StoredRow
 from balcao.web.batches import words
 from balcao.web.visit import Visit
@@ -91,7 +91,7 @@ class Looking:
             word = outcome_of(trace)
         return BatchLine(
             row,
-            _document(row.document),
+            document(row.document),
             word,
             None if trace is None else origin_of(trace),
             None if trace is None else trace.certificate,
@@ -129,10 +129,3 @@ def _lines(at: Sequence[int]) -> str:
     named = ", ".join(map(whole, at[:_LINES_NAMED]))
     more = ", …" if len(at) > _LINES_NAMED else ""
     return f"{'linha' if len(at) == 1 else 'linhas'} {named}{more}"
-
-
-def _document(text: str | None) -> str:
-    """A CNPJ whole, a CPF as it is stored: masked."""
-    if text is None:
-        return "—"
-    return cnpj(text) if len(text) == 14 and "*" not in text else cpf(text)

@@ -9,7 +9,7 @@ from balcao.core.access import Account
 from balcao.core.calendar import details_since
 from balcao.core.writing import MONTHS, day
 from balcao.storage.totals import Dimension
-from balcao.web import asking, history
+from balcao.web import asking, history, history_filters
 from balcao.web.visit import Visit
 
 GROUP, BY_DAY, REFERENCE = "agrupar", "por_dia", "referencia"
@@ -75,7 +75,7 @@ class StatementAsked:
         asks_for_details = fields.get("pessoa") or fields.get("uf")
         if asks_for_details and self.period.first < self.details_since:
             return None
-        return asking.address(self.requests, fields | {history.CHARGED: "1"})
+        return asking.address(self.requests, fields | {history_filters.CHARGED: "1"})
 
 
 def asked_of(visit: Visit, account: Account, base: str) -> StatementAsked:

@@ -141,14 +141,18 @@
 
   document.addEventListener("click", async ({ target }) => {
     if (openMenu() && !openMenu().contains(target)) openMenu().open = false;
+    if (target.closest("[data-print]")) return print();
     const button = target.closest("[data-copy]");
     if (!button) return;
     const said = button.parentElement.querySelector("[aria-live]");
+    const text = button.dataset.copy || location.href;
     try {
-      await navigator.clipboard.writeText(button.dataset.copy);
+      await navigator.clipboard.writeText(text);
       said.textContent = "Copiado";
     } catch { // no clipboard without HTTPS, but a selection can be copied
-      getSelection().selectAllChildren(button.parentElement.querySelector("code"));
+      const shown = button.parentElement.querySelector("code");
+      if (!shown) return prompt("Copie daqui:", text);
+      getSelection().selectAllChildren(shown);
       said.textContent = document.execCommand("copy") ? "Copiado" : "Selecionado: use Ctrl+C";
     }
   });
@@ -201,7 +205,22 @@
   });
 
   function prepare() {
-    document.querySelectorAll("[data-copy][hidden]").forEach((one) => { one.hidden = false; });
+    // The price stands in the button, too; to ask for it is for those without a script.
+    const cost = document.querySelector("#consulta .cost");
+    const price = document.querySelector("#preco [data-cost]")?.dataset.cost;
+    if (cost) cost.textContent = price ? ` · ${price}` : "";
+    document.querySelectorAll("[data-without-script]").forEach((one) => { one.hidden = true; });
+    // Numbers of registers can be copied where they stand.
+    const copying = document.getElementById("copiar");
+    if (copying) document.querySelectorAll(".registers :is(dd, tbody th) .document").forEach((one) => {
+      const added = copying.content.cloneNode(true);
+      const button = added.querySelector("button");
+      button.dataset.copy = one.textContent;
+      button.ariaLabel = `Copiar ${one.textContent}`;
+      one.after(" ", added);
+    });
+    copying?.remove();
+    document.querySelectorAll(":is([data-copy], [data-print])[hidden]").forEach((one) => { one.hidden = false; });
     document.querySelectorAll("form[data-busy]").forEach((form) => {
       if (form.querySelector(".busy")) return;
       const note = document.createElement("p"); // there early, to be heard

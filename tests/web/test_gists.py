@@ -1,0 +1,93 @@
+"""What is remembered of an answer: its name and what it came to, of every operation alike."""
+
+from collections.abc import Mapping, Sequence
+
+import msgspec
+import pytest
+
+from balcao.core.gist import Gist, gist_of
+from balcao.operations import OPERATIONS
+from balcao.web import vocabulary
+from balcao.web.vocabulary import Word, outcome_of
+from tests.web.consulting import a_trace
+
+ACTIVE = {"ativa": True}
+CLOSED = {"ativa": False}
+
+
+@pytest.mark.parametrize(
+    ("subject", "body", "gist", "word"),
+    [
+        (
+            "company",
+            {"response": {"nome_empresarial": "ACME LTDA", "situacao_cadastral": "BAIXADA"}},
+            Gist("ACME LTDA", "BAIXADA"),
+            Word("Baixada", "bad"),
+        ),
+        ("company", {"response": {}}, Gist(None, None), Word("Respondida", "good")),
+        (
+            "state_registration",
+            {"razao_social": "ACME", "inscricoes_estaduais": [ACTIVE, CLOSED]},
+            Gist("ACME", "ativa"),
+            Word("1 inscrição ativa", "good"),
+        ),
+        (
+            "state_registration",
+            {"inscricoes_estaduais": [ACTIVE, ACTIVE, ACTIVE]},
+            Gist(None, "ativas:3"),
+            Word("3 inscrições ativas", "good"),
+        ),
+        (
+            "state_registration",
+            {"inscricoes_estaduais": [CLOSED]},
+            Gist(None, "inativa"),
+            Word("Nenhuma inscrição ativa", "warn"),
+        ),
+        (
+            "state_registration",
+            {"inscricoes_estaduais": []},
+            Gist(None, "nenhuma"),
+            Word("Sem inscrição", "info"),
+        ),
+        (
+            "suframa",
+            {"nome": "ZONA", "status": {"codigo": 3, "descricao": "BLOQUEADA"}},
+            Gist("ZONA", "3:BLOQUEADA"),
+            Word("Bloqueada", "bad"),
+        ),
+    ],
+)
+def test_what_an_answer_comes_to(
+    subject: str, body: Mapping[str, object], gist: Gist, word: Word
+) -> None:
+    operation = OPERATIONS[subject]
+    assert operation.gist(msgspec.json.encode(body)) == gist
+    assert outcome_of(a_trace(operation=operation.path, gist=gist)) == word
+
+
+@pytest.mark.parametrize("body", [b"", b"{", b"[]", b'{"response":1,"nome":2}'])
+def test_what_cannot_be_read_is_not_remembered(body: bytes) -> None:
+    assert [each.gist(body) for each in OPERATIONS.values()] == [None] * len(OPERATIONS)
+
+
+@pytest.mark.parametrize(
+    ("name", "kept"),
+    [
+        ("MARIA DA SILVA 90010000100", "MARIA DA SILVA"),
+        ("MARIA DA SILVA 900.100.001-00", "MARIA DA SILVA"),
+        ("A" * 200, "A" * 150),
+        ("", None),
+        (None, None),
+    ],
+)
+def test_names_are_short_and_without_a_cpf(name: str | None, kept: str | None) -> None:
+    assert gist_of(name, None).name == kept
+
+
+def test_every_result_that_is_looked_for_is_one_that_is_remembered() -> None:
+    remembered = {code for each in OPERATIONS.values() for code in (*each.gists, *each.verdicts)}
+    wanted: Sequence[str] = [code for _, codes in vocabulary.RESULTS.values() for code in codes]
+    assert set(wanted) <= remembered
+    assert len(wanted) == len(set(wanted)), "a result is found by one word"
+    # A wildcard in a code would find others.
+    assert not [code for code in remembered if set("%_:") & set(code)]
