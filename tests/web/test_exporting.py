@@ -71,10 +71,10 @@ def test_a_long_list_is_a_file_that_is_ready_later(
     if form == "csv":
         rows = list(csv.DictReader(io.StringIO(file.text.removeprefix("\ufeff")), delimiter=";"))
         assert len(rows) == 4
-        assert set(rows[0]) == set(history.COLUMNS)
+        assert set(rows[0]) == {column.name for column in history.COLUMNS}
     else:
         head, *lines, total = cells(file.content, 1)
-        assert head[:4] == ["Quando", "Número da consulta", "Operação", "Documento"]
+        assert head[:4] == ["Quando", "Número da consulta", "O que", "Documento"]
         assert len(lines) == 4
         assert total[0] == "Total"
     # Nobody else's.
