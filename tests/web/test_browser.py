@@ -379,7 +379,7 @@ def _all_pages(live: Live) -> list[tuple[str | None, str]]:
     number = account.account_id
     mine = [
         "/app", "/app/consultas", "/app/extrato", "/app/historico", "/app/chaves",
-        "/app/usuarios", "/app/eu", f"/app/usuarios/{user.user_id}",
+        "/app/usuarios", "/app/eu", "/app/exemplos", f"/app/usuarios/{user.user_id}",
         f"/app/chaves/{key.key_id}/revogar", f"/app/chaves/{key.key_id}/regras", "/app/nada",
         *(
             f"/app/consultas/{form}"

@@ -145,7 +145,8 @@
     if (!button) return;
     const said = button.parentElement.querySelector("[aria-live]");
     try {
-      await navigator.clipboard.writeText(button.dataset.copy);
+      const code = () => button.parentElement.querySelector("code").textContent;
+      await navigator.clipboard.writeText(button.dataset.copy || code());
       said.textContent = "Copiado";
     } catch { // no clipboard without HTTPS, but a selection can be copied
       getSelection().selectAllChildren(button.parentElement.querySelector("code"));
