@@ -20,7 +20,7 @@ serve: $(VENV)/.installed ## Sets up and serves; PORT=9000 for another port
 	@$(BIN)/balcao serve
 
 test: $(VENV)/.installed-dev ## Sets up and runs all tests
-	@tools/system-packages chromium postgresql nginx caddy promtool iproute2
+	@tools/system-packages chromium postgresql nginx caddy promtool iproute2 curl jq php-cli
 	$(BIN)/python -m pytest -n auto
 
 # Decisions, readers of sources, house rules and pages: no server, no browser, no database server.

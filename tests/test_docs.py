@@ -35,7 +35,7 @@ OTHERS = {
     "ledger_entry_2026_01",
 }  # fmt: skip
 
-TREES = ("src", "tests", "docs", "deploy", "bench", "tools")
+TREES = ("src", "tests", "docs", "deploy", "bench", "tools", "clients")
 FILES = [
     *(path for path in ROOT.iterdir() if path.is_file()),
     *(

@@ -426,7 +426,7 @@ def _all_pages(live: Live) -> list[tuple[str | None, str]]:
         "/app/empresas/90010007000268", "/app/consultas", "/app/extrato",
         "/app/historico", "/app/chaves",
         "/app/historico?nome=ninguem&erros=1",
-        "/app/usuarios", "/app/eu", f"/app/usuarios/{user.user_id}",
+        "/app/usuarios", "/app/eu", "/app/exemplos", f"/app/usuarios/{user.user_id}",
         f"/app/chaves/{key.key_id}/revogar", f"/app/chaves/{key.key_id}/regras", "/app/nada",
         *(
             f"/app/consultas/{form}"

@@ -19,6 +19,7 @@ from balcao.operations.contract import curl_line
 from balcao.web import asking, vocabulary
 from balcao.web.home import limits_of
 from balcao.web.mounting import ACCOUNTS
+from balcao.web.snippets import for_reader
 from balcao.web.typed import TypedForm, checked, is_name, read
 from balcao.web.visit import Visit
 from balcao.web.vocabulary import Word
@@ -183,8 +184,17 @@ async def create(visit: Visit, account: Account, base: str) -> Response:
     except FormDone:
         return _listed(visit, account, base, 409, alert=_FORM_DONE)
     example = curl_line(tools.parts.operations["company"], text, tools.settings.address)
+    # Operators hand the key on, and see no program with it.
+    programs = () if visit.person.is_operator else for_reader(tools.settings.address, text)
     return visit.page(
-        "chave_criada.html", 201, key=key, text=text, example=example, account=account, path=base
+        "chave_criada.html",
+        201,
+        key=key,
+        text=text,
+        example=example,
+        programs=programs,
+        account=account,
+        path=base,
     )
 
 

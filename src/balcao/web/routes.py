@@ -7,6 +7,7 @@ from balcao.web import (
     box,
     budgets,
     consult,
+    examples,
     history,
     home,
     keys,
@@ -65,6 +66,7 @@ PAGES: Sequence[Page] = (
     Page("/status/estado.json", "status:json", "anyone", status.as_json),
     # Whoever is signed in.
     Page("/app", "app:inicio", "signed_in", home.show),
+    Page("/app/exemplos", "app:exemplos", "signed_in", examples.show),
     Page("/app/eu", "app:eu", "signed_in", myself.show),
     Page("/app/eu/senha", "app:senha", "signed_in", myself.change_password, "POST"),
     Page("/app/eu/sessoes", "app:sessoes", "signed_in", myself.close_others, "POST"),

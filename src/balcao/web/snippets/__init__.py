@@ -51,22 +51,22 @@ class Snippet:
     file: str
     """What the reader saves it as."""
     needs: str
-    """What has to be there to run it, in Portuguese."""
+    """What has to be there to run it, in Portuguese, to be read after the title."""
     escaped: Callable[[str], str]
 
 
 SNIPPETS: Mapping[str, Snippet] = {
     each.name: each
     for each in (
-        Snippet("curl", "curl", "consulta.sh", "curl 7.84 e jq", _in_shell),
-        Snippet("python", "Python", "consulta.py", "Python 3.9", _with_backslashes),
-        Snippet("node", "Node", "consulta.mjs", "Node 18", _with_backslashes),
-        Snippet("php", "PHP", "consulta.php", "PHP 8.1", _in_php),
-        Snippet("csharp", "C#", "Consulta.cs", ".NET 8", _with_backslashes),
-        Snippet("java", "Java", "Consulta.java", "Java 17", _with_backslashes),
-        Snippet("go", "Go", "consulta.go", "Go 1.20", _with_backslashes),
-        Snippet("delphi", "Delphi", "Consulta.dpr", "Delphi 10.4", _doubled("'")),
-        Snippet("tlpp", "TLPP", "consulta.tlpp", "Protheus 12.1.33", _in_advpl),
+        Snippet("curl", "curl", "consulta.sh", "7.84 ou mais novo, e jq", _in_shell),
+        Snippet("python", "Python", "consulta.py", "3.9 ou mais novo", _with_backslashes),
+        Snippet("node", "Node", "consulta.mjs", "18 ou mais novo", _with_backslashes),
+        Snippet("php", "PHP", "consulta.php", "8.1 ou mais novo", _in_php),
+        Snippet("csharp", "C#", "Consulta.cs", ".NET 8 ou mais novo", _with_backslashes),
+        Snippet("java", "Java", "Consulta.java", "17 ou mais novo", _with_backslashes),
+        Snippet("go", "Go", "consulta.go", "1.20 ou mais novo", _with_backslashes),
+        Snippet("delphi", "Delphi", "Consulta.dpr", "10.4 ou mais novo", _doubled("'")),
+        Snippet("tlpp", "TLPP", "consulta.tlpp", "Protheus 12.1.33 ou mais novo", _in_advpl),
         Snippet("power-query", "Power Query", "consulta.pq", "Excel ou Power BI", _in_power_query),
         Snippet("apps-script", "Apps Script", "consulta.gs", "Planilhas Google", _with_backslashes),
     )

@@ -145,12 +145,12 @@
     const button = target.closest("[data-copy]");
     if (!button) return;
     const said = button.parentElement.querySelector("[aria-live]");
-    const text = button.dataset.copy || location.href;
+    const shown = button.parentElement.querySelector("code");
+    const text = button.dataset.copy || (shown ? shown.textContent : location.href);
     try {
       await navigator.clipboard.writeText(text);
       said.textContent = "Copiado";
     } catch { // no clipboard without HTTPS, but a selection can be copied
-      const shown = button.parentElement.querySelector("code");
       if (!shown) return prompt("Copie daqui:", text);
       getSelection().selectAllChildren(shown);
       said.textContent = document.execCommand("copy") ? "Copiado" : "Selecionado: use Ctrl+C";

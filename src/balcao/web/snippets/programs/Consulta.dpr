@@ -146,7 +146,7 @@ begin
   try
     Dados := Consultar('certidao-negativa-de-debitos-federal?cnpj=' + Cnpj);
     try
-      if not Dados.TryGetValue<string>('certificate_type', Tipo) then
+      if not Dados.TryGetValue<string>('certificate_type', Tipo) or (Tipo = '') then
         Tipo := Dados.GetValue<string>('status');
       if Dados.GetValue<Boolean>('success') then
         Writeln('certidão federal: ', Tipo, ', válida até ',

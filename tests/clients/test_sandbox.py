@@ -1,0 +1,42 @@
+"""Our own clients read the sandbox: every operation, a negative result, an error."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+
+import pytest
+from bench.clients import LINES
+from tools.generate_clients import CLIENTS
+
+from tests.cli.shell import Server, free_port, keys_in, serving
+from tests.clients import interpreters
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    folder = tmp_path_factory.mktemp("servidor") / "dados"
+    with serving(folder, free_port(), establishments=20) as server:
+        server.wait_until_it_answers()
+        yield server
+
+
+def read(command: Sequence[str], server: Server) -> Sequence[str]:
+    """The lines that a client's program prints."""
+    key = keys_in(server.out)["pre-pago"]
+    done = subprocess.run(
+        command,
+        env={**os.environ, "BALCAO_BASE": server.base, "BALCAO_KEY": key},
+        capture_output=True,
+        check=False,
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stderr.decode()
+    return done.stdout.decode().splitlines()
+
+
+def test_both_clients_read_results_negatives_and_errors(server: Server) -> None:
+    script = str(CLIENTS / "typescript" / "test" / "sandbox.ts")
+    program = str(CLIENTS / "python" / "read_sandbox.py")
+    assert tuple(read([sys.executable, program], server)) == LINES
+    assert tuple(read([interpreters.node(), script], server)) == LINES
