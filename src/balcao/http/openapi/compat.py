@@ -14,7 +14,7 @@ from balcao.core.faces import FACE_TITLES
 from balcao.core.month_detail import NO_DETAIL
 from balcao.core.problems import Problem, problem_of
 from balcao.http.compat.dressing import addresses
-from balcao.http.compat.face import Dressed, Face, Refused, Told
+from balcao.http.compat.face import Dressed, Face, RefusedLookup, Told
 from balcao.http.openapi import texts
 from balcao.http.openapi.errors import JSON, SCHEMAS, samples
 from balcao.operations.contract import Operation
@@ -97,7 +97,9 @@ def _responses(company: Operation, face: Face, headers: Mapping[int, Any]) -> di
     faced = [problem_of(error) for kind in kinds for error in samples(kind)]
     for problem in [*faced, problem_of(RuntimeError())]:
         asked = company.parameters[0].example
-        dressed = face.refuse(Refused(problem.status, problem.code, problem.message, str(asked)))
+        dressed = face.refuse(
+            RefusedLookup(problem.status, problem.code, problem.message, str(asked))
+        )
         told.setdefault(dressed.status, []).append((problem, dressed))
     found = {status: _refused(status, each, headers) for status, each in sorted(told.items())}
     result = {
