@@ -32,7 +32,7 @@ OTHERS = {
     "TMPDIR", "PR_SET_MDWE", "AWS_DISABLE_BULK_DELETE", "s3_region", "HHMMSS",
     "OTEL_TRACES_SAMPLER_ARG", "parentbased_traceidratio",
     "DETACH", "CONCURRENTLY", "TABLESPACE", "pg_basebackup", "synchronous_standby_names",
-    "ledger_entry_2026_01",
+    "ledger_entry_2026_01", "BRASILAPI_URL", "underscores_in_headers",
 }  # fmt: skip
 
 TREES = ("src", "tests", "docs", "deploy", "bench", "tools", "clients")

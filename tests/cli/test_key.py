@@ -173,3 +173,53 @@ def test_fifty_networks_are_the_most(shell: Shell) -> None:
     fifty = " ".join(f"--ip 10.0.0.{last}" for last in range(50))
     shell(f"key create acme {fifty}")
     assert "no máximo 50" in shell(f"key create acme {fifty} --ip 10.0.1.1", code=2).err
+
+
+# Face keys (decisions 16.4).
+
+OF_FACE = "key create acme --face brasilapi"
+
+
+def test_a_face_key_has_networks_and_a_daily_ceiling(shell: Shell) -> None:
+    said = shell(f"{OF_FACE} --ip 203.0.113.7 --ip 2001:db8::/32 --daily-credits 500")
+    assert is_well_formed(said.out.strip())
+    assert "/compat/k/CHAVE/brasilapi/" in said.err
+    assert "500 créditos por dia" in said.err
+    shown = shell("key show 1").out
+    assert "a face BrasilAPI" in shown
+    assert "500 créditos por dia" in shown
+    told = shell("key show 1 --json").json
+    assert told["operations"] == ["compat/brasilapi"]
+    assert told["ips"] == ["203.0.113.7/32", "2001:db8::/32"]
+    (budget,) = told["budgets"]
+    assert (budget["period"], budget["credits_max"], budget["operations"]) == ("dia", 500, None)
+    refused = shell(f"budget delete acme {budget['number']}", code=1)
+    assert "revogue a chave" in refused.err
+    assert shell("key list acme").out.count("face BrasilAPI") == 1
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        (f"{OF_FACE} --daily-credits 5", "--ip"),
+        (f"{OF_FACE} --ip 203.0.113.7", "--daily-credits"),
+        (f"{OF_FACE} --ip 203.0.113.7 --daily-credits 0", "--daily-credits"),
+        (f"{OF_FACE} --ip 203.0.113.7 --daily-credits 5 --operation sintegra", "--operation"),
+        (f"{OF_FACE} --ip 203.0.113.7 --daily-credits 5 --admin", "--admin"),
+        (f"{OF_FACE} --ip 203.0.113.7 --daily-credits 5 --require-client", "--require-client"),
+        ("key create acme --face outra --ip 203.0.113.7 --daily-credits 5", "brasilapi"),
+        ("key create acme --daily-credits 5", "--face"),
+    ],
+)
+def test_what_a_face_key_needs(shell: Shell, line: str, said: str) -> None:
+    assert said in shell(line, code=2).err
+    assert shell("key list acme --json").json == []
+
+
+def test_of_a_face_key_only_the_networks_change(shell: Shell) -> None:
+    shell(f"{OF_FACE} --ip 203.0.113.7 --daily-credits 5")
+    for change in ("--any-ip", "--operation sintegra", "--any-operation", "--admin"):
+        assert "face BrasilAPI" in shell(f"key change 1 {change}", code=1).err
+    shell("key change 1 --ip 203.0.113.8")
+    told = shell("key show 1 --json").json
+    assert (told["ips"], told["operations"]) == (["203.0.113.8/32"], ["compat/brasilapi"])

@@ -255,6 +255,7 @@ def test_answers_may_be_read_by_any_origin(world: World) -> None:
             "location",
             "x-cliente",
             "x-referencia",
+            "x-codigo-erro",
         }
 
 

@@ -152,7 +152,12 @@ def test_every_operation_and_page_is_described() -> None:
         )
     }
     searches = {f"/buscas/v1/{each}" for each in ("empresas", "empresas/contagem", "socios")}
-    known = lookups | quotes | searches | receipts | account | pages | batches
+    faces = {
+        *(f"/compat/{each}/{{cnpj}}" for each in ("minhareceita", "brasilapi/api/cnpj/v1")),
+        *(f"/compat/{each}/{{cnpj}}" for each in ("receitaws/v1/cnpj", "cnpjws/cnpj")),
+        "/compat/receitaws/v1/cnpj/{cnpj}/days/{dias}",
+    }
+    known = lookups | quotes | searches | faces | receipts | account | pages | batches
     assert DOCUMENT["paths"].keys() == known
 
 
@@ -467,7 +472,7 @@ def test_every_body_is_named_and_open() -> None:
     for path, status, content in contents():
         if content["schema"].get("type") != "string":
             assert set(content["schema"]) == {"$ref"}, f"{path} {status}"
-    assert len(schemas) <= 62
+    assert len(schemas) <= 64
     for name, schema in schemas.items():
         assert schema["additionalProperties"] is True, name
         for of_field in schema["properties"].values():

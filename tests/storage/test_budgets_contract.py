@@ -6,12 +6,20 @@ from collections.abc import Callable
 import pytest
 from msgspec.structs import replace
 
-from balcao.core.access import Account
+from balcao.core.access import Account, KeyDoor
 from balcao.core.budgets import Budget, OverBudget, owners_of
+from balcao.core.faces import operation_of
 from balcao.core.idempotency import Recorded
 from balcao.core.ledger import Change, Finish, Short
 from balcao.core.people import AT_THE_TERMINAL
-from balcao.errors import BudgetNotFound, BudgetsCrowded, InvalidParameter, StillRunning
+from balcao.errors import (
+    BudgetNotFound,
+    BudgetOfItsOwner,
+    BudgetsCrowded,
+    InvalidParameter,
+    StillRunning,
+)
+from balcao.storage.contract import NewKey
 from balcao.storage.desk.budgets import BudgetNow
 from balcao.storage.desk.desk import Desk
 from balcao.storage.numbers import least_number
@@ -309,3 +317,42 @@ def test_the_walls_of_the_schema(engine: Engine, desk: Desk, rich: Account, make
     engine.sql("UPDATE budget SET ended_ms = 1")
     with pytest.raises(engine.wall):
         engine.sql("UPDATE budget SET ended_ms = 2")
+
+
+def test_a_face_key_keeps_a_daily_ceiling_as_long_as_it_is_in_force(
+    engine: Engine, desk: Desk, rich: Account, make: Make
+) -> None:
+    """Decisions 16.4."""
+    door = KeyDoor(("10.0.0.0/8",), (operation_of("brasilapi"),))
+    key = desk.create_key(NewKey(rich.account_id, "face", "p", b"f" * 32, door=door), NOW)
+
+    def end(budget: Budget) -> None:
+        engine.run(desk.budgets.end(rich.account_id, budget.number, AT_THE_TERMINAL, NOW))
+
+    def narrow(budget: Budget) -> None:
+        engine.run(
+            desk.budgets.change(
+                rich.account_id,
+                budget.number,
+                lambda before: replace(before, operations=(OPERATION,)),
+                AT_THE_TERMINAL,
+                NOW,
+            )
+        )
+
+    daily = make(owner=str(key.key_id), period="dia")
+    monthly = make(owner=str(key.key_id))
+    end(monthly)
+    for deed in (end, narrow):
+        with pytest.raises(BudgetOfItsOwner):
+            deed(daily)
+    assert now(desk, daily) == (0, 0, 0)
+    another = make(owner=str(key.key_id), period="dia", credits_max=5)
+    end(daily)
+    with pytest.raises(BudgetOfItsOwner):
+        end(another)
+    desk.revoke_key(key.key_id, NOW)
+    end(another)
+    usual = make(period="dia")  # of a key that is no face's
+    narrow(usual)
+    end(usual)

@@ -8,8 +8,9 @@ from msgspec.structs import replace
 
 from balcao.core.access import Account, KeyDoor
 from balcao.core.certificates import CertificateGiven
+from balcao.core.faces import operation_of
 from balcao.core.ledger import Change
-from balcao.errors import FormDone
+from balcao.errors import FormDone, InvalidParameter
 from balcao.storage.contract import NewKey
 from balcao.storage.desk.desk import Desk
 from tests.storage.engines import Engine
@@ -211,6 +212,25 @@ def test_a_change_of_a_door_is_signed_and_in_force(
     with pytest.raises(FormDone):
         desk.change_door(key.key_id, door, NOW, a_form("f1"))
     assert not desk.change_door(99, door, NOW, BY)
+
+
+def test_a_face_key_stays_one_and_has_networks(engine: Engine, desk: Desk, ana: Account) -> None:
+    """Whoever changes it (decisions 16.4)."""
+    of_face = (operation_of("brasilapi"),)
+    new = NewKey(ana.account_id, "k", "p", a_hash("k"), door=KeyDoor(("10.0.0.0/8",), of_face))
+    key = desk.create_key(new, NOW, BY)
+    with pytest.raises(InvalidParameter):
+        desk.create_key(dataclasses.replace(new, hash=a_hash("l"), door=KeyDoor((), of_face)), NOW)
+    for wider in (KeyDoor(("::/0",)), KeyDoor(("::/0",), ("suframa",))):
+        assert desk.change_door(key.key_id, wider, NOW, BY)
+        caller = engine.run(desk.caller(a_hash("k"), NOW))
+        assert caller is not None
+        assert caller.door == KeyDoor(("::/0",), of_face)
+    for opener in (None, KeyDoor(), KeyDoor((), of_face)):
+        with pytest.raises(InvalidParameter):
+            desk.change_door(key.key_id, opener, NOW, BY)
+    assert desk.keys(ana.account_id)[-1].door == KeyDoor(("::/0",), of_face)
+    assert len(deeds(desk, "key.change")) == 1
 
 
 def test_a_key_made_with_a_door(engine: Engine, desk: Desk, ana: Account) -> None:

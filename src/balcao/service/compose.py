@@ -143,7 +143,15 @@ def open_application(
         "pre_pago": settings.limits_pre_pago,
         "pos_pago": settings.limits_pos_pago,
     }
-    paths = frozenset(operation.path for operation in parts.operations.values())
+    served = list(
+        faces(parts.operations["company"], lambda mode, cnpj: snapshots[mode].detail(cnpj))
+    )
+    paths = frozenset(
+        [
+            *(operation.path for operation in parts.operations.values()),
+            *(one.name for one in served),
+        ]
+    )
     batches = batching(
         settings,
         home,
@@ -228,7 +236,7 @@ def open_application(
             *BatchPages(batches.desk, batches.results).routes(),
             *searches.routes(),
             *Probes(metrics, desk, snapshots, now_ms, clock.state).routes(),
-            *faces(parts.operations["company"], lambda mode, cnpj: snapshots[mode].detail(cnpj)),
+            *served,
             *documentation(settings, parts.operations),
         ],
         header_bytes_max=settings.header_bytes_max,

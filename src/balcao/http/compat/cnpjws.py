@@ -1,4 +1,4 @@
-"""cnpj.ws: `GET /cnpj/{cnpj}`, nested (`public-cnpj-apis.md`, section 4)."""
+"""cnpj.ws: `GET /cnpj/{cnpj}`, nested (decisions 16.3)."""
 
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
@@ -9,7 +9,7 @@ import msgspec
 from balcao.core.company import ABROAD_UF, Coded, Company, Partner
 from balcao.core.federation import IBGE_CODES
 from balcao.core.month_detail import MonthDetail, PartnerDetail, partners_beside
-from balcao.http.compat.face import Dressed, Face, Refused, Told, as_json
+from balcao.http.compat.face import Dressed, Face, RefusedLookup, Told, as_json
 from balcao.http.compat.pieces import (
     BRAZIL,
     NO_REASON,
@@ -214,7 +214,7 @@ class CnpjWs(Face):
             estabelecimento=_establishment(company, month, updated),
         )
 
-    def refuse(self, refused: Refused) -> Dressed:
+    def refuse(self, refused: RefusedLookup) -> Dressed:
         """See `Face`."""
         title = _TITLES.get(refused.status, "Falha" if refused.status >= 500 else "Recusada")
         return as_json(

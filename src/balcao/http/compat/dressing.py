@@ -14,7 +14,7 @@ from balcao.core.month_detail import MonthDetail, beside
 from balcao.core.outcomes import Reply
 from balcao.core.questions import Mode
 from balcao.http.compat.cnpjws import CnpjWs
-from balcao.http.compat.face import Dressed, Face, Refused, Told
+from balcao.http.compat.face import Dressed, Face, RefusedLookup, Told
 from balcao.http.compat.minha_receita import BrasilApi, MinhaReceita
 from balcao.http.compat.receitaws import ReceitaWs
 from balcao.http.read import Request
@@ -84,7 +84,7 @@ class Dressing:
         """A refusal or failure in the original's shape."""
         said = _refusal(reply.body).error_message
         document = self.face.document(rest)
-        return self.face.refuse(Refused(reply.status, said.code, said.message, document))
+        return self.face.refuse(RefusedLookup(reply.status, said.code, said.message, document))
 
 
 def without_key(path: str) -> tuple[str, str | None]:

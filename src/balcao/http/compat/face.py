@@ -23,7 +23,7 @@ class Told(msgspec.Struct, frozen=True):
     kept: bool  # nobody was asked for it: it was at hand
 
 
-class Refused(msgspec.Struct, frozen=True):
+class RefusedLookup(msgspec.Struct, frozen=True):
     """What the lookup refused, or could not answer."""
 
     status: int
@@ -75,7 +75,7 @@ class Face(ABC):
         """The answer in the original's shape."""
 
     @abstractmethod
-    def refuse(self, refused: Refused) -> Dressed:
+    def refuse(self, refused: RefusedLookup) -> Dressed:
         """A refusal or failure in the original's shape."""
 
 

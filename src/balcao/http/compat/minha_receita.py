@@ -9,7 +9,7 @@ from balcao.core.company import Coded, Partner, mask_cpf_in_text
 from balcao.core.documents import Cnpj
 from balcao.core.month_detail import PartnerDetail, partners_beside
 from balcao.errors import InvalidCnpj
-from balcao.http.compat.face import Dressed, Face, Refused, Told, as_json
+from balcao.http.compat.face import Dressed, Face, RefusedLookup, Told, as_json
 from balcao.http.compat.pieces import (
     AGE_BANDS,
     IDENTIFIERS,
@@ -216,12 +216,12 @@ class MinhaReceita(Face):
         """See `Face`."""
         return flat(told)
 
-    def refuse(self, refused: Refused) -> Dressed:
+    def refuse(self, refused: RefusedLookup) -> Dressed:
         """See `Face`."""
         return as_json(refused.status, {"message": message_of(refused)})
 
 
-def message_of(refused: Refused) -> str:
+def message_of(refused: RefusedLookup) -> str:
     """The original's sentence, where it has one."""
     match refused.code:
         case "CNPJ_INVALIDO":
@@ -252,7 +252,7 @@ class BrasilApi(Face):
         """See `Face`."""
         return flat(told)
 
-    def refuse(self, refused: Refused) -> Dressed:
+    def refuse(self, refused: RefusedLookup) -> Dressed:
         """See `Face`."""
         status = min(500, refused.status)  # whatever goes wrong behind them becomes this
         kind, name = _KINDS.get(status, _KINDS[400])

@@ -10,7 +10,7 @@ from balcao.core.documents import Cnpj
 from balcao.core.month_detail import PartnerDetail, partners_beside
 from balcao.core.questions import Strategy
 from balcao.errors import InvalidParameter
-from balcao.http.compat.face import Dressed, Face, Refused, Told, as_json
+from balcao.http.compat.face import Dressed, Face, RefusedLookup, Told, as_json
 from balcao.http.compat.pieces import NO_REASON, activity, midnight, phones_of, slashed
 from balcao.operations.parameters import CACHE
 
@@ -175,7 +175,7 @@ class ReceitaWs(Face):
             billing=TextBilling(told.free, told.kept),
         )
 
-    def refuse(self, refused: Refused) -> Dressed:
+    def refuse(self, refused: RefusedLookup) -> Dressed:
         """See `Face`. Of too many requests a sentence alone."""
         if refused.status == 429:
             return Dressed(429, refused.message.encode(), _TEXT)

@@ -18,6 +18,7 @@ from balcao.core.receipts import Numbering
 from balcao.http.openapi import batches as openapi_batches
 from balcao.http.openapi import bodies as openapi_bodies
 from balcao.http.openapi import budgets as openapi_budgets
+from balcao.http.openapi import compat as openapi_compat
 from balcao.http.openapi import errors as openapi_errors
 from balcao.http.openapi import pages as openapi_pages
 from balcao.http.openapi import searches, texts
@@ -31,6 +32,7 @@ from balcao.operations.parameters import Parameter
 
 _CIRCUMSTANCES = Circumstances(EXAMPLE_MS, 1, Numbering(b"exemplo"))
 _RESPONSES = "#/components/responses/"
+_SENTENCE = f"{SCHEMAS}Texto"  # what is no JSON, where it has to be named
 
 
 def document(
@@ -54,6 +56,9 @@ def document(
         paths[_address(operation, QUOTES)] = {"get": _quote(operation)}
     headers = {status: _headers(status) for status in texts.STATUSES}
     paths |= searches.paths(headers, _idempotency_key(idempotency_hours))
+    if (company := operations.get("company")) is not None:
+        described = _lookup(company, idempotency_hours)["parameters"]
+        paths |= openapi_compat.paths(company, headers, described)
     paths |= openapi_pages.paths(_refusals, _page_headers_of_results)
     paths |= openapi_batches.paths(
         _refusals, _page_headers, _idempotency_key(idempotency_hours, texts.creating)
@@ -97,6 +102,7 @@ def document(
                     | openapi_batches.schemas(answers)
                     | openapi_bodies.schemas()
                     | openapi_budgets.schemas()
+                    | openapi_compat.schemas()
                 ).items()
             },
             "responses": shared,
@@ -123,7 +129,8 @@ def _share_responses(paths: Mapping[str, Any]) -> dict[str, Any]:
     for alike in places.values():
         if len(alike) > 1:
             responses, status = alike[0]
-            schema = responses[status]["content"][JSON]["schema"]["$ref"]
+            content = next(iter(responses[status]["content"].values()))
+            schema = content["schema"].get("$ref", _SENTENCE)
             base, number = f"{schema.removeprefix(SCHEMAS)}{status}", 1
             name = base
             while name in shared:

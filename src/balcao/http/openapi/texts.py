@@ -17,6 +17,7 @@ def introduction(idempotency_hours: int) -> str:
 TAG_LOOKUPS = "Consultas"
 TAG_QUOTES = "Custos"
 TAG_SEARCHES = "Buscas"
+TAG_FACES = "Faces"
 TAG_RECEIPTS = "Comprovantes"
 TAG_ACCOUNT = "Conta"
 TAG_BUDGETS = "Orcamentos"
@@ -26,6 +27,7 @@ TAGS: Mapping[str, str] = {
     TAG_LOOKUPS: "As operações que custam créditos.",
     TAG_QUOTES: "O que cada consulta custaria agora, sem consultar nem cobrar nada.",
     TAG_SEARCHES: "Empresas dos dados abertos do CNPJ por nome, lugar, atividade e outros filtros.",
+    TAG_FACES: "Os dados cadastrais na forma de outros serviços, para programas que já existem.",
     TAG_RECEIPTS: "Os documentos das certidões, no endereço que `print` indica; sem custo.",
     TAG_ACCOUNT: "O que a própria conta gastou; com chave, sem custo.",
     TAG_BUDGETS: "Tetos para o que uma chave ou um cliente gasta; com chave, sem custo.",
