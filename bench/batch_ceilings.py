@@ -220,7 +220,7 @@ def _work(address: str, seed: int, account_id: int, key_id: int) -> None:
             if not found and not taken:
                 time.sleep(0.05)
                 continue
-            some = []
+            some: list[tuple[tuple[str, int, str], Sequence[Change]]] = []
             while len(some) < LISTS and (found or taken):
                 some.append(_changes(chance, account_id, key_id, found, taken))
             counted = Counter[str]()
