@@ -114,7 +114,7 @@ class _Proof:
                     process.wait()
                     self.nodes[number] = self._node(self.seed)
                     self.seed += 1
-                for _ in range(10):
+                for _ in range(4):
                     self._change()
             self._look()
             if time.monotonic() > self.next_kill:
